@@ -1,0 +1,32 @@
+// The project's time: nanoseconds on a monotonic clock.
+//
+// Protocol code takes `Instant now` as an argument and never asks for the time, so that it runs in a
+// simulator's virtual time as well as in the engine's. Only the engine and the tools call
+// monotonic_now().
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace tfabric {
+
+using Duration = std::chrono::nanoseconds;
+
+// A clock tag without now(): an Instant cannot be mixed up with a wall-clock time.
+struct MonotonicTag {
+  using rep = Duration::rep;
+  using period = Duration::period;
+  using duration = Duration;
+  using time_point = std::chrono::time_point<MonotonicTag, Duration>;
+  static constexpr bool is_steady = true;
+};
+using Instant = MonotonicTag::time_point;
+
+// "Never": later than every other Instant.
+inline constexpr Instant kNever = Instant::max();
+
+[[nodiscard]] inline Instant monotonic_now() {
+  return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
+}
+
+}  // namespace tfabric

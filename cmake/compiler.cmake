@@ -1,0 +1,19 @@
+# Warnings, sanitizers and the target CPU, for all of the project's own code.
+add_library(tfabric_compiler INTERFACE)
+target_include_directories(tfabric_compiler INTERFACE ${CMAKE_SOURCE_DIR})
+target_compile_options(tfabric_compiler INTERFACE
+  -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
+  -Wnull-dereference -Wformat=2 -Wimplicit-fallthrough -fno-strict-aliasing)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # -Wnull-dereference follows inlined library code into paths that cannot happen when optimising.
+  target_compile_options(tfabric_compiler INTERFACE -Wno-null-dereference -Wduplicated-cond -Wlogical-op)
+endif()
+if(TFABRIC_SANITIZE)
+  target_compile_options(tfabric_compiler INTERFACE -fsanitize=${TFABRIC_SANITIZE} -fno-omit-frame-pointer
+                         -fno-sanitize-recover=all)
+  target_link_options(tfabric_compiler INTERFACE -fsanitize=${TFABRIC_SANITIZE})
+endif()
+# DPDK's headers use the instructions of its own baseline (x86-64-v2: SSE4.2 on Debian).
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  target_compile_options(tfabric_compiler INTERFACE -march=x86-64-v2)
+endif()

@@ -1,0 +1,92 @@
+// The effective configuration: built-in defaults, then the TOML file, then the environment.
+//
+// This is the one place below the tools that reads the environment. Every value knows where it came
+// from. Thread-safe once loaded (immutable).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tfabric::config {
+
+// How a rail reaches its wire.
+enum class RailKind : std::uint8_t {
+  memif,      // shared memory between processes of one host; no NIC, no root
+  pci,        // a NIC owned by DPDK
+  af_packet,  // a kernel interface, through AF_PACKET (root)
+  tap,        // a TAP interface made by DPDK (root)
+};
+
+struct Rail {
+  std::string name;
+  RailKind kind = RailKind::memif;
+  std::string device;                  // PCI address, or kernel interface name; memif: empty
+  std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; memif: chosen
+  std::string gateway;                 // IPv4; empty: none
+  std::string gateway6;
+  std::uint32_t mtu = 0;               // 0: by kind (9000 for pci, the interface's for af_packet/tap)
+  std::uint32_t speed_mbps = 0;        // 0: what the driver says, else 10000
+  int numa_node = -1;
+  std::uint16_t vlan = 0;
+};
+
+enum class Progress : std::uint8_t { automatic, inline_, threaded };
+enum class HugepageMode : std::uint8_t { automatic, required, off };
+
+struct Tcp {
+  std::vector<Rail> rails;
+  std::uint32_t flows = 1;             // TCP connections a comm
+  std::uint32_t chunk_bytes = 512u << 10;   // largest chunk of a message on one flow
+  std::uint32_t receive_buffer = 4u << 20;  // bytes, a flow
+  std::uint32_t send_buffer = 8u << 20;
+  std::chrono::milliseconds min_rto{5};
+  std::chrono::milliseconds user_timeout{20000};
+  std::chrono::milliseconds connect_timeout{10000};
+  std::chrono::milliseconds keepalive_idle{5000};
+  std::uint16_t port = 0;              // listening port; 0: one that is free
+  std::uint32_t max_recvs = 1;         // receives in a group, 1 ... 8
+};
+
+struct Engine {
+  Progress progress = Progress::automatic;
+  int cpu = -1;  // threaded: pin to it; -1: not pinned
+};
+
+struct Memory {
+  HugepageMode hugepages = HugepageMode::automatic;
+  std::uint32_t budget_mib = 0;  // a process; 0: what the rails need
+};
+
+struct Config {
+  std::string transport = "auto";  // auto, tcp, rdma
+  bool required = false;           // an unusable transport is an error instead of a silent fallback
+  Tcp tcp;
+  Engine engine;
+  Memory memory;
+
+  // For people: each key, its effective value as text, and where it came from ("default",
+  // "/path/file.toml:12", "environment TFABRIC_TCP_FLOWS").
+  struct Entry {
+    std::string key;
+    std::string value;
+    std::string origin;
+  };
+  std::vector<Entry> entries;
+  std::string file;  // the file that was read; empty: none found
+};
+
+// Reads the environment; tests pass their own.
+using Getenv = std::function<std::optional<std::string>(const std::string&)>;
+[[nodiscard]] Getenv process_environment();
+
+// Loads and validates. Errors (Errc::invalid_usage) say file and line or variable, what was expected and
+// the nearest known key; several errors are joined by newlines.
+Result<Config> load(const Getenv& getenv = process_environment());
+
+}  // namespace tfabric::config

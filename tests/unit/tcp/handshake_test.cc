@@ -1,0 +1,38 @@
+#include "transport/tcp/handshake.h"
+
+#include <catch2/catch.hpp>
+
+#include "transport/tcp/message/record.h"
+
+using namespace tfabric::tcp;
+using tfabric::message::kRecordHeaderBytes;
+
+namespace {
+template <class T>
+std::span<const std::byte> body(const T& record) {
+  return std::span<const std::byte>(record).subspan(kRecordHeaderBytes);
+}
+}  // namespace
+
+TEST_CASE("hello and welcome read back as they were written") {
+  Hello hello{.comm = 0x1122334455667788u, .flow = 3, .flows = 4};
+  hello.token.fill(std::byte{5});
+  const auto decoded = decode_hello(body(encode(hello)));
+  REQUIRE(decoded.has_value());
+  REQUIRE(decoded->comm == hello.comm);
+  REQUIRE(decoded->flow == 3);
+  REQUIRE(decoded->flows == 4);
+  REQUIRE(decoded->token == hello.token);
+  REQUIRE(decode_welcome(body(encode(Welcome{WelcomeStatus::no_listener})))->status == WelcomeStatus::no_listener);
+}
+
+TEST_CASE("a hello of another version, of a wrong length or with impossible flow numbers is refused") {
+  auto record = encode(Hello{.flow = 0, .flows = 1});
+  REQUIRE(decode_hello(body(record)));
+  record[kRecordHeaderBytes] ^= std::byte{0xff};
+  REQUIRE_FALSE(decode_hello(body(record)));
+  REQUIRE_FALSE(decode_hello({}));
+  REQUIRE_FALSE(decode_hello(body(encode(Hello{.flow = 4, .flows = 4}))));
+  REQUIRE_FALSE(decode_hello(body(encode(Hello{.flow = 0, .flows = 0}))));
+  REQUIRE_FALSE(decode_hello(body(encode(Hello{.flow = 0, .flows = 1000}))));
+}

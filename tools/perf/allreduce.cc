@@ -1,0 +1,234 @@
+#include "tools/perf/allreduce.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "tools/perf/process.h"
+#include "tools/perf/report.h"
+#include "tools/perf/ring_allreduce.h"
+#include "tools/perf/size.h"
+
+namespace tfabric::perf {
+namespace {
+
+// As in nccl-tests; large sizes repeat less, so that a sweep ends while the user waits.
+constexpr std::uint64_t kIterations = 20;
+constexpr std::uint64_t kWarmup = 5;
+constexpr std::uint64_t kTotalBytes = std::uint64_t{256} << 20;
+constexpr int kPollMs = 200;
+constexpr auto kGoodbye = std::chrono::seconds(5);
+
+struct AllreduceRow {
+  std::uint64_t bytes = 0;
+  std::uint64_t elements = 0;
+  double seconds = 0;  // one all-reduce, on the slowest rank
+  double cpu_seconds = 0;
+  std::uint64_t wrong = 0;
+};
+
+class Coordinator {
+ public:
+  Coordinator(const LocalOptions& local, const SweepOptions& sweep, const AllreduceOptions& options)
+      : local_(local), sweep_(sweep), options_(options) {}
+
+  Status start();
+  Result<AllreduceRow> measure(std::uint64_t bytes);
+  Status end();
+  [[nodiscard]] const std::string& network() const { return network_; }
+
+ private:
+  // One message from each rank. The first rank that fails is the answer, whatever the others wait for.
+  Result<std::vector<Json>> collect();
+  Status broadcast(const Json& message);
+
+  const LocalOptions& local_;
+  const SweepOptions& sweep_;
+  const AllreduceOptions& options_;
+  std::vector<ChildProcess> ranks_;
+  std::string network_;
+};
+
+Result<std::vector<Json>> Coordinator::collect() {
+  std::vector<std::optional<Json>> answers(ranks_.size());
+  for (;;) {
+    std::vector<pollfd> waiting;
+    for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+      if (answers[rank]) continue;
+      auto& control = ranks_[rank].control();
+      auto message = control.try_receive();
+      if (!message) return message.error();
+      answers[rank] = std::move(*message);
+      if (!answers[rank]) waiting.push_back({control.fd(), POLLIN, 0});
+    }
+    if (waiting.empty()) break;
+    // No time limit here: each rank watches its own progress and reports.
+    poll(waiting.data(), waiting.size(), kPollMs);
+  }
+  std::vector<Json> all;
+  for (auto& answer : answers) all.push_back(std::move(*answer));
+  return all;
+}
+
+Status Coordinator::broadcast(const Json& message) {
+  for (auto& rank : ranks_) {
+    if (auto sent = rank.control().send(message); !sent) return sent;
+  }
+  return {};
+}
+
+Status Coordinator::start() {
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    std::vector<std::string> arguments = {"perf", "allreduce"};
+    const auto local = local_arguments(local_);
+    arguments.insert(arguments.end(), local.begin(), local.end());
+    auto child = ChildProcess::start(std::move(arguments), fmt::format("rank {}", rank));
+    if (!child) return child.error();
+    ranks_.push_back(std::move(*child));
+  }
+  if (auto sent = broadcast({{"comms", sweep_.comms}}); !sent) return sent;
+  const auto hellos = collect();
+  if (!hellos) return hellos.error();
+  network_ = (*hellos)[0].value("network", "?");
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    const auto& next = (*hellos)[(rank + 1) % ranks_.size()];
+    if (next.value("plugin", "") != (*hellos)[rank].value("plugin", "")) {
+      return Error{Errc::unusable, "the ranks have loaded different plugins"};
+    }
+    auto sent = ranks_[rank].control().send(
+        {{"rank", rank}, {"ranks", ranks_.size()}, {"handles", next.value("handles", Json::array())}});
+    if (!sent) return sent;
+  }
+  const auto ready = collect();
+  if (!ready) return ready.error();
+  return {};
+}
+
+Result<AllreduceRow> Coordinator::measure(std::uint64_t bytes) {
+  AllreduceRow row;
+  row.elements = std::max<std::uint64_t>(bytes / kElementBytes, 1);
+  row.bytes = row.elements * kElementBytes;
+  const std::uint64_t automatic = std::clamp<std::uint64_t>(kTotalBytes / row.bytes, 2, kIterations);
+  const std::uint64_t iterations = sweep_.iterations != 0 ? sweep_.iterations : automatic;
+  const std::uint64_t warmup = sweep_.warmup_given ? sweep_.warmup : std::min(kWarmup, automatic / 2);
+  auto sent = broadcast({{"elements", row.elements},
+                         {"warmup", warmup},
+                         {"iterations", iterations},
+                         {"check", sweep_.check != Check::none},
+                         {"inflight", sweep_.inflight},
+                         {"slice", options_.slice_bytes / kElementBytes}});
+  if (!sent) return sent.error();
+  // Buffers are registered on all ranks before any starts its clock.
+  if (auto ready = collect(); !ready) return ready.error();
+  if (sent = broadcast({{"go", true}}); !sent) return sent.error();
+  const auto results = collect();
+  if (!results) return results.error();
+  for (const auto& result : *results) {
+    row.seconds = std::max(row.seconds, result.value("seconds", 0.0) / static_cast<double>(iterations));
+    row.cpu_seconds += result.value("cpu_seconds", 0.0) / static_cast<double>(iterations);
+    row.wrong += result.value("wrong", std::uint64_t{0});
+  }
+  return row;
+}
+
+Status Coordinator::end() {
+  if (auto sent = broadcast({{"end", true}}); !sent) return sent;
+  for (auto& rank : ranks_) {
+    const auto code = rank.wait(kGoodbye);
+    if (code != std::optional<int>(kOk)) {
+      return Error{Errc::remote, fmt::format("{} did not end properly ({})", rank.control().peer(),
+                                             code ? fmt::format("exit code {}", *code) : "killed")};
+    }
+  }
+  return {};
+}
+
+struct Bandwidth {
+  double algorithm_gb = 0;
+  double bus_gb = 0;  // what each rank sends, as nccl-tests defines it
+};
+Bandwidth bandwidth(const AllreduceRow& row, std::uint32_t ranks) {
+  const double algorithm = static_cast<double>(row.bytes) / std::max(row.seconds, 1e-9) * 1e-9;
+  return {algorithm, algorithm * 2.0 * (ranks - 1) / ranks};
+}
+
+std::string heading(const Coordinator& coordinator, const SweepOptions& sweep,
+                    const AllreduceOptions& options) {
+  return fmt::format(
+      "# {} ranks on this host, ring, {} comm{}, slices of {}, up to {} outstanding; each rank uses {}\n"
+      "# busbw = algbw * 2(N-1)/N; CPU: seconds of all ranks for one all-reduce; in place\n"
+      "{:>12} {:>12} {:>7} {:>6} {:>12} {:>8} {:>8} {:>8} {:>7}\n"
+      "{:>12} {:>12} {:>7} {:>6} {:>12} {:>8} {:>8} {:>8} {:>7}\n",
+      options.ranks, sweep.comms, sweep.comms == 1 ? "" : "s", format_size(options.slice_bytes),
+      sweep.inflight, coordinator.network(), "size", "count", "type", "redop", "time", "algbw", "busbw",
+      "CPU", "#wrong", "(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)", "(s)", "");
+}
+
+std::string table_line(const AllreduceRow& row, std::uint32_t ranks, bool checked) {
+  const auto [algorithm, bus] = bandwidth(row, ranks);
+  return fmt::format("{:>12} {:>12} {:>7} {:>6} {:>12.1f} {:>8.3f} {:>8.3f} {:>8.4f} {:>7}\n", row.bytes,
+                     row.elements, "float", "sum", row.seconds * 1e6, algorithm, bus, row.cpu_seconds,
+                     checked ? std::to_string(row.wrong) : "N/A");
+}
+
+Json json_line(const AllreduceRow& row, std::uint32_t ranks) {
+  const auto [algorithm, bus] = bandwidth(row, ranks);
+  return {{"size", row.bytes},       {"count", row.elements}, {"time_us", row.seconds * 1e6},
+          {"algbw_gb_s", algorithm}, {"busbw_gb_s", bus},     {"cpu_s", row.cpu_seconds},
+          {"wrong", row.wrong}};
+}
+
+}  // namespace
+
+Result<bool> run_allreduce(const LocalOptions& local, const SweepOptions& sweep,
+                           const AllreduceOptions& options) {
+  Coordinator coordinator(local, sweep, options);
+  if (auto started = coordinator.start(); !started) return started.error();
+  const bool json_only = sweep.json_file == "-";
+  const bool checked = sweep.check != Check::none;
+  if (!json_only) fmt::print("{}", heading(coordinator, sweep, options));
+  std::fflush(stdout);
+  Json rows = Json::array();
+  std::uint64_t wrong = 0;
+  for (const std::uint64_t bytes :
+       size_sweep(std::max<std::uint64_t>(sweep.min_bytes, kElementBytes), sweep.max_bytes, sweep.factor)) {
+    const auto row = coordinator.measure(bytes);
+    if (!row) return row.error();
+    wrong += row->wrong;
+    rows.push_back(json_line(*row, options.ranks));
+    if (!json_only) fmt::print("{}", table_line(*row, options.ranks, checked));
+    std::fflush(stdout);
+  }
+  if (auto ended = coordinator.end(); !ended) return ended.error();
+  if (!json_only && checked) {
+    fmt::print("# {}\n", wrong == 0 ? "OK: all elements right (float32 sums exact, int32 sums exact)"
+                                    : fmt::format("FAILED: {} elements wrong", wrong));
+  }
+  if (!sweep.json_file.empty()) {
+    auto written = write_json(sweep.json_file, {{"network", coordinator.network()},
+                                                {"ranks", options.ranks},
+                                                {"comms", sweep.comms},
+                                                {"wrong", wrong},
+                                                {"rows", std::move(rows)}});
+    if (!written) return written.error();
+  }
+  return wrong == 0;
+}
+
+std::vector<std::string> local_arguments(const LocalOptions& local) {
+  std::vector<std::string> arguments = {"--dev", std::to_string(local.device), "--timeout",
+                                        std::to_string(local.timeout.count() / 1000)};
+  if (!local.plugin.empty()) arguments.insert(arguments.end(), {"--plugin", local.plugin});
+  if (local.table_version) {
+    arguments.insert(arguments.end(), {"--version-table", std::to_string(*local.table_version)});
+  }
+  if (local.verbose) arguments.emplace_back("--verbose");
+  return arguments;
+}
+
+}  // namespace tfabric::perf

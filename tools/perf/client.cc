@@ -1,0 +1,225 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "tools/perf/point_to_point.h"
+#include "tools/perf/queues.h"
+#include "tools/perf/report.h"
+#include "tools/perf/session.h"
+#include "tools/perf/size.h"
+#include "tools/perf/transfer.h"
+
+namespace tfabric::perf {
+namespace {
+
+// Without -n: enough for a steady state, little enough for a sweep that ends while the user waits.
+constexpr std::uint64_t kStreamBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kPingPongBytes = std::uint64_t{32} << 20;
+
+std::uint64_t by_size(std::uint64_t budget, std::uint64_t size, std::uint64_t least, std::uint64_t most) {
+  return std::clamp(budget / std::max<std::uint64_t>(size, 1), least, most);
+}
+
+class Client {
+ public:
+  Client(ControlChannel& control, const LocalOptions& local, const SweepOptions& sweep, Session& session)
+      : control_(control),
+        local_(local),
+        sweep_(sweep),
+        session_(session),
+        lanes_(session),
+        watchdog_(control, local.timeout, /*show_progress=*/true) {}
+
+  Status open();
+  Result<Row> measure(std::uint64_t size, Modes modes);
+  Status end() { return control_.send({{"step", "end"}}); }
+  [[nodiscard]] const std::string& server_network() const { return server_network_; }
+
+ private:
+  Result<StreamRow> stream(const RunPlan& plan, std::uint64_t& wrong);
+  Result<LatencySummary> ping_pong(const RunPlan& plan, std::uint64_t& wrong);
+  Status verify(std::uint64_t size, std::uint64_t& wrong);
+  // Announces a run and waits until the server has its buffers.
+  Result<RunBuffers> begin(const char* step, const RunPlan& plan);
+  Result<Json> server_result() { return control_.receive(local_.timeout, "the result"); }
+  [[nodiscard]] RunPlan plan_for(std::uint64_t size) const;
+
+  ControlChannel& control_;
+  const LocalOptions& local_;
+  const SweepOptions& sweep_;
+  Session& session_;
+  Lanes lanes_;
+  Watchdog watchdog_;
+  std::string server_network_;
+};
+
+Status Client::open() {
+  auto handles = lanes_.listen(sweep_.comms);
+  if (!handles) return handles.error();
+  if (auto sent =
+          control_.send({{"step", "open"}, {"plugin", session_.plugin.name()}, {"handles", *handles}});
+      !sent) {
+    return sent;
+  }
+  const auto answer = control_.receive(local_.timeout, "its connection handles");
+  if (!answer) return answer.error();
+  server_network_ = answer->value("network", "?");
+  return lanes_.open(answer->value("handles", Json::array()), watchdog_);
+}
+
+Result<RunBuffers> Client::begin(const char* step, const RunPlan& plan) {
+  auto buffers = RunBuffers::make(lanes_, plan);
+  if (!buffers) return buffers;
+  if (auto sent = control_.send({{"step", step}, {"plan", to_json(plan)}}); !sent) return sent.error();
+  const auto ready = control_.receive(local_.timeout, "\"ready\"");
+  if (!ready) return ready.error();
+  return buffers;
+}
+
+Result<StreamRow> Client::stream(const RunPlan& plan, std::uint64_t& wrong) {
+  auto buffers = begin("stream", plan);
+  if (!buffers) return buffers.error();
+  const auto mine = run_stream(lanes_, *buffers, plan, /*server=*/false, watchdog_);
+  if (!mine) return mine.error();
+  const auto theirs = server_result();
+  if (!theirs) return theirs.error();
+  wrong += mine->wrong_bytes + theirs->value("wrong_bytes", std::uint64_t{0});
+
+  const auto rate = [](double messages, double seconds) { return messages / std::max(seconds, 1e-9); };
+  const double server_messages = theirs->value("messages", 0.0);
+  StreamRow row;
+  row.messages = plan.iterations * lanes_.count() * (plan.bidirectional ? 2 : 1);
+  // A sender may be told "done" long before the data has arrived; the slower side is the truth.
+  row.messages_per_second = std::min(rate(static_cast<double>(mine->messages), mine->seconds),
+                                     rate(server_messages, theirs->value("seconds", 0.0)));
+  row.bytes_per_second = row.messages_per_second * static_cast<double>(plan.size);
+  const auto per_gb = [&](double cpu, double messages) {
+    return cpu / std::max(messages * static_cast<double>(plan.size) * 1e-9, 1e-12);
+  };
+  row.client_cpu_per_gb = per_gb(mine->cpu_seconds, static_cast<double>(mine->messages));
+  row.server_cpu_per_gb = per_gb(theirs->value("cpu_seconds", 0.0), server_messages);
+  return row;
+}
+
+Result<LatencySummary> Client::ping_pong(const RunPlan& plan, std::uint64_t& wrong) {
+  auto buffers = begin("ping-pong", plan);
+  if (!buffers) return buffers.error();
+  auto mine = run_ping_pong(lanes_, *buffers, plan, /*server=*/false, watchdog_);
+  if (!mine) return mine.error();
+  const auto theirs = server_result();
+  if (!theirs) return theirs.error();
+  wrong += mine->wrong_bytes + theirs->value("wrong_bytes", std::uint64_t{0});
+  return half_round_trips(std::move(mine->round_trip_ns));
+}
+
+RunPlan Client::plan_for(std::uint64_t size) const {
+  RunPlan plan;
+  plan.size = size;
+  plan.slots = slots_for(size, sweep_.inflight, sweep_.comms);
+  plan.verify = sweep_.check == Check::all;
+  plan.bidirectional = sweep_.bidirectional;
+  return plan;
+}
+
+Status Client::verify(std::uint64_t size, std::uint64_t& wrong) {
+  RunPlan plan = plan_for(size);
+  plan.iterations = 1;
+  plan.verify = true;
+  plan.bidirectional = true;
+  const auto row = stream(plan, wrong);
+  if (!row) return row.error();
+  return {};
+}
+
+Result<Row> Client::measure(std::uint64_t size, Modes modes) {
+  Row row;
+  row.size = size;
+  if (modes.bandwidth) {
+    RunPlan plan = plan_for(size);
+    plan.iterations = sweep_.iterations != 0
+                          ? sweep_.iterations
+                          : std::max<std::uint64_t>(by_size(kStreamBytes, size, 16, 20000) / sweep_.comms, 4);
+    plan.warmup = sweep_.warmup_given ? sweep_.warmup : std::min(plan.iterations, 2 * plan.slots);
+    auto measured = stream(plan, row.wrong_bytes);
+    if (!measured) return measured.error();
+    row.stream = *measured;
+  }
+  if (modes.latency) {
+    RunPlan plan = plan_for(size);
+    plan.iterations = sweep_.iterations != 0 ? sweep_.iterations : by_size(kPingPongBytes, size, 10, 2000);
+    plan.warmup =
+        sweep_.warmup_given ? sweep_.warmup : std::clamp<std::uint64_t>(plan.iterations / 10, 2, 50);
+    auto measured = ping_pong(plan, row.wrong_bytes);
+    if (!measured) return measured.error();
+    row.latency = *measured;
+  }
+  if (sweep_.check == Check::once) {
+    if (auto checked = verify(size, row.wrong_bytes); !checked) return checked.error();
+  }
+  return row;
+}
+
+Result<bool> run_sweep(Client& client, const Session& session, const SweepOptions& sweep, Modes modes) {
+  const bool json_only = sweep.json_file == "-";
+  if (!json_only) {
+    fmt::print("# client: {}\n# server: {}\n{}", session.network(), client.server_network(),
+               table_heading(sweep));
+    std::fflush(stdout);
+  }
+  Json rows = Json::array();
+  std::uint64_t wrong = 0;
+  for (const std::uint64_t size : size_sweep(sweep.min_bytes, sweep.max_bytes, sweep.factor)) {
+    const auto row = client.measure(size, modes);
+    if (!row) return row.error();
+    wrong += row->wrong_bytes;
+    rows.push_back(json_row(*row));
+    if (!json_only) {
+      fmt::print("{}", table_row(*row));
+      std::fflush(stdout);
+    }
+  }
+  if (!json_only && wrong != 0) fmt::print("# FAILED: {} bytes were wrong\n", wrong);
+  if (!sweep.json_file.empty()) {
+    const Json report = {{"client", session.network()},
+                         {"server", client.server_network()},
+                         {"plugin", session.plugin.name()},
+                         {"device", session.properties.name},
+                         {"table_version", session.plugin.version()},
+                         {"comms", sweep.comms},
+                         {"inflight", sweep.inflight},
+                         {"bidirectional", sweep.bidirectional},
+                         {"wrong_bytes", wrong},
+                         {"rows", std::move(rows)}};
+    if (auto written = write_json(sweep.json_file, report); !written) return written.error();
+  }
+  return wrong == 0;
+}
+
+Result<bool> run_with_session(ControlChannel& control, const LocalOptions& local, const SweepOptions& sweep,
+                              Modes modes, Session& session) {
+  Client client(control, local, sweep, session);
+  if (auto opened = client.open(); !opened) return opened.error();
+  auto right = run_sweep(client, session, sweep, modes);
+  if (!right) return right;
+  if (auto ended = client.end(); !ended) return ended.error();
+  return right;
+}
+
+}  // namespace
+
+Result<bool> run_client(ControlChannel& control, const LocalOptions& local, const SweepOptions& sweep,
+                        Modes modes) {
+  auto session = open_session(local);
+  if (!session) {
+    control.send_failure(session.error());
+    return session.error();
+  }
+  auto right = run_with_session(control, local, sweep, modes, *session);
+  if (!right) control.send_failure(right.error());
+  if (auto finalized = session->plugin.finalize(); !finalized && right) return finalized.error();
+  return right;
+}
+
+}  // namespace tfabric::perf

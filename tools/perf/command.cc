@@ -1,0 +1,249 @@
+#include "tools/perf/command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+
+#include "tools/perf/allreduce.h"
+#include "tools/perf/options.h"
+#include "tools/perf/point_to_point.h"
+#include "tools/perf/process.h"
+#include "tools/perf/size.h"
+
+namespace tfabric::perf {
+namespace {
+
+constexpr std::uint16_t kDefaultPort = 18590;
+constexpr auto kGoodbye = std::chrono::seconds(5);
+
+// Everything the command line fills; lives as long as the CLI::App through its callbacks.
+struct Arguments {
+  LocalOptions local;
+  SweepOptions sweep;
+  AllreduceOptions allreduce;
+  std::string host;
+  std::string mode = "all";
+  std::uint16_t port = kDefaultPort;
+  bool here = false;
+  bool listen = false;
+  int control_fd = -1;  // set by the process that started this one
+  bool max_given = false;
+};
+
+int exit_code_of(const Error& error) {
+  switch (error.code) {
+    case Errc::invalid_usage:
+    case Errc::invalid_argument:
+      return kUsage;
+    case Errc::unusable:
+      return kUnusable;
+    default:
+      return kTransport;
+  }
+}
+
+int fail(const Error& error) {
+  fmt::print(stderr, "tfabric perf: {}\n", error.message);
+  return exit_code_of(error);
+}
+
+int finish(const Result<bool>& right) {
+  if (!right) return fail(right.error());
+  return *right ? kOk : kWrongData;
+}
+
+int finish_quietly(const Status& status) {
+  // The process that started this one has the message and prints it.
+  return status ? static_cast<int>(kOk) : exit_code_of(status.error());
+}
+
+Modes modes_of(const std::string& mode) {
+  return {.bandwidth = mode != "lat", .latency = mode == "lat" || mode == "all"};
+}
+
+int run_local_pair(const Arguments& arguments) {
+  std::vector<std::string> server = {"perf"};
+  const auto local = local_arguments(arguments.local);
+  server.insert(server.end(), local.begin(), local.end());
+  auto child = ChildProcess::start(std::move(server), "the server process");
+  if (!child) return fail(child.error());
+  const auto right = run_client(child->control(), arguments.local, arguments.sweep, modes_of(arguments.mode));
+  const auto code = child->wait(kGoodbye);
+  if (right && code != std::optional<int>(kOk)) {
+    return fail({Errc::remote, "the server process did not end properly"});
+  }
+  return finish(right);
+}
+
+int run_remote_client(const Arguments& arguments) {
+  fmt::print(stderr, "connecting to {} port {}\n", arguments.host, arguments.port);
+  auto control = connect_server(arguments.host, arguments.port, arguments.local.timeout);
+  if (!control) return fail(control.error());
+  return finish(run_client(*control, arguments.local, arguments.sweep, modes_of(arguments.mode)));
+}
+
+int run_listening_server(const Arguments& arguments) {
+  fmt::print(stderr, "waiting for one client on port {}\n", arguments.port);
+  auto control = accept_client(arguments.port);
+  if (!control) return fail(control.error());
+  const auto served = run_server(*control, arguments.local);
+  return served ? static_cast<int>(kOk) : fail(served.error());
+}
+
+std::string usage_error(const Arguments& arguments) {
+  const SweepOptions& sweep = arguments.sweep;
+  if (sweep.min_bytes > sweep.max_bytes) {
+    return fmt::format("--min-bytes {} is above --max-bytes {}", format_size(sweep.min_bytes),
+                       format_size(sweep.max_bytes));
+  }
+  return {};
+}
+
+int run_point_to_point(Arguments& arguments) {
+  if (arguments.control_fd >= 0) {
+    ControlChannel control(arguments.control_fd, "the client process");
+    return finish_quietly(run_server(control, arguments.local));
+  }
+  if (int{arguments.here} + int{arguments.listen} + int{!arguments.host.empty()} != 1) {
+    return fail(
+        {Errc::invalid_usage,
+         "say where the other side is: --local (a second process here), --listen (be the server), or the "
+         "HOST where a server listens"});
+  }
+  if (arguments.mode == "rate" && !arguments.max_given) arguments.sweep.max_bytes = 4096;
+  if (const auto error = usage_error(arguments); !error.empty()) return fail({Errc::invalid_usage, error});
+  if (arguments.listen) return run_listening_server(arguments);
+  return arguments.here ? run_local_pair(arguments) : run_remote_client(arguments);
+}
+
+int run_ring(const Arguments& arguments) {
+  if (arguments.control_fd >= 0) {
+    ControlChannel control(arguments.control_fd, "the coordinator");
+    return finish_quietly(run_allreduce_rank(control, arguments.local));
+  }
+  if (const auto error = usage_error(arguments); !error.empty()) return fail({Errc::invalid_usage, error});
+  return finish(run_allreduce(arguments.local, arguments.sweep, arguments.allreduce));
+}
+
+// A peer that speaks the control protocol wrongly shows as an exception of the JSON library.
+template <class Function>
+int guarded(Function function) {
+  try {
+    return function();
+  } catch (const std::exception& error) {
+    return fail(
+        {Errc::remote, fmt::format("malformed message on the control connection ({})", error.what())});
+  }
+}
+
+CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& into, const std::string& text) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&into, name](const std::string& value) {
+            const auto size = parse_size(value);
+            if (!size || *size > (std::uint64_t{1} << 40)) {
+              throw CLI::ValidationError(
+                  name, "\"" + value + "\" is no size; expected a number, as in 8, 64K, 1M, 1G");
+            }
+            into = *size;
+          },
+          text)
+      ->type_name("SIZE");
+}
+
+void add_local_options(CLI::App& app, Arguments& a) {
+  app.add_option("--plugin", a.local.plugin,
+                 "the plugin library (default: libnccl-net.so of this installation)")
+      ->type_name("PATH");
+  app.add_option("--version-table", a.local.table_version, "use this table version, not the newest")
+      ->check(CLI::Range(6, 12));
+  app.add_option("--dev", a.local.device, "which of the plugin's devices")->check(CLI::NonNegativeNumber);
+  app.add_option_function<int>(
+         "--timeout", [&a](int seconds) { a.local.timeout = std::chrono::seconds(seconds); },
+         "give up after so many seconds without progress")
+      ->check(CLI::Range(1, 86400))
+      ->default_str("30");
+  app.add_flag("--verbose", a.local.verbose, "show the plugin's INFO lines");
+  app.add_option("--control-fd", a.control_fd)->group("");
+}
+
+void add_sweep_options(CLI::App& app, Arguments& a) {
+  add_size(app, "-b,--min-bytes", a.sweep.min_bytes, "smallest message")
+      ->default_str(format_size(a.sweep.min_bytes));
+  add_size(app, "-e,--max-bytes", a.sweep.max_bytes, "largest message")
+      ->default_str(format_size(a.sweep.max_bytes));
+  app.add_option("-f,--factor", a.sweep.factor, "from one size to the next")
+      ->check(CLI::Range(2, 1 << 20))
+      ->capture_default_str();
+  app.add_option("-n,--iters", a.sweep.iterations, "repetitions of each size (default: by size)")
+      ->check(CLI::Range(1, 1000000000));
+  app.add_option("-w,--warmup", a.sweep.warmup, "unmeasured repetitions before (default: by size)")
+      ->check(CLI::Range(0, 1000000000));
+  app.add_option("--comms", a.sweep.comms, "parallel comms, like NCCL's channels")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("--inflight", a.sweep.inflight, "outstanding messages on each comm")
+      ->check(CLI::Range(1, 32))
+      ->capture_default_str();
+  app.add_option("--json", a.sweep.json_file, "write the results there; \"-\": on stdout, without the table")
+      ->type_name("FILE");
+  app.add_option_function<std::string>(
+         "--check",
+         [&a](const std::string& value) {
+           a.sweep.check = value == "all" ? Check::all : value == "none" ? Check::none : Check::once;
+         },
+         "verify the data: once a size outside the measured time, all messages, or none")
+      ->check(CLI::IsMember({"once", "all", "none"}))
+      ->default_str("once");
+}
+
+void add_allreduce(CLI::App& perf, int& exit_code) {
+  auto* const app =
+      perf.add_subcommand("allreduce", "ring all-reduce of N processes here, every element checked");
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->sweep.min_bytes = 4;
+  arguments->sweep.max_bytes = std::uint64_t{64} << 20;
+  add_local_options(*app, *arguments);
+  add_sweep_options(*app, *arguments);
+  app->add_option("-r,--ranks", arguments->allreduce.ranks, "how many processes")
+      ->check(CLI::Range(2u, kMaxRanks))
+      ->capture_default_str();
+  app->add_option("--slice", arguments->allreduce.slice_bytes, "bytes of one message on the ring")
+      ->check(CLI::Range(4, 1 << 30))
+      ->capture_default_str();
+  app->callback([app, arguments, &exit_code] {
+    arguments->sweep.warmup_given = app->count("--warmup") > 0;
+    exit_code = guarded([&] { return run_ring(*arguments); });
+  });
+}
+
+}  // namespace
+
+void add_perf(CLI::App& app, int& exit_code) {
+  auto* const perf =
+      app.add_subcommand("perf", "measure a plugin: bandwidth, latency, message rate, all-reduce");
+  const auto arguments = std::make_shared<Arguments>();
+  perf->add_option("host", arguments->host, "where `tfabric perf --listen` runs")->type_name("HOST");
+  perf->add_flag("--local", arguments->here, "use a second process on this host as the other side");
+  perf->add_flag("--listen", arguments->listen, "be the server of one client");
+  perf->add_option("--port", arguments->port, "the control connection's TCP port")->capture_default_str();
+  perf->add_flag("--bidirectional", arguments->sweep.bidirectional, "send both ways at once");
+  perf->add_option("--mode", arguments->mode, "bandwidth, latency, message rate of small messages, or all")
+      ->check(CLI::IsMember({"bw", "lat", "rate", "all"}))
+      ->capture_default_str();
+  add_local_options(*perf, *arguments);
+  add_sweep_options(*perf, *arguments);
+  add_allreduce(*perf, exit_code);
+  perf->callback([perf, arguments, &exit_code] {
+    if (!perf->get_subcommands().empty()) return;
+    arguments->sweep.warmup_given = perf->count("--warmup") > 0;
+    arguments->max_given = perf->count("--max-bytes") > 0;
+    exit_code = guarded([&] { return run_point_to_point(*arguments); });
+  });
+}
+
+}  // namespace tfabric::perf

@@ -1,0 +1,139 @@
+#include "tools/perf/control.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "base/time.h"
+
+namespace tfabric::perf {
+namespace {
+
+// Far above any message (handles of 64 comms are 16 KiB of hex): a stranger cannot make us allocate.
+constexpr std::size_t kMaxFrame = 1u << 20;
+// A message this small always fits a socket's buffer unless the peer has stopped reading.
+constexpr int kSendTimeoutMs = 10000;
+
+}  // namespace
+
+ControlChannel::ControlChannel(int fd, std::string peer) : fd_(fd), peer_(std::move(peer)) {}
+ControlChannel::~ControlChannel() {
+  if (fd_ >= 0) close(fd_);
+}
+ControlChannel::ControlChannel(ControlChannel&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      peer_(std::move(other.peer_)),
+      input_(std::move(other.input_)),
+      messages_(std::move(other.messages_)) {}
+
+Status ControlChannel::send(const Json& message) {
+  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto length = static_cast<std::uint32_t>(text.size());
+  std::string frame;
+  for (int shift = 24; shift >= 0; shift -= 8) frame.push_back(static_cast<char>((length >> shift) & 0xff));
+  frame += text;
+  std::size_t sent = 0;
+  while (sent < frame.size()) {
+    const ssize_t n = ::send(fd_, frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n > 0) {
+      sent += static_cast<std::size_t>(n);
+    } else if (errno == EAGAIN || errno == EINTR) {
+      pollfd wait{fd_, POLLOUT, 0};
+      if (poll(&wait, 1, kSendTimeoutMs) == 0) {
+        return Error{Errc::remote, fmt::format("{} has stopped reading the control connection", peer_)};
+      }
+    } else {
+      return Error{Errc::remote,
+                   fmt::format("{} has gone (control connection: {})", peer_, std::strerror(errno))};
+    }
+  }
+  return {};
+}
+
+Status ControlChannel::parse_frames() {
+  std::size_t at = 0;
+  while (input_.size() - at >= 4) {
+    std::uint32_t length = 0;
+    for (std::size_t i = 0; i < 4; ++i) length = length << 8 | static_cast<unsigned char>(input_[at + i]);
+    if (length > kMaxFrame) return Error{Errc::remote, fmt::format("{} is no tfabric perf", peer_)};
+    if (input_.size() - at - 4 < length) break;
+    const auto begin = input_.begin() + static_cast<std::ptrdiff_t>(at + 4);
+    Json message = Json::parse(begin, begin + length, nullptr, /*allow_exceptions=*/false);
+    if (!message.is_object()) return Error{Errc::remote, fmt::format("{} is no tfabric perf", peer_)};
+    messages_.push_back(std::move(message));
+    at += 4 + length;
+  }
+  input_.erase(input_.begin(), input_.begin() + static_cast<std::ptrdiff_t>(at));
+  return {};
+}
+
+Status ControlChannel::read_available() {
+  std::array<char, 16384> chunk;
+  for (;;) {
+    const ssize_t n = recv(fd_, chunk.data(), chunk.size(), MSG_DONTWAIT);
+    if (n > 0) {
+      input_.insert(input_.end(), chunk.data(), chunk.data() + n);
+      if (auto parsed = parse_frames(); !parsed) return parsed;
+      continue;
+    }
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) return {};
+    return Error{Errc::remote, fmt::format("{} has gone: its process ended or the network failed", peer_)};
+  }
+}
+
+Result<std::optional<Json>> ControlChannel::try_receive() {
+  // What came before the peer went away still counts.
+  const auto status = read_available();
+  if (messages_.empty()) {
+    if (!status) return status.error();
+    return std::optional<Json>();
+  }
+  Json message = std::move(messages_.front());
+  messages_.pop_front();
+  if (message.contains("error")) {
+    return Error{static_cast<Errc>(message.value("code", static_cast<int>(Errc::remote))),
+                 fmt::format("{}: {}", peer_, message.value("error", "unknown failure"))};
+  }
+  return std::optional<Json>(std::move(message));
+}
+
+Result<Json> ControlChannel::receive(std::chrono::milliseconds timeout, const std::string& what) {
+  const Instant deadline = monotonic_now() + timeout;
+  for (;;) {
+    auto message = try_receive();
+    if (!message) return message.error();
+    if (message->has_value()) return std::move(**message);
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - monotonic_now());
+    if (left.count() <= 0) {
+      return Error{Errc::remote, fmt::format("waited {:.0f} s for {} from {}",
+                                             static_cast<double>(timeout.count()) / 1e3, what, peer_)};
+    }
+    pollfd wait{fd_, POLLIN, 0};
+    poll(&wait, 1, static_cast<int>(left.count()) + 1);
+  }
+}
+
+Status ControlChannel::check_peer() {
+  const auto status = read_available();
+  for (const auto& message : messages_) {
+    if (message.contains("error")) {
+      return Error{Errc::remote, fmt::format("{}: {}", peer_, message.value("error", "unknown failure"))};
+    }
+  }
+  // A peer that has sent its last result and ended is no failure; receive() will take that result.
+  if (!status && messages_.empty()) return status;
+  return {};
+}
+
+void ControlChannel::send_failure(const Error& error) {
+  static_cast<void>(send({{"error", error.message}, {"code", static_cast<int>(error.code)}}));
+}
+
+}  // namespace tfabric::perf

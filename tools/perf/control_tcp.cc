@@ -1,0 +1,120 @@
+// The control connection's two ends between hosts.
+#include <fmt/format.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "base/time.h"
+#include "tools/perf/control.h"
+
+namespace tfabric::perf {
+namespace {
+
+constexpr const char* kGreeting = "tfabric-perf-1";
+constexpr auto kGreetingTimeout = std::chrono::seconds(3);
+constexpr auto kRetryInterval = std::chrono::milliseconds(200);
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+Status listen_on(int fd, std::uint16_t port) {
+  const int on = 1;
+  const int off = 0;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  sockaddr_in6 any{};
+  any.sin6_family = AF_INET6;
+  any.sin6_port = htons(port);
+  if (bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 && ::listen(fd, 8) == 0) return {};
+  return Error{Errc::system, fmt::format("cannot listen on port {}: {}; choose another with --port", port,
+                                         std::strerror(errno))};
+}
+
+// One attempt. The descriptor is -1 if nothing answered.
+int try_connect(const addrinfo* addresses) {
+  for (const auto* a = addresses; a != nullptr; a = a->ai_next) {
+    Descriptor fd(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    timeval limit{2, 0};
+    setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // bounds connect(2)
+    if (fd.get() >= 0 && ::connect(fd.get(), a->ai_addr, a->ai_addrlen) == 0) return fd.release();
+  }
+  return -1;
+}
+
+void set_no_delay(int fd) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+}  // namespace
+
+Result<ControlChannel> accept_client(std::uint16_t port) {
+  const Descriptor listener(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (listener.get() < 0) {
+    return Error{Errc::system, fmt::format("cannot make a socket: {}", std::strerror(errno))};
+  }
+  if (auto listening = listen_on(listener.get(), port); !listening) return listening.error();
+  for (;;) {
+    const int fd = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (fd < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      return Error{Errc::system, fmt::format("accept: {}", std::strerror(errno))};
+    }
+    set_no_delay(fd);
+    ControlChannel channel(fd, "the client");
+    const auto greeting = channel.receive(kGreetingTimeout, "a greeting");
+    if (greeting && greeting->value("greeting", "") == kGreeting) return channel;
+    channel.send_failure({Errc::remote, "this is a tfabric perf server of another version"});
+  }
+}
+
+Result<ControlChannel> connect_server(const std::string& host, std::uint16_t port,
+                                      std::chrono::milliseconds timeout) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  if (const int error = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found); error != 0) {
+    return Error{Errc::invalid_usage,
+                 fmt::format("cannot resolve the host \"{}\": {}", host, gai_strerror(error))};
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
+  const Instant deadline = monotonic_now() + timeout;
+  for (;;) {
+    if (const int fd = try_connect(addresses.get()); fd >= 0) {
+      set_no_delay(fd);
+      ControlChannel channel(fd, "the server");
+      if (auto sent = channel.send({{"greeting", kGreeting}}); !sent) return sent.error();
+      return channel;
+    }
+    if (monotonic_now() > deadline) {
+      return Error{Errc::remote,
+                   fmt::format("no answer from {} port {} within {} s; is `tfabric perf --listen` "
+                               "running there, and does a firewall let the port through?",
+                               host, port, timeout.count() / 1000)};
+    }
+    std::this_thread::sleep_for(kRetryInterval);
+  }
+}
+
+}  // namespace tfabric::perf

@@ -1,0 +1,70 @@
+#include "tools/perf/process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <thread>
+#include <utility>
+
+#include "base/time.h"
+
+namespace tfabric::perf {
+
+ChildProcess::ChildProcess(pid_t pid, ControlChannel control) : pid_(pid), control_(std::move(control)) {}
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), control_(std::move(other.control_)) {}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0) wait(std::chrono::milliseconds(0));
+}
+
+Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, const std::string& name) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    return Error{Errc::system, fmt::format("socketpair: {}", std::strerror(errno))};
+  }
+  // Everything that allocates is done before the fork.
+  arguments.insert(arguments.begin(), "tfabric");
+  arguments.emplace_back("--control-fd");
+  arguments.push_back(std::to_string(pair[1]));
+  std::vector<char*> argv;
+  for (auto& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+
+  const pid_t pid = fork();
+  if (pid == 0) {
+    // Only this child inherits its end: others were made close-on-exec.
+    fcntl(pair[1], F_SETFD, 0);
+    execv("/proc/self/exe", argv.data());
+    _exit(127);
+  }
+  close(pair[1]);
+  ControlChannel control(pair[0], name);
+  if (pid < 0)
+    return Error{Errc::system, fmt::format("cannot start {}: fork: {}", name, std::strerror(errno))};
+  return ChildProcess(pid, std::move(control));
+}
+
+std::optional<int> ChildProcess::wait(std::chrono::milliseconds timeout) {
+  const Instant deadline = monotonic_now() + timeout;
+  int status = 0;
+  while (waitpid(pid_, &status, WNOHANG) == 0) {
+    if (monotonic_now() >= deadline) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, &status, 0);
+      break;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  pid_ = -1;
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  return std::nullopt;
+}
+
+}  // namespace tfabric::perf

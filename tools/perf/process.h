@@ -1,0 +1,37 @@
+// A second process of this program, joined by a control connection: perf's other side on one host.
+//
+// fork + exec of /proc/self/exe, so that each side starts with a clean EAL and plugin. The child's end of
+// the socketpair is a descriptor number that it gets in its arguments.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tools/perf/control.h"
+
+namespace tfabric::perf {
+
+class ChildProcess {
+ public:
+  // Runs this executable with `arguments` and "--control-fd N" behind them. `name` is for messages.
+  static Result<ChildProcess> start(std::vector<std::string> arguments, const std::string& name);
+  ~ChildProcess();  // ends the child if it is still running
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&&) = delete;
+
+  ControlChannel& control() { return control_; }
+  // Waits for the child's own end; ends it after `timeout`. Its exit code, or nothing if it was killed.
+  std::optional<int> wait(std::chrono::milliseconds timeout);
+
+ private:
+  ChildProcess(pid_t pid, ControlChannel control);
+  pid_t pid_;
+  ControlChannel control_;
+};
+
+}  // namespace tfabric::perf

@@ -1,0 +1,82 @@
+#include "tools/perf/report.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "tools/perf/size.h"
+
+namespace tfabric::perf {
+
+std::string table_heading(const SweepOptions& options) {
+  std::string text = fmt::format(
+      "# bandwidth: payload, {}, {} comm{}, up to {} messages outstanding on each\n"
+      "# latency: half of a full round trip (ping-pong on one comm), microseconds\n"
+      "# CPU: seconds of all threads of the client (sender) and of the server, per GB (10^9 bytes) of "
+      "payload\n",
+      options.bidirectional ? "both directions together" : "client to server", options.comms,
+      options.comms == 1 ? "" : "s", options.inflight);
+  if (options.check == Check::all) text += "# every message is filled and checked inside the measured time\n";
+  text += fmt::format("{:>8} {:>8} {:>9} {:>8} {:>10} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>6}\n", "size",
+                      "count", "Gbit/s", "GB/s", "msg/s", "min", "p50", "p99", "p99.9", "CPU clnt", "CPU srv",
+                      "wrong");
+  return text;
+}
+
+std::string table_row(const Row& row) {
+  std::string text = fmt::format("{:>8}", format_size(row.size));
+  if (row.stream) {
+    text += fmt::format(" {:>8} {:>9.3f} {:>8.3f} {:>10.0f}", row.stream->messages,
+                        row.stream->bytes_per_second * 8e-9, row.stream->bytes_per_second * 1e-9,
+                        row.stream->messages_per_second);
+  } else {
+    text += fmt::format(" {:>8} {:>9} {:>8} {:>10}", "-", "-", "-", "-");
+  }
+  if (row.latency) {
+    text += fmt::format(" {:>8.2f} {:>8.2f} {:>8.2f} {:>8.2f}", row.latency->min_us, row.latency->p50_us,
+                        row.latency->p99_us, row.latency->p999_us);
+  } else {
+    text += fmt::format(" {:>8} {:>8} {:>8} {:>8}", "-", "-", "-", "-");
+  }
+  if (row.stream && row.size > 0) {
+    text += fmt::format(" {:>8.3f} {:>8.3f}", row.stream->client_cpu_per_gb, row.stream->server_cpu_per_gb);
+  } else {
+    text += fmt::format(" {:>8} {:>8}", "-", "-");
+  }
+  return text + fmt::format(" {:>6}\n", row.wrong_bytes);
+}
+
+Json json_row(const Row& row) {
+  Json json = {{"size", row.size}, {"wrong_bytes", row.wrong_bytes}};
+  if (row.stream) {
+    json["messages"] = row.stream->messages;
+    json["gbit_per_s"] = row.stream->bytes_per_second * 8e-9;
+    json["gbyte_per_s"] = row.stream->bytes_per_second * 1e-9;
+    json["messages_per_s"] = row.stream->messages_per_second;
+    json["client_cpu_s_per_gb"] = row.stream->client_cpu_per_gb;
+    json["server_cpu_s_per_gb"] = row.stream->server_cpu_per_gb;
+  }
+  if (row.latency) {
+    json["half_round_trip_us"] = {{"min", row.latency->min_us},
+                                  {"p50", row.latency->p50_us},
+                                  {"p99", row.latency->p99_us},
+                                  {"p99.9", row.latency->p999_us}};
+  }
+  return json;
+}
+
+Status write_json(const std::string& file, const Json& report) {
+  const std::string text = report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  if (file == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return {};
+  }
+  std::ofstream out(file);
+  out << text;
+  out.close();
+  if (!out) return Error{Errc::invalid_usage, fmt::format("--json: cannot write the file \"{}\"", file)};
+  return {};
+}
+
+}  // namespace tfabric::perf

@@ -1,0 +1,132 @@
+#include "transport/tcp/comm_core.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+namespace tfabric::tcp {
+
+CommCore::CommCore(const Context& context, message::Inbox* inbox, const char* direction)
+    : context_(context), inbox_(inbox), direction_(direction) {}
+
+void CommCore::add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader> reader) {
+  reader->attach(*this, inbox_);
+  flow.set_handler(this, flows_.size());
+  flows_.push_back(&flow);
+  connections_.push_back(&flow.connection());
+  readers_.push_back(std::move(reader));
+}
+
+std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> bytes) {
+  if (failed()) {
+    return bytes.size();
+  }
+  Result<std::size_t> taken = readers_[flow.index()]->take(bytes);
+  if (!taken) {
+    fail(Error{taken.error().code, fmt::format("{}: {}", describe(flow), taken.error().message)});
+    return bytes.size();
+  }
+  return *taken;
+}
+
+void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
+  const std::string what = fmt::format("{}: {}", describe(flow), stack::to_string(error));
+  std::replace(flows_.begin(), flows_.end(), &flow, static_cast<engine::Flow*>(nullptr));
+  fail(Error{Errc::remote, what});
+}
+
+std::string CommCore::describe(const engine::Flow& flow) const {
+  return fmt::format("{} connection {}", direction_, flow.describe());
+}
+
+void CommCore::enqueue(Request& request) {
+  const bool queued = posted_.push(&request);
+  assert(queued);
+  static_cast<void>(queued);
+  context_.engine.submit(*this);
+}
+
+void CommCore::fail(Error error) {
+  if (failed()) {
+    return;
+  }
+  error_ = std::move(error);
+  failed_.store(true, std::memory_order_release);
+  end_flows();
+  fail_requests();
+}
+
+void CommCore::end_flows() {
+  for (engine::Flow*& flow : flows_) {
+    if (flow != nullptr) {
+      context_.engine.abort(*flow);
+      flow = nullptr;
+    }
+  }
+}
+
+void CommCore::detach(bool outstanding) {
+  context_.engine.retract(*this);
+  if (outstanding) {
+    end_flows();
+    context_.engine.drain_payload();
+    return;
+  }
+  for (engine::Flow*& flow : flows_) {
+    if (flow != nullptr) {
+      context_.engine.close(*flow);
+      flow = nullptr;
+    }
+  }
+}
+
+bool CommCore::send_copy(engine::Flow& flow, std::span<const std::byte> bytes) {
+  constexpr std::size_t kPiece = stack::Connection::kInlineBytes;
+  const auto pieces = static_cast<std::uint32_t>((bytes.size() + kPiece - 1) / kPiece);
+  stack::Connection& connection = flow.connection();
+  if (!connection.can_send_ranges(pieces) || connection.send_room() < bytes.size()) {
+    return false;
+  }
+  while (!bytes.empty()) {
+    const std::size_t n = std::min(bytes.size(), kPiece);
+    const bool sent = connection.send_inline(bytes.first(n));
+    assert(sent);
+    static_cast<void>(sent);
+    bytes = bytes.subspan(n);
+  }
+  return true;
+}
+
+Result<transport::MemoryRegion*> CommCore::register_region(void* data, std::size_t size,
+                                                           transport::MemoryKind kind) {
+  if (kind != transport::MemoryKind::host) {
+    return Error{Errc::invalid_argument, "the TCP transport registers host memory only: it offers no GPUDirect"};
+  }
+  Result<hugepage::Region*> shared = context_.regions.add(data, size);
+  if (!shared) {
+    return shared.error();
+  }
+  return static_cast<transport::MemoryRegion*>(new Region(*shared, data, size));
+}
+
+Status CommCore::deregister_region(transport::MemoryRegion* region) {
+  if (region == nullptr) {
+    return {};
+  }
+  const std::unique_ptr<Region> owned(static_cast<Region*>(region));
+  {
+    const EngineGuard guard(context_.engine.lock());
+    // What is posted and not yet seen counts as outstanding too.
+    context_.engine.retract(*this);
+    if (!failed() && uses(owned->data, owned->size)) {
+      fail(Error{Errc::invalid_usage, fmt::format("{} comm: memory was deregistered while requests on it were outstanding",
+                                                  direction_)});
+    }
+    context_.engine.drain_payload();
+  }
+  context_.regions.remove(owned->shared);
+  return {};
+}
+
+}  // namespace tfabric::tcp

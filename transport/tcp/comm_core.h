@@ -1,0 +1,94 @@
+// What send and receive comms have in common: their flows, their failure, their memory registrations.
+//
+// Two sides share a comm. The user's side is NCCL's thread: it posts requests into a queue and reads
+// completions. The engine's side runs with the engine held: it does everything else. The first failure of
+// a flow, or of the peer's protocol, fails the comm: all requests end with the same error.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/spsc_ring.h"
+#include "transport/tcp/context.h"
+#include "transport/tcp/engine/flow.h"
+#include "transport/tcp/message/flow_reader.h"
+#include "transport/tcp/request.h"
+#include "transport/transport.h"
+
+namespace tfabric::tcp {
+
+// A registration on a comm.
+class Region final : public transport::MemoryRegion {
+ public:
+  Region(hugepage::Region* shared, void* data, std::size_t size) : shared(shared), data(data), size(size) {}
+  hugepage::Region* shared;
+  void* data;
+  std::size_t size;
+};
+
+class CommCore : public engine::FlowHandler, public engine::Submitter, public message::ControlSink {
+ public:
+  CommCore(const CommCore&) = delete;
+  CommCore& operator=(const CommCore&) = delete;
+
+  // --- user's side
+  void poke() { context_.progress.poke(); }
+  [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_acquire); }
+  // Valid once failed() or once a request has failed.
+  [[nodiscard]] const Error& error() const { return error_; }
+
+  Result<transport::MemoryRegion*> register_region(void* data, std::size_t size, transport::MemoryKind kind);
+  Status deregister_region(transport::MemoryRegion* region);
+
+  // --- engine's side
+  // Adds flow number flows().size(); it gets this comm as its handler. `reader` has the state of its
+  // stream so far.
+  void add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader> reader);
+  [[nodiscard]] std::size_t flow_count() const { return flows_.size(); }
+
+ protected:
+  CommCore(const Context& context, message::Inbox* inbox, const char* direction);
+  ~CommCore() = default;
+
+  std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) final;
+  void on_failed(engine::Flow& flow, stack::ConnectionError error) final;
+
+  // Queues a posted request for the engine. Room is certain: there are no more requests than entries.
+  void enqueue(Request& request);
+  // Fails the comm, aborts its flows and all requests.
+  void fail(Error error);
+  // For a derived class's destructor: takes the comm out of the engine. Orderly if nothing is
+  // outstanding, else by reset, so that nothing reads or writes the user's memory afterwards.
+  void detach(bool outstanding);
+  // Copies bytes into a flow's send queue.
+  static bool send_copy(engine::Flow& flow, std::span<const std::byte> bytes);
+  // How the flow is named in messages.
+  [[nodiscard]] std::string describe(const engine::Flow& flow) const;
+
+  // Ends all requests that the engine knows of.
+  virtual void fail_requests() = 0;
+  // Whether one of them reads or writes [data, data + size).
+  [[nodiscard]] virtual bool uses(const void* data, std::size_t size) const = 0;
+
+  Context context_;
+  std::vector<engine::Flow*> flows_;
+  std::vector<stack::Connection*> connections_;  // of flows_, in the same order
+  SpscRing<Request*, transport::kMaxRequests> posted_;
+
+ private:
+  void end_flows();
+
+  std::vector<std::unique_ptr<message::FlowReader>> readers_;
+  message::Inbox* inbox_;
+  const char* direction_;
+  std::atomic<bool> failed_{false};
+  Error error_;
+};
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,49 @@
+// A device of the TCP transport: one or more rails, shown to NCCL as one.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "transport/tcp/context.h"
+#include "transport/tcp/greeter.h"
+#include "transport/tcp/rail.h"
+#include "transport/tcp/send_comm.h"
+#include "transport/transport.h"
+
+namespace tfabric::tcp {
+
+class Device final : public transport::Device {
+ public:
+  Device(const Context& context, Greeter& greeter, std::vector<Rail*> rails, transport::DeviceProperties properties)
+      : context_(context), greeter_(&greeter), rails_(std::move(rails)), properties_(std::move(properties)) {}
+
+  [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
+  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle) override;
+  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle) override;
+
+ private:
+  // A connection that is being made; lives between calls of connect().
+  struct Attempt {
+    Handle peer;
+    Instant since;
+    std::unique_ptr<SendComm> comm;  // null until all links are there
+  };
+
+  // Goes on with an attempt; true once its comm is ready.
+  Result<bool> advance(Attempt& attempt);
+  Result<bool> open_flows(Attempt& attempt);
+  std::size_t flow_count(const Handle& peer) const;
+  Error explain_timeout(const Attempt& attempt) const;
+
+  Context context_;
+  Greeter* greeter_;
+  std::vector<Rail*> rails_;
+  transport::DeviceProperties properties_;
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::shared_ptr<Attempt>> attempts_;  // guarded by mutex_; by number
+  std::uint64_t next_attempt_ = 1;                              // guarded by mutex_
+};
+
+}  // namespace tfabric::tcp

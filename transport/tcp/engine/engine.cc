@@ -1,0 +1,563 @@
+#include "transport/tcp/engine/engine.h"
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include <algorithm>
+#include <cassert>
+#include <ctime>
+
+#include "base/log.h"
+#include "base/random.h"
+
+namespace tfabric::engine {
+namespace {
+
+// RFC 6335 §6: the dynamic ports.
+constexpr std::uint16_t kFirstDynamicPort = 49152;
+constexpr std::uint16_t kDynamicPorts = 16384;
+// Segments one flow may put out in a turn before the others have theirs.
+constexpr int kSegmentsPerTurn = 32;
+// ARP and ND timers, link state.
+constexpr Duration kServiceInterval = std::chrono::milliseconds(1);
+// RSTs in answer to segments of no flow, a second; a restarted peer needs few, a scan gets no more.
+constexpr double kResetsPerSecond = 100;
+constexpr double kResetBurst = 20;
+// drain_payload() drops what a stalled driver does not take, and gives up, after so many attempts of a
+// millisecond.
+constexpr int kDropAttempts = 10;
+constexpr int kDrainAttempts = 1000;
+
+std::array<std::byte, 16> random_secret() {
+  std::array<std::byte, 16> secret;
+  fill_random(secret);
+  return secret;
+}
+
+stack::FlowTableKey table_key(const FlowKey& key) {
+  return {.local = key.local.bytes, .remote = key.remote.bytes, .ports = key.ports};
+}
+
+}  // namespace
+
+Engine::Engine(const EngineOptions& options)
+    : options_(options),
+      payloads_(options.max_kept_packets),
+      sequences_(random_secret()),
+      table_(random_secret()),
+      next_port_(static_cast<std::uint16_t>(kFirstDynamicPort + random_u64() % kDynamicPorts)) {
+  if (options_.port == 0) {
+    options_.port = static_cast<std::uint16_t>(kFirstDynamicPort + random_u64() % kDynamicPorts);
+  }
+  now_ = monotonic_now();
+}
+
+Engine::~Engine() {
+  flows_.clear();
+  links_.clear();
+}
+
+bool Engine::progress() {
+  if (!lock_.try_lock()) {
+    return false;
+  }
+  const bool worked = turn();
+  lock_.unlock();
+  return worked;
+}
+
+void Engine::submit(Submitter& submitter) {
+  if (submitter.queued_.exchange(true, std::memory_order_acq_rel)) {
+    return;
+  }
+  Submitter* head = submissions_.load(std::memory_order_relaxed);
+  do {
+    submitter.next_ = head;
+  } while (!submissions_.compare_exchange_weak(head, &submitter, std::memory_order_release,
+                                               std::memory_order_relaxed));
+}
+
+void Engine::retract(Submitter& submitter) {
+  // Runs what others left too; afterwards the list cannot contain the submitter.
+  take_submissions();
+  assert(!submitter.queued_.load());
+  static_cast<void>(submitter);
+}
+
+void Engine::take_submissions() {
+  if (submissions_.load(std::memory_order_relaxed) == nullptr) {
+    return;
+  }
+  Submitter* taken = submissions_.exchange(nullptr, std::memory_order_acquire);
+  Submitter* in_order = nullptr;
+  while (taken != nullptr) {
+    Submitter* next = taken->next_;
+    taken->next_ = in_order;
+    in_order = taken;
+    taken = next;
+  }
+  while (in_order != nullptr) {
+    Submitter* next = in_order->next_;
+    // Cleared before the call: what is submitted from now on is queued anew.
+    in_order->queued_.store(false, std::memory_order_release);
+    in_order->on_submitted();
+    in_order = next;
+  }
+}
+
+bool Engine::turn() {
+  now_ = monotonic_now();
+  last_turn_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
+  ++counters_.turns;
+  take_submissions();
+  bool worked = false;
+  for (const auto& link : links_) {
+    worked |= receive(*link);
+  }
+  run_timers();
+  if (now_ >= next_service_) {
+    service_links();
+  }
+  run_progress();
+  worked |= run_output();
+  for (const auto& link : links_) {
+    link->flush();
+  }
+  if (reap_needed_) {
+    reap();
+  }
+  return worked;
+}
+
+// --- receiving
+
+bool Engine::receive(Link& link) {
+  std::array<rte_mbuf*, kBurst> packets;
+  const std::uint16_t count = link.receive(packets);
+  for (std::uint16_t i = 0; i < count; ++i) {
+    if (i + 1 < count) {
+      rte_prefetch0(rte_pktmbuf_mtod(packets[i + 1], void*));
+    }
+    on_packet(link, packets[i]);
+  }
+  while (link.has_room()) {
+    auto frame = link.interface().next_frame();
+    if (!frame) {
+      break;
+    }
+    link.send_frame(*frame);
+  }
+  return count > 0;
+}
+
+void Engine::on_packet(Link& link, rte_mbuf* packet) {
+  bool kept = false;
+  if (packet->nb_segs == 1 || rte_pktmbuf_linearize(packet) == 0) {
+    const std::span<const std::byte> frame(rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len);
+    const net::InputResult result = link.interface().input(frame, link.meta_of(*packet), now_);
+    if (result.kind == net::InputResult::Kind::tcp) {
+      kept = on_tcp(link, result.tcp, packet);
+    } else if (result.kind == net::InputResult::Kind::icmp_error) {
+      on_icmp(result.icmp);
+    }
+  }
+  if (!kept) {
+    rte_pktmbuf_free(packet);
+  }
+}
+
+// Returns whether the packet now belongs to a flow.
+bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
+  std::optional<stack::SegmentIn> segment = stack::parse_segment(tcp.bytes);
+  if (!segment) {
+    return false;
+  }
+  segment->congestion_experienced = tcp.congestion_experienced;
+  segment->payload.owner = packet;
+  ++counters_.segments;
+  const FlowKey key{tcp.destination, tcp.source, {segment->destination_port, segment->source_port}};
+  Flow* flow = table_.find(table_key(key));
+  if (flow == nullptr) {
+    const bool opens = (segment->flags & (stack::flag::syn | stack::flag::ack | stack::flag::rst)) == stack::flag::syn;
+    if (!opens || segment->destination_port != options_.port) {
+      ++counters_.no_flow;
+      answer_with_reset(link, tcp, *segment);
+      return false;
+    }
+    flow = accept(link, key, *segment);
+    if (flow != nullptr) {
+      mark(*flow);
+    }
+    return false;
+  }
+  if (flow->link_ != &link) {
+    // Somebody else's packet with our numbers: no flow changes its wire.
+    return false;
+  }
+  flow->connection_->on_segment(*segment, now_);
+  deliver(*flow);
+  const bool kept = flow->connection_->settle();
+  mark(*flow);
+  return kept;
+}
+
+Flow* Engine::accept(Link& link, const FlowKey& key, const stack::SegmentIn& syn) {
+  if (acceptor_ == nullptr || half_open_ >= options_.max_half_open) {
+    ++counters_.half_open_refused;
+    return nullptr;
+  }
+  const stack::Seq sequence = sequences_.initial(key.local.bytes, key.remote.bytes, key.ports, now_);
+  auto connection =
+      stack::Connection::accept(options_for(link, key.local.is_v4()), payloads_.ops(), syn, sequence, now_);
+  Flow& flow = add_flow(key, link, nullptr, 0, std::move(connection));
+  flow.half_open_ = true;
+  ++half_open_;
+  if (!acceptor_->on_connection(flow)) {
+    abort(flow);
+    return nullptr;
+  }
+  return &flow;
+}
+
+void Engine::answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
+  const double elapsed = std::chrono::duration<double>(now_ - reset_refilled_).count();
+  reset_refilled_ = now_;
+  reset_tokens_ = std::min(kResetBurst, reset_tokens_ + elapsed * kResetsPerSecond);
+  const std::optional<stack::SegmentOut> reset = stack::reset_for(segment);
+  if (!reset || reset_tokens_ < 1 || !link.has_room()) {
+    return;
+  }
+  net::LinkHeader header;
+  if (link.interface().prepare(tcp.destination, tcp.source, header, now_) == net::Interface::Route::ready) {
+    reset_tokens_ -= 1;
+    link.send(header, *reset);
+  }
+}
+
+void Engine::on_icmp(const net::IcmpError& error) {
+  Flow* flow = table_.find(table_key({error.local, error.remote, {error.local_port, error.remote_port}}));
+  if (flow == nullptr) {
+    return;
+  }
+  // RFC 5927 §4.1: an error about bytes that are not in flight is forged or stale.
+  const stack::ConnectionInfo info = flow->connection_->info();
+  const stack::Seq quoted(error.sequence);
+  if (quoted < info.snd_una || quoted >= info.snd_nxt) {
+    return;
+  }
+  if (error.kind == net::IcmpError::Kind::packet_too_big) {
+    const std::uint32_t headers = (error.local.is_v4() ? 20u : 40u) + stack::kTcpHeaderBytes;
+    constexpr std::uint32_t kLeastMss = 536;  // RFC 9293 §3.7.1
+    const std::uint32_t mss = error.mtu > headers + kLeastMss ? error.mtu - headers : kLeastMss;
+    flow->connection_->set_path_mss(static_cast<std::uint16_t>(std::min(mss, 65535u)), now_);
+  } else if (info.state == stack::State::syn_sent) {
+    // RFC 5927 §5.2: hard errors end only connections that are not synchronised.
+    flow->connection_->fail(stack::ConnectionError::unreachable);
+  }
+  mark(*flow);
+}
+
+void Engine::deliver(Flow& flow) {
+  stack::Connection& connection = *flow.connection_;
+  for (;;) {
+    const std::span<const std::byte> bytes = connection.readable();
+    if (bytes.empty()) {
+      return;
+    }
+    if (flow.handler_ == nullptr) {
+      // RFC 9293 §3.6: data for a user who has closed is answered by a reset, or the peer would wait.
+      connection.abort();
+      return;
+    }
+    const std::size_t taken = flow.handler_->on_data(flow, bytes);
+    if (taken == 0) {
+      return;
+    }
+    connection.consume(static_cast<std::uint32_t>(taken));
+  }
+}
+
+// --- time, handlers, output
+
+void Engine::run_timers() {
+  if (now_ < next_deadline_) {
+    return;
+  }
+  next_deadline_ = kNever;
+  for (const auto& flow : flows_) {
+    if (flow->deadline_ <= now_) {
+      flow->connection_->on_time(now_);
+      mark(*flow);
+    } else {
+      next_deadline_ = std::min(next_deadline_, flow->deadline_);
+    }
+  }
+}
+
+void Engine::service_links() {
+  next_service_ = now_ + kServiceInterval;
+  for (const auto& link : links_) {
+    link->interface().on_time(now_);
+    if (!link->lost()) {
+      continue;
+    }
+    for (const auto& flow : flows_) {
+      if (flow->link_ == link.get() && flow->connection_->error() == stack::ConnectionError::none) {
+        flow->connection_->fail(stack::ConnectionError::unreachable);
+        mark(*flow);
+      }
+    }
+  }
+}
+
+void Engine::mark(Flow& flow) {
+  if (!flow.wants_progress_) {
+    flow.wants_progress_ = true;
+    progressed_.push_back(&flow);
+  }
+  wake(flow);
+}
+
+void Engine::wake(Flow& flow) {
+  if (!flow.wants_output_) {
+    flow.wants_output_ = true;
+    output_.push_back(&flow);
+  }
+}
+
+void Engine::resume(Flow& flow) {
+  deliver(flow);
+  mark(flow);
+}
+
+void Engine::run_progress() {
+  // Handlers mark flows while they run; those get their turn in the next round of this loop.
+  while (!progressed_.empty()) {
+    progressed_now_.swap(progressed_);
+    for (Flow* flow : progressed_now_) {
+      flow->wants_progress_ = false;
+      stack::Connection& connection = *flow->connection_;
+      if (flow->half_open_ && (connection.established() || connection.finished())) {
+        flow->half_open_ = false;
+        --half_open_;
+      }
+      if (FlowHandler* handler = flow->handler_; handler != nullptr) {
+        if (connection.error() == stack::ConnectionError::none) {
+          handler->on_progress(*flow);
+        } else {
+          flow->handler_ = nullptr;
+          handler->on_failed(*flow, connection.error());
+        }
+      }
+    }
+    progressed_now_.clear();
+  }
+}
+
+bool Engine::run_output() {
+  if (output_.empty()) {
+    return false;
+  }
+  bool sent = false;
+  output_now_.swap(output_);
+  for (Flow* flow : output_now_) {
+    flow->wants_output_ = false;
+    sent |= output(*flow);
+    refresh_deadline(*flow);
+    reap_needed_ |= flow->connection_->finished();
+  }
+  output_now_.clear();
+  return sent;
+}
+
+bool Engine::output(Flow& flow) {
+  if (!ready_to_send(flow)) {
+    return false;
+  }
+  stack::SegmentOut segment;
+  bool sent = false;
+  for (int i = 0; i < kSegmentsPerTurn; ++i) {
+    if (!flow.link_->has_room()) {
+      flow.link_->flush();
+      if (!flow.link_->has_room()) {
+        wake(flow);
+        return sent;
+      }
+    }
+    if (!flow.connection_->next_segment(segment, now_)) {
+      return sent;
+    }
+    if (!flow.link_->send(flow.header_, segment)) {
+      ++counters_.output_lost;
+    }
+    sent = true;
+  }
+  wake(flow);
+  return sent;
+}
+
+bool Engine::ready_to_send(Flow& flow) {
+  net::Interface& interface = flow.link_->interface();
+  if (flow.header_ready_ && flow.header_generation_ == interface.generation()) {
+    return true;
+  }
+  switch (interface.prepare(flow.key_.local, flow.key_.remote, flow.header_, now_)) {
+    case net::Interface::Route::ready:
+      flow.header_ready_ = true;
+      flow.header_generation_ = interface.generation();
+      return true;
+    case net::Interface::Route::pending:
+      flow.header_ready_ = false;
+      wake(flow);
+      return false;
+    case net::Interface::Route::unreachable:
+      flow.header_ready_ = false;
+      if (!flow.connection_->finished()) {
+        flow.connection_->fail(stack::ConnectionError::unreachable);
+        mark(flow);
+      }
+      return false;
+  }
+  return false;
+}
+
+void Engine::refresh_deadline(Flow& flow) {
+  flow.deadline_ = flow.connection_->next_deadline();
+  next_deadline_ = std::min(next_deadline_, flow.deadline_);
+}
+
+// --- flows and links
+
+stack::Options Engine::options_for(const Link& link, bool v4) const {
+  stack::Options options = options_.tcp;
+  options.mss = link.mss(v4);
+  return options;
+}
+
+Flow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
+                       std::unique_ptr<stack::Connection> connection) {
+  flows_.push_back(std::make_unique<Flow>(key, link, handler, index, std::move(connection)));
+  Flow& flow = *flows_.back();
+  flow.position_ = flows_.size() - 1;
+  table_.insert(table_key(key), &flow);
+  return flow;
+}
+
+std::optional<std::uint16_t> Engine::free_port(const net::IpAddress& local, const net::IpAddress& remote,
+                                               std::uint16_t remote_port) {
+  for (int tries = 0; tries < kDynamicPorts; ++tries) {
+    const std::uint16_t port = next_port_;
+    next_port_ = port == 65535 ? kFirstDynamicPort : static_cast<std::uint16_t>(port + 1);
+    if (port != options_.port && table_.find(table_key({local, remote, {port, remote_port}})) == nullptr) {
+      return port;
+    }
+  }
+  return std::nullopt;
+}
+
+Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
+                      std::size_t index) {
+  const std::optional<net::IpAddress> local = link.interface().source_for(remote);
+  if (!local) {
+    return nullptr;
+  }
+  const std::optional<std::uint16_t> local_port = free_port(*local, remote, port);
+  if (!local_port) {
+    return nullptr;
+  }
+  const FlowKey key{*local, remote, {*local_port, port}};
+  const stack::Seq sequence = sequences_.initial(local->bytes, remote.bytes, key.ports, now_);
+  auto connection = stack::Connection::connect(options_for(link, remote.is_v4()), payloads_.ops(), key.ports,
+                                               sequence, monotonic_now());
+  Flow& flow = add_flow(key, link, handler, index, std::move(connection));
+  wake(flow);
+  return &flow;
+}
+
+void Engine::close(Flow& flow) {
+  flow.handler_ = nullptr;
+  flow.connection_->close();
+  mark(flow);
+}
+
+void Engine::abort(Flow& flow) {
+  flow.handler_ = nullptr;
+  flow.connection_->abort();
+  mark(flow);
+}
+
+void Engine::remove_flow(Flow& flow) {
+  if (flow.half_open_) {
+    --half_open_;
+  }
+  table_.erase(table_key(flow.key_));
+  const std::size_t position = flow.position_;
+  if (position + 1 != flows_.size()) {
+    flows_[position].swap(flows_.back());
+    flows_[position]->position_ = position;
+  }
+  flows_.pop_back();
+}
+
+// Removes flows that have nothing left to do. Those still in a list wait for the next turn.
+void Engine::reap() {
+  reap_needed_ = false;
+  for (std::size_t i = flows_.size(); i-- > 0;) {
+    Flow& flow = *flows_[i];
+    if (!flow.connection_->finished() || flow.handler_ != nullptr) {
+      continue;
+    }
+    if (flow.wants_output_ || flow.wants_progress_) {
+      reap_needed_ = true;
+    } else {
+      remove_flow(flow);
+    }
+  }
+}
+
+void Engine::add_link(std::unique_ptr<Link> link) {
+  link->interface().announce(now_);
+  links_.push_back(std::move(link));
+}
+
+std::unique_ptr<Link> Engine::remove_link(Link& link) {
+  for (const auto& flow : flows_) {
+    if (flow->link_ == &link && flow->connection_->error() == stack::ConnectionError::none) {
+      flow->connection_->fail(stack::ConnectionError::unreachable);
+      mark(*flow);
+    }
+  }
+  run_progress();
+  const auto on_link = [&link](const Flow* flow) { return flow->link_ == &link; };
+  std::erase_if(output_, on_link);
+  std::erase_if(progressed_, on_link);
+  for (std::size_t i = flows_.size(); i-- > 0;) {
+    if (flows_[i]->link_ == &link) {
+      remove_flow(*flows_[i]);
+    }
+  }
+  const auto found = std::find_if(links_.begin(), links_.end(), [&link](const auto& l) { return l.get() == &link; });
+  assert(found != links_.end());
+  std::unique_ptr<Link> removed = std::move(*found);
+  links_.erase(found);
+  return removed;
+}
+
+void Engine::drain_payload() {
+  for (const auto& link : links_) {
+    for (int attempt = 0; link->holds_payload(); ++attempt) {
+      if (attempt == kDropAttempts) {
+        link->drop_staged();
+      }
+      if (attempt == kDrainAttempts) {
+        TF_WARN("NET/tfabric: the driver of {} still holds packets of memory that is being deregistered",
+                link->port().name());
+        break;
+      }
+      timespec pause{.tv_sec = 0, .tv_nsec = 1000000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+}  // namespace tfabric::engine

@@ -1,0 +1,166 @@
+// The poll loop: packets from the links to the TCP machines, and the machines' segments to the links.
+//
+// One engine a process turns all of its links; everything of an engine is touched only with its lock
+// held, and what NCCL's threads want of it they leave in a lock-free list (submit()). A turn is
+//   submissions -> receive bursts -> timers -> handlers' progress -> output -> transmit bursts,
+// so that a burst of segments is answered by one ACK a flow.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "transport/tcp/engine/engine_lock.h"
+#include "transport/tcp/engine/flow.h"
+#include "transport/tcp/engine/link.h"
+#include "transport/tcp/engine/payload_store.h"
+#include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/flow_table.h"
+
+namespace tfabric::engine {
+
+// Somebody who leaves work for the engine without holding it.
+class Submitter {
+ public:
+  // Called with the engine held, once for each time submit() found it not queued.
+  virtual void on_submitted() = 0;
+
+ protected:
+  ~Submitter() = default;
+
+ private:
+  friend class Engine;
+  std::atomic<bool> queued_{false};
+  Submitter* next_ = nullptr;
+};
+
+// Takes the connections that strangers open to the engine's port.
+class Acceptor {
+ public:
+  // Called with the engine held, before the SYN is answered. Sets the flow's handler; false refuses.
+  virtual bool on_connection(Flow& flow) = 0;
+
+ protected:
+  ~Acceptor() = default;
+};
+
+struct EngineOptions {
+  stack::Options tcp;
+  std::uint16_t port = 0;               // the one listening port; 0: any
+  std::uint32_t max_half_open = 1024;   // connections in the handshake that strangers may cause
+  std::uint32_t max_kept_packets = 2048;  // see PayloadStore
+};
+
+struct EngineCounters {
+  std::uint64_t turns = 0, segments = 0, no_flow = 0, half_open_refused = 0, output_lost = 0;
+};
+
+class Engine {
+ public:
+  explicit Engine(const EngineOptions& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] EngineLock& lock() { return lock_; }
+  [[nodiscard]] std::uint16_t port() const { return options_.port; }
+  void set_acceptor(Acceptor* acceptor) { acceptor_ = acceptor; }
+
+  // --- from any thread
+  // One turn, unless somebody else is at it. Returns whether anything was done.
+  bool progress();
+  // `submitter` has left work; it is called in this or a coming turn. Must not be destroyed before
+  // retract().
+  void submit(Submitter& submitter);
+  // The time of the last turn, for those who step in when nobody polls.
+  [[nodiscard]] Instant last_turn() const { return Instant(Duration(last_turn_.load(std::memory_order_relaxed))); }
+
+  // --- with the lock held
+  // One turn. Returns whether anything was done.
+  bool turn();
+  // `submitter` will not be called any more.
+  void retract(Submitter& submitter);
+  void add_link(std::unique_ptr<Link> link);
+  // Fails the link's flows and gives the link back.
+  std::unique_ptr<Link> remove_link(Link& link);
+  [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
+
+  // Opens a connection; null if the link has no address of the destination's family or no port is free.
+  Flow* connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
+                std::size_t index);
+  // The handler wants to see its unread bytes again, or has queued bytes to send.
+  void resume(Flow& flow);
+  void wake(Flow& flow);
+  // Orderly: what is queued goes out, then FIN. The handler is forgotten.
+  void close(Flow& flow);
+  // RST. The handler is forgotten.
+  void abort(Flow& flow);
+  // Waits until no driver refers to payload memory, a bounded time. Call after the flows that send it
+  // are aborted.
+  void drain_payload();
+  [[nodiscard]] std::size_t flows() const { return flows_.size(); }
+  [[nodiscard]] bool has_deadline_before(Instant when) const { return next_deadline_ <= when; }
+  [[nodiscard]] const EngineCounters& counters() const { return counters_; }
+
+ private:
+  static constexpr std::size_t kBurst = 32;
+
+  void take_submissions();
+  bool receive(Link& link);
+  void on_packet(Link& link, rte_mbuf* packet);
+  bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
+  Flow* accept(Link& link, const FlowKey& key, const stack::SegmentIn& syn);
+  void answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+  void on_icmp(const net::IcmpError& error);
+  void deliver(Flow& flow);
+  void run_timers();
+  void run_progress();
+  bool run_output();
+  bool output(Flow& flow);
+  bool ready_to_send(Flow& flow);
+  void service_links();
+  void reap();
+
+  Flow& add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
+                 std::unique_ptr<stack::Connection> connection);
+  void remove_flow(Flow& flow);
+  void mark(Flow& flow);
+  void refresh_deadline(Flow& flow);
+  [[nodiscard]] stack::Options options_for(const Link& link, bool v4) const;
+  std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
+                                         std::uint16_t remote_port);
+
+  EngineOptions options_;
+  EngineLock lock_;
+  std::atomic<Duration::rep> last_turn_{0};
+  std::atomic<Submitter*> submissions_{nullptr};
+
+  PayloadStore payloads_;
+  stack::SequenceGenerator sequences_;
+  Acceptor* acceptor_ = nullptr;
+  std::vector<std::unique_ptr<Link>> links_;
+  stack::FlowTable<Flow> table_;
+  std::vector<std::unique_ptr<Flow>> flows_;
+  std::vector<Flow*> progressed_;
+  std::vector<Flow*> output_;
+  std::vector<Flow*> output_now_;
+  std::vector<Flow*> progressed_now_;
+  Instant now_{};
+  Instant next_deadline_ = kNever;
+  Instant next_service_{};
+  std::uint16_t next_port_;
+  std::uint32_t half_open_ = 0;
+  double reset_tokens_ = 0;
+  Instant reset_refilled_{};
+  bool reap_needed_ = false;
+  EngineCounters counters_;
+};
+
+}  // namespace tfabric::engine

@@ -1,0 +1,119 @@
+#include "transport/tcp/engine/link.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/tcp/engine/packet.h"
+
+namespace tfabric::engine {
+namespace {
+
+constexpr std::uint16_t kIpv4HeaderBytes = 20;
+constexpr std::uint16_t kIpv6HeaderBytes = 40;
+
+net::TcpChecksum checksum_for(const net::InterfaceConfig& config, const port::PortCapabilities& capabilities) {
+  if (config.trusted_wire) {
+    return net::TcpChecksum::none;
+  }
+  return capabilities.tx_tcp_checksum ? net::TcpChecksum::hardware : net::TcpChecksum::software;
+}
+
+net::ChecksumStatus status_of(std::uint64_t flags, std::uint64_t good, std::uint64_t bad) {
+  // Equal bits would mean "no information" or "no checksum": not trusted.
+  if ((flags & (good | bad)) == good) {
+    return net::ChecksumStatus::good;
+  }
+  return (flags & (good | bad)) == bad ? net::ChecksumStatus::bad : net::ChecksumStatus::unknown;
+}
+
+}  // namespace
+
+Link::Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options)
+    : port_(std::move(port)),
+      interface_(std::move(config)),
+      checksum_(checksum_for(interface_.config(), port_->capabilities())),
+      by_reference_(options.transmit_by_reference && port_->capabilities().tx_multi_segment) {
+  // One reference is the link's own, so that the count never reaches zero while packets come and go.
+  references_.free_cb = [](void*, void*) {};
+  rte_mbuf_ext_refcnt_set(&references_, 1);
+}
+
+Link::~Link() { drop_staged(); }
+
+void Link::drop_staged() {
+  rte_pktmbuf_free_bulk(stage_.data(), staged_);
+  staged_ = 0;
+}
+
+std::uint16_t Link::mss(bool v4) const {
+  const std::uint32_t headers = (v4 ? kIpv4HeaderBytes : kIpv6HeaderBytes) + stack::kTcpHeaderBytes;
+  return static_cast<std::uint16_t>(interface_.config().mtu - headers);
+}
+
+std::uint16_t Link::receive(std::span<rte_mbuf*> packets) {
+  const std::uint16_t n = port_->receive(packets);
+  counters_.rx_packets += n;
+  return n;
+}
+
+net::RxMeta Link::meta_of(const rte_mbuf& packet) const {
+  if (!port_->capabilities().rx_checksum) {
+    return {};
+  }
+  return {.ip = status_of(packet.ol_flags, RTE_MBUF_F_RX_IP_CKSUM_GOOD, RTE_MBUF_F_RX_IP_CKSUM_BAD),
+          .tcp = status_of(packet.ol_flags, RTE_MBUF_F_RX_L4_CKSUM_GOOD, RTE_MBUF_F_RX_L4_CKSUM_BAD)};
+}
+
+bool Link::send(const net::LinkHeader& header, const stack::SegmentOut& segment) {
+  const PacketOptions options{.checksum = checksum_, .references = by_reference_ ? &references_ : nullptr};
+  rte_mbuf* packet = build_packet(*port_, header, segment, ip_id_, options);
+  if (packet == nullptr) {
+    return false;
+  }
+  ++ip_id_;
+  stage_[staged_++] = packet;
+  return true;
+}
+
+bool Link::send_frame(std::span<const std::byte> frame) {
+  rte_mbuf* packet = port_->allocate_header();
+  if (packet == nullptr) {
+    return false;
+  }
+  char* room = rte_pktmbuf_append(packet, static_cast<std::uint16_t>(frame.size()));
+  if (room == nullptr || !has_room()) {
+    rte_pktmbuf_free(packet);
+    return false;
+  }
+  std::memcpy(room, frame.data(), frame.size());
+  stage_[staged_++] = packet;
+  return true;
+}
+
+void Link::flush() {
+  if (staged_ == 0) {
+    return;
+  }
+  const std::uint16_t sent = port_->transmit(std::span(stage_).first(staged_));
+  counters_.tx_packets += sent;
+  counters_.tx_stalls += sent < staged_ ? 1 : 0;
+  std::copy(stage_.begin() + sent, stage_.begin() + staged_, stage_.begin());
+  staged_ = static_cast<std::uint16_t>(staged_ - sent);
+}
+
+bool Link::holds_payload() {
+  if (rte_mbuf_ext_refcnt_read(&references_) == 1) {
+    return false;
+  }
+  flush();
+  port_->reclaim();
+  return rte_mbuf_ext_refcnt_read(&references_) > 1;
+}
+
+bool Link::lost() {
+  const bool up = port_->link_up();
+  was_up_ = was_up_ || up;
+  return was_up_ && !up;
+}
+
+}  // namespace tfabric::engine

@@ -1,0 +1,125 @@
+#include "transport/tcp/engine/packet.h"
+
+#include <rte_mbuf.h>
+
+#include <array>
+#include <cstring>
+#include <span>
+
+namespace tfabric::engine {
+namespace {
+
+// Payload up to this size is copied behind the headers: cheaper than a second buffer.
+constexpr std::uint32_t kCopyLimit = 256;
+
+// A packet under construction: a chain whose first buffer holds the headers.
+class Chain {
+ public:
+  Chain(port::Port& port, rte_mbuf* head) : port_(&port), head_(head), tail_(head) {}
+
+  bool copy(const stack::Payload& piece) {
+    if (tail_external_ || rte_pktmbuf_tailroom(tail_) < piece.size) {
+      rte_mbuf* next = port_->allocate_header();
+      if (next == nullptr || rte_pktmbuf_tailroom(next) < piece.size) {
+        rte_pktmbuf_free(next);
+        return false;
+      }
+      append(next, /*external=*/false);
+    }
+    std::memcpy(rte_pktmbuf_mtod_offset(tail_, std::byte*, tail_->data_len), piece.data, piece.size);
+    tail_->data_len = static_cast<std::uint16_t>(tail_->data_len + piece.size);
+    head_->pkt_len += piece.size;
+    return true;
+  }
+
+  bool attach(const stack::Payload& piece, rte_mbuf_ext_shared_info& references) {
+    rte_mbuf* next = port_->allocate_external();
+    if (next == nullptr) {
+      return false;
+    }
+    // Only read from by the driver; DPDK's interface knows no const.
+    void* data = const_cast<std::byte*>(piece.data);
+    rte_mbuf_ext_refcnt_update(&references, 1);
+    rte_pktmbuf_attach_extbuf(next, data, reinterpret_cast<rte_iova_t>(data),
+                              static_cast<std::uint16_t>(piece.size), &references);
+    next->data_off = 0;
+    next->data_len = static_cast<std::uint16_t>(piece.size);
+    append(next, /*external=*/true);
+    head_->pkt_len += piece.size;
+    return true;
+  }
+
+ private:
+  void append(rte_mbuf* next, bool external) {
+    tail_->next = next;
+    tail_ = next;
+    tail_external_ = external;
+    ++head_->nb_segs;
+  }
+
+  port::Port* port_;
+  rte_mbuf* head_;
+  rte_mbuf* tail_;
+  bool tail_external_ = false;
+};
+
+std::uint64_t offload_flags(const net::LinkHeader& link_header) {
+  const std::uint64_t ip = link_header.v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6;
+  return RTE_MBUF_F_TX_TCP_CKSUM | ip;
+}
+
+// A buffer that holds headers and payload together, when payload cannot be attached.
+rte_mbuf* allocate_whole(port::Port& port, std::size_t size) {
+  rte_mbuf* packet = port.allocate_header();
+  if (packet != nullptr && rte_pktmbuf_tailroom(packet) >= size) {
+    return packet;
+  }
+  rte_pktmbuf_free(packet);
+  packet = rte_pktmbuf_alloc(port.rx_pool());
+  if (packet != nullptr && rte_pktmbuf_tailroom(packet) < size) {
+    rte_pktmbuf_free(packet);
+    return nullptr;
+  }
+  return packet;
+}
+
+}  // namespace
+
+rte_mbuf* build_packet(port::Port& port, const net::LinkHeader& link_header, const stack::SegmentOut& segment,
+                       std::uint16_t ip_id, const PacketOptions& options) {
+  const std::size_t headers = link_header.size + segment.header_size();
+  const bool by_reference = options.references != nullptr;
+  rte_mbuf* packet = by_reference ? port.allocate_header() : allocate_whole(port, headers + segment.payload_size);
+  if (packet == nullptr) {
+    return nullptr;
+  }
+  auto* start = rte_pktmbuf_mtod(packet, std::byte*);
+  std::memcpy(start, link_header.bytes.data(), link_header.size);
+  stack::write_header(segment, start + link_header.size);
+  packet->data_len = static_cast<std::uint16_t>(headers);
+  packet->pkt_len = static_cast<std::uint32_t>(headers);
+
+  std::array<std::span<const std::byte>, stack::kMaxPieces> pieces;
+  Chain chain(port, packet);
+  for (std::size_t i = 0; i < segment.piece_count; ++i) {
+    const stack::Payload& piece = segment.pieces[i];
+    pieces[i] = {piece.data, piece.size};
+    const bool ok = by_reference && piece.size > kCopyLimit ? chain.attach(piece, *options.references)
+                                                            : chain.copy(piece);
+    if (!ok) {
+      rte_pktmbuf_free(packet);
+      return nullptr;
+    }
+  }
+  if (options.checksum == net::TcpChecksum::hardware) {
+    packet->ol_flags |= offload_flags(link_header);
+    packet->l2_len = link_header.ip_offset;
+    packet->l3_len = link_header.size - link_header.ip_offset;
+    packet->l4_len = segment.header_size();
+  }
+  net::finish_tcp_packet(link_header, {start, headers}, std::span(pieces).first(segment.piece_count), ip_id,
+                         options.checksum);
+  return packet;
+}
+
+}  // namespace tfabric::engine

@@ -1,0 +1,89 @@
+#include "transport/tcp/engine/progress.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <csignal>
+#include <ctime>
+
+#include "base/log.h"
+
+namespace tfabric::engine {
+namespace {
+
+// The keeper steps in when nobody has turned the engine for this long.
+constexpr Duration kNeglected = std::chrono::milliseconds(1);
+// How often it looks while there are flows, and while there are none.
+constexpr Duration kKeeperInterval = std::chrono::milliseconds(1);
+constexpr Duration kIdleInterval = std::chrono::milliseconds(5);
+// Turns in a row the keeper takes while there is work.
+constexpr int kKeeperTurns = 64;
+
+// Signals are the application's: none is to be handled on our threads.
+void block_signals() {
+  sigset_t all;
+  sigfillset(&all);
+  pthread_sigmask(SIG_BLOCK, &all, nullptr);
+}
+
+void sleep_for(Duration duration) {
+  const timespec pause{.tv_sec = 0, .tv_nsec = duration.count()};
+  nanosleep(&pause, nullptr);
+}
+
+}  // namespace
+
+Progress::Progress(Engine& engine, ProgressMode mode, int cpu) : engine_(&engine), mode_(mode), cpu_(cpu) {
+  thread_ = std::thread([this] {
+    block_signals();
+    pthread_setname_np(pthread_self(), mode_ == ProgressMode::inline_ ? "tfabric-keeper" : "tfabric-engine");
+    if (mode_ == ProgressMode::inline_) {
+      keep();
+    } else {
+      spin();
+    }
+  });
+}
+
+Progress::~Progress() {
+  stop_.store(true, std::memory_order_relaxed);
+  thread_.join();
+}
+
+bool Progress::poke() { return mode_ == ProgressMode::inline_ && engine_->progress(); }
+
+void Progress::keep() {
+  while (!stop_.load(std::memory_order_relaxed)) {
+    bool flows = true;
+    if (monotonic_now() - engine_->last_turn() >= kNeglected && engine_->lock().try_lock()) {
+      for (int i = 0; i < kKeeperTurns && engine_->turn() && !engine_->lock().contended(); ++i) {
+      }
+      flows = engine_->flows() > 0;
+      engine_->lock().unlock();
+    }
+    sleep_for(flows ? kKeeperInterval : kIdleInterval);
+  }
+}
+
+void Progress::spin() {
+  if (cpu_ >= 0) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<unsigned>(cpu_), &set);
+    if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) {
+      TF_WARN("NET/tfabric: engine.cpu = {} is not a CPU this process may use; the engine is not pinned", cpu_);
+    }
+  }
+  while (!stop_.load(std::memory_order_relaxed)) {
+    if (engine_->lock().contended()) {
+      sched_yield();
+      continue;
+    }
+    if (!engine_->progress()) {
+      // An idle turn: give the core away if somebody else needs it.
+      sched_yield();
+    }
+  }
+}
+
+}  // namespace tfabric::engine

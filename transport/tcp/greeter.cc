@@ -1,0 +1,150 @@
+#include "transport/tcp/greeter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// Connections that have not said hello yet. More mean a port scan or a flood.
+constexpr std::size_t kMaxStrangers = 1024;
+
+}  // namespace
+
+// --- Pending
+
+bool Pending::add(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader> reader) {
+  Half& half = halves_[hello.comm];
+  if (half.comm == nullptr) {
+    half.comm = std::make_unique<RecvComm>(context_);
+    half.flows = hello.flows;
+  }
+  if (half.flows != hello.flows) {
+    return false;
+  }
+  half.comm->add_flow(flow, std::move(reader));
+  if (half.comm->flow_count() == half.flows) {
+    ready_.push_back(std::move(half.comm));
+    halves_.erase(hello.comm);
+    ready_count_.fetch_add(1, std::memory_order_release);
+  }
+  return true;
+}
+
+std::unique_ptr<RecvComm> Pending::take() {
+  if (ready_.empty()) {
+    return nullptr;
+  }
+  std::unique_ptr<RecvComm> comm = std::move(ready_.front());
+  ready_.pop_front();
+  ready_count_.fetch_sub(1, std::memory_order_relaxed);
+  return comm;
+}
+
+void Pending::abandon() {
+  const Error closed{Errc::remote, "the listener was closed before accept()"};
+  for (auto& [number, half] : halves_) {
+    half.comm->fail_from_outside(closed);
+  }
+  for (const auto& comm : ready_) {
+    comm->fail_from_outside(closed);
+  }
+}
+
+// --- Greeter
+
+// A connection whose hello has not come yet.
+class Greeter::Stranger final : public engine::FlowHandler, public message::ControlSink {
+ public:
+  Stranger(Greeter& greeter, engine::Flow& flow)
+      : greeter_(&greeter), flow_(&flow), reader_(std::make_unique<message::FlowReader>(*this, nullptr)) {}
+
+  [[nodiscard]] engine::Flow& flow() { return *flow_; }
+  // The reader goes with the flow to its comm, in the middle of reading.
+  std::unique_ptr<message::FlowReader> take_reader() { return std::move(reader_); }
+
+  std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
+    message::FlowReader& reader = *reader_;  // stays alive: a comm may take it over while it runs
+    Result<std::size_t> taken = reader.take(bytes);
+    if (taken) {
+      return *taken;
+    }
+    TF_TRACE("NET/tfabric: dropped a connection {}: {}", flow_->describe(), taken.error().message);
+    if (reader_ != nullptr) {
+      greeter_->engine_->abort(*flow_);
+      greeter_->forget(*this);
+    }
+    return bytes.size();
+  }
+  void on_progress(engine::Flow& flow) override {
+    if (flow.connection().peer_finished()) {
+      greeter_->engine_->abort(flow);
+      greeter_->forget(*this);
+    }
+  }
+  void on_failed(engine::Flow& /*flow*/, stack::ConnectionError /*error*/) override { greeter_->forget(*this); }
+
+  Status on_control(const message::RecordHeader& header, std::span<const std::byte> body) override {
+    const auto hello = decode_hello(body);
+    if (header.type != message::RecordType::hello || !hello) {
+      return Error{Errc::internal, "it did not begin with a hello of this protocol version"};
+    }
+    return greeter_->greet(*this, *hello);
+  }
+
+ private:
+  Greeter* greeter_;
+  engine::Flow* flow_;
+  std::unique_ptr<message::FlowReader> reader_;
+};
+
+bool Greeter::on_connection(engine::Flow& flow) {
+  done_.clear();
+  if (strangers_.size() >= kMaxStrangers) {
+    engine_->abort(strangers_.front()->flow());
+    strangers_.pop_front();
+  }
+  strangers_.push_back(std::make_unique<Stranger>(*this, flow));
+  flow.set_handler(strangers_.back().get(), 0);
+  return true;
+}
+
+Status Greeter::greet(Stranger& stranger, const Hello& hello) {
+  const auto listener = listeners_.find(hello.token);
+  if (listener == listeners_.end()) {
+    return Error{Errc::remote, "no listener has the token it brought"};
+  }
+  engine::Flow& flow = stranger.flow();
+  if (!RecvComm::welcome(flow)) {
+    return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
+  }
+  if (!listener->second->add(flow, hello, stranger.take_reader())) {
+    return Error{Errc::internal, "its flow numbers contradict those of its comm"};
+  }
+  engine_->wake(flow);
+  forget(stranger);
+  return {};
+}
+
+void Greeter::forget(Stranger& stranger) {
+  const auto found = std::find_if(strangers_.begin(), strangers_.end(),
+                                  [&stranger](const auto& s) { return s.get() == &stranger; });
+  if (found != strangers_.end()) {
+    // Its own function is still running: destroyed with the next connection.
+    done_.push_back(std::move(*found));
+    strangers_.erase(found);
+  }
+}
+
+void Greeter::clear() {
+  for (const auto& stranger : strangers_) {
+    engine_->abort(stranger->flow());
+  }
+  strangers_.clear();
+  done_.clear();
+}
+
+}  // namespace tfabric::tcp

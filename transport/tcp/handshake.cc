@@ -1,0 +1,64 @@
+#include "transport/tcp/handshake.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/tcp/message/record.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// Most flows a comm may have, whatever a stranger claims.
+constexpr std::uint16_t kMaxFlows = 256;
+constexpr std::size_t kHelloBytes = 32;    // version, zero, flow, flows, zero, comm, token
+constexpr std::size_t kWelcomeBytes = 8;   // version, status, zero
+
+std::vector<std::byte> record_of(message::RecordType type, std::span<const std::byte> body) {
+  const auto header = message::encode({.type = type, .length = static_cast<std::uint32_t>(body.size())});
+  std::vector<std::byte> record(header.begin(), header.end());
+  record.insert(record.end(), body.begin(), body.end());
+  return record;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode(const Hello& hello) {
+  std::array<std::byte, kHelloBytes> body{};
+  body[0] = std::byte{kProtocolVersion};
+  message::put_u16(&body[2], hello.flow);
+  message::put_u16(&body[4], hello.flows);
+  message::put_u64(&body[8], hello.comm);
+  std::copy(hello.token.begin(), hello.token.end(), body.begin() + 16);
+  return record_of(message::RecordType::hello, body);
+}
+
+std::vector<std::byte> encode(const Welcome& welcome) {
+  std::array<std::byte, kWelcomeBytes> body{};
+  body[0] = std::byte{kProtocolVersion};
+  body[1] = static_cast<std::byte>(welcome.status);
+  return record_of(message::RecordType::welcome, body);
+}
+
+std::optional<Hello> decode_hello(std::span<const std::byte> body) {
+  if (body.size() != kHelloBytes || body[0] != std::byte{kProtocolVersion}) {
+    return std::nullopt;
+  }
+  Hello hello;
+  hello.flow = message::get_u16(&body[2]);
+  hello.flows = message::get_u16(&body[4]);
+  hello.comm = message::get_u64(&body[8]);
+  std::copy_n(body.begin() + 16, hello.token.size(), hello.token.begin());
+  if (hello.flows == 0 || hello.flows > kMaxFlows || hello.flow >= hello.flows) {
+    return std::nullopt;
+  }
+  return hello;
+}
+
+std::optional<Welcome> decode_welcome(std::span<const std::byte> body) {
+  if (body.size() != kWelcomeBytes || body[0] != std::byte{kProtocolVersion}) {
+    return std::nullopt;
+  }
+  return Welcome{static_cast<WelcomeStatus>(body[1])};
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,269 @@
+#include "transport/tcp/memif_rail.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <csignal>
+#include <cstring>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "transport/tcp/memif_control.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// How long a peer may take to open its end, and how often it is asked meanwhile.
+constexpr Duration kOpenTimeout = std::chrono::seconds(10);
+constexpr Duration kAskInterval = std::chrono::milliseconds(50);
+// How often links are looked at while there is nothing to open.
+constexpr int kWatchMilliseconds = 20;
+// Shared memory for the packets of one direction: few enough bytes to stay in a core's cache.
+constexpr std::uint32_t kRingBytes = 4u << 20;
+
+std::uint32_t buffer_bytes(std::uint32_t mtu) {
+  constexpr std::uint32_t kLine = 64;
+  const std::uint32_t frame = mtu + net::kEthernetHeaderBytes;
+  return std::min((frame + kLine - 1) / kLine * kLine, 65535u);
+}
+
+// memif takes the number of descriptors as a power of two, of at most 14.
+unsigned ring_log2(std::uint32_t mtu) {
+  return std::clamp(static_cast<unsigned>(std::bit_width(kRingBytes / buffer_bytes(mtu))) - 1, 6u, 12u);
+}
+
+net::MacAddress mac_of(std::uint64_t process) {
+  net::MacAddress mac{{0x02}};
+  std::memcpy(&mac.bytes[1], &process, 5);
+  return mac;
+}
+
+unsigned next_device_number() {
+  static std::atomic<unsigned> number{0};
+  return number.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+net::IpAddress MemifRail::address_of(std::uint64_t process) {
+  // RFC 4193 §3.1: fd, a global id ("tfabr"), a subnet, and the process as the interface's identifier.
+  net::IpAddress address;
+  constexpr std::uint8_t kPrefix[] = {0xfd, 't', 'f', 'a', 'b', 'r', 0, 1};
+  std::memcpy(address.bytes.data(), kPrefix, sizeof kPrefix);
+  std::memcpy(&address.bytes[8], &process, sizeof process);
+  return address;
+}
+
+Result<std::unique_ptr<Rail>> MemifRail::open(const config::Rail& config, engine::Engine& engine) {
+  const std::uint64_t process = random_u64() | 1;  // not 0
+  const std::uint32_t mtu = effective_mtu(config);
+  Result<std::unique_ptr<engine::Link>> loop =
+      make_loop_link(config.name, {.name = config.name,
+                                   .mac = mac_of(process),
+                                   .mtu = static_cast<std::uint16_t>(mtu),
+                                   .addresses = {{address_of(process), 64}}});
+  if (!loop) {
+    return loop.error();
+  }
+  Result<int> control = open_memif_control(process);
+  if (!control) {
+    return Error{control.error().code, fmt::format("rail {}: {}", config.name, control.error().message)};
+  }
+  engine::Link* loop_link = loop->get();
+  {
+    const EngineGuard guard(engine.lock());
+    engine.add_link(std::move(*loop));
+  }
+  return std::unique_ptr<Rail>(new MemifRail(config, engine, process, *control, loop_link));
+}
+
+MemifRail::MemifRail(const config::Rail& config, engine::Engine& engine, std::uint64_t process, int control,
+                     engine::Link* loop)
+    : Rail(config),
+      engine_(&engine),
+      process_(process),
+      mtu_(effective_mtu(config)),
+      control_(control),
+      loop_(loop),
+      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  thread_ = std::thread([this] {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    pthread_setname_np(pthread_self(), "tfabric-memif");
+    run();
+  });
+}
+
+MemifRail::~MemifRail() {
+  {
+    const std::lock_guard guard(mutex_);
+    stop_ = true;
+  }
+  eventfd_write(wake_, 1);
+  thread_.join();
+  ::close(wake_);
+  ::close(control_);
+}
+
+Result<engine::Link*> MemifRail::link_to(const net::IpAddress& /*peer*/, std::uint64_t peer_process) {
+  if (peer_process == process_) {
+    return loop_;
+  }
+  if (peer_process == 0) {
+    return Error{Errc::invalid_usage,
+                 fmt::format("rail {} joins processes of one host by shared memory, and the peer is on another kind of "
+                             "rail: configure a NIC as the rail on both hosts",
+                             config().name)};
+  }
+  const auto [found, fresh] = peers_.try_emplace(peer_process);
+  Peer& peer = found->second;
+  if (fresh) {
+    peer.since = monotonic_now();
+    {
+      const std::lock_guard guard(mutex_);
+      wanted_.insert(peer_process);
+    }
+    eventfd_write(wake_, 1);
+  }
+  if (!peer.failure.empty()) {
+    Error error{Errc::remote, peer.failure};
+    peers_.erase(found);  // a later attempt starts anew
+    return error;
+  }
+  if (peer.link != nullptr && peer.link->port().link_up()) {
+    peer.was_up = true;
+    return peer.link;
+  }
+  return static_cast<engine::Link*>(nullptr);
+}
+
+// --- the rail's thread
+
+void MemifRail::run() {
+  for (;;) {
+    pollfd fds[2] = {{control_, POLLIN, 0}, {wake_, POLLIN, 0}};
+    poll(fds, 2, kWatchMilliseconds);
+    eventfd_t ignored = 0;
+    eventfd_read(wake_, &ignored);
+    {
+      const std::lock_guard guard(mutex_);
+      if (stop_) {
+        return;
+      }
+    }
+    take_requests();
+    open_links();
+    watch_links();
+  }
+}
+
+void MemifRail::take_requests() {
+  while (const auto process = next_memif_request(control_)) {
+    const EngineGuard guard(engine_->lock());
+    const auto [found, fresh] = peers_.try_emplace(*process);
+    if (fresh) {
+      found->second.since = monotonic_now();
+      const std::lock_guard wanted_guard(mutex_);
+      wanted_.insert(*process);
+    }
+  }
+}
+
+void MemifRail::open_links() {
+  std::set<std::uint64_t> wanted;
+  {
+    const std::lock_guard guard(mutex_);
+    wanted.swap(wanted_);
+  }
+  for (const std::uint64_t process : wanted) {
+    ask(process);
+    // Opening a port takes milliseconds: not with the engine held.
+    Result<std::unique_ptr<engine::Link>> link = make_link(process);
+    const EngineGuard guard(engine_->lock());
+    const auto found = peers_.find(process);
+    if (found == peers_.end()) {
+      continue;
+    }
+    Peer& peer = found->second;
+    if (!link) {
+      peer.failure = link.error().message;
+      continue;
+    }
+    peer.link = link->get();
+    peer.asked = monotonic_now();
+    engine_->add_link(std::move(*link));
+  }
+}
+
+Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) const {
+  const bool server = process_ < peer;
+  const std::string device = fmt::format(
+      "net_memif{},role={},id=0,socket=tfabric-{:016x}-{:016x},socket-abstract=yes,bsize={},rsize={}",
+      next_device_number(), server ? "server" : "client", std::min(process_, peer), std::max(process_, peer),
+      buffer_bytes(mtu_), ring_log2(mtu_));
+  Result<std::unique_ptr<port::Port>> port = port::Port::open({.name = config().name,
+                                                               .device = device,
+                                                               .mtu = static_cast<std::uint16_t>(mtu_),
+                                                               .rx_pool = loop_->port().rx_pool()});
+  if (!port) {
+    return port.error();
+  }
+  net::InterfaceConfig interface{.name = config().name,
+                                 .mac = mac_of(process_),
+                                 .mtu = static_cast<std::uint16_t>(mtu_),
+                                 .addresses = {{address_of(process_), 64}},
+                                 .point_to_point = true,
+                                 .trusted_wire = true};
+  return std::make_unique<engine::Link>(std::move(*port), std::move(interface),
+                                        engine::LinkOptions{.transmit_by_reference = true});
+}
+
+void MemifRail::ask(std::uint64_t process) const {
+  // Nobody there is noticed by the time-out: the peer may be about to open its socket anew.
+  static_cast<void>(ask_memif_peer(control_, process_, process));
+}
+
+// Looks whether links have come up, asks again for those that have not, and takes dead ones away.
+void MemifRail::watch_links() {
+  std::vector<std::unique_ptr<engine::Link>> dead;
+  {
+    const EngineGuard guard(engine_->lock());
+    const Instant now = monotonic_now();
+    for (auto i = peers_.begin(); i != peers_.end();) {
+      Peer& peer = i->second;
+      if (peer.link == nullptr) {
+        ++i;
+        continue;
+      }
+      const bool up = peer.link->port().link_up();
+      peer.was_up = peer.was_up || up;
+      if (!peer.was_up && now - peer.asked >= kAskInterval) {
+        peer.asked = now;
+        ask(i->first);
+      }
+      const bool late = !peer.was_up && now - peer.since >= kOpenTimeout;
+      if (late || (peer.was_up && !up)) {
+        dead.push_back(engine_->remove_link(*peer.link));
+        peer.link = nullptr;
+        peer.failure = fmt::format("rail {}: process {:016x} of this host {}", config().name, i->first,
+                                   late ? "does not answer (it has ended, or runs in another network namespace)"
+                                        : "has ended");
+        if (!late) {
+          i = peers_.erase(i);
+          continue;
+        }
+      }
+      ++i;
+    }
+  }
+  // Ports are closed here, outside of the engine's lock.
+}
+
+}  // namespace tfabric::tcp

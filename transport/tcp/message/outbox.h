@@ -1,0 +1,88 @@
+// The messages a comm has to send: which receive each goes to, how it is cut into chunks, over which flow
+// each chunk goes, and when it is done.
+//
+// A message is cut at multiples of 128 bytes (the line of NCCL's LL128 protocol); a chunk goes to the flow
+// with the fewest bytes on their way. A message is done when TCP has acknowledged all of its bytes: only
+// then may NCCL reuse the buffer, since a retransmission would read it again. Used with the engine held.
+// Nothing is allocated after construction.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "transport/tcp/message/completion.h"
+#include "transport/tcp/stack/connection.h"
+#include "transport/transport.h"
+
+namespace tfabric::message {
+
+struct OutboxOptions {
+  std::uint32_t flows = 1;
+  std::uint32_t chunk_bytes = 512u << 10;  // largest chunk if there are several flows; a multiple of 128
+};
+
+class Outbox {
+ public:
+  static constexpr std::size_t kMaxMessages = transport::kMaxRequests;
+
+  explicit Outbox(const OutboxOptions& options);
+
+  // Queues a message for receive `index` of group `group`. False: too many are queued.
+  bool post(const void* data, std::uint32_t size, int tag, std::uint32_t group, std::uint8_t index,
+            Completion* completion);
+  // Hands as much as fits to the flows. `flows[i]` is flow i of the comm. Returns whether anything was
+  // handed over.
+  bool pump(std::vector<stack::Connection*>& flows);
+  // Flow `flow` has had `stream_acked` bytes acknowledged: finishes what that completes.
+  void on_acked(std::size_t flow, std::uint64_t stream_acked);
+
+  // Fails every message that is not done.
+  void fail();
+  // True if a message that is not done reads from [data, data + size).
+  [[nodiscard]] bool uses(const void* data, std::size_t size) const;
+  [[nodiscard]] std::size_t outstanding() const { return count_; }
+
+ private:
+  struct Message {
+    const std::byte* data = nullptr;
+    std::uint32_t size = 0;
+    std::uint32_t cut = 0;            // bytes handed to flows
+    std::uint32_t chunks_open = 0;    // chunks not yet acknowledged
+    std::uint32_t tag = 0;
+    std::uint32_t group = 0;
+    std::uint8_t index = 0;
+    bool all_cut = false;
+    Completion* completion = nullptr;  // null: finished
+  };
+  // The last stream byte of a chunk on its way, and the message it belongs to.
+  struct Sent {
+    std::uint64_t stream_end = 0;
+    std::uint32_t message = 0;
+  };
+  // A ring of what is on its way on one flow. At most kMaxOpenChunks are.
+  struct Flow {
+    std::vector<Sent> ring;
+    std::size_t head = 0;
+    std::size_t size = 0;
+  };
+  static constexpr std::size_t kMaxOpenChunks = 1024;  // a power of two
+
+  Message& at(std::uint32_t number) { return messages_[number % kMaxMessages]; }
+  [[nodiscard]] std::size_t pick_flow(const std::vector<stack::Connection*>& flows, std::uint32_t want) const;
+  [[nodiscard]] std::uint32_t chunk_size(const Message& message, std::uint32_t room) const;
+  bool send_chunk(Message& message, std::uint32_t number, std::size_t flow, stack::Connection& connection);
+  void chunk_acked(std::uint32_t number);
+
+  OutboxOptions options_;
+  std::vector<Message> messages_;
+  std::vector<Flow> flows_;
+  std::uint32_t front_ = 0;  // oldest message not finished
+  std::uint32_t next_ = 0;   // number of the next posted one
+  std::uint32_t cut_ = 0;    // oldest not wholly handed to flows
+  std::size_t count_ = 0;    // not finished
+};
+
+}  // namespace tfabric::message

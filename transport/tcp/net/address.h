@@ -1,0 +1,46 @@
+// Ethernet and IP addresses as values, with their text forms.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tfabric::net {
+
+struct MacAddress {
+  std::array<std::uint8_t, 6> bytes{};
+  friend auto operator<=>(const MacAddress&, const MacAddress&) = default;
+};
+
+// IPv4 addresses are kept as IPv4-mapped IPv6 (::ffff:a.b.c.d, RFC 4291 §2.5.5.2): one type everywhere.
+struct IpAddress {
+  std::array<std::byte, 16> bytes{};
+
+  [[nodiscard]] static IpAddress v4(std::array<std::uint8_t, 4> octets);
+  [[nodiscard]] bool is_v4() const;
+  [[nodiscard]] bool is_unspecified() const;
+  [[nodiscard]] bool is_multicast() const;
+  [[nodiscard]] bool is_link_local() const;
+  friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
+};
+
+// An interface's own address and its network.
+struct Prefix {
+  IpAddress address;
+  int length = 0;  // bits; for IPv4 0 ... 32
+  [[nodiscard]] bool contains(const IpAddress& other) const;
+};
+
+[[nodiscard]] std::optional<MacAddress> parse_mac(std::string_view text);  // "02:00:00:00:00:01"
+[[nodiscard]] std::optional<IpAddress> parse_ip(std::string_view text);    // "10.0.0.1", "fd00::1"
+[[nodiscard]] std::optional<Prefix> parse_prefix(std::string_view text);   // "10.0.0.1/24"
+[[nodiscard]] std::string to_string(const MacAddress& address);
+[[nodiscard]] std::string to_string(const IpAddress& address);
+[[nodiscard]] std::string to_string(const Prefix& prefix);
+
+}  // namespace tfabric::net

@@ -1,0 +1,79 @@
+#include "transport/tcp/nic_rail.h"
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+
+namespace tfabric::tcp {
+namespace {
+
+Result<net::InterfaceConfig> interface_of(const config::Rail& config, net::MacAddress mac, std::uint16_t mtu) {
+  net::InterfaceConfig interface{.name = config.name, .mac = mac, .mtu = mtu, .vlan = config.vlan};
+  for (const std::string& text : config.addresses) {
+    const auto prefix = net::parse_prefix(text);
+    if (!prefix) {
+      return Error{Errc::invalid_usage,
+                   fmt::format("rail {}: address \"{}\" is not like 10.0.0.5/24 or fd00::5/64", config.name, text)};
+    }
+    interface.addresses.push_back(*prefix);
+  }
+  if (interface.addresses.empty()) {
+    return Error{Errc::invalid_usage, fmt::format("rail {}: no address is configured (tcp.rails.addresses)", config.name)};
+  }
+  if (!config.gateway.empty()) {
+    interface.gateway_v4 = net::parse_ip(config.gateway);
+  }
+  if (!config.gateway6.empty()) {
+    interface.gateway_v6 = net::parse_ip(config.gateway6);
+  }
+  return interface;
+}
+
+// A TAP's port has the MAC address of the kernel's end, which is another host to us.
+net::MacAddress random_mac() {
+  net::MacAddress mac;
+  fill_random(std::as_writable_bytes(std::span(mac.bytes)));
+  constexpr unsigned kLocal = 0x02, kGroup = 0x01;  // IEEE 802: locally administered, not a group
+  mac.bytes[0] = static_cast<std::uint8_t>((mac.bytes[0] | kLocal) & ~kGroup);
+  return mac;
+}
+
+}  // namespace
+
+NicRail::NicRail(const config::Rail& config, engine::Engine& /*engine*/, engine::Link* network, engine::Link* loop)
+    : Rail(config), address_(network->interface().config().addresses.front().address), network_(network), loop_(loop) {}
+
+Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::Engine& engine) {
+  const auto mtu = static_cast<std::uint16_t>(effective_mtu(config));
+  Result<std::unique_ptr<port::Port>> port = port::Port::open({.name = config.name,
+                                                               .device = device_arguments(config, mtu),
+                                                               .mtu = mtu,
+                                                               .rx_buffers = receive_buffers(mtu)});
+  if (!port) {
+    return port.error();
+  }
+  const net::MacAddress mac = config.kind == config::RailKind::tap ? random_mac() : (*port)->mac();
+  Result<net::InterfaceConfig> interface = interface_of(config, mac, mtu);
+  if (!interface) {
+    return interface.error();
+  }
+  Result<std::unique_ptr<engine::Link>> loop = make_loop_link(config.name, *interface);
+  if (!loop) {
+    return loop.error();
+  }
+  const bool driver_copies = config.kind != config::RailKind::pci;
+  auto network = std::make_unique<engine::Link>(std::move(*port), std::move(*interface),
+                                                engine::LinkOptions{.transmit_by_reference = driver_copies});
+  engine::Link* network_link = network.get();
+  engine::Link* loop_link = loop->get();
+  const EngineGuard guard(engine.lock());
+  engine.add_link(std::move(network));
+  engine.add_link(std::move(*loop));
+  return std::unique_ptr<Rail>(new NicRail(config, engine, network_link, loop_link));
+}
+
+Result<engine::Link*> NicRail::link_to(const net::IpAddress& peer, std::uint64_t /*peer_process*/) {
+  return network_->interface().owns(peer) ? loop_ : network_;
+}
+
+}  // namespace tfabric::tcp

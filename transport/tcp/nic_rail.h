@@ -1,0 +1,25 @@
+// A rail over one network port: a NIC owned by DPDK, a kernel interface by AF_PACKET, or a TAP.
+#pragma once
+
+#include "transport/tcp/rail.h"
+
+namespace tfabric::tcp {
+
+class NicRail final : public Rail {
+ public:
+  static Result<std::unique_ptr<Rail>> open(const config::Rail& config, engine::Engine& engine);
+
+  [[nodiscard]] net::IpAddress address() const override { return address_; }
+  Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
+  [[nodiscard]] std::uint32_t mtu() const override { return network_->interface().config().mtu; }
+  [[nodiscard]] engine::Link& network() { return *network_; }
+
+ private:
+  NicRail(const config::Rail& config, engine::Engine& engine, engine::Link* network, engine::Link* loop);
+
+  net::IpAddress address_;
+  engine::Link* network_;
+  engine::Link* loop_;
+};
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,74 @@
+// One DPDK ethdev as packets in and out: opened by device arguments, one receive and one transmit queue,
+// offloads as the driver offers them.
+//
+// Threads: one at a time (the engine holds its lock); opening and closing from any thread. Packets are
+// rte_mbuf, owned by whoever holds the pointer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "transport/tcp/net/address.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+
+namespace tfabric::port {
+
+struct PortConfig {
+  std::string name;  // the rail's name, in messages
+  // What to open: a PCI address ("0000:00:05.0", named in EalOptions::pci_allow), or the arguments of a
+  // virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0").
+  std::string device;
+  std::uint16_t mtu = 1500;
+  std::uint16_t rx_descriptors = 1024;
+  std::uint16_t tx_descriptors = 1024;
+  std::uint32_t rx_buffers = 4096;  // packets the receive pool holds (ignored with rx_pool)
+  rte_mempool* rx_pool = nullptr;   // share another port's pool; null: an own one
+};
+
+struct PortCapabilities {
+  bool tx_ip_checksum = false;
+  bool tx_tcp_checksum = false;
+  bool rx_checksum = false;   // ol_flags of received packets tell good or bad
+  bool tx_multi_segment = false;
+  std::uint16_t tx_segments_max = 1;  // mbufs a packet may have on transmit
+};
+
+class Port {
+ public:
+  static Result<std::unique_ptr<Port>> open(const PortConfig& config);
+  ~Port();  // stops, closes and removes the device
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+
+  // Fills `out`, returns how many. Each packet is contiguous in its first segment if its size allows.
+  std::uint16_t receive(std::span<rte_mbuf*> out);
+  // Takes a prefix of `packets`, returns how many; the others stay the caller's.
+  std::uint16_t transmit(std::span<rte_mbuf*> packets);
+  // Lets the driver free what it has sent. Call when idle and before deregistering memory.
+  void reclaim();
+
+  // An empty packet buffer for headers and small payloads (data room >= 2048); null if the pool is empty.
+  rte_mbuf* allocate_header();
+  // A buffer without data room of its own, to attach external memory to; null if the pool is empty.
+  rte_mbuf* allocate_external();
+
+  [[nodiscard]] bool link_up() const;
+  [[nodiscard]] net::MacAddress mac() const;
+  [[nodiscard]] std::uint16_t mtu() const;
+  [[nodiscard]] const PortCapabilities& capabilities() const;
+  [[nodiscard]] rte_mempool* rx_pool() const;
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] std::uint16_t id() const;  // DPDK's
+
+ private:
+  struct Impl;
+  explicit Port(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tfabric::port

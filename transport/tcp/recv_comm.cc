@@ -1,0 +1,141 @@
+#include "transport/tcp/recv_comm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "transport/tcp/handshake.h"
+
+namespace tfabric::tcp {
+
+RecvComm::RecvComm(const Context& context)
+    : CommCore(context, &inbox_, "receive"), requests_(*this), announces_(context.options.max_recvs > 1) {}
+
+RecvComm::~RecvComm() {
+  const EngineGuard guard(context_.engine.lock());
+  detach(inbox_.outstanding() > 0 || posted_.front() != nullptr);
+}
+
+bool RecvComm::welcome(engine::Flow& flow) { return send_copy(flow, encode(Welcome{})); }
+
+// --- user's side
+
+Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBuffer> buffers) {
+  if (failed()) {
+    return error();
+  }
+  if (buffers.empty() || buffers.size() > context_.options.max_recvs) {
+    return Error{Errc::invalid_argument,
+                 fmt::format("irecv of {} buffers: 1 to {} can be grouped", buffers.size(), context_.options.max_recvs)};
+  }
+  for (const transport::ReceiveBuffer& buffer : buffers) {
+    if (buffer.data == nullptr && buffer.size > 0) {
+      return Error{Errc::invalid_argument, fmt::format("irecv of {} bytes to address 0", buffer.size)};
+    }
+  }
+  Request* request = requests_.acquire();
+  if (request == nullptr) {
+    poke();
+    return static_cast<transport::Request*>(nullptr);
+  }
+  std::copy(buffers.begin(), buffers.end(), request->buffers.begin());
+  request->completion.count = static_cast<std::uint8_t>(buffers.size());
+  enqueue(*request);
+  return static_cast<transport::Request*>(request);
+}
+
+Result<transport::MemoryRegion*> RecvComm::register_dmabuf(void*, std::size_t, transport::MemoryKind,
+                                                           std::uint64_t, int) {
+  return Error{Errc::invalid_argument, "the TCP transport does not take DMA-BUF memory"};
+}
+
+// --- engine's side
+
+void RecvComm::on_submitted() {
+  bool any = false;
+  while (Request* const* next = posted_.front()) {
+    Request& request = **next;
+    if (failed()) {
+      request.completion.finish(message::Completion::State::failed);
+    } else if (!post(request)) {
+      break;  // taken up again when a receive is complete
+    }
+    posted_.pop();
+    any = true;
+  }
+  if (any && !failed()) {
+    send_announcements();
+    resume_flows();
+  }
+}
+
+bool RecvComm::post(Request& request) {
+  const auto buffers = std::span(request.buffers).first(request.completion.count);
+  const std::uint32_t group = inbox_.next_group();
+  if (!inbox_.post(buffers, &request.completion)) {
+    return false;
+  }
+  if (announces_) {
+    const auto header = message::encode({.type = message::RecordType::announce,
+                                         .group = group,
+                                         .length = static_cast<std::uint32_t>(4 * buffers.size())});
+    std::vector<std::byte> record(header.begin(), header.end());
+    record.resize(header.size() + 4 * buffers.size());
+    for (std::size_t i = 0; i < buffers.size(); ++i) {
+      message::put_u32(&record[header.size() + 4 * i], static_cast<std::uint32_t>(buffers[i].tag));
+    }
+    announcements_.push_back(std::move(record));
+  }
+  return true;
+}
+
+void RecvComm::send_announcements() {
+  engine::Flow* flow = flows_.front();
+  while (!announcements_.empty() && send_copy(*flow, announcements_.front())) {
+    announcements_.pop_front();
+    context_.engine.wake(*flow);
+  }
+}
+
+void RecvComm::resume_flows() {
+  // A flow may fail the comm, which empties the places of all.
+  for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
+    context_.engine.resume(*flows_[i]);
+  }
+}
+
+void RecvComm::on_progress(engine::Flow& flow) {
+  if (failed()) {
+    return;
+  }
+  if (!announcements_.empty()) {
+    send_announcements();
+  }
+  if (posted_.front() != nullptr) {
+    on_submitted();
+  }
+  if (!failed() && flow.connection().peer_finished()) {
+    check_peer_finished();
+  }
+}
+
+// The peer's comm is closed for good: what is posted now, and whatever is posted later, gets no message.
+void RecvComm::check_peer_finished() {
+  const bool all = std::all_of(flows_.begin(), flows_.end(), [](const engine::Flow* flow) {
+    return flow->connection().peer_finished();
+  });
+  if (all) {
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", describe(*flows_.front()))});
+  }
+}
+
+Status RecvComm::on_control(const message::RecordHeader&, std::span<const std::byte>) {
+  return Error{Errc::internal, "the peer sent a control record that a sender does not send"};
+}
+
+void RecvComm::fail_requests() {
+  inbox_.fail();
+  on_submitted();
+}
+
+}  // namespace tfabric::tcp

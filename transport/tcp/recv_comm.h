@@ -1,0 +1,53 @@
+// The receiving end of a comm.
+#pragma once
+
+#include <deque>
+
+#include "transport/tcp/comm_core.h"
+#include "transport/tcp/message/inbox.h"
+
+namespace tfabric::tcp {
+
+class RecvComm final : public transport::RecvComm, public CommCore {
+ public:
+  explicit RecvComm(const Context& context);
+  ~RecvComm() override;
+
+  Result<transport::Request*> irecv(std::span<const transport::ReceiveBuffer> buffers) override;
+  // Bytes are placed by the CPU in host memory: visible as soon as the receive is done.
+  Result<transport::Request*> iflush(std::span<const transport::ReceiveBuffer>) override {
+    return static_cast<transport::Request*>(nullptr);
+  }
+  Result<transport::MemoryRegion*> register_memory(void* data, std::size_t size,
+                                                   transport::MemoryKind kind) override {
+    return register_region(data, size, kind);
+  }
+  Result<transport::MemoryRegion*> register_dmabuf(void* data, std::size_t size, transport::MemoryKind kind,
+                                                   std::uint64_t offset, int fd) override;
+  Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
+
+  // --- engine's side: answers the hello on a flow that was just added.
+  static bool welcome(engine::Flow& flow);
+  void fail_from_outside(Error error) { fail(std::move(error)); }
+
+ private:
+  void on_submitted() override;
+  void on_progress(engine::Flow& flow) override;
+  Status on_control(const message::RecordHeader& header, std::span<const std::byte> body) override;
+  void fail_requests() override;
+  [[nodiscard]] bool uses(const void* data, std::size_t size) const override { return inbox_.uses(data, size); }
+
+  bool post(Request& request);
+  void send_announcements();
+  void resume_flows();
+  void check_peer_finished();
+
+  // user's side
+  RequestPool requests_;
+  // engine's side
+  message::Inbox inbox_;
+  bool announces_;
+  std::deque<std::vector<std::byte>> announcements_;  // waiting for room in flow 0
+};
+
+}  // namespace tfabric::tcp

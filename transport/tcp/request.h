@@ -1,0 +1,52 @@
+// The requests of one comm: a fixed set, handed out by isend and irecv and given back by test.
+//
+// A request is filled by the comm's user, read by the engine once it is queued, and the user's again when
+// its completion is no longer pending.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "transport/tcp/message/completion.h"
+#include "transport/transport.h"
+
+namespace tfabric::tcp {
+
+class CommCore;
+
+class Request final : public transport::Request {
+ public:
+  Result<bool> test(int* sizes) override;
+
+  message::Completion completion;
+  // A send: what to send, and which posted receive it goes to.
+  const void* data = nullptr;
+  std::uint32_t size = 0;
+  std::uint32_t group = 0;
+  int tag = 0;
+  std::uint8_t index = 0;
+  // A receive: completion.count buffers.
+  std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
+
+ private:
+  friend class RequestPool;
+  CommCore* comm_ = nullptr;
+  class RequestPool* pool_ = nullptr;
+};
+
+class RequestPool {
+ public:
+  explicit RequestPool(CommCore& comm);
+
+  // Null: all are outstanding. Its completion is pending.
+  Request* acquire();
+  void release(Request& request) { free_.push_back(&request); }
+
+ private:
+  std::unique_ptr<std::array<Request, transport::kMaxRequests>> requests_;
+  std::vector<Request*> free_;
+};
+
+}  // namespace tfabric::tcp

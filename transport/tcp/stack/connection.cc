@@ -1,0 +1,369 @@
+#include "transport/tcp/stack/connection.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "transport/tcp/stack/connection_impl.h"
+
+namespace tfabric::stack {
+namespace {
+
+// How long a finished connection keeps its ports. RFC 9293 §3.6.1 asks for 2 MSL (minutes); initial
+// sequence numbers that grow with time and timestamps (RFC 6191) guard against old segments, and rails
+// are private networks with no old segments to speak of.
+constexpr Duration kTimeWait = std::chrono::milliseconds(100);
+// A peer that has acknowledged our FIN and never sends its own (Linux: tcp_fin_timeout, 60 s).
+constexpr Duration kFinWait2 = std::chrono::seconds(5);
+constexpr int kMaxPersistBackoff = 10;
+
+std::uint8_t scale_for(std::uint32_t buffer) {
+  std::uint8_t scale = 0;
+  while (scale < 14 && (buffer >> scale) > 65535) {  // RFC 7323 §2.3
+    ++scale;
+  }
+  return scale;
+}
+
+}  // namespace
+
+Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pair, Seq initial, Instant at)
+    : options(opts),
+      ports(port_pair),
+      now(at),
+      iss(initial),
+      rcv_scale(scale_for(opts.receive_buffer)),
+      reassembly(ops),
+      cubic(opts.mss, std::uint64_t{opts.initial_window_segments} * opts.mss),
+      rtt(opts.initial_rto, opts.min_rto, opts.max_rto) {
+  send_syn = true;
+  connect_at = at + opts.connect_timeout;
+  last_progress = last_heard = at;
+}
+
+Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Connection::~Connection() = default;
+
+std::unique_ptr<Connection> Connection::connect(const Options& options, const PayloadOps& ops, Ports ports,
+                                                Seq initial_sequence, Instant now) {
+  auto impl = std::make_unique<Impl>(options, ops, ports, initial_sequence, now);
+  impl->state = State::syn_sent;
+  return std::unique_ptr<Connection>(new Connection(std::move(impl)));
+}
+
+std::unique_ptr<Connection> Connection::accept(const Options& options, const PayloadOps& ops, const SegmentIn& syn,
+                                               Seq initial_sequence, Instant now) {
+  const Ports ports{syn.destination_port, syn.source_port};
+  auto impl = std::make_unique<Impl>(options, ops, ports, initial_sequence, now);
+  impl->state = State::syn_received;
+  impl->take_syn_options(syn);
+  return std::unique_ptr<Connection>(new Connection(std::move(impl)));
+}
+
+// --- receiving
+
+void Connection::on_segment(const SegmentIn& segment, Instant now) { impl_->on_segment(segment, now); }
+
+std::span<const std::byte> Connection::readable() const {
+  const Impl& c = *impl_;
+  if (c.error != ConnectionError::none) {
+    return {};
+  }
+  return c.reassembly.queue_empty() ? std::span(c.current.data, c.current.size) : c.reassembly.front();
+}
+
+void Connection::consume(std::uint32_t n) {
+  Impl& c = *impl_;
+  assert(n <= readable().size());
+  if (c.reassembly.queue_empty()) {
+    c.current.data += n;
+    c.current.size -= n;
+  } else {
+    c.reassembly.consume(n);
+  }
+  c.touch_window(n);
+}
+
+bool Connection::settle() { return impl_->settle(); }
+
+bool Connection::peer_finished() const { return impl_->peer_fin && impl_->unread() == 0; }
+
+// Tells the peer when the window has opened by much (RFC 9293 §3.8.6.2.2).
+void Connection::Impl::touch_window(std::uint32_t) {
+  const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
+  const std::uint64_t used = unread();
+  const std::uint64_t room = used < options.receive_buffer ? options.receive_buffer - used : 0;
+  if (room > announced && room - announced >= std::min<std::uint64_t>(options.receive_buffer / 4, 64ull * mss) &&
+      announced < options.receive_buffer / 2) {
+    ack_now = true;
+  }
+}
+
+// --- sending
+
+std::uint32_t Connection::send_room() const {
+  const Impl& c = *impl_;
+  if (c.error != ConnectionError::none || c.fin_queued) {
+    return 0;
+  }
+  const std::uint64_t used = c.queue.end() - std::min(c.snd_una, c.queue.end());
+  return used >= c.options.send_buffer ? 0 : static_cast<std::uint32_t>(c.options.send_buffer - used);
+}
+
+bool Connection::can_send_ranges(std::uint32_t n) const { return impl_->queue.free_ranges() >= n; }
+
+bool Connection::send(const Payload& range) { return range.size <= send_room() && impl_->queue.push(range); }
+
+bool Connection::send_inline(std::span<const std::byte> bytes) {
+  return bytes.size() <= send_room() && impl_->queue.push_inline(bytes);
+}
+
+std::uint64_t Connection::stream_written() const { return impl_->queue.end(); }
+std::uint64_t Connection::stream_acked() const { return std::min(impl_->snd_una, impl_->queue.end()); }
+
+bool Connection::next_segment(SegmentOut& out, Instant now) { return impl_->next_segment(out, now); }
+
+// --- life
+
+void Connection::on_time(Instant now) { impl_->on_time(now); }
+Instant Connection::next_deadline() const { return impl_->next_deadline(); }
+State Connection::state() const { return impl_->state; }
+ConnectionError Connection::error() const { return impl_->error; }
+
+bool Connection::established() const { return impl_->synchronized() && impl_->error == ConnectionError::none; }
+
+bool Connection::finished() const { return impl_->state == State::closed && !impl_->send_reset; }
+
+void Connection::close() {
+  Impl& c = *impl_;
+  if (c.state == State::syn_sent) {
+    c.end(ConnectionError::none);
+    return;
+  }
+  c.fin_queued = true;
+}
+
+void Connection::abort() {
+  Impl& c = *impl_;
+  if (c.state == State::closed) {
+    return;
+  }
+  const bool tell = c.state != State::syn_sent && c.state != State::time_wait;
+  c.end(ConnectionError::aborted);
+  c.send_reset = tell;
+  c.reset_seq = c.seq_of(c.snd_nxt);
+}
+
+void Connection::fail(ConnectionError error) {
+  if (impl_->state != State::closed) {
+    impl_->end(error);
+  }
+}
+
+void Connection::set_path_mss(std::uint16_t mss, Instant now) {
+  Impl& c = *impl_;
+  if (mss >= c.mss) {
+    return;
+  }
+  c.mss = mss;
+  c.cubic.set_mss(mss);
+  c.now = now;
+  if (c.flight() > 0) {
+    // RFC 1191 §6.4: what was too big is lost; it goes again in smaller pieces.
+    c.recovery = Recovery::timeout;
+    c.recover = c.snd_nxt;
+    c.high_rxt = c.snd_una;
+    c.timing = false;
+  }
+}
+
+void Connection::Impl::end(ConnectionError why) {
+  state = State::closed;
+  if (error == ConnectionError::none) {
+    error = why;
+  }
+  rto_at = persist_at = keepalive_at = delayed_ack_at = wait_at = connect_at = kNever;
+  ack_now = probe_now = send_syn = false;
+}
+
+// --- time
+
+Instant Connection::Impl::progress_deadline() const {
+  if (!synchronized()) {
+    return kNever;
+  }
+  if (flight() > 0) {
+    return last_progress + options.user_timeout;
+  }
+  return persist_at != kNever ? last_heard + options.user_timeout : kNever;
+}
+
+Instant Connection::Impl::next_deadline() const {
+  return std::min({rto_at, persist_at, keepalive_at, delayed_ack_at, wait_at, connect_at, progress_deadline()});
+}
+
+void Connection::Impl::on_time(Instant at) {
+  now = at;
+  if (connect_at <= now || progress_deadline() <= now) {
+    // RFC 5482; the peer may be alive on a path that is not: tell it, if it can hear.
+    const bool tell = state != State::syn_sent;
+    end(ConnectionError::timed_out);
+    send_reset = tell;
+    reset_seq = seq_of(snd_nxt);
+    return;
+  }
+  if (wait_at <= now) {
+    end(ConnectionError::none);
+    return;
+  }
+  if (rto_at <= now) {
+    on_rto();
+  }
+  if (persist_at <= now) {
+    on_persist();
+  }
+  if (keepalive_at <= now) {
+    on_keepalive();
+  }
+  if (delayed_ack_at <= now) {
+    delayed_ack_at = kNever;
+    ack_now = true;
+  }
+}
+
+void Connection::Impl::on_rto() {
+  rto_at = kNever;
+  rtt.back_off();
+  if (state == State::syn_sent || state == State::syn_received) {
+    send_syn = true;
+    return;
+  }
+  if (flight() == 0) {
+    return;
+  }
+  ++timeouts;
+  const bool repeated = recovery == Recovery::timeout && snd_una < recover;
+  if (repeated) {
+    scoreboard.clear();  // RFC 2018 §8: the peer may have taken its reports back
+  }
+  cubic.on_timeout(flight(), repeated);
+  recovery = Recovery::timeout;
+  recover = snd_nxt;
+  high_rxt = snd_una;
+  force_retransmission = true;
+  dupacks = 0;
+  timing = false;
+}
+
+void Connection::Impl::on_persist() {
+  persist_backoff = std::min(persist_backoff + 1, kMaxPersistBackoff);
+  persist_at = now + std::min<Duration>(rtt.rto() * (std::int64_t{1} << persist_backoff), options.max_rto);
+  probe_now = true;
+}
+
+void Connection::Impl::on_keepalive() {
+  keepalive_at = kNever;
+  if (!synchronized() || flight() > 0) {
+    return;
+  }
+  if (keepalives_unanswered >= options.keepalive_probes) {
+    end(ConnectionError::timed_out);
+    send_reset = true;
+    reset_seq = seq_of(snd_nxt);
+    return;
+  }
+  ++keepalives_unanswered;
+  probe_now = true;
+  keepalive_at = now + options.keepalive_interval;
+}
+
+ConnectionInfo Connection::info() const {
+  const Impl& c = *impl_;
+  ConnectionInfo info;
+  info.state = c.state;
+  info.snd_una = c.state == State::syn_sent || c.state == State::syn_received ? c.iss : c.seq_of(c.snd_una);
+  info.snd_nxt = c.seq_of(c.snd_nxt);
+  info.rcv_nxt = c.rcv_nxt;
+  info.snd_wnd = static_cast<std::uint32_t>(c.snd_wnd);
+  info.rcv_wnd = static_cast<std::uint32_t>(std::max(c.rcv_adv - c.rcv_nxt, 0));
+  info.cwnd = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.cubic.cwnd(), 0xffffffffu));
+  info.ssthresh = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.cubic.ssthresh(), 0xffffffffu));
+  info.flight = static_cast<std::uint32_t>(c.flight());
+  info.mss = c.effective_mss();
+  info.srtt = c.rtt.srtt();
+  info.rttvar = c.rtt.rttvar();
+  info.rto = c.rtt.rto();
+  info.bytes_sent = c.snd_nxt;
+  info.bytes_acked = c.snd_una;
+  info.bytes_received = c.bytes_received;
+  info.bytes_retransmitted = c.bytes_retransmitted;
+  info.fast_retransmits = c.fast_retransmits;
+  info.timeouts = c.timeouts;
+  info.out_of_order = c.out_of_order;
+  return info;
+}
+
+void Connection::Impl::become_established() {
+  state = State::established;
+  connect_at = kNever;
+  rto_at = kNever;
+  rtt.reset_backoff();
+  last_progress = last_heard = now;
+  keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
+}
+
+void Connection::Impl::on_fin_acked() {
+  switch (state) {
+    case State::fin_wait_1:
+      state = State::fin_wait_2;
+      wait_at = now + kFinWait2;
+      break;
+    case State::closing:
+      state = State::time_wait;
+      wait_at = now + kTimeWait;
+      break;
+    case State::last_ack:
+      end(ConnectionError::none);
+      break;
+    default:
+      break;
+  }
+}
+
+void Connection::Impl::on_peer_fin() {
+  peer_fin = true;
+  rcv_nxt += 1;
+  ack_now = true;
+  switch (state) {
+    case State::syn_received:
+    case State::established:
+      state = State::close_wait;
+      break;
+    case State::fin_wait_1:
+      state = State::closing;  // our FIN is not acknowledged yet, or it would be fin_wait_2
+      break;
+    case State::fin_wait_2:
+      state = State::time_wait;
+      wait_at = now + kTimeWait;
+      break;
+    default:
+      break;
+  }
+}
+
+const char* to_string(State state) {
+  constexpr const char* kNames[] = {"CLOSED",     "SYN-SENT",   "SYN-RECEIVED", "ESTABLISHED", "FIN-WAIT-1",
+                                    "FIN-WAIT-2", "CLOSE-WAIT", "CLOSING",      "LAST-ACK",    "TIME-WAIT"};
+  return kNames[static_cast<std::size_t>(state)];
+}
+
+const char* to_string(ConnectionError error) {
+  constexpr const char* kNames[] = {"no error",
+                                    "the peer refused the connection",
+                                    "the peer reset the connection",
+                                    "timed out: the peer has not answered for too long",
+                                    "the peer is unreachable",
+                                    "aborted here"};
+  return kNames[static_cast<std::size_t>(error)];
+}
+
+}  // namespace tfabric::stack

@@ -1,0 +1,152 @@
+// The state of one connection and the steps of its machine. Private to stack/.
+//
+// Bytes of the send stream are counted by 64-bit offsets: offset 0 is the first data byte (sequence number
+// ISS + 1), and our FIN occupies the offset behind the last byte. Names follow RFC 9293 §3.3.1.
+#pragma once
+
+#include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/cubic.h"
+#include "transport/tcp/stack/reassembly.h"
+#include "transport/tcp/stack/rtt.h"
+#include "transport/tcp/stack/scoreboard.h"
+#include "transport/tcp/stack/send_queue.h"
+
+namespace tfabric::stack {
+
+enum class Recovery : std::uint8_t { none, fast, timeout };
+
+struct Connection::Impl {
+  Impl(const Options& options, const PayloadOps& ops, Ports ports, Seq iss, Instant now);
+
+  // --- connection_input.cc
+  void on_segment(const SegmentIn& segment, Instant now);
+  void on_segment_in_syn_sent(const SegmentIn& segment);
+  bool acceptable(const SegmentIn& segment);
+  bool passes_timestamps(const SegmentIn& segment);
+  void on_reset(const SegmentIn& segment);
+  bool on_ack(const SegmentIn& segment);
+  void on_new_ack(std::uint64_t position, bool window_limited);
+  void on_duplicate_ack();
+  bool take_sack(const SegmentIn& segment);
+  void update_send_window(const SegmentIn& segment);
+  void update_recovery(std::uint64_t acked, std::uint64_t flight_before);
+  void enter_fast_recovery();
+  void on_fin_acked();
+  void on_payload(const SegmentIn& segment);
+  void on_peer_fin();
+  void take_syn_options(const SegmentIn& segment);
+  void become_established();
+  void challenge_ack();
+  bool settle();
+
+  // --- connection_output.cc
+  bool next_segment(SegmentOut& out, Instant now);
+  bool emit_reset(SegmentOut& out);
+  bool emit_syn(SegmentOut& out);
+  bool emit_data(SegmentOut& out);
+  bool emit_retransmission(SegmentOut& out);
+  bool emit_new_data(SegmentOut& out);
+  void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size);
+  void emit_empty(SegmentOut& out, Seq seq);
+  void start_header(SegmentOut& out, std::uint8_t flags, Seq seq);
+  void add_options(SegmentOut& out);
+  std::uint16_t announce_window();
+  [[nodiscard]] std::uint64_t lost_edge() const;
+  [[nodiscard]] std::uint64_t pipe() const;
+  void set_up_persist();
+
+  // --- connection.cc
+  void on_time(Instant now);
+  void on_rto();
+  void on_persist();
+  void on_keepalive();
+  [[nodiscard]] Instant next_deadline() const;
+  [[nodiscard]] Instant progress_deadline() const;
+  void end(ConnectionError why);
+  void touch_window(std::uint32_t consumed);
+
+  // --- small ones
+  [[nodiscard]] Seq seq_of(std::uint64_t position) const { return iss + 1 + static_cast<std::uint32_t>(position); }
+  [[nodiscard]] std::uint64_t flight() const { return snd_nxt - snd_una; }
+  [[nodiscard]] std::uint32_t effective_mss() const { return mss - (timestamps ? 12u : 0u); }
+  [[nodiscard]] bool synchronized() const { return state >= State::established; }
+  [[nodiscard]] bool may_send_data() const {
+    return state >= State::established && state != State::fin_wait_2 && state != State::time_wait;
+  }
+  // Where our FIN stands in the stream.
+  [[nodiscard]] std::uint64_t fin_position() const { return queue.end(); }
+  [[nodiscard]] std::uint64_t stream_end() const { return queue.end() + (fin_queued ? 1 : 0); }
+  [[nodiscard]] std::uint64_t unread() const { return reassembly.queued_bytes() + current.size; }
+  void arm_rto() { rto_at = now + rtt.rto(); }
+
+  Options options;
+  Ports ports;
+  State state = State::closed;
+  ConnectionError error = ConnectionError::none;
+  Instant now;
+
+  // Sending (RFC 9293 §3.3.1), as offsets.
+  Seq iss;
+  std::uint64_t snd_una = 0;
+  std::uint64_t snd_nxt = 0;
+  std::uint64_t snd_wnd = 0;
+  std::uint64_t max_snd_wnd = 0;
+  Seq snd_wl1, snd_wl2;
+  std::uint8_t snd_scale = 0;
+  std::uint32_t mss = 536;  // payload and options of a segment; RFC 9293 §3.7.1 until the peer says more
+  bool fin_queued = false;
+  SendQueue queue;
+
+  // Receiving.
+  Seq irs, rcv_nxt;
+  Seq rcv_adv;  // right edge of the window as announced
+  Seq last_ack_sent;
+  std::uint8_t rcv_scale = 0;
+  Reassembly reassembly;
+  Payload current;             // in-order payload of the segment at hand, not yet consumed
+  bool current_kept = false;   // the segment's packet belongs to us now
+  bool fin_known = false;
+  Seq fin_seq;                 // of the peer's FIN
+  bool peer_fin = false;       // the peer's FIN is in order
+
+  // Options agreed on.
+  bool timestamps = false;
+  bool sack = false;
+  std::uint32_t ts_recent = 0;
+
+  // Loss and congestion.
+  Recovery recovery = Recovery::none;
+  std::uint64_t recover = 0;   // recovery ends when this is acknowledged
+  std::uint64_t high_rxt = 0;  // retransmitted up to here in this recovery
+  std::uint32_t dupacks = 0;
+  bool force_retransmission = false;  // the first one of a recovery goes out whatever the window
+  Scoreboard scoreboard;
+  Cubic cubic;
+  RttEstimator rtt;
+  bool timing = false;  // one segment is timed (RFC 6298 §3, Karn's algorithm)
+  std::uint64_t timed_end = 0;
+  Instant timed_at{};
+
+  // What to put out.
+  bool send_syn = false;
+  bool send_reset = false;
+  Seq reset_seq;
+  bool ack_now = false;
+  bool probe_now = false;
+  std::uint32_t unacked_payload = 0;  // bytes received since our last ACK
+
+  // Timers; kNever: not running.
+  Instant rto_at = kNever, persist_at = kNever, keepalive_at = kNever, delayed_ack_at = kNever, wait_at = kNever,
+          connect_at = kNever;
+  Instant last_progress{}, last_heard{};
+  Instant challenge_window{};
+  std::uint32_t challenges = 0;
+  std::uint32_t keepalives_unanswered = 0;
+  int persist_backoff = 0;
+
+  // Counters.
+  std::uint64_t bytes_retransmitted = 0, bytes_received = 0;
+  std::uint32_t fast_retransmits = 0, timeouts = 0, out_of_order = 0;
+};
+
+}  // namespace tfabric::stack

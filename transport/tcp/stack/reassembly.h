@@ -1,0 +1,62 @@
+// Received payload that cannot be delivered yet: what is in order and not consumed, and what is out of
+// order.
+//
+// Bytes are kept once: of overlapping arrivals the first one stays. The number of out-of-order pieces is
+// bounded. Payloads are retained and released through PayloadOps, each exactly once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/segment.h"
+
+namespace tfabric::stack {
+
+class Reassembly {
+ public:
+  static constexpr std::size_t kMaxPieces = 4096;
+
+  explicit Reassembly(const PayloadOps& ops) : ops_(ops) {}
+  ~Reassembly();
+  Reassembly(const Reassembly&) = delete;
+  Reassembly& operator=(const Reassembly&) = delete;
+
+  // Keeps a payload that starts at `seq`, beyond the next byte in order. Returns whether the payload now
+  // belongs to this object.
+  bool insert(Seq seq, Payload payload);
+  // Moves what has become in order at `next` to the queue; returns the new next byte.
+  Seq advance(Seq next);
+
+  // The queue of bytes in order.
+  [[nodiscard]] bool queue_empty() const { return queue_.empty(); }
+  [[nodiscard]] std::span<const std::byte> front() const { return {queue_.front().data, queue_.front().size}; }
+  // Keeps a payload behind the queue. False: no memory; it is not kept.
+  bool append(Payload payload);
+  void consume(std::uint32_t n);
+  [[nodiscard]] std::uint64_t queued_bytes() const { return queued_bytes_; }
+
+  [[nodiscard]] bool has_holes() const { return !pieces_.empty(); }
+  // SACK blocks, that with the most recent arrival first (RFC 2018 §4); returns how many.
+  std::size_t sack_blocks(std::span<SackBlock> out) const;
+
+ private:
+  struct Piece {
+    Seq seq;
+    Payload payload;
+    [[nodiscard]] Seq end() const { return seq + payload.size; }
+  };
+
+  void release(Payload& payload);
+
+  PayloadOps ops_;
+  std::vector<Piece> pieces_;  // ascending, disjoint
+  std::deque<Payload> queue_;
+  std::uint64_t queued_bytes_ = 0;
+  Seq newest_;  // where the most recent arrival starts
+};
+
+}  // namespace tfabric::stack

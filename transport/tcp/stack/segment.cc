@@ -1,0 +1,123 @@
+#include "transport/tcp/stack/segment.h"
+
+#include <cstring>
+
+namespace tfabric::stack {
+namespace {
+
+// Option kinds: RFC 9293 §3.2, RFC 7323 §2.2 and §3.2, RFC 2018 §2 and §3.
+constexpr std::uint8_t kEnd = 0, kNop = 1, kMss = 2, kWindowScale = 3, kSackPermitted = 4, kSack = 5, kTimestamps = 8;
+constexpr std::int8_t kMaxWindowScale = 14;  // RFC 7323 §2.3
+
+std::uint8_t u8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
+std::uint16_t u16(const std::byte* at) { return static_cast<std::uint16_t>(u8(at) << 8 | u8(at + 1)); }
+std::uint32_t u32(const std::byte* at) { return static_cast<std::uint32_t>(u16(at)) << 16 | u16(at + 2); }
+
+void put16(std::byte* at, std::uint16_t value) {
+  at[0] = static_cast<std::byte>(value >> 8);
+  at[1] = static_cast<std::byte>(value);
+}
+void put32(std::byte* at, std::uint32_t value) {
+  put16(at, static_cast<std::uint16_t>(value >> 16));
+  put16(at + 2, static_cast<std::uint16_t>(value));
+}
+
+void read_sack(SegmentIn& segment, const std::byte* at, std::size_t length) {
+  for (std::size_t i = 2; i + 8 <= length && segment.sack_count < kMaxSackBlocks; i += 8) {
+    segment.sack[segment.sack_count++] = {Seq(u32(at + i)), Seq(u32(at + i + 4))};
+  }
+}
+
+// One option with a length field; lengths other than the RFC's are skipped.
+void read_option(SegmentIn& segment, std::uint8_t kind, const std::byte* at, std::size_t length) {
+  switch (kind) {
+    case kMss:
+      if (length == 4) {
+        segment.mss = u16(at + 2);
+      }
+      break;
+    case kWindowScale:
+      if (length == 3) {
+        const auto shift = static_cast<std::int8_t>(u8(at + 2) > kMaxWindowScale ? kMaxWindowScale : u8(at + 2));
+        segment.window_scale = shift;
+      }
+      break;
+    case kSackPermitted:
+      segment.sack_permitted = length == 2;
+      break;
+    case kSack:
+      read_sack(segment, at, length);
+      break;
+    case kTimestamps:
+      if (length == 10) {
+        segment.has_timestamps = true;
+        segment.ts_val = u32(at + 2);
+        segment.ts_ecr = u32(at + 6);
+      }
+      break;
+    default:
+      break;
+  }
+}
+
+bool read_options(SegmentIn& segment, std::span<const std::byte> options) {
+  for (std::size_t at = 0; at < options.size();) {
+    const std::uint8_t kind = u8(&options[at]);
+    if (kind == kEnd) {
+      return true;
+    }
+    if (kind == kNop) {
+      ++at;
+      continue;
+    }
+    if (at + 1 >= options.size()) {
+      return false;
+    }
+    const std::size_t length = u8(&options[at + 1]);
+    if (length < 2 || at + length > options.size()) {
+      return false;
+    }
+    read_option(segment, kind, &options[at], length);
+    at += length;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<SegmentIn> parse_segment(std::span<const std::byte> bytes) {
+  if (bytes.size() < kTcpHeaderBytes) {
+    return std::nullopt;
+  }
+  const std::byte* at = bytes.data();
+  const std::size_t header = static_cast<std::size_t>(u8(at + 12) >> 4) * 4;
+  if (header < kTcpHeaderBytes || header > bytes.size()) {
+    return std::nullopt;
+  }
+  SegmentIn segment;
+  segment.source_port = u16(at);
+  segment.destination_port = u16(at + 2);
+  segment.seq = Seq(u32(at + 4));
+  segment.ack = Seq(u32(at + 8));
+  segment.flags = u8(at + 13);
+  segment.window = u16(at + 14);
+  if (!read_options(segment, bytes.subspan(kTcpHeaderBytes, header - kTcpHeaderBytes))) {
+    return std::nullopt;
+  }
+  segment.payload = {at + header, static_cast<std::uint32_t>(bytes.size() - header), nullptr};
+  return segment;
+}
+
+void write_header(const SegmentOut& segment, std::byte* out) {
+  put16(out, segment.source_port);
+  put16(out + 2, segment.destination_port);
+  put32(out + 4, segment.seq.raw());
+  put32(out + 8, segment.ack.raw());
+  out[12] = static_cast<std::byte>(segment.header_size() / 4 << 4);
+  out[13] = static_cast<std::byte>(segment.flags);
+  put16(out + 14, segment.window);
+  put32(out + 16, 0);  // checksum, urgent pointer
+  std::memcpy(out + kTcpHeaderBytes, segment.options.data(), segment.option_size);
+}
+
+}  // namespace tfabric::stack

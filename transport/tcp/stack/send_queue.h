@@ -1,0 +1,55 @@
+// The bytes a connection has to send, as ranges of somebody's memory, from the oldest unacknowledged on.
+//
+// Positions are 64-bit offsets in the byte stream; 0 is the first byte ever queued. Ranges are cut into
+// segments only when they are sent, so a retransmission may be cut otherwise. Small pieces (headers) are
+// kept as copies.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "transport/tcp/stack/segment.h"
+
+namespace tfabric::stack {
+
+class SendQueue {
+ public:
+  static constexpr std::uint32_t kInlineBytes = 40;
+  // Ranges at most; a connection that needs more has too many tiny messages in flight.
+  static constexpr std::size_t kMaxRanges = 16384;
+
+  bool push(const Payload& range);
+  bool push_inline(std::span<const std::byte> bytes);
+  [[nodiscard]] std::size_t free_ranges() const { return kMaxRanges - count_; }
+  [[nodiscard]] std::uint64_t end() const { return end_; }
+
+  // Forgets everything before `position`.
+  void release(std::uint64_t position);
+  // Adds to `out` the pieces of [position, position + size), as many as fit; returns how many bytes they
+  // are. The range must be queued.
+  std::uint32_t gather(std::uint64_t position, std::uint32_t size, SegmentOut& out);
+
+ private:
+  struct Range {
+    std::uint64_t start = 0;
+    const std::byte* data = nullptr;  // null: the bytes are in `copy`
+    void* owner = nullptr;
+    std::uint32_t size = 0;
+    std::array<std::byte, kInlineBytes> copy;
+  };
+
+  Range& slot(std::size_t number) { return ring_[number & (ring_.size() - 1)]; }
+  Range* allocate(std::uint32_t size);
+  std::size_t locate(std::uint64_t position);
+
+  std::vector<Range> ring_;   // a power of two
+  std::size_t head_ = 0;      // number of the oldest range
+  std::size_t count_ = 0;
+  std::size_t cursor_ = 0;    // number of the range where the last gather() ended
+  std::uint64_t end_ = 0;
+};
+
+}  // namespace tfabric::stack

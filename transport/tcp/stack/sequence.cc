@@ -1,0 +1,25 @@
+#include <array>
+#include <cstring>
+
+#include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/siphash.h"
+
+namespace tfabric::stack {
+
+SequenceGenerator::SequenceGenerator(std::span<const std::byte, 16> secret) {
+  std::memcpy(key_, secret.data(), sizeof key_);
+}
+
+// RFC 6528 §3: ISN = M + F(localip, localport, remoteip, remoteport, secretkey), M ticking every 4 µs.
+Seq SequenceGenerator::initial(std::span<const std::byte, 16> local_address,
+                               std::span<const std::byte, 16> remote_address, Ports ports, Instant now) const {
+  std::array<std::byte, 36> bytes;
+  std::memcpy(bytes.data(), local_address.data(), 16);
+  std::memcpy(bytes.data() + 16, remote_address.data(), 16);
+  std::memcpy(bytes.data() + 32, &ports.local, 2);
+  std::memcpy(bytes.data() + 34, &ports.remote, 2);
+  const auto ticks = static_cast<std::uint64_t>(now.time_since_epoch() / std::chrono::microseconds(4));
+  return Seq(static_cast<std::uint32_t>(ticks + siphash({key_[0], key_[1]}, bytes)));
+}
+
+}  // namespace tfabric::stack

@@ -1,0 +1,228 @@
+#include "transport/tcp/tcp_transport.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/log.h"
+#include "hugepage/budget.h"
+#include "transport/tcp/context.h"
+#include "transport/tcp/device.h"
+#include "transport/tcp/greeter.h"
+#include "transport/tcp/port/eal.h"
+#include "transport/tcp/rail.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// With this many CPUs to itself a process can spare one for the engine.
+constexpr int kCpusForThread = 16;
+// How long shutdown waits for flows to end in order.
+constexpr Duration kLinger = std::chrono::milliseconds(200);
+
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+engine::ProgressMode progress_mode(const config::Engine& config) {
+  switch (config.progress) {
+    case config::Progress::inline_:
+      return engine::ProgressMode::inline_;
+    case config::Progress::threaded:
+      return engine::ProgressMode::threaded;
+    case config::Progress::automatic:
+      break;
+  }
+  return usable_cpus() >= kCpusForThread ? engine::ProgressMode::threaded : engine::ProgressMode::inline_;
+}
+
+engine::EngineOptions engine_options(const config::Tcp& config, std::uint32_t mtu) {
+  engine::EngineOptions options;
+  options.port = config.port;
+  options.max_kept_packets = receive_buffers(mtu) / 2;
+  options.tcp.receive_buffer = config.receive_buffer;
+  options.tcp.send_buffer = config.send_buffer;
+  options.tcp.min_rto = config.min_rto;
+  options.tcp.connect_timeout = config.connect_timeout;
+  options.tcp.user_timeout = config.user_timeout;
+  options.tcp.keepalive_idle = config.keepalive_idle;
+  // Probes fill the user time-out, so that an idle peer's death is noticed as late as a busy one's.
+  options.tcp.keepalive_probes = 5;
+  const auto probing = std::max<Duration>(config.user_timeout - config.keepalive_idle, std::chrono::milliseconds(500));
+  options.tcp.keepalive_interval = probing / options.tcp.keepalive_probes;
+  return options;
+}
+
+// The PCI function behind a rail, as sysfs names it; empty if there is none.
+std::string pci_path_of(const config::Rail& rail) {
+  std::string link;
+  if (rail.kind == config::RailKind::pci) {
+    link = "/sys/bus/pci/devices/" + rail.device;
+  } else if (rail.kind == config::RailKind::af_packet) {
+    link = "/sys/class/net/" + rail.device + "/device";
+  } else {
+    return {};
+  }
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(link.c_str(), nullptr), std::free);
+  // NCCL takes the last part for a bus id "dddd:bb:dd.f"; a virtio device hangs one level below its function.
+  std::string path = real == nullptr ? std::string() : std::string(real.get());
+  if (const auto name = path.rfind('/'); path.compare(name + 1, 6, "virtio") == 0) {
+    path.resize(name);
+  }
+  return path;
+}
+
+// The same in every process of the host: from what the configuration says, never from what is random.
+std::uint64_t guid_of(const config::Rail& rail) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const char c : rail.name + "|" + rail.device) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+constexpr int kDefaultSpeed = 10000;     // NCCL's own when a NIC does not tell
+constexpr int kMemifSpeed = 50000;       // what shared memory does on a host of today, roughly
+
+transport::DeviceProperties properties_of(const std::vector<Rail*>& rails, std::size_t number, int max_recvs) {
+  transport::DeviceProperties properties;
+  properties.speed_mbps = 0;
+  for (const Rail* rail : rails) {
+    const config::Rail& config = rail->config();
+    properties.name += (properties.name.empty() ? "" : "+") + config.name;
+    const int unknown = config.kind == config::RailKind::memif ? kMemifSpeed : kDefaultSpeed;
+    properties.speed_mbps += config.speed_mbps > 0 ? static_cast<int>(config.speed_mbps) : unknown;
+  }
+  properties.pci_path = pci_path_of(rails.front()->config());
+  properties.guid = guid_of(rails.front()->config());
+  properties.port = 1;
+  properties.max_recvs = max_recvs;
+  properties.rail_id = static_cast<int>(number);
+  return properties;
+}
+
+class TcpTransport final : public transport::Transport {
+ public:
+  TcpTransport(const config::Config& config, std::uint32_t mtu)
+      : engine_(engine_options(config.tcp, mtu)), greeter_(engine_) {
+    engine_.set_acceptor(&greeter_);
+    mode_ = progress_mode(config.engine);
+    progress_ = std::make_unique<engine::Progress>(engine_, mode_, config.engine.cpu);
+  }
+
+  ~TcpTransport() override {
+    linger();
+    progress_.reset();
+    devices_.clear();
+    {
+      const EngineGuard guard(engine_.lock());
+      greeter_.clear();
+    }
+    rails_.clear();
+  }
+
+  Status open_rails(const config::Tcp& config) {
+    for (const config::Rail& rail : config.rails) {
+      Result<std::unique_ptr<Rail>> opened = open_rail(rail, engine_);
+      if (!opened) {
+        return opened.error();
+      }
+      rails_.push_back(std::move(*opened));
+    }
+    const Context context{engine_, *progress_, regions_,
+                          {.flows = config.flows,
+                           .chunk_bytes = config.chunk_bytes,
+                           .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
+                           .connect_timeout = config.connect_timeout}};
+    for (const std::vector<Rail*>& rails : device_rails(config)) {
+      devices_.push_back(std::make_unique<Device>(
+          context, greeter_, rails, properties_of(rails, devices_.size(), static_cast<int>(config.max_recvs))));
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string name() const override { return "tcp"; }
+  [[nodiscard]] std::vector<transport::Device*> devices() const override {
+    std::vector<transport::Device*> devices;
+    for (const auto& device : devices_) {
+      devices.push_back(device.get());
+    }
+    return devices;
+  }
+  [[nodiscard]] engine::ProgressMode mode() const { return mode_; }
+
+ private:
+  // Which rails make up which device.
+  [[nodiscard]] std::vector<std::vector<Rail*>> device_rails(const config::Tcp& config) const {
+    std::vector<std::vector<Rail*>> devices;
+    for (const auto& rail : rails_) {
+      if (config.bond && !devices.empty()) {
+        devices.front().push_back(rail.get());
+      } else {
+        devices.push_back({rail.get()});
+      }
+    }
+    return devices;
+  }
+
+  // Comms are closed by now; their FINs and RSTs deserve to leave.
+  void linger() {
+    const Instant until = monotonic_now() + kLinger;
+    for (bool busy = true; busy && monotonic_now() < until; sched_yield()) {
+      const EngineGuard guard(engine_.lock());
+      engine_.turn();
+      busy = engine_.flows() > 0;
+    }
+  }
+
+  engine::Engine engine_;
+  Greeter greeter_;
+  hugepage::RegionTable regions_;
+  engine::ProgressMode mode_ = engine::ProgressMode::inline_;
+  std::unique_ptr<engine::Progress> progress_;
+  std::vector<std::unique_ptr<Rail>> rails_;
+  std::vector<std::unique_ptr<Device>> devices_;
+};
+
+std::uint32_t largest_mtu(const config::Tcp& config) {
+  std::uint32_t mtu = 0;
+  for (const config::Rail& rail : config.rails) {
+    mtu = std::max(mtu, effective_mtu(rail));
+  }
+  return mtu;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config) {
+  if (config.tcp.rails.empty()) {
+    return Error{Errc::unusable,
+                 "no TCP rail is configured: name the host's NICs under [[tcp.rails]] in "
+                 "/usr/local/tfabric/tools/config/tfabric.toml, or in TFABRIC_TCP_RAILS"};
+  }
+  port::EalOptions eal;
+  for (const config::Rail& rail : config.tcp.rails) {
+    if (rail.kind == config::RailKind::pci) {
+      eal.pci_allow.push_back(rail.device);
+    }
+  }
+  if (Status status = choose_memory(config, eal); !status) {
+    return status.error();
+  }
+  if (Status status = port::start_eal(eal); !status) {
+    return status.error();
+  }
+  auto transport = std::make_unique<TcpTransport>(config, largest_mtu(config.tcp));
+  if (Status status = transport->open_rails(config.tcp); !status) {
+    return status.error();
+  }
+  TF_INFO("NET/tfabric: TCP over DPDK, {} device(s), {} progress", transport->devices().size(),
+          transport->mode() == engine::ProgressMode::inline_ ? "inline" : "threaded");
+  return std::unique_ptr<transport::Transport>(std::move(transport));
+}
+
+}  // namespace tfabric::tcp
