@@ -33,7 +33,7 @@ class Submitter {
   virtual void on_submitted() = 0;
 
  protected:
-  ~Submitter() = default;
+  virtual ~Submitter() = default;
 
  private:
   friend class Engine;

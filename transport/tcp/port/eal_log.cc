@@ -1,0 +1,53 @@
+#include "transport/tcp/port/eal_log.h"
+
+#include <rte_log.h>
+
+#include <cstdio>
+#include <mutex>
+#include <string_view>
+
+#include "base/log.h"
+
+namespace tfabric::port {
+namespace {
+
+std::mutex g_mutex;
+std::string& last_error() {
+  static auto* line = new std::string;  // never destroyed: DPDK's threads may log at exit
+  return *line;
+}
+
+ssize_t on_write(void*, const char* text, std::size_t size) {
+  std::string_view line(text, size);
+  while (!line.empty() && line.back() == '\n') {
+    line.remove_suffix(1);
+  }
+  if (!line.empty()) {
+    TF_TRACE("DPDK: {}", line);
+    if (rte_log_cur_msg_loglevel() <= static_cast<int>(RTE_LOG_ERR)) {
+      const std::lock_guard guard(g_mutex);
+      last_error() = line;
+    }
+  }
+  return static_cast<ssize_t>(size);
+}
+
+}  // namespace
+
+void capture_dpdk_log() {
+  const cookie_io_functions_t functions{.read = nullptr, .write = on_write, .seek = nullptr, .close = nullptr};
+  std::FILE* stream = fopencookie(nullptr, "w", functions);
+  if (stream != nullptr) {
+    std::setvbuf(stream, nullptr, _IOLBF, BUFSIZ);
+    rte_openlog_stream(stream);
+  }
+}
+
+std::string take_dpdk_error() {
+  const std::lock_guard guard(g_mutex);
+  std::string line;
+  line.swap(last_error());
+  return line;
+}
+
+}  // namespace tfabric::port

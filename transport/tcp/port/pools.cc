@@ -1,0 +1,74 @@
+#include "transport/tcp/port/pools.h"
+
+#include <fmt/format.h>
+#include <rte_errno.h>
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+namespace tfabric::port {
+namespace {
+
+constexpr unsigned kHeaderBuffers = 8192;
+constexpr unsigned kExternalBuffers = 8192;
+constexpr unsigned kCache = 256;
+constexpr std::uint16_t kHeaderRoom = 2048;
+
+std::mutex g_mutex;
+rte_mempool* g_header_pool = nullptr;    // guarded by g_mutex
+rte_mempool* g_external_pool = nullptr;  // guarded by g_mutex
+
+Result<rte_mempool*> make_pool(const std::string& what, unsigned count, unsigned room, int numa_node) {
+  static std::atomic<unsigned> number{0};
+  // DPDK's names have at most 25 characters.
+  const std::string name = fmt::format("tf-{}-{}", what.substr(0, 12), number.fetch_add(1));
+  rte_mempool* pool =
+      rte_pktmbuf_pool_create(name.c_str(), count, kCache, 0, static_cast<std::uint16_t>(room), numa_node);
+  if (pool == nullptr) {
+    return Error{Errc::unusable,
+                 fmt::format("no memory for {} packet buffers of {} bytes ({}): raise memory.budget_mib, or reserve more "
+                             "hugepages",
+                             count, room, rte_strerror(rte_errno))};
+  }
+  return pool;
+}
+
+}  // namespace
+
+Result<rte_mempool*> header_pool() {
+  const std::lock_guard guard(g_mutex);
+  if (g_header_pool == nullptr) {
+    auto pool = make_pool("header", kHeaderBuffers, RTE_PKTMBUF_HEADROOM + kHeaderRoom, SOCKET_ID_ANY);
+    if (!pool) {
+      return pool.error();
+    }
+    g_header_pool = *pool;
+  }
+  return g_header_pool;
+}
+
+Result<rte_mempool*> external_pool() {
+  const std::lock_guard guard(g_mutex);
+  if (g_external_pool == nullptr) {
+    auto pool = make_pool("external", kExternalBuffers, 0, SOCKET_ID_ANY);
+    if (!pool) {
+      return pool.error();
+    }
+    g_external_pool = *pool;
+  }
+  return g_external_pool;
+}
+
+Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count, std::uint32_t frame_bytes,
+                                       int numa_node) {
+  constexpr unsigned kMaxRoom = 65535;
+  constexpr unsigned kLine = 64;
+  const unsigned frame = (frame_bytes + kLine - 1) / kLine * kLine;
+  return make_pool(name, count, std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + std::max<unsigned>(frame, kHeaderRoom)),
+                   numa_node);
+}
+
+}  // namespace tfabric::port

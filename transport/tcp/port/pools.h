@@ -1,0 +1,21 @@
+// Packet-buffer pools of the process: one for headers, one for buffers that refer to outside memory, and
+// the making of receive pools.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+struct rte_mempool;
+
+namespace tfabric::port {
+
+// Made at the first call, kept until the process ends. Thread-safe.
+Result<rte_mempool*> header_pool();
+Result<rte_mempool*> external_pool();
+// A pool of `count` buffers, each with room for a frame of `frame_bytes` in one piece. The caller frees it.
+Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count, std::uint32_t frame_bytes,
+                                       int numa_node);
+
+}  // namespace tfabric::port

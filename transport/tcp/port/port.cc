@@ -1,0 +1,255 @@
+#include "transport/tcp/port/port.h"
+
+#include <fmt/format.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/log.h"
+#include "transport/tcp/port/eal_log.h"
+#include "transport/tcp/port/linearise.h"
+#include "transport/tcp/port/pools.h"
+
+namespace tfabric::port {
+namespace {
+
+constexpr std::uint32_t kEthernetBytes = 18;  // header and VLAN tag
+// Drivers that state no limit of buffers a packet take at least this many.
+constexpr std::uint16_t kUnstatedSegments = 32;
+constexpr std::size_t kBurst = 64;
+
+bool is_virtual(const std::string& device) { return device.starts_with("net_"); }
+
+// "net_memif0,role=server" is known to DPDK as "net_memif0".
+std::string port_name(const std::string& device) { return device.substr(0, device.find(',')); }
+
+}  // namespace
+
+struct Port::Impl {
+  PortConfig config;
+  std::uint16_t id = 0;
+  rte_device* device = nullptr;
+  rte_mempool* headers = nullptr;
+  rte_mempool* externals = nullptr;
+  rte_mempool* receive_pool = nullptr;
+  bool own_pool = false;
+  bool probed = false;
+  bool started = false;
+  PortCapabilities capabilities;
+
+  Impl() = default;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl();
+
+  Status probe();
+  Status make_pools();
+  Status configure();
+  Status start();
+  [[nodiscard]] Error failure(const char* what, int error) const;
+  [[nodiscard]] bool must_linearise(const rte_mbuf& packet) const {
+    return packet.nb_segs > 1 && packet.nb_segs > capabilities.tx_segments_max;
+  }
+  std::uint16_t transmit_linearised(std::span<rte_mbuf*> packets) const;
+};
+
+Error Port::Impl::failure(const char* what, int error) const {
+  const std::string detail = take_dpdk_error();
+  return {Errc::unusable, fmt::format("rail {}: cannot {} {}: {}", config.name, what, config.device,
+                                      detail.empty() ? rte_strerror(error) : detail)};
+}
+
+Port::Impl::~Impl() {
+  if (started) {
+    rte_eth_dev_stop(id);
+  }
+  if (probed) {
+    rte_eth_dev_close(id);
+    // A NIC stays with DPDK, which may be asked for it again; a virtual device is gone for good.
+    if (is_virtual(config.device)) {
+      rte_dev_remove(device);
+    }
+  }
+  if (own_pool) {
+    rte_mempool_free(receive_pool);
+  }
+}
+
+Status Port::Impl::probe() {
+  const std::string name = port_name(config.device);
+  static_cast<void>(take_dpdk_error());
+  if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
+    if (const int error = rte_dev_probe(config.device.c_str()); error != 0) {
+      return failure("open", -error);
+    }
+    if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
+      return Error{Errc::unusable, fmt::format("rail {}: no driver of this build takes {}; is the NIC bound to vfio-pci?",
+                                               config.name, config.device)};
+    }
+  }
+  probed = true;
+  return {};
+}
+
+Status Port::Impl::make_pools() {
+  Result<rte_mempool*> header = header_pool();
+  if (!header) {
+    return header.error();
+  }
+  Result<rte_mempool*> external = external_pool();
+  if (!external) {
+    return external.error();
+  }
+  headers = *header;
+  externals = *external;
+  receive_pool = config.rx_pool;
+  if (receive_pool == nullptr) {
+    Result<rte_mempool*> pool =
+        make_receive_pool(config.name, config.rx_buffers, config.mtu + kEthernetBytes, rte_eth_dev_socket_id(id));
+    if (!pool) {
+      return pool.error();
+    }
+    receive_pool = *pool;
+    own_pool = true;
+  }
+  return {};
+}
+
+Status Port::Impl::configure() {
+  rte_eth_dev_info info{};
+  if (const int error = rte_eth_dev_info_get(id, &info); error != 0) {
+    return failure("ask about", -error);
+  }
+  device = info.device;
+  rte_eth_conf conf{};
+  conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+  if (!is_virtual(config.device)) {
+    // Virtual devices would compute checksums in software, no faster than we do.
+    conf.txmode.offloads |= info.tx_offload_capa & (RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM);
+    conf.rxmode.offloads |= info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM);
+    conf.rxmode.mtu = std::min(config.mtu, info.max_mtu);
+  }
+  if (const int error = rte_eth_dev_configure(id, 1, 1, &conf); error != 0) {
+    return failure("configure", -error);
+  }
+  const bool segments = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+  const std::uint16_t limit = info.tx_desc_lim.nb_mtu_seg_max != 0 ? info.tx_desc_lim.nb_mtu_seg_max : kUnstatedSegments;
+  capabilities = {.tx_ip_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM) != 0,
+                  .tx_tcp_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_TCP_CKSUM) != 0,
+                  .rx_checksum = (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_TCP_CKSUM) != 0,
+                  .tx_multi_segment = segments,
+                  .tx_segments_max = segments ? limit : std::uint16_t{1}};
+  return {};
+}
+
+Status Port::Impl::start() {
+  std::uint16_t rx = config.rx_descriptors, tx = config.tx_descriptors;
+  rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx, &tx);
+  const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id));
+  if (const int error = rte_eth_rx_queue_setup(id, 0, rx, socket, nullptr, receive_pool); error != 0) {
+    return failure("set up the receive queue of", -error);
+  }
+  if (const int error = rte_eth_tx_queue_setup(id, 0, tx, socket, nullptr); error != 0) {
+    return failure("set up the transmit queue of", -error);
+  }
+  if (const int error = rte_eth_dev_start(id); error != 0) {
+    return failure("start", -error);
+  }
+  started = true;
+  // Frames for us only pass the filters of a NIC; TAP and AF_PACKET may carry another MAC address than the
+  // interface's. Drivers that cannot are promiscuous anyway.
+  if (is_virtual(config.device)) {
+    static_cast<void>(rte_eth_promiscuous_enable(id));
+  }
+  return {};
+}
+
+Result<std::unique_ptr<Port>> Port::open(const PortConfig& config) {
+  auto impl = std::make_unique<Impl>();
+  impl->config = config;
+  for (Status (Impl::*step)() : {&Impl::probe, &Impl::make_pools, &Impl::configure, &Impl::start}) {
+    if (Status status = (impl.get()->*step)(); !status) {
+      return status.error();
+    }
+  }
+  return std::unique_ptr<Port>(new Port(std::move(impl)));
+}
+
+Port::Port(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Port::~Port() = default;
+
+std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
+  return rte_eth_rx_burst(impl_->id, 0, out.data(), static_cast<std::uint16_t>(out.size()));
+}
+
+std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
+  std::uint16_t sent = 0;
+  // Runs of packets that the driver takes as they are go in one burst.
+  while (sent < packets.size()) {
+    const auto rest = packets.subspan(sent);
+    const auto bad = std::find_if(rest.begin(), rest.end(), [&](const rte_mbuf* p) { return impl_->must_linearise(*p); });
+    const auto good = static_cast<std::uint16_t>(bad - rest.begin());
+    std::uint16_t taken = 0;
+    if (good > 0) {
+      taken = rte_eth_tx_burst(impl_->id, 0, rest.data(), good);
+      sent = static_cast<std::uint16_t>(sent + taken);
+      if (taken < good) {
+        return sent;
+      }
+      continue;
+    }
+    taken = impl_->transmit_linearised(rest);
+    if (taken == 0) {
+      return sent;
+    }
+    sent = static_cast<std::uint16_t>(sent + taken);
+  }
+  return sent;
+}
+
+std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets) const {
+  std::array<rte_mbuf*, kBurst> copies;
+  std::uint16_t count = 0;
+  for (rte_mbuf* packet : packets.first(std::min(packets.size(), kBurst))) {
+    const bool small = packet->pkt_len <= 2048;
+    rte_mbuf* copy = must_linearise(*packet) ? linearised_copy(*packet, small ? headers : receive_pool) : nullptr;
+    if (copy == nullptr) {
+      break;
+    }
+    copies[count++] = copy;
+  }
+  const std::uint16_t sent = rte_eth_tx_burst(id, 0, copies.data(), count);
+  rte_pktmbuf_free_bulk(packets.data(), sent);
+  rte_pktmbuf_free_bulk(copies.data() + sent, count - sent);
+  return sent;
+}
+
+void Port::reclaim() { rte_eth_tx_done_cleanup(impl_->id, 0, 0); }
+
+rte_mbuf* Port::allocate_header() { return rte_pktmbuf_alloc(impl_->headers); }
+rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(impl_->externals); }
+
+bool Port::link_up() const {
+  rte_eth_link link{};
+  return rte_eth_link_get_nowait(impl_->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+net::MacAddress Port::mac() const {
+  rte_ether_addr address{};
+  net::MacAddress mac;
+  if (rte_eth_macaddr_get(impl_->id, &address) == 0) {
+    std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac.bytes.begin());
+  }
+  return mac;
+}
+
+std::uint16_t Port::mtu() const { return impl_->config.mtu; }
+const PortCapabilities& Port::capabilities() const { return impl_->capabilities; }
+rte_mempool* Port::rx_pool() const { return impl_->receive_pool; }
+const std::string& Port::name() const { return impl_->config.name; }
+std::uint16_t Port::id() const { return impl_->id; }
+
+}  // namespace tfabric::port
