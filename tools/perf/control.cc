@@ -49,8 +49,11 @@ Status ControlChannel::send(const Json& message) {
         return Error{Errc::remote, fmt::format("{} has stopped reading the control connection", peer_)};
       }
     } else {
-      return Error{Errc::remote,
-                   fmt::format("{} has gone (control connection: {})", peer_, std::strerror(errno))};
+      const Error gone{Errc::remote,
+                       fmt::format("{} has gone (control connection: {})", peer_, std::strerror(errno))};
+      // It may have said why before it went.
+      const auto reason = check_peer();
+      return reason ? gone : reason.error();
     }
   }
   return {};
@@ -97,10 +100,7 @@ Result<std::optional<Json>> ControlChannel::try_receive() {
   }
   Json message = std::move(messages_.front());
   messages_.pop_front();
-  if (message.contains("error")) {
-    return Error{static_cast<Errc>(message.value("code", static_cast<int>(Errc::remote))),
-                 fmt::format("{}: {}", peer_, message.value("error", "unknown failure"))};
-  }
+  if (message.contains("error")) return failure_in(message);
   return std::optional<Json>(std::move(message));
 }
 
@@ -120,12 +120,15 @@ Result<Json> ControlChannel::receive(std::chrono::milliseconds timeout, const st
   }
 }
 
+Error ControlChannel::failure_in(const Json& message) const {
+  return {static_cast<Errc>(message.value("code", static_cast<int>(Errc::remote))),
+          fmt::format("{}: {}", peer_, message.value("error", "unknown failure"))};
+}
+
 Status ControlChannel::check_peer() {
   const auto status = read_available();
   for (const auto& message : messages_) {
-    if (message.contains("error")) {
-      return Error{Errc::remote, fmt::format("{}: {}", peer_, message.value("error", "unknown failure"))};
-    }
+    if (message.contains("error")) return failure_in(message);
   }
   // A peer that has sent its last result and ended is no failure; receive() will take that result.
   if (!status && messages_.empty()) return status;

@@ -44,6 +44,7 @@ class ControlChannel {
  private:
   Status read_available();
   Status parse_frames();
+  [[nodiscard]] Error failure_in(const Json& message) const;
 
   int fd_;
   std::string peer_;

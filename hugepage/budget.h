@@ -1,0 +1,33 @@
+// Where the stack's memory comes from: hugepages where there are any, ordinary memory where not.
+//
+// HARP reserves GPUs x 5 + 10 GiB of 1 GiB pages for a host. That is the documented maximum, not a need:
+// docs/configuration.md has what a process takes, measured.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "hugepage/pages.h"
+
+namespace tfabric::hugepage {
+
+enum class Mode : std::uint8_t {
+  automatic,  // hugepages if enough are free
+  required,   // hugepages or nothing
+  off         // ordinary memory
+};
+
+struct Budget {
+  bool hugepages = false;
+  std::uint32_t mib = 0;
+  std::string explanation;  // one line for the log
+};
+
+// `need_mib`: what the rails need. `limit_mib`: the most a process may take; 0: no limit.
+Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t limit_mib, const Pages& pages);
+
+// HARP's rule for a host with `gpus` GPUs, in MiB.
+[[nodiscard]] constexpr std::uint32_t host_maximum_mib(std::uint32_t gpus) { return (gpus * 5 + 10) * 1024; }
+
+}  // namespace tfabric::hugepage

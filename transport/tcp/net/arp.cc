@@ -1,0 +1,62 @@
+// ARP for IPv4 over Ethernet (RFC 826), with address conflicts noticed (RFC 5227).
+#include <cstring>
+
+#include "base/log.h"
+#include "transport/tcp/net/interface_impl.h"
+
+namespace tfabric::net {
+namespace {
+
+constexpr std::size_t kArpBytes = 28;
+constexpr std::uint16_t kRequest = 1, kReply = 2;
+constexpr std::uint32_t kEthernetIpv4 = 0x00010800;  // hardware and protocol type
+constexpr std::uint16_t kLengths = 0x0604;
+
+IpAddress v4_at(const std::byte* at) { return IpAddress::v4({get8(at), get8(at + 1), get8(at + 2), get8(at + 3)}); }
+
+}  // namespace
+
+InputResult Interface::Impl::on_arp(const FrameView& frame) {
+  const std::byte* at = frame.payload.data();
+  if (frame.payload.size() < kArpBytes || get32(at) != kEthernetIpv4 || get16(at + 4) != kLengths) {
+    return malformed();
+  }
+  ++counters.arp;
+  const std::uint16_t operation = get16(at + 6);
+  MacAddress sender_mac;
+  std::memcpy(sender_mac.bytes.data(), at + 8, 6);
+  const IpAddress sender = v4_at(at + 14);
+  const IpAddress target = v4_at(at + 24);
+  if (owns(sender)) {
+    if (sender_mac != config.mac && !conflict_told) {
+      conflict_told = true;
+      TF_WARN("NET/tfabric: rail {}: the host with MAC address {} also claims {}: give each ENI an address of its own",
+              config.name, to_string(sender_mac), to_string(sender));
+    }
+    return {.kind = InputResult::Kind::handled};
+  }
+  const bool for_us = owns(target);
+  if (!sender.is_unspecified()) {
+    neighbours.learn(sender, sender_mac, /*create=*/for_us, now);
+  }
+  if (operation == kRequest && for_us && take_reply_token()) {
+    send_arp(kReply, sender_mac, target, sender_mac, sender);
+  }
+  return {.kind = InputResult::Kind::handled};
+}
+
+void Interface::Impl::send_arp(std::uint16_t operation, const MacAddress& to, const IpAddress& sender,
+                               const MacAddress& target_mac, const IpAddress& target) {
+  std::vector<std::byte> frame = start_frame(to, kEtherTypeArp, kArpBytes);
+  std::byte* at = &frame[ethernet_size()];
+  put32(at, kEthernetIpv4);
+  put16(at + 4, kLengths);
+  put16(at + 6, operation);
+  std::memcpy(at + 8, config.mac.bytes.data(), 6);
+  std::memcpy(at + 14, &sender.bytes[12], 4);
+  std::memcpy(at + 18, target_mac.bytes.data(), 6);
+  std::memcpy(at + 24, &target.bytes[12], 4);
+  queue(std::move(frame));
+}
+
+}  // namespace tfabric::net

@@ -1,0 +1,90 @@
+// The parts of an interface. Private to net/.
+#pragma once
+
+#include <deque>
+
+#include "transport/tcp/net/interface.h"
+#include "transport/tcp/net/neighbour_table.h"
+#include "transport/tcp/net/wire.h"
+
+namespace tfabric::net {
+
+inline constexpr MacAddress kBroadcast{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+// A frame's payload, behind Ethernet and VLAN.
+struct FrameView {
+  MacAddress source;
+  MacAddress destination;
+  std::uint16_t type = 0;
+  std::span<const std::byte> payload;
+};
+
+// An IP packet whose header has been checked.
+struct IpView {
+  IpAddress source;
+  IpAddress destination;
+  std::uint8_t protocol = 0;
+  std::uint8_t hop_limit = 0;
+  bool congestion_experienced = false;
+  std::span<const std::byte> payload;
+};
+
+struct Interface::Impl {
+  explicit Impl(InterfaceConfig c) : config(std::move(c)) {}
+
+  // --- interface.cc
+  [[nodiscard]] bool owns(const IpAddress& address) const;
+  void queue(std::vector<std::byte> frame);
+  bool take_reply_token();
+  [[nodiscard]] std::vector<std::byte> start_frame(const MacAddress& destination, std::uint16_t type,
+                                                   std::size_t payload) const;
+  [[nodiscard]] std::size_t ethernet_size() const { return kEthernetHeaderBytes + (config.vlan != 0 ? 4 : 0); }
+  void request(const IpAddress& address);
+  InputResult malformed() {
+    ++counters.malformed;
+    return {};
+  }
+
+  // --- arp.cc
+  InputResult on_arp(const FrameView& frame);
+  void send_arp(std::uint16_t operation, const MacAddress& to, const IpAddress& sender, const MacAddress& target_mac,
+                const IpAddress& target);
+
+  // --- ip_input.cc
+  InputResult on_ipv4(const FrameView& frame, const RxMeta& meta);
+  InputResult on_ipv6(const FrameView& frame, const RxMeta& meta);
+  InputResult on_ip(const FrameView& frame, const IpView& packet, const RxMeta& meta);
+  InputResult on_tcp(const IpView& packet, const RxMeta& meta);
+
+  // --- icmp.cc
+  InputResult on_icmp(const FrameView& frame, const IpView& packet);
+  InputResult on_icmpv6(const FrameView& frame, const IpView& packet);
+  void send_echo_reply(const FrameView& frame, const IpView& packet, std::uint8_t type);
+  // The TCP segment that an ICMP error quotes; not `icmp_error` if it is none of ours.
+  InputResult quoted_segment(std::span<const std::byte> quoted, IcmpError::Kind kind, std::uint32_t mtu, bool v4);
+
+  // --- neighbour_discovery.cc
+  InputResult on_solicitation(const IpView& packet, const MacAddress& from);
+  InputResult on_advertisement(const IpView& packet, const MacAddress& from);
+  void send_solicitation(const IpAddress& target);
+  void send_advertisement(const IpAddress& target, const IpAddress& to, const MacAddress& to_mac, bool solicited);
+
+  // --- ip_output.cc
+  std::optional<IpAddress> next_hop(const IpAddress& destination) const;
+  void write_link_header(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
+                         LinkHeader& header) const;
+  // A whole frame with an ICMP message, its checksum filled in.
+  void send_icmp(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
+                 std::span<const std::byte> message, std::uint8_t hop_limit);
+
+  InterfaceConfig config;
+  NeighbourTable neighbours;
+  std::deque<std::vector<std::byte>> frames;
+  InterfaceCounters counters;
+  Instant now{};
+  double reply_tokens = 0;
+  Instant reply_refilled{};
+  bool conflict_told = false;
+};
+
+}  // namespace tfabric::net

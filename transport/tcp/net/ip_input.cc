@@ -1,0 +1,128 @@
+// IPv4 (RFC 791) and IPv6 (RFC 8200) packets that arrive. Fragments are dropped and counted: our own
+// segments are never fragmented (RFC 1191), and reassembly is an attack surface.
+#include <cstring>
+
+#include "transport/tcp/net/checksum.h"
+#include "transport/tcp/net/interface_impl.h"
+
+namespace tfabric::net {
+namespace {
+
+constexpr std::uint8_t kEcnMask = 0x03, kCongestionExperienced = 0x03;  // RFC 3168 §5
+constexpr std::uint16_t kMoreFragments = 0x2000, kFragmentOffset = 0x1fff;
+// IPv6 extension headers (RFC 8200 §4).
+constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kFragment = 44, kDestinationOptions = 60;
+constexpr int kMaxExtensionHeaders = 8;
+
+}  // namespace
+
+InputResult Interface::Impl::on_ipv4(const FrameView& frame, const RxMeta& meta) {
+  const auto bytes = frame.payload;
+  if (bytes.size() < kIpv4HeaderBytes || get8(bytes.data()) >> 4 != 4) {
+    return malformed();
+  }
+  const std::size_t header = static_cast<std::size_t>(get8(bytes.data()) & 0x0f) * 4;
+  const std::size_t total = get16(&bytes[2]);
+  if (header < kIpv4HeaderBytes || total < header || total > bytes.size()) {
+    return malformed();
+  }
+  if (!config.trusted_wire && meta.ip != ChecksumStatus::good) {
+    Checksum checksum;
+    checksum.add(bytes.first(header));
+    if (meta.ip == ChecksumStatus::bad || checksum.finish() != 0) {
+      ++counters.bad_checksum;
+      return {};
+    }
+  }
+  if ((get16(&bytes[6]) & (kMoreFragments | kFragmentOffset)) != 0) {
+    ++counters.fragments;
+    return {};
+  }
+  IpView packet{.protocol = get8(&bytes[9]), .hop_limit = get8(&bytes[8])};
+  packet.source = IpAddress::v4({get8(&bytes[12]), get8(&bytes[13]), get8(&bytes[14]), get8(&bytes[15])});
+  packet.destination = IpAddress::v4({get8(&bytes[16]), get8(&bytes[17]), get8(&bytes[18]), get8(&bytes[19])});
+  packet.congestion_experienced = (get8(&bytes[1]) & kEcnMask) == kCongestionExperienced;
+  packet.payload = bytes.subspan(header, total - header);
+  return on_ip(frame, packet, meta);
+}
+
+InputResult Interface::Impl::on_ipv6(const FrameView& frame, const RxMeta& meta) {
+  const auto bytes = frame.payload;
+  if (bytes.size() < kIpv6HeaderBytes || get8(bytes.data()) >> 4 != 6) {
+    return malformed();
+  }
+  const std::size_t length = get16(&bytes[4]);
+  if (length > bytes.size() - kIpv6HeaderBytes) {
+    return malformed();
+  }
+  IpView packet{.protocol = get8(&bytes[6]), .hop_limit = get8(&bytes[7])};
+  std::memcpy(packet.source.bytes.data(), &bytes[8], 16);
+  std::memcpy(packet.destination.bytes.data(), &bytes[24], 16);
+  packet.congestion_experienced = (get16(bytes.data()) >> 4 & kEcnMask) == kCongestionExperienced;
+  packet.payload = bytes.subspan(kIpv6HeaderBytes, length);
+  for (int i = 0; i < kMaxExtensionHeaders; ++i) {
+    const std::uint8_t type = packet.protocol;
+    if (type == kFragment) {
+      ++counters.fragments;
+      return {};
+    }
+    if (type != kHopByHop && type != kDestinationOptions && type != kRouting) {
+      return on_ip(frame, packet, meta);
+    }
+    const std::size_t size = packet.payload.size() < 8 ? 0 : (std::size_t{get8(&packet.payload[1])} + 1) * 8;
+    const bool routed = type == kRouting && size != 0 && get8(&packet.payload[3]) != 0;  // RFC 5095
+    if (size == 0 || size > packet.payload.size() || routed) {
+      return malformed();
+    }
+    packet.protocol = get8(packet.payload.data());
+    packet.payload = packet.payload.subspan(size);
+  }
+  return malformed();
+}
+
+InputResult Interface::Impl::on_ip(const FrameView& frame, const IpView& packet, const RxMeta& meta) {
+  const bool ours = owns(packet.destination);
+  const bool group = !packet.destination.is_v4() && packet.destination.is_multicast();
+  if (!ours && !(group && packet.protocol == kProtocolIcmpv6)) {
+    ++counters.not_for_us;
+    return {};
+  }
+  const bool v4 = packet.destination.is_v4();
+  if (packet.protocol == kProtocolTcp) {
+    return on_tcp(packet, meta);
+  }
+  if (packet.protocol == kProtocolIcmp && v4) {
+    return on_icmp(frame, packet);
+  }
+  if (packet.protocol == kProtocolIcmpv6 && !v4) {
+    return on_icmpv6(frame, packet);
+  }
+  ++counters.not_for_us;
+  return {};
+}
+
+InputResult Interface::Impl::on_tcp(const IpView& packet, const RxMeta& meta) {
+  constexpr std::size_t kTcpHeaderBytes = 20;
+  if (packet.payload.size() < kTcpHeaderBytes || packet.source.is_multicast() || packet.source.is_unspecified()) {
+    return malformed();
+  }
+  if (!config.trusted_wire && meta.tcp != ChecksumStatus::good) {
+    Checksum checksum;
+    checksum.add_pseudo_header(packet.source, packet.destination, kProtocolTcp,
+                               static_cast<std::uint32_t>(packet.payload.size()));
+    checksum.add(packet.payload);
+    if (meta.tcp == ChecksumStatus::bad || checksum.finish() != 0) {
+      ++counters.bad_checksum;
+      return {};
+    }
+  }
+  ++counters.tcp;
+  return {.kind = InputResult::Kind::tcp,
+          .tcp = {.source = packet.source,
+                  .destination = packet.destination,
+                  .bytes = packet.payload,
+                  .congestion_experienced = packet.congestion_experienced},
+          .icmp = {}};
+}
+
+}  // namespace tfabric::net

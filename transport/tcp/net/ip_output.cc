@@ -1,0 +1,154 @@
+// Headers of packets that leave: route, neighbour, Ethernet and IP.
+#include <algorithm>
+#include <cstring>
+
+#include "transport/tcp/net/checksum.h"
+#include "transport/tcp/net/interface_impl.h"
+
+namespace tfabric::net {
+namespace {
+
+constexpr std::uint16_t kDontFragment = 0x4000;
+constexpr std::size_t kTcpChecksumAt = 16;
+
+}  // namespace
+
+std::optional<IpAddress> Interface::Impl::next_hop(const IpAddress& destination) const {
+  const bool on_link = std::any_of(config.addresses.begin(), config.addresses.end(),
+                                   [&](const Prefix& p) { return p.contains(destination); });
+  if (on_link) {
+    return destination;
+  }
+  return destination.is_v4() ? config.gateway_v4 : config.gateway_v6;
+}
+
+Interface::Route Interface::prepare(const IpAddress& source, const IpAddress& destination, LinkHeader& header,
+                                    Instant now) {
+  Impl& self = *impl_;
+  self.now = now;
+  if (self.config.point_to_point || self.owns(destination)) {
+    const MacAddress to = self.owns(destination) ? self.config.mac : kBroadcast;
+    self.write_link_header(to, source, destination, header);
+    return Route::ready;
+  }
+  const auto hop = self.next_hop(destination);
+  if (!hop) {
+    return Route::unreachable;
+  }
+  const NeighbourTable::Lookup found = self.neighbours.find(*hop, now);
+  if (found.request) {
+    self.request(*hop);
+  }
+  switch (found.kind) {
+    case NeighbourTable::Lookup::Kind::known:
+      self.write_link_header(found.mac, source, destination, header);
+      return Route::ready;
+    case NeighbourTable::Lookup::Kind::pending:
+      return Route::pending;
+    case NeighbourTable::Lookup::Kind::unreachable:
+      break;
+  }
+  return Route::unreachable;
+}
+
+void Interface::Impl::write_link_header(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
+                                        LinkHeader& header) const {
+  header.v4 = destination.is_v4();
+  const std::vector<std::byte> ethernet = start_frame(to, header.v4 ? kEtherTypeIpv4 : kEtherTypeIpv6, 0);
+  header.bytes.fill(std::byte{0});
+  std::copy(ethernet.begin(), ethernet.end(), header.bytes.begin());
+  header.ip_offset = static_cast<std::uint8_t>(ethernet.size());
+  std::byte* ip = &header.bytes[header.ip_offset];
+  if (header.v4) {
+    header.size = static_cast<std::uint8_t>(header.ip_offset + kIpv4HeaderBytes);
+    put8(ip, 0x45);
+    put16(ip + 6, kDontFragment);
+    put8(ip + 8, kHopLimit);
+    put8(ip + 9, kProtocolTcp);
+    std::memcpy(ip + 12, &source.bytes[12], 4);
+    std::memcpy(ip + 16, &destination.bytes[12], 4);
+  } else {
+    header.size = static_cast<std::uint8_t>(header.ip_offset + kIpv6HeaderBytes);
+    put8(ip, 0x60);
+    put8(ip + 6, kProtocolTcp);
+    put8(ip + 7, kHopLimit);
+    std::memcpy(ip + 8, source.bytes.data(), 16);
+    std::memcpy(ip + 24, destination.bytes.data(), 16);
+  }
+}
+
+void Interface::Impl::send_icmp(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
+                                std::span<const std::byte> message, std::uint8_t hop_limit) {
+  LinkHeader header;
+  write_link_header(to, source, destination, header);
+  std::vector<std::byte> frame(header.bytes.begin(), header.bytes.begin() + header.size);
+  frame.insert(frame.end(), message.begin(), message.end());
+  std::byte* ip = &frame[header.ip_offset];
+  std::byte* icmp = &frame[header.size];
+  put16(icmp + 2, 0);
+  Checksum checksum;
+  if (header.v4) {
+    put8(ip + 9, kProtocolIcmp);
+    put8(ip + 8, hop_limit);
+    put16(ip + 2, static_cast<unsigned>(kIpv4HeaderBytes + message.size()));
+    Checksum ip_checksum;
+    ip_checksum.add({ip, kIpv4HeaderBytes});
+    const std::uint16_t value = ip_checksum.finish();
+    std::memcpy(ip + 10, &value, 2);
+  } else {
+    put8(ip + 6, kProtocolIcmpv6);
+    put8(ip + 7, hop_limit);
+    put16(ip + 4, static_cast<unsigned>(message.size()));
+    checksum.add_pseudo_header(source, destination, kProtocolIcmpv6, static_cast<std::uint32_t>(message.size()));
+  }
+  checksum.add({icmp, message.size()});
+  const std::uint16_t value = checksum.finish();
+  std::memcpy(icmp + 2, &value, 2);
+  queue(std::move(frame));
+}
+
+void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
+                       std::span<const std::span<const std::byte>> pieces, std::uint16_t ip_id,
+                       TcpChecksum tcp_checksum) {
+  std::size_t length = packet.size() - header.size;
+  for (const auto& piece : pieces) {
+    length += piece.size();
+  }
+  std::byte* ip = &packet[header.ip_offset];
+  std::byte* tcp = &packet[header.size];
+  IpAddress source, destination;
+  if (header.v4) {
+    put16(ip + 2, static_cast<unsigned>(kIpv4HeaderBytes + length));
+    put16(ip + 4, ip_id);
+    source = IpAddress::v4({get8(ip + 12), get8(ip + 13), get8(ip + 14), get8(ip + 15)});
+    destination = IpAddress::v4({get8(ip + 16), get8(ip + 17), get8(ip + 18), get8(ip + 19)});
+    if (tcp_checksum != TcpChecksum::none) {
+      Checksum checksum;
+      checksum.add({ip, kIpv4HeaderBytes});
+      const std::uint16_t value = checksum.finish();
+      std::memcpy(ip + 10, &value, 2);
+    }
+  } else {
+    put16(ip + 4, static_cast<unsigned>(length));
+    std::memcpy(source.bytes.data(), ip + 8, 16);
+    std::memcpy(destination.bytes.data(), ip + 24, 16);
+  }
+  if (tcp_checksum == TcpChecksum::none) {
+    return;
+  }
+  Checksum checksum;
+  checksum.add_pseudo_header(source, destination, kProtocolTcp, static_cast<std::uint32_t>(length));
+  if (tcp_checksum == TcpChecksum::hardware) {
+    const auto sum = static_cast<std::uint16_t>(~checksum.finish());
+    std::memcpy(tcp + kTcpChecksumAt, &sum, 2);
+    return;
+  }
+  checksum.add(packet.subspan(header.size));
+  for (const auto& piece : pieces) {
+    checksum.add(piece);
+  }
+  const std::uint16_t value = checksum.finish();
+  std::memcpy(tcp + kTcpChecksumAt, &value, 2);
+}
+
+}  // namespace tfabric::net

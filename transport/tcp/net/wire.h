@@ -1,0 +1,28 @@
+// Fields in network byte order, at any alignment.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tfabric::net {
+
+inline std::uint8_t get8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
+inline std::uint16_t get16(const std::byte* at) { return static_cast<std::uint16_t>(get8(at) << 8 | get8(at + 1)); }
+inline std::uint32_t get32(const std::byte* at) { return std::uint32_t{get16(at)} << 16 | get16(at + 2); }
+inline void put8(std::byte* at, unsigned value) { *at = static_cast<std::byte>(value); }
+inline void put16(std::byte* at, unsigned value) {
+  put8(at, value >> 8 & 0xff);
+  put8(at + 1, value & 0xff);
+}
+inline void put32(std::byte* at, std::uint32_t value) {
+  put16(at, value >> 16);
+  put16(at + 2, value & 0xffff);
+}
+
+inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800, kEtherTypeArp = 0x0806, kEtherTypeVlan = 0x8100,
+                               kEtherTypeIpv6 = 0x86dd;
+inline constexpr std::uint8_t kProtocolIcmp = 1, kProtocolIcmpv6 = 58;
+inline constexpr std::size_t kIpv4HeaderBytes = 20, kIpv6HeaderBytes = 40;
+inline constexpr std::uint8_t kHopLimit = 64;  // RFC 1700, "IP time to live"
+
+}  // namespace tfabric::net
