@@ -107,7 +107,11 @@ Result<transport::MemoryRegion*> CommCore::register_region(void* data, std::size
   if (!shared) {
     return shared.error();
   }
-  return static_cast<transport::MemoryRegion*>(new Region(*shared, data, size));
+  auto* region = new Region;
+  region->shared = *shared;
+  region->data = data;
+  region->size = size;
+  return static_cast<transport::MemoryRegion*>(region);
 }
 
 Status CommCore::deregister_region(transport::MemoryRegion* region) {

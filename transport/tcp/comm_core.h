@@ -24,12 +24,10 @@
 namespace tfabric::tcp {
 
 // A registration on a comm.
-class Region final : public transport::MemoryRegion {
- public:
-  Region(hugepage::Region* shared, void* data, std::size_t size) : shared(shared), data(data), size(size) {}
-  hugepage::Region* shared;
-  void* data;
-  std::size_t size;
+struct Region final : transport::MemoryRegion {
+  hugepage::Region* shared = nullptr;
+  void* data = nullptr;
+  std::size_t size = 0;
 };
 
 class CommCore : public engine::FlowHandler, public engine::Submitter, public message::ControlSink {

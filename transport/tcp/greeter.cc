@@ -101,6 +101,9 @@ class Greeter::Stranger final : public engine::FlowHandler, public message::Cont
   std::unique_ptr<message::FlowReader> reader_;
 };
 
+Greeter::Greeter(engine::Engine& engine) : engine_(&engine) {}
+Greeter::~Greeter() { clear(); }
+
 bool Greeter::on_connection(engine::Flow& flow) {
   done_.clear();
   if (strangers_.size() >= kMaxStrangers) {

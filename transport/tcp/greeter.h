@@ -49,8 +49,8 @@ class Pending {
 
 class Greeter final : public engine::Acceptor {
  public:
-  explicit Greeter(engine::Engine& engine) : engine_(&engine) {}
-  ~Greeter() { clear(); }
+  explicit Greeter(engine::Engine& engine);
+  ~Greeter();
   Greeter(const Greeter&) = delete;
   Greeter& operator=(const Greeter&) = delete;
 

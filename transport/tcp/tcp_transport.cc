@@ -105,6 +105,52 @@ transport::DeviceProperties properties_of(const std::vector<Rail*>& rails, std::
   return properties;
 }
 
+// What DPDK needs for the configured rails: the process's two shared pools, and a receive pool a rail (two
+// for a NIC: its own and that of the loop).
+std::uint32_t memory_need_mib(const config::Tcp& config) {
+  constexpr std::uint64_t kSharedPools = 40u << 20;
+  std::uint64_t bytes = kSharedPools;
+  for (const config::Rail& rail : config.rails) {
+    const std::uint32_t mtu = effective_mtu(rail);
+    const std::uint64_t pool = std::uint64_t{receive_buffers(mtu)} * (std::max(mtu, 2048u) + 512);
+    constexpr std::uint64_t kQueues = 4u << 20;
+    bytes += pool * (rail.kind == config::RailKind::memif ? 1 : 2) + kQueues;
+  }
+  return static_cast<std::uint32_t>(bytes >> 20) + 1;
+}
+
+hugepage::Mode hugepage_mode(config::HugepageMode mode) {
+  switch (mode) {
+    case config::HugepageMode::required:
+      return hugepage::Mode::required;
+    case config::HugepageMode::off:
+      return hugepage::Mode::off;
+    case config::HugepageMode::automatic:
+      break;
+  }
+  return hugepage::Mode::automatic;
+}
+
+// A memif rail's buffers are read by the CPU of the process alone: hugepages are for NICs, unless asked for.
+hugepage::Mode mode_for(const config::Config& config) {
+  const auto& rails = config.tcp.rails;
+  const bool nic = std::any_of(rails.begin(), rails.end(), [](const auto& r) { return r.kind == config::RailKind::pci; });
+  const hugepage::Mode mode = hugepage_mode(config.memory.hugepages);
+  return mode == hugepage::Mode::automatic && !nic ? hugepage::Mode::off : mode;
+}
+
+Status choose_memory(const config::Config& config, port::EalOptions& eal) {
+  Result<hugepage::Budget> budget = hugepage::choose_budget(mode_for(config), memory_need_mib(config.tcp),
+                                                            config.memory.budget_mib, hugepage::discover_pages());
+  if (!budget) {
+    return budget.error();
+  }
+  eal.hugepages = budget->hugepages;
+  eal.memory_mib = budget->mib;
+  TF_INFO("NET/tfabric: memory of the stack: {}", budget->explanation);
+  return {};
+}
+
 class TcpTransport final : public transport::Transport {
  public:
   TcpTransport(const config::Config& config, std::uint32_t mtu)

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <mutex>
 #include <thread>
 
@@ -37,7 +38,6 @@ int first_cpu(const cpu_set_t& set) {
 std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_t& cpus) {
   std::vector<std::string> arguments{
       "tfabric",
-      "--in-memory",     // no files left behind, no other process can attach
       "--no-telemetry",  // no sockets, no thread
       "--iova-mode=va",
       "--log-level=*:notice",
@@ -45,12 +45,15 @@ std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_
       // Lcore 0 whichever the CPU, so that a host of more CPUs than DPDK has lcores works too.
       fmt::format("--lcores=0@{}", first_cpu(cpus)),
   };
+  // No files left behind, no other process can attach; without hugepages --in-memory does not exist.
+  arguments.push_back(options.hugepages ? "--in-memory" : "--no-shconf");
   if (options.hugepages) {
     // At most that much, taken as it is needed.
     arguments.push_back(fmt::format("--socket-limit={}", options.memory_mib));
   } else {
     arguments.push_back("--no-huge");
-    arguments.push_back(fmt::format("-m={}", options.memory_mib));
+    arguments.push_back("-m");
+    arguments.push_back(fmt::format("{}", options.memory_mib));
   }
   if (options.pci_allow.empty()) {
     arguments.push_back("--no-pci");
@@ -83,6 +86,9 @@ Status init_on_this_thread(const EalOptions& options) {
                                                                  "(memory.hugepages = \"off\" does without)"
                                                                : "")};
   }
+  // EAL makes a folder for files that this process does not write.
+  std::error_code ignored;
+  std::filesystem::remove_all(rte_eal_get_runtime_dir(), ignored);
   return {};
 }
 
