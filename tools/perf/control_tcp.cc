@@ -38,17 +38,25 @@ class Descriptor {
   int fd_;
 };
 
-Status listen_on(int fd, std::uint16_t port) {
+// A listening socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6. -1: see errno.
+int listen_on(std::uint16_t port) {
   const int on = 1;
   const int off = 0;
-  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  sockaddr_in6 any{};
-  any.sin6_family = AF_INET6;
-  any.sin6_port = htons(port);
-  if (bind(fd, reinterpret_cast<const sockaddr*>(&any), sizeof any) == 0 && ::listen(fd, 8) == 0) return {};
-  return Error{Errc::system, fmt::format("cannot listen on port {}: {}; choose another with --port", port,
-                                         std::strerror(errno))};
+  sockaddr_in6 any6{};
+  any6.sin6_family = AF_INET6;
+  any6.sin6_port = htons(port);
+  sockaddr_in any4{};
+  any4.sin_family = AF_INET;
+  any4.sin_port = htons(port);
+  const bool ipv6 = Descriptor(socket(AF_INET6, SOCK_STREAM, 0)).get() >= 0;
+  const auto* const any =
+      ipv6 ? reinterpret_cast<const sockaddr*>(&any6) : reinterpret_cast<const sockaddr*>(&any4);
+  Descriptor fd(socket(any->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (ipv6) setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  const socklen_t length = ipv6 ? sizeof any6 : sizeof any4;
+  if (bind(fd.get(), any, length) != 0 || ::listen(fd.get(), 8) != 0) return -1;
+  return fd.release();
 }
 
 // One attempt. The descriptor is -1 if nothing answered.
@@ -70,11 +78,11 @@ void set_no_delay(int fd) {
 }  // namespace
 
 Result<ControlChannel> accept_client(std::uint16_t port) {
-  const Descriptor listener(socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Descriptor listener(listen_on(port));
   if (listener.get() < 0) {
-    return Error{Errc::system, fmt::format("cannot make a socket: {}", std::strerror(errno))};
+    return Error{Errc::system, fmt::format("cannot listen on port {}: {}; choose another with --port", port,
+                                           std::strerror(errno))};
   }
-  if (auto listening = listen_on(listener.get(), port); !listening) return listening.error();
   for (;;) {
     const int fd = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) {

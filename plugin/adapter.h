@@ -1,0 +1,42 @@
+// NCCL's calls in the widest types of all versions, done once; the tables of the versions are shims over
+// these. Nothing is decided here but what the contract asks of a plugin whatever its transport: arguments
+// are checked, outputs always assigned, errors logged once, no exception leaves.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "plugin/abi/types.h"
+#include "transport/transport.h"
+
+namespace tfabric::plugin {
+
+inline constexpr const char* kName = "tfabric";
+
+abi::Result init(abi::LogCallback log);
+abi::Result finalize();
+abi::Result devices(int* count);
+// Null if there is no such device (logged).
+const transport::DeviceProperties* properties(int device);
+
+abi::Result listen(int device, void* handle, void** listener);
+abi::Result connect(int device, void* handle, void** comm);
+abi::Result accept(void* listener, void** comm);
+
+abi::Result register_memory(void* comm, void* data, std::size_t size, int type, void** memory);
+abi::Result register_dmabuf(void* comm, void* data, std::size_t size, int type, std::uint64_t offset, int fd,
+                            void** memory);
+abi::Result deregister_memory(void* comm, void* memory);
+
+abi::Result isend(void* comm, void* data, std::size_t size, int tag, void* memory, void** request);
+// `Size` is int or size_t.
+template <class Size>
+abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories, void** request);
+abi::Result iflush(void* comm, int n, void** data, const int* sizes, void** memories, void** request);
+abi::Result test(void* request, int* done, int* sizes);
+
+abi::Result close_send(void* comm);
+abi::Result close_recv(void* comm);
+abi::Result close_listen(void* listener);
+
+}  // namespace tfabric::plugin
