@@ -6,8 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <optional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -82,12 +81,12 @@ struct Config {
   std::string file;  // the file that was read; empty: none found
 };
 
-// Reads the environment; tests pass their own.
-using Getenv = std::function<std::optional<std::string>(const std::string&)>;
-[[nodiscard]] Getenv process_environment();
+// The variables that begin with TFABRIC_, by name. Tests make their own.
+using Environment = std::map<std::string, std::string>;
+[[nodiscard]] Environment process_environment();
 
 // Loads and validates. Errors (Errc::invalid_usage) say file and line or variable, what was expected and
 // the nearest known key; several errors are joined by newlines.
-Result<Config> load(const Getenv& getenv = process_environment());
+Result<Config> load(const Environment& environment = process_environment());
 
 }  // namespace tfabric::config

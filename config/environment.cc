@@ -1,0 +1,62 @@
+#include "config/environment.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "config/keys.h"
+#include "config/nearest.h"
+#include "config/rails.h"
+
+namespace tfabric::config {
+namespace {
+
+// Variables of tests and scripts, which are no configuration.
+constexpr std::array<std::string_view, 4> kForeign{"TFABRIC_TEST_", "TFABRIC_SIM_", "TFABRIC_BUILD", "TFABRIC_PERF_"};
+
+bool is_foreign(std::string_view name) {
+  return std::any_of(kForeign.begin(), kForeign.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+}  // namespace
+
+Environment process_environment() {
+  Environment variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (text.starts_with("TFABRIC_") && equals != std::string_view::npos) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    }
+  }
+  return variables;
+}
+
+void read_environment(const Environment& environment, Config& config, std::map<std::string, std::string>& origins,
+                      std::vector<std::string>& errors) {
+  for (const auto& [name, value] : environment) {
+    if (name == kFileVariable || is_foreign(name)) {
+      continue;
+    }
+    const std::string origin = "environment " + name;
+    if (name == kRailsVariable) {
+      config.tcp.rails = parse_rails(value, errors);
+      origins["tcp.rails"] = origin;
+      continue;
+    }
+    const auto all = keys();
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Key& k) { return k.environment == name; });
+    if (found == all.end()) {
+      errors.push_back(fmt::format("{}: unknown variable{}", origin, suggestion(name, environment_names())));
+    } else if (!found->set(config, value)) {
+      errors.push_back(fmt::format("{} is \"{}\", expected {}", origin, value, found->expected));
+    } else {
+      origins[found->name] = origin;
+    }
+  }
+}
+
+}  // namespace tfabric::config

@@ -1,0 +1,255 @@
+#include "config/keys.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+#include "config/value.h"
+
+namespace tfabric::config {
+namespace {
+
+std::string variable_of(std::string_view name) {
+  std::string variable = "TFABRIC_";
+  for (const char c : name) {
+    variable += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  }
+  return variable;
+}
+
+// A key whose value is a number in [low, high]; `field` gives a reference to it.
+template <class Field>
+Key number(std::string name, std::string unit, std::int64_t low, std::int64_t high, std::int64_t multiple, Field field) {
+  using Value = std::remove_reference_t<std::invoke_result_t<Field, Config&>>;
+  std::string expected = fmt::format("{} from {} to {}", unit, low, high);
+  if (multiple > 1) {
+    expected += fmt::format(", a multiple of {}", multiple);
+  }
+  return {.name = name,
+          .environment = variable_of(name),
+          .expected = expected,
+          .set =
+              [=](Config& config, std::string_view text) {
+                const auto value = parse_size(text);
+                if (!value || *value < low || *value > high || *value % multiple != 0) {
+                  return false;
+                }
+                if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
+                  field(config) = Value(*value);
+                } else {
+                  field(config) = static_cast<Value>(*value);
+                }
+                return true;
+              },
+          .show =
+              [=](const Config& config) {
+                auto& value = field(const_cast<Config&>(config));
+                if constexpr (std::is_same_v<Value, std::chrono::milliseconds>) {
+                  return std::to_string(value.count());
+                } else {
+                  return std::to_string(value);
+                }
+              }};
+}
+
+// A key whose value is one of a few words.
+template <class Value, std::size_t kCount, class Field>
+Key choice(std::string name, const std::array<std::pair<const char*, Value>, kCount>& words, Field field) {
+  std::string expected = "one of";
+  for (const auto& [word, value] : words) {
+    expected += fmt::format(" \"{}\"", word);
+  }
+  return {.name = name,
+          .environment = variable_of(name),
+          .expected = expected,
+          .set =
+              [=](Config& config, std::string_view text) {
+                for (const auto& [word, value] : words) {
+                  if (text == word) {
+                    field(config) = value;
+                    return true;
+                  }
+                }
+                return false;
+              },
+          .show =
+              [=](const Config& config) {
+                for (const auto& [word, value] : words) {
+                  if (field(const_cast<Config&>(config)) == value) {
+                    return std::string(word);
+                  }
+                }
+                return std::string();
+              }};
+}
+
+template <class Field>
+Key flag(std::string name, Field field) {
+  return {.name = name,
+          .environment = variable_of(name),
+          .expected = "true or false",
+          .set =
+              [=](Config& config, std::string_view text) {
+                const auto value = parse_bool(text);
+                if (value) {
+                  field(config) = *value;
+                }
+                return value.has_value();
+              },
+          .show = [=](const Config& config) { return field(const_cast<Config&>(config)) ? "true" : "false"; }};
+}
+
+constexpr std::int64_t kKib = 1024, kMib = kKib * kKib;
+
+std::vector<Key> make_keys() {
+  using Words = std::array<std::pair<const char*, std::string>, 3>;
+  const Words transports{{{"auto", "auto"}, {"tcp", "tcp"}, {"rdma", "rdma"}}};
+  const std::array<std::pair<const char*, Progress>, 3> progress{
+      {{"auto", Progress::automatic}, {"inline", Progress::inline_}, {"threaded", Progress::threaded}}};
+  const std::array<std::pair<const char*, HugepageMode>, 3> hugepages{
+      {{"auto", HugepageMode::automatic}, {"required", HugepageMode::required}, {"off", HugepageMode::off}}};
+  return {
+      choice("transport", transports, [](Config& c) -> auto& { return c.transport; }),
+      flag("required", [](Config& c) -> auto& { return c.required; }),
+      flag("tcp.bond", [](Config& c) -> auto& { return c.tcp.bond; }),
+      number("tcp.flows", "an integer", 1, 64, 1, [](Config& c) -> auto& { return c.tcp.flows; }),
+      number("tcp.chunk_bytes", "a size", 4 * kKib, 64 * kMib, 128, [](Config& c) -> auto& { return c.tcp.chunk_bytes; }),
+      number("tcp.receive_buffer", "a size", 64 * kKib, 64 * kMib, 1, [](Config& c) -> auto& { return c.tcp.receive_buffer; }),
+      number("tcp.send_buffer", "a size", 64 * kKib, 1024 * kMib, 1, [](Config& c) -> auto& { return c.tcp.send_buffer; }),
+      number("tcp.min_rto_ms", "milliseconds", 1, 1000, 1, [](Config& c) -> auto& { return c.tcp.min_rto; }),
+      number("tcp.user_timeout_ms", "milliseconds", 100, 3600000, 1, [](Config& c) -> auto& { return c.tcp.user_timeout; }),
+      number("tcp.connect_timeout_ms", "milliseconds", 100, 3600000, 1,
+             [](Config& c) -> auto& { return c.tcp.connect_timeout; }),
+      number("tcp.keepalive_idle_ms", "milliseconds (0: off)", 0, 3600000, 1,
+             [](Config& c) -> auto& { return c.tcp.keepalive_idle; }),
+      number("tcp.port", "a TCP port (0: any)", 0, 65535, 1, [](Config& c) -> auto& { return c.tcp.port; }),
+      number("tcp.max_recvs", "an integer", 1, 8, 1, [](Config& c) -> auto& { return c.tcp.max_recvs; }),
+      choice("engine.progress", progress, [](Config& c) -> auto& { return c.engine.progress; }),
+      number("engine.cpu", "a CPU number (-1: any)", -1, 1023, 1, [](Config& c) -> auto& { return c.engine.cpu; }),
+      choice("memory.hugepages", hugepages, [](Config& c) -> auto& { return c.memory.hugepages; }),
+      number("memory.budget_mib", "MiB (0: what the rails need)", 0, std::int64_t{1} << 20, 1,
+             [](Config& c) -> auto& { return c.memory.budget_mib; }),
+  };
+}
+
+constexpr std::array<std::pair<std::string_view, RailKind>, 4> kKinds{{{"memif", RailKind::memif},
+                                                                       {"pci", RailKind::pci},
+                                                                       {"af_packet", RailKind::af_packet},
+                                                                       {"tap", RailKind::tap}}};
+
+template <class Field>
+RailKey rail_text(std::string name, std::string expected, Field field) {
+  return {.name = std::move(name),
+          .expected = std::move(expected),
+          .set =
+              [=](Rail& rail, std::string_view text) {
+                field(rail) = std::string(text);
+                return true;
+              },
+          .show = [=](const Rail& rail) { return field(const_cast<Rail&>(rail)); }};
+}
+
+template <class Field>
+RailKey rail_number(std::string name, std::int64_t low, std::int64_t high, Field field) {
+  using Value = std::remove_reference_t<std::invoke_result_t<Field, Rail&>>;
+  return {.name = std::move(name),
+          .expected = fmt::format("an integer from {} to {}", low, high),
+          .set =
+              [=](Rail& rail, std::string_view text) {
+                const auto value = parse_integer(text);
+                if (!value || *value < low || *value > high) {
+                  return false;
+                }
+                field(rail) = static_cast<Value>(*value);
+                return true;
+              },
+          .show = [=](const Rail& rail) { return std::to_string(field(const_cast<Rail&>(rail))); }};
+}
+
+bool set_kind(Rail& rail, std::string_view text) {
+  for (const auto& [word, kind] : kKinds) {
+    if (text == word) {
+      rail.kind = kind;
+      return true;
+    }
+  }
+  return false;
+}
+
+// Several addresses are joined by '+', in the environment and by the file's reader.
+bool set_addresses(Rail& rail, std::string_view text) {
+  rail.addresses.clear();
+  while (!text.empty()) {
+    const std::size_t plus = std::min(text.find('+'), text.size());
+    rail.addresses.push_back(trimmed(text.substr(0, plus)));
+    text.remove_prefix(std::min(plus + 1, text.size()));
+  }
+  return !rail.addresses.empty();
+}
+
+std::vector<RailKey> make_rail_keys() {
+  return {
+      rail_text("name", "a name", [](Rail& r) -> auto& { return r.name; }),
+      {.name = "kind",
+       .expected = "one of \"memif\" \"pci\" \"af_packet\" \"tap\"",
+       .set = set_kind,
+       .show = [](const Rail& rail) { return std::string(to_string(rail.kind)); }},
+      rail_text("device", "a PCI address or an interface", [](Rail& r) -> auto& { return r.device; }),
+      {.name = "addresses",
+       .expected = "addresses like \"10.0.0.5/24\"",
+       .set = set_addresses,
+       .show = [](const Rail& rail) { return fmt::format("{}", fmt::join(rail.addresses, "+")); }},
+      rail_text("gateway", "an IPv4 address", [](Rail& r) -> auto& { return r.gateway; }),
+      rail_text("gateway6", "an IPv6 address", [](Rail& r) -> auto& { return r.gateway6; }),
+      rail_number("mtu", 0, 65535, [](Rail& r) -> auto& { return r.mtu; }),
+      rail_number("speed_mbps", 0, 1600000, [](Rail& r) -> auto& { return r.speed_mbps; }),
+      rail_number("numa_node", -1, 1023, [](Rail& r) -> auto& { return r.numa_node; }),
+      rail_number("vlan", 0, 4094, [](Rail& r) -> auto& { return r.vlan; }),
+  };
+}
+
+}  // namespace
+
+// Built once and never destroyed: the library has no destructors that run at process exit.
+std::span<const Key> keys() {
+  static const auto* table = new std::vector<Key>(make_keys());
+  return *table;
+}
+
+std::span<const RailKey> rail_keys() {
+  static const auto* table = new std::vector<RailKey>(make_rail_keys());
+  return *table;
+}
+
+std::vector<std::string> key_names() {
+  std::vector<std::string> names;
+  for (const Key& key : keys()) {
+    names.push_back(key.name);
+  }
+  return names;
+}
+
+std::vector<std::string> rail_key_names() {
+  std::vector<std::string> names;
+  for (const RailKey& key : rail_keys()) {
+    names.push_back(key.name);
+  }
+  return names;
+}
+
+std::vector<std::string> environment_names() {
+  std::vector<std::string> names{kFileVariable, kRailsVariable};
+  for (const Key& key : keys()) {
+    names.push_back(key.environment);
+  }
+  return names;
+}
+
+std::string_view to_string(RailKind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
+
+}  // namespace tfabric::config

@@ -1,0 +1,46 @@
+// The one table of configuration keys: it drives the file reader, the environment, validation of single
+// values, and what `tfabric info` shows.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/config.h"
+
+namespace tfabric::config {
+
+struct Key {
+  std::string name;         // "tcp.flows"
+  std::string environment;  // "TFABRIC_TCP_FLOWS"
+  std::string expected;     // "an integer from 1 to 64"
+  // Sets the value from text; false: not as expected.
+  std::function<bool(Config&, std::string_view)> set;
+  std::function<std::string(const Config&)> show;
+};
+
+// All keys but the rails'.
+[[nodiscard]] std::span<const Key> keys();
+
+// The keys of a rail, which are set on one rail at a time.
+struct RailKey {
+  std::string name;  // "mtu"
+  std::string expected;
+  std::function<bool(Rail&, std::string_view)> set;
+  std::function<std::string(const Rail&)> show;
+};
+[[nodiscard]] std::span<const RailKey> rail_keys();
+
+[[nodiscard]] std::vector<std::string> key_names();
+[[nodiscard]] std::vector<std::string> rail_key_names();
+[[nodiscard]] std::vector<std::string> environment_names();  // the rails' variable included
+[[nodiscard]] std::string_view to_string(RailKind kind);
+
+// The environment variable that replaces the file's rails.
+inline constexpr const char* kRailsVariable = "TFABRIC_TCP_RAILS";
+inline constexpr const char* kFileVariable = "TFABRIC_CONFIG";
+
+}  // namespace tfabric::config

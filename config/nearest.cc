@@ -1,0 +1,45 @@
+#include "config/nearest.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+namespace tfabric::config {
+namespace {
+
+// Levenshtein's distance, by rows.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t above = row[j];
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+std::string nearest(std::string_view word, std::span<const std::string> known) {
+  std::string best;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string& candidate : known) {
+    if (const std::size_t d = distance(word, candidate); d < least) {
+      least = d;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggestion(std::string_view word, std::span<const std::string> known) {
+  const std::string best = nearest(word, known);
+  return best.empty() ? std::string() : ", did you mean `" + best + "`?";
+}
+
+}  // namespace tfabric::config
