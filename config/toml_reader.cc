@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+// Header-only: Debian's shared library would be one more file that a container lacks.
+#define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 

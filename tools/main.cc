@@ -1,0 +1,27 @@
+// The program `tfabric`: its subcommands, and what they have in common.
+#include <CLI/CLI.hpp>
+
+#include "tools/info.h"
+#include "tools/perf/command.h"
+
+namespace {
+constexpr int kUsage = 2;
+}
+
+int main(int argc, char** argv) {
+  CLI::App app{"tfabric: NCCL's network over user-space TCP on DPDK"};
+  app.set_version_flag("--version", TFABRIC_VERSION);
+  app.require_subcommand(1);
+  app.footer("Exit codes: 0 fine, 1 wrong data, 2 wrong usage, 3 the network is not usable here, 4 time-out or "
+             "transport error.");
+  int exit_code = 0;
+  tfabric::tools::add_info(app, exit_code);
+  tfabric::perf::add_perf(app, exit_code);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    // --help and --version end here too, with a code of 0.
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  return exit_code;
+}
