@@ -11,6 +11,7 @@
 #include <bit>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "base/random.h"
@@ -164,14 +165,20 @@ void MemifRail::run() {
   }
 }
 
+// The server's end must be open before the client's may connect to it, so the two sides differ: a server opens its
+// end as soon as it wants the link or is asked for it, and a datagram from it says that it has; a client asks, and
+// opens when it hears the server.
 void MemifRail::take_requests() {
   while (const auto process = next_memif_request(control_)) {
     const EngineGuard guard(engine_->lock());
     const auto [found, fresh] = peers_.try_emplace(*process);
     if (fresh) {
       found->second.since = monotonic_now();
-      const std::lock_guard wanted_guard(mutex_);
-      wanted_.insert(*process);
+    }
+    if (found->second.link == nullptr) {
+      openable_.insert(*process);
+    } else if (is_server_for(*process)) {
+      ask(*process);
     }
   }
 }
@@ -183,30 +190,43 @@ void MemifRail::open_links() {
     wanted.swap(wanted_);
   }
   for (const std::uint64_t process : wanted) {
-    ask(process);
-    // Opening a port takes milliseconds: not with the engine held.
-    Result<std::unique_ptr<engine::Link>> link = make_link(process);
-    const EngineGuard guard(engine_->lock());
-    const auto found = peers_.find(process);
-    if (found == peers_.end()) {
-      continue;
+    if (is_server_for(process)) {
+      openable_.insert(process);
+    } else {
+      ask(process);
     }
-    Peer& peer = found->second;
-    if (!link) {
-      peer.failure = link.error().message;
-      continue;
-    }
-    peer.link = link->get();
-    peer.asked = monotonic_now();
-    engine_->add_link(std::move(*link));
+  }
+  for (const std::uint64_t process : std::exchange(openable_, {})) {
+    open_link(process);
   }
 }
 
+void MemifRail::open_link(std::uint64_t process) {
+  // Opening a port takes milliseconds: not with the engine held.
+  Result<std::unique_ptr<engine::Link>> link = make_link(process);
+  if (link && is_server_for(process)) {
+    ask(process);
+  }
+  const EngineGuard guard(engine_->lock());
+  const auto found = peers_.find(process);
+  if (found == peers_.end()) {
+    return;
+  }
+  Peer& peer = found->second;
+  if (!link) {
+    peer.failure = link.error().message;
+    return;
+  }
+  peer.failure.clear();
+  peer.link = link->get();
+  peer.asked = monotonic_now();
+  engine_->add_link(std::move(*link));
+}
+
 Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) const {
-  const bool server = process_ < peer;
   const std::string device = fmt::format(
       "net_memif{},role={},id=0,socket=tfabric-{:016x}-{:016x},socket-abstract=yes,bsize={},rsize={}",
-      next_device_number(), server ? "server" : "client", std::min(process_, peer), std::max(process_, peer),
+      next_device_number(), is_server_for(peer) ? "server" : "client", std::min(process_, peer), std::max(process_, peer),
       buffer_bytes(mtu_), ring_log2(mtu_));
   Result<std::unique_ptr<port::Port>> port = port::Port::open({.name = config().name,
                                                                .device = device,
@@ -238,20 +258,18 @@ void MemifRail::watch_links() {
     const Instant now = monotonic_now();
     for (auto i = peers_.begin(); i != peers_.end();) {
       Peer& peer = i->second;
-      if (peer.link == nullptr) {
-        ++i;
-        continue;
-      }
-      const bool up = peer.link->port().link_up();
+      const bool up = peer.link != nullptr && peer.link->port().link_up();
       peer.was_up = peer.was_up || up;
       if (!peer.was_up && now - peer.asked >= kAskInterval) {
         peer.asked = now;
         ask(i->first);
       }
       const bool late = !peer.was_up && now - peer.since >= kOpenTimeout;
-      if (late || (peer.was_up && !up)) {
-        dead.push_back(engine_->remove_link(*peer.link));
-        peer.link = nullptr;
+      if (peer.failure.empty() && (late || (peer.was_up && !up))) {
+        if (peer.link != nullptr) {
+          dead.push_back(engine_->remove_link(*peer.link));
+          peer.link = nullptr;
+        }
         peer.failure = fmt::format("rail {}: process {:016x} of this host {}", config().name, i->first,
                                    late ? "does not answer (it has ended, or runs in another network namespace)"
                                         : "has ended");

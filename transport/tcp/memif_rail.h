@@ -7,7 +7,6 @@
 // the same user are answered.
 #pragma once
 
-#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <set>
@@ -44,6 +43,8 @@ class MemifRail final : public Rail {
   void run();
   void take_requests();
   void open_links();
+  void open_link(std::uint64_t process);
+  [[nodiscard]] bool is_server_for(std::uint64_t peer) const { return process_ < peer; }
   void ask(std::uint64_t process) const;
   void watch_links();
   Result<std::unique_ptr<engine::Link>> make_link(std::uint64_t peer) const;
@@ -56,6 +57,8 @@ class MemifRail final : public Rail {
 
   // Guarded by the engine's lock.
   std::map<std::uint64_t, Peer> peers_;
+
+  std::set<std::uint64_t> openable_;  // used by the rail's thread alone: our end may be opened now
 
   std::mutex mutex_;
   std::set<std::uint64_t> wanted_;  // guarded by mutex_: peers to open a link to
