@@ -30,6 +30,10 @@ class SpscRing {
     return head == tail_.load(std::memory_order_acquire) ? nullptr : &items_[head & (Capacity - 1)];
   }
   void pop() { head_.store(head_.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  // Either side.
+  [[nodiscard]] bool empty() const {
+    return head_.load(std::memory_order_acquire) == tail_.load(std::memory_order_acquire);
+  }
 
  private:
   // On lines of their own, so that the two threads do not take them from each other.

@@ -67,7 +67,7 @@ void CommCore::end_flows() {
 }
 
 void CommCore::detach(bool outstanding) {
-  context_.engine.retract(*this);
+  context_.engine.take_submissions();
   if (outstanding) {
     end_flows();
     context_.engine.drain_payload();
@@ -122,7 +122,7 @@ Status CommCore::deregister_region(transport::MemoryRegion* region) {
   {
     const EngineGuard guard(context_.engine.lock());
     // What is posted and not yet seen counts as outstanding too.
-    context_.engine.retract(*this);
+    context_.engine.take_submissions();
     if (!failed() && uses(owned->data, owned->size)) {
       fail(Error{Errc::invalid_usage, fmt::format("{} comm: memory was deregistered while requests on it were outstanding",
                                                   direction_)});

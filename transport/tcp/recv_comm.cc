@@ -100,7 +100,11 @@ void RecvComm::send_announcements() {
 void RecvComm::resume_flows() {
   // A flow may fail the comm, which empties the places of all.
   for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
-    context_.engine.resume(*flows_[i]);
+    // A message of no bytes waits in the reader, its header taken: the engine may have nothing left to deliver.
+    on_data(*flows_[i], {});
+    if (!failed()) {
+      context_.engine.resume(*flows_[i]);
+    }
   }
 }
 

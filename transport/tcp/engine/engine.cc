@@ -66,50 +66,11 @@ bool Engine::progress() {
   return worked;
 }
 
-void Engine::submit(Submitter& submitter) {
-  if (submitter.queued_.exchange(true, std::memory_order_acq_rel)) {
-    return;
-  }
-  Submitter* head = submissions_.load(std::memory_order_relaxed);
-  do {
-    submitter.next_ = head;
-  } while (!submissions_.compare_exchange_weak(head, &submitter, std::memory_order_release,
-                                               std::memory_order_relaxed));
-}
-
-void Engine::retract(Submitter& submitter) {
-  // Runs what others left too; afterwards the list cannot contain the submitter.
-  take_submissions();
-  assert(!submitter.queued_.load());
-  static_cast<void>(submitter);
-}
-
-void Engine::take_submissions() {
-  if (submissions_.load(std::memory_order_relaxed) == nullptr) {
-    return;
-  }
-  Submitter* taken = submissions_.exchange(nullptr, std::memory_order_acquire);
-  Submitter* in_order = nullptr;
-  while (taken != nullptr) {
-    Submitter* next = taken->next_;
-    taken->next_ = in_order;
-    in_order = taken;
-    taken = next;
-  }
-  while (in_order != nullptr) {
-    Submitter* next = in_order->next_;
-    // Cleared before the call: what is submitted from now on is queued anew.
-    in_order->queued_.store(false, std::memory_order_release);
-    in_order->on_submitted();
-    in_order = next;
-  }
-}
-
 bool Engine::turn() {
   now_ = monotonic_now();
   last_turn_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
   ++counters_.turns;
-  take_submissions();
+  submissions_.take();
   bool worked = false;
   for (const auto& link : links_) {
     worked |= receive(*link);

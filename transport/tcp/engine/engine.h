@@ -21,25 +21,11 @@
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/link.h"
 #include "transport/tcp/engine/payload_store.h"
+#include "transport/tcp/engine/submissions.h"
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/flow_table.h"
 
 namespace tfabric::engine {
-
-// Somebody who leaves work for the engine without holding it.
-class Submitter {
- public:
-  // Called with the engine held, once for each time submit() found it not queued.
-  virtual void on_submitted() = 0;
-
- protected:
-  virtual ~Submitter() = default;
-
- private:
-  friend class Engine;
-  std::atomic<bool> queued_{false};
-  Submitter* next_ = nullptr;
-};
 
 // Takes the connections that strangers open to the engine's port.
 class Acceptor {
@@ -77,16 +63,16 @@ class Engine {
   // One turn, unless somebody else is at it. Returns whether anything was done.
   bool progress();
   // `submitter` has left work; it is called in this or a coming turn. Must not be destroyed before
-  // retract().
-  void submit(Submitter& submitter);
+  // take_submissions().
+  void submit(Submitter& submitter) { submissions_.submit(submitter); }
   // The time of the last turn, for those who step in when nobody polls.
   [[nodiscard]] Instant last_turn() const { return Instant(Duration(last_turn_.load(std::memory_order_relaxed))); }
 
   // --- with the lock held
   // One turn. Returns whether anything was done.
   bool turn();
-  // `submitter` will not be called any more.
-  void retract(Submitter& submitter);
+  // Calls all who have submitted. Afterwards one who submits no more may be destroyed.
+  void take_submissions() { submissions_.take(); }
   void add_link(std::unique_ptr<Link> link);
   // Fails the link's flows and gives the link back.
   std::unique_ptr<Link> remove_link(Link& link);
@@ -112,7 +98,6 @@ class Engine {
  private:
   static constexpr std::size_t kBurst = 32;
 
-  void take_submissions();
   bool receive(Link& link);
   void on_packet(Link& link, rte_mbuf* packet);
   bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
@@ -140,7 +125,7 @@ class Engine {
   EngineOptions options_;
   EngineLock lock_;
   std::atomic<Duration::rep> last_turn_{0};
-  std::atomic<Submitter*> submissions_{nullptr};
+  Submissions submissions_;
 
   PayloadStore payloads_;
   stack::SequenceGenerator sequences_;
