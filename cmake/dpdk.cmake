@@ -30,6 +30,8 @@ add_library(tfabric_dpdk INTERFACE)
 target_include_directories(tfabric_dpdk SYSTEM INTERFACE ${DPDK_INCLUDE_DIRS})
 # Drivers register themselves in constructors that nothing refers to: take the archives whole.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--whole-archive" ${dpdk_archives} "LINKER:--no-whole-archive")
+# See transport/tcp/port/data_path_guard.h.
+target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=memif_free_regions")
 find_library(TFABRIC_LIBBSD libbsd.a REQUIRED)
 find_library(TFABRIC_LIBMD libmd.a REQUIRED)
 target_link_libraries(tfabric_dpdk INTERFACE ${TFABRIC_LIBBSD} ${TFABRIC_LIBMD} m dl pthread)

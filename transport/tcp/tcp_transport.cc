@@ -11,6 +11,7 @@
 #include "transport/tcp/context.h"
 #include "transport/tcp/device.h"
 #include "transport/tcp/greeter.h"
+#include "transport/tcp/port/data_path_guard.h"
 #include "transport/tcp/port/eal.h"
 #include "transport/tcp/rail.h"
 
@@ -52,7 +53,8 @@ engine::EngineOptions engine_options(const config::Tcp& config, std::uint32_t mt
   options.tcp.keepalive_idle = config.keepalive_idle;
   // Probes fill the user time-out, so that an idle peer's death is noticed as late as a busy one's.
   options.tcp.keepalive_probes = 5;
-  const auto probing = std::max<Duration>(config.user_timeout - config.keepalive_idle, std::chrono::milliseconds(500));
+  const auto probing =
+      std::max<Duration>(config.user_timeout - config.keepalive_idle, std::chrono::milliseconds(500));
   options.tcp.keepalive_interval = probing / options.tcp.keepalive_probes;
   return options;
 }
@@ -85,10 +87,11 @@ std::uint64_t guid_of(const config::Rail& rail) {
   return hash;
 }
 
-constexpr int kDefaultSpeed = 10000;     // NCCL's own when a NIC does not tell
-constexpr int kMemifSpeed = 50000;       // what shared memory does on a host of today, roughly
+constexpr int kDefaultSpeed = 10000;  // NCCL's own when a NIC does not tell
+constexpr int kMemifSpeed = 50000;    // what shared memory does on a host of today, roughly
 
-transport::DeviceProperties properties_of(const std::vector<Rail*>& rails, std::size_t number, int max_recvs) {
+transport::DeviceProperties properties_of(const std::vector<Rail*>& rails, std::size_t number,
+                                          int max_recvs) {
   transport::DeviceProperties properties;
   properties.speed_mbps = 0;
   for (const Rail* rail : rails) {
@@ -134,14 +137,15 @@ hugepage::Mode hugepage_mode(config::HugepageMode mode) {
 // A memif rail's buffers are read by the CPU of the process alone: hugepages are for NICs, unless asked for.
 hugepage::Mode mode_for(const config::Config& config) {
   const auto& rails = config.tcp.rails;
-  const bool nic = std::any_of(rails.begin(), rails.end(), [](const auto& r) { return r.kind == config::RailKind::pci; });
+  const bool nic =
+      std::any_of(rails.begin(), rails.end(), [](const auto& r) { return r.kind == config::RailKind::pci; });
   const hugepage::Mode mode = hugepage_mode(config.memory.hugepages);
   return mode == hugepage::Mode::automatic && !nic ? hugepage::Mode::off : mode;
 }
 
 Status choose_memory(const config::Config& config, port::EalOptions& eal) {
-  Result<hugepage::Budget> budget = hugepage::choose_budget(mode_for(config), memory_need_mib(config.tcp),
-                                                            config.memory.budget_mib, hugepage::discover_pages());
+  Result<hugepage::Budget> budget = hugepage::choose_budget(
+      mode_for(config), memory_need_mib(config.tcp), config.memory.budget_mib, hugepage::discover_pages());
   if (!budget) {
     return budget.error();
   }
@@ -150,6 +154,20 @@ Status choose_memory(const config::Config& config, port::EalOptions& eal) {
   TF_INFO("NET/tfabric: memory of the stack: {}", budget->explanation);
   return {};
 }
+
+// Bursts run with the engine held.
+class EngineGate final : public port::DataPathGuard {
+ public:
+  explicit EngineGate(engine::EngineLock& lock) : lock_(&lock) { port::set_data_path_guard(this); }
+  ~EngineGate() { port::set_data_path_guard(nullptr); }
+  EngineGate(const EngineGate&) = delete;
+  EngineGate& operator=(const EngineGate&) = delete;
+  void pause() override { lock_->lock(); }
+  void resume() override { lock_->unlock(); }
+
+ private:
+  engine::EngineLock* lock_;
+};
 
 class TcpTransport final : public transport::Transport {
  public:
@@ -179,14 +197,17 @@ class TcpTransport final : public transport::Transport {
       }
       rails_.push_back(std::move(*opened));
     }
-    const Context context{engine_, *progress_, regions_,
+    const Context context{engine_,
+                          *progress_,
+                          regions_,
                           {.flows = config.flows,
                            .chunk_bytes = config.chunk_bytes,
                            .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
                            .connect_timeout = config.connect_timeout}};
     for (const std::vector<Rail*>& rails : device_rails(config)) {
       devices_.push_back(std::make_unique<Device>(
-          context, greeter_, rails, properties_of(rails, devices_.size(), static_cast<int>(config.max_recvs))));
+          context, greeter_, rails,
+          properties_of(rails, devices_.size(), static_cast<int>(config.max_recvs))));
     }
     return {};
   }
@@ -226,6 +247,7 @@ class TcpTransport final : public transport::Transport {
   }
 
   engine::Engine engine_;
+  EngineGate gate_{engine_.lock()};
   Greeter greeter_;
   hugepage::RegionTable regions_;
   engine::ProgressMode mode_ = engine::ProgressMode::inline_;

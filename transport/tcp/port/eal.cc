@@ -22,8 +22,8 @@ namespace tfabric::port {
 namespace {
 
 std::mutex g_mutex;
-bool g_started = false;    // guarded by g_mutex
-EalOptions g_options;      // guarded by g_mutex
+bool g_started = false;  // guarded by g_mutex
+EalOptions g_options;    // guarded by g_mutex
 
 // The first CPU the process may use: EAL wants one for its main lcore, on whose thread nothing runs.
 int first_cpu(const cpu_set_t& set) {
@@ -81,10 +81,11 @@ Status init_on_this_thread(const EalOptions& options) {
   capture_dpdk_log();
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
     const std::string why = take_dpdk_error();
-    return Error{Errc::unusable, fmt::format("DPDK does not start: {}{}", why.empty() ? rte_strerror(rte_errno) : why,
-                                             options.hugepages ? "; hugepages may be missing or not readable by this user "
-                                                                 "(memory.hugepages = \"off\" does without)"
-                                                               : "")};
+    return Error{Errc::unusable,
+                 fmt::format("DPDK does not start: {}{}", why.empty() ? rte_strerror(rte_errno) : why,
+                             options.hugepages ? "; hugepages may be missing or not readable by this user "
+                                                 "(memory.hugepages = \"off\" does without)"
+                                               : "")};
   }
   // EAL makes a folder for files that this process does not write.
   std::error_code ignored;
@@ -98,10 +99,12 @@ Status start_eal(const EalOptions& options) {
   const std::lock_guard guard(g_mutex);
   if (g_started) {
     for (const std::string& address : options.pci_allow) {
-      if (std::find(g_options.pci_allow.begin(), g_options.pci_allow.end(), address) == g_options.pci_allow.end()) {
-        return Error{Errc::unusable, fmt::format("DPDK already runs in this process without the NIC {}: it starts once a "
-                                                 "process, so the configuration must not change while it lives",
-                                                 address)};
+      if (std::find(g_options.pci_allow.begin(), g_options.pci_allow.end(), address) ==
+          g_options.pci_allow.end()) {
+        return Error{Errc::unusable,
+                     fmt::format("DPDK already runs in this process without the NIC {}: it starts once a "
+                                 "process, so the configuration must not change while it lives",
+                                 address)};
       }
     }
     return {};

@@ -35,7 +35,8 @@ ssize_t on_write(void*, const char* text, std::size_t size) {
 }  // namespace
 
 void capture_dpdk_log() {
-  const cookie_io_functions_t functions{.read = nullptr, .write = on_write, .seek = nullptr, .close = nullptr};
+  const cookie_io_functions_t functions{
+      .read = nullptr, .write = on_write, .seek = nullptr, .close = nullptr};
   std::FILE* stream = fopencookie(nullptr, "w", functions);
   if (stream != nullptr) {
     std::setvbuf(stream, nullptr, _IOLBF, BUFSIZ);

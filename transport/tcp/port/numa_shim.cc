@@ -1,7 +1,8 @@
 // The few functions of libnuma that DPDK's EAL calls, by system calls.
 //
 // libnuma's static library is not position-independent, and a shared one would be a second file that a
-// container may lack (docs/architecture.md). Semantics and struct layout are those of numa(3), set_mempolicy(2).
+// container may lack (docs/architecture.md). Semantics and struct layout are those of numa(3),
+// set_mempolicy(2).
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -57,7 +58,8 @@ void numa_set_preferred(int node) {
     set_mempolicy(MPOL_DEFAULT, nullptr, 0);
     return;
   }
-  nodes[static_cast<unsigned long>(node) / kWordBits] |= 1ul << (static_cast<unsigned long>(node) % kWordBits);
+  nodes[static_cast<unsigned long>(node) / kWordBits] |= 1ul
+                                                         << (static_cast<unsigned long>(node) % kWordBits);
   set_mempolicy(MPOL_PREFERRED, nodes, kMaxNodes);
 }
 

@@ -28,10 +28,12 @@ Result<rte_mempool*> make_pool(const std::string& what, unsigned count, unsigned
   rte_mempool* pool =
       rte_pktmbuf_pool_create(name.c_str(), count, kCache, 0, static_cast<std::uint16_t>(room), numa_node);
   if (pool == nullptr) {
-    return Error{Errc::unusable,
-                 fmt::format("no memory for {} packet buffers of {} bytes ({}): raise memory.budget_mib, or reserve more "
-                             "hugepages",
-                             count, room, rte_strerror(rte_errno))};
+    return Error{
+        Errc::unusable,
+        fmt::format(
+            "no memory for {} packet buffers of {} bytes ({}): raise memory.budget_mib, or reserve more "
+            "hugepages",
+            count, room, rte_strerror(rte_errno))};
   }
   return pool;
 }
@@ -62,12 +64,13 @@ Result<rte_mempool*> external_pool() {
   return g_external_pool;
 }
 
-Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count, std::uint32_t frame_bytes,
-                                       int numa_node) {
+Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count,
+                                       std::uint32_t frame_bytes, int numa_node) {
   constexpr unsigned kMaxRoom = 65535;
   constexpr unsigned kLine = 64;
   const unsigned frame = (frame_bytes + kLine - 1) / kLine * kLine;
-  return make_pool(name, count, std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + std::max<unsigned>(frame, kHeaderRoom)),
+  return make_pool(name, count,
+                   std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + std::max<unsigned>(frame, kHeaderRoom)),
                    numa_node);
 }
 

@@ -9,6 +9,7 @@
 #include <array>
 
 #include "base/log.h"
+#include "transport/tcp/port/control_thread.h"
 #include "transport/tcp/port/eal_log.h"
 #include "transport/tcp/port/linearise.h"
 #include "transport/tcp/port/pools.h"
@@ -45,6 +46,8 @@ struct Port::Impl {
   Impl& operator=(const Impl&) = delete;
   ~Impl();
 
+  Status open();
+  void close();
   Status probe();
   Status make_pools();
   Status configure();
@@ -62,20 +65,43 @@ Error Port::Impl::failure(const char* what, int error) const {
                                       detail.empty() ? rte_strerror(error) : detail)};
 }
 
-Port::Impl::~Impl() {
-  if (started) {
-    rte_eth_dev_stop(id);
+// See control_thread.h.
+template <class Work>
+void run_where_safe(const std::string& device, const Work& work) {
+  if (device.starts_with("net_memif")) {
+    run_on_control_thread(work);
+  } else {
+    work();
   }
+}
+
+Port::Impl::~Impl() {
   if (probed) {
-    rte_eth_dev_close(id);
-    // A NIC stays with DPDK, which may be asked for it again; a virtual device is gone for good.
-    if (is_virtual(config.device)) {
-      rte_dev_remove(device);
-    }
+    run_where_safe(config.device, [this] { close(); });
   }
   if (own_pool) {
     rte_mempool_free(receive_pool);
   }
+}
+
+void Port::Impl::close() {
+  if (started) {
+    rte_eth_dev_stop(id);
+  }
+  rte_eth_dev_close(id);
+  // A NIC stays with DPDK, which may be asked for it again; a virtual device is gone for good.
+  if (is_virtual(config.device) && device != nullptr) {
+    rte_dev_remove(device);
+  }
+}
+
+Status Port::Impl::open() {
+  for (Status (Impl::*step)() : {&Impl::probe, &Impl::make_pools, &Impl::configure, &Impl::start}) {
+    if (Status status = (this->*step)(); !status) {
+      return status;
+    }
+  }
+  return {};
 }
 
 Status Port::Impl::probe() {
@@ -86,8 +112,9 @@ Status Port::Impl::probe() {
       return failure("open", -error);
     }
     if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
-      return Error{Errc::unusable, fmt::format("rail {}: no driver of this build takes {}; is the NIC bound to vfio-pci?",
-                                               config.name, config.device)};
+      return Error{Errc::unusable,
+                   fmt::format("rail {}: no driver of this build takes {}; is the NIC bound to vfio-pci?",
+                               config.name, config.device)};
     }
   }
   probed = true;
@@ -107,8 +134,8 @@ Status Port::Impl::make_pools() {
   externals = *external;
   receive_pool = config.rx_pool;
   if (receive_pool == nullptr) {
-    Result<rte_mempool*> pool =
-        make_receive_pool(config.name, config.rx_buffers, config.mtu + kEthernetBytes, rte_eth_dev_socket_id(id));
+    Result<rte_mempool*> pool = make_receive_pool(config.name, config.rx_buffers, config.mtu + kEthernetBytes,
+                                                  rte_eth_dev_socket_id(id));
     if (!pool) {
       return pool.error();
     }
@@ -128,15 +155,18 @@ Status Port::Impl::configure() {
   conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
   if (!is_virtual(config.device)) {
     // Virtual devices would compute checksums in software, no faster than we do.
-    conf.txmode.offloads |= info.tx_offload_capa & (RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM);
-    conf.rxmode.offloads |= info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM);
+    conf.txmode.offloads |=
+        info.tx_offload_capa & (RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM);
+    conf.rxmode.offloads |=
+        info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM);
     conf.rxmode.mtu = std::min(config.mtu, info.max_mtu);
   }
   if (const int error = rte_eth_dev_configure(id, 1, 1, &conf); error != 0) {
     return failure("configure", -error);
   }
   const bool segments = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
-  const std::uint16_t limit = info.tx_desc_lim.nb_mtu_seg_max != 0 ? info.tx_desc_lim.nb_mtu_seg_max : kUnstatedSegments;
+  const std::uint16_t limit =
+      info.tx_desc_lim.nb_mtu_seg_max != 0 ? info.tx_desc_lim.nb_mtu_seg_max : kUnstatedSegments;
   capabilities = {.tx_ip_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM) != 0,
                   .tx_tcp_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_TCP_CKSUM) != 0,
                   .rx_checksum = (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_TCP_CKSUM) != 0,
@@ -170,10 +200,10 @@ Status Port::Impl::start() {
 Result<std::unique_ptr<Port>> Port::open(const PortConfig& config) {
   auto impl = std::make_unique<Impl>();
   impl->config = config;
-  for (Status (Impl::*step)() : {&Impl::probe, &Impl::make_pools, &Impl::configure, &Impl::start}) {
-    if (Status status = (impl.get()->*step)(); !status) {
-      return status.error();
-    }
+  Status status;
+  run_where_safe(config.device, [&] { status = impl->open(); });
+  if (!status) {
+    return status.error();
   }
   return std::unique_ptr<Port>(new Port(std::move(impl)));
 }
@@ -190,7 +220,8 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
   // Runs of packets that the driver takes as they are go in one burst.
   while (sent < packets.size()) {
     const auto rest = packets.subspan(sent);
-    const auto bad = std::find_if(rest.begin(), rest.end(), [&](const rte_mbuf* p) { return impl_->must_linearise(*p); });
+    const auto bad =
+        std::find_if(rest.begin(), rest.end(), [&](const rte_mbuf* p) { return impl_->must_linearise(*p); });
     const auto good = static_cast<std::uint16_t>(bad - rest.begin());
     std::uint16_t taken = 0;
     if (good > 0) {
@@ -215,7 +246,8 @@ std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets) cons
   std::uint16_t count = 0;
   for (rte_mbuf* packet : packets.first(std::min(packets.size(), kBurst))) {
     const bool small = packet->pkt_len <= 2048;
-    rte_mbuf* copy = must_linearise(*packet) ? linearised_copy(*packet, small ? headers : receive_pool) : nullptr;
+    rte_mbuf* copy =
+        must_linearise(*packet) ? linearised_copy(*packet, small ? headers : receive_pool) : nullptr;
     if (copy == nullptr) {
       break;
     }

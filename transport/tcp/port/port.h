@@ -33,7 +33,7 @@ struct PortConfig {
 struct PortCapabilities {
   bool tx_ip_checksum = false;
   bool tx_tcp_checksum = false;
-  bool rx_checksum = false;   // ol_flags of received packets tell good or bad
+  bool rx_checksum = false;  // ol_flags of received packets tell good or bad
   bool tx_multi_segment = false;
   std::uint16_t tx_segments_max = 1;  // mbufs a packet may have on transmit
 };

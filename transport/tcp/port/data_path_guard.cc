@@ -1,0 +1,39 @@
+#include "transport/tcp/port/data_path_guard.h"
+
+#include <mutex>
+
+struct rte_eth_dev;
+
+// The memif driver's own; the linker sends its callers here (--wrap in cmake/dpdk.cmake).
+extern "C" void __real_memif_free_regions(
+    rte_eth_dev* device);  // NOLINT(bugprone-reserved-identifier): ld's name
+extern "C" void __wrap_memif_free_regions(
+    rte_eth_dev* device);  // NOLINT(bugprone-reserved-identifier): ld's name
+
+namespace tfabric::port {
+namespace {
+
+std::mutex g_mutex;
+DataPathGuard* g_guard = nullptr;  // guarded by g_mutex
+
+}  // namespace
+
+void set_data_path_guard(DataPathGuard* guard) {
+  const std::lock_guard lock(g_mutex);
+  g_guard = guard;
+}
+
+}  // namespace tfabric::port
+
+// By now the driver has marked the device as not connected, so that later bursts do nothing.
+void __wrap_memif_free_regions(rte_eth_dev* device) {
+  using tfabric::port::g_guard;
+  const std::lock_guard lock(tfabric::port::g_mutex);
+  if (g_guard != nullptr) {
+    g_guard->pause();
+  }
+  __real_memif_free_regions(device);
+  if (g_guard != nullptr) {
+    g_guard->resume();
+  }
+}
