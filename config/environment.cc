@@ -37,7 +37,8 @@ Environment process_environment() {
 
 void read_environment(const Environment& environment, Config& config, std::map<std::string, std::string>& origins,
                       std::vector<std::string>& errors) {
-  for (const auto& [name, value] : environment) {
+  for (const auto& variable : environment) {
+    const auto& [name, value] = variable;
     if (name == kFileVariable || is_foreign(name)) {
       continue;
     }
@@ -48,7 +49,7 @@ void read_environment(const Environment& environment, Config& config, std::map<s
       continue;
     }
     const auto all = keys();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Key& k) { return k.environment == name; });
+    const auto found = std::find_if(all.begin(), all.end(), [&](const Key& k) { return k.environment == variable.first; });
     if (found == all.end()) {
       errors.push_back(fmt::format("{}: unknown variable{}", origin, suggestion(name, environment_names())));
     } else if (!found->set(config, value)) {

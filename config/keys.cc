@@ -24,7 +24,7 @@ std::string variable_of(std::string_view name) {
 
 // A key whose value is a number in [low, high]; `field` gives a reference to it.
 template <class Field>
-Key number(std::string name, std::string unit, std::int64_t low, std::int64_t high, std::int64_t multiple, Field field) {
+Key number(const std::string& name, const std::string& unit, std::int64_t low, std::int64_t high, std::int64_t multiple, Field field) {
   using Value = std::remove_reference_t<std::invoke_result_t<Field, Config&>>;
   std::string expected = fmt::format("{} from {} to {}", unit, low, high);
   if (multiple > 1) {
@@ -59,7 +59,7 @@ Key number(std::string name, std::string unit, std::int64_t low, std::int64_t hi
 
 // A key whose value is one of a few words.
 template <class Value, std::size_t kCount, class Field>
-Key choice(std::string name, const std::array<std::pair<const char*, Value>, kCount>& words, Field field) {
+Key choice(const std::string& name, const std::array<std::pair<const char*, Value>, kCount>& words, Field field) {
   std::string expected = "one of";
   for (const auto& [word, value] : words) {
     expected += fmt::format(" \"{}\"", word);
@@ -89,7 +89,7 @@ Key choice(std::string name, const std::array<std::pair<const char*, Value>, kCo
 }
 
 template <class Field>
-Key flag(std::string name, Field field) {
+Key flag(const std::string& name, Field field) {
   return {.name = name,
           .environment = variable_of(name),
           .expected = "true or false",
@@ -143,9 +143,9 @@ constexpr std::array<std::pair<std::string_view, RailKind>, 4> kKinds{{{"memif",
                                                                        {"tap", RailKind::tap}}};
 
 template <class Field>
-RailKey rail_text(std::string name, std::string expected, Field field) {
-  return {.name = std::move(name),
-          .expected = std::move(expected),
+RailKey rail_text(const std::string& name, const std::string& expected, Field field) {
+  return {.name = name,
+          .expected = expected,
           .set =
               [=](Rail& rail, std::string_view text) {
                 field(rail) = std::string(text);
@@ -155,9 +155,9 @@ RailKey rail_text(std::string name, std::string expected, Field field) {
 }
 
 template <class Field>
-RailKey rail_number(std::string name, std::int64_t low, std::int64_t high, Field field) {
+RailKey rail_number(const std::string& name, std::int64_t low, std::int64_t high, Field field) {
   using Value = std::remove_reference_t<std::invoke_result_t<Field, Rail&>>;
-  return {.name = std::move(name),
+  return {.name = name,
           .expected = fmt::format("an integer from {} to {}", low, high),
           .set =
               [=](Rail& rail, std::string_view text) {

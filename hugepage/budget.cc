@@ -5,7 +5,7 @@
 namespace tfabric::hugepage {
 namespace {
 
-constexpr std::uint64_t kMib = 1024 * 1024;
+constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
 std::string describe(const Pages& pages) {
   std::string text;

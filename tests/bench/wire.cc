@@ -214,6 +214,7 @@ Result<pid_t> start_child(const Options& options, int& output) {
                                         "--seconds",
                                         std::to_string(options.seconds)};
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
   const pid_t pid = fork();

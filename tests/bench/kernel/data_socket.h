@@ -42,6 +42,7 @@ class DataSocket {
   int fd_;
   bool sending_;
   std::array<Piece, kMaxRequests> pieces_{};
+  // On lines of their own, so that the two sides do not take them from each other.
   alignas(64) std::atomic<std::uint64_t> tail_{0};  // written by the producer
   alignas(64) std::atomic<std::uint64_t> head_{0};  // written by the consumer
 };
