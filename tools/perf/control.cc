@@ -126,7 +126,7 @@ Error ControlChannel::failure_in(const Json& message) const {
 }
 
 Status ControlChannel::check_peer() {
-  const auto status = read_available();
+  auto status = read_available();
   for (const auto& message : messages_) {
     if (message.contains("error")) return failure_in(message);
   }

@@ -26,7 +26,7 @@ constexpr Duration kAskInterval = std::chrono::milliseconds(50);
 // How often links are looked at while there is nothing to open.
 constexpr int kWatchMilliseconds = 20;
 // Shared memory for the packets of one direction: few enough bytes to stay in a core's cache.
-constexpr std::uint32_t kRingBytes = 4u << 20;
+constexpr std::uint32_t kRingBytes = 1u << 20;
 
 std::uint32_t buffer_bytes(std::uint32_t mtu) {
   constexpr std::uint32_t kLine = 64;

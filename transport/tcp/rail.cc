@@ -14,7 +14,7 @@ namespace tfabric::tcp {
 namespace {
 
 // A memif frame is copied through shared memory: large ones cost least (see docs/benchmarks.md).
-constexpr std::uint32_t kMemifMtu = 32768;
+constexpr std::uint32_t kMemifMtu = 16000;
 constexpr std::uint32_t kNicMtu = 1500;
 constexpr std::uint32_t kPciMtu = 9000;
 // Bytes of packet buffers a receive pool may hold, and how many buffers at least and at most.

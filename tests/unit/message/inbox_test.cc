@@ -66,7 +66,7 @@ TEST_CASE("a group is complete when each of its messages is, in any order") {
   std::array<std::byte, 64> memory;
   std::vector<ReceiveBuffer> buffers;
   for (int i = 0; i < 4; ++i) {
-    buffers.push_back({memory.data() + 16 * i, 16, i, nullptr});
+    buffers.push_back({memory.data() + std::size_t{16} * static_cast<std::size_t>(i), 16, i, nullptr});
   }
   Completion completion;
   completion.count = 4;
