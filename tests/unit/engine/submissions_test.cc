@@ -48,8 +48,8 @@ TEST_CASE("submissions are called in order, once each") {
   CHECK(log.size() == 3);
 }
 
-// Found by `perf allreduce`: a submitter that still found its flag set left, but the engine had looked into its
-// ring before the flag was seen to be cleared. The work then lay there for ever.
+// Found by `perf allreduce`: a submitter that still found its flag set left, but the engine had looked into
+// its ring before the flag was seen to be cleared. The work then lay there for ever.
 TEST_CASE("no submission is lost between two threads") {
   constexpr long kRounds = 300000;
   constexpr auto kLost = std::chrono::seconds(5);

@@ -1,0 +1,142 @@
+#include "transport/tcp/port/port.h"
+
+#include <pthread.h>
+#include <rte_mbuf.h>
+#include <sched.h>
+
+#include <array>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+#include "tests/unit/port/eal_fixture.h"
+#include "transport/tcp/port/control_thread.h"
+#include "transport/tcp/port/linearise.h"
+#include "transport/tcp/port/pools.h"
+
+namespace tfabric::port {
+namespace {
+
+// A ring device gives back what it is given.
+std::unique_ptr<Port> open_ring(const char* device) {
+  auto port = Port::open({.name = "ring", .device = device, .mtu = 1500, .rx_buffers = 256});
+  INFO((port ? std::string() : port.error().message));
+  REQUIRE(port.ok());
+  return std::move(*port);
+}
+
+std::string message_of(const Result<std::unique_ptr<Port>>& result) {
+  return result ? "" : result.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("EAL leaves the caller's affinity, signals and the runtime folder as they were") {
+  cpu_set_t before, after;
+  sigset_t mask_before{}, mask_after{};  // glibc fills only what the kernel knows
+  sched_getaffinity(0, sizeof before, &before);
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask_before);
+  need_eal();
+  sched_getaffinity(0, sizeof after, &after);
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask_after);
+  CHECK(CPU_EQUAL(&before, &after));
+  CHECK(std::memcmp(&mask_before, &mask_after, sizeof mask_before) == 0);
+  for (const char* root : {"/var/run/dpdk", "/tmp/dpdk"}) {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(root, none)) {
+      CHECK(entry.path().filename().string().rfind("tfabric-" + std::to_string(getpid()) + "-", 0) != 0);
+    }
+  }
+}
+
+TEST_CASE("EAL starts once; a second start that asks for another NIC is refused by name") {
+  need_eal();
+  CHECK(eal_started());
+  CHECK(start_eal({.memory_mib = 64}).ok());
+  const Status other = start_eal({.pci_allow = {"0000:00:1f.7"}});
+  REQUIRE_FALSE(other.ok());
+  CHECK(other.error().message.find("0000:00:1f.7") != std::string::npos);
+}
+
+TEST_CASE("a port carries frames, whole and in order") {
+  need_eal();
+  auto port = open_ring("net_ring_t0");
+  constexpr std::uint16_t kFrames = 40;
+  std::array<rte_mbuf*, kFrames> out{};
+  for (std::uint16_t i = 0; i < kFrames; ++i) {
+    out[i] = port->allocate_header();
+    REQUIRE(out[i] != nullptr);
+    std::memset(rte_pktmbuf_append(out[i], static_cast<std::uint16_t>(60 + i)), i, 60u + i);
+  }
+  REQUIRE(port->transmit(out) == kFrames);
+  std::array<rte_mbuf*, 64> in{};
+  std::uint16_t got = 0;
+  while (got < kFrames) {
+    const std::uint16_t n = port->receive(std::span(in).subspan(got));
+    REQUIRE(n > 0);
+    got = static_cast<std::uint16_t>(got + n);
+  }
+  REQUIRE(got == kFrames);
+  for (std::uint16_t i = 0; i < kFrames; ++i) {
+    CHECK(in[i]->pkt_len == 60u + i);
+    CHECK(*rte_pktmbuf_mtod(in[i], unsigned char*) == i);
+    rte_pktmbuf_free(in[i]);
+  }
+  CHECK(port->receive(in) == 0);
+}
+
+TEST_CASE("a device that cannot be opened is named, with its rail") {
+  need_eal();
+  const std::string absent =
+      message_of(Port::open({.name = "eth-a", .device = "net_af_packet_x,iface=no-such-if"}));
+  CHECK(absent.find("eth-a") != std::string::npos);
+  CHECK(absent.find("no-such-if") != std::string::npos);
+  const std::string unknown = message_of(Port::open({.name = "eth-b", .device = "net_nonsense0"}));
+  CHECK(unknown.find("eth-b") != std::string::npos);
+  CHECK(unknown.find("net_nonsense0") != std::string::npos);
+}
+
+TEST_CASE("the same device can be opened again after it was closed") {
+  need_eal();
+  for (int i = 0; i < 20; ++i) {
+    open_ring("net_ring_t1");
+  }
+}
+
+TEST_CASE("a chain of buffers becomes one of the same bytes; one that does not fit is refused") {
+  need_eal();
+  rte_mempool* pool = *header_pool();
+  rte_mbuf* head = rte_pktmbuf_alloc(pool);
+  std::memset(rte_pktmbuf_append(head, 100), 'a', 100);
+  rte_mbuf* tail = rte_pktmbuf_alloc(pool);
+  std::memset(rte_pktmbuf_append(tail, 900), 'b', 900);
+  REQUIRE(rte_pktmbuf_chain(head, tail) == 0);
+  rte_mbuf* copy = linearised_copy(*head, pool);
+  REQUIRE(copy != nullptr);
+  CHECK(copy->nb_segs == 1);
+  REQUIRE(copy->pkt_len == 1000);
+  const auto* bytes = rte_pktmbuf_mtod(copy, const char*);
+  CHECK(std::string(bytes, 1000) == std::string(100, 'a') + std::string(900, 'b'));
+  rte_pktmbuf_free(copy);
+  for (int i = 0; i < 2; ++i) {
+    rte_mbuf* more = rte_pktmbuf_alloc(pool);
+    rte_pktmbuf_append(more, 1500);
+    REQUIRE(rte_pktmbuf_chain(head, more) == 0);
+  }
+  CHECK(linearised_copy(*head, pool) == nullptr);
+  rte_pktmbuf_free(head);
+}
+
+TEST_CASE("work for the control thread is done before the call returns, also from that thread itself") {
+  need_eal();
+  std::thread::id outer, inner;
+  run_on_control_thread([&] {
+    outer = std::this_thread::get_id();
+    run_on_control_thread([&] { inner = std::this_thread::get_id(); });
+  });
+  CHECK(outer != std::this_thread::get_id());
+  CHECK(inner == outer);
+}
+
+}  // namespace tfabric::port
