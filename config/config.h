@@ -30,7 +30,7 @@ struct Rail {
   std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; memif: chosen
   std::string gateway;                 // IPv4; empty: none
   std::string gateway6;
-  std::uint32_t mtu = 0;               // 0: by kind (memif 32768, pci 9000, af_packet the interface's, tap 1500)
+  std::uint32_t mtu = 0;               // 0: by kind (memif 16000, pci 9000, af_packet the interface's, tap 1500)
   std::uint32_t speed_mbps = 0;        // 0: 50000 for memif, 10000 for others
   int numa_node = -1;
   std::uint16_t vlan = 0;
