@@ -120,7 +120,23 @@ TEST_CASE("malformed TOML names its line") {
   REQUIRE_THAT(error_of(load_text("required = true\n[tcp\nflows = 1\n")), Contains("c.toml:2: "));
   REQUIRE_THAT(error_of(load_text("[tcp]\nflows = 1\nflows = 2\n")), Contains("c.toml:3: "));
   REQUIRE_THAT(error_of(load_text("[tcp]\n\nflows = 99999999999999999999\n")), Contains("c.toml:3: "));
+  // Here toml++ runs into an assertion of its own, which must not end the application.
+  for (const char* header : {"[[[tcp.rails]]]\n", "[&\n", "[[=", "[[\nx = 1\n", "[\n"}) {
+    REQUIRE_THAT(error_of(load_text(header)), Contains("c.toml:1: ") || Contains("c.toml:2: "));
+  }
   REQUIRE_THAT(error_of(load_text("transport = \"\xff\"\n")), Contains("c.toml:1: "));
+}
+
+TEST_CASE("comments may be in any language and encoding, words may not") {
+  REQUIRE(load_text("\xef\xbb\xbf# f\xc3\xbcr alle\n[tcp] # \xfc\nflows = 4\n")->tcp.flows == 4);
+  REQUIRE_THAT(error_of(load_text("\n[tcp]\nfl\xc3\xb6ws = 4\n")), Contains("c.toml:3: "));
+  REQUIRE_THAT(error_of(load_text("transport = \"tcp\xc2\xa0\"\n")), Contains("expected one of"));
+}
+
+TEST_CASE("what is far too long for a configuration is not read to its end") {
+  REQUIRE(load_text(std::string((1 << 20) - 1, ' ') + "\n").ok());
+  REQUIRE_THAT(error_of(load_text(std::string((1 << 20) + 1, ' '))), Contains("larger than 1048576 bytes"));
+  REQUIRE_THAT(error_of(load({{"TFABRIC_CONFIG", "/dev/zero"}}, {})), Contains("/dev/zero is larger"));
 }
 
 TEST_CASE("an unknown key or section names the nearest one") {
