@@ -1,9 +1,11 @@
 #include "config/config.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <cerrno>
+#include <system_error>
 
 #include "config/environment.h"
 #include "config/keys.h"
@@ -13,20 +15,37 @@
 namespace tfabric::config {
 namespace {
 
-// Where the file is looked for if TFABRIC_CONFIG does not name one.
-constexpr std::array kFiles{"/usr/local/tfabric/tools/config/tfabric.toml", "/usr/local/tfabric/config/tfabric.toml"};
+// 0: `path` can be read; else why not, as errno has it.
+int read_error(const std::string& path) {
+  struct stat status {};
+  if (access(path.c_str(), R_OK) != 0 || stat(path.c_str(), &status) != 0) {
+    return errno;
+  }
+  return S_ISDIR(status.st_mode) ? EISDIR : 0;
+}
 
-std::string find_file(const Environment& environment, std::vector<std::string>& errors) {
+std::string explain(int error) { return std::generic_category().message(error); }
+
+std::string find_file(const Environment& environment, std::span<const std::string> files,
+                      std::vector<std::string>& errors) {
   if (const auto named = environment.find(kFileVariable); named != environment.end() && !named->second.empty()) {
-    if (access(named->second.c_str(), R_OK) != 0) {
-      errors.push_back(fmt::format("{} names {}, which cannot be read", kFileVariable, named->second));
+    if (const int error = read_error(named->second); error != 0) {
+      errors.push_back(fmt::format("environment {} names {}, which cannot be read ({}): name a readable file, or unset "
+                                   "the variable",
+                                   kFileVariable, named->second, explain(error)));
       return {};
     }
     return named->second;
   }
-  for (const char* file : kFiles) {
-    if (access(file, R_OK) == 0) {
+  for (const std::string& file : files) {
+    const int error = read_error(file);
+    if (error == 0) {
       return file;
+    }
+    if (error != ENOENT && error != ENOTDIR) {
+      errors.push_back(fmt::format("{} cannot be read ({}): make it readable for the users who run jobs, or remove it",
+                                   file, explain(error)));
+      return {};
     }
   }
   return {};
@@ -49,16 +68,25 @@ void describe(Config& config, const std::map<std::string, std::string>& origins)
 
 }  // namespace
 
-Result<Config> load(const Environment& environment) {
+std::span<const std::string> default_files() {
+  static const auto* files = new std::vector<std::string>{"/usr/local/tfabric/tools/config/tfabric.toml",
+                                                          "/usr/local/tfabric/config/tfabric.toml"};
+  return *files;
+}
+
+Result<Config> load(const Environment& environment, std::span<const std::string> files) {
   Config config;
   std::map<std::string, std::string> origins;
   std::vector<std::string> errors;
-  config.file = find_file(environment, errors);
+  config.file = find_file(environment, files, errors);
   if (!config.file.empty()) {
     read_toml(config.file, config, origins, errors);
   }
   read_environment(environment, config, origins, errors);
-  validate(config, errors);
+  // What could not be read has its default value by now: further faults would be its consequences.
+  if (errors.empty()) {
+    validate(config, errors);
+  }
   if (!errors.empty()) {
     return Error{Errc::invalid_usage, fmt::format("{}", fmt::join(errors, "\n"))};
   }

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,8 +30,8 @@ struct Rail {
   std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; memif: chosen
   std::string gateway;                 // IPv4; empty: none
   std::string gateway6;
-  std::uint32_t mtu = 0;               // 0: by kind (9000 for pci, the interface's for af_packet/tap)
-  std::uint32_t speed_mbps = 0;        // 0: what the driver says, else 10000
+  std::uint32_t mtu = 0;               // 0: by kind (memif 16000, pci 9000, af_packet the interface's, tap 1500)
+  std::uint32_t speed_mbps = 0;        // 0: 50000 for memif, 10000 for others
   int numa_node = -1;
   std::uint16_t vlan = 0;
 };
@@ -85,8 +86,13 @@ struct Config {
 using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Environment process_environment();
 
+// Where the file is looked for if TFABRIC_CONFIG names none: the first that exists counts.
+[[nodiscard]] std::span<const std::string> default_files();
+
 // Loads and validates. Errors (Errc::invalid_usage) say file and line or variable, what was expected and
-// the nearest known key; several errors are joined by newlines.
-Result<Config> load(const Environment& environment = process_environment());
+// the nearest known key; several errors are joined by newlines. A file that exists and cannot be read is
+// an error: somebody meant it to count.
+Result<Config> load(const Environment& environment = process_environment(),
+                    std::span<const std::string> files = default_files());
 
 }  // namespace tfabric::config

@@ -203,7 +203,8 @@ std::vector<RailKey> make_rail_keys() {
       {.name = "addresses",
        .expected = "addresses like \"10.0.0.5/24\"",
        .set = set_addresses,
-       .show = [](const Rail& rail) { return fmt::format("{}", fmt::join(rail.addresses, "+")); }},
+       .show = [](const Rail& rail) { return fmt::format("{}", fmt::join(rail.addresses, "+")); },
+       .list = true},
       rail_text("gateway", "an IPv4 address", [](Rail& r) -> auto& { return r.gateway; }),
       rail_text("gateway6", "an IPv6 address", [](Rail& r) -> auto& { return r.gateway6; }),
       rail_number("mtu", 0, 65535, [](Rail& r) -> auto& { return r.mtu; }),
@@ -224,6 +225,12 @@ std::span<const Key> keys() {
 std::span<const RailKey> rail_keys() {
   static const auto* table = new std::vector<RailKey>(make_rail_keys());
   return *table;
+}
+
+const RailKey* find_rail_key(std::string_view name) {
+  const auto all = rail_keys();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const RailKey& k) { return k.name == name; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 std::vector<std::string> key_names() {

@@ -31,8 +31,10 @@ struct RailKey {
   std::string expected;
   std::function<bool(Rail&, std::string_view)> set;
   std::function<std::string(const Rail&)> show;
+  bool list = false;  // may have several values: an array in the file, joined by '+' as text
 };
 [[nodiscard]] std::span<const RailKey> rail_keys();
+[[nodiscard]] const RailKey* find_rail_key(std::string_view name);  // null: there is none
 
 [[nodiscard]] std::vector<std::string> key_names();
 [[nodiscard]] std::vector<std::string> rail_key_names();

@@ -23,9 +23,8 @@ std::string_view take_until(std::string_view& text, char separator) {
 
 void set_rail_key(Rail& rail, std::string_view key, std::string_view value, const std::string& where,
                   std::vector<std::string>& errors) {
-  const auto all = rail_keys();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const RailKey& k) { return k.name == key; });
-  if (found == all.end()) {
+  const RailKey* found = find_rail_key(key);
+  if (found == nullptr) {
     errors.push_back(fmt::format("{}: a rail has no key `{}`{}", where, key, suggestion(key, rail_key_names())));
   } else if (!found->set(rail, value)) {
     errors.push_back(fmt::format("{}: `{}` is \"{}\", expected {}", where, key, value, found->expected));

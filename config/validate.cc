@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
+#include <cstdint>
+#include <iterator>
 #include <set>
+#include <string_view>
 
 #include "config/keys.h"
 #include "config/value.h"
@@ -13,20 +17,53 @@
 namespace tfabric::config {
 namespace {
 
-bool is_address(const std::string& text, int family) {
-  unsigned char bytes[16];
-  return inet_pton(family, text.c_str(), bytes) == 1;
+// An address in network byte order: 4 or 16 bytes; empty if `text` is none of the family.
+std::vector<std::uint8_t> address_bytes(const std::string& text, int family) {
+  std::vector<std::uint8_t> bytes(family == AF_INET ? 4 : 16);
+  // inet_pton would stop at a NUL and take what precedes it.
+  const bool good = text.find('\0') == std::string::npos && inet_pton(family, text.c_str(), bytes.data()) == 1;
+  return good ? bytes : std::vector<std::uint8_t>();
 }
 
-bool is_prefix(const std::string& text) {
-  const std::size_t slash = text.find('/');
-  if (slash == std::string::npos) {
-    return false;
+std::vector<std::uint8_t> address_bytes(const std::string& text) {
+  const auto v4 = address_bytes(text, AF_INET);
+  return v4.empty() ? address_bytes(text, AF_INET6) : v4;
+}
+
+bool is_address(const std::string& text, int family) { return !address_bytes(text, family).empty(); }
+
+// Whether all bits from bit `from` on equal `value`.
+bool ends_in(const std::vector<std::uint8_t>& bytes, std::int64_t from, bool value) {
+  for (std::int64_t bit = from; bit < std::ssize(bytes) * 8; ++bit) {
+    if (((bytes[static_cast<std::size_t>(bit / 8)] >> (7 - bit % 8) & 1) != 0) != value) {
+      return false;
+    }
   }
-  const auto length = parse_integer(std::string_view(text).substr(slash + 1));
-  const std::string address = text.substr(0, slash);
-  const bool v4 = is_address(address, AF_INET);
-  return length && *length >= 0 && ((v4 && *length <= 32) || (is_address(address, AF_INET6) && *length <= 128));
+  return true;
+}
+
+// What is wrong with an address like "10.0.0.5/24"; empty: nothing.
+std::string address_fault(const std::string& text) {
+  const std::size_t slash = std::min(text.find('/'), text.size());
+  const auto bytes = address_bytes(text.substr(0, slash));
+  const auto length = parse_integer(std::string_view(text).substr(std::min(slash + 1, text.size())));
+  const std::int64_t bits = std::ssize(bytes) * 8;
+  if (bytes.empty() || !length || *length < 0 || *length > bits) {
+    return "is not like 10.0.0.5/24 or fd00::5/64";
+  }
+  const bool v4 = bits == 32;
+  constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  if (!v4 && std::equal(kMapped.begin(), kMapped.end(), bytes.begin())) {
+    return "is an IPv4 address in IPv6's form: write it as IPv4";
+  }
+  if (ends_in(bytes, 0, false) || (v4 ? bytes[0] >= 0xe0 : bytes[0] == 0xff)) {
+    return "is not the address of a host";
+  }
+  // RFC 1122 §3.2.1.3, RFC 3021: the first and last of an IPv4 network are no hosts', if it has more than two.
+  if (v4 && *length <= 30 && (ends_in(bytes, *length, false) || ends_in(bytes, *length, true))) {
+    return "is that of a network, expected the host's own in it, like 10.0.0.5/24";
+  }
+  return {};
 }
 
 // dddd:bb:dd.f, as in sysfs.
@@ -35,6 +72,22 @@ bool is_pci_address(const std::string& text) {
   return text.size() == shape.size() && std::equal(text.begin(), text.end(), shape.begin(), [](char c, char s) {
            return s == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == s;
          });
+}
+
+// A kernel interface's name, which is also part of a list that DPDK parses.
+bool is_interface_name(const std::string& text) {
+  constexpr std::size_t kMaxName = 15;  // IFNAMSIZ, less the NUL
+  return !text.empty() && text.size() <= kMaxName && std::all_of(text.begin(), text.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
+  });
+}
+
+// NCCL writes names into XML, and tfabric's own forms separate by some of these.
+bool is_rail_name(const std::string& text) {
+  constexpr std::string_view kForbidden = "<>&\"',;";
+  return text.size() <= 64 && std::all_of(text.begin(), text.end(), [&](char c) {
+    return c > ' ' && c < 0x7f && kForbidden.find(c) == std::string_view::npos;
+  });
 }
 
 void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
@@ -46,16 +99,17 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
   } else {
     if (rail.kind == RailKind::pci && !is_pci_address(rail.device)) {
       fault(fmt::format("device is \"{}\", expected a PCI address like 0000:00:05.0 (`lspci -D` lists them)", rail.device));
-    } else if (rail.device.empty()) {
-      fault(fmt::format("kind {} needs a device: the name of the interface", to_string(rail.kind)));
+    } else if (rail.kind != RailKind::pci && !is_interface_name(rail.device)) {
+      fault(fmt::format("device is \"{}\", expected the name of an interface: up to 15 letters, digits or . _ -",
+                        rail.device));
     }
     if (rail.addresses.empty()) {
       fault("no address: expected one like 10.0.0.5/24");
     }
   }
   for (const std::string& address : rail.addresses) {
-    if (!is_prefix(address)) {
-      fault(fmt::format("address \"{}\" is not like 10.0.0.5/24 or fd00::5/64", address));
+    if (const std::string wrong = address_fault(address); !wrong.empty()) {
+      fault(fmt::format("address \"{}\" {}", address, wrong));
     }
   }
   if (!rail.gateway.empty() && !is_address(rail.gateway, AF_INET)) {
@@ -72,27 +126,43 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
   if (rail.mtu != 0 && rail.mtu < least) {
     fault(fmt::format("mtu is {}, expected {} to 65535", rail.mtu, least));
   }
-  constexpr const char* kForbidden = "<>&\"' \t,;";
-  if (rail.name.size() > 64 || rail.name.find_first_of(kForbidden) != std::string::npos) {
-    fault("a name has at most 64 characters, without blanks and any of < > & \" ' , ;");
+  if (!is_rail_name(rail.name)) {
+    fault("a name has at most 64 characters, all of them ASCII, without blanks and any of < > & \" ' , ;");
+  }
+}
+
+// What two rails of one process cannot both have.
+void validate_distinct(const std::vector<Rail>& rails, std::vector<std::string>& errors) {
+  std::set<std::string> names, devices;
+  std::set<std::vector<std::uint8_t>> addresses;
+  for (const Rail& rail : rails) {
+    if (!names.insert(rail.name).second) {
+      errors.push_back(fmt::format("two rails are called {}: names must differ", rail.name));
+    }
+    if (!rail.device.empty() && !devices.insert(rail.device).second) {
+      errors.push_back(fmt::format("rail {}: another rail has device {} already", rail.name, rail.device));
+    }
+    for (const std::string& address : rail.addresses) {
+      const auto bytes = address_bytes(address.substr(0, address.find('/')));
+      if (!bytes.empty() && !addresses.insert(bytes).second) {
+        errors.push_back(fmt::format("rail {}: address {} is configured twice", rail.name, address));
+      }
+    }
   }
 }
 
 }  // namespace
 
 void validate(Config& config, std::vector<std::string>& errors) {
-  std::set<std::string> names;
   for (std::size_t i = 0; i < config.tcp.rails.size(); ++i) {
     Rail& rail = config.tcp.rails[i];
     if (rail.name.empty()) {
       rail.name = fmt::format("{}{}", to_string(rail.kind), i);
     }
     validate_rail(rail, errors);
-    if (!names.insert(rail.name).second) {
-      errors.push_back(fmt::format("two rails are called {}: names must differ", rail.name));
-    }
   }
   const auto& rails = config.tcp.rails;
+  validate_distinct(rails, errors);
   const auto is_memif = [](const Rail& rail) { return rail.kind == RailKind::memif; };
   if (config.tcp.bond && rails.size() > 1 && std::any_of(rails.begin(), rails.end(), is_memif)) {
     errors.push_back("tcp.bond: a memif rail joins only processes of this host and cannot be bonded with others");

@@ -1,7 +1,7 @@
 // Where the stack's memory comes from: hugepages where there are any, ordinary memory where not.
 //
 // HARP reserves GPUs x 5 + 10 GiB of 1 GiB pages for a host. That is the documented maximum, not a need:
-// docs/configuration.md has what a process takes, measured.
+// docs/configuration.md has what a process takes.
 #pragma once
 
 #include <cstdint>

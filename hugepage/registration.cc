@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 namespace tfabric::hugepage {
@@ -54,6 +55,23 @@ void RegionTable::count(std::uintptr_t begin, std::uintptr_t end, int change) {
   }
 }
 
+// Makes neighbours of one count one run again, or a long-lived region would end up in as many runs as pages.
+void RegionTable::join(std::uintptr_t begin, std::uintptr_t end) {
+  auto run = runs_.lower_bound(begin);
+  if (run != runs_.begin()) {
+    --run;
+  }
+  while (run != runs_.end() && run->first <= end) {
+    const auto next = std::next(run);
+    if (next != runs_.end() && next->first == run->second.end && next->second.count == run->second.count) {
+      run->second.end = next->second.end;
+      runs_.erase(next);
+    } else {
+      run = next;
+    }
+  }
+}
+
 // Maps the gaps of [begin, end); on failure what was mapped is undone.
 Status RegionTable::map_new(std::uintptr_t begin, std::uintptr_t end) {
   if (mapper_ == nullptr) {
@@ -92,9 +110,11 @@ Result<Region*> RegionTable::add(void* data, std::size_t size) {
   if (size > 0) {
     const std::uintptr_t begin = page_begin(address), end = page_end(address + size);
     if (Status status = map_new(begin, end); !status) {
+      join(begin, end);
       return status.error();
     }
     count(begin, end, +1);
+    join(begin, end);
   }
   regions_.emplace(key, std::move(region));
   return key;
@@ -107,7 +127,9 @@ bool RegionTable::remove(Region* region) {
     return false;
   }
   if (region->size > 0) {
-    count(page_begin(region->address), page_end(region->address + region->size), -1);
+    const std::uintptr_t begin = page_begin(region->address), end = page_end(region->address + region->size);
+    count(begin, end, -1);
+    join(begin, end);
   }
   regions_.erase(found);
   return true;

@@ -16,7 +16,8 @@
 
 namespace tfabric::hugepage {
 
-// Makes pages reachable for devices. Called with runs of whole pages, under the table's lock.
+// Makes pages reachable for devices. Called with runs of whole pages, under the table's lock; a run that is
+// unmapped may be a part of one that was mapped, or several that touch.
 class DmaMapper {
  public:
   virtual Status map(std::uintptr_t address, std::size_t size) = 0;
@@ -60,6 +61,7 @@ class RegionTable {
 
   void split(std::uintptr_t at);
   void count(std::uintptr_t begin, std::uintptr_t end, int change);
+  void join(std::uintptr_t begin, std::uintptr_t end);
   Status map_new(std::uintptr_t begin, std::uintptr_t end);
 
   DmaMapper* mapper_;

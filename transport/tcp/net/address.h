@@ -14,6 +14,7 @@ namespace tfabric::net {
 
 struct MacAddress {
   std::array<std::uint8_t, 6> bytes{};
+  [[nodiscard]] bool is_group() const { return (bytes[0] & 1) != 0; }  // broadcast or multicast
   friend auto operator<=>(const MacAddress&, const MacAddress&) = default;
 };
 

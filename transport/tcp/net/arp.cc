@@ -21,12 +21,15 @@ InputResult Interface::Impl::on_arp(const FrameView& frame) {
   if (frame.payload.size() < kArpBytes || get32(at) != kEthernetIpv4 || get16(at + 4) != kLengths) {
     return malformed();
   }
-  ++counters.arp;
   const std::uint16_t operation = get16(at + 6);
   MacAddress sender_mac;
   std::memcpy(sender_mac.bytes.data(), at + 8, 6);
+  if (sender_mac.is_group()) {
+    return malformed();  // RFC 1812 §3.3.2: no host has such a one
+  }
   const IpAddress sender = v4_at(at + 14);
   const IpAddress target = v4_at(at + 24);
+  ++counters.arp;
   if (owns(sender)) {
     if (sender_mac != config.mac && !conflict_told) {
       conflict_told = true;

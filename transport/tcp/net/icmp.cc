@@ -19,9 +19,12 @@ constexpr std::uint8_t kV6Unreachable = 1, kV6PacketTooBig = 2, kV6TimeExceeded 
 
 InputResult Interface::Impl::on_icmp(const FrameView& frame, const IpView& packet) {
   const auto message = packet.payload;
+  if (message.size() < kIcmpHeaderBytes) {
+    return malformed();
+  }
   Checksum checksum;
   checksum.add(message);
-  if (message.size() < kIcmpHeaderBytes || checksum.finish() != 0) {
+  if (checksum.finish() != 0) {
     ++counters.bad_checksum;
     return {};
   }
@@ -46,11 +49,14 @@ InputResult Interface::Impl::on_icmp(const FrameView& frame, const IpView& packe
 
 InputResult Interface::Impl::on_icmpv6(const FrameView& frame, const IpView& packet) {
   const auto message = packet.payload;
+  if (message.size() < kIcmpHeaderBytes) {
+    return malformed();
+  }
   Checksum checksum;
   checksum.add_pseudo_header(packet.source, packet.destination, kProtocolIcmpv6,
                              static_cast<std::uint32_t>(message.size()));
   checksum.add(message);
-  if (message.size() < kIcmpHeaderBytes || checksum.finish() != 0) {
+  if (checksum.finish() != 0) {
     ++counters.bad_checksum;
     return {};
   }
@@ -93,7 +99,10 @@ InputResult Interface::Impl::quoted_segment(std::span<const std::byte> quoted, I
   IcmpError error{.kind = kind, .mtu = mtu};
   std::size_t header = 0;
   if (v4) {
-    if (quoted.size() < kIpv4HeaderBytes || get8(&quoted[9]) != kProtocolTcp) {
+    // Only a first fragment has the ports.
+    constexpr std::uint16_t kFragmentOffset = 0x1fff;
+    if (quoted.size() < kIpv4HeaderBytes || get8(quoted.data()) >> 4 != 4 || get8(&quoted[9]) != kProtocolTcp ||
+        (get16(&quoted[6]) & kFragmentOffset) != 0) {
       return handled;
     }
     header = static_cast<std::size_t>(get8(quoted.data()) & 0x0f) * 4;
@@ -101,14 +110,15 @@ InputResult Interface::Impl::quoted_segment(std::span<const std::byte> quoted, I
     error.remote = IpAddress::v4({get8(&quoted[16]), get8(&quoted[17]), get8(&quoted[18]), get8(&quoted[19])});
   } else {
     // Our own packets carry no extension headers.
-    if (quoted.size() < kIpv6HeaderBytes || get8(&quoted[6]) != kProtocolTcp) {
+    if (quoted.size() < kIpv6HeaderBytes || get8(quoted.data()) >> 4 != 6 || get8(&quoted[6]) != kProtocolTcp) {
       return handled;
     }
     header = kIpv6HeaderBytes;
     std::copy_n(quoted.begin() + 8, 16, error.local.bytes.begin());
     std::copy_n(quoted.begin() + 24, 16, error.remote.bytes.begin());
   }
-  if (header < kIpv4HeaderBytes || quoted.size() < header + kPortsAndSequence || !owns(error.local)) {
+  if (header < kIpv4HeaderBytes || quoted.size() < header + kPortsAndSequence || error.local.is_v4() != v4 ||
+      !owns(error.local)) {
     return handled;
   }
   error.local_port = get16(&quoted[header]);

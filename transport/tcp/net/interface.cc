@@ -21,8 +21,6 @@ MacAddress mac_at(const std::byte* at) {
   return mac;
 }
 
-bool is_group(const MacAddress& mac) { return (mac.bytes[0] & 1) != 0; }
-
 }  // namespace
 
 Interface::Interface(InterfaceConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
@@ -39,6 +37,9 @@ InputResult Interface::input(std::span<const std::byte> frame, const RxMeta& met
     return self.malformed();
   }
   FrameView view{.source = mac_at(&frame[6]), .destination = mac_at(frame.data()), .type = get16(&frame[12])};
+  if (view.source.is_group()) {
+    return self.malformed();  // answers would go to everybody
+  }
   std::size_t header = kEthernetHeaderBytes;
   std::uint16_t vlan = 0;
   if (view.type == kEtherTypeVlan) {
@@ -49,7 +50,7 @@ InputResult Interface::input(std::span<const std::byte> frame, const RxMeta& met
     view.type = get16(&frame[16]);
     header += kVlanTagBytes;
   }
-  if (vlan != self.config.vlan || (view.destination != self.config.mac && !is_group(view.destination))) {
+  if (vlan != self.config.vlan || (view.destination != self.config.mac && !view.destination.is_group())) {
     ++self.counters.not_for_us;
     return {};
   }
@@ -78,16 +79,7 @@ void Interface::confirm(const IpAddress& destination, Instant now) {
 }
 
 std::optional<IpAddress> Interface::source_for(const IpAddress& destination) const {
-  const auto& addresses = impl_->config.addresses;
-  const auto same_net = std::find_if(addresses.begin(), addresses.end(),
-                                     [&](const Prefix& p) { return p.contains(destination); });
-  if (same_net != addresses.end()) {
-    return same_net->address;
-  }
-  const auto same_family = std::find_if(addresses.begin(), addresses.end(), [&](const Prefix& p) {
-    return p.address.is_v4() == destination.is_v4();
-  });
-  return same_family == addresses.end() ? std::nullopt : std::optional(same_family->address);
+  return impl_->source_for(destination);
 }
 
 std::optional<std::vector<std::byte>> Interface::next_frame() {
@@ -132,6 +124,19 @@ bool Interface::Impl::owns(const IpAddress& address) const {
                      [&](const Prefix& p) { return p.address == address; });
 }
 
+std::optional<IpAddress> Interface::Impl::source_for(const IpAddress& destination) const {
+  const auto& addresses = config.addresses;
+  const auto same_net = std::find_if(addresses.begin(), addresses.end(),
+                                     [&](const Prefix& p) { return p.contains(destination); });
+  if (same_net != addresses.end()) {
+    return same_net->address;
+  }
+  const auto same_family = std::find_if(addresses.begin(), addresses.end(), [&](const Prefix& p) {
+    return p.address.is_v4() == destination.is_v4();
+  });
+  return same_family == addresses.end() ? std::nullopt : std::optional(same_family->address);
+}
+
 void Interface::Impl::queue(std::vector<std::byte> frame) {
   if (frames.size() == kMaxQueuedFrames) {
     ++counters.reply_queue_full;
@@ -172,11 +177,8 @@ void Interface::Impl::request(const IpAddress& address) {
     return;
   }
   constexpr std::uint16_t kRequest = 1;
-  for (const Prefix& prefix : config.addresses) {
-    if (prefix.contains(address)) {
-      send_arp(kRequest, kBroadcast, prefix.address, MacAddress{}, address);
-      return;
-    }
+  if (const auto source = source_for(address)) {
+    send_arp(kRequest, kBroadcast, *source, MacAddress{}, address);
   }
 }
 

@@ -34,6 +34,7 @@ struct Interface::Impl {
 
   // --- interface.cc
   [[nodiscard]] bool owns(const IpAddress& address) const;
+  [[nodiscard]] std::optional<IpAddress> source_for(const IpAddress& destination) const;
   void queue(std::vector<std::byte> frame);
   bool take_reply_token();
   [[nodiscard]] std::vector<std::byte> start_frame(const MacAddress& destination, std::uint16_t type,

@@ -58,6 +58,9 @@ InputResult Interface::Impl::on_ipv6(const FrameView& frame, const RxMeta& meta)
   IpView packet{.protocol = get8(&bytes[6]), .hop_limit = get8(&bytes[7])};
   std::memcpy(packet.source.bytes.data(), &bytes[8], 16);
   std::memcpy(packet.destination.bytes.data(), &bytes[24], 16);
+  if (packet.source.is_v4() || packet.destination.is_v4()) {
+    return malformed();  // IPv4-mapped addresses are IPv4's, for us; IPv6 could speak for IPv4 neighbours
+  }
   packet.congestion_experienced = (get16(bytes.data()) >> 4 & kEcnMask) == kCongestionExperienced;
   packet.payload = bytes.subspan(kIpv6HeaderBytes, length);
   for (int i = 0; i < kMaxExtensionHeaders; ++i) {

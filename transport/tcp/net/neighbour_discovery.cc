@@ -20,21 +20,31 @@ IpAddress address_at(const std::byte* at) {
   return address;
 }
 
-// The link-layer address option of a kind; empty if there is none or the options are malformed.
-std::optional<MacAddress> link_address(std::span<const std::byte> options, std::uint8_t kind) {
-  while (options.size() >= 2) {
-    const std::size_t length = std::size_t{get8(&options[1])} * 8;
-    if (length == 0 || length > options.size()) {
+// The options of a message, as far as they matter.
+struct Options {
+  std::optional<MacAddress> source, target;  // link-layer addresses
+};
+
+// Empty if they are malformed: the whole message is to be dropped then (RFC 4861 §7.1).
+std::optional<Options> read_options(std::span<const std::byte> bytes) {
+  Options options;
+  while (!bytes.empty()) {
+    const std::size_t length = bytes.size() < 2 ? 0 : std::size_t{get8(&bytes[1])} * 8;
+    if (length == 0 || length > bytes.size()) {
       return std::nullopt;
     }
-    if (get8(options.data()) == kind && length == kOptionBytes) {
+    const std::uint8_t kind = get8(bytes.data());
+    if (length == kOptionBytes && (kind == kSourceLinkAddress || kind == kTargetLinkAddress)) {
       MacAddress mac;
-      std::memcpy(mac.bytes.data(), &options[2], 6);
-      return mac;
+      std::memcpy(mac.bytes.data(), &bytes[2], 6);
+      if (mac.is_group()) {
+        return std::nullopt;
+      }
+      (kind == kSourceLinkAddress ? options.source : options.target) = mac;
     }
-    options = options.subspan(length);
+    bytes = bytes.subspan(length);
   }
-  return std::nullopt;
+  return options;
 }
 
 // RFC 4291 §2.7.1 and RFC 2464 §7.
@@ -50,10 +60,25 @@ MacAddress multicast_mac(const IpAddress& address) {
   return mac;
 }
 
+// What RFC 4861 §7.1 asks of both messages. An IPv4-mapped target would be an IPv4 neighbour for us.
+bool is_valid(const IpView& packet) {
+  if (packet.payload.size() < kFixedBytes || packet.hop_limit != kNdHopLimit || get8(&packet.payload[1]) != 0) {
+    return false;
+  }
+  const IpAddress target = address_at(&packet.payload[8]);
+  return !target.is_multicast() && !target.is_v4() && !packet.source.is_multicast();
+}
+
 }  // namespace
 
 InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddress& from) {
-  if (packet.payload.size() < kFixedBytes || packet.hop_limit != kNdHopLimit || get8(&packet.payload[1]) != 0) {
+  if (!is_valid(packet)) {
+    return malformed();
+  }
+  const auto options = read_options(packet.payload.subspan(kFixedBytes));
+  // RFC 4861 §7.1.1: who has no address yet has no neighbours either.
+  const bool nameless = packet.source.is_unspecified();
+  if (!options || (nameless && (options->source || !packet.destination.is_multicast()))) {
     return malformed();
   }
   ++counters.nd;
@@ -61,25 +86,28 @@ InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddr
   if (!owns(target) || !take_reply_token()) {
     return {.kind = InputResult::Kind::handled};
   }
-  if (packet.source.is_unspecified()) {
+  if (nameless) {
     // Somebody checks for duplicates of our address: RFC 4861 §7.2.4, to all nodes.
     send_advertisement(target, *parse_ip("ff02::1"), MacAddress{{0x33, 0x33, 0, 0, 0, 1}}, /*solicited=*/false);
     return {.kind = InputResult::Kind::handled};
   }
-  const MacAddress mac = link_address(packet.payload.subspan(kFixedBytes), kSourceLinkAddress).value_or(from);
+  const MacAddress mac = options->source.value_or(from);
   neighbours.learn(packet.source, mac, /*create=*/true, now);
   send_advertisement(target, packet.source, mac, /*solicited=*/true);
   return {.kind = InputResult::Kind::handled};
 }
 
 InputResult Interface::Impl::on_advertisement(const IpView& packet, const MacAddress& from) {
-  if (packet.payload.size() < kFixedBytes || packet.hop_limit != kNdHopLimit || get8(&packet.payload[1]) != 0) {
+  if (!is_valid(packet)) {
     return malformed();
   }
+  const auto options = read_options(packet.payload.subspan(kFixedBytes));
+  const bool solicited = (get8(&packet.payload[4]) & kSolicited) != 0;
+  if (!options || (solicited && packet.destination.is_multicast())) {
+    return malformed();  // RFC 4861 §7.1.2
+  }
   ++counters.nd;
-  const IpAddress target = address_at(&packet.payload[8]);
-  const MacAddress mac = link_address(packet.payload.subspan(kFixedBytes), kTargetLinkAddress).value_or(from);
-  neighbours.learn(target, mac, /*create=*/false, now);
+  neighbours.learn(address_at(&packet.payload[8]), options->target.value_or(from), /*create=*/false, now);
   return {.kind = InputResult::Kind::handled};
 }
 

@@ -24,6 +24,7 @@ NeighbourTable::Entry& NeighbourTable::create(const IpAddress& address, Instant 
   if (entries_.size() == kMaxNeighbours) {
     const auto oldest = std::min_element(entries_.begin(), entries_.end(),
                                          [](const Entry& a, const Entry& b) { return a.used < b.used; });
+    ++generation_;  // nobody would tell a header made for it that the neighbour has moved
     *oldest = Entry{.address = address, .used = now};
     return *oldest;
   }
@@ -80,6 +81,7 @@ void NeighbourTable::confirm(const IpAddress& address, Instant now) {
     entry->state = State::reachable;
     entry->requests = 0;
     entry->next = now + kReachable;
+    entry->used = now;  // a header is kept and used again without another find()
   }
 }
 

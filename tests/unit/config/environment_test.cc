@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cctype>
+#include <cstdlib>
+
+#include "config/keys.h"
+#include "fixture.h"
+
+using namespace tfabric;
+using namespace tfabric::config;
+using Catch::Contains;
+
+TEST_CASE("a variable's name is that of the key, in capitals") {
+  for (const Key& key : keys()) {
+    std::string expected = "TFABRIC_";
+    for (const char c : key.name) {
+      expected += c == '.' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    }
+    REQUIRE(key.environment == expected);
+  }
+}
+
+TEST_CASE("an unknown variable names the nearest one") {
+  const auto message = error_of(load_environment({{"TFABRIC_TCP_FLOW", "4"}}));
+  REQUIRE_THAT(message, Contains("TFABRIC_TCP_FLOW: unknown variable, did you mean `TFABRIC_TCP_FLOWS`?"));
+}
+
+TEST_CASE("a variable's bad value is shown with what is expected") {
+  const auto message = error_of(load_environment({{"TFABRIC_TCP_FLOWS", "100"}}));
+  REQUIRE_THAT(message, Contains("TFABRIC_TCP_FLOWS is \"100\", expected an integer from 1 to 64"));
+  REQUIRE_THAT(error_of(load_environment({{"TFABRIC_TCP_FLOWS", ""}})), Contains("is \"\""));
+}
+
+TEST_CASE("variables of tests and scripts are not configuration") {
+  const auto config = load_environment({{"TFABRIC_TEST_SEED", "1"},
+                                        {"TFABRIC_SIM_SEEDS", "2"},
+                                        {"TFABRIC_BUILD", "x"},
+                                        {"TFABRIC_PERF_X", "y"}});
+  REQUIRE(config.ok());
+  REQUIRE_FALSE(load_environment({{"TFABRIC_TESTS", "1"}}).ok());
+}
+
+TEST_CASE("the process's variables that begin with TFABRIC_ are taken, others are not") {
+  setenv("TFABRIC_TEST_VARIABLE", "a=b", 1);
+  setenv("OTHER_TFABRIC_TCP_FLOWS", "3", 1);
+  const Environment variables = process_environment();
+  unsetenv("TFABRIC_TEST_VARIABLE");
+  unsetenv("OTHER_TFABRIC_TCP_FLOWS");
+  REQUIRE(variables.at("TFABRIC_TEST_VARIABLE") == "a=b");
+  REQUIRE(variables.count("OTHER_TFABRIC_TCP_FLOWS") == 0);
+}
+
+TEST_CASE("rails of the environment replace those of the file") {
+  const auto config =
+      load_text("[[tcp.rails]]\nkind = \"tap\"\ndevice = \"t0\"\naddresses = [\"10.0.0.1/24\"]\n",
+                {{"TFABRIC_TCP_RAILS", "memif"}});
+  REQUIRE(config.ok());
+  REQUIRE(config->tcp.rails.size() == 1);
+  REQUIRE(config->tcp.rails[0].kind == RailKind::memif);
+  REQUIRE(entry_of(*config, "tcp.rails.memif0.kind").origin == "environment TFABRIC_TCP_RAILS");
+}
+
+TEST_CASE("an empty list of rails removes those of the file") {
+  const auto config = load_text("[[tcp.rails]]\nkind = \"memif\"\n", {{"TFABRIC_TCP_RAILS", ""}});
+  REQUIRE(config.ok());
+  REQUIRE(config->tcp.rails.empty());
+}
+
+TEST_CASE("rails in the compact form") {
+  const auto config =
+      load_environment({{"TFABRIC_TCP_RAILS",
+                         " memif ; af_packet:device=eth1, addresses=10.0.0.1/24+fd00::1/64, mtu = 1500 ;"
+                         "pci:name=eni1,device=0000:00:06.0,addresses=10.1.0.1/16,gateway=10.1.0.2,"
+                         "gateway6=fe80::1,speed_mbps=100000,numa_node=1,vlan=7"}});
+  REQUIRE(config.ok());
+  const auto& rails = config->tcp.rails;
+  REQUIRE(rails.size() == 3);
+  REQUIRE(rails[0].name == "memif0");
+  REQUIRE(rails[0].kind == RailKind::memif);
+  REQUIRE(rails[1].name == "af_packet1");
+  REQUIRE(rails[1].device == "eth1");
+  REQUIRE(rails[1].addresses == std::vector<std::string>{"10.0.0.1/24", "fd00::1/64"});
+  REQUIRE(rails[1].mtu == 1500);
+  REQUIRE(rails[2].name == "eni1");
+  REQUIRE(rails[2].device == "0000:00:06.0");
+  REQUIRE(rails[2].gateway == "10.1.0.2");
+  REQUIRE(rails[2].gateway6 == "fe80::1");
+  REQUIRE(rails[2].speed_mbps == 100000);
+  REQUIRE(rails[2].numa_node == 1);
+  REQUIRE(rails[2].vlan == 7);
+}
+
+TEST_CASE("faults of the compact form are told once, with the nearest key") {
+  const auto rails = [](const std::string& text) {
+    return error_of(load_environment({{"TFABRIC_TCP_RAILS", text}}));
+  };
+  // The kind alone is wrong: what follows from taking another kind is not told.
+  const auto kind = rails("afpacket:device=eth1,addresses=10.0.0.1/24");
+  REQUIRE_THAT(
+      kind, Contains("TFABRIC_TCP_RAILS") && Contains("`kind` is \"afpacket\"") && Contains("\"af_packet\""));
+  REQUIRE(std::count(kind.begin(), kind.end(), '\n') == 0);
+  REQUIRE_THAT(rails("memif:mtuu=9000"), Contains("`mtuu`, did you mean `mtu`?"));
+  REQUIRE_THAT(rails("memif:mtu"), Contains("`mtu` is \"\", expected an integer"));
+  REQUIRE_THAT(rails(":device=x"), Contains("`kind` is \"\""));
+}

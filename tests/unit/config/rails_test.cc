@@ -1,0 +1,162 @@
+#include <catch2/catch.hpp>
+
+#include "fixture.h"
+
+using namespace tfabric;
+using namespace tfabric::config;
+using Catch::Contains;
+
+namespace {
+
+Result<Config> load_rails(const std::string& rails, const Environment& more = {}) {
+  Environment environment = more;
+  environment["TFABRIC_TCP_RAILS"] = rails;
+  return load_environment(environment);
+}
+
+std::string rails_error(const std::string& rails, const Environment& more = {}) {
+  return error_of(load_rails(rails, more));
+}
+
+std::string address_error(const std::string& addresses) {
+  return rails_error("af_packet:device=eth1,addresses=" + addresses);
+}
+
+}  // namespace
+
+TEST_CASE("rails of the file, with addresses as a list or as one text") {
+  const auto config = load_text(
+      "[[tcp.rails]]\nname = \"a\"\nkind = \"af_packet\"\ndevice = \"eth1\"\n"
+      "addresses = [\"10.0.0.5/24\", \"fd00::5/64\"]\n"
+      "[[tcp.rails]]\nkind = \"tap\"\ndevice = \"t0\"\naddresses = \"10.1.0.5/24\"\n");
+  REQUIRE(config.ok());
+  REQUIRE(config->tcp.rails[0].addresses.size() == 2);
+  REQUIRE(config->tcp.rails[1].name == "tap1");
+  REQUIRE(config->tcp.rails[1].addresses == std::vector<std::string>{"10.1.0.5/24"});
+  REQUIRE(entry_of(*config, "tcp.rails.a.addresses").value == "10.0.0.5/24+fd00::5/64");
+}
+
+TEST_CASE("addresses of hosts are taken") {
+  for (const char* address :
+       {"10.0.0.1/24", "10.0.0.255/23", "10.0.0.0/31", "10.0.0.7/32", "192.168.1.254/24", "fd00::5/64",
+        "2001:db8::1/128", "fe80::1/10", "fd00::/64"}) {
+    INFO(address);
+    REQUIRE(load_rails(std::string("af_packet:device=eth1,addresses=") + address).ok());
+  }
+}
+
+TEST_CASE("what is no address with a prefix is refused, and named") {
+  for (const char* text :
+       {"10.0.0.1", "10.0.0.1/", "10.0.0.1/33", "10.0.0.1/-1", "10.0.0.1/24x", "10.0.0/24", "10.0.0.256/24",
+        "fd00::1", "fd00::1/129", "fd00:::1/64", "fd00::g/64", "/24", "host/24", "010.0.0.1/24"}) {
+    INFO(text);
+    REQUIRE_THAT(address_error(text), Contains("rail af_packet0: address \"" + std::string(text) + "\"") &&
+                                          Contains("10.0.0.5/24 or fd00::5/64"));
+  }
+}
+
+TEST_CASE("what is no host's address is refused") {
+  for (const char* text : {"0.0.0.0/0", "224.0.0.1/4", "255.255.255.255/8", "::/64", "ff02::1/64"}) {
+    INFO(text);
+    REQUIRE_THAT(address_error(text), Contains("not the address of a host"));
+  }
+}
+
+TEST_CASE("a network instead of the host's own address is noticed") {
+  REQUIRE_THAT(address_error("10.0.0.0/24"), Contains("that of a network") && Contains("10.0.0.5/24"));
+  REQUIRE_THAT(address_error("10.0.15.255/20"), Contains("that of a network"));
+  REQUIRE_THAT(address_error("::ffff:10.0.0.1/120"), Contains("write it as IPv4"));
+}
+
+TEST_CASE("a text with a NUL inside is no address") {
+  const auto message = error_of(load_text(
+      "[[tcp.rails]]\nkind = \"af_packet\"\ndevice = \"eth1\"\naddresses = [\"10.0.0.1\\u0000/24\"]\n"));
+  REQUIRE_THAT(message, Contains("is not like"));
+}
+
+TEST_CASE("gateways are addresses of their family") {
+  const std::string rail = "af_packet:device=eth1,addresses=10.0.0.5/24,";
+  REQUIRE(load_rails(rail + "gateway=10.0.0.1,gateway6=fe80::1").ok());
+  REQUIRE_THAT(rails_error(rail + "gateway=fe80::1"), Contains("gateway \"fe80::1\" is not an IPv4 address"));
+  REQUIRE_THAT(rails_error(rail + "gateway6=10.0.0.1"),
+               Contains("gateway6 \"10.0.0.1\" is not an IPv6 address"));
+  REQUIRE_THAT(rails_error(rail + "gateway=10.0.0.1/24"), Contains("is not an IPv4 address"));
+}
+
+TEST_CASE("a memif rail takes neither device nor addresses") {
+  REQUIRE(load_rails("memif:mtu=9000").ok());
+  REQUIRE_THAT(rails_error("memif:device=eth1"),
+               Contains("rail memif0") && Contains("neither device nor addresses"));
+  REQUIRE_THAT(rails_error("memif:addresses=10.0.0.1/24"), Contains("neither device nor addresses"));
+}
+
+TEST_CASE("a NIC's device is its PCI address") {
+  REQUIRE(load_rails("pci:device=0000:0A:05.0,addresses=10.0.0.5/24").ok());
+  for (const char* device : {"", "eth1", "00:05.0", "0000:00:05.0 ", "0000:00:05,0", "000g:00:05.0"}) {
+    INFO(device);
+    const auto message =
+        error_of(load_text(std::string("[[tcp.rails]]\nkind = \"pci\"\naddresses = \"10.0.0.5/24\"\n") +
+                           "device = \"" + device + "\"\n"));
+    REQUIRE_THAT(message, Contains("expected a PCI address like 0000:00:05.0") && Contains("lspci -D"));
+  }
+}
+
+TEST_CASE("a kernel interface's device is a name, and nothing that DPDK would take for an argument") {
+  REQUIRE(load_rails("tap:device=t-0_a.100,addresses=10.0.0.5/24").ok());
+  for (const char* device : {"", "eth1,blocksz=1", "a/b", "a b", "eth0@if5", "sixteen-letters-", "a\\nb"}) {
+    INFO(device);
+    const auto message =
+        error_of(load_text(std::string("[[tcp.rails]]\nkind = \"af_packet\"\naddresses = \"10.0.0.5/24\"\n") +
+                           "device = \"" + device + "\"\n"));
+    REQUIRE_THAT(message, Contains("rail af_packet0: device is") && Contains("name of an interface"));
+  }
+}
+
+TEST_CASE("a rail other than memif needs an address") {
+  REQUIRE_THAT(rails_error("pci:device=0000:00:05.0"), Contains("no address") && Contains("10.0.0.5/24"));
+}
+
+TEST_CASE("an MTU carries what its IP version asks for") {
+  const std::string v4 = "af_packet:device=eth1,addresses=10.0.0.5/24,mtu=";
+  const std::string v6 = "af_packet:device=eth1,addresses=10.0.0.5/24+fd00::5/64,mtu=";
+  REQUIRE(load_rails(v4 + "576").ok());
+  REQUIRE_THAT(rails_error(v4 + "575"), Contains("mtu is 575, expected 576 to 65535"));
+  REQUIRE(load_rails(v6 + "1280").ok());
+  REQUIRE_THAT(rails_error(v6 + "1279"), Contains("expected 1280 to 65535"));
+  REQUIRE_THAT(rails_error("memif:mtu=1279"), Contains("expected 1280 to 65535"));
+  REQUIRE(load_rails("memif:mtu=0").ok());
+}
+
+TEST_CASE("rails differ in name, device and addresses") {
+  REQUIRE(load_rails("memif;memif").ok());
+  REQUIRE_THAT(rails_error("memif:name=a;memif:name=a"), Contains("two rails are called a"));
+  REQUIRE_THAT(rails_error("memif:name=memif1;memif"), Contains("two rails are called memif1"));
+  REQUIRE_THAT(rails_error("tap:device=t0,addresses=10.0.0.5/24;af_packet:device=t0,addresses=10.1.0.5/24"),
+               Contains("rail af_packet1") && Contains("t0"));
+  REQUIRE_THAT(rails_error("tap:device=t0,addresses=fd00::5/64;tap:device=t1,addresses=fd00:0::5/48"),
+               Contains("rail tap1: address fd00:0::5/48 is configured twice"));
+  REQUIRE_THAT(rails_error("tap:device=t0,addresses=10.0.0.5/24+10.0.0.5/16"), Contains("configured twice"));
+}
+
+TEST_CASE("a rail's name fits into the texts it is written to") {
+  for (const char* name : {"a<b", "a&b", "a\\\"b", "a b", "a\\nb", "a\\u0000b", "\\u00e9"}) {
+    INFO(name);
+    const auto message =
+        error_of(load_text(std::string("[[tcp.rails]]\nkind = \"memif\"\nname = \"") + name + "\"\n"));
+    REQUIRE_THAT(message, Contains("a name has at most 64 characters"));
+  }
+  REQUIRE(load_rails("memif:name=" + std::string(64, 'x')).ok());
+  REQUIRE_FALSE(load_rails("memif:name=" + std::string(65, 'x')).ok());
+}
+
+TEST_CASE("what can be bonded") {
+  const auto tap = [](int i) {
+    return "tap:device=t" + std::to_string(i) + ",addresses=10." + std::to_string(i) + ".0.5/24;";
+  };
+  const Environment bond{{"TFABRIC_TCP_BOND", "true"}};
+  REQUIRE(load_rails("memif", bond).ok());
+  REQUIRE(load_rails(tap(0) + tap(1) + tap(2) + tap(3), bond).ok());
+  REQUIRE_THAT(rails_error(tap(0) + tap(1) + tap(2) + tap(3) + tap(4), bond),
+               Contains("5 rails") && Contains("at most 4"));
+  REQUIRE_THAT(rails_error(tap(0) + "memif", bond), Contains("memif") && Contains("cannot be bonded"));
+}

@@ -1,0 +1,72 @@
+#include "hugepage/budget.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tfabric;
+using namespace tfabric::hugepage;
+using Catch::Contains;
+
+namespace {
+
+Pages free_mib(std::uint64_t mib) {
+  return {.sizes = {{.bytes = 2u << 20, .total = 1000, .free = mib / 2}}, .nodes = {}};
+}
+
+}  // namespace
+
+TEST_CASE("hugepages are taken if enough are free") {
+  const auto exact = choose_budget(Mode::automatic, 100, 0, free_mib(100));
+  REQUIRE(exact.ok());
+  REQUIRE(exact->hugepages);
+  REQUIRE(exact->mib == 100);
+  REQUIRE_THAT(exact->explanation,
+               Contains("100 MiB of hugepages") && Contains("50 of 1000 pages of 2 MiB free"));
+}
+
+TEST_CASE("with too few, ordinary memory is taken, and the reason told") {
+  const auto budget = choose_budget(Mode::automatic, 101, 0, free_mib(100));
+  REQUIRE(budget.ok());
+  REQUIRE_FALSE(budget->hugepages);
+  REQUIRE(budget->mib == 101);
+  REQUIRE_THAT(budget->explanation, Contains("ordinary memory") && Contains("50 of 1000 pages"));
+  REQUIRE_THAT(choose_budget(Mode::automatic, 1, 0, {})->explanation, Contains("the kernel offers none"));
+}
+
+TEST_CASE("required hugepages that are missing are an error with its mend") {
+  const auto budget = choose_budget(Mode::required, 101, 0, free_mib(100));
+  REQUIRE_FALSE(budget.ok());
+  REQUIRE(budget.error().code == Errc::unusable);
+  REQUIRE_THAT(budget.error().message,
+               Contains("101 MiB") && Contains("memory.hugepages") &&
+                   Contains("echo 51 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages") &&
+                   Contains("\"auto\""));
+  REQUIRE(choose_budget(Mode::required, 100, 0, free_mib(100))->hugepages);
+}
+
+TEST_CASE("off takes ordinary memory however many hugepages there are") {
+  const auto budget = choose_budget(Mode::off, 100, 0, free_mib(1000));
+  REQUIRE(budget.ok());
+  REQUIRE_FALSE(budget->hugepages);
+  REQUIRE_THAT(budget->explanation, Contains("memory.hugepages is \"off\""));
+}
+
+TEST_CASE("a limit below the need is an error in every mode, one at the need is none") {
+  for (const Mode mode : {Mode::automatic, Mode::required, Mode::off}) {
+    const auto budget = choose_budget(mode, 100, 99, free_mib(1000));
+    REQUIRE_FALSE(budget.ok());
+    REQUIRE(budget.error().code == Errc::unusable);
+    REQUIRE_THAT(budget.error().message,
+                 Contains("memory.budget_mib is 99") && Contains("need 100 MiB") && Contains("raise it"));
+    REQUIRE(choose_budget(mode, 100, 100, free_mib(1000)).ok());
+  }
+}
+
+TEST_CASE("needs beyond 4 GiB do not wrap") {
+  REQUIRE_FALSE(choose_budget(Mode::automatic, 0xffffffffu, 0, free_mib(4096))->hugepages);
+  REQUIRE(choose_budget(Mode::automatic, 5000, 0, free_mib(5000))->hugepages);
+}
+
+TEST_CASE("HARP's rule: 5 GiB a GPU and 10 more") {
+  STATIC_REQUIRE(host_maximum_mib(0) == 10 * 1024);
+  STATIC_REQUIRE(host_maximum_mib(8) == 50 * 1024);
+}

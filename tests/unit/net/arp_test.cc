@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <string>
+
+#include "base/log.h"
+#include "frames.h"
+
+using namespace tfabric;
+using namespace tfabric::net;
+using Kind = InputResult::Kind;
+using Route = Interface::Route;
+
+namespace {
+
+bool knows(Interface& interface, const IpAddress& address, const MacAddress& mac) {
+  LinkHeader header;
+  return interface.prepare(our4(), address, header, kStart) == Route::ready &&
+         std::memcmp(header.bytes.data(), mac.bytes.data(), mac.bytes.size()) == 0;
+}
+
+std::string g_warning;
+int g_warnings = 0;
+void keep_warning(log::Level level, log::Subsystem /*subsystem*/, const char* /*file*/, int /*line*/,
+                  std::string_view text) {
+  if (level == log::Level::warn) {
+    g_warning = text;
+    ++g_warnings;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a request for our address is answered to who asks, and teaches us who it is") {
+  Interface interface(our_config());
+  const auto result = interface.input(arp_frame({.sender = peer4(), .target = our4()}), {}, kStart);
+  REQUIRE(result.kind == Kind::handled);
+  REQUIRE(interface.counters().arp == 1);
+  const auto reply = interface.next_frame();
+  REQUIRE(reply == arp_frame({.operation = 2,
+                              .sender_mac = kOurMac,
+                              .sender = our4(),
+                              .target_mac = kPeerMac,
+                              .target = peer4()},
+                             kPeerMac));
+  REQUIRE_FALSE(interface.next_frame());
+  REQUIRE(knows(interface, peer4(), kPeerMac));
+}
+
+TEST_CASE("a request for somebody else is not answered and teaches nothing new") {
+  Interface interface(our_config());
+  REQUIRE(interface.input(arp_frame({.sender = peer4(), .target = ip("10.0.0.9")}), {}, kStart).kind ==
+          Kind::handled);
+  REQUIRE_FALSE(interface.next_frame());
+  REQUIRE_FALSE(knows(interface, peer4(), kPeerMac));
+}
+
+TEST_CASE("a packet that waits for its neighbour asks for it, and leaves once it has answered") {
+  Interface interface(our_config());
+  LinkHeader header;
+  REQUIRE(interface.prepare(our4(), peer4(), header, kStart) == Route::pending);
+  REQUIRE(interface.next_frame() == arp_frame({.sender_mac = kOurMac, .sender = our4(), .target = peer4()}));
+  REQUIRE(interface.prepare(our4(), peer4(), header, kStart) == Route::pending);
+  REQUIRE_FALSE(interface.next_frame());
+  const auto reply =
+      arp_frame({.operation = 2, .sender = peer4(), .target_mac = kOurMac, .target = our4()}, kOurMac);
+  REQUIRE(interface.input(reply, {}, kStart).kind == Kind::handled);
+  REQUIRE_FALSE(interface.next_frame());
+  REQUIRE(knows(interface, peer4(), kPeerMac));
+}
+
+TEST_CASE("a neighbour that is not there is asked again, then unreachable") {
+  using namespace std::chrono_literals;
+  Interface interface(our_config());
+  LinkHeader header;
+  REQUIRE(interface.prepare(our4(), peer4(), header, kStart) == Route::pending);
+  int requests = 0;
+  for (Instant now = kStart; now < kStart + 4s; now += 100ms) {
+    interface.on_time(now);
+    while (interface.next_frame()) {
+      ++requests;
+    }
+  }
+  REQUIRE(requests == 3);
+  REQUIRE(interface.prepare(our4(), peer4(), header, kStart + 4s) == Route::unreachable);
+}
+
+TEST_CASE("our addresses are announced as requests for ourselves") {
+  InterfaceConfig config = our_config();
+  config.addresses = {{our4(), 24}};
+  Interface interface(config);
+  interface.announce(kStart);
+  REQUIRE(interface.next_frame() == arp_frame({.sender_mac = kOurMac, .sender = our4(), .target = our4()}));
+  REQUIRE_FALSE(interface.next_frame());
+}
+
+TEST_CASE("another host's announcement changes what is known, and creates nothing") {
+  constexpr MacAddress kMoved{{2, 0, 0, 0, 0, 9}};
+  Interface interface(our_config());
+  static_cast<void>(interface.input(arp_frame({.sender = peer4(), .target = peer4()}), {}, kStart));
+  REQUIRE_FALSE(knows(interface, peer4(), kPeerMac));
+  static_cast<void>(interface.input(arp_frame({.sender = peer4(), .target = our4()}), {}, kStart));
+  const auto generation = interface.generation();
+  static_cast<void>(
+      interface.input(arp_frame({.sender_mac = kMoved, .sender = peer4(), .target = peer4()}), {}, kStart));
+  REQUIRE(interface.generation() != generation);
+  REQUIRE(knows(interface, peer4(), kMoved));
+}
+
+TEST_CASE("a host that claims our address is told once, and not believed") {
+  g_warnings = 0;
+  log::set_sink(keep_warning);
+  Interface interface(our_config());
+  for (int i = 0; i < 3; ++i) {
+    static_cast<void>(interface.input(arp_frame({.sender = our4(), .target = our4()}), {}, kStart));
+  }
+  log::set_sink(nullptr);
+  REQUIRE(g_warnings == 1);
+  REQUIRE_THAT(g_warning, Catch::Contains("rail0") && Catch::Contains("10.0.0.1") &&
+                              Catch::Contains("02:00:00:00:00:02"));
+  REQUIRE_FALSE(interface.next_frame());
+  LinkHeader header;
+  REQUIRE(interface.prepare(our4(), our4(), header, kStart) == Route::ready);
+}
+
+TEST_CASE("a probe for our address, from a host without one, is answered and teaches nothing") {
+  Interface interface(our_config());
+  static_cast<void>(interface.input(arp_frame({.sender = ip("0.0.0.0"), .target = our4()}), {}, kStart));
+  REQUIRE(interface.next_frame().has_value());
+}
+
+TEST_CASE("malformed ARP is counted and nothing else") {
+  Interface interface(our_config());
+  const Bytes good = arp_frame({.sender = peer4(), .target = our4()});
+  std::uint64_t expected = 0;
+  const auto refuse = [&](const Bytes& frame) {
+    REQUIRE(interface.input(frame, {}, kStart).kind == Kind::dropped);
+    REQUIRE(interface.counters().malformed == ++expected);
+    REQUIRE_FALSE(interface.next_frame());
+  };
+  for (std::size_t size = 14; size < good.size(); ++size) {
+    refuse({good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size)});
+  }
+  for (std::size_t at = 14; at < 20; ++at) {  // hardware and protocol type, their lengths
+    Bytes bad = good;
+    bad[at] ^= std::byte{1};
+    refuse(bad);
+  }
+  Bytes group = good;
+  std::fill_n(group.begin() + 22, 6, std::byte{0xff});
+  refuse(group);
+  REQUIRE(interface.counters().arp == 0);
+  // Padding up to Ethernet's least frame is no fault.
+  Bytes padded = good;
+  padded.resize(60);
+  REQUIRE(interface.input(padded, {}, kStart).kind == Kind::handled);
+}
+
+TEST_CASE("requests are answered at a limited rate, and answers wait in a bounded queue") {
+  Interface interface(our_config());
+  for (int i = 0; i < 500; ++i) {
+    static_cast<void>(interface.input(arp_frame({.sender = peer4(), .target = our4()}), {}, kStart));
+  }
+  int replies = 0;
+  while (interface.next_frame()) {
+    ++replies;
+  }
+  REQUIRE(replies == 50);
+  for (int round = 1; round <= 3; ++round) {
+    for (int i = 0; i < 500; ++i) {
+      static_cast<void>(interface.input(arp_frame({.sender = peer4(), .target = our4()}), {},
+                                        kStart + std::chrono::seconds(round)));
+    }
+  }
+  replies = 0;
+  while (interface.next_frame()) {
+    ++replies;
+  }
+  REQUIRE(replies == 64);
+  REQUIRE(interface.counters().reply_queue_full == 150 - 64);
+}
+
+TEST_CASE("a gateway outside of our networks is asked for with the address we have") {
+  InterfaceConfig config = our_config();
+  config.addresses = {{our4(), 32}};
+  Interface interface(config);
+  LinkHeader header;
+  REQUIRE(interface.prepare(our4(), ip("192.0.2.1"), header, kStart) == Route::pending);
+  REQUIRE(interface.next_frame() ==
+          arp_frame({.sender_mac = kOurMac, .sender = our4(), .target = ip("10.0.0.254")}));
+}
