@@ -10,7 +10,8 @@ constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 std::string describe(const Pages& pages) {
   std::string text;
   for (const PageSize& size : pages.sizes) {
-    text += fmt::format("{}{} of {} pages of {} MiB free", text.empty() ? "" : ", ", size.free, size.total, size.bytes / kMib);
+    text += fmt::format("{}{} of {} pages of {} MiB free", text.empty() ? "" : ", ", size.free, size.total,
+                        size.bytes / kMib);
   }
   return text.empty() ? "the kernel offers none" : text;
 }
@@ -19,22 +20,28 @@ std::string describe(const Pages& pages) {
 
 Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t limit_mib, const Pages& pages) {
   if (limit_mib != 0 && limit_mib < need_mib) {
-    return Error{Errc::unusable, fmt::format("memory.budget_mib is {}, and the configured rails need {} MiB: raise it, or use "
-                                             "fewer rails or a smaller mtu",
-                                             limit_mib, need_mib)};
+    return Error{
+        Errc::unusable,
+        fmt::format("memory.budget_mib is {}, and the configured rails need {} MiB: raise it, or use "
+                    "fewer rails or a smaller mtu",
+                    limit_mib, need_mib)};
   }
   const bool enough = pages.free_bytes() >= need_mib * kMib;
   if (mode == Mode::required && !enough) {
-    return Error{Errc::unusable,
-                 fmt::format("memory.hugepages is \"required\" and {} MiB are needed ({}): reserve them with `echo {} > "
-                             "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages`, or set memory.hugepages to \"auto\"",
-                             need_mib, describe(pages), (need_mib + 1) / 2)};
+    return Error{
+        Errc::unusable,
+        fmt::format(
+            "memory.hugepages is \"required\" and {} MiB are needed ({}): reserve them with `echo {} > "
+            "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages`, or set memory.hugepages to \"auto\"",
+            need_mib, describe(pages), (need_mib + 1) / 2)};
   }
   Budget budget{.hugepages = mode != Mode::off && enough, .mib = need_mib};
-  budget.explanation = budget.hugepages
-                           ? fmt::format("up to {} MiB of hugepages ({})", need_mib, describe(pages))
-                           : fmt::format("up to {} MiB of ordinary memory ({})", need_mib,
-                                         mode == Mode::off ? "memory.hugepages is \"off\"" : describe(pages));
+  budget.explanation =
+      budget.hugepages
+          ? fmt::format("up to {} MiB of hugepages ({})", need_mib, describe(pages))
+          : fmt::format("up to {} MiB of ordinary memory ({})", need_mib,
+                        mode == Mode::off ? "no NIC needs hugepages, or memory.hugepages is \"off\""
+                                          : describe(pages));
   return budget;
 }
 
