@@ -232,8 +232,11 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
 }
 
 void Connection::Impl::update_send_window(const SegmentIn& segment) {
-  // RFC 9293 §3.10.7.4: from the newest segment only.
-  if (snd_wl1 < segment.seq || (snd_wl1 == segment.seq && snd_wl2 <= segment.ack)) {
+  // RFC 9293 §3.10.7.4: from the newest segment only. One that acknowledges something new is newer than
+  // all before it, even if it is a retransmission with an old sequence number: snd_una moves with it, and
+  // the old window on top of the new snd_una would reach beyond the edge that the peer has announced.
+  if (segment.ack > seq_of(snd_una) || snd_wl1 < segment.seq ||
+      (snd_wl1 == segment.seq && snd_wl2 <= segment.ack)) {
     snd_wnd = std::uint64_t{segment.window} << snd_scale;
     max_snd_wnd = std::max(max_snd_wnd, snd_wnd);
     snd_wl1 = segment.seq;
