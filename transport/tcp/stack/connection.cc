@@ -304,6 +304,7 @@ ConnectionInfo Connection::info() const {
 
 void Connection::Impl::become_established() {
   state = State::established;
+  send_syn = false;  // one that was due again and has not left yet
   connect_at = kNever;
   rto_at = kNever;
   rtt.reset_backoff();

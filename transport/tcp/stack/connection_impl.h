@@ -21,6 +21,7 @@ struct Connection::Impl {
   // --- connection_input.cc
   void on_segment(const SegmentIn& segment, Instant now);
   void on_segment_in_syn_sent(const SegmentIn& segment);
+  void on_repeated_syn(const SegmentIn& segment);
   bool acceptable(const SegmentIn& segment);
   bool passes_timestamps(const SegmentIn& segment);
   void on_reset(const SegmentIn& segment);

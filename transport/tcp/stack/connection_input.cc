@@ -64,6 +64,10 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     on_segment_in_syn_sent(segment);
     return;
   }
+  if (state == State::syn_received && has(segment, flag::syn) && !has(segment, flag::rst) && segment.seq == irs) {
+    on_repeated_syn(segment);
+    return;
+  }
   if (!passes_timestamps(segment) || !acceptable(segment)) {
     return;
   }
@@ -72,11 +76,7 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     return;
   }
   if (has(segment, flag::syn)) {
-    if (state == State::syn_received && segment.seq == irs) {
-      send_syn = true;  // our SYN-ACK was lost
-    } else {
-      challenge_ack();  // RFC 5961 §4.2
-    }
+    challenge_ack();  // RFC 5961 §4.2
     return;
   }
   if (!has(segment, flag::ack) || !on_ack(segment)) {
@@ -119,6 +119,21 @@ void Connection::Impl::on_segment_in_syn_sent(const SegmentIn& segment) {
   }
 }
 
+// In SYN-RECEIVED, the SYN that we have heard already.
+void Connection::Impl::on_repeated_syn(const SegmentIn& segment) {
+  if (!has(segment, flag::ack) || segment.ack != iss + 1) {
+    send_syn = true;  // our SYN-ACK was lost
+    return;
+  }
+  // Simultaneous open (RFC 9293 §3.5, figure 8): both ends answer a SYN with a SYN-ACK, and each of these
+  // ends the handshake. Were it answered by one more SYN-ACK, the two ends would never stop.
+  become_established();
+  snd_wnd = max_snd_wnd = segment.window;  // not scaled on a SYN
+  snd_wl1 = segment.seq;
+  snd_wl2 = segment.ack;
+  ack_now = true;
+}
+
 // RFC 7323 §5: PAWS. Also keeps the timestamp to echo.
 bool Connection::Impl::passes_timestamps(const SegmentIn& segment) {
   if (!timestamps || has(segment, flag::rst)) {
@@ -153,10 +168,6 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
     return true;
   }
   if (has(segment, flag::rst)) {
-    return false;
-  }
-  if (state == State::syn_received && has(segment, flag::syn) && segment.seq == irs) {
-    send_syn = true;
     return false;
   }
   // An old segment may still carry the only news of an acknowledgement that was lost; and whoever sends
@@ -199,9 +210,6 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
       return false;
     }
     become_established();
-    if (send_syn) {
-      send_syn = false;
-    }
     snd_wnd = std::uint64_t{segment.window} << snd_scale;
     snd_wl1 = segment.seq;
     snd_wl2 = segment.ack;
