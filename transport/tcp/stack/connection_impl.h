@@ -38,6 +38,7 @@ struct Connection::Impl {
   void take_syn_options(const SegmentIn& segment);
   void become_established();
   void challenge_ack();
+  void answer_unacceptable(const SegmentIn& segment);
   bool settle();
 
   // --- connection_output.cc

@@ -144,13 +144,24 @@ bool Connection::Impl::passes_timestamps(const SegmentIn& segment) {
   }
   const auto age = static_cast<std::int32_t>(segment.ts_val - ts_recent);
   if (age < 0) {
-    ack_now = true;
+    answer_unacceptable(segment);
     return false;
   }
   if (segment.seq <= last_ack_sent) {
     ts_recent = segment.ts_val;
   }
   return true;
+}
+
+// Whoever sends this does not know what we have: tell. Data is exempt from the limit of challenge ACKs, or
+// its sender would be stranded; an empty segment is not, or two ends that find each other's ACKs
+// unacceptable would exchange them at the speed of the wire.
+void Connection::Impl::answer_unacceptable(const SegmentIn& segment) {
+  if (sequence_length(segment) == 0) {
+    challenge_ack();
+  } else {
+    ack_now = true;
+  }
 }
 
 // RFC 9293 §3.10.7.4, first check. An unacceptable segment is answered by an ACK.
@@ -170,15 +181,16 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
   if (has(segment, flag::rst)) {
     return false;
   }
-  // An old segment may still carry the only news of an acknowledgement that was lost; and whoever sends
-  // it does not know what we have: tell. Data is exempt from the limit, or its sender would be stranded.
-  if (has(segment, flag::ack) && state != State::syn_received) {
+  // An old segment may still carry the only news of an acknowledgement that was lost. Not so a SYN-ACK,
+  // whose window is not scaled; and what lies beyond our window is not the peer's: its sequence number
+  // would make us deaf to the windows that the peer announces (snd_wl1).
+  if (has(segment, flag::ack) && !has(segment, flag::syn) && segment.seq < rcv_nxt && state != State::syn_received) {
     on_ack(segment);
     last_heard = now;
     keepalives_unanswered = 0;
   }
   if (state != State::closed) {
-    ack_now = true;
+    answer_unacceptable(segment);
   }
   return false;
 }
