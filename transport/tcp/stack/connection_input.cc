@@ -79,6 +79,11 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     challenge_ack();  // RFC 5961 §4.2
     return;
   }
+  // RFC 7323 §5.3 R3, after the check of the sequence number: or one forged segment with a time of the
+  // future would make us drop all that the peer sends.
+  if (timestamps && segment.seq <= last_ack_sent) {
+    ts_recent = segment.ts_val;
+  }
   if (!has(segment, flag::ack) || !on_ack(segment)) {
     return;
   }
@@ -134,7 +139,7 @@ void Connection::Impl::on_repeated_syn(const SegmentIn& segment) {
   ack_now = true;
 }
 
-// RFC 7323 §5: PAWS. Also keeps the timestamp to echo.
+// RFC 7323 §5: PAWS.
 bool Connection::Impl::passes_timestamps(const SegmentIn& segment) {
   if (!timestamps || has(segment, flag::rst)) {
     return true;
@@ -146,9 +151,6 @@ bool Connection::Impl::passes_timestamps(const SegmentIn& segment) {
   if (age < 0) {
     answer_unacceptable(segment);
     return false;
-  }
-  if (segment.seq <= last_ack_sent) {
-    ts_recent = segment.ts_val;
   }
   return true;
 }
