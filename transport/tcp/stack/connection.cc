@@ -12,7 +12,7 @@ namespace {
 // sequence numbers that grow with time and timestamps (RFC 6191) guard against old segments, and rails
 // are private networks with no old segments to speak of.
 constexpr Duration kTimeWait = std::chrono::milliseconds(100);
-// A peer that has acknowledged our FIN and never sends its own (Linux: tcp_fin_timeout, 60 s).
+// A peer that has acknowledged our FIN and sends neither data nor its own (Linux: tcp_fin_timeout, 60 s).
 constexpr Duration kFinWait2 = std::chrono::seconds(5);
 constexpr int kMaxPersistBackoff = 10;
 
@@ -212,8 +212,11 @@ void Connection::Impl::on_time(Instant at) {
     return;
   }
   if (wait_at <= now) {
-    end(ConnectionError::none);
-    return;
+    if (state != State::fin_wait_2 || unread() == 0) {
+      end(ConnectionError::none);
+      return;
+    }
+    restart_fin_wait_2();  // it is our own reader who lets the peer wait
   }
   if (rto_at <= now) {
     on_rto();
@@ -312,11 +315,13 @@ void Connection::Impl::become_established() {
   keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
 }
 
+void Connection::Impl::restart_fin_wait_2() { wait_at = now + kFinWait2; }
+
 void Connection::Impl::on_fin_acked() {
   switch (state) {
     case State::fin_wait_1:
       state = State::fin_wait_2;
-      wait_at = now + kFinWait2;
+      restart_fin_wait_2();
       break;
     case State::closing:
       state = State::time_wait;

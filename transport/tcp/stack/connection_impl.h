@@ -62,6 +62,7 @@ struct Connection::Impl {
   void on_rto();
   void on_persist();
   void on_keepalive();
+  void restart_fin_wait_2();
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] Instant progress_deadline() const;
   void end(ConnectionError why);

@@ -380,6 +380,9 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     return;
   }
   payload.size = std::min(payload.size, static_cast<std::uint32_t>(room));
+  if (state == State::fin_wait_2) {
+    restart_fin_wait_2();
+  }
   if (seq > rcv_nxt) {
     ++out_of_order;
     ack_now = true;  // RFC 5681 §4.2: at once
