@@ -264,8 +264,9 @@ void Connection::Impl::on_persist() {
 }
 
 void Connection::Impl::on_keepalive() {
-  keepalive_at = kNever;
-  if (!synchronized() || flight() > 0) {
+  if (flight() > 0) {
+    // The user time-out watches; but not for longer than there is something in flight.
+    keepalive_at = now + options.keepalive_idle;
     return;
   }
   if (keepalives_unanswered >= options.keepalive_probes) {
