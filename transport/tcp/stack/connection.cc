@@ -191,10 +191,13 @@ Instant Connection::Impl::progress_deadline() const {
   if (!synchronized()) {
     return kNever;
   }
-  if (flight() > 0) {
-    return last_progress + options.user_timeout;
+  if (flight() == 0 && persist_at == kNever) {
+    return kNever;
   }
-  return persist_at != kNever ? last_heard + options.user_timeout : kNever;
+  // A peer may keep its window closed for as long as it likes, if only it answers (RFC 9293 §3.8.6.1),
+  // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions.
+  const Instant since = snd_wnd == 0 ? std::max(last_heard, last_progress) : last_progress;
+  return since + options.user_timeout;
 }
 
 Instant Connection::Impl::next_deadline() const {

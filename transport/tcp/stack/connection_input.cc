@@ -259,6 +259,9 @@ void Connection::Impl::update_send_window(const SegmentIn& segment) {
   // the old window on top of the new snd_una would reach beyond the edge that the peer has announced.
   if (segment.ack > seq_of(snd_una) || snd_wl1 < segment.seq ||
       (snd_wl1 == segment.seq && snd_wl2 <= segment.ack)) {
+    if (snd_wnd == 0 && segment.window != 0) {
+      last_progress = now;  // the user time-out begins anew
+    }
     snd_wnd = std::uint64_t{segment.window} << snd_scale;
     max_snd_wnd = std::max(max_snd_wnd, snd_wnd);
     snd_wl1 = segment.seq;

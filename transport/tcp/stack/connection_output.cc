@@ -308,6 +308,7 @@ void Connection::Impl::set_up_persist() {
   if (!blocked) {
     persist_at = kNever;
   } else if (persist_at == kNever) {
+    last_progress = now;  // the user time-out counts from here, not from what was heard before a long idle
     persist_at = now + rtt.rto();
   }
 }
