@@ -248,8 +248,10 @@ void Connection::Impl::on_rto() {
   }
   ++timeouts;
   const bool repeated = recovery == Recovery::timeout && snd_una < recover;
-  if (repeated) {
-    scoreboard.clear();  // RFC 2018 §8: the peer may have taken its reports back
+  // RFC 2018 §8: the peer may have taken its reports back. It has for certain if it reports the very byte
+  // that it asks for; nothing would be left to retransmit, and no timer would run.
+  if (repeated || scoreboard.hole_from(snd_una, snd_nxt).left != snd_una) {
+    scoreboard.clear();
   }
   cubic.on_timeout(flight(), repeated);
   recovery = Recovery::timeout;
