@@ -161,6 +161,7 @@ void Connection::fail(ConnectionError error) {
 
 void Connection::set_path_mss(std::uint16_t mss, Instant now) {
   Impl& c = *impl_;
+  mss = std::max(mss, kLeastMss);
   if (mss >= c.mss) {
     return;
   }

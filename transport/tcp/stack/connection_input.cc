@@ -26,7 +26,6 @@ void Connection::Impl::take_syn_options(const SegmentIn& segment) {
   rcv_adv = rcv_nxt;
   last_ack_sent = rcv_nxt;
   constexpr std::uint32_t kDefaultMss = 536;  // RFC 9293 §3.7.1
-  constexpr std::uint32_t kLeastMss = 64;     // less is an attack on our packet rate
   mss = std::clamp<std::uint32_t>(segment.mss == 0 ? kDefaultMss : segment.mss, kLeastMss, options.mss);
   cubic = Cubic(mss, std::uint64_t{options.initial_window_segments} * mss);
   timestamps = options.timestamps && segment.has_timestamps;
