@@ -376,7 +376,8 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     seq = rcv_nxt;
     ack_now = true;
   }
-  const std::int32_t room = rcv_adv - seq;
+  // Nothing follows a FIN; were it taken, rcv_nxt would pass the FIN without seeing it.
+  const std::int32_t room = (fin_known ? min(rcv_adv, fin_seq) : rcv_adv) - seq;
   if (room <= 0) {
     ack_now = true;
     return;
@@ -423,7 +424,7 @@ bool Connection::Impl::settle() {
     }
   }
   current = {};
-  if (fin_known && !peer_fin && state != State::closed && rcv_nxt == fin_seq) {
+  if (fin_known && !peer_fin && state != State::closed && rcv_nxt >= fin_seq) {
     on_peer_fin();
   }
   return current_kept;
