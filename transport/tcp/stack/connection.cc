@@ -216,8 +216,12 @@ void Connection::Impl::on_time(Instant at) {
     return;
   }
   if (wait_at <= now) {
-    if (state != State::fin_wait_2 || unread() == 0) {
+    if (state == State::time_wait) {
       end(ConnectionError::none);
+      return;
+    }
+    if (unread() == 0) {
+      end(ConnectionError::timed_out);  // not none: the peer's stream has no end
       return;
     }
     restart_fin_wait_2();  // it is our own reader who lets the peer wait
