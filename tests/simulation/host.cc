@@ -54,7 +54,10 @@ Instant Host::next_turn(const Wire& in) const {
   if (connection_) {
     at = std::min(at, connection_->next_deadline());
     if (connection_->error() == ConnectionError::none) {
-      at = std::min({at, writer_.next_event(), reader_.next_event()});
+      at = std::min(at, reader_.next_event());
+    }
+    if (connection_->error() == ConnectionError::none && !ended_) {
+      at = std::min(at, writer_.next_event());
     }
     if (!ended_) {
       at = std::min(at, options_.ending == Ending::close ? all_written_ : options_.ending_at);
@@ -214,9 +217,10 @@ void Host::check_outgoing(const stack::SegmentOut& segment, const Bytes& bytes) 
 }
 
 void Host::check_memory() const {
-  // The window is exceeded by less than a unit of the scale; the payload read last is kept to its end.
+  // The window is exceeded by less than a unit of the scale. Payloads are kept whole: the one read last,
+  // and those that overlap what came before them.
   const std::uint64_t most =
-      std::uint64_t{options_.tcp.receive_buffer} + (1u << receive_scale_) + options_.tcp.mss;
+      std::uint64_t{options_.tcp.receive_buffer} + (1u << receive_scale_) + 8u * options_.tcp.mss;
   check(ledger_.retained_bytes() <= most, "{}: keeps {} bytes with a receive buffer of {}", options_.name,
         ledger_.retained_bytes(), options_.tcp.receive_buffer);
   if (connection_) {

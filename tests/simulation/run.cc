@@ -8,6 +8,8 @@
 namespace tfabric::simulation {
 namespace {
 
+constexpr std::uint64_t kMostTurns = 3'000'000;
+
 class Run {
  public:
   explicit Run(const Scenario& scenario)
@@ -22,7 +24,8 @@ class Run {
   void to_the_end() {
     a_.turn(to_a_, to_b_, now_);
     b_.turn(to_b_, to_a_, now_);
-    while (!over()) {
+    for (std::uint64_t turns = 0; !over(); ++turns) {
+      check(turns < kMostTurns, "the time stands still: a deadline is due that nobody serves");
       const Instant a_at = a_.next_turn(to_a_);
       const Instant b_at = b_.next_turn(to_b_);
       now_ = std::min(a_at, b_at);

@@ -41,7 +41,7 @@ WireOptions draw_wire(Random& random, const Theme& theme, Instant start) {
   wire.jitter = random.chance(0.5) ? random.between(0ns, wire.delay) : 0ns;
   wire.loss = pick(random, {0.0, 0.001, 0.02, 0.1});
   wire.burst = pick(random, {0.0, 0.0, 0.002});
-  wire.burst_length = static_cast<std::uint32_t>(random.between(1, 40));
+  wire.longest_burst = random.between(10us, 50ms);
   wire.duplicate = pick(random, {0.0, 0.0, 0.01, 0.2});
   wire.corrupt = pick(random, {0.0, 0.0, 0.01});
   wire.reorder = pick(random, {0.0, 0.0, 0.01, 0.3});

@@ -10,7 +10,7 @@ using namespace tfabric::simulation;
 
 namespace {
 
-constexpr std::uint64_t kSeeds = 300;
+constexpr std::uint64_t kSeeds = 3000;
 
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);

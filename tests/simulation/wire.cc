@@ -36,14 +36,10 @@ bool Wire::loses(Instant now) {
       return true;
     }
   }
-  if (burst_left_ == 0 && random_.chance(options_.burst)) {
-    burst_left_ = random_.between(1, options_.burst_length);
+  if (random_.chance(options_.burst)) {
+    burst_until_ = now + random_.between(Duration::zero(), options_.longest_burst);
   }
-  if (burst_left_ > 0) {
-    --burst_left_;
-    return true;
-  }
-  return random_.chance(options_.loss);
+  return now < burst_until_ || random_.chance(options_.loss);
 }
 
 // The checksum tells that the packet is damaged, and it is dropped; the parser sees it all the same, as

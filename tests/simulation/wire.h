@@ -24,8 +24,8 @@ struct WireOptions {
   Duration delay = std::chrono::microseconds(20);
   Duration jitter{};  // added at random, without changing the order
   double loss = 0;    // of single packets
-  double burst = 0;   // chance that a packet starts a run of lost ones
-  std::uint32_t burst_length = 1;
+  double burst = 0;   // chance that a packet starts a time in which all are lost
+  Duration longest_burst{};
   double duplicate = 0;
   double corrupt = 0;  // damaged, and therefore dropped by whoever verifies the checksum
   double reorder = 0;  // delayed by up to reorder_delay, while others pass
@@ -64,7 +64,7 @@ class Wire {
   Instant last_arrival_{};
   std::uint64_t number_ = 0;
   std::uint64_t lost_ = 0;
-  std::uint64_t burst_left_ = 0;
+  Instant burst_until_{};
 };
 
 }  // namespace tfabric::simulation
