@@ -89,6 +89,9 @@ bool Connection::peer_finished() const { return impl_->peer_fin && impl_->unread
 
 // Tells the peer when the window has opened by much (RFC 9293 §3.8.6.2.2).
 void Connection::Impl::touch_window(std::uint32_t) {
+  if (state == State::fin_wait_2) {
+    restart_fin_wait_2();  // a peer whose window was closed could not send until now
+  }
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
   const std::uint64_t used = unread();
   const std::uint64_t room = used < options.receive_buffer ? options.receive_buffer - used : 0;
