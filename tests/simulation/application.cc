@@ -65,7 +65,8 @@ void Reader::run(stack::Connection& connection, Instant now) {
     const std::size_t taken = random_.chance(options_.part) ? random_.between(1, bytes.size()) : bytes.size();
     compare(bytes.first(taken));
     connection.consume(static_cast<std::uint32_t>(taken));
-    if (random_.chance(options_.stall)) {
+    if (random_.chance(options_.stall) && stalls_ < options_.most_stalls) {
+      ++stalls_;
       stalled_until_ = now + random_.between(Duration(1), options_.longest_stall);
     }
   }

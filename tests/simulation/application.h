@@ -48,6 +48,7 @@ struct ReaderOptions {
   double part = 0;   // how often it takes only a part of what it is shown
   double stall = 0;  // how often it then takes nothing for a while
   Duration longest_stall{};
+  std::uint32_t most_stalls = 30;  // so that the run ends
 };
 
 class Reader {
@@ -68,6 +69,7 @@ class Reader {
   std::uint64_t stream_;
   Random random_;
   std::uint64_t read_ = 0;
+  std::uint32_t stalls_ = 0;
   Instant stalled_until_ = kNever;
 };
 

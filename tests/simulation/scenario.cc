@@ -32,7 +32,7 @@ Theme draw_theme(Random& random) {
 WireOptions draw_wire(Random& random, const Theme& theme, Instant start) {
   WireOptions wire;
   wire.bytes_per_second = pick<std::uint64_t>(random, {1'000'000, 10'000'000, 125'000'000, 1'250'000'000});
-  wire.queue_bytes = static_cast<std::uint32_t>(random.between(8 << 10, 1 << 20));
+  wire.queue_bytes = static_cast<std::uint32_t>(random.between(20 << 10, 1 << 20));
   wire.delay = random.chance(0.8) ? random.between(1us, 500us) : random.between(1ms, 40ms);
   if (theme.quiet_wire) {
     wire.queue_bytes = 64u << 20;
