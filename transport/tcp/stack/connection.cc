@@ -12,7 +12,7 @@ namespace {
 // sequence numbers that grow with time and timestamps (RFC 6191) guard against old segments, and rails
 // are private networks with no old segments to speak of.
 constexpr Duration kTimeWait = std::chrono::milliseconds(100);
-// A peer that has acknowledged our FIN and never sends its own (Linux: tcp_fin_timeout, 60 s).
+// A peer that has acknowledged our FIN and sends neither data nor its own (Linux: tcp_fin_timeout, 60 s).
 constexpr Duration kFinWait2 = std::chrono::seconds(5);
 constexpr int kMaxPersistBackoff = 10;
 
@@ -89,6 +89,9 @@ bool Connection::peer_finished() const { return impl_->peer_fin && impl_->unread
 
 // Tells the peer when the window has opened by much (RFC 9293 §3.8.6.2.2).
 void Connection::Impl::touch_window(std::uint32_t) {
+  if (state == State::fin_wait_2) {
+    restart_fin_wait_2();  // a peer whose window was closed could not send until now
+  }
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
   const std::uint64_t used = unread();
   const std::uint64_t room = used < options.receive_buffer ? options.receive_buffer - used : 0;
@@ -161,6 +164,7 @@ void Connection::fail(ConnectionError error) {
 
 void Connection::set_path_mss(std::uint16_t mss, Instant now) {
   Impl& c = *impl_;
+  mss = std::max(mss, kLeastMss);
   if (mss >= c.mss) {
     return;
   }
@@ -191,10 +195,13 @@ Instant Connection::Impl::progress_deadline() const {
   if (!synchronized()) {
     return kNever;
   }
-  if (flight() > 0) {
-    return last_progress + options.user_timeout;
+  if (flight() == 0 && persist_at == kNever) {
+    return kNever;
   }
-  return persist_at != kNever ? last_heard + options.user_timeout : kNever;
+  // A peer may keep its window closed for as long as it likes, if only it answers (RFC 9293 §3.8.6.1),
+  // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions.
+  const Instant since = snd_wnd == 0 ? std::max(last_heard, last_progress) : last_progress;
+  return since + options.user_timeout;
 }
 
 Instant Connection::Impl::next_deadline() const {
@@ -212,8 +219,15 @@ void Connection::Impl::on_time(Instant at) {
     return;
   }
   if (wait_at <= now) {
-    end(ConnectionError::none);
-    return;
+    if (state == State::time_wait) {
+      end(ConnectionError::none);
+      return;
+    }
+    if (unread() == 0) {
+      end(ConnectionError::timed_out);  // not none: the peer's stream has no end
+      return;
+    }
+    restart_fin_wait_2();  // it is our own reader who lets the peer wait
   }
   if (rto_at <= now) {
     on_rto();
@@ -242,8 +256,10 @@ void Connection::Impl::on_rto() {
   }
   ++timeouts;
   const bool repeated = recovery == Recovery::timeout && snd_una < recover;
-  if (repeated) {
-    scoreboard.clear();  // RFC 2018 §8: the peer may have taken its reports back
+  // RFC 2018 §8: the peer may have taken its reports back. It has for certain if it reports the very byte
+  // that it asks for; nothing would be left to retransmit, and no timer would run.
+  if (repeated || scoreboard.hole_from(snd_una, snd_nxt).left != snd_una) {
+    scoreboard.clear();
   }
   cubic.on_timeout(flight(), repeated);
   recovery = Recovery::timeout;
@@ -261,8 +277,9 @@ void Connection::Impl::on_persist() {
 }
 
 void Connection::Impl::on_keepalive() {
-  keepalive_at = kNever;
-  if (!synchronized() || flight() > 0) {
+  if (flight() > 0) {
+    // The user time-out watches; but not for longer than there is something in flight.
+    keepalive_at = now + options.keepalive_idle;
     return;
   }
   if (keepalives_unanswered >= options.keepalive_probes) {
@@ -304,6 +321,7 @@ ConnectionInfo Connection::info() const {
 
 void Connection::Impl::become_established() {
   state = State::established;
+  send_syn = false;  // one that was due again and has not left yet
   connect_at = kNever;
   rto_at = kNever;
   rtt.reset_backoff();
@@ -311,11 +329,13 @@ void Connection::Impl::become_established() {
   keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
 }
 
+void Connection::Impl::restart_fin_wait_2() { wait_at = now + kFinWait2; }
+
 void Connection::Impl::on_fin_acked() {
   switch (state) {
     case State::fin_wait_1:
       state = State::fin_wait_2;
-      wait_at = now + kFinWait2;
+      restart_fin_wait_2();
       break;
     case State::closing:
       state = State::time_wait;

@@ -13,6 +13,9 @@
 
 namespace tfabric::stack {
 
+// Less is an attack on our packet rate, and has no room for payload beside 40 bytes of options.
+inline constexpr std::uint16_t kLeastMss = 64;
+
 enum class Recovery : std::uint8_t { none, fast, timeout };
 
 struct Connection::Impl {
@@ -21,6 +24,7 @@ struct Connection::Impl {
   // --- connection_input.cc
   void on_segment(const SegmentIn& segment, Instant now);
   void on_segment_in_syn_sent(const SegmentIn& segment);
+  void on_repeated_syn(const SegmentIn& segment);
   bool acceptable(const SegmentIn& segment);
   bool passes_timestamps(const SegmentIn& segment);
   void on_reset(const SegmentIn& segment);
@@ -37,6 +41,7 @@ struct Connection::Impl {
   void take_syn_options(const SegmentIn& segment);
   void become_established();
   void challenge_ack();
+  void answer_unacceptable(const SegmentIn& segment);
   bool settle();
 
   // --- connection_output.cc
@@ -60,6 +65,7 @@ struct Connection::Impl {
   void on_rto();
   void on_persist();
   void on_keepalive();
+  void restart_fin_wait_2();
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] Instant progress_deadline() const;
   void end(ConnectionError why);

@@ -26,7 +26,6 @@ void Connection::Impl::take_syn_options(const SegmentIn& segment) {
   rcv_adv = rcv_nxt;
   last_ack_sent = rcv_nxt;
   constexpr std::uint32_t kDefaultMss = 536;  // RFC 9293 §3.7.1
-  constexpr std::uint32_t kLeastMss = 64;     // less is an attack on our packet rate
   mss = std::clamp<std::uint32_t>(segment.mss == 0 ? kDefaultMss : segment.mss, kLeastMss, options.mss);
   cubic = Cubic(mss, std::uint64_t{options.initial_window_segments} * mss);
   timestamps = options.timestamps && segment.has_timestamps;
@@ -64,6 +63,10 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     on_segment_in_syn_sent(segment);
     return;
   }
+  if (state == State::syn_received && has(segment, flag::syn) && !has(segment, flag::rst) && segment.seq == irs) {
+    on_repeated_syn(segment);
+    return;
+  }
   if (!passes_timestamps(segment) || !acceptable(segment)) {
     return;
   }
@@ -72,12 +75,13 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     return;
   }
   if (has(segment, flag::syn)) {
-    if (state == State::syn_received && segment.seq == irs) {
-      send_syn = true;  // our SYN-ACK was lost
-    } else {
-      challenge_ack();  // RFC 5961 §4.2
-    }
+    challenge_ack();  // RFC 5961 §4.2
     return;
+  }
+  // RFC 7323 §5.3 R3, after the check of the sequence number: or one forged segment with a time of the
+  // future would make us drop all that the peer sends.
+  if (timestamps && segment.seq <= last_ack_sent) {
+    ts_recent = segment.ts_val;
   }
   if (!has(segment, flag::ack) || !on_ack(segment)) {
     return;
@@ -119,7 +123,22 @@ void Connection::Impl::on_segment_in_syn_sent(const SegmentIn& segment) {
   }
 }
 
-// RFC 7323 §5: PAWS. Also keeps the timestamp to echo.
+// In SYN-RECEIVED, the SYN that we have heard already.
+void Connection::Impl::on_repeated_syn(const SegmentIn& segment) {
+  if (!has(segment, flag::ack) || segment.ack != iss + 1) {
+    send_syn = true;  // our SYN-ACK was lost
+    return;
+  }
+  // Simultaneous open (RFC 9293 §3.5, figure 8): both ends answer a SYN with a SYN-ACK, and each of these
+  // ends the handshake. Were it answered by one more SYN-ACK, the two ends would never stop.
+  become_established();
+  snd_wnd = max_snd_wnd = segment.window;  // not scaled on a SYN
+  snd_wl1 = segment.seq;
+  snd_wl2 = segment.ack;
+  ack_now = true;
+}
+
+// RFC 7323 §5: PAWS.
 bool Connection::Impl::passes_timestamps(const SegmentIn& segment) {
   if (!timestamps || has(segment, flag::rst)) {
     return true;
@@ -129,13 +148,21 @@ bool Connection::Impl::passes_timestamps(const SegmentIn& segment) {
   }
   const auto age = static_cast<std::int32_t>(segment.ts_val - ts_recent);
   if (age < 0) {
-    ack_now = true;
+    answer_unacceptable(segment);
     return false;
   }
-  if (segment.seq <= last_ack_sent) {
-    ts_recent = segment.ts_val;
-  }
   return true;
+}
+
+// Whoever sends this does not know what we have: tell. Data is exempt from the limit of challenge ACKs, or
+// its sender would be stranded; an empty segment is not, or two ends that find each other's ACKs
+// unacceptable would exchange them at the speed of the wire.
+void Connection::Impl::answer_unacceptable(const SegmentIn& segment) {
+  if (sequence_length(segment) == 0) {
+    challenge_ack();
+  } else {
+    ack_now = true;
+  }
 }
 
 // RFC 9293 §3.10.7.4, first check. An unacceptable segment is answered by an ACK.
@@ -155,19 +182,16 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
   if (has(segment, flag::rst)) {
     return false;
   }
-  if (state == State::syn_received && has(segment, flag::syn) && segment.seq == irs) {
-    send_syn = true;
-    return false;
-  }
-  // An old segment may still carry the only news of an acknowledgement that was lost; and whoever sends
-  // it does not know what we have: tell. Data is exempt from the limit, or its sender would be stranded.
-  if (has(segment, flag::ack) && state != State::syn_received) {
+  // An old segment may still carry the only news of an acknowledgement that was lost. Not so a SYN-ACK,
+  // whose window is not scaled; and what lies beyond our window is not the peer's: its sequence number
+  // would make us deaf to the windows that the peer announces (snd_wl1).
+  if (has(segment, flag::ack) && !has(segment, flag::syn) && segment.seq < rcv_nxt && state != State::syn_received) {
     on_ack(segment);
     last_heard = now;
     keepalives_unanswered = 0;
   }
   if (state != State::closed) {
-    ack_now = true;
+    answer_unacceptable(segment);
   }
   return false;
 }
@@ -199,9 +223,6 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
       return false;
     }
     become_established();
-    if (send_syn) {
-      send_syn = false;
-    }
     snd_wnd = std::uint64_t{segment.window} << snd_scale;
     snd_wl1 = segment.seq;
     snd_wl2 = segment.ack;
@@ -232,8 +253,14 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
 }
 
 void Connection::Impl::update_send_window(const SegmentIn& segment) {
-  // RFC 9293 §3.10.7.4: from the newest segment only.
-  if (snd_wl1 < segment.seq || (snd_wl1 == segment.seq && snd_wl2 <= segment.ack)) {
+  // RFC 9293 §3.10.7.4: from the newest segment only. One that acknowledges something new is newer than
+  // all before it, even if it is a retransmission with an old sequence number: snd_una moves with it, and
+  // the old window on top of the new snd_una would reach beyond the edge that the peer has announced.
+  if (segment.ack > seq_of(snd_una) || snd_wl1 < segment.seq ||
+      (snd_wl1 == segment.seq && snd_wl2 <= segment.ack)) {
+    if (snd_wnd == 0 && segment.window != 0) {
+      last_progress = now;  // the user time-out begins anew
+    }
     snd_wnd = std::uint64_t{segment.window} << snd_scale;
     max_snd_wnd = std::max(max_snd_wnd, snd_wnd);
     snd_wl1 = segment.seq;
@@ -349,12 +376,16 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     seq = rcv_nxt;
     ack_now = true;
   }
-  const std::int32_t room = rcv_adv - seq;
+  // Nothing follows a FIN; were it taken, rcv_nxt would pass the FIN without seeing it.
+  const std::int32_t room = (fin_known ? min(rcv_adv, fin_seq) : rcv_adv) - seq;
   if (room <= 0) {
     ack_now = true;
     return;
   }
   payload.size = std::min(payload.size, static_cast<std::uint32_t>(room));
+  if (state == State::fin_wait_2) {
+    restart_fin_wait_2();
+  }
   if (seq > rcv_nxt) {
     ++out_of_order;
     ack_now = true;  // RFC 5681 §4.2: at once
@@ -393,7 +424,7 @@ bool Connection::Impl::settle() {
     }
   }
   current = {};
-  if (fin_known && !peer_fin && state != State::closed && rcv_nxt == fin_seq) {
+  if (fin_known && !peer_fin && state != State::closed && rcv_nxt >= fin_seq) {
     on_peer_fin();
   }
   return current_kept;

@@ -170,8 +170,8 @@ void Connection::Impl::add_options(SegmentOut& out) {
   }
 }
 
-// The window field. The right edge never moves back (RFC 9293 §3.8.6), and forward only in steps worth
-// sending (§3.8.6.2.2).
+// The window field. The right edge moves forward only in steps worth sending (RFC 9293 §3.8.6.2.2), and
+// never back (§3.8.6): what the field's scale rounds off is still accepted (RFC 7323 §2.4).
 std::uint16_t Connection::Impl::announce_window() {
   const std::uint64_t used = unread();
   const auto room = static_cast<std::uint32_t>(used < options.receive_buffer ? options.receive_buffer - used : 0);
@@ -181,9 +181,11 @@ std::uint16_t Connection::Impl::announce_window() {
     window = room;
   }
   const std::uint32_t field = std::min(window >> rcv_scale, 65535u);
-  // Rounding down must not move the edge back.
+  // Rounded down, the edge would seem to move back; rounded up, it moves forward by what is rounded. A
+  // peer that sends byte by byte would get a window that never shrinks, so up only while there is room.
   const std::uint32_t kept = field << rcv_scale;
-  const std::uint32_t rounded = kept < announced && field < 65535u ? field + 1 : field;
+  const bool up = kept < announced && field < 65535u && used + kept <= options.receive_buffer;
+  const std::uint32_t rounded = up ? field + 1 : field;
   rcv_adv = max(rcv_adv, rcv_nxt + (rounded << rcv_scale));
   last_ack_sent = rcv_nxt;
   ack_now = false;
@@ -308,6 +310,7 @@ void Connection::Impl::set_up_persist() {
   if (!blocked) {
     persist_at = kNever;
   } else if (persist_at == kNever) {
+    last_progress = now;  // the user time-out counts from here, not from what was heard before a long idle
     persist_at = now + rtt.rto();
   }
 }

@@ -1,0 +1,59 @@
+// The owner of received packets: hands them to a connection, and keeps account of who has what.
+//
+// A packet is destroyed the moment nobody may look at it any more, so that a look too late is seen by the
+// address sanitizer, and by the reader's comparison without it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "tests/simulation/random.h"
+#include "tests/simulation/wire.h"
+#include "transport/tcp/stack/connection.h"
+
+namespace tfabric::simulation {
+
+class Ledger {
+ public:
+  // `copies`: how often retain() copies a payload instead of keeping its packet; `refusals`: how often
+  // there is no memory.
+  Ledger(Random random, double copies, double refusals)
+      : random_(random), copies_(copies), refusals_(refusals) {}
+  Ledger(const Ledger&) = delete;
+  Ledger& operator=(const Ledger&) = delete;
+
+  [[nodiscard]] stack::PayloadOps ops();
+
+  // A packet that has come in; `owner` is for Payload::owner.
+  struct Incoming {
+    void* owner;
+    std::span<const std::byte> bytes;
+  };
+  Incoming add(Bytes packet);
+  // After settle(): `kept` is what it said.
+  void settled(void* owner, bool kept);
+
+  [[nodiscard]] std::size_t retained() const { return retained_.size(); }
+  [[nodiscard]] std::uint64_t retained_bytes() const { return retained_bytes_; }
+
+ private:
+  struct Block {
+    std::unique_ptr<std::byte[]> bytes;
+    std::size_t size = 0;
+    std::uint32_t payload = 0;
+  };
+
+  bool retain(stack::Payload& payload);
+  void release(stack::Payload& payload);
+  static void destroy(Block& block);
+
+  Random random_;
+  double copies_, refusals_;
+  Block incoming_;  // the packet at hand, while nobody has taken it
+  bool incoming_taken_ = false;
+  std::unordered_map<void*, Block> retained_;  // by owner mark: the address of the block's bytes
+  std::uint64_t retained_bytes_ = 0;
+};
+
+}  // namespace tfabric::simulation

@@ -1,0 +1,132 @@
+#include <catch2/catch.hpp>
+
+#include "tests/unit/stack/scripted_peer.h"
+
+using namespace tfabric;
+using namespace tfabric::stack;
+using namespace tfabric::stack::test;
+
+TEST_CASE("each state is reached as RFC 9293 draws it") {
+  const State state = GENERATE(State::established, State::fin_wait_1, State::fin_wait_2, State::close_wait,
+                               State::closing, State::last_ack, State::time_wait);
+  INFO(to_string(state));
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(state);
+}
+
+TEST_CASE("after close() what is queued still goes out, with the FIN on its last segment") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.write(1500);
+  peer.connection().close();
+  REQUIRE(peer.sent() == "A 1:1001 ack 1, FPA 1001:1501 ack 1");
+  REQUIRE(peer.connection().send_room() == 0);
+  peer.acknowledge(1501);
+  REQUIRE(peer.state() == State::fin_wait_2);
+  REQUIRE(peer.connection().stream_acked() == 1500);
+}
+
+TEST_CASE("a half-closed connection receives") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::fin_wait_2);
+  peer.hand(peer.segment(flag::ack, 700));
+  REQUIRE(peer.sent() == "A 2 ack 701");
+  REQUIRE(peer.received == 700);
+  REQUIRE_FALSE(peer.connection().peer_finished());
+  peer.hand(peer.segment(flag::ack | flag::fin, 300));
+  REQUIRE(peer.received == 1000);
+  REQUIRE(peer.connection().peer_finished());
+  REQUIRE(peer.state() == State::time_wait);
+}
+
+TEST_CASE("a half-closed connection sends") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::close_wait);
+  peer.write(300);
+  REQUIRE(peer.sent() == "PA 1:301 ack 2");
+}
+
+TEST_CASE("a FIN ahead of a hole waits for it") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  SegmentIn fin = peer.segment(flag::fin | flag::ack, 100);
+  fin.seq += 200;
+  peer.hand(fin);
+  REQUIRE(peer.state() == State::established);
+  peer.hand(peer.segment(flag::ack, 200));
+  REQUIRE(peer.received == 300);
+  REQUIRE(peer.state() == State::close_wait);
+  REQUIRE(peer.sent() == "A 1 ack 302");
+}
+
+TEST_CASE("the peer has finished only when its last byte is read") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.reading = false;
+  peer.hand(peer.segment(flag::fin | flag::ack, 100));
+  REQUIRE(peer.state() == State::close_wait);
+  REQUIRE_FALSE(peer.connection().peer_finished());
+  peer.connection().consume(100);
+  REQUIRE(peer.connection().peer_finished());
+}
+
+TEST_CASE("bytes behind the FIN are not read and do not hide it") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  SegmentIn fin = peer.segment(flag::fin | flag::ack);
+  fin.seq += 100;
+  peer.hand(fin);
+  peer.hand(peer.segment(flag::ack, 500));
+  REQUIRE(peer.received == 100);
+  REQUIRE(peer.state() == State::close_wait);
+}
+
+TEST_CASE("TIME-WAIT acknowledges a FIN that comes again, and ends") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::time_wait);
+  SegmentIn fin = peer.segment(flag::fin | flag::ack);
+  fin.seq = kPeerIss + 1;
+  peer.hand(fin);
+  REQUIRE(peer.sent() == "A 2 ack 2");
+  REQUIRE(peer.run(99ms).empty());
+  REQUIRE_FALSE(peer.connection().finished());
+  peer.run(1ms);
+  REQUIRE(peer.connection().finished());
+  REQUIRE(peer.connection().error() == ConnectionError::none);
+}
+
+TEST_CASE("a lost FIN is repeated") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::last_ack);
+  REQUIRE(peer.run(200ms) == "FA 1 ack 2");
+  peer.hand(peer.segment());
+  REQUIRE(peer.connection().finished());
+}
+
+TEST_CASE("FIN-WAIT-2 lasts while the peer sends, and ends with an error when it falls silent") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::fin_wait_2);
+  for (int i = 0; i < 5; ++i) {
+    peer.run(4s);
+    peer.hand(peer.segment(flag::ack, 100));
+  }
+  peer.run(4999ms);
+  REQUIRE(peer.state() == State::fin_wait_2);
+  peer.run(1ms);
+  REQUIRE(peer.connection().finished());
+  REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+}
+
+TEST_CASE("FIN-WAIT-2 does not blame the peer for a reader that rests") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::fin_wait_2);
+  peer.reading = false;
+  peer.hand(peer.segment(flag::ack, 100));
+  peer.run(60s);
+  REQUIRE(peer.state() == State::fin_wait_2);
+  peer.connection().consume(100);
+  peer.run(4s);
+  REQUIRE(peer.state() == State::fin_wait_2);
+  peer.run(5s);
+  REQUIRE(peer.connection().finished());
+}

@@ -1,0 +1,127 @@
+// Loss: fast retransmission with and without SACK (RFC 5681, 6582, 6675), time-outs, smaller MTUs.
+#include <catch2/catch.hpp>
+
+#include "tests/unit/stack/scripted_peer.h"
+
+using namespace tfabric;
+using namespace tfabric::stack;
+using namespace tfabric::stack::test;
+
+namespace {
+
+// Ten segments of a thousand bytes in flight.
+struct InFlight {
+  explicit InFlight(bool sack) : peer(options(sack)) {
+    peer.establish();
+    peer.write(10'000);
+    peer.sent();
+    REQUIRE(peer.connection().info().flight == 10'000);
+  }
+  static Options options(bool sack) {
+    Options options = ScriptedPeer::plain();
+    options.sack = sack;
+    return options;
+  }
+  void report(std::uint32_t acked, std::uint32_t left, std::uint32_t right) {
+    SegmentIn ack = peer.segment();
+    ack.ack = kIss + 1 + acked;
+    ack.sack[0] = {kIss + 1 + left, kIss + 1 + right};
+    ack.sack_count = 1;
+    peer.hand(ack);
+  }
+  ScriptedPeer peer;
+};
+
+}  // namespace
+
+TEST_CASE("three duplicate acknowledgements bring the missing segment, a partial one the next") {
+  InFlight flight(/*sack=*/false);
+  ScriptedPeer& peer = flight.peer;
+  peer.acknowledge(0);
+  peer.acknowledge(0);
+  REQUIRE(peer.sent().empty());
+  peer.acknowledge(0);
+  REQUIRE(peer.sent() == "A 1:1001 ack 1");
+  peer.acknowledge(4000);
+  REQUIRE(peer.sent() == "A 4001:5001 ack 1");
+  peer.acknowledge(10'000);
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.connection().info().fast_retransmits == 1);
+  REQUIRE(peer.connection().info().timeouts == 0);
+}
+
+TEST_CASE("with SACK the holes are repeated, each once, and what arrived is not") {
+  InFlight flight(/*sack=*/true);
+  ScriptedPeer& peer = flight.peer;
+  flight.report(0, 1000, 2000);
+  REQUIRE(peer.sent().empty());
+  flight.report(0, 3000, 10'000);
+  REQUIRE(peer.sent() == "A 1:1001 ack 1, A 2001:3001 ack 1");
+  flight.report(2000, 3000, 10'000);
+  REQUIRE(peer.sent().empty());
+  peer.acknowledge(10'000);
+  REQUIRE(peer.connection().info().flight == 0);
+  REQUIRE(peer.connection().info().bytes_retransmitted == 2000);
+}
+
+TEST_CASE("a report of bytes that are not in flight is ignored") {
+  InFlight flight(/*sack=*/true);
+  flight.report(0, 9000, 20'000);
+  flight.report(0, 5000, 4000);
+  flight.report(5000, 1000, 4000);
+  REQUIRE(flight.peer.sent().empty());
+  REQUIRE(flight.peer.connection().info().fast_retransmits == 0);
+}
+
+TEST_CASE("a peer that reports all and acknowledges nothing gets it again after the time-out") {
+  InFlight flight(/*sack=*/true);
+  flight.report(0, 0, 10'000);
+  flight.peer.sent();
+  REQUIRE(flight.peer.run(1s).substr(0, 14) == "A 1:1001 ack 1");
+}
+
+TEST_CASE("after a time-out the window is one segment and grows again") {
+  InFlight flight(/*sack=*/false);
+  ScriptedPeer& peer = flight.peer;
+  REQUIRE(peer.run(200ms) == "A 1:1001 ack 1");
+  REQUIRE(peer.connection().info().cwnd == 1000);
+  peer.acknowledge(1000);
+  REQUIRE(peer.sent() == "A 1001:2001 ack 1, A 2001:3001 ack 1");
+}
+
+TEST_CASE("what was too big for the path goes again in smaller segments") {
+  InFlight flight(/*sack=*/false);
+  ScriptedPeer& peer = flight.peer;
+  peer.connection().set_path_mss(600, peer.now());
+  REQUIRE(peer.sent().substr(0, 31) == "A 1:601 ack 1, A 601:1201 ack 1");
+}
+
+TEST_CASE("a path MSS below the size of the options is lifted") {
+  InFlight flight(/*sack=*/false);
+  ScriptedPeer& peer = flight.peer;
+  peer.connection().set_path_mss(1, peer.now());
+  REQUIRE(peer.sent().substr(0, 12) == "A 1:65 ack 1");
+}
+
+TEST_CASE("pieces out of order are reported, the newest first") {
+  Options options = ScriptedPeer::plain();
+  options.sack = true;
+  ScriptedPeer peer(options);
+  peer.establish();
+  for (const std::uint32_t offset : {1000u, 5000u, 3000u}) {
+    SegmentIn segment = peer.segment(flag::ack, 1000);
+    segment.seq += offset;
+    peer.hand(segment);
+    REQUIRE(peer.sent() == "A 1 ack 1");
+  }
+  std::vector<std::byte> bytes(peer.last().header_size());
+  write_header(peer.last(), bytes.data());
+  const auto read = parse_segment(bytes);
+  REQUIRE(read->sack_count == 3);
+  REQUIRE(read->sack[0] == SackBlock{kPeerIss + 3001, kPeerIss + 4001});
+  REQUIRE(read->sack[1] == SackBlock{kPeerIss + 1001, kPeerIss + 2001});
+  REQUIRE(read->sack[2] == SackBlock{kPeerIss + 5001, kPeerIss + 6001});
+  peer.hand(peer.segment(flag::ack, 1000));
+  REQUIRE(peer.received == 2000);
+  REQUIRE(peer.sent() == "A 1 ack 2001");
+}

@@ -1,0 +1,56 @@
+#include "transport/tcp/stack/rtt.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tfabric;
+using namespace tfabric::stack;
+using namespace std::chrono_literals;
+
+TEST_CASE("RFC 6298: the first sample sets SRTT to R and RTTVAR to R/2") {
+  RttEstimator rtt(1s, 1ms, 60s);
+  REQUIRE(rtt.rto() == 1s);
+  REQUIRE_FALSE(rtt.has_sample());
+  rtt.on_sample(100ms);
+  REQUIRE(rtt.srtt() == 100ms);
+  REQUIRE(rtt.rttvar() == 50ms);
+  REQUIRE(rtt.rto() == 300ms);
+}
+
+TEST_CASE("RFC 6298: later samples weigh an eighth in SRTT and a quarter in RTTVAR") {
+  RttEstimator rtt(1s, 1ms, 60s);
+  rtt.on_sample(100ms);
+  rtt.on_sample(180ms);
+  REQUIRE(rtt.rttvar() == 57500us);  // 3/4 * 50 + 1/4 * 80
+  REQUIRE(rtt.srtt() == 110ms);      // 7/8 * 100 + 1/8 * 180
+  REQUIRE(rtt.rto() == 340ms);
+}
+
+TEST_CASE("the time-out stays between its bounds") {
+  RttEstimator rtt(1s, 5ms, 2s);
+  for (int i = 0; i < 100; ++i) {
+    rtt.on_sample(10us);
+  }
+  REQUIRE(rtt.rto() == 5ms);
+  rtt.on_sample(10s);
+  REQUIRE(rtt.rto() == 2s);
+}
+
+TEST_CASE("each expiry doubles the time-out up to the bound, news of the path takes that back") {
+  RttEstimator rtt(100ms, 5ms, 1s);
+  rtt.back_off();
+  REQUIRE(rtt.rto() == 200ms);
+  rtt.back_off();
+  REQUIRE(rtt.rto() == 400ms);
+  for (int i = 0; i < 100; ++i) {
+    rtt.back_off();
+  }
+  REQUIRE(rtt.rto() == 1s);
+  rtt.reset_backoff();
+  REQUIRE(rtt.rto() == 100ms);
+}
+
+TEST_CASE("a sample of no time at all is a sample") {
+  RttEstimator rtt(100ms, 1ns, 1s);
+  rtt.on_sample(0ns);
+  REQUIRE(rtt.has_sample());
+}

@@ -1,0 +1,182 @@
+// Retransmission, keep-alive, user time-out, zero-window probes.
+#include <catch2/catch.hpp>
+
+#include "tests/unit/stack/scripted_peer.h"
+
+using namespace tfabric;
+using namespace tfabric::stack;
+using namespace tfabric::stack::test;
+
+namespace {
+Options with_keepalive() {
+  Options options = ScriptedPeer::plain();
+  options.keepalive_idle = 5s;
+  options.keepalive_interval = 1s;
+  options.keepalive_probes = 3;
+  return options;
+}
+}  // namespace
+
+TEST_CASE("what is not acknowledged is repeated with growing pauses") {
+  Options options = ScriptedPeer::plain();
+  options.initial_rto = 100ms;
+  options.max_rto = 350ms;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(100);
+  REQUIRE(peer.sent() == "PA 1:101 ack 1");
+  const Instant start = peer.now();
+  for (const Duration expected : {100ms, 300ms, 650ms, 1000ms}) {
+    REQUIRE(peer.connection().next_deadline() - start == expected);
+    REQUIRE(peer.run(start + expected - peer.now()) == "PA 1:101 ack 1");
+  }
+  REQUIRE(peer.connection().info().timeouts == 4);
+  peer.acknowledge(100);
+  REQUIRE(peer.connection().next_deadline() == kNever);
+}
+
+TEST_CASE("unacknowledged data ends the connection after user_timeout, with an RST") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  options.max_rto = 10s;
+  options.initial_rto = 10s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.run(60s);  // idle time does not count
+  peer.write(100);
+  REQUIRE_FALSE(peer.sent().empty());
+  REQUIRE(peer.run(2999ms).empty());
+  REQUIRE(peer.run(1ms) == "RA 101 ack 1");
+  REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+}
+
+TEST_CASE("each byte of progress starts the user time-out anew") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(1000);
+  peer.sent();
+  for (std::uint32_t i = 1; i < 20; ++i) {
+    peer.run(2s);
+    peer.acknowledge(i);
+  }
+  REQUIRE(peer.state() == State::established);
+}
+
+TEST_CASE("an idle connection asks by keep-alive probes, and ends when nobody answers") {
+  ScriptedPeer peer(with_keepalive());
+  peer.establish();
+  REQUIRE(peer.run(4999ms).empty());
+  REQUIRE(peer.run(1ms) == "A 0 ack 1");
+  peer.hand(peer.segment());
+  REQUIRE(peer.run(7s) == "A 0 ack 1, A 0 ack 1, A 0 ack 1");
+  REQUIRE(peer.run(1s) == "RA 1 ack 1");
+  REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+}
+
+TEST_CASE("keep-alive is there again after an outage with data in flight") {
+  ScriptedPeer peer(with_keepalive());
+  peer.establish();
+  peer.write(100);
+  peer.sent();
+  peer.run(7s);
+  peer.acknowledge(100);
+  REQUIRE(peer.run(5s) == "A 100 ack 1");
+}
+
+TEST_CASE("a keep-alive probe of the peer is answered") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  SegmentIn probe = peer.segment();
+  probe.seq = probe.seq - 1u;
+  peer.hand(probe);
+  REQUIRE(peer.sent() == "A 1 ack 1");
+}
+
+TEST_CASE("a closed window is probed until it opens, for however long the peer answers") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  options.max_rto = 1s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.acknowledge(0, 0);
+  peer.write(100);
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.run(200ms) == "A 0 ack 1");
+  for (int i = 0; i < 60; ++i) {
+    peer.acknowledge(0, 0);
+    REQUIRE_FALSE(peer.run(2s).empty());
+  }
+  REQUIRE(peer.state() == State::established);
+  peer.acknowledge(0, 1000);
+  REQUIRE(peer.sent() == "PA 1:101 ack 1");
+}
+
+TEST_CASE("a peer that does not answer probes is given up") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.acknowledge(0, 0);
+  peer.write(100);
+  peer.sent();
+  peer.run(2999ms);
+  REQUIRE(peer.state() == State::established);
+  peer.run(1ms);
+  REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+}
+
+TEST_CASE("writing into a closed window after a long rest does not end the connection") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.acknowledge(0, 0);
+  peer.run(60s);
+  peer.write(100);
+  peer.sent();
+  peer.run(2s);
+  REQUIRE(peer.state() == State::established);
+}
+
+TEST_CASE("a window that is taken back with data in flight is waited for, if the peer answers") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  options.max_rto = 1s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(100);
+  REQUIRE(peer.sent() == "PA 1:101 ack 1");
+  peer.acknowledge(0, 0);
+  for (int i = 0; i < 30; ++i) {
+    REQUIRE_FALSE(peer.run(2s).empty());  // retransmissions are the probes
+    peer.acknowledge(0, 0);
+  }
+  REQUIRE(peer.state() == State::established);
+
+  SECTION("and when it opens, the user time-out begins anew") {
+    peer.acknowledge(0, 60000);
+    peer.run(2999ms);
+    REQUIRE(peer.state() == State::established);
+    peer.run(1ms);
+    REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+  }
+  SECTION("but a peer that falls silent is given up") {
+    peer.run(3s);
+    REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+  }
+}
+
+TEST_CASE("a delayed acknowledgement comes at its time, or with the second full segment") {
+  Options options = ScriptedPeer::plain();
+  options.delayed_ack = 10ms;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.hand(peer.segment(flag::ack, 1000));
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.run(10ms) == "A 1 ack 1001");
+  peer.hand(peer.segment(flag::ack, 1000));
+  peer.hand(peer.segment(flag::ack, 1000));
+  REQUIRE(peer.sent() == "A 1 ack 3001");
+}
