@@ -175,19 +175,47 @@ void Net::wait(void* request, int* sizes) {
   until("a request is done", [&] { return test(request, sizes); });
 }
 
-Net::Failure Net::wait_for_error(void* request) {
+namespace {
+
+// Calls `step`, which gives a result code, until that is an error.
+template <class Step>
+Net::Failure until_error(Step step) {
   const auto begin = std::chrono::steady_clock::now();
   const Deadline deadline;
   for (;;) {
-    int done = -1;
-    const int code = timed("test", [&] { return table_->test(request, &done, nullptr); });
-    if (code != kSuccess) {
+    if (const int code = step(); code != kSuccess) {
       return {code, std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                           begin)};
     }
-    CONTRACT_EXPECT(done == 0, "the request was done and should have failed");
     deadline.check("an error");
   }
+}
+
+}  // namespace
+
+Net::Failure Net::wait_for_error(void* request) {
+  return until_error([&] {
+    int done = -1;
+    const int code = timed("test", [&] { return table_->test(request, &done, nullptr); });
+    CONTRACT_EXPECT(code != kSuccess || done == 0, "the request was done and should have failed");
+    return code;
+  });
+}
+
+Net::Failure Net::send_until_error(void* comm, Buffer& buffer) {
+  void* request = nullptr;
+  return until_error([&] {
+    if (request == nullptr) {
+      const int code = timed(
+          "isend", [&] { return table_->isend(comm, buffer.data(), buffer.size(), 0, nullptr, &request); });
+      CONTRACT_EXPECT(code == kSuccess || request == nullptr, "a failing isend leaves no request");
+      return code;
+    }
+    int done = 0;
+    const int code = timed("test", [&] { return table_->test(request, &done, nullptr); });
+    if (done != 0) request = nullptr;
+    return code;
+  });
 }
 
 void* open_send(Net& net, Channel& channel) {

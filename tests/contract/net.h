@@ -80,6 +80,8 @@ class Net {
     std::chrono::milliseconds after{};
   };
   Failure wait_for_error(void* request);
+  // The same for a comm whose peer is about to go: sends until isend or test fails.
+  Failure send_until_error(void* comm, Buffer& buffer);
 
  private:
   std::unique_ptr<tools::PluginTable> table_;
