@@ -99,13 +99,16 @@ std::vector<LogLine> log_lines() {
   return log().lines;
 }
 
-Net::Net() {
+Net::Net(Uninitialised) {
   void* library = dlopen(CONTRACT_PLUGIN, RTLD_NOW | RTLD_LOCAL);
   CONTRACT_EXPECT(library != nullptr, "{}", dlerror());
   void* symbol = dlsym(library, fmt::format("ncclNetPlugin_v{}", table_version()).c_str());
   CONTRACT_EXPECT(symbol != nullptr, "no table of version {}", table_version());
   table_ = tools::make_plugin_table(table_version(), symbol);
   CONTRACT_EXPECT(table_->missing_member() == nullptr, "{}", table_->missing_member());
+}
+
+void Net::init() {
   // Starting DPDK takes its time; only calls on comms must be quick.
   const int code = table_->init(&on_log);
   CONTRACT_EXPECT(code == kSuccess, "init returned {}: {}", code, last_warning());

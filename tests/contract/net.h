@@ -39,11 +39,15 @@ std::vector<LogLine> log_lines();
 class Net {
  public:
   // Loads and initialises.
-  Net();
+  Net() : Net(uninitialised) { init(); }
+  // Only loads.
+  enum Uninitialised : unsigned char { uninitialised };
+  explicit Net(Uninitialised);
   ~Net();  // finalizes
   Net(const Net&) = delete;
   Net& operator=(const Net&) = delete;
 
+  void init();
   // For calls whose failing is the test.
   [[nodiscard]] tools::PluginTable& table() { return *table_; }
 

@@ -120,6 +120,7 @@ class Watch {
     for (const Process& process : processes) {
       if (!process.ended) FAIL("watchdog: not finished after " << limit_.count() << " s\n" << all);
     }
+    SUCCEED(all);
   }
 
   std::vector<Process> processes;
@@ -156,18 +157,15 @@ void run(const std::vector<PartSpec>& parts, const RunOptions& options) {
   REQUIRE((parts.size() == 1 || parts.size() == 2));
   int ends[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-  {
-    Watch watch(options);
-    const std::vector<std::string> environment = make_environment(options);
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      watch.processes.push_back({.spec = parts[i]});
-      start(watch.processes.back(), ends[i], environment);
-    }
-    ::close(ends[0]);
-    ::close(ends[1]);
-    watch.wait();
+  Watch watch(options);
+  const std::vector<std::string> environment = make_environment(options);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    watch.processes.push_back({.spec = parts[i]});
+    start(watch.processes.back(), ends[i], environment);
   }
-  SUCCEED("all parts ended as they should");
+  ::close(ends[0]);
+  ::close(ends[1]);
+  watch.wait();
 }
 
 }  // namespace tfabric::contract
