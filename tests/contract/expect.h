@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <sched.h>
 
 #include <chrono>
 #include <stdexcept>
@@ -29,11 +30,12 @@ class Deadline {
  public:
   explicit Deadline(std::chrono::nanoseconds after = kPatience)
       : at_(std::chrono::steady_clock::now() + after) {}
-  // Throws, naming what was waited for, once the time is over.
-  void check(const std::string& what) const {
-    if (std::chrono::steady_clock::now() > at_) throw CheckFailed("timed out: " + what);
+  // For each round of a loop that waits: throws, naming what was waited for, once the time is over. Else
+  // gives the CPU away, as NCCL's idle loops do, since the peer may need it.
+  void check(const char* what) const {
+    sched_yield();
+    if (std::chrono::steady_clock::now() > at_) throw CheckFailed(std::string("timed out: ") + what);
   }
-  [[nodiscard]] bool over() const { return std::chrono::steady_clock::now() > at_; }
 
  private:
   std::chrono::steady_clock::time_point at_;

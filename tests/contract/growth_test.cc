@@ -19,7 +19,7 @@ constexpr std::size_t kMayGrowKib = 6144;
 
 // Runs `cycle` kCycles times, and compares what the process has after kWarmUp with what it has at the end.
 template <class Cycle>
-void expect_no_growth(std::size_t may_grow_kib, Cycle cycle) {
+void expect_no_growth([[maybe_unused]] std::size_t may_grow_kib, Cycle cycle) {
   std::size_t memory = 0, descriptors = 0;
   for (int i = 0; i < kCycles; ++i) {
     if (i == kWarmUp) {
