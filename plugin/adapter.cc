@@ -106,11 +106,13 @@ Status gather(int n, void** data, const Size* sizes, const int* tags, void** mem
                                                      n, buffers.size())};
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-    if (std::is_signed_v<Size> && sizes[i] < 0) {
+    // Negative, whether the table's sizes have a sign or not; no object is that large.
+    const std::size_t size = static_cast<std::size_t>(sizes[i]);
+    if (size > PTRDIFF_MAX) {
       return Error{Errc::invalid_argument, fmt::format("a buffer of {} bytes", sizes[i])};
     }
     buffers[i] = {.data = data[i],
-                  .size = static_cast<std::size_t>(sizes[i]),
+                  .size = size,
                   .tag = tags == nullptr ? 0 : tags[i],
                   .region = memories == nullptr ? nullptr : region_of(memories[i])};
   }

@@ -40,6 +40,10 @@ std::string CommCore::describe(const engine::Flow& flow) const {
   return fmt::format("{} connection {}", direction_, flow.describe());
 }
 
+bool CommCore::any_reader_waiting() const {
+  return std::any_of(readers_.begin(), readers_.end(), [](const auto& reader) { return reader->waiting(); });
+}
+
 void CommCore::enqueue(Request& request) {
   const bool queued = posted_.push(&request);
   assert(queued);

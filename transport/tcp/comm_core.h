@@ -66,6 +66,8 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   void detach(bool outstanding);
   // Copies bytes into a flow's send queue.
   static bool send_copy(engine::Flow& flow, std::span<const std::byte> bytes);
+  // A message has come whose receive is not posted.
+  [[nodiscard]] bool any_reader_waiting() const;
   // How the flow is named in messages.
   [[nodiscard]] std::string describe(const engine::Flow& flow) const;
 

@@ -39,6 +39,7 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes) 
       return peer.error();
     }
     attempt = std::make_shared<Attempt>(Attempt{std::move(*peer), monotonic_now(), nullptr});
+    drop_abandoned();
     const std::lock_guard guard(mutex_);
     number = next_attempt_++;
     attempts_[number] = attempt;
@@ -57,6 +58,17 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes) 
     return ready.error();
   }
   return std::unique_ptr<transport::SendComm>(std::move(attempt->comm));
+}
+
+void Device::drop_abandoned() {
+  const Duration longest = 2 * Duration(context_.options.connect_timeout);
+  // Destroyed after the lock is released: that takes the engine's.
+  std::vector<std::shared_ptr<Attempt>> abandoned;
+  const std::lock_guard guard(mutex_);
+  for (auto i = attempts_.begin(); i != attempts_.end() && monotonic_now() - i->second->since > longest;) {
+    abandoned.push_back(std::move(i->second));
+    i = attempts_.erase(i);
+  }
 }
 
 std::size_t Device::flow_count(const Handle& peer) const {

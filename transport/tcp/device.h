@@ -31,6 +31,8 @@ class Device final : public transport::Device {
     std::unique_ptr<SendComm> comm;  // null until all links are there
   };
 
+  // Ends the attempts that connect() is no longer called for: when a communicator fails, NCCL just stops calling.
+  void drop_abandoned();
   // Goes on with an attempt; true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_flows(Attempt& attempt);
@@ -42,7 +44,7 @@ class Device final : public transport::Device {
   std::vector<Rail*> rails_;
   transport::DeviceProperties properties_;
   std::mutex mutex_;
-  std::map<std::uint64_t, std::shared_ptr<Attempt>> attempts_;  // guarded by mutex_; by number
+  std::map<std::uint64_t, std::shared_ptr<Attempt>> attempts_;  // guarded by mutex_; by number, oldest first
   std::uint64_t next_attempt_ = 1;                              // guarded by mutex_
 };
 

@@ -66,6 +66,7 @@ void RecvComm::on_submitted() {
   if (any && !failed()) {
     send_announcements();
     resume_flows();
+    check_peer_finished();
   }
 }
 
@@ -118,13 +119,17 @@ void RecvComm::on_progress(engine::Flow& flow) {
   if (posted_.front() != nullptr) {
     on_submitted();
   }
-  if (!failed() && flow.connection().peer_finished()) {
+  if (flow.connection().peer_finished()) {
     check_peer_finished();
   }
 }
 
-// The peer's comm is closed for good: what is posted now, and whatever is posted later, gets no message.
+// The peer's comm is closed for good, and all its messages are placed: what is posted now, and whatever is
+// posted later, gets none.
 void RecvComm::check_peer_finished() {
+  if (failed() || any_reader_waiting()) {
+    return;
+  }
   const bool all = std::all_of(flows_.begin(), flows_.end(), [](const engine::Flow* flow) {
     return flow->connection().peer_finished();
   });

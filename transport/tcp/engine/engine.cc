@@ -231,7 +231,8 @@ void Engine::deliver(Flow& flow) {
       return;
     }
     const std::size_t taken = flow.handler_->on_data(flow, bytes);
-    if (taken == 0) {
+    // Bytes that are wrong made the handler abort the flow: there is nothing to consume from any more.
+    if (taken == 0 || connection.error() != stack::ConnectionError::none) {
       return;
     }
     connection.consume(static_cast<std::uint32_t>(taken));

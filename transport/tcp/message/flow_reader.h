@@ -33,6 +33,9 @@ class FlowReader {
   // Takes bytes from the front of `bytes`; returns how many. Fewer than all: the rest cannot be placed
   // yet. An error is final.
   Result<std::size_t> take(std::span<const std::byte> bytes);
+  // A message's header was taken, and its receive is not posted yet. A message of no bytes is then here
+  // alone: TCP has nothing left of it.
+  [[nodiscard]] bool waiting() const { return phase_ == Phase::find; }
   // The stream continues under other management: the listener's greeter hands a flow to its comm.
   void attach(ControlSink& control, Inbox* inbox) {
     control_ = &control;

@@ -1,0 +1,231 @@
+// The end of comms: NCCL deregisters, frees the buffers and closes, also with requests outstanding.
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "tests/contract/mapping.h"
+#include "tests/contract/net.h"
+#include "tests/contract/part.h"
+#include "tests/contract/run.h"
+
+using namespace tfabric::contract;
+
+namespace {
+
+constexpr std::size_t kLarge = 64u << 20;
+// What a fabric of one host needs to tell a peer that its comm is gone.
+constexpr std::chrono::milliseconds kSoon{3000 * kSlowness};
+
+void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
+
+// Turns the engine until the first bytes of a receive are there.
+void wait_for_first_bytes(Net& net, void* request, const std::byte* data) {
+  const Deadline deadline;
+  while (*static_cast<const volatile std::byte*>(data) == std::byte{0}) {
+    CONTRACT_EXPECT(!net.test(request), "the transfer was to be interrupted in its middle");
+    deadline.check("the first bytes");
+  }
+}
+
+}  // namespace
+
+// --- deregistration in the middle of a transfer; the other part sees its requests fail
+
+CONTRACT_PART(plain_large_sender) {
+  Net net;
+  void* comm = open_send(net, channel);
+  Buffer buffer(kLarge);
+  buffer.fill(1);
+  const auto failure = net.wait_for_error(net.isend(comm, buffer.data(), kLarge, 0));
+  CONTRACT_EXPECT(failure.code == 6 && failure.after < kSoon, "code {} after {} ms", failure.code,
+                  failure.after.count());
+  channel.meet(1);
+  net.close_send(comm);
+}
+CONTRACT_PART(deregistering_receiver) {
+  Net net;
+  void* comm = open_recv(net, channel);
+  Buffer other(100);
+  const Mapping memory(kLarge);
+  void* handle = net.register_memory(comm, memory.data(), kLarge);
+  void* request = net.irecv(comm, PluginReceive{memory.data(), kLarge, 0, handle});
+  void* behind = net.irecv(comm, PluginReceive{other.data(), 100, 0, nullptr});
+  wait_for_first_bytes(net, request, memory.data());
+  net.deregister_memory(comm, handle);
+  fill_pattern(memory.data(), kLarge, 77);
+  channel.meet(1);
+  pause_ms(100);
+  expect_pattern(memory.data(), kLarge, 77);
+  memory.forbid();
+  net.wait_for_error(request);
+  net.wait_for_error(behind);
+  pause_ms(50);
+  net.close_recv(comm);
+}
+CONTRACT_PART(deregistering_sender) {
+  Net net;
+  void* comm = open_send(net, channel);
+  const Mapping memory(kLarge);
+  fill_pattern(memory.data(), kLarge, 1);
+  void* handle = net.register_memory(comm, memory.data(), kLarge);
+  void* request = net.isend(comm, memory.data(), kLarge, 0, handle);
+  for (int i = 0; i < 200; ++i)
+    CONTRACT_EXPECT(!net.test(request), "the transfer was to be interrupted in its middle");
+  net.deregister_memory(comm, handle);
+  // A retransmission would read here.
+  memory.forbid();
+  channel.meet(1);
+  net.wait_for_error(request);
+  pause_ms(100);
+  net.close_send(comm);
+}
+CONTRACT_PART(plain_large_receiver) {
+  Net net;
+  void* comm = open_recv(net, channel);
+  Buffer buffer(kLarge);
+  void* request = net.irecv(comm, PluginReceive{buffer.data(), kLarge, 0, nullptr});
+  channel.meet(1);
+  const auto failure = net.wait_for_error(request);
+  CONTRACT_EXPECT(failure.code == 6 && failure.after < kSoon, "code {} after {} ms", failure.code,
+                  failure.after.count());
+  net.close_recv(comm);
+}
+
+TEST_CASE("memory that is deregistered while requests use it is left alone from then on", "[each]") {
+  SECTION("by the receiver") { run({{"deregistering_receiver"}, {"plain_large_sender"}}); }
+  SECTION("by the sender") { run({{"deregistering_sender"}, {"plain_large_receiver"}}); }
+}
+
+// --- closing with everything open: deregister, free, close, never test again
+
+CONTRACT_PART(abandoning_receiver) {
+  Net net;
+  void* comm = open_recv(net, channel);
+  const Mapping memory(kLarge);
+  void* handle = net.register_memory(comm, memory.data(), kLarge);
+  constexpr std::size_t kPiece = kLarge / 32;
+  void* first = nullptr;
+  for (std::size_t i = 0; i < 32; ++i) {
+    void* request = net.irecv(comm, PluginReceive{memory.data() + i * kPiece, kPiece, 0, handle});
+    if (first == nullptr) first = request;
+  }
+  if (channel.receive<bool>()) wait_for_first_bytes(net, first, memory.data());
+  net.deregister_memory(comm, handle);
+  memory.forbid();
+  net.close_recv(comm);
+  channel.meet(1);
+  pause_ms(100);
+}
+CONTRACT_PART(abandoned_sender) {
+  Net net;
+  void* comm = open_send(net, channel);
+  channel.send(true);
+  Buffer buffer(kLarge / 32);
+  const auto failure = net.send_until_error(comm, buffer);
+  CONTRACT_EXPECT(failure.code == 6 && failure.after < kSoon, "code {} after {} ms", failure.code,
+                  failure.after.count());
+  net.close_send(comm);
+  channel.meet(1);
+}
+CONTRACT_PART(abandoning_sender) {
+  Net net;
+  void* comm = open_send(net, channel);
+  const Mapping memory(kLarge);
+  fill_pattern(memory.data(), kLarge, 1);
+  void* handle = net.register_memory(comm, memory.data(), kLarge);
+  for (std::size_t i = 0; i < 4; ++i) net.isend(comm, memory.data(), kLarge, 0, handle);
+  channel.meet(1);
+  net.deregister_memory(comm, handle);
+  memory.forbid();
+  net.close_send(comm);
+  channel.meet(2);
+  pause_ms(100);
+}
+CONTRACT_PART(abandoned_receiver) {
+  Net net;
+  void* comm = open_recv(net, channel);
+  std::vector<Buffer> buffers(5, Buffer(0));
+  std::vector<void*> requests;
+  for (Buffer& buffer : buffers) {
+    buffer = Buffer(kLarge);
+    requests.push_back(net.irecv(comm, PluginReceive{buffer.data(), kLarge, 0, nullptr}));
+  }
+  channel.meet(1);
+  CONTRACT_EXPECT(net.wait_for_error(requests.back()).after < kSoon, "late");
+  net.close_recv(comm);
+  channel.meet(2);
+}
+
+TEST_CASE("comms are closed with requests outstanding, and the other side's fail soon", "[each]") {
+  SECTION("the receiver's") { run({{"abandoning_receiver"}, {"abandoned_sender"}}); }
+  SECTION("the sender's") { run({{"abandoning_sender"}, {"abandoned_receiver"}}); }
+}
+
+// --- what may go on after a deregistration
+
+CONTRACT_PART(frugal) {
+  Net net;
+  const Loop loop = open_loop(net);
+  Buffer first(5000), second(5000), spare(5000);
+  void* first_memory = net.register_memory(loop.recv, first.data(), 5000);
+  void* second_memory = net.register_memory(loop.recv, second.data(), 5000);
+  void* request = net.irecv(loop.recv, PluginReceive{first.data(), 5000, 0, first_memory});
+  // Nothing uses this one.
+  net.deregister_memory(loop.recv, second_memory);
+  spare.fill(3);
+  void* send = net.isend(loop.send, spare.data(), 5000, 0);
+  net.wait(request);
+  net.wait(send);
+  first.expect(3, 5000);
+  // Nothing uses this one any more.
+  net.deregister_memory(loop.recv, first_memory);
+  net.deregister_memory(loop.recv, nullptr);
+  send_around(net, loop, 3000, 4);
+  net.close_send(loop.send);
+  net.close_recv(loop.recv);
+}
+
+TEST_CASE("memory that no request uses is deregistered without harm to the comm", "[each]") {
+  run({{"frugal"}});
+}
+
+// --- what was reported done arrives, whatever the sender does then
+
+CONTRACT_PART(leaving_sender) {
+  Net net;
+  void* comm = open_send(net, channel);
+  Buffer buffer(1 << 20);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    buffer.fill(i);
+    net.wait(net.isend(comm, buffer.data(), buffer.size(), 0));
+  }
+  net.wait(net.isend(comm, nullptr, 0, 0));
+  net.close_send(comm);
+  channel.meet(1);
+  channel.meet(2);
+}
+CONTRACT_PART(patient_receiver) {
+  Net net;
+  void* comm = open_recv(net, channel);
+  channel.meet(1);
+  pause_ms(200);
+  Buffer buffer(1 << 20);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    buffer.clear();
+    net.wait(net.irecv(comm, PluginReceive{buffer.data(), buffer.size(), 0, nullptr}));
+    buffer.expect(i, buffer.size());
+  }
+  int size = -1;
+  net.wait(net.irecv(comm, PluginReceive{buffer.data(), buffer.size(), 0, nullptr}), &size);
+  CONTRACT_EXPECT(size == 0, "{} bytes", size);
+  // There is no more.
+  void* request = nullptr;
+  const PluginReceive receive{buffer.data(), buffer.size(), 0, nullptr};
+  const int code = net.table().irecv(comm, std::span(&receive, 1), &request);
+  if (code == kSuccess) CONTRACT_EXPECT(net.wait_for_error(request).code == 6, "remote error");
+  net.close_recv(comm);
+  channel.meet(2);
+}
+
+TEST_CASE("messages whose sends are done arrive although the sender has closed", "[each]") {
+  run({{"leaving_sender"}, {"patient_receiver"}}, {.environment = kUngrouped});
+}

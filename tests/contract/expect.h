@@ -1,0 +1,52 @@
+// Checks inside a part (see part.h): the first that fails ends the part with a message.
+#pragma once
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+
+namespace tfabric::contract {
+
+class CheckFailed : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// A sanitized program is several times slower, and so are the limits.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int kSlowness = 5;
+#else
+inline constexpr int kSlowness = 1;
+#endif
+
+// What any wait inside a part may take; nothing here takes seconds unless the plugin hangs.
+inline constexpr std::chrono::seconds kPatience{15 * kSlowness};
+
+// A point in time after which a wait has failed.
+class Deadline {
+ public:
+  explicit Deadline(std::chrono::nanoseconds after = kPatience)
+      : at_(std::chrono::steady_clock::now() + after) {}
+  // For each round of a loop that waits: throws, naming what was waited for, once the time is over. Else
+  // gives the CPU away, as NCCL's idle loops do, since the peer may need it.
+  void check(const char* what) const {
+    sched_yield();
+    if (std::chrono::steady_clock::now() > at_) throw CheckFailed(std::string("timed out: ") + what);
+  }
+
+ private:
+  std::chrono::steady_clock::time_point at_;
+};
+
+}  // namespace tfabric::contract
+
+#define CONTRACT_EXPECT(condition, ...)                                                                     \
+  do {                                                                                                      \
+    if (!(condition)) {                                                                                     \
+      throw ::tfabric::contract::CheckFailed(fmt::format("{}:{}: {} does not hold. {}", __FILE__, __LINE__, \
+                                                         #condition, fmt::format(__VA_ARGS__)));            \
+    }                                                                                                       \
+  } while (false)

@@ -1,0 +1,185 @@
+// The plugin in a process that belongs to somebody else: loading, init and finalize, unloading.
+#include <dlfcn.h>
+#include <sched.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <clocale>
+#include <csignal>
+#include <cstring>
+
+#include "tests/contract/net.h"
+#include "tests/contract/part.h"
+#include "tests/contract/run.h"
+#include "tests/contract/state.h"
+
+using namespace tfabric::contract;
+
+namespace {
+
+// What a library must leave as it is.
+struct Surroundings {
+  cpu_set_t cpus;
+  sigset_t mask;
+  std::array<struct sigaction, 32> actions;
+  std::string locale;
+
+  static Surroundings now() {
+    Surroundings s;
+    std::memset(static_cast<void*>(&s.cpus), 0, sizeof s.cpus);
+    std::memset(static_cast<void*>(&s.mask), 0, sizeof s.mask);
+    std::memset(static_cast<void*>(s.actions.data()), 0, sizeof s.actions);
+    sched_getaffinity(0, sizeof s.cpus, &s.cpus);
+    pthread_sigmask(SIG_SETMASK, nullptr, &s.mask);
+    for (int signal = 1; signal < 32; ++signal)
+      sigaction(signal, nullptr, &s.actions[static_cast<std::size_t>(signal)]);
+    s.locale = std::setlocale(LC_ALL, nullptr);
+    return s;
+  }
+  void expect_unchanged(const char* when) const {
+    const Surroundings other = now();
+    CONTRACT_EXPECT(CPU_EQUAL(&cpus, &other.cpus), "the CPU affinity changed: {}", when);
+    CONTRACT_EXPECT(std::memcmp(&mask, &other.mask, sizeof mask) == 0, "the signal mask changed: {}", when);
+    for (std::size_t i = 1; i < actions.size(); ++i) {
+      CONTRACT_EXPECT(actions[i].sa_handler == other.actions[i].sa_handler, "signal {}: {}", i, when);
+    }
+    CONTRACT_EXPECT(locale == other.locale, "the locale changed: {}", when);
+  }
+};
+
+std::vector<Thread> threads_named(const char* prefix) {
+  std::vector<Thread> found = threads();
+  found.erase(std::remove_if(found.begin(), found.end(),
+                             [prefix](const Thread& t) { return t.name.rfind(prefix, 0) != 0; }),
+              found.end());
+  return found;
+}
+
+void expect_signals_blocked() {
+  const std::vector<Thread> all = threads();
+  CONTRACT_EXPECT(all.size() > 1, "there are threads");
+  const auto open = std::count_if(all.begin(), all.end(), [](const Thread& t) {
+    return (t.blocked_signals & 1u << (SIGTERM - 1)) == 0 || (t.blocked_signals & 1u << (SIGINT - 1)) == 0;
+  });
+  CONTRACT_EXPECT(open == 1, "{} of {} threads take signals instead of the caller's alone", open, all.size());
+}
+
+void use(Net& net, std::uint64_t seed) {
+  const Loop loop = open_loop(net);
+  for (const std::size_t size : {0, 1000, 300000}) send_around(net, loop, size, seed);
+  net.close_send(loop.send);
+  net.close_recv(loop.recv);
+}
+
+}  // namespace
+
+CONTRACT_PART(guest) {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+  sched_setaffinity(0, sizeof one, &one);
+  sigset_t some;
+  sigemptyset(&some);
+  sigaddset(&some, SIGUSR1);
+  pthread_sigmask(SIG_SETMASK, &some, nullptr);
+  const auto before = Surroundings::now();
+  const std::string name = threads().front().name;
+  {
+    Net net{Net::uninitialised};
+    before.expect_unchanged("dlopen");
+    CONTRACT_EXPECT(threads().size() == 1, "loading starts no threads");
+    net.init();
+    before.expect_unchanged("init");
+    expect_signals_blocked();
+    use(net, 1);
+    before.expect_unchanged("use");
+    expect_signals_blocked();
+  }
+  before.expect_unchanged("finalize");
+  CONTRACT_EXPECT(!threads_named(name.c_str()).empty(), "the caller's thread has another name");
+}
+
+TEST_CASE("CPU affinity, signal mask and handlers, and locale of the caller stay as they are", "[once]") {
+  run({{"guest"}});
+}
+
+CONTRACT_PART(repeated) {
+  std::size_t descriptors = 0, count = 0, memory = 0;
+  constexpr int kRepeats = 12, kWarmUp = 4;
+  for (int i = 0; i < kRepeats; ++i) {
+    {
+      Net net;
+      use(net, static_cast<std::uint64_t>(i));
+    }
+    if (table_version() >= 11) {
+      CONTRACT_EXPECT(threads_named("tfabric").empty(), "threads of ours after finalize");
+    }
+    if (i == kWarmUp) {
+      descriptors = open_descriptors();
+      count = threads().size();
+      memory = resident_kib();
+    }
+  }
+  CONTRACT_EXPECT(open_descriptors() <= descriptors, "descriptors: {}, then {}", descriptors,
+                  open_descriptors());
+  CONTRACT_EXPECT(threads().size() <= count, "threads: {}, then {}", count, threads().size());
+  fmt::print("{} KiB, then {}\n", memory, resident_kib());
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  CONTRACT_EXPECT(resident_kib() < memory + 4096, "{} KiB, then {}", memory, resident_kib());
+#endif
+}
+
+TEST_CASE("init and finalize follow each other a dozen times", "[once]") { run({{"repeated"}}); }
+
+// Communicators come and go in any order; the devices stay until the last has gone.
+CONTRACT_PART(nested) {
+  auto first = std::make_unique<Net>();
+  const Loop loop = open_loop(*first);
+  {
+    Net second;
+    use(second, 1);
+  }
+  send_around(*first, loop, 1000, 2);
+  auto third = std::make_unique<Net>();
+  const Loop other = open_loop(*third);
+  first->close_send(loop.send);
+  first->close_recv(loop.recv);
+  first.reset();
+  send_around(*third, other, 1000, 3);
+  // Left open: finalize has to take them away.
+}
+
+TEST_CASE("communicators overlap; comms that are never closed go with the last", "[once]") {
+  run({{"nested"}});
+}
+
+CONTRACT_PART(reloaded) {
+  for (std::uint64_t round = 0; round < 4; ++round) {
+    // NCCL's own reference, beside Net's.
+    void* library = dlopen(plugin_path().c_str(), RTLD_NOW | RTLD_LOCAL);
+    CONTRACT_EXPECT(library != nullptr, "{}", dlerror());
+    {
+      Net net;
+      use(net, round);
+    }
+    // As often as it was opened: it stays mapped, since threads may be in it.
+    CONTRACT_EXPECT(dlclose(library) == 0 && dlclose(library) == 0, "dlclose");
+  }
+}
+
+TEST_CASE("the library is unloaded and loaded again", "[once]") { run({{"reloaded"}}); }
+
+// A child that is forked while comms live, as data loaders are, and never uses the plugin.
+CONTRACT_PART(forked) {
+  Net net;
+  const Loop loop = open_loop(net);
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  int status = -1;
+  CONTRACT_EXPECT(waitpid(child, &status, 0) == child && status == 0, "the child's status is {}", status);
+  send_around(net, loop, 100000, 1);
+}
+
+TEST_CASE("a fork while comms live disturbs nobody", "[once]") { run({{"forked"}}); }

@@ -1,0 +1,267 @@
+#include "tests/contract/net.h"
+
+#include <dlfcn.h>
+
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+namespace tfabric::contract {
+namespace {
+
+// No call may block. What a busy host takes away from a thread is not blocking.
+constexpr std::chrono::milliseconds kLongestCall{500 * kSlowness};
+
+// A pointer as a stale request of NCCL's; nothing is there.
+void* const kStale = reinterpret_cast<void*>(std::uintptr_t{0x10});
+
+struct Log {
+  std::mutex mutex;
+  std::vector<LogLine> lines;
+};
+Log& log() {
+  static auto* const instance = new Log;
+  return *instance;
+}
+
+[[gnu::format(printf, 5, 6)]] void on_log(abi::LogLevel level, unsigned long flags, const char*, int,
+                                          const char* format, ...) {
+  std::array<char, 4096> text;
+  va_list arguments;
+  va_start(arguments, format);
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  va_end(arguments);
+  const std::lock_guard guard(log().mutex);
+  log().lines.push_back({static_cast<int>(level), flags, text.data()});
+}
+
+std::string last_warning() {
+  const std::vector<LogLine> lines = log_lines();
+  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
+    if (line->level == kWarn) return line->text;
+  }
+  return "nothing was logged";
+}
+
+template <class Function>
+int timed(const char* call, Function function) {
+  const auto begin = std::chrono::steady_clock::now();
+  const int code = function();
+  const auto took = std::chrono::steady_clock::now() - begin;
+  CONTRACT_EXPECT(took < kLongestCall, "{}() took {} ms", call,
+                  std::chrono::duration_cast<std::chrono::milliseconds>(took).count());
+  return code;
+}
+
+template <class Function>
+void succeed(const char* call, Function function) {
+  const int code = timed(call, function);
+  CONTRACT_EXPECT(code == kSuccess, "{}() returned {}: {}", call, code, last_warning());
+}
+
+template <class Function>
+void* produce(const char* call, Function function) {
+  void* out = nullptr;
+  succeed(call, [&] { return function(&out); });
+  return out;
+}
+
+// isend and irecv find an old request in the slot, and have to overwrite it.
+template <class Function>
+void* produce_request(const char* call, Function function) {
+  void* request = kStale;
+  succeed(call, [&] { return function(&request); });
+  CONTRACT_EXPECT(request != kStale, "{}() left *request as it was", call);
+  return request;
+}
+
+template <class Function>
+auto until(const char* what, Function function) {
+  const Deadline deadline;
+  for (;;) {
+    if (auto result = function()) return result;
+    deadline.check(what);
+  }
+}
+
+}  // namespace
+
+int table_version() {
+  const char* text = std::getenv("CONTRACT_TABLE");
+  return text == nullptr ? tools::kNewestTable : std::atoi(text);
+}
+
+std::string plugin_path() { return CONTRACT_PLUGIN; }
+
+std::vector<LogLine> log_lines() {
+  const std::lock_guard guard(log().mutex);
+  return log().lines;
+}
+
+Net::Net(Uninitialised) {
+  void* library = dlopen(CONTRACT_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+  CONTRACT_EXPECT(library != nullptr, "{}", dlerror());
+  void* symbol = dlsym(library, fmt::format("ncclNetPlugin_v{}", table_version()).c_str());
+  CONTRACT_EXPECT(symbol != nullptr, "no table of version {}", table_version());
+  table_ = tools::make_plugin_table(table_version(), symbol);
+  CONTRACT_EXPECT(table_->missing_member() == nullptr, "{}", table_->missing_member());
+}
+
+void Net::init() {
+  // Starting DPDK takes its time; only calls on comms must be quick.
+  const int code = table_->init(&on_log);
+  CONTRACT_EXPECT(code == kSuccess, "init returned {}: {}", code, last_warning());
+}
+
+Net::~Net() { static_cast<void>(table_->finalize()); }
+
+Net::Listening Net::listen() {
+  Listening made;
+  made.comm = produce("listen", [&](void** out) { return table_->listen(0, made.handle.data(), out); });
+  CONTRACT_EXPECT(made.comm != nullptr, "listen gives a listener or an error");
+  return made;
+}
+void* Net::try_connect(PluginHandle& handle) {
+  return produce("connect", [&](void** out) { return table_->connect(0, handle.data(), out); });
+}
+void* Net::try_accept(void* listener) {
+  return produce("accept", [&](void** out) { return table_->accept(listener, out); });
+}
+void* Net::connect(PluginHandle& handle) {
+  return until("connect", [&] { return try_connect(handle); });
+}
+void* Net::accept(void* listener) {
+  return until("accept", [&] { return try_accept(listener); });
+}
+void Net::close_send(void* comm) {
+  succeed("closeSend", [&] { return table_->close_send(comm); });
+}
+void Net::close_recv(void* comm) {
+  succeed("closeRecv", [&] { return table_->close_recv(comm); });
+}
+void Net::close_listen(void* listener) {
+  succeed("closeListen", [&] { return table_->close_listen(listener); });
+}
+
+void* Net::register_memory(void* comm, void* data, std::size_t size) {
+  void* memory = produce("regMr", [&](void** out) { return table_->register_memory(comm, data, size, out); });
+  CONTRACT_EXPECT(memory != nullptr, "NCCL takes a null handle for memory that is not registered");
+  return memory;
+}
+void Net::deregister_memory(void* comm, void* memory) {
+  succeed("deregMr", [&] { return table_->deregister_memory(comm, memory); });
+}
+
+void* Net::try_isend(void* comm, const void* data, std::size_t size, int tag, void* memory) {
+  return produce_request("isend", [&](void** out) {
+    return table_->isend(comm, const_cast<void*>(data), size, tag, memory, out);
+  });
+}
+void* Net::try_irecv(void* comm, std::span<const PluginReceive> buffers) {
+  return produce_request("irecv", [&](void** out) { return table_->irecv(comm, buffers, out); });
+}
+void* Net::isend(void* comm, const void* data, std::size_t size, int tag, void* memory) {
+  return until("isend", [&] { return try_isend(comm, data, size, tag, memory); });
+}
+void* Net::irecv(void* comm, std::span<const PluginReceive> buffers) {
+  return until("irecv", [&] { return try_irecv(comm, buffers); });
+}
+
+bool Net::test(void* request, int* sizes) {
+  int done = -1;
+  succeed("test", [&] { return table_->test(request, &done, sizes); });
+  CONTRACT_EXPECT(done == 0 || done == 1, "test() set done to {}", done);
+  return done == 1;
+}
+void Net::wait(void* request, int* sizes) {
+  until("a request is done", [&] { return test(request, sizes); });
+}
+
+namespace {
+
+// Calls `step`, which gives a result code, until that is an error.
+template <class Step>
+Net::Failure until_error(Step step) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Deadline deadline;
+  for (;;) {
+    if (const int code = step(); code != kSuccess) {
+      return {code, std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
+                                                                          begin)};
+    }
+    deadline.check("an error");
+  }
+}
+
+}  // namespace
+
+Net::Failure Net::wait_for_error(void* request) {
+  return until_error([&] {
+    int done = -1;
+    const int code = timed("test", [&] { return table_->test(request, &done, nullptr); });
+    CONTRACT_EXPECT(code != kSuccess || done == 0, "the request was done and should have failed");
+    return code;
+  });
+}
+
+Net::Failure Net::send_until_error(void* comm, Buffer& buffer) {
+  void* request = nullptr;
+  return until_error([&] {
+    if (request == nullptr) {
+      const int code = timed(
+          "isend", [&] { return table_->isend(comm, buffer.data(), buffer.size(), 0, nullptr, &request); });
+      CONTRACT_EXPECT(code == kSuccess || request == nullptr, "a failing isend leaves no request");
+      return code;
+    }
+    int done = 0;
+    const int code = timed("test", [&] { return table_->test(request, &done, nullptr); });
+    if (done != 0) request = nullptr;
+    return code;
+  });
+}
+
+void* open_send(Net& net, Channel& channel) {
+  auto handle = channel.receive<PluginHandle>();
+  return net.connect(handle);
+}
+
+void* open_recv(Net& net, Channel& channel) {
+  const Net::Listening listening = net.listen();
+  channel.send(listening.handle);
+  void* comm = net.accept(listening.comm);
+  net.close_listen(listening.comm);
+  return comm;
+}
+
+Loop open_loop(Net& net) {
+  Net::Listening listening = net.listen();
+  Loop loop;
+  const Deadline deadline;
+  while (loop.send == nullptr || loop.recv == nullptr) {
+    if (loop.send == nullptr) loop.send = net.try_connect(listening.handle);
+    if (loop.recv == nullptr) loop.recv = net.try_accept(listening.comm);
+    deadline.check("connecting to itself");
+  }
+  net.close_listen(listening.comm);
+  return loop;
+}
+
+void send_around(Net& net, const Loop& loop, std::size_t size, std::uint64_t seed) {
+  Buffer out(size), in(size + 32);
+  out.fill(seed);
+  void* receive = net.irecv(loop.recv, PluginReceive{in.data(), in.size(), 1, nullptr});
+  void* send = net.isend(loop.send, out.data(), size, 1);
+  int got = -1;
+  bool sent = false, received = false;
+  const Deadline deadline;
+  while (!sent || !received) {
+    sent = sent || net.test(send);
+    received = received || net.test(receive, &got);
+    deadline.check("a message to itself");
+  }
+  CONTRACT_EXPECT(static_cast<std::size_t>(got) == size, "{} bytes were reported, {} sent", got, size);
+  in.expect(seed, size);
+}
+
+}  // namespace tfabric::contract

@@ -1,0 +1,171 @@
+#include "tests/contract/run.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstring>
+
+extern char** environ;
+
+namespace tfabric::contract {
+namespace {
+
+using std::chrono::steady_clock;
+
+// What the others may still take once a part has failed.
+constexpr std::chrono::seconds kAfterFailure{3};
+constexpr int kChannelFd = 3;
+
+struct Process {
+  PartSpec spec;
+  pid_t pid = -1;
+  int output = -1;
+  bool ended = false;
+  int status = 0;
+};
+
+std::vector<std::string> make_environment(const RunOptions& options) {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    // The configuration is the test's alone.
+    if (text.rfind("TFABRIC_", 0) == 0 || text.rfind("NCCL_", 0) == 0) continue;
+    const std::size_t equals = std::min(text.find('='), text.size());
+    variables[text.substr(0, equals)] = text.substr(std::min(equals + 1, text.size()));
+  }
+  variables["TFABRIC_TRANSPORT"] = "tcp";
+  variables["TFABRIC_TCP_RAILS"] = "memif";
+  variables["TFABRIC_TCP_MAX_RECVS"] = "8";
+  for (const auto& [name, value] : options.environment) variables[name] = value;
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : variables) {
+    if (!value.empty()) entries.push_back(name + "=" + value);
+  }
+  return entries;
+}
+
+void start(Process& process, int channel, const std::vector<std::string>& environment) {
+  process.output = memfd_create("part", MFD_CLOEXEC);
+  REQUIRE(process.output >= 0);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, process.output, STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, process.output, STDERR_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, channel, kChannelFd);
+  posix_spawn_file_actions_addclosefrom_np(&actions, kChannelFd + 1);
+  std::vector<std::string> arguments{"contract", "--part", process.spec.name, std::to_string(kChannelFd)};
+  std::vector<char*> argv, envp;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  for (const std::string& entry : environment) envp.push_back(const_cast<char*>(entry.data()));
+  argv.push_back(nullptr);
+  envp.push_back(nullptr);
+  const int error = posix_spawn(&process.pid, "/proc/self/exe", &actions, nullptr, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&actions);
+  REQUIRE(error == 0);
+}
+
+bool as_expected(const Process& process) {
+  switch (process.spec.ending) {
+    case Ending::passes:
+      return WIFEXITED(process.status) && WEXITSTATUS(process.status) == 0;
+    case Ending::killed:
+    case Ending::stopped:
+      return WIFSIGNALED(process.status) && WTERMSIG(process.status) == SIGKILL;
+  }
+  return false;
+}
+
+std::string describe(const Process& process) {
+  std::string text = std::string("part ") + process.spec.name + ": ";
+  if (!process.ended) {
+    text += "still running\n";
+  } else if (WIFSIGNALED(process.status)) {
+    text += std::string("ended by signal ") + strsignal(WTERMSIG(process.status)) + "\n";
+  } else {
+    text += "exit status " + std::to_string(WEXITSTATUS(process.status)) + "\n";
+  }
+  std::string output(static_cast<std::size_t>(lseek(process.output, 0, SEEK_END)), '\0');
+  const ssize_t n = pread(process.output, output.data(), output.size(), 0);
+  return text + output.substr(0, n > 0 ? static_cast<std::size_t>(n) : 0);
+}
+
+class Watch {
+ public:
+  explicit Watch(const RunOptions& options)
+      : until_(steady_clock::now() + options.limit), limit_(options.limit) {}
+  ~Watch() {
+    for (Process& process : processes) {
+      if (!process.ended) kill_and_reap(process);
+      ::close(process.output);
+    }
+  }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  // Returns when all have ended, or the case has failed.
+  void wait() {
+    while (reap() && steady_clock::now() < until_) usleep(1000);
+    std::string all;
+    for (const Process& process : processes) all += describe(process);
+    for (const Process& process : processes) {
+      if (process.ended && !as_expected(process)) FAIL(all);
+    }
+    for (const Process& process : processes) {
+      if (!process.ended) FAIL("watchdog: not finished after " << limit_.count() << " s\n" << all);
+    }
+    SUCCEED(all);
+  }
+
+  std::vector<Process> processes;
+
+ private:
+  // Returns whether there is something to wait for.
+  bool reap() {
+    bool running = false;
+    for (Process& process : processes) {
+      if (process.ended) continue;
+      process.ended = waitpid(process.pid, &process.status, WNOHANG) == process.pid;
+      if (process.ended && !as_expected(process))
+        until_ = std::min(until_, steady_clock::now() + kAfterFailure);
+      running = running || (!process.ended && process.spec.ending != Ending::stopped);
+    }
+    for (Process& process : processes) {
+      if (!running && !process.ended) kill_and_reap(process);
+    }
+    return running;
+  }
+  static void kill_and_reap(Process& process) {
+    kill(process.pid, SIGKILL);
+    waitpid(process.pid, &process.status, 0);
+    process.ended = true;
+  }
+
+  steady_clock::time_point until_;
+  std::chrono::seconds limit_;
+};
+
+}  // namespace
+
+void run(const std::vector<PartSpec>& parts, const RunOptions& options) {
+  REQUIRE((parts.size() == 1 || parts.size() == 2));
+  int ends[2];
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  Watch watch(options);
+  const std::vector<std::string> environment = make_environment(options);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    watch.processes.push_back({.spec = parts[i]});
+    start(watch.processes.back(), ends[i], environment);
+  }
+  ::close(ends[0]);
+  ::close(ends[1]);
+  watch.wait();
+}
+
+}  // namespace tfabric::contract

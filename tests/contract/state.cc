@@ -1,0 +1,56 @@
+#include "tests/contract/state.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+namespace tfabric::contract {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The value of a line "Name:\tvalue" of a status file in /proc.
+std::string status_value(const fs::path& file, const std::string& name) {
+  std::ifstream lines(file);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind(name + ":", 0) == 0) return line.substr(name.size() + 2);
+  }
+  return {};
+}
+
+}  // namespace
+
+std::size_t resident_kib() {
+  return std::strtoul(status_value("/proc/self/status", "VmRSS").c_str(), nullptr, 10);
+}
+
+std::size_t open_descriptors() {
+  const auto all = fs::directory_iterator("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+std::vector<Thread> threads() {
+  std::vector<Thread> all;
+  for (const auto& entry : fs::directory_iterator("/proc/self/task")) {
+    const fs::path status = entry.path() / "status";
+    all.push_back(
+        {status_value(status, "Name"), std::strtoull(status_value(status, "SigBlk").c_str(), nullptr, 16)});
+  }
+  return all;
+}
+
+std::set<std::string> leftovers() {
+  std::set<std::string> all;
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  for (const std::string& folder : {std::string("/dev/shm"), std::string("/var/run/dpdk"),
+                                    std::string("/tmp/dpdk"), std::string("/dev/hugepages"),
+                                    std::string(runtime == nullptr ? "/nonexistent" : runtime) + "/dpdk"}) {
+    std::error_code missing;
+    for (const auto& entry : fs::directory_iterator(folder, missing)) all.insert(entry.path().string());
+  }
+  return all;
+}
+
+}  // namespace tfabric::contract

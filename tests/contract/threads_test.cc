@@ -1,0 +1,114 @@
+// What NCCL's threads do at the same time: data on one, registrations on another.
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <exception>
+#include <thread>
+
+#include "tests/contract/net.h"
+#include "tests/contract/part.h"
+#include "tests/contract/run.h"
+
+using namespace tfabric::contract;
+
+namespace {
+
+constexpr std::size_t kMessages = 1500;
+constexpr std::size_t bytes_of(std::size_t i) { return i * 97 % 60000; }
+
+// Registers and deregisters other memory on the comm until it is destroyed, and overlapping pieces of it.
+class Registrar {
+ public:
+  Registrar(Net& net, void* comm) : thread_([this, &net, comm] { work(net, comm); }) {}
+  ~Registrar() {
+    stop_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  void finish() {
+    stop_ = true;
+    thread_.join();
+    if (failure_) std::rethrow_exception(failure_);
+    CONTRACT_EXPECT(rounds_ > 10, "only {} rounds", rounds_);
+  }
+
+ private:
+  void work(Net& net, void* comm) try {
+    Buffer memory(1 << 20);
+    while (!stop_) {
+      std::vector<void*> handles;
+      for (std::size_t i = 0; i < 8; ++i) {
+        handles.push_back(net.register_memory(comm, memory.data() + i * 1000, (1 << 20) - i * 2000));
+      }
+      for (void* handle : handles) net.deregister_memory(comm, handle);
+      ++rounds_;
+    }
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+
+  std::atomic<bool> stop_{false};
+  int rounds_ = 0;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
+
+}  // namespace
+
+CONTRACT_PART(registering_sender) {
+  Net net;
+  void* comm = open_send(net, channel);
+  Registrar registrar(net, comm);
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    Buffer buffer(bytes_of(i));
+    buffer.fill(i);
+    net.wait(net.isend(comm, buffer.data(), buffer.size(), 0));
+  }
+  registrar.finish();
+  channel.meet(1);
+  net.close_send(comm);
+}
+CONTRACT_PART(registering_receiver) {
+  Net net;
+  void* comm = open_recv(net, channel);
+  Registrar registrar(net, comm);
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    Buffer buffer(bytes_of(i) + 8);
+    net.wait(net.irecv(comm, PluginReceive{buffer.data(), buffer.size(), 0, nullptr}));
+    buffer.expect(i, bytes_of(i));
+  }
+  registrar.finish();
+  channel.meet(1);
+  net.close_recv(comm);
+}
+
+TEST_CASE("memory is registered on a comm by one thread while another sends and receives on it", "[each]") {
+  run({{"registering_sender"}, {"registering_receiver"}});
+}
+
+// Communicators of their own threads, all over one device.
+CONTRACT_PART(threaded_loops) {
+  Net net;
+  std::vector<std::exception_ptr> failures(6);
+  std::vector<std::thread> threads;
+  for (std::size_t t = 0; t < failures.size(); ++t) {
+    threads.emplace_back([&net, &failure = failures[t], t] {
+      try {
+        for (std::uint64_t round = 0; round < 5; ++round) {
+          const Loop loop = open_loop(net);
+          for (std::size_t size = 1; size < 100000; size *= 7) send_around(net, loop, size, 100 * t + round);
+          net.close_send(loop.send);
+          net.close_recv(loop.recv);
+        }
+      } catch (...) {
+        failure = std::current_exception();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+}
+
+TEST_CASE("six threads open, use and close comms of one device at once", "[once]") {
+  run({{"threaded_loops"}});
+}

@@ -1,0 +1,91 @@
+// A host or a configuration the plugin cannot work with: no devices, and one line that says why.
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <fstream>
+
+#include "tests/contract/net.h"
+#include "tests/contract/part.h"
+#include "tests/contract/run.h"
+
+using namespace tfabric::contract;
+
+namespace {
+
+constexpr const char* kExpectedText = "CONTRACT_EXPECTED_TEXT";
+constexpr unsigned long kInitFlag = 0x1;  // NCCL shows these lines at NCCL_DEBUG=INFO
+
+// A configuration file of its own for a case, gone at its end.
+class File {
+ public:
+  explicit File(const std::string& text) {
+    const int fd = mkstemp(path_.data());
+    REQUIRE(fd >= 0);
+    ::close(fd);
+    std::ofstream(path_) << text;
+  }
+  ~File() { unlink(path_.c_str()); }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_ = "/tmp/tfabric-contract-XXXXXX";
+};
+
+// `text` is what the one line has to name.
+void expect_unusable(std::map<std::string, std::string> environment, const std::string& text) {
+  environment[kExpectedText] = text;
+  run({{"unusable"}}, {.environment = std::move(environment)});
+}
+
+}  // namespace
+
+CONTRACT_PART(unusable) {
+  Net net;  // init succeeds
+  int count = -1;
+  // An error would do as well: NCCL then goes on to its next network too.
+  static_cast<void>(net.table().devices(&count));
+  CONTRACT_EXPECT(count == 0, "{} devices", count);
+  std::string all;
+  const std::vector<LogLine> lines = log_lines();
+  for (const LogLine& line : lines) all += fmt::format("[{} {:x}] {}\n", line.level, line.flags, line.text);
+  const auto reasons = std::count_if(lines.begin(), lines.end(), [](const LogLine& line) {
+    return line.text.find("not usable here") != std::string::npos &&
+           line.text.find(std::getenv(kExpectedText)) != std::string::npos && (line.flags & kInitFlag) != 0;
+  });
+  CONTRACT_EXPECT(reasons == 1, "one line should name \"{}\":\n{}", std::getenv(kExpectedText), all);
+  const auto warnings =
+      std::count_if(lines.begin(), lines.end(), [](const LogLine& l) { return l.level == kWarn; });
+  CONTRACT_EXPECT(warnings <= 1, "{}", all);
+  // Nothing was started.
+  PluginHandle handle{};
+  void* listener = nullptr;
+  CONTRACT_EXPECT(net.table().listen(0, handle.data(), &listener) != kSuccess && listener == nullptr,
+                  "listen");
+}
+
+TEST_CASE("an unusable configuration means no devices and one clear line", "[once]") {
+  const std::map<std::string, std::string> no_rails{{"TFABRIC_TCP_RAILS", ""}};
+  SECTION("none at all") { expect_unusable(no_rails, "no TCP rail is configured"); }
+  SECTION("a file that does not exist") {
+    expect_unusable({{"TFABRIC_CONFIG", "/nonexistent/tfabric.toml"}}, "/nonexistent/tfabric.toml");
+  }
+  SECTION("a file that is not TOML") {
+    const File file("[tcp\nflows = = 1\n");
+    expect_unusable({{"TFABRIC_CONFIG", file.path()}, {"TFABRIC_TCP_RAILS", ""}}, file.path());
+  }
+  SECTION("a file with an unknown key") {
+    const File file("[tcp]\nflow = 1\n");
+    expect_unusable({{"TFABRIC_CONFIG", file.path()}}, "tcp.flows");
+  }
+  SECTION("a kind of rail that does not exist") {
+    expect_unusable({{"TFABRIC_TCP_RAILS", "carrier_pigeon"}}, "carrier_pigeon");
+  }
+  SECTION("a value out of range") { expect_unusable({{"TFABRIC_TCP_FLOWS", "0"}}, "TFABRIC_TCP_FLOWS"); }
+  SECTION("a NIC that does not exist") {
+    expect_unusable({{"TFABRIC_TCP_RAILS", "pci:device=0000:ff:1f.7,addresses=10.0.0.1/24"}}, "0000:ff:1f.7");
+  }
+}
