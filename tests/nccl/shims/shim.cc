@@ -1,5 +1,5 @@
-// A plugin library with one table version alone, so that NCCL takes that one and not the newest: a copy of the
-// table of the real plugin, whose path is in TFABRIC_TEST_PLUGIN. TFABRIC_SHIM_VERSION says which.
+// A plugin library with one table version alone, so that NCCL takes that one and not the newest: a copy of
+// the table of the real plugin, whose path is in TFABRIC_TEST_PLUGIN. TFABRIC_SHIM_VERSION says which.
 #include <dlfcn.h>
 
 #include <cstdio>
