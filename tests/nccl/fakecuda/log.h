@@ -1,0 +1,29 @@
+// What the fake says, all of it on stderr. Trace levels (FAKECUDA_TRACE): 1 launches, 2 allocations and work
+// items, 3 attributes. What is not emulated ends the process with a message: a wrong result would be taken
+// for a fault of the plugin.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <utility>
+
+namespace fakecuda {
+
+[[nodiscard]] int trace_level();
+void say(std::string_view text);
+[[noreturn]] void stop(std::string_view text);
+
+template <class... Args>
+void trace(int level, fmt::format_string<Args...> format, Args&&... args) {
+  if (trace_level() >= level) {
+    say(fmt::format(format, std::forward<Args>(args)...));
+  }
+}
+
+template <class... Args>
+[[noreturn]] void die(fmt::format_string<Args...> format, Args&&... args) {
+  stop(fmt::format(format, std::forward<Args>(args)...));
+}
+
+}  // namespace fakecuda

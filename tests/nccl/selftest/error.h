@@ -1,0 +1,35 @@
+// Failures end the rank; its exit code says which kind it was.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <source_location>
+#include <stdexcept>
+
+namespace selftest {
+
+enum ExitCode : int {
+  kAllRight = 0,
+  kWrongValues = 1,
+  kNcclFailed = 2,
+  kCudaFailed = 3,
+  kAsynchronousError = 7,  // NCCL reported one, and aborting went well
+  kStalled = 8,            // no progress, and aborting went well
+  kUsage = 64,
+  kNoId = 65,
+};
+
+class Failure : public std::runtime_error {
+ public:
+  Failure(ExitCode code, const std::string& what) : std::runtime_error(what), code_(code) {}
+  [[nodiscard]] ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+void check(ncclResult_t result, std::source_location where = std::source_location::current());
+void check(cudaError_t result, std::source_location where = std::source_location::current());
+
+}  // namespace selftest

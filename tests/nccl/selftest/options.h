@@ -1,0 +1,21 @@
+// What a rank is asked to do.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace selftest {
+
+struct Options {
+  int rank = 0;
+  int ranks = 2;
+  std::string id_file;
+  std::vector<std::string> modes{"all"};
+  std::size_t max_bytes = std::size_t{64} << 20;
+  bool register_buffers = false;
+  std::chrono::seconds stall_limit{120};  // 0: none
+};
+
+}  // namespace selftest
