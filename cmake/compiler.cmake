@@ -16,6 +16,10 @@ if(TFABRIC_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(tfabric_compiler INTERFACE -fsanitize=${TFABRIC_SANITIZE})
 endif()
+if(TFABRIC_FUZZ)
+  # The fuzzer needs to see the branches of all code, not of its own file alone.
+  target_compile_options(tfabric_compiler INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 # DPDK's headers use the instructions of its own baseline (x86-64-v2: SSE4.2 on Debian).
 if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   target_compile_options(tfabric_compiler INTERFACE -march=x86-64-v2)
