@@ -27,6 +27,7 @@ class Registrar {
     stop_ = true;
     thread_.join();
     if (failure_) std::rethrow_exception(failure_);
+    fmt::print("{} rounds of registrations\n", rounds_);
     CONTRACT_EXPECT(rounds_ > 10, "only {} rounds", rounds_);
   }
 

@@ -2,6 +2,7 @@
 
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <cassert>
@@ -58,6 +59,11 @@ Engine::~Engine() {
 }
 
 bool Engine::progress() {
+  if (lock_.contended()) {
+    // Who polls finds the lock free again and again, and who waits never would: for seconds, if they share a CPU.
+    sched_yield();
+    return false;
+  }
   if (!lock_.try_lock()) {
     return false;
   }
