@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "tests/nccl/fakecuda/address.h"
 #include "tests/nccl/fakecuda/api.h"
 #include "tests/nccl/fakecuda/device.h"
 #include "tests/nccl/fakecuda/kernels/kernel.h"
@@ -48,7 +49,7 @@ CUresult context_get_device(CUdevice* device) {
 }
 
 CUresult memory_get_address_range(CUdeviceptr* base, std::size_t* size, CUdeviceptr data) {
-  const auto allocation = find_allocation(reinterpret_cast<void*>(data));
+  const auto allocation = find_allocation(at_address(data));
   if (!allocation) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -62,7 +63,7 @@ CUresult memory_get_address_range(CUdeviceptr* base, std::size_t* size, CUdevice
 }
 
 CUresult pointer_get_attribute(void* out, CUpointer_attribute attribute, CUdeviceptr data) {
-  const auto allocation = find_allocation(reinterpret_cast<void*>(data));
+  const auto allocation = find_allocation(at_address(data));
   if (!allocation) {
     return CUDA_ERROR_INVALID_VALUE;
   }

@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 
+#include "tests/nccl/fakecuda/address.h"
 #include "tests/nccl/fakecuda/log.h"
 #include "tests/nccl/fakecuda/patch.h"
 #include "tests/nccl/fakecuda/symbols.h"
@@ -79,7 +80,7 @@ struct Symbol {
   const char* name;
   std::uintptr_t address;
   std::size_t size;
-  unsigned type;
+  int type;
 };
 
 bool contains(std::string_view text, std::string_view part) {
@@ -118,13 +119,13 @@ void redirect(const Symbol& symbol, const Self& self, Counts& counts) {
     target = make_stub(strdup(symbol.name));
     ++counts.stubbed;
   }
-  write_jump(reinterpret_cast<void*>(symbol.address), target);
+  write_jump(at_address(symbol.address), target);
 }
 
 void take(const Symbol& symbol, const Self& self, Counts& counts) {
   const std::string_view name = symbol.name;
   if (symbol.type == STT_OBJECT && name.starts_with("ncclDev")) {
-    add_data(symbol.name, {reinterpret_cast<const std::byte*>(symbol.address), symbol.size});
+    add_data(symbol.name, {at_address<const std::byte>(symbol.address), symbol.size});
   }
   if (symbol.type != STT_FUNC) {
     return;

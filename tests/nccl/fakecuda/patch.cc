@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "tests/nccl/fakecuda/address.h"
 #include "tests/nccl/fakecuda/log.h"
 
 namespace fakecuda {
@@ -21,7 +22,7 @@ int unimplemented(const char* name) {
 }
 
 void protect(std::uintptr_t begin, std::uintptr_t end, int protection) {
-  if (mprotect(reinterpret_cast<void*>(begin), end - begin, protection) != 0) {
+  if (mprotect(at_address(begin), end - begin, protection) != 0) {
     die("mprotect: {}", std::strerror(errno));
   }
 }

@@ -4,18 +4,17 @@
 
 namespace selftest {
 
-void check(ncclResult_t result, std::source_location where) {
+void check(ncclResult_t result, const char* file, int line) {
   if (result != ncclSuccess && result != ncclInProgress) {
-    throw Failure(kNcclFailed,
-                  fmt::format("{}:{}: {}; NCCL's last error: {}", where.file_name(), where.line(),
-                              ncclGetErrorString(result), ncclGetLastError(nullptr)));
+    throw Failure(kNcclFailed, fmt::format("{}:{}: {}; NCCL's last error: {}", file, line,
+                                           ncclGetErrorString(result), ncclGetLastError(nullptr)));
   }
 }
 
-void check(cudaError_t result, std::source_location where) {
+void check(cudaError_t result, const char* file, int line) {
   if (result != cudaSuccess) {
-    throw Failure(kCudaFailed, fmt::format("{}:{}: CUDA: {} ({})", where.file_name(), where.line(),
-                                           cudaGetErrorString(result), static_cast<int>(result)));
+    throw Failure(kCudaFailed, fmt::format("{}:{}: CUDA: {} ({})", file, line, cudaGetErrorString(result),
+                                           static_cast<int>(result)));
   }
 }
 

@@ -4,7 +4,6 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <source_location>
 #include <stdexcept>
 
 namespace selftest {
@@ -29,7 +28,8 @@ class Failure : public std::runtime_error {
   ExitCode code_;
 };
 
-void check(ncclResult_t result, std::source_location where = std::source_location::current());
-void check(cudaError_t result, std::source_location where = std::source_location::current());
+// Not std::source_location: clang 14 lacks it.
+void check(ncclResult_t result, const char* file = __builtin_FILE(), int line = __builtin_LINE());
+void check(cudaError_t result, const char* file = __builtin_FILE(), int line = __builtin_LINE());
 
 }  // namespace selftest

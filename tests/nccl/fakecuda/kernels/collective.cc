@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/nccl/fakecuda/address.h"
 #include "tests/nccl/fakecuda/log.h"
 
 namespace fakecuda::kernels {
@@ -50,7 +51,7 @@ std::uint64_t reduction_argument(const CollectiveWork& work, std::size_t element
     return work.reduction_argument;
   }
   std::uint64_t value = 0;
-  std::memcpy(&value, reinterpret_cast<const void*>(work.reduction_argument), element_bytes);
+  std::memcpy(&value, at_address<const void>(work.reduction_argument), element_bytes);
   return value;
 }
 
