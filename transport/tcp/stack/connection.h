@@ -40,7 +40,8 @@ struct Options {
   Duration initial_rto = std::chrono::milliseconds(200);
   Duration delayed_ack = Duration::zero();           // zero: one ACK for each burst of segments
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
-  Duration user_timeout = std::chrono::seconds(20);  // RFC 5482: data unacknowledged this long kills
+  // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, silence.
+  Duration user_timeout = std::chrono::seconds(20);
   Duration keepalive_idle = std::chrono::seconds(5);  // RFC 9293 §3.8.4; zero: off
   Duration keepalive_interval = std::chrono::seconds(1);
   std::uint32_t keepalive_probes = 5;
@@ -120,7 +121,9 @@ class Connection {
   // --- life
   void on_time(Instant now);
   [[nodiscard]] Instant next_deadline() const;  // kNever if no timer runs
-  void close();                                  // FIN after what is queued
+  // FIN after what is queued; before the SYN is answered, the end of it all. Receiving goes on, but a peer
+  // that then sends nothing for some seconds is given up (timed_out).
+  void close();
   void abort();                                  // next_segment() yields one RST, then nothing
   // The path is gone (`error` = unreachable), without a segment to the peer.
   void fail(ConnectionError error);
