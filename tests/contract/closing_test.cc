@@ -201,13 +201,16 @@ CONTRACT_PART(leaving_sender) {
   net.wait(net.isend(comm, nullptr, 0, 0));
   net.close_send(comm);
   channel.meet(1);
-  channel.meet(2);
+  // Ends now, or when the receiver has all.
+  if (channel.receive<bool>()) channel.meet(2);
 }
-CONTRACT_PART(patient_receiver) {
+static void receive_all_late(Channel& channel, bool sender_stays) {
   Net net;
   void* comm = open_recv(net, channel);
   channel.meet(1);
-  pause_ms(200);
+  channel.send(sender_stays);
+  // The sender lingers for a while.
+  pause_ms(sender_stays ? 200 : 1000 * kSlowness);
   Buffer buffer(1 << 20);
   for (std::uint64_t i = 0; i < 3; ++i) {
     buffer.clear();
@@ -223,9 +226,18 @@ CONTRACT_PART(patient_receiver) {
   const int code = net.table().irecv(comm, std::span(&receive, 1), &request);
   if (code == kSuccess) CONTRACT_EXPECT(net.wait_for_error(request).code == 6, "remote error");
   net.close_recv(comm);
-  channel.meet(2);
+  if (sender_stays) channel.meet(2);
 }
+CONTRACT_PART(patient_receiver) { receive_all_late(channel, /*sender_stays=*/true); }
+CONTRACT_PART(forsaken_receiver) { receive_all_late(channel, /*sender_stays=*/false); }
 
 TEST_CASE("messages whose sends are done arrive although the sender has closed", "[each]") {
   run({{"leaving_sender"}, {"patient_receiver"}}, {.environment = kUngrouped});
+}
+
+// Known to fail: a link that goes down fails its flows, also those that have all the peer will ever send, and
+// what is unread is dropped. (Kernel TCP lets it be read.) Whoever mends that takes the mark away.
+TEST_CASE("messages whose sends are done arrive although the sender's process has ended",
+          "[once][!shouldfail]") {
+  run({{"leaving_sender"}, {"forsaken_receiver"}}, {.environment = kUngrouped});
 }

@@ -101,7 +101,8 @@ CONTRACT_PART(guest) {
   CONTRACT_EXPECT(!threads_named(name.c_str()).empty(), "the caller's thread has another name");
 }
 
-TEST_CASE("CPU affinity, signal mask and handlers, and locale of the caller stay as they are", "[once]") {
+TEST_CASE("CPU affinity, signal mask and handlers, and locale of the caller stay as they are",
+          "[once][lifecycle]") {
   run({{"guest"}});
 }
 
@@ -131,7 +132,7 @@ CONTRACT_PART(repeated) {
 #endif
 }
 
-TEST_CASE("init and finalize follow each other a dozen times", "[once]") { run({{"repeated"}}); }
+TEST_CASE("init and finalize follow each other a dozen times", "[once][lifecycle]") { run({{"repeated"}}); }
 
 // Communicators come and go in any order; the devices stay until the last has gone.
 CONTRACT_PART(nested) {
@@ -151,7 +152,7 @@ CONTRACT_PART(nested) {
   // Left open: finalize has to take them away.
 }
 
-TEST_CASE("communicators overlap; comms that are never closed go with the last", "[once]") {
+TEST_CASE("communicators overlap; comms that are never closed go with the last", "[once][lifecycle]") {
   run({{"nested"}});
 }
 
@@ -169,7 +170,7 @@ CONTRACT_PART(reloaded) {
   }
 }
 
-TEST_CASE("the library is unloaded and loaded again", "[once]") { run({{"reloaded"}}); }
+TEST_CASE("the library is unloaded and loaded again", "[once][lifecycle]") { run({{"reloaded"}}); }
 
 // A child that is forked while comms live, as data loaders are, and never uses the plugin.
 CONTRACT_PART(forked) {
@@ -182,4 +183,4 @@ CONTRACT_PART(forked) {
   send_around(net, loop, 100000, 1);
 }
 
-TEST_CASE("a fork while comms live disturbs nobody", "[once]") { run({{"forked"}}); }
+TEST_CASE("a fork while comms live disturbs nobody", "[once][lifecycle]") { run({{"forked"}}); }

@@ -153,7 +153,7 @@ class Watch {
 
 }  // namespace
 
-void run(const std::vector<PartSpec>& parts, const RunOptions& options) {
+std::vector<pid_t> run(const std::vector<PartSpec>& parts, const RunOptions& options) {
   REQUIRE((parts.size() == 1 || parts.size() == 2));
   int ends[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
@@ -166,6 +166,9 @@ void run(const std::vector<PartSpec>& parts, const RunOptions& options) {
   ::close(ends[0]);
   ::close(ends[1]);
   watch.wait();
+  std::vector<pid_t> pids;
+  for (const Process& process : watch.processes) pids.push_back(process.pid);
+  return pids;
 }
 
 }  // namespace tfabric::contract

@@ -2,6 +2,8 @@
 // or hangs.
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <map>
 #include <string>
@@ -29,8 +31,8 @@ struct RunOptions {
   std::chrono::seconds limit{60 * kSlowness};
 };
 
-// One or two parts.
-void run(const std::vector<PartSpec>& parts, const RunOptions& options = {});
+// One or two parts; returns their processes, which have ended.
+std::vector<pid_t> run(const std::vector<PartSpec>& parts, const RunOptions& options = {});
 
 // For tests of what maxRecvs changes: with 1, sends need no receive that was announced.
 inline const std::map<std::string, std::string> kUngrouped{{"TFABRIC_TCP_MAX_RECVS", "1"}};

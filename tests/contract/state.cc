@@ -41,14 +41,18 @@ std::vector<Thread> threads() {
   return all;
 }
 
-std::set<std::string> leftovers() {
+std::set<std::string> leftovers_of(pid_t process) {
+  const std::string mark = "tfabric-" + std::to_string(process) + "-";
   std::set<std::string> all;
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   for (const std::string& folder : {std::string("/dev/shm"), std::string("/var/run/dpdk"),
                                     std::string("/tmp/dpdk"), std::string("/dev/hugepages"),
                                     std::string(runtime == nullptr ? "/nonexistent" : runtime) + "/dpdk"}) {
     std::error_code missing;
-    for (const auto& entry : fs::directory_iterator(folder, missing)) all.insert(entry.path().string());
+    for (const auto& entry : fs::directory_iterator(folder, missing)) {
+      const std::string path = entry.path().string();
+      if (path.find(mark) != std::string::npos) all.insert(path);
+    }
   }
   return all;
 }

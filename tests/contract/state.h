@@ -1,6 +1,8 @@
 // What a process has of the host's resources, from /proc and the usual places for leftovers.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <set>
 #include <string>
@@ -17,7 +19,8 @@ struct Thread {
 };
 std::vector<Thread> threads();
 
-// Files that DPDK and shared memory leave behind when nobody cleans up.
-std::set<std::string> leftovers();
+// Files that a process that has ended left behind. DPDK's carry its number; those of others on the host come
+// and go meanwhile.
+std::set<std::string> leftovers_of(pid_t process);
 
 }  // namespace tfabric::contract
