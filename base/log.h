@@ -36,11 +36,11 @@ void write(Level level, Subsystem subsystem, const char* file, int line, std::st
 }  // namespace tfabric::log
 
 // Macros only because file and line must be those of the caller.
-#define TF_LOG(level, subsystem, ...)                                                       \
-  do {                                                                                      \
-    if (::tfabric::log::enabled()) {                                                        \
+#define TF_LOG(level, subsystem, ...)                                                        \
+  do {                                                                                       \
+    if (::tfabric::log::enabled()) {                                                         \
       ::tfabric::log::write(level, subsystem, __FILE__, __LINE__, fmt::format(__VA_ARGS__)); \
-    }                                                                                       \
+    }                                                                                        \
   } while (false)
 #define TF_WARN(...) TF_LOG(::tfabric::log::Level::warn, ::tfabric::log::Subsystem::all, __VA_ARGS__)
 #define TF_INFO(...) TF_LOG(::tfabric::log::Level::info, ::tfabric::log::Subsystem::init_net, __VA_ARGS__)

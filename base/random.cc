@@ -2,7 +2,6 @@
 
 #include <sys/random.h>
 
-
 namespace tfabric {
 
 void fill_random(std::span<std::byte> bytes) {

@@ -28,11 +28,13 @@ std::string explain(int error) { return std::generic_category().message(error); 
 
 std::string find_file(const Environment& environment, std::span<const std::string> files,
                       std::vector<std::string>& errors) {
-  if (const auto named = environment.find(kFileVariable); named != environment.end() && !named->second.empty()) {
+  if (const auto named = environment.find(kFileVariable);
+      named != environment.end() && !named->second.empty()) {
     if (const int error = read_error(named->second); error != 0) {
-      errors.push_back(fmt::format("environment {} names {}, which cannot be read ({}): name a readable file, or unset "
-                                   "the variable",
-                                   kFileVariable, named->second, explain(error)));
+      errors.push_back(
+          fmt::format("environment {} names {}, which cannot be read ({}): name a readable file, or unset "
+                      "the variable",
+                      kFileVariable, named->second, explain(error)));
       return {};
     }
     return named->second;
@@ -43,8 +45,9 @@ std::string find_file(const Environment& environment, std::span<const std::strin
       return file;
     }
     if (error != ENOENT && error != ENOTDIR) {
-      errors.push_back(fmt::format("{} cannot be read ({}): make it readable for the users who run jobs, or remove it",
-                                   file, explain(error)));
+      errors.push_back(
+          fmt::format("{} cannot be read ({}): make it readable for the users who run jobs, or remove it",
+                      file, explain(error)));
       return {};
     }
   }
@@ -61,7 +64,8 @@ void describe(Config& config, const std::map<std::string, std::string>& origins)
   }
   for (const Rail& rail : config.tcp.rails) {
     for (const RailKey& key : rail_keys()) {
-      config.entries.push_back({fmt::format("tcp.rails.{}.{}", rail.name, key.name), key.show(rail), origin("tcp.rails")});
+      config.entries.push_back(
+          {fmt::format("tcp.rails.{}.{}", rail.name, key.name), key.show(rail), origin("tcp.rails")});
     }
   }
 }

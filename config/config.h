@@ -30,8 +30,8 @@ struct Rail {
   std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; memif: chosen
   std::string gateway;                 // IPv4; empty: none
   std::string gateway6;
-  std::uint32_t mtu = 0;               // 0: by kind (memif 16000, pci 9000, af_packet the interface's, tap 1500)
-  std::uint32_t speed_mbps = 0;        // 0: 50000 for memif, 10000 for others
+  std::uint32_t mtu = 0;         // 0: by kind (memif 16000, pci 9000, af_packet the interface's, tap 1500)
+  std::uint32_t speed_mbps = 0;  // 0: 50000 for memif, 10000 for others
   int numa_node = -1;
   std::uint16_t vlan = 0;
 };
@@ -41,8 +41,8 @@ enum class HugepageMode : std::uint8_t { automatic, required, off };
 
 struct Tcp {
   std::vector<Rail> rails;
-  bool bond = false;                   // all rails are one device, instead of one device a rail
-  std::uint32_t flows = 1;             // TCP connections a comm and rail
+  bool bond = false;                        // all rails are one device, instead of one device a rail
+  std::uint32_t flows = 1;                  // TCP connections a comm and rail
   std::uint32_t chunk_bytes = 512u << 10;   // largest chunk of a message on one flow
   std::uint32_t receive_buffer = 4u << 20;  // bytes, a flow
   std::uint32_t send_buffer = 8u << 20;
@@ -50,8 +50,8 @@ struct Tcp {
   std::chrono::milliseconds user_timeout{20000};
   std::chrono::milliseconds connect_timeout{10000};
   std::chrono::milliseconds keepalive_idle{5000};
-  std::uint16_t port = 0;              // listening port; 0: one that is free
-  std::uint32_t max_recvs = 1;         // receives in a group, 1 ... 8
+  std::uint16_t port = 0;       // listening port; 0: one that is free
+  std::uint32_t max_recvs = 1;  // receives in a group, 1 ... 8
 };
 
 struct Engine {

@@ -15,10 +15,12 @@ namespace tfabric::config {
 namespace {
 
 // Variables of tests and scripts, which are no configuration.
-constexpr std::array<std::string_view, 4> kForeign{"TFABRIC_TEST_", "TFABRIC_SIM_", "TFABRIC_BUILD", "TFABRIC_PERF_"};
+constexpr std::array<std::string_view, 4> kForeign{"TFABRIC_TEST_", "TFABRIC_SIM_", "TFABRIC_BUILD",
+                                                   "TFABRIC_PERF_"};
 
 bool is_foreign(std::string_view name) {
-  return std::any_of(kForeign.begin(), kForeign.end(), [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return std::any_of(kForeign.begin(), kForeign.end(),
+                     [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
 }  // namespace
@@ -35,8 +37,8 @@ Environment process_environment() {
   return variables;
 }
 
-void read_environment(const Environment& environment, Config& config, std::map<std::string, std::string>& origins,
-                      std::vector<std::string>& errors) {
+void read_environment(const Environment& environment, Config& config,
+                      std::map<std::string, std::string>& origins, std::vector<std::string>& errors) {
   for (const auto& variable : environment) {
     const auto& [name, value] = variable;
     if (name == kFileVariable || is_foreign(name)) {
@@ -49,7 +51,8 @@ void read_environment(const Environment& environment, Config& config, std::map<s
       continue;
     }
     const auto all = keys();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Key& k) { return k.environment == variable.first; });
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const Key& k) { return k.environment == variable.first; });
     if (found == all.end()) {
       errors.push_back(fmt::format("{}: unknown variable{}", origin, suggestion(name, environment_names())));
     } else if (!found->set(config, value)) {

@@ -9,7 +9,7 @@
 
 namespace tfabric::config {
 
-void read_environment(const Environment& environment, Config& config, std::map<std::string, std::string>& origins,
-                      std::vector<std::string>& errors);
+void read_environment(const Environment& environment, Config& config,
+                      std::map<std::string, std::string>& origins, std::vector<std::string>& errors);
 
 }  // namespace tfabric::config

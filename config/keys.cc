@@ -24,7 +24,8 @@ std::string variable_of(std::string_view name) {
 
 // A key whose value is a number in [low, high]; `field` gives a reference to it.
 template <class Field>
-Key number(const std::string& name, const std::string& unit, std::int64_t low, std::int64_t high, std::int64_t multiple, Field field) {
+Key number(const std::string& name, const std::string& unit, std::int64_t low, std::int64_t high,
+           std::int64_t multiple, Field field) {
   using Value = std::remove_reference_t<std::invoke_result_t<Field, Config&>>;
   std::string expected = fmt::format("{} from {} to {}", unit, low, high);
   if (multiple > 1) {
@@ -59,7 +60,8 @@ Key number(const std::string& name, const std::string& unit, std::int64_t low, s
 
 // A key whose value is one of a few words.
 template <class Value, std::size_t kCount, class Field>
-Key choice(const std::string& name, const std::array<std::pair<const char*, Value>, kCount>& words, Field field) {
+Key choice(const std::string& name, const std::array<std::pair<const char*, Value>, kCount>& words,
+           Field field) {
   std::string expected = "one of";
   for (const auto& [word, value] : words) {
     expected += fmt::format(" \"{}\"", word);
@@ -90,18 +92,19 @@ Key choice(const std::string& name, const std::array<std::pair<const char*, Valu
 
 template <class Field>
 Key flag(const std::string& name, Field field) {
-  return {.name = name,
-          .environment = variable_of(name),
-          .expected = "true or false",
-          .set =
-              [=](Config& config, std::string_view text) {
-                const auto value = parse_bool(text);
-                if (value) {
-                  field(config) = *value;
-                }
-                return value.has_value();
-              },
-          .show = [=](const Config& config) { return field(const_cast<Config&>(config)) ? "true" : "false"; }};
+  return {
+      .name = name,
+      .environment = variable_of(name),
+      .expected = "true or false",
+      .set =
+          [=](Config& config, std::string_view text) {
+            const auto value = parse_bool(text);
+            if (value) {
+              field(config) = *value;
+            }
+            return value.has_value();
+          },
+      .show = [=](const Config& config) { return field(const_cast<Config&>(config)) ? "true" : "false"; }};
 }
 
 constexpr std::int64_t kKib = 1024, kMib = kKib * kKib;
@@ -114,26 +117,48 @@ std::vector<Key> make_keys() {
   const std::array<std::pair<const char*, HugepageMode>, 3> hugepages{
       {{"auto", HugepageMode::automatic}, {"required", HugepageMode::required}, {"off", HugepageMode::off}}};
   return {
-      choice("transport", transports, [](Config& c) -> auto& { return c.transport; }),
-      flag("required", [](Config& c) -> auto& { return c.required; }),
-      flag("tcp.bond", [](Config& c) -> auto& { return c.tcp.bond; }),
-      number("tcp.flows", "an integer", 1, 64, 1, [](Config& c) -> auto& { return c.tcp.flows; }),
-      number("tcp.chunk_bytes", "a size", 4 * kKib, 64 * kMib, 128, [](Config& c) -> auto& { return c.tcp.chunk_bytes; }),
-      number("tcp.receive_buffer", "a size", 64 * kKib, 64 * kMib, 1, [](Config& c) -> auto& { return c.tcp.receive_buffer; }),
-      number("tcp.send_buffer", "a size", 64 * kKib, 1024 * kMib, 1, [](Config& c) -> auto& { return c.tcp.send_buffer; }),
-      number("tcp.min_rto_ms", "milliseconds", 1, 1000, 1, [](Config& c) -> auto& { return c.tcp.min_rto; }),
-      number("tcp.user_timeout_ms", "milliseconds", 100, 3600000, 1, [](Config& c) -> auto& { return c.tcp.user_timeout; }),
-      number("tcp.connect_timeout_ms", "milliseconds", 100, 3600000, 1,
-             [](Config& c) -> auto& { return c.tcp.connect_timeout; }),
-      number("tcp.keepalive_idle_ms", "milliseconds (0: off)", 0, 3600000, 1,
-             [](Config& c) -> auto& { return c.tcp.keepalive_idle; }),
-      number("tcp.port", "a TCP port (0: any)", 0, 65535, 1, [](Config& c) -> auto& { return c.tcp.port; }),
-      number("tcp.max_recvs", "an integer", 1, 8, 1, [](Config& c) -> auto& { return c.tcp.max_recvs; }),
-      choice("engine.progress", progress, [](Config& c) -> auto& { return c.engine.progress; }),
-      number("engine.cpu", "a CPU number (-1: any)", -1, 1023, 1, [](Config& c) -> auto& { return c.engine.cpu; }),
-      choice("memory.hugepages", hugepages, [](Config& c) -> auto& { return c.memory.hugepages; }),
-      number("memory.budget_mib", "MiB (0: what the rails need)", 0, std::int64_t{1} << 20, 1,
-             [](Config& c) -> auto& { return c.memory.budget_mib; }),
+      choice(
+          "transport", transports, [](Config & c) -> auto& { return c.transport; }),
+      flag(
+          "required", [](Config & c) -> auto& { return c.required; }),
+      flag(
+          "tcp.bond", [](Config & c) -> auto& { return c.tcp.bond; }),
+      number(
+          "tcp.flows", "an integer", 1, 64, 1, [](Config & c) -> auto& { return c.tcp.flows; }),
+      number(
+          "tcp.chunk_bytes", "a size", 4 * kKib, 64 * kMib, 128,
+          [](Config & c) -> auto& { return c.tcp.chunk_bytes; }),
+      number(
+          "tcp.receive_buffer", "a size", 64 * kKib, 64 * kMib, 1,
+          [](Config & c) -> auto& { return c.tcp.receive_buffer; }),
+      number(
+          "tcp.send_buffer", "a size", 64 * kKib, 1024 * kMib, 1,
+          [](Config & c) -> auto& { return c.tcp.send_buffer; }),
+      number(
+          "tcp.min_rto_ms", "milliseconds", 1, 1000, 1, [](Config & c) -> auto& { return c.tcp.min_rto; }),
+      number(
+          "tcp.user_timeout_ms", "milliseconds", 100, 3600000, 1,
+          [](Config & c) -> auto& { return c.tcp.user_timeout; }),
+      number(
+          "tcp.connect_timeout_ms", "milliseconds", 100, 3600000, 1,
+          [](Config & c) -> auto& { return c.tcp.connect_timeout; }),
+      number(
+          "tcp.keepalive_idle_ms", "milliseconds (0: off)", 0, 3600000, 1,
+          [](Config & c) -> auto& { return c.tcp.keepalive_idle; }),
+      number(
+          "tcp.port", "a TCP port (0: any)", 0, 65535, 1, [](Config & c) -> auto& { return c.tcp.port; }),
+      number(
+          "tcp.max_recvs", "an integer", 1, 8, 1, [](Config & c) -> auto& { return c.tcp.max_recvs; }),
+      choice(
+          "engine.progress", progress, [](Config & c) -> auto& { return c.engine.progress; }),
+      number(
+          "engine.cpu", "a CPU number (-1: any)", -1, 1023, 1,
+          [](Config & c) -> auto& { return c.engine.cpu; }),
+      choice(
+          "memory.hugepages", hugepages, [](Config & c) -> auto& { return c.memory.hugepages; }),
+      number(
+          "memory.budget_mib", "MiB (0: what the rails need)", 0, std::int64_t{1} << 20, 1,
+          [](Config & c) -> auto& { return c.memory.budget_mib; }),
   };
 }
 
@@ -194,23 +219,31 @@ bool set_addresses(Rail& rail, std::string_view text) {
 
 std::vector<RailKey> make_rail_keys() {
   return {
-      rail_text("name", "a name", [](Rail& r) -> auto& { return r.name; }),
+      rail_text(
+          "name", "a name", [](Rail & r) -> auto& { return r.name; }),
       {.name = "kind",
        .expected = "one of \"memif\" \"pci\" \"af_packet\" \"tap\"",
        .set = set_kind,
        .show = [](const Rail& rail) { return std::string(to_string(rail.kind)); }},
-      rail_text("device", "a PCI address or an interface", [](Rail& r) -> auto& { return r.device; }),
+      rail_text(
+          "device", "a PCI address or an interface", [](Rail & r) -> auto& { return r.device; }),
       {.name = "addresses",
        .expected = "addresses like \"10.0.0.5/24\"",
        .set = set_addresses,
        .show = [](const Rail& rail) { return fmt::format("{}", fmt::join(rail.addresses, "+")); },
        .list = true},
-      rail_text("gateway", "an IPv4 address", [](Rail& r) -> auto& { return r.gateway; }),
-      rail_text("gateway6", "an IPv6 address", [](Rail& r) -> auto& { return r.gateway6; }),
-      rail_number("mtu", 0, 65535, [](Rail& r) -> auto& { return r.mtu; }),
-      rail_number("speed_mbps", 0, 1600000, [](Rail& r) -> auto& { return r.speed_mbps; }),
-      rail_number("numa_node", -1, 1023, [](Rail& r) -> auto& { return r.numa_node; }),
-      rail_number("vlan", 0, 4094, [](Rail& r) -> auto& { return r.vlan; }),
+      rail_text(
+          "gateway", "an IPv4 address", [](Rail & r) -> auto& { return r.gateway; }),
+      rail_text(
+          "gateway6", "an IPv6 address", [](Rail & r) -> auto& { return r.gateway6; }),
+      rail_number(
+          "mtu", 0, 65535, [](Rail & r) -> auto& { return r.mtu; }),
+      rail_number(
+          "speed_mbps", 0, 1600000, [](Rail & r) -> auto& { return r.speed_mbps; }),
+      rail_number(
+          "numa_node", -1, 1023, [](Rail & r) -> auto& { return r.numa_node; }),
+      rail_number(
+          "vlan", 0, 4094, [](Rail & r) -> auto& { return r.vlan; }),
   };
 }
 

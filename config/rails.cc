@@ -25,7 +25,8 @@ void set_rail_key(Rail& rail, std::string_view key, std::string_view value, cons
                   std::vector<std::string>& errors) {
   const RailKey* found = find_rail_key(key);
   if (found == nullptr) {
-    errors.push_back(fmt::format("{}: a rail has no key `{}`{}", where, key, suggestion(key, rail_key_names())));
+    errors.push_back(
+        fmt::format("{}: a rail has no key `{}`{}", where, key, suggestion(key, rail_key_names())));
   } else if (!found->set(rail, value)) {
     errors.push_back(fmt::format("{}: `{}` is \"{}\", expected {}", where, key, value, found->expected));
   }

@@ -11,8 +11,9 @@
 // Header-only: Debian's shared library would be one more file that a container lacks.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
-// toml++ enters its parse_key() with "[[[" or "[&" against its own assertion, and deals with it nonetheless (its issue
-// 294). The assertion would end the application over a malformed file, and under NDEBUG tell Clang that it cannot be.
+// toml++ enters its parse_key() with "[[[" or "[&" against its own assertion, and deals with it nonetheless
+// (its issue 294). The assertion would end the application over a malformed file, and under NDEBUG tell Clang
+// that it cannot be.
 #define TOML_ASSERT(condition) static_assert(true)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
@@ -93,7 +94,8 @@ class Reader {
     const auto text = text_of(node);
     if (!text || !found->set(config_, *text)) {
       errors_.push_back(fmt::format("{}: `{}` is {}, expected {}", where(node), name,
-                                    text ? "\"" + *text + "\"" : std::string("of another type"), found->expected));
+                                    text ? "\"" + *text + "\"" : std::string("of another type"),
+                                    found->expected));
       return;
     }
     origins_[name] = where(node);
@@ -102,7 +104,8 @@ class Reader {
   void read_section(const std::string& section, const toml::node& node) {
     const toml::table* table = node.as_table();
     if (table == nullptr) {
-      errors_.push_back(fmt::format("{0}: `{1}` is a section: write [{1}], and its keys below", where(node), section));
+      errors_.push_back(
+          fmt::format("{0}: `{1}` is a section: write [{1}], and its keys below", where(node), section));
       return;
     }
     for (const auto& [inner, value] : *table) {
@@ -151,7 +154,8 @@ class Reader {
       text = list_of(node);
     }
     if (known != nullptr && !text) {
-      errors_.push_back(fmt::format("{}: `{}` is of another type, expected {}", where(node), key, known->expected));
+      errors_.push_back(
+          fmt::format("{}: `{}` is of another type, expected {}", where(node), key, known->expected));
       return;
     }
     set_rail_key(rail, key, text.value_or(""), where(node), errors_);
@@ -180,7 +184,8 @@ std::optional<std::string> read_text(const std::string& path) {
   }
   // Only comments have a use for what is not ASCII. Elsewhere it would lead toml++ 3.3 to code that it calls
   // unreachable, and is a fault anyway: a blank in a word.
-  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '\t');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '\t');
   return text;
 }
 
@@ -190,7 +195,8 @@ void read_toml(const std::string& path, Config& config, std::map<std::string, st
                std::vector<std::string>& errors) {
   const auto text = read_text(path);
   if (!text) {
-    errors.push_back(fmt::format("{} is larger than {} bytes, expected a configuration", path, kMaxFileBytes));
+    errors.push_back(
+        fmt::format("{} is larger than {} bytes, expected a configuration", path, kMaxFileBytes));
     return;
   }
   const toml::parse_result parsed = toml::parse(*text, path);

@@ -21,7 +21,8 @@ namespace {
 std::vector<std::uint8_t> address_bytes(const std::string& text, int family) {
   std::vector<std::uint8_t> bytes(family == AF_INET ? 4 : 16);
   // inet_pton would stop at a NUL and take what precedes it.
-  const bool good = text.find('\0') == std::string::npos && inet_pton(family, text.c_str(), bytes.data()) == 1;
+  const bool good =
+      text.find('\0') == std::string::npos && inet_pton(family, text.c_str(), bytes.data()) == 1;
   return good ? bytes : std::vector<std::uint8_t>();
 }
 
@@ -59,7 +60,8 @@ std::string address_fault(const std::string& text) {
   if (ends_in(bytes, 0, false) || (v4 ? bytes[0] >= 0xe0 : bytes[0] == 0xff)) {
     return "is not the address of a host";
   }
-  // RFC 1122 §3.2.1.3, RFC 3021: the first and last of an IPv4 network are no hosts', if it has more than two.
+  // RFC 1122 §3.2.1.3, RFC 3021: the first and last of an IPv4 network are no hosts', if it has more than
+  // two.
   if (v4 && *length <= 30 && (ends_in(bytes, *length, false) || ends_in(bytes, *length, true))) {
     return "is that of a network, expected the host's own in it, like 10.0.0.5/24";
   }
@@ -69,7 +71,8 @@ std::string address_fault(const std::string& text) {
 // dddd:bb:dd.f, as in sysfs.
 bool is_pci_address(const std::string& text) {
   const std::string shape = "xxxx:xx:xx.x";
-  return text.size() == shape.size() && std::equal(text.begin(), text.end(), shape.begin(), [](char c, char s) {
+  return text.size() == shape.size() &&
+         std::equal(text.begin(), text.end(), shape.begin(), [](char c, char s) {
            return s == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == s;
          });
 }
@@ -86,22 +89,26 @@ bool is_interface_name(const std::string& text) {
 bool is_rail_name(const std::string& text) {
   constexpr std::string_view kForbidden = "<>&\"',;";
   return text.size() <= 64 && std::all_of(text.begin(), text.end(), [&](char c) {
-    return c > ' ' && c < 0x7f && kForbidden.find(c) == std::string_view::npos;
-  });
+           return c > ' ' && c < 0x7f && kForbidden.find(c) == std::string_view::npos;
+         });
 }
 
 void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
-  const auto fault = [&](const std::string& text) { errors.push_back(fmt::format("rail {}: {}", rail.name, text)); };
+  const auto fault = [&](const std::string& text) {
+    errors.push_back(fmt::format("rail {}: {}", rail.name, text));
+  };
   if (rail.kind == RailKind::memif) {
     if (!rail.device.empty() || !rail.addresses.empty()) {
       fault("a memif rail takes neither device nor addresses: they are chosen for each process");
     }
   } else {
     if (rail.kind == RailKind::pci && !is_pci_address(rail.device)) {
-      fault(fmt::format("device is \"{}\", expected a PCI address like 0000:00:05.0 (`lspci -D` lists them)", rail.device));
-    } else if (rail.kind != RailKind::pci && !is_interface_name(rail.device)) {
-      fault(fmt::format("device is \"{}\", expected the name of an interface: up to 15 letters, digits or . _ -",
+      fault(fmt::format("device is \"{}\", expected a PCI address like 0000:00:05.0 (`lspci -D` lists them)",
                         rail.device));
+    } else if (rail.kind != RailKind::pci && !is_interface_name(rail.device)) {
+      fault(fmt::format(
+          "device is \"{}\", expected the name of an interface: up to 15 letters, digits or . _ -",
+          rail.device));
     }
     if (rail.addresses.empty()) {
       fault("no address: expected one like 10.0.0.5/24");
@@ -119,9 +126,9 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
     fault(fmt::format("gateway6 \"{}\" is not an IPv6 address", rail.gateway6));
   }
   constexpr std::uint32_t kLeastMtu = 576, kLeastMtu6 = 1280;  // RFC 791, RFC 8200 §5
-  const bool v6 = rail.kind == RailKind::memif || std::any_of(rail.addresses.begin(), rail.addresses.end(), [](const auto& a) {
-                    return a.find(':') != std::string::npos;
-                  });
+  const bool v6 = rail.kind == RailKind::memif ||
+                  std::any_of(rail.addresses.begin(), rail.addresses.end(),
+                              [](const auto& a) { return a.find(':') != std::string::npos; });
   const std::uint32_t least = v6 ? kLeastMtu6 : kLeastMtu;
   if (rail.mtu != 0 && rail.mtu < least) {
     fault(fmt::format("mtu is {}, expected {} to 65535", rail.mtu, least));
@@ -165,7 +172,8 @@ void validate(Config& config, std::vector<std::string>& errors) {
   validate_distinct(rails, errors);
   const auto is_memif = [](const Rail& rail) { return rail.kind == RailKind::memif; };
   if (config.tcp.bond && rails.size() > 1 && std::any_of(rails.begin(), rails.end(), is_memif)) {
-    errors.push_back("tcp.bond: a memif rail joins only processes of this host and cannot be bonded with others");
+    errors.push_back(
+        "tcp.bond: a memif rail joins only processes of this host and cannot be bonded with others");
   }
   if (config.tcp.bond && rails.size() > 4) {
     errors.push_back(fmt::format("tcp.bond: {} rails are configured, at most 4 can be bonded", rails.size()));

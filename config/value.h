@@ -8,7 +8,7 @@
 
 namespace tfabric::config {
 
-[[nodiscard]] std::optional<bool> parse_bool(std::string_view text);          // true false 1 0 yes no on off
+[[nodiscard]] std::optional<bool> parse_bool(std::string_view text);  // true false 1 0 yes no on off
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 // An integer with an optional suffix K, M or G (powers of 1024).
 [[nodiscard]] std::optional<std::int64_t> parse_size(std::string_view text);

@@ -58,10 +58,12 @@ Pages discover_pages(const std::string& root) {
   for (const auto& entry : fs::directory_iterator(root + "/sys/devices/system/node", ignored)) {
     const std::string name = entry.path().filename().string();
     if (name.starts_with("node") && fs::exists(entry.path() / "hugepages", ignored)) {
-      pages.nodes.push_back({static_cast<int>(number_in(name, "node")), sizes_in(entry.path() / "hugepages")});
+      pages.nodes.push_back(
+          {static_cast<int>(number_in(name, "node")), sizes_in(entry.path() / "hugepages")});
     }
   }
-  std::sort(pages.nodes.begin(), pages.nodes.end(), [](const auto& a, const auto& b) { return a.node < b.node; });
+  std::sort(pages.nodes.begin(), pages.nodes.end(),
+            [](const auto& a, const auto& b) { return a.node < b.node; });
   return pages;
 }
 

@@ -102,7 +102,8 @@ Status RegionTable::map_new(std::uintptr_t begin, std::uintptr_t end) {
 Result<Region*> RegionTable::add(void* data, std::size_t size) {
   const auto address = reinterpret_cast<std::uintptr_t>(data);
   if ((data == nullptr && size > 0) || address + size < address || address + size > ~kMask) {
-    return Error{Errc::invalid_argument, fmt::format("cannot register {} bytes at {}: not a range of memory", size, data)};
+    return Error{Errc::invalid_argument,
+                 fmt::format("cannot register {} bytes at {}: not a range of memory", size, data)};
   }
   auto region = std::make_unique<Region>(Region{address, size});
   Region* key = region.get();

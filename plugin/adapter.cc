@@ -84,7 +84,8 @@ transport::Comm* any_comm(void* comm) {
 transport::MemoryRegion* region_of(void* memory) { return static_cast<transport::MemoryRegion*>(memory); }
 
 std::span<std::byte, transport::kHandleBytes> handle_of(void* handle) {
-  return std::span<std::byte, transport::kHandleBytes>(static_cast<std::byte*>(handle), transport::kHandleBytes);
+  return std::span<std::byte, transport::kHandleBytes>(static_cast<std::byte*>(handle),
+                                                       transport::kHandleBytes);
 }
 
 Result<transport::MemoryKind> kind_of(int type) {
@@ -94,7 +95,8 @@ Result<transport::MemoryKind> kind_of(int type) {
     case abi::kPointerCuda:
       return transport::MemoryKind::cuda;
     default:
-      return Error{Errc::invalid_argument, fmt::format("memory of type {} is neither host (1) nor CUDA (2)", type)};
+      return Error{Errc::invalid_argument,
+                   fmt::format("memory of type {} is neither host (1) nor CUDA (2)", type)};
   }
 }
 
@@ -102,8 +104,9 @@ template <class Size>
 Status gather(int n, void** data, const Size* sizes, const int* tags, void** memories,
               std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives>& buffers) {
   if (n < 1 || static_cast<std::size_t>(n) > buffers.size() || data == nullptr || sizes == nullptr) {
-    return Error{Errc::invalid_argument, fmt::format("a group of {} buffers: 1 to {} with addresses and sizes are possible",
-                                                     n, buffers.size())};
+    return Error{Errc::invalid_argument,
+                 fmt::format("a group of {} buffers: 1 to {} with addresses and sizes are possible", n,
+                             buffers.size())};
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
     // Negative, whether the table's sizes have a sign or not; no object is that large.
@@ -310,7 +313,8 @@ abi::Result isend(void* comm, void* data, std::size_t size, int tag, void* memor
 }
 
 template <class Size>
-abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories, void** request) {
+abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories,
+                  void** request) {
   return guarded("irecv", [&] {
     if (request == nullptr) {
       return null_argument("irecv", "request");
@@ -324,7 +328,8 @@ abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* 
     if (Status status = gather(n, data, sizes, tags, memories, buffers); !status) {
       return fail_once("irecv", *object, status.error());
     }
-    Result<transport::Request*> made = object->comm->irecv(std::span(buffers).first(static_cast<std::size_t>(n)));
+    Result<transport::Request*> made =
+        object->comm->irecv(std::span(buffers).first(static_cast<std::size_t>(n)));
     if (!made) {
       return fail_once("irecv", *object, made.error());
     }
@@ -350,7 +355,8 @@ abi::Result iflush(void* comm, int n, void** data, const int* sizes, void** memo
     if (Status status = gather(n, data, sizes, nullptr, memories, buffers); !status) {
       return fail_once("iflush", *object, status.error());
     }
-    Result<transport::Request*> made = object->comm->iflush(std::span(buffers).first(static_cast<std::size_t>(n)));
+    Result<transport::Request*> made =
+        object->comm->iflush(std::span(buffers).first(static_cast<std::size_t>(n)));
     if (!made) {
       return fail_once("iflush", *object, made.error());
     }
@@ -379,19 +385,22 @@ abi::Result test(void* request, int* done, int* sizes) {
 
 abi::Result close_send(void* comm) {
   return guarded("closeSend", [&] {
-    return destroy(comm, Kind::send_comm) ? abi::Result::success : wrong_object("closeSend", "sendComm", comm);
+    return destroy(comm, Kind::send_comm) ? abi::Result::success
+                                          : wrong_object("closeSend", "sendComm", comm);
   });
 }
 
 abi::Result close_recv(void* comm) {
   return guarded("closeRecv", [&] {
-    return destroy(comm, Kind::recv_comm) ? abi::Result::success : wrong_object("closeRecv", "recvComm", comm);
+    return destroy(comm, Kind::recv_comm) ? abi::Result::success
+                                          : wrong_object("closeRecv", "recvComm", comm);
   });
 }
 
 abi::Result close_listen(void* listener) {
   return guarded("closeListen", [&] {
-    return destroy(listener, Kind::listener) ? abi::Result::success : wrong_object("closeListen", "listenComm", listener);
+    return destroy(listener, Kind::listener) ? abi::Result::success
+                                             : wrong_object("closeListen", "listenComm", listener);
   });
 }
 

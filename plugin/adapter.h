@@ -31,7 +31,8 @@ abi::Result deregister_memory(void* comm, void* memory);
 abi::Result isend(void* comm, void* data, std::size_t size, int tag, void* memory, void** request);
 // `Size` is int or size_t.
 template <class Size>
-abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories, void** request);
+abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories,
+                  void** request);
 abi::Result iflush(void* comm, int n, void** data, const int* sizes, void** memories, void** request);
 abi::Result test(void* request, int* done, int* sizes);
 

@@ -30,7 +30,8 @@ struct Object {
 };
 
 struct ListenerObject final : Object {
-  explicit ListenerObject(std::unique_ptr<transport::Listener> l) : Object(Kind::listener), listener(std::move(l)) {}
+  explicit ListenerObject(std::unique_ptr<transport::Listener> l)
+      : Object(Kind::listener), listener(std::move(l)) {}
   std::unique_ptr<transport::Listener> listener;
 };
 struct SendObject final : Object {

@@ -96,10 +96,11 @@ Result<transport::Device*> Runtime::device(int number) {
   State& s = state();
   const std::lock_guard guard(s.mutex);
   if (number < 0 || static_cast<std::size_t>(number) >= s.devices.size()) {
-    return Error{Errc::invalid_argument,
-                 fmt::format("there is no device {}: this process has {}. Do all processes of this host have the same "
-                             "configuration?",
-                             number, s.devices.size())};
+    return Error{
+        Errc::invalid_argument,
+        fmt::format("there is no device {}: this process has {}. Do all processes of this host have the same "
+                    "configuration?",
+                    number, s.devices.size())};
   }
   return s.devices[static_cast<std::size_t>(number)];
 }

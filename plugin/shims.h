@@ -60,7 +60,8 @@ inline abi::Result connect_config(int dev, abi::Config* /*config*/, void* handle
                                   abi::DeviceHandle** device_comm) {
   return connect_dev(dev, handle, comm, device_comm);
 }
-inline abi::Result connect_context(void* /*ctx*/, int dev, void* handle, void** comm, abi::DeviceHandle** device_comm) {
+inline abi::Result connect_context(void* /*ctx*/, int dev, void* handle, void** comm,
+                                   abi::DeviceHandle** device_comm) {
   return connect_dev(dev, handle, comm, device_comm);
 }
 inline abi::Result listen_context(void* /*ctx*/, int dev, void* handle, void** listener) {
@@ -72,9 +73,11 @@ inline abi::Result accept_dev(void* listener, void** comm, abi::DeviceHandle** d
   }
   return accept(listener, comm);
 }
-inline abi::Result init_profiled(abi::LogCallback log, abi::ProfilerCallback /*profiler*/) { return init(log); }
-inline abi::Result init_context(void** ctx, std::uint64_t /*commId*/, abi::Config* /*config*/, abi::LogCallback log,
-                                abi::ProfilerCallback /*profiler*/) {
+inline abi::Result init_profiled(abi::LogCallback log, abi::ProfilerCallback /*profiler*/) {
+  return init(log);
+}
+inline abi::Result init_context(void** ctx, std::uint64_t /*commId*/, abi::Config* /*config*/,
+                                abi::LogCallback log, abi::ProfilerCallback /*profiler*/) {
   if (ctx != nullptr) {
     *ctx = nullptr;  // all contexts share the process's one transport
   }
@@ -95,16 +98,17 @@ template <class Size>
 abi::Result isend_sized(void* comm, void* data, Size size, int tag, void* memory, void** request) {
   return isend(comm, data, widen(size), tag, memory, request);
 }
-inline abi::Result isend_profiled(void* comm, void* data, std::size_t size, int tag, void* memory, void* /*phandle*/,
-                                  void** request) {
+inline abi::Result isend_profiled(void* comm, void* data, std::size_t size, int tag, void* memory,
+                                  void* /*phandle*/, void** request) {
   return isend(comm, data, size, tag, memory, request);
 }
 template <class Size>
-abi::Result irecv_sized(void* comm, int n, void** data, Size* sizes, int* tags, void** memories, void** request) {
+abi::Result irecv_sized(void* comm, int n, void** data, Size* sizes, int* tags, void** memories,
+                        void** request) {
   return irecv<Size>(comm, n, data, sizes, tags, memories, request);
 }
-inline abi::Result irecv_profiled(void* comm, int n, void** data, std::size_t* sizes, int* tags, void** memories,
-                                  void** /*phandles*/, void** request) {
+inline abi::Result irecv_profiled(void* comm, int n, void** data, std::size_t* sizes, int* tags,
+                                  void** memories, void** /*phandles*/, void** request) {
   return irecv<std::size_t>(comm, n, data, sizes, tags, memories, request);
 }
 inline abi::Result iflush_plain(void* comm, int n, void** data, int* sizes, void** memories, void** request) {
@@ -129,8 +133,8 @@ constexpr void set_common(Net& net) {
 }  // namespace tfabric::plugin
 
 // A table's symbol: data, C linkage, visible.
-#define TFABRIC_EXPORT_TABLE(version, make)                                                            \
-  extern "C" {                                                                                         \
+#define TFABRIC_EXPORT_TABLE(version, make)                                                                 \
+  extern "C" {                                                                                              \
   extern __attribute__((visibility("default"))) const tfabric::abi::NetV##version ncclNetPlugin_v##version; \
-  constinit const tfabric::abi::NetV##version ncclNetPlugin_v##version = make();                       \
+  constinit const tfabric::abi::NetV##version ncclNetPlugin_v##version = make();                            \
   }

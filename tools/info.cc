@@ -126,8 +126,9 @@ void print(const View& view, const Result<config::Config>& config) {
              view.devices.empty() ? "; it would use its own network" : "");
   for (std::size_t i = 0; i < view.devices.size(); ++i) {
     const PluginProperties& device = view.devices[i];
-    fmt::print("  {}: {}, {} Gbit/s, {} memory, up to {} grouped receives, PCI {}, guid {:016x}\n", i, device.name,
-               device.speed_mbps / 1000.0, (device.ptr_support & 2) != 0 ? "host and GPU" : "host", device.max_recvs,
+    fmt::print("  {}: {}, {} Gbit/s, {} memory, up to {} grouped receives, PCI {}, guid {:016x}\n", i,
+               device.name, device.speed_mbps / 1000.0,
+               (device.ptr_support & 2) != 0 ? "host and GPU" : "host", device.max_recvs,
                device.pci_path.empty() ? "none" : device.pci_path, device.guid);
   }
   for (const std::string& line : view.log) {
@@ -150,10 +151,13 @@ int run(const Arguments& arguments) {
 
 void add_info(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* info = app.add_subcommand("info", "Show what NCCL would see here: devices, effective configuration and where "
-                                              "each value comes from, and why the network is not usable if it is not");
+  CLI::App* info =
+      app.add_subcommand("info",
+                         "Show what NCCL would see here: devices, effective configuration and where "
+                         "each value comes from, and why the network is not usable if it is not");
   info->add_flag("--json", arguments->json, "Print JSON");
-  info->add_option("--plugin", arguments->plugin, "The library to ask (default: the one beside this program)");
+  info->add_option("--plugin", arguments->plugin,
+                   "The library to ask (default: the one beside this program)");
   info->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -12,8 +12,9 @@ int main(int argc, char** argv) {
   CLI::App app{"tfabric: NCCL's network over user-space TCP on DPDK"};
   app.set_version_flag("--version", TFABRIC_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 fine, 1 wrong data, 2 wrong usage, 3 the network is not usable here, 4 time-out or "
-             "transport error.");
+  app.footer(
+      "Exit codes: 0 fine, 1 wrong data, 2 wrong usage, 3 the network is not usable here, 4 time-out or "
+      "transport error.");
   int exit_code = 0;
   tfabric::tools::add_info(app, exit_code);
   tfabric::perf::add_perf(app, exit_code);

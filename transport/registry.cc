@@ -8,8 +8,9 @@ namespace tfabric::transport {
 
 Result<std::unique_ptr<Transport>> open(const config::Config& config) {
   if (config.transport == "rdma") {
-    return Error{Errc::unusable, "transport = \"rdma\" is configured, and this build has no RDMA transport yet: set "
-                                 "transport to \"tcp\" or \"auto\""};
+    return Error{Errc::unusable,
+                 "transport = \"rdma\" is configured, and this build has no RDMA transport yet: set "
+                 "transport to \"tcp\" or \"auto\""};
   }
   return tcp::open_transport(config);
 }

@@ -40,10 +40,10 @@ enum class MemoryKind : std::uint32_t { host = 0x1, cuda = 0x2, dmabuf = 0x4 };
 // Constant for a device's life, and the same in every process of a host: NCCL's topology search relies
 // on it.
 struct DeviceProperties {
-  std::string name;                  // unique among devices, at most 255 characters, no XML specials
-  std::string pci_path;              // sysfs path of the PCI function; empty if there is none
-  std::uint64_t guid = 0;            // identity of the chip
-  std::uint32_t memory_kinds = 0x1;  // bits of MemoryKind that can be registered
+  std::string name;                     // unique among devices, at most 255 characters, no XML specials
+  std::string pci_path;                 // sysfs path of the PCI function; empty if there is none
+  std::uint64_t guid = 0;               // identity of the chip
+  std::uint32_t memory_kinds = 0x1;     // bits of MemoryKind that can be registered
   bool registration_is_global = false;  // a registration is valid on every comm of the device
   bool force_flush = false;             // GPU receives must be flushed whatever the GPU is
   int speed_mbps = 10000;

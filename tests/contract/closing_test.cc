@@ -235,9 +235,6 @@ TEST_CASE("messages whose sends are done arrive although the sender has closed",
   run({{"leaving_sender"}, {"patient_receiver"}}, {.environment = kUngrouped});
 }
 
-// Known to fail: a link that goes down fails its flows, also those that have all the peer will ever send, and
-// what is unread is dropped. (Kernel TCP lets it be read.) Whoever mends that takes the mark away.
-TEST_CASE("messages whose sends are done arrive although the sender's process has ended",
-          "[once][!shouldfail]") {
+TEST_CASE("messages whose sends are done arrive although the sender's process has ended", "[once]") {
   run({{"leaving_sender"}, {"forsaken_receiver"}}, {.environment = kUngrouped});
 }

@@ -76,11 +76,13 @@ class Stream final : public engine::FlowHandler, public engine::Acceptor {
 
   void print(engine::Flow& flow) const {
     const stack::ConnectionInfo info = flow.connection().info();
-    std::printf("our peer: %llu bytes %s, %llu wrong; retransmitted %llu, fast retransmits %u, time-outs %u, srtt %lld us\n",
-                static_cast<unsigned long long>(done_), send_ ? "sent" : "received",
-                static_cast<unsigned long long>(wrong_), static_cast<unsigned long long>(info.bytes_retransmitted),
-                info.fast_retransmits, info.timeouts,
-                static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(info.srtt).count()));
+    std::printf(
+        "our peer: %llu bytes %s, %llu wrong; retransmitted %llu, fast retransmits %u, time-outs %u, srtt "
+        "%lld us\n",
+        static_cast<unsigned long long>(done_), send_ ? "sent" : "received",
+        static_cast<unsigned long long>(wrong_), static_cast<unsigned long long>(info.bytes_retransmitted),
+        info.fast_retransmits, info.timeouts,
+        static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(info.srtt).count()));
   }
 
   engine::Engine* engine_;
@@ -137,7 +139,8 @@ int run(const Arguments& arguments) {
       return 1;
     }
   }
-  const Instant until = monotonic_now() + std::chrono::duration_cast<Duration>(std::chrono::duration<double>(arguments.timeout_s));
+  const Instant until = monotonic_now() + std::chrono::duration_cast<Duration>(
+                                              std::chrono::duration<double>(arguments.timeout_s));
   while (!stream.finished() && monotonic_now() < until) {
     engine.progress();
   }
@@ -147,8 +150,9 @@ int run(const Arguments& arguments) {
     engine.progress();
   }
   if (!stream.good()) {
-    std::fprintf(stderr, "our peer: %llu of %llu bytes, %llu wrong\n", static_cast<unsigned long long>(stream.done()),
-                 static_cast<unsigned long long>(arguments.bytes), static_cast<unsigned long long>(stream.wrong()));
+    std::fprintf(
+        stderr, "our peer: %llu of %llu bytes, %llu wrong\n", static_cast<unsigned long long>(stream.done()),
+        static_cast<unsigned long long>(arguments.bytes), static_cast<unsigned long long>(stream.wrong()));
   }
   return stream.good() ? 0 : 1;
 }

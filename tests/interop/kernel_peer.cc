@@ -92,6 +92,7 @@ int main(int argc, char** argv) {
   const ssize_t end = recv(fd, &rest, 1, 0);
   close(fd);
   std::printf("kernel peer: %llu bytes %s, %llu wrong, end %s\n", static_cast<unsigned long long>(done),
-              send_side ? "sent" : "received", static_cast<unsigned long long>(wrong), end == 0 ? "orderly" : "not orderly");
+              send_side ? "sent" : "received", static_cast<unsigned long long>(wrong),
+              end == 0 ? "orderly" : "not orderly");
   return wrong == 0 && end == 0 ? 0 : 1;
 }

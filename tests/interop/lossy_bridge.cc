@@ -69,7 +69,8 @@ int main(int argc, char** argv) {
       sockaddr_ll source{};
       socklen_t size = sizeof source;
       ssize_t n = 0;
-      while ((n = recvfrom(sockets[from], packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&source), &size)) > 0) {
+      while ((n = recvfrom(sockets[from], packet.data(), packet.size(), 0,
+                           reinterpret_cast<sockaddr*>(&source), &size)) > 0) {
         if (source.sll_pkttype == PACKET_OUTGOING) {
           continue;  // our own transmission on this interface
         }

@@ -14,30 +14,34 @@ void CommCore::add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader>
   reader->attach(*this, inbox_);
   flow.set_handler(this, flows_.size());
   flows_.push_back(&flow);
+  names_.push_back(fmt::format("{} connection {}", direction_, flow.describe()));
   connections_.push_back(&flow.connection());
   readers_.push_back(std::move(reader));
 }
 
 std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> bytes) {
+  return read(flow.index(), bytes);
+}
+
+std::size_t CommCore::read(std::size_t flow, std::span<const std::byte> bytes) {
   if (failed()) {
     return bytes.size();
   }
-  Result<std::size_t> taken = readers_[flow.index()]->take(bytes);
+  Result<std::size_t> taken = readers_[flow]->take(bytes);
   if (!taken) {
-    fail(Error{taken.error().code, fmt::format("{}: {}", describe(flow), taken.error().message)});
+    fail(Error{taken.error().code, fmt::format("{}: {}", name_of(flow), taken.error().message)});
     return bytes.size();
   }
   return *taken;
 }
 
 void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
-  const std::string what = fmt::format("{}: {}", describe(flow), stack::to_string(error));
-  std::replace(flows_.begin(), flows_.end(), &flow, static_cast<engine::Flow*>(nullptr));
-  fail(Error{Errc::remote, what});
-}
-
-std::string CommCore::describe(const engine::Flow& flow) const {
-  return fmt::format("{} connection {}", direction_, flow.describe());
+  const std::size_t index = flow.index();
+  flows_[index] = nullptr;
+  if (!failed() && keep_rest(flow)) {
+    return;
+  }
+  fail(Error{Errc::remote, fmt::format("{}: {}", name_of(index), stack::to_string(error))});
 }
 
 bool CommCore::any_reader_waiting() const {
@@ -105,7 +109,8 @@ bool CommCore::send_copy(engine::Flow& flow, std::span<const std::byte> bytes) {
 Result<transport::MemoryRegion*> CommCore::register_region(void* data, std::size_t size,
                                                            transport::MemoryKind kind) {
   if (kind != transport::MemoryKind::host) {
-    return Error{Errc::invalid_argument, "the TCP transport registers host memory only: it offers no GPUDirect"};
+    return Error{Errc::invalid_argument,
+                 "the TCP transport registers host memory only: it offers no GPUDirect"};
   }
   Result<hugepage::Region*> shared = context_.regions.add(data, size);
   if (!shared) {
@@ -128,8 +133,9 @@ Status CommCore::deregister_region(transport::MemoryRegion* region) {
     // What is posted and not yet seen counts as outstanding too.
     context_.engine.take_submissions();
     if (!failed() && uses(owned->data, owned->size)) {
-      fail(Error{Errc::invalid_usage, fmt::format("{} comm: memory was deregistered while requests on it were outstanding",
-                                                  direction_)});
+      fail(Error{
+          Errc::invalid_usage,
+          fmt::format("{} comm: memory was deregistered while requests on it were outstanding", direction_)});
     }
     context_.engine.drain_payload();
   }

@@ -68,8 +68,12 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   static bool send_copy(engine::Flow& flow, std::span<const std::byte> bytes);
   // A message has come whose receive is not posted.
   [[nodiscard]] bool any_reader_waiting() const;
-  // How the flow is named in messages.
-  [[nodiscard]] std::string describe(const engine::Flow& flow) const;
+  // Gives bytes of a flow's stream to its reader; returns how many it took. A fault in them fails the comm.
+  std::size_t read(std::size_t flow, std::span<const std::byte> bytes);
+  // How a flow is named in messages, also when it is gone.
+  [[nodiscard]] const std::string& name_of(std::size_t flow) const { return names_[flow]; }
+  // A flow has failed. True: it had brought all that the peer had to say, and the comm goes on without it.
+  virtual bool keep_rest(engine::Flow& /*flow*/) { return false; }
 
   // Ends all requests that the engine knows of.
   virtual void fail_requests() = 0;
@@ -85,6 +89,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   void end_flows();
 
   std::vector<std::unique_ptr<message::FlowReader>> readers_;
+  std::vector<std::string> names_;
   message::Inbox* inbox_;
   const char* direction_;
   std::atomic<bool> failed_{false};

@@ -121,8 +121,9 @@ Result<bool> Device::open_flows(Attempt& attempt) {
     hello.flow = static_cast<std::uint16_t>(i);
     if (!comm->open_flow(*links[i], address, peer.port, encode(hello))) {
       comm->fail_from_outside(
-          {Errc::unusable, fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",
-                                       rails_[i % rails_.size()]->config().name, net::to_string(address))});
+          {Errc::unusable,
+           fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",
+                       rails_[i % rails_.size()]->config().name, net::to_string(address))});
       break;
     }
   }
@@ -131,12 +132,14 @@ Result<bool> Device::open_flows(Attempt& attempt) {
 }
 
 Error Device::explain_timeout(const Attempt& attempt) const {
-  return {Errc::remote,
-          fmt::format("cannot connect to {} port {} over {}: no answer for {} ms. Is the peer alive, does a firewall or "
-                      "security group let TCP port {} through, are both hosts' rails on one network?",
-                      net::to_string(attempt.peer.addresses.front()), attempt.peer.port, properties_.name,
-                      std::chrono::duration_cast<std::chrono::milliseconds>(context_.options.connect_timeout).count(),
-                      attempt.peer.port)};
+  return {
+      Errc::remote,
+      fmt::format(
+          "cannot connect to {} port {} over {}: no answer for {} ms. Is the peer alive, does a firewall or "
+          "security group let TCP port {} through, are both hosts' rails on one network?",
+          net::to_string(attempt.peer.addresses.front()), attempt.peer.port, properties_.name,
+          std::chrono::duration_cast<std::chrono::milliseconds>(context_.options.connect_timeout).count(),
+          attempt.peer.port)};
 }
 
 }  // namespace tfabric::tcp

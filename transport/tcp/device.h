@@ -16,7 +16,8 @@ namespace tfabric::tcp {
 
 class Device final : public transport::Device {
  public:
-  Device(const Context& context, Greeter& greeter, std::vector<Rail*> rails, transport::DeviceProperties properties)
+  Device(const Context& context, Greeter& greeter, std::vector<Rail*> rails,
+         transport::DeviceProperties properties)
       : context_(context), greeter_(&greeter), rails_(std::move(rails)), properties_(std::move(properties)) {}
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
@@ -31,7 +32,8 @@ class Device final : public transport::Device {
     std::unique_ptr<SendComm> comm;  // null until all links are there
   };
 
-  // Ends the attempts that connect() is no longer called for: when a communicator fails, NCCL just stops calling.
+  // Ends the attempts that connect() is no longer called for: when a communicator fails, NCCL just stops
+  // calling.
   void drop_abandoned();
   // Goes on with an attempt; true once its comm is ready.
   Result<bool> advance(Attempt& attempt);

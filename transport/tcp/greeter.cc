@@ -85,7 +85,9 @@ class Greeter::Stranger final : public engine::FlowHandler, public message::Cont
       greeter_->forget(*this);
     }
   }
-  void on_failed(engine::Flow& /*flow*/, stack::ConnectionError /*error*/) override { greeter_->forget(*this); }
+  void on_failed(engine::Flow& /*flow*/, stack::ConnectionError /*error*/) override {
+    greeter_->forget(*this);
+  }
 
   Status on_control(const message::RecordHeader& header, std::span<const std::byte> body) override {
     const auto hello = decode_hello(body);

@@ -56,22 +56,25 @@ void write_handle(const Handle& handle, HandleBytes bytes) {
 
 Result<Handle> read_handle(std::span<const std::byte, transport::kHandleBytes> bytes) {
   if (get_u32(bytes.data()) != kMagic || get_u32(&bytes[kCheckAt]) != check_of(bytes.data())) {
-    return Error{Errc::invalid_usage,
-                 "the peer's handle is not of this plugin: the peer uses another network. Set NCCL_NET=tfabric on "
-                 "all ranks, or make the plugin usable on all hosts (`tfabric info` tells why it is not)"};
+    return Error{
+        Errc::invalid_usage,
+        "the peer's handle is not of this plugin: the peer uses another network. Set NCCL_NET=tfabric on "
+        "all ranks, or make the plugin usable on all hosts (`tfabric info` tells why it is not)"};
   }
   const auto version = std::to_integer<int>(bytes[kVersionAt]);
   if (version != kProtocolVersion || bytes[kTransportAt] != std::byte{kTransportTcp}) {
-    return Error{Errc::invalid_usage,
-                 fmt::format("the peer speaks version {} of the tfabric protocol over transport {}, this host version {} "
-                             "over transport {}: install the same libnccl-net.so everywhere",
-                             version, std::to_integer<int>(bytes[kTransportAt]), kProtocolVersion, kTransportTcp)};
+    return Error{
+        Errc::invalid_usage,
+        fmt::format(
+            "the peer speaks version {} of the tfabric protocol over transport {}, this host version {} "
+            "over transport {}: install the same libnccl-net.so everywhere",
+            version, std::to_integer<int>(bytes[kTransportAt]), kProtocolVersion, kTransportTcp)};
   }
   Handle handle;
   const auto count = std::to_integer<std::size_t>(bytes[kCountAt]);
   if (count == 0 || count > kMaxHandleAddresses) {
-    return Error{Errc::invalid_argument, fmt::format("the peer's handle names {} addresses, not 1 to {}", count,
-                                                     kMaxHandleAddresses)};
+    return Error{Errc::invalid_argument, fmt::format("the peer's handle names {} addresses, not 1 to {}",
+                                                     count, kMaxHandleAddresses)};
   }
   handle.max_recvs = std::to_integer<std::uint8_t>(bytes[kMaxRecvsAt]);
   std::copy_n(bytes.begin() + kTokenAt, handle.token.size(), handle.token.begin());

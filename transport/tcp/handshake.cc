@@ -10,8 +10,8 @@ namespace {
 
 // Most flows a comm may have, whatever a stranger claims.
 constexpr std::uint16_t kMaxFlows = 256;
-constexpr std::size_t kHelloBytes = 32;    // version, zero, flow, flows, zero, comm, token
-constexpr std::size_t kWelcomeBytes = 8;   // version, status, zero
+constexpr std::size_t kHelloBytes = 32;   // version, zero, flow, flows, zero, comm, token
+constexpr std::size_t kWelcomeBytes = 8;  // version, status, zero
 
 std::vector<std::byte> record_of(message::RecordType type, std::span<const std::byte> body) {
   const auto header = message::encode({.type = type, .length = static_cast<std::uint32_t>(body.size())});

@@ -46,7 +46,8 @@ bool same_user(const msghdr& message) {
 Result<int> open_memif_control(std::uint64_t process) {
   const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) {
-    return Error{Errc::system, fmt::format("cannot make a Unix socket: {}", std::generic_category().message(errno))};
+    return Error{Errc::system,
+                 fmt::format("cannot make a Unix socket: {}", std::generic_category().message(errno))};
   }
   const int on = 1;
   sockaddr_un address;
@@ -66,7 +67,8 @@ bool ask_memif_peer(int socket, std::uint64_t from, std::uint64_t to) {
   sockaddr_un address;
   const socklen_t size = make_address(to, address);
   // A full queue is not nobody: the request is repeated.
-  return sendto(socket, &datagram, sizeof datagram, MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address), size) >= 0 ||
+  return sendto(socket, &datagram, sizeof datagram, MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address),
+                size) >= 0 ||
          (errno != ECONNREFUSED && errno != ENOENT);
 }
 

@@ -118,10 +118,12 @@ Result<engine::Link*> MemifRail::link_to(const net::IpAddress& /*peer*/, std::ui
     return loop_;
   }
   if (peer_process == 0) {
-    return Error{Errc::invalid_usage,
-                 fmt::format("rail {} joins processes of one host by shared memory, and the peer is on another kind of "
-                             "rail: configure a NIC as the rail on both hosts",
-                             config().name)};
+    return Error{
+        Errc::invalid_usage,
+        fmt::format(
+            "rail {} joins processes of one host by shared memory, and the peer is on another kind of "
+            "rail: configure a NIC as the rail on both hosts",
+            config().name)};
   }
   const auto [found, fresh] = peers_.try_emplace(peer_process);
   Peer& peer = found->second;
@@ -165,9 +167,9 @@ void MemifRail::run() {
   }
 }
 
-// The server's end must be open before the client's may connect to it, so the two sides differ: a server opens its
-// end as soon as it wants the link or is asked for it, and a datagram from it says that it has; a client asks, and
-// opens when it hears the server.
+// The server's end must be open before the client's may connect to it, so the two sides differ: a server
+// opens its end as soon as it wants the link or is asked for it, and a datagram from it says that it has; a
+// client asks, and opens when it hears the server.
 void MemifRail::take_requests() {
   while (const auto process = next_memif_request(control_)) {
     const EngineGuard guard(engine_->lock());
@@ -226,8 +228,8 @@ void MemifRail::open_link(std::uint64_t process) {
 Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) const {
   const std::string device = fmt::format(
       "net_memif{},role={},id=0,socket=tfabric-{:016x}-{:016x},socket-abstract=yes,bsize={},rsize={}",
-      next_device_number(), is_server_for(peer) ? "server" : "client", std::min(process_, peer), std::max(process_, peer),
-      buffer_bytes(mtu_), ring_log2(mtu_));
+      next_device_number(), is_server_for(peer) ? "server" : "client", std::min(process_, peer),
+      std::max(process_, peer), buffer_bytes(mtu_), ring_log2(mtu_));
   Result<std::unique_ptr<port::Port>> port = port::Port::open({.name = config().name,
                                                                .device = device,
                                                                .mtu = static_cast<std::uint16_t>(mtu_),
@@ -235,12 +237,10 @@ Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) c
   if (!port) {
     return port.error();
   }
-  net::InterfaceConfig interface{.name = config().name,
-                                 .mac = mac_of(process_),
-                                 .mtu = static_cast<std::uint16_t>(mtu_),
-                                 .addresses = {{address_of(process_), 64}},
-                                 .point_to_point = true,
-                                 .trusted_wire = true};
+  net::InterfaceConfig interface {
+    .name = config().name, .mac = mac_of(process_), .mtu = static_cast<std::uint16_t>(mtu_),
+    .addresses = {{address_of(process_), 64}}, .point_to_point = true, .trusted_wire = true
+  };
   return std::make_unique<engine::Link>(std::move(*port), std::move(interface),
                                         engine::LinkOptions{.transmit_by_reference = true});
 }
@@ -270,9 +270,9 @@ void MemifRail::watch_links() {
           dead.push_back(engine_->remove_link(*peer.link));
           peer.link = nullptr;
         }
-        peer.failure = fmt::format("rail {}: process {:016x} of this host {}", config().name, i->first,
-                                   late ? "does not answer (it has ended, or runs in another network namespace)"
-                                        : "has ended");
+        peer.failure = fmt::format(
+            "rail {}: process {:016x} of this host {}", config().name, i->first,
+            late ? "does not answer (it has ended, or runs in another network namespace)" : "has ended");
         if (!late) {
           i = peers_.erase(i);
           continue;

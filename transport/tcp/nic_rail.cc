@@ -7,18 +7,21 @@
 namespace tfabric::tcp {
 namespace {
 
-Result<net::InterfaceConfig> interface_of(const config::Rail& config, net::MacAddress mac, std::uint16_t mtu) {
-  net::InterfaceConfig interface{.name = config.name, .mac = mac, .mtu = mtu, .vlan = config.vlan};
+Result<net::InterfaceConfig> interface_of(const config::Rail& config, net::MacAddress mac,
+                                          std::uint16_t mtu) {
+  net::InterfaceConfig interface { .name = config.name, .mac = mac, .mtu = mtu, .vlan = config.vlan };
   for (const std::string& text : config.addresses) {
     const auto prefix = net::parse_prefix(text);
     if (!prefix) {
-      return Error{Errc::invalid_usage,
-                   fmt::format("rail {}: address \"{}\" is not like 10.0.0.5/24 or fd00::5/64", config.name, text)};
+      return Error{
+          Errc::invalid_usage,
+          fmt::format("rail {}: address \"{}\" is not like 10.0.0.5/24 or fd00::5/64", config.name, text)};
     }
     interface.addresses.push_back(*prefix);
   }
   if (interface.addresses.empty()) {
-    return Error{Errc::invalid_usage, fmt::format("rail {}: no address is configured (tcp.rails.addresses)", config.name)};
+    return Error{Errc::invalid_usage,
+                 fmt::format("rail {}: no address is configured (tcp.rails.addresses)", config.name)};
   }
   if (!config.gateway.empty()) {
     interface.gateway_v4 = net::parse_ip(config.gateway);
@@ -40,8 +43,12 @@ net::MacAddress random_mac() {
 
 }  // namespace
 
-NicRail::NicRail(const config::Rail& config, engine::Engine& /*engine*/, engine::Link* network, engine::Link* loop)
-    : Rail(config), address_(network->interface().config().addresses.front().address), network_(network), loop_(loop) {}
+NicRail::NicRail(const config::Rail& config, engine::Engine& /*engine*/, engine::Link* network,
+                 engine::Link* loop)
+    : Rail(config),
+      address_(network->interface().config().addresses.front().address),
+      network_(network),
+      loop_(loop) {}
 
 Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::Engine& engine) {
   const auto mtu = static_cast<std::uint16_t>(effective_mtu(config));

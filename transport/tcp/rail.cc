@@ -39,7 +39,8 @@ std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu)
     frame *= 2;
   }
   const std::uint32_t block = std::max(frame, kLeastBlock);
-  return fmt::format("iface={},framesz={},blocksz={},framecnt={}", interface, frame, block, kRingBytes / frame);
+  return fmt::format("iface={},framesz={},blocksz={},framecnt={}", interface, frame, block,
+                     kRingBytes / frame);
 }
 
 // Device names must be unique in a process.

@@ -50,6 +50,7 @@ Result<std::unique_ptr<Rail>> open_rail(const config::Rail& config, engine::Engi
 // Packet buffers for a receive pool: enough bytes for the windows in use, within reason.
 [[nodiscard]] std::uint32_t receive_buffers(std::uint32_t mtu);
 // A link that gives back what it is given, with the rail's own addresses. Its pool may be shared.
-Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name, const net::InterfaceConfig& interface);
+Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
+                                                     const net::InterfaceConfig& interface);
 
 }  // namespace tfabric::tcp

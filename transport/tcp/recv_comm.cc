@@ -25,8 +25,8 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     return error();
   }
   if (buffers.empty() || buffers.size() > context_.options.max_recvs) {
-    return Error{Errc::invalid_argument,
-                 fmt::format("irecv of {} buffers: 1 to {} can be grouped", buffers.size(), context_.options.max_recvs)};
+    return Error{Errc::invalid_argument, fmt::format("irecv of {} buffers: 1 to {} can be grouped",
+                                                     buffers.size(), context_.options.max_recvs)};
   }
   for (const transport::ReceiveBuffer& buffer : buffers) {
     if (buffer.data == nullptr && buffer.size > 0) {
@@ -92,6 +92,10 @@ bool RecvComm::post(Request& request) {
 
 void RecvComm::send_announcements() {
   engine::Flow* flow = flows_.front();
+  if (flow == nullptr) {
+    announcements_.clear();  // there is nobody to announce to
+    return;
+  }
   while (!announcements_.empty() && send_copy(*flow, announcements_.front())) {
     announcements_.pop_front();
     context_.engine.wake(*flow);
@@ -101,8 +105,14 @@ void RecvComm::send_announcements() {
 void RecvComm::resume_flows() {
   // A flow may fail the comm, which empties the places of all.
   for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
-    // A message of no bytes waits in the reader, its header taken: the engine may have nothing left to deliver.
-    on_data(*flows_[i], {});
+    if (flows_[i] == nullptr) {
+      Rest& rest = rests_[i];
+      rest.taken += read(i, std::span(rest.bytes).subspan(rest.taken));
+      continue;
+    }
+    // A message of no bytes waits in the reader, its header taken: the engine may have nothing left to
+    // deliver.
+    read(i, {});
     if (!failed()) {
       context_.engine.resume(*flows_[i]);
     }
@@ -130,12 +140,36 @@ void RecvComm::check_peer_finished() {
   if (failed() || any_reader_waiting()) {
     return;
   }
-  const bool all = std::all_of(flows_.begin(), flows_.end(), [](const engine::Flow* flow) {
-    return flow->connection().peer_finished();
-  });
-  if (all) {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", describe(*flows_.front()))});
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    if (!finished(i)) {
+      return;
+    }
   }
+  fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(0))});
+}
+
+bool RecvComm::finished(std::size_t flow) const {
+  if (flows_[flow] != nullptr) {
+    return flows_[flow]->connection().peer_finished();
+  }
+  return rests_[flow].taken == rests_[flow].bytes.size();
+}
+
+// The peer may close and end its process, and its link go down with it, before the last receives are posted:
+// its sends are done, so their bytes must arrive.
+bool RecvComm::keep_rest(engine::Flow& flow) {
+  stack::Connection& connection = flow.connection();
+  if (!connection.received_all()) {
+    return false;
+  }
+  rests_.resize(flows_.size());
+  std::vector<std::byte>& bytes = rests_[flow.index()].bytes;
+  for (auto part = connection.readable(); !part.empty(); part = connection.readable()) {
+    bytes.insert(bytes.end(), part.begin(), part.end());
+    connection.consume(static_cast<std::uint32_t>(part.size()));
+  }
+  check_peer_finished();
+  return true;
 }
 
 Status RecvComm::on_control(const message::RecordHeader&, std::span<const std::byte>) {

@@ -35,18 +35,28 @@ class RecvComm final : public transport::RecvComm, public CommCore {
   void on_progress(engine::Flow& flow) override;
   Status on_control(const message::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
-  [[nodiscard]] bool uses(const void* data, std::size_t size) const override { return inbox_.uses(data, size); }
+  bool keep_rest(engine::Flow& flow) override;
+  [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
+    return inbox_.uses(data, size);
+  }
 
   bool post(Request& request);
   void send_announcements();
   void resume_flows();
   void check_peer_finished();
+  [[nodiscard]] bool finished(std::size_t flow) const;
 
   // user's side
   RequestPool requests_;
   // engine's side
   message::Inbox inbox_;
   bool announces_;
+  // What flows that are gone had brought and no receive has taken yet.
+  struct Rest {
+    std::vector<std::byte> bytes;
+    std::size_t taken = 0;
+  };
+  std::vector<Rest> rests_;
   std::deque<std::vector<std::byte>> announcements_;  // waiting for room in flow 0
 };
 

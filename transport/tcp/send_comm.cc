@@ -38,8 +38,9 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     return error();
   }
   if (size > transport::kMaxMessageBytes || (data == nullptr && size > 0)) {
-    return Error{Errc::invalid_argument, fmt::format("isend of {} bytes from {}: at most {} bytes, and an address", size,
-                                                     data, transport::kMaxMessageBytes)};
+    return Error{Errc::invalid_argument,
+                 fmt::format("isend of {} bytes from {}: at most {} bytes, and an address", size, data,
+                             transport::kMaxMessageBytes)};
   }
   Request* request = requests_.acquire();
   if (request == nullptr) {
@@ -124,7 +125,7 @@ void SendComm::on_progress(engine::Flow& flow) {
   }
   outbox_.on_acked(flow.index(), flow.connection().stream_acked());
   if (flow.connection().peer_finished()) {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", describe(flow))});
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(flow.index()))});
     return;
   }
   on_submitted();
@@ -144,8 +145,9 @@ Status SendComm::on_control(const message::RecordHeader& header, std::span<const
 Status SendComm::on_welcome(std::span<const std::byte> body) {
   const std::optional<Welcome> welcome = decode_welcome(body);
   if (!welcome || welcome->status == WelcomeStatus::disagreement) {
-    return Error{Errc::internal, "the listener does not understand this connector: install the same "
-                                 "libnccl-net.so on all hosts"};
+    return Error{Errc::internal,
+                 "the listener does not understand this connector: install the same "
+                 "libnccl-net.so on all hosts"};
   }
   if (welcome->status == WelcomeStatus::no_listener) {
     return Error{Errc::remote, "the listener that the handle names has been closed"};

@@ -33,8 +33,10 @@ TEST_CASE("records are read the same however the stream is cut") {
     message[i] = static_cast<std::byte>(i * 31);
   }
   std::vector<std::byte> stream;
-  const auto part = [&](std::uint32_t group, std::uint32_t offset, std::uint32_t length, std::uint32_t total) {
-    append(stream, {.type = RecordType::chunk, .group = group, .length = length, .total = total, .offset = offset},
+  const auto part = [&](std::uint32_t group, std::uint32_t offset, std::uint32_t length,
+                        std::uint32_t total) {
+    append(stream,
+           {.type = RecordType::chunk, .group = group, .length = length, .total = total, .offset = offset},
            std::span(message).subspan(offset, length));
   };
   append(stream, {.type = RecordType::hello, .length = 5}, std::span(message).first(5));

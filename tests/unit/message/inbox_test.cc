@@ -11,7 +11,8 @@ using State = Completion::State;
 
 namespace {
 RecordHeader chunk(std::uint32_t group, std::uint32_t total, std::uint32_t tag = 0, std::uint8_t index = 0) {
-  return {.type = RecordType::chunk, .index = index, .tag = tag, .group = group, .length = total, .total = total};
+  return {
+      .type = RecordType::chunk, .index = index, .tag = tag, .group = group, .length = total, .total = total};
 }
 }  // namespace
 

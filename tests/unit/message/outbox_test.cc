@@ -20,13 +20,14 @@ struct NoControls final : ControlSink {
 
 const stack::PayloadOps kCopyOps{
     .context = nullptr,
-    .retain = [](void*, stack::Payload& payload) {
-      auto* copy = new std::byte[payload.size];
-      std::memcpy(copy, payload.data, payload.size);
-      payload.data = copy;
-      payload.owner = copy;
-      return true;
-    },
+    .retain =
+        [](void*, stack::Payload& payload) {
+          auto* copy = new std::byte[payload.size];
+          std::memcpy(copy, payload.data, payload.size);
+          payload.data = copy;
+          payload.owner = copy;
+          return true;
+        },
     .release = [](void*, stack::Payload& payload) { delete[] static_cast<std::byte*>(payload.owner); }};
 
 // A connection and its peer joined by a perfect wire, and the reader at the peer.
@@ -82,7 +83,8 @@ TEST_CASE("messages of all sizes arrive whole over several flows and are done on
   std::vector<stack::Connection*> connections;
   for (std::uint32_t i = 0; i < flows; ++i) {
     pairs.push_back(std::make_unique<Pair>(controls, inbox));
-    pairs.back()->a = stack::Connection::connect({}, kCopyOps, {static_cast<std::uint16_t>(1000 + i), 80}, stack::Seq(1), now);
+    pairs.back()->a = stack::Connection::connect({}, kCopyOps, {static_cast<std::uint16_t>(1000 + i), 80},
+                                                 stack::Seq(1), now);
     pairs.back()->run(now);
     REQUIRE(pairs.back()->a->established());
     connections.push_back(pairs.back()->a.get());

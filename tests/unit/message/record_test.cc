@@ -18,7 +18,8 @@ TEST_CASE("a record header reads back as it was written") {
 }
 
 TEST_CASE("a header with any one bit changed is refused") {
-  const RecordHeaderBytes good = encode({.type = RecordType::chunk, .tag = 7, .group = 9, .length = 100, .total = 100});
+  const RecordHeaderBytes good =
+      encode({.type = RecordType::chunk, .tag = 7, .group = 9, .length = 100, .total = 100});
   int accepted = 0;
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     RecordHeaderBytes bad = good;
@@ -30,7 +31,8 @@ TEST_CASE("a header with any one bit changed is refused") {
 
 TEST_CASE("a chunk outside of its message and an overlong control record are refused") {
   REQUIRE_FALSE(decode(encode({.type = RecordType::chunk, .length = 2, .total = 100, .offset = 99})));
-  REQUIRE_FALSE(decode(encode({.type = RecordType::chunk, .length = 0xffffffffu, .total = 100, .offset = 2})));
+  REQUIRE_FALSE(
+      decode(encode({.type = RecordType::chunk, .length = 0xffffffffu, .total = 100, .offset = 2})));
   REQUIRE_FALSE(decode(encode({.type = RecordType::hello, .length = kMaxControlBytes + 1})));
   REQUIRE_FALSE(decode(encode({.type = static_cast<RecordType>(99)})));
   REQUIRE(decode(encode({.type = RecordType::chunk})));

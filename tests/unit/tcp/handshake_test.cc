@@ -23,7 +23,8 @@ TEST_CASE("hello and welcome read back as they were written") {
   REQUIRE(decoded->flow == 3);
   REQUIRE(decoded->flows == 4);
   REQUIRE(decoded->token == hello.token);
-  REQUIRE(decode_welcome(body(encode(Welcome{WelcomeStatus::no_listener})))->status == WelcomeStatus::no_listener);
+  REQUIRE(decode_welcome(body(encode(Welcome{WelcomeStatus::no_listener})))->status ==
+          WelcomeStatus::no_listener);
 }
 
 TEST_CASE("a hello of another version, of a wrong length or with impossible flow numbers is refused") {

@@ -60,7 +60,8 @@ Engine::~Engine() {
 
 bool Engine::progress() {
   if (lock_.contended()) {
-    // Who polls finds the lock free again and again, and who waits never would: for seconds, if they share a CPU.
+    // Who polls finds the lock free again and again, and who waits never would: for seconds, if they share a
+    // CPU.
     sched_yield();
     return false;
   }
@@ -145,7 +146,8 @@ bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   const FlowKey key{tcp.destination, tcp.source, {segment->destination_port, segment->source_port}};
   Flow* flow = table_.find(table_key(key));
   if (flow == nullptr) {
-    const bool opens = (segment->flags & (stack::flag::syn | stack::flag::ack | stack::flag::rst)) == stack::flag::syn;
+    const bool opens =
+        (segment->flags & (stack::flag::syn | stack::flag::ack | stack::flag::rst)) == stack::flag::syn;
     if (!opens || segment->destination_port != options_.port) {
       ++counters_.no_flow;
       answer_with_reset(link, tcp, *segment);
@@ -159,6 +161,11 @@ bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   }
   if (flow->link_ != &link) {
     // Somebody else's packet with our numbers: no flow changes its wire.
+    return false;
+  }
+  if (flow->connection_->finished()) {
+    // Its handler has yet to let go of it; for the peer it is gone.
+    answer_with_reset(link, tcp, *segment);
     return false;
   }
   flow->connection_->on_segment(*segment, now_);
@@ -504,7 +511,8 @@ std::unique_ptr<Link> Engine::remove_link(Link& link) {
       remove_flow(*flows_[i]);
     }
   }
-  const auto found = std::find_if(links_.begin(), links_.end(), [&link](const auto& l) { return l.get() == &link; });
+  const auto found =
+      std::find_if(links_.begin(), links_.end(), [&link](const auto& l) { return l.get() == &link; });
   assert(found != links_.end());
   std::unique_ptr<Link> removed = std::move(*found);
   links_.erase(found);

@@ -39,8 +39,8 @@ class Acceptor {
 
 struct EngineOptions {
   stack::Options tcp;
-  std::uint16_t port = 0;               // the one listening port; 0: any
-  std::uint32_t max_half_open = 1024;   // connections in the handshake that strangers may cause
+  std::uint16_t port = 0;                 // the one listening port; 0: any
+  std::uint32_t max_half_open = 1024;     // connections in the handshake that strangers may cause
   std::uint32_t max_kept_packets = 2048;  // see PayloadStore
 };
 
@@ -66,7 +66,9 @@ class Engine {
   // take_submissions().
   void submit(Submitter& submitter) { submissions_.submit(submitter); }
   // The time of the last turn, for those who step in when nobody polls.
-  [[nodiscard]] Instant last_turn() const { return Instant(Duration(last_turn_.load(std::memory_order_relaxed))); }
+  [[nodiscard]] Instant last_turn() const {
+    return Instant(Duration(last_turn_.load(std::memory_order_relaxed)));
+  }
 
   // --- with the lock held
   // One turn. Returns whether anything was done.

@@ -11,7 +11,8 @@ namespace {
 constexpr std::uint16_t kIpv4HeaderBytes = 20;
 constexpr std::uint16_t kIpv6HeaderBytes = 40;
 
-net::TcpChecksum checksum_for(const net::InterfaceConfig& config, const port::PortCapabilities& capabilities) {
+net::TcpChecksum checksum_for(const net::InterfaceConfig& config,
+                              const port::PortCapabilities& capabilities) {
   if (config.trusted_wire) {
     return net::TcpChecksum::none;
   }

@@ -89,7 +89,8 @@ rte_mbuf* build_packet(port::Port& port, const net::LinkHeader& link_header, con
                        std::uint16_t ip_id, const PacketOptions& options) {
   const std::size_t headers = link_header.size + segment.header_size();
   const bool by_reference = options.references != nullptr;
-  rte_mbuf* packet = by_reference ? port.allocate_header() : allocate_whole(port, headers + segment.payload_size);
+  rte_mbuf* packet =
+      by_reference ? port.allocate_header() : allocate_whole(port, headers + segment.payload_size);
   if (packet == nullptr) {
     return nullptr;
   }

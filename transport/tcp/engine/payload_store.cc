@@ -34,8 +34,10 @@ PayloadStore::~PayloadStore() { assert(packets_ == 0 && heap_bytes_ == 0); }
 
 stack::PayloadOps PayloadStore::ops() {
   return {.context = this,
-          .retain = [](void* self, stack::Payload& payload) { return static_cast<PayloadStore*>(self)->retain(payload); },
-          .release = [](void* self, stack::Payload& payload) { static_cast<PayloadStore*>(self)->release(payload); }};
+          .retain = [](void* self,
+                       stack::Payload& payload) { return static_cast<PayloadStore*>(self)->retain(payload); },
+          .release = [](void* self,
+                        stack::Payload& payload) { static_cast<PayloadStore*>(self)->release(payload); }};
 }
 
 bool PayloadStore::retain(stack::Payload& payload) {

@@ -71,7 +71,8 @@ void Progress::spin() {
     CPU_ZERO(&set);
     CPU_SET(static_cast<unsigned>(cpu_), &set);
     if (pthread_setaffinity_np(pthread_self(), sizeof set, &set) != 0) {
-      TF_WARN("NET/tfabric: engine.cpu = {} is not a CPU this process may use; the engine is not pinned", cpu_);
+      TF_WARN("NET/tfabric: engine.cpu = {} is not a CPU this process may use; the engine is not pinned",
+              cpu_);
     }
   }
   while (!stop_.load(std::memory_order_relaxed)) {

@@ -9,7 +9,8 @@ void Submissions::submit(Submitter& submitter) {
   Submitter* head = head_.load(std::memory_order_relaxed);
   do {
     submitter.next_ = head;
-  } while (!head_.compare_exchange_weak(head, &submitter, std::memory_order_release, std::memory_order_relaxed));
+  } while (
+      !head_.compare_exchange_weak(head, &submitter, std::memory_order_release, std::memory_order_relaxed));
 }
 
 void Submissions::take() {
@@ -26,8 +27,8 @@ void Submissions::take() {
   }
   while (in_order != nullptr) {
     Submitter* next = in_order->next_;
-    // An exchange, not a store: whoever still found the flag set and left relies on this call to see the work, so
-    // the reads in on_submitted() must not begin before the flag is cleared for all to see.
+    // An exchange, not a store: whoever still found the flag set and left relies on this call to see the
+    // work, so the reads in on_submitted() must not begin before the flag is cleared for all to see.
     in_order->queued_.exchange(false, std::memory_order_acq_rel);
     in_order->on_submitted();
     in_order = next;

@@ -22,8 +22,8 @@ class Submitter {
 
 class Submissions {
  public:
-  // From any thread: `submitter` has left work, written before this call. on_submitted() runs in a take() that
-  // begins after it, and sees that work.
+  // From any thread: `submitter` has left work, written before this call. on_submitted() runs in a take()
+  // that begins after it, and sees that work.
   void submit(Submitter& submitter);
   // With the engine held: calls everybody in the list, in the order of their submissions.
   void take();

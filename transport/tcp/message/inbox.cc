@@ -39,7 +39,8 @@ Result<Inbox::Receive*> Inbox::find(const RecordHeader& chunk) {
     return Error{Errc::internal, fmt::format("the peer sent data for receive {} twice", chunk.group)};
   }
   if (chunk.index >= group.count) {
-    return Error{Errc::internal, fmt::format("the peer named receive {} of a group of {}", chunk.index, group.count)};
+    return Error{Errc::internal,
+                 fmt::format("the peer named receive {} of a group of {}", chunk.index, group.count)};
   }
   Receive& receive = group.receives[chunk.index];
   if (chunk.tag != receive.tag) {
@@ -49,10 +50,11 @@ Result<Inbox::Receive*> Inbox::find(const RecordHeader& chunk) {
                              static_cast<std::int32_t>(chunk.tag), static_cast<std::int32_t>(receive.tag))};
   }
   if (chunk.total > receive.capacity) {
-    return Error{Errc::invalid_usage,
-                 fmt::format("message truncated: {} bytes arrived for a receive of {} bytes; the two ranks call "
-                             "different operations or counts",
-                             chunk.total, receive.capacity)};
+    return Error{
+        Errc::invalid_usage,
+        fmt::format("message truncated: {} bytes arrived for a receive of {} bytes; the two ranks call "
+                    "different operations or counts",
+                    chunk.total, receive.capacity)};
   }
   if (receive.complete || (receive.started && receive.total != chunk.total)) {
     return Error{Errc::internal, fmt::format("the peer's chunks for receive {} disagree", chunk.group)};

@@ -49,8 +49,8 @@ class Outbox {
   struct Message {
     const std::byte* data = nullptr;
     std::uint32_t size = 0;
-    std::uint32_t cut = 0;            // bytes handed to flows
-    std::uint32_t chunks_open = 0;    // chunks not yet acknowledged
+    std::uint32_t cut = 0;          // bytes handed to flows
+    std::uint32_t chunks_open = 0;  // chunks not yet acknowledged
     std::uint32_t tag = 0;
     std::uint32_t group = 0;
     std::uint8_t index = 0;

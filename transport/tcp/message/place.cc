@@ -30,10 +30,18 @@ inline void copy_word(std::byte* destination, const std::byte* source) {
 
 inline void copy_small(std::byte*& destination, const std::byte*& source, std::size_t size) {
   switch (size) {
-    case 1: copy_word<std::uint8_t>(destination, source); break;
-    case 2: copy_word<std::uint16_t>(destination, source); break;
-    case 4: copy_word<std::uint32_t>(destination, source); break;
-    default: copy_word<std::uint64_t>(destination, source); break;
+    case 1:
+      copy_word<std::uint8_t>(destination, source);
+      break;
+    case 2:
+      copy_word<std::uint16_t>(destination, source);
+      break;
+    case 4:
+      copy_word<std::uint32_t>(destination, source);
+      break;
+    default:
+      copy_word<std::uint64_t>(destination, source);
+      break;
   }
   destination += size;
   source += size;

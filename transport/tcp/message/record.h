@@ -26,12 +26,12 @@ inline constexpr std::size_t kMaxControlBytes = 128;
 
 struct RecordHeader {
   RecordType type = RecordType::chunk;
-  std::uint8_t index = 0;     // chunk: which receive of the group
-  std::uint32_t tag = 0;      // chunk: the message's tag
-  std::uint32_t group = 0;    // chunk, announce: number of the receive group on this comm
-  std::uint32_t length = 0;   // bytes that follow
-  std::uint32_t total = 0;    // chunk: size of the whole message
-  std::uint32_t offset = 0;   // chunk: where in the message its bytes belong
+  std::uint8_t index = 0;    // chunk: which receive of the group
+  std::uint32_t tag = 0;     // chunk: the message's tag
+  std::uint32_t group = 0;   // chunk, announce: number of the receive group on this comm
+  std::uint32_t length = 0;  // bytes that follow
+  std::uint32_t total = 0;   // chunk: size of the whole message
+  std::uint32_t offset = 0;  // chunk: where in the message its bytes belong
   friend bool operator==(const RecordHeader&, const RecordHeader&) = default;
 };
 

@@ -16,18 +16,21 @@ constexpr int kV4Offset = 96;  // bits before the IPv4 address in an IPv4-mapped
 IpAddress IpAddress::v4(std::array<std::uint8_t, 4> octets) {
   IpAddress address;
   address.bytes[10] = address.bytes[11] = std::byte{0xff};
-  std::transform(octets.begin(), octets.end(), address.bytes.begin() + 12, [](auto o) { return std::byte{o}; });
+  std::transform(octets.begin(), octets.end(), address.bytes.begin() + 12,
+                 [](auto o) { return std::byte{o}; });
   return address;
 }
 
 bool IpAddress::is_v4() const {
-  constexpr std::array<std::byte, 12> kMapped{{{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
+  constexpr std::array<std::byte, 12> kMapped{
+      {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
   return std::equal(kMapped.begin(), kMapped.end(), bytes.begin());
 }
 
 bool IpAddress::is_unspecified() const {
   const auto zero = [](std::byte b) { return b == std::byte{0}; };
-  return is_v4() ? std::all_of(bytes.begin() + 12, bytes.end(), zero) : std::all_of(bytes.begin(), bytes.end(), zero);
+  return is_v4() ? std::all_of(bytes.begin() + 12, bytes.end(), zero)
+                 : std::all_of(bytes.begin(), bytes.end(), zero);
 }
 
 bool IpAddress::is_multicast() const {
@@ -45,7 +48,8 @@ bool Prefix::contains(const IpAddress& other) const {
   }
   const int bits = length + (address.is_v4() ? kV4Offset : 0);
   const auto whole = static_cast<std::size_t>(bits / 8);
-  if (!std::equal(address.bytes.begin(), address.bytes.begin() + static_cast<std::ptrdiff_t>(whole), other.bytes.begin())) {
+  if (!std::equal(address.bytes.begin(), address.bytes.begin() + static_cast<std::ptrdiff_t>(whole),
+                  other.bytes.begin())) {
     return false;
   }
   const auto mask = static_cast<std::byte>(0xff00u >> (bits % 8));
@@ -110,6 +114,8 @@ std::string to_string(const IpAddress& address) {
   return text.data();
 }
 
-std::string to_string(const Prefix& prefix) { return fmt::format("{}/{}", to_string(prefix.address), prefix.length); }
+std::string to_string(const Prefix& prefix) {
+  return fmt::format("{}/{}", to_string(prefix.address), prefix.length);
+}
 
 }  // namespace tfabric::net

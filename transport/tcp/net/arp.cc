@@ -12,7 +12,9 @@ constexpr std::uint16_t kRequest = 1, kReply = 2;
 constexpr std::uint32_t kEthernetIpv4 = 0x00010800;  // hardware and protocol type
 constexpr std::uint16_t kLengths = 0x0604;
 
-IpAddress v4_at(const std::byte* at) { return IpAddress::v4({get8(at), get8(at + 1), get8(at + 2), get8(at + 3)}); }
+IpAddress v4_at(const std::byte* at) {
+  return IpAddress::v4({get8(at), get8(at + 1), get8(at + 2), get8(at + 3)});
+}
 
 }  // namespace
 
@@ -33,8 +35,10 @@ InputResult Interface::Impl::on_arp(const FrameView& frame) {
   if (owns(sender)) {
     if (sender_mac != config.mac && !conflict_told) {
       conflict_told = true;
-      TF_WARN("NET/tfabric: rail {}: the host with MAC address {} also claims {}: give each ENI an address of its own",
-              config.name, to_string(sender_mac), to_string(sender));
+      TF_WARN(
+          "NET/tfabric: rail {}: the host with MAC address {} also claims {}: give each ENI an address of "
+          "its own",
+          config.name, to_string(sender_mac), to_string(sender));
     }
     return {.kind = InputResult::Kind::handled};
   }

@@ -36,7 +36,8 @@ InputResult Interface::Impl::on_icmp(const FrameView& frame, const IpView& packe
       break;
     case kUnreachable:
       if (code == kFragmentationNeeded) {
-        return quoted_segment(message.subspan(kIcmpHeaderBytes), IcmpError::Kind::packet_too_big, get16(&message[6]), true);
+        return quoted_segment(message.subspan(kIcmpHeaderBytes), IcmpError::Kind::packet_too_big,
+                              get16(&message[6]), true);
       }
       return quoted_segment(message.subspan(kIcmpHeaderBytes), IcmpError::Kind::unreachable, 0, true);
     case kTimeExceeded:
@@ -84,7 +85,8 @@ InputResult Interface::Impl::on_icmpv6(const FrameView& frame, const IpView& pac
 
 void Interface::Impl::send_echo_reply(const FrameView& frame, const IpView& packet, std::uint8_t type) {
   // RFC 1122 §3.2.2: not to a group, nor to what was sent to one.
-  if (!owns(packet.destination) || packet.source.is_multicast() || packet.source.is_unspecified() || !take_reply_token()) {
+  if (!owns(packet.destination) || packet.source.is_multicast() || packet.source.is_unspecified() ||
+      !take_reply_token()) {
     return;
   }
   std::vector<std::byte> message(packet.payload.begin(), packet.payload.end());
@@ -92,8 +94,8 @@ void Interface::Impl::send_echo_reply(const FrameView& frame, const IpView& pack
   send_icmp(frame.source, packet.destination, packet.source, message, kHopLimit);
 }
 
-InputResult Interface::Impl::quoted_segment(std::span<const std::byte> quoted, IcmpError::Kind kind, std::uint32_t mtu,
-                                            bool v4) {
+InputResult Interface::Impl::quoted_segment(std::span<const std::byte> quoted, IcmpError::Kind kind,
+                                            std::uint32_t mtu, bool v4) {
   constexpr std::size_t kPortsAndSequence = 8;
   const InputResult handled{.kind = InputResult::Kind::handled};
   IcmpError error{.kind = kind, .mtu = mtu};
@@ -101,16 +103,18 @@ InputResult Interface::Impl::quoted_segment(std::span<const std::byte> quoted, I
   if (v4) {
     // Only a first fragment has the ports.
     constexpr std::uint16_t kFragmentOffset = 0x1fff;
-    if (quoted.size() < kIpv4HeaderBytes || get8(quoted.data()) >> 4 != 4 || get8(&quoted[9]) != kProtocolTcp ||
-        (get16(&quoted[6]) & kFragmentOffset) != 0) {
+    if (quoted.size() < kIpv4HeaderBytes || get8(quoted.data()) >> 4 != 4 ||
+        get8(&quoted[9]) != kProtocolTcp || (get16(&quoted[6]) & kFragmentOffset) != 0) {
       return handled;
     }
     header = static_cast<std::size_t>(get8(quoted.data()) & 0x0f) * 4;
     error.local = IpAddress::v4({get8(&quoted[12]), get8(&quoted[13]), get8(&quoted[14]), get8(&quoted[15])});
-    error.remote = IpAddress::v4({get8(&quoted[16]), get8(&quoted[17]), get8(&quoted[18]), get8(&quoted[19])});
+    error.remote =
+        IpAddress::v4({get8(&quoted[16]), get8(&quoted[17]), get8(&quoted[18]), get8(&quoted[19])});
   } else {
     // Our own packets carry no extension headers.
-    if (quoted.size() < kIpv6HeaderBytes || get8(quoted.data()) >> 4 != 6 || get8(&quoted[6]) != kProtocolTcp) {
+    if (quoted.size() < kIpv6HeaderBytes || get8(quoted.data()) >> 4 != 6 ||
+        get8(&quoted[6]) != kProtocolTcp) {
       return handled;
     }
     header = kIpv6HeaderBytes;

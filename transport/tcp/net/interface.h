@@ -130,9 +130,9 @@ class Interface {
 // followed by the TCP header (checksum field zero); `pieces` is the payload that follows. Writes IP
 // lengths, IPv4 identification and checksum, and the TCP checksum unless `tcp_checksum` says otherwise.
 enum class TcpChecksum : std::uint8_t {
-  software,        // computed here
-  hardware,        // the pseudo-header's sum is stored, as NICs expect it
-  none,            // left zero: a trusted wire
+  software,  // computed here
+  hardware,  // the pseudo-header's sum is stored, as NICs expect it
+  none,      // left zero: a trusted wire
 };
 void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
                        std::span<const std::span<const std::byte>> pieces, std::uint16_t ip_id,

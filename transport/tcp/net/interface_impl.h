@@ -39,7 +39,9 @@ struct Interface::Impl {
   bool take_reply_token();
   [[nodiscard]] std::vector<std::byte> start_frame(const MacAddress& destination, std::uint16_t type,
                                                    std::size_t payload) const;
-  [[nodiscard]] std::size_t ethernet_size() const { return kEthernetHeaderBytes + (config.vlan != 0 ? 4 : 0); }
+  [[nodiscard]] std::size_t ethernet_size() const {
+    return kEthernetHeaderBytes + (config.vlan != 0 ? 4 : 0);
+  }
   void request(const IpAddress& address);
   InputResult malformed() {
     ++counters.malformed;
@@ -48,8 +50,8 @@ struct Interface::Impl {
 
   // --- arp.cc
   InputResult on_arp(const FrameView& frame);
-  void send_arp(std::uint16_t operation, const MacAddress& to, const IpAddress& sender, const MacAddress& target_mac,
-                const IpAddress& target);
+  void send_arp(std::uint16_t operation, const MacAddress& to, const IpAddress& sender,
+                const MacAddress& target_mac, const IpAddress& target);
 
   // --- ip_input.cc
   InputResult on_ipv4(const FrameView& frame, const RxMeta& meta);
@@ -62,13 +64,15 @@ struct Interface::Impl {
   InputResult on_icmpv6(const FrameView& frame, const IpView& packet);
   void send_echo_reply(const FrameView& frame, const IpView& packet, std::uint8_t type);
   // The TCP segment that an ICMP error quotes; not `icmp_error` if it is none of ours.
-  InputResult quoted_segment(std::span<const std::byte> quoted, IcmpError::Kind kind, std::uint32_t mtu, bool v4);
+  InputResult quoted_segment(std::span<const std::byte> quoted, IcmpError::Kind kind, std::uint32_t mtu,
+                             bool v4);
 
   // --- neighbour_discovery.cc
   InputResult on_solicitation(const IpView& packet, const MacAddress& from);
   InputResult on_advertisement(const IpView& packet, const MacAddress& from);
   void send_solicitation(const IpAddress& target);
-  void send_advertisement(const IpAddress& target, const IpAddress& to, const MacAddress& to_mac, bool solicited);
+  void send_advertisement(const IpAddress& target, const IpAddress& to, const MacAddress& to_mac,
+                          bool solicited);
 
   // --- ip_output.cc
   std::optional<IpAddress> next_hop(const IpAddress& destination) const;

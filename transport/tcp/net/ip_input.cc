@@ -40,7 +40,8 @@ InputResult Interface::Impl::on_ipv4(const FrameView& frame, const RxMeta& meta)
   }
   IpView packet{.protocol = get8(&bytes[9]), .hop_limit = get8(&bytes[8])};
   packet.source = IpAddress::v4({get8(&bytes[12]), get8(&bytes[13]), get8(&bytes[14]), get8(&bytes[15])});
-  packet.destination = IpAddress::v4({get8(&bytes[16]), get8(&bytes[17]), get8(&bytes[18]), get8(&bytes[19])});
+  packet.destination =
+      IpAddress::v4({get8(&bytes[16]), get8(&bytes[17]), get8(&bytes[18]), get8(&bytes[19])});
   packet.congestion_experienced = (get8(&bytes[1]) & kEcnMask) == kCongestionExperienced;
   packet.payload = bytes.subspan(header, total - header);
   return on_ip(frame, packet, meta);
@@ -106,7 +107,8 @@ InputResult Interface::Impl::on_ip(const FrameView& frame, const IpView& packet,
 
 InputResult Interface::Impl::on_tcp(const IpView& packet, const RxMeta& meta) {
   constexpr std::size_t kTcpHeaderBytes = 20;
-  if (packet.payload.size() < kTcpHeaderBytes || packet.source.is_multicast() || packet.source.is_unspecified()) {
+  if (packet.payload.size() < kTcpHeaderBytes || packet.source.is_multicast() ||
+      packet.source.is_unspecified()) {
     return malformed();
   }
   if (!config.trusted_wire && meta.tcp != ChecksumStatus::good) {

@@ -51,8 +51,8 @@ Interface::Route Interface::prepare(const IpAddress& source, const IpAddress& de
   return Route::unreachable;
 }
 
-void Interface::Impl::write_link_header(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
-                                        LinkHeader& header) const {
+void Interface::Impl::write_link_header(const MacAddress& to, const IpAddress& source,
+                                        const IpAddress& destination, LinkHeader& header) const {
   header.v4 = destination.is_v4();
   const std::vector<std::byte> ethernet = start_frame(to, header.v4 ? kEtherTypeIpv4 : kEtherTypeIpv6, 0);
   header.bytes.fill(std::byte{0});
@@ -99,7 +99,8 @@ void Interface::Impl::send_icmp(const MacAddress& to, const IpAddress& source, c
     put8(ip + 6, kProtocolIcmpv6);
     put8(ip + 7, hop_limit);
     put16(ip + 4, static_cast<unsigned>(message.size()));
-    checksum.add_pseudo_header(source, destination, kProtocolIcmpv6, static_cast<std::uint32_t>(message.size()));
+    checksum.add_pseudo_header(source, destination, kProtocolIcmpv6,
+                               static_cast<std::uint32_t>(message.size()));
   }
   checksum.add({icmp, message.size()});
   const std::uint16_t value = checksum.finish();

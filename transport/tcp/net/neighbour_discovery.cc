@@ -62,7 +62,8 @@ MacAddress multicast_mac(const IpAddress& address) {
 
 // What RFC 4861 §7.1 asks of both messages. An IPv4-mapped target would be an IPv4 neighbour for us.
 bool is_valid(const IpView& packet) {
-  if (packet.payload.size() < kFixedBytes || packet.hop_limit != kNdHopLimit || get8(&packet.payload[1]) != 0) {
+  if (packet.payload.size() < kFixedBytes || packet.hop_limit != kNdHopLimit ||
+      get8(&packet.payload[1]) != 0) {
     return false;
   }
   const IpAddress target = address_at(&packet.payload[8]);
@@ -88,7 +89,8 @@ InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddr
   }
   if (nameless) {
     // Somebody checks for duplicates of our address: RFC 4861 §7.2.4, to all nodes.
-    send_advertisement(target, *parse_ip("ff02::1"), MacAddress{{0x33, 0x33, 0, 0, 0, 1}}, /*solicited=*/false);
+    send_advertisement(target, *parse_ip("ff02::1"), MacAddress{{0x33, 0x33, 0, 0, 0, 1}},
+                       /*solicited=*/false);
     return {.kind = InputResult::Kind::handled};
   }
   const MacAddress mac = options->source.value_or(from);
@@ -127,8 +129,8 @@ void Interface::Impl::send_solicitation(const IpAddress& target) {
   }
 }
 
-void Interface::Impl::send_advertisement(const IpAddress& target, const IpAddress& to, const MacAddress& to_mac,
-                                         bool solicited) {
+void Interface::Impl::send_advertisement(const IpAddress& target, const IpAddress& to,
+                                         const MacAddress& to_mac, bool solicited) {
   std::array<std::byte, kFixedBytes + kOptionBytes> message{};
   put8(message.data(), kAdvertisement);
   put8(&message[4], solicited ? kSolicited | kOverride : kOverride);

@@ -77,7 +77,8 @@ bool NeighbourTable::learn(const IpAddress& address, const MacAddress& mac, bool
 }
 
 void NeighbourTable::confirm(const IpAddress& address, Instant now) {
-  if (Entry* entry = locate(address); entry != nullptr && entry->state != State::incomplete && entry->state != State::failed) {
+  if (Entry* entry = locate(address);
+      entry != nullptr && entry->state != State::incomplete && entry->state != State::failed) {
     entry->state = State::reachable;
     entry->requests = 0;
     entry->next = now + kReachable;

@@ -41,8 +41,8 @@ class NeighbourTable {
     IpAddress address;
     MacAddress mac;
     State state = State::incomplete;
-    int requests = 0;       // unanswered
-    Instant next{};         // when to ask again, go stale, or try a failed one anew
+    int requests = 0;  // unanswered
+    Instant next{};    // when to ask again, go stale, or try a failed one anew
     Instant used{};
   };
 

@@ -7,7 +7,9 @@
 namespace tfabric::net {
 
 inline std::uint8_t get8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
-inline std::uint16_t get16(const std::byte* at) { return static_cast<std::uint16_t>(get8(at) << 8 | get8(at + 1)); }
+inline std::uint16_t get16(const std::byte* at) {
+  return static_cast<std::uint16_t>(get8(at) << 8 | get8(at + 1));
+}
 inline std::uint32_t get32(const std::byte* at) { return std::uint32_t{get16(at)} << 16 | get16(at + 2); }
 inline void put8(std::byte* at, unsigned value) { *at = static_cast<std::byte>(value); }
 inline void put16(std::byte* at, unsigned value) {

@@ -26,8 +26,8 @@ Result<rte_mempool*> make_pool(const std::string& what, unsigned count, unsigned
   // DPDK's names have at most 25 characters.
   const std::string name = fmt::format("tf-{}-{}", what.substr(0, 12), number.fetch_add(1));
   // DPDK refuses a cache of more than two thirds of its pool.
-  rte_mempool* pool =
-      rte_pktmbuf_pool_create(name.c_str(), count, std::min(kCache, count / 2), 0, static_cast<std::uint16_t>(room), numa_node);
+  rte_mempool* pool = rte_pktmbuf_pool_create(name.c_str(), count, std::min(kCache, count / 2), 0,
+                                              static_cast<std::uint16_t>(room), numa_node);
   if (pool == nullptr) {
     return Error{
         Errc::unusable,

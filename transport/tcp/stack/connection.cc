@@ -50,8 +50,8 @@ std::unique_ptr<Connection> Connection::connect(const Options& options, const Pa
   return std::unique_ptr<Connection>(new Connection(std::move(impl)));
 }
 
-std::unique_ptr<Connection> Connection::accept(const Options& options, const PayloadOps& ops, const SegmentIn& syn,
-                                               Seq initial_sequence, Instant now) {
+std::unique_ptr<Connection> Connection::accept(const Options& options, const PayloadOps& ops,
+                                               const SegmentIn& syn, Seq initial_sequence, Instant now) {
   const Ports ports{syn.destination_port, syn.source_port};
   auto impl = std::make_unique<Impl>(options, ops, ports, initial_sequence, now);
   impl->state = State::syn_received;
@@ -65,7 +65,7 @@ void Connection::on_segment(const SegmentIn& segment, Instant now) { impl_->on_s
 
 std::span<const std::byte> Connection::readable() const {
   const Impl& c = *impl_;
-  if (c.error != ConnectionError::none) {
+  if (c.error != ConnectionError::none && (!c.peer_fin || c.error == ConnectionError::aborted)) {
     return {};
   }
   return c.reassembly.queue_empty() ? std::span(c.current.data, c.current.size) : c.reassembly.front();
@@ -85,6 +85,7 @@ void Connection::consume(std::uint32_t n) {
 
 bool Connection::settle() { return impl_->settle(); }
 
+bool Connection::received_all() const { return impl_->peer_fin; }
 bool Connection::peer_finished() const { return impl_->peer_fin && impl_->unread() == 0; }
 
 // Tells the peer when the window has opened by much (RFC 9293 §3.8.6.2.2).
@@ -95,7 +96,8 @@ void Connection::Impl::touch_window(std::uint32_t) {
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
   const std::uint64_t used = unread();
   const std::uint64_t room = used < options.receive_buffer ? options.receive_buffer - used : 0;
-  if (room > announced && room - announced >= std::min<std::uint64_t>(options.receive_buffer / 4, 64ull * mss) &&
+  if (room > announced &&
+      room - announced >= std::min<std::uint64_t>(options.receive_buffer / 4, 64ull * mss) &&
       announced < options.receive_buffer / 2) {
     ack_now = true;
   }
@@ -132,7 +134,9 @@ Instant Connection::next_deadline() const { return impl_->next_deadline(); }
 State Connection::state() const { return impl_->state; }
 ConnectionError Connection::error() const { return impl_->error; }
 
-bool Connection::established() const { return impl_->synchronized() && impl_->error == ConnectionError::none; }
+bool Connection::established() const {
+  return impl_->synchronized() && impl_->error == ConnectionError::none;
+}
 
 bool Connection::finished() const { return impl_->state == State::closed && !impl_->send_reset; }
 
@@ -205,7 +209,8 @@ Instant Connection::Impl::progress_deadline() const {
 }
 
 Instant Connection::Impl::next_deadline() const {
-  return std::min({rto_at, persist_at, keepalive_at, delayed_ack_at, wait_at, connect_at, progress_deadline()});
+  return std::min(
+      {rto_at, persist_at, keepalive_at, delayed_ack_at, wait_at, connect_at, progress_deadline()});
 }
 
 void Connection::Impl::on_time(Instant at) {

@@ -32,26 +32,35 @@ struct PayloadOps {
 };
 
 struct Options {
-  std::uint16_t mss = 1460;                          // largest payload we accept and send (RFC 6691)
-  std::uint32_t receive_buffer = 4u << 20;           // bytes; the largest window we announce
-  std::uint32_t send_buffer = 8u << 20;              // bytes that send() accepts beyond snd_una
-  Duration min_rto = std::chrono::milliseconds(5);   // RFC 6298 §2.4 says 1 s; see docs/architecture.md
+  std::uint16_t mss = 1460;                         // largest payload we accept and send (RFC 6691)
+  std::uint32_t receive_buffer = 4u << 20;          // bytes; the largest window we announce
+  std::uint32_t send_buffer = 8u << 20;             // bytes that send() accepts beyond snd_una
+  Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/architecture.md
   Duration max_rto = std::chrono::seconds(2);
   Duration initial_rto = std::chrono::milliseconds(200);
-  Duration delayed_ack = Duration::zero();           // zero: one ACK for each burst of segments
+  Duration delayed_ack = Duration::zero();              // zero: one ACK for each burst of segments
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
   // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, silence.
   Duration user_timeout = std::chrono::seconds(20);
   Duration keepalive_idle = std::chrono::seconds(5);  // RFC 9293 §3.8.4; zero: off
   Duration keepalive_interval = std::chrono::seconds(1);
   std::uint32_t keepalive_probes = 5;
-  bool timestamps = true;  // RFC 7323
-  bool sack = true;        // RFC 2018
+  bool timestamps = true;                      // RFC 7323
+  bool sack = true;                            // RFC 2018
   std::uint32_t initial_window_segments = 10;  // RFC 6928
 };
 
 enum class State : std::uint8_t {
-  closed, syn_sent, syn_received, established, fin_wait_1, fin_wait_2, close_wait, closing, last_ack, time_wait,
+  closed,
+  syn_sent,
+  syn_received,
+  established,
+  fin_wait_1,
+  fin_wait_2,
+  close_wait,
+  closing,
+  last_ack,
+  time_wait,
 };
 
 enum class ConnectionError : std::uint8_t {
@@ -100,6 +109,9 @@ class Connection {
   // Ends the handling of a segment: what was not consumed is retained (PayloadOps). Returns true if the
   // segment's payload owner now belongs to the machine; false if the caller still owns the packet.
   bool settle();
+  // All bytes up to the peer's FIN have arrived, consumed or not. An error that comes later takes none of
+  // them away, except abort().
+  [[nodiscard]] bool received_all() const;
   // All bytes up to the peer's FIN have been consumed.
   [[nodiscard]] bool peer_finished() const;
 
@@ -124,7 +136,7 @@ class Connection {
   // FIN after what is queued; before the SYN is answered, the end of it all. Receiving goes on, but a peer
   // that then sends nothing for some seconds is given up (timed_out).
   void close();
-  void abort();                                  // next_segment() yields one RST, then nothing
+  void abort();  // next_segment() yields one RST, then nothing
   // The path is gone (`error` = unreachable), without a segment to the peer.
   void fail(ConnectionError error);
   // The path's MTU shrank (RFC 1191, validated by the caller): segments of at most `mss` from now on.

@@ -72,7 +72,9 @@ struct Connection::Impl {
   void touch_window(std::uint32_t consumed);
 
   // --- small ones
-  [[nodiscard]] Seq seq_of(std::uint64_t position) const { return iss + 1 + static_cast<std::uint32_t>(position); }
+  [[nodiscard]] Seq seq_of(std::uint64_t position) const {
+    return iss + 1 + static_cast<std::uint32_t>(position);
+  }
   [[nodiscard]] std::uint64_t flight() const { return snd_nxt - snd_una; }
   [[nodiscard]] std::uint32_t effective_mss() const { return mss - (timestamps ? 12u : 0u); }
   [[nodiscard]] bool synchronized() const { return state >= State::established; }
@@ -109,11 +111,11 @@ struct Connection::Impl {
   Seq last_ack_sent;
   std::uint8_t rcv_scale = 0;
   Reassembly reassembly;
-  Payload current;             // in-order payload of the segment at hand, not yet consumed
-  bool current_kept = false;   // the segment's packet belongs to us now
+  Payload current;            // in-order payload of the segment at hand, not yet consumed
+  bool current_kept = false;  // the segment's packet belongs to us now
   bool fin_known = false;
-  Seq fin_seq;                 // of the peer's FIN
-  bool peer_fin = false;       // the peer's FIN is in order
+  Seq fin_seq;            // of the peer's FIN
+  bool peer_fin = false;  // the peer's FIN is in order
 
   // Options agreed on.
   bool timestamps = false;
@@ -142,8 +144,8 @@ struct Connection::Impl {
   std::uint32_t unacked_payload = 0;  // bytes received since our last ACK
 
   // Timers; kNever: not running.
-  Instant rto_at = kNever, persist_at = kNever, keepalive_at = kNever, delayed_ack_at = kNever, wait_at = kNever,
-          connect_at = kNever;
+  Instant rto_at = kNever, persist_at = kNever, keepalive_at = kNever, delayed_ack_at = kNever,
+          wait_at = kNever, connect_at = kNever;
   Instant last_progress{}, last_heard{};
   Instant challenge_window{};
   std::uint32_t challenges = 0;

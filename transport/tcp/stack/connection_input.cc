@@ -63,7 +63,8 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     on_segment_in_syn_sent(segment);
     return;
   }
-  if (state == State::syn_received && has(segment, flag::syn) && !has(segment, flag::rst) && segment.seq == irs) {
+  if (state == State::syn_received && has(segment, flag::syn) && !has(segment, flag::rst) &&
+      segment.seq == irs) {
     on_repeated_syn(segment);
     return;
   }
@@ -185,7 +186,8 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
   // An old segment may still carry the only news of an acknowledgement that was lost. Not so a SYN-ACK,
   // whose window is not scaled; and what lies beyond our window is not the peer's: its sequence number
   // would make us deaf to the windows that the peer announces (snd_wl1).
-  if (has(segment, flag::ack) && !has(segment, flag::syn) && segment.seq < rcv_nxt && state != State::syn_received) {
+  if (has(segment, flag::ack) && !has(segment, flag::syn) && segment.seq < rcv_nxt &&
+      state != State::syn_received) {
     on_ack(segment);
     last_heard = now;
     keepalives_unanswered = 0;
@@ -277,7 +279,8 @@ bool Connection::Impl::take_sack(const SegmentIn& segment) {
     if (left < 0 || right <= left || right > static_cast<std::int64_t>(flight())) {
       continue;
     }
-    news |= scoreboard.add(snd_una + static_cast<std::uint64_t>(left), snd_una + static_cast<std::uint64_t>(right));
+    news |= scoreboard.add(snd_una + static_cast<std::uint64_t>(left),
+                           snd_una + static_cast<std::uint64_t>(right));
   }
   return news;
 }

@@ -32,7 +32,8 @@ std::uint64_t Connection::Impl::lost_edge() const {
       return recover;
     case Recovery::fast: {
       const std::uint64_t first = std::min(snd_una + effective_mss(), snd_nxt);
-      return sack ? std::max(first, scoreboard.lost_edge(snd_una, std::uint64_t{kSackThreshold} * mss)) : first;
+      return sack ? std::max(first, scoreboard.lost_edge(snd_una, std::uint64_t{kSackThreshold} * mss))
+                  : first;
     }
     case Recovery::none:
       return sack ? scoreboard.lost_edge(snd_una, std::uint64_t{kSackThreshold} * mss) : snd_una;
@@ -174,7 +175,8 @@ void Connection::Impl::add_options(SegmentOut& out) {
 // never back (§3.8.6): what the field's scale rounds off is still accepted (RFC 7323 §2.4).
 std::uint16_t Connection::Impl::announce_window() {
   const std::uint64_t used = unread();
-  const auto room = static_cast<std::uint32_t>(used < options.receive_buffer ? options.receive_buffer - used : 0);
+  const auto room =
+      static_cast<std::uint32_t>(used < options.receive_buffer ? options.receive_buffer - used : 0);
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
   std::uint32_t window = announced;
   if (room > announced && room - announced >= std::min(options.receive_buffer / 4, mss)) {
@@ -228,7 +230,8 @@ bool Connection::Impl::emit_retransmission(SegmentOut& out) {
     return false;
   }
   force_retransmission = false;
-  const auto size = static_cast<std::uint32_t>(std::min<std::uint64_t>(hole.right - hole.left, effective_mss()));
+  const auto size =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>(hole.right - hole.left, effective_mss()));
   emit_range(out, hole.left, size);
   out.retransmission = true;
   const std::uint64_t sent = out.payload_size + ((out.flags & flag::fin) != 0 ? 1u : 0u);
@@ -306,7 +309,8 @@ void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::
 
 // RFC 9293 §3.8.6.1: with a closed window and nothing in flight, only a probe learns of its opening.
 void Connection::Impl::set_up_persist() {
-  const bool blocked = synchronized() && may_send_data() && flight() == 0 && snd_nxt < stream_end() && snd_wnd == 0;
+  const bool blocked =
+      synchronized() && may_send_data() && flight() == 0 && snd_nxt < stream_end() && snd_wnd == 0;
   if (!blocked) {
     persist_at = kNever;
   } else if (persist_at == kNever) {

@@ -33,10 +33,10 @@ class Cubic {
   std::uint32_t mss_;
   std::uint64_t cwnd_;
   std::uint64_t ssthresh_;
-  double w_max_ = 0;      // segments
-  double k_ = 0;          // seconds
-  double w_est_ = 0;      // segments: what Reno would have
-  double origin_ = 0;     // cwnd_epoch, segments
+  double w_max_ = 0;   // segments
+  double k_ = 0;       // seconds
+  double w_est_ = 0;   // segments: what Reno would have
+  double origin_ = 0;  // cwnd_epoch, segments
   Instant epoch_{};
   bool epoch_started_ = false;
 };

@@ -88,7 +88,8 @@ std::size_t Reassembly::sack_blocks(std::span<SackBlock> out) const {
   std::size_t count = 0;
   const auto emit = [&](const SackBlock& block, bool first) {
     if (first && count > 0) {
-      std::copy_backward(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(std::min(count, out.size() - 1)),
+      std::copy_backward(out.begin(),
+                         out.begin() + static_cast<std::ptrdiff_t>(std::min(count, out.size() - 1)),
                          out.begin() + static_cast<std::ptrdiff_t>(std::min(count + 1, out.size())));
       out[0] = block;
       count = std::min(count + 1, out.size());

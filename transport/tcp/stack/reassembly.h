@@ -33,7 +33,9 @@ class Reassembly {
 
   // The queue of bytes in order.
   [[nodiscard]] bool queue_empty() const { return queue_.empty(); }
-  [[nodiscard]] std::span<const std::byte> front() const { return {queue_.front().data, queue_.front().size}; }
+  [[nodiscard]] std::span<const std::byte> front() const {
+    return {queue_.front().data, queue_.front().size};
+  }
   // Keeps a payload behind the queue. False: no memory; it is not kept.
   bool append(Payload payload);
   void consume(std::uint32_t n);

@@ -6,7 +6,8 @@ namespace tfabric::stack {
 namespace {
 
 // Option kinds: RFC 9293 §3.2, RFC 7323 §2.2 and §3.2, RFC 2018 §2 and §3.
-constexpr std::uint8_t kEnd = 0, kNop = 1, kMss = 2, kWindowScale = 3, kSackPermitted = 4, kSack = 5, kTimestamps = 8;
+constexpr std::uint8_t kEnd = 0, kNop = 1, kMss = 2, kWindowScale = 3, kSackPermitted = 4, kSack = 5,
+                       kTimestamps = 8;
 constexpr std::int8_t kMaxWindowScale = 14;  // RFC 7323 §2.3
 
 std::uint8_t u8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
@@ -38,7 +39,8 @@ void read_option(SegmentIn& segment, std::uint8_t kind, const std::byte* at, std
       break;
     case kWindowScale:
       if (length == 3) {
-        const auto shift = static_cast<std::int8_t>(u8(at + 2) > kMaxWindowScale ? kMaxWindowScale : u8(at + 2));
+        const auto shift =
+            static_cast<std::int8_t>(u8(at + 2) > kMaxWindowScale ? kMaxWindowScale : u8(at + 2));
         segment.window_scale = shift;
       }
       break;

@@ -45,10 +45,10 @@ class SendQueue {
   Range* allocate(std::uint32_t size);
   std::size_t locate(std::uint64_t position);
 
-  std::vector<Range> ring_;   // a power of two
-  std::size_t head_ = 0;      // number of the oldest range
+  std::vector<Range> ring_;  // a power of two
+  std::size_t head_ = 0;     // number of the oldest range
   std::size_t count_ = 0;
-  std::size_t cursor_ = 0;    // number of the range where the last gather() ended
+  std::size_t cursor_ = 0;  // number of the range where the last gather() ended
   std::uint64_t end_ = 0;
 };
 

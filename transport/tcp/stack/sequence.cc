@@ -12,7 +12,8 @@ SequenceGenerator::SequenceGenerator(std::span<const std::byte, 16> secret) {
 
 // RFC 6528 §3: ISN = M + F(localip, localport, remoteip, remoteport, secretkey), M ticking every 4 µs.
 Seq SequenceGenerator::initial(std::span<const std::byte, 16> local_address,
-                               std::span<const std::byte, 16> remote_address, Ports ports, Instant now) const {
+                               std::span<const std::byte, 16> remote_address, Ports ports,
+                               Instant now) const {
   std::array<std::byte, 36> bytes;
   std::memcpy(bytes.data(), local_address.data(), 16);
   std::memcpy(bytes.data() + 16, remote_address.data(), 16);
