@@ -10,7 +10,8 @@ using namespace tfabric::contract;
 
 namespace {
 
-void* const kStale = reinterpret_cast<void*>(std::uintptr_t{0x10});
+char stale_object = 0;
+void* const kStale = &stale_object;
 constexpr auto kNegative = static_cast<std::size_t>(-1);  // also as an int, where the table has ints
 
 // `call` gets a place for a result; it fails, and leaves null there.
