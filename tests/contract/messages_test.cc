@@ -264,7 +264,6 @@ CONTRACT_PART(flagged) {
   const Loop loop = open_loop(net);
   Buffer buffer(64);
   const PluginReceive receive{buffer.data(), 64, 0, nullptr};
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): the flag is this very address
   void* const flag = reinterpret_cast<void*>(std::uintptr_t{1});
   void* request = flag;
   CONTRACT_EXPECT(net.table().irecv(loop.recv, std::span(&receive, 1), &request) == kSuccess, "irecv");

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
@@ -39,10 +40,9 @@ Log& log() {
 
 std::string last_warning() {
   const std::vector<LogLine> lines = log_lines();
-  for (auto line = lines.rbegin(); line != lines.rend(); ++line) {
-    if (line->level == kWarn) return line->text;
-  }
-  return "nothing was logged";
+  const auto last =
+      std::find_if(lines.rbegin(), lines.rend(), [](const LogLine& line) { return line.level == kWarn; });
+  return last == lines.rend() ? "nothing was logged" : last->text;
 }
 
 template <class Function>

@@ -9,7 +9,6 @@
 
 using namespace tfabric;
 using namespace tfabric::config;
-using Catch::Contains;
 
 namespace {
 

@@ -204,7 +204,8 @@ TEST_CASE("a sender that is a group or nobody is refused") {
 TEST_CASE("IPv6's extension headers lead to TCP") {
   Bytes payload = extension(60, 1);
   append(payload, extension(43));
-  append(payload, extension(6, 0, /*type=*/4, /*segments left=*/0));
+  // A routing header of type 4 with no segments left.
+  append(payload, extension(6, 0, /*third=*/4, /*fourth=*/0));
   append(payload, tcp(peer6(), our6()));
   Ip header = v6();
   header.protocol = 0;
