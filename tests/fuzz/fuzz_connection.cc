@@ -244,7 +244,9 @@ class Machine {
     TFABRIC_REQUIRE(info.cwnd >= info.mss);
     // Twice the buffer: a payload that is read in part, or overlaps what came before it, is kept whole.
     TFABRIC_REQUIRE(retained_bytes_ <= 2 * std::uint64_t{options_.receive_buffer} + 65535);
-    TFABRIC_REQUIRE(connection_->error() == stack::ConnectionError::none || connection_->readable().empty());
+    // What came before the peer's FIN outlives an error, except abort().
+    TFABRIC_REQUIRE(connection_->error() == stack::ConnectionError::none || connection_->readable().empty() ||
+                    (connection_->received_all() && connection_->error() != stack::ConnectionError::aborted));
     if (connection_->finished()) {
       TFABRIC_REQUIRE(connection_->next_deadline() == kNever);
       TFABRIC_REQUIRE(connection_->state() == stack::State::closed);

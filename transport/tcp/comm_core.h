@@ -52,7 +52,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
 
  protected:
   CommCore(const Context& context, message::Inbox* inbox, const char* direction);
-  ~CommCore() = default;
+  ~CommCore() override = default;
 
   std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) final;
   void on_failed(engine::Flow& flow, stack::ConnectionError error) final;

@@ -10,7 +10,7 @@ namespace tfabric::engine {
 namespace {
 
 // A block on the heap is told from a packet buffer by the lowest bit of the owner: both are aligned.
-constexpr std::uintptr_t kHeapMark = 1;
+constexpr std::size_t kHeapMark = 1;
 
 struct HeapBlock {
   std::uint64_t size;
@@ -20,7 +20,7 @@ struct HeapBlock {
 bool is_heap(const void* owner) { return (reinterpret_cast<std::uintptr_t>(owner) & kHeapMark) != 0; }
 
 HeapBlock* block_of(void* owner) {
-  return reinterpret_cast<HeapBlock*>(reinterpret_cast<std::uintptr_t>(owner) & ~kHeapMark);
+  return reinterpret_cast<HeapBlock*>(static_cast<std::byte*>(owner) - kHeapMark);
 }
 
 // Below a quarter of its buffer, a payload is not worth keeping the buffer for.
@@ -55,7 +55,7 @@ bool PayloadStore::retain(stack::Payload& payload) {
   std::memcpy(block->bytes, payload.data, payload.size);
   rte_pktmbuf_free(packet);
   payload.data = block->bytes;
-  payload.owner = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(block) | kHeapMark);
+  payload.owner = reinterpret_cast<std::byte*>(block) + kHeapMark;
   return true;
 }
 
