@@ -79,7 +79,7 @@ std::string footer() {
   std::string text =
       "Ports: memif:SOCKET[,role=client], tap:INTERFACE, af_packet:INTERFACE; each with "
       "[,name=NAME][,mtu=BYTES]\n";
-  text += "Settings, for all directions or, behind to=PORT, for that towards a port:\n";
+  text += "Settings, for all directions or, with to=PORT, for that towards a port:\n";
   text += fmt::format("  {:<15}{}\n", "clear", "back to a perfect wire");
   for (const Setting& setting : settings()) {
     text += fmt::format("  {:<15}{} ({}; default {})\n", setting.name, setting.meaning, setting.expected,

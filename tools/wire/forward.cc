@@ -140,12 +140,11 @@ void Forwarder::run() {
 }
 
 void Forwarder::idle(Instant now) const {
-  if (options_.spin || now - last_moved_ < kLook) {
-    sched_yield();
-    return;
-  }
+  // What is due and not gone waits for a full ring.
   const Instant next = driver_.next_event();
-  if (next > now) {
+  if (options_.spin || now - last_moved_ < kLook || next <= now) {
+    sched_yield();
+  } else {
     std::this_thread::sleep_for(std::min(kNap, next - now));
   }
 }

@@ -2,19 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 namespace tfabric::wire {
+namespace {
 
+// Takes the first "to=PORT" away; empty if there is none.
 std::string take_direction(std::vector<std::string>& words) {
   constexpr std::string_view kPrefix = "to=";
-  if (words.empty() || !words.front().starts_with(kPrefix)) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [&](const std::string& word) { return word.starts_with(kPrefix); });
+  if (found == words.end()) {
     return {};
   }
-  std::string to = words.front().substr(kPrefix.size());
-  words.erase(words.begin());
+  std::string to = found->substr(kPrefix.size());
+  words.erase(found);
   return to;
 }
+
+}  // namespace
 
 Result<Request> parse_request(std::string_view line) {
   std::istringstream stream{std::string(line)};

@@ -22,7 +22,5 @@ struct Request {
 
 // Errors (Errc::invalid_usage) say what was expected.
 Result<Request> parse_request(std::string_view line);
-// "to=PORT" off the front of settings, if it is there.
-[[nodiscard]] std::string take_direction(std::vector<std::string>& words);
 
 }  // namespace tfabric::wire

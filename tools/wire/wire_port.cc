@@ -94,7 +94,8 @@ void WirePort::maintain() {
     }
     return;
   }
-  up_ = port_->link_up();
+  // A TAP that was moved to another network namespace would seem down.
+  up_ = spec_.kind != PortKind::memif || port_->link_up();
   if (is_memif_client() && was_up_ && !up_) {
     drop_staged();
     port_.reset();

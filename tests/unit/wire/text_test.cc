@@ -118,6 +118,7 @@ TEST_CASE("lines of the control socket") {
   CHECK(set->to == "b");
   CHECK(set->words == Words{"loss=1%", "delay=5ms"});
   CHECK(parse_request("set clear")->to.empty());
+  CHECK(parse_request("set clear to=a loss=1%")->words == Words{"clear", "loss=1%"});
   CHECK(parse_request("stats")->kind == Request::Kind::stats);
   CHECK(parse_request("stats --json")->json);
   CHECK(parse_request("settings --json")->kind == Request::Kind::settings);
