@@ -9,7 +9,6 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
-#include <sstream>
 #include <thread>
 
 #include "tools/wire/control_server.h"
@@ -49,7 +48,7 @@ class Forwarder {
   void report() const;
 
  private:
-  [[nodiscard]] Status apply(std::vector<std::string> words, std::string to);
+  [[nodiscard]] Status apply(const Request& request);
   [[nodiscard]] std::string answer(std::string_view line);
   void idle(Instant now) const;
   void maintain(Instant now);
@@ -68,8 +67,8 @@ class Forwarder {
   std::vector<DirectionView> shown_;
 };
 
-Status Forwarder::apply(std::vector<std::string> words, std::string to) {
-  return driver_.set(to, words, monotonic_now());
+Status Forwarder::apply(const Request& request) {
+  return driver_.set(request.to, request.words, monotonic_now());
 }
 
 Status Forwarder::start() {
@@ -78,7 +77,7 @@ Status Forwarder::start() {
     if (!request) {
       return request.error();
     }
-    if (Status set = apply(request->words, request->to); !set) {
+    if (Status set = apply(*request); !set) {
       return set;
     }
   }
@@ -107,7 +106,7 @@ std::string Forwarder::answer(std::string_view line) {
   }
   switch (request->kind) {
     case Request::Kind::set: {
-      const Status set = apply(request->words, request->to);
+      const Status set = apply(*request);
       return set ? "ok" : "error: " + set.error().message;
     }
     case Request::Kind::settings:
