@@ -17,17 +17,22 @@ namespace tfabric::config {
 
 // How a rail reaches its wire.
 enum class RailKind : std::uint8_t {
-  memif,      // shared memory between processes of one host; no NIC, no root
+  memif,      // shared memory between processes of one host; no NIC, no root. Without a device they find
+              // each other; with one, a socket's path, it is a wire like any other
   pci,        // a NIC owned by DPDK
   af_packet,  // a kernel interface, through AF_PACKET (root)
   tap,        // a TAP interface made by DPDK (root)
 };
 
+// Which end of a memif wire makes the socket; the other connects to it.
+enum class MemifRole : std::uint8_t { client, server };
+
 struct Rail {
   std::string name;
   RailKind kind = RailKind::memif;
-  std::string device;                  // PCI address, or kernel interface name; memif: empty
-  std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; memif: chosen
+  std::string device;                  // PCI address, kernel interface name, or a memif socket's path
+  MemifRole role = MemifRole::client;  // memif with a device
+  std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; memif without a device: chosen
   std::string gateway;                 // IPv4; empty: none
   std::string gateway6;
   std::uint32_t mtu = 0;         // 0: by kind (memif 16000, pci 9000, af_packet the interface's, tap 1500)
@@ -35,6 +40,11 @@ struct Rail {
   int numa_node = -1;
   std::uint16_t vlan = 0;
 };
+
+// A memif rail whose processes find each other, and choose their sockets and addresses themselves.
+[[nodiscard]] inline bool is_automatic_memif(const Rail& rail) {
+  return rail.kind == RailKind::memif && rail.device.empty();
+}
 
 enum class Progress : std::uint8_t { automatic, inline_, threaded };
 enum class HugepageMode : std::uint8_t { automatic, required, off };

@@ -206,6 +206,19 @@ bool set_kind(Rail& rail, std::string_view text) {
   return false;
 }
 
+constexpr std::array<std::pair<std::string_view, MemifRole>, 2> kRoles{
+    {{"client", MemifRole::client}, {"server", MemifRole::server}}};
+
+bool set_role(Rail& rail, std::string_view text) {
+  for (const auto& [word, role] : kRoles) {
+    if (text == word) {
+      rail.role = role;
+      return true;
+    }
+  }
+  return false;
+}
+
 // Several addresses are joined by '+', in the environment and by the file's reader.
 bool set_addresses(Rail& rail, std::string_view text) {
   rail.addresses.clear();
@@ -226,7 +239,12 @@ std::vector<RailKey> make_rail_keys() {
        .set = set_kind,
        .show = [](const Rail& rail) { return std::string(to_string(rail.kind)); }},
       rail_text(
-          "device", "a PCI address or an interface", [](Rail & r) -> auto& { return r.device; }),
+          "device", "a PCI address, an interface or a socket's path",
+          [](Rail & r) -> auto& { return r.device; }),
+      {.name = "role",
+       .expected = "one of \"client\" \"server\"",
+       .set = set_role,
+       .show = [](const Rail& rail) { return std::string(to_string(rail.role)); }},
       {.name = "addresses",
        .expected = "addresses like \"10.0.0.5/24\"",
        .set = set_addresses,
@@ -291,5 +309,6 @@ std::vector<std::string> environment_names() {
 }
 
 std::string_view to_string(RailKind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
+std::string_view to_string(MemifRole role) { return kRoles[static_cast<std::size_t>(role)].first; }
 
 }  // namespace tfabric::config

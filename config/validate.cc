@@ -85,6 +85,43 @@ bool is_interface_name(const std::string& text) {
   });
 }
 
+// A socket's path, which is also part of a list that DPDK parses.
+bool is_socket_path(const std::string& text) {
+  constexpr std::size_t kMaxPath = 107;  // sockaddr_un, less the NUL
+  constexpr std::string_view kForbidden = ",;=[]";
+  return text.starts_with('/') && text.size() <= kMaxPath &&
+         std::all_of(text.begin(), text.end(), [&](char c) {
+           return c > ' ' && c < 0x7f && kForbidden.find(c) == std::string_view::npos;
+         });
+}
+
+// What is wrong with a rail's device; empty: nothing.
+std::string device_fault(const Rail& rail) {
+  switch (rail.kind) {
+    case RailKind::pci:
+      return is_pci_address(rail.device)
+                 ? ""
+                 : fmt::format(
+                       "device is \"{}\", expected a PCI address like 0000:00:05.0 (`lspci -D` lists them)",
+                       rail.device);
+    case RailKind::memif:
+      return is_socket_path(rail.device)
+                 ? ""
+                 : fmt::format(
+                       "device is \"{}\", expected the absolute path of a memif socket: up to 107 "
+                       "characters, without blanks and any of , ; = [ ]",
+                       rail.device);
+    case RailKind::af_packet:
+    case RailKind::tap:
+      break;
+  }
+  return is_interface_name(rail.device)
+             ? ""
+             : fmt::format(
+                   "device is \"{}\", expected the name of an interface: up to 15 letters, digits or . _ -",
+                   rail.device);
+}
+
 // NCCL writes names into XML, and tfabric's own forms separate by some of these.
 bool is_rail_name(const std::string& text) {
   constexpr std::string_view kForbidden = "<>&\"',;";
@@ -97,22 +134,20 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
   const auto fault = [&](const std::string& text) {
     errors.push_back(fmt::format("rail {}: {}", rail.name, text));
   };
-  if (rail.kind == RailKind::memif) {
-    if (!rail.device.empty() || !rail.addresses.empty()) {
-      fault("a memif rail takes neither device nor addresses: they are chosen for each process");
+  if (is_automatic_memif(rail)) {
+    if (!rail.addresses.empty()) {
+      fault("a memif rail without a device takes no addresses: they are chosen for each process");
     }
   } else {
-    if (rail.kind == RailKind::pci && !is_pci_address(rail.device)) {
-      fault(fmt::format("device is \"{}\", expected a PCI address like 0000:00:05.0 (`lspci -D` lists them)",
-                        rail.device));
-    } else if (rail.kind != RailKind::pci && !is_interface_name(rail.device)) {
-      fault(fmt::format(
-          "device is \"{}\", expected the name of an interface: up to 15 letters, digits or . _ -",
-          rail.device));
+    if (const std::string wrong = device_fault(rail); !wrong.empty()) {
+      fault(wrong);
     }
     if (rail.addresses.empty()) {
       fault("no address: expected one like 10.0.0.5/24");
     }
+  }
+  if (rail.role == MemifRole::server && (rail.kind != RailKind::memif || rail.device.empty())) {
+    fault("role is for a memif rail with a device, the path of its socket");
   }
   for (const std::string& address : rail.addresses) {
     if (const std::string wrong = address_fault(address); !wrong.empty()) {
@@ -126,9 +161,9 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
     fault(fmt::format("gateway6 \"{}\" is not an IPv6 address", rail.gateway6));
   }
   constexpr std::uint32_t kLeastMtu = 576, kLeastMtu6 = 1280;  // RFC 791, RFC 8200 §5
-  const bool v6 = rail.kind == RailKind::memif ||
-                  std::any_of(rail.addresses.begin(), rail.addresses.end(),
-                              [](const auto& a) { return a.find(':') != std::string::npos; });
+  const bool v6 =
+      is_automatic_memif(rail) || std::any_of(rail.addresses.begin(), rail.addresses.end(),
+                                              [](const auto& a) { return a.find(':') != std::string::npos; });
   const std::uint32_t least = v6 ? kLeastMtu6 : kLeastMtu;
   if (rail.mtu != 0 && rail.mtu < least) {
     fault(fmt::format("mtu is {}, expected {} to 65535", rail.mtu, least));
@@ -170,10 +205,9 @@ void validate(Config& config, std::vector<std::string>& errors) {
   }
   const auto& rails = config.tcp.rails;
   validate_distinct(rails, errors);
-  const auto is_memif = [](const Rail& rail) { return rail.kind == RailKind::memif; };
-  if (config.tcp.bond && rails.size() > 1 && std::any_of(rails.begin(), rails.end(), is_memif)) {
+  if (config.tcp.bond && rails.size() > 1 && std::any_of(rails.begin(), rails.end(), is_automatic_memif)) {
     errors.push_back(
-        "tcp.bond: a memif rail joins only processes of this host and cannot be bonded with others");
+        "tcp.bond: a memif rail without a device makes its own wires and cannot be bonded with others");
   }
   if (config.tcp.bond && rails.size() > 4) {
     errors.push_back(fmt::format("tcp.bond: {} rails are configured, at most 4 can be bonded", rails.size()));

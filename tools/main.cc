@@ -3,6 +3,7 @@
 
 #include "tools/info.h"
 #include "tools/perf/command.h"
+#include "tools/wire/command.h"
 
 namespace {
 constexpr int kUsage = 2;
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   tfabric::tools::add_info(app, exit_code);
   tfabric::perf::add_perf(app, exit_code);
+  tfabric::wire::add_wire(app, exit_code);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

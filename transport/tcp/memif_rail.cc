@@ -7,8 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
-#include <bit>
 #include <csignal>
 #include <cstring>
 #include <utility>
@@ -16,6 +14,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "transport/tcp/memif_control.h"
+#include "transport/tcp/port/device_arguments.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -25,29 +24,10 @@ constexpr Duration kOpenTimeout = std::chrono::seconds(10);
 constexpr Duration kAskInterval = std::chrono::milliseconds(50);
 // How often links are looked at while there is nothing to open.
 constexpr int kWatchMilliseconds = 20;
-// Shared memory for the packets of one direction: few enough bytes to stay in a core's cache.
-constexpr std::uint32_t kRingBytes = 1u << 20;
-
-std::uint32_t buffer_bytes(std::uint32_t mtu) {
-  constexpr std::uint32_t kLine = 64;
-  const std::uint32_t frame = mtu + net::kEthernetHeaderBytes;
-  return std::min((frame + kLine - 1) / kLine * kLine, 65535u);
-}
-
-// memif takes the number of descriptors as a power of two, of at most 14.
-unsigned ring_log2(std::uint32_t mtu) {
-  return std::clamp(static_cast<unsigned>(std::bit_width(kRingBytes / buffer_bytes(mtu))) - 1, 6u, 12u);
-}
-
 net::MacAddress mac_of(std::uint64_t process) {
   net::MacAddress mac{{0x02}};
   std::memcpy(&mac.bytes[1], &process, 5);
   return mac;
-}
-
-unsigned next_device_number() {
-  static std::atomic<unsigned> number{0};
-  return number.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -226,10 +206,11 @@ void MemifRail::open_link(std::uint64_t process) {
 }
 
 Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) const {
-  const std::string device = fmt::format(
-      "net_memif{},role={},id=0,socket=tfabric-{:016x}-{:016x},socket-abstract=yes,bsize={},rsize={}",
-      next_device_number(), is_server_for(peer) ? "server" : "client", std::min(process_, peer),
-      std::max(process_, peer), buffer_bytes(mtu_), ring_log2(mtu_));
+  const std::string device = port::memif_arguments(
+      {.socket = fmt::format("tfabric-{:016x}-{:016x}", std::min(process_, peer), std::max(process_, peer)),
+       .abstract = true,
+       .server = is_server_for(peer),
+       .mtu = mtu_});
   Result<std::unique_ptr<port::Port>> port = port::Port::open({.name = config().name,
                                                                .device = device,
                                                                .mtu = static_cast<std::uint16_t>(mtu_),

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "transport/tcp/port/memif_socket.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -41,6 +42,16 @@ net::MacAddress random_mac() {
   return mac;
 }
 
+// Jobs start their processes all at once, so a client waits for its server.
+Status prepare_memif(const config::Rail& config) {
+  constexpr Duration kPatience = std::chrono::seconds(10);
+  Status ready = config.role == config::MemifRole::server
+                     ? port::free_memif_socket(config.device)
+                     : port::await_memif_server(config.device, kPatience);
+  return ready ? ready
+               : Error{ready.error().code, fmt::format("rail {}: {}", config.name, ready.error().message)};
+}
+
 }  // namespace
 
 NicRail::NicRail(const config::Rail& config, engine::Engine& /*engine*/, engine::Link* network,
@@ -51,6 +62,11 @@ NicRail::NicRail(const config::Rail& config, engine::Engine& /*engine*/, engine:
       loop_(loop) {}
 
 Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::Engine& engine) {
+  if (config.kind == config::RailKind::memif) {
+    if (Status ready = prepare_memif(config); !ready) {
+      return ready.error();
+    }
+  }
   const auto mtu = static_cast<std::uint16_t>(effective_mtu(config));
   Result<std::unique_ptr<port::Port>> port = port::Port::open({.name = config.name,
                                                                .device = device_arguments(config, mtu),

@@ -1,14 +1,10 @@
 #include "transport/tcp/rail.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <fstream>
 
 #include "transport/tcp/memif_rail.h"
 #include "transport/tcp/nic_rail.h"
+#include "transport/tcp/port/device_arguments.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -22,33 +18,6 @@ constexpr std::uint32_t kPoolBytes = 64u << 20;
 constexpr std::uint32_t kMinBuffers = 2048;
 constexpr std::uint32_t kMaxBuffers = 16384;
 
-std::uint32_t kernel_mtu(const std::string& interface) {
-  std::ifstream file("/sys/class/net/" + interface + "/mtu");
-  std::uint32_t mtu = 0;
-  return file >> mtu ? mtu : kNicMtu;
-}
-
-// AF_PACKET's ring: a frame holds a packet and the kernel's header of at most 66 bytes before it; blocks
-// are whole pages and whole frames.
-std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu) {
-  constexpr std::uint32_t kOverhead = 128;
-  constexpr std::uint32_t kRingBytes = 8u << 20;
-  constexpr std::uint32_t kLeastBlock = 65536;
-  std::uint32_t frame = 2048;
-  while (frame < mtu + kOverhead) {
-    frame *= 2;
-  }
-  const std::uint32_t block = std::max(frame, kLeastBlock);
-  return fmt::format("iface={},framesz={},blocksz={},framecnt={}", interface, frame, block,
-                     kRingBytes / frame);
-}
-
-// Device names must be unique in a process.
-unsigned next_device_number() {
-  static std::atomic<unsigned> number{0};
-  return number.fetch_add(1, std::memory_order_relaxed);
-}
-
 }  // namespace
 
 std::uint32_t effective_mtu(const config::Rail& config) {
@@ -61,7 +30,10 @@ std::uint32_t effective_mtu(const config::Rail& config) {
     case config::RailKind::pci:
       return kPciMtu;
     case config::RailKind::af_packet:
-      return kernel_mtu(config.device);
+      if (const std::uint32_t mtu = port::kernel_mtu(config.device); mtu != 0) {
+        return mtu;
+      }
+      return kNicMtu;
     case config::RailKind::tap:
       return kNicMtu;
   }
@@ -77,11 +49,12 @@ std::string device_arguments(const config::Rail& config, std::uint32_t mtu) {
     case config::RailKind::pci:
       return config.device;
     case config::RailKind::af_packet:
-      return fmt::format("net_af_packet{},{}", next_device_number(), af_packet_arguments(config.device, mtu));
+      return port::af_packet_arguments(config.device, mtu);
     case config::RailKind::tap:
-      return fmt::format("net_tap{},iface={}", next_device_number(), config.device);
+      return port::tap_arguments(config.device);
     case config::RailKind::memif:
-      break;
+      return port::memif_arguments(
+          {.socket = config.device, .server = config.role == config::MemifRole::server, .mtu = mtu});
   }
   return {};
 }
@@ -92,7 +65,7 @@ Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
   // the sender's memory.
   Result<std::unique_ptr<port::Port>> port =
       port::Port::open({.name = name + "-loop",
-                        .device = fmt::format("net_ring{}", next_device_number()),
+                        .device = port::ring_arguments(),
                         .mtu = static_cast<std::uint16_t>(interface.mtu),
                         .rx_buffers = receive_buffers(interface.mtu)});
   if (!port) {
@@ -106,7 +79,7 @@ Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
 }
 
 Result<std::unique_ptr<Rail>> open_rail(const config::Rail& config, engine::Engine& engine) {
-  if (config.kind == config::RailKind::memif) {
+  if (config::is_automatic_memif(config)) {
     return MemifRail::open(config, engine);
   }
   return NicRail::open(config, engine);

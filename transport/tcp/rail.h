@@ -1,7 +1,8 @@
 // A rail: one way out of this host, as configured, with the links that carry its traffic.
 //
-// A NIC's rail has one link to the network. A memif rail has one link to each process it talks to, made
-// when first needed. Traffic of a process with itself uses a link of its own that loops back.
+// A NIC's rail has one link to the network, and so has a memif rail with a device. An automatic memif rail
+// has one link to each process it talks to, made when first needed. Traffic of a process with itself uses a
+// link of its own that loops back.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ class Rail {
 // Opens a rail; its links belong to the engine. EAL must be running.
 Result<std::unique_ptr<Rail>> open_rail(const config::Rail& config, engine::Engine& engine);
 
-// The arguments with which DPDK opens the device of a NIC, AF_PACKET or TAP rail.
+// The arguments with which DPDK opens the device of a rail with a network (all but an automatic memif).
 [[nodiscard]] std::string device_arguments(const config::Rail& config, std::uint32_t mtu);
 // The MTU a rail uses: the configured one, or what its kind offers.
 [[nodiscard]] std::uint32_t effective_mtu(const config::Rail& config);

@@ -108,16 +108,25 @@ transport::DeviceProperties properties_of(const std::vector<Rail*>& rails, std::
   return properties;
 }
 
+// Bytes of a rail's receive pool. In ordinary memory DPDK reckons with whole pages for buffers above a page.
+std::uint64_t pool_bytes(const config::Rail& rail) {
+  constexpr std::uint64_t kOverhead = 512, kPage = 4096;
+  const std::uint32_t mtu = effective_mtu(rail);
+  std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
+  if (buffer > kPage && rail.kind != config::RailKind::pci && !config::is_automatic_memif(rail)) {
+    buffer = (buffer + kPage - 1) / kPage * kPage;
+  }
+  return receive_buffers(mtu) * buffer;
+}
+
 // What DPDK needs for the configured rails: the process's two shared pools, and a receive pool a rail (two
-// for a NIC: its own and that of the loop).
+// for one with a network: its own and that of the loop).
 std::uint32_t memory_need_mib(const config::Tcp& config) {
   constexpr std::uint64_t kSharedPools = 40u << 20;
   std::uint64_t bytes = kSharedPools;
   for (const config::Rail& rail : config.rails) {
-    const std::uint32_t mtu = effective_mtu(rail);
-    const std::uint64_t pool = std::uint64_t{receive_buffers(mtu)} * (std::max(mtu, 2048u) + 512);
     constexpr std::uint64_t kQueues = 4u << 20;
-    bytes += pool * (rail.kind == config::RailKind::memif ? 1 : 2) + kQueues;
+    bytes += pool_bytes(rail) * (config::is_automatic_memif(rail) ? 1 : 2) + kQueues;
   }
   return static_cast<std::uint32_t>(bytes >> 20) + 1;
 }

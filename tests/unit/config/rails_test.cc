@@ -83,11 +83,31 @@ TEST_CASE("gateways are addresses of their family") {
   REQUIRE_THAT(rails_error(rail + "gateway=10.0.0.1/24"), Contains("is not an IPv4 address"));
 }
 
-TEST_CASE("a memif rail takes neither device nor addresses") {
+TEST_CASE("a memif rail without a device chooses its addresses and roles") {
   REQUIRE(load_rails("memif:mtu=9000").ok());
-  REQUIRE_THAT(rails_error("memif:device=eth1"),
-               Contains("rail memif0") && Contains("neither device nor addresses"));
-  REQUIRE_THAT(rails_error("memif:addresses=10.0.0.1/24"), Contains("neither device nor addresses"));
+  REQUIRE_THAT(rails_error("memif:addresses=10.0.0.1/24"),
+               Contains("rail memif0") && Contains("takes no addresses"));
+  REQUIRE_THAT(rails_error("memif:role=server"),
+               Contains("rail memif0: role is for a memif rail with a device"));
+}
+
+TEST_CASE("a memif rail with a device has a socket, a role and addresses") {
+  const auto config = load_rails("memif:device=/run/w.sock,role=server,addresses=10.0.0.1/24,mtu=576");
+  REQUIRE(config.ok());
+  REQUIRE(config->tcp.rails[0].device == "/run/w.sock");
+  REQUIRE(config->tcp.rails[0].role == MemifRole::server);
+  REQUIRE(load_rails("memif:device=/w,addresses=10.0.0.1/24")->tcp.rails[0].role == MemifRole::client);
+  REQUIRE_THAT(rails_error("memif:device=/w,addresses=10.0.0.1/24,role=master"),
+               Contains("`role` is \"master\"") && Contains("\"client\" \"server\""));
+  REQUIRE_THAT(rails_error("memif:device=/w"), Contains("no address"));
+  for (const std::string device : {"w.sock", "/a b", "/a=b", "/a[b]"}) {
+    REQUIRE_THAT(rails_error("memif:addresses=10.0.0.1/24,device=" + device),
+                 Contains("device is \"" + device + "\"") && Contains("absolute path"));
+  }
+  REQUIRE(load_rails("memif:addresses=10.0.0.1/24,device=/" + std::string(106, 'x')).ok());
+  REQUIRE_FALSE(load_rails("memif:addresses=10.0.0.1/24,device=/" + std::string(107, 'x')).ok());
+  REQUIRE_THAT(rails_error("tap:device=t0,addresses=10.0.0.1/24,role=server"),
+               Contains("role is for a memif"));
 }
 
 TEST_CASE("a NIC's device is its PCI address") {
@@ -159,4 +179,5 @@ TEST_CASE("what can be bonded") {
   REQUIRE_THAT(rails_error(tap(0) + tap(1) + tap(2) + tap(3) + tap(4), bond),
                Contains("5 rails") && Contains("at most 4"));
   REQUIRE_THAT(rails_error(tap(0) + "memif", bond), Contains("memif") && Contains("cannot be bonded"));
+  REQUIRE(load_rails(tap(0) + "memif:device=/w,addresses=10.9.0.5/24", bond).ok());
 }

@@ -1,0 +1,65 @@
+#include "base/unix_socket.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+namespace tfabric {
+
+sockaddr_un unix_address(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path.data(), std::min(path.size(), kMaxUnixPath));
+  return address;
+}
+
+bool unix_socket_served(const std::string& path, const UnixProbe& probe) {
+  if (path.size() > kMaxUnixPath) {
+    return false;
+  }
+  const int fd = ::socket(AF_UNIX, probe.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  const sockaddr_un address = unix_address(path);
+  const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  // A full queue of connections is a server's, too.
+  const bool served = connected || errno == EAGAIN;
+  if (connected && probe.greeting > Duration::zero()) {
+    pollfd wait{fd, POLLIN, 0};
+    static_cast<void>(poll(&wait, 1, static_cast<int>(probe.greeting / std::chrono::milliseconds(1))));
+  }
+  ::close(fd);
+  return served;
+}
+
+Status free_unix_path(const std::string& path, const UnixProbe& probe) {
+  if (path.empty() || path.size() > kMaxUnixPath) {
+    return Error{Errc::invalid_usage,
+                 fmt::format("the path of a socket has 1 to {} bytes, not {}", kMaxUnixPath, path.size())};
+  }
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    const auto folder = std::filesystem::absolute(path).parent_path();
+    if (!std::filesystem::is_directory(folder, error)) {
+      return Error{Errc::invalid_usage,
+                   fmt::format("the folder {} for the socket {} does not exist", folder.string(), path)};
+    }
+    return {};
+  }
+  if (status.type() != std::filesystem::file_type::socket) {
+    return Error{Errc::invalid_usage, fmt::format("{} is there and no socket: choose another path", path)};
+  }
+  if (unix_socket_served(path, probe)) {
+    return Error{Errc::invalid_usage, fmt::format("another process serves {}: choose another path", path)};
+  }
+  if (!std::filesystem::remove(path, error) && error) {
+    return Error{Errc::system, fmt::format("cannot remove the stale socket {}: {}", path, error.message())};
+  }
+  return {};
+}
+
+}  // namespace tfabric

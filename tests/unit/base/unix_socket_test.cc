@@ -1,0 +1,72 @@
+#include "base/unix_socket.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+namespace tfabric {
+namespace {
+
+using Catch::Contains;
+
+class Folder {
+ public:
+  Folder() : path_((std::filesystem::temp_directory_path() / "unix_socket.XXXXXX").string()) {
+    REQUIRE(mkdtemp(path_.data()) != nullptr);
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string path(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+// A listening socket, which the caller closes; its file stays.
+int serve(const std::string& path) {
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_un address = unix_address(path);
+  REQUIRE(bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+  REQUIRE(listen(fd, 1) == 0);
+  return fd;
+}
+
+std::string refusal(const std::string& path) {
+  const Status status = free_unix_path(path, {});
+  return status ? "" : status.error().message;
+}
+
+}  // namespace
+
+TEST_CASE("a socket is served as long as its process listens, and its path can be had afterwards") {
+  const Folder folder;
+  const std::string path = folder.path("s");
+  CHECK_FALSE(unix_socket_served(path, {}));
+  CHECK(free_unix_path(path, {}).ok());
+  const int fd = serve(path);
+  CHECK(unix_socket_served(path, {}));
+  CHECK_FALSE(unix_socket_served(path, {.type = SOCK_SEQPACKET}));
+  CHECK_THAT(refusal(path), Contains("another process serves " + path));
+  ::close(fd);
+  CHECK_FALSE(unix_socket_served(path, {}));
+  CHECK(std::filesystem::exists(path));
+  CHECK(free_unix_path(path, {}).ok());
+  CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("what is no free path for a socket is said") {
+  const Folder folder;
+  const std::string file = folder.path("file");
+  std::ofstream(file) << "text";
+  CHECK_THAT(refusal(file), Contains("no socket"));
+  CHECK(std::filesystem::exists(file));
+  CHECK_THAT(refusal(folder.path("none/s")), Contains("none") && Contains("does not exist"));
+  CHECK_THAT(refusal(""), Contains("1 to 107 bytes"));
+  CHECK_THAT(refusal("/" + std::string(107, 'x')), Contains("not 108"));
+}
+
+}  // namespace tfabric

@@ -1,0 +1,150 @@
+#include "tools/wire/driver.h"
+
+#include <fmt/format.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include <algorithm>
+#include <array>
+#include <mutex>
+#include <optional>
+
+#include "tools/wire/settings.h"
+#include "transport/tcp/port/eal.h"
+#include "transport/tcp/port/pools.h"
+
+namespace tfabric::wire {
+namespace {
+
+constexpr std::size_t kBurst = 32;
+constexpr std::uint32_t kEthernetBytes = 18;  // header and VLAN tag
+
+// How many buffers fit into the memory that DPDK's own pools and the ports' queues leave.
+Result<std::uint32_t> buffer_count(const DriverOptions& options, std::uint32_t mtu) {
+  constexpr std::uint64_t kPools = 48u << 20, kPort = 2u << 20, kOverhead = 512, kPage = 4096;
+  constexpr std::uint64_t kLeast = 512;
+  const std::uint64_t taken = kPools + kPort * options.ports.size();
+  // In ordinary memory DPDK reckons with whole pages.
+  const std::uint64_t buffer = (std::max<std::uint64_t>(mtu, 2048) + kOverhead + kPage - 1) / kPage * kPage;
+  const std::uint64_t memory = std::uint64_t{options.memory_mib} << 20;
+  const std::uint64_t count = memory > taken ? (memory - taken) / buffer : 0;
+  if (count < kLeast) {
+    return Error{
+        Errc::invalid_usage,
+        fmt::format("--memory {} is too little: {} ports of MTU {} need {} MiB at least", options.memory_mib,
+                    options.ports.size(), mtu, (taken + kLeast * buffer) / (1u << 20) + 1)};
+  }
+  return static_cast<std::uint32_t>(count);
+}
+
+}  // namespace
+
+Driver::Driver(const DriverOptions& options, rte_mempool* pool)
+    : pool_(pool), store_(pool), emulator_(options.ports.size(), store_, options.seed) {
+  for (const PortSpec& spec : options.ports) {
+    ports_.push_back(std::make_unique<WirePort>(spec, pool));
+  }
+}
+
+// The ports' buffers are in the pool, so it goes after them; with the process, as DPDK does.
+Driver::~Driver() = default;
+
+Result<std::unique_ptr<Driver>> Driver::open(const DriverOptions& options) {
+  std::uint32_t mtu = 0;
+  for (const PortSpec& spec : options.ports) {
+    mtu = std::max(mtu, buffer_mtu(spec));
+  }
+  const Result<std::uint32_t> count = buffer_count(options, mtu);
+  if (!count) {
+    return count.error();
+  }
+  if (Status started = port::start_eal({.memory_mib = options.memory_mib}); !started) {
+    return started.error();
+  }
+  // The shared pools come first: the frames get what remains.
+  for (auto make : {port::header_pool, port::external_pool}) {
+    if (Result<rte_mempool*> pool = make(); !pool) {
+      return pool.error();
+    }
+  }
+  Result<rte_mempool*> pool = port::make_receive_pool("wire", *count, mtu + kEthernetBytes, SOCKET_ID_ANY);
+  if (!pool) {
+    return pool.error();
+  }
+  std::unique_ptr<Driver> driver(new Driver(options, *pool));
+  for (const auto& port : driver->ports_) {
+    if (Status opened = port->open(); !opened) {
+      return opened.error();
+    }
+  }
+  return driver;
+}
+
+bool Driver::turn(Instant now) {
+  bool moved = false;
+  const std::lock_guard guard(gate_);
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    std::array<rte_mbuf*, kBurst> packets;
+    const std::uint16_t count = ports_[i]->receive(packets);
+    for (rte_mbuf* packet : std::span(packets).first(count)) {
+      emulator_.offer(i, frame_of(packet), now);
+    }
+    moved = moved || count > 0;
+  }
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const bool sent = ports_[i]->transmit(emulator_.towards(i), now);
+    moved = moved || sent;
+  }
+  return moved;
+}
+
+void Driver::maintain() {
+  for (const auto& port : ports_) {
+    port->maintain();
+  }
+}
+
+Status Driver::set(std::string_view to, std::span<const std::string> words, Instant now) {
+  std::vector<std::optional<Impairments>> wanted(ports_.size());
+  bool any = false;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (!to.empty() && to != ports_[i]->spec().name) {
+      continue;
+    }
+    any = true;
+    Result<Impairments> impairments = apply_settings(emulator_.towards(i).impairments(), words);
+    if (!impairments) {
+      return impairments.error();
+    }
+    wanted[i] = *impairments;
+  }
+  if (!any) {
+    std::vector<std::string> names;
+    for (const auto& port : ports_) {
+      names.push_back(port->spec().name);
+    }
+    return Error{Errc::invalid_usage,
+                 fmt::format("there is no port \"{}\", expected one of {}", to, fmt::join(names, ", "))};
+  }
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    if (wanted[i]) {
+      emulator_.towards(i).set(*wanted[i], now);
+    }
+  }
+  return {};
+}
+
+std::vector<DirectionView> Driver::view() const {
+  std::vector<DirectionView> views;
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    const Direction& direction = emulator_.towards(i);
+    views.push_back({.to = ports_[i]->spec().name,
+                     .up = ports_[i]->up(),
+                     .settings = show_settings(direction.impairments()),
+                     .statistics = direction.statistics(),
+                     .port_dropped = ports_[i]->dropped()});
+  }
+  return views;
+}
+
+}  // namespace tfabric::wire

@@ -1,0 +1,84 @@
+// One direction of the wire: frames in, and the same frames, or some of them, out at later instants.
+//
+// No I/O and no clock: `now` is an argument and never goes back. The same seed, frames and instants give the
+// same result. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <queue>
+#include <span>
+#include <vector>
+
+#include "base/seeded_random.h"
+#include "base/time.h"
+#include "tools/wire/emulator/frame.h"
+#include "tools/wire/emulator/impairments.h"
+#include "tools/wire/emulator/loss.h"
+#include "tools/wire/emulator/statistics.h"
+#include "tools/wire/emulator/timed_queue.h"
+
+namespace tfabric::wire {
+
+class Direction {
+ public:
+  // The store outlives the direction.
+  Direction(FrameStore& store, SeededRandom random);
+  ~Direction();  // releases what it holds
+  Direction(const Direction&) = delete;
+  Direction& operator=(const Direction&) = delete;
+  Direction(Direction&&) = delete;
+  Direction& operator=(Direction&&) = delete;
+
+  // Takes the frame. Gives a frame for its sender (ICMP), which the caller owns, seldom.
+  std::optional<Frame> offer(Frame frame, Instant now);
+  // Frames that have arrived by `now`, in their order, as many as `out` holds; the caller owns them.
+  std::size_t take(std::span<Frame> out, Instant now);
+  // Nothing arrives before this instant, unless it is offered later; at it take() may still give nothing.
+  [[nodiscard]] Instant next_event() const;
+
+  void set(const Impairments& impairments, Instant now);
+  [[nodiscard]] const Impairments& impairments() const { return impairments_; }
+  [[nodiscard]] Statistics statistics() const;
+
+ private:
+  struct Late {
+    TimedFrame frame;
+    std::uint64_t number = 0;                              // keeps the order of those that arrive together
+    friend bool operator<(const Late& a, const Late& b) {  // priority_queue: the largest first
+      return a.frame.at != b.frame.at ? a.frame.at > b.frame.at : a.number > b.number;
+    }
+  };
+
+  void drop(const Frame& frame, std::uint64_t& cause);
+  std::optional<Frame> refuse_too_big(Frame frame);
+  [[nodiscard]] bool exceeds_mtu(const Frame& frame) const;
+  void enqueue(Frame frame, Instant now);
+  void serve_queue(Instant now);
+  [[nodiscard]] Instant head_start() const;
+  void occupy_link(std::uint32_t bytes, Instant start);
+  void propagate(Frame frame, Instant departed);
+  bool damage(Frame& frame);
+  void duplicate(const Frame& frame, Instant departed);
+  void schedule(const Frame& frame, Instant departed);
+  void release_all();
+  void mark(Frame& frame);
+
+  FrameStore* store_;
+  Impairments impairments_;
+  Statistics statistics_;
+  // A generator for each mechanism, so that switching one on does not change what the others do.
+  LossModel loss_;
+  SeededRandom corrupts_, duplicates_, jitters_, reorders_;
+
+  TimedQueue queue_;                // waits for the rate, by the instant it came
+  std::uint64_t queued_bytes_ = 0;  // in queue_
+  Instant link_free_{};             // the last frame has been sent, and picoseconds of the next nanosecond
+  std::uint64_t link_free_picoseconds_ = 0;
+  TimedQueue on_the_way_;           // by arrival, ascending
+  std::priority_queue<Late> late_;  // held back
+  Instant last_arrival_{};
+  std::uint64_t next_late_ = 0;
+};
+
+}  // namespace tfabric::wire

@@ -1,0 +1,85 @@
+#include "tools/wire/emulator/emulator.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <optional>
+
+namespace tfabric::wire {
+namespace {
+
+constexpr std::size_t kMacBytes = 6;
+
+net::MacAddress mac_at(const std::byte* at) {
+  net::MacAddress mac;
+  std::memcpy(mac.bytes.data(), at, kMacBytes);
+  return mac;
+}
+
+}  // namespace
+
+Emulator::Emulator(std::size_t ports, FrameStore& store, std::uint64_t seed) : store_(&store) {
+  assert(ports >= 2);
+  SeededRandom random(seed);
+  for (std::size_t i = 0; i < ports; ++i) {
+    directions_.push_back(std::make_unique<Direction>(store, random.fork()));
+  }
+}
+
+void Emulator::offer(std::size_t port, Frame frame, Instant now) {
+  if (directions_.size() == 2) {
+    send(port, 1 - port, frame, now);
+  } else {
+    switch_frame(port, frame, now);
+  }
+}
+
+void Emulator::send(std::size_t from, std::size_t to, Frame frame, Instant now) {
+  const std::optional<Frame> answer = directions_[to]->offer(frame, now);
+  if (answer) {
+    // An ICMP error is itself small, and nothing answers it.
+    static_cast<void>(directions_[from]->offer(*answer, now));
+  }
+}
+
+void Emulator::switch_frame(std::size_t from, Frame frame, Instant now) {
+  const auto head = store_->head(frame);
+  if (head.size() < 2 * kMacBytes) {
+    store_->release(frame);
+    return;
+  }
+  const net::MacAddress destination = mac_at(head.data());
+  stations_.learn(mac_at(&head[kMacBytes]), from);
+  const auto to = destination.is_group() ? std::nullopt : stations_.port_of(destination);
+  if (!to) {
+    flood(from, frame, now);
+  } else if (*to == from) {
+    store_->release(frame);  // the station is where the frame comes from, and has seen it
+  } else {
+    send(from, *to, frame, now);
+  }
+}
+
+void Emulator::flood(std::size_t from, Frame frame, Instant now) {
+  const std::size_t last = from == directions_.size() - 1 ? from - 1 : directions_.size() - 1;
+  for (std::size_t to = 0; to < last; ++to) {
+    if (to == from) {
+      continue;
+    }
+    // Without a buffer this port misses it, as it may miss any frame.
+    if (const std::optional<Frame> copy = store_->copy(frame)) {
+      send(from, to, *copy, now);
+    }
+  }
+  send(from, last, frame, now);
+}
+
+Instant Emulator::next_event() const {
+  Instant next = kNever;
+  for (const auto& direction : directions_) {
+    next = std::min(next, direction->next_event());
+  }
+  return next;
+}
+
+}  // namespace tfabric::wire

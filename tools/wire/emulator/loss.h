@@ -1,0 +1,41 @@
+// Which frames are lost: singly, and in bursts (E. N. Gilbert 1960, E. O. Elliott 1963).
+//
+// The model has a good and a bad state. In the good one a frame begins a burst by the chance `burst`, in the
+// bad one it ends it by 1 / `burst_length`; so the share of frames in bursts is burst / (burst + 1 /
+// burst_length).
+#pragma once
+
+#include <cstdint>
+
+#include "base/seeded_random.h"
+#include "tools/wire/emulator/impairments.h"
+
+namespace tfabric::wire {
+
+class LossModel {
+ public:
+  enum class Verdict : std::uint8_t { pass, lost, lost_in_burst };
+
+  explicit LossModel(SeededRandom random) : states_(random.fork()), frames_(random.fork()) {}
+
+  // For the next frame.
+  Verdict next(const Impairments& impairments) {
+    if (impairments.burst <= 0) {
+      in_burst_ = false;
+    } else {
+      in_burst_ =
+          in_burst_ ? !states_.chance(1 / impairments.burst_length) : states_.chance(impairments.burst);
+    }
+    const double share = in_burst_ ? impairments.burst_loss : impairments.loss;
+    if (share <= 0 || !frames_.chance(share)) {
+      return Verdict::pass;
+    }
+    return in_burst_ ? Verdict::lost_in_burst : Verdict::lost;
+  }
+
+ private:
+  SeededRandom states_, frames_;
+  bool in_burst_ = false;
+};
+
+}  // namespace tfabric::wire

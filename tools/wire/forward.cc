@@ -1,0 +1,197 @@
+#include "tools/wire/forward.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "tools/wire/control_server.h"
+#include "tools/wire/report.h"
+#include "tools/wire/request.h"
+
+namespace tfabric::wire {
+namespace {
+
+constexpr Duration kMaintenance = std::chrono::milliseconds(1);
+constexpr Duration kShow = std::chrono::seconds(1);
+// After the last frame the loop looks for more for a while before it sleeps, and sleeps so long at most: it
+// polls its ports, since memif has nothing to wait for.
+constexpr Duration kLook = std::chrono::microseconds(50);
+constexpr Duration kNap = std::chrono::microseconds(50);
+
+volatile std::sig_atomic_t g_signalled = 0;
+
+void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { g_signalled = 1; };
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+class Forwarder {
+ public:
+  Forwarder(const ForwardOptions& options, Driver& driver)
+      : options_(options),
+        driver_(driver),
+        // In JSON mode stdout is the program's that reads it.
+        people_(options.json ? stderr : stdout),
+        terminal_(isatty(fileno(people_)) == 1) {}
+
+  Status start();
+  void run();
+  void report() const;
+
+ private:
+  [[nodiscard]] Status apply(const Request& request);
+  [[nodiscard]] std::string answer(std::string_view line);
+  void idle(Instant now) const;
+  void maintain(Instant now);
+  void show(Instant now);
+
+  const ForwardOptions& options_;
+  Driver& driver_;
+  std::FILE* people_;
+  bool terminal_;
+  std::unique_ptr<ControlServer> control_;
+  bool stop_ = false;
+  Instant begin_ = monotonic_now();
+  Instant last_moved_{};
+  Instant next_maintenance_{};
+  Instant last_shown_ = begin_;
+  std::vector<DirectionView> shown_;
+};
+
+Status Forwarder::apply(const Request& request) {
+  return driver_.set(request.to, request.words, monotonic_now());
+}
+
+Status Forwarder::start() {
+  for (const std::string& text : options_.settings) {
+    const Result<Request> request = parse_request("set " + text);
+    if (!request) {
+      return request.error();
+    }
+    if (Status set = apply(*request); !set) {
+      return set;
+    }
+  }
+  if (!options_.control.empty()) {
+    auto control =
+        ControlServer::open(options_.control, [this](std::string_view line) { return answer(line); });
+    if (!control) {
+      return control.error();
+    }
+    control_ = std::move(*control);
+  }
+  shown_ = driver_.view();
+  std::string ports;
+  for (const PortSpec& port : options_.driver.ports) {
+    ports += fmt::format(" {}={}", port.name, port.text);
+  }
+  fmt::print(people_, "wire: ready, seed {},{}; {}\n", options_.driver.seed, ports, settings_text(shown_));
+  std::fflush(people_);
+  return {};
+}
+
+std::string Forwarder::answer(std::string_view line) {
+  const Result<Request> request = parse_request(line);
+  if (!request) {
+    return "error: " + request.error().message;
+  }
+  switch (request->kind) {
+    case Request::Kind::set: {
+      const Status set = apply(*request);
+      return set ? "ok" : "error: " + set.error().message;
+    }
+    case Request::Kind::settings:
+      return request->json ? settings_json(driver_.view()).dump() : settings_text(driver_.view());
+    case Request::Kind::stats:
+      return request->json ? statistics_json(driver_.view()).dump() : statistics_text(driver_.view());
+    case Request::Kind::stop:
+      break;
+  }
+  stop_ = true;
+  return "ok";
+}
+
+void Forwarder::run() {
+  const Instant end = options_.seconds.count() > 0 ? begin_ + options_.seconds : kNever;
+  while (g_signalled == 0 && !stop_) {
+    const Instant now = monotonic_now();
+    if (now >= end) {
+      return;
+    }
+    if (driver_.turn(now)) {
+      last_moved_ = now;
+    } else {
+      idle(now);
+    }
+    if (now >= next_maintenance_) {
+      maintain(now);
+    }
+  }
+}
+
+void Forwarder::idle(Instant now) const {
+  // What is due and not gone waits for a full ring.
+  const Instant next = driver_.next_event();
+  if (options_.spin || now - last_moved_ < kLook || next <= now) {
+    sched_yield();
+  } else {
+    std::this_thread::sleep_for(std::min(kNap, next - now));
+  }
+}
+
+void Forwarder::maintain(Instant now) {
+  next_maintenance_ = now + kMaintenance;
+  driver_.maintain();
+  if (control_ != nullptr) {
+    control_->poll();
+  }
+  if (terminal_ && now - last_shown_ >= kShow) {
+    show(now);
+  }
+}
+
+void Forwarder::show(Instant now) {
+  std::vector<DirectionView> views = driver_.view();
+  fmt::print(people_, "\r\033[K{}", rates_text(shown_, views, now - last_shown_));
+  std::fflush(people_);
+  shown_ = std::move(views);
+  last_shown_ = now;
+}
+
+void Forwarder::report() const {
+  const std::vector<DirectionView> views = driver_.view();
+  fmt::print(people_, "{}{}\n", terminal_ ? "\r\033[K" : "", statistics_text(views));
+  if (options_.json) {
+    fmt::print("{}\n", statistics_json(views).dump());
+  }
+}
+
+}  // namespace
+
+Status forward(const ForwardOptions& options) {
+  stop_on_signals();
+  // The kernel's default would add 50 µs to each nap.
+  prctl(PR_SET_TIMERSLACK, 1ul);
+  Result<std::unique_ptr<Driver>> driver = Driver::open(options.driver);
+  if (!driver) {
+    return driver.error();
+  }
+  Forwarder forwarder(options, **driver);
+  if (Status started = forwarder.start(); !started) {
+    return started;
+  }
+  forwarder.run();
+  forwarder.report();
+  return {};
+}
+
+}  // namespace tfabric::wire

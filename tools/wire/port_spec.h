@@ -1,0 +1,28 @@
+// A port of the wire as the command line names it: KIND:DEVICE[,KEY=VALUE]...
+//
+//   memif:/run/a.sock[,role=client]   tap:tap0   af_packet:veth0   each with [,name=a][,mtu=9000]
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tfabric::wire {
+
+enum class PortKind : std::uint8_t { memif, tap, af_packet };
+
+struct PortSpec {
+  PortKind kind = PortKind::memif;
+  std::string device;        // the socket's path, or the interface
+  std::string name;          // in settings and statistics; default: a, b, c … by position
+  bool memif_server = true;  // makes the socket; else waits for it
+  std::uint32_t mtu = 0;     // bytes of the largest IP packet that fits a buffer; 0: by kind
+  std::string text;          // as it was given
+};
+
+// Errors (Errc::invalid_usage) say what was expected. At least two ports, of different names and devices.
+Result<std::vector<PortSpec>> parse_ports(const std::vector<std::string>& texts);
+
+}  // namespace tfabric::wire

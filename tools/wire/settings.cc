@@ -1,0 +1,161 @@
+#include "tools/wire/settings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+#include <utility>
+
+#include "config/nearest.h"
+#include "tools/wire/quantity.h"
+
+namespace tfabric::wire {
+namespace {
+
+// A setting that is a member, from text by `parse` and back by `show`.
+template <class Value, class Parse, class Show>
+Setting member(const char* name, const char* expected, const char* meaning, Value Impairments::*field,
+               Parse parse, Show show) {
+  return {.name = name,
+          .expected = expected,
+          .meaning = meaning,
+          .set =
+              [=](Impairments& impairments, std::string_view text) {
+                const auto value = parse(text);
+                if (value) {
+                  impairments.*field = static_cast<Value>(*value);
+                }
+                return value.has_value();
+              },
+          .show = [=](const Impairments& impairments) { return show(impairments.*field); }};
+}
+
+Setting share(const char* name, const char* meaning, double Impairments::*field) {
+  return member(name, "a share of frames like 1% or 0.01", meaning, field, parse_share, format_share);
+}
+
+Setting time(const char* name, const char* meaning, Duration Impairments::*field) {
+  return member(name, "a time like 5ms, 100us or 0, up to an hour", meaning, field, parse_time, format_time);
+}
+
+Setting bytes(const char* name, const char* meaning, std::uint64_t Impairments::*field) {
+  return member(name, "bytes like 1500, 64K or 1M", meaning, field, parse_bytes, format_bytes);
+}
+
+template <class Value, std::size_t kCount>
+Setting choice(const char* name, const char* expected, const char* meaning, Value Impairments::*field,
+               const std::array<std::pair<std::string_view, Value>, kCount>& words) {
+  const auto parse = [words](std::string_view text) -> std::optional<Value> {
+    for (const auto& [word, value] : words) {
+      if (text == word) {
+        return value;
+      }
+    }
+    return std::nullopt;
+  };
+  const auto show = [words](Value wanted) {
+    const auto found =
+        std::find_if(words.begin(), words.end(), [&](const auto& pair) { return pair.second == wanted; });
+    return std::string(found->first);
+  };
+  return member(name, expected, meaning, field, parse, show);
+}
+
+std::optional<std::uint32_t> parse_mtu(std::string_view text) {
+  constexpr std::uint64_t kLeast = 68, kMost = 65535;  // RFC 791 §3.2
+  const auto mtu = parse_bytes(text);
+  return mtu && (*mtu == 0 || (*mtu >= kLeast && *mtu <= kMost))
+             ? std::optional(static_cast<std::uint32_t>(*mtu))
+             : std::nullopt;
+}
+
+std::optional<double> parse_length(std::string_view text) {
+  const auto number = parse_number(text);
+  return number && *number >= 1 ? number : std::nullopt;
+}
+
+std::vector<Setting> make_settings() {
+  using I = Impairments;
+  const std::array<std::pair<std::string_view, LinkState>, 3> states{
+      {{"up", LinkState::up}, {"down", LinkState::down}, {"freeze", LinkState::freeze}}};
+  const std::array<std::pair<std::string_view, TooBig>, 2> answers{
+      {{"drop", TooBig::drop}, {"icmp", TooBig::icmp}}};
+  const auto rate = [](std::string_view text) {
+    return text == "unlimited" ? std::optional<std::uint64_t>(0) : parse_rate(text);
+  };
+  return {
+      choice("link", "up, down or freeze", "down: all frames vanish; freeze: nothing leaves until up",
+             &I::link, states),
+      member("mtu", "0 (any) or 68 to 65535", "bytes of the largest IP packet; larger ones vanish", &I::mtu,
+             parse_mtu, [](std::uint32_t mtu) { return fmt::format("{}", mtu); }),
+      choice("too_big", "drop or icmp", "icmp: the sender of a larger one is told", &I::too_big, answers),
+      member("rate", "bit/s like 100M or 2.5G, or unlimited", "bit/s of whole frames", &I::rate, rate,
+             format_rate),
+      bytes("queue", "bytes that may wait for the rate; more is dropped", &I::queue_bytes),
+      bytes("ecn", "mark frames CE while more than that waits; 0: never", &I::ecn_bytes),
+      share("loss", "lost, singly", &I::loss),
+      share("burst", "begin a burst of losses", &I::burst),
+      member("burst_length", "a number of frames from 1", "frames a burst lasts on average", &I::burst_length,
+             parse_length, [](double length) { return fmt::format("{}", length); }),
+      share("burst_loss", "lost of the frames in a burst", &I::burst_loss),
+      share("corrupt", "bits flipped, checksums tell", &I::corrupt),
+      share("corrupt_valid", "bits of TCP's payload flipped, its checksum made right", &I::corrupt_valid),
+      share("duplicate", "sent twice", &I::duplicate),
+      time("delay", "of every frame", &I::delay),
+      time("jitter", "at most, added at random; the order stays", &I::jitter),
+      share("reorder", "held back while others pass", &I::reorder),
+      time("reorder_delay", "for so long", &I::reorder_delay),
+  };
+}
+
+std::string suggest(std::string_view name) {
+  std::vector<std::string> names{"clear"};
+  for (const Setting& setting : settings()) {
+    names.push_back(setting.name);
+  }
+  const std::string near = config::suggestion(name, names);
+  return near.empty() ? fmt::format("; expected one of {}", fmt::join(names, ", ")) : near;
+}
+
+}  // namespace
+
+std::span<const Setting> settings() {
+  static const std::vector<Setting> table = make_settings();
+  return table;
+}
+
+Result<Impairments> apply_settings(Impairments impairments, std::span<const std::string> words) {
+  for (const std::string_view word : words) {
+    if (word == "clear") {
+      impairments = {};
+      continue;
+    }
+    const std::size_t equals = word.find('=');
+    const std::string_view name = word.substr(0, equals);
+    const auto all = settings();
+    const auto setting =
+        std::find_if(all.begin(), all.end(), [&](const Setting& s) { return s.name == name; });
+    if (setting == all.end()) {
+      return Error{Errc::invalid_usage, fmt::format("there is no setting \"{}\"{}", name, suggest(name))};
+    }
+    const std::string_view value = equals == std::string_view::npos ? "" : word.substr(equals + 1);
+    if (!setting->set(impairments, value)) {
+      return Error{Errc::invalid_usage,
+                   fmt::format("{} is \"{}\", expected {}", name, value, setting->expected)};
+    }
+  }
+  return impairments;
+}
+
+std::string show_settings(const Impairments& impairments) {
+  std::vector<std::string> words;
+  for (const Setting& setting : settings()) {
+    if (const std::string value = setting.show(impairments); value != setting.show({})) {
+      words.push_back(fmt::format("{}={}", setting.name, value));
+    }
+  }
+  return words.empty() ? "clear" : fmt::format("{}", fmt::join(words, " "));
+}
+
+}  // namespace tfabric::wire

@@ -1,0 +1,137 @@
+#include "tools/wire/wire_port.h"
+
+#include <fmt/format.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "tools/wire/mbuf_store.h"
+#include "transport/tcp/port/device_arguments.h"
+#include "transport/tcp/port/memif_socket.h"
+
+namespace tfabric::wire {
+namespace {
+
+constexpr std::uint32_t kMemifMtu = 16000;  // the default of a memif rail (docs/configuration.md)
+constexpr std::uint32_t kMtu = 1500;
+// A peer that takes nothing for so long is not merely slow. Its frames must not fill the memory that the
+// other ports need as well.
+constexpr Duration kStall = std::chrono::milliseconds(100);
+
+std::string device_arguments(const PortSpec& spec) {
+  const std::uint32_t mtu = buffer_mtu(spec);
+  switch (spec.kind) {
+    case PortKind::memif:
+      return port::memif_arguments({.socket = spec.device, .server = spec.memif_server, .mtu = mtu});
+    case PortKind::tap:
+      return port::tap_arguments(spec.device);
+    case PortKind::af_packet:
+      break;
+  }
+  return port::af_packet_arguments(spec.device, mtu);
+}
+
+}  // namespace
+
+std::uint32_t buffer_mtu(const PortSpec& spec) {
+  if (spec.mtu != 0) {
+    return spec.mtu;
+  }
+  if (spec.kind == PortKind::memif) {
+    return kMemifMtu;
+  }
+  const std::uint32_t mtu = spec.kind == PortKind::af_packet ? port::kernel_mtu(spec.device) : 0;
+  return mtu != 0 ? mtu : kMtu;
+}
+
+WirePort::WirePort(PortSpec spec, rte_mempool* pool) : spec_(std::move(spec)), pool_(pool) {}
+
+WirePort::~WirePort() { drop_staged(); }
+
+void WirePort::drop_staged() {
+  rte_pktmbuf_free_bulk(stage_.data(), static_cast<unsigned>(staged_));
+  dropped_ += staged_;
+  staged_ = 0;
+}
+
+Status WirePort::open() {
+  if (is_memif_client()) {
+    maintain();
+    return {};
+  }
+  if (spec_.kind == PortKind::memif) {
+    if (Status free = port::free_memif_socket(spec_.device); !free) {
+      return Error{free.error().code, fmt::format("port {}: {}", spec_.name, free.error().message)};
+    }
+  }
+  return open_device();
+}
+
+Status WirePort::open_device() {
+  Result<std::unique_ptr<port::Port>> port =
+      port::Port::open({.name = spec_.name,
+                        .device = device_arguments(spec_),
+                        .mtu = static_cast<std::uint16_t>(buffer_mtu(spec_)),
+                        .rx_pool = pool_});
+  if (!port) {
+    return Error{port.error().code,
+                 fmt::format("port {} ({}): {}", spec_.name, spec_.text, port.error().message)};
+  }
+  port_ = std::move(*port);
+  was_up_ = false;
+  return {};
+}
+
+void WirePort::maintain() {
+  if (port_ == nullptr) {
+    if (port::memif_served(spec_.device)) {
+      // It may be gone again by now; the next look tells.
+      if (Status opened = open_device(); !opened) {
+        TF_INFO("{}", opened.error().message);
+      }
+    }
+    return;
+  }
+  // A TAP that was moved to another network namespace would seem down.
+  up_ = spec_.kind != PortKind::memif || port_->link_up();
+  if (is_memif_client() && was_up_ && !up_) {
+    drop_staged();
+    port_.reset();
+  }
+  was_up_ = was_up_ || up_;
+}
+
+std::uint16_t WirePort::receive(std::span<rte_mbuf*> packets) {
+  return port_ == nullptr ? std::uint16_t{0} : port_->receive(packets);
+}
+
+bool WirePort::transmit(Direction& direction, Instant now) {
+  bool moved = false;
+  for (;;) {
+    std::array<Frame, kStage> frames;
+    const std::size_t count = direction.take(std::span(frames).first(kStage - staged_), now);
+    std::transform(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(count), &stage_[staged_],
+                   packet_of);
+    staged_ += count;
+    moved = moved || count > 0;
+    if (staged_ == 0) {
+      taken_ = now;
+      return moved;
+    }
+    const std::size_t sent = up_ ? port_->transmit({stage_.data(), staged_}) : 0;
+    std::copy(&stage_[sent], &stage_[staged_], stage_.begin());
+    staged_ -= sent;
+    if (sent > 0) {
+      taken_ = now;
+      moved = true;
+    } else if (!up_ || now - taken_ > kStall) {
+      drop_staged();
+    } else {
+      return moved;
+    }
+  }
+}
+
+}  // namespace tfabric::wire

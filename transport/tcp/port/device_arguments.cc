@@ -1,0 +1,71 @@
+#include "transport/tcp/port/device_arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <fstream>
+
+namespace tfabric::port {
+namespace {
+
+unsigned next_device_number() {
+  static std::atomic<unsigned> number{0};
+  return number.fetch_add(1, std::memory_order_relaxed);
+}
+
+// --- memif
+
+constexpr std::uint32_t kMemifRingBytes = 1u << 20;
+
+std::uint32_t memif_buffer_bytes(std::uint32_t mtu) {
+  constexpr std::uint32_t kLine = 64;
+  constexpr std::uint32_t kEthernetBytes = 14;
+  const std::uint32_t frame = mtu + kEthernetBytes;
+  return std::min((frame + kLine - 1) / kLine * kLine, 65535u);
+}
+
+// memif takes the number of descriptors as a power of two, of at most 14.
+unsigned memif_ring_log2(std::uint32_t mtu) {
+  return std::clamp(static_cast<unsigned>(std::bit_width(kMemifRingBytes / memif_buffer_bytes(mtu))) - 1, 6u,
+                    12u);
+}
+
+}  // namespace
+
+std::string memif_arguments(const MemifDevice& device) {
+  return fmt::format("net_memif{},role={},id=0,socket={},socket-abstract={},bsize={},rsize={}",
+                     next_device_number(), device.server ? "server" : "client", device.socket,
+                     device.abstract ? "yes" : "no", memif_buffer_bytes(device.mtu),
+                     memif_ring_log2(device.mtu));
+}
+
+// AF_PACKET's ring: a frame holds a packet and the kernel's header of at most 66 bytes before it; blocks
+// are whole pages and whole frames.
+std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu) {
+  constexpr std::uint32_t kOverhead = 128;
+  constexpr std::uint32_t kRingBytes = 8u << 20;
+  constexpr std::uint32_t kLeastBlock = 65536;
+  std::uint32_t frame = 2048;
+  while (frame < mtu + kOverhead) {
+    frame *= 2;
+  }
+  const std::uint32_t block = std::max(frame, kLeastBlock);
+  return fmt::format("net_af_packet{},iface={},framesz={},blocksz={},framecnt={}", next_device_number(),
+                     interface, frame, block, kRingBytes / frame);
+}
+
+std::string tap_arguments(const std::string& interface) {
+  return fmt::format("net_tap{},iface={}", next_device_number(), interface);
+}
+
+std::string ring_arguments() { return fmt::format("net_ring{}", next_device_number()); }
+
+std::uint32_t kernel_mtu(const std::string& interface) {
+  std::ifstream file("/sys/class/net/" + interface + "/mtu");
+  std::uint32_t mtu = 0;
+  return file >> mtu ? mtu : 0;
+}
+
+}  // namespace tfabric::port

@@ -1,0 +1,28 @@
+// The arguments with which DPDK opens the virtual devices of this project.
+//
+// Each call gives a device a number of its own, as names must be unique in a process. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tfabric::port {
+
+struct MemifDevice {
+  std::string socket;     // a path; abstract: a name in the abstract namespace
+  bool abstract = false;  // see unix(7)
+  bool server = false;    // makes the socket, and must have done so before the client is opened
+  std::uint32_t mtu = 1500;
+};
+// Memory for the packets of one direction is a fixed number of bytes, few enough to stay in a core's cache;
+// the client's MTU counts for both ends.
+[[nodiscard]] std::string memif_arguments(const MemifDevice& device);
+[[nodiscard]] std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu);
+[[nodiscard]] std::string tap_arguments(const std::string& interface);
+// A ring whose two ends are one port.
+[[nodiscard]] std::string ring_arguments();
+
+// The MTU of a kernel interface; 0: there is no such interface.
+[[nodiscard]] std::uint32_t kernel_mtu(const std::string& interface);
+
+}  // namespace tfabric::port
