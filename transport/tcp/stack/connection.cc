@@ -33,7 +33,8 @@ Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pa
       iss(initial),
       rcv_scale(scale_for(opts.receive_buffer)),
       reassembly(ops),
-      cubic(opts.mss, std::uint64_t{opts.initial_window_segments} * opts.mss),
+      congestion(make_congestion_control(opts.congestion, opts.mss,
+                                         std::uint64_t{opts.initial_window_segments} * opts.mss)),
       rtt(opts.initial_rto, opts.min_rto, opts.max_rto) {
   send_syn = true;
   connect_at = at + opts.connect_timeout;
@@ -173,7 +174,7 @@ void Connection::set_path_mss(std::uint16_t mss, Instant now) {
     return;
   }
   c.mss = mss;
-  c.cubic.set_mss(mss);
+  c.congestion->set_mss(mss);
   c.now = now;
   if (c.flight() > 0) {
     // RFC 1191 §6.4: what was too big is lost; it goes again in smaller pieces.
@@ -266,7 +267,7 @@ void Connection::Impl::on_rto() {
   if (repeated || scoreboard.hole_from(snd_una, snd_nxt).left != snd_una) {
     scoreboard.clear();
   }
-  cubic.on_timeout(flight(), repeated);
+  congestion->on_rto(flight(), repeated);
   recovery = Recovery::timeout;
   recover = snd_nxt;
   high_rxt = snd_una;
@@ -307,8 +308,8 @@ ConnectionInfo Connection::info() const {
   info.rcv_nxt = c.rcv_nxt;
   info.snd_wnd = static_cast<std::uint32_t>(c.snd_wnd);
   info.rcv_wnd = static_cast<std::uint32_t>(std::max(c.rcv_adv - c.rcv_nxt, 0));
-  info.cwnd = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.cubic.cwnd(), 0xffffffffu));
-  info.ssthresh = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.cubic.ssthresh(), 0xffffffffu));
+  info.cwnd = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.congestion->cwnd(), 0xffffffffu));
+  info.ssthresh = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.congestion->ssthresh(), 0xffffffffu));
   info.flight = static_cast<std::uint32_t>(c.flight());
   info.mss = c.effective_mss();
   info.srtt = c.rtt.srtt();

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "transport/tcp/stack/congestion_control.h"
 #include "transport/tcp/stack/segment.h"
 #include "transport/tcp/stack/seq.h"
 
@@ -48,6 +49,7 @@ struct Options {
   bool timestamps = true;                      // RFC 7323
   bool sack = true;                            // RFC 2018
   std::uint32_t initial_window_segments = 10;  // RFC 6928
+  CongestionAlgorithm congestion = CongestionAlgorithm::cubic;
 };
 
 enum class State : std::uint8_t {

@@ -4,8 +4,9 @@
 // ISS + 1), and our FIN occupies the offset behind the last byte. Names follow RFC 9293 §3.3.1.
 #pragma once
 
+#include "transport/tcp/stack/congestion_control.h"
 #include "transport/tcp/stack/connection.h"
-#include "transport/tcp/stack/cubic.h"
+#include "transport/tcp/stack/cwnd_validation.h"
 #include "transport/tcp/stack/reassembly.h"
 #include "transport/tcp/stack/rtt.h"
 #include "transport/tcp/stack/scoreboard.h"
@@ -29,11 +30,11 @@ struct Connection::Impl {
   bool passes_timestamps(const SegmentIn& segment);
   void on_reset(const SegmentIn& segment);
   bool on_ack(const SegmentIn& segment);
-  void on_new_ack(std::uint64_t position, bool window_limited);
+  void on_new_ack(std::uint64_t position);
   void on_duplicate_ack();
   bool take_sack(const SegmentIn& segment);
   void update_send_window(const SegmentIn& segment);
-  void update_recovery(std::uint64_t acked, std::uint64_t flight_before);
+  void update_recovery(const AckSample& sample);
   void enter_fast_recovery();
   void on_fin_acked();
   void on_payload(const SegmentIn& segment);
@@ -129,7 +130,8 @@ struct Connection::Impl {
   std::uint32_t dupacks = 0;
   bool force_retransmission = false;  // the first one of a recovery goes out whatever the window
   Scoreboard scoreboard;
-  Cubic cubic;
+  std::unique_ptr<CongestionControl> congestion;
+  CwndValidation validation;
   RttEstimator rtt;
   bool timing = false;  // one segment is timed (RFC 6298 §3, Karn's algorithm)
   std::uint64_t timed_end = 0;

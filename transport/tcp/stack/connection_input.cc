@@ -27,7 +27,8 @@ void Connection::Impl::take_syn_options(const SegmentIn& segment) {
   last_ack_sent = rcv_nxt;
   constexpr std::uint32_t kDefaultMss = 536;  // RFC 9293 §3.7.1
   mss = std::clamp<std::uint32_t>(segment.mss == 0 ? kDefaultMss : segment.mss, kLeastMss, options.mss);
-  cubic = Cubic(mss, std::uint64_t{options.initial_window_segments} * mss);
+  congestion =
+      make_congestion_control(options.congestion, mss, std::uint64_t{options.initial_window_segments} * mss);
   timestamps = options.timestamps && segment.has_timestamps;
   ts_recent = segment.ts_val;
   sack = options.sack && segment.sack_permitted;
@@ -244,8 +245,7 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
   }
   const bool sack_news = sack && segment.sack_count > 0 && take_sack(segment);
   if (delta > 0) {
-    const bool window_limited = flight() * 2 >= cubic.cwnd();
-    on_new_ack(snd_una + static_cast<std::uint64_t>(delta), window_limited);
+    on_new_ack(snd_una + static_cast<std::uint64_t>(delta));
   } else if (delta == 0 && flight() > 0 && segment.payload.size == 0 && !has(segment, flag::fin) &&
              (sack ? sack_news : snd_wnd == window_before)) {
     on_duplicate_ack();
@@ -285,9 +285,10 @@ bool Connection::Impl::take_sack(const SegmentIn& segment) {
   return news;
 }
 
-void Connection::Impl::on_new_ack(std::uint64_t position, bool window_limited) {
+void Connection::Impl::on_new_ack(std::uint64_t position) {
   const std::uint64_t acked = position - snd_una;
-  const std::uint64_t before = window_limited ? flight() : 0;
+  const bool validated = validation.validated(flight(), congestion->cwnd());
+  validation.on_ack(snd_una, position, snd_nxt, rtt.srtt(), now);
   snd_una = position;
   queue.release(std::min(snd_una, queue.end()));
   scoreboard.release(snd_una);
@@ -304,7 +305,12 @@ void Connection::Impl::on_new_ack(std::uint64_t position, bool window_limited) {
   } else {
     arm_rto();
   }
-  update_recovery(acked, before);
+  update_recovery({.now = now,
+                   .acked = acked,
+                   .delivered = acked,
+                   .srtt = rtt.srtt(),
+                   .validated = validated,
+                   .in_recovery = recovery == Recovery::fast});
   if (fin_queued && snd_una == fin_position() + 1) {
     on_fin_acked();
   }
@@ -324,17 +330,17 @@ void Connection::Impl::enter_fast_recovery() {
   high_rxt = snd_una;
   force_retransmission = true;
   timing = false;
-  cubic.on_loss(flight());
+  congestion->on_loss(flight());
 }
 
-void Connection::Impl::update_recovery(std::uint64_t acked, std::uint64_t flight_before) {
+void Connection::Impl::update_recovery(const AckSample& sample) {
   switch (recovery) {
     case Recovery::none:
       dupacks = 0;
       if (sack && lost_edge() > snd_una) {
         enter_fast_recovery();
-      } else if (flight_before > 0) {
-        cubic.on_ack(acked, rtt.srtt(), now);
+      } else {
+        congestion->on_ack(sample);
       }
       return;
     case Recovery::fast:
@@ -349,7 +355,7 @@ void Connection::Impl::update_recovery(std::uint64_t acked, std::uint64_t flight
       }
       return;
     case Recovery::timeout:
-      cubic.on_ack(acked, rtt.srtt(), now);
+      congestion->on_ack(sample);
       if (snd_una >= recover) {
         recovery = Recovery::none;
         dupacks = 0;

@@ -226,7 +226,7 @@ bool Connection::Impl::emit_retransmission(SegmentOut& out) {
       return false;
     }
   }
-  if (!force_retransmission && pipe() + effective_mss() > cubic.cwnd()) {
+  if (!force_retransmission && pipe() + effective_mss() > congestion->cwnd()) {
     return false;
   }
   force_retransmission = false;
@@ -260,14 +260,15 @@ bool Connection::Impl::emit_new_data(SegmentOut& out) {
   if (usable < segment && flight() > 0 && usable < max_snd_wnd / 2) {
     return false;
   }
-  if (pipe() + segment > cubic.cwnd() && flight() > 0) {
+  if (pipe() + segment > congestion->cwnd() && flight() > 0) {
     return false;
   }
   const auto size = static_cast<std::uint32_t>(std::min(segment, usable));
   const bool was_idle = flight() == 0;
   if (was_idle) {
     last_progress = now;
-    cubic.on_idle();
+    congestion->on_idle();
+    validation.on_idle();
   }
   emit_range(out, snd_nxt, size);
   snd_nxt += out.payload_size;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace tfabric::stack {
 namespace {
@@ -15,8 +14,7 @@ constexpr std::uint32_t kMinSegments = 2;
 
 }  // namespace
 
-Cubic::Cubic(std::uint32_t mss, std::uint64_t initial_window)
-    : mss_(mss), cwnd_(initial_window), ssthresh_(std::numeric_limits<std::uint64_t>::max()) {}
+Cubic::Cubic(std::uint32_t mss, std::uint64_t initial_window) : CongestionControl(mss, initial_window) {}
 
 void Cubic::start_epoch(Instant now) {
   epoch_started_ = true;
@@ -29,17 +27,24 @@ void Cubic::start_epoch(Instant now) {
   k_ = std::cbrt((w_max_ - origin_) / kC);  // RFC 9438 §4.2, figure 2
 }
 
-void Cubic::on_ack(std::uint64_t acked, Duration srtt, Instant now) {
-  if (in_slow_start()) {
-    cwnd_ += acked;  // RFC 5681 §3.1 with appropriate byte counting; bursts are bounded by the receiver
+void Cubic::on_ack(const AckSample& sample) {
+  if (sample.in_recovery || !sample.validated) {
     return;
   }
+  if (in_slow_start()) {
+    cwnd_ += sample.acked;  // RFC 5681 §3.1 with appropriate byte counting; the receiver bounds bursts
+  } else {
+    avoid_congestion(sample);
+  }
+}
+
+void Cubic::avoid_congestion(const AckSample& sample) {
   if (!epoch_started_) {
-    start_epoch(now);
+    start_epoch(sample.now);
   }
   const double segments = static_cast<double>(cwnd_) / mss_;
-  const double acked_segments = static_cast<double>(acked) / mss_;
-  const double t = std::chrono::duration<double>(now - epoch_ + srtt).count();
+  const double acked_segments = static_cast<double>(sample.acked) / mss_;
+  const double t = std::chrono::duration<double>(sample.now - epoch_ + sample.srtt).count();
   // RFC 9438 §4.2: the target is W_cubic(t + RTT), within [cwnd, 1.5 cwnd].
   const double cubic = kC * std::pow(t - k_, 3) + w_max_;
   const double target = std::clamp(cubic, segments, 1.5 * segments);
@@ -63,7 +68,7 @@ void Cubic::on_loss(std::uint64_t flight) {
   cwnd_ = ssthresh_;
 }
 
-void Cubic::on_timeout(std::uint64_t flight, bool repeated) {
+void Cubic::on_rto(std::uint64_t flight, bool repeated) {
   if (!repeated) {
     reduce(flight);
   }
