@@ -39,6 +39,9 @@ struct Options {
   Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/architecture.md
   Duration max_rto = std::chrono::seconds(2);
   Duration initial_rto = std::chrono::milliseconds(200);
+  // RFC 8985 §7.2: how long the peer may delay an acknowledgement. Our own kind does not, but its engine may
+  // rest for as long as this.
+  Duration max_ack_delay = std::chrono::milliseconds(1);
   Duration delayed_ack = Duration::zero();              // zero: one ACK for each burst of segments
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
   // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, silence.
@@ -86,7 +89,9 @@ struct ConnectionInfo {
   std::uint32_t snd_wnd = 0, rcv_wnd = 0, cwnd = 0, ssthresh = 0, flight = 0, mss = 0;
   Duration srtt{}, rttvar{}, rto{};
   std::uint64_t bytes_sent = 0, bytes_acked = 0, bytes_received = 0, bytes_retransmitted = 0;
-  std::uint32_t fast_retransmits = 0, timeouts = 0, out_of_order = 0;
+  std::uint64_t pipe = 0;  // of flight, what is neither lost nor reported by SACK
+  std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;
+  std::uint32_t reo_wnd_mult = 0;  // RFC 8985 §6.2: how often the reordering window has grown
 };
 
 class Connection {

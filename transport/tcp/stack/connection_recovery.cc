@@ -1,0 +1,183 @@
+// Losses: how they are found (RACK-TLP, RFC 8985; without SACK, RFC 5681 and 6582), and how much is sent
+// while they are repaired (PRR, RFC 9937).
+#include <algorithm>
+
+#include "transport/tcp/stack/connection_impl.h"
+
+namespace tfabric::stack {
+namespace {
+
+constexpr std::uint32_t kDupThresh = 3;  // RFC 5681 §2
+
+}  // namespace
+
+Rack::Path Connection::Impl::path() const {
+  return {.min_rtt = min_rtt.value(), .srtt = rtt.srtt(), .in_recovery = recovery != Recovery::none};
+}
+
+// Bytes that are thought to be on their way (RFC 6675 §4).
+std::uint64_t Connection::Impl::pipe() const {
+  if (sack) {
+    return segments.in_network();
+  }
+  // Each duplicate ACK says that a segment has left the network (RFC 5681 §3.2, RFC 3042).
+  const std::uint64_t left = std::uint64_t{dupacks} * effective_mss();
+  return segments.in_network() - std::min(segments.in_network(), left);
+}
+
+std::uint64_t Connection::Impl::window() const {
+  return recovery == Recovery::fast && sack ? prr.cwnd() : congestion->cwnd();
+}
+
+// What is to be done about losses, now that an acknowledgement has been taken in.
+void Connection::Impl::repair(const AckNews& news) {
+  take_round_trip(news);
+  if (sack) {
+    take_dsack(news);
+  }
+  const bool was_recovering = recovery != Recovery::none;
+  if (was_recovering && snd_una >= recover && news.acked > 0) {
+    leave_recovery();
+  }
+  const std::uint64_t lost_before = segments.lost_bytes();
+  if (sack) {
+    find_losses(news.delivered);
+  } else {
+    count_duplicates(news);
+  }
+  congestion->on_ack({.now = now,
+                      .acked = news.acked,
+                      .delivered = news.delivered,
+                      .srtt = rtt.srtt(),
+                      .validated = news.validated,
+                      .in_recovery = recovery == Recovery::fast});
+  if (recovery == Recovery::fast) {
+    prr.on_ack({.delivered = news.delivered,
+                .in_flight = pipe(),
+                .safe = news.acked > 0 && segments.lost_bytes() <= lost_before,
+                .mss = effective_mss()});
+  }
+  if (flight() == 0) {
+    rto_at = pto_at = reorder_at = kNever;
+  } else if (news.acked > 0) {
+    arm_rto();
+    arm_pto();
+  } else if (segments.sacked_segments() > 0) {
+    pto_at = kNever;
+  }
+}
+
+void Connection::Impl::take_dsack(const AckNews& news) {
+  const bool of_probe = news.dsack && tlp.is_probe(news.dsack->right);
+  if (news.dsack && !of_probe) {
+    rack.on_dsack(snd_una, snd_nxt);
+  }
+  if (tlp.on_ack({.ack = snd_una, .dsack_of_probe = of_probe, .bare_duplicate = news.duplicate}) &&
+      recovery == Recovery::none) {
+    // RFC 8985 §7.4.2: the probe has repaired a loss; the window learns of it all the same.
+    congestion->on_loss(news.flight_before);
+  }
+}
+
+// `delivered`: by the acknowledgement at hand.
+void Connection::Impl::find_losses(std::uint64_t delivered) {
+  reorder_at = rack.detect(segments, path(), now);
+  if (segments.lost_bytes() > 0 && recovery == Recovery::none) {
+    enter_fast_recovery(delivered);
+  }
+}
+
+void Connection::Impl::count_duplicates(const AckNews& news) {
+  if (news.duplicate) {
+    ++dupacks;
+    if (recovery == Recovery::none && dupacks >= kDupThresh) {
+      mark_first_lost();
+      enter_fast_recovery(0);
+    }
+  } else if (news.acked > 0) {
+    dupacks = 0;
+    if (recovery == Recovery::fast) {
+      mark_first_lost();  // RFC 6582 §3.2: a partial acknowledgement names the next hole
+      force_retransmission = true;
+    }
+  }
+}
+
+void Connection::Impl::mark_first_lost() {
+  if (!segments.empty() && !segments.at(segments.first()).lost) {
+    segments.mark_lost(segments.first());
+  }
+}
+
+void Connection::Impl::enter_fast_recovery(std::uint64_t delivered) {
+  ++fast_retransmits;
+  recovery = Recovery::fast;
+  recover = snd_nxt;
+  force_retransmission = true;
+  tlp.reset();
+  pto_at = kNever;
+  congestion->on_loss(flight());
+  prr.start(flight() - segments.sacked_bytes() + delivered, congestion->ssthresh());
+  prr.on_ack({.in_flight = pipe(), .mss = effective_mss()});
+}
+
+void Connection::Impl::leave_recovery() {
+  recovery = Recovery::none;
+  force_retransmission = false;
+  dupacks = 0;
+  rack.on_recovery_end();
+}
+
+void Connection::Impl::on_rto() {
+  rto_at = pto_at = reorder_at = kNever;
+  rtt.back_off();
+  if (state == State::syn_sent || state == State::syn_received) {
+    send_syn = true;
+    return;
+  }
+  if (flight() == 0) {
+    return;
+  }
+  ++timeouts;
+  const bool repeated = recovery == Recovery::timeout && snd_una < recover;
+  // RFC 2018 §8: the peer may have taken its reports back. It has for certain if it reports the very byte
+  // that it asks for; nothing would be left to retransmit, and no timer would run.
+  const bool reneged = segments.at(segments.first()).sacked;
+  if (repeated || reneged) {
+    scoreboard.clear();
+    segments.forget_sacks();
+  }
+  if (sack && !repeated && !reneged) {
+    rack.mark_on_rto(segments, path(), now);
+  } else {
+    segments.mark_all_lost();
+  }
+  congestion->on_rto(flight(), repeated);
+  recovery = Recovery::timeout;
+  recover = snd_nxt;
+  force_retransmission = true;
+  tlp.reset();
+  probe_tail = false;
+  dupacks = 0;
+}
+
+// RFC 8985 §7.2: a probe is worth it while nothing tells of losses.
+void Connection::Impl::arm_pto() {
+  pto_at = kNever;
+  if (!sack || recovery != Recovery::none || segments.sacked_segments() > 0 || tlp.outstanding() ||
+      flight() == 0) {
+    return;
+  }
+  const Duration pto = Tlp::pto(rtt.srtt(), segments.size() == 1, options.max_ack_delay);
+  pto_at = std::min(now + pto, rto_at);
+}
+
+void Connection::Impl::on_pto() {
+  pto_at = kNever;
+  if (flight() > 0 && recovery == Recovery::none) {
+    probe_tail = true;
+    arm_rto();  // RFC 8985 §7.3: it counts from the probe
+  }
+}
+
+}  // namespace tfabric::stack
