@@ -238,6 +238,7 @@ void Host::reap() {
     return;  // the reader stalls
   }
   outcome_ = Outcome{connection_->error(), connection_->peer_finished(), connection_->stream_acked()};
+  last_info_ = connection_->info();
   connection_.reset();
   check(ledger_.retained() == 0, "{}: {} payloads are never released", options_.name, ledger_.retained());
 }
@@ -253,10 +254,12 @@ std::string Host::describe() const {
     return text + "not opened";
   }
   const stack::ConnectionInfo info = connection_->info();
-  return text +
-         fmt::format("{}, {}, flight {}, snd_wnd {}, rcv_wnd {}, cwnd {}, acked {}, {} timeouts, kept {}",
-                     to_string(info.state), to_string(connection_->error()), info.flight, info.snd_wnd,
-                     info.rcv_wnd, info.cwnd, info.bytes_acked, info.timeouts, ledger_.retained_bytes());
+  return text + fmt::format(
+                    "{}, {}, flight {}, snd_wnd {}, rcv_wnd {}, cwnd {}, acked {}, {} timeouts, "
+                    "{} fast, {} probes, {} undone, kept {}",
+                    to_string(info.state), to_string(connection_->error()), info.flight, info.snd_wnd,
+                    info.rcv_wnd, info.cwnd, info.bytes_acked, info.timeouts, info.fast_retransmits,
+                    info.tail_probes, info.undone, ledger_.retained_bytes());
 }
 
 }  // namespace tfabric::simulation

@@ -46,6 +46,8 @@ WireOptions draw_wire(Random& random, const Theme& theme, Instant start) {
   wire.corrupt = pick(random, {0.0, 0.0, 0.01});
   wire.reorder = pick(random, {0.0, 0.0, 0.01, 0.3});
   wire.reorder_delay = random.chance(0.7) ? random.between(0ns, 4 * wire.delay) : random.between(0ns, 50ms);
+  wire.stall = pick(random, {0.0, 0.0, 0.001, 0.01});
+  wire.longest_stall = random.between(1ms, 300ms);
   if (random.chance(0.2)) {
     const Instant from = start + random.between(0ns, 2s);
     wire.outages.push_back(
@@ -156,9 +158,10 @@ std::string Scenario::describe() const {
         host.reader.longest_stall / std::chrono::microseconds(1));
   }
   for (const WireOptions& wire : wires) {
-    text += fmt::format("wire: {} B/s, queue {}, delay {} us, loss {}, burst {}, duplicate {}, reorder {}\n",
-                        wire.bytes_per_second, wire.queue_bytes, wire.delay / std::chrono::microseconds(1),
-                        wire.loss, wire.burst, wire.duplicate, wire.reorder);
+    text += fmt::format(
+        "wire: {} B/s, queue {}, delay {} us, loss {}, burst {}, duplicate {}, reorder {}, stall {}\n",
+        wire.bytes_per_second, wire.queue_bytes, wire.delay / std::chrono::microseconds(1), wire.loss,
+        wire.burst, wire.duplicate, wire.reorder, wire.stall);
   }
   return text;
 }

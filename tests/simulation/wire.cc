@@ -54,6 +54,10 @@ void Wire::damage(Bytes packet) {
 
 void Wire::deliver(Bytes packet, Instant departure) {
   Instant at = departure + options_.delay + random_.between(Duration::zero(), options_.jitter);
+  if (random_.chance(options_.stall)) {
+    stalled_until_ = at + random_.between(Duration::zero(), options_.longest_stall);
+  }
+  at = std::max(at, stalled_until_);
   if (random_.chance(options_.reorder)) {
     at += random_.between(Duration::zero(), options_.reorder_delay);
   } else {

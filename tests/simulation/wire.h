@@ -30,6 +30,8 @@ struct WireOptions {
   double corrupt = 0;  // damaged, and therefore dropped by whoever verifies the checksum
   double reorder = 0;  // delayed by up to reorder_delay, while others pass
   Duration reorder_delay{};
+  double stall = 0;  // chance that a packet starts a time in which nothing arrives; nothing is lost by it
+  Duration longest_stall{};
   std::vector<Outage> outages;  // nothing arrives that is sent meanwhile
 };
 
@@ -65,6 +67,7 @@ class Wire {
   std::uint64_t number_ = 0;
   std::uint64_t lost_ = 0;
   Instant burst_until_{};
+  Instant stalled_until_{};
 };
 
 }  // namespace tfabric::simulation

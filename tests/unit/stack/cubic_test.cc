@@ -100,3 +100,26 @@ TEST_CASE("a window that is not in use does not grow, nor does one in recovery")
   cubic.on_ack({.acked = kMss, .in_recovery = true});
   REQUIRE(cubic.cwnd() == 10 * kMss);
 }
+
+TEST_CASE("a reduction that was needless is taken back, and the curve goes on where it was") {
+  Cubic cubic(kMss, 100 * kMss);
+  Instant now{1h};
+  cubic.on_loss(100 * kMss);
+  for (int i = 0; i < 50; ++i) {
+    round_trip(cubic, 20ms, now);
+  }
+  Cubic other(kMss, 100 * kMss);
+  Instant other_now{1h};
+  other.on_loss(100 * kMss);
+  for (int i = 0; i < 50; ++i) {
+    round_trip(other, 20ms, other_now);
+  }
+  other.on_rto(other.cwnd(), /*repeated=*/false);
+  other.on_rto(kMss, /*repeated=*/true);
+  other.on_undo();
+  REQUIRE(other.cwnd() == cubic.cwnd());
+  REQUIRE(other.ssthresh() == cubic.ssthresh());
+  round_trip(cubic, 20ms, now);
+  round_trip(other, 20ms, other_now);
+  REQUIRE(other.cwnd() == cubic.cwnd());
+}

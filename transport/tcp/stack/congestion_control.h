@@ -45,6 +45,9 @@ class CongestionControl {
   virtual void on_loss(std::uint64_t flight) = 0;
   // The retransmission timer has expired; `repeated`: for the same data.
   virtual void on_rto(std::uint64_t flight, bool repeated) = 0;
+  // The last on_loss() or on_rto() that was not `repeated` was needless (RFC 4015): what it took is given
+  // back.
+  virtual void on_undo() = 0;
   // Data is sent after a time with nothing in flight.
   virtual void on_idle() = 0;
 

@@ -179,6 +179,8 @@ void Connection::set_path_mss(std::uint16_t mss, Instant now) {
     c.recover = c.snd_nxt;
     c.segments.mark_all_lost();
     c.tlp.reset();
+    c.undo.stop();
+    c.frto.stop();
     c.pto_at = c.reorder_at = kNever;
   }
 }
@@ -215,6 +217,7 @@ ConnectionInfo Connection::info() const {
   info.fast_retransmits = c.fast_retransmits;
   info.timeouts = c.timeouts;
   info.tail_probes = c.tail_probes;
+  info.undone = c.undone;
   info.reo_wnd_mult = c.rack.reo_wnd_mult();
   info.pipe = c.pipe();
   info.out_of_order = c.out_of_order;

@@ -91,6 +91,7 @@ struct ConnectionInfo {
   std::uint64_t bytes_sent = 0, bytes_acked = 0, bytes_received = 0, bytes_retransmitted = 0;
   std::uint64_t pipe = 0;  // of flight, what is neither lost nor reported by SACK
   std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;
+  std::uint32_t undone = 0;        // recoveries found needless
   std::uint32_t reo_wnd_mult = 0;  // RFC 8985 §6.2: how often the reordering window has grown
 };
 

@@ -120,6 +120,7 @@ void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t by
   if (!segment.retransmitted) {
     news.oldest_sent = std::min(news.oldest_sent, segment.sent_at);
     news.newest_sent = std::max(news.newest_sent, segment.sent_at);
+    news.original_arrived |= segment.end() <= recover;
   }
 }
 
@@ -142,6 +143,7 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
     }
     segments.trim_first(bytes);
   }
+  undo.on_ack(snd_una, position, news.ts_ecr);
   snd_una = position;
   queue.release(std::min(snd_una, queue.end()));
   scoreboard.release(snd_una);

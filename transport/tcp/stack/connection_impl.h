@@ -8,6 +8,7 @@
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/cwnd_validation.h"
 #include "transport/tcp/stack/delivery_rate.h"
+#include "transport/tcp/stack/frto.h"
 #include "transport/tcp/stack/min_rtt.h"
 #include "transport/tcp/stack/prr.h"
 #include "transport/tcp/stack/rack.h"
@@ -17,6 +18,7 @@
 #include "transport/tcp/stack/send_queue.h"
 #include "transport/tcp/stack/sent_segments.h"
 #include "transport/tcp/stack/tlp.h"
+#include "transport/tcp/stack/undo.h"
 
 namespace tfabric::stack {
 
@@ -35,6 +37,7 @@ struct AckNews {
   bool duplicate = false;       // RFC 5681 §2, without any report
   std::optional<Scoreboard::Block> dsack;
   std::optional<std::uint32_t> ts_ecr;
+  bool original_arrived = false;  // something of before `recover` that was sent once
   // When the segments were sent that have arrived, but for those sent twice.
   Instant oldest_sent = kNever, newest_sent{};
 
@@ -74,6 +77,8 @@ struct Connection::Impl {
   [[nodiscard]] std::uint64_t window() const;
   void repair(const AckNews& news);
   void take_dsack(const AckNews& news);
+  void doubt_recovery(const AckNews& news);
+  void undo_recovery();
   void find_losses(std::uint64_t delivered);
   void count_duplicates(const AckNews& news);
   void mark_first_lost();
@@ -98,6 +103,7 @@ struct Connection::Impl {
   void emit_empty(SegmentOut& out, Seq seq);
   void start_header(SegmentOut& out, std::uint8_t flags, Seq seq);
   void add_options(SegmentOut& out);
+  void note_duplicate(Seq left, Seq right);
   std::uint16_t announce_window();
   void set_up_persist();
 
@@ -172,6 +178,8 @@ struct Connection::Impl {
   Rack rack;
   Tlp tlp;
   Prr prr;
+  Undo undo;
+  Frto frto;
   std::uint32_t dupacks = 0;          // without SACK
   bool force_retransmission = false;  // the first one of a recovery goes out whatever the window
   std::unique_ptr<CongestionControl> congestion;
@@ -186,6 +194,7 @@ struct Connection::Impl {
   bool send_reset = false;
   Seq reset_seq;
   bool ack_now = false;
+  std::optional<SackBlock> duplicate;  // what has arrived twice and is to be reported (RFC 2883)
   bool probe_now = false;
   bool probe_tail = false;
   std::uint32_t unacked_payload = 0;  // bytes received since our last ACK
@@ -201,7 +210,7 @@ struct Connection::Impl {
 
   // Counters.
   std::uint64_t bytes_retransmitted = 0, bytes_received = 0;
-  std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;
+  std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, undone = 0, out_of_order = 0;
 };
 
 }  // namespace tfabric::stack

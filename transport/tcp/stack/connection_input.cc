@@ -193,9 +193,22 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
     keepalives_unanswered = 0;
   }
   if (state != State::closed) {
+    if (segment.payload.size > 0 && segment.seq < rcv_nxt) {
+      note_duplicate(segment.seq, segment.seq + segment.payload.size);
+    }
     answer_unacceptable(segment);
   }
   return false;
+}
+
+// [left, right) has arrived twice. Between two acknowledgements there is room for one report; duplicates
+// that follow each other become one.
+void Connection::Impl::note_duplicate(Seq left, Seq right) {
+  if (duplicate && duplicate->right == left) {
+    duplicate->right = right;
+  } else if (!duplicate) {
+    duplicate = SackBlock{left, right};
+  }
 }
 
 // RFC 5961 §3.2.
@@ -228,6 +241,7 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
   Payload payload = segment.payload;
   if (seq < rcv_nxt) {
     const auto old = static_cast<std::uint32_t>(rcv_nxt - seq);
+    note_duplicate(seq, seq + std::min(old, payload.size));
     if (old >= payload.size) {
       ack_now = true;
       return;
@@ -250,7 +264,11 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
   if (seq > rcv_nxt) {
     ++out_of_order;
     ack_now = true;  // RFC 5681 §4.2: at once
-    current_kept = reassembly.insert(seq, payload);
+    std::optional<SackBlock> twice;
+    current_kept = reassembly.insert(seq, payload, twice);
+    if (twice) {
+      note_duplicate(twice->left, twice->right);
+    }
     return;
   }
   unacked_payload += payload.size;

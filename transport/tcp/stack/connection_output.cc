@@ -117,15 +117,18 @@ void Connection::Impl::add_options(SegmentOut& out) {
     put32(out, timestamp(now));
     put32(out, ts_recent);
   }
-  if (!sack || !reassembly.has_holes()) {
+  if (!sack || (!reassembly.has_holes() && !duplicate)) {
     return;
   }
   std::array<SackBlock, kMaxSackBlocks> blocks;
   const std::size_t room = timestamps ? 3 : 4;
-  const std::size_t count = reassembly.sack_blocks(std::span(blocks).first(room));
-  if (count == 0) {
-    return;
+  std::size_t count = 0;
+  if (duplicate) {
+    // RFC 2883 §4: in the first block, once; a block that contains it follows, as it is the newest one.
+    blocks[count++] = *duplicate;
+    duplicate.reset();
   }
+  count += reassembly.sack_blocks(std::span(blocks).subspan(count, room - count));
   put16(out, 0x0101);
   put8(out, 5);
   put8(out, static_cast<unsigned>(2 + 8 * count));
@@ -176,6 +179,16 @@ bool Connection::Impl::emit_data(SegmentOut& out) {
       return true;
     }
   }
+  if (frto.wants_new_segment()) {
+    frto.on_new_segment();
+    if (usable_window() > 0 && snd_nxt < stream_end() && !segments.full()) {
+      put_new_data(out, usable_window());
+      return true;
+    }
+  }
+  if (frto.holds_retransmissions() && !force_retransmission) {
+    return false;
+  }
   if (segments.lost_bytes() > 0 && emit_retransmission(out)) {
     return true;
   }
@@ -203,6 +216,9 @@ void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, s
   }
   segments.resend(number, now);
   rate.on_sent(segments.at(number), /*idle=*/false, now);
+  if (recovery != Recovery::none) {
+    undo.on_retransmission(segments.at(number).start, sent, timestamp(now));
+  }
   prr.on_sent(sent);
   bytes_retransmitted += sent;
   if (rto_at == kNever) {

@@ -35,8 +35,9 @@ void Connection::Impl::repair(const AckNews& news) {
   if (sack) {
     take_dsack(news);
   }
-  const bool was_recovering = recovery != Recovery::none;
-  if (was_recovering && snd_una >= recover && news.acked > 0) {
+  const bool was_recovering = recovery == Recovery::fast;
+  doubt_recovery(news);
+  if (recovery != Recovery::none && snd_una >= recover && news.acked > 0) {
     leave_recovery();
   }
   const std::uint64_t lost_before = segments.lost_bytes();
@@ -50,7 +51,7 @@ void Connection::Impl::repair(const AckNews& news) {
                       .delivered = news.delivered,
                       .srtt = rtt.srtt(),
                       .validated = news.validated,
-                      .in_recovery = recovery == Recovery::fast});
+                      .in_recovery = was_recovering || recovery == Recovery::fast});
   if (recovery == Recovery::fast) {
     prr.on_ack({.delivered = news.delivered,
                 .in_flight = pipe(),
@@ -71,11 +72,36 @@ void Connection::Impl::take_dsack(const AckNews& news) {
   const bool of_probe = news.dsack && tlp.is_probe(news.dsack->right);
   if (news.dsack && !of_probe) {
     rack.on_dsack(snd_una, snd_nxt);
+    undo.on_dsack(*news.dsack);
   }
   if (tlp.on_ack({.ack = snd_una, .dsack_of_probe = of_probe, .bare_duplicate = news.duplicate}) &&
       recovery == Recovery::none) {
     // RFC 8985 §7.4.2: the probe has repaired a loss; the window learns of it all the same.
     congestion->on_loss(news.flight_before);
+    undo.stop();
+  }
+}
+
+void Connection::Impl::doubt_recovery(const AckNews& news) {
+  const bool spurious_rto = frto.on_ack({.advances = news.acked > 0,
+                                         .reports = news.duplicate || news.sacked,
+                                         .covers_all = snd_una >= recover,
+                                         .original_arrived = news.original_arrived,
+                                         .new_data = snd_nxt < stream_end() && usable_window() > 0});
+  if (spurious_rto || undo.needless()) {
+    undo_recovery();
+  }
+}
+
+void Connection::Impl::undo_recovery() {
+  ++undone;
+  undo.stop();
+  frto.stop();
+  segments.unmark_lost();
+  rack.on_undo();
+  congestion->on_undo();
+  if (recovery != Recovery::none) {
+    leave_recovery();
   }
 }
 
@@ -115,6 +141,7 @@ void Connection::Impl::enter_fast_recovery(std::uint64_t delivered) {
   recover = snd_nxt;
   force_retransmission = true;
   tlp.reset();
+  undo.start();
   pto_at = kNever;
   congestion->on_loss(flight());
   prr.start(flight() - segments.sacked_bytes() + delivered, congestion->ssthresh());
@@ -123,6 +150,7 @@ void Connection::Impl::enter_fast_recovery(std::uint64_t delivered) {
 
 void Connection::Impl::leave_recovery() {
   recovery = Recovery::none;
+  frto.stop();
   force_retransmission = false;
   dupacks = 0;
   rack.on_recovery_end();
@@ -153,6 +181,12 @@ void Connection::Impl::on_rto() {
     segments.mark_all_lost();
   }
   congestion->on_rto(flight(), repeated);
+  if (repeated || reneged) {
+    frto.stop();
+  } else {
+    frto.start();
+    undo.start();
+  }
   recovery = Recovery::timeout;
   recover = snd_nxt;
   force_retransmission = true;

@@ -15,19 +15,28 @@ class Cubic final : public CongestionControl {
   void on_ack(const AckSample& sample) override;
   void on_loss(std::uint64_t flight) override;                // RFC 9438 §4.6
   void on_rto(std::uint64_t flight, bool repeated) override;  // RFC 9438 §4.8, RFC 5681 §3.1
-  void on_idle() override { epoch_started_ = false; }         // RFC 9438 §4.2.1: idle time does not count
+  void on_undo() override;                                    // RFC 9438 §4.9
+  void on_idle() override { curve_.epoch_started = false; }   // RFC 9438 §4.2.1: idle time does not count
 
  private:
   void reduce(std::uint64_t flight);
   void start_epoch(Instant now);
   void avoid_congestion(const AckSample& sample);
 
-  double w_max_ = 0;   // segments
-  double k_ = 0;       // seconds
-  double w_est_ = 0;   // segments: what Reno would have
-  double origin_ = 0;  // cwnd_epoch, segments
-  Instant epoch_{};
-  bool epoch_started_ = false;
+  struct Curve {
+    double w_max = 0;   // segments
+    double k = 0;       // seconds
+    double w_est = 0;   // segments: what Reno would have
+    double origin = 0;  // cwnd_epoch, segments
+    Instant epoch{};
+    bool epoch_started = false;
+  };
+  struct Saved {
+    std::uint64_t cwnd = 0, ssthresh = 0;
+    Curve curve;
+  };
+  Curve curve_;
+  Saved saved_;  // from before the last reduction
 };
 
 }  // namespace tfabric::stack

@@ -32,10 +32,14 @@ void Rack::on_delivered(const SentSegment& segment, std::optional<std::uint32_t>
     reordering_seen_ = true;  // step 3
   }
   fack_ = std::max(fack_, segment.end());
-  if (sent_after(segment.sent_at, segment.end(), xmit_ts_, end_seq_)) {
-    xmit_ts_ = segment.sent_at;
-    end_seq_ = segment.end();
-    rtt_ = rtt;
+  const auto take = [&](Latest& latest) {
+    if (sent_after(segment.sent_at, segment.end(), latest.xmit_ts, latest.end_seq)) {
+      latest = {.xmit_ts = segment.sent_at, .end_seq = segment.end(), .rtt = rtt};
+    }
+  };
+  take(latest_);
+  if (!segment.retransmitted) {
+    take(latest_once_);
   }
 }
 
@@ -62,11 +66,11 @@ Duration Rack::reo_wnd(const SentSegments& segments, const Path& path) const {
 }
 
 Instant Rack::detect(SentSegments& segments, const Path& path, Instant now) const {
-  const Duration wait = rtt_ + reo_wnd(segments, path);
+  const Duration wait = latest_.rtt + reo_wnd(segments, path);
   while (segments.in_network() > 0) {
     const SentSegments::Number oldest = segments.oldest();
     const SentSegment& segment = segments.at(oldest);
-    if (!sent_after(xmit_ts_, end_seq_, segment.sent_at, segment.end())) {
+    if (!sent_after(latest_.xmit_ts, latest_.end_seq, segment.sent_at, segment.end())) {
       break;
     }
     if (segment.sent_at + wait > now) {
@@ -78,7 +82,7 @@ Instant Rack::detect(SentSegments& segments, const Path& path, Instant now) cons
 }
 
 void Rack::mark_on_rto(SentSegments& segments, const Path& path, Instant now) const {
-  const Duration wait = rtt_ + reo_wnd(segments, path);
+  const Duration wait = latest_.rtt + reo_wnd(segments, path);
   while (segments.in_network() > 0 && segments.at(segments.oldest()).sent_at + wait <= now) {
     segments.mark_lost(segments.oldest());
   }

@@ -21,6 +21,8 @@ class Rack {
   // A D-SACK that does not answer a tail loss probe (RFC 8985 §6.2 step 4).
   void on_dsack(std::uint64_t snd_una, std::uint64_t snd_nxt);
   void on_recovery_end();
+  // What was repeated was needless: it was originals that have arrived, not their repetitions.
+  void on_undo() { latest_ = latest_once_; }
 
   struct Path {
     Duration min_rtt{}, srtt{};
@@ -38,10 +40,15 @@ class Rack {
  private:
   [[nodiscard]] Duration reo_wnd(const SentSegments& segments, const Path& path) const;
 
-  Instant xmit_ts_{};          // RACK.xmit_ts and
-  std::uint64_t end_seq_ = 0;  // RACK.end_seq: of the segment that was sent last of those that have arrived
-  Duration rtt_{};             // RACK.rtt: of that segment
-  std::uint64_t fack_ = 0;     // RACK.fack: the highest position that has arrived
+  // Of the segment that was sent last of those that have arrived: RACK.xmit_ts, RACK.end_seq, RACK.rtt.
+  struct Latest {
+    Instant xmit_ts{};
+    std::uint64_t end_seq = 0;
+    Duration rtt{};
+  };
+  Latest latest_;
+  Latest latest_once_;      // the same of those that were sent once
+  std::uint64_t fack_ = 0;  // RACK.fack: the highest position that has arrived
   bool reordering_seen_ = false;
   std::uint32_t reo_wnd_mult_ = 1;
   std::uint32_t reo_wnd_persist_ = 0;
