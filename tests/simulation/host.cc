@@ -75,10 +75,11 @@ Instant Host::next_turn(const Wire& in) const {
   return at;
 }
 
-void Host::receive(Bytes packet, Instant now) {
-  const Ledger::Incoming incoming = ledger_.add(std::move(packet));
+void Host::receive(Wire::Arrival packet, Instant now) {
+  const Ledger::Incoming incoming = ledger_.add(std::move(packet.bytes));
   std::optional<stack::SegmentIn> segment = stack::parse_segment(incoming.bytes);
   check(segment.has_value(), "{}: a segment of the encoder does not parse", options_.name);
+  segment->congestion_experienced = packet.congestion_experienced;
   segment->payload.owner = incoming.owner;
   bool kept = false;
   if (connection_ && !connection_->finished()) {
@@ -186,7 +187,7 @@ void Host::put(const stack::SegmentOut& segment, Wire& out, Instant now) {
     bytes.insert(bytes.end(), piece.data, piece.data + piece.size);
   }
   check_outgoing(segment, bytes);
-  out.send(std::move(bytes), now);
+  out.send(std::move(bytes), segment.ecn_capable, now);
 }
 
 void Host::check_outgoing(const stack::SegmentOut& segment, const Bytes& bytes) {

@@ -71,7 +71,7 @@ class Host {
   [[nodiscard]] std::string describe() const;
 
  private:
-  void receive(Bytes packet, Instant now);
+  void receive(Wire::Arrival packet, Instant now);
   void open(std::unique_ptr<stack::Connection> connection);
   void note_window(const stack::SegmentIn& segment);
   void run_application(Instant now);

@@ -63,6 +63,7 @@ void ScriptedPeer::connect() { connection_ = Connection::connect(options_, ops()
 
 void ScriptedPeer::accept() {
   SegmentIn syn = segment(flag::syn);
+  syn.flags |= syn_flags;
   syn.seq = kPeerIss;
   syn.ack = Seq();
   connection_ = Connection::accept(options_, ops(), syn, kIss, now_);

@@ -69,6 +69,7 @@ class ScriptedPeer {
   std::uint64_t retained = 0;  // payloads that are kept
   Seq peer_next = kPeerIss + 1;
   std::uint16_t window = 60000;
+  std::uint8_t syn_flags = 0;            // on the SYN by which accept() begins
   std::uint32_t ts_val = 0, ts_ecr = 0;  // sent if the connection uses timestamps
 
  private:

@@ -10,23 +10,29 @@
 #include <memory>
 
 #include "base/time.h"
+#include "transport/tcp/stack/congestion_algorithm.h"
+#include "transport/tcp/stack/delivery_rate.h"
 
 namespace tfabric::stack {
 
-enum class CongestionAlgorithm : std::uint8_t {
-  cubic,  // RFC 9438
-};
-
-// What one acknowledgement says.
+// What one acknowledgement says. Positions are offsets in the stream.
 struct AckSample {
   Instant now{};
-  std::uint64_t acked = 0;      // bytes by which snd_una has moved
-  std::uint64_t delivered = 0;  // bytes that are known for the first time to have arrived, by ACK or SACK
-  Duration srtt{};              // smoothed round-trip time; zero: not known yet
+  std::uint64_t acked = 0;            // bytes by which snd_una has moved
+  std::uint64_t delivered = 0;        // bytes that are known for the first time to have arrived
+  std::uint64_t lost = 0;             // bytes that are now thought to be lost
+  std::uint64_t delivered_total = 0;  // since the connection began
+  std::uint64_t in_flight = 0;        // after this acknowledgement
+  std::uint64_t snd_una = 0, snd_nxt = 0;
+  std::uint64_t marked = 0;  // of `acked`, bytes that the peer has seen marked (ECN)
+  Duration rtt{};            // of the newest segment that has arrived; zero: no sample
+  Duration srtt{};           // smoothed; zero: not known yet
+  Duration min_rtt{};        // of the last seconds; zero: not known yet
+  RateSample rate{};
   // The window has been in use, so that what it allows is known to be good (RFC 7661 §4.3). While it is
   // not, the window must not grow.
   bool validated = true;
-  bool in_recovery = false;  // fast recovery, whose window is PRR's
+  bool in_recovery = false;  // of a loss or a mark: the window is not to grow
 };
 
 class CongestionControl {
@@ -38,6 +44,10 @@ class CongestionControl {
   [[nodiscard]] std::uint64_t cwnd() const { return cwnd_; }
   [[nodiscard]] std::uint64_t ssthresh() const { return ssthresh_; }
   [[nodiscard]] bool in_slow_start() const { return cwnd_ < ssthresh_; }
+  // Zero: as fast as it goes.
+  [[nodiscard]] std::uint64_t pacing_rate() const { return pacing_rate_; }
+  // In fast recovery the window is PRR's (prr.h), not cwnd().
+  [[nodiscard]] bool uses_prr() const { return uses_prr_; }
   void set_mss(std::uint32_t mss) { mss_ = mss; }
 
   virtual void on_ack(const AckSample& sample) = 0;
@@ -45,6 +55,8 @@ class CongestionControl {
   virtual void on_loss(std::uint64_t flight) = 0;
   // The retransmission timer has expired; `repeated`: for the same data.
   virtual void on_rto(std::uint64_t flight, bool repeated) = 0;
+  // The peer has seen packets marked, for the first time in a window of data (RFC 3168 §6.1.2).
+  virtual void on_ecn(std::uint64_t flight) = 0;
   // The last on_loss() or on_rto() that was not `repeated` was needless (RFC 4015): what it took is given
   // back.
   virtual void on_undo() = 0;
@@ -58,6 +70,8 @@ class CongestionControl {
   std::uint32_t mss_;
   std::uint64_t cwnd_;
   std::uint64_t ssthresh_ = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t pacing_rate_ = 0;
+  bool uses_prr_ = true;
 };
 
 [[nodiscard]] std::unique_ptr<CongestionControl> make_congestion_control(CongestionAlgorithm algorithm,

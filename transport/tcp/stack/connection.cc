@@ -34,6 +34,7 @@ Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pa
                                          std::uint64_t{opts.initial_window_segments} * opts.mss)),
       rtt(opts.initial_rto, opts.min_rto, opts.max_rto) {
   send_syn = true;
+  ask_ecn = opts.ecn;
   connect_at = at + opts.connect_timeout;
   last_progress = last_heard = at;
 }
@@ -190,7 +191,9 @@ void Connection::Impl::end(ConnectionError why) {
   if (error == ConnectionError::none) {
     error = why;
   }
-  rto_at = pto_at = reorder_at = persist_at = keepalive_at = delayed_ack_at = wait_at = connect_at = kNever;
+  rto_at = pto_at = reorder_at = paced_at = persist_at = keepalive_at = delayed_ack_at = wait_at =
+      connect_at = kNever;
+  earlier_ack.reset();
   ack_now = probe_now = probe_tail = send_syn = false;
 }
 
@@ -210,6 +213,9 @@ ConnectionInfo Connection::info() const {
   info.srtt = c.rtt.srtt();
   info.rttvar = c.rtt.rttvar();
   info.rto = c.rtt.rto();
+  info.min_rtt = c.min_rtt.value();
+  info.pacing_rate = c.pacer.rate();
+  info.ecn = c.ecn.enabled();
   info.bytes_sent = c.snd_nxt;
   info.bytes_acked = c.snd_una;
   info.bytes_received = c.bytes_received;

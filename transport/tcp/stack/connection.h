@@ -16,7 +16,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "transport/tcp/stack/congestion_control.h"
+#include "transport/tcp/stack/congestion_algorithm.h"
 #include "transport/tcp/stack/segment.h"
 #include "transport/tcp/stack/seq.h"
 
@@ -53,6 +53,10 @@ struct Options {
   bool sack = true;                            // RFC 2018
   std::uint32_t initial_window_segments = 10;  // RFC 6928
   CongestionAlgorithm congestion = CongestionAlgorithm::cubic;
+  // Paces the algorithms that have only a window, by that window and the round-trip time. It needs an engine
+  // that is turned more often than a burst takes (pacer.h).
+  bool pacing = false;
+  bool ecn = false;  // RFC 3168: ask for it, and agree to it
 };
 
 enum class State : std::uint8_t {
@@ -87,7 +91,9 @@ struct ConnectionInfo {
   State state = State::closed;
   Seq snd_una, snd_nxt, rcv_nxt;
   std::uint32_t snd_wnd = 0, rcv_wnd = 0, cwnd = 0, ssthresh = 0, flight = 0, mss = 0;
-  Duration srtt{}, rttvar{}, rto{};
+  Duration srtt{}, rttvar{}, rto{}, min_rtt{};
+  std::uint64_t pacing_rate = 0;  // bytes a second; 0: none
+  bool ecn = false;               // agreed on
   std::uint64_t bytes_sent = 0, bytes_acked = 0, bytes_received = 0, bytes_retransmitted = 0;
   std::uint64_t pipe = 0;  // of flight, what is neither lost nor reported by SACK
   std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;

@@ -34,6 +34,7 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
   }
   AckNews news;
   news.flight_before = flight();
+  news.ece = (segment.flags & flag::ece) != 0;
   if (timestamps) {
     news.ts_ecr = segment.ts_ecr;
   }

@@ -8,8 +8,10 @@
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/cwnd_validation.h"
 #include "transport/tcp/stack/delivery_rate.h"
+#include "transport/tcp/stack/ecn.h"
 #include "transport/tcp/stack/frto.h"
 #include "transport/tcp/stack/min_rtt.h"
+#include "transport/tcp/stack/pacer.h"
 #include "transport/tcp/stack/prr.h"
 #include "transport/tcp/stack/rack.h"
 #include "transport/tcp/stack/reassembly.h"
@@ -37,6 +39,7 @@ struct AckNews {
   bool duplicate = false;       // RFC 5681 §2, without any report
   std::optional<Scoreboard::Block> dsack;
   std::optional<std::uint32_t> ts_ecr;
+  bool ece = false;               // the peer echoes a mark
   bool original_arrived = false;  // something of before `recover` that was sent once
   // When the segments were sent that have arrived, but for those sent twice.
   Instant oldest_sent = kNever, newest_sent{};
@@ -56,6 +59,7 @@ struct Connection::Impl {
   void on_reset(const SegmentIn& segment);
   void on_fin_acked();
   void on_payload(const SegmentIn& segment);
+  void take_mark(const SegmentIn& segment);
   void on_peer_fin();
   void take_syn_options(const SegmentIn& segment);
   void become_established();
@@ -87,6 +91,8 @@ struct Connection::Impl {
   void on_rto();
   void arm_pto();
   void on_pto();
+  void tell_controller(const AckNews& news, std::uint64_t lost, bool recovering);
+  [[nodiscard]] std::uint64_t send_rate() const;
 
   // --- connection_output.cc
   bool next_segment(SegmentOut& out, Instant now);
@@ -101,6 +107,9 @@ struct Connection::Impl {
   [[nodiscard]] std::uint64_t usable_window() const;
   void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size);
   void emit_empty(SegmentOut& out, Seq seq);
+  void emit_earlier_ack(SegmentOut& out);
+  [[nodiscard]] std::uint8_t ack_flags() const { return ecn.echo() ? flag::ack | flag::ece : flag::ack; }
+  bool paced();
   void start_header(SegmentOut& out, std::uint8_t flags, Seq seq);
   void add_options(SegmentOut& out);
   void note_duplicate(Seq left, Seq right);
@@ -187,7 +196,10 @@ struct Connection::Impl {
   DeliveryRate rate;
   RttEstimator rtt;
   MinRtt min_rtt;
-  Instant timed_at{};  // when the last sample of rtt was taken
+  Pacer pacer;
+  Ecn ecn;
+  bool ask_ecn = false;  // our next SYN asks for it
+  Instant timed_at{};    // when the last sample of rtt was taken
 
   // What to put out.
   bool send_syn = false;
@@ -197,11 +209,16 @@ struct Connection::Impl {
   std::optional<SackBlock> duplicate;  // what has arrived twice and is to be reported (RFC 2883)
   bool probe_now = false;
   bool probe_tail = false;
-  std::uint32_t unacked_payload = 0;  // bytes received since our last ACK
+  struct EarlierAck {
+    Seq ack;
+    bool ece = false;
+  };
+  std::optional<EarlierAck> earlier_ack;  // of what came before the marks changed (RFC 8257 §3.2)
+  std::uint32_t unacked_payload = 0;      // bytes received since our last ACK
 
   // Timers; kNever: not running.
-  Instant rto_at = kNever, pto_at = kNever, reorder_at = kNever, persist_at = kNever, keepalive_at = kNever,
-          delayed_ack_at = kNever, wait_at = kNever, connect_at = kNever;
+  Instant rto_at = kNever, pto_at = kNever, reorder_at = kNever, paced_at = kNever, persist_at = kNever,
+          keepalive_at = kNever, delayed_ack_at = kNever, wait_at = kNever, connect_at = kNever;
   Instant last_progress{}, last_heard{};
   Instant challenge_window{};
   std::uint32_t challenges = 0;

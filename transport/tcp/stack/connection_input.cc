@@ -28,6 +28,12 @@ void Connection::Impl::take_syn_options(const SegmentIn& segment) {
   mss = std::clamp<std::uint32_t>(segment.mss == 0 ? kDefaultMss : segment.mss, kLeastMss, options.mss);
   congestion =
       make_congestion_control(options.congestion, mss, std::uint64_t{options.initial_window_segments} * mss);
+  // RFC 3168 §6.1.1.
+  const std::uint8_t bits = segment.flags & (flag::ece | flag::cwr);
+  const bool agreed = has(segment, flag::ack) ? bits == flag::ece : bits == (flag::ece | flag::cwr);
+  if (ask_ecn && agreed) {
+    ecn.enable(/*each_mark=*/options.congestion == CongestionAlgorithm::dctcp);
+  }
   timestamps = options.timestamps && segment.has_timestamps;
   ts_recent = segment.ts_val;
   sack = options.sack && segment.sack_permitted;
@@ -229,6 +235,17 @@ void Connection::Impl::on_reset(const SegmentIn& segment) {
   }
 }
 
+void Connection::Impl::take_mark(const SegmentIn& segment) {
+  const bool before = ecn.echo();
+  if (!ecn.on_data(segment.congestion_experienced, has(segment, flag::cwr))) {
+    return;
+  }
+  if (unacked_payload > 0 && !earlier_ack) {
+    earlier_ack = EarlierAck{.ack = rcv_nxt, .ece = before};
+  }
+  ack_now = true;
+}
+
 void Connection::Impl::on_payload(const SegmentIn& segment) {
   if (has(segment, flag::fin) && !fin_known) {
     fin_known = true;
@@ -237,6 +254,7 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
   if (segment.payload.size == 0 || peer_fin) {
     return;
   }
+  take_mark(segment);
   Seq seq = segment.seq;
   Payload payload = segment.payload;
   if (seq < rcv_nxt) {

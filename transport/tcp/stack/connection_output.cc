@@ -34,6 +34,10 @@ bool Connection::Impl::next_segment(SegmentOut& out, Instant at) {
   if (!synchronized()) {
     return false;
   }
+  if (earlier_ack) {
+    emit_earlier_ack(out);
+    return true;
+  }
   if (may_send_data() && emit_data(out)) {
     return true;
   }
@@ -59,6 +63,7 @@ void Connection::Impl::start_header(SegmentOut& out, std::uint8_t flags, Seq seq
   out.option_size = 0;
   out.piece_count = 0;
   out.retransmission = false;
+  out.ecn_capable = false;
   out.window = 0;
   out.payload_size = 0;
 }
@@ -76,6 +81,9 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
   ack_now = false;
   const bool answer = state == State::syn_received;
   start_header(out, answer ? flag::syn | flag::ack : flag::syn, iss);
+  if (answer ? ecn.enabled() : ask_ecn) {
+    out.flags |= answer ? flag::ece : flag::ece | flag::cwr;  // RFC 3168 §6.1.1
+  }
   put8(out, 2);  // MSS (RFC 9293 §3.7.1)
   put8(out, 4);
   put16(out, options.mss);
@@ -164,9 +172,28 @@ std::uint16_t Connection::Impl::announce_window() {
 }
 
 void Connection::Impl::emit_empty(SegmentOut& out, Seq seq) {
-  start_header(out, flag::ack, seq);
+  start_header(out, ack_flags(), seq);
   add_options(out);
   out.window = announce_window();
+}
+
+// Of bytes that came before the marks of the path changed. The window ends where it was announced to end.
+void Connection::Impl::emit_earlier_ack(SegmentOut& out) {
+  start_header(out, earlier_ack->ece ? flag::ack | flag::ece : flag::ack, seq_of(snd_nxt));
+  add_options(out);
+  out.ack = earlier_ack->ack;
+  out.window = static_cast<std::uint16_t>(
+      std::min(static_cast<std::uint32_t>(std::max(rcv_adv - out.ack, 0)) >> rcv_scale, 65535u));
+  earlier_ack.reset();
+}
+
+// The pacer wants to wait; next_deadline() says for how long.
+bool Connection::Impl::paced() {
+  if (pacer.may_send(now)) {
+    return false;
+  }
+  paced_at = pacer.next();
+  return true;
 }
 
 bool Connection::Impl::emit_data(SegmentOut& out) {
@@ -198,7 +225,7 @@ bool Connection::Impl::emit_data(SegmentOut& out) {
 bool Connection::Impl::emit_retransmission(SegmentOut& out) {
   const SentSegments::Number number = segments.first_lost();
   const auto size = std::min(segments.at(number).size, effective_mss());
-  if (!force_retransmission && pipe() + size > window()) {
+  if (!force_retransmission && (pipe() + size > window() || paced())) {
     return false;
   }
   force_retransmission = false;
@@ -220,6 +247,7 @@ void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, s
     undo.on_retransmission(segments.at(number).start, sent, timestamp(now));
   }
   prr.on_sent(sent);
+  pacer.on_sent(sent, now);
   bytes_retransmitted += sent;
   if (rto_at == kNever) {
     arm_rto();
@@ -272,7 +300,7 @@ bool Connection::Impl::emit_new_data(SegmentOut& out) {
   if (usable < segment && flight() > 0 && usable < max_snd_wnd / 2) {
     return false;
   }
-  if ((pipe() + segment > window() && flight() > 0) || segments.full()) {
+  if ((pipe() + segment > window() && flight() > 0) || segments.full() || paced()) {
     return false;
   }
   put_new_data(out, usable);
@@ -297,6 +325,11 @@ void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t usable) {
     state = state == State::close_wait ? State::last_ack : State::fin_wait_1;
   }
   prr.on_sent(sent);
+  pacer.on_sent(sent, now);
+  if (ecn.enabled() && out.payload_size > 0) {
+    out.ecn_capable = true;  // RFC 3168 §6.1.5: new data only
+    out.flags |= ecn.take_cwr() ? flag::cwr : 0;
+  }
   if (rto_at == kNever) {
     arm_rto();
   }
@@ -306,7 +339,7 @@ void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t usable) {
 
 // A segment with stream bytes [position, position + size), of which our FIN may be the last.
 void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size) {
-  start_header(out, flag::ack, seq_of(position));
+  start_header(out, ack_flags(), seq_of(position));
   add_options(out);
   // SACK blocks take room that the path's MTU does not give twice.
   const std::uint32_t room = mss - out.option_size;

@@ -26,7 +26,7 @@ std::uint64_t Connection::Impl::pipe() const {
 }
 
 std::uint64_t Connection::Impl::window() const {
-  return recovery == Recovery::fast && sack ? prr.cwnd() : congestion->cwnd();
+  return recovery == Recovery::fast && sack && congestion->uses_prr() ? prr.cwnd() : congestion->cwnd();
 }
 
 // What is to be done about losses, now that an acknowledgement has been taken in.
@@ -46,16 +46,12 @@ void Connection::Impl::repair(const AckNews& news) {
   } else {
     count_duplicates(news);
   }
-  congestion->on_ack({.now = now,
-                      .acked = news.acked,
-                      .delivered = news.delivered,
-                      .srtt = rtt.srtt(),
-                      .validated = news.validated,
-                      .in_recovery = was_recovering || recovery == Recovery::fast});
+  const std::uint64_t lost = segments.lost_bytes() - std::min(lost_before, segments.lost_bytes());
+  tell_controller(news, lost, was_recovering || recovery == Recovery::fast);
   if (recovery == Recovery::fast) {
     prr.on_ack({.delivered = news.delivered,
                 .in_flight = pipe(),
-                .safe = news.acked > 0 && segments.lost_bytes() <= lost_before,
+                .safe = news.acked > 0 && lost == 0,
                 .mss = effective_mss()});
   }
   if (flight() == 0) {
@@ -66,6 +62,41 @@ void Connection::Impl::repair(const AckNews& news) {
   } else if (segments.sacked_segments() > 0) {
     pto_at = kNever;
   }
+}
+
+void Connection::Impl::tell_controller(const AckNews& news, std::uint64_t lost, bool recovering) {
+  if (news.ece && news.acked > 0 && recovery == Recovery::none && ecn.on_echo(snd_una, snd_nxt)) {
+    congestion->on_ecn(news.flight_before);
+    undo.stop();
+  }
+  congestion->on_ack({.now = now,
+                      .acked = news.acked,
+                      .delivered = news.delivered,
+                      .lost = lost,
+                      .delivered_total = rate.delivered(),
+                      .in_flight = pipe(),
+                      .snd_una = snd_una,
+                      .snd_nxt = snd_nxt,
+                      .marked = ecn.enabled() && news.ece ? news.acked : 0,
+                      .rtt = news.oldest_sent == kNever ? Duration::zero() : now - news.newest_sent,
+                      .srtt = rtt.srtt(),
+                      .min_rtt = min_rtt.value(),
+                      .rate = rate.take(min_rtt.value()),
+                      .validated = news.validated,
+                      .in_recovery = recovering || ecn.reducing(snd_una)});
+  pacer.set_rate(send_rate());
+}
+
+// Bytes a second; zero: as fast as it goes.
+std::uint64_t Connection::Impl::send_rate() const {
+  if (congestion->pacing_rate() != 0 || !options.pacing || rtt.srtt() == Duration::zero()) {
+    return congestion->pacing_rate();
+  }
+  // Slow start must be able to double its window in a round; beyond it, a fifth more than the window, so
+  // that pacing does not become the limit where the window is (the same gains as Linux's).
+  const std::uint64_t percent = congestion->in_slow_start() ? 200 : 120;
+  constexpr std::uint64_t kNanoseconds = 1'000'000'000;
+  return window() * percent / 100 * kNanoseconds / static_cast<std::uint64_t>(rtt.srtt().count());
 }
 
 void Connection::Impl::take_dsack(const AckNews& news) {
@@ -144,6 +175,7 @@ void Connection::Impl::enter_fast_recovery(std::uint64_t delivered) {
   undo.start();
   pto_at = kNever;
   congestion->on_loss(flight());
+  ecn.on_reduction(snd_nxt);
   prr.start(flight() - segments.sacked_bytes() + delivered, congestion->ssthresh());
   prr.on_ack({.in_flight = pipe(), .mss = effective_mss()});
 }
@@ -161,6 +193,7 @@ void Connection::Impl::on_rto() {
   rtt.back_off();
   if (state == State::syn_sent || state == State::syn_received) {
     send_syn = true;
+    ask_ecn = false;  // RFC 3168 §6.1.1.1: somebody on the path may drop SYNs that ask
     return;
   }
   if (flight() == 0) {

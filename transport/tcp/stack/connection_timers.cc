@@ -26,8 +26,8 @@ Instant Connection::Impl::progress_deadline() const {
 }
 
 Instant Connection::Impl::next_deadline() const {
-  return std::min({rto_at, pto_at, reorder_at, persist_at, keepalive_at, delayed_ack_at, wait_at, connect_at,
-                   progress_deadline()});
+  return std::min({rto_at, pto_at, reorder_at, paced_at, persist_at, keepalive_at, delayed_ack_at, wait_at,
+                   connect_at, progress_deadline()});
 }
 
 void Connection::Impl::on_time(Instant at) {
@@ -50,6 +50,9 @@ void Connection::Impl::on_time(Instant at) {
       return;
     }
     restart_fin_wait_2();  // it is our own reader who lets the peer wait
+  }
+  if (paced_at <= now) {
+    paced_at = kNever;  // next_segment() goes on
   }
   if (reorder_at <= now) {
     find_losses(/*delivered=*/0);

@@ -31,11 +31,14 @@ void Cubic::on_ack(const AckSample& sample) {
   if (sample.in_recovery || !sample.validated) {
     return;
   }
-  if (in_slow_start()) {
-    cwnd_ += sample.acked;  // RFC 5681 §3.1 with appropriate byte counting; the receiver bounds bursts
-  } else {
+  if (!in_slow_start()) {
     avoid_congestion(sample);
+    return;
   }
+  if (hystart_.on_ack({.snd_una = sample.snd_una, .snd_nxt = sample.snd_nxt, .rtt = sample.rtt})) {
+    ssthresh_ = cwnd_;
+  }
+  cwnd_ += hystart_.growth(sample.acked);  // RFC 5681 §3.1 with appropriate byte counting
 }
 
 void Cubic::avoid_congestion(const AckSample& sample) {
@@ -74,6 +77,7 @@ void Cubic::on_rto(std::uint64_t flight, bool repeated) {
     reduce(flight);
   }
   cwnd_ = mss_;
+  hystart_.restart();
   curve_.epoch_started = false;
 }
 

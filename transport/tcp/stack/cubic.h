@@ -5,6 +5,7 @@
 
 #include "base/time.h"
 #include "transport/tcp/stack/congestion_control.h"
+#include "transport/tcp/stack/hystart.h"
 
 namespace tfabric::stack {
 
@@ -13,10 +14,11 @@ class Cubic final : public CongestionControl {
   Cubic(std::uint32_t mss, std::uint64_t initial_window);
 
   void on_ack(const AckSample& sample) override;
-  void on_loss(std::uint64_t flight) override;                // RFC 9438 §4.6
-  void on_rto(std::uint64_t flight, bool repeated) override;  // RFC 9438 §4.8, RFC 5681 §3.1
-  void on_undo() override;                                    // RFC 9438 §4.9
-  void on_idle() override { curve_.epoch_started = false; }   // RFC 9438 §4.2.1: idle time does not count
+  void on_loss(std::uint64_t flight) override;                     // RFC 9438 §4.6
+  void on_rto(std::uint64_t flight, bool repeated) override;       // RFC 9438 §4.8, RFC 5681 §3.1
+  void on_ecn(std::uint64_t flight) override { on_loss(flight); }  // RFC 3168 §6.1.2
+  void on_undo() override;                                         // RFC 9438 §4.9
+  void on_idle() override { curve_.epoch_started = false; }  // RFC 9438 §4.2.1: idle time does not count
 
  private:
   void reduce(std::uint64_t flight);
@@ -35,6 +37,7 @@ class Cubic final : public CongestionControl {
     std::uint64_t cwnd = 0, ssthresh = 0;
     Curve curve;
   };
+  HyStart hystart_;
   Curve curve_;
   Saved saved_;  // from before the last reduction
 };
