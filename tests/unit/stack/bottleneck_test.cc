@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "tests/unit/stack/scripted_peer.h"
+
 using namespace tfabric;
 using namespace tfabric::stack;
-using namespace std::chrono_literals;
+using namespace tfabric::stack::test;
 
 namespace {
 
@@ -119,4 +121,28 @@ TEST_CASE("an application that sends little is not slowed down by what it has se
          .rate = {.bytes = 10, .interval = 50ms, .app_limited = true, .prior_delivered = 10 * i - 10}});
     REQUIRE(model.pacing_rate() > 4 * kMss * 19);
   }
+}
+
+TEST_CASE("losses that only the reordering timer has found reach the model") {
+  Options options = ScriptedPeer::plain();
+  options.sack = true;
+  options.congestion = CongestionAlgorithm::bottleneck;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(1000);
+  peer.sent();
+  peer.advance(20ms);
+  peer.acknowledge(1000);
+  REQUIRE(peer.connection().info().pacing_rate > 400'000);  // ten segments in 20 ms at least: startup
+  peer.write(2000);
+  peer.sent();
+  peer.run(5ms);  // the second one is paced
+  peer.advance(17ms);
+  peer.report(1000, {{2000, 3000}});
+  REQUIRE(peer.sent().empty());
+  REQUIRE_FALSE(peer.run(6ms).empty());
+  REQUIRE(peer.connection().info().fast_retransmits == 1);
+  peer.advance(20ms);
+  peer.acknowledge(3000);
+  REQUIRE(peer.connection().info().pacing_rate < 400'000);
 }

@@ -147,3 +147,21 @@ TEST_CASE("an echo shrinks the window once a round trip, and the peer is told") 
   REQUIRE(peer.connection().next_segment(next, peer.now()));
   REQUIRE_FALSE(has(next, flag::cwr));
 }
+
+TEST_CASE("a time-out amid a reduction is mended by slow start") {
+  ScriptedPeer peer(with_ecn());
+  establish(peer);
+  peer.write(10'000);
+  peer.sent();
+  SegmentIn ack = peer.segment(flag::ack | flag::ece);
+  ack.ack = kIss + 1001;
+  peer.hand(ack);
+  while (peer.connection().info().timeouts == 0) {
+    peer.run(peer.connection().next_deadline() - peer.now());
+  }
+  REQUIRE(peer.connection().info().cwnd == 1000);
+  peer.acknowledge(2000);
+  REQUIRE(peer.connection().info().cwnd == 2000);
+  peer.acknowledge(3000);
+  REQUIRE(peer.connection().info().cwnd == 3000);
+}

@@ -91,7 +91,7 @@ struct Connection::Impl {
   void on_rto();
   void arm_pto();
   void on_pto();
-  void tell_controller(const AckNews& news, std::uint64_t lost, bool recovering);
+  void tell_controller(const AckNews& news, bool recovering);
   [[nodiscard]] std::uint64_t send_rate() const;
 
   // --- connection_output.cc
@@ -183,7 +183,8 @@ struct Connection::Impl {
   SentSegments segments;  // [snd_una, snd_nxt)
   Scoreboard scoreboard;
   Recovery recovery = Recovery::none;
-  std::uint64_t recover = 0;  // recovery ends when this is acknowledged
+  std::uint64_t recover = 0;     // recovery ends when this is acknowledged
+  std::uint64_t newly_lost = 0;  // bytes of which the controller does not know yet
   Rack rack;
   Tlp tlp;
   Prr prr;

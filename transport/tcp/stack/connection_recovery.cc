@@ -40,20 +40,19 @@ void Connection::Impl::repair(const AckNews& news) {
   if (recovery != Recovery::none && snd_una >= recover && news.acked > 0) {
     leave_recovery();
   }
-  const std::uint64_t lost_before = segments.lost_bytes();
   if (sack) {
     find_losses(news.delivered);
   } else {
     count_duplicates(news);
   }
-  const std::uint64_t lost = segments.lost_bytes() - std::min(lost_before, segments.lost_bytes());
-  tell_controller(news, lost, was_recovering || recovery == Recovery::fast);
+  tell_controller(news, was_recovering || recovery == Recovery::fast);
   if (recovery == Recovery::fast) {
     prr.on_ack({.delivered = news.delivered,
                 .in_flight = pipe(),
-                .safe = news.acked > 0 && lost == 0,
+                .safe = news.acked > 0 && newly_lost == 0,
                 .mss = effective_mss()});
   }
+  newly_lost = 0;
   if (flight() == 0) {
     rto_at = pto_at = reorder_at = kNever;
   } else if (news.acked > 0) {
@@ -64,7 +63,7 @@ void Connection::Impl::repair(const AckNews& news) {
   }
 }
 
-void Connection::Impl::tell_controller(const AckNews& news, std::uint64_t lost, bool recovering) {
+void Connection::Impl::tell_controller(const AckNews& news, bool recovering) {
   if (news.ece && news.acked > 0 && recovery == Recovery::none && ecn.on_echo(snd_una, snd_nxt)) {
     congestion->on_ecn(news.flight_before);
     undo.stop();
@@ -72,7 +71,7 @@ void Connection::Impl::tell_controller(const AckNews& news, std::uint64_t lost, 
   congestion->on_ack({.now = now,
                       .acked = news.acked,
                       .delivered = news.delivered,
-                      .lost = lost,
+                      .lost = newly_lost,
                       .delivered_total = rate.delivered(),
                       .in_flight = pipe(),
                       .snd_una = snd_una,
@@ -138,7 +137,9 @@ void Connection::Impl::undo_recovery() {
 
 // `delivered`: by the acknowledgement at hand.
 void Connection::Impl::find_losses(std::uint64_t delivered) {
+  const std::uint64_t before = segments.lost_bytes();
   reorder_at = rack.detect(segments, path(), now);
+  newly_lost += segments.lost_bytes() - before;
   if (segments.lost_bytes() > 0 && recovery == Recovery::none) {
     enter_fast_recovery(delivered);
   }
@@ -163,6 +164,7 @@ void Connection::Impl::count_duplicates(const AckNews& news) {
 void Connection::Impl::mark_first_lost() {
   if (!segments.empty() && !segments.at(segments.first()).lost) {
     segments.mark_lost(segments.first());
+    newly_lost += segments.at(segments.first()).size;
   }
 }
 
@@ -214,6 +216,7 @@ void Connection::Impl::on_rto() {
     segments.mark_all_lost();
   }
   congestion->on_rto(flight(), repeated);
+  ecn.on_rto();
   if (repeated || reneged) {
     frto.stop();
   } else {
