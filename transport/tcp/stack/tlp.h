@@ -40,15 +40,14 @@ class Tlp {
     if (!end_seq_ || ack.ack < *end_seq_) {
       return false;
     }
-    if (!is_retransmission_ || ack.dsack_of_probe) {
+    // The last: both the original and the probe have arrived.
+    const bool needless =
+        !is_retransmission_ || ack.dsack_of_probe || (ack.ack == *end_seq_ && ack.bare_duplicate);
+    const bool repaired = !needless && ack.ack > *end_seq_;
+    if (needless || repaired) {
       end_seq_.reset();
-    } else if (ack.ack > *end_seq_) {
-      end_seq_.reset();
-      return true;
-    } else if (ack.bare_duplicate) {
-      end_seq_.reset();  // the original and the probe have arrived
     }
-    return false;
+    return repaired;
   }
   // Whether a D-SACK that ends at `position` answers the probe.
   [[nodiscard]] bool is_probe(std::uint64_t position) const {
