@@ -49,6 +49,10 @@ class Machine {
     options_.sack = (choice & 4) != 0;
     options_.delayed_ack = (choice & 8) != 0 ? 1ms : 0ms;
     options_.receive_buffer = (choice & 16) != 0 ? 1u << 20 : 3000;
+    const std::uint8_t more = input_.u8();
+    options_.congestion = static_cast<stack::CongestionAlgorithm>((more & 3) % 3);
+    options_.pacing = (more & 4) != 0;
+    options_.ecn = (more & 8) != 0;
     options_.send_buffer = 1u << 18;
     options_.user_timeout = 3s;
     options_.keepalive_idle = (choice & 32) != 0 ? 1s : 0s;
@@ -155,6 +159,8 @@ class Machine {
     ts_val_ += segment.has_timestamps ? static_cast<std::uint32_t>(static_cast<std::int8_t>(input_.u8())) : 0;
     segment.ts_val = ts_val_;
     segment.sack_permitted = (extras & 4) != 0;
+    segment.congestion_experienced = (extras & 128) != 0;
+    segment.ts_ecr = static_cast<std::uint32_t>(now_.time_since_epoch() / 1ms) - input_.u8();
     segment.mss = (extras & 8) != 0 ? input_.u16() : 0;
     segment.window_scale = static_cast<std::int8_t>((extras & 16) != 0 ? input_.u8() % 15 : -1);
     segment.sack_count = static_cast<std::uint8_t>(extras >> 5 & 3);
@@ -244,9 +250,10 @@ class Machine {
     TFABRIC_REQUIRE(info.cwnd >= info.mss);
     // Twice the buffer: a payload that is read in part, or overlaps what came before it, is kept whole.
     TFABRIC_REQUIRE(retained_bytes_ <= 2 * std::uint64_t{options_.receive_buffer} + 65535);
-    // What came before the peer's FIN outlives an error, except abort().
-    TFABRIC_REQUIRE(connection_->error() == stack::ConnectionError::none || connection_->readable().empty() ||
-                    (connection_->received_all() && connection_->error() != stack::ConnectionError::aborted));
+    // After the peer's FIN an error takes nothing away, but for abort().
+    const bool whole = connection_->received_all() && connection_->error() != stack::ConnectionError::aborted;
+    TFABRIC_REQUIRE(connection_->error() == stack::ConnectionError::none || whole ||
+                    connection_->readable().empty());
     if (connection_->finished()) {
       TFABRIC_REQUIRE(connection_->next_deadline() == kNever);
       TFABRIC_REQUIRE(connection_->state() == stack::State::closed);

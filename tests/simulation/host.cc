@@ -75,10 +75,11 @@ Instant Host::next_turn(const Wire& in) const {
   return at;
 }
 
-void Host::receive(Bytes packet, Instant now) {
-  const Ledger::Incoming incoming = ledger_.add(std::move(packet));
+void Host::receive(Wire::Arrival packet, Instant now) {
+  const Ledger::Incoming incoming = ledger_.add(std::move(packet.bytes));
   std::optional<stack::SegmentIn> segment = stack::parse_segment(incoming.bytes);
   check(segment.has_value(), "{}: a segment of the encoder does not parse", options_.name);
+  segment->congestion_experienced = packet.congestion_experienced;
   segment->payload.owner = incoming.owner;
   bool kept = false;
   if (connection_ && !connection_->finished()) {
@@ -186,7 +187,7 @@ void Host::put(const stack::SegmentOut& segment, Wire& out, Instant now) {
     bytes.insert(bytes.end(), piece.data, piece.data + piece.size);
   }
   check_outgoing(segment, bytes);
-  out.send(std::move(bytes), now);
+  out.send(std::move(bytes), segment.ecn_capable, now);
 }
 
 void Host::check_outgoing(const stack::SegmentOut& segment, const Bytes& bytes) {
@@ -238,6 +239,7 @@ void Host::reap() {
     return;  // the reader stalls
   }
   outcome_ = Outcome{connection_->error(), connection_->peer_finished(), connection_->stream_acked()};
+  last_info_ = connection_->info();
   connection_.reset();
   check(ledger_.retained() == 0, "{}: {} payloads are never released", options_.name, ledger_.retained());
 }
@@ -253,10 +255,12 @@ std::string Host::describe() const {
     return text + "not opened";
   }
   const stack::ConnectionInfo info = connection_->info();
-  return text +
-         fmt::format("{}, {}, flight {}, snd_wnd {}, rcv_wnd {}, cwnd {}, acked {}, {} timeouts, kept {}",
-                     to_string(info.state), to_string(connection_->error()), info.flight, info.snd_wnd,
-                     info.rcv_wnd, info.cwnd, info.bytes_acked, info.timeouts, ledger_.retained_bytes());
+  return text + fmt::format(
+                    "{}, {}, flight {}, snd_wnd {}, rcv_wnd {}, cwnd {}, acked {}, {} timeouts, "
+                    "{} fast, {} probes, {} undone, kept {}",
+                    to_string(info.state), to_string(connection_->error()), info.flight, info.snd_wnd,
+                    info.rcv_wnd, info.cwnd, info.bytes_acked, info.timeouts, info.fast_retransmits,
+                    info.tail_probes, info.undone, ledger_.retained_bytes());
 }
 
 }  // namespace tfabric::simulation

@@ -64,10 +64,14 @@ class Host {
   [[nodiscard]] const Reader& reader() const { return reader_; }
   [[nodiscard]] const HostOptions& options() const { return options_; }
   [[nodiscard]] std::uint64_t segments() const { return segments_; }
+  // The connection's state, or what it was when the connection came to its end.
+  [[nodiscard]] stack::ConnectionInfo last_info() const {
+    return connection_ ? connection_->info() : last_info_;
+  }
   [[nodiscard]] std::string describe() const;
 
  private:
-  void receive(Bytes packet, Instant now);
+  void receive(Wire::Arrival packet, Instant now);
   void open(std::unique_ptr<stack::Connection> connection);
   void note_window(const stack::SegmentIn& segment);
   void run_application(Instant now);
@@ -86,6 +90,7 @@ class Host {
   Writer writer_;
   Reader reader_;
   std::optional<Outcome> outcome_;
+  stack::ConnectionInfo last_info_;
   std::vector<stack::SegmentOut> resets_;  // for segments of no connection
   bool opened_ = false;
   bool ended_ = false;  // the ending has been carried out

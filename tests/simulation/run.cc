@@ -44,6 +44,10 @@ class Run {
     check_outcome(b_, a_);
   }
 
+  void fill(Report& report) const {
+    report.took = now_ - scenario_.start;
+    report.last = {a_.last_info(), b_.last_info()};
+  }
   [[nodiscard]] std::string describe() const {
     return fmt::format("after {} us\n{}\n{}\nlost {} and {} packets",
                        (now_ - scenario_.start) / std::chrono::microseconds(1), a_.describe(), b_.describe(),
@@ -93,14 +97,16 @@ class Run {
 
 }  // namespace
 
-std::optional<std::string> run(const Scenario& scenario) {
+Report run(const Scenario& scenario) {
   Run run(scenario);
+  Report report;
   try {
     run.to_the_end();
-    return std::nullopt;
   } catch (const Failure& failure) {
-    return fmt::format("{}\n{}\n{}", failure.what(), run.describe(), scenario.describe());
+    report.failure = fmt::format("{}\n{}\n{}", failure.what(), run.describe(), scenario.describe());
   }
+  run.fill(report);
+  return report;
 }
 
 }  // namespace tfabric::simulation

@@ -1,6 +1,7 @@
 // Runs a scenario to its end and checks what must hold on the way and at the end.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -8,7 +9,12 @@
 
 namespace tfabric::simulation {
 
-// The text of the first failure, empty if there is none.
-[[nodiscard]] std::optional<std::string> run(const Scenario& scenario);
+struct Report {
+  std::optional<std::string> failure;  // the first property that does not hold
+  Duration took{};
+  std::array<stack::ConnectionInfo, 2> last;  // of each end, before it was gone
+};
+
+[[nodiscard]] Report run(const Scenario& scenario);
 
 }  // namespace tfabric::simulation

@@ -46,6 +46,10 @@ WireOptions draw_wire(Random& random, const Theme& theme, Instant start) {
   wire.corrupt = pick(random, {0.0, 0.0, 0.01});
   wire.reorder = pick(random, {0.0, 0.0, 0.01, 0.3});
   wire.reorder_delay = random.chance(0.7) ? random.between(0ns, 4 * wire.delay) : random.between(0ns, 50ms);
+  wire.mark_bytes =
+      random.chance(0.5) ? static_cast<std::uint32_t>(random.between(0, wire.queue_bytes / 2)) : ~0u;
+  wire.stall = pick(random, {0.0, 0.0, 0.001, 0.01});
+  wire.longest_stall = random.between(1ms, 300ms);
   if (random.chance(0.2)) {
     const Instant from = start + random.between(0ns, 2s);
     wire.outages.push_back(
@@ -63,6 +67,11 @@ stack::Options draw_tcp(Random& random, const Theme& theme) {
   tcp.send_buffer = static_cast<std::uint32_t>(random.between(4 << 10, 1 << 20));
   tcp.timestamps = random.chance(0.7);
   tcp.sack = random.chance(0.7);
+  tcp.ecn = random.chance(0.5);
+  tcp.pacing = random.chance(0.3);
+  using stack::CongestionAlgorithm;
+  tcp.congestion =
+      pick(random, {CongestionAlgorithm::cubic, CongestionAlgorithm::dctcp, CongestionAlgorithm::bottleneck});
   tcp.delayed_ack = random.chance(0.3) ? random.between(10us, 5ms) : 0ns;
   tcp.initial_window_segments = static_cast<std::uint32_t>(random.between(1, 20));
   tcp.keepalive_idle = theme.hostile || random.chance(0.5) ? random.between(100ms, 5s) : 0ns;
@@ -147,18 +156,21 @@ std::string Scenario::describe() const {
   std::string text = fmt::format("seed {}: {}\n", seed, must_succeed ? "must succeed" : "may fail");
   for (const HostOptions& host : hosts) {
     text += fmt::format(
-        "{}: {}, mss {}, buffers {}/{}, ts {}, sack {}, ending {} at {} us, {} bytes in chunks of {}, stalls "
+        "{}: {}, mss {}, buffers {}/{}, ts {}, sack {}, ecn {}, pacing {}, congestion {}, ending {} at {} "
+        "us, {} bytes in chunks of {}, stalls "
         "{} of {} us\n",
         host.name, host.active ? "opens" : "answers", host.tcp.mss, host.tcp.send_buffer,
-        host.tcp.receive_buffer, host.tcp.timestamps, host.tcp.sack, static_cast<int>(host.ending),
+        host.tcp.receive_buffer, host.tcp.timestamps, host.tcp.sack, host.tcp.ecn, host.tcp.pacing,
+        static_cast<int>(host.tcp.congestion), static_cast<int>(host.ending),
         host.ending_at == kNever ? 0 : (host.ending_at - start) / std::chrono::microseconds(1),
         host.writer.bytes, host.writer.largest_chunk, host.reader.stall,
         host.reader.longest_stall / std::chrono::microseconds(1));
   }
   for (const WireOptions& wire : wires) {
-    text += fmt::format("wire: {} B/s, queue {}, delay {} us, loss {}, burst {}, duplicate {}, reorder {}\n",
-                        wire.bytes_per_second, wire.queue_bytes, wire.delay / std::chrono::microseconds(1),
-                        wire.loss, wire.burst, wire.duplicate, wire.reorder);
+    text += fmt::format(
+        "wire: {} B/s, queue {}, delay {} us, loss {}, burst {}, duplicate {}, reorder {}, stall {}\n",
+        wire.bytes_per_second, wire.queue_bytes, wire.delay / std::chrono::microseconds(1), wire.loss,
+        wire.burst, wire.duplicate, wire.reorder, wire.stall);
   }
   return text;
 }

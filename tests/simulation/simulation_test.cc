@@ -18,7 +18,7 @@ std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
 }
 
 void run_seed(std::uint64_t seed) {
-  if (const auto failure = run(draw_scenario(seed))) {
+  if (const auto failure = run(draw_scenario(seed)).failure) {
     // Printed here, as Catch breaks long lines.
     fmt::print("{}\nto repeat it: TFABRIC_SIM_SEED={} {}\n\n", *failure, seed,
                "build/release/tests/simulation_tcp");

@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kHeaders = 58;  // Ethernet, IPv6 and what lies between frames
 }
 
-void Wire::send(Bytes packet, Instant now) {
+void Wire::send(Bytes packet, bool ecn_capable, Instant now) {
   busy_until_ = std::max(busy_until_, now);
   const auto nanoseconds_per_byte = 1e9 / static_cast<double>(options_.bytes_per_second);
   const double queued = static_cast<double>((busy_until_ - now).count()) / nanoseconds_per_byte;
@@ -24,10 +24,11 @@ void Wire::send(Bytes packet, Instant now) {
     damage(std::move(packet));
     return;
   }
+  const Arrival arrival{std::move(packet), ecn_capable && queued >= options_.mark_bytes};
   if (random_.chance(options_.duplicate)) {
-    deliver(packet, busy_until_);
+    deliver(arrival, busy_until_);
   }
-  deliver(std::move(packet), busy_until_);
+  deliver(arrival, busy_until_);
 }
 
 bool Wire::loses(Instant now) {
@@ -52,8 +53,12 @@ void Wire::damage(Bytes packet) {
   (void)stack::parse_segment(packet);
 }
 
-void Wire::deliver(Bytes packet, Instant departure) {
+void Wire::deliver(Arrival packet, Instant departure) {
   Instant at = departure + options_.delay + random_.between(Duration::zero(), options_.jitter);
+  if (random_.chance(options_.stall)) {
+    stalled_until_ = at + random_.between(Duration::zero(), options_.longest_stall);
+  }
+  at = std::max(at, stalled_until_);
   if (random_.chance(options_.reorder)) {
     at += random_.between(Duration::zero(), options_.reorder_delay);
   } else {
@@ -62,13 +67,13 @@ void Wire::deliver(Bytes packet, Instant departure) {
   packets_.push({at, number_++, std::move(packet)});
 }
 
-std::optional<Bytes> Wire::receive(Instant now) {
+std::optional<Wire::Arrival> Wire::receive(Instant now) {
   if (next_arrival() > now) {
     return std::nullopt;
   }
-  Bytes bytes = packets_.top().bytes;
+  Arrival arrival = packets_.top().arrival;
   packets_.pop();
-  return bytes;
+  return arrival;
 }
 
 }  // namespace tfabric::simulation

@@ -30,24 +30,32 @@ struct WireOptions {
   double corrupt = 0;  // damaged, and therefore dropped by whoever verifies the checksum
   double reorder = 0;  // delayed by up to reorder_delay, while others pass
   Duration reorder_delay{};
-  std::vector<Outage> outages;  // nothing arrives that is sent meanwhile
+  double stall = 0;  // chance that a packet starts a time in which nothing arrives; nothing is lost by it
+  Duration longest_stall{};
+  std::uint32_t mark_bytes = ~0u;  // a queue of so much marks what is capable of it (RFC 3168)
+  std::vector<Outage> outages;     // nothing arrives that is sent meanwhile
 };
 
 class Wire {
  public:
   Wire(const WireOptions& options, Random random) : options_(options), random_(random) {}
 
-  void send(Bytes packet, Instant now);
+  struct Arrival {
+    Bytes bytes;
+    bool congestion_experienced = false;
+  };
+
+  void send(Bytes packet, bool ecn_capable, Instant now);
   [[nodiscard]] Instant next_arrival() const { return packets_.empty() ? kNever : packets_.top().at; }
   // The next packet that has arrived by `now`.
-  std::optional<Bytes> receive(Instant now);
+  std::optional<Arrival> receive(Instant now);
   [[nodiscard]] std::uint64_t lost() const { return lost_; }
 
  private:
   struct Packet {
     Instant at;
     std::uint64_t number;  // keeps the order of those that arrive together
-    Bytes bytes;
+    Arrival arrival;
     friend bool operator<(const Packet& a, const Packet& b) {
       return a.at != b.at ? a.at > b.at : a.number > b.number;  // priority_queue: the largest first
     }
@@ -55,7 +63,7 @@ class Wire {
 
   [[nodiscard]] bool loses(Instant now);
   void damage(Bytes packet);
-  void deliver(Bytes packet, Instant departure);
+  void deliver(Arrival packet, Instant departure);
 
   WireOptions options_;
   Random random_;
@@ -65,6 +73,7 @@ class Wire {
   std::uint64_t number_ = 0;
   std::uint64_t lost_ = 0;
   Instant burst_until_{};
+  Instant stalled_until_{};
 };
 
 }  // namespace tfabric::simulation

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "frames.h"
+#include "transport/tcp/net/checksum.h"
 
 using namespace tfabric;
 using namespace tfabric::net;
@@ -28,7 +29,7 @@ InterfaceConfig point_to_point() {
 
 // A whole frame: header, TCP header with its checksum field zero, payload in pieces.
 Bytes finish(const LinkHeader& header, const IpAddress& source, const IpAddress& destination,
-             std::size_t payload, TcpChecksum kind, std::mt19937& random) {
+             std::size_t payload, TcpChecksum kind, std::mt19937& random, bool ecn_capable = false) {
   Bytes segment = tcp(source, destination, payload);
   set16(segment, 16, 0);
   Bytes packet_bytes(header.bytes.begin(), header.bytes.begin() + header.size);
@@ -39,7 +40,7 @@ Bytes finish(const LinkHeader& header, const IpAddress& source, const IpAddress&
     pieces.push_back(std::span(segment).subspan(at, size));
     at += size;
   }
-  finish_tcp_packet(header, packet_bytes, pieces, 0xabcd, kind);
+  finish_tcp_packet(header, packet_bytes, pieces, 0xabcd, kind, ecn_capable);
   append(packet_bytes, std::span(segment).subspan(20));
   return packet_bytes;
 }
@@ -172,4 +173,22 @@ TEST_CASE("the source is the address in the destination's network, else one of i
   REQUIRE(interface.source_for(ip("2001:db8::1")) == our6());
   config.addresses = {{our6(), 64}};
   REQUIRE_FALSE(Interface(config).source_for(peer4()));
+}
+
+TEST_CASE("a packet that is capable of ECN says so, and its checksum is right") {
+  std::mt19937 random(7);
+  for (const bool v4 : {true, false}) {
+    const IpAddress us = v4 ? our4() : our6(), peer = v4 ? peer4() : peer6();
+    Interface interface = ready_interface(point_to_point());
+    LinkHeader header;
+    REQUIRE(interface.prepare(us, peer, header, kStart) == Route::ready);
+    const Bytes frame = finish(header, us, peer, 100, TcpChecksum::software, random, /*ecn_capable=*/true);
+    // ECT(0), and nothing else in the traffic class (RFC 3168 §5).
+    REQUIRE(frame[14 + 1] == (v4 ? std::byte{0x02} : std::byte{0x20}));
+    if (v4) {
+      Checksum checksum;
+      checksum.add(std::span(frame).subspan(14, 20));
+      REQUIRE(checksum.finish() == 0);
+    }
+  }
 }

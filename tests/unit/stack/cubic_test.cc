@@ -14,7 +14,7 @@ constexpr std::uint32_t kMss = 1000;
 void round_trip(Cubic& cubic, Duration rtt, Instant& now) {
   const std::uint64_t segments = cubic.cwnd() / kMss;
   for (std::uint64_t i = 0; i < segments; ++i) {
-    cubic.on_ack(kMss, rtt, now);
+    cubic.on_ack({.now = now, .acked = kMss, .delivered = kMss, .srtt = rtt});
   }
   now += rtt;
 }
@@ -86,10 +86,40 @@ TEST_CASE("on a short path the window grows no slower than Reno's") {
 
 TEST_CASE("a time-out takes the window to one segment, and only the first one lowers ssthresh") {
   Cubic cubic(kMss, 100 * kMss);
-  cubic.on_timeout(100 * kMss, /*repeated=*/false);
+  cubic.on_rto(100 * kMss, /*repeated=*/false);
   REQUIRE(cubic.cwnd() == kMss);
   REQUIRE(cubic.ssthresh() == 70 * kMss);
   REQUIRE(cubic.in_slow_start());
-  cubic.on_timeout(kMss, /*repeated=*/true);
+  cubic.on_rto(kMss, /*repeated=*/true);
   REQUIRE(cubic.ssthresh() == 70 * kMss);
+}
+
+TEST_CASE("a window that is not in use does not grow, nor does one in recovery") {
+  Cubic cubic(kMss, 10 * kMss);
+  cubic.on_ack({.acked = kMss, .validated = false});
+  cubic.on_ack({.acked = kMss, .in_recovery = true});
+  REQUIRE(cubic.cwnd() == 10 * kMss);
+}
+
+TEST_CASE("a reduction that was needless is taken back, and the curve goes on where it was") {
+  Cubic cubic(kMss, 100 * kMss);
+  Instant now{1h};
+  cubic.on_loss(100 * kMss);
+  for (int i = 0; i < 50; ++i) {
+    round_trip(cubic, 20ms, now);
+  }
+  Cubic other(kMss, 100 * kMss);
+  Instant other_now{1h};
+  other.on_loss(100 * kMss);
+  for (int i = 0; i < 50; ++i) {
+    round_trip(other, 20ms, other_now);
+  }
+  other.on_rto(other.cwnd(), /*repeated=*/false);
+  other.on_rto(kMss, /*repeated=*/true);
+  other.on_undo();
+  REQUIRE(other.cwnd() == cubic.cwnd());
+  REQUIRE(other.ssthresh() == cubic.ssthresh());
+  round_trip(cubic, 20ms, now);
+  round_trip(other, 20ms, other_now);
+  REQUIRE(other.cwnd() == cubic.cwnd());
 }

@@ -79,7 +79,8 @@ TEST_CASE("whatever the order and overlap, the stream comes out byte by byte as 
       const Payload payload{stream.data() + from, size, &owners[arrivals++]};
       const int before = store.total();
       if (size > 0 && from > next) {
-        const bool taken = reassembly.insert(start + from, payload);
+        std::optional<SackBlock> duplicate;
+        const bool taken = reassembly.insert(start + from, payload, duplicate);
         REQUIRE(store.total() == before + (taken ? 1 : 0));
       } else if (size > 0 && reassembly.append(payload)) {
         next = static_cast<std::uint32_t>(reassembly.advance(start + next + size) - start);
@@ -119,7 +120,8 @@ TEST_CASE("reported blocks are bytes that arrived out of order, and what is repo
   for (char& owner : owners) {
     const std::uint32_t from = 1 + random() % (kSize - 1);
     const std::uint32_t to = from + 1 + random() % std::min(10u, kSize - from);
-    const bool taken = reassembly.insert(start + from, {stream.data() + from, to - from, &owner});
+    std::optional<SackBlock> duplicate;
+    const bool taken = reassembly.insert(start + from, {stream.data() + from, to - from, &owner}, duplicate);
     const std::vector<bool> after = reported(reassembly, start, kSize);
     const auto held = std::count(before.begin() + from, before.begin() + to, true);
     std::uint32_t added = 0;
@@ -129,6 +131,8 @@ TEST_CASE("reported blocks are bytes that arrived out of order, and what is repo
       REQUIRE((after[i] == before[i] || (from <= i && i < to)));
     }
     REQUIRE(taken == (added > 0));
+    REQUIRE((!duplicate || (before[duplicate->left - start] && before[duplicate->right - start - 1])));
+    REQUIRE(duplicate.has_value() == before[from]);
     if (held == 0) {
       REQUIRE(added == to - from);
     }
@@ -140,9 +144,10 @@ TEST_CASE("the number of pieces is bounded") {
   Store store;
   const std::byte byte{};
   Reassembly reassembly(store.ops());
+  std::optional<SackBlock> duplicate;
   for (std::uint32_t i = 0; i < Reassembly::kMaxPieces; ++i) {
-    REQUIRE(reassembly.insert(Seq(2 * i + 1), {&byte, 1, nullptr}));
+    REQUIRE(reassembly.insert(Seq(2 * i + 1), {&byte, 1, nullptr}, duplicate));
     store.kept.clear();
   }
-  REQUIRE_FALSE(reassembly.insert(Seq(2 * Reassembly::kMaxPieces + 1), {&byte, 1, nullptr}));
+  REQUIRE_FALSE(reassembly.insert(Seq(2 * Reassembly::kMaxPieces + 1), {&byte, 1, nullptr}, duplicate));
 }

@@ -63,6 +63,7 @@ void ScriptedPeer::connect() { connection_ = Connection::connect(options_, ops()
 
 void ScriptedPeer::accept() {
   SegmentIn syn = segment(flag::syn);
+  syn.flags |= syn_flags;
   syn.seq = kPeerIss;
   syn.ack = Seq();
   connection_ = Connection::accept(options_, ops(), syn, kIss, now_);
@@ -123,6 +124,7 @@ SegmentIn ScriptedPeer::segment(std::uint8_t flags, std::uint32_t payload) const
   }
   segment.has_timestamps = options_.timestamps;
   segment.ts_val = ts_val;
+  segment.ts_ecr = ts_ecr;
   segment.payload = {kZeros.data(), payload, nullptr};
   return segment;
 }
@@ -144,6 +146,15 @@ void ScriptedPeer::acknowledge(std::uint32_t bytes, std::uint16_t field) {
   SegmentIn ack = segment();
   ack.ack = kIss + 1 + bytes;
   ack.window = field;
+  hand(ack);
+}
+
+void ScriptedPeer::report(std::uint32_t acked, std::initializer_list<Block> blocks) {
+  SegmentIn ack = segment();
+  ack.ack = kIss + 1 + acked;
+  for (const Block& block : blocks) {
+    ack.sack[ack.sack_count++] = {kIss + 1 + block.left, kIss + 1 + block.right};
+  }
   hand(ack);
 }
 

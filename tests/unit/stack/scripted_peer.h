@@ -5,6 +5,7 @@
 #pragma once
 
 #include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,6 +44,11 @@ class ScriptedPeer {
   void hand(const SegmentIn& segment);
   // Hands in a pure acknowledgement of `bytes` of the stream, with `window` as on the wire.
   void acknowledge(std::uint32_t bytes, std::uint16_t window = 60000);
+  // The same with SACK blocks, as offsets in the stream.
+  struct Block {
+    std::uint32_t left, right;
+  };
+  void report(std::uint32_t acked, std::initializer_list<Block> blocks);
   void write(std::uint32_t bytes);
   void advance(Duration time);
   // Lets time pass, with what is due on the way, and gives back what was sent.
@@ -63,7 +69,8 @@ class ScriptedPeer {
   std::uint64_t retained = 0;  // payloads that are kept
   Seq peer_next = kPeerIss + 1;
   std::uint16_t window = 60000;
-  std::uint32_t ts_val = 0;  // sent if the connection uses timestamps
+  std::uint8_t syn_flags = 0;            // on the SYN by which accept() begins
+  std::uint32_t ts_val = 0, ts_ecr = 0;  // sent if the connection uses timestamps
 
  private:
   PayloadOps ops();

@@ -119,7 +119,7 @@ rte_mbuf* build_packet(port::Port& port, const net::LinkHeader& link_header, con
     packet->l4_len = segment.header_size();
   }
   net::finish_tcp_packet(link_header, {start, headers}, std::span(pieces).first(segment.piece_count), ip_id,
-                         options.checksum);
+                         options.checksum, segment.ecn_capable);
   return packet;
 }
 

@@ -129,6 +129,7 @@ class Interface {
 // Completes the headers of one outgoing TCP packet in place: `packet` starts with the bytes of `header`,
 // followed by the TCP header (checksum field zero); `pieces` is the payload that follows. Writes IP
 // lengths, IPv4 identification and checksum, and the TCP checksum unless `tcp_checksum` says otherwise.
+// `ecn_capable`: the IP header carries ECT(0) (RFC 3168 §5).
 enum class TcpChecksum : std::uint8_t {
   software,  // computed here
   hardware,  // the pseudo-header's sum is stored, as NICs expect it
@@ -136,6 +137,6 @@ enum class TcpChecksum : std::uint8_t {
 };
 void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
                        std::span<const std::span<const std::byte>> pieces, std::uint16_t ip_id,
-                       TcpChecksum tcp_checksum);
+                       TcpChecksum tcp_checksum, bool ecn_capable);
 
 }  // namespace tfabric::net

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::uint16_t kDontFragment = 0x4000;
 constexpr std::size_t kTcpChecksumAt = 16;
+// ECT(0), the low bits of the traffic class, in the second byte of the header (RFC 3168 §5, RFC 8200 §3).
+constexpr std::byte kEctInIpv4{0x02}, kEctInIpv6{0x20};
 
 }  // namespace
 
@@ -110,13 +112,16 @@ void Interface::Impl::send_icmp(const MacAddress& to, const IpAddress& source, c
 
 void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
                        std::span<const std::span<const std::byte>> pieces, std::uint16_t ip_id,
-                       TcpChecksum tcp_checksum) {
+                       TcpChecksum tcp_checksum, bool ecn_capable) {
   std::size_t length = packet.size() - header.size;
   for (const auto& piece : pieces) {
     length += piece.size();
   }
   std::byte* ip = &packet[header.ip_offset];
   std::byte* tcp = &packet[header.size];
+  if (ecn_capable) {
+    ip[1] |= header.v4 ? kEctInIpv4 : kEctInIpv6;
+  }
   IpAddress source, destination;
   if (header.v4) {
     put16(ip + 2, static_cast<unsigned>(kIpv4HeaderBytes + length));

@@ -12,9 +12,6 @@ namespace {
 // sequence numbers that grow with time and timestamps (RFC 6191) guard against old segments, and rails
 // are private networks with no old segments to speak of.
 constexpr Duration kTimeWait = std::chrono::milliseconds(100);
-// A peer that has acknowledged our FIN and sends neither data nor its own (Linux: tcp_fin_timeout, 60 s).
-constexpr Duration kFinWait2 = std::chrono::seconds(5);
-constexpr int kMaxPersistBackoff = 10;
 
 std::uint8_t scale_for(std::uint32_t buffer) {
   std::uint8_t scale = 0;
@@ -33,9 +30,11 @@ Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pa
       iss(initial),
       rcv_scale(scale_for(opts.receive_buffer)),
       reassembly(ops),
-      cubic(opts.mss, std::uint64_t{opts.initial_window_segments} * opts.mss),
+      congestion(make_congestion_control(opts.congestion, opts.mss,
+                                         std::uint64_t{opts.initial_window_segments} * opts.mss)),
       rtt(opts.initial_rto, opts.min_rto, opts.max_rto) {
   send_syn = true;
+  ask_ecn = opts.ecn;
   connect_at = at + opts.connect_timeout;
   last_progress = last_heard = at;
 }
@@ -173,14 +172,17 @@ void Connection::set_path_mss(std::uint16_t mss, Instant now) {
     return;
   }
   c.mss = mss;
-  c.cubic.set_mss(mss);
+  c.congestion->set_mss(mss);
   c.now = now;
   if (c.flight() > 0) {
     // RFC 1191 §6.4: what was too big is lost; it goes again in smaller pieces.
     c.recovery = Recovery::timeout;
     c.recover = c.snd_nxt;
-    c.high_rxt = c.snd_una;
-    c.timing = false;
+    c.segments.mark_all_lost();
+    c.tlp.reset();
+    c.undo.stop();
+    c.frto.stop();
+    c.pto_at = c.reorder_at = kNever;
   }
 }
 
@@ -189,113 +191,10 @@ void Connection::Impl::end(ConnectionError why) {
   if (error == ConnectionError::none) {
     error = why;
   }
-  rto_at = persist_at = keepalive_at = delayed_ack_at = wait_at = connect_at = kNever;
-  ack_now = probe_now = send_syn = false;
-}
-
-// --- time
-
-Instant Connection::Impl::progress_deadline() const {
-  if (!synchronized()) {
-    return kNever;
-  }
-  if (flight() == 0 && persist_at == kNever) {
-    return kNever;
-  }
-  // A peer may keep its window closed for as long as it likes, if only it answers (RFC 9293 §3.8.6.1),
-  // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions.
-  const Instant since = snd_wnd == 0 ? std::max(last_heard, last_progress) : last_progress;
-  return since + options.user_timeout;
-}
-
-Instant Connection::Impl::next_deadline() const {
-  return std::min(
-      {rto_at, persist_at, keepalive_at, delayed_ack_at, wait_at, connect_at, progress_deadline()});
-}
-
-void Connection::Impl::on_time(Instant at) {
-  now = at;
-  if (connect_at <= now || progress_deadline() <= now) {
-    // RFC 5482; the peer may be alive on a path that is not: tell it, if it can hear.
-    const bool tell = state != State::syn_sent;
-    end(ConnectionError::timed_out);
-    send_reset = tell;
-    reset_seq = seq_of(snd_nxt);
-    return;
-  }
-  if (wait_at <= now) {
-    if (state == State::time_wait) {
-      end(ConnectionError::none);
-      return;
-    }
-    if (unread() == 0) {
-      end(ConnectionError::timed_out);  // not none: the peer's stream has no end
-      return;
-    }
-    restart_fin_wait_2();  // it is our own reader who lets the peer wait
-  }
-  if (rto_at <= now) {
-    on_rto();
-  }
-  if (persist_at <= now) {
-    on_persist();
-  }
-  if (keepalive_at <= now) {
-    on_keepalive();
-  }
-  if (delayed_ack_at <= now) {
-    delayed_ack_at = kNever;
-    ack_now = true;
-  }
-}
-
-void Connection::Impl::on_rto() {
-  rto_at = kNever;
-  rtt.back_off();
-  if (state == State::syn_sent || state == State::syn_received) {
-    send_syn = true;
-    return;
-  }
-  if (flight() == 0) {
-    return;
-  }
-  ++timeouts;
-  const bool repeated = recovery == Recovery::timeout && snd_una < recover;
-  // RFC 2018 §8: the peer may have taken its reports back. It has for certain if it reports the very byte
-  // that it asks for; nothing would be left to retransmit, and no timer would run.
-  if (repeated || scoreboard.hole_from(snd_una, snd_nxt).left != snd_una) {
-    scoreboard.clear();
-  }
-  cubic.on_timeout(flight(), repeated);
-  recovery = Recovery::timeout;
-  recover = snd_nxt;
-  high_rxt = snd_una;
-  force_retransmission = true;
-  dupacks = 0;
-  timing = false;
-}
-
-void Connection::Impl::on_persist() {
-  persist_backoff = std::min(persist_backoff + 1, kMaxPersistBackoff);
-  persist_at = now + std::min<Duration>(rtt.rto() * (std::int64_t{1} << persist_backoff), options.max_rto);
-  probe_now = true;
-}
-
-void Connection::Impl::on_keepalive() {
-  if (flight() > 0) {
-    // The user time-out watches; but not for longer than there is something in flight.
-    keepalive_at = now + options.keepalive_idle;
-    return;
-  }
-  if (keepalives_unanswered >= options.keepalive_probes) {
-    end(ConnectionError::timed_out);
-    send_reset = true;
-    reset_seq = seq_of(snd_nxt);
-    return;
-  }
-  ++keepalives_unanswered;
-  probe_now = true;
-  keepalive_at = now + options.keepalive_interval;
+  rto_at = pto_at = reorder_at = paced_at = persist_at = keepalive_at = delayed_ack_at = wait_at =
+      connect_at = kNever;
+  earlier_ack.reset();
+  ack_now = probe_now = probe_tail = send_syn = false;
 }
 
 ConnectionInfo Connection::info() const {
@@ -307,19 +206,26 @@ ConnectionInfo Connection::info() const {
   info.rcv_nxt = c.rcv_nxt;
   info.snd_wnd = static_cast<std::uint32_t>(c.snd_wnd);
   info.rcv_wnd = static_cast<std::uint32_t>(std::max(c.rcv_adv - c.rcv_nxt, 0));
-  info.cwnd = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.cubic.cwnd(), 0xffffffffu));
-  info.ssthresh = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.cubic.ssthresh(), 0xffffffffu));
+  info.cwnd = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.congestion->cwnd(), 0xffffffffu));
+  info.ssthresh = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.congestion->ssthresh(), 0xffffffffu));
   info.flight = static_cast<std::uint32_t>(c.flight());
   info.mss = c.effective_mss();
   info.srtt = c.rtt.srtt();
   info.rttvar = c.rtt.rttvar();
   info.rto = c.rtt.rto();
+  info.min_rtt = c.min_rtt.value();
+  info.pacing_rate = c.pacer.rate();
+  info.ecn = c.ecn.enabled();
   info.bytes_sent = c.snd_nxt;
   info.bytes_acked = c.snd_una;
   info.bytes_received = c.bytes_received;
   info.bytes_retransmitted = c.bytes_retransmitted;
   info.fast_retransmits = c.fast_retransmits;
   info.timeouts = c.timeouts;
+  info.tail_probes = c.tail_probes;
+  info.undone = c.undone;
+  info.reo_wnd_mult = c.rack.reo_wnd_mult();
+  info.pipe = c.pipe();
   info.out_of_order = c.out_of_order;
   return info;
 }
@@ -333,8 +239,6 @@ void Connection::Impl::become_established() {
   last_progress = last_heard = now;
   keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
 }
-
-void Connection::Impl::restart_fin_wait_2() { wait_at = now + kFinWait2; }
 
 void Connection::Impl::on_fin_acked() {
   switch (state) {

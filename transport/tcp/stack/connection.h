@@ -16,6 +16,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "transport/tcp/stack/congestion_algorithm.h"
 #include "transport/tcp/stack/segment.h"
 #include "transport/tcp/stack/seq.h"
 
@@ -38,6 +39,9 @@ struct Options {
   Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/architecture.md
   Duration max_rto = std::chrono::seconds(2);
   Duration initial_rto = std::chrono::milliseconds(200);
+  // RFC 8985 §7.2: how long the peer may delay an acknowledgement. Our own kind does not, but its engine may
+  // rest for as long as this.
+  Duration max_ack_delay = std::chrono::milliseconds(1);
   Duration delayed_ack = Duration::zero();              // zero: one ACK for each burst of segments
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
   // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, silence.
@@ -48,6 +52,11 @@ struct Options {
   bool timestamps = true;                      // RFC 7323
   bool sack = true;                            // RFC 2018
   std::uint32_t initial_window_segments = 10;  // RFC 6928
+  CongestionAlgorithm congestion = CongestionAlgorithm::cubic;
+  // Paces the algorithms that have only a window, by that window and the round-trip time. It needs an engine
+  // that is turned more often than a burst takes (pacer.h).
+  bool pacing = false;
+  bool ecn = false;  // RFC 3168: ask for it, and agree to it
 };
 
 enum class State : std::uint8_t {
@@ -82,9 +91,14 @@ struct ConnectionInfo {
   State state = State::closed;
   Seq snd_una, snd_nxt, rcv_nxt;
   std::uint32_t snd_wnd = 0, rcv_wnd = 0, cwnd = 0, ssthresh = 0, flight = 0, mss = 0;
-  Duration srtt{}, rttvar{}, rto{};
+  Duration srtt{}, rttvar{}, rto{}, min_rtt{};
+  std::uint64_t pacing_rate = 0;  // bytes a second; 0: none
+  bool ecn = false;               // agreed on
   std::uint64_t bytes_sent = 0, bytes_acked = 0, bytes_received = 0, bytes_retransmitted = 0;
-  std::uint32_t fast_retransmits = 0, timeouts = 0, out_of_order = 0;
+  std::uint64_t pipe = 0;  // of flight, what is neither lost nor reported by SACK
+  std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;
+  std::uint32_t undone = 0;        // recoveries found needless
+  std::uint32_t reo_wnd_mult = 0;  // RFC 8985 §6.2: how often the reordering window has grown
 };
 
 class Connection {

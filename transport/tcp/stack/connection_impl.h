@@ -4,12 +4,23 @@
 // ISS + 1), and our FIN occupies the offset behind the last byte. Names follow RFC 9293 §3.3.1.
 #pragma once
 
+#include "transport/tcp/stack/congestion_control.h"
 #include "transport/tcp/stack/connection.h"
-#include "transport/tcp/stack/cubic.h"
+#include "transport/tcp/stack/cwnd_validation.h"
+#include "transport/tcp/stack/delivery_rate.h"
+#include "transport/tcp/stack/ecn.h"
+#include "transport/tcp/stack/frto.h"
+#include "transport/tcp/stack/min_rtt.h"
+#include "transport/tcp/stack/pacer.h"
+#include "transport/tcp/stack/prr.h"
+#include "transport/tcp/stack/rack.h"
 #include "transport/tcp/stack/reassembly.h"
 #include "transport/tcp/stack/rtt.h"
 #include "transport/tcp/stack/scoreboard.h"
 #include "transport/tcp/stack/send_queue.h"
+#include "transport/tcp/stack/sent_segments.h"
+#include "transport/tcp/stack/tlp.h"
+#include "transport/tcp/stack/undo.h"
 
 namespace tfabric::stack {
 
@@ -17,6 +28,24 @@ namespace tfabric::stack {
 inline constexpr std::uint16_t kLeastMss = 64;
 
 enum class Recovery : std::uint8_t { none, fast, timeout };
+
+// What one acknowledgement has told of what was sent.
+struct AckNews {
+  std::uint64_t flight_before = 0;
+  std::uint64_t acked = 0;      // by how much snd_una has moved
+  std::uint64_t delivered = 0;  // bytes acknowledged or reported for the first time
+  bool validated = false;       // RFC 7661: the window was in use
+  bool sacked = false;          // a report said something new
+  bool duplicate = false;       // RFC 5681 §2, without any report
+  std::optional<Scoreboard::Block> dsack;
+  std::optional<std::uint32_t> ts_ecr;
+  bool ece = false;               // the peer echoes a mark
+  bool original_arrived = false;  // something of before `recover` that was sent once
+  // When the segments were sent that have arrived, but for those sent twice.
+  Instant oldest_sent = kNever, newest_sent{};
+
+  [[nodiscard]] bool anything() const { return acked > 0 || sacked || duplicate || dsack.has_value(); }
+};
 
 struct Connection::Impl {
   Impl(const Options& options, const PayloadOps& ops, Ports ports, Seq iss, Instant now);
@@ -28,15 +57,9 @@ struct Connection::Impl {
   bool acceptable(const SegmentIn& segment);
   bool passes_timestamps(const SegmentIn& segment);
   void on_reset(const SegmentIn& segment);
-  bool on_ack(const SegmentIn& segment);
-  void on_new_ack(std::uint64_t position, bool window_limited);
-  void on_duplicate_ack();
-  bool take_sack(const SegmentIn& segment);
-  void update_send_window(const SegmentIn& segment);
-  void update_recovery(std::uint64_t acked, std::uint64_t flight_before);
-  void enter_fast_recovery();
   void on_fin_acked();
   void on_payload(const SegmentIn& segment);
+  void take_mark(const SegmentIn& segment);
   void on_peer_fin();
   void take_syn_options(const SegmentIn& segment);
   void become_established();
@@ -44,30 +67,64 @@ struct Connection::Impl {
   void answer_unacceptable(const SegmentIn& segment);
   bool settle();
 
+  // --- connection_ack.cc
+  bool on_ack(const SegmentIn& segment);
+  void update_send_window(const SegmentIn& segment);
+  void take_sack(const SegmentIn& segment, AckNews& news);
+  void on_delivered(const SentSegment& segment, std::uint32_t bytes, AckNews& news);
+  void on_new_ack(std::uint64_t position, AckNews& news);
+  void take_round_trip(const AckNews& news);
+
+  // --- connection_recovery.cc
+  [[nodiscard]] Rack::Path path() const;
+  [[nodiscard]] std::uint64_t pipe() const;
+  [[nodiscard]] std::uint64_t window() const;
+  void repair(const AckNews& news);
+  void take_dsack(const AckNews& news);
+  void doubt_recovery(const AckNews& news);
+  void undo_recovery();
+  void find_losses(std::uint64_t delivered);
+  void count_duplicates(const AckNews& news);
+  void mark_first_lost();
+  void enter_fast_recovery(std::uint64_t delivered);
+  void leave_recovery();
+  void on_rto();
+  void arm_pto();
+  void on_pto();
+  void tell_controller(const AckNews& news, bool recovering);
+  [[nodiscard]] std::uint64_t send_rate() const;
+
   // --- connection_output.cc
   bool next_segment(SegmentOut& out, Instant now);
   bool emit_reset(SegmentOut& out);
   bool emit_syn(SegmentOut& out);
   bool emit_data(SegmentOut& out);
   bool emit_retransmission(SegmentOut& out);
+  void put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size);
+  bool emit_tail_probe(SegmentOut& out);
   bool emit_new_data(SegmentOut& out);
+  void put_new_data(SegmentOut& out, std::uint64_t usable);
+  [[nodiscard]] std::uint64_t usable_window() const;
   void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size);
   void emit_empty(SegmentOut& out, Seq seq);
+  void emit_earlier_ack(SegmentOut& out);
+  [[nodiscard]] std::uint8_t ack_flags() const { return ecn.echo() ? flag::ack | flag::ece : flag::ack; }
+  bool paced();
   void start_header(SegmentOut& out, std::uint8_t flags, Seq seq);
   void add_options(SegmentOut& out);
+  void note_duplicate(Seq left, Seq right);
   std::uint16_t announce_window();
-  [[nodiscard]] std::uint64_t lost_edge() const;
-  [[nodiscard]] std::uint64_t pipe() const;
   void set_up_persist();
 
-  // --- connection.cc
+  // --- connection_timers.cc
   void on_time(Instant now);
-  void on_rto();
   void on_persist();
   void on_keepalive();
   void restart_fin_wait_2();
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] Instant progress_deadline() const;
+
+  // --- connection.cc
   void end(ConnectionError why);
   void touch_window(std::uint32_t consumed);
 
@@ -123,29 +180,46 @@ struct Connection::Impl {
   std::uint32_t ts_recent = 0;
 
   // Loss and congestion.
-  Recovery recovery = Recovery::none;
-  std::uint64_t recover = 0;   // recovery ends when this is acknowledged
-  std::uint64_t high_rxt = 0;  // retransmitted up to here in this recovery
-  std::uint32_t dupacks = 0;
-  bool force_retransmission = false;  // the first one of a recovery goes out whatever the window
+  SentSegments segments;  // [snd_una, snd_nxt)
   Scoreboard scoreboard;
-  Cubic cubic;
+  Recovery recovery = Recovery::none;
+  std::uint64_t recover = 0;     // recovery ends when this is acknowledged
+  std::uint64_t newly_lost = 0;  // bytes of which the controller does not know yet
+  Rack rack;
+  Tlp tlp;
+  Prr prr;
+  Undo undo;
+  Frto frto;
+  std::uint32_t dupacks = 0;          // without SACK
+  bool force_retransmission = false;  // the first one of a recovery goes out whatever the window
+  std::unique_ptr<CongestionControl> congestion;
+  CwndValidation validation;
+  DeliveryRate rate;
   RttEstimator rtt;
-  bool timing = false;  // one segment is timed (RFC 6298 §3, Karn's algorithm)
-  std::uint64_t timed_end = 0;
-  Instant timed_at{};
+  MinRtt min_rtt;
+  Pacer pacer;
+  Ecn ecn;
+  bool ask_ecn = false;  // our next SYN asks for it
+  Instant timed_at{};    // when the last sample of rtt was taken
 
   // What to put out.
   bool send_syn = false;
   bool send_reset = false;
   Seq reset_seq;
   bool ack_now = false;
+  std::optional<SackBlock> duplicate;  // what has arrived twice and is to be reported (RFC 2883)
   bool probe_now = false;
-  std::uint32_t unacked_payload = 0;  // bytes received since our last ACK
+  bool probe_tail = false;
+  struct EarlierAck {
+    Seq ack;
+    bool ece = false;
+  };
+  std::optional<EarlierAck> earlier_ack;  // of what came before the marks changed (RFC 8257 §3.2)
+  std::uint32_t unacked_payload = 0;      // bytes received since our last ACK
 
   // Timers; kNever: not running.
-  Instant rto_at = kNever, persist_at = kNever, keepalive_at = kNever, delayed_ack_at = kNever,
-          wait_at = kNever, connect_at = kNever;
+  Instant rto_at = kNever, pto_at = kNever, reorder_at = kNever, paced_at = kNever, persist_at = kNever,
+          keepalive_at = kNever, delayed_ack_at = kNever, wait_at = kNever, connect_at = kNever;
   Instant last_progress{}, last_heard{};
   Instant challenge_window{};
   std::uint32_t challenges = 0;
@@ -154,7 +228,7 @@ struct Connection::Impl {
 
   // Counters.
   std::uint64_t bytes_retransmitted = 0, bytes_received = 0;
-  std::uint32_t fast_retransmits = 0, timeouts = 0, out_of_order = 0;
+  std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, undone = 0, out_of_order = 0;
 };
 
 }  // namespace tfabric::stack

@@ -1,4 +1,4 @@
-// Segments that arrive: RFC 9293 §3.10.7, with RFC 5961, 7323, 2018 and 6675.
+// Segments that arrive: RFC 9293 §3.10.7, with RFC 5961 and 7323.
 #include <algorithm>
 #include <cassert>
 
@@ -9,7 +9,6 @@ namespace {
 
 // RFC 5961 §7: challenge ACKs a second and connection.
 constexpr std::uint32_t kChallengesPerSecond = 100;
-constexpr std::uint32_t kDupThresh = 3;  // RFC 5681 §2
 
 std::uint32_t sequence_length(const SegmentIn& segment) {
   return segment.payload.size + ((segment.flags & flag::syn) != 0 ? 1u : 0u) +
@@ -27,7 +26,14 @@ void Connection::Impl::take_syn_options(const SegmentIn& segment) {
   last_ack_sent = rcv_nxt;
   constexpr std::uint32_t kDefaultMss = 536;  // RFC 9293 §3.7.1
   mss = std::clamp<std::uint32_t>(segment.mss == 0 ? kDefaultMss : segment.mss, kLeastMss, options.mss);
-  cubic = Cubic(mss, std::uint64_t{options.initial_window_segments} * mss);
+  congestion =
+      make_congestion_control(options.congestion, mss, std::uint64_t{options.initial_window_segments} * mss);
+  // RFC 3168 §6.1.1.
+  const std::uint8_t bits = segment.flags & (flag::ece | flag::cwr);
+  const bool agreed = has(segment, flag::ack) ? bits == flag::ece : bits == (flag::ece | flag::cwr);
+  if (ask_ecn && agreed) {
+    ecn.enable(/*each_mark=*/options.congestion == CongestionAlgorithm::dctcp);
+  }
   timestamps = options.timestamps && segment.has_timestamps;
   ts_recent = segment.ts_val;
   sack = options.sack && segment.sack_permitted;
@@ -193,9 +199,22 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
     keepalives_unanswered = 0;
   }
   if (state != State::closed) {
+    if (segment.payload.size > 0 && segment.seq < rcv_nxt) {
+      note_duplicate(segment.seq, segment.seq + segment.payload.size);
+    }
     answer_unacceptable(segment);
   }
   return false;
+}
+
+// [left, right) has arrived twice. Between two acknowledgements there is room for one report; duplicates
+// that follow each other become one.
+void Connection::Impl::note_duplicate(Seq left, Seq right) {
+  if (duplicate && duplicate->right == left) {
+    duplicate->right = right;
+  } else if (!duplicate) {
+    duplicate = SackBlock{left, right};
+  }
 }
 
 // RFC 5961 §3.2.
@@ -216,146 +235,15 @@ void Connection::Impl::on_reset(const SegmentIn& segment) {
   }
 }
 
-// The acknowledgement and window of a segment. False: the segment is to be dropped.
-bool Connection::Impl::on_ack(const SegmentIn& segment) {
-  if (state == State::syn_received) {
-    if (segment.ack - (iss + 1) < 0 || segment.ack > seq_of(snd_nxt)) {
-      send_reset = true;
-      reset_seq = segment.ack;
-      return false;
-    }
-    become_established();
-    snd_wnd = std::uint64_t{segment.window} << snd_scale;
-    snd_wl1 = segment.seq;
-    snd_wl2 = segment.ack;
+void Connection::Impl::take_mark(const SegmentIn& segment) {
+  const bool before = ecn.echo();
+  if (!ecn.on_data(segment.congestion_experienced, has(segment, flag::cwr))) {
+    return;
   }
-  const std::int64_t delta = segment.ack - seq_of(snd_una);
-  if (delta > static_cast<std::int64_t>(snd_nxt - snd_una)) {
-    challenge_ack();  // acknowledges what we have not sent
-    return false;
+  if (unacked_payload > 0 && !earlier_ack) {
+    earlier_ack = EarlierAck{.ack = rcv_nxt, .ece = before};
   }
-  if (delta < -static_cast<std::int64_t>(std::max<std::uint64_t>(max_snd_wnd, 65536))) {
-    challenge_ack();  // RFC 5961 §5.2: too old to be true
-    return false;
-  }
-  const std::uint64_t window_before = snd_wnd;
-  if (delta >= 0) {
-    update_send_window(segment);
-  }
-  const bool sack_news = sack && segment.sack_count > 0 && take_sack(segment);
-  if (delta > 0) {
-    const bool window_limited = flight() * 2 >= cubic.cwnd();
-    on_new_ack(snd_una + static_cast<std::uint64_t>(delta), window_limited);
-  } else if (delta == 0 && flight() > 0 && segment.payload.size == 0 && !has(segment, flag::fin) &&
-             (sack ? sack_news : snd_wnd == window_before)) {
-    on_duplicate_ack();
-  }
-  set_up_persist();
-  return state != State::closed;
-}
-
-void Connection::Impl::update_send_window(const SegmentIn& segment) {
-  // RFC 9293 §3.10.7.4: from the newest segment only. One that acknowledges something new is newer than
-  // all before it, even if it is a retransmission with an old sequence number: snd_una moves with it, and
-  // the old window on top of the new snd_una would reach beyond the edge that the peer has announced.
-  if (segment.ack > seq_of(snd_una) || snd_wl1 < segment.seq ||
-      (snd_wl1 == segment.seq && snd_wl2 <= segment.ack)) {
-    if (snd_wnd == 0 && segment.window != 0) {
-      last_progress = now;  // the user time-out begins anew
-    }
-    snd_wnd = std::uint64_t{segment.window} << snd_scale;
-    max_snd_wnd = std::max(max_snd_wnd, snd_wnd);
-    snd_wl1 = segment.seq;
-    snd_wl2 = segment.ack;
-  }
-}
-
-bool Connection::Impl::take_sack(const SegmentIn& segment) {
-  bool news = false;
-  for (std::size_t i = 0; i < segment.sack_count; ++i) {
-    const std::int64_t left = segment.sack[i].left - seq_of(snd_una);
-    const std::int64_t right = segment.sack[i].right - seq_of(snd_una);
-    // Outside of what is in flight: a D-SACK (RFC 2883), or nonsense.
-    if (left < 0 || right <= left || right > static_cast<std::int64_t>(flight())) {
-      continue;
-    }
-    news |= scoreboard.add(snd_una + static_cast<std::uint64_t>(left),
-                           snd_una + static_cast<std::uint64_t>(right));
-  }
-  return news;
-}
-
-void Connection::Impl::on_new_ack(std::uint64_t position, bool window_limited) {
-  const std::uint64_t acked = position - snd_una;
-  const std::uint64_t before = window_limited ? flight() : 0;
-  snd_una = position;
-  queue.release(std::min(snd_una, queue.end()));
-  scoreboard.release(snd_una);
-  high_rxt = std::max(high_rxt, snd_una);
-  if (timing && snd_una >= timed_end) {
-    timing = false;
-    rtt.on_sample(now - timed_at);
-  }
-  rtt.reset_backoff();
-  persist_backoff = 0;
-  last_progress = now;
-  if (flight() == 0) {
-    rto_at = kNever;
-  } else {
-    arm_rto();
-  }
-  update_recovery(acked, before);
-  if (fin_queued && snd_una == fin_position() + 1) {
-    on_fin_acked();
-  }
-}
-
-void Connection::Impl::on_duplicate_ack() {
-  ++dupacks;
-  if (recovery == Recovery::none && (dupacks >= kDupThresh || (sack && lost_edge() > snd_una))) {
-    enter_fast_recovery();
-  }
-}
-
-void Connection::Impl::enter_fast_recovery() {
-  ++fast_retransmits;
-  recovery = Recovery::fast;
-  recover = snd_nxt;
-  high_rxt = snd_una;
-  force_retransmission = true;
-  timing = false;
-  cubic.on_loss(flight());
-}
-
-void Connection::Impl::update_recovery(std::uint64_t acked, std::uint64_t flight_before) {
-  switch (recovery) {
-    case Recovery::none:
-      dupacks = 0;
-      if (sack && lost_edge() > snd_una) {
-        enter_fast_recovery();
-      } else if (flight_before > 0) {
-        cubic.on_ack(acked, rtt.srtt(), now);
-      }
-      return;
-    case Recovery::fast:
-      if (snd_una >= recover) {
-        recovery = Recovery::none;
-        dupacks = 0;
-      } else if (!sack) {
-        // RFC 6582 §3.2: a partial acknowledgement names the next hole.
-        dupacks = 0;
-        high_rxt = snd_una;
-        force_retransmission = true;
-      }
-      return;
-    case Recovery::timeout:
-      cubic.on_ack(acked, rtt.srtt(), now);
-      if (snd_una >= recover) {
-        recovery = Recovery::none;
-        dupacks = 0;
-      }
-      return;
-  }
+  ack_now = true;
 }
 
 void Connection::Impl::on_payload(const SegmentIn& segment) {
@@ -366,10 +254,12 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
   if (segment.payload.size == 0 || peer_fin) {
     return;
   }
+  take_mark(segment);
   Seq seq = segment.seq;
   Payload payload = segment.payload;
   if (seq < rcv_nxt) {
     const auto old = static_cast<std::uint32_t>(rcv_nxt - seq);
+    note_duplicate(seq, seq + std::min(old, payload.size));
     if (old >= payload.size) {
       ack_now = true;
       return;
@@ -392,7 +282,11 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
   if (seq > rcv_nxt) {
     ++out_of_order;
     ack_now = true;  // RFC 5681 §4.2: at once
-    current_kept = reassembly.insert(seq, payload);
+    std::optional<SackBlock> twice;
+    current_kept = reassembly.insert(seq, payload, twice);
+    if (twice) {
+      note_duplicate(twice->left, twice->right);
+    }
     return;
   }
   unacked_payload += payload.size;

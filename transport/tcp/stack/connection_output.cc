@@ -1,8 +1,9 @@
-// Segments that leave: what to send next, and when not (RFC 9293 §3.8, RFC 6675 §5, RFC 7323).
+// Segments that leave: what to send next, and when not (RFC 9293 §3.8, RFC 7323).
 #include <algorithm>
 #include <cassert>
 
 #include "transport/tcp/stack/connection_impl.h"
+#include "transport/tcp/stack/timestamp.h"
 
 namespace tfabric::stack {
 namespace {
@@ -17,44 +18,7 @@ void put32(SegmentOut& out, std::uint32_t value) {
   put16(out, value & 0xffff);
 }
 
-// RFC 7323 §5.4 asks for a clock of 1 ms to 1 s a tick.
-std::uint32_t timestamp(Instant now) {
-  return static_cast<std::uint32_t>(now.time_since_epoch() / std::chrono::milliseconds(1));
-}
-
-constexpr std::uint32_t kSackThreshold = 2;  // segments: RFC 6675 §4, DupThresh - 1
-
 }  // namespace
-
-std::uint64_t Connection::Impl::lost_edge() const {
-  switch (recovery) {
-    case Recovery::timeout:
-      return recover;
-    case Recovery::fast: {
-      const std::uint64_t first = std::min(snd_una + effective_mss(), snd_nxt);
-      return sack ? std::max(first, scoreboard.lost_edge(snd_una, std::uint64_t{kSackThreshold} * mss))
-                  : first;
-    }
-    case Recovery::none:
-      return sack ? scoreboard.lost_edge(snd_una, std::uint64_t{kSackThreshold} * mss) : snd_una;
-  }
-  return snd_una;
-}
-
-// RFC 6675 §4: bytes that are thought to be on their way.
-std::uint64_t Connection::Impl::pipe() const {
-  const std::uint64_t edge = lost_edge();
-  std::uint64_t bytes = scoreboard.missing(edge, snd_nxt);
-  if (recovery != Recovery::none) {
-    bytes += scoreboard.missing(snd_una, std::min(high_rxt, edge));
-  }
-  if (!sack) {
-    // Each duplicate ACK says that a segment has left the network (RFC 5681 §3.2, RFC 3042).
-    const std::uint64_t left = std::uint64_t{dupacks} * effective_mss();
-    bytes -= std::min(bytes, left);
-  }
-  return bytes;
-}
 
 bool Connection::Impl::next_segment(SegmentOut& out, Instant at) {
   now = at;
@@ -69,6 +33,10 @@ bool Connection::Impl::next_segment(SegmentOut& out, Instant at) {
   }
   if (!synchronized()) {
     return false;
+  }
+  if (earlier_ack) {
+    emit_earlier_ack(out);
+    return true;
   }
   if (may_send_data() && emit_data(out)) {
     return true;
@@ -95,6 +63,7 @@ void Connection::Impl::start_header(SegmentOut& out, std::uint8_t flags, Seq seq
   out.option_size = 0;
   out.piece_count = 0;
   out.retransmission = false;
+  out.ecn_capable = false;
   out.window = 0;
   out.payload_size = 0;
 }
@@ -112,6 +81,9 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
   ack_now = false;
   const bool answer = state == State::syn_received;
   start_header(out, answer ? flag::syn | flag::ack : flag::syn, iss);
+  if (answer ? ecn.enabled() : ask_ecn) {
+    out.flags |= answer ? flag::ece : flag::ece | flag::cwr;  // RFC 3168 §6.1.1
+  }
   put8(out, 2);  // MSS (RFC 9293 §3.7.1)
   put8(out, 4);
   put16(out, options.mss);
@@ -153,15 +125,18 @@ void Connection::Impl::add_options(SegmentOut& out) {
     put32(out, timestamp(now));
     put32(out, ts_recent);
   }
-  if (!sack || !reassembly.has_holes()) {
+  if (!sack || (!reassembly.has_holes() && !duplicate)) {
     return;
   }
   std::array<SackBlock, kMaxSackBlocks> blocks;
   const std::size_t room = timestamps ? 3 : 4;
-  const std::size_t count = reassembly.sack_blocks(std::span(blocks).first(room));
-  if (count == 0) {
-    return;
+  std::size_t count = 0;
+  if (duplicate) {
+    // RFC 2883 §4: in the first block, once; a block that contains it follows, as it is the newest one.
+    blocks[count++] = *duplicate;
+    duplicate.reset();
   }
+  count += reassembly.sack_blocks(std::span(blocks).subspan(count, room - count));
   put16(out, 0x0101);
   put8(out, 5);
   put8(out, static_cast<unsigned>(2 + 8 * count));
@@ -197,99 +172,174 @@ std::uint16_t Connection::Impl::announce_window() {
 }
 
 void Connection::Impl::emit_empty(SegmentOut& out, Seq seq) {
-  start_header(out, flag::ack, seq);
+  start_header(out, ack_flags(), seq);
   add_options(out);
   out.window = announce_window();
+}
+
+// Of bytes that came before the marks of the path changed. The window ends where it was announced to end.
+void Connection::Impl::emit_earlier_ack(SegmentOut& out) {
+  start_header(out, earlier_ack->ece ? flag::ack | flag::ece : flag::ack, seq_of(snd_nxt));
+  add_options(out);
+  out.ack = earlier_ack->ack;
+  out.window = static_cast<std::uint16_t>(
+      std::min(static_cast<std::uint32_t>(std::max(rcv_adv - out.ack, 0)) >> rcv_scale, 65535u));
+  earlier_ack.reset();
+}
+
+// The pacer wants to wait; next_deadline() says for how long.
+bool Connection::Impl::paced() {
+  if (pacer.may_send(now)) {
+    return false;
+  }
+  paced_at = pacer.next();
+  return true;
 }
 
 bool Connection::Impl::emit_data(SegmentOut& out) {
   if (snd_una == stream_end()) {
     return false;
   }
-  if (recovery != Recovery::none && emit_retransmission(out)) {
+  if (probe_tail) {
+    probe_tail = false;
+    if (emit_tail_probe(out)) {
+      return true;
+    }
+  }
+  if (frto.wants_new_segment()) {
+    frto.on_new_segment();
+    if (usable_window() > 0 && snd_nxt < stream_end() && !segments.full()) {
+      put_new_data(out, usable_window());
+      return true;
+    }
+  }
+  if (frto.holds_retransmissions() && !force_retransmission) {
+    return false;
+  }
+  if (segments.lost_bytes() > 0 && emit_retransmission(out)) {
     return true;
   }
   return emit_new_data(out);
 }
 
 bool Connection::Impl::emit_retransmission(SegmentOut& out) {
-  const std::uint64_t edge = std::min(lost_edge(), snd_nxt);
-  Scoreboard::Block hole = scoreboard.hole_from(std::max(high_rxt, snd_una), edge);
-  if (hole.left >= edge) {
-    // RFC 6675 §4, NextSeg rule 3: below the highest report, though not surely lost; only if there is
-    // nothing new to send.
-    if (recovery != Recovery::fast || !sack || snd_nxt < stream_end() || hole.left >= scoreboard.highest()) {
-      return false;
-    }
-    hole = scoreboard.hole_from(hole.left, scoreboard.highest());
-    if (hole.left >= scoreboard.highest()) {
-      return false;
-    }
-  }
-  if (!force_retransmission && pipe() + effective_mss() > cubic.cwnd()) {
+  const SentSegments::Number number = segments.first_lost();
+  const auto size = std::min(segments.at(number).size, effective_mss());
+  if (!force_retransmission && (pipe() + size > window() || paced())) {
     return false;
   }
   force_retransmission = false;
-  const auto size =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>(hole.right - hole.left, effective_mss()));
-  emit_range(out, hole.left, size);
+  put_again(out, number, size);
+  return true;
+}
+
+// The first `size` bytes of a segment, or as many as fit.
+void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size) {
+  emit_range(out, segments.at(number).start, size);
   out.retransmission = true;
-  const std::uint64_t sent = out.payload_size + ((out.flags & flag::fin) != 0 ? 1u : 0u);
-  high_rxt = hole.left + sent;
+  const std::uint32_t sent = out.payload_size + ((out.flags & flag::fin) != 0 ? 1u : 0u);
+  if (sent < segments.at(number).size) {
+    segments.split(number, sent);
+  }
+  segments.resend(number, now);
+  rate.on_sent(segments.at(number), /*idle=*/false, now);
+  if (recovery != Recovery::none) {
+    undo.on_retransmission(segments.at(number).start, sent, timestamp(now));
+  }
+  prr.on_sent(sent);
+  pacer.on_sent(sent, now);
   bytes_retransmitted += sent;
   if (rto_at == kNever) {
     arm_rto();
   }
+}
+
+// TLP_send_probe(), RFC 8985 §7.3: new data if there is any that the peer can take, whatever the congestion
+// window; else the last segment again.
+bool Connection::Impl::emit_tail_probe(SegmentOut& out) {
+  if (segments.empty() || recovery != Recovery::none) {
+    return false;
+  }
+  ++tail_probes;
+  const std::uint64_t usable = usable_window();
+  if (usable > 0 && snd_nxt < stream_end() && !segments.full()) {
+    put_new_data(out, usable);
+    tlp.on_probe(snd_nxt, /*is_retransmission=*/false);
+  } else {
+    SentSegments::Number last = segments.end() - 1;
+    if (segments.at(last).size > effective_mss()) {
+      segments.split(last, segments.at(last).size - effective_mss());  // the path's MTU has shrunk
+      ++last;
+    }
+    put_again(out, last, segments.at(last).size);
+    tlp.on_probe(snd_nxt, /*is_retransmission=*/true);
+  }
+  pto_at = kNever;
   return true;
 }
 
+std::uint64_t Connection::Impl::usable_window() const {
+  const std::uint64_t edge = snd_una + snd_wnd;
+  return edge > snd_nxt ? edge - snd_nxt : 0;
+}
+
 bool Connection::Impl::emit_new_data(SegmentOut& out) {
-  const std::uint64_t end = stream_end();
-  if (snd_nxt >= end) {
+  if (snd_nxt >= stream_end()) {
+    if (segments.lost_bytes() == 0 && pipe() < congestion->cwnd()) {
+      rate.set_app_limited(pipe());
+    }
     return false;
   }
-  const std::uint64_t window_edge = snd_una + snd_wnd;
-  std::uint64_t usable = window_edge > snd_nxt ? window_edge - snd_nxt : 0;
-  const std::uint64_t waiting = end - snd_nxt;
+  const std::uint64_t usable = usable_window();
   if (usable == 0) {
     set_up_persist();
     return false;
   }
-  const std::uint64_t segment = std::min<std::uint64_t>(waiting, effective_mss());
+  const std::uint64_t segment = std::min<std::uint64_t>(stream_end() - snd_nxt, effective_mss());
   // RFC 9293 §3.8.6.2.1: no silly pieces, unless they are all there is or half of what the peer can take.
   if (usable < segment && flight() > 0 && usable < max_snd_wnd / 2) {
     return false;
   }
-  if (pipe() + segment > cubic.cwnd() && flight() > 0) {
+  if ((pipe() + segment > window() && flight() > 0) || segments.full() || paced()) {
     return false;
   }
-  const auto size = static_cast<std::uint32_t>(std::min(segment, usable));
+  put_new_data(out, usable);
+  return true;
+}
+
+void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t usable) {
+  const auto size =
+      static_cast<std::uint32_t>(std::min<std::uint64_t>({stream_end() - snd_nxt, effective_mss(), usable}));
   const bool was_idle = flight() == 0;
   if (was_idle) {
     last_progress = now;
-    cubic.on_idle();
+    congestion->on_idle();
+    validation.on_idle();
   }
   emit_range(out, snd_nxt, size);
-  snd_nxt += out.payload_size;
-  if ((out.flags & flag::fin) != 0) {
-    ++snd_nxt;
+  const bool fin = (out.flags & flag::fin) != 0;
+  const std::uint32_t sent = out.payload_size + (fin ? 1u : 0u);
+  rate.on_sent(segments.add(snd_nxt, sent, now), was_idle, now);
+  snd_nxt += sent;
+  if (fin) {
     state = state == State::close_wait ? State::last_ack : State::fin_wait_1;
   }
-  if (!timing && recovery == Recovery::none) {
-    timing = true;
-    timed_end = snd_nxt;
-    timed_at = now;
+  prr.on_sent(sent);
+  pacer.on_sent(sent, now);
+  if (ecn.enabled() && out.payload_size > 0) {
+    out.ecn_capable = true;  // RFC 3168 §6.1.5: new data only
+    out.flags |= ecn.take_cwr() ? flag::cwr : 0;
   }
   if (rto_at == kNever) {
     arm_rto();
   }
+  arm_pto();
   persist_at = kNever;
-  return true;
 }
 
 // A segment with stream bytes [position, position + size), of which our FIN may be the last.
 void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size) {
-  start_header(out, flag::ack, seq_of(position));
+  start_header(out, ack_flags(), seq_of(position));
   add_options(out);
   // SACK blocks take room that the path's MTU does not give twice.
   const std::uint32_t room = mss - out.option_size;

@@ -4,41 +4,42 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "transport/tcp/stack/congestion_control.h"
+#include "transport/tcp/stack/hystart.h"
 
 namespace tfabric::stack {
 
-class Cubic {
+class Cubic final : public CongestionControl {
  public:
-  // `initial_window` in bytes; `mss` is SMSS.
   Cubic(std::uint32_t mss, std::uint64_t initial_window);
 
-  [[nodiscard]] std::uint64_t cwnd() const { return cwnd_; }
-  [[nodiscard]] std::uint64_t ssthresh() const { return ssthresh_; }
-  void set_mss(std::uint32_t mss) { mss_ = mss; }
-
-  // `acked` new bytes were acknowledged outside of recovery, while the window was the limit.
-  void on_ack(std::uint64_t acked, Duration srtt, Instant now);
-  // A loss was detected (RFC 9438 §4.6): the window shrinks.
-  void on_loss(std::uint64_t flight);
-  // The retransmission timer expired (RFC 9438 §4.8, RFC 5681 §3.1). `repeated`: for the same data.
-  void on_timeout(std::uint64_t flight, bool repeated);
-  // Nothing was sent for a while (RFC 9438 §4.2.1: the epoch does not count idle time).
-  void on_idle() { epoch_started_ = false; }
-  [[nodiscard]] bool in_slow_start() const { return cwnd_ < ssthresh_; }
+  void on_ack(const AckSample& sample) override;
+  void on_loss(std::uint64_t flight) override;                     // RFC 9438 §4.6
+  void on_rto(std::uint64_t flight, bool repeated) override;       // RFC 9438 §4.8, RFC 5681 §3.1
+  void on_ecn(std::uint64_t flight) override { on_loss(flight); }  // RFC 3168 §6.1.2
+  void on_undo() override;                                         // RFC 9438 §4.9
+  void on_idle() override { curve_.epoch_started = false; }  // RFC 9438 §4.2.1: idle time does not count
 
  private:
   void reduce(std::uint64_t flight);
   void start_epoch(Instant now);
+  void avoid_congestion(const AckSample& sample);
 
-  std::uint32_t mss_;
-  std::uint64_t cwnd_;
-  std::uint64_t ssthresh_;
-  double w_max_ = 0;   // segments
-  double k_ = 0;       // seconds
-  double w_est_ = 0;   // segments: what Reno would have
-  double origin_ = 0;  // cwnd_epoch, segments
-  Instant epoch_{};
-  bool epoch_started_ = false;
+  struct Curve {
+    double w_max = 0;   // segments
+    double k = 0;       // seconds
+    double w_est = 0;   // segments: what Reno would have
+    double origin = 0;  // cwnd_epoch, segments
+    Instant epoch{};
+    bool epoch_started = false;
+  };
+  struct Saved {
+    std::uint64_t cwnd = 0, ssthresh = 0;
+    Curve curve;
+  };
+  HyStart hystart_;
+  Curve curve_;
+  Saved saved_;  // from before the last reduction
 };
 
 }  // namespace tfabric::stack

@@ -15,13 +15,14 @@ Reassembly::~Reassembly() {
 
 void Reassembly::release(Payload& payload) { ops_.release(ops_.context, payload); }
 
-bool Reassembly::insert(Seq seq, Payload payload) {
+bool Reassembly::insert(Seq seq, Payload payload, std::optional<SackBlock>& duplicate) {
   newest_ = seq;
   auto after = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& p) { return p.seq > seq; });
   if (after != pieces_.begin()) {
     const Seq before = std::prev(after)->end();
     if (before > seq) {
       const auto overlap = static_cast<std::uint32_t>(before - seq);
+      duplicate = SackBlock{seq, seq + std::min(overlap, payload.size)};
       if (overlap >= payload.size) {
         return false;
       }

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -26,8 +27,8 @@ class Reassembly {
   Reassembly& operator=(const Reassembly&) = delete;
 
   // Keeps a payload that starts at `seq`, beyond the next byte in order. Returns whether the payload now
-  // belongs to this object.
-  bool insert(Seq seq, Payload payload);
+  // belongs to this object. `duplicate`: what of its beginning was there already.
+  bool insert(Seq seq, Payload payload, std::optional<SackBlock>& duplicate);
   // Moves what has become in order at `next` to the queue; returns the new next byte.
   Seq advance(Seq next);
 

@@ -1,12 +1,13 @@
-// What of the bytes in flight the peer has reported by SACK (RFC 2018), and which of them count as lost
-// (RFC 6675).
+// What of the bytes in flight the peer has reported by SACK (RFC 2018).
 //
 // Positions are 64-bit stream offsets. Blocks are disjoint, ascending and above snd_una; their number is
 // bounded, and a report that would exceed it is ignored (the peer repeats it).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 namespace tfabric::stack {
@@ -19,27 +20,51 @@ class Scoreboard {
   };
   static constexpr std::size_t kMaxBlocks = 256;
 
-  // The peer holds [left, right). Returns whether that was news.
-  bool add(std::uint64_t left, std::uint64_t right);
+  // The peer holds [left, right). Calls visit(left, right, block) for each part of it that was not
+  // reported before, with the block that it is now in; returns whether there was any.
+  template <class Visit>
+  bool add(std::uint64_t left, std::uint64_t right, Visit&& visit);
   // Everything before `una` is acknowledged.
   void release(std::uint64_t una);
   void clear() { blocks_.clear(); }
 
-  [[nodiscard]] bool empty() const { return blocks_.empty(); }
-  [[nodiscard]] std::uint64_t highest() const { return blocks_.empty() ? 0 : blocks_.back().right; }
-  [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] const std::vector<Block>& blocks() const { return blocks_; }
-  // The first byte at or after `position` that is not reported, and where the hole it starts ends
-  // (`limit` if nothing is reported above).
-  [[nodiscard]] Block hole_from(std::uint64_t position, std::uint64_t limit) const;
-  // Everything not reported before this position is lost: more than `threshold` bytes, or at least three
-  // blocks, are reported above it (RFC 6675 §4, IsLost). `una` if nothing is.
-  [[nodiscard]] std::uint64_t lost_edge(std::uint64_t una, std::uint64_t threshold) const;
-  // Bytes not reported in [from, to).
-  [[nodiscard]] std::uint64_t missing(std::uint64_t from, std::uint64_t to) const;
 
  private:
   std::vector<Block> blocks_;
 };
+
+template <class Visit>
+bool Scoreboard::add(std::uint64_t left, std::uint64_t right, Visit&& visit) {
+  // The blocks that touch the new one.
+  const auto first =
+      std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.right >= left; });
+  const auto last = std::find_if(first, blocks_.end(), [&](const Block& b) { return b.left > right; });
+  if (first == last) {
+    if (blocks_.size() == kMaxBlocks) {
+      return false;
+    }
+    blocks_.insert(first, {left, right});
+    visit(left, right, Block{left, right});
+    return true;
+  }
+  const Block merged{std::min(first->left, left), std::max(std::prev(last)->right, right)};
+  std::uint64_t at = left;
+  bool news = false;
+  for (auto block = first; at < right; ++block) {
+    const std::uint64_t until = block == last ? right : std::min(block->left, right);
+    if (at < until) {
+      news = true;
+      visit(at, until, merged);
+    }
+    if (block == last) {
+      break;
+    }
+    at = std::max(at, block->right);
+  }
+  *first = merged;
+  blocks_.erase(first + 1, last);
+  return news;
+}
 
 }  // namespace tfabric::stack

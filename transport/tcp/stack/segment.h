@@ -76,6 +76,7 @@ struct SegmentOut {
   std::uint8_t option_size = 0;  // a multiple of 4
   std::uint8_t piece_count = 0;
   bool retransmission = false;
+  bool ecn_capable = false;  // the IP header is to carry ECT(0) (RFC 3168 §5)
   std::uint16_t window = 0;  // as on the wire
   std::uint32_t payload_size = 0;
   std::array<std::byte, kTcpMaxOptionBytes> options;

@@ -1,0 +1,13 @@
+// One bulk transfer over a wire that a test makes bad in one way.
+#pragma once
+
+#include "tests/simulation/run.h"
+
+namespace tfabric::simulation {
+
+// Ten megabytes from A to B over 125 MB/s, half a millisecond each way, and a queue that does not overflow.
+[[nodiscard]] Scenario bulk(std::uint64_t seed);
+// Runs it; the test fails if a property does not hold.
+Report must(const Scenario& scenario);
+
+}  // namespace tfabric::simulation

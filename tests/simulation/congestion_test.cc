@@ -1,0 +1,70 @@
+// What the congestion controls do to a queue, and losses to them: one bulk transfer each. All take 250 ms at
+// least, and 100 more until the connection has ended.
+#include <catch2/catch.hpp>
+
+#include "tests/simulation/bulk.h"
+
+using namespace tfabric;
+using namespace tfabric::simulation;
+using namespace std::chrono_literals;
+using stack::CongestionAlgorithm;
+
+namespace {
+
+Scenario with(CongestionAlgorithm algorithm, std::uint64_t seed) {
+  Scenario scenario = bulk(seed);
+  for (HostOptions& host : scenario.hosts) {
+    host.tcp.congestion = algorithm;
+    host.tcp.ecn = true;
+  }
+  scenario.hosts[0].writer.bytes = 30'000'000;  // 240 ms on the wire
+  return scenario;
+}
+
+}  // namespace
+
+TEST_CASE("slow start slows down before it overflows a queue, and loses a tenth of what it would") {
+  Scenario scenario = with(CongestionAlgorithm::cubic, 1);
+  scenario.wires[0].queue_bytes = 1 << 20;
+  const Report report = must(scenario);
+  CAPTURE(report.took / 1us, report.last[0].bytes_retransmitted);
+  REQUIRE(report.last[0].bytes_retransmitted < 300'000);  // 3 MB without HyStart++
+  REQUIRE(report.took < 380ms);
+}
+
+TEST_CASE("with marks nothing is lost, and the queue stays short") {
+  const CongestionAlgorithm algorithm = GENERATE(CongestionAlgorithm::cubic, CongestionAlgorithm::dctcp);
+  Scenario scenario = with(algorithm, 1);
+  scenario.wires[0].queue_bytes = 1 << 19;
+  scenario.wires[0].mark_bytes = 30'000;
+  const Report report = must(scenario);
+  CAPTURE(static_cast<int>(algorithm), report.took / 1us, report.last[0].srtt / 1us);
+  REQUIRE(report.last[0].ecn);
+  REQUIRE(report.last[0].bytes_retransmitted == 0);
+  REQUIRE(report.last[0].srtt < 1500us);
+  REQUIRE(report.took < (algorithm == CongestionAlgorithm::dctcp ? 400ms : 450ms));
+}
+
+TEST_CASE("on a link with hardly a queue the model fills the wire and loses little") {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Scenario scenario = with(CongestionAlgorithm::bottleneck, seed);
+    scenario.wires[0].queue_bytes = 50'000;
+    const Report report = must(scenario);
+    CAPTURE(report.took / 1us);
+    REQUIRE(report.last[0].bytes_retransmitted < 1'000'000);
+    REQUIRE(report.last[0].timeouts == 0);
+    REQUIRE(report.took < 380ms);
+  }
+}
+
+TEST_CASE("random loss of one in a hundred slows CUBIC down, but not the model") {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Scenario scenario = with(CongestionAlgorithm::bottleneck, seed);
+    scenario.wires[0].loss = 0.01;
+    const Report report = must(scenario);
+    scenario.hosts[0].tcp.congestion = scenario.hosts[1].tcp.congestion = CongestionAlgorithm::cubic;
+    const Report cubic = must(scenario);
+    REQUIRE(report.took < cubic.took / 3);
+    REQUIRE(report.took < 400ms);
+  }
+}

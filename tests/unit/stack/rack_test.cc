@@ -1,0 +1,158 @@
+// RFC 8985 §6: loss detection by time.
+#include "transport/tcp/stack/rack.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/stack/scripted_peer.h"
+
+using namespace tfabric;
+using namespace tfabric::stack;
+using namespace tfabric::stack::test;
+
+namespace {
+
+Options with_sack() {
+  Options options = ScriptedPeer::plain();
+  options.sack = true;
+  options.initial_window_segments = 20;
+  return options;
+}
+
+// Ten segments of a thousand bytes, sent one by one, a millisecond between them; the round trip takes
+// twenty. `peer` then is at the time when the first acknowledgement may come.
+struct Spread {
+  Spread() : peer(with_sack()) {
+    peer.establish();
+    peer.write(1000);
+    peer.sent();
+    peer.advance(20ms);
+    peer.acknowledge(1000);
+    for (int i = 0; i < 10; ++i) {
+      peer.write(1000);
+      peer.sent();
+      peer.advance(1ms);
+    }
+    peer.advance(10ms);
+  }
+  ScriptedPeer peer;
+};
+
+}  // namespace
+
+TEST_CASE("a hole is lost a quarter of the round trip after a later segment has arrived") {
+  Spread spread;
+  ScriptedPeer& peer = spread.peer;
+  peer.advance(1ms);
+  peer.report(1000, {{2000, 3000}});
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.connection().next_deadline() == peer.now() - 1ms + 5ms);  // sent a millisecond before
+  REQUIRE(peer.run(3ms).empty());
+  REQUIRE(peer.run(1ms) == "A 1001:2001 ack 1");
+  REQUIRE(peer.connection().info().fast_retransmits == 1);
+}
+
+TEST_CASE("with three segments reported, and no reordering ever seen, a hole is lost at once") {
+  Spread spread;
+  ScriptedPeer& peer = spread.peer;
+  peer.advance(3ms);
+  peer.report(1000, {{2000, 5000}});
+  REQUIRE(peer.sent() == "A 1001:2001 ack 1");
+}
+
+TEST_CASE("a hole that is filled within the reordering window costs nothing") {
+  Spread spread;
+  ScriptedPeer& peer = spread.peer;
+  peer.advance(1ms);
+  peer.report(1000, {{2000, 3000}});
+  peer.advance(2ms);
+  peer.acknowledge(3000);
+  REQUIRE(peer.run(4ms).empty());
+  REQUIRE(peer.connection().info().bytes_retransmitted == 0);
+  const std::uint32_t cwnd = peer.connection().info().cwnd;
+
+  SECTION("and from then on three reports are no proof of a loss") {
+    peer.report(3000, {{4000, 7000}});
+    REQUIRE(peer.sent().empty());
+    REQUIRE(peer.connection().info().cwnd == cwnd);
+  }
+}
+
+TEST_CASE("a retransmission that is lost is found lost by what was sent after it") {
+  Spread spread;
+  ScriptedPeer& peer = spread.peer;
+  peer.advance(3ms);
+  peer.report(1000, {{2000, 5000}});
+  REQUIRE(peer.sent() == "A 1001:2001 ack 1");
+  peer.advance(1ms);
+  peer.write(1000);
+  peer.report(1000, {{2000, 11'000}});
+  REQUIRE(peer.sent() == "PA 11001:12001 ack 1");
+  peer.advance(20ms);
+  peer.report(1000, {{2000, 12'000}});
+  REQUIRE(peer.sent() == "A 1001:2001 ack 1");
+  REQUIRE(peer.connection().info().timeouts == 0);
+}
+
+TEST_CASE("each round trip with a D-SACK widens the reordering window, for sixteen recoveries") {
+  Rack rack;
+  SentSegments segments;
+  const Rack::Path path{.min_rtt = 4ms, .srtt = 40ms, .in_recovery = false};
+  Instant now{1h};
+  const auto window = [&] {
+    segments.add(0, 1000, now);
+    SentSegment later;
+    later.start = 1000;
+    later.size = 1000;
+    later.sent_at = now;
+    rack.on_delivered(later, std::nullopt, path.min_rtt, now + 10ms);
+    const Instant deadline = rack.detect(segments, path, now + 10ms);
+    segments.remove_first();
+    now += 1s;
+    return deadline == kNever ? Duration::zero() : deadline + 1s - now - 10ms;
+  };
+  REQUIRE(window() == 1ms);
+  rack.on_dsack(5000, 9000);
+  rack.on_dsack(6000, 9500);
+  REQUIRE(window() == 2ms);
+  rack.on_dsack(9000, 12'000);
+  REQUIRE(window() == 3ms);
+  for (int i = 0; i < 200; ++i) {
+    rack.on_dsack(20'000 + 1000u * static_cast<unsigned>(i), 21'000 + 1000u * static_cast<unsigned>(i));
+  }
+  REQUIRE(window() == 40ms);  // never more than the smoothed round trip
+  for (int i = 0; i < 15; ++i) {
+    rack.on_recovery_end();
+  }
+  REQUIRE(window() == 40ms);
+  rack.on_recovery_end();
+  REQUIRE(window() == 1ms);
+}
+
+TEST_CASE("an acknowledgement of the original says nothing about when its repetition was sent") {
+  Rack rack;
+  SentSegments segments;
+  const Rack::Path path{.min_rtt = 4ms, .srtt = 10ms, .in_recovery = true};
+  const Instant start{1h};
+  segments.add(0, 1000, start);
+  segments.add(1000, 1000, start);
+  segments.mark_lost(segments.first());
+  segments.resend(segments.first(), start + 20ms);
+  const SentSegment again = segments.at(segments.first());
+  segments.remove_first();
+
+  SECTION("if the answer comes faster than the path allows") {
+    rack.on_delivered(again, std::nullopt, path.min_rtt, start + 21ms);
+    rack.detect(segments, path, start + 60ms);
+    REQUIRE(segments.lost_bytes() == 0);
+  }
+  SECTION("if it echoes an older timestamp") {
+    rack.on_delivered(again, 3'600'000, path.min_rtt, start + 30ms);
+    rack.detect(segments, path, start + 60ms);
+    REQUIRE(segments.lost_bytes() == 0);
+  }
+  SECTION("but else it does") {
+    rack.on_delivered(again, 3'600'020, path.min_rtt, start + 30ms);
+    rack.detect(segments, path, start + 60ms);
+    REQUIRE(segments.lost_bytes() == 1000);
+  }
+}

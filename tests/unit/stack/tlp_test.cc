@@ -1,0 +1,104 @@
+// RFC 8985 §7: the tail loss probe.
+#include "transport/tcp/stack/tlp.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/stack/scripted_peer.h"
+
+using namespace tfabric;
+using namespace tfabric::stack;
+using namespace tfabric::stack::test;
+
+namespace {
+
+// Five segments in flight on a path of one millisecond, with a floor of the time-out far above.
+struct Tail {
+  Tail() : peer(options()) {
+    peer.establish();
+    peer.write(1000);
+    peer.sent();
+    peer.advance(1ms);
+    peer.acknowledge(1000);
+    peer.write(5000);
+    peer.sent();
+  }
+  static Options options() {
+    Options options = ScriptedPeer::plain();
+    options.sack = true;
+    options.min_rto = 200ms;
+    return options;
+  }
+  ScriptedPeer peer;
+};
+
+}  // namespace
+
+TEST_CASE("the loss of the last segments is found within two round trips and the answer to a probe") {
+  Tail tail;
+  ScriptedPeer& peer = tail.peer;
+  REQUIRE(peer.run(1999us).empty());
+  REQUIRE(peer.run(1us) == "PA 5001:6001 ack 1");
+  peer.advance(1ms);
+  peer.report(3000, {{5000, 6000}});
+  REQUIRE(peer.sent() == "A 3001:4001 ack 1, A 4001:5001 ack 1");
+  REQUIRE(peer.connection().info().timeouts == 0);
+  REQUIRE(peer.connection().info().tail_probes == 1);
+}
+
+TEST_CASE("a probe is new data if there is any, whatever the congestion window") {
+  Tail tail;
+  ScriptedPeer& peer = tail.peer;
+  peer.write(40'000);
+  peer.sent();
+  const std::uint32_t flight = peer.connection().info().flight;
+  REQUIRE(flight < 41'000);
+  peer.run(2ms);
+  REQUIRE(peer.connection().info().flight == flight + 1000);
+  REQUIRE(peer.connection().info().bytes_retransmitted == 0);
+}
+
+TEST_CASE("there is one probe until it is answered, then the time-out") {
+  Tail tail;
+  ScriptedPeer& peer = tail.peer;
+  REQUIRE(peer.run(2ms) == "PA 5001:6001 ack 1");
+  REQUIRE(peer.run(199ms).empty());
+  REQUIRE(peer.run(1ms) == "A 1001:2001 ack 1");
+}
+
+TEST_CASE("the window shrinks if the probe has repaired a loss, and only then") {
+  Tail tail;
+  ScriptedPeer& peer = tail.peer;
+  const std::uint32_t cwnd = peer.connection().info().cwnd;
+  REQUIRE(peer.run(2ms) == "PA 5001:6001 ack 1");
+  SECTION("what follows the probe is acknowledged, nothing was reported twice") {
+    peer.write(1000);
+    peer.sent();
+    peer.advance(1ms);
+    peer.acknowledge(7000);
+    REQUIRE(peer.connection().info().cwnd < cwnd);
+  }
+  SECTION("a D-SACK tells that the probe was needless") {
+    peer.report(6000, {{5000, 6000}});
+    peer.write(1000);
+    peer.sent();
+    peer.advance(1ms);
+    peer.acknowledge(7000);
+    REQUIRE(peer.connection().info().cwnd >= cwnd);
+    REQUIRE(peer.connection().info().reo_wnd_mult == 1);  // it was no reordering either
+  }
+  SECTION("a duplicate acknowledgement without SACK tells it as well") {
+    peer.acknowledge(6000);
+    peer.write(1000);
+    peer.sent();
+    peer.acknowledge(6000);
+    peer.advance(1ms);
+    peer.acknowledge(7000);
+    REQUIRE(peer.connection().info().cwnd >= cwnd);
+  }
+}
+
+TEST_CASE("one segment alone waits for the peer's delayed acknowledgement too") {
+  REQUIRE(Tlp::pto(10ms, /*alone=*/false, 5ms) == 20ms);
+  REQUIRE(Tlp::pto(10ms, /*alone=*/true, 5ms) == 25ms);
+  REQUIRE(Tlp::pto(Duration::zero(), /*alone=*/true, 5ms) == 1s);
+}

@@ -1,0 +1,98 @@
+// Recoveries that were needless: RFC 3708 by D-SACK, RFC 3522 by timestamps.
+#include "transport/tcp/stack/undo.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/stack/scripted_peer.h"
+
+using namespace tfabric;
+using namespace tfabric::stack;
+using namespace tfabric::stack::test;
+
+namespace {
+
+struct InFlight {
+  explicit InFlight(bool timestamps) : peer(options(timestamps)) {
+    peer.establish();
+    peer.write(10'000);
+    peer.ts_ecr = timestamp_now();
+    peer.sent();
+    peer.advance(10ms);
+  }
+  static Options options(bool timestamps) {
+    Options options = ScriptedPeer::plain();
+    options.sack = true;
+    options.timestamps = timestamps;
+    options.mss = timestamps ? 1012 : 1000;
+    return options;
+  }
+  [[nodiscard]] std::uint32_t timestamp_now() const { return timestamp(peer.now()); }
+  ScriptedPeer peer;
+};
+
+}  // namespace
+
+TEST_CASE("a fast retransmission whose every byte has arrived twice gives the window back") {
+  InFlight flight(/*timestamps=*/false);
+  ScriptedPeer& peer = flight.peer;
+  peer.report(0, {{2000, 10'000}});
+  REQUIRE(peer.sent() == "A 1:1001 ack 1, A 1001:2001 ack 1");
+  REQUIRE(peer.connection().info().cwnd == 7000);
+  peer.advance(10ms);
+  peer.acknowledge(10'000);
+  peer.report(10'000, {{0, 1000}});
+  REQUIRE(peer.connection().info().cwnd == 7000);  // one of two
+  peer.report(10'000, {{1000, 2000}});
+  REQUIRE(peer.connection().info().cwnd == 10'000);
+  REQUIRE(peer.connection().info().undone == 1);
+}
+
+TEST_CASE("reports of duplicates that have nothing to do with the recovery do not undo it") {
+  InFlight flight(/*timestamps=*/false);
+  ScriptedPeer& peer = flight.peer;
+  peer.acknowledge(5000);
+  peer.report(5000, {{6000, 10'000}});
+  REQUIRE(peer.sent() == "A 5001:6001 ack 1");
+  peer.report(10'000, {{3000, 4000}});
+  REQUIRE(peer.connection().info().undone == 0);
+}
+
+TEST_CASE("an answer older than the repetition ends the recovery and gives the window back") {
+  InFlight flight(/*timestamps=*/true);
+  ScriptedPeer& peer = flight.peer;
+  const std::uint32_t of_original = peer.ts_ecr;
+  peer.report(0, {{1000, 5000}});
+  REQUIRE(peer.sent() == "A 1:1001 ack 1");
+  REQUIRE(peer.connection().info().cwnd == 7000);
+  peer.advance(2ms);
+
+  SECTION("the original was late") {
+    peer.ts_ecr = of_original;
+    peer.report(5000, {});
+    REQUIRE(peer.connection().info().undone == 1);
+    REQUIRE(peer.connection().info().cwnd >= 10'120);
+  }
+  SECTION("the repetition has arrived") {
+    peer.ts_ecr = of_original + 10;
+    peer.report(5000, {});
+    REQUIRE(peer.connection().info().undone == 0);
+    REQUIRE(peer.connection().info().cwnd == 7000);
+  }
+}
+
+TEST_CASE("a time-out is undone by timestamps, and what was thought lost is not sent again") {
+  InFlight flight(/*timestamps=*/true);
+  ScriptedPeer& peer = flight.peer;
+  const std::uint32_t of_original = peer.ts_ecr;
+  std::string text;
+  while (peer.connection().info().timeouts == 0) {
+    text = peer.run(peer.connection().next_deadline() - peer.now());
+  }
+  REQUIRE(text == "A 1:1001 ack 1");
+  REQUIRE(peer.connection().info().cwnd == 1012);
+  peer.ts_ecr = of_original;
+  peer.acknowledge(1000);
+  REQUIRE(peer.connection().info().undone == 1);
+  REQUIRE(peer.connection().info().cwnd >= 10'120);
+  REQUIRE(peer.sent().empty());
+}

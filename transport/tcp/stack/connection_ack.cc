@@ -1,0 +1,169 @@
+// What an acknowledgement says of what was sent: windows, SACK and D-SACK (RFC 2018, 2883), round-trip
+// times. What follows from it for the repair of losses is in connection_recovery.cc.
+#include <algorithm>
+
+#include "transport/tcp/stack/connection_impl.h"
+
+namespace tfabric::stack {
+
+// The acknowledgement and window of a segment. False: the segment is to be dropped.
+bool Connection::Impl::on_ack(const SegmentIn& segment) {
+  if (state == State::syn_received) {
+    if (segment.ack - (iss + 1) < 0 || segment.ack > seq_of(snd_nxt)) {
+      send_reset = true;
+      reset_seq = segment.ack;
+      return false;
+    }
+    become_established();
+    snd_wnd = std::uint64_t{segment.window} << snd_scale;
+    snd_wl1 = segment.seq;
+    snd_wl2 = segment.ack;
+  }
+  const std::int64_t delta = segment.ack - seq_of(snd_una);
+  if (delta > static_cast<std::int64_t>(snd_nxt - snd_una)) {
+    challenge_ack();  // acknowledges what we have not sent
+    return false;
+  }
+  if (delta < -static_cast<std::int64_t>(std::max<std::uint64_t>(max_snd_wnd, 65536))) {
+    challenge_ack();  // RFC 5961 §5.2: too old to be true
+    return false;
+  }
+  const std::uint64_t window_before = snd_wnd;
+  if (delta >= 0) {
+    update_send_window(segment);
+  }
+  AckNews news;
+  news.flight_before = flight();
+  news.ece = (segment.flags & flag::ece) != 0;
+  if (timestamps) {
+    news.ts_ecr = segment.ts_ecr;
+  }
+  if (sack && segment.sack_count > 0) {
+    take_sack(segment, news);
+  }
+  const bool empty = segment.payload.size == 0 && (segment.flags & flag::fin) == 0;
+  if (delta > 0) {
+    on_new_ack(snd_una + static_cast<std::uint64_t>(delta), news);
+  } else if (delta == 0 && flight() > 0 && empty) {
+    news.duplicate = segment.sack_count == 0 && snd_wnd == window_before;
+  }
+  if (news.anything()) {
+    repair(news);
+  }
+  if (fin_queued && snd_una == fin_position() + 1) {
+    on_fin_acked();
+  }
+  set_up_persist();
+  return state != State::closed;
+}
+
+void Connection::Impl::update_send_window(const SegmentIn& segment) {
+  // RFC 9293 §3.10.7.4: from the newest segment only. One that acknowledges something new is newer than
+  // all before it, even if it is a retransmission with an old sequence number: snd_una moves with it, and
+  // the old window on top of the new snd_una would reach beyond the edge that the peer has announced.
+  if (segment.ack > seq_of(snd_una) || snd_wl1 < segment.seq ||
+      (snd_wl1 == segment.seq && snd_wl2 <= segment.ack)) {
+    if (snd_wnd == 0 && segment.window != 0) {
+      last_progress = now;  // the user time-out begins anew
+    }
+    snd_wnd = std::uint64_t{segment.window} << snd_scale;
+    max_snd_wnd = std::max(max_snd_wnd, snd_wnd);
+    snd_wl1 = segment.seq;
+    snd_wl2 = segment.ack;
+  }
+}
+
+void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
+  std::size_t i = 0;
+  const SackBlock& first = segment.sack[0];
+  // RFC 2883 §4: the first block tells of a duplicate if it is acknowledged, or within the second block.
+  if (first.right <= segment.ack || (segment.sack_count > 1 && segment.sack[1].left <= first.left &&
+                                     first.right <= segment.sack[1].right)) {
+    const std::int64_t left = first.left - seq_of(snd_una), right = first.right - seq_of(snd_una);
+    // Nobody can have received twice what was never sent twice.
+    if (left < right && left + static_cast<std::int64_t>(snd_una) >= 0 &&
+        right <= static_cast<std::int64_t>(flight()) && bytes_retransmitted > 0) {
+      news.dsack = Scoreboard::Block{snd_una + static_cast<std::uint64_t>(left),
+                                     snd_una + static_cast<std::uint64_t>(right)};
+    }
+    i = 1;
+  }
+  for (; i < segment.sack_count; ++i) {
+    const std::int64_t left = segment.sack[i].left - seq_of(snd_una);
+    const std::int64_t right = segment.sack[i].right - seq_of(snd_una);
+    if (left < 0 || right <= left || right > static_cast<std::int64_t>(flight())) {
+      continue;  // outside of what is in flight
+    }
+    const bool added = scoreboard.add(
+        snd_una + static_cast<std::uint64_t>(left), snd_una + static_cast<std::uint64_t>(right),
+        [&](std::uint64_t from, std::uint64_t to, const Scoreboard::Block& block) {
+          for (SentSegments::Number n = segments.find(from); n != segments.end() && segments.at(n).start < to;
+               ++n) {
+            const SentSegment& sent = segments.at(n);
+            // A segment of which the peer has only a part goes again as a whole, if at all.
+            if (!sent.sacked && block.left <= std::max(sent.start, snd_una) && sent.end() <= block.right) {
+              segments.mark_sacked(n);
+              on_delivered(sent, sent.size, news);
+            }
+          }
+        });
+    news.sacked |= added;
+  }
+}
+
+// `segment` has arrived for the first time we hear of it, or the first `bytes` of it.
+void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t bytes, AckNews& news) {
+  news.delivered += bytes;
+  rate.on_delivered(segment, bytes, now);
+  if (sack) {
+    rack.on_delivered(segment, news.ts_ecr, min_rtt.value(), now);
+  }
+  if (!segment.retransmitted) {
+    news.oldest_sent = std::min(news.oldest_sent, segment.sent_at);
+    news.newest_sent = std::max(news.newest_sent, segment.sent_at);
+    news.original_arrived |= segment.end() <= recover;
+  }
+}
+
+void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
+  news.acked = position - snd_una;
+  news.validated = validation.validated(news.flight_before, congestion->cwnd());
+  validation.on_ack(snd_una, position, snd_nxt, rtt.srtt(), now);
+  while (!segments.empty() && segments.at(segments.first()).end() <= position) {
+    const SentSegment& first = segments.at(segments.first());
+    if (!first.sacked) {
+      on_delivered(first, static_cast<std::uint32_t>(first.end() - std::max(first.start, snd_una)), news);
+    }
+    segments.remove_first();
+  }
+  if (!segments.empty() && segments.at(segments.first()).start < position) {
+    const SentSegment& first = segments.at(segments.first());
+    const auto bytes = static_cast<std::uint32_t>(position - first.start);
+    if (!first.sacked) {
+      on_delivered(first, bytes, news);
+    }
+    segments.trim_first(bytes);
+  }
+  undo.on_ack(snd_una, position, news.ts_ecr);
+  snd_una = position;
+  queue.release(std::min(snd_una, queue.end()));
+  scoreboard.release(snd_una);
+  rtt.reset_backoff();
+  persist_backoff = 0;
+  last_progress = now;
+}
+
+// RFC 6298 §3 with Karn's algorithm: no sample of what was sent twice. For the time-out, one sample a round
+// trip, of the segment that took the longest.
+void Connection::Impl::take_round_trip(const AckNews& news) {
+  if (news.oldest_sent == kNever) {
+    return;
+  }
+  min_rtt.on_sample(std::max(now - news.newest_sent, Duration(1)), now);
+  if (news.oldest_sent >= timed_at) {
+    timed_at = now;
+    rtt.on_sample(now - news.oldest_sent);
+  }
+}
+
+}  // namespace tfabric::stack

@@ -1,0 +1,103 @@
+// What time does to a connection: which timers run, and what happens when they expire.
+#include <algorithm>
+
+#include "transport/tcp/stack/connection_impl.h"
+
+namespace tfabric::stack {
+namespace {
+
+// A peer that has acknowledged our FIN and sends neither data nor its own (Linux: tcp_fin_timeout, 60 s).
+constexpr Duration kFinWait2 = std::chrono::seconds(5);
+constexpr int kMaxPersistBackoff = 10;
+
+}  // namespace
+
+Instant Connection::Impl::progress_deadline() const {
+  if (!synchronized()) {
+    return kNever;
+  }
+  if (flight() == 0 && persist_at == kNever) {
+    return kNever;
+  }
+  // A peer may keep its window closed for as long as it likes, if only it answers (RFC 9293 §3.8.6.1),
+  // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions.
+  const Instant since = snd_wnd == 0 ? std::max(last_heard, last_progress) : last_progress;
+  return since + options.user_timeout;
+}
+
+Instant Connection::Impl::next_deadline() const {
+  return std::min({rto_at, pto_at, reorder_at, paced_at, persist_at, keepalive_at, delayed_ack_at, wait_at,
+                   connect_at, progress_deadline()});
+}
+
+void Connection::Impl::on_time(Instant at) {
+  now = at;
+  if (connect_at <= now || progress_deadline() <= now) {
+    // RFC 5482; the peer may be alive on a path that is not: tell it, if it can hear.
+    const bool tell = state != State::syn_sent;
+    end(ConnectionError::timed_out);
+    send_reset = tell;
+    reset_seq = seq_of(snd_nxt);
+    return;
+  }
+  if (wait_at <= now) {
+    if (state == State::time_wait) {
+      end(ConnectionError::none);
+      return;
+    }
+    if (unread() == 0) {
+      end(ConnectionError::timed_out);  // not none: the peer's stream has no end
+      return;
+    }
+    restart_fin_wait_2();  // it is our own reader who lets the peer wait
+  }
+  if (paced_at <= now) {
+    paced_at = kNever;  // next_segment() goes on
+  }
+  if (reorder_at <= now) {
+    find_losses(/*delivered=*/0);
+  }
+  if (pto_at <= now) {
+    on_pto();
+  }
+  if (rto_at <= now) {
+    on_rto();
+  }
+  if (persist_at <= now) {
+    on_persist();
+  }
+  if (keepalive_at <= now) {
+    on_keepalive();
+  }
+  if (delayed_ack_at <= now) {
+    delayed_ack_at = kNever;
+    ack_now = true;
+  }
+}
+
+void Connection::Impl::on_persist() {
+  persist_backoff = std::min(persist_backoff + 1, kMaxPersistBackoff);
+  persist_at = now + std::min<Duration>(rtt.rto() * (std::int64_t{1} << persist_backoff), options.max_rto);
+  probe_now = true;
+}
+
+void Connection::Impl::on_keepalive() {
+  if (flight() > 0) {
+    // The user time-out watches; but not for longer than there is something in flight.
+    keepalive_at = now + options.keepalive_idle;
+    return;
+  }
+  if (keepalives_unanswered >= options.keepalive_probes) {
+    end(ConnectionError::timed_out);
+    send_reset = true;
+    reset_seq = seq_of(snd_nxt);
+    return;
+  }
+  ++keepalives_unanswered;
+  probe_now = true;
+  keepalive_at = now + options.keepalive_interval;
+}
+
+void Connection::Impl::restart_fin_wait_2() { wait_at = now + kFinWait2; }
+
+}  // namespace tfabric::stack

@@ -1,0 +1,60 @@
+// Whether the congestion window is in use (RFC 7661): an application that sends in bursts does not learn
+// from them what the path would bear, so that the window must not grow on their account.
+//
+// pipeACK is the largest volume acknowledged in a round trip within the last sampling period. The window
+// counts as validated if half of it is in flight, or was acknowledged in such a round. It is not reduced
+// after a long time without validation (RFC 7661 §4.4): gaps between collectives last milliseconds, and
+// losses correct a window that has become too large.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace tfabric::stack {
+
+class CwndValidation {
+ public:
+  // snd_una has moved from `before` to `snd_una`; positions are offsets in the stream.
+  void on_ack(std::uint64_t before, std::uint64_t snd_una, std::uint64_t snd_nxt, Duration srtt,
+              Instant now) {
+    if (!in_round_) {
+      start_round(before, snd_nxt);
+    }
+    if (snd_una < round_end_) {
+      return;
+    }
+    if (now >= period_end_) {
+      previous_ = current_;
+      current_ = 0;
+      // RFC 7661 §4.2: the sampling period. Half of it, as two are remembered.
+      period_end_ = now + std::max<Duration>(3 * srtt, std::chrono::seconds(1)) / 2;
+    }
+    current_ = std::max(current_, snd_una - round_start_);
+    start_round(snd_una, snd_nxt);
+  }
+  // Data is sent with nothing in flight: a round trip begins with it.
+  void on_idle() { in_round_ = false; }
+
+  [[nodiscard]] std::uint64_t pipe_ack() const { return std::max(previous_, current_); }
+  // RFC 7661 §4.3. `flight`: bytes in flight before the acknowledgement at hand.
+  [[nodiscard]] bool validated(std::uint64_t flight, std::uint64_t cwnd) const {
+    return 2 * std::max(flight, pipe_ack()) >= cwnd;
+  }
+
+ private:
+  void start_round(std::uint64_t from, std::uint64_t to) {
+    in_round_ = true;
+    round_start_ = from;
+    round_end_ = to;
+  }
+
+  bool in_round_ = false;
+  std::uint64_t round_start_ = 0, round_end_ = 0;
+  std::uint64_t previous_ = 0, current_ = 0;
+  Instant period_end_{};
+};
+
+}  // namespace tfabric::stack

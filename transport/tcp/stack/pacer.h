@@ -1,0 +1,58 @@
+// When the next segment may leave, at a rate that congestion control gives.
+//
+// Segments leave in bursts, as drivers and peers work best with them: of what the rate makes of a
+// millisecond, but at most 64 KB. Policers of clouds drop longer bursts at the speed of the NIC.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace tfabric::stack {
+
+class Pacer {
+ public:
+  static constexpr std::uint64_t kMaxBurstBytes = 64 << 10;
+  static constexpr Duration kMaxBurst = std::chrono::milliseconds(1);
+
+  // Bytes a second; zero: no pacing. The one division, once an acknowledgement and only if it is new.
+  void set_rate(std::uint64_t rate) {
+    if (rate == rate_) {
+      return;
+    }
+    rate_ = rate;
+    picoseconds_per_byte_ = rate == 0 ? 0 : kPicoseconds / rate;
+    burst_ = std::min<Duration>(kMaxBurst, time_of(kMaxBurstBytes));
+  }
+  [[nodiscard]] std::uint64_t rate() const { return rate_; }
+
+  [[nodiscard]] bool may_send(Instant now) const { return rate_ == 0 || now >= next_; }
+  // When may_send() will be true, if it is not.
+  [[nodiscard]] Instant next() const { return next_; }
+  void on_sent(std::uint32_t bytes, Instant now) {
+    if (rate_ == 0) {
+      return;
+    }
+    // due_: when what was sent would be done at the rate. What was not sent in time is made up for, but for
+    // no more than a burst; and a burst that is done waits until half of one has gathered again, so that
+    // bursts do not crumble into segments.
+    due_ = std::max(due_, now - burst_) + time_of(bytes);
+    next_ = due_ > now ? due_ + burst_ / 2 : now;
+  }
+
+ private:
+  static constexpr std::uint64_t kPicoseconds = 1'000'000'000'000;  // in a second
+
+  [[nodiscard]] Duration time_of(std::uint64_t bytes) const {
+    return Duration(static_cast<Duration::rep>(bytes * picoseconds_per_byte_ / 1000));
+  }
+
+  std::uint64_t rate_ = 0;
+  std::uint64_t picoseconds_per_byte_ = 0;
+  Duration burst_{};
+  Instant due_{}, next_{};
+};
+
+}  // namespace tfabric::stack

@@ -1,0 +1,239 @@
+#include "transport/tcp/stack/sent_segments.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace tfabric::stack {
+
+void SentSegments::grow() {
+  std::vector<SentSegment> larger(ring_.empty() ? 16 : ring_.size() * 2);
+  for (Number i = head_; i != end(); ++i) {
+    larger[i & (larger.size() - 1)] = at(i);
+  }
+  ring_.swap(larger);
+}
+
+SentSegments::Number SentSegments::find(std::uint64_t position) const {
+  Number low = 0, high = static_cast<Number>(count_);
+  while (high - low > 1) {
+    const Number middle = low + (high - low) / 2;
+    (at(head_ + middle).start <= position ? low : high) = middle;
+  }
+  return head_ + low;
+}
+
+void SentSegments::link_newest(Number number) {
+  SentSegment& segment = at(number);
+  if (links_++ == 0) {
+    oldest_ = number;
+  } else {
+    at(newest_).next = number;
+    segment.previous = newest_;
+  }
+  newest_ = number;
+  in_network_ += segment.size;
+}
+
+void SentSegments::link_in_order(Number number) {
+  SentSegment& segment = at(number);
+  const auto later = [&](const SentSegment& other) {
+    return other.sent_at > segment.sent_at ||
+           (other.sent_at == segment.sent_at && other.start > segment.start);
+  };
+  Number after = newest_;
+  std::size_t newer = 0;
+  for (; newer < links_ && later(at(after)); ++newer) {
+    after = at(after).previous;
+  }
+  if (newer == 0) {
+    link_newest(number);
+    return;
+  }
+  if (newer == links_) {
+    segment.next = oldest_;
+    at(oldest_).previous = number;
+    oldest_ = number;
+  } else {
+    segment.previous = after;
+    segment.next = at(after).next;
+    at(segment.next).previous = number;
+    at(after).next = number;
+  }
+  ++links_;
+  in_network_ += segment.size;
+}
+
+void SentSegments::unlink(Number number) {
+  const SentSegment& segment = at(number);
+  if (links_ > 1) {
+    if (number == oldest_) {
+      oldest_ = segment.next;
+    } else if (number == newest_) {
+      newest_ = segment.previous;
+    } else {
+      at(segment.previous).next = segment.next;
+      at(segment.next).previous = segment.previous;
+    }
+  }
+  --links_;
+  in_network_ -= segment.size;
+}
+
+SentSegment& SentSegments::add(std::uint64_t start, std::uint32_t size, Instant now) {
+  if (count_ == ring_.size()) {
+    grow();
+  }
+  const Number number = end();
+  ++count_;
+  SentSegment& segment = at(number);
+  segment = {};
+  segment.start = start;
+  segment.size = size;
+  segment.sent_at = now;
+  link_newest(number);
+  return segment;
+}
+
+void SentSegments::resend(Number number, Instant now) {
+  SentSegment& segment = at(number);
+  if (segment.lost) {
+    segment.lost = false;
+    lost_bytes_ -= segment.size;
+  } else {
+    unlink(number);
+  }
+  segment.retransmitted = true;
+  segment.sent_at = now;
+  link_newest(number);
+}
+
+void SentSegments::split(Number number, std::uint32_t size) {
+  if (count_ == ring_.size()) {
+    grow();
+  }
+  const Number behind = number + 1;
+  const auto moved = [&](Number n) { return n - head_ >= behind - head_ && n - head_ < count_; };
+  for (Number i = head_; i != end(); ++i) {
+    SentSegment& segment = at(i);
+    segment.previous += moved(segment.previous) ? 1 : 0;
+    segment.next += moved(segment.next) ? 1 : 0;
+  }
+  oldest_ += moved(oldest_) ? 1 : 0;
+  newest_ += moved(newest_) ? 1 : 0;
+  if (moved(lost_from_)) {
+    lost_from_ = number;
+  }
+  ++count_;
+  for (Number i = end() - 1; i != behind; --i) {
+    at(i) = at(i - 1);
+  }
+  SentSegment& front = at(number);
+  SentSegment& back = at(behind);
+  back = front;
+  back.start += size;
+  back.size -= size;
+  front.size = size;
+  if (front.sacked) {
+    ++sacked_segments_;
+  } else if (!front.lost) {
+    // Sent together: next to each other.
+    if (number == newest_) {
+      newest_ = behind;
+    } else {
+      at(back.next).previous = behind;
+    }
+    front.next = behind;
+    back.previous = number;
+    ++links_;
+  }
+}
+
+void SentSegments::mark_sacked(Number number) {
+  SentSegment& segment = at(number);
+  if (segment.sacked) {
+    return;
+  }
+  if (segment.lost) {
+    segment.lost = false;
+    lost_bytes_ -= segment.size;
+  } else {
+    unlink(number);
+  }
+  segment.sacked = true;
+  sacked_bytes_ += segment.size;
+  ++sacked_segments_;
+}
+
+void SentSegments::mark_lost(Number number) {
+  SentSegment& segment = at(number);
+  assert(linked(segment));
+  unlink(number);
+  segment.lost = true;
+  if (lost_bytes_ == 0 || number - head_ < lost_from_ - head_) {
+    lost_from_ = number;
+  }
+  lost_bytes_ += segment.size;
+}
+
+void SentSegments::mark_all_lost() {
+  while (links_ > 0) {
+    mark_lost(oldest_);
+  }
+}
+
+void SentSegments::unmark_lost() {
+  // The originals lie in the order of their sending; few that were sent again come after them.
+  for (const bool retransmitted : {false, true}) {
+    for (Number i = head_; lost_bytes_ > 0 && i != end(); ++i) {
+      SentSegment& segment = at(i);
+      if (segment.lost && segment.retransmitted == retransmitted) {
+        segment.lost = false;
+        lost_bytes_ -= segment.size;
+        link_in_order(i);
+      }
+    }
+  }
+}
+
+void SentSegments::forget_sacks() {
+  for (Number i = head_; sacked_segments_ > 0 && i != end(); ++i) {
+    SentSegment& segment = at(i);
+    if (segment.sacked) {
+      segment.sacked = false;
+      sacked_bytes_ -= segment.size;
+      --sacked_segments_;
+      link_in_order(i);
+    }
+  }
+}
+
+SentSegments::Number SentSegments::first_lost() {
+  while (!at(lost_from_).lost) {
+    ++lost_from_;
+  }
+  return lost_from_;
+}
+
+void SentSegments::remove_first() {
+  const SentSegment& segment = at(head_);
+  if (segment.sacked) {
+    sacked_bytes_ -= segment.size;
+    --sacked_segments_;
+  } else if (segment.lost) {
+    lost_bytes_ -= segment.size;
+  } else {
+    unlink(head_);
+  }
+  lost_from_ += lost_from_ == head_ ? 1 : 0;
+  ++head_;
+  --count_;
+}
+
+void SentSegments::trim_first(std::uint32_t bytes) {
+  SentSegment& segment = at(head_);
+  (segment.sacked ? sacked_bytes_ : segment.lost ? lost_bytes_ : in_network_) -= bytes;
+  segment.start += bytes;
+  segment.size -= bytes;
+}
+
+}  // namespace tfabric::stack
