@@ -1,4 +1,6 @@
+#include <array>
 #include <catch2/catch.hpp>
+#include <span>
 
 #include "tests/unit/stack/scripted_peer.h"
 
@@ -112,6 +114,26 @@ TEST_CASE("a peer without options gets none") {
   REQUIRE(peer.last().option_size == 0);
   REQUIRE(peer.last().window == 65535);
   REQUIRE(peer.connection().info().mss == 536);
+}
+
+TEST_CASE("a SYN carries the options that it offers, and no padding for the others") {
+  const auto [timestamps, sack, bytes] = GENERATE(
+      table<bool, bool, int>({{false, false, 8}, {false, true, 12}, {true, false, 20}, {true, true, 20}}));
+  Options options = ScriptedPeer::plain();
+  options.timestamps = timestamps;
+  options.sack = sack;
+  ScriptedPeer peer(options);
+  peer.connect();
+  REQUIRE(peer.sent() == "S 0");
+  REQUIRE(peer.last().option_size == bytes);
+  std::array<std::byte, 60> header;
+  write_header(peer.last(), header.data());
+  const auto parsed = parse_segment(std::span(header).first(peer.last().header_size()));
+  REQUIRE(parsed);
+  REQUIRE(parsed->mss == 1000);
+  REQUIRE(parsed->sack_permitted == sack);
+  REQUIRE(parsed->has_timestamps == timestamps);
+  REQUIRE(parsed->window_scale == 0);
 }
 
 TEST_CASE("a tiny or missing MSS of the peer is lifted, a large one is cut to ours") {

@@ -115,26 +115,25 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
   put8(out, 2);  // MSS (RFC 9293 §3.7.1)
   put8(out, 4);
   put16(out, options.mss);
-  if (answer ? sack : options.sack) {
-    put16(out, 0x0402);  // SACK permitted (RFC 2018 §2)
-  } else {
+  // Aligned as in RFC 7323 appendix A; an option that is not there takes no room.
+  const bool offer_sack = answer ? sack : options.sack;
+  const bool offer_timestamps = answer ? timestamps : options.timestamps;
+  if (offer_timestamps != offer_sack) {
     put16(out, 0x0101);
   }
-  if (answer ? timestamps : options.timestamps) {
+  if (offer_sack) {
+    put16(out, 0x0402);  // SACK permitted (RFC 2018 §2)
+  }
+  if (offer_timestamps) {
     put16(out, 0x080a);  // timestamps (RFC 7323 §3.2)
     put32(out, timestamp(now));
     put32(out, answer ? ts_recent : 0);
-  } else {
-    put16(out, 0x0101);
   }
   if (!answer || rcv_scale > 0 || snd_scale > 0) {
     put8(out, 1);
     put8(out, 3);  // window scale (RFC 7323 §2.2)
     put8(out, 3);
     put8(out, rcv_scale);
-  }
-  while (out.option_size % 4 != 0) {
-    put8(out, 1);
   }
   const std::uint32_t window = std::min(options.receive_buffer, 65535u);
   out.window = static_cast<std::uint16_t>(window);  // never scaled on a SYN
