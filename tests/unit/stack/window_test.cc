@@ -147,6 +147,15 @@ TEST_CASE("a segment outside of the window does not set the timestamp") {
   REQUIRE(peer.received == 100);
 }
 
+TEST_CASE("an RST carries timestamps if they were agreed on") {
+  ScriptedPeer peer(with_timestamps());
+  peer.ts_val = 1000;
+  peer.establish();
+  peer.connection().abort();
+  REQUIRE(peer.sent() == "RA 1 ack 1");
+  REQUIRE(peer.last().option_size == 12);
+}
+
 TEST_CASE("an acknowledgement of what was not sent, or too old to be true, is refused") {
   ScriptedPeer peer(ScriptedPeer::plain());
   peer.establish();

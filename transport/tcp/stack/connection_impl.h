@@ -54,6 +54,7 @@ struct Connection::Impl {
   void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size);
   void emit_empty(SegmentOut& out, Seq seq);
   void start_header(SegmentOut& out, std::uint8_t flags, Seq seq);
+  void add_timestamps(SegmentOut& out) const;
   void add_options(SegmentOut& out);
   std::uint16_t announce_window();
   [[nodiscard]] std::uint64_t lost_edge() const;

@@ -104,6 +104,7 @@ bool Connection::Impl::emit_reset(SegmentOut& out) {
   // Once we have heard of the peer's sequence numbers, the RST acknowledges them (RFC 9293 §3.5.2).
   const bool ack = rcv_nxt != Seq();
   start_header(out, ack ? flag::rst | flag::ack : flag::rst, reset_seq);
+  add_timestamps(out);  // RFC 7323 §3.2
   return true;
 }
 
@@ -145,13 +146,17 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
   return true;
 }
 
-void Connection::Impl::add_options(SegmentOut& out) {
+void Connection::Impl::add_timestamps(SegmentOut& out) const {
   if (timestamps) {
     put16(out, 0x0101);
     put16(out, 0x080a);
     put32(out, timestamp(now));
     put32(out, ts_recent);
   }
+}
+
+void Connection::Impl::add_options(SegmentOut& out) {
+  add_timestamps(out);
   if (!sack || !reassembly.has_holes()) {
     return;
   }
