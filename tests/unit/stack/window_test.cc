@@ -147,6 +147,19 @@ TEST_CASE("a segment outside of the window does not set the timestamp") {
   REQUIRE(peer.received == 100);
 }
 
+TEST_CASE("a segment with an unbelievable acknowledgement does not set the timestamp") {
+  ScriptedPeer peer(with_timestamps());
+  peer.ts_val = 1000;
+  peer.establish();
+  SegmentIn forged = peer.segment();
+  forged.ack += 5000;
+  forged.ts_val = 0x70000000;
+  peer.hand(forged);
+  peer.sent();
+  peer.hand(peer.segment(flag::ack, 100));
+  REQUIRE(peer.received == 100);
+}
+
 TEST_CASE("an RST carries timestamps if they were agreed on") {
   ScriptedPeer peer(with_timestamps());
   peer.ts_val = 1000;
