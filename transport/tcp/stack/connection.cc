@@ -311,6 +311,8 @@ ConnectionInfo Connection::info() const {
   info.ssthresh = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.cubic.ssthresh(), 0xffffffffu));
   info.flight = static_cast<std::uint32_t>(c.flight());
   info.mss = c.effective_mss();
+  info.recovery = c.recovery;
+  info.sacked = static_cast<std::uint32_t>(c.scoreboard.bytes());
   info.srtt = c.rtt.srtt();
   info.rttvar = c.rtt.rttvar();
   info.rto = c.rtt.rto();

@@ -72,6 +72,9 @@ enum class ConnectionError : std::uint8_t {
   aborted,      // abort() was called
 };
 
+// Whether lost segments are being repaired, and how that was found out (RFC 5681 §3.2, RFC 6298 §5).
+enum class Recovery : std::uint8_t { none, fast, timeout };
+
 struct Ports {
   std::uint16_t local = 0;
   std::uint16_t remote = 0;
@@ -82,6 +85,8 @@ struct ConnectionInfo {
   State state = State::closed;
   Seq snd_una, snd_nxt, rcv_nxt;
   std::uint32_t snd_wnd = 0, rcv_wnd = 0, cwnd = 0, ssthresh = 0, flight = 0, mss = 0;
+  Recovery recovery = Recovery::none;
+  std::uint32_t sacked = 0;  // of `flight`, reported by SACK
   Duration srtt{}, rttvar{}, rto{};
   std::uint64_t bytes_sent = 0, bytes_acked = 0, bytes_received = 0, bytes_retransmitted = 0;
   std::uint32_t fast_retransmits = 0, timeouts = 0, out_of_order = 0;

@@ -16,8 +16,6 @@ namespace tfabric::stack {
 // Less is an attack on our packet rate, and has no room for payload beside 40 bytes of options.
 inline constexpr std::uint16_t kLeastMss = 64;
 
-enum class Recovery : std::uint8_t { none, fast, timeout };
-
 struct Connection::Impl {
   Impl(const Options& options, const PayloadOps& ops, Ports ports, Seq iss, Instant now);
 
