@@ -116,6 +116,28 @@ TEST_CASE("a peer without options gets none") {
   REQUIRE(peer.connection().info().mss == 536);
 }
 
+TEST_CASE("the handshake is the first sample of the round-trip time, in both roles") {
+  const State state = GENERATE(State::syn_sent, State::syn_received);
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(state);
+  peer.advance(30ms);
+  SegmentIn answer = peer.segment(state == State::syn_sent ? flag::syn | flag::ack : flag::ack);
+  answer.seq = state == State::syn_sent ? kPeerIss : kPeerIss + 1;
+  answer.ack = kIss + 1;
+  peer.hand(answer);
+  REQUIRE(peer.state() == State::established);
+  REQUIRE(peer.connection().info().srtt == 30ms);
+}
+
+TEST_CASE("a SYN that went out twice tells nothing of the round-trip time") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::syn_received);
+  REQUIRE(peer.run(200ms) == "SA 0 ack 1");
+  peer.acknowledge(0);
+  REQUIRE(peer.state() == State::established);
+  REQUIRE(peer.connection().info().srtt == Duration::zero());
+}
+
 TEST_CASE("a SYN carries the options that it offers, and no padding for the others") {
   const auto [timestamps, sack, bytes] = GENERATE(
       table<bool, bool, int>({{false, false, 8}, {false, true, 12}, {true, false, 20}, {true, true, 20}}));

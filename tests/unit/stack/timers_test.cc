@@ -19,7 +19,7 @@ Options with_keepalive() {
 
 TEST_CASE("what is not acknowledged is repeated with growing pauses") {
   Options options = ScriptedPeer::plain();
-  options.initial_rto = 100ms;
+  options.initial_rto = options.min_rto = 100ms;
   options.max_rto = 350ms;
   ScriptedPeer peer(options);
   peer.establish();
@@ -39,7 +39,7 @@ TEST_CASE("unacknowledged data ends the connection after user_timeout, with an R
   Options options = ScriptedPeer::plain();
   options.user_timeout = 3s;
   options.max_rto = 10s;
-  options.initial_rto = 10s;
+  options.initial_rto = options.min_rto = 10s;
   ScriptedPeer peer(options);
   peer.establish();
   peer.run(60s);  // idle time does not count

@@ -331,6 +331,10 @@ void Connection::Impl::become_established() {
   send_syn = false;  // one that was due again and has not left yet
   connect_at = kNever;
   rto_at = kNever;
+  if (timing) {
+    timing = false;
+    rtt.on_sample(now - timed_at);
+  }
   rtt.reset_backoff();
   last_progress = last_heard = now;
   keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
