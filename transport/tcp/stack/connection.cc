@@ -34,7 +34,7 @@ Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pa
       rcv_scale(scale_for(opts.receive_buffer)),
       reassembly(ops),
       cubic(opts.mss, std::uint64_t{opts.initial_window_segments} * opts.mss),
-      rtt(opts.initial_rto, opts.min_rto, opts.max_rto) {
+      rtt(opts.initial_rto, opts.min_rto, opts.max_rto, opts.rto_granularity) {
   send_syn = true;
   connect_at = at + opts.connect_timeout;
   last_progress = last_heard = at;

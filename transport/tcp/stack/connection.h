@@ -38,6 +38,9 @@ struct Options {
   Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/architecture.md
   Duration max_rto = std::chrono::seconds(2);
   Duration initial_rto = std::chrono::milliseconds(200);
+  // RFC 6298 §2.3, G: the time-out is at least so much above the smoothed round-trip time. A peer that delays
+  // its acknowledgements needs as much (Linux: 200 ms).
+  Duration rto_granularity = Duration::zero();
   Duration delayed_ack = Duration::zero();              // zero: one ACK for each burst of segments
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
   // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, silence.
