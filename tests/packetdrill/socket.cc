@@ -76,7 +76,8 @@ std::uint64_t Socket::unacknowledged() const {
 // Linux wakes a writer when its buffer is two thirds full; about a tenth of that is the kernel's own.
 bool Socket::writable() const {
   const std::uint64_t queued = unacknowledged();
-  return !connection || !connection->established() || (queued + queued / 10) * 3 <= std::uint64_t{send_buffer} * 2;
+  return !connection || !connection->established() ||
+         (queued + queued / 10) * 3 <= std::uint64_t{send_buffer} * 2;
 }
 
 int Socket::pending_error() const { return !connection || error_told ? 0 : to_errno(connection->error()); }
