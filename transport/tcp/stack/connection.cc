@@ -331,9 +331,8 @@ void Connection::Impl::become_established() {
   send_syn = false;  // one that was due again and has not left yet
   connect_at = kNever;
   rto_at = kNever;
-  if (timing) {
-    timing = false;
-    rtt.on_sample(now - timed_at);
+  if (!syn_repeated) {
+    rtt.on_sample(now - syn_sent_at);
   }
   rtt.reset_backoff();
   last_progress = last_heard = now;

@@ -136,6 +136,8 @@ struct Connection::Impl {
 
   // What to put out.
   bool send_syn = false;
+  bool syn_repeated = false;  // Karn's algorithm: the answer is no sample of the round-trip time
+  Instant syn_sent_at{};
   bool send_reset = false;
   Seq reset_seq;
   bool ack_now = false;

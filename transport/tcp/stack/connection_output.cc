@@ -142,8 +142,8 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
     rcv_adv = rcv_nxt + window;
     last_ack_sent = rcv_nxt;
   }
-  timing = timed_at == Instant{};  // Karn's algorithm: the first SYN alone is timed
-  timed_at = now;
+  syn_repeated = syn_sent_at != Instant{};
+  syn_sent_at = now;
   arm_rto();
   return true;
 }
