@@ -22,7 +22,34 @@ TEST_CASE("no byte goes beyond the peer's window") {
   peer.write(5000);
   REQUIRE(peer.sent() == "A 1:1001 ack 1");  // the other 500 bytes are silly while something is in flight
   peer.acknowledge(1000, 500);
-  REQUIRE(peer.sent() == "A 1001:1501 ack 1");
+  REQUIRE(peer.sent().empty());
+}
+
+TEST_CASE("a window that is small for what waits is used after a while") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.acknowledge(0, 500);
+  peer.write(800);
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.run(199ms).empty());
+  REQUIRE(peer.run(1ms) == "A 1:501 ack 1");
+  peer.acknowledge(500, 300);  // room for all that is left
+  REQUIRE(peer.sent() == "PA 501:801 ack 1");
+
+  SECTION("or when it opens") {
+    peer.acknowledge(800, 500);
+    peer.write(800);
+    REQUIRE(peer.sent().empty());
+    peer.acknowledge(800, 1000);
+    REQUIRE(peer.sent() == "PA 801:1601 ack 1");
+  }
+  SECTION("or becomes a closed one, which is probed") {
+    peer.acknowledge(800, 500);
+    peer.write(800);
+    REQUIRE(peer.sent().empty());
+    peer.acknowledge(800, 0);
+    REQUIRE(peer.run(200ms) == "A 800 ack 1");
+  }
 }
 
 TEST_CASE("a retransmission of the peer that acknowledges something new brings its window") {

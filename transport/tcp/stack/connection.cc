@@ -190,7 +190,7 @@ void Connection::Impl::end(ConnectionError why) {
     error = why;
   }
   rto_at = persist_at = keepalive_at = delayed_ack_at = wait_at = connect_at = kNever;
-  ack_now = probe_now = send_syn = false;
+  ack_now = probe_now = override_window = send_syn = false;
 }
 
 // --- time
@@ -278,7 +278,7 @@ void Connection::Impl::on_rto() {
 void Connection::Impl::on_persist() {
   persist_backoff = std::min(persist_backoff + 1, kMaxPersistBackoff);
   persist_at = now + std::min<Duration>(rtt.rto() * (std::int64_t{1} << persist_backoff), options.max_rto);
-  probe_now = true;
+  (snd_wnd == 0 ? probe_now : override_window) = true;
 }
 
 void Connection::Impl::on_keepalive() {

@@ -58,6 +58,12 @@ struct Connection::Impl {
   [[nodiscard]] std::uint64_t lost_edge() const;
   [[nodiscard]] std::uint64_t pipe() const;
   void set_up_persist();
+  // Bytes that the peer's window has room for.
+  [[nodiscard]] std::uint64_t usable_window() const;
+  // Bytes of the next segment of new data; none if only our FIN is left.
+  [[nodiscard]] std::uint64_t next_data() const;
+  // The peer's window is no good for that segment.
+  [[nodiscard]] bool window_blocks() const;
 
   // --- connection.cc
   void on_time(Instant now);
@@ -142,6 +148,7 @@ struct Connection::Impl {
   Seq reset_seq;
   bool ack_now = false;
   bool probe_now = false;
+  bool override_window = false;       // one segment goes out that a small window has waited for
   std::uint32_t unacked_payload = 0;  // bytes received since our last ACK
 
   // Timers; kNever: not running.

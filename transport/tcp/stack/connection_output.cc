@@ -254,22 +254,19 @@ bool Connection::Impl::emit_new_data(SegmentOut& out) {
   if (snd_nxt >= end) {
     return false;
   }
-  const std::uint64_t window_edge = snd_una + snd_wnd;
-  std::uint64_t usable = window_edge > snd_nxt ? window_edge - snd_nxt : 0;
-  const std::uint64_t waiting = end - snd_nxt;
-  if (usable == 0) {
+  if (window_blocks() && (!override_window || usable_window() == 0)) {
     set_up_persist();
     return false;
   }
-  const std::uint64_t segment = std::min<std::uint64_t>(waiting, effective_mss());
-  // RFC 9293 §3.8.6.2.1: no silly pieces, unless they are all there is or half of what the peer can take.
-  if (usable < segment && flight() > 0 && usable < max_snd_wnd / 2) {
+  const std::uint64_t data = next_data();
+  // The congestion window counts data: a FIN with none goes out when the window is full.
+  if (pipe() + data > cubic.cwnd() && flight() > 0) {
     return false;
   }
-  if (pipe() + segment > cubic.cwnd() && flight() > 0) {
-    return false;
-  }
-  const auto size = static_cast<std::uint32_t>(std::min(segment, usable));
+  override_window = false;
+  // A FIN behind a full segment goes with it.
+  const bool with_fin = fin_queued && snd_nxt + data == queue.end();
+  const auto size = static_cast<std::uint32_t>(std::min(data + (with_fin ? 1 : 0), usable_window()));
   const bool was_idle = flight() == 0;
   if (was_idle) {
     last_progress = now;
@@ -313,15 +310,33 @@ void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::
   out.window = announce_window();
 }
 
-// RFC 9293 §3.8.6.1: with a closed window and nothing in flight, only a probe learns of its opening.
+std::uint64_t Connection::Impl::usable_window() const {
+  const std::uint64_t edge = snd_una + snd_wnd;
+  return edge > snd_nxt ? edge - snd_nxt : 0;
+}
+
+std::uint64_t Connection::Impl::next_data() const {
+  const std::uint64_t end = queue.end();
+  return std::min<std::uint64_t>(end - std::min(snd_nxt, end), effective_mss());
+}
+
+// RFC 9293 §3.8.6.2.1: no silly pieces, unless they are all there is or half of what the peer can take.
+bool Connection::Impl::window_blocks() const {
+  const std::uint64_t usable = usable_window();
+  return usable == 0 || (usable < next_data() && usable < max_snd_wnd / 2);
+}
+
+// With nothing in flight, no acknowledgement will bring a better window. Of a closed one only a probe learns
+// that it has opened (RFC 9293 §3.8.6.1); a small one is used after a while (§3.8.6.2.1: 0.1 to 1 s).
 void Connection::Impl::set_up_persist() {
   const bool blocked =
-      synchronized() && may_send_data() && flight() == 0 && snd_nxt < stream_end() && snd_wnd == 0;
+      synchronized() && may_send_data() && flight() == 0 && snd_nxt < stream_end() && window_blocks();
   if (!blocked) {
     persist_at = kNever;
   } else if (persist_at == kNever) {
     last_progress = now;  // the user time-out counts from here, not from what was heard before a long idle
-    persist_at = now + rtt.rto();
+    persist_at =
+        now + (snd_wnd == 0 ? rtt.rto() : std::max<Duration>(rtt.rto(), std::chrono::milliseconds(100)));
   }
 }
 
