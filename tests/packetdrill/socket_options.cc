@@ -32,9 +32,12 @@ int maximum_segment(const Socket& socket) {
   return socket.mss.value_or(profile().options(socket.ipv6).mss);
 }
 
-int get_tcp_option(Host& host, const Socket& socket, int name, void* value, socklen_t* size) {
+int get_tcp_option(Host& host, Socket& socket, int name, void* value, socklen_t* size) {
   switch (name) {
     case TCP_INFO:
+      if (socket.connection) {
+        host.send_segments(socket);  // times are counted up to the last time it was asked
+      }
       return fill_tcp_info(socket, host.now(), value, size);
     case TCP_CC_INFO:
       *size = 0;  // our congestion control has nothing to say here

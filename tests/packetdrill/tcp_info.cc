@@ -90,6 +90,8 @@ int fill_tcp_info(const Socket& socket, Instant now, void* value, const socklen_
     out.tcpi_bytes_sent = info.bytes_sent + info.bytes_retransmitted;
     out.tcpi_notsent_bytes = static_cast<std::uint32_t>(
         socket.connection->stream_written() - std::min(info.bytes_sent, socket.connection->stream_written()));
+    out.tcpi_busy_time = microseconds(info.busy);
+    out.tcpi_rwnd_limited = microseconds(info.peer_window_limited);
     out.tcpi_rcv_ooopack = info.out_of_order;
   }
   std::memcpy(value, &out, std::min<std::size_t>(*size, sizeof out));

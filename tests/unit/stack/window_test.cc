@@ -206,3 +206,28 @@ TEST_CASE("an acknowledgement of what was not sent, or too old to be true, is re
   REQUIRE(peer.received == 0);
   REQUIRE(peer.sent() == "A 1 ack 1");
 }
+
+TEST_CASE("the time that a peer's window costs is counted") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.advance(1s);
+  peer.sent();
+  REQUIRE(peer.connection().info().busy == Duration::zero());
+  peer.write(1500);
+  peer.acknowledge(0, 1000);
+  peer.sent();
+  peer.advance(20ms);
+  peer.acknowledge(1000, 0);
+  peer.sent();
+  peer.advance(30ms);
+  peer.acknowledge(1000, 1000);
+  peer.sent();
+  peer.advance(5ms);
+  peer.acknowledge(1500);
+  peer.sent();
+  peer.advance(1s);
+  peer.sent();
+  // The rest of 500 bytes has waited from the start until the window came.
+  REQUIRE(peer.connection().info().peer_window_limited == 50ms);
+  REQUIRE(peer.connection().info().busy == 55ms);
+}

@@ -125,7 +125,13 @@ bool Connection::send_inline(std::span<const std::byte> bytes) {
 std::uint64_t Connection::stream_written() const { return impl_->queue.end(); }
 std::uint64_t Connection::stream_acked() const { return std::min(impl_->snd_una, impl_->queue.end()); }
 
-bool Connection::next_segment(SegmentOut& out, Instant now) { return impl_->next_segment(out, now); }
+bool Connection::next_segment(SegmentOut& out, Instant now) {
+  if (impl_->next_segment(out, now)) {
+    return true;
+  }
+  impl_->limits.set(impl_->send_limit(), now);
+  return false;
+}
 
 // --- life
 
@@ -323,6 +329,8 @@ ConnectionInfo Connection::info() const {
   info.fast_retransmits = c.fast_retransmits;
   info.timeouts = c.timeouts;
   info.out_of_order = c.out_of_order;
+  info.busy = c.limits.busy();
+  info.peer_window_limited = c.limits.peer_window();
   return info;
 }
 

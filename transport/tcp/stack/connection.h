@@ -93,6 +93,8 @@ struct ConnectionInfo {
   Duration srtt{}, rttvar{}, rto{};
   std::uint64_t bytes_sent = 0, bytes_acked = 0, bytes_received = 0, bytes_retransmitted = 0;
   std::uint32_t fast_retransmits = 0, timeouts = 0, out_of_order = 0;
+  // With something to send, and of that, held back by the peer's window; up to the last next_segment().
+  Duration busy{}, peer_window_limited{};
 };
 
 class Connection {

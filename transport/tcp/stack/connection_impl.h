@@ -9,6 +9,7 @@
 #include "transport/tcp/stack/reassembly.h"
 #include "transport/tcp/stack/rtt.h"
 #include "transport/tcp/stack/scoreboard.h"
+#include "transport/tcp/stack/send_limits.h"
 #include "transport/tcp/stack/send_queue.h"
 
 namespace tfabric::stack {
@@ -64,6 +65,7 @@ struct Connection::Impl {
   [[nodiscard]] std::uint64_t next_data() const;
   // The peer's window is no good for that segment.
   [[nodiscard]] bool window_blocks() const;
+  [[nodiscard]] SendLimit send_limit() const;
 
   // --- connection.cc
   void on_time(Instant now);
@@ -163,6 +165,7 @@ struct Connection::Impl {
   // Counters.
   std::uint64_t bytes_retransmitted = 0, bytes_received = 0;
   std::uint32_t fast_retransmits = 0, timeouts = 0, out_of_order = 0;
+  SendLimits limits;
 };
 
 }  // namespace tfabric::stack

@@ -326,6 +326,13 @@ bool Connection::Impl::window_blocks() const {
   return usable == 0 || (usable < next_data() && usable < max_snd_wnd / 2);
 }
 
+SendLimit Connection::Impl::send_limit() const {
+  if (!synchronized() || snd_una == stream_end()) {
+    return SendLimit::nothing_to_send;
+  }
+  return snd_nxt < stream_end() && window_blocks() ? SendLimit::peer_window : SendLimit::path;
+}
+
 // With nothing in flight, no acknowledgement will bring a better window. Of a closed one only a probe learns
 // that it has opened (RFC 9293 §3.8.6.1); a small one is used after a while (§3.8.6.2.1: 0.1 to 1 s).
 void Connection::Impl::set_up_persist() {
