@@ -76,6 +76,9 @@ int set_tcp_option(Socket& socket, int name, int number) {
       return 0;
     case TCP_USER_TIMEOUT:
       socket.user_timeout = std::chrono::milliseconds(number);
+      if (socket.connection) {
+        socket.connection->set_user_timeout(*socket.user_timeout);
+      }
       return 0;
     case TCP_NODELAY:
       return number != 0 ? 0 : fail(ENOPROTOOPT);

@@ -50,6 +50,21 @@ TEST_CASE("unacknowledged data ends the connection after user_timeout, with an R
   REQUIRE(peer.connection().error() == ConnectionError::timed_out);
 }
 
+TEST_CASE("the user time-out can be changed with data in flight") {
+  Options options = ScriptedPeer::plain();
+  options.max_rto = 10s;
+  options.initial_rto = options.min_rto = 10s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(100);
+  peer.sent();
+  peer.run(1s);
+  peer.connection().set_user_timeout(3s);
+  REQUIRE(peer.run(1999ms).empty());
+  REQUIRE(peer.run(1ms) == "RA 101 ack 1");
+  REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+}
+
 TEST_CASE("each byte of progress starts the user time-out anew") {
   Options options = ScriptedPeer::plain();
   options.user_timeout = 3s;

@@ -172,6 +172,8 @@ void Connection::fail(ConnectionError error) {
   }
 }
 
+void Connection::set_user_timeout(Duration timeout) { impl_->options.user_timeout = timeout; }
+
 void Connection::set_path_mss(std::uint16_t mss, Instant now) {
   Impl& c = *impl_;
   mss = std::max(mss, kLeastMss);

@@ -151,6 +151,8 @@ class Connection {
   void fail(ConnectionError error);
   // The path's MTU shrank (RFC 1191, validated by the caller): segments of at most `mss` from now on.
   void set_path_mss(std::uint16_t mss, Instant now);
+  // Changes Options::user_timeout (RFC 5482 §3.1); it counts from the last progress, as before.
+  void set_user_timeout(Duration timeout);
   [[nodiscard]] State state() const;
   [[nodiscard]] ConnectionError error() const;
   [[nodiscard]] bool established() const;  // the handshake is done and no error has happened
