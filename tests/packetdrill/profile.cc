@@ -34,7 +34,7 @@ stack::Options Profile::options(bool ipv6) const {
   options.send_buffer = 64u << 20;     // what a socket may hold is the adaptor's affair
   options.min_rto = 200ms;
   options.rto_granularity = 200ms;
-  options.max_rto = 120s;
+  options.max_rto = std::chrono::milliseconds(setting("tcp_rto_max_ms", 120'000));
   options.initial_rto = 1s;
   options.delayed_ack = Duration::zero();  // Linux acknowledges the first segments of a connection at once
   options.connect_timeout = 127s;

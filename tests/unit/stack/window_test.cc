@@ -102,6 +102,25 @@ TEST_CASE("the window that we announce shrinks as the reader rests, and opens wh
   REQUIRE(peer.last().window == 60000);
 }
 
+TEST_CASE("a peer without window scaling is not told of each read from a large buffer") {
+  Options options = ScriptedPeer::plain();
+  options.receive_buffer = 4 << 20;
+  ScriptedPeer peer(options);
+  peer.reach(State::syn_sent);
+  SegmentIn answer = peer.segment(flag::syn | flag::ack);
+  answer.seq = kPeerIss;
+  answer.ack = kIss + 1;
+  answer.window_scale = -1;
+  peer.hand(answer);
+  REQUIRE(peer.sent() == "A 1 ack 1");
+  peer.reading = false;
+  peer.hand(peer.segment(flag::ack, 1000));
+  REQUIRE(peer.sent() == "A 1 ack 1001");
+  peer.connection().consume(1000);
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.connection().info().rcv_wnd == 65535);
+}
+
 TEST_CASE("a peer that sends byte by byte cannot make us keep more than the buffer") {
   Options options = ScriptedPeer::plain();
   options.receive_buffer = 100'000;  // a scale of 1

@@ -94,11 +94,8 @@ void Connection::Impl::touch_window(std::uint32_t) {
     restart_fin_wait_2();  // a peer whose window was closed could not send until now
   }
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
-  const std::uint64_t used = unread();
-  const std::uint64_t room = used < options.receive_buffer ? options.receive_buffer - used : 0;
-  if (room > announced &&
-      room - announced >= std::min<std::uint64_t>(options.receive_buffer / 4, 64ull * mss) &&
-      announced < options.receive_buffer / 2) {
+  const std::uint32_t room = receive_room(), largest = largest_window();
+  if (room > announced && room - announced >= std::min(largest / 4, 64 * mss) && announced < largest / 2) {
     ack_now = true;
   }
 }

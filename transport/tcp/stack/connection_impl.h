@@ -4,6 +4,8 @@
 // ISS + 1), and our FIN occupies the offset behind the last byte. Names follow RFC 9293 §3.3.1.
 #pragma once
 
+#include <algorithm>
+
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/cubic.h"
 #include "transport/tcp/stack/reassembly.h"
@@ -92,6 +94,18 @@ struct Connection::Impl {
   [[nodiscard]] std::uint64_t fin_position() const { return queue.end(); }
   [[nodiscard]] std::uint64_t stream_end() const { return queue.end() + (fin_queued ? 1 : 0); }
   [[nodiscard]] std::uint64_t unread() const { return reassembly.queued_bytes() + current.size; }
+  // The largest window that the field can say: a peer without window scaling gets little of a large buffer.
+  [[nodiscard]] std::uint32_t largest_window() const {
+    return std::min(options.receive_buffer, 65535u << rcv_scale);
+  }
+  // The window that the buffer has room for.
+  [[nodiscard]] std::uint32_t receive_room() const {
+    const std::uint64_t used = unread();
+    return static_cast<std::uint32_t>(
+        used < options.receive_buffer
+            ? std::min<std::uint64_t>(options.receive_buffer - used, largest_window())
+            : 0);
+  }
   void arm_rto() { rto_at = now + rtt.rto(); }
 
   Options options;

@@ -181,8 +181,7 @@ void Connection::Impl::add_options(SegmentOut& out) {
 // never back (§3.8.6): what the field's scale rounds off is still accepted (RFC 7323 §2.4).
 std::uint16_t Connection::Impl::announce_window() {
   const std::uint64_t used = unread();
-  const auto room =
-      static_cast<std::uint32_t>(used < options.receive_buffer ? options.receive_buffer - used : 0);
+  const std::uint32_t room = receive_room();
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
   std::uint32_t window = announced;
   if (room > announced && room - announced >= std::min(options.receive_buffer / 4, mss)) {
