@@ -101,8 +101,10 @@ void Connection::Impl::start_header(SegmentOut& out, std::uint8_t flags, Seq seq
 
 bool Connection::Impl::emit_reset(SegmentOut& out) {
   send_reset = false;
-  // Once we have heard of the peer's sequence numbers, the RST acknowledges them (RFC 9293 §3.5.2).
-  const bool ack = rcv_nxt != Seq();
+  // The end of a connection acknowledges what we have heard of the peer (RFC 9293 §3.5.2). The answer to an
+  // acknowledgement of something else has its sequence number from there and acknowledges nothing, or a peer
+  // that is still in SYN-SENT would take it for the answer to its SYN.
+  const bool ack = state == State::closed && rcv_nxt != Seq();
   start_header(out, ack ? flag::rst | flag::ack : flag::rst, reset_seq);
   add_timestamps(out);  // RFC 7323 §3.2
   return true;
