@@ -172,3 +172,17 @@ TEST_CASE("a FIN does not wait for room in the congestion window, but for the pe
     REQUIRE(peer.sent() == "FA 1001 ack 1");
   }
 }
+
+TEST_CASE("a FIN that comes again starts TIME-WAIT anew") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::time_wait);
+  peer.run(60ms);
+  SegmentIn fin = peer.segment(flag::fin | flag::ack);
+  fin.seq = fin.seq - 1u;
+  peer.hand(fin);
+  REQUIRE(peer.sent() == "A 2 ack 2");
+  peer.run(60ms);
+  REQUIRE(peer.state() == State::time_wait);
+  peer.run(40ms);
+  REQUIRE(peer.connection().finished());
+}

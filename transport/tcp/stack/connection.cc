@@ -346,6 +346,11 @@ void Connection::Impl::become_established() {
   keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
 }
 
+void Connection::Impl::start_time_wait() {
+  state = State::time_wait;
+  wait_at = now + kTimeWait;
+}
+
 void Connection::Impl::restart_fin_wait_2() { wait_at = now + kFinWait2; }
 
 void Connection::Impl::on_fin_acked() {
@@ -355,8 +360,7 @@ void Connection::Impl::on_fin_acked() {
       restart_fin_wait_2();
       break;
     case State::closing:
-      state = State::time_wait;
-      wait_at = now + kTimeWait;
+      start_time_wait();
       break;
     case State::last_ack:
       end(ConnectionError::none);
@@ -379,8 +383,7 @@ void Connection::Impl::on_peer_fin() {
       state = State::closing;  // our FIN is not acknowledged yet, or it would be fin_wait_2
       break;
     case State::fin_wait_2:
-      state = State::time_wait;
-      wait_at = now + kTimeWait;
+      start_time_wait();
       break;
     default:
       break;

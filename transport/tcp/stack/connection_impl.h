@@ -75,6 +75,7 @@ struct Connection::Impl {
   void on_persist();
   void on_keepalive();
   void restart_fin_wait_2();
+  void start_time_wait();
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] Instant progress_deadline() const;
   void end(ConnectionError why);

@@ -192,6 +192,9 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
     last_heard = now;
     keepalives_unanswered = 0;
   }
+  if (state == State::time_wait && has(segment, flag::fin) && segment.seq + segment.payload.size == fin_seq) {
+    start_time_wait();  // RFC 9293 §3.10.7.4: our acknowledgement of it was lost
+  }
   if (state != State::closed) {
     answer_unacceptable(segment);
   }
