@@ -139,12 +139,13 @@ int Calls::connect(int fd, const sockaddr* address) {
   }
   const Endpoint remote = from_sockaddr(address);
   host_.connect(*socket, remote.address, remote.port);
-  if (socket->nonblocking) {
-    return fail(EINPROGRESS);
+  if (!socket->nonblocking) {
+    gate_.wait([socket] { return socket->was_established || socket->pending_error() != 0; });
   }
-  gate_.wait([socket] { return socket->was_established || socket->pending_error() != 0; });
-  const int error = socket->take_error();
-  return error != 0 ? fail(error) : 0;
+  if (const int error = socket->take_error(); error != 0) {
+    return fail(error);
+  }
+  return socket->was_established ? 0 : fail(EINPROGRESS);
 }
 
 ssize_t Calls::read(int fd, std::span<const iovec> pieces, int flags) {
