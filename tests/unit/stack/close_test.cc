@@ -130,3 +130,59 @@ TEST_CASE("FIN-WAIT-2 does not blame the peer for a reader that rests") {
   peer.run(5s);
   REQUIRE(peer.connection().finished());
 }
+
+TEST_CASE("a FIN goes with the last segment, if that is a full one too") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.write(2000);
+  peer.connection().close();
+  REQUIRE(peer.sent() == "A 1:1001 ack 1, FPA 1001:2001 ack 1");
+  REQUIRE(peer.connection().info().snd_nxt == kIss + 2002);
+
+  SECTION("and again when it is repeated") {
+    peer.acknowledge(1000);
+    REQUIRE(peer.run(200ms) == "PA 1001:2001 ack 1");
+    peer.acknowledge(2000);
+    REQUIRE(peer.sent() == "FA 2001 ack 1");
+  }
+  SECTION("whose acknowledgement may leave it out") {
+    peer.acknowledge(2000);
+    REQUIRE(peer.run(200ms) == "FA 2001 ack 1");
+    peer.acknowledge(2001);
+    REQUIRE(peer.state() == State::fin_wait_2);
+  }
+}
+
+TEST_CASE("a FIN does not wait for room in the congestion window, but for the peer's window") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  SECTION("congestion window") {
+    peer.write(10'000);
+    peer.sent();
+    REQUIRE(peer.connection().info().flight == peer.connection().info().cwnd);
+    peer.connection().close();
+    REQUIRE(peer.sent() == "FA 10001 ack 1");
+  }
+  SECTION("the peer's") {
+    peer.acknowledge(0, 1000);
+    peer.write(1000);
+    peer.connection().close();
+    REQUIRE(peer.sent() == "PA 1:1001 ack 1");
+    peer.acknowledge(1000, 1000);
+    REQUIRE(peer.sent() == "FA 1001 ack 1");
+  }
+}
+
+TEST_CASE("a FIN that comes again starts TIME-WAIT anew") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::time_wait);
+  peer.run(60ms);
+  SegmentIn fin = peer.segment(flag::fin | flag::ack);
+  fin.seq = fin.seq - 1u;
+  peer.hand(fin);
+  REQUIRE(peer.sent() == "A 2 ack 2");
+  peer.run(60ms);
+  REQUIRE(peer.state() == State::time_wait);
+  peer.run(40ms);
+  REQUIRE(peer.connection().finished());
+}

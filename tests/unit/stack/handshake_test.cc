@@ -1,4 +1,6 @@
+#include <array>
 #include <catch2/catch.hpp>
+#include <span>
 
 #include "tests/unit/stack/scripted_peer.h"
 
@@ -46,7 +48,7 @@ TEST_CASE("an acknowledgement of what was never sent resets SYN-RECEIVED's peer 
   ScriptedPeer peer(ScriptedPeer::plain());
   peer.reach(State::syn_received);
   peer.acknowledge(1000);
-  REQUIRE(peer.sent() == "RA 1001 ack 1");
+  REQUIRE(peer.sent() == "R 1001");
   REQUIRE(peer.state() == State::syn_received);
 }
 
@@ -112,6 +114,48 @@ TEST_CASE("a peer without options gets none") {
   REQUIRE(peer.last().option_size == 0);
   REQUIRE(peer.last().window == 65535);
   REQUIRE(peer.connection().info().mss == 536);
+}
+
+TEST_CASE("the handshake is the first sample of the round-trip time, in both roles") {
+  const State state = GENERATE(State::syn_sent, State::syn_received);
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(state);
+  peer.advance(30ms);
+  SegmentIn answer = peer.segment(state == State::syn_sent ? flag::syn | flag::ack : flag::ack);
+  answer.seq = state == State::syn_sent ? kPeerIss : kPeerIss + 1;
+  answer.ack = kIss + 1;
+  peer.hand(answer);
+  REQUIRE(peer.state() == State::established);
+  REQUIRE(peer.connection().info().srtt == 30ms);
+}
+
+TEST_CASE("a SYN that went out twice tells nothing of the round-trip time") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::syn_received);
+  REQUIRE(peer.run(200ms) == "SA 0 ack 1");
+  peer.acknowledge(0);
+  REQUIRE(peer.state() == State::established);
+  REQUIRE(peer.connection().info().srtt == Duration::zero());
+}
+
+TEST_CASE("a SYN carries the options that it offers, and no padding for the others") {
+  const auto [timestamps, sack, bytes] = GENERATE(
+      table<bool, bool, int>({{false, false, 8}, {false, true, 12}, {true, false, 20}, {true, true, 20}}));
+  Options options = ScriptedPeer::plain();
+  options.timestamps = timestamps;
+  options.sack = sack;
+  ScriptedPeer peer(options);
+  peer.connect();
+  REQUIRE(peer.sent() == "S 0");
+  REQUIRE(peer.last().option_size == bytes);
+  std::array<std::byte, 60> header;
+  write_header(peer.last(), header.data());
+  const auto parsed = parse_segment(std::span(header).first(peer.last().header_size()));
+  REQUIRE(parsed);
+  REQUIRE(parsed->mss == 1000);
+  REQUIRE(parsed->sack_permitted == sack);
+  REQUIRE(parsed->has_timestamps == timestamps);
+  REQUIRE(parsed->window_scale == 0);
 }
 
 TEST_CASE("a tiny or missing MSS of the peer is lifted, a large one is cut to ours") {

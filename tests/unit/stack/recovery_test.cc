@@ -49,8 +49,11 @@ TEST_CASE("with SACK the holes are repeated, each once, and what arrived is not"
   peer.advance(1ms);
   peer.report(0, {{1000, 2000}});
   REQUIRE(peer.sent().empty());
+  REQUIRE(peer.connection().info().sacked == 1000);
+  REQUIRE(peer.connection().info().recovery == Recovery::none);
   peer.report(0, {{3000, 10'000}, {1000, 2000}});
   REQUIRE(peer.sent() == "A 1:1001 ack 1, A 2001:3001 ack 1");
+  REQUIRE(peer.connection().info().recovery == Recovery::fast);
   peer.report(2000, {{3000, 10'000}});
   REQUIRE(peer.sent().empty());
   peer.acknowledge(10'000);
@@ -79,6 +82,7 @@ TEST_CASE("after a time-out the window is one segment and grows again") {
   ScriptedPeer& peer = flight.peer;
   REQUIRE(peer.run(200ms) == "A 1:1001 ack 1");
   REQUIRE(peer.connection().info().cwnd == 1000);
+  REQUIRE(peer.connection().info().recovery == Recovery::timeout);
   peer.acknowledge(1000);
   REQUIRE(peer.sent() == "A 1001:2001 ack 1, A 2001:3001 ack 1");
 }

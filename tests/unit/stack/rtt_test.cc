@@ -25,6 +25,16 @@ TEST_CASE("RFC 6298: later samples weigh an eighth in SRTT and a quarter in RTTV
   REQUIRE(rtt.rto() == 340ms);
 }
 
+TEST_CASE("RFC 6298: the time-out is above the smoothed time by the granularity at least") {
+  RttEstimator rtt(1s, 1ms, 60s, /*granularity=*/200ms);
+  rtt.on_sample(100ms);
+  REQUIRE(rtt.rto() == 300ms);
+  rtt.on_sample(100ms);
+  REQUIRE(rtt.rto() == 300ms);  // 4 * RTTVAR is 150 ms by now
+  rtt.on_sample(600ms);
+  REQUIRE(rtt.rto() > 500ms);
+}
+
 TEST_CASE("the time-out stays between its bounds") {
   RttEstimator rtt(1s, 5ms, 2s);
   for (int i = 0; i < 100; ++i) {

@@ -19,7 +19,7 @@ Options with_keepalive() {
 
 TEST_CASE("what is not acknowledged is repeated with growing pauses") {
   Options options = ScriptedPeer::plain();
-  options.initial_rto = 100ms;
+  options.initial_rto = options.min_rto = 100ms;
   options.max_rto = 350ms;
   ScriptedPeer peer(options);
   peer.establish();
@@ -39,13 +39,28 @@ TEST_CASE("unacknowledged data ends the connection after user_timeout, with an R
   Options options = ScriptedPeer::plain();
   options.user_timeout = 3s;
   options.max_rto = 10s;
-  options.initial_rto = 10s;
+  options.initial_rto = options.min_rto = 10s;
   ScriptedPeer peer(options);
   peer.establish();
   peer.run(60s);  // idle time does not count
   peer.write(100);
   REQUIRE_FALSE(peer.sent().empty());
   REQUIRE(peer.run(2999ms).empty());
+  REQUIRE(peer.run(1ms) == "RA 101 ack 1");
+  REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+}
+
+TEST_CASE("the user time-out can be changed with data in flight") {
+  Options options = ScriptedPeer::plain();
+  options.max_rto = 10s;
+  options.initial_rto = options.min_rto = 10s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(100);
+  peer.sent();
+  peer.run(1s);
+  peer.connection().set_user_timeout(3s);
+  REQUIRE(peer.run(1999ms).empty());
   REQUIRE(peer.run(1ms) == "RA 101 ack 1");
   REQUIRE(peer.connection().error() == ConnectionError::timed_out);
 }

@@ -22,7 +22,34 @@ TEST_CASE("no byte goes beyond the peer's window") {
   peer.write(5000);
   REQUIRE(peer.sent() == "A 1:1001 ack 1");  // the other 500 bytes are silly while something is in flight
   peer.acknowledge(1000, 500);
-  REQUIRE(peer.sent() == "A 1001:1501 ack 1");
+  REQUIRE(peer.sent().empty());
+}
+
+TEST_CASE("a window that is small for what waits is used after a while") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.acknowledge(0, 500);
+  peer.write(800);
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.run(199ms).empty());
+  REQUIRE(peer.run(1ms) == "A 1:501 ack 1");
+  peer.acknowledge(500, 300);  // room for all that is left
+  REQUIRE(peer.sent() == "PA 501:801 ack 1");
+
+  SECTION("or when it opens") {
+    peer.acknowledge(800, 500);
+    peer.write(800);
+    REQUIRE(peer.sent().empty());
+    peer.acknowledge(800, 1000);
+    REQUIRE(peer.sent() == "PA 801:1601 ack 1");
+  }
+  SECTION("or becomes a closed one, which is probed") {
+    peer.acknowledge(800, 500);
+    peer.write(800);
+    REQUIRE(peer.sent().empty());
+    peer.acknowledge(800, 0);
+    REQUIRE(peer.run(200ms) == "A 800 ack 1");
+  }
 }
 
 TEST_CASE("a retransmission of the peer that acknowledges something new brings its window") {
@@ -73,6 +100,25 @@ TEST_CASE("the window that we announce shrinks as the reader rests, and opens wh
   }
   REQUIRE(peer.sent() == "A 1 ack 60001");
   REQUIRE(peer.last().window == 60000);
+}
+
+TEST_CASE("a peer without window scaling is not told of each read from a large buffer") {
+  Options options = ScriptedPeer::plain();
+  options.receive_buffer = 4 << 20;
+  ScriptedPeer peer(options);
+  peer.reach(State::syn_sent);
+  SegmentIn answer = peer.segment(flag::syn | flag::ack);
+  answer.seq = kPeerIss;
+  answer.ack = kIss + 1;
+  answer.window_scale = -1;
+  peer.hand(answer);
+  REQUIRE(peer.sent() == "A 1 ack 1");
+  peer.reading = false;
+  peer.hand(peer.segment(flag::ack, 1000));
+  REQUIRE(peer.sent() == "A 1 ack 1001");
+  peer.connection().consume(1000);
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.connection().info().rcv_wnd == 65535);
 }
 
 TEST_CASE("a peer that sends byte by byte cannot make us keep more than the buffer") {
@@ -147,6 +193,28 @@ TEST_CASE("a segment outside of the window does not set the timestamp") {
   REQUIRE(peer.received == 100);
 }
 
+TEST_CASE("a segment with an unbelievable acknowledgement does not set the timestamp") {
+  ScriptedPeer peer(with_timestamps());
+  peer.ts_val = 1000;
+  peer.establish();
+  SegmentIn forged = peer.segment();
+  forged.ack += 5000;
+  forged.ts_val = 0x70000000;
+  peer.hand(forged);
+  peer.sent();
+  peer.hand(peer.segment(flag::ack, 100));
+  REQUIRE(peer.received == 100);
+}
+
+TEST_CASE("an RST carries timestamps if they were agreed on") {
+  ScriptedPeer peer(with_timestamps());
+  peer.ts_val = 1000;
+  peer.establish();
+  peer.connection().abort();
+  REQUIRE(peer.sent() == "RA 1 ack 1");
+  REQUIRE(peer.last().option_size == 12);
+}
+
 TEST_CASE("an acknowledgement of what was not sent, or too old to be true, is refused") {
   ScriptedPeer peer(ScriptedPeer::plain());
   peer.establish();
@@ -156,4 +224,29 @@ TEST_CASE("an acknowledgement of what was not sent, or too old to be true, is re
   peer.hand(segment);
   REQUIRE(peer.received == 0);
   REQUIRE(peer.sent() == "A 1 ack 1");
+}
+
+TEST_CASE("the time that a peer's window costs is counted") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.advance(1s);
+  peer.sent();
+  REQUIRE(peer.connection().info().busy == Duration::zero());
+  peer.write(1500);
+  peer.acknowledge(0, 1000);
+  peer.sent();
+  peer.advance(20ms);
+  peer.acknowledge(1000, 0);
+  peer.sent();
+  peer.advance(30ms);
+  peer.acknowledge(1000, 1000);
+  peer.sent();
+  peer.advance(5ms);
+  peer.acknowledge(1500);
+  peer.sent();
+  peer.advance(1s);
+  peer.sent();
+  // The rest of 500 bytes has waited from the start until the window came.
+  REQUIRE(peer.connection().info().peer_window_limited == 50ms);
+  REQUIRE(peer.connection().info().busy == 55ms);
 }

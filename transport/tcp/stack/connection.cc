@@ -32,7 +32,7 @@ Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pa
       reassembly(ops),
       congestion(make_congestion_control(opts.congestion, opts.mss,
                                          std::uint64_t{opts.initial_window_segments} * opts.mss)),
-      rtt(opts.initial_rto, opts.min_rto, opts.max_rto) {
+      rtt(opts.initial_rto, opts.min_rto, opts.max_rto, opts.rto_granularity) {
   send_syn = true;
   ask_ecn = opts.ecn;
   connect_at = at + opts.connect_timeout;
@@ -93,11 +93,8 @@ void Connection::Impl::touch_window(std::uint32_t) {
     restart_fin_wait_2();  // a peer whose window was closed could not send until now
   }
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
-  const std::uint64_t used = unread();
-  const std::uint64_t room = used < options.receive_buffer ? options.receive_buffer - used : 0;
-  if (room > announced &&
-      room - announced >= std::min<std::uint64_t>(options.receive_buffer / 4, 64ull * mss) &&
-      announced < options.receive_buffer / 2) {
+  const std::uint32_t room = receive_room(), largest = largest_window();
+  if (room > announced && room - announced >= std::min(largest / 4, 64 * mss) && announced < largest / 2) {
     ack_now = true;
   }
 }
@@ -124,7 +121,13 @@ bool Connection::send_inline(std::span<const std::byte> bytes) {
 std::uint64_t Connection::stream_written() const { return impl_->queue.end(); }
 std::uint64_t Connection::stream_acked() const { return std::min(impl_->snd_una, impl_->queue.end()); }
 
-bool Connection::next_segment(SegmentOut& out, Instant now) { return impl_->next_segment(out, now); }
+bool Connection::next_segment(SegmentOut& out, Instant now) {
+  if (impl_->next_segment(out, now)) {
+    return true;
+  }
+  impl_->limits.set(impl_->send_limit(), now);
+  return false;
+}
 
 // --- life
 
@@ -165,6 +168,8 @@ void Connection::fail(ConnectionError error) {
   }
 }
 
+void Connection::set_user_timeout(Duration timeout) { impl_->options.user_timeout = timeout; }
+
 void Connection::set_path_mss(std::uint16_t mss, Instant now) {
   Impl& c = *impl_;
   mss = std::max(mss, kLeastMss);
@@ -194,7 +199,7 @@ void Connection::Impl::end(ConnectionError why) {
   rto_at = pto_at = reorder_at = paced_at = persist_at = keepalive_at = delayed_ack_at = wait_at =
       connect_at = kNever;
   earlier_ack.reset();
-  ack_now = probe_now = probe_tail = send_syn = false;
+  ack_now = probe_now = probe_tail = override_window = send_syn = false;
 }
 
 ConnectionInfo Connection::info() const {
@@ -210,6 +215,8 @@ ConnectionInfo Connection::info() const {
   info.ssthresh = static_cast<std::uint32_t>(std::min<std::uint64_t>(c.congestion->ssthresh(), 0xffffffffu));
   info.flight = static_cast<std::uint32_t>(c.flight());
   info.mss = c.effective_mss();
+  info.recovery = c.recovery;
+  info.sacked = static_cast<std::uint32_t>(c.segments.sacked_bytes());
   info.srtt = c.rtt.srtt();
   info.rttvar = c.rtt.rttvar();
   info.rto = c.rtt.rto();
@@ -227,6 +234,8 @@ ConnectionInfo Connection::info() const {
   info.reo_wnd_mult = c.rack.reo_wnd_mult();
   info.pipe = c.pipe();
   info.out_of_order = c.out_of_order;
+  info.busy = c.limits.busy();
+  info.peer_window_limited = c.limits.peer_window();
   return info;
 }
 
@@ -235,9 +244,19 @@ void Connection::Impl::become_established() {
   send_syn = false;  // one that was due again and has not left yet
   connect_at = kNever;
   rto_at = kNever;
+  if (!syn_repeated) {
+    const Duration sample = std::max(now - syn_sent_at, Duration(1));
+    rtt.on_sample(sample);
+    min_rtt.on_sample(sample, now);
+  }
   rtt.reset_backoff();
   last_progress = last_heard = now;
   keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
+}
+
+void Connection::Impl::start_time_wait() {
+  state = State::time_wait;
+  wait_at = now + kTimeWait;
 }
 
 void Connection::Impl::on_fin_acked() {
@@ -247,8 +266,7 @@ void Connection::Impl::on_fin_acked() {
       restart_fin_wait_2();
       break;
     case State::closing:
-      state = State::time_wait;
-      wait_at = now + kTimeWait;
+      start_time_wait();
       break;
     case State::last_ack:
       end(ConnectionError::none);
@@ -271,8 +289,7 @@ void Connection::Impl::on_peer_fin() {
       state = State::closing;  // our FIN is not acknowledged yet, or it would be fin_wait_2
       break;
     case State::fin_wait_2:
-      state = State::time_wait;
-      wait_at = now + kTimeWait;
+      start_time_wait();
       break;
     default:
       break;

@@ -42,6 +42,9 @@ struct Options {
   // RFC 8985 §7.2: how long the peer may delay an acknowledgement. Our own kind does not, but its engine may
   // rest for as long as this.
   Duration max_ack_delay = std::chrono::milliseconds(1);
+  // RFC 6298 §2.3, G: the time-out is at least so much above the smoothed round-trip time. A peer that delays
+  // its acknowledgements needs as much (Linux: 200 ms).
+  Duration rto_granularity = Duration::zero();
   Duration delayed_ack = Duration::zero();              // zero: one ACK for each burst of segments
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
   // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, silence.
@@ -81,6 +84,9 @@ enum class ConnectionError : std::uint8_t {
   aborted,      // abort() was called
 };
 
+// Whether lost segments are being repaired, and how that was found out (RFC 5681 §3.2, RFC 6298 §5).
+enum class Recovery : std::uint8_t { none, fast, timeout };
+
 struct Ports {
   std::uint16_t local = 0;
   std::uint16_t remote = 0;
@@ -91,6 +97,8 @@ struct ConnectionInfo {
   State state = State::closed;
   Seq snd_una, snd_nxt, rcv_nxt;
   std::uint32_t snd_wnd = 0, rcv_wnd = 0, cwnd = 0, ssthresh = 0, flight = 0, mss = 0;
+  Recovery recovery = Recovery::none;
+  std::uint32_t sacked = 0;  // of `flight`, reported by SACK
   Duration srtt{}, rttvar{}, rto{}, min_rtt{};
   std::uint64_t pacing_rate = 0;  // bytes a second; 0: none
   bool ecn = false;               // agreed on
@@ -99,6 +107,8 @@ struct ConnectionInfo {
   std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;
   std::uint32_t undone = 0;        // recoveries found needless
   std::uint32_t reo_wnd_mult = 0;  // RFC 8985 §6.2: how often the reordering window has grown
+  // With something to send, and of that, held back by the peer's window; up to the last next_segment().
+  Duration busy{}, peer_window_limited{};
 };
 
 class Connection {
@@ -155,6 +165,8 @@ class Connection {
   void fail(ConnectionError error);
   // The path's MTU shrank (RFC 1191, validated by the caller): segments of at most `mss` from now on.
   void set_path_mss(std::uint16_t mss, Instant now);
+  // Changes Options::user_timeout (RFC 5482 §3.1); it counts from the last progress, as before.
+  void set_user_timeout(Duration timeout);
   [[nodiscard]] State state() const;
   [[nodiscard]] ConnectionError error() const;
   [[nodiscard]] bool established() const;  // the handshake is done and no error has happened

@@ -4,6 +4,8 @@
 // ISS + 1), and our FIN occupies the offset behind the last byte. Names follow RFC 9293 §3.3.1.
 #pragma once
 
+#include <algorithm>
+
 #include "transport/tcp/stack/congestion_control.h"
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/cwnd_validation.h"
@@ -17,6 +19,7 @@
 #include "transport/tcp/stack/reassembly.h"
 #include "transport/tcp/stack/rtt.h"
 #include "transport/tcp/stack/scoreboard.h"
+#include "transport/tcp/stack/send_limits.h"
 #include "transport/tcp/stack/send_queue.h"
 #include "transport/tcp/stack/sent_segments.h"
 #include "transport/tcp/stack/tlp.h"
@@ -26,8 +29,6 @@ namespace tfabric::stack {
 
 // Less is an attack on our packet rate, and has no room for payload beside 40 bytes of options.
 inline constexpr std::uint16_t kLeastMss = 64;
-
-enum class Recovery : std::uint8_t { none, fast, timeout };
 
 // What one acknowledgement has told of what was sent.
 struct AckNews {
@@ -103,24 +104,32 @@ struct Connection::Impl {
   void put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size);
   bool emit_tail_probe(SegmentOut& out);
   bool emit_new_data(SegmentOut& out);
-  void put_new_data(SegmentOut& out, std::uint64_t usable);
-  [[nodiscard]] std::uint64_t usable_window() const;
+  void put_new_data(SegmentOut& out);
   void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size);
   void emit_empty(SegmentOut& out, Seq seq);
   void emit_earlier_ack(SegmentOut& out);
   [[nodiscard]] std::uint8_t ack_flags() const { return ecn.echo() ? flag::ack | flag::ece : flag::ack; }
   bool paced();
   void start_header(SegmentOut& out, std::uint8_t flags, Seq seq);
+  void add_timestamps(SegmentOut& out) const;
   void add_options(SegmentOut& out);
   void note_duplicate(Seq left, Seq right);
   std::uint16_t announce_window();
   void set_up_persist();
+  // Bytes that the peer's window has room for.
+  [[nodiscard]] std::uint64_t usable_window() const;
+  // Bytes of the next segment of new data; none if only our FIN is left.
+  [[nodiscard]] std::uint64_t next_data() const;
+  // The peer's window is no good for that segment.
+  [[nodiscard]] bool window_blocks() const;
+  [[nodiscard]] SendLimit send_limit() const;
 
   // --- connection_timers.cc
   void on_time(Instant now);
   void on_persist();
   void on_keepalive();
   void restart_fin_wait_2();
+  void start_time_wait();
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] Instant progress_deadline() const;
 
@@ -142,6 +151,18 @@ struct Connection::Impl {
   [[nodiscard]] std::uint64_t fin_position() const { return queue.end(); }
   [[nodiscard]] std::uint64_t stream_end() const { return queue.end() + (fin_queued ? 1 : 0); }
   [[nodiscard]] std::uint64_t unread() const { return reassembly.queued_bytes() + current.size; }
+  // The largest window that the field can say: a peer without window scaling gets little of a large buffer.
+  [[nodiscard]] std::uint32_t largest_window() const {
+    return std::min(options.receive_buffer, 65535u << rcv_scale);
+  }
+  // The window that the buffer has room for.
+  [[nodiscard]] std::uint32_t receive_room() const {
+    const std::uint64_t used = unread();
+    return static_cast<std::uint32_t>(
+        used < options.receive_buffer
+            ? std::min<std::uint64_t>(options.receive_buffer - used, largest_window())
+            : 0);
+  }
   void arm_rto() { rto_at = now + rtt.rto(); }
 
   Options options;
@@ -204,11 +225,14 @@ struct Connection::Impl {
 
   // What to put out.
   bool send_syn = false;
+  bool syn_repeated = false;  // Karn's algorithm: the answer is no sample of the round-trip time
+  Instant syn_sent_at{};
   bool send_reset = false;
   Seq reset_seq;
   bool ack_now = false;
   std::optional<SackBlock> duplicate;  // what has arrived twice and is to be reported (RFC 2883)
   bool probe_now = false;
+  bool override_window = false;  // one segment goes out that a small window has waited for
   bool probe_tail = false;
   struct EarlierAck {
     Seq ack;
@@ -229,6 +253,7 @@ struct Connection::Impl {
   // Counters.
   std::uint64_t bytes_retransmitted = 0, bytes_received = 0;
   std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, undone = 0, out_of_order = 0;
+  SendLimits limits;
 };
 
 }  // namespace tfabric::stack

@@ -85,13 +85,13 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     challenge_ack();  // RFC 5961 §4.2
     return;
   }
-  // RFC 7323 §5.3 R3, after the check of the sequence number: or one forged segment with a time of the
-  // future would make us drop all that the peer sends.
-  if (timestamps && segment.seq <= last_ack_sent) {
-    ts_recent = segment.ts_val;
-  }
   if (!has(segment, flag::ack) || !on_ack(segment)) {
     return;
+  }
+  // RFC 7323 §5.3 R3, after the checks of sequence number and acknowledgement: or one forged segment with a
+  // time of the future would make us drop all that the peer sends.
+  if (timestamps && segment.seq <= last_ack_sent) {
+    ts_recent = segment.ts_val;
   }
   last_heard = now;
   keepalives_unanswered = 0;
@@ -197,6 +197,9 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
     on_ack(segment);
     last_heard = now;
     keepalives_unanswered = 0;
+  }
+  if (state == State::time_wait && has(segment, flag::fin) && segment.seq + segment.payload.size == fin_seq) {
+    start_time_wait();  // RFC 9293 §3.10.7.4: our acknowledgement of it was lost
   }
   if (state != State::closed) {
     if (segment.payload.size > 0 && segment.seq < rcv_nxt) {

@@ -70,9 +70,12 @@ void Connection::Impl::start_header(SegmentOut& out, std::uint8_t flags, Seq seq
 
 bool Connection::Impl::emit_reset(SegmentOut& out) {
   send_reset = false;
-  // Once we have heard of the peer's sequence numbers, the RST acknowledges them (RFC 9293 §3.5.2).
-  const bool ack = rcv_nxt != Seq();
+  // The end of a connection acknowledges what we have heard of the peer (RFC 9293 §3.5.2). The answer to an
+  // acknowledgement of something else has its sequence number from there and acknowledges nothing, or a peer
+  // that is still in SYN-SENT would take it for the answer to its SYN.
+  const bool ack = state == State::closed && rcv_nxt != Seq();
   start_header(out, ack ? flag::rst | flag::ack : flag::rst, reset_seq);
+  add_timestamps(out);  // RFC 7323 §3.2
   return true;
 }
 
@@ -87,17 +90,19 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
   put8(out, 2);  // MSS (RFC 9293 §3.7.1)
   put8(out, 4);
   put16(out, options.mss);
-  if (answer ? sack : options.sack) {
-    put16(out, 0x0402);  // SACK permitted (RFC 2018 §2)
-  } else {
+  // Aligned as in RFC 7323 appendix A; an option that is not there takes no room.
+  const bool offer_sack = answer ? sack : options.sack;
+  const bool offer_timestamps = answer ? timestamps : options.timestamps;
+  if (offer_timestamps != offer_sack) {
     put16(out, 0x0101);
   }
-  if (answer ? timestamps : options.timestamps) {
+  if (offer_sack) {
+    put16(out, 0x0402);  // SACK permitted (RFC 2018 §2)
+  }
+  if (offer_timestamps) {
     put16(out, 0x080a);  // timestamps (RFC 7323 §3.2)
     put32(out, timestamp(now));
     put32(out, answer ? ts_recent : 0);
-  } else {
-    put16(out, 0x0101);
   }
   if (!answer || rcv_scale > 0 || snd_scale > 0) {
     put8(out, 1);
@@ -105,26 +110,29 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
     put8(out, 3);
     put8(out, rcv_scale);
   }
-  while (out.option_size % 4 != 0) {
-    put8(out, 1);
-  }
   const std::uint32_t window = std::min(options.receive_buffer, 65535u);
   out.window = static_cast<std::uint16_t>(window);  // never scaled on a SYN
   if (answer) {
     rcv_adv = rcv_nxt + window;
     last_ack_sent = rcv_nxt;
   }
+  syn_repeated = syn_sent_at != Instant{};
+  syn_sent_at = now;
   arm_rto();
   return true;
 }
 
-void Connection::Impl::add_options(SegmentOut& out) {
+void Connection::Impl::add_timestamps(SegmentOut& out) const {
   if (timestamps) {
     put16(out, 0x0101);
     put16(out, 0x080a);
     put32(out, timestamp(now));
     put32(out, ts_recent);
   }
+}
+
+void Connection::Impl::add_options(SegmentOut& out) {
+  add_timestamps(out);
   if (!sack || (!reassembly.has_holes() && !duplicate)) {
     return;
   }
@@ -150,8 +158,7 @@ void Connection::Impl::add_options(SegmentOut& out) {
 // never back (§3.8.6): what the field's scale rounds off is still accepted (RFC 7323 §2.4).
 std::uint16_t Connection::Impl::announce_window() {
   const std::uint64_t used = unread();
-  const auto room =
-      static_cast<std::uint32_t>(used < options.receive_buffer ? options.receive_buffer - used : 0);
+  const std::uint32_t room = receive_room();
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
   std::uint32_t window = announced;
   if (room > announced && room - announced >= std::min(options.receive_buffer / 4, mss)) {
@@ -209,7 +216,7 @@ bool Connection::Impl::emit_data(SegmentOut& out) {
   if (frto.wants_new_segment()) {
     frto.on_new_segment();
     if (usable_window() > 0 && snd_nxt < stream_end() && !segments.full()) {
-      put_new_data(out, usable_window());
+      put_new_data(out);
       return true;
     }
   }
@@ -261,9 +268,8 @@ bool Connection::Impl::emit_tail_probe(SegmentOut& out) {
     return false;
   }
   ++tail_probes;
-  const std::uint64_t usable = usable_window();
-  if (usable > 0 && snd_nxt < stream_end() && !segments.full()) {
-    put_new_data(out, usable);
+  if (usable_window() > 0 && snd_nxt < stream_end() && !segments.full()) {
+    put_new_data(out);
     tlp.on_probe(snd_nxt, /*is_retransmission=*/false);
   } else {
     SentSegments::Number last = segments.end() - 1;
@@ -278,11 +284,6 @@ bool Connection::Impl::emit_tail_probe(SegmentOut& out) {
   return true;
 }
 
-std::uint64_t Connection::Impl::usable_window() const {
-  const std::uint64_t edge = snd_una + snd_wnd;
-  return edge > snd_nxt ? edge - snd_nxt : 0;
-}
-
 bool Connection::Impl::emit_new_data(SegmentOut& out) {
   if (snd_nxt >= stream_end()) {
     if (segments.lost_bytes() == 0 && pipe() < congestion->cwnd()) {
@@ -290,26 +291,24 @@ bool Connection::Impl::emit_new_data(SegmentOut& out) {
     }
     return false;
   }
-  const std::uint64_t usable = usable_window();
-  if (usable == 0) {
+  if (window_blocks() && (!override_window || usable_window() == 0)) {
     set_up_persist();
     return false;
   }
-  const std::uint64_t segment = std::min<std::uint64_t>(stream_end() - snd_nxt, effective_mss());
-  // RFC 9293 §3.8.6.2.1: no silly pieces, unless they are all there is or half of what the peer can take.
-  if (usable < segment && flight() > 0 && usable < max_snd_wnd / 2) {
+  // The congestion window counts data: a FIN with none goes out when the window is full.
+  if ((pipe() + next_data() > window() && flight() > 0) || segments.full() || paced()) {
     return false;
   }
-  if ((pipe() + segment > window() && flight() > 0) || segments.full() || paced()) {
-    return false;
-  }
-  put_new_data(out, usable);
+  override_window = false;
+  put_new_data(out);
   return true;
 }
 
-void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t usable) {
-  const auto size =
-      static_cast<std::uint32_t>(std::min<std::uint64_t>({stream_end() - snd_nxt, effective_mss(), usable}));
+void Connection::Impl::put_new_data(SegmentOut& out) {
+  const std::uint64_t data = next_data();
+  // A FIN behind a full segment goes with it.
+  const bool with_fin = fin_queued && snd_nxt + data == queue.end();
+  const auto size = static_cast<std::uint32_t>(std::min(data + (with_fin ? 1 : 0), usable_window()));
   const bool was_idle = flight() == 0;
   if (was_idle) {
     last_progress = now;
@@ -357,15 +356,40 @@ void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::
   out.window = announce_window();
 }
 
-// RFC 9293 §3.8.6.1: with a closed window and nothing in flight, only a probe learns of its opening.
+std::uint64_t Connection::Impl::usable_window() const {
+  const std::uint64_t edge = snd_una + snd_wnd;
+  return edge > snd_nxt ? edge - snd_nxt : 0;
+}
+
+std::uint64_t Connection::Impl::next_data() const {
+  const std::uint64_t end = queue.end();
+  return std::min<std::uint64_t>(end - std::min(snd_nxt, end), effective_mss());
+}
+
+// RFC 9293 §3.8.6.2.1: no silly pieces, unless they are all there is or half of what the peer can take.
+bool Connection::Impl::window_blocks() const {
+  const std::uint64_t usable = usable_window();
+  return usable == 0 || (usable < next_data() && usable < max_snd_wnd / 2);
+}
+
+SendLimit Connection::Impl::send_limit() const {
+  if (!synchronized() || snd_una == stream_end()) {
+    return SendLimit::nothing_to_send;
+  }
+  return snd_nxt < stream_end() && window_blocks() ? SendLimit::peer_window : SendLimit::path;
+}
+
+// With nothing in flight, no acknowledgement will bring a better window. Of a closed one only a probe learns
+// that it has opened (RFC 9293 §3.8.6.1); a small one is used after a while (§3.8.6.2.1: 0.1 to 1 s).
 void Connection::Impl::set_up_persist() {
   const bool blocked =
-      synchronized() && may_send_data() && flight() == 0 && snd_nxt < stream_end() && snd_wnd == 0;
+      synchronized() && may_send_data() && flight() == 0 && snd_nxt < stream_end() && window_blocks();
   if (!blocked) {
     persist_at = kNever;
   } else if (persist_at == kNever) {
     last_progress = now;  // the user time-out counts from here, not from what was heard before a long idle
-    persist_at = now + rtt.rto();
+    persist_at =
+        now + (snd_wnd == 0 ? rtt.rto() : std::max<Duration>(rtt.rto(), std::chrono::milliseconds(100)));
   }
 }
 

@@ -78,7 +78,7 @@ void Connection::Impl::on_time(Instant at) {
 void Connection::Impl::on_persist() {
   persist_backoff = std::min(persist_backoff + 1, kMaxPersistBackoff);
   persist_at = now + std::min<Duration>(rtt.rto() * (std::int64_t{1} << persist_backoff), options.max_rto);
-  probe_now = true;
+  (snd_wnd == 0 ? probe_now : override_window) = true;
 }
 
 void Connection::Impl::on_keepalive() {

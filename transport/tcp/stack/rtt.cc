@@ -13,7 +13,7 @@ void RttEstimator::on_sample(Duration rtt) {
     srtt_ += (rtt - srtt_) / 8;
     srtt_ = std::max(srtt_, Duration(1));
   }
-  base_ = srtt_ + 4 * rttvar_;
+  base_ = srtt_ + std::max(granularity_, 4 * rttvar_);
 }
 
 Duration RttEstimator::rto() const {

@@ -11,8 +11,10 @@ namespace tfabric::stack {
 
 class RttEstimator {
  public:
-  RttEstimator(Duration initial_rto, Duration min_rto, Duration max_rto)
-      : min_rto_(min_rto), max_rto_(max_rto), base_(initial_rto) {}
+  // `granularity`: the G of RFC 6298 §2.3, the least that the time-out is above the smoothed round-trip time.
+  RttEstimator(Duration initial_rto, Duration min_rto, Duration max_rto,
+               Duration granularity = Duration::zero())
+      : min_rto_(min_rto), max_rto_(max_rto), granularity_(granularity), base_(initial_rto) {}
 
   void on_sample(Duration rtt);
   // RFC 6298 §5.5: the timer has expired.
@@ -28,6 +30,7 @@ class RttEstimator {
  private:
   Duration min_rto_;
   Duration max_rto_;
+  Duration granularity_;
   Duration base_;
   Duration srtt_{};
   Duration rttvar_{};

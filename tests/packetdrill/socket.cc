@@ -1,0 +1,91 @@
+#include "tests/packetdrill/socket.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+namespace tfabric::drill {
+namespace {
+
+int to_errno(stack::ConnectionError error) {
+  switch (error) {
+    case stack::ConnectionError::refused:
+      return ECONNREFUSED;
+    case stack::ConnectionError::reset:
+      return ECONNRESET;
+    case stack::ConnectionError::timed_out:
+      return ETIMEDOUT;
+    case stack::ConnectionError::unreachable:
+      return EHOSTUNREACH;
+    case stack::ConnectionError::none:
+    case stack::ConnectionError::aborted:
+      return 0;
+  }
+  return 0;
+}
+
+bool retain_copy(void*, stack::Payload& payload) {
+  auto* copy = new std::byte[payload.size];
+  std::memcpy(copy, payload.data, payload.size);
+  payload.data = copy;
+  payload.owner = copy;
+  return true;
+}
+
+void release_copy(void*, stack::Payload& payload) { delete[] static_cast<std::byte*>(payload.owner); }
+
+}  // namespace
+
+stack::PayloadOps copying_payload_ops() { return {nullptr, retain_copy, release_copy}; }
+
+std::size_t Socket::read(std::span<std::byte> out) {
+  std::size_t taken = 0;
+  while (connection && taken < out.size()) {
+    const std::span<const std::byte> bytes = connection->readable();
+    if (bytes.empty()) {
+      break;
+    }
+    const std::size_t n = std::min(bytes.size(), out.size() - taken);
+    std::memcpy(out.data() + taken, bytes.data(), n);
+    connection->consume(static_cast<std::uint32_t>(n));
+    taken += n;
+  }
+  bytes_read += taken;
+  return taken;
+}
+
+std::size_t Socket::unread() const {
+  return connection ? static_cast<std::size_t>(connection->info().bytes_received - bytes_read) : 0;
+}
+
+bool Socket::at_end() const {
+  return read_shut || !connection || connection->peer_finished() ||
+         connection->state() == stack::State::closed;
+}
+
+bool Socket::write(std::span<const std::byte> bytes) {
+  sent_.emplace_back(bytes.begin(), bytes.end());
+  const auto& kept = sent_.back();
+  return connection->send({kept.data(), static_cast<std::uint32_t>(kept.size()), nullptr});
+}
+
+std::uint64_t Socket::unacknowledged() const {
+  return connection ? connection->stream_written() - connection->stream_acked() : 0;
+}
+
+// Linux wakes a writer when its buffer is two thirds full; about a tenth of that is the kernel's own.
+bool Socket::writable() const {
+  const std::uint64_t queued = unacknowledged();
+  return !connection || !connection->established() ||
+         (queued + queued / 10) * 3 <= std::uint64_t{send_buffer} * 2;
+}
+
+int Socket::pending_error() const { return !connection || error_told ? 0 : to_errno(connection->error()); }
+
+int Socket::take_error() {
+  const int error = pending_error();
+  error_told = error_told || error != 0;
+  return error;
+}
+
+}  // namespace tfabric::drill

@@ -1,0 +1,58 @@
+// A socket over one connection of the machine, or over a listening port.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "tests/packetdrill/segmentation.h"
+#include "transport/tcp/net/address.h"
+#include "transport/tcp/stack/connection.h"
+
+namespace tfabric::drill {
+
+struct Socket {
+  // Takes what the machine has in order; how much it was.
+  std::size_t read(std::span<std::byte> out);
+  [[nodiscard]] std::size_t unread() const;
+  // Everything that the peer sends has been read, or the reader wants no more.
+  [[nodiscard]] bool at_end() const;
+  // Queues a copy of `bytes`, however many.
+  bool write(std::span<const std::byte> bytes);
+  [[nodiscard]] std::uint64_t unacknowledged() const;
+  // A writer that had filled the buffer may go on.
+  [[nodiscard]] bool writable() const;
+  // An error that has not been told yet, as errno; 0 if there is none. Tells it.
+  int take_error();
+  [[nodiscard]] int pending_error() const;
+
+  int fd = -1;                 // -1: not accepted yet, or closed
+  Socket* listener = nullptr;  // of a connection that has not been accepted yet
+  bool ipv6 = false;
+  bool nonblocking = false;
+  bool listening = false;
+  bool read_shut = false, write_shut = false;
+  bool closed = false;  // by its owner
+  bool was_established = false;
+  bool error_told = false;
+  std::uint32_t send_buffer = 256u << 10;  // as getsockopt(SO_SNDBUF) tells it
+  std::uint64_t bytes_read = 0;
+  std::optional<std::uint16_t> mss;      // TCP_MAXSEG
+  std::optional<Duration> user_timeout;  // TCP_USER_TIMEOUT
+  Instant last_data_received{};          // or when the connection was established
+  net::IpAddress local, remote;
+  std::uint16_t local_port = 0, remote_port = 0;
+  std::unique_ptr<stack::Connection> connection;
+  Segmentation segmentation;
+
+ private:
+  std::vector<std::vector<std::byte>> sent_;  // must stay until acknowledged; kept until the end
+};
+
+// How the machine keeps received payload: as copies.
+[[nodiscard]] stack::PayloadOps copying_payload_ops();
+
+}  // namespace tfabric::drill
