@@ -244,10 +244,9 @@ void Connection::Impl::become_established() {
   send_syn = false;  // one that was due again and has not left yet
   connect_at = kNever;
   rto_at = kNever;
-  if (!syn_repeated) {
-    const Duration sample = std::max(now - syn_sent_at, Duration(1));
-    rtt.on_sample(sample);
-    min_rtt.on_sample(sample, now);
+  if (!syn_repeated && now > syn_sent_at) {  // a clock that has not moved has measured nothing
+    rtt.on_sample(now - syn_sent_at);
+    min_rtt.on_sample(now - syn_sent_at, now);
   }
   rtt.reset_backoff();
   last_progress = last_heard = now;
