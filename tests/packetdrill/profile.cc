@@ -36,6 +36,7 @@ stack::Options Profile::options(bool ipv6) const {
   options.rto_granularity = 200ms;
   options.max_rto = std::chrono::milliseconds(setting("tcp_rto_max_ms", 120'000));
   options.initial_rto = 1s;
+  options.max_ack_delay = 200ms;           // Linux: TCP_DELACK_MAX
   options.delayed_ack = Duration::zero();  // Linux acknowledges the first segments of a connection at once
   options.connect_timeout = 127s;
   options.user_timeout = 924s;

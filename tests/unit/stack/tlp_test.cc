@@ -57,6 +57,23 @@ TEST_CASE("a probe is new data if there is any, whatever the congestion window")
   REQUIRE(peer.connection().info().bytes_retransmitted == 0);
 }
 
+TEST_CASE("a probe that was due, but is needless by now, is not sent") {
+  Tail tail;
+  ScriptedPeer& peer = tail.peer;
+  peer.advance(2ms);
+  SECTION("the last segment has been reported") {
+    peer.report(1000, {{5000, 6000}});
+    REQUIRE(peer.sent().empty());
+  }
+  SECTION("everything has been acknowledged") {
+    peer.acknowledge(6000);
+    peer.write(1000);
+    REQUIRE(peer.sent() == "PA 6001:7001 ack 1");
+    REQUIRE(peer.connection().info().flight == 1000);
+  }
+  REQUIRE(peer.connection().info().tail_probes == 0);
+}
+
 TEST_CASE("there is one probe until it is answered, then the time-out") {
   Tail tail;
   ScriptedPeer& peer = tail.peer;

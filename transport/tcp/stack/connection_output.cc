@@ -264,7 +264,8 @@ void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, s
 // TLP_send_probe(), RFC 8985 §7.3: new data if there is any that the peer can take, whatever the congestion
 // window; else the last segment again.
 bool Connection::Impl::emit_tail_probe(SegmentOut& out) {
-  if (segments.empty() || recovery != Recovery::none) {
+  // What has come in since the timer expired may have made the probe needless.
+  if (segments.empty() || recovery != Recovery::none || segments.sacked_segments() > 0) {
     return false;
   }
   ++tail_probes;

@@ -234,6 +234,7 @@ void Connection::Impl::on_rto() {
 // RFC 8985 §7.2: a probe is worth it while nothing tells of losses.
 void Connection::Impl::arm_pto() {
   pto_at = kNever;
+  probe_tail = false;
   if (!sack || recovery != Recovery::none || segments.sacked_segments() > 0 || tlp.outstanding() ||
       flight() == 0) {
     return;

@@ -96,6 +96,7 @@ SentSegment& SentSegments::add(std::uint64_t start, std::uint32_t size, Instant 
 
 void SentSegments::resend(Number number, Instant now) {
   SentSegment& segment = at(number);
+  assert(!segment.sacked);
   if (segment.lost) {
     segment.lost = false;
     lost_bytes_ -= segment.size;
@@ -215,6 +216,7 @@ SentSegments::Number SentSegments::first_lost() {
 }
 
 void SentSegments::remove_first() {
+  assert(count_ > 0);
   const SentSegment& segment = at(head_);
   if (segment.sacked) {
     sacked_bytes_ -= segment.size;
