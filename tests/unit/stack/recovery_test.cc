@@ -61,6 +61,14 @@ TEST_CASE("with SACK the holes are repeated, each once, and what arrived is not"
   REQUIRE(peer.connection().info().bytes_retransmitted == 2000);
 }
 
+TEST_CASE("an acknowledgement that reports as well is no reordering: losses are repaired at once") {
+  InFlight flight(/*sack=*/true);
+  ScriptedPeer& peer = flight.peer;
+  peer.advance(1ms);
+  peer.report(1000, {{4000, 10'000}});
+  REQUIRE(peer.sent() == "A 1001:2001 ack 1, A 2001:3001 ack 1, A 3001:4001 ack 1");
+}
+
 TEST_CASE("a report of bytes that are not in flight is ignored") {
   InFlight flight(/*sack=*/true);
   flight.peer.report(0, {{9000, 20'000}});

@@ -38,14 +38,15 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
   if (timestamps) {
     news.ts_ecr = segment.ts_ecr;
   }
-  if (sack && segment.sack_count > 0) {
-    take_sack(segment, news);
-  }
   const bool empty = segment.payload.size == 0 && (segment.flags & flag::fin) == 0;
   if (delta > 0) {
     on_new_ack(snd_una + static_cast<std::uint64_t>(delta), news);
   } else if (delta == 0 && flight() > 0 && empty) {
     news.duplicate = segment.sack_count == 0 && snd_wnd == window_before;
+  }
+  // After what is acknowledged, or that would look reordered (RFC 8985 §6.2 step 3: in ascending order).
+  if (sack && segment.sack_count > 0) {
+    take_sack(segment, news);
   }
   if (news.anything()) {
     repair(news);
