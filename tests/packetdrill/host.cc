@@ -25,6 +25,9 @@ Socket* Host::find(int fd) {
 stack::Options Host::options_for(const Socket& socket) const {
   stack::Options options = profile().options(socket.ipv6);
   options.mss = socket.mss.value_or(options.mss);
+  // Linux: 1 asks for it, 2 agrees to it.
+  const std::uint32_t ecn = profile().setting("tcp_ecn", 2);
+  options.ecn = ecn == 1 || (ecn == 2 && socket.listener != nullptr);
   options.user_timeout = socket.user_timeout.value_or(options.user_timeout);
   return options;
 }

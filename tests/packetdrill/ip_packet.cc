@@ -11,6 +11,7 @@
 namespace tfabric::drill {
 namespace {
 
+constexpr unsigned kEct0 = 2, kCe = 3;  // RFC 3168 §5
 constexpr std::size_t kChecksumOffset = 16;  // in the TCP header
 
 net::IpAddress v4_address(const std::byte* at) {
@@ -24,8 +25,9 @@ net::IpAddress v6_address(const std::byte* at) {
 }
 
 void put_v4_header(std::byte* at, const net::IpAddress& source, const net::IpAddress& destination,
-                   std::size_t size) {
+                   std::size_t size, unsigned ecn) {
   net::put8(at, 0x45);
+  net::put8(at + 1, ecn);
   net::put16(at + 2, static_cast<unsigned>(size));
   net::put16(at + 6, 0x4000);  // do not fragment
   net::put8(at + 8, net::kHopLimit);
@@ -39,8 +41,9 @@ void put_v4_header(std::byte* at, const net::IpAddress& source, const net::IpAdd
 }
 
 void put_v6_header(std::byte* at, const net::IpAddress& source, const net::IpAddress& destination,
-                   std::size_t size) {
+                   std::size_t size, unsigned ecn) {
   net::put8(at, 0x60);
+  net::put8(at + 1, ecn << 4);
   net::put16(at + 4, static_cast<unsigned>(size - net::kIpv6HeaderBytes));
   net::put8(at + 6, IPPROTO_TCP);
   net::put8(at + 7, net::kHopLimit);
@@ -57,13 +60,16 @@ std::optional<TcpPacket> parse_packet(std::span<const std::byte> packet) {
   const std::byte* at = packet.data();
   TcpPacket result;
   std::size_t header = 0;
+  unsigned ecn = 0;
   if (net::get8(at) >> 4 == 4 && net::get8(at + 9) == IPPROTO_TCP) {
     header = static_cast<std::size_t>(net::get8(at) & 0xf) * 4;
+    ecn = net::get8(at + 1) & 3u;
     result.source = v4_address(at + 12);
     result.destination = v4_address(at + 16);
   } else if (net::get8(at) >> 4 == 6 && packet.size() >= net::kIpv6HeaderBytes &&
              net::get8(at + 6) == IPPROTO_TCP) {
     header = net::kIpv6HeaderBytes;
+    ecn = net::get8(at + 1) >> 4 & 3u;
     result.source = v6_address(at + 8);
     result.destination = v6_address(at + 24);
   } else {
@@ -77,6 +83,7 @@ std::optional<TcpPacket> parse_packet(std::span<const std::byte> packet) {
     return std::nullopt;
   }
   result.segment = *segment;
+  result.segment.congestion_experienced = ecn == kCe;
   return result;
 }
 
@@ -85,10 +92,11 @@ std::vector<std::byte> build_packet(const net::IpAddress& source, const net::IpA
   const std::size_t ip_size = source.is_v4() ? net::kIpv4HeaderBytes : net::kIpv6HeaderBytes;
   std::vector<std::byte> packet(ip_size + segment.header_size() + segment.payload_size);
   std::byte* at = packet.data();
+  const unsigned ecn = segment.ecn_capable ? kEct0 : 0;
   if (source.is_v4()) {
-    put_v4_header(at, source, destination, packet.size());
+    put_v4_header(at, source, destination, packet.size(), ecn);
   } else {
-    put_v6_header(at, source, destination, packet.size());
+    put_v6_header(at, source, destination, packet.size(), ecn);
   }
   std::byte* tcp = at + ip_size;
   stack::write_header(segment, tcp);

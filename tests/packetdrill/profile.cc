@@ -43,7 +43,6 @@ stack::Options Profile::options(bool ipv6) const {
   options.keepalive_idle = Duration::zero();
   options.timestamps = setting("tcp_timestamps", 1) != 0;
   options.sack = setting("tcp_sack", 1) != 0;
-  options.ecn = setting("tcp_ecn", 2) == 1;
   return options;
 }
 
