@@ -11,7 +11,7 @@
 namespace tfabric::drill {
 namespace {
 
-constexpr unsigned kEct0 = 2, kCe = 3;  // RFC 3168 §5
+constexpr unsigned kEct0 = 2, kCe = 3;       // RFC 3168 §5
 constexpr std::size_t kChecksumOffset = 16;  // in the TCP header
 
 net::IpAddress v4_address(const std::byte* at) {
