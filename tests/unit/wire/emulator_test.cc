@@ -55,7 +55,7 @@ TEST_CASE("more ports are a switch that learns") {
   CHECK(network.send(3, 2, 0xff) == Ports{0, 1, 2});
   CHECK(network.send(0, 1, 2) == Ports{3});
   CHECK(network.send(3, 2, 1) == Ports{0});
-  CHECK(network.send(3, 5, 2) == Ports{});   // both stations are behind port 3
+  CHECK(network.send(3, 5, 2).empty());      // both stations are behind port 3
   CHECK(network.send(1, 2, 1) == Ports{0});  // station 2 has moved
   CHECK(network.send(0, 1, 2) == Ports{1});
   CHECK(network.store.held == 0);
@@ -73,7 +73,7 @@ TEST_CASE("stations beyond the table's size cost no memory, their frames go ever
 TEST_CASE("directions are apart: one may lose all, the other none") {
   Network network(2);
   network.emulator.towards(1).set({.loss = 1}, {});
-  CHECK(network.send(0, 1, 2) == Ports{});
+  CHECK(network.send(0, 1, 2).empty());
   CHECK(network.send(1, 2, 1) == Ports{0});
   CHECK(network.emulator.towards(1).statistics().dropped.loss == 1);
   CHECK(network.emulator.towards(0).statistics().delivered == 1);
