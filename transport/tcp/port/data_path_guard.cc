@@ -5,10 +5,8 @@
 struct rte_eth_dev;
 
 // The memif driver's own; the linker sends its callers here (--wrap in cmake/dpdk.cmake).
-// NOLINTBEGIN(bugprone-reserved-identifier): ld's names
 extern "C" void __real_memif_free_regions(rte_eth_dev* device);
 extern "C" void __wrap_memif_free_regions(rte_eth_dev* device);
-// NOLINTEND(bugprone-reserved-identifier)
 
 namespace tfabric::port {
 namespace {
