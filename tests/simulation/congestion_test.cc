@@ -46,7 +46,7 @@ TEST_CASE("with marks nothing is lost, and the queue stays short") {
 }
 
 TEST_CASE("on a link with hardly a queue the model fills the wire and loses little") {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(5); ++seed) {
     Scenario scenario = with(CongestionAlgorithm::bottleneck, seed);
     scenario.wires[0].queue_bytes = 50'000;
     const Report report = must(scenario);
@@ -58,7 +58,7 @@ TEST_CASE("on a link with hardly a queue the model fills the wire and loses litt
 }
 
 TEST_CASE("random loss of one in a hundred slows CUBIC down, but not the model") {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+  for (std::uint64_t seed = 1; seed <= seeds(5); ++seed) {
     Scenario scenario = with(CongestionAlgorithm::bottleneck, seed);
     scenario.wires[0].loss = 0.01;
     const Report report = must(scenario);
