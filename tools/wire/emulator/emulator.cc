@@ -2,19 +2,14 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <optional>
+
+#include "transport/tcp/net/wire.h"
 
 namespace tfabric::wire {
 namespace {
 
 constexpr std::size_t kMacBytes = 6;
-
-net::MacAddress mac_at(const std::byte* at) {
-  net::MacAddress mac;
-  std::memcpy(mac.bytes.data(), at, kMacBytes);
-  return mac;
-}
 
 }  // namespace
 
@@ -48,8 +43,8 @@ void Emulator::switch_frame(std::size_t from, Frame frame, Instant now) {
     store_->release(frame);
     return;
   }
-  const net::MacAddress destination = mac_at(head.data());
-  stations_.learn(mac_at(&head[kMacBytes]), from);
+  const net::MacAddress destination = net::mac_at(head.data());
+  stations_.learn(net::mac_at(&head[kMacBytes]), from);
   const auto to = destination.is_group() ? std::nullopt : stations_.port_of(destination);
   if (!to) {
     flood(from, frame, now);

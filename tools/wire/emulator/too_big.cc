@@ -14,11 +14,6 @@ constexpr std::size_t kIcmpHeaderBytes = 8;
 constexpr std::size_t kLargestV4 = 576;   // RFC 1812 §4.3.2.3
 constexpr std::size_t kLargestV6 = 1280;  // RFC 4443 §3.2
 
-void put_checksum(std::byte* at, const net::Checksum& checksum) {
-  const std::uint16_t value = checksum.finish();
-  std::memcpy(at, &value, sizeof value);
-}
-
 bool deserves_v4(std::span<const std::byte> frame, const IpLayout& layout) {
   const std::byte* ip = &frame[layout.ip];
   constexpr unsigned kDontFragment = 0x4000;
@@ -53,14 +48,14 @@ void fill_v4(std::byte* out, const std::byte* ip, std::span<const std::byte> quo
   std::memcpy(out + 16, ip + 12, 4);
   net::Checksum header;
   header.add({out, net::kIpv4HeaderBytes});
-  put_checksum(out + 10, header);
+  header.store(out + 10);
   net::put8(icmp, 3);
   net::put8(icmp + 1, 4);
   net::put16(icmp + 6, mtu);
   std::memcpy(icmp + kIcmpHeaderBytes, quote.data(), quote.size());
   net::Checksum body;
   body.add({icmp, kIcmpHeaderBytes + quote.size()});
-  put_checksum(icmp + 2, body);
+  body.store(icmp + 2);
 }
 
 void fill_v6(std::byte* out, const std::byte* ip, std::span<const std::byte> quote, std::uint32_t mtu) {
@@ -70,9 +65,7 @@ void fill_v6(std::byte* out, const std::byte* ip, std::span<const std::byte> quo
   net::put16(out + 4, length);
   net::put8(out + 6, net::kProtocolIcmpv6);
   net::put8(out + 7, net::kHopLimit);
-  net::IpAddress source, destination;
-  std::memcpy(source.bytes.data(), ip + 24, 16);
-  std::memcpy(destination.bytes.data(), ip + 8, 16);
+  const net::IpAddress source = net::v6_at(ip + 24), destination = net::v6_at(ip + 8);
   std::memcpy(out + 8, source.bytes.data(), 16);
   std::memcpy(out + 24, destination.bytes.data(), 16);
   net::put8(icmp, 2);
@@ -81,7 +74,7 @@ void fill_v6(std::byte* out, const std::byte* ip, std::span<const std::byte> quo
   net::Checksum body;
   body.add_pseudo_header(source, destination, net::kProtocolIcmpv6, length);
   body.add({icmp, length});
-  put_checksum(icmp + 2, body);
+  body.store(icmp + 2);
 }
 
 }  // namespace

@@ -12,10 +12,6 @@ constexpr std::uint16_t kRequest = 1, kReply = 2;
 constexpr std::uint32_t kEthernetIpv4 = 0x00010800;  // hardware and protocol type
 constexpr std::uint16_t kLengths = 0x0604;
 
-IpAddress v4_at(const std::byte* at) {
-  return IpAddress::v4({get8(at), get8(at + 1), get8(at + 2), get8(at + 3)});
-}
-
 }  // namespace
 
 InputResult Interface::Impl::on_arp(const FrameView& frame) {
@@ -24,8 +20,7 @@ InputResult Interface::Impl::on_arp(const FrameView& frame) {
     return malformed();
   }
   const std::uint16_t operation = get16(at + 6);
-  MacAddress sender_mac;
-  std::memcpy(sender_mac.bytes.data(), at + 8, 6);
+  const MacAddress sender_mac = mac_at(at + 8);
   if (sender_mac.is_group()) {
     return malformed();  // RFC 1812 §3.3.2: no host has such a one
   }

@@ -120,4 +120,9 @@ std::uint16_t Checksum::finish() const {
   return in_order;  // bytes as they lie in memory: network byte order when stored as they are
 }
 
+void Checksum::store(std::byte* field) const {
+  const std::uint16_t value = finish();
+  std::memcpy(field, &value, sizeof value);
+}
+
 }  // namespace tfabric::net

@@ -20,6 +20,8 @@ class Checksum {
   // The value to store in the checksum field, already in network byte order. Over a packet that contains
   // its own right checksum it is 0.
   [[nodiscard]] std::uint16_t finish() const;
+  // Stores finish() in the checksum field at `field`.
+  void store(std::byte* field) const;
 
  private:
   std::uint64_t sum_ = 0;

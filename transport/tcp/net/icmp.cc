@@ -108,9 +108,8 @@ InputResult Interface::Impl::quoted_segment(std::span<const std::byte> quoted, I
       return handled;
     }
     header = static_cast<std::size_t>(get8(quoted.data()) & 0x0f) * 4;
-    error.local = IpAddress::v4({get8(&quoted[12]), get8(&quoted[13]), get8(&quoted[14]), get8(&quoted[15])});
-    error.remote =
-        IpAddress::v4({get8(&quoted[16]), get8(&quoted[17]), get8(&quoted[18]), get8(&quoted[19])});
+    error.local = v4_at(&quoted[12]);
+    error.remote = v4_at(&quoted[16]);
   } else {
     // Our own packets carry no extension headers.
     if (quoted.size() < kIpv6HeaderBytes || get8(quoted.data()) >> 4 != 6 ||
@@ -118,8 +117,8 @@ InputResult Interface::Impl::quoted_segment(std::span<const std::byte> quoted, I
       return handled;
     }
     header = kIpv6HeaderBytes;
-    std::copy_n(quoted.begin() + 8, 16, error.local.bytes.begin());
-    std::copy_n(quoted.begin() + 24, 16, error.remote.bytes.begin());
+    error.local = v6_at(&quoted[8]);
+    error.remote = v6_at(&quoted[24]);
   }
   if (header < kIpv4HeaderBytes || quoted.size() < header + kPortsAndSequence || error.local.is_v4() != v4 ||
       !owns(error.local)) {

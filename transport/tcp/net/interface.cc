@@ -15,12 +15,6 @@ constexpr double kReplyBurst = 50;
 constexpr std::size_t kVlanTagBytes = 4;
 constexpr std::uint16_t kVlanIdMask = 0x0fff;
 
-MacAddress mac_at(const std::byte* at) {
-  MacAddress mac;
-  std::memcpy(mac.bytes.data(), at, mac.bytes.size());
-  return mac;
-}
-
 }  // namespace
 
 Interface::Interface(InterfaceConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}

@@ -126,6 +126,9 @@ class Interface {
   std::unique_ptr<Impl> impl_;
 };
 
+// The IP header of an outgoing TCP packet, in zeros at `ip`, but for what finish_tcp_packet() completes.
+void start_ip_header(std::byte* ip, const IpAddress& source, const IpAddress& destination);
+
 // Completes the headers of one outgoing TCP packet in place: `packet` starts with the bytes of `header`,
 // followed by the TCP header (checksum field zero); `pieces` is the payload that follows. Writes IP
 // lengths, IPv4 identification and checksum, and the TCP checksum unless `tcp_checksum` says otherwise.

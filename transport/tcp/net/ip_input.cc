@@ -1,6 +1,5 @@
 // IPv4 (RFC 791) and IPv6 (RFC 8200) packets that arrive. Fragments are dropped and counted: our own
 // segments are never fragmented (RFC 1191), and reassembly is an attack surface.
-#include <cstring>
 
 #include "transport/tcp/net/checksum.h"
 #include "transport/tcp/net/interface_impl.h"
@@ -39,9 +38,8 @@ InputResult Interface::Impl::on_ipv4(const FrameView& frame, const RxMeta& meta)
     return {};
   }
   IpView packet{.protocol = get8(&bytes[9]), .hop_limit = get8(&bytes[8])};
-  packet.source = IpAddress::v4({get8(&bytes[12]), get8(&bytes[13]), get8(&bytes[14]), get8(&bytes[15])});
-  packet.destination =
-      IpAddress::v4({get8(&bytes[16]), get8(&bytes[17]), get8(&bytes[18]), get8(&bytes[19])});
+  packet.source = v4_at(&bytes[12]);
+  packet.destination = v4_at(&bytes[16]);
   packet.congestion_experienced = (get8(&bytes[1]) & kEcnMask) == kCongestionExperienced;
   packet.payload = bytes.subspan(header, total - header);
   return on_ip(frame, packet, meta);
@@ -57,8 +55,8 @@ InputResult Interface::Impl::on_ipv6(const FrameView& frame, const RxMeta& meta)
     return malformed();
   }
   IpView packet{.protocol = get8(&bytes[6]), .hop_limit = get8(&bytes[7])};
-  std::memcpy(packet.source.bytes.data(), &bytes[8], 16);
-  std::memcpy(packet.destination.bytes.data(), &bytes[24], 16);
+  packet.source = v6_at(&bytes[8]);
+  packet.destination = v6_at(&bytes[24]);
   if (packet.source.is_v4() || packet.destination.is_v4()) {
     return malformed();  // IPv4-mapped addresses are IPv4's, for us; IPv6 could speak for IPv4 neighbours
   }

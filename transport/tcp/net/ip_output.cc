@@ -60,9 +60,13 @@ void Interface::Impl::write_link_header(const MacAddress& to, const IpAddress& s
   header.bytes.fill(std::byte{0});
   std::copy(ethernet.begin(), ethernet.end(), header.bytes.begin());
   header.ip_offset = static_cast<std::uint8_t>(ethernet.size());
-  std::byte* ip = &header.bytes[header.ip_offset];
-  if (header.v4) {
-    header.size = static_cast<std::uint8_t>(header.ip_offset + kIpv4HeaderBytes);
+  header.size =
+      static_cast<std::uint8_t>(header.ip_offset + (header.v4 ? kIpv4HeaderBytes : kIpv6HeaderBytes));
+  start_ip_header(&header.bytes[header.ip_offset], source, destination);
+}
+
+void start_ip_header(std::byte* ip, const IpAddress& source, const IpAddress& destination) {
+  if (destination.is_v4()) {
     put8(ip, 0x45);
     put16(ip + 6, kDontFragment);
     put8(ip + 8, kHopLimit);
@@ -70,7 +74,6 @@ void Interface::Impl::write_link_header(const MacAddress& to, const IpAddress& s
     std::memcpy(ip + 12, &source.bytes[12], 4);
     std::memcpy(ip + 16, &destination.bytes[12], 4);
   } else {
-    header.size = static_cast<std::uint8_t>(header.ip_offset + kIpv6HeaderBytes);
     put8(ip, 0x60);
     put8(ip + 6, kProtocolTcp);
     put8(ip + 7, kHopLimit);
@@ -95,8 +98,7 @@ void Interface::Impl::send_icmp(const MacAddress& to, const IpAddress& source, c
     put16(ip + 2, static_cast<unsigned>(kIpv4HeaderBytes + message.size()));
     Checksum ip_checksum;
     ip_checksum.add({ip, kIpv4HeaderBytes});
-    const std::uint16_t value = ip_checksum.finish();
-    std::memcpy(ip + 10, &value, 2);
+    ip_checksum.store(ip + 10);
   } else {
     put8(ip + 6, kProtocolIcmpv6);
     put8(ip + 7, hop_limit);
@@ -105,8 +107,7 @@ void Interface::Impl::send_icmp(const MacAddress& to, const IpAddress& source, c
                                static_cast<std::uint32_t>(message.size()));
   }
   checksum.add({icmp, message.size()});
-  const std::uint16_t value = checksum.finish();
-  std::memcpy(icmp + 2, &value, 2);
+  checksum.store(icmp + 2);
   queue(std::move(frame));
 }
 
@@ -126,18 +127,17 @@ void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
   if (header.v4) {
     put16(ip + 2, static_cast<unsigned>(kIpv4HeaderBytes + length));
     put16(ip + 4, ip_id);
-    source = IpAddress::v4({get8(ip + 12), get8(ip + 13), get8(ip + 14), get8(ip + 15)});
-    destination = IpAddress::v4({get8(ip + 16), get8(ip + 17), get8(ip + 18), get8(ip + 19)});
+    source = v4_at(ip + 12);
+    destination = v4_at(ip + 16);
     if (tcp_checksum != TcpChecksum::none) {
       Checksum checksum;
       checksum.add({ip, kIpv4HeaderBytes});
-      const std::uint16_t value = checksum.finish();
-      std::memcpy(ip + 10, &value, 2);
+      checksum.store(ip + 10);
     }
   } else {
     put16(ip + 4, static_cast<unsigned>(length));
-    std::memcpy(source.bytes.data(), ip + 8, 16);
-    std::memcpy(destination.bytes.data(), ip + 24, 16);
+    source = v6_at(ip + 8);
+    destination = v6_at(ip + 24);
   }
   if (tcp_checksum == TcpChecksum::none) {
     return;
@@ -153,8 +153,7 @@ void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
   for (const auto& piece : pieces) {
     checksum.add(piece);
   }
-  const std::uint16_t value = checksum.finish();
-  std::memcpy(tcp + kTcpChecksumAt, &value, 2);
+  checksum.store(tcp + kTcpChecksumAt);
 }
 
 }  // namespace tfabric::net

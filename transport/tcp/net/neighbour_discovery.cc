@@ -14,12 +14,6 @@ constexpr std::size_t kOptionBytes = 8;
 constexpr std::uint8_t kSolicited = 0x40, kOverride = 0x20;
 constexpr std::uint8_t kNdHopLimit = 255;  // RFC 4861 §6.1.1: proves that no router forwarded it
 
-IpAddress address_at(const std::byte* at) {
-  IpAddress address;
-  std::memcpy(address.bytes.data(), at, 16);
-  return address;
-}
-
 // The options of a message, as far as they matter.
 struct Options {
   std::optional<MacAddress> source, target;  // link-layer addresses
@@ -35,8 +29,7 @@ std::optional<Options> read_options(std::span<const std::byte> bytes) {
     }
     const std::uint8_t kind = get8(bytes.data());
     if (length == kOptionBytes && (kind == kSourceLinkAddress || kind == kTargetLinkAddress)) {
-      MacAddress mac;
-      std::memcpy(mac.bytes.data(), &bytes[2], 6);
+      const MacAddress mac = mac_at(&bytes[2]);
       if (mac.is_group()) {
         return std::nullopt;
       }
@@ -66,7 +59,7 @@ bool is_valid(const IpView& packet) {
       get8(&packet.payload[1]) != 0) {
     return false;
   }
-  const IpAddress target = address_at(&packet.payload[8]);
+  const IpAddress target = v6_at(&packet.payload[8]);
   return !target.is_multicast() && !target.is_v4() && !packet.source.is_multicast();
 }
 
@@ -83,7 +76,7 @@ InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddr
     return malformed();
   }
   ++counters.nd;
-  const IpAddress target = address_at(&packet.payload[8]);
+  const IpAddress target = v6_at(&packet.payload[8]);
   if (!owns(target) || !take_reply_token()) {
     return {.kind = InputResult::Kind::handled};
   }
@@ -109,7 +102,7 @@ InputResult Interface::Impl::on_advertisement(const IpView& packet, const MacAdd
     return malformed();  // RFC 4861 §7.1.2
   }
   ++counters.nd;
-  neighbours.learn(address_at(&packet.payload[8]), options->target.value_or(from), /*create=*/false, now);
+  neighbours.learn(v6_at(&packet.payload[8]), options->target.value_or(from), /*create=*/false, now);
   return {.kind = InputResult::Kind::handled};
 }
 

@@ -1,8 +1,11 @@
-// Fields in network byte order, at any alignment.
+// Fields of packets, at any alignment: numbers in network byte order, and addresses.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+
+#include "transport/tcp/net/address.h"
 
 namespace tfabric::net {
 
@@ -19,6 +22,20 @@ inline void put16(std::byte* at, unsigned value) {
 inline void put32(std::byte* at, std::uint32_t value) {
   put16(at, value >> 16);
   put16(at + 2, value & 0xffff);
+}
+
+inline MacAddress mac_at(const std::byte* at) {
+  MacAddress mac;
+  std::memcpy(mac.bytes.data(), at, mac.bytes.size());
+  return mac;
+}
+inline IpAddress v4_at(const std::byte* at) {
+  return IpAddress::v4({get8(at), get8(at + 1), get8(at + 2), get8(at + 3)});
+}
+inline IpAddress v6_at(const std::byte* at) {
+  IpAddress address;
+  std::memcpy(address.bytes.data(), at, address.bytes.size());
+  return address;
 }
 
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800, kEtherTypeArp = 0x0806, kEtherTypeVlan = 0x8100,
