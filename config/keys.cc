@@ -58,36 +58,45 @@ Key number(const std::string& name, const std::string& unit, std::int64_t low, s
               }};
 }
 
-// A key whose value is one of a few words.
-template <class Value, std::size_t kCount, class Field>
-Key choice(const std::string& name, const std::array<std::pair<const char*, Value>, kCount>& words,
-           Field field) {
+// Words and what they stand for, as in {{"client", MemifRole::client}, …}.
+template <class Words>
+std::string one_of(const Words& words) {
   std::string expected = "one of";
   for (const auto& [word, value] : words) {
     expected += fmt::format(" \"{}\"", word);
   }
-  return {.name = name,
-          .environment = variable_of(name),
-          .expected = expected,
-          .set =
-              [=](Config& config, std::string_view text) {
-                for (const auto& [word, value] : words) {
-                  if (text == word) {
-                    field(config) = value;
-                    return true;
-                  }
-                }
-                return false;
-              },
-          .show =
-              [=](const Config& config) {
-                for (const auto& [word, value] : words) {
-                  if (field(const_cast<Config&>(config)) == value) {
-                    return std::string(word);
-                  }
-                }
-                return std::string();
-              }};
+  return expected;
+}
+// False: `text` is none of the words.
+template <class Words, class Value>
+bool set_by_word(const Words& words, std::string_view text, Value& out) {
+  for (const auto& [word, value] : words) {
+    if (text == word) {
+      out = value;
+      return true;
+    }
+  }
+  return false;
+}
+
+// A key whose value is one of a few words.
+template <class Value, std::size_t kCount, class Field>
+Key choice(const std::string& name, const std::array<std::pair<const char*, Value>, kCount>& words,
+           Field field) {
+  return {
+      .name = name,
+      .environment = variable_of(name),
+      .expected = one_of(words),
+      .set = [=](Config& config, std::string_view text) { return set_by_word(words, text, field(config)); },
+      .show =
+          [=](const Config& config) {
+            for (const auto& [word, value] : words) {
+              if (field(const_cast<Config&>(config)) == value) {
+                return std::string(word);
+              }
+            }
+            return std::string();
+          }};
 }
 
 template <class Field>
@@ -196,27 +205,15 @@ RailKey rail_number(const std::string& name, std::int64_t low, std::int64_t high
           .show = [=](const Rail& rail) { return std::to_string(field(const_cast<Rail&>(rail))); }};
 }
 
-bool set_kind(Rail& rail, std::string_view text) {
-  for (const auto& [word, kind] : kKinds) {
-    if (text == word) {
-      rail.kind = kind;
-      return true;
-    }
-  }
-  return false;
-}
-
 constexpr std::array<std::pair<std::string_view, MemifRole>, 2> kRoles{
     {{"client", MemifRole::client}, {"server", MemifRole::server}}};
 
-bool set_role(Rail& rail, std::string_view text) {
-  for (const auto& [word, role] : kRoles) {
-    if (text == word) {
-      rail.role = role;
-      return true;
-    }
-  }
-  return false;
+template <class Words, class Field>
+RailKey rail_choice(const std::string& name, const Words& words, Field field) {
+  return {.name = name,
+          .expected = one_of(words),
+          .set = [=](Rail& rail, std::string_view text) { return set_by_word(words, text, field(rail)); },
+          .show = [=](const Rail& rail) { return std::string(to_string(field(const_cast<Rail&>(rail)))); }};
 }
 
 // Several addresses are joined by '+', in the environment and by the file's reader.
@@ -234,17 +231,13 @@ std::vector<RailKey> make_rail_keys() {
   return {
       rail_text(
           "name", "a name", [](Rail & r) -> auto& { return r.name; }),
-      {.name = "kind",
-       .expected = "one of \"memif\" \"pci\" \"af_packet\" \"tap\"",
-       .set = set_kind,
-       .show = [](const Rail& rail) { return std::string(to_string(rail.kind)); }},
+      rail_choice(
+          "kind", kKinds, [](Rail & r) -> auto& { return r.kind; }),
       rail_text(
           "device", "a PCI address, an interface or a socket's path",
           [](Rail & r) -> auto& { return r.device; }),
-      {.name = "role",
-       .expected = "one of \"client\" \"server\"",
-       .set = set_role,
-       .show = [](const Rail& rail) { return std::string(to_string(rail.role)); }},
+      rail_choice(
+          "role", kRoles, [](Rail & r) -> auto& { return r.role; }),
       {.name = "addresses",
        .expected = "addresses like \"10.0.0.5/24\"",
        .set = set_addresses,

@@ -14,7 +14,6 @@
 namespace tfabric::wire {
 namespace {
 
-constexpr std::uint32_t kMemifMtu = 16000;  // the default of a memif rail (docs/configuration.md)
 constexpr std::uint32_t kMtu = 1500;
 // A peer that takes nothing for so long is not merely slow. Its frames must not fill the memory that the
 // other ports need as well.
@@ -40,7 +39,7 @@ std::uint32_t buffer_mtu(const PortSpec& spec) {
     return spec.mtu;
   }
   if (spec.kind == PortKind::memif) {
-    return kMemifMtu;
+    return port::kMemifMtu;
   }
   const std::uint32_t mtu = spec.kind == PortKind::af_packet ? port::kernel_mtu(spec.device) : 0;
   return mtu != 0 ? mtu : kMtu;

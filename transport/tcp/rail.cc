@@ -9,8 +9,6 @@
 namespace tfabric::tcp {
 namespace {
 
-// A memif frame is copied through shared memory: large ones cost least (see docs/benchmarks.md).
-constexpr std::uint32_t kMemifMtu = 16000;
 constexpr std::uint32_t kNicMtu = 1500;
 constexpr std::uint32_t kPciMtu = 9000;
 // Bytes of packet buffers a receive pool may hold, and how many buffers at least and at most.
@@ -26,7 +24,7 @@ std::uint32_t effective_mtu(const config::Rail& config) {
   }
   switch (config.kind) {
     case config::RailKind::memif:
-      return kMemifMtu;
+      return port::kMemifMtu;
     case config::RailKind::pci:
       return kPciMtu;
     case config::RailKind::af_packet:

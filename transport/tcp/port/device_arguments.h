@@ -8,6 +8,10 @@
 
 namespace tfabric::port {
 
+// The MTU of a memif wire unless told otherwise: a frame is copied through shared memory, and large ones
+// cost least (docs/benchmarks.md).
+inline constexpr std::uint32_t kMemifMtu = 16000;
+
 struct MemifDevice {
   std::string socket;     // a path; abstract: a name in the abstract namespace
   bool abstract = false;  // see unix(7)

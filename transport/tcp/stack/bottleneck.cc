@@ -19,6 +19,12 @@ constexpr std::uint64_t kLossPercent = 2;                // §2.7: BBR.LossThres
 constexpr std::uint64_t kLimitPercent = 70;              // §2.7: BBR.Beta
 constexpr std::uint32_t kLeastWait = 8, kMostWait = 64;  // rounds between probes
 constexpr std::uint64_t kLeastSegments = 4;              // §2.7: BBR.MinPipeCwnd
+constexpr std::uint64_t kMicroseconds = 1'000'000;       // a second
+
+// Rounded up: never zero.
+std::uint64_t microseconds(Duration time) {
+  return static_cast<std::uint64_t>(time / std::chrono::microseconds(1)) + 1;
+}
 
 }  // namespace
 
@@ -35,10 +41,11 @@ std::uint64_t Bottleneck::bandwidth() const {
 }
 
 std::uint64_t Bottleneck::bdp(Duration min_rtt) const {
-  constexpr std::uint64_t kMicroseconds = 1'000'000;
-  const auto us = static_cast<std::uint64_t>(min_rtt / std::chrono::microseconds(1)) + 1;
-  return bandwidth() * us / kMicroseconds;
+  return bandwidth() * microseconds(min_rtt) / kMicroseconds;
 }
+
+// Losses or marks have answered what was sent last.
+void Bottleneck::limit_rate() { rate_limit_ = std::max(round_rate_, bandwidth() / 100 * kLimitPercent); }
 
 void Bottleneck::take_rate(const AckSample& sample) {
   round_delivered_ += sample.delivered;
@@ -57,7 +64,7 @@ void Bottleneck::take_rate(const AckSample& sample) {
 void Bottleneck::end_round(const AckSample& sample) {
   lossy_ = round_lost_ * 100 > (round_delivered_ + round_lost_) * kLossPercent;
   if (lossy_ && round_rate_ > 0) {
-    rate_limit_ = std::max(round_rate_, bandwidth() / 100 * kLimitPercent);
+    limit_rate();
   }
   if (phase_ == Phase::startup && !sample.rate.app_limited) {
     if (max_rate_ * 100 >= full_rate_ * kGrowth) {
@@ -118,9 +125,8 @@ void Bottleneck::set_window(const AckSample& sample) {
   }
   // An application that sends little makes small samples: no reason to send slower than the least window.
   const std::uint64_t least = phase_ == Phase::startup ? initial_window_ : kLeastSegments * mss_;
-  const auto us = static_cast<std::uint64_t>(sample.min_rtt / std::chrono::microseconds(1)) + 1;
   pacing_rate_ = std::max(rate / 100 * kPacingGain[static_cast<std::size_t>(phase_)],
-                          std::max<std::uint64_t>(least * 1'000'000 / us, 1));
+                          std::max<std::uint64_t>(least * kMicroseconds / microseconds(sample.min_rtt), 1));
   // Room for the bursts of both ends, and for an acknowledgement a burst.
   const std::uint64_t burst = std::min<std::uint64_t>(Pacer::kMaxBurstBytes, rate / 1000);
   const std::uint64_t target = std::max(kWindowGain * bdp(sample.min_rtt) + 3 * burst, kLeastSegments * mss_);
@@ -152,9 +158,7 @@ void Bottleneck::on_rto(std::uint64_t, bool repeated) {
   cwnd_ = mss_;  // grows back with what arrives
 }
 
-void Bottleneck::on_ecn(std::uint64_t) {
-  rate_limit_ = std::max(round_rate_, bandwidth() / 100 * kLimitPercent);
-}
+void Bottleneck::on_ecn(std::uint64_t) { limit_rate(); }
 
 void Bottleneck::on_undo() { cwnd_ = std::max(cwnd_, saved_cwnd_); }
 

@@ -41,6 +41,7 @@ class Bottleneck final : public CongestionControl {
   void next_phase(const AckSample& sample, bool round_ended);
   void start_cruise();
   void set_window(const AckSample& sample);
+  void limit_rate();
   [[nodiscard]] std::uint64_t bdp(Duration min_rtt) const;
 
   Phase phase_ = Phase::startup;

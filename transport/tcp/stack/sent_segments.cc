@@ -79,6 +79,17 @@ void SentSegments::unlink(Number number) {
   in_network_ -= segment.size;
 }
 
+// Out of the network, or out of what is lost.
+void SentSegments::take_out(Number number) {
+  SentSegment& segment = at(number);
+  if (segment.lost) {
+    segment.lost = false;
+    lost_bytes_ -= segment.size;
+  } else {
+    unlink(number);
+  }
+}
+
 SentSegment& SentSegments::add(std::uint64_t start, std::uint32_t size, Instant now) {
   if (count_ == ring_.size()) {
     grow();
@@ -97,12 +108,7 @@ SentSegment& SentSegments::add(std::uint64_t start, std::uint32_t size, Instant 
 void SentSegments::resend(Number number, Instant now) {
   SentSegment& segment = at(number);
   assert(!segment.sacked);
-  if (segment.lost) {
-    segment.lost = false;
-    lost_bytes_ -= segment.size;
-  } else {
-    unlink(number);
-  }
+  take_out(number);
   segment.retransmitted = true;
   segment.sent_at = now;
   link_newest(number);
@@ -154,12 +160,7 @@ void SentSegments::mark_sacked(Number number) {
   if (segment.sacked) {
     return;
   }
-  if (segment.lost) {
-    segment.lost = false;
-    lost_bytes_ -= segment.size;
-  } else {
-    unlink(number);
-  }
+  take_out(number);
   segment.sacked = true;
   sacked_bytes_ += segment.size;
   ++sacked_segments_;
@@ -221,10 +222,8 @@ void SentSegments::remove_first() {
   if (segment.sacked) {
     sacked_bytes_ -= segment.size;
     --sacked_segments_;
-  } else if (segment.lost) {
-    lost_bytes_ -= segment.size;
   } else {
-    unlink(head_);
+    take_out(head_);
   }
   lost_from_ += lost_from_ == head_ ? 1 : 0;
   ++head_;

@@ -83,6 +83,7 @@ class SentSegments {
   void link_newest(Number number);
   void link_in_order(Number number);
   void unlink(Number number);
+  void take_out(Number number);
   [[nodiscard]] bool linked(const SentSegment& segment) const { return !segment.sacked && !segment.lost; }
 
   std::vector<SentSegment> ring_;  // a power of two
