@@ -27,6 +27,13 @@ enum class RailKind : std::uint8_t {
 // Which end of a memif wire makes the socket; the other connects to it.
 enum class MemifRole : std::uint8_t { client, server };
 
+// How much a connection sends before it is acknowledged.
+enum class CongestionControl : std::uint8_t {
+  cubic,       // RFC 9438: fair to others, for any path
+  dctcp,       // RFC 8257: for networks whose switches mark early
+  bottleneck,  // by a model of the path: for links that police each flow
+};
+
 struct Rail {
   std::string name;
   RailKind kind = RailKind::memif;
@@ -39,6 +46,9 @@ struct Rail {
   std::uint32_t speed_mbps = 0;  // 0: 50000 for memif, 10000 for others
   int numa_node = -1;
   std::uint16_t vlan = 0;
+  CongestionControl congestion_control = CongestionControl::cubic;
+  bool ecn = false;     // RFC 3168; on with dctcp
+  bool pacing = false;  // on with bottleneck
 };
 
 // A memif rail whose processes find each other, and choose their sockets and addresses themselves.

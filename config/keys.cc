@@ -99,20 +99,20 @@ Key choice(const std::string& name, const std::array<std::pair<const char*, Valu
           }};
 }
 
+// False: `text` is neither.
+bool set_flag(std::string_view text, bool& out) {
+  const auto value = parse_bool(text);
+  out = value.value_or(out);
+  return value.has_value();
+}
+
 template <class Field>
 Key flag(const std::string& name, Field field) {
   return {
       .name = name,
       .environment = variable_of(name),
       .expected = "true or false",
-      .set =
-          [=](Config& config, std::string_view text) {
-            const auto value = parse_bool(text);
-            if (value) {
-              field(config) = *value;
-            }
-            return value.has_value();
-          },
+      .set = [=](Config& config, std::string_view text) { return set_flag(text, field(config)); },
       .show = [=](const Config& config) { return field(const_cast<Config&>(config)) ? "true" : "false"; }};
 }
 
@@ -216,6 +216,19 @@ RailKey rail_choice(const std::string& name, const Words& words, Field field) {
           .show = [=](const Rail& rail) { return std::string(to_string(field(const_cast<Rail&>(rail)))); }};
 }
 
+constexpr std::array<std::pair<std::string_view, CongestionControl>, 3> kControls{
+    {{"cubic", CongestionControl::cubic},
+     {"dctcp", CongestionControl::dctcp},
+     {"bottleneck", CongestionControl::bottleneck}}};
+
+template <class Field>
+RailKey rail_flag(const std::string& name, Field field) {
+  return {.name = name,
+          .expected = "true or false",
+          .set = [=](Rail& rail, std::string_view text) { return set_flag(text, field(rail)); },
+          .show = [=](const Rail& rail) { return field(const_cast<Rail&>(rail)) ? "true" : "false"; }};
+}
+
 // Several addresses are joined by '+', in the environment and by the file's reader.
 bool set_addresses(Rail& rail, std::string_view text) {
   rail.addresses.clear();
@@ -255,6 +268,12 @@ std::vector<RailKey> make_rail_keys() {
           "numa_node", -1, 1023, [](Rail & r) -> auto& { return r.numa_node; }),
       rail_number(
           "vlan", 0, 4094, [](Rail & r) -> auto& { return r.vlan; }),
+      rail_choice(
+          "congestion_control", kControls, [](Rail & r) -> auto& { return r.congestion_control; }),
+      rail_flag(
+          "ecn", [](Rail & r) -> auto& { return r.ecn; }),
+      rail_flag(
+          "pacing", [](Rail & r) -> auto& { return r.pacing; }),
   };
 }
 
@@ -303,5 +322,8 @@ std::vector<std::string> environment_names() {
 
 std::string_view to_string(RailKind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
 std::string_view to_string(MemifRole role) { return kRoles[static_cast<std::size_t>(role)].first; }
+std::string_view to_string(CongestionControl control) {
+  return kControls[static_cast<std::size_t>(control)].first;
+}
 
 }  // namespace tfabric::config

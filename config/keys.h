@@ -41,6 +41,7 @@ struct RailKey {
 [[nodiscard]] std::vector<std::string> environment_names();  // the rails' variable included
 [[nodiscard]] std::string_view to_string(RailKind kind);
 [[nodiscard]] std::string_view to_string(MemifRole role);
+[[nodiscard]] std::string_view to_string(CongestionControl control);
 
 // The environment variable that replaces the file's rails.
 inline constexpr const char* kRailsVariable = "TFABRIC_TCP_RAILS";

@@ -86,7 +86,7 @@ Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::
   }
   const bool driver_copies = config.kind != config::RailKind::pci;
   auto network = std::make_unique<engine::Link>(std::move(*port), std::move(*interface),
-                                                engine::LinkOptions{.transmit_by_reference = driver_copies});
+                                                link_options(config, driver_copies));
   engine::Link* network_link = network.get();
   engine::Link* loop_link = loop->get();
   const EngineGuard guard(engine.lock());

@@ -57,6 +57,24 @@ std::string device_arguments(const config::Rail& config, std::uint32_t mtu) {
   return {};
 }
 
+engine::LinkOptions link_options(const config::Rail& config, bool driver_copies) {
+  engine::LinkOptions options{
+      .transmit_by_reference = driver_copies, .ecn = config.ecn, .pacing = config.pacing};
+  switch (config.congestion_control) {
+    case config::CongestionControl::cubic:
+      options.congestion = stack::CongestionAlgorithm::cubic;
+      break;
+    case config::CongestionControl::dctcp:
+      options.congestion = stack::CongestionAlgorithm::dctcp;
+      options.ecn = true;
+      break;
+    case config::CongestionControl::bottleneck:
+      options.congestion = stack::CongestionAlgorithm::bottleneck;
+      break;
+  }
+  return options;
+}
+
 Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
                                                      const net::InterfaceConfig& interface) {
   // A ring whose two ends are one port; packets must not travel by reference, or the receiver would keep

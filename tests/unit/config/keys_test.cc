@@ -126,6 +126,10 @@ TEST_CASE("a rail's numbers have limits") {
   REQUIRE_FALSE(rail_accepts("numa_node", "1024"));
   REQUIRE(rail_accepts("vlan", "4094"));
   REQUIRE_FALSE(rail_accepts("vlan", "4095"));
+  REQUIRE(rail_accepts("congestion_control", "bottleneck"));
+  REQUIRE_FALSE(rail_accepts("congestion_control", "bbr"));
+  REQUIRE(rail_accepts("ecn", "true"));
+  REQUIRE_FALSE(rail_accepts("pacing", "maybe"));
 }
 
 TEST_CASE("sizes have suffixes of powers of 1024, and overflow is refused") {

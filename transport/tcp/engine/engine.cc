@@ -406,6 +406,9 @@ void Engine::refresh_deadline(Flow& flow) {
 stack::Options Engine::options_for(const Link& link, bool v4) const {
   stack::Options options = options_.tcp;
   options.mss = link.mss(v4);
+  options.congestion = link.options().congestion;
+  options.ecn = link.options().ecn;
+  options.pacing = link.options().pacing;
   return options;
 }
 

@@ -33,7 +33,8 @@ Link::Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const 
     : port_(std::move(port)),
       interface_(std::move(config)),
       checksum_(checksum_for(interface_.config(), port_->capabilities())),
-      by_reference_(options.transmit_by_reference && port_->capabilities().tx_multi_segment) {
+      options_(options) {
+  options_.transmit_by_reference &= port_->capabilities().tx_multi_segment;
   // One reference is the link's own, so that the count never reaches zero while packets come and go.
   references_.free_cb = [](void*, void*) {};
   rte_mbuf_ext_refcnt_set(&references_, 1);
@@ -66,7 +67,8 @@ net::RxMeta Link::meta_of(const rte_mbuf& packet) const {
 }
 
 bool Link::send(const net::LinkHeader& header, const stack::SegmentOut& segment) {
-  const PacketOptions options{.checksum = checksum_, .references = by_reference_ ? &references_ : nullptr};
+  const PacketOptions options{.checksum = checksum_,
+                              .references = options_.transmit_by_reference ? &references_ : nullptr};
   rte_mbuf* packet = build_packet(*port_, header, segment, ip_id_, options);
   if (packet == nullptr) {
     return false;

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/port/port.h"
+#include "transport/tcp/stack/congestion_algorithm.h"
 #include "transport/tcp/stack/segment.h"
 
 namespace tfabric::engine {
@@ -21,6 +22,10 @@ struct LinkOptions {
   // Payload goes to the driver by reference. Only for drivers that read packets with the CPU (memif,
   // af_packet, tap); a NIC's DMA needs the memory mapped for the device first.
   bool transmit_by_reference = false;
+  // Of the connections over this link.
+  stack::CongestionAlgorithm congestion = stack::CongestionAlgorithm::cubic;
+  bool ecn = false;
+  bool pacing = false;
 };
 
 struct LinkCounters {
@@ -36,6 +41,7 @@ class Link {
 
   [[nodiscard]] net::Interface& interface() { return interface_; }
   [[nodiscard]] port::Port& port() { return *port_; }
+  [[nodiscard]] const LinkOptions& options() const { return options_; }
   // Largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
 
@@ -68,7 +74,7 @@ class Link {
   std::unique_ptr<port::Port> port_;
   net::Interface interface_;
   net::TcpChecksum checksum_;
-  bool by_reference_;
+  LinkOptions options_;
   bool was_up_ = false;
   std::uint16_t ip_id_ = 0;
   std::uint16_t staged_ = 0;
