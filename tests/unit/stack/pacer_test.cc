@@ -50,6 +50,28 @@ TEST_CASE("a burst is at most 64 KB, or a millisecond's worth") {
   REQUIRE(burst(1000) == 1000);
 }
 
+TEST_CASE("an owner that looks at the clock once a millisecond gets the rate all the same") {
+  const std::uint64_t rate = GENERATE(125'000'000u, 3'000'000'000u);
+  const Duration step = GENERATE(100us, 500us, 900us);
+  CAPTURE(rate, step.count());
+  Pacer pacer;
+  pacer.set_rate(rate);
+  const std::uint64_t sent = sent_in(pacer, 100ms, step, 1448);
+  REQUIRE(sent > rate / 10 / 100 * 90);
+  REQUIRE(sent < rate / 10 / 100 * 103 + rate / 1000);
+}
+
+TEST_CASE("who had nothing to send for long has no more than a burst") {
+  Pacer pacer;
+  pacer.set_rate(1'000'000'000);
+  pacer.on_sent(1000, Instant{1h});
+  std::uint64_t sent = 0;
+  for (const Instant later{2h}; pacer.may_send(later); sent += 1000) {
+    pacer.on_sent(1000, later);
+  }
+  REQUIRE(sent < 2 * Pacer::kMaxBurstBytes);
+}
+
 TEST_CASE("without a rate nothing waits") {
   Pacer pacer;
   pacer.on_sent(1u << 30, Instant{1h});

@@ -1,7 +1,9 @@
 // When the next segment may leave, at a rate that congestion control gives.
 //
 // Segments leave in bursts, as drivers and peers work best with them: of what the rate makes of a
-// millisecond, but at most 64 KB. Policers of clouds drop longer bursts at the speed of the NIC.
+// millisecond, but at most 64 KB. Policers of clouds drop longer bursts at the speed of the NIC. An owner
+// that looks at the clock more seldom than that is made up for, within a millisecond: or the rate would be
+// what its turns allow.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +30,17 @@ class Pacer {
   }
   [[nodiscard]] std::uint64_t rate() const { return rate_; }
 
-  [[nodiscard]] bool may_send(Instant now) const { return rate_ == 0 || now >= next_; }
+  [[nodiscard]] bool may_send(Instant now) {
+    if (rate_ != 0 && now < next_) {
+      waiting_ = true;
+      return false;
+    }
+    if (waiting_) {
+      waiting_ = false;
+      late_ = std::min<Duration>(now - next_ + burst_ / 2, kMaxBurst);
+    }
+    return true;
+  }
   // When may_send() will be true, if it is not.
   [[nodiscard]] Instant next() const { return next_; }
   void on_sent(std::uint32_t bytes, Instant now) {
@@ -36,10 +48,14 @@ class Pacer {
       return;
     }
     // due_: when what was sent would be done at the rate. What was not sent in time is made up for, but for
-    // no more than a burst; and a burst that is done waits until half of one has gathered again, so that
-    // bursts do not crumble into segments.
-    due_ = std::max(due_, now - burst_) + time_of(bytes);
-    next_ = due_ > now ? due_ + burst_ / 2 : now;
+    // no more than a burst or what the owner was late; and a burst that is done waits until half of one has
+    // gathered again, so that bursts do not crumble into segments.
+    due_ = std::max(due_, now - std::max(burst_, late_)) + time_of(bytes);
+    next_ = now;
+    if (due_ > now) {
+      next_ = due_ + burst_ / 2;
+      late_ = {};
+    }
   }
 
  private:
@@ -53,6 +69,8 @@ class Pacer {
   std::uint64_t picoseconds_per_byte_ = 0;
   Duration burst_{};
   Instant due_{}, next_{};
+  bool waiting_ = false;  // somebody wants to send and may not
+  Duration late_{};       // by how much the burst at hand began too late
 };
 
 }  // namespace tfabric::stack
