@@ -43,6 +43,7 @@ stack::Options Profile::options(bool ipv6) const {
   options.keepalive_idle = Duration::zero();
   options.timestamps = setting("tcp_timestamps", 1) != 0;
   options.sack = setting("tcp_sack", 1) != 0;
+  options.mtu_discovery = setting("tcp_mtu_probing", 0) != 0;
   return options;
 }
 

@@ -176,9 +176,10 @@ void Connection::set_path_mss(std::uint16_t mss, Instant now) {
   if (mss >= c.mss) {
     return;
   }
-  c.mss = mss;
-  c.congestion->set_mss(mss);
+  c.path_mtu.on_too_big(mss, now);
+  c.set_mss(mss);
   c.now = now;
+  c.excused = 0;
   if (c.flight() > 0) {
     // RFC 1191 §6.4: what was too big is lost; it goes again in smaller pieces.
     c.recovery = Recovery::timeout;
@@ -189,6 +190,11 @@ void Connection::set_path_mss(std::uint16_t mss, Instant now) {
     c.frto.stop();
     c.pto_at = c.reorder_at = kNever;
   }
+}
+
+void Connection::Impl::set_mss(std::uint32_t value) {
+  mss = value;
+  congestion->set_mss(value);
 }
 
 void Connection::Impl::end(ConnectionError why) {

@@ -60,6 +60,8 @@ struct Options {
   // that is turned more often than a burst takes (pacer.h).
   bool pacing = false;
   bool ecn = false;  // RFC 3168: ask for it, and agree to it
+  // RFC 4821: notice that the path drops large segments, and find the largest that pass.
+  bool mtu_discovery = true;
 };
 
 enum class State : std::uint8_t {

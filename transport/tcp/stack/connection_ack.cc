@@ -116,6 +116,10 @@ void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
 void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t bytes, AckNews& news) {
   news.delivered += bytes;
   rate.on_delivered(segment, bytes, now);
+  if (path_mtu.is_probe(segment.start)) {
+    path_mtu.on_probe_arrived(now);
+    set_mss(path_mtu.mss());
+  }
   if (sack) {
     rack.on_delivered(segment, news.ts_ecr, min_rtt.value(), now);
   }
@@ -150,6 +154,7 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
   queue.release(std::min(snd_una, queue.end()));
   scoreboard.release(snd_una);
   rtt.reset_backoff();
+  path_mtu.on_progress();
   persist_backoff = 0;
   last_progress = now;
 }

@@ -14,6 +14,7 @@
 #include "transport/tcp/stack/frto.h"
 #include "transport/tcp/stack/min_rtt.h"
 #include "transport/tcp/stack/pacer.h"
+#include "transport/tcp/stack/path_mtu.h"
 #include "transport/tcp/stack/prr.h"
 #include "transport/tcp/stack/rack.h"
 #include "transport/tcp/stack/reassembly.h"
@@ -92,6 +93,7 @@ struct Connection::Impl {
   void on_rto();
   void arm_pto();
   void on_pto();
+  void take_probe_loss();
   void tell_controller(const AckNews& news, bool recovering);
   [[nodiscard]] std::uint64_t send_rate() const;
 
@@ -105,6 +107,8 @@ struct Connection::Impl {
   bool emit_tail_probe(SegmentOut& out);
   bool emit_new_data(SegmentOut& out);
   void put_new_data(SegmentOut& out);
+  void put_mtu_probe(SegmentOut& out, std::uint32_t size);
+  [[nodiscard]] std::optional<std::uint32_t> mtu_probe() const;
   void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size);
   void emit_empty(SegmentOut& out, Seq seq);
   void emit_earlier_ack(SegmentOut& out);
@@ -136,6 +140,7 @@ struct Connection::Impl {
   // --- connection.cc
   void end(ConnectionError why);
   void touch_window(std::uint32_t consumed);
+  void set_mss(std::uint32_t value);
 
   // --- small ones
   [[nodiscard]] Seq seq_of(std::uint64_t position) const {
@@ -143,6 +148,8 @@ struct Connection::Impl {
   }
   [[nodiscard]] std::uint64_t flight() const { return snd_nxt - snd_una; }
   [[nodiscard]] std::uint32_t effective_mss() const { return mss - (timestamps ? 12u : 0u); }
+  // The options that every segment has.
+  [[nodiscard]] std::uint32_t option_bytes() const { return mss - effective_mss(); }
   [[nodiscard]] bool synchronized() const { return state >= State::established; }
   [[nodiscard]] bool may_send_data() const {
     return state >= State::established && state != State::fin_wait_2 && state != State::time_wait;
@@ -216,6 +223,8 @@ struct Connection::Impl {
   std::unique_ptr<CongestionControl> congestion;
   CwndValidation validation;
   DeliveryRate rate;
+  PathMtu path_mtu;
+  std::uint64_t excused = 0;  // of what is lost, what a probe of the path's MTU has lost
   RttEstimator rtt;
   MinRtt min_rtt;
   Pacer pacer;

@@ -26,6 +26,7 @@ void Connection::Impl::take_syn_options(const SegmentIn& segment) {
   last_ack_sent = rcv_nxt;
   constexpr std::uint32_t kDefaultMss = 536;  // RFC 9293 §3.7.1
   mss = std::clamp<std::uint32_t>(segment.mss == 0 ? kDefaultMss : segment.mss, kLeastMss, options.mss);
+  path_mtu.start(mss);
   congestion =
       make_congestion_control(options.congestion, mss, std::uint64_t{options.initial_window_segments} * mss);
   // RFC 3168 §6.1.1.

@@ -1,6 +1,7 @@
 // Segments that leave: what to send next, and when not (RFC 9293 §3.8, RFC 7323).
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "transport/tcp/stack/connection_impl.h"
 #include "transport/tcp/stack/timestamp.h"
@@ -248,6 +249,10 @@ void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, s
   if (sent < segments.at(number).size) {
     segments.split(number, sent);
   }
+  if (path_mtu.is_probe(segments.at(number).start)) {
+    path_mtu.forget_probe();
+  }
+  excused -= std::min<std::uint64_t>(excused, sent);
   segments.resend(number, now);
   rate.on_sent(segments.at(number), /*idle=*/false, now);
   if (recovery != Recovery::none) {
@@ -301,8 +306,34 @@ bool Connection::Impl::emit_new_data(SegmentOut& out) {
     return false;
   }
   override_window = false;
-  put_new_data(out);
+  if (const std::optional<std::uint32_t> size = mtu_probe()) {
+    put_mtu_probe(out, *size);
+  } else {
+    put_new_data(out);
+  }
   return true;
+}
+
+// The size of a segment by which the path may be probed now. Its loss must be found by what follows it, and
+// must not be mixed up with others (RFC 4821 §7.4).
+std::optional<std::uint32_t> Connection::Impl::mtu_probe() const {
+  const std::optional<std::uint32_t> size = path_mtu.wanted_probe(now);
+  if (!size || !sack || recovery != Recovery::none || segments.lost_bytes() > 0) {
+    return std::nullopt;
+  }
+  constexpr std::uint64_t kFollowing = 3;  // segments
+  const std::uint64_t needed = *size + kFollowing * mss;
+  const bool possible = queue.end() - std::min(snd_nxt, queue.end()) >= needed && usable_window() >= needed &&
+                        pipe() + *size <= window();
+  return possible ? size : std::nullopt;
+}
+
+void Connection::Impl::put_mtu_probe(SegmentOut& out, std::uint32_t size) {
+  const std::uint64_t start = snd_nxt;
+  const std::uint32_t usual = std::exchange(mss, size);
+  put_new_data(out);
+  mss = usual;
+  path_mtu.on_probe(start, size);
 }
 
 void Connection::Impl::put_new_data(SegmentOut& out) {

@@ -140,8 +140,23 @@ void Connection::Impl::find_losses(std::uint64_t delivered) {
   const std::uint64_t before = segments.lost_bytes();
   reorder_at = rack.detect(segments, path(), now);
   newly_lost += segments.lost_bytes() - before;
-  if (segments.lost_bytes() > 0 && recovery == Recovery::none) {
+  if (segments.lost_bytes() > before && path_mtu.probe()) {
+    take_probe_loss();
+  }
+  if (segments.lost_bytes() > excused && recovery == Recovery::none) {
     enter_fast_recovery(delivered);
+  }
+}
+
+// RFC 4821 §7.5: that it was too big is no sign of congestion. It goes again in pieces.
+void Connection::Impl::take_probe_loss() {
+  const SentSegment& segment = segments.at(segments.find(*path_mtu.probe()));
+  if (segment.lost) {
+    path_mtu.on_probe_lost(now);
+    if (recovery == Recovery::none) {
+      excused = segment.size;
+      newly_lost -= segment.size;
+    }
   }
 }
 
@@ -170,6 +185,7 @@ void Connection::Impl::mark_first_lost() {
 
 void Connection::Impl::enter_fast_recovery(std::uint64_t delivered) {
   ++fast_retransmits;
+  excused = 0;
   recovery = Recovery::fast;
   recover = snd_nxt;
   force_retransmission = true;
@@ -202,6 +218,11 @@ void Connection::Impl::on_rto() {
     return;
   }
   ++timeouts;
+  excused = 0;
+  const std::uint32_t size = segments.at(segments.first()).size + option_bytes();
+  if (options.mtu_discovery && path_mtu.on_timeout(size)) {
+    set_mss(path_mtu.mss());
+  }
   const bool repeated = recovery == Recovery::timeout && snd_una < recover;
   // RFC 2018 §8: the peer may have taken its reports back. It has for certain if it reports the very byte
   // that it asks for; nothing would be left to retransmit, and no timer would run.
