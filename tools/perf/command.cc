@@ -184,7 +184,7 @@ void add_sweep_options(CLI::App& app, Arguments& a) {
   app.add_option("-w,--warmup", a.sweep.warmup, "unmeasured repetitions before (default: by size)")
       ->check(CLI::Range(0, 1000000000));
   app.add_option("--comms", a.sweep.comms, "parallel comms, like NCCL's channels")
-      ->check(CLI::Range(1, 256))
+      ->check(CLI::Range(1, 4096))
       ->capture_default_str();
   app.add_option("--inflight", a.sweep.inflight, "outstanding messages on each comm")
       ->check(CLI::Range(1, 32))

@@ -15,8 +15,8 @@
 namespace tfabric::perf {
 namespace {
 
-// Far above any message (handles of 64 comms are 16 KiB of hex): a stranger cannot make us allocate.
-constexpr std::size_t kMaxFrame = 1u << 20;
+// Above any message (handles of 4096 comms are 1 MiB of hex): a stranger cannot make us allocate more.
+constexpr std::size_t kMaxFrame = 4u << 20;
 // A message this small always fits a socket's buffer unless the peer has stopped reading.
 constexpr int kSendTimeoutMs = 10000;
 

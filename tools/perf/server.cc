@@ -10,7 +10,7 @@ namespace {
 // Between runs the client may wait for a user's pager; it is its going away that ends the server.
 constexpr auto kWaitForStep = std::chrono::hours(1);
 // Against a malformed request: far more comms than NCCL opens between two ranks.
-constexpr std::size_t kMaxComms = 256;
+constexpr std::size_t kMaxComms = 4096;
 
 Status open_lanes(ControlChannel& control, const LocalOptions& local, Session& session, Lanes& lanes,
                   Watchdog& watchdog) {

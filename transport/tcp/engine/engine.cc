@@ -255,17 +255,10 @@ void Engine::deliver(Flow& flow) {
 // --- time, handlers, output
 
 void Engine::run_timers() {
-  if (now_ < next_deadline_) {
-    return;
-  }
-  next_deadline_ = kNever;
-  for (const auto& flow : flows_) {
-    if (flow->deadline_ <= now_) {
-      flow->connection_->on_time(now_);
-      mark(*flow);
-    } else {
-      next_deadline_ = std::min(next_deadline_, flow->deadline_);
-    }
+  while (DeadlineQueue::Node* due = deadlines_.take(now_)) {
+    Flow& flow = static_cast<Flow&>(*due);
+    flow.connection_->on_time(now_);
+    mark(flow);
   }
 }
 
@@ -338,7 +331,7 @@ bool Engine::run_output() {
   for (Flow* flow : output_now_) {
     flow->wants_output_ = false;
     sent |= output(*flow);
-    refresh_deadline(*flow);
+    deadlines_.set(*flow, flow->connection_->next_deadline());
     reap_needed_ |= flow->connection_->finished();
   }
   output_now_.clear();
@@ -394,11 +387,6 @@ bool Engine::ready_to_send(Flow& flow) {
       return false;
   }
   return false;
-}
-
-void Engine::refresh_deadline(Flow& flow) {
-  flow.deadline_ = flow.connection_->next_deadline();
-  next_deadline_ = std::min(next_deadline_, flow.deadline_);
 }
 
 // --- flows and links
@@ -468,6 +456,7 @@ void Engine::remove_flow(Flow& flow) {
   if (flow.half_open_) {
     --half_open_;
   }
+  deadlines_.remove(flow);
   table_.erase(table_key(flow.key_));
   const std::size_t position = flow.position_;
   if (position + 1 != flows_.size()) {

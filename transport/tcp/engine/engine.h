@@ -17,6 +17,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "transport/tcp/engine/deadline_queue.h"
 #include "transport/tcp/engine/engine_lock.h"
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/link.h"
@@ -94,7 +95,7 @@ class Engine {
   // are aborted.
   void drain_payload();
   [[nodiscard]] std::size_t flows() const { return flows_.size(); }
-  [[nodiscard]] bool has_deadline_before(Instant when) const { return next_deadline_ <= when; }
+  [[nodiscard]] bool has_deadline_before(Instant when) const { return deadlines_.next() <= when; }
   [[nodiscard]] const EngineCounters& counters() const { return counters_; }
 
  private:
@@ -119,7 +120,6 @@ class Engine {
                  std::unique_ptr<stack::Connection> connection);
   void remove_flow(Flow& flow);
   void mark(Flow& flow);
-  void refresh_deadline(Flow& flow);
   [[nodiscard]] stack::Options options_for(const Link& link, bool v4) const;
   std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
                                          std::uint16_t remote_port);
@@ -135,12 +135,12 @@ class Engine {
   std::vector<std::unique_ptr<Link>> links_;
   stack::FlowTable<Flow> table_;
   std::vector<std::unique_ptr<Flow>> flows_;
+  DeadlineQueue deadlines_;
   std::vector<Flow*> progressed_;
   std::vector<Flow*> output_;
   std::vector<Flow*> output_now_;
   std::vector<Flow*> progressed_now_;
   Instant now_{};
-  Instant next_deadline_ = kNever;
   Instant next_service_{};
   std::uint16_t next_port_;
   std::uint32_t half_open_ = 0;

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/time.h"
+#include "transport/tcp/engine/deadline_queue.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/stack/connection.h"
@@ -38,7 +39,7 @@ struct FlowKey {
   stack::Ports ports;
 };
 
-class Flow {
+class Flow : public DeadlineQueue::Node {
  public:
   Flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
        std::unique_ptr<stack::Connection> connection)
@@ -74,7 +75,6 @@ class Flow {
   bool wants_progress_ = false;  // in Engine::progressed_
   bool half_open_ = false;       // accepted and not yet established
   std::size_t position_ = 0;     // in Engine::flows_
-  Instant deadline_ = kNever;
 };
 
 }  // namespace tfabric::engine
