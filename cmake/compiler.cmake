@@ -16,6 +16,11 @@ if(TFABRIC_SANITIZE)
                          -fno-sanitize-recover=all)
   target_link_options(tfabric_compiler INTERFACE -fsanitize=${TFABRIC_SANITIZE})
 endif()
+if(TFABRIC_COVERAGE)
+  # Inlined functions would count as never called.
+  target_compile_options(tfabric_compiler INTERFACE --coverage -fprofile-update=atomic -fno-inline)
+  target_link_options(tfabric_compiler INTERFACE --coverage)
+endif()
 if(TFABRIC_FUZZ)
   # The fuzzer needs to see the branches of all code, not of its own file alone.
   target_compile_options(tfabric_compiler INTERFACE -fsanitize=fuzzer-no-link)
