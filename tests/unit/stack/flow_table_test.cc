@@ -49,3 +49,14 @@ TEST_CASE("the table finds what a map finds, through growth and removals") {
     REQUIRE(table.find(key_of(number)) == value);
   }
 }
+
+TEST_CASE("what was found lately is not found any more once it is erased") {
+  FlowTable<int> table({});
+  int first = 1, second = 2;
+  table.insert(key_of(1), &first);
+  REQUIRE(table.find(key_of(1)) == &first);
+  table.erase(key_of(1));
+  REQUIRE(table.find(key_of(1)) == nullptr);
+  table.insert(key_of(1), &second);
+  REQUIRE(table.find(key_of(1)) == &second);
+}

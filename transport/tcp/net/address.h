@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -28,6 +29,10 @@ struct IpAddress {
   [[nodiscard]] bool is_multicast() const;
   [[nodiscard]] bool is_link_local() const;
   friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
+  // Each packet's addresses are compared; std::array's own operator goes byte by byte.
+  friend bool operator==(const IpAddress& a, const IpAddress& b) {
+    return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) == 0;
+  }
 };
 
 // An interface's own address and its network.

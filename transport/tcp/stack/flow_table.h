@@ -18,8 +18,9 @@ struct FlowTableKey {
   std::array<std::byte, 16> remote;
   Ports ports;
   friend bool operator==(const FlowTableKey& a, const FlowTableKey& b) {
-    return a.ports.local == b.ports.local && a.ports.remote == b.ports.remote && a.remote == b.remote &&
-           a.local == b.local;
+    return a.ports.local == b.ports.local && a.ports.remote == b.ports.remote &&
+           std::memcmp(a.remote.data(), b.remote.data(), sizeof a.remote) == 0 &&
+           std::memcmp(a.local.data(), b.local.data(), sizeof a.local) == 0;
   }
 };
 
@@ -31,13 +32,19 @@ class FlowTable {
   // `secret`: random bytes.
   explicit FlowTable(std::array<std::byte, 16> secret) : key_(make_sip_key(secret)), slots_(kInitialSlots) {}
 
-  [[nodiscard]] T* find(const FlowTableKey& key) const {
+  // Null: there is none.
+  [[nodiscard]] T* find(const FlowTableKey& key) {
+    Slot& recent = recent_of(key);
+    if (recent.value != nullptr && recent.key == key) {
+      return recent.value;
+    }
     for (std::size_t i = home(key);; i = next(i)) {
       if (slots_[i].value == nullptr) {
         return nullptr;
       }
       if (slots_[i].key == key) {
-        return slots_[i].value;
+        recent = slots_[i];
+        return recent.value;
       }
     }
   }
@@ -50,6 +57,7 @@ class FlowTable {
     ++size_;
   }
   void erase(const FlowTableKey& key) {
+    recent_of(key).value = nullptr;
     std::size_t i = home(key);
     for (; slots_[i].value == nullptr || !(slots_[i].key == key); i = next(i)) {
       if (slots_[i].value == nullptr) {
@@ -74,7 +82,11 @@ class FlowTable {
     T* value = nullptr;  // null: free
   };
   static constexpr std::size_t kInitialSlots = 64;  // a power of two
+  static constexpr std::size_t kRecent = 16;        // a power of two
 
+  [[nodiscard]] Slot& recent_of(const FlowTableKey& key) {
+    return recent_[(key.ports.local ^ key.ports.remote) & (kRecent - 1)];
+  }
   [[nodiscard]] std::size_t mask() const { return slots_.size() - 1; }
   [[nodiscard]] std::size_t next(std::size_t i) const { return (i + 1) & mask(); }
   [[nodiscard]] std::size_t home(const FlowTableKey& key) const {
@@ -104,6 +116,9 @@ class FlowTable {
 
   SipKey key_;
   std::vector<Slot> slots_;
+  // What was found last, by its ports: segments come in bursts, and hashing is most of the search. Who makes
+  // it useless by ports of his choice has the table as it would be without it.
+  std::array<Slot, kRecent> recent_{};
   std::size_t size_ = 0;
 };
 
