@@ -20,6 +20,7 @@ struct AckSample {
   Instant now{};
   std::uint64_t acked = 0;            // bytes by which snd_una has moved
   std::uint64_t delivered = 0;        // bytes that are known for the first time to have arrived
+  std::uint64_t growth = 0;           // of these, the ones for which the window may grow
   std::uint64_t lost = 0;             // bytes that are now thought to be lost
   std::uint64_t delivered_total = 0;  // since the connection began
   std::uint64_t in_flight = 0;        // after this acknowledgement

@@ -71,6 +71,10 @@ void Connection::Impl::tell_controller(const AckNews& news, bool recovering) {
   congestion->on_ack({.now = now,
                       .acked = news.acked,
                       .delivered = news.delivered,
+                      // By what has arrived (RFC 6937 §3.1, DeliveredData), not by what is acknowledged: one
+                      // acknowledgement that fills a hole would release a burst (RFC 3465 §2.3). Reports
+                      // alone count where reordering is known to happen; elsewhere they tell of losses.
+                      .growth = news.acked > 0 || rack.reordering_seen() ? news.delivered : 0,
                       .lost = newly_lost,
                       .delivered_total = rate.delivered(),
                       .in_flight = pipe(),
