@@ -95,6 +95,22 @@ TEST_CASE("after a time-out the window is one segment and grows again") {
   REQUIRE(peer.sent() == "A 1001:2001 ack 1, A 2001:3001 ack 1");
 }
 
+TEST_CASE("when the last segment of a burst is lost, the window shrinks by a share of the burst") {
+  InFlight flight(/*sack=*/true);
+  ScriptedPeer& peer = flight.peer;
+  peer.advance(10ms);
+  peer.acknowledge(10'000);
+  peer.write(19'000);
+  peer.sent();
+  peer.advance(10ms);
+  peer.acknowledge(28'000);
+  REQUIRE(peer.connection().info().flight == 1000);
+  REQUIRE(peer.connection().info().cwnd == 38'000);
+  REQUIRE(peer.run(1s).find("28001:29001") != std::string::npos);
+  REQUIRE(peer.connection().info().timeouts > 0);
+  REQUIRE(peer.connection().info().ssthresh > 10'000);
+}
+
 TEST_CASE("what was too big for the path goes again in smaller segments") {
   InFlight flight(/*sack=*/false);
   ScriptedPeer& peer = flight.peer;

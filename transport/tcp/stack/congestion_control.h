@@ -52,7 +52,8 @@ class CongestionControl {
   void set_mss(std::uint32_t mss) { mss_ = mss; }
 
   virtual void on_ack(const AckSample& sample) = 0;
-  // Fast recovery begins, with `flight` bytes between snd_una and snd_nxt.
+  // Fast recovery begins. `flight`: the bytes between snd_una and snd_nxt, or of the last round trips if they
+  // were more (RFC 7661 §4.4.1).
   virtual void on_loss(std::uint64_t flight) = 0;
   // The retransmission timer has expired; `repeated`: for the same data.
   virtual void on_rto(std::uint64_t flight, bool repeated) = 0;

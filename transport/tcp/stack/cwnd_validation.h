@@ -43,7 +43,13 @@ class CwndValidation {
   [[nodiscard]] std::uint64_t pipe_ack() const { return std::max(previous_, current_); }
   // RFC 7661 §4.3. `flight`: bytes in flight before the acknowledgement at hand.
   [[nodiscard]] bool validated(std::uint64_t flight, std::uint64_t cwnd) const {
-    return 2 * std::max({flight, in_round_ ? flight_ : 0, pipe_ack()}) > cwnd;
+    return 2 * used(flight) > cwnd;
+  }
+  // How much of the window has been in use. A congestion event takes a share of that (RFC 7661 §4.4.1), not
+  // of `flight`: when the last packet of a burst is lost, nothing else is in flight, but it is the burst that
+  // was too much for the path.
+  [[nodiscard]] std::uint64_t used(std::uint64_t flight) const {
+    return std::max({flight, in_round_ ? flight_ : 0, pipe_ack()});
   }
 
  private:
