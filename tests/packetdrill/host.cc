@@ -25,6 +25,7 @@ Socket* Host::find(int fd) {
 stack::Options Host::options_for(const Socket& socket) const {
   stack::Options options = profile().options(socket.ipv6);
   options.mss = socket.mss.value_or(options.mss);
+  options.receive_buffer = socket.receive_buffer.value_or(options.receive_buffer);
   // Linux: 1 asks for it, 2 agrees to it.
   const std::uint32_t ecn = profile().setting("tcp_ecn", 2);
   options.ecn = ecn == 1 || (ecn == 2 && socket.listener != nullptr);
@@ -206,6 +207,7 @@ void Host::open_passively(Socket& listener, const TcpPacket& packet) {
   socket.local_port = packet.segment.destination_port;
   socket.remote_port = packet.segment.source_port;
   socket.mss = listener.mss;
+  socket.receive_buffer = listener.receive_buffer;
   socket.user_timeout = listener.user_timeout;
   socket.send_buffer = listener.send_buffer;
   socket.connection = stack::Connection::accept(options_for(socket), copying_payload_ops(), packet.segment,

@@ -38,7 +38,8 @@ struct Socket {
   bool closed = false;  // by its owner
   bool was_established = false;
   bool error_told = false;
-  std::uint32_t send_buffer = 256u << 10;  // as getsockopt(SO_SNDBUF) tells it
+  std::uint32_t send_buffer = 256u << 10;       // as getsockopt(SO_SNDBUF) tells it
+  std::optional<std::uint32_t> receive_buffer;  // SO_RCVBUF
   std::uint64_t bytes_read = 0;
   std::optional<std::uint16_t> mss;      // TCP_MAXSEG
   std::optional<Duration> user_timeout;  // TCP_USER_TIMEOUT

@@ -118,8 +118,12 @@ int set_option(Host& host, int fd, int level, int name, const void* value, sockl
     socket->send_buffer = 2 * static_cast<std::uint32_t>(number);  // as Linux does
     return 0;
   }
+  if (level == SOL_SOCKET && name == SO_RCVBUF) {
+    socket->receive_buffer = static_cast<std::uint32_t>(number);  // before the connection is opened
+    return 0;
+  }
   // Without a meaning here: an interface without a cable has no routes, no addresses in use and no TOS.
-  const bool harmless = (level == SOL_SOCKET && (name == SO_REUSEADDR || name == SO_RCVBUF)) ||
+  const bool harmless = (level == SOL_SOCKET && name == SO_REUSEADDR) ||
                         (level == IPPROTO_IP && (name == IP_TOS || name == IP_MTU_DISCOVER));
   return harmless ? 0 : fail(ENOPROTOOPT);
 }

@@ -77,6 +77,14 @@ int fill_tcp_info(const Socket& socket, Instant now, void* value, const socklen_
     out.tcpi_advmss = socket.mss.value_or(profile().options(socket.ipv6).mss);
     out.tcpi_unacked = segments(info.flight, mss);
     out.tcpi_sacked = segments(info.sacked, mss);
+    // Linux counts what is lost until it has arrived, sent again or not. pipe: what is neither lost nor
+    // sacked.
+    const std::uint64_t lost =
+        info.flight - info.sacked - std::min<std::uint64_t>(info.pipe, info.flight - info.sacked);
+    out.tcpi_lost = segments(lost + info.retransmitted, mss);
+    out.tcpi_retrans = segments(info.retransmitted, mss);
+    constexpr std::uint32_t kLeastReordering = 3;  // sysctl tcp_reordering
+    out.tcpi_reordering = std::max(segments(info.reordering, mss), kLeastReordering);
     out.tcpi_rtt = microseconds(info.srtt);
     out.tcpi_rttvar = microseconds(info.rttvar);
     out.tcpi_snd_cwnd = info.cwnd / mss;

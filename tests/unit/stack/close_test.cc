@@ -186,3 +186,17 @@ TEST_CASE("a FIN that comes again starts TIME-WAIT anew") {
   peer.run(40ms);
   REQUIRE(peer.connection().finished());
 }
+
+TEST_CASE("a FIN is taken although our window is closed") {
+  Options options = ScriptedPeer::plain();
+  options.receive_buffer = 20'000;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.reading = false;
+  peer.hand(peer.segment(flag::ack, 20'000));
+  REQUIRE(peer.sent() == "A 1 ack 20001");
+  REQUIRE(peer.last().window == 0);
+  peer.hand(peer.segment(flag::ack | flag::fin));
+  REQUIRE(peer.sent() == "A 1 ack 20002");
+  REQUIRE(peer.state() == State::close_wait);
+}

@@ -14,7 +14,7 @@ constexpr std::uint32_t kMss = 1000;
 void round_trip(Cubic& cubic, Duration rtt, Instant& now) {
   const std::uint64_t segments = cubic.cwnd() / kMss;
   for (std::uint64_t i = 0; i < segments; ++i) {
-    cubic.on_ack({.now = now, .acked = kMss, .delivered = kMss, .srtt = rtt});
+    cubic.on_ack({.now = now, .acked = kMss, .delivered = kMss, .growth = kMss, .srtt = rtt});
   }
   now += rtt;
 }
@@ -96,8 +96,8 @@ TEST_CASE("a time-out takes the window to one segment, and only the first one lo
 
 TEST_CASE("a window that is not in use does not grow, nor does one in recovery") {
   Cubic cubic(kMss, 10 * kMss);
-  cubic.on_ack({.acked = kMss, .validated = false});
-  cubic.on_ack({.acked = kMss, .in_recovery = true});
+  cubic.on_ack({.acked = kMss, .growth = kMss, .validated = false});
+  cubic.on_ack({.acked = kMss, .growth = kMss, .in_recovery = true});
   REQUIRE(cubic.cwnd() == 10 * kMss);
 }
 

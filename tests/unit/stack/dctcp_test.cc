@@ -59,7 +59,7 @@ TEST_CASE("without marks the window grows by a segment in a round trip, after sl
   dctcp.on_loss(20 * kMss);
   REQUIRE(dctcp.cwnd() == 5 * kMss);
   for (int i = 0; i < 5; ++i) {
-    dctcp.on_ack({.acked = kMss});
+    dctcp.on_ack({.acked = kMss, .growth = kMss});
   }
   REQUIRE(dctcp.cwnd() == 6 * kMss);
 }

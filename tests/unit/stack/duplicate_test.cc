@@ -105,3 +105,16 @@ TEST_CASE("a report of a duplicate widens the reordering window, if anything was
   peer.report(3000, {{2000, 3000}, {5000, 10'000}});
   REQUIRE(peer.connection().info().reo_wnd_mult == 2);
 }
+
+TEST_CASE("of what a segment that fills a hole repeats, the first run is reported") {
+  ScriptedPeer peer(with_sack());
+  peer.establish();
+  for (std::uint32_t left : {1000u, 2000u, 4000u, 7000u}) {
+    peer.hand(at(peer, left, 1000));
+    peer.sent();
+  }
+  REQUIRE(blocks_of(peer.last()) == Blocks{{7000, 8000}, {4000, 5000}, {1000, 3000}});
+  peer.hand(at(peer, 0, 6000));
+  REQUIRE(peer.sent() == "A 1 ack 6001");
+  REQUIRE(blocks_of(peer.last()) == Blocks{{1000, 3000}, {7000, 8000}});
+}

@@ -156,3 +156,34 @@ TEST_CASE("an acknowledgement of the original says nothing about when its repeti
     REQUIRE(segments.lost_bytes() == 1000);
   }
 }
+
+TEST_CASE("the round trip that counts is that of the segment heard of last, be it an older one") {
+  Rack rack;
+  SentSegments segments;
+  const Rack::Path path{.min_rtt = 8ms, .srtt = 10ms, .in_recovery = false};
+  const Instant start{1h};
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    segments.add(1000 * i, 1000, start);
+  }
+  // The first is lost, and its repetition arrives after a round trip; then, late, the second.
+  segments.mark_lost(segments.first());
+  segments.resend(segments.first(), start + 10ms);
+  rack.on_delivered(segments.at(segments.first()), std::nullopt, path.min_rtt, start + 20ms);
+  segments.remove_first();
+  rack.on_delivered(segments.at(segments.first()), std::nullopt, path.min_rtt, start + 20ms);
+  segments.remove_first();
+  // The third has had no more time than the second has needed.
+  REQUIRE(rack.detect(segments, path, start + 20ms) == start + 22ms);
+  REQUIRE(segments.lost_bytes() == 0);
+}
+
+TEST_CASE("how far segments are overtaken is remembered") {
+  Spread spread;
+  ScriptedPeer& peer = spread.peer;
+  REQUIRE(peer.connection().info().reordering == 0);
+  peer.report(1000, {{4000, 5000}});
+  peer.report(1000, {{2000, 3000}, {4000, 5000}});
+  REQUIRE(peer.connection().info().reordering == 3000);
+  peer.acknowledge(5000);
+  REQUIRE(peer.connection().info().reordering == 4000);
+}

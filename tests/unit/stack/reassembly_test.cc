@@ -39,7 +39,7 @@ struct Store {
   bool refuse = false;
 };
 
-std::vector<bool> reported(const Reassembly& reassembly, Seq start, std::uint32_t size) {
+std::vector<bool> reported(Reassembly& reassembly, Seq start, std::uint32_t size) {
   std::vector<bool> bytes(size, false);
   std::vector<SackBlock> blocks(size);
   const std::size_t count = reassembly.sack_blocks(blocks);
@@ -83,7 +83,9 @@ TEST_CASE("whatever the order and overlap, the stream comes out byte by byte as 
         const bool taken = reassembly.insert(start + from, payload, duplicate);
         REQUIRE(store.total() == before + (taken ? 1 : 0));
       } else if (size > 0 && reassembly.append(payload)) {
-        next = static_cast<std::uint32_t>(reassembly.advance(start + next + size) - start);
+        std::optional<SackBlock> duplicate;
+        next = static_cast<std::uint32_t>(reassembly.advance(start + next + size, duplicate) - start);
+        REQUIRE((!duplicate || duplicate->left < duplicate->right));
       }
       // SACK blocks never promise a byte that did not arrive, nor one in order.
       std::array<SackBlock, 4> blocks;
@@ -150,4 +152,31 @@ TEST_CASE("the number of pieces is bounded") {
     store.kept.clear();
   }
   REQUIRE_FALSE(reassembly.insert(Seq(2 * Reassembly::kMaxPieces + 1), {&byte, 1, nullptr}, duplicate));
+}
+
+TEST_CASE("blocks are reported in the order of their most recent arrivals") {
+  Store store;
+  const std::array<std::byte, 1000> bytes{};
+  Reassembly reassembly(store.ops());
+  const auto arrive = [&](std::uint32_t from, std::uint32_t size) {
+    std::optional<SackBlock> duplicate;
+    reassembly.insert(Seq(from), {bytes.data(), size, nullptr}, duplicate);
+    store.kept.clear();
+    std::vector<std::uint32_t> lefts;
+    std::array<SackBlock, kMaxSackBlocks> blocks;
+    for (std::size_t i = 0, count = reassembly.sack_blocks(blocks); i < count; ++i) {
+      lefts.push_back(blocks[i].left.raw());
+    }
+    return lefts;
+  };
+  using Lefts = std::vector<std::uint32_t>;
+  REQUIRE(arrive(100, 10) == Lefts{100});
+  REQUIRE(arrive(300, 10) == Lefts{300, 100});
+  REQUIRE(arrive(310, 10) == Lefts{300, 100});
+  REQUIRE(arrive(500, 10) == Lefts{500, 300, 100});
+  REQUIRE(arrive(700, 10) == Lefts{700, 500, 300, 100});
+  REQUIRE(arrive(900, 10) == Lefts{900, 700, 500, 300});
+  REQUIRE(arrive(110, 10) == Lefts{100, 900, 700, 500});
+  // Two blocks become one.
+  REQUIRE(arrive(510, 190) == Lefts{500, 100, 900, 300});
 }

@@ -95,6 +95,22 @@ TEST_CASE("after a time-out the window is one segment and grows again") {
   REQUIRE(peer.sent() == "A 1001:2001 ack 1, A 2001:3001 ack 1");
 }
 
+TEST_CASE("when the last segment of a burst is lost, the window shrinks by a share of the burst") {
+  InFlight flight(/*sack=*/true);
+  ScriptedPeer& peer = flight.peer;
+  peer.advance(10ms);
+  peer.acknowledge(10'000);
+  peer.write(19'000);
+  peer.sent();
+  peer.advance(10ms);
+  peer.acknowledge(28'000);
+  REQUIRE(peer.connection().info().flight == 1000);
+  REQUIRE(peer.connection().info().cwnd == 38'000);
+  REQUIRE(peer.run(1s).find("28001:29001") != std::string::npos);
+  REQUIRE(peer.connection().info().timeouts > 0);
+  REQUIRE(peer.connection().info().ssthresh > 10'000);
+}
+
 TEST_CASE("what was too big for the path goes again in smaller segments") {
   InFlight flight(/*sack=*/false);
   ScriptedPeer& peer = flight.peer;
@@ -125,9 +141,44 @@ TEST_CASE("pieces out of order are reported, the newest first") {
   const auto read = parse_segment(bytes);
   REQUIRE(read->sack_count == 3);
   REQUIRE(read->sack[0] == SackBlock{kPeerIss + 3001, kPeerIss + 4001});
-  REQUIRE(read->sack[1] == SackBlock{kPeerIss + 1001, kPeerIss + 2001});
-  REQUIRE(read->sack[2] == SackBlock{kPeerIss + 5001, kPeerIss + 6001});
+  REQUIRE(read->sack[1] == SackBlock{kPeerIss + 5001, kPeerIss + 6001});
+  REQUIRE(read->sack[2] == SackBlock{kPeerIss + 1001, kPeerIss + 2001});
   peer.hand(peer.segment(flag::ack, 1000));
   REQUIRE(peer.received == 2000);
   REQUIRE(peer.sent() == "A 1 ack 2001");
+}
+
+TEST_CASE("the window grows by what has arrived, not by what an acknowledgement makes up for") {
+  const bool sack = GENERATE(true, false);
+  InFlight flight(sack);
+  ScriptedPeer& peer = flight.peer;
+  peer.advance(10ms);
+  peer.write(5000);
+  for (std::uint32_t right : {2000u, 3000u}) {
+    if (sack) {
+      peer.report(0, {{1000, right}});
+    } else {
+      peer.acknowledge(0);
+    }
+    peer.sent();
+  }
+  REQUIRE(peer.connection().info().cwnd == 10'000);
+  peer.acknowledge(3000);
+  REQUIRE(peer.connection().info().cwnd == 11'000);
+  if (sack) {
+    // There is reordering on this path: a report is no sign of a loss.
+    peer.report(3000, {{4000, 5000}});
+    REQUIRE(peer.connection().info().cwnd == 12'000);
+  }
+}
+
+TEST_CASE("what was sent again is told apart until it has arrived") {
+  InFlight flight(/*sack=*/true);
+  ScriptedPeer& peer = flight.peer;
+  peer.advance(10ms);
+  peer.report(0, {{1000, 4000}});
+  peer.sent();
+  REQUIRE(peer.connection().info().retransmitted == 1000);
+  peer.acknowledge(10'000);
+  REQUIRE(peer.connection().info().retransmitted == 0);
 }

@@ -17,7 +17,7 @@ struct Model {
     std::uint64_t start;
     std::uint32_t size;
     int order;  // of sending
-    bool sacked = false, lost = false;
+    bool sacked = false, lost = false, repeated = false;
   };
   std::deque<Segment> segments;
   int order = 0;
@@ -34,6 +34,11 @@ struct Model {
 void compare(SentSegments& real, const Model& model) {
   REQUIRE(real.size() == model.segments.size());
   REQUIRE(real.in_network() == model.bytes(false, false));
+  std::uint64_t repeated = 0;
+  for (const Model::Segment& segment : model.segments) {
+    repeated += segment.repeated && !segment.sacked && !segment.lost ? segment.size : 0;
+  }
+  REQUIRE(real.repeated_bytes() == repeated);
   REQUIRE(real.lost_bytes() == model.bytes(false, true));
   REQUIRE(real.sacked_bytes() == model.bytes(true, false));
   std::vector<std::pair<int, std::uint64_t>> in_order;
@@ -122,6 +127,7 @@ TEST_CASE("sent segments are what a slow model says, in the order of the stream 
         if (!model.segments.empty() && !model.segments[n].sacked) {
           real.resend(number, now);
           model.segments[n].lost = false;
+          model.segments[n].repeated = true;
           model.segments[n].order = ++model.order;
         }
         break;

@@ -20,6 +20,7 @@ struct AckSample {
   Instant now{};
   std::uint64_t acked = 0;            // bytes by which snd_una has moved
   std::uint64_t delivered = 0;        // bytes that are known for the first time to have arrived
+  std::uint64_t growth = 0;           // of these, the ones for which the window may grow
   std::uint64_t lost = 0;             // bytes that are now thought to be lost
   std::uint64_t delivered_total = 0;  // since the connection began
   std::uint64_t in_flight = 0;        // after this acknowledgement
@@ -51,7 +52,8 @@ class CongestionControl {
   void set_mss(std::uint32_t mss) { mss_ = mss; }
 
   virtual void on_ack(const AckSample& sample) = 0;
-  // Fast recovery begins, with `flight` bytes between snd_una and snd_nxt.
+  // Fast recovery begins. `flight`: the bytes between snd_una and snd_nxt, or of the last round trips if they
+  // were more (RFC 7661 §4.4.1).
   virtual void on_loss(std::uint64_t flight) = 0;
   // The retransmission timer has expired; `repeated`: for the same data.
   virtual void on_rto(std::uint64_t flight, bool repeated) = 0;

@@ -223,6 +223,8 @@ ConnectionInfo Connection::info() const {
   info.mss = c.effective_mss();
   info.recovery = c.recovery;
   info.sacked = static_cast<std::uint32_t>(c.segments.sacked_bytes());
+  info.retransmitted = static_cast<std::uint32_t>(c.segments.repeated_bytes());
+  info.reordering = static_cast<std::uint32_t>(c.rack.reordering());
   info.srtt = c.rtt.srtt();
   info.rttvar = c.rtt.rttvar();
   info.rto = c.rtt.rto();

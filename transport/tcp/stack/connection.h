@@ -100,7 +100,9 @@ struct ConnectionInfo {
   Seq snd_una, snd_nxt, rcv_nxt;
   std::uint32_t snd_wnd = 0, rcv_wnd = 0, cwnd = 0, ssthresh = 0, flight = 0, mss = 0;
   Recovery recovery = Recovery::none;
-  std::uint32_t sacked = 0;  // of `flight`, reported by SACK
+  std::uint32_t sacked = 0;         // of `flight`, reported by SACK
+  std::uint32_t retransmitted = 0;  // of `flight`, sent again and not known to have arrived
+  std::uint32_t reordering = 0;     // bytes by which segments have overtaken others, at most
   Duration srtt{}, rttvar{}, rto{}, min_rtt{};
   std::uint64_t pacing_rate = 0;  // bytes a second; 0: none
   bool ecn = false;               // agreed on

@@ -44,6 +44,9 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
   } else if (delta == 0 && flight() > 0 && empty) {
     news.duplicate = segment.sack_count == 0 && snd_wnd == window_before;
   }
+  if (news.acked == 0) {
+    news.validated = validation.validated(news.flight_before, congestion->cwnd());
+  }
   // After what is acknowledged, or that would look reordered (RFC 8985 §6.2 step 3: in ascending order).
   if (sack && segment.sack_count > 0) {
     take_sack(segment, news);
@@ -148,6 +151,12 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
       on_delivered(first, bytes, news);
     }
     segments.trim_first(bytes);
+  }
+  if (dupacks > 0) {
+    // Each duplicate acknowledgement has told of a segment already.
+    const std::uint64_t told = std::uint64_t{dupacks} * effective_mss();
+    news.delivered = std::max(news.delivered - std::min(told, news.delivered),
+                              std::min<std::uint64_t>(news.delivered, effective_mss()));
   }
   undo.on_ack(snd_una, position, news.ts_ecr);
   snd_una = position;

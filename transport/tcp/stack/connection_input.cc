@@ -309,7 +309,11 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
   if (reassembly.append(payload)) {
     current_kept = true;
     const Seq before = rcv_nxt;
-    rcv_nxt = reassembly.advance(rcv_nxt + payload.size);
+    std::optional<SackBlock> twice;
+    rcv_nxt = reassembly.advance(rcv_nxt + payload.size, twice);
+    if (twice) {
+      note_duplicate(twice->left, twice->right);
+    }
     bytes_received += static_cast<std::uint32_t>(rcv_nxt - before);
   }
 }

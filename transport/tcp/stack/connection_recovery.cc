@@ -65,12 +65,16 @@ void Connection::Impl::repair(const AckNews& news) {
 
 void Connection::Impl::tell_controller(const AckNews& news, bool recovering) {
   if (news.ece && news.acked > 0 && recovery == Recovery::none && ecn.on_echo(snd_una, snd_nxt)) {
-    congestion->on_ecn(news.flight_before);
+    congestion->on_ecn(validation.used(news.flight_before));
     undo.stop();
   }
   congestion->on_ack({.now = now,
                       .acked = news.acked,
                       .delivered = news.delivered,
+                      // By what has arrived (RFC 6937 §3.1, DeliveredData), not by what is acknowledged: one
+                      // acknowledgement that fills a hole would release a burst (RFC 3465 §2.3). Reports
+                      // alone count where reordering is known to happen; elsewhere they tell of losses.
+                      .growth = news.acked > 0 || rack.reordering_seen() ? news.delivered : 0,
                       .lost = newly_lost,
                       .delivered_total = rate.delivered(),
                       .in_flight = pipe(),
@@ -107,7 +111,7 @@ void Connection::Impl::take_dsack(const AckNews& news) {
   if (tlp.on_ack({.ack = snd_una, .dsack_of_probe = of_probe, .bare_duplicate = news.duplicate}) &&
       recovery == Recovery::none) {
     // RFC 8985 §7.4.2: the probe has repaired a loss; the window learns of it all the same.
-    congestion->on_loss(news.flight_before);
+    congestion->on_loss(validation.used(news.flight_before));
     undo.stop();
   }
 }
@@ -192,7 +196,7 @@ void Connection::Impl::enter_fast_recovery(std::uint64_t delivered) {
   tlp.reset();
   undo.start();
   pto_at = kNever;
-  congestion->on_loss(flight());
+  congestion->on_loss(validation.used(flight()));
   ecn.on_reduction(snd_nxt);
   prr.start(flight() - segments.sacked_bytes() + delivered, congestion->ssthresh());
   prr.on_ack({.in_flight = pipe(), .mss = effective_mss()});
@@ -236,7 +240,7 @@ void Connection::Impl::on_rto() {
   } else {
     segments.mark_all_lost();
   }
-  congestion->on_rto(flight(), repeated);
+  congestion->on_rto(validation.used(flight()), repeated);
   ecn.on_rto();
   if (repeated || reneged) {
     frto.stop();

@@ -38,7 +38,7 @@ void Cubic::on_ack(const AckSample& sample) {
   if (hystart_.on_ack({.snd_una = sample.snd_una, .snd_nxt = sample.snd_nxt, .rtt = sample.rtt})) {
     ssthresh_ = cwnd_;
   }
-  cwnd_ += hystart_.growth(sample.acked);  // RFC 5681 §3.1 with appropriate byte counting
+  cwnd_ += hystart_.growth(sample.growth);  // RFC 5681 §3.1 with appropriate byte counting
 }
 
 void Cubic::avoid_congestion(const AckSample& sample) {
@@ -46,7 +46,7 @@ void Cubic::avoid_congestion(const AckSample& sample) {
     start_epoch(sample.now);
   }
   const double segments = static_cast<double>(cwnd_) / mss_;
-  const double acked_segments = static_cast<double>(sample.acked) / mss_;
+  const double acked_segments = static_cast<double>(sample.growth) / mss_;
   const double t = std::chrono::duration<double>(sample.now - curve_.epoch + sample.srtt).count();
   // RFC 9438 §4.2: the target is W_cubic(t + RTT), within [cwnd, 1.5 cwnd].
   const double cubic = kC * std::pow(t - curve_.k, 3) + curve_.w_max;

@@ -2,9 +2,10 @@
 // from them what the path would bear, so that the window must not grow on their account.
 //
 // pipeACK is the largest volume acknowledged in a round trip within the last sampling period. The window
-// counts as validated if half of it is in flight, or was acknowledged in such a round. It is not reduced
-// after a long time without validation (RFC 7661 §4.4): gaps between collectives last milliseconds, and
-// losses correct a window that has become too large.
+// counts as validated if more than half of it was in flight in the round trip at hand, or was acknowledged
+// in such a round. So slow start ends with a window of twice what was in use, which is what a round of it
+// would have made of that. The window is not reduced after a long time without validation (RFC 7661 §4.4):
+// gaps between collectives last milliseconds, and losses correct a window that has become too large.
 #pragma once
 
 #include <algorithm>
@@ -23,6 +24,7 @@ class CwndValidation {
     if (!in_round_) {
       start_round(before, snd_nxt);
     }
+    flight_ = std::max(flight_, snd_nxt - before);
     if (snd_una < round_end_) {
       return;
     }
@@ -41,18 +43,26 @@ class CwndValidation {
   [[nodiscard]] std::uint64_t pipe_ack() const { return std::max(previous_, current_); }
   // RFC 7661 §4.3. `flight`: bytes in flight before the acknowledgement at hand.
   [[nodiscard]] bool validated(std::uint64_t flight, std::uint64_t cwnd) const {
-    return 2 * std::max(flight, pipe_ack()) >= cwnd;
+    return 2 * used(flight) > cwnd;
+  }
+  // How much of the window has been in use. A congestion event takes a share of that (RFC 7661 §4.4.1), not
+  // of `flight`: when the last packet of a burst is lost, nothing else is in flight, but it is the burst that
+  // was too much for the path.
+  [[nodiscard]] std::uint64_t used(std::uint64_t flight) const {
+    return std::max({flight, in_round_ ? flight_ : 0, pipe_ack()});
   }
 
  private:
   void start_round(std::uint64_t from, std::uint64_t to) {
     in_round_ = true;
+    flight_ = to - from;
     round_start_ = from;
     round_end_ = to;
   }
 
   bool in_round_ = false;
   std::uint64_t round_start_ = 0, round_end_ = 0;
+  std::uint64_t flight_ = 0;  // the most of the round
   std::uint64_t previous_ = 0, current_ = 0;
   Instant period_end_{};
 };

@@ -31,10 +31,10 @@ void Dctcp::on_ack(const AckSample& sample) {
     return;
   }
   if (in_slow_start()) {
-    cwnd_ += sample.acked;
+    cwnd_ += sample.growth;
     return;
   }
-  grown_ += sample.acked;  // RFC 5681 §3.1, by counting instead of dividing
+  grown_ += sample.growth;  // RFC 5681 §3.1, by counting instead of dividing
   if (grown_ >= cwnd_) {
     grown_ -= cwnd_;
     cwnd_ += mss_;

@@ -29,12 +29,14 @@ void Rack::on_delivered(const SentSegment& segment, std::optional<std::uint32_t>
       return;
     }
   } else if (segment.end() < fack_) {
-    reordering_seen_ = true;  // step 3
+    reordering_ = std::max(reordering_, fack_ - segment.start);  // step 3
   }
   fack_ = std::max(fack_, segment.end());
   const auto take = [&](Latest& latest) {
+    latest.rtt = rtt;
     if (sent_after(segment.sent_at, segment.end(), latest.xmit_ts, latest.end_seq)) {
-      latest = {.xmit_ts = segment.sent_at, .end_seq = segment.end(), .rtt = rtt};
+      latest.xmit_ts = segment.sent_at;
+      latest.end_seq = segment.end();
     }
   };
   take(latest_);
@@ -59,7 +61,7 @@ void Rack::on_recovery_end() {
 }
 
 Duration Rack::reo_wnd(const SentSegments& segments, const Path& path) const {
-  if (!reordering_seen_ && (path.in_recovery || segments.sacked_segments() >= kDupThresh)) {
+  if (!reordering_seen() && (path.in_recovery || segments.sacked_segments() >= kDupThresh)) {
     return Duration::zero();
   }
   return std::min<Duration>(path.min_rtt / 4 * reo_wnd_mult_, path.srtt);

@@ -34,22 +34,24 @@ class Rack {
   // time.
   void mark_on_rto(SentSegments& segments, const Path& path, Instant now) const;
 
-  [[nodiscard]] bool reordering_seen() const { return reordering_seen_; }
+  [[nodiscard]] bool reordering_seen() const { return reordering_ > 0; }
+  // The most bytes that a segment was behind when it arrived.
+  [[nodiscard]] std::uint64_t reordering() const { return reordering_; }
   [[nodiscard]] std::uint32_t reo_wnd_mult() const { return reo_wnd_mult_; }
 
  private:
   [[nodiscard]] Duration reo_wnd(const SentSegments& segments, const Path& path) const;
 
-  // Of the segment that was sent last of those that have arrived: RACK.xmit_ts, RACK.end_seq, RACK.rtt.
   struct Latest {
+    // Of the segment that was sent last of those that have arrived: RACK.xmit_ts, RACK.end_seq.
     Instant xmit_ts{};
     std::uint64_t end_seq = 0;
-    Duration rtt{};
+    Duration rtt{};  // RACK.rtt: of the segment of which we have heard last, which may be an older one
   };
   Latest latest_;
   Latest latest_once_;      // the same of those that were sent once
   std::uint64_t fack_ = 0;  // RACK.fack: the highest position that has arrived
-  bool reordering_seen_ = false;
+  std::uint64_t reordering_ = 0;
   std::uint32_t reo_wnd_mult_ = 1;
   std::uint32_t reo_wnd_persist_ = 0;
   std::optional<std::uint64_t> dsack_round_;  // snd_nxt when the window last grew

@@ -15,8 +15,18 @@ Reassembly::~Reassembly() {
 
 void Reassembly::release(Payload& payload) { ops_.release(ops_.context, payload); }
 
+void Reassembly::note_arrival(Seq seq, Seq end) {
+  // What continues the last arrival is in the same block.
+  if (recent_count_ == 0 || seq != newest_end_) {
+    std::copy_backward(recent_.begin(), recent_.end() - 1, recent_.end());
+    recent_count_ = std::min(recent_count_ + 1, recent_.size());
+  }
+  recent_[0] = seq;
+  newest_end_ = end;
+}
+
 bool Reassembly::insert(Seq seq, Payload payload, std::optional<SackBlock>& duplicate) {
-  newest_ = seq;
+  note_arrival(seq, seq + payload.size);
   auto after = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& p) { return p.seq > seq; });
   if (after != pieces_.begin()) {
     const Seq before = std::prev(after)->end();
@@ -46,10 +56,16 @@ bool Reassembly::insert(Seq seq, Payload payload, std::optional<SackBlock>& dupl
   return true;
 }
 
-Seq Reassembly::advance(Seq next) {
+Seq Reassembly::advance(Seq next, std::optional<SackBlock>& duplicate) {
   std::size_t moved = 0;
   for (; moved < pieces_.size() && pieces_[moved].seq <= next; ++moved) {
     Piece& piece = pieces_[moved];
+    if (piece.seq < next) {
+      if (!duplicate) {
+        duplicate = SackBlock{piece.seq, piece.seq};
+      }
+      duplicate->right = duplicate->right == piece.seq ? min(piece.end(), next) : duplicate->right;
+    }
     if (piece.end() <= next) {
       release(piece.payload);
       continue;
@@ -85,27 +101,38 @@ void Reassembly::consume(std::uint32_t n) {
   }
 }
 
-std::size_t Reassembly::sack_blocks(std::span<SackBlock> out) const {
-  std::size_t count = 0;
-  const auto emit = [&](const SackBlock& block, bool first) {
-    if (first && count > 0) {
-      std::copy_backward(out.begin(),
-                         out.begin() + static_cast<std::ptrdiff_t>(std::min(count, out.size() - 1)),
-                         out.begin() + static_cast<std::ptrdiff_t>(std::min(count + 1, out.size())));
-      out[0] = block;
-      count = std::min(count + 1, out.size());
-    } else if (count < out.size()) {
-      out[count++] = block;
-    }
-  };
+std::size_t Reassembly::sack_blocks(std::span<SackBlock> out) {
+  std::array<std::optional<SackBlock>, kMaxSackBlocks> by_age;
+  std::size_t others = 0;
   for (std::size_t i = 0; i < pieces_.size();) {
     SackBlock block{pieces_[i].seq, pieces_[i].end()};
     for (++i; i < pieces_.size() && pieces_[i].seq == block.right; ++i) {
       block.right = pieces_[i].end();
     }
-    emit(block, block.left <= newest_ && newest_ < block.right);
+    const auto end = recent_.begin() + static_cast<std::ptrdiff_t>(recent_count_);
+    const auto found = std::find_if(recent_.begin(), end,
+                                    [&block](Seq seq) { return block.left <= seq && seq < block.right; });
+    if (found != end) {
+      by_age[static_cast<std::size_t>(found - recent_.begin())] = block;
+    } else if (others < out.size()) {
+      out[others++] = block;
+    }
   }
-  return count;
+  // One arrival a block is remembered.
+  recent_count_ = 0;
+  std::array<SackBlock, kMaxSackBlocks> recent;
+  for (const auto& block : by_age) {
+    if (block) {
+      recent_[recent_count_] = block->left;
+      recent[recent_count_++] = *block;
+    }
+  }
+  const std::size_t first = std::min(recent_count_, out.size());
+  others = std::min(others, out.size() - first);
+  std::copy_backward(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(others),
+                     out.begin() + static_cast<std::ptrdiff_t>(first + others));
+  std::copy_n(recent.begin(), first, out.begin());
+  return first + others;
 }
 
 }  // namespace tfabric::stack

@@ -5,6 +5,7 @@
 // bounded. Payloads are retained and released through PayloadOps, each exactly once.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,8 +30,9 @@ class Reassembly {
   // Keeps a payload that starts at `seq`, beyond the next byte in order. Returns whether the payload now
   // belongs to this object. `duplicate`: what of its beginning was there already.
   bool insert(Seq seq, Payload payload, std::optional<SackBlock>& duplicate);
-  // Moves what has become in order at `next` to the queue; returns the new next byte.
-  Seq advance(Seq next);
+  // Moves what has become in order at `next` to the queue; returns the new next byte. `duplicate`: the first
+  // run of bytes before `next` that were there already.
+  Seq advance(Seq next, std::optional<SackBlock>& duplicate);
 
   // The queue of bytes in order.
   [[nodiscard]] bool queue_empty() const { return queue_.empty(); }
@@ -43,8 +45,8 @@ class Reassembly {
   [[nodiscard]] std::uint64_t queued_bytes() const { return queued_bytes_; }
 
   [[nodiscard]] bool has_holes() const { return !pieces_.empty(); }
-  // SACK blocks, that with the most recent arrival first (RFC 2018 §4); returns how many.
-  std::size_t sack_blocks(std::span<SackBlock> out) const;
+  // SACK blocks, those with the most recent arrivals first (RFC 2018 §4); returns how many.
+  std::size_t sack_blocks(std::span<SackBlock> out);
 
  private:
   struct Piece {
@@ -54,12 +56,16 @@ class Reassembly {
   };
 
   void release(Payload& payload);
+  void note_arrival(Seq seq, Seq end);
 
   PayloadOps ops_;
   std::vector<Piece> pieces_;  // ascending, disjoint
   std::deque<Payload> queue_;
   std::uint64_t queued_bytes_ = 0;
-  Seq newest_;  // where the most recent arrival starts
+  // A byte of each of the blocks with the most recent arrivals, the newest first.
+  std::array<Seq, kMaxSackBlocks> recent_;
+  std::size_t recent_count_ = 0;
+  Seq newest_end_;  // of the most recent arrival
 };
 
 }  // namespace tfabric::stack

@@ -31,7 +31,7 @@ void SentSegments::link_newest(Number number) {
     segment.previous = newest_;
   }
   newest_ = number;
-  in_network_ += segment.size;
+  count_in(segment);
 }
 
 void SentSegments::link_in_order(Number number) {
@@ -60,7 +60,7 @@ void SentSegments::link_in_order(Number number) {
     at(after).next = number;
   }
   ++links_;
-  in_network_ += segment.size;
+  count_in(segment);
 }
 
 void SentSegments::unlink(Number number) {
@@ -77,6 +77,7 @@ void SentSegments::unlink(Number number) {
   }
   --links_;
   in_network_ -= segment.size;
+  repeated_bytes_ -= segment.retransmitted ? segment.size : 0;
 }
 
 // Out of the network, or out of what is lost.
@@ -233,6 +234,7 @@ void SentSegments::remove_first() {
 void SentSegments::trim_first(std::uint32_t bytes) {
   SentSegment& segment = at(head_);
   (segment.sacked ? sacked_bytes_ : segment.lost ? lost_bytes_ : in_network_) -= bytes;
+  repeated_bytes_ -= linked(segment) && segment.retransmitted ? bytes : 0;
   segment.start += bytes;
   segment.size -= bytes;
 }

@@ -50,6 +50,8 @@ class SentSegments {
 
   // Bytes in the network (RFC 6675's pipe), lost, and reported by SACK; together all there are.
   [[nodiscard]] std::uint64_t in_network() const { return in_network_; }
+  // Of those in the network, sent more than once.
+  [[nodiscard]] std::uint64_t repeated_bytes() const { return repeated_bytes_; }
   [[nodiscard]] std::uint64_t lost_bytes() const { return lost_bytes_; }
   [[nodiscard]] std::uint64_t sacked_bytes() const { return sacked_bytes_; }
   [[nodiscard]] std::size_t sacked_segments() const { return sacked_segments_; }
@@ -84,6 +86,10 @@ class SentSegments {
   void link_in_order(Number number);
   void unlink(Number number);
   void take_out(Number number);
+  void count_in(const SentSegment& segment) {
+    in_network_ += segment.size;
+    repeated_bytes_ += segment.retransmitted ? segment.size : 0;
+  }
   [[nodiscard]] bool linked(const SentSegment& segment) const { return !segment.sacked && !segment.lost; }
 
   std::vector<SentSegment> ring_;  // a power of two
@@ -92,7 +98,7 @@ class SentSegments {
   Number oldest_ = 0, newest_ = 0;  // valid while links_ > 0
   std::size_t links_ = 0;
   Number lost_from_ = 0;  // no segment before this one is lost
-  std::uint64_t in_network_ = 0, lost_bytes_ = 0, sacked_bytes_ = 0;
+  std::uint64_t in_network_ = 0, repeated_bytes_ = 0, lost_bytes_ = 0, sacked_bytes_ = 0;
   std::size_t sacked_segments_ = 0;
 };
 
