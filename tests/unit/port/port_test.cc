@@ -1,8 +1,12 @@
 #include "transport/tcp/port/port.h"
 
+#include <net/if.h>
 #include <pthread.h>
 #include <rte_mbuf.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
@@ -12,6 +16,7 @@
 
 #include "tests/unit/port/eal_fixture.h"
 #include "transport/tcp/port/control_thread.h"
+#include "transport/tcp/port/device_arguments.h"
 #include "transport/tcp/port/linearise.h"
 #include "transport/tcp/port/pools.h"
 
@@ -126,6 +131,28 @@ TEST_CASE("a chain of buffers becomes one of the same bytes; one that does not f
   }
   CHECK(linearised_copy(*head, pool) == nullptr);
   rte_pktmbuf_free(head);
+}
+
+TEST_CASE("the MTU of a kernel interface is that of the namespace at hand") {
+  CHECK(kernel_mtu("no-such-if") == 0);
+  CHECK(kernel_mtu("a-name-that-no-interface-can-have") == 0);
+  bool possible = false;
+  std::uint32_t found = 0;
+  // The namespace is a thread's, and goes with it.
+  std::thread([&] {
+    const int fd = unshare(CLONE_NEWNET) == 0 ? socket(AF_INET, SOCK_DGRAM, 0) : -1;
+    ifreq request{};
+    std::strcpy(request.ifr_name, "lo");
+    request.ifr_mtu = 1234;
+    possible = fd >= 0 && ioctl(fd, SIOCSIFMTU, &request) == 0;
+    found = kernel_mtu("lo");
+    close(fd);
+  }).join();
+  if (!possible) {
+    WARN("skipped: network namespaces need root");
+    return;
+  }
+  CHECK(found == 1234);
 }
 
 TEST_CASE("work for the control thread is done before the call returns, also from that thread itself") {

@@ -1,11 +1,14 @@
 #include "transport/tcp/port/device_arguments.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <fstream>
 
 namespace tfabric::port {
 namespace {
@@ -63,9 +66,15 @@ std::string tap_arguments(const std::string& interface) {
 std::string ring_arguments() { return fmt::format("net_ring{}", next_device_number()); }
 
 std::uint32_t kernel_mtu(const std::string& interface) {
-  std::ifstream file("/sys/class/net/" + interface + "/mtu");
-  std::uint32_t mtu = 0;
-  return file >> mtu ? mtu : 0;
+  // Not from /sys, which shows the network namespace in which it was mounted, not the caller's.
+  ifreq request{};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool known = fd >= 0 && ioctl(fd, SIOCGIFMTU, &request) == 0;
+  if (fd >= 0) {
+    close(fd);
+  }
+  return known ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
 }
 
 }  // namespace tfabric::port

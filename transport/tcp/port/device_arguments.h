@@ -26,7 +26,7 @@ struct MemifDevice {
 // A ring whose two ends are one port.
 [[nodiscard]] std::string ring_arguments();
 
-// The MTU of a kernel interface; 0: there is no such interface.
+// The MTU of a kernel interface in this network namespace; 0: there is no such interface.
 [[nodiscard]] std::uint32_t kernel_mtu(const std::string& interface);
 
 }  // namespace tfabric::port
