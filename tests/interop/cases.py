@@ -43,12 +43,12 @@ class Result:
 # reaches.
 CLEAN = {"our_options": ["--receive-buffer", 256 << 10, "--min-rto-ms", 1000],
          "kernel_options": ["--receive-buffer", 128 << 10]}
-SCRIPTS = {"us": ("send:4M", "receive:4M"), "kernel": ("receive:4M", "send:4M"), "both": ("both:2M", "both:2M")}
+SCRIPTS = {"us": ("send:{}", "receive:{}"), "kernel": ("receive:{}", "send:{}"), "both": ("both:{}", "both:{}")}
 
 
-def stream(name, connects, sends, **rest):
+def stream(name, connects, sends, size="2M", **rest):
     """A bulk transfer and an orderly end: who has sent ends first."""
-    ours, kernel = SCRIPTS[sends]
+    ours, kernel = (script.format(size) for script in SCRIPTS[sends])
     first, second = " fin eof", " eof fin"
     if sends == "kernel":
         first, second = second, first
@@ -93,7 +93,7 @@ def bulk():
             ("a cable", "kernel", "us", 4, 9000, "direct"), ("a cable", "us", "both", 6, 9000, "direct"),
             ("the wire", "kernel", "us", 6, 1500, "wire"), ("the wire", "us", "kernel", 4, 1500, "wire"),
             ("the wire", "us", "us", 6, 9000, "wire"), ("the wire", "kernel", "kernel", 4, 9000, "wire")]:
-        yield stream(f"over {name}, MTU {mtu}", connects, sends, family=family, mtu=mtu, network=network, **CLEAN)
+        yield stream(f"over {name}, MTU {mtu}", connects, sends, "4M", family=family, mtu=mtu, network=network, **CLEAN)
 
 
 def tap():
@@ -104,14 +104,14 @@ def tap():
 def impaired():
     for wire, connects, sends, family, mtu, counter in [
             ("loss=1%", "us", "us", 4, 1500, "dropped.loss"), ("loss=1%", "kernel", "kernel", 6, 1500, "dropped.loss"),
-            ("burst=0.2% burst_length=8", "kernel", "us", 6, 1500, "dropped.burst"),
-            ("burst=0.2% burst_length=8", "us", "kernel", 4, 1500, "dropped.burst"),
+            ("burst=0.5% burst_length=8", "kernel", "us", 6, 1500, "dropped.burst"),
+            ("burst=0.5% burst_length=8", "us", "kernel", 4, 1500, "dropped.burst"),
             ("duplicate=2%", "us", "both", 6, 1500, "duplicated"),
             ("corrupt=1%", "kernel", "both", 4, 1500, "corrupted"),
             ("delay=2ms jitter=1ms reorder=2% reorder_delay=3ms", "us", "us", 6, 1500, "reordered"),
             ("delay=2ms jitter=1ms reorder=2% reorder_delay=3ms", "kernel", "kernel", 4, 1500, "reordered"),
-            ("delay=1ms rate=300M queue=100K", "kernel", "us", 4, 1500, "dropped.queue"),
-            ("delay=1ms rate=300M queue=100K", "us", "kernel", 6, 1500, "dropped.queue"),
+            ("delay=1ms rate=60M queue=40K", "kernel", "us", 4, 1500, "dropped.queue"),
+            ("delay=1ms rate=60M queue=40K", "us", "kernel", 6, 1500, "dropped.queue"),
             ("loss=1% reorder=1% duplicate=1% delay=1ms", "us", "both", 4, 9000, "dropped.loss"),
             ("loss=1% reorder=1% duplicate=1% delay=1ms", "kernel", "both", 6, 9000, "dropped.loss")]:
         checks = [happened(to, counter) for to in {"us": ["kernel"], "kernel": ["us"], "both": []}[sends]]
@@ -129,8 +129,8 @@ def impaired():
 
 
 def congestion():
-    queue = "rate=200M delay=1ms queue=60K"
-    marks = "rate=200M delay=1ms queue=1M ecn=30K"
+    queue = "rate=50M delay=1ms queue=30K"
+    marks = "rate=50M delay=1ms queue=1M ecn=12K"
     for algorithm, extra, connects, family, mtu in [("cubic", [], "us", 4, 1500), ("cubic", ["--pacing"], "kernel", 6, 9000),
                                                     ("bottleneck", [], "us", 6, 1500)]:
         yield stream(f"our {' '.join([algorithm, *extra])}", connects, "us", family=family, mtu=mtu, wire=queue,
@@ -229,7 +229,7 @@ def keepalive():
     for sends, connects, family in [("us", "kernel", 4), ("kernel", "us", 6)]:
         begun = [("us", "step receive:4M" if sends == "kernel" else "step send:4M", 0.05, "set link=down"),
                  ("us", "ready", 0.6, "set link=up")]
-        yield stream("the link is down for a while", connects, sends, family=family, wire="rate=100M", lossy=True,
+        yield stream("the link is down for a while", connects, sends, "4M", family=family, wire="rate=100M", lossy=True,
                      events=begun, checks=[happened("kernel" if sends == "us" else "us", "dropped.down")])
 
 
