@@ -1,13 +1,15 @@
 // Our end of an interop stream: a byte stream over the engine, on a TAP or AF_PACKET rail, against any
-// TCP. No message protocol.
+// TCP. No message protocol. What it does is a script (script.h); the last line it prints is a JSON object.
 #include <CLI/CLI.hpp>
+#include <csignal>
 #include <cstdio>
+#include <map>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/log.h"
-#include "tests/interop/stream_pattern.h"
-#include "transport/tcp/engine/engine.h"
+#include "tests/interop/scripted_flow.h"
 #include "transport/tcp/nic_rail.h"
 #include "transport/tcp/port/eal.h"
 
@@ -16,84 +18,7 @@ using namespace tfabric::interop;
 
 namespace {
 
-// Sends or checks the stream, then closes.
-class Stream final : public engine::FlowHandler, public engine::Acceptor {
- public:
-  Stream(engine::Engine& engine, std::uint64_t bytes, bool send)
-      : engine_(&engine), bytes_(bytes), send_(send), buffer_(1 << 20) {}
-
-  bool on_connection(engine::Flow& flow) override {
-    flow.set_handler(this, 0);
-    return true;
-  }
-
-  std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
-    if (send_) {
-      wrong_ += bytes.size();
-      return bytes.size();
-    }
-    wrong_ += count_wrong(bytes.data(), bytes.size(), done_);
-    done_ += bytes.size();
-    return bytes.size();
-  }
-
-  void on_progress(engine::Flow& flow) override {
-    if (send_) {
-      fill(flow);
-    }
-    if (done_ >= bytes_ && flow.connection().stream_acked() == flow.connection().stream_written()) {
-      print(flow);
-      engine_->close(flow);
-      finished_ = true;
-    }
-  }
-
-  void on_failed(engine::Flow& flow, stack::ConnectionError error) override {
-    std::fprintf(stderr, "our peer: %s failed: %s\n", flow.describe().c_str(), stack::to_string(error));
-    failed_ = true;
-  }
-
-  [[nodiscard]] bool finished() const { return finished_ || failed_; }
-  [[nodiscard]] bool good() const { return finished_ && !failed_ && wrong_ == 0 && done_ == bytes_; }
-  [[nodiscard]] std::uint64_t done() const { return done_; }
-  [[nodiscard]] std::uint64_t wrong() const { return wrong_; }
-
- private:
-  // The stream's bytes must stay until acknowledged: half of the buffer is filled when the other half is.
-  void fill(engine::Flow& flow) {
-    stack::Connection& connection = flow.connection();
-    const std::uint64_t half = buffer_.size() / 2;
-    while (connection.established() && done_ < bytes_ && done_ - connection.stream_acked() <= half) {
-      const std::size_t n = std::min<std::uint64_t>(half, bytes_ - done_);
-      std::byte* at = buffer_.data() + (done_ / half % 2) * half;
-      fill_pattern(at, n, done_);
-      if (!connection.send({at, static_cast<std::uint32_t>(n), nullptr})) {
-        return;
-      }
-      done_ += n;
-    }
-  }
-
-  void print(engine::Flow& flow) const {
-    const stack::ConnectionInfo info = flow.connection().info();
-    std::printf(
-        "our peer: %llu bytes %s, %llu wrong; retransmitted %llu, fast retransmits %u, time-outs %u, srtt "
-        "%lld us\n",
-        static_cast<unsigned long long>(done_), send_ ? "sent" : "received",
-        static_cast<unsigned long long>(wrong_), static_cast<unsigned long long>(info.bytes_retransmitted),
-        info.fast_retransmits, info.timeouts,
-        static_cast<long long>(std::chrono::duration_cast<std::chrono::microseconds>(info.srtt).count()));
-  }
-
-  engine::Engine* engine_;
-  std::uint64_t bytes_;
-  bool send_;
-  std::vector<std::byte> buffer_;
-  std::uint64_t done_ = 0;
-  std::uint64_t wrong_ = 0;
-  bool finished_ = false;
-  bool failed_ = false;
-};
+volatile std::sig_atomic_t interrupted = 0;
 
 void log_to_stderr(log::Level level, log::Subsystem, const char*, int, std::string_view text) {
   if (level != log::Level::trace) {
@@ -102,59 +27,117 @@ void log_to_stderr(log::Level level, log::Subsystem, const char*, int, std::stri
 }
 
 struct Arguments {
-  std::string kind = "af_packet", device, address, connect_to;
+  std::string kind = "af_packet", device, connect_to;
+  std::vector<std::string> addresses, script;
   std::uint16_t port = 5001;
-  std::uint64_t bytes = 0;
-  bool send = false;
-  double timeout_s = 120;
+  double timeout_s = 60;
+  stack::Options tcp;
+  std::uint32_t min_rto_ms = 200, user_timeout_ms = 20000, keepalive_idle_ms = 5000,
+                keepalive_interval_ms = 1000;
+
+  void finish() {
+    using std::chrono::milliseconds;
+    tcp.min_rto = milliseconds(min_rto_ms);
+    // Toward a stranger: Linux delays acknowledgements by up to 200 ms.
+    tcp.max_ack_delay = tcp.rto_granularity = milliseconds(200);
+    tcp.user_timeout = milliseconds(user_timeout_ms);
+    tcp.keepalive_idle = milliseconds(keepalive_idle_ms);
+    tcp.keepalive_interval = milliseconds(keepalive_interval_ms);
+  }
 };
 
+int complain(const std::string& what) {
+  std::fprintf(stderr, "our peer: %s\n", what.c_str());
+  return 1;
+}
+
+// Turns the engine until the script is over and the connection, whose end is a handshake of its own, gone.
+void turn(engine::Engine& engine, ScriptedFlow& flow, const Arguments& arguments) {
+  const Instant until = monotonic_now() + std::chrono::duration_cast<Duration>(
+                                              std::chrono::duration<double>(arguments.timeout_s));
+  // The other end and the wire want the CPU, too.
+  const auto progress = [&engine] {
+    if (!engine.progress()) {
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
+  };
+  while (!flow.over() && monotonic_now() < until && interrupted == 0) {
+    progress();
+    const tcp::EngineGuard guard(engine.lock());
+    flow.on_time();
+  }
+  const Instant linger = monotonic_now() + std::chrono::seconds(3);
+  while (engine.flows() > 0 && monotonic_now() < linger && interrupted == 0) {
+    progress();
+  }
+}
+
+Status connect(engine::Engine& engine, tcp::Rail& rail, ScriptedFlow& flow, const Arguments& arguments) {
+  const tcp::EngineGuard guard(engine.lock());
+  const auto peer = net::parse_ip(arguments.connect_to);
+  if (!peer) {
+    return Error{Errc::invalid_usage, "--connect " + arguments.connect_to + " is no address"};
+  }
+  auto link = rail.link_to(*peer, 0);
+  engine::Flow* opened = link ? engine.connect(**link, *peer, arguments.port, &flow, 0) : nullptr;
+  if (opened == nullptr) {
+    return Error{Errc::invalid_usage, "there is no way to " + arguments.connect_to};
+  }
+  flow.adopt(*opened);
+  return {};
+}
+
 int run(const Arguments& arguments) {
+  std::optional<std::vector<Step>> script = parse_script(arguments.script);
+  if (!script) {
+    return complain("the script has a word that is no step; see tests/interop/script.h");
+  }
   if (Status status = port::start_eal({}); !status) {
-    std::fprintf(stderr, "our peer: %s\n", status.error().message.c_str());
-    return 1;
+    return complain(status.error().message);
   }
   engine::EngineOptions options;
   options.port = arguments.port;
-  // Toward a stranger: Linux delays ACKs by up to 40 ms.
-  options.tcp.min_rto = std::chrono::milliseconds(200);
+  options.tcp = arguments.tcp;
   engine::Engine engine(options);
-  config::Rail rail{.name = "interop", .device = arguments.device, .addresses = {arguments.address}};
+  config::Rail rail{.name = "interop", .device = arguments.device, .addresses = arguments.addresses};
   rail.kind = arguments.kind == "tap" ? config::RailKind::tap : config::RailKind::af_packet;
   auto opened = tcp::open_rail(rail, engine);
   if (!opened) {
-    std::fprintf(stderr, "our peer: %s\n", opened.error().message.c_str());
-    return 1;
+    return complain(opened.error().message);
   }
-  std::printf("our peer: ready\n");
-  std::fflush(stdout);
-  Stream stream(engine, arguments.bytes, arguments.send);
-  engine.set_acceptor(&stream);
+  ScriptedFlow flow(engine, std::move(*script));
+  engine.set_acceptor(&flow);
+  announce("ready");
   if (!arguments.connect_to.empty()) {
-    const tcp::EngineGuard guard(engine.lock());
-    const auto peer = net::parse_ip(arguments.connect_to);
-    auto link = (*opened)->link_to(*peer, 0);
-    if (engine.connect(**link, *peer, arguments.port, &stream, 0) == nullptr) {
-      std::fprintf(stderr, "our peer: cannot connect\n");
-      return 1;
+    if (Status status = connect(engine, **opened, flow, arguments); !status) {
+      return complain(status.error().message);
     }
   }
-  const Instant until = monotonic_now() + std::chrono::duration_cast<Duration>(
-                                              std::chrono::duration<double>(arguments.timeout_s));
-  while (!stream.finished() && monotonic_now() < until) {
-    engine.progress();
-  }
-  // The close is a handshake of its own.
-  const Instant linger = monotonic_now() + std::chrono::seconds(3);
-  while (engine.flows() > 0 && monotonic_now() < linger) {
-    engine.progress();
-  }
-  if (!stream.good()) {
-    std::fprintf(
-        stderr, "our peer: %llu of %llu bytes, %llu wrong\n", static_cast<unsigned long long>(stream.done()),
-        static_cast<unsigned long long>(arguments.bytes), static_cast<unsigned long long>(stream.wrong()));
-  }
-  return stream.good() ? 0 : 1;
+  turn(engine, flow, arguments);
+  nlohmann::json report = flow.report();
+  report["fault"] = flow.fault();
+  report["left_open"] = engine.flows();
+  announce(report.dump());
+  return flow.fault().empty() ? 0 : complain(flow.fault());
+}
+
+void add_tcp_options(CLI::App& app, Arguments& arguments) {
+  using stack::CongestionAlgorithm;
+  const std::map<std::string, CongestionAlgorithm> algorithms{
+      {"cubic", CongestionAlgorithm::cubic},
+      {"dctcp", CongestionAlgorithm::dctcp},
+      {"bottleneck", CongestionAlgorithm::bottleneck}};
+  app.add_option("--congestion", arguments.tcp.congestion)->transform(CLI::CheckedTransformer(algorithms));
+  app.add_flag("--ecn", arguments.tcp.ecn);
+  app.add_flag("--pacing", arguments.tcp.pacing);
+  app.add_flag("!--no-sack", arguments.tcp.sack);
+  app.add_flag("!--no-timestamps", arguments.tcp.timestamps);
+  app.add_option("--receive-buffer", arguments.tcp.receive_buffer, "bytes");
+  app.add_option("--min-rto-ms", arguments.min_rto_ms);
+  app.add_option("--user-timeout-ms", arguments.user_timeout_ms);
+  app.add_option("--keepalive-idle-ms", arguments.keepalive_idle_ms);
+  app.add_option("--keepalive-interval-ms", arguments.keepalive_interval_ms);
+  app.add_option("--keepalive-probes", arguments.tcp.keepalive_probes);
 }
 
 }  // namespace
@@ -164,13 +147,16 @@ int main(int argc, char** argv) {
   Arguments arguments;
   app.add_option("--kind", arguments.kind, "af_packet or tap");
   app.add_option("--device", arguments.device)->required();
-  app.add_option("--address", arguments.address, "own address with prefix length")->required();
+  app.add_option("--address", arguments.addresses, "own addresses with prefix length")->required();
   app.add_option("--connect", arguments.connect_to, "the peer's address; without it, listen");
   app.add_option("--port", arguments.port);
-  app.add_option("--bytes", arguments.bytes)->required();
-  app.add_flag("--send", arguments.send, "send the stream instead of receiving it");
+  app.add_option("--script", arguments.script, "the steps")->required()->delimiter(' ');
   app.add_option("--timeout", arguments.timeout_s, "seconds");
+  add_tcp_options(app, arguments);
   CLI11_PARSE(app, argc, argv);
+  arguments.finish();
   log::set_sink(log_to_stderr);
+  // Ends like any other run that did not get to the end of its script: with a report.
+  std::signal(SIGTERM, [](int) { interrupted = 1; });
   return run(arguments);
 }

@@ -17,11 +17,10 @@ namespace tfabric::wire {
 namespace {
 
 constexpr std::size_t kBurst = 32;
-constexpr std::uint32_t kEthernetBytes = 18;  // header and VLAN tag
 
 // How many buffers fit into the memory that DPDK's own pools and the ports' queues leave.
 Result<std::uint32_t> buffer_count(const DriverOptions& options, std::uint32_t mtu) {
-  constexpr std::uint64_t kPools = 48u << 20, kPort = 2u << 20, kOverhead = 512, kPage = 4096;
+  constexpr std::uint64_t kPools = 48u << 20, kPort = 2u << 20, kOverhead = 1024, kPage = 4096;
   constexpr std::uint64_t kLeast = 512;
   const std::uint64_t taken = kPools + kPort * options.ports.size();
   // In ordinary memory DPDK reckons with whole pages.
@@ -67,7 +66,7 @@ Result<std::unique_ptr<Driver>> Driver::open(const DriverOptions& options) {
       return pool.error();
     }
   }
-  Result<rte_mempool*> pool = port::make_receive_pool("wire", *count, mtu + kEthernetBytes, SOCKET_ID_ANY);
+  Result<rte_mempool*> pool = port::make_receive_pool("wire", *count, mtu, SOCKET_ID_ANY);
   if (!pool) {
     return pool.error();
   }

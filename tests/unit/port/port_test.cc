@@ -1,17 +1,23 @@
 #include "transport/tcp/port/port.h"
 
+#include <net/if.h>
 #include <pthread.h>
 #include <rte_mbuf.h>
 #include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <thread>
 
 #include "tests/unit/port/eal_fixture.h"
 #include "transport/tcp/port/control_thread.h"
+#include "transport/tcp/port/device_arguments.h"
 #include "transport/tcp/port/linearise.h"
 #include "transport/tcp/port/pools.h"
 
@@ -28,6 +34,25 @@ std::unique_ptr<Port> open_ring(const char* device) {
 
 std::string message_of(const Result<std::unique_ptr<Port>>& result) {
   return result ? "" : result.error().message;
+}
+
+// Calls `what` with the loopback interface of a new network namespace, which is a thread's and goes with it.
+void in_own_namespace(const std::function<void(ifreq& lo, int fd)>& what) {
+  bool possible = false;
+  std::thread([&] {
+    const int fd = unshare(CLONE_NEWNET) == 0 ? socket(AF_INET, SOCK_DGRAM, 0) : -1;
+    ifreq lo{};
+    std::strcpy(lo.ifr_name, "lo");
+    lo.ifr_flags = IFF_UP;
+    possible = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
+    if (possible) {
+      what(lo, fd);
+    }
+    close(fd);
+  }).join();
+  if (!possible) {
+    WARN("skipped: network namespaces need root");
+  }
 }
 
 }  // namespace
@@ -126,6 +151,28 @@ TEST_CASE("a chain of buffers becomes one of the same bytes; one that does not f
   }
   CHECK(linearised_copy(*head, pool) == nullptr);
   rte_pktmbuf_free(head);
+}
+
+TEST_CASE("the MTU of a kernel interface is that of the namespace at hand") {
+  CHECK(kernel_mtu("no-such-if") == 0);
+  CHECK(kernel_mtu("a-name-that-no-interface-can-have") == 0);
+  in_own_namespace([](ifreq& lo, int fd) {
+    lo.ifr_mtu = 1234;
+    CHECK(ioctl(fd, SIOCSIFMTU, &lo) == 0);
+    CHECK(kernel_mtu("lo") == 1234);
+  });
+}
+
+TEST_CASE("an AF_PACKET port can be opened with any MTU") {
+  need_eal();
+  in_own_namespace([](ifreq&, int) {
+    for (const std::uint16_t mtu : {576, 1500, 1900, 1950, 4000, 9000, 16000}) {
+      auto port =
+          Port::open({.name = "any", .device = af_packet_arguments("lo", mtu), .mtu = mtu, .rx_buffers = 64});
+      INFO("MTU " << mtu << (port ? "" : ": " + port.error().message));
+      CHECK(port.ok());
+    }
+  });
 }
 
 TEST_CASE("work for the control thread is done before the call returns, also from that thread itself") {

@@ -125,6 +125,29 @@ TEST_CASE("a delayed acknowledgement does not wait with a change of marks, nor m
   REQUIRE(has(peer.last(), flag::ece));
 }
 
+TEST_CASE("the acknowledgement of before a change of marks does not move the window's edge back") {
+  Options options = with_ecn(CongestionAlgorithm::dctcp);
+  options.delayed_ack = 10ms;
+  options.receive_buffer = 1 << 20;  // a window scale of 5: the field counts in units of 32 bytes
+  ScriptedPeer peer(options);
+  establish(peer);
+  const auto edge = [](const SegmentOut& s) { return s.ack + (std::uint32_t{s.window} << 5); };
+  peer.hand(peer.segment(flag::ack, 1001));
+  peer.hand(peer.segment(flag::ack, 1001));
+  peer.sent();
+  const Seq before = edge(peer.last());
+  peer.hand(peer.segment(flag::ack, 101));
+  SegmentIn marked = peer.segment(flag::ack, 101);
+  marked.congestion_experienced = true;
+  peer.hand(marked);
+  SegmentOut earlier, later;
+  REQUIRE(peer.connection().next_segment(earlier, peer.now()));
+  REQUIRE(peer.connection().next_segment(later, peer.now()));
+  REQUIRE(later.ack == earlier.ack + 101);
+  CHECK(edge(earlier) >= before);
+  CHECK(edge(later) >= edge(earlier));
+}
+
 TEST_CASE("an echo shrinks the window once a round trip, and the peer is told") {
   ScriptedPeer peer(with_ecn());
   establish(peer);

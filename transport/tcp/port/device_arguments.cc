@@ -1,11 +1,15 @@
 #include "transport/tcp/port/device_arguments.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <fstream>
+#include <numeric>
 
 namespace tfabric::port {
 namespace {
@@ -41,19 +45,25 @@ std::string memif_arguments(const MemifDevice& device) {
                      memif_ring_log2(device.mtu));
 }
 
-// AF_PACKET's ring: a frame holds a packet and the kernel's header of at most 66 bytes before it; blocks
-// are whole pages and whole frames.
+// A ring's frame holds a packet and the kernel's header of at most 66 bytes before it.
+std::uint32_t af_packet_frame_bytes(std::uint32_t mtu) {
+  constexpr std::uint32_t kOverhead = 128, kLeast = 2048;
+  constexpr std::uint32_t kUnit = 512;  // eight frames fill whole pages
+  return std::max(kLeast, (mtu + kOverhead + kUnit - 1) / kUnit * kUnit);
+}
+
+// Blocks are whole pages and whole frames, and the ring whole blocks.
 std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu) {
-  constexpr std::uint32_t kOverhead = 128;
+  constexpr std::uint32_t kPage = 4096;
   constexpr std::uint32_t kRingBytes = 8u << 20;
   constexpr std::uint32_t kLeastBlock = 65536;
-  std::uint32_t frame = 2048;
-  while (frame < mtu + kOverhead) {
-    frame *= 2;
+  const std::uint32_t frame = af_packet_frame_bytes(mtu);
+  std::uint32_t block = std::lcm(frame, kPage);
+  while (block < kLeastBlock) {
+    block *= 2;
   }
-  const std::uint32_t block = std::max(frame, kLeastBlock);
   return fmt::format("net_af_packet{},iface={},framesz={},blocksz={},framecnt={}", next_device_number(),
-                     interface, frame, block, kRingBytes / frame);
+                     interface, frame, block, kRingBytes / block * (block / frame));
 }
 
 std::string tap_arguments(const std::string& interface) {
@@ -63,9 +73,15 @@ std::string tap_arguments(const std::string& interface) {
 std::string ring_arguments() { return fmt::format("net_ring{}", next_device_number()); }
 
 std::uint32_t kernel_mtu(const std::string& interface) {
-  std::ifstream file("/sys/class/net/" + interface + "/mtu");
-  std::uint32_t mtu = 0;
-  return file >> mtu ? mtu : 0;
+  // Not from /sys, which shows the network namespace in which it was mounted, not the caller's.
+  ifreq request{};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const bool known = fd >= 0 && ioctl(fd, SIOCGIFMTU, &request) == 0;
+  if (fd >= 0) {
+    close(fd);
+  }
+  return known ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
 }
 
 }  // namespace tfabric::port

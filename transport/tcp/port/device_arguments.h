@@ -22,11 +22,13 @@ struct MemifDevice {
 // the client's MTU counts for both ends.
 [[nodiscard]] std::string memif_arguments(const MemifDevice& device);
 [[nodiscard]] std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu);
+// A frame of that device's ring; its driver wants packet buffers of hardly less, whatever comes in.
+[[nodiscard]] std::uint32_t af_packet_frame_bytes(std::uint32_t mtu);
 [[nodiscard]] std::string tap_arguments(const std::string& interface);
 // A ring whose two ends are one port.
 [[nodiscard]] std::string ring_arguments();
 
-// The MTU of a kernel interface; 0: there is no such interface.
+// The MTU of a kernel interface in this network namespace; 0: there is no such interface.
 [[nodiscard]] std::uint32_t kernel_mtu(const std::string& interface);
 
 }  // namespace tfabric::port

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <mutex>
 
+#include "transport/tcp/port/device_arguments.h"
+
 namespace tfabric::port {
 namespace {
 
@@ -65,13 +67,11 @@ Result<rte_mempool*> external_pool() {
   return g_external_pool;
 }
 
-Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count,
-                                       std::uint32_t frame_bytes, int numa_node) {
+Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count, std::uint32_t mtu,
+                                       int numa_node) {
   constexpr unsigned kMaxRoom = 65535;
-  constexpr unsigned kLine = 64;
-  const unsigned frame = (frame_bytes + kLine - 1) / kLine * kLine;
-  return make_pool(name, count,
-                   std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + std::max<unsigned>(frame, kHeaderRoom)),
+  // More than the frame itself needs, with its header and VLAN tag.
+  return make_pool(name, count, std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + af_packet_frame_bytes(mtu)),
                    numa_node);
 }
 

@@ -14,8 +14,9 @@ namespace tfabric::port {
 // Made at the first call, kept until the process ends. Thread-safe.
 Result<rte_mempool*> header_pool();
 Result<rte_mempool*> external_pool();
-// A pool of `count` buffers, each with room for a frame of `frame_bytes` in one piece. The caller frees it.
-Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count,
-                                       std::uint32_t frame_bytes, int numa_node);
+// A pool of `count` buffers, each with room for a frame with an IP packet of `mtu` bytes in one piece, for
+// any driver. The caller frees it.
+Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count, std::uint32_t mtu,
+                                       int numa_node);
 
 }  // namespace tfabric::port

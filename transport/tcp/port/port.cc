@@ -17,7 +17,6 @@
 namespace tfabric::port {
 namespace {
 
-constexpr std::uint32_t kEthernetBytes = 18;  // header and VLAN tag
 // Drivers that state no limit of buffers a packet take at least this many.
 constexpr std::uint16_t kUnstatedSegments = 32;
 constexpr std::size_t kBurst = 64;
@@ -134,8 +133,8 @@ Status Port::Impl::make_pools() {
   externals = *external;
   receive_pool = config.rx_pool;
   if (receive_pool == nullptr) {
-    Result<rte_mempool*> pool = make_receive_pool(config.name, config.rx_buffers, config.mtu + kEthernetBytes,
-                                                  rte_eth_dev_socket_id(id));
+    Result<rte_mempool*> pool =
+        make_receive_pool(config.name, config.rx_buffers, config.mtu, rte_eth_dev_socket_id(id));
     if (!pool) {
       return pool.error();
     }

@@ -119,6 +119,7 @@ struct Connection::Impl {
   void add_options(SegmentOut& out);
   void note_duplicate(Seq left, Seq right);
   std::uint16_t announce_window();
+  std::uint16_t window_field(Seq ack, std::uint32_t window);
   void set_up_persist();
   // Bytes that the peer's window has room for.
   [[nodiscard]] std::uint64_t usable_window() const;

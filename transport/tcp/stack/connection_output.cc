@@ -158,24 +158,31 @@ void Connection::Impl::add_options(SegmentOut& out) {
 // The window field. The right edge moves forward only in steps worth sending (RFC 9293 §3.8.6.2.2), and
 // never back (§3.8.6): what the field's scale rounds off is still accepted (RFC 7323 §2.4).
 std::uint16_t Connection::Impl::announce_window() {
-  const std::uint64_t used = unread();
   const std::uint32_t room = receive_room();
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
   std::uint32_t window = announced;
   if (room > announced && room - announced >= std::min(options.receive_buffer / 4, mss)) {
     window = room;
   }
-  const std::uint32_t field = std::min(window >> rcv_scale, 65535u);
-  // Rounded down, the edge would seem to move back; rounded up, it moves forward by what is rounded. A
-  // peer that sends byte by byte would get a window that never shrinks, so up only while there is room.
-  const std::uint32_t kept = field << rcv_scale;
-  const bool up = kept < announced && field < 65535u && used + kept <= options.receive_buffer;
-  const std::uint32_t rounded = up ? field + 1 : field;
-  rcv_adv = max(rcv_adv, rcv_nxt + (rounded << rcv_scale));
+  const std::uint16_t field = window_field(rcv_nxt, window);
   last_ack_sent = rcv_nxt;
   ack_now = false;
   unacked_payload = 0;
   delayed_ack_at = kNever;
+  return field;
+}
+
+// The field for a window of so many bytes from `ack` on, which becomes what is announced.
+std::uint16_t Connection::Impl::window_field(Seq ack, std::uint32_t window) {
+  const std::uint32_t field = std::min(window >> rcv_scale, 65535u);
+  // Rounded down, the edge would seem to move back; rounded up, it moves forward by what is rounded. A
+  // peer that sends byte by byte would get a window that never shrinks, so up only while there is room.
+  const std::uint32_t kept = field << rcv_scale;
+  const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - ack, 0));
+  const auto arrived = static_cast<std::uint32_t>(rcv_nxt - ack);
+  const bool up = kept < announced && field < 65535u && unread() + kept <= options.receive_buffer + arrived;
+  const std::uint32_t rounded = up ? field + 1 : field;
+  rcv_adv = max(rcv_adv, ack + (rounded << rcv_scale));
   return static_cast<std::uint16_t>(rounded);
 }
 
@@ -190,8 +197,7 @@ void Connection::Impl::emit_earlier_ack(SegmentOut& out) {
   start_header(out, earlier_ack->ece ? flag::ack | flag::ece : flag::ack, seq_of(snd_nxt));
   add_options(out);
   out.ack = earlier_ack->ack;
-  out.window = static_cast<std::uint16_t>(
-      std::min(static_cast<std::uint32_t>(std::max(rcv_adv - out.ack, 0)) >> rcv_scale, 65535u));
+  out.window = window_field(out.ack, static_cast<std::uint32_t>(std::max(rcv_adv - out.ack, 0)));
   earlier_ack.reset();
 }
 

@@ -1,0 +1,167 @@
+"""Network namespaces with what joins them: a cable (veth), our emulator (`tfabric wire`), or our peer's own TAP.
+
+    ours: va ---- w1  wire: `tfabric wire`  w2 ---- vb :kernel        Network(kind="wire")
+    ours: va -------------------------------------- vb :kernel        Network(kind="direct")
+    ours and kernel: tap0, which our peer makes                       Network(kind="tap")
+
+The namespaces have no names: each lives as long as the process that holds it, and that one is killed by the kernel
+when this one ends, however it ends.
+"""
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import time
+
+OURS = {4: "10.7.0.1", 6: "fd00:7::1"}
+KERNEL = {4: "10.7.0.2", 6: "fd00:7::2"}
+PREFIX = {4: 24, 6: 64}
+START_S = 60  # for a program to be ready, on a busy machine
+
+
+class Failed(Exception):
+    """Something does not work as it should; the text says what."""
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+def wait_until(condition, seconds, what):
+    until = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > until:
+            raise Failed(f"{what}: not within {seconds} s")
+        time.sleep(0.02)
+
+
+def stop(process, signal_number=signal.SIGTERM):
+    """Ends a process that was started here, with force if it does not end by itself."""
+    if process.poll() is None:
+        process.send_signal(signal_number)
+    try:
+        process.wait(10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+class Namespace:
+    def __init__(self):
+        own = os.readlink("/proc/self/ns/net")
+        self.holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"], preexec_fn=die_with_parent)
+        self.path = f"/proc/{self.holder.pid}/ns/net"
+        wait_until(lambda: os.readlink(self.path) != own, 10, "a network namespace")
+        self.run("ip", "link", "set", "lo", "up")
+
+    def command(self, *words):
+        return ["nsenter", f"--net={self.path}", *map(str, words)]
+
+    def run(self, *words):
+        done = subprocess.run(self.command(*words), capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
+        return done.stdout
+
+    def start(self, *words, **how):
+        return subprocess.Popen(self.command(*words), preexec_fn=die_with_parent, **how)
+
+    def sysctl(self, settings):
+        for key, value in settings.items():
+            self.run("sysctl", "-qw", f"{key}={value}")
+
+    def plain(self, device):
+        """The kernel must not hand out packets that a NIC would still have to cut or sum up."""
+        self.run("ethtool", "-K", device, "tx", "off", "sg", "off", "tso", "off", "gso", "off", "gro", "off")
+
+    def close(self):
+        self.holder.kill()
+        self.holder.wait()
+
+
+class Wire:
+    """`tfabric wire` between two interfaces, and its control socket."""
+
+    def __init__(self, namespace, tool, folder, seed, log):
+        self.control = os.path.join(folder, "wire")
+        self.process = namespace.start(tool, "wire", "af_packet:w1,name=us", "af_packet:w2,name=kernel",
+                                       "--control", self.control, "--seed", seed, "--seconds", 900,
+                                       stdout=log, stderr=log)
+        wait_until(self.answers, START_S, "`tfabric wire` to answer")
+
+    def answers(self):
+        if self.process.poll() is not None:
+            raise Failed(f"`tfabric wire` ended with exit code {self.process.returncode}")
+        try:
+            return self.ask("settings") != ""
+        except OSError:
+            return False
+
+    def ask(self, line):
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:
+            control.settimeout(START_S)
+            control.connect(self.control)
+            control.sendall(line.encode() + b"\n")
+            answer = control.makefile().readline().strip()
+        if answer.startswith("error"):
+            raise Failed(f"wire, {line}: {answer}")
+        return answer
+
+
+class Network:
+    def __init__(self, kind, mtu, tool, folder, seed, log):
+        self.kind, self.mtu = kind, mtu
+        self.namespaces = []
+        self.wire = None
+        try:
+            self.kernel = self.namespace()
+            self.ours = self.kernel if kind == "tap" else self.namespace()
+            # What one connection has learnt of the path is not for the next one. And the kernel's end can listen
+            # at its address before our peer has made the TAP that gets it.
+            self.kernel.sysctl({"net.ipv4.tcp_no_metrics_save": 1, "net.ipv4.ip_nonlocal_bind": 1,
+                                "net.ipv6.ip_nonlocal_bind": 1})
+            if kind == "tap":
+                self.device, self.theirs = "tap0", "tap0"
+                return
+            self.device, self.theirs = "va", "vb"
+            if kind == "direct":
+                self.cable(self.ours, "va", self.kernel, "vb")
+            else:
+                middle = self.namespace()
+                self.cable(middle, "w1", self.ours, "va")
+                self.cable(middle, "w2", self.kernel, "vb")
+                middle.sysctl({"net.ipv6.conf.w1.disable_ipv6": 1, "net.ipv6.conf.w2.disable_ipv6": 1})
+                self.wire = Wire(middle, tool, folder, seed, log)
+            self.ours.sysctl({"net.ipv6.conf.va.disable_ipv6": 1})
+            self.address_kernel()
+        except BaseException:
+            self.close()
+            raise
+
+    def namespace(self):
+        self.namespaces.append(Namespace())
+        return self.namespaces[-1]
+
+    def cable(self, one, device, other, other_device):
+        one.run("ip", "link", "add", device, "type", "veth", "peer", "name", other_device, "netns",
+                other.holder.pid)
+        for namespace, end in ((one, device), (other, other_device)):
+            namespace.plain(end)
+            namespace.run("ip", "link", "set", end, "mtu", self.mtu, "up")
+
+    def raise_tap(self):
+        """A TAP's end is there only while our peer is. Nobody answers there before it has addresses."""
+        self.kernel.plain(self.theirs)
+        self.kernel.run("ip", "link", "set", self.theirs, "up")
+
+    def address_kernel(self):
+        for family, address in KERNEL.items():
+            self.kernel.run("ip", "addr", "add", f"{address}/{PREFIX[family]}", "dev", self.theirs,
+                            *(["nodad"] if family == 6 else []))
+
+    def close(self):
+        if self.wire:
+            stop(self.wire.process)
+        for namespace in self.namespaces:
+            namespace.close()

@@ -1,0 +1,101 @@
+"""The two ends of a stream as processes: what they print is followed, and neither outlives its time."""
+import json
+import queue
+import subprocess
+import threading
+import time
+
+from network import KERNEL, OURS, PREFIX, START_S, Failed, stop
+
+
+class Peer:
+    """A program that prints `ready`, `step …`, and at its end a JSON object."""
+
+    def __init__(self, who, namespace, log, *words):
+        self.who, self.report, self.lines = who, None, []
+        self.news = queue.Queue()
+        self.process = namespace.start(*words, stdout=subprocess.PIPE, stderr=log, text=True)
+        self.reader = threading.Thread(target=self.read, daemon=True)
+        self.reader.start()
+
+    def read(self):
+        for line in self.process.stdout:
+            line = line.strip()
+            if line.startswith("{"):
+                self.report = json.loads(line)
+            self.lines.append(line)
+            self.news.put(line)
+        self.news.put(None)
+
+    def await_line(self, wanted, seconds=START_S):
+        until = time.monotonic() + seconds
+        while wanted not in self.lines:
+            try:
+                line = self.news.get(timeout=max(0.01, until - time.monotonic()))
+            except queue.Empty as error:
+                raise Failed(f"{self.who}: no \"{wanted}\" within {seconds} s") from error
+            if line is None and wanted not in self.lines:
+                raise Failed(f"{self.who} ended before \"{wanted}\"")
+
+    def finish(self, seconds):
+        try:
+            code = self.process.wait(max(0.1, seconds))
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"{self.who}: not done in time, at \"{self.lines[-1:]}\"") from error
+        self.reader.join()
+        if code != 0:
+            raise Failed(f"{self.who} ended with exit code {code}")
+
+
+def our_peer(case, network, programs, log):
+    words = ["--kind", "tap" if network.kind == "tap" else "af_packet", "--device", network.device, "--port",
+             case.port, "--script", case.ours, "--timeout", case.timeout_s, *case.our_options]
+    for family in (4, 6):
+        words += ["--address", f"{OURS[family]}/{PREFIX[family]}"]
+    if case.connects == "us":
+        words += ["--connect", KERNEL[case.family]]
+    return Peer("our peer", network.ours, log, programs / "interop_peer", *words)
+
+
+def kernel_peer(case, network, programs, log):
+    words = ["--listen", KERNEL[case.family]] if case.connects == "us" else ["--connect", OURS[case.family]]
+    return Peer("kernel's peer", network.kernel, log, programs / "interop_kernel_peer", *words, "--port", case.port,
+                "--script", case.kernel, "--timeout", case.timeout_s, *case.kernel_options)
+
+
+def start_peers(case, network, programs, log, peers, capture):
+    """Both ends of a case into `peers`, by who they are: who listens comes first. Of a TAP, the capture begins here."""
+    listens = case.connects == "us" and case.kernel
+    if listens:
+        peers["kernel"] = kernel_peer(case, network, programs, log)
+        peers["kernel"].await_line("ready")
+    peers["us"] = our_peer(case, network, programs, log)
+    peers["us"].await_line("ready")
+    if network.kind == "tap":
+        network.raise_tap()
+        capture.start(network.kernel, network.theirs)
+        network.address_kernel()
+    if case.kernel and not listens:
+        peers["kernel"] = kernel_peer(case, network, programs, log)
+
+
+def run_peers(case, network, programs, log, capture):
+    """Goes through a case. Returns what went wrong, and the reports by who made them."""
+    until = time.monotonic() + START_S + case.timeout_s
+    peers, faults = {}, []
+    try:
+        start_peers(case, network, programs, log, peers, capture)
+        for who, step, delay, command in case.events:
+            peers[who].await_line(step, case.timeout_s)
+            time.sleep(delay)
+            network.wire.ask(command)
+    except Failed as error:
+        faults.append(str(error))
+    for peer in peers.values():
+        try:
+            peer.finish(0 if faults else until - time.monotonic())
+        except Failed as error:
+            faults.append(str(error))
+        finally:
+            stop(peer.process)
+    return faults, {who: peer.report for who, peer in peers.items()}

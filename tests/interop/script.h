@@ -1,0 +1,41 @@
+// What an end of an interop stream does, step by step; the other end's script fits to it.
+//
+//   connect first, then: send:64K  receive:64K  both:1M  push:1K  fin  eof  idle:500  reset  error:reset
+//
+// A step begins when the one before it is done. Amounts are bytes (K, M) or, for idle, milliseconds.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tfabric::interop {
+
+enum class Verb : std::uint8_t {
+  send,     // so many bytes, until the peer has acknowledged them (the kernel's end: until it has taken them)
+  push,     // so many bytes, without waiting
+  receive,  // so many bytes; what comes after them stays unread
+  both,     // so many bytes each way at the same time
+  fin,      // nothing more is sent; receiving goes on
+  eof,      // the peer's FIN, and nothing before it
+  idle,     // neither reads nor writes for so long
+  reset,    // the end, by RST
+  error,    // waits until the connection ends with the error named: reset, refused, timed_out
+};
+
+struct Step {
+  Verb verb = Verb::eof;
+  std::uint64_t amount = 0;
+  std::string word;  // of error
+  std::string text;  // as it was given
+};
+
+// Nothing if one of the words is no step.
+[[nodiscard]] std::optional<std::vector<Step>> parse_script(const std::vector<std::string>& words);
+
+// Tells whoever runs the test how far this end is: a line on standard output.
+void announce(std::string_view what);
+
+}  // namespace tfabric::interop

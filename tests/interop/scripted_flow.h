@@ -1,0 +1,59 @@
+// Our end of an interop stream: a flow of the engine that goes through a script.
+//
+// Called with the engine held, but for the constructor and the questions at the end.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "tests/interop/script.h"
+#include "transport/tcp/engine/engine.h"
+
+namespace tfabric::interop {
+
+class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
+ public:
+  ScriptedFlow(engine::Engine& engine, std::vector<Step> script);
+
+  // Takes the first connection, and refuses others.
+  bool on_connection(engine::Flow& flow) override;
+  std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override;
+  void on_progress(engine::Flow& flow) override;
+  void on_failed(engine::Flow& flow, stack::ConnectionError error) override;
+  // The flow is one that we open.
+  void adopt(engine::Flow& flow) { flow_ = &flow; }
+  // Steps that wait for nothing but time.
+  void on_time();
+
+  // All steps are done, or one never will be.
+  [[nodiscard]] bool over() const { return at_ == script_.size() || !fault_.empty(); }
+  [[nodiscard]] nlohmann::json report() const;
+  // What went wrong; empty if nothing did.
+  [[nodiscard]] std::string fault() const;
+
+ private:
+  void advance();
+  void begin(const Step& step);
+  [[nodiscard]] bool done(const Step& step) const;
+  void fill();
+  void take_facts();
+  [[nodiscard]] const Step* current() const { return at_ < script_.size() ? &script_[at_] : nullptr; }
+
+  engine::Engine* engine_;
+  std::vector<Step> script_;
+  std::size_t at_ = 0;
+  bool begun_ = false;
+  Instant began_{};
+  Duration last_wait_{};  // of the last step that is done
+  engine::Flow* flow_ = nullptr;
+  std::vector<std::byte> buffer_;
+  std::uint64_t sent_ = 0, send_target_ = 0;
+  std::uint64_t received_ = 0, receive_target_ = 0;
+  std::uint64_t wrong_ = 0;
+  std::string fault_;
+  nlohmann::json facts_;
+};
+
+}  // namespace tfabric::interop
