@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <iterator>
 
 #include "base/log.h"
 
@@ -11,12 +11,14 @@ namespace {
 
 // Connections that have not said hello yet. More mean a port scan or a flood.
 constexpr std::size_t kMaxStrangers = 1024;
+// How long one may take for it. The hello is on its way when the handshake ends.
+constexpr Duration kHelloTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
 // --- Pending
 
-bool Pending::add(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader> reader) {
+bool Pending::add(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader>& reader) {
   Half& half = halves_[hello.comm];
   if (half.comm == nullptr) {
     half.comm = std::make_unique<RecvComm>(context_);
@@ -60,11 +62,16 @@ void Pending::abandon() {
 class Greeter::Stranger final : public engine::FlowHandler, public message::ControlSink {
  public:
   Stranger(Greeter& greeter, engine::Flow& flow)
-      : greeter_(&greeter), flow_(&flow), reader_(std::make_unique<message::FlowReader>(*this, nullptr)) {}
+      : greeter_(&greeter),
+        flow_(&flow),
+        since_(monotonic_now()),
+        reader_(std::make_unique<message::FlowReader>(*this, nullptr)) {}
 
   [[nodiscard]] engine::Flow& flow() { return *flow_; }
-  // The reader goes with the flow to its comm, in the middle of reading.
-  std::unique_ptr<message::FlowReader> take_reader() { return std::move(reader_); }
+  [[nodiscard]] Instant since() const { return since_; }
+  Strangers::iterator place;  // in the greeter's list
+  // It goes with the flow to its comm, in the middle of reading.
+  std::unique_ptr<message::FlowReader>& reader() { return reader_; }
 
   std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
     message::FlowReader& reader = *reader_;  // stays alive: a comm may take it over while it runs
@@ -100,6 +107,7 @@ class Greeter::Stranger final : public engine::FlowHandler, public message::Cont
  private:
   Greeter* greeter_;
   engine::Flow* flow_;
+  Instant since_;
   std::unique_ptr<message::FlowReader> reader_;
 };
 
@@ -109,12 +117,25 @@ Greeter::~Greeter() { clear(); }
 bool Greeter::on_connection(engine::Flow& flow) {
   done_.clear();
   if (strangers_.size() >= kMaxStrangers) {
-    engine_->abort(strangers_.front()->flow());
-    strangers_.pop_front();
+    evict_oldest();
   }
   strangers_.push_back(std::make_unique<Stranger>(*this, flow));
+  strangers_.back()->place = std::prev(strangers_.end());
   flow.set_handler(strangers_.back().get(), 0);
+  flow.connection().keep_out_of_order(false);
   return true;
+}
+
+void Greeter::on_time(Instant now) {
+  done_.clear();
+  while (!strangers_.empty() && now - strangers_.front()->since() >= kHelloTimeout) {
+    evict_oldest();
+  }
+}
+
+void Greeter::evict_oldest() {
+  engine_->abort(strangers_.front()->flow());
+  strangers_.pop_front();
 }
 
 Status Greeter::greet(Stranger& stranger, const Hello& hello) {
@@ -126,23 +147,17 @@ Status Greeter::greet(Stranger& stranger, const Hello& hello) {
   if (!RecvComm::welcome(flow)) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
-  if (!listener->second->add(flow, hello, stranger.take_reader())) {
+  if (!listener->second->add(flow, hello, stranger.reader())) {
     return Error{Errc::internal, "its flow numbers contradict those of its comm"};
   }
+  flow.connection().keep_out_of_order(true);
   engine_->wake(flow);
   forget(stranger);
   return {};
 }
 
-void Greeter::forget(Stranger& stranger) {
-  const auto found = std::find_if(strangers_.begin(), strangers_.end(),
-                                  [&stranger](const auto& s) { return s.get() == &stranger; });
-  if (found != strangers_.end()) {
-    // Its own function is still running: destroyed with the next connection.
-    done_.push_back(std::move(*found));
-    strangers_.erase(found);
-  }
-}
+// Its own function is still running: destroyed later.
+void Greeter::forget(Stranger& stranger) { done_.splice(done_.end(), strangers_, stranger.place); }
 
 void Greeter::clear() {
   for (const auto& stranger : strangers_) {

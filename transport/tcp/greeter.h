@@ -1,8 +1,9 @@
 // Receives the connections that peers open: reads each one's hello and gives the flow to the listener
 // whose token it carries.
 //
-// Until its hello has come, a stranger costs one small object; their number is bounded, the oldest goes
-// first, and none of them delays anybody. Used with the engine held, except where said.
+// Until its hello has come, a stranger costs one small object and no payload; their number and their time
+// are bounded, the oldest goes first, and none of them delays anybody. Used with the engine held, except
+// where said.
 #pragma once
 
 #include <atomic>
@@ -25,8 +26,9 @@ class Pending {
  public:
   explicit Pending(const Context& context) : context_(context) {}
 
-  // A flow with a good hello. False: its numbers contradict the comm's other flows.
-  bool add(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader> reader);
+  // A flow with a good hello. False: its numbers contradict the comm's other flows, and the reader stays
+  // where it is.
+  bool add(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader>& reader);
   // From any thread.
   [[nodiscard]] bool has_ready() const { return ready_count_.load(std::memory_order_acquire) > 0; }
   // A comm all of whose flows are there; null if none is.
@@ -60,18 +62,23 @@ class Greeter final : public engine::Acceptor {
   void clear();
 
   bool on_connection(engine::Flow& flow) override;
+  void on_time(Instant now) override;
+  [[nodiscard]] std::size_t strangers() const { return strangers_.size(); }
 
  private:
   class Stranger;
   friend class Stranger;
+  using Strangers = std::list<std::unique_ptr<Stranger>>;
 
   Status greet(Stranger& stranger, const Hello& hello);
   void forget(Stranger& stranger);
 
+  void evict_oldest();
+
   engine::Engine* engine_;
   std::map<Token, Pending*> listeners_;
-  std::list<std::unique_ptr<Stranger>> strangers_;  // oldest first
-  std::vector<std::unique_ptr<Stranger>> done_;     // ended inside their own callbacks
+  Strangers strangers_;  // oldest first
+  Strangers done_;       // ended inside their own callbacks
 };
 
 }  // namespace tfabric::tcp

@@ -1,85 +1,14 @@
 #include "transport/tcp/engine/engine.h"
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "tests/unit/port/eal_fixture.h"
-#include "transport/tcp/rail.h"
+#include "tests/unit/engine/loop.h"
 
 namespace tfabric::engine {
-namespace {
-
-using stack::ConnectionError;
-
-const net::IpAddress kAddress = *net::parse_ip("10.77.0.1");
-
-// Collects what a flow brings, and takes at most `appetite` bytes.
-struct Collector final : FlowHandler {
-  std::size_t on_data(Flow&, std::span<const std::byte> bytes) override {
-    const std::size_t n = std::min(bytes.size(), appetite);
-    received.append(reinterpret_cast<const char*>(bytes.data()), n);
-    appetite -= n;
-    return n;
-  }
-  void on_progress(Flow& flow) override { finished = finished || flow.connection().peer_finished(); }
-  void on_failed(Flow&, ConnectionError why) override {
-    failed = true;
-    error = why;
-  }
-
-  std::string received;
-  std::size_t appetite = std::size_t{1} << 40;
-  bool finished = false;
-  bool failed = false;
-  ConnectionError error = ConnectionError::none;
-};
-
-struct Hall final : Acceptor {
-  bool on_connection(Flow& flow) override {
-    if (refuse) {
-      return false;
-    }
-    flow.set_handler(&guest, 0);
-    accepted = &flow;
-    return true;
-  }
-  Collector guest;
-  Flow* accepted = nullptr;
-  bool refuse = false;
-};
-
-// An engine whose one link leads back to itself.
-struct Loop {
-  explicit Loop(EngineOptions options = {}) : engine(options) {
-    port::need_eal();
-    engine.lock().lock();
-    engine.set_acceptor(&hall);
-    auto made = tcp::make_loop_link("test", {.name = "test", .mtu = 1500, .addresses = {{kAddress, 24}}});
-    INFO((made ? std::string() : made.error().message));
-    REQUIRE(made.ok());
-    link = made->get();
-    engine.add_link(std::move(*made));
-  }
-  ~Loop() { engine.lock().unlock(); }
-  Loop(const Loop&) = delete;
-  Loop& operator=(const Loop&) = delete;
-
-  // Turns until `done`, for a number of turns that no correct run needs.
-  template <class Done>
-  bool until(const Done& done) {
-    for (long i = 0; i < 20'000'000 && !done(); ++i) {
-      engine.turn();
-    }
-    return done();
-  }
-
-  Engine engine;
-  Hall hall;
-  Link* link = nullptr;
-};
-
-}  // namespace
+using namespace test;
 
 TEST_CASE("a process connects to itself: bytes, then an orderly end, and no flow is left") {
   Loop loop;
@@ -147,15 +76,33 @@ TEST_CASE("a link that is taken away fails its flows") {
   CHECK(loop.engine.flows() == 0);
 }
 
-TEST_CASE("handshakes of strangers are bounded in number") {
+TEST_CASE("beyond a number of open handshakes, SYNs are answered by cookies, and these connections work") {
   Loop loop({.max_half_open = 4});
   std::vector<Collector> clients(12);
+  std::vector<Flow*> flows;
   // The SYNs arrive in one burst, before any handshake can end.
   for (Collector& client : clients) {
-    REQUIRE(loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0) != nullptr);
+    flows.push_back(loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0));
+    REQUIRE(flows.back() != nullptr);
   }
-  REQUIRE(loop.until([&] { return loop.engine.counters().half_open_refused > 0; }));
-  CHECK(loop.engine.flows() <= clients.size() + 4);
+  REQUIRE(loop.until([&] {
+    return std::all_of(flows.begin(), flows.end(),
+                       [](const Flow* flow) { return flow->connection().established(); });
+  }));
+  REQUIRE(loop.until([&] { return loop.engine.counters().cookies_taken == 8; }));
+  CHECK(loop.engine.counters().cookies_sent == 8);
+  CHECK(loop.engine.counters().cookies_refused == 0);
+  const std::string text(200'000, 'k');
+  for (Flow* flow : flows) {
+    REQUIRE(
+        flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 200'000}));
+    loop.engine.wake(*flow);
+  }
+  REQUIRE(loop.until([&] { return loop.hall.guest.received.size() == flows.size() * text.size(); }));
+  CHECK(loop.hall.guest.received.find_first_not_of('k') == std::string::npos);
+  for (const Flow* flow : flows) {
+    CHECK(flow->connection().info().mss == loop.link->mss(true) - 12u);  // timestamps
+  }
 }
 
 TEST_CASE("waiting for payload ends at once where nothing refers to it") {

@@ -138,10 +138,24 @@ TEST_CASE("progress does not confirm a neighbour that is unknown") {
   REQUIRE(table.find(peer6(), kStart).request);
 }
 
+TEST_CASE("strangers that announce themselves crowd out nobody we talk to, nor do headers become stale") {
+  NeighbourTable table;
+  static_cast<void>(table.find(peer4(), kStart));
+  static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart));
+  const auto generation = table.generation();
+  for (unsigned i = 0; i < 3 * NeighbourTable::kMaxNeighbours; ++i) {
+    static_cast<void>(table.learn(numbered(i), kPeerMac, /*create=*/true, kStart + 1s));
+  }
+  REQUIRE(table.generation() == generation);
+  REQUIRE(table.find(peer4(), kStart + 2s).kind == Kind::known);
+}
+
 TEST_CASE("a full table forgets what was used longest ago, and says so") {
   NeighbourTable table;
   for (unsigned i = 0; i < NeighbourTable::kMaxNeighbours; ++i) {
-    static_cast<void>(table.learn(numbered(i), kPeerMac, /*create=*/true, kStart + std::chrono::seconds(i)));
+    const Instant then = kStart + std::chrono::seconds(i);
+    static_cast<void>(table.learn(numbered(i), kPeerMac, /*create=*/true, then));
+    REQUIRE(table.find(numbered(i), then).kind == Kind::known);
   }
   const Instant now = kStart + 2000s;
   REQUIRE(table.find(numbered(0), now).kind == Kind::known);

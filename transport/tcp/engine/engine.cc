@@ -14,13 +14,12 @@
 namespace tfabric::engine {
 namespace {
 
-// RFC 6335 §6: the dynamic ports.
-constexpr std::uint16_t kFirstDynamicPort = 49152;
-constexpr std::uint16_t kDynamicPorts = 16384;
 // Segments one flow may put out in a turn before the others have theirs.
 constexpr int kSegmentsPerTurn = 32;
 // ARP and ND timers, link state.
 constexpr Duration kServiceInterval = std::chrono::milliseconds(1);
+// Errors that say the path's MTU has shrunk are believed so often a flow (RFC 1191 §6.3: rarely needed).
+constexpr Duration kMtuInterval = std::chrono::seconds(1);
 // RSTs in answer to segments of no flow, a second; a restarted peer needs few, a scan gets no more.
 constexpr double kResetsPerSecond = 100;
 constexpr double kResetBurst = 20;
@@ -35,20 +34,18 @@ std::array<std::byte, 16> random_secret() {
   return secret;
 }
 
-stack::FlowTableKey table_key(const FlowKey& key) {
-  return {.local = key.local.bytes, .remote = key.remote.bytes, .ports = key.ports};
-}
-
 }  // namespace
 
 Engine::Engine(const EngineOptions& options)
     : options_(options),
       payloads_(options.max_kept_packets),
       sequences_(random_secret()),
+      cookies_(random_secret()),
+      ports_(random_secret(), options.first_port, options.ports),
       table_(random_secret()),
-      next_port_(static_cast<std::uint16_t>(kFirstDynamicPort + random_u64() % kDynamicPorts)) {
+      resets_(kResetsPerSecond, kResetBurst, random_u64()) {
   if (options_.port == 0) {
-    options_.port = static_cast<std::uint16_t>(kFirstDynamicPort + random_u64() % kDynamicPorts);
+    options_.port = static_cast<std::uint16_t>(options_.first_port + random_u64() % options_.ports);
   }
   now_ = monotonic_now();
 }
@@ -91,9 +88,7 @@ bool Engine::turn() {
   for (const auto& link : links_) {
     link->flush();
   }
-  if (reap_needed_) {
-    reap();
-  }
+  reap();
   return worked;
 }
 
@@ -146,21 +141,16 @@ bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   const FlowKey key{tcp.destination, tcp.source, {segment->destination_port, segment->source_port}};
   Flow* flow = table_.find(table_key(key));
   if (flow == nullptr) {
-    const bool opens =
-        (segment->flags & (stack::flag::syn | stack::flag::ack | stack::flag::rst)) == stack::flag::syn;
-    if (!opens || segment->destination_port != options_.port) {
-      ++counters_.no_flow;
-      answer_with_reset(link, tcp, *segment);
+    flow = on_stranger(link, tcp, key, *segment);
+    if (flow == nullptr) {
       return false;
     }
-    flow = accept(link, key, *segment);
-    if (flow != nullptr) {
-      mark(*flow);
-    }
-    return false;
   }
   if (flow->link_ != &link) {
     // Somebody else's packet with our numbers: no flow changes its wire.
+    return false;
+  }
+  if (flow->time_wait_ && reincarnate(*flow, tcp, *segment)) {
     return false;
   }
   if (flow->connection_->finished()) {
@@ -173,39 +163,6 @@ bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   const bool kept = flow->connection_->settle();
   mark(*flow);
   return kept;
-}
-
-Flow* Engine::accept(Link& link, const FlowKey& key, const stack::SegmentIn& syn) {
-  if (acceptor_ == nullptr || half_open_ >= options_.max_half_open) {
-    ++counters_.half_open_refused;
-    return nullptr;
-  }
-  const stack::Seq sequence = sequences_.initial(key.local.bytes, key.remote.bytes, key.ports, now_);
-  auto connection =
-      stack::Connection::accept(options_for(link, key.local.is_v4()), payloads_.ops(), syn, sequence, now_);
-  Flow& flow = add_flow(key, link, nullptr, 0, std::move(connection));
-  flow.half_open_ = true;
-  ++half_open_;
-  if (!acceptor_->on_connection(flow)) {
-    abort(flow);
-    return nullptr;
-  }
-  return &flow;
-}
-
-void Engine::answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
-  const double elapsed = std::chrono::duration<double>(now_ - reset_refilled_).count();
-  reset_refilled_ = now_;
-  reset_tokens_ = std::min(kResetBurst, reset_tokens_ + elapsed * kResetsPerSecond);
-  const std::optional<stack::SegmentOut> reset = stack::reset_for(segment);
-  if (!reset || reset_tokens_ < 1 || !link.has_room()) {
-    return;
-  }
-  net::LinkHeader header;
-  if (link.interface().prepare(tcp.destination, tcp.source, header, now_) == net::Interface::Route::ready) {
-    reset_tokens_ -= 1;
-    link.send(header, *reset);
-  }
 }
 
 void Engine::on_icmp(const net::IcmpError& error) {
@@ -221,8 +178,14 @@ void Engine::on_icmp(const net::IcmpError& error) {
   }
   if (error.kind == net::IcmpError::Kind::packet_too_big) {
     const std::uint32_t headers = (error.local.is_v4() ? 20u : 40u) + stack::kTcpHeaderBytes;
-    constexpr std::uint32_t kLeastMss = 536;  // RFC 9293 §3.7.1
-    const std::uint32_t mss = error.mtu > headers + kLeastMss ? error.mtu - headers : kLeastMss;
+    // RFC 9293 §3.7.1, and RFC 8201 §4: no path that carries IPv6 has less.
+    const std::uint32_t least = error.local.is_v4() ? 536 : 1280 - headers;
+    const std::uint32_t mss = error.mtu > headers + least ? error.mtu - headers : least;
+    // Each costs the retransmission of what is in flight: whoever sees the wire could ask for no end of it.
+    if (mss >= info.mss || now_ - flow->mtu_told_ < kMtuInterval) {
+      return;
+    }
+    flow->mtu_told_ = now_;
     flow->connection_->set_path_mss(static_cast<std::uint16_t>(std::min(mss, 65535u)), now_);
   } else if (info.state == stack::State::syn_sent) {
     // RFC 5927 §5.2: hard errors end only connections that are not synchronised.
@@ -255,15 +218,18 @@ void Engine::deliver(Flow& flow) {
 // --- time, handlers, output
 
 void Engine::run_timers() {
-  while (DeadlineQueue::Node* due = deadlines_.take(now_)) {
-    Flow& flow = static_cast<Flow&>(*due);
+  while (Timed* due = deadlines_.take_due(now_)) {
+    auto& flow = static_cast<Flow&>(*due);
     flow.connection_->on_time(now_);
-    mark(flow);
+    mark(flow);  // its next deadline is asked for behind its output
   }
 }
 
 void Engine::service_links() {
   next_service_ = now_ + kServiceInterval;
+  if (acceptor_ != nullptr) {
+    acceptor_->on_time(now_);
+  }
   for (const auto& link : links_) {
     link->interface().on_time(now_);
     if (!link->lost()) {
@@ -308,6 +274,9 @@ void Engine::run_progress() {
       if (flow->half_open_ && (connection.established() || connection.finished())) {
         flow->half_open_ = false;
         --half_open_;
+        if (connection.established()) {
+          flow->header_ready_ = flow->header_is_reply_ = false;
+        }
       }
       if (FlowHandler* handler = flow->handler_; handler != nullptr) {
         if (connection.error() == stack::ConnectionError::none) {
@@ -332,7 +301,11 @@ bool Engine::run_output() {
     flow->wants_output_ = false;
     sent |= output(*flow);
     deadlines_.set(*flow, flow->connection_->next_deadline());
-    reap_needed_ |= flow->connection_->finished();
+    bound_time_wait(*flow);
+    if (flow->connection_->finished() && !flow->finished_) {
+      flow->finished_ = true;
+      finished_.push_back(flow);
+    }
   }
   output_now_.clear();
   return sent;
@@ -366,7 +339,7 @@ bool Engine::output(Flow& flow) {
 
 bool Engine::ready_to_send(Flow& flow) {
   net::Interface& interface = flow.link_->interface();
-  if (flow.header_ready_ && flow.header_generation_ == interface.generation()) {
+  if (flow.header_ready_ && (flow.header_is_reply_ || flow.header_generation_ == interface.generation())) {
     return true;
   }
   switch (interface.prepare(flow.key_.local, flow.key_.remote, flow.header_, now_)) {
@@ -387,6 +360,22 @@ bool Engine::ready_to_send(Flow& flow) {
       return false;
   }
   return false;
+}
+
+void Engine::bound_time_wait(Flow& flow) {
+  if (flow.time_wait_ || flow.connection_->state() != stack::State::time_wait) {
+    return;
+  }
+  flow.time_wait_ = true;
+  time_wait_.push_back(&flow);
+  if (time_wait_.size() > options_.max_time_wait) {
+    ++counters_.time_wait_dropped;
+    Flow& oldest = *time_wait_.front();
+    time_wait_.pop_front();
+    oldest.time_wait_ = false;
+    oldest.connection_->fail(stack::ConnectionError::none);
+    wake(oldest);
+  }
 }
 
 // --- flows and links
@@ -411,14 +400,13 @@ Flow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std
 
 std::optional<std::uint16_t> Engine::free_port(const net::IpAddress& local, const net::IpAddress& remote,
                                                std::uint16_t remote_port) {
-  for (int tries = 0; tries < kDynamicPorts; ++tries) {
-    const std::uint16_t port = next_port_;
-    next_port_ = port == 65535 ? kFirstDynamicPort : static_cast<std::uint16_t>(port + 1);
-    if (port != options_.port && table_.find(table_key({local, remote, {port, remote_port}})) == nullptr) {
-      return port;
-    }
-  }
-  return std::nullopt;
+  return ports_.choose(local.bytes, remote.bytes, remote_port, [&](std::uint16_t port) {
+    return port != options_.port && table_.find(table_key({local, remote, {port, remote_port}})) == nullptr;
+  });
+}
+
+stack::Seq Engine::initial_sequence(const FlowKey& key) const {
+  return sequences_.initial(key.local.bytes, key.remote.bytes, key.ports, now_);
 }
 
 Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
@@ -432,9 +420,8 @@ Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t po
     return nullptr;
   }
   const FlowKey key{*local, remote, {*local_port, port}};
-  const stack::Seq sequence = sequences_.initial(local->bytes, remote.bytes, key.ports, now_);
   auto connection = stack::Connection::connect(options_for(link, remote.is_v4()), payloads_.ops(), key.ports,
-                                               sequence, monotonic_now());
+                                               initial_sequence(key), monotonic_now());
   Flow& flow = add_flow(key, link, handler, index, std::move(connection));
   wake(flow);
   return &flow;
@@ -456,6 +443,9 @@ void Engine::remove_flow(Flow& flow) {
   if (flow.half_open_) {
     --half_open_;
   }
+  if (flow.time_wait_) {
+    time_wait_.erase(std::find(time_wait_.begin(), time_wait_.end(), &flow));
+  }
   deadlines_.remove(flow);
   table_.erase(table_key(flow.key_));
   const std::size_t position = flow.position_;
@@ -466,20 +456,20 @@ void Engine::remove_flow(Flow& flow) {
   flows_.pop_back();
 }
 
-// Removes flows that have nothing left to do. Those still in a list wait for the next turn.
+// Removes flows that have nothing left to do. Those still in another list wait for the next turn; one whose
+// handler has yet to let go of it comes back here when it does.
 void Engine::reap() {
-  reap_needed_ = false;
-  for (std::size_t i = flows_.size(); i-- > 0;) {
-    Flow& flow = *flows_[i];
-    if (!flow.connection_->finished() || flow.handler_ != nullptr) {
-      continue;
-    }
-    if (flow.wants_output_ || flow.wants_progress_) {
-      reap_needed_ = true;
+  std::size_t kept = 0;
+  for (Flow* flow : finished_) {
+    if (flow->wants_output_ || flow->wants_progress_) {
+      finished_[kept++] = flow;
+    } else if (flow->handler_ == nullptr) {
+      remove_flow(*flow);
     } else {
-      remove_flow(flow);
+      flow->finished_ = false;
     }
   }
+  finished_.resize(kept);
 }
 
 void Engine::add_link(std::unique_ptr<Link> link) {
@@ -498,6 +488,7 @@ std::unique_ptr<Link> Engine::remove_link(Link& link) {
   const auto on_link = [&link](const Flow* flow) { return flow->link_ == &link; };
   std::erase_if(output_, on_link);
   std::erase_if(progressed_, on_link);
+  std::erase_if(finished_, on_link);
   for (std::size_t i = flows_.size(); i-- > 0;) {
     if (flows_[i]->link_ == &link) {
       remove_flow(*flows_[i]);

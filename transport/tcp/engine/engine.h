@@ -9,30 +9,35 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
-#include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
-#include "transport/tcp/engine/deadline_queue.h"
+#include "transport/tcp/engine/deadlines.h"
 #include "transport/tcp/engine/engine_lock.h"
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/link.h"
 #include "transport/tcp/engine/payload_store.h"
+#include "transport/tcp/engine/reply_budget.h"
 #include "transport/tcp/engine/submissions.h"
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/flow_table.h"
+#include "transport/tcp/stack/port_selector.h"
+#include "transport/tcp/stack/syn_cookie.h"
 
 namespace tfabric::engine {
 
 // Takes the connections that strangers open to the engine's port.
 class Acceptor {
  public:
-  // Called with the engine held, before the SYN is answered. Sets the flow's handler; false refuses.
+  // Called with the engine held, before the SYN is answered; while many handshakes are open, when the last
+  // segment of the handshake has come. Sets the flow's handler; false refuses.
   virtual bool on_connection(Flow& flow) = 0;
+  // Called with the engine held, about once a millisecond.
+  virtual void on_time(Instant /*now*/) {}
 
  protected:
   ~Acceptor() = default;
@@ -40,13 +45,20 @@ class Acceptor {
 
 struct EngineOptions {
   stack::Options tcp;
-  std::uint16_t port = 0;                 // the one listening port; 0: any
-  std::uint32_t max_half_open = 1024;     // connections in the handshake that strangers may cause
+  std::uint16_t port = 0;  // the one listening port; 0: any
+  // Ports of the connections that we open (RFC 6335 §6: the dynamic ones).
+  std::uint16_t first_port = 49152;
+  std::uint16_t ports = 16384;
+  // Handshakes that strangers have begun and that are remembered; beyond, SYNs are answered by cookies.
+  std::uint32_t max_half_open = 256;
+  std::uint32_t max_time_wait = 1024;     // beyond, the oldest goes
   std::uint32_t max_kept_packets = 2048;  // see PayloadStore
 };
 
 struct EngineCounters {
-  std::uint64_t turns = 0, segments = 0, no_flow = 0, half_open_refused = 0, output_lost = 0;
+  std::uint64_t turns = 0, segments = 0, no_flow = 0, output_lost = 0;
+  std::uint64_t cookies_sent = 0, cookies_taken = 0, cookies_refused = 0;
+  std::uint64_t time_wait_reused = 0, time_wait_dropped = 0;
 };
 
 class Engine {
@@ -104,9 +116,20 @@ class Engine {
   bool receive(Link& link);
   void on_packet(Link& link, rte_mbuf* packet);
   bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
-  Flow* accept(Link& link, const FlowKey& key, const stack::SegmentIn& syn);
-  void answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
   void on_icmp(const net::IcmpError& error);
+
+  // --- strangers.cc: segments of no connection
+  Flow* on_stranger(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
+                    const stack::SegmentIn& segment);
+  void accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn);
+  Flow* reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack);
+  Flow* introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection);
+  void answer(Link& link, const net::TcpPacket& tcp, const stack::SegmentOut& segment);
+  void answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+  void begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn,
+                       stack::Seq iss);
+  bool reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn);
+
   void deliver(Flow& flow);
   void run_timers();
   void run_progress();
@@ -114,6 +137,7 @@ class Engine {
   bool output(Flow& flow);
   bool ready_to_send(Flow& flow);
   void service_links();
+  void bound_time_wait(Flow& flow);
   void reap();
 
   Flow& add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
@@ -123,6 +147,7 @@ class Engine {
   [[nodiscard]] stack::Options options_for(const Link& link, bool v4) const;
   std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
                                          std::uint16_t remote_port);
+  [[nodiscard]] stack::Seq initial_sequence(const FlowKey& key) const;
 
   EngineOptions options_;
   EngineLock lock_;
@@ -131,22 +156,24 @@ class Engine {
 
   PayloadStore payloads_;
   stack::SequenceGenerator sequences_;
+  stack::SynCookies cookies_;
+  stack::PortSelector ports_;
   Acceptor* acceptor_ = nullptr;
   std::vector<std::unique_ptr<Link>> links_;
   stack::FlowTable<Flow> table_;
   std::vector<std::unique_ptr<Flow>> flows_;
-  DeadlineQueue deadlines_;
   std::vector<Flow*> progressed_;
   std::vector<Flow*> output_;
   std::vector<Flow*> output_now_;
   std::vector<Flow*> progressed_now_;
+  std::vector<Flow*> finished_;
+  std::deque<Flow*> time_wait_;  // oldest first
+  Deadlines deadlines_;
   Instant now_{};
   Instant next_service_{};
-  std::uint16_t next_port_;
+  Instant cookies_until_{};  // no cookie that was given is good after this
   std::uint32_t half_open_ = 0;
-  double reset_tokens_ = 0;
-  Instant reset_refilled_{};
-  bool reap_needed_ = false;
+  ReplyBudget resets_;
   EngineCounters counters_;
 };
 

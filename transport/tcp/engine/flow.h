@@ -7,10 +7,11 @@
 #include <span>
 
 #include "base/time.h"
-#include "transport/tcp/engine/deadline_queue.h"
+#include "transport/tcp/engine/deadlines.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/flow_table.h"
 
 namespace tfabric::engine {
 
@@ -39,7 +40,11 @@ struct FlowKey {
   stack::Ports ports;
 };
 
-class Flow : public DeadlineQueue::Node {
+[[nodiscard]] inline stack::FlowTableKey table_key(const FlowKey& key) {
+  return {.local = key.local.bytes, .remote = key.remote.bytes, .ports = key.ports};
+}
+
+class Flow : public Timed {
  public:
   Flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
        std::unique_ptr<stack::Connection> connection)
@@ -71,10 +76,14 @@ class Flow : public DeadlineQueue::Node {
   net::LinkHeader header_{};
   std::uint32_t header_generation_ = 0;
   bool header_ready_ = false;
-  bool wants_output_ = false;    // in Engine::output_
-  bool wants_progress_ = false;  // in Engine::progressed_
-  bool half_open_ = false;       // accepted and not yet established
-  std::size_t position_ = 0;     // in Engine::flows_
+  bool header_is_reply_ = false;  // made of what the header answers; good until the handshake is done
+  bool wants_output_ = false;     // in Engine::output_
+  bool wants_progress_ = false;   // in Engine::progressed_
+  bool half_open_ = false;        // accepted and not yet established
+  bool finished_ = false;         // in Engine::finished_
+  bool time_wait_ = false;        // in Engine::time_wait_
+  std::size_t position_ = 0;      // in Engine::flows_
+  Instant mtu_told_{};            // when an ICMP error about it was last believed
 };
 
 }  // namespace tfabric::engine

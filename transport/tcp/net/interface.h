@@ -50,6 +50,7 @@ struct TcpPacket {
   IpAddress destination;
   std::span<const std::byte> bytes;  // TCP header, options, payload; checksum verified
   bool congestion_experienced = false;
+  MacAddress link_source;  // of the frame
 };
 
 // An ICMP error about one of our TCP segments. Not yet validated against the connection (RFC 5927 §4).
@@ -103,6 +104,10 @@ class Interface {
     unreachable  // no route, or the neighbour does not answer
   };
   Route prepare(const IpAddress& source, const IpAddress& destination, LinkHeader& header, Instant now);
+  // The header of an answer to a frame that has just come from `to`, back the way it came: strangers cost no
+  // neighbour entry, which would crowd out those we talk to.
+  void prepare_reply(const IpAddress& source, const IpAddress& destination, const MacAddress& to,
+                     LinkHeader& header) const;
   // Changes whenever a header made by prepare() may have become stale.
   [[nodiscard]] std::uint32_t generation() const;
   // TCP made progress with this destination: its neighbour entry is confirmed (RFC 4861 §7.3.1).

@@ -57,7 +57,7 @@ struct Interface::Impl {
   InputResult on_ipv4(const FrameView& frame, const RxMeta& meta);
   InputResult on_ipv6(const FrameView& frame, const RxMeta& meta);
   InputResult on_ip(const FrameView& frame, const IpView& packet, const RxMeta& meta);
-  InputResult on_tcp(const IpView& packet, const RxMeta& meta);
+  InputResult on_tcp(const FrameView& frame, const IpView& packet, const RxMeta& meta);
 
   // --- icmp.cc
   InputResult on_icmp(const FrameView& frame, const IpView& packet);

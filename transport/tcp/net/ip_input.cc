@@ -91,7 +91,7 @@ InputResult Interface::Impl::on_ip(const FrameView& frame, const IpView& packet,
   }
   const bool v4 = packet.destination.is_v4();
   if (packet.protocol == kProtocolTcp) {
-    return on_tcp(packet, meta);
+    return on_tcp(frame, packet, meta);
   }
   if (packet.protocol == kProtocolIcmp && v4) {
     return on_icmp(frame, packet);
@@ -103,7 +103,7 @@ InputResult Interface::Impl::on_ip(const FrameView& frame, const IpView& packet,
   return {};
 }
 
-InputResult Interface::Impl::on_tcp(const IpView& packet, const RxMeta& meta) {
+InputResult Interface::Impl::on_tcp(const FrameView& frame, const IpView& packet, const RxMeta& meta) {
   constexpr std::size_t kTcpHeaderBytes = 20;
   if (packet.payload.size() < kTcpHeaderBytes || packet.source.is_multicast() ||
       packet.source.is_unspecified()) {
@@ -124,7 +124,8 @@ InputResult Interface::Impl::on_tcp(const IpView& packet, const RxMeta& meta) {
           .tcp = {.source = packet.source,
                   .destination = packet.destination,
                   .bytes = packet.payload,
-                  .congestion_experienced = packet.congestion_experienced},
+                  .congestion_experienced = packet.congestion_experienced,
+                  .link_source = frame.source},
           .icmp = {}};
 }
 

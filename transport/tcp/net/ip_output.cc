@@ -53,6 +53,11 @@ Interface::Route Interface::prepare(const IpAddress& source, const IpAddress& de
   return Route::unreachable;
 }
 
+void Interface::prepare_reply(const IpAddress& source, const IpAddress& destination, const MacAddress& to,
+                              LinkHeader& header) const {
+  impl_->write_link_header(to, source, destination, header);
+}
+
 void Interface::Impl::write_link_header(const MacAddress& to, const IpAddress& source,
                                         const IpAddress& destination, LinkHeader& header) const {
   header.v4 = destination.is_v4();

@@ -24,7 +24,9 @@ NeighbourTable::Entry& NeighbourTable::create(const IpAddress& address, Instant 
   if (entries_.size() == kMaxNeighbours) {
     const auto oldest = std::min_element(entries_.begin(), entries_.end(),
                                          [](const Entry& a, const Entry& b) { return a.used < b.used; });
-    ++generation_;  // nobody would tell a header made for it that the neighbour has moved
+    if (oldest->used != Instant{}) {
+      ++generation_;  // nobody would tell a header made for it that the neighbour has moved
+    }
     *oldest = Entry{.address = address, .used = now};
     return *oldest;
   }
@@ -58,15 +60,19 @@ NeighbourTable::Lookup NeighbourTable::find(const IpAddress& address, Instant no
 
 bool NeighbourTable::learn(const IpAddress& address, const MacAddress& mac, bool may_create, Instant now) {
   Entry* entry = locate(address);
+  bool fresh = false;
   if (entry == nullptr) {
     if (!may_create) {
       return false;
     }
+    // Of no use to us yet: first to go when strangers fill the table, and no header was made for it.
     entry = &create(address, now);
+    entry->used = Instant{};
+    fresh = true;
   }
   const bool known = entry->state == State::reachable || entry->state == State::probing;
   const bool changed = known && entry->mac != mac;
-  if (!known || changed) {
+  if ((!known && !fresh) || changed) {
     ++generation_;
   }
   entry->mac = mac;

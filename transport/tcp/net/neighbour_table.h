@@ -14,7 +14,8 @@ namespace tfabric::net {
 
 class NeighbourTable {
  public:
-  static constexpr std::size_t kMaxNeighbours = 1024;  // the least recently used goes first
+  static constexpr std::size_t kMaxNeighbours =
+      1024;  // the least recently used goes first, those we never asked for before all
 
   struct Lookup {
     enum class Kind : std::uint8_t { known, pending, unreachable } kind = Kind::pending;
@@ -43,7 +44,7 @@ class NeighbourTable {
     State state = State::incomplete;
     int requests = 0;  // unanswered
     Instant next{};    // when to ask again, go stale, or try a failed one anew
-    Instant used{};
+    Instant used{};    // by us; never: its announcement alone has made this entry
   };
 
   Entry* locate(const IpAddress& address);

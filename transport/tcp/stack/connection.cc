@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "transport/tcp/stack/connection_impl.h"
+#include "transport/tcp/stack/timestamp.h"
 
 namespace tfabric::stack {
 namespace {
@@ -13,14 +14,6 @@ namespace {
 // are private networks with no old segments to speak of.
 constexpr Duration kTimeWait = std::chrono::milliseconds(100);
 
-std::uint8_t scale_for(std::uint32_t buffer) {
-  std::uint8_t scale = 0;
-  while (scale < 14 && (buffer >> scale) > 65535) {  // RFC 7323 §2.3
-    ++scale;
-  }
-  return scale;
-}
-
 }  // namespace
 
 Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pair, Seq initial, Instant at)
@@ -28,7 +21,7 @@ Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pa
       ports(port_pair),
       now(at),
       iss(initial),
-      rcv_scale(scale_for(opts.receive_buffer)),
+      rcv_scale(window_scale_for(opts.receive_buffer)),
       reassembly(ops),
       congestion(make_congestion_control(opts.congestion, opts.mss,
                                          std::uint64_t{opts.initial_window_segments} * opts.mss)),
@@ -56,6 +49,15 @@ std::unique_ptr<Connection> Connection::accept(const Options& options, const Pay
   impl->state = State::syn_received;
   impl->take_syn_options(syn);
   return std::unique_ptr<Connection>(new Connection(std::move(impl)));
+}
+
+std::unique_ptr<Connection> Connection::accept_answered(const Options& options, const PayloadOps& ops,
+                                                        const SegmentIn& syn, Seq initial_sequence,
+                                                        Instant now) {
+  std::unique_ptr<Connection> connection = accept(options, ops, syn, initial_sequence, now);
+  SegmentOut answer;  // is on its way, or has arrived
+  connection->impl_->next_segment(answer, now);
+  return connection;
 }
 
 // --- receiving
@@ -166,6 +168,21 @@ void Connection::fail(ConnectionError error) {
   if (impl_->state != State::closed) {
     impl_->end(error);
   }
+  impl_->send_reset = false;
+}
+
+void Connection::keep_out_of_order(bool keep) { impl_->keeps_out_of_order = keep; }
+
+bool Connection::reopened_by(const SegmentIn& syn) const {
+  const Impl& c = *impl_;
+  if (c.state != State::time_wait || (syn.flags & (flag::syn | flag::ack | flag::rst)) != flag::syn) {
+    return false;
+  }
+  const bool beyond = syn.seq > c.rcv_nxt;
+  if (!c.timestamps || !syn.has_timestamps) {
+    return beyond;
+  }
+  return timestamp_before(c.ts_recent, syn.ts_val) || (syn.ts_val == c.ts_recent && beyond);
 }
 
 void Connection::set_user_timeout(Duration timeout) { impl_->options.user_timeout = timeout; }

@@ -124,6 +124,9 @@ class Connection {
   // then yields the SYN-ACK.
   static std::unique_ptr<Connection> accept(const Options& options, const PayloadOps& ops,
                                             const SegmentIn& syn, Seq initial_sequence, Instant now);
+  // The same for a SYN whose SYN-ACK has left already, without a connection (syn_cookie.h).
+  static std::unique_ptr<Connection> accept_answered(const Options& options, const PayloadOps& ops,
+                                                     const SegmentIn& syn, Seq initial_sequence, Instant now);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -169,6 +172,9 @@ class Connection {
   void fail(ConnectionError error);
   // The path's MTU shrank (RFC 1191, validated by the caller): segments of at most `mss` from now on.
   void set_path_mss(std::uint16_t mss, Instant now);
+  // False: what comes out of order is dropped as if it were lost, so that a peer that is not trusted yet
+  // costs no memory. True at first.
+  void keep_out_of_order(bool keep);
   // Changes Options::user_timeout (RFC 5482 §3.1); it counts from the last progress, as before.
   void set_user_timeout(Duration timeout);
   [[nodiscard]] State state() const;
@@ -177,6 +183,9 @@ class Connection {
   // Nothing is left to do: closed on both sides, or failed and the RST (if any) handed out.
   [[nodiscard]] bool finished() const;
   [[nodiscard]] ConnectionInfo info() const;
+  // In TIME-WAIT, `syn` opens a new connection between the same ports: it cannot be an old one of this
+  // connection (RFC 6191 §3, RFC 9293 §3.10.7.4). The new one's ISN is to be beyond all of ours.
+  [[nodiscard]] bool reopened_by(const SegmentIn& syn) const;
 
  private:
   struct Impl;

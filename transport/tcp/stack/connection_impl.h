@@ -12,6 +12,7 @@
 #include "transport/tcp/stack/delivery_rate.h"
 #include "transport/tcp/stack/ecn.h"
 #include "transport/tcp/stack/frto.h"
+#include "transport/tcp/stack/handshake.h"
 #include "transport/tcp/stack/min_rtt.h"
 #include "transport/tcp/stack/pacer.h"
 #include "transport/tcp/stack/path_mtu.h"
@@ -27,9 +28,6 @@
 #include "transport/tcp/stack/undo.h"
 
 namespace tfabric::stack {
-
-// Less is an attack on our packet rate, and has no room for payload beside 40 bytes of options.
-inline constexpr std::uint16_t kLeastMss = 64;
 
 // What one acknowledgement has told of what was sent.
 struct AckNews {
@@ -199,6 +197,7 @@ struct Connection::Impl {
   Reassembly reassembly;
   Payload current;            // in-order payload of the segment at hand, not yet consumed
   bool current_kept = false;  // the segment's packet belongs to us now
+  bool keeps_out_of_order = true;
   bool fin_known = false;
   Seq fin_seq;            // of the peer's FIN
   bool peer_fin = false;  // the peer's FIN is in order

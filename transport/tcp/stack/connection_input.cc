@@ -7,7 +7,9 @@
 namespace tfabric::stack {
 namespace {
 
-// RFC 5961 §7: challenge ACKs a second and connection.
+// RFC 5961 §7: challenge ACKs a second and connection. There is no limit for all connections together: who
+// can read from outside how much of it is used up learns whether two others talk, and where in their stream
+// they are (CVE-2016-5696).
 constexpr std::uint32_t kChallengesPerSecond = 100;
 
 std::uint32_t sequence_length(const SegmentIn& segment) {
@@ -24,7 +26,6 @@ void Connection::Impl::take_syn_options(const SegmentIn& segment) {
   rcv_nxt = irs + 1;
   rcv_adv = rcv_nxt;
   last_ack_sent = rcv_nxt;
-  constexpr std::uint32_t kDefaultMss = 536;  // RFC 9293 §3.7.1
   mss = std::clamp<std::uint32_t>(segment.mss == 0 ? kDefaultMss : segment.mss, kLeastMss, options.mss);
   path_mtu.start(mss);
   congestion =
@@ -55,7 +56,8 @@ void Connection::Impl::challenge_ack() {
   }
   if (challenges < kChallengesPerSecond) {
     ++challenges;
-    ack_now = true;
+    // A half-open connection answers by what it has said already (RFC 9293 §3.5.1, figure 10).
+    (state == State::syn_received ? send_syn : ack_now) = true;
   }
 }
 
@@ -70,9 +72,12 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     on_segment_in_syn_sent(segment);
     return;
   }
-  if (state == State::syn_received && has(segment, flag::syn) && !has(segment, flag::rst) &&
-      segment.seq == irs) {
-    on_repeated_syn(segment);
+  if (has(segment, flag::syn) && !has(segment, flag::rst)) {
+    if (state == State::syn_received && segment.seq == irs) {
+      on_repeated_syn(segment);
+    } else {
+      challenge_ack();  // RFC 5961 §4.2: whatever its sequence number, and its timestamp
+    }
     return;
   }
   if (!passes_timestamps(segment) || !acceptable(segment)) {
@@ -80,10 +85,6 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
   }
   if (has(segment, flag::rst)) {
     on_reset(segment);
-    return;
-  }
-  if (has(segment, flag::syn)) {
-    challenge_ack();  // RFC 5961 §4.2
     return;
   }
   if (!has(segment, flag::ack) || !on_ack(segment)) {
@@ -190,11 +191,10 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
   if (has(segment, flag::rst)) {
     return false;
   }
-  // An old segment may still carry the only news of an acknowledgement that was lost. Not so a SYN-ACK,
-  // whose window is not scaled; and what lies beyond our window is not the peer's: its sequence number
-  // would make us deaf to the windows that the peer announces (snd_wl1).
-  if (has(segment, flag::ack) && !has(segment, flag::syn) && segment.seq < rcv_nxt &&
-      state != State::syn_received) {
+  // An old segment may still carry the only news of an acknowledgement that was lost. What lies beyond our
+  // window is not the peer's: its sequence number would make us deaf to the windows that the peer announces
+  // (snd_wl1).
+  if (has(segment, flag::ack) && segment.seq < rcv_nxt && state != State::syn_received) {
     on_ack(segment);
     last_heard = now;
     keepalives_unanswered = 0;
@@ -287,7 +287,7 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     ++out_of_order;
     ack_now = true;  // RFC 5681 §4.2: at once
     std::optional<SackBlock> twice;
-    current_kept = reassembly.insert(seq, payload, twice);
+    current_kept = keeps_out_of_order && reassembly.insert(seq, payload, twice);
     if (twice) {
       note_duplicate(twice->left, twice->right);
     }

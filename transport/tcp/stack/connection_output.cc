@@ -4,22 +4,11 @@
 #include <utility>
 
 #include "transport/tcp/stack/connection_impl.h"
+#include "transport/tcp/stack/handshake.h"
+#include "transport/tcp/stack/option_writer.h"
 #include "transport/tcp/stack/timestamp.h"
 
 namespace tfabric::stack {
-namespace {
-
-void put8(SegmentOut& out, unsigned value) { out.options[out.option_size++] = static_cast<std::byte>(value); }
-void put16(SegmentOut& out, unsigned value) {
-  put8(out, value >> 8 & 0xff);
-  put8(out, value & 0xff);
-}
-void put32(SegmentOut& out, std::uint32_t value) {
-  put16(out, value >> 16);
-  put16(out, value & 0xffff);
-}
-
-}  // namespace
 
 bool Connection::Impl::next_segment(SegmentOut& out, Instant at) {
   now = at;
@@ -88,29 +77,12 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
   if (answer ? ecn.enabled() : ask_ecn) {
     out.flags |= answer ? flag::ece : flag::ece | flag::cwr;  // RFC 3168 §6.1.1
   }
-  put8(out, 2);  // MSS (RFC 9293 §3.7.1)
-  put8(out, 4);
-  put16(out, options.mss);
-  // Aligned as in RFC 7323 appendix A; an option that is not there takes no room.
-  const bool offer_sack = answer ? sack : options.sack;
-  const bool offer_timestamps = answer ? timestamps : options.timestamps;
-  if (offer_timestamps != offer_sack) {
-    put16(out, 0x0101);
-  }
-  if (offer_sack) {
-    put16(out, 0x0402);  // SACK permitted (RFC 2018 §2)
-  }
-  if (offer_timestamps) {
-    put16(out, 0x080a);  // timestamps (RFC 7323 §3.2)
-    put32(out, timestamp(now));
-    put32(out, answer ? ts_recent : 0);
-  }
-  if (!answer || rcv_scale > 0 || snd_scale > 0) {
-    put8(out, 1);
-    put8(out, 3);  // window scale (RFC 7323 §2.2)
-    put8(out, 3);
-    put8(out, rcv_scale);
-  }
+  put_syn_options(out, {.mss = options.mss,
+                        .sack = answer ? sack : options.sack,
+                        .timestamps = answer ? timestamps : options.timestamps,
+                        .ts_val = timestamp(now),
+                        .ts_ecr = answer ? ts_recent : 0,
+                        .window_scale = !answer || rcv_scale > 0 || snd_scale > 0 ? rcv_scale : -1});
   const std::uint32_t window = std::min(options.receive_buffer, 65535u);
   out.window = static_cast<std::uint16_t>(window);  // never scaled on a SYN
   if (answer) {

@@ -1,0 +1,55 @@
+// What an idle connection costs, counted and bounded, so that thousands of them are a known amount of memory.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <vector>
+
+#include "tests/unit/engine/allocations.h"
+#include "tests/unit/engine/loop.h"
+
+namespace tfabric::engine {
+namespace {
+
+using namespace test;
+
+constexpr std::size_t kConnections = 2048;  // of two flows each: 4096 in one engine
+constexpr std::size_t kMostBytesAFlow = 4096;
+
+void print(const char* what, std::size_t bytes) {
+  fmt::print("{}: {} bytes a flow\n", what, bytes / (2 * kConnections));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+TEST_CASE("4096 established flows cost a bounded, small amount of memory, also when they have carried data") {
+  Loop loop;
+  loop.hall.guest.received.reserve(kConnections * 4096);
+  std::vector<Collector> clients(kConnections);
+  std::vector<Flow*> flows(kConnections);
+  const std::size_t before = tfabric::test::live_bytes();
+  for (std::size_t i = 0; i < kConnections; ++i) {
+    flows[i] = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &clients[i], 0);
+    REQUIRE(flows[i] != nullptr);
+    REQUIRE(loop.until([&] { return flows[i]->connection().established(); }));
+  }
+  REQUIRE(loop.until([&] { return loop.engine.flows() == 2 * kConnections; }));
+  const std::size_t fresh = tfabric::test::live_bytes() - before;
+  print("fresh", fresh);
+  CHECK(fresh / (2 * kConnections) <= kMostBytesAFlow);
+
+  const std::string text(4096, 'x');
+  for (Flow* flow : flows) {
+    REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 4096}));
+    loop.engine.wake(*flow);
+    REQUIRE(loop.until([&] { return flow->connection().stream_acked() == 4096; }));
+  }
+  for (int i = 0; i < 100; ++i) {
+    loop.engine.turn();
+  }
+  const std::size_t used = tfabric::test::live_bytes() - before;
+  print("idle after 4096 bytes", used);
+  CHECK(used / (2 * kConnections) <= kMostBytesAFlow);
+}
+
+}  // namespace tfabric::engine

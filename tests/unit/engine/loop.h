@@ -1,0 +1,85 @@
+// An engine whose one link leads back to itself, and handlers that collect what comes. Frames that a test
+// puts on the link with send() or send_frame() arrive as if a stranger had sent them.
+#pragma once
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <string>
+
+#include "tests/unit/port/eal_fixture.h"
+#include "transport/tcp/engine/engine.h"
+#include "transport/tcp/rail.h"
+
+namespace tfabric::engine::test {
+
+using stack::ConnectionError;
+
+inline const net::IpAddress kAddress = *net::parse_ip("10.77.0.1");
+
+// Collects what a flow brings, and takes at most `appetite` bytes.
+struct Collector final : FlowHandler {
+  std::size_t on_data(Flow&, std::span<const std::byte> bytes) override {
+    const std::size_t n = std::min(bytes.size(), appetite);
+    received.append(reinterpret_cast<const char*>(bytes.data()), n);
+    appetite -= n;
+    return n;
+  }
+  void on_progress(Flow& flow) override { finished = finished || flow.connection().peer_finished(); }
+  void on_failed(Flow&, ConnectionError why) override {
+    failed = true;
+    error = why;
+  }
+
+  std::string received;
+  std::size_t appetite = std::size_t{1} << 40;
+  bool finished = false;
+  bool failed = false;
+  ConnectionError error = ConnectionError::none;
+};
+
+struct Hall final : Acceptor {
+  bool on_connection(Flow& flow) override {
+    if (refuse) {
+      return false;
+    }
+    flow.set_handler(&guest, 0);
+    accepted = &flow;
+    return true;
+  }
+  Collector guest;
+  Flow* accepted = nullptr;
+  bool refuse = false;
+};
+
+// An engine whose one link leads back to itself.
+struct Loop {
+  explicit Loop(EngineOptions options = {}) : engine(options) {
+    port::need_eal();
+    engine.lock().lock();
+    engine.set_acceptor(&hall);
+    auto made = tcp::make_loop_link("test", {.name = "test", .mtu = 1500, .addresses = {{kAddress, 24}}});
+    INFO((made ? std::string() : made.error().message));
+    REQUIRE(made.ok());
+    link = made->get();
+    engine.add_link(std::move(*made));
+  }
+  ~Loop() { engine.lock().unlock(); }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  // Turns until `done`, for a number of turns that no correct run needs.
+  template <class Done>
+  bool until(const Done& done) {
+    for (long i = 0; i < 20'000'000 && !done(); ++i) {
+      engine.turn();
+    }
+    return done();
+  }
+
+  Engine engine;
+  Hall hall;
+  Link* link = nullptr;
+};
+
+}  // namespace tfabric::engine::test

@@ -1,0 +1,115 @@
+// Segments that belong to no connection: SYNs, the cookies they bring back, and everything else, which is
+// answered by a reset or by nothing. Nothing here costs memory but the handshakes that are remembered, and
+// their number is bounded.
+#include "transport/tcp/engine/engine.h"
+
+namespace tfabric::engine {
+namespace {
+
+constexpr std::uint8_t kOpening = stack::flag::syn | stack::flag::ack | stack::flag::rst;
+
+}  // namespace
+
+// Returns the flow whose segment it turned out to be, for it to be handed in.
+Flow* Engine::on_stranger(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
+                          const stack::SegmentIn& segment) {
+  const std::uint8_t flags = segment.flags & kOpening;
+  const bool listening = segment.destination_port == options_.port && acceptor_ != nullptr;
+  if (listening && flags == stack::flag::syn) {
+    accept(link, tcp, key, segment);
+    return nullptr;
+  }
+  if (listening && flags == stack::flag::ack && now_ < cookies_until_) {
+    // If it brings no cookie it is not answered: the segment with the cookie may have been overtaken, and a
+    // reset would end a connection that is about to begin.
+    return reopen(link, key, segment);
+  }
+  ++counters_.no_flow;
+  answer_with_reset(link, tcp, segment);
+  return nullptr;
+}
+
+void Engine::accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn) {
+  if (half_open_ >= options_.max_half_open) {
+    ++counters_.cookies_sent;
+    cookies_until_ = now_ + stack::SynCookies::kLifetime;
+    answer(link, tcp, cookies_.answer(options_for(link, key.local.is_v4()), table_key(key), syn, now_));
+    return;
+  }
+  begin_handshake(link, tcp, key, syn, initial_sequence(key));
+}
+
+void Engine::begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
+                             const stack::SegmentIn& syn, stack::Seq iss) {
+  Flow* flow = introduce(
+      link, key,
+      stack::Connection::accept(options_for(link, key.local.is_v4()), payloads_.ops(), syn, iss, now_));
+  if (flow == nullptr) {
+    return;
+  }
+  flow->half_open_ = true;
+  ++half_open_;
+  // Until the peer has proved that it has this address, we do not ask the network for it.
+  link.interface().prepare_reply(tcp.destination, tcp.source, tcp.link_source, flow->header_);
+  flow->header_ready_ = flow->header_is_reply_ = true;
+  mark(*flow);
+}
+
+// RFC 4987 §3.6: the connection as if its SYN had been remembered.
+Flow* Engine::reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack) {
+  const stack::Options options = options_for(link, key.local.is_v4());
+  const auto handshake = cookies_.recall(options, table_key(key), ack, now_);
+  if (!handshake) {
+    ++counters_.cookies_refused;
+    return nullptr;
+  }
+  ++counters_.cookies_taken;
+  return introduce(
+      link, key,
+      stack::Connection::accept_answered(options, payloads_.ops(), handshake->syn, handshake->iss, now_));
+}
+
+Flow* Engine::introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection) {
+  Flow& flow = add_flow(key, link, nullptr, 0, std::move(connection));
+  if (!acceptor_->on_connection(flow)) {
+    abort(flow);
+    return nullptr;
+  }
+  return &flow;
+}
+
+void Engine::answer(Link& link, const net::TcpPacket& tcp, const stack::SegmentOut& segment) {
+  if (!link.has_room()) {
+    return;
+  }
+  net::LinkHeader header;
+  link.interface().prepare_reply(tcp.destination, tcp.source, tcp.link_source, header);
+  link.send(header, segment);
+}
+
+void Engine::answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
+  const std::optional<stack::SegmentOut> reset = stack::reset_for(segment);
+  if (reset && resets_.take(now_)) {
+    answer(link, tcp, *reset);
+  }
+}
+
+// A SYN that opens anew what rests in TIME-WAIT ends the rest (RFC 6191 §3). Whether it did.
+bool Engine::reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn) {
+  const bool busy = flow.wants_output_ || flow.wants_progress_ || flow.finished_ || flow.handler_ != nullptr;
+  if (busy || acceptor_ == nullptr || half_open_ >= options_.max_half_open ||
+      flow.key_.ports.local != options_.port || !flow.connection_->reopened_by(syn)) {
+    return false;
+  }
+  ++counters_.time_wait_reused;
+  const FlowKey key = flow.key_;
+  Link& link = *flow.link_;
+  // RFC 9293 §3.4.1, as the clock of ISNs may be slower than the data was. The rest is a window's margin.
+  constexpr std::uint32_t kBeyond = 65537;
+  const stack::Seq least = flow.connection_->info().snd_nxt + kBeyond;
+  remove_flow(flow);
+  begin_handshake(link, tcp, key, syn, stack::max(initial_sequence(key), least));
+  return true;
+}
+
+}  // namespace tfabric::engine
