@@ -59,6 +59,12 @@ struct Rail {
 enum class Progress : std::uint8_t { automatic, inline_, threaded };
 enum class HugepageMode : std::uint8_t { automatic, required, off };
 
+// RFC 6335 §6: the dynamic ports, unless told otherwise.
+struct PortRange {
+  std::uint16_t first = 49152;
+  std::uint16_t last = 65535;
+};
+
 struct Tcp {
   std::vector<Rail> rails;
   bool bond = false;                        // all rails are one device, instead of one device a rail
@@ -70,7 +76,8 @@ struct Tcp {
   std::chrono::milliseconds user_timeout{20000};
   std::chrono::milliseconds connect_timeout{10000};
   std::chrono::milliseconds keepalive_idle{5000};
-  std::uint16_t port = 0;       // listening port; 0: one that is free
+  std::uint16_t port = 0;       // listening port; 0: one of local_ports
+  PortRange local_ports;        // of the connections that this process opens
   std::uint32_t max_recvs = 1;  // receives in a group, 1 ... 8
 };
 

@@ -116,6 +116,33 @@ Key flag(const std::string& name, Field field) {
       .show = [=](const Config& config) { return field(const_cast<Config&>(config)) ? "true" : "false"; }};
 }
 
+// A key like "49152-65535". Fewer than a few hundred would not be enough: each connection of a job takes one,
+// and one that was just closed is not free at once.
+template <class Field>
+Key port_range(const std::string& name, Field field) {
+  constexpr std::int64_t kFewest = 256;
+  return {.name = name,
+          .environment = variable_of(name),
+          .expected = fmt::format("a range of at least {} TCP ports like 49152-65535, from 1024 on", kFewest),
+          .set =
+              [=](Config& config, std::string_view text) {
+                const std::size_t dash = std::min(text.find('-'), text.size());
+                const auto first = parse_integer(trimmed(text.substr(0, dash)));
+                const auto last = parse_integer(trimmed(text.substr(std::min(dash + 1, text.size()))));
+                if (!first || !last || *first < 1024 || *last > 65535 || *last - *first + 1 < kFewest) {
+                  return false;
+                }
+                field(config) = {.first = static_cast<std::uint16_t>(*first),
+                                 .last = static_cast<std::uint16_t>(*last)};
+                return true;
+              },
+          .show =
+              [=](const Config& config) {
+                const PortRange& range = field(const_cast<Config&>(config));
+                return fmt::format("{}-{}", range.first, range.last);
+              }};
+}
+
 constexpr std::int64_t kKib = 1024, kMib = kKib * kKib;
 
 std::vector<Key> make_keys() {
@@ -156,6 +183,8 @@ std::vector<Key> make_keys() {
           [](Config & c) -> auto& { return c.tcp.keepalive_idle; }),
       number(
           "tcp.port", "a TCP port (0: any)", 0, 65535, 1, [](Config & c) -> auto& { return c.tcp.port; }),
+      port_range(
+          "tcp.local_ports", [](Config & c) -> auto& { return c.tcp.local_ports; }),
       number(
           "tcp.max_recvs", "an integer", 1, 8, 1, [](Config & c) -> auto& { return c.tcp.max_recvs; }),
       choice(

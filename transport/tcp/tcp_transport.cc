@@ -44,6 +44,8 @@ engine::ProgressMode progress_mode(const config::Engine& config) {
 engine::EngineOptions engine_options(const config::Tcp& config, std::uint32_t mtu) {
   engine::EngineOptions options;
   options.port = config.port;
+  options.first_port = config.local_ports.first;
+  options.ports = static_cast<std::uint16_t>(config.local_ports.last - config.local_ports.first + 1);
   options.max_kept_packets = receive_buffers(mtu) / 2;
   options.tcp.receive_buffer = config.receive_buffer;
   options.tcp.send_buffer = config.send_buffer;

@@ -114,6 +114,22 @@ TEST_CASE("what a key shows sets the same value again") {
   }
 }
 
+TEST_CASE("a range of ports has two ends, room between them, and no privileged port") {
+  const Key& key = *std::find_if(keys().begin(), keys().end(),
+                                 [](const Key& each) { return each.name == "tcp.local_ports"; });
+  Config config;
+  REQUIRE(key.set(config, "20000-20255"));
+  REQUIRE(config.tcp.local_ports.first == 20000);
+  REQUIRE(config.tcp.local_ports.last == 20255);
+  REQUIRE(key.set(config, " 1024 - 65535 "));
+  for (const char* wrong : {"", "-", "20000", "20000-", "-20000", "20000-20254", "1023-65535", "50000-65536",
+                            "40000-30000", "20000-30000-40000", "a-b"}) {
+    INFO(wrong);
+    REQUIRE_FALSE(key.set(config, wrong));
+  }
+  REQUIRE(key.show(config) == "1024-65535");
+}
+
 TEST_CASE("a rail's numbers have limits") {
   REQUIRE(rail_accepts("mtu", "65535"));
   REQUIRE_FALSE(rail_accepts("mtu", "65536"));
