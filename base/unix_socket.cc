@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -25,13 +26,17 @@ bool unix_socket_served(const std::string& path, const UnixProbe& probe) {
   const int fd = ::socket(AF_UNIX, probe.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const sockaddr_un address = unix_address(path);
   const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  // A full queue of connections is a server's, too.
-  const bool served = connected || errno == EAGAIN;
+  // Only these say that nobody is there. A full queue of connections is a server's, too, and a process that
+  // has no descriptor left cannot tell.
+  constexpr std::array kNobody{ENOENT, ENOTDIR, ECONNREFUSED, EPROTOTYPE};
+  const bool served = connected || std::find(kNobody.begin(), kNobody.end(), errno) == kNobody.end();
   if (connected && probe.greeting > Duration::zero()) {
     pollfd wait{fd, POLLIN, 0};
     static_cast<void>(poll(&wait, 1, static_cast<int>(probe.greeting / std::chrono::milliseconds(1))));
   }
-  ::close(fd);
+  if (fd >= 0) {
+    ::close(fd);
+  }
   return served;
 }
 

@@ -18,7 +18,8 @@ inline constexpr std::size_t kMaxUnixPath = sizeof(sockaddr_un::sun_path) - 1;
 // `path` has at most kMaxUnixPath bytes.
 [[nodiscard]] sockaddr_un unix_address(const std::string& path);
 
-// How to ask whether a process listens on a path: it is connected to, and left again.
+// How to ask whether a process listens on a path: it is connected to, and left again. Who cannot find out,
+// for want of a descriptor, takes it for served.
 struct UnixProbe {
   int type = SOCK_STREAM;  // of the server's socket
   Duration greeting{};     // leave only after the server's first message, or so much later

@@ -1,5 +1,6 @@
 #include "base/unix_socket.h"
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -56,6 +57,21 @@ TEST_CASE("a socket is served as long as its process listens, and its path can b
   CHECK(std::filesystem::exists(path));
   CHECK(free_unix_path(path, {}).ok());
   CHECK_FALSE(std::filesystem::exists(path));
+}
+
+TEST_CASE("a socket is not taken from its owner by a process that has no descriptor left") {
+  const Folder folder;
+  const std::string path = folder.path("s");
+  const int fd = serve(path);
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const bool freed = free_unix_path(path, {}).ok();
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK_FALSE(freed);
+  CHECK(std::filesystem::exists(path));
+  ::close(fd);
 }
 
 TEST_CASE("what is no free path for a socket is said") {
