@@ -121,11 +121,11 @@ def impaired():
                             ("window scaling", {"net.ipv4.tcp_window_scaling": 0}),
                             ("any option", {"net.ipv4.tcp_sack": 0, "net.ipv4.tcp_timestamps": 0,
                                             "net.ipv4.tcp_window_scaling": 0})]:
-        for connects, sends in [("us", "us"), ("kernel", "kernel")]:
-            off = [key.removeprefix("net.ipv4.tcp_") for key in sysctl]
-            yield stream(f"the kernel without {without}, loss=0.5%", connects, sends, wire="loss=0.5%", lossy=True,
-                         sysctl=sysctl, checks=[expect(f"{name} to be off", lambda r, n=name.replace(
-                             "window_scaling", "window_scale"): not r.kernel[n]) for name in off])
+        off = [key.removeprefix("net.ipv4.tcp_").replace("window_scaling", "window_scale") for key in sysctl]
+        for connects, sends, family in [("us", "us", 4), ("kernel", "kernel", 6)]:
+            yield stream(f"the kernel without {without}, loss=0.5%", connects, sends, "1M", family=family,
+                         wire="loss=0.5%", lossy=True, sysctl=sysctl,
+                         checks=[expect(f"no {name}", lambda r, n=name: not r.kernel[n]) for name in off])
 
 
 def congestion():

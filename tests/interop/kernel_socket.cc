@@ -141,6 +141,12 @@ void KernelSocket::run(const Step& step) {
     case Verb::receive:
       transfer(0, step.amount);
       break;
+    case Verb::stream:
+      stream(std::chrono::milliseconds(step.amount));
+      break;
+    case Verb::drain:
+      drain();
+      break;
     case Verb::both:
       transfer(step.amount, step.amount);
       break;
@@ -178,8 +184,28 @@ void KernelSocket::transfer(std::uint64_t send, std::uint64_t receive) {
       fail("poll");
     }
     send_some(send_limit);
-    receive_some(receive_limit);
+    if (!receive_some(receive_limit)) {
+      throw std::runtime_error("the stream ends after " + std::to_string(received_) + " bytes, " +
+                               std::to_string(receive_limit) + " were to come");
+    }
   }
+}
+
+void KernelSocket::stream(std::chrono::milliseconds time) {
+  const auto end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+    pollfd waiting{fd_, POLLOUT, 0};
+    constexpr int kLookAtClockMs = 10;
+    poll(&waiting, 1, kLookAtClockMs);
+    send_some(sent_ + buffer_.size());
+  }
+}
+
+void KernelSocket::drain() {
+  do {
+    pollfd waiting{fd_, POLLIN, 0};
+    poll(&waiting, 1, -1);
+  } while (receive_some(received_ + buffer_.size()));
 }
 
 void KernelSocket::send_some(std::uint64_t limit) {
@@ -195,27 +221,24 @@ void KernelSocket::send_some(std::uint64_t limit) {
   sent_ += n > 0 ? static_cast<std::uint64_t>(n) : 0;
 }
 
-void KernelSocket::receive_some(std::uint64_t limit) {
+bool KernelSocket::receive_some(std::uint64_t limit) {
   const std::size_t want = std::min<std::uint64_t>(buffer_.size(), limit - received_);
   if (want == 0) {
-    return;
+    return true;
   }
   const ssize_t n = recv(fd_, buffer_.data(), want, 0);
   if (n < 0 && errno == EAGAIN) {
-    return;
+    return true;
   }
   if (n < 0) {
     fail("recv");
-  }
-  if (n == 0) {
-    throw std::runtime_error("the stream ends after " + std::to_string(received_) + " bytes, " +
-                             std::to_string(limit) + " were to come");
   }
   if (const std::uint64_t wrong = count_wrong(buffer_.data(), static_cast<std::size_t>(n), received_);
       wrong > 0) {
     throw std::runtime_error(std::to_string(wrong) + " bytes are wrong at " + std::to_string(received_));
   }
   received_ += static_cast<std::uint64_t>(n);
+  return n > 0;
 }
 
 void KernelSocket::expect_eof() {

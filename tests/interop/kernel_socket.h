@@ -4,6 +4,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -43,8 +44,11 @@ class KernelSocket {
  private:
   explicit KernelSocket(int fd) : fd_(fd) {}
   void transfer(std::uint64_t send, std::uint64_t receive);
+  void stream(std::chrono::milliseconds time);
+  void drain();
   void send_some(std::uint64_t limit);
-  void receive_some(std::uint64_t limit);
+  // False: the peer's FIN has come.
+  bool receive_some(std::uint64_t limit);
   void expect_eof();
   void expect_error(const std::string& word);
   void reset();

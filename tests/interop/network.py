@@ -9,6 +9,7 @@ when this one ends, however it ends.
 """
 import ctypes
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -78,6 +79,22 @@ class Namespace:
     def close(self):
         self.holder.kill()
         self.holder.wait()
+
+
+def why_impossible(programs):
+    """Why networks cannot be made here, or the programs {name: Debian package} are not there; None: all is well."""
+    if os.geteuid() != 0:
+        return "network namespaces need root"
+    needed = {"ip": "iproute2", "ethtool": "ethtool", "sysctl": "procps", "unshare": "util-linux",
+              "nsenter": "util-linux"}
+    for program, package in (needed | programs).items():
+        if not shutil.which(program):
+            return f"the program {program} (package {package}) is missing"
+    try:
+        Namespace().close()
+    except (Failed, OSError) as error:
+        return f"network namespaces cannot be made here: {error}"
+    return None
 
 
 class Wire:

@@ -12,15 +12,17 @@ struct Known {
   Verb verb;
   bool has_amount;
 };
-constexpr std::array<Known, 9> kKnown{{{"send", Verb::send, true},
-                                       {"push", Verb::push, true},
-                                       {"receive", Verb::receive, true},
-                                       {"both", Verb::both, true},
-                                       {"fin", Verb::fin, false},
-                                       {"eof", Verb::eof, false},
-                                       {"idle", Verb::idle, true},
-                                       {"reset", Verb::reset, false},
-                                       {"error", Verb::error, false}}};
+constexpr std::array<Known, 11> kKnown{{{"send", Verb::send, true},
+                                        {"push", Verb::push, true},
+                                        {"receive", Verb::receive, true},
+                                        {"both", Verb::both, true},
+                                        {"fin", Verb::fin, false},
+                                        {"eof", Verb::eof, false},
+                                        {"idle", Verb::idle, true},
+                                        {"reset", Verb::reset, false},
+                                        {"stream", Verb::stream, true},
+                                        {"drain", Verb::drain, false},
+                                        {"error", Verb::error, false}}};
 
 std::optional<std::uint64_t> parse_amount(std::string_view text) {
   std::uint64_t value = 0;

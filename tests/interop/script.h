@@ -1,8 +1,9 @@
 // What an end of an interop stream does, step by step; the other end's script fits to it.
 //
-//   connect first, then: send:64K  receive:64K  both:1M  push:1K  fin  eof  idle:500  reset  error:reset
+//   send:64K  receive:64K  both:1M  push:1K  fin  eof  idle:500  reset  error:reset  stream:5000  drain
 //
-// A step begins when the one before it is done. Amounts are bytes (K, M) or, for idle, milliseconds.
+// The first begins with the connection, each other one when the one before it is done. Amounts are bytes (K,
+// M) or, of idle and stream, milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,8 @@ enum class Verb : std::uint8_t {
   eof,      // the peer's FIN, and nothing before it
   idle,     // neither reads nor writes for so long
   reset,    // the end, by RST
+  stream,   // as many bytes as the peer takes in so long
+  drain,    // as many bytes as come before the peer's FIN
   error,    // waits until the connection ends with the error named: reset, refused, timed_out
 };
 

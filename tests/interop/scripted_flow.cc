@@ -9,7 +9,12 @@
 namespace tfabric::interop {
 namespace {
 
-constexpr std::size_t kBuffer = 1 << 20;
+// What is sent stays there until it is acknowledged; a piece is what is queued at once.
+constexpr std::size_t kBuffer = 4 << 20, kPiece = 128 << 10;
+constexpr std::uint64_t kWithoutEnd = UINT64_MAX;
+
+// The step waits for nothing but time.
+bool is_timed(Verb verb) { return verb == Verb::idle || verb == Verb::stream; }
 
 // The word that scripts have for an error.
 std::string_view word_for(stack::ConnectionError error) {
@@ -69,7 +74,7 @@ void ScriptedFlow::on_failed(engine::Flow& flow, stack::ConnectionError error) {
 }
 
 void ScriptedFlow::on_time() {
-  if (flow_ != nullptr && current() != nullptr && current()->verb == Verb::idle && begun_) {
+  if (flow_ != nullptr && current() != nullptr && is_timed(current()->verb) && begun_) {
     advance();
   }
 }
@@ -93,6 +98,8 @@ void ScriptedFlow::advance() {
     }
     last_wait_ = monotonic_now() - began_;
     begun_ = false;
+    send_target_ = sent_;
+    receive_target_ = received_;
     ++at_;
   }
   if (flow_ != nullptr) {
@@ -115,6 +122,13 @@ void ScriptedFlow::begin(const Step& step) {
       break;
     case Verb::receive:
       receive_target_ += step.amount;
+      engine_->resume(*flow_);
+      break;
+    case Verb::stream:
+      send_target_ = kWithoutEnd;
+      break;
+    case Verb::drain:
+      receive_target_ = kWithoutEnd;
       engine_->resume(*flow_);
       break;
     case Verb::fin:
@@ -147,8 +161,10 @@ bool ScriptedFlow::done(const Step& step) const {
     case Verb::receive:
       return received_ == receive_target_;
     case Verb::eof:
+    case Verb::drain:
       return connection.peer_finished();
     case Verb::idle:
+    case Verb::stream:
       return monotonic_now() - began_ >= std::chrono::milliseconds(step.amount);
     case Verb::error:
       return false;  // on_failed()
@@ -159,12 +175,10 @@ bool ScriptedFlow::done(const Step& step) const {
   return true;
 }
 
-// The stream's bytes must stay until acknowledged: half of the buffer is filled when the other half is.
 void ScriptedFlow::fill() {
   stack::Connection& connection = flow_->connection();
-  constexpr std::uint64_t kHalf = kBuffer / 2;
   while (sent_ < send_target_) {
-    const std::uint64_t n = std::min(kHalf - sent_ % kHalf, send_target_ - sent_);
+    const std::uint64_t n = std::min(kPiece - sent_ % kPiece, send_target_ - sent_);
     if (sent_ + n - connection.stream_acked() > kBuffer) {
       break;
     }
