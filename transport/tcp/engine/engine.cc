@@ -380,10 +380,14 @@ void Engine::bound_time_wait(Flow& flow) {
 
 // --- flows and links
 
-stack::Options Engine::options_for(const Link& link, bool v4) const {
-  stack::Options options = options_.tcp;
-  options.mss = link.mss(v4);
-  return options;
+std::shared_ptr<const stack::Options> Engine::options_for(const Link& link, bool v4) {
+  std::shared_ptr<const stack::Options>& shared = tcp_options_[link.mss(v4)];
+  if (shared == nullptr) {
+    stack::Options options = options_.tcp;
+    options.mss = link.mss(v4);
+    shared = std::make_shared<const stack::Options>(options);
+  }
+  return shared;
 }
 
 Flow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,

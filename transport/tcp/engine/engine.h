@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -145,12 +146,13 @@ class Engine {
   void remove_flow(Flow& flow);
   void mark(Flow& flow);
   void refresh_deadline(Flow& flow);
-  [[nodiscard]] stack::Options options_for(const Link& link, bool v4) const;
+  std::shared_ptr<const stack::Options> options_for(const Link& link, bool v4);
   std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
                                          std::uint16_t remote_port);
   [[nodiscard]] stack::Seq initial_sequence(const FlowKey& key) const;
 
   EngineOptions options_;
+  std::map<std::uint16_t, std::shared_ptr<const stack::Options>> tcp_options_;  // by MSS
   EngineLock lock_;
   std::atomic<Duration::rep> last_turn_{0};
   Submissions submissions_;
