@@ -95,6 +95,7 @@ class Machine {
     ack.source_port = kPorts.remote;
     ack.destination_port = kPorts.local;
     ack.flags = flag::ack;
+    ack.payload = {};
     ack.seq = syn.seq + 1;
     ack.ack = answer.seq + 1;
     ack.has_timestamps = heard->has_timestamps;
