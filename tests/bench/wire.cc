@@ -25,8 +25,8 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "tests/bench/memif_port.h"
 #include "tools/perf/statistics.h"
-#include "transport/tcp/port/eal.h"
 #include "transport/tcp/port/port.h"
 
 namespace tfabric::bench {
@@ -51,27 +51,6 @@ struct SenderReport {
   double cpu_seconds = 0;
   std::uint64_t packets = 0;
 };
-
-Result<std::unique_ptr<port::Port>> open_port(const Options& options, bool server) {
-  port::EalOptions eal;
-  eal.memory_mib = 512;
-  if (auto started = port::start_eal(eal); !started) return started.error();
-  port::PortConfig config;
-  config.name = "bench";
-  config.mtu = static_cast<std::uint16_t>(options.frame - 14);
-  // One ring slot holds a whole frame; the driver wants slots aligned.
-  const std::uint32_t slot = (std::max(2048u, options.frame) + 63) / 64 * 64;
-  config.device = fmt::format("net_memif0,role={},id=0,socket={},socket-abstract=no,bsize={},rsize=10",
-                              server ? "server" : "client", options.socket, slot);
-  auto port = port::Port::open(config);
-  if (!port) return port.error();
-  const Instant deadline = monotonic_now() + kPatience;
-  while (!(*port)->link_up()) {
-    if (monotonic_now() > deadline) return Error{Errc::remote, "the memif link did not come up"};
-    usleep(1000);
-  }
-  return port;
-}
 
 rte_mbuf* make_frame(port::Port& port, std::uint32_t size, Kind kind) {
   rte_mbuf* const frame = rte_pktmbuf_alloc(port.rx_pool());
@@ -142,7 +121,7 @@ SenderReport send_stream(port::Port& port, const Options& options) {
 }
 
 Status run_child(const Options& options) {
-  auto port = open_port(options, /*server=*/false);
+  auto port = open_memif_port(options.socket, /*server=*/false, options.frame);
   if (!port) return port.error();
   const auto report = send_stream(**port, options);
   if (auto sent = send_one(**port, options.frame, Kind::last); !sent) return sent;
@@ -250,7 +229,7 @@ Result<SenderReport> finish_child(pid_t pid, int output) {
 }
 
 Result<nlohmann::json> measure(const Options& options) {
-  auto port = open_port(options, /*server=*/true);
+  auto port = open_memif_port(options.socket, /*server=*/true, options.frame);
   if (!port) return port.error();
   const auto stream = receive_stream(**port);
   if (!stream) return stream.error();

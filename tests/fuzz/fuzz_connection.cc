@@ -8,6 +8,7 @@
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/require.h"
 #include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/syn_cookie.h"
 
 namespace tfabric::fuzz {
 namespace {
@@ -19,6 +20,7 @@ namespace flag = stack::flag;
 constexpr Seq kPeerIss{0x7ffff000u};
 constexpr Seq kIss{0xfffff000u};
 constexpr stack::Ports kPorts{4000, 7};
+constexpr std::array<std::byte, 16> kSecret{std::byte{7}};
 constexpr std::uint32_t kMostSegments = 20'000;  // at one instant
 
 class Machine {
@@ -73,8 +75,38 @@ class Machine {
       draw_fields(syn);
       syn.seq = kPeerIss;
       syn.ack = Seq();
-      connection_ = stack::Connection::accept(options_, ops, syn, kIss, now_);
+      connection_ = (choice & 128) != 0 ? accept_by_cookie(ops, syn)
+                                        : stack::Connection::accept(options_, ops, syn, kIss, now_);
     }
+  }
+
+  // The SYN is answered by a cookie, which the peer brings back with whatever it says besides.
+  std::unique_ptr<stack::Connection> accept_by_cookie(const stack::PayloadOps& ops,
+                                                      const stack::SegmentIn& syn) {
+    const stack::SynCookies cookies(kSecret);
+    const stack::FlowTableKey flow{.local = {}, .remote = {}, .ports = kPorts};
+    const stack::SegmentOut answer = cookies.answer(options_, flow, syn, now_);
+    std::array<std::byte, stack::kTcpHeaderBytes + stack::kTcpMaxOptionBytes> header;
+    stack::write_header(answer, header.data());
+    const auto heard = stack::parse_segment(std::span(header).first(answer.header_size()));
+    TFABRIC_REQUIRE(heard.has_value());
+    stack::SegmentIn ack;
+    draw_fields(ack);
+    ack.source_port = kPorts.remote;
+    ack.destination_port = kPorts.local;
+    ack.flags = flag::ack;
+    ack.payload = {};
+    ack.seq = syn.seq + 1;
+    ack.ack = answer.seq + 1;
+    ack.has_timestamps = heard->has_timestamps;
+    ack.ts_ecr = heard->ts_val;
+    const auto handshake = cookies.recall(options_, flow, ack, now_);
+    TFABRIC_REQUIRE(handshake.has_value() && handshake->iss == answer.seq);
+    auto connection = stack::Connection::accept_answered(std::make_shared<const stack::Options>(options_),
+                                                         ops, handshake->syn, handshake->iss, now_);
+    connection->on_segment(ack, now_);
+    connection->settle();
+    return connection;
   }
 
   void step() {
@@ -116,6 +148,8 @@ class Machine {
           connection_->abort();
         } else if (how == 1) {
           connection_->fail(stack::ConnectionError::unreachable);
+        } else if (how < 4) {
+          connection_->keep_out_of_order(how == 2);
         }
         break;
     }

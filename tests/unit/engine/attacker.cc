@@ -1,9 +1,12 @@
 #include "tests/unit/engine/attacker.h"
 
 #include <array>
-#include <vector>
+#include <cstring>
+#include <span>
+#include <utility>
 
-#include "tests/unit/net/frames.h"
+#include "transport/tcp/net/checksum.h"
+#include "transport/tcp/net/wire.h"
 #include "transport/tcp/stack/handshake.h"
 
 namespace tfabric::engine::test {
@@ -13,42 +16,55 @@ namespace flag = stack::flag;
 
 }  // namespace
 
-void Attacker::send(Flood flood) {
+Attacker::Attacker(Link& link, const Victim& victim, unsigned seed)
+    : link_(&link), victim_(victim), random_(seed) {
+  for (std::byte& byte : noise_) {
+    byte = static_cast<std::byte>(draw());
+  }
+}
+
+const char* to_string(Flood flood) {
+  constexpr const char* kNames[] = {"SYNs", "guesses", "strangers", "garbage", "ICMP errors", "all"};
+  return kNames[static_cast<std::size_t>(flood)];
+}
+
+void Attacker::send(Flood flood, stack::Seq rcv_nxt, stack::Seq snd_nxt) {
   switch (flood) {
     case Flood::syns:
       return send_syn();
     case Flood::guesses:
-      return send_guess();
+      return send_guess(rcv_nxt, snd_nxt);
     case Flood::strangers:
       return send_stranger();
     case Flood::garbage:
       return send_garbage();
     case Flood::errors:
-      return send_error();
+      return send_error(snd_nxt);
     case Flood::all:
-      return send(static_cast<Flood>(draw() % static_cast<unsigned>(Flood::all)));
+      return send(static_cast<Flood>(draw() % static_cast<unsigned>(Flood::all)), rcv_nxt, snd_nxt);
   }
 }
 
 net::IpAddress Attacker::stranger() {
   // On the victim's own network, where each address would have to be asked for.
-  return net::IpAddress::v4({10, 77, 0, static_cast<std::uint8_t>(2 + draw() % 250)});
+  net::IpAddress address = victim_.address;
+  address.bytes.back() = static_cast<std::byte>(3 + draw() % 250);
+  return address;
 }
 
 void Attacker::send_segment(const net::IpAddress& source, const stack::SegmentOut& segment) {
-  if (!loop_->link->has_room()) {
+  if (!link_->has_room()) {
     return;
   }
   net::LinkHeader header;
-  net::Interface& interface = loop_->link->interface();
-  interface.prepare_reply(source, kAddress, interface.config().mac, header);
-  loop_->link->send(header, segment);
+  link_->interface().prepare_reply(source, victim_.address, victim_.mac, header);
+  link_->send(header, segment);
 }
 
 void Attacker::send_syn() {
   stack::SegmentOut syn;
   syn.source_port = static_cast<std::uint16_t>(draw());
-  syn.destination_port = loop_->engine.port();
+  syn.destination_port = victim_.listening_port;
   syn.seq = stack::Seq(draw());
   syn.flags = draw() % 8 == 0 ? flag::syn | flag::ece | flag::cwr : flag::syn;
   syn.window = 65535;
@@ -61,13 +77,12 @@ void Attacker::send_syn() {
 }
 
 // The attacker knows the addresses, the ports and roughly the numbers, but not all of them.
-void Attacker::send_guess() {
-  const stack::ConnectionInfo info = victim_->connection().info();
+void Attacker::send_guess(stack::Seq rcv_nxt, stack::Seq snd_nxt) {
   stack::SegmentOut guess;
-  guess.source_port = victim_->key().ports.remote;
-  guess.destination_port = victim_->key().ports.local;
-  guess.seq = info.rcv_nxt;
-  guess.ack = info.snd_nxt;
+  guess.source_port = victim_.ports.remote;
+  guess.destination_port = victim_.ports.local;
+  guess.seq = rcv_nxt;
+  guess.ack = snd_nxt;
   guess.window = 1;
   switch (draw() % 5) {
     case 0:
@@ -97,13 +112,13 @@ void Attacker::send_guess() {
     stack::put32(guess, draw());
     stack::put32(guess, draw());
   }
-  send_segment(victim_->key().remote, guess);
+  send_segment(victim_.peer, guess);
 }
 
 void Attacker::send_stranger() {
   stack::SegmentOut segment;
   segment.source_port = static_cast<std::uint16_t>(draw());
-  segment.destination_port = draw() % 2 == 0 ? loop_->engine.port() : static_cast<std::uint16_t>(draw());
+  segment.destination_port = draw() % 2 == 0 ? victim_.listening_port : static_cast<std::uint16_t>(draw());
   segment.seq = stack::Seq(draw());
   segment.ack = stack::Seq(draw());
   segment.flags = draw() % 4 == 0 ? static_cast<std::uint8_t>(draw()) : flag::ack;
@@ -111,37 +126,44 @@ void Attacker::send_stranger() {
 }
 
 void Attacker::send_garbage() {
-  std::vector<std::byte> frame(14 + draw() % 1400);
-  for (std::byte& byte : frame) {
-    byte = static_cast<std::byte>(draw());
-  }
+  const std::size_t size = 14 + draw() % 1400;
+  const std::span<std::byte> frame = std::span(noise_).subspan(draw() % (noise_.size() - size), size);
   if (draw() % 4 != 0) {
-    const auto& mac = loop_->link->interface().config().mac.bytes;
-    std::transform(mac.begin(), mac.end(), frame.begin(), [](std::uint8_t b) { return std::byte{b}; });
+    std::memcpy(frame.data(), victim_.mac.bytes.data(), 6);
     frame[6] = std::byte{2};
     constexpr std::array<unsigned, 4> kTypes = {0x0800, 0x0806, 0x86dd, 0x8100};
-    net::set16(frame, 12, kTypes[draw() % kTypes.size()]);
+    net::put16(&frame[12], kTypes[draw() % kTypes.size()]);
   }
-  loop_->link->send_frame(frame);
+  link_->send_frame(frame);
 }
 
-void Attacker::send_error() {
-  const stack::ConnectionInfo info = victim_->connection().info();
-  const net::MacAddress& mac = loop_->link->interface().config().mac;
-  const net::IpAddress local = victim_->key().local, remote = victim_->key().remote;
-  std::vector<std::byte> quoted =
-      net::packet({.source = local, .destination = remote}, net::tcp(local, remote));
-  // What the sender of errors cannot see is which bytes are in flight.
-  const std::uint32_t sequence = (info.snd_nxt + 0x01000000u + draw() % 0x7d000000u).raw();
-  net::set16(quoted, 20, victim_->key().ports.local);
-  net::set16(quoted, 22, victim_->key().ports.remote);
-  net::set16(quoted, 24, sequence >> 16);
-  net::set16(quoted, 26, sequence & 0xffff);
+void Attacker::send_error(stack::Seq snd_nxt) {
+  constexpr std::size_t kIp = 14, kIcmp = kIp + 20, kQuoted = kIcmp + 8, kTcp = kQuoted + 20;
+  std::array<std::byte, kTcp + 8> frame{};
+  std::memcpy(frame.data(), victim_.mac.bytes.data(), 6);
+  frame[6] = std::byte{2};
+  net::put16(&frame[12], 0x0800);
+  net::start_ip_header(&frame[kIp], stranger(), victim_.address);
+  net::put16(&frame[kIp + 2], frame.size() - kIp);
+  net::put8(&frame[kIp + 9], 1);
+  net::Checksum ip;
+  ip.add(std::span(frame).subspan(kIp, 20));
+  ip.store(&frame[kIp + 10]);
+
   constexpr std::array<std::pair<unsigned, unsigned>, 4> kKinds = {{{3, 1}, {3, 4}, {11, 0}, {8, 0}}};
   const auto [type, code] = kKinds[draw() % kKinds.size()];
-  const net::Ip ip{.source = stranger(), .destination = local, .protocol = 1};
-  const auto message = net::icmp(ip, type, code, 600, quoted);
-  loop_->link->send_frame(net::ethernet(mac, mac, 0x0800, net::packet(ip, message)));
+  net::put8(&frame[kIcmp], type);
+  net::put8(&frame[kIcmp + 1], code);
+  net::put16(&frame[kIcmp + 6], 600);  // the MTU that a router claims
+  net::start_ip_header(&frame[kQuoted], victim_.address, victim_.peer);
+  net::put16(&frame[kTcp], victim_.ports.local);
+  net::put16(&frame[kTcp + 2], victim_.ports.remote);
+  // What the sender of errors cannot see is which bytes are in flight.
+  net::put32(&frame[kTcp + 4], (snd_nxt + 0x01000000u + draw() % 0x7d000000u).raw());
+  net::Checksum icmp;
+  icmp.add(std::span(frame).subspan(kIcmp));
+  icmp.store(&frame[kIcmp + 2]);
+  link_->send_frame(frame);
 }
 
 }  // namespace tfabric::engine::test

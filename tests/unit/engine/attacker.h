@@ -1,10 +1,15 @@
-// Puts hostile frames on the wire of a loop link. Everything that looks random follows from the seed.
+// Puts hostile frames on a link whose other end is the victim's. Everything that looks random follows from
+// the seed.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <random>
 
-#include "tests/unit/engine/loop.h"
+#include "transport/tcp/engine/link.h"
+#include "transport/tcp/net/address.h"
+#include "transport/tcp/stack/connection.h"
 
 namespace tfabric::engine::test {
 
@@ -16,28 +21,37 @@ enum class Flood : std::uint8_t {
   errors,     // ICMP about the established flow, and echo requests
   all,
 };
+[[nodiscard]] const char* to_string(Flood flood);
+
+// An established flow over IPv4, as its victim sees it.
+struct Victim {
+  net::MacAddress mac;
+  net::IpAddress address, peer;
+  stack::Ports ports;
+  std::uint16_t listening_port = 0;
+};
 
 class Attacker {
  public:
-  // `victim` is one end of an established flow of the loop.
-  Attacker(Loop& loop, const Flow& victim, unsigned seed) : loop_(&loop), victim_(&victim), random_(seed) {}
+  Attacker(Link& link, const Victim& victim, unsigned seed);
 
-  // One frame of the flood, if the wire has room.
-  void send(Flood flood);
+  // One frame of the flood, if the wire has room; the victim's next sequence numbers are near these.
+  void send(Flood flood, stack::Seq rcv_nxt, stack::Seq snd_nxt);
 
  private:
   void send_syn();
-  void send_guess();
+  void send_guess(stack::Seq rcv_nxt, stack::Seq snd_nxt);
   void send_stranger();
   void send_garbage();
-  void send_error();
+  void send_error(stack::Seq snd_nxt);
   void send_segment(const net::IpAddress& source, const stack::SegmentOut& segment);
   net::IpAddress stranger();
   std::uint32_t draw() { return static_cast<std::uint32_t>(random_()); }
 
-  Loop* loop_;
-  const Flow* victim_;
+  Link* link_;
+  Victim victim_;
   std::mt19937 random_;
+  std::array<std::byte, 8192> noise_{};
 };
 
 }  // namespace tfabric::engine::test

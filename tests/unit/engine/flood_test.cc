@@ -3,7 +3,7 @@
 //
 // Turns, not time: in each, the engine gets as many hostile frames as frames of the transfer, which its
 // window keeps to half of what a turn can take in.
-#include <numeric>
+#include <optional>
 #include <vector>
 
 #include "tests/unit/engine/allocations.h"
@@ -42,6 +42,12 @@ struct Traffic {
     REQUIRE(flow != nullptr);
     REQUIRE(loop.until([&] { return flow->connection().established() && loop.hall.accepted != nullptr; }));
     loop.engine.set_acceptor(&greeter);
+    const Victim victim{.mac = loop.link->interface().config().mac,
+                        .address = flow->key().local,
+                        .peer = flow->key().remote,
+                        .ports = flow->key().ports,
+                        .listening_port = loop.engine.port()};
+    attacker.emplace(*loop.link, victim, kSeed);
   }
   ~Traffic() {
     greeter.clear();
@@ -69,35 +75,35 @@ struct Traffic {
     return turns;
   }
 
+  void attack(Flood flood) {
+    const stack::ConnectionInfo info = flow->connection().info();
+    attacker->send(flood, info.rcv_nxt, info.snd_nxt);
+  }
+
   Loop loop;
   tcp::Greeter greeter{loop.engine};
   Collector client;
   Flow* flow = nullptr;
   std::string text;
+  std::optional<Attacker> attacker;
 };
-
-const char* name_of(Flood flood) {
-  constexpr const char* kNames[] = {"SYNs", "guesses", "strangers", "garbage", "ICMP errors", "all"};
-  return kNames[static_cast<std::size_t>(flood)];
-}
 
 }  // namespace
 
 TEST_CASE("a flood takes less than a tenth of the turns, and no memory") {
   const Flood flood =
       GENERATE(Flood::syns, Flood::guesses, Flood::strangers, Flood::garbage, Flood::errors, Flood::all);
-  INFO(name_of(flood) << ", seed " << kSeed);
+  INFO(to_string(flood) << ", seed " << kSeed);
   Traffic traffic;
   const int alone = traffic.transfer([] {});
-  Attacker attacker(traffic.loop, *traffic.flow, kSeed);
   const auto hostile = [&] {
     for (int i = 0; i < kHostileFrames; ++i) {
-      attacker.send(flood);
+      traffic.attack(flood);
     }
   };
   // Fills what is bounded: the handshakes that are remembered.
   while (traffic.loop.engine.counters().cookies_sent == 0) {
-    attacker.send(Flood::syns);
+    traffic.attack(Flood::syns);
     traffic.loop.engine.turn();
   }
   const int first = traffic.transfer(hostile);
@@ -161,9 +167,8 @@ TEST_CASE("strangers who open connections and say nothing, or rubbish, are bound
 TEST_CASE("who comes while SYNs are flooding gets in by a cookie") {
   Traffic traffic;
   Loop& loop = traffic.loop;
-  Attacker attacker(loop, *traffic.flow, kSeed);
   while (loop.engine.counters().cookies_sent == 0) {
-    attacker.send(Flood::syns);
+    traffic.attack(Flood::syns);
     loop.engine.turn();
   }
   loop.engine.set_acceptor(&loop.hall);
@@ -174,7 +179,7 @@ TEST_CASE("who comes while SYNs are flooding gets in by a cookie") {
   REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(traffic.text.data()),
                                    .size = static_cast<std::uint32_t>(traffic.text.size())}));
   REQUIRE(loop.until([&] {
-    attacker.send(Flood::syns);
+    traffic.attack(Flood::syns);
     return loop.hall.guest.received.size() == traffic.text.size();
   }));
   CHECK(loop.hall.guest.received == traffic.text);

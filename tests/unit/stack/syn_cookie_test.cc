@@ -71,7 +71,8 @@ struct Handshake {
     if (!found) {
       return nullptr;
     }
-    auto connection = Connection::accept_answered(server, kNoMemory, found->syn, found->iss, now);
+    auto connection = Connection::accept_answered(std::make_shared<const Options>(server), kNoMemory,
+                                                  found->syn, found->iss, now);
     connection->on_segment(ack, now);
     return connection;
   }

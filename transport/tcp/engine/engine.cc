@@ -380,13 +380,19 @@ void Engine::bound_time_wait(Flow& flow) {
 
 // --- flows and links
 
-stack::Options Engine::options_for(const Link& link, bool v4) const {
-  stack::Options options = options_.tcp;
-  options.mss = link.mss(v4);
-  options.congestion = link.options().congestion;
-  options.ecn = link.options().ecn;
-  options.pacing = link.options().pacing;
-  return options;
+std::shared_ptr<const stack::Options> Engine::options_for(const Link& link, bool v4) {
+  const LinkOptions& own = link.options();
+  std::shared_ptr<const stack::Options>& shared =
+      tcp_options_[{link.mss(v4), own.congestion, own.ecn, own.pacing}];
+  if (shared == nullptr) {
+    stack::Options options = options_.tcp;
+    options.mss = link.mss(v4);
+    options.congestion = own.congestion;
+    options.ecn = own.ecn;
+    options.pacing = own.pacing;
+    shared = std::make_shared<const stack::Options>(options);
+  }
+  return shared;
 }
 
 Flow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,

@@ -33,7 +33,7 @@ void Engine::accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, c
   if (half_open_ >= options_.max_half_open) {
     ++counters_.cookies_sent;
     cookies_until_ = now_ + stack::SynCookies::kLifetime;
-    answer(link, tcp, cookies_.answer(options_for(link, key.local.is_v4()), table_key(key), syn, now_));
+    answer(link, tcp, cookies_.answer(*options_for(link, key.local.is_v4()), table_key(key), syn, now_));
     return;
   }
   begin_handshake(link, tcp, key, syn, initial_sequence(key));
@@ -57,16 +57,16 @@ void Engine::begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKe
 
 // RFC 4987 §3.6: the connection as if its SYN had been remembered.
 Flow* Engine::reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack) {
-  const stack::Options options = options_for(link, key.local.is_v4());
-  const auto handshake = cookies_.recall(options, table_key(key), ack, now_);
+  std::shared_ptr<const stack::Options> options = options_for(link, key.local.is_v4());
+  const auto handshake = cookies_.recall(*options, table_key(key), ack, now_);
   if (!handshake) {
     ++counters_.cookies_refused;
     return nullptr;
   }
   ++counters_.cookies_taken;
-  return introduce(
-      link, key,
-      stack::Connection::accept_answered(options, payloads_.ops(), handshake->syn, handshake->iss, now_));
+  return introduce(link, key,
+                   stack::Connection::accept_answered(std::move(options), payloads_.ops(), handshake->syn,
+                                                      handshake->iss, now_));
 }
 
 Flow* Engine::introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection) {

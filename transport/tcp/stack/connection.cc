@@ -16,45 +16,48 @@ constexpr Duration kTimeWait = std::chrono::milliseconds(100);
 
 }  // namespace
 
-Connection::Impl::Impl(const Options& opts, const PayloadOps& ops, Ports port_pair, Seq initial, Instant at)
-    : options(opts),
+Connection::Impl::Impl(std::shared_ptr<const Options> opts, const PayloadOps& ops, Ports port_pair,
+                       Seq initial, Instant at)
+    : shared_options(std::move(opts)),
+      options(*shared_options),
+      user_timeout(options.user_timeout),
       ports(port_pair),
       now(at),
       iss(initial),
-      rcv_scale(window_scale_for(opts.receive_buffer)),
+      rcv_scale(window_scale_for(options.receive_buffer)),
       reassembly(ops),
-      congestion(make_congestion_control(opts.congestion, opts.mss,
-                                         std::uint64_t{opts.initial_window_segments} * opts.mss)),
-      rtt(opts.initial_rto, opts.min_rto, opts.max_rto, opts.rto_granularity) {
+      congestion(make_congestion_control(options.congestion, options.mss,
+                                         std::uint64_t{options.initial_window_segments} * options.mss)),
+      rtt(options.initial_rto, options.min_rto, options.max_rto, options.rto_granularity) {
   send_syn = true;
-  ask_ecn = opts.ecn;
-  connect_at = at + opts.connect_timeout;
+  ask_ecn = options.ecn;
+  connect_at = at + options.connect_timeout;
   last_progress = last_heard = at;
 }
 
 Connection::Connection(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Connection::~Connection() = default;
 
-std::unique_ptr<Connection> Connection::connect(const Options& options, const PayloadOps& ops, Ports ports,
-                                                Seq initial_sequence, Instant now) {
-  auto impl = std::make_unique<Impl>(options, ops, ports, initial_sequence, now);
+std::unique_ptr<Connection> Connection::connect(std::shared_ptr<const Options> options, const PayloadOps& ops,
+                                                Ports ports, Seq initial_sequence, Instant now) {
+  auto impl = std::make_unique<Impl>(std::move(options), ops, ports, initial_sequence, now);
   impl->state = State::syn_sent;
   return std::unique_ptr<Connection>(new Connection(std::move(impl)));
 }
 
-std::unique_ptr<Connection> Connection::accept(const Options& options, const PayloadOps& ops,
+std::unique_ptr<Connection> Connection::accept(std::shared_ptr<const Options> options, const PayloadOps& ops,
                                                const SegmentIn& syn, Seq initial_sequence, Instant now) {
   const Ports ports{syn.destination_port, syn.source_port};
-  auto impl = std::make_unique<Impl>(options, ops, ports, initial_sequence, now);
+  auto impl = std::make_unique<Impl>(std::move(options), ops, ports, initial_sequence, now);
   impl->state = State::syn_received;
   impl->take_syn_options(syn);
   return std::unique_ptr<Connection>(new Connection(std::move(impl)));
 }
 
-std::unique_ptr<Connection> Connection::accept_answered(const Options& options, const PayloadOps& ops,
-                                                        const SegmentIn& syn, Seq initial_sequence,
-                                                        Instant now) {
-  std::unique_ptr<Connection> connection = accept(options, ops, syn, initial_sequence, now);
+std::unique_ptr<Connection> Connection::accept_answered(std::shared_ptr<const Options> options,
+                                                        const PayloadOps& ops, const SegmentIn& syn,
+                                                        Seq initial_sequence, Instant now) {
+  std::unique_ptr<Connection> connection = accept(std::move(options), ops, syn, initial_sequence, now);
   SegmentOut answer;  // is on its way, or has arrived
   connection->impl_->next_segment(answer, now);
   return connection;
@@ -185,7 +188,7 @@ bool Connection::reopened_by(const SegmentIn& syn) const {
   return timestamp_before(c.ts_recent, syn.ts_val) || (syn.ts_val == c.ts_recent && beyond);
 }
 
-void Connection::set_user_timeout(Duration timeout) { impl_->options.user_timeout = timeout; }
+void Connection::set_user_timeout(Duration timeout) { impl_->user_timeout = timeout; }
 
 void Connection::set_path_mss(std::uint16_t mss, Instant now) {
   Impl& c = *impl_;

@@ -117,16 +117,26 @@ struct ConnectionInfo {
 
 class Connection {
  public:
+  // Connections share their options, or each has a copy.
   // Active open: next_segment() then yields the SYN.
+  static std::unique_ptr<Connection> connect(std::shared_ptr<const Options> options, const PayloadOps& ops,
+                                             Ports ports, Seq initial_sequence, Instant now);
   static std::unique_ptr<Connection> connect(const Options& options, const PayloadOps& ops, Ports ports,
-                                             Seq initial_sequence, Instant now);
+                                             Seq initial_sequence, Instant now) {
+    return connect(std::make_shared<const Options>(options), ops, ports, initial_sequence, now);
+  }
   // Passive open in answer to `syn`, which must have SYN set and neither ACK nor RST; next_segment()
   // then yields the SYN-ACK.
-  static std::unique_ptr<Connection> accept(const Options& options, const PayloadOps& ops,
+  static std::unique_ptr<Connection> accept(std::shared_ptr<const Options> options, const PayloadOps& ops,
                                             const SegmentIn& syn, Seq initial_sequence, Instant now);
+  static std::unique_ptr<Connection> accept(const Options& options, const PayloadOps& ops,
+                                            const SegmentIn& syn, Seq initial_sequence, Instant now) {
+    return accept(std::make_shared<const Options>(options), ops, syn, initial_sequence, now);
+  }
   // The same for a SYN whose SYN-ACK has left already, without a connection (syn_cookie.h).
-  static std::unique_ptr<Connection> accept_answered(const Options& options, const PayloadOps& ops,
-                                                     const SegmentIn& syn, Seq initial_sequence, Instant now);
+  static std::unique_ptr<Connection> accept_answered(std::shared_ptr<const Options> options,
+                                                     const PayloadOps& ops, const SegmentIn& syn,
+                                                     Seq initial_sequence, Instant now);
   ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;

@@ -48,7 +48,7 @@ struct AckNews {
 };
 
 struct Connection::Impl {
-  Impl(const Options& options, const PayloadOps& ops, Ports ports, Seq iss, Instant now);
+  Impl(std::shared_ptr<const Options> options, const PayloadOps& ops, Ports ports, Seq iss, Instant now);
 
   // --- connection_input.cc
   void on_segment(const SegmentIn& segment, Instant now);
@@ -132,6 +132,7 @@ struct Connection::Impl {
   void on_persist();
   void on_keepalive();
   void restart_fin_wait_2();
+  void give_memory_back();
   void start_time_wait();
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] Instant progress_deadline() const;
@@ -171,7 +172,9 @@ struct Connection::Impl {
   }
   void arm_rto() { rto_at = now + rtt.rto(); }
 
-  Options options;
+  std::shared_ptr<const Options> shared_options;
+  const Options& options;
+  Duration user_timeout;
   Ports ports;
   State state = State::closed;
   ConnectionError error = ConnectionError::none;

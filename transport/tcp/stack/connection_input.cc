@@ -95,11 +95,14 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
   if (timestamps && segment.seq <= last_ack_sent) {
     ts_recent = segment.ts_val;
   }
-  last_heard = now;
-  keepalives_unanswered = 0;
   if (keepalive_at != kNever) {
+    if (now - last_heard >= options.keepalive_idle / 2) {
+      give_memory_back();  // the peer's probe, most likely, which comes before ours
+    }
     keepalive_at = now + options.keepalive_idle;
   }
+  last_heard = now;
+  keepalives_unanswered = 0;
   on_payload(segment);
 }
 

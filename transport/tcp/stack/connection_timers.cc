@@ -22,7 +22,7 @@ Instant Connection::Impl::progress_deadline() const {
   // A peer may keep its window closed for as long as it likes, if only it answers (RFC 9293 §3.8.6.1),
   // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions.
   const Instant since = snd_wnd == 0 ? std::max(last_heard, last_progress) : last_progress;
-  return since + options.user_timeout;
+  return since + user_timeout;
 }
 
 Instant Connection::Impl::next_deadline() const {
@@ -82,6 +82,7 @@ void Connection::Impl::on_persist() {
 }
 
 void Connection::Impl::on_keepalive() {
+  give_memory_back();
   if (flight() > 0) {
     // The user time-out watches; but not for longer than there is something in flight.
     keepalive_at = now + options.keepalive_idle;
@@ -96,6 +97,15 @@ void Connection::Impl::on_keepalive() {
   ++keepalives_unanswered;
   probe_now = true;
   keepalive_at = now + options.keepalive_interval;
+}
+
+// Of an idle connection; it is allocated anew with the next data.
+void Connection::Impl::give_memory_back() {
+  if (flight() == 0) {
+    queue.shrink();
+    segments.shrink();
+  }
+  reassembly.shrink();
 }
 
 void Connection::Impl::restart_fin_wait_2() { wait_at = now + kFinWait2; }

@@ -25,7 +25,7 @@ struct FlowTableKey {
 };
 
 // Linear probing; erase() closes the gap instead of leaving a mark, so the table never fills up with
-// marks. At most half full.
+// marks. At most three quarters full.
 template <class T>
 class FlowTable {
  public:
@@ -50,7 +50,7 @@ class FlowTable {
   }
   // `key` must not be in the table.
   void insert(const FlowTableKey& key, T* value) {
-    if (2 * (size_ + 1) > slots_.size()) {
+    if (4 * (size_ + 1) > 3 * slots_.size()) {
       grow();
     }
     place({key, value});

@@ -8,8 +8,8 @@ Reassembly::~Reassembly() {
   for (Piece& piece : pieces_) {
     release(piece.payload);
   }
-  for (Payload& payload : queue_) {
-    release(payload);
+  for (std::size_t i = queue_head_; i < queue_.size(); ++i) {
+    release(queue_[i]);
   }
 }
 
@@ -75,7 +75,7 @@ Seq Reassembly::advance(Seq next, std::optional<SackBlock>& duplicate) {
     piece.payload.size -= old;
     queued_bytes_ += piece.payload.size;
     next += piece.payload.size;
-    queue_.push_back(piece.payload);
+    enqueue(piece.payload);
   }
   pieces_.erase(pieces_.begin(), pieces_.begin() + static_cast<std::ptrdiff_t>(moved));
   return next;
@@ -86,18 +86,39 @@ bool Reassembly::append(Payload payload) {
     return false;
   }
   queued_bytes_ += payload.size;
-  queue_.push_back(payload);
+  enqueue(payload);
   return true;
 }
 
+void Reassembly::enqueue(const Payload& payload) {
+  // Room at the front is used before the vector grows; so often that each payload is moved about once.
+  if (queue_.size() == queue_.capacity() && queue_head_ > queue_.size() / 2) {
+    queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(queue_head_));
+    queue_head_ = 0;
+  }
+  queue_.push_back(payload);
+}
+
+void Reassembly::shrink() {
+  if (queue_.empty()) {
+    queue_.shrink_to_fit();
+  }
+  if (pieces_.empty()) {
+    pieces_.shrink_to_fit();
+  }
+}
+
 void Reassembly::consume(std::uint32_t n) {
-  Payload& payload = queue_.front();
+  Payload& payload = queue_[queue_head_];
   payload.data += n;
   payload.size -= n;
   queued_bytes_ -= n;
   if (payload.size == 0) {
     release(payload);
-    queue_.pop_front();
+    if (++queue_head_ == queue_.size()) {
+      queue_.clear();
+      queue_head_ = 0;
+    }
   }
 }
 

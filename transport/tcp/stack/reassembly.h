@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
@@ -37,12 +36,15 @@ class Reassembly {
   // The queue of bytes in order.
   [[nodiscard]] bool queue_empty() const { return queue_.empty(); }
   [[nodiscard]] std::span<const std::byte> front() const {
-    return {queue_.front().data, queue_.front().size};
+    return {queue_[queue_head_].data, queue_[queue_head_].size};
   }
   // Keeps a payload behind the queue. False: no memory; it is not kept.
   bool append(Payload payload);
   void consume(std::uint32_t n);
   [[nodiscard]] std::uint64_t queued_bytes() const { return queued_bytes_; }
+
+  // Gives back the memory of empty lists.
+  void shrink();
 
   [[nodiscard]] bool has_holes() const { return !pieces_.empty(); }
   // SACK blocks, those with the most recent arrivals first (RFC 2018 §4); returns how many.
@@ -57,10 +59,12 @@ class Reassembly {
 
   void release(Payload& payload);
   void note_arrival(Seq seq, Seq end);
+  void enqueue(const Payload& payload);
 
   PayloadOps ops_;
-  std::vector<Piece> pieces_;  // ascending, disjoint
-  std::deque<Payload> queue_;
+  std::vector<Piece> pieces_;   // ascending, disjoint
+  std::vector<Payload> queue_;  // in order from queue_head_ on; empty vector when it is empty
+  std::size_t queue_head_ = 0;
   std::uint64_t queued_bytes_ = 0;
   // A byte of each of the blocks with the most recent arrivals, the newest first.
   std::array<Seq, kMaxSackBlocks> recent_;

@@ -11,7 +11,7 @@ SendQueue::Range* SendQueue::allocate(std::uint32_t size) {
     return nullptr;
   }
   if (count_ == ring_.size()) {
-    std::vector<Range> larger(ring_.empty() ? 16 : ring_.size() * 2);
+    std::vector<Range> larger(ring_.empty() ? 4 : ring_.size() * 2);
     for (std::size_t i = 0; i < count_; ++i) {
       larger[(head_ + i) & (larger.size() - 1)] = slot(head_ + i);
     }

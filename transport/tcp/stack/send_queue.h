@@ -26,6 +26,12 @@ class SendQueue {
   [[nodiscard]] std::size_t free_ranges() const { return kMaxRanges - count_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
 
+  // Gives back the memory of an empty queue.
+  void shrink() {
+    if (count_ == 0) {
+      decltype(ring_)().swap(ring_);
+    }
+  }
   // Forgets everything before `position`.
   void release(std::uint64_t position);
   // Adds to `out` the pieces of [position, position + size), as many as fit; returns how many bytes they

@@ -6,7 +6,7 @@
 namespace tfabric::stack {
 
 void SentSegments::grow() {
-  std::vector<SentSegment> larger(ring_.empty() ? 16 : ring_.size() * 2);
+  std::vector<SentSegment> larger(ring_.empty() ? 4 : ring_.size() * 2);
   for (Number i = head_; i != end(); ++i) {
     larger[i & (larger.size() - 1)] = at(i);
   }

@@ -60,6 +60,12 @@ class SentSegments {
   [[nodiscard]] Number oldest() const { return oldest_; }
   [[nodiscard]] Number newest() const { return newest_; }
 
+  // Gives back the memory if there are none.
+  void shrink() {
+    if (count_ == 0) {
+      decltype(ring_)().swap(ring_);
+    }
+  }
   // New data of `size` bytes behind the last segment, at `start`.
   SentSegment& add(std::uint64_t start, std::uint32_t size, Instant now);
   // A segment goes out again, as it is.
