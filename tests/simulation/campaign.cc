@@ -28,6 +28,7 @@ constexpr std::uint64_t kIdle = ~std::uint64_t{0};
 struct Board {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> runs{0}, failures{0}, packets{0}, bytes{0};
+  std::atomic<std::uint64_t> succeed{0}, recover{0}, fair{0}, no_spurious_timeouts{0};
   std::atomic<std::int64_t> virtual_nanoseconds{0};
   std::atomic<std::uint64_t> current[kMostJobs];  // the seed at hand of each job
 };
@@ -49,12 +50,16 @@ void print_failure(std::uint64_t seed, Mechanism off, const std::string& text) {
     for (FlowOptions& flow : scenario.flows) {
       flow.ends[0].off = flow.ends[1].off = options.off;
     }
-    const Report report = run(scenario);
+    const Report report = options.run(scenario, nullptr);
     if (report.failure) {
       ++board.failures;
       print_failure(seed, options.off, report.failure->text);
     }
     ++board.runs;
+    board.succeed += scenario.must_succeed ? 1 : 0;
+    board.recover += scenario.well_at != kNever ? 1 : 0;
+    board.fair += scenario.least_fairness > 0 ? 1 : 0;
+    board.no_spurious_timeouts += scenario.most_spurious_timeouts < 1 ? 1 : 0;
     board.packets += report.packets;
     board.bytes += report.bytes_read;
     board.virtual_nanoseconds += report.took.count();
@@ -150,6 +155,10 @@ class Campaign {
             .failures = board_->failures,
             .packets = board_->packets,
             .bytes = board_->bytes,
+            .succeed = board_->succeed,
+            .recover = board_->recover,
+            .fair = board_->fair,
+            .no_spurious_timeouts = board_->no_spurious_timeouts,
             .virtual_time = Duration(board_->virtual_nanoseconds),
             .took = Clock::now() - begun_};
   }

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "tests/simulation/run.h"
 #include "tests/simulation/switched_off.h"
 
 namespace tfabric::simulation {
@@ -14,10 +15,13 @@ struct CampaignOptions {
   Mechanism off = Mechanism::none;
   std::chrono::seconds progress{10};  // between two lines on stderr
   std::chrono::seconds hang{300};     // a seed that takes longer is a failure, and its process is killed
+  Report (*run)(const Scenario&, Observer*) = &simulation::run;
 };
 
 struct CampaignResult {
   std::uint64_t runs = 0, failures = 0, packets = 0, bytes = 0;
+  // How many have made these promises; all make the others.
+  std::uint64_t succeed = 0, recover = 0, fair = 0, no_spurious_timeouts = 0;
   Duration virtual_time{};
   std::chrono::duration<double> took{};
 };

@@ -57,7 +57,7 @@ void Host::receive_all(Instant now) {
       }
       Seat* seat = seat_for(*packet);
       if (seat == nullptr) {
-        ++strays_;
+        strays_ += packet->damaged ? 0 : 1;
         continue;
       }
       seat->heard = true;

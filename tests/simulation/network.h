@@ -21,8 +21,8 @@ class Network {
 
   using Flow = std::array<Endpoint*, 2>;
   [[nodiscard]] const std::vector<Flow>& flows() const { return flows_; }
-  [[nodiscard]] const std::vector<std::unique_ptr<Wire>>& wires() const { return wires_; }
   [[nodiscard]] std::uint64_t lost() const;
+  // Packets, sound ones, that came to a host where nobody is addressed by them.
   [[nodiscard]] std::uint64_t strays() const;
 
  private:

@@ -47,6 +47,8 @@ class Run {
       check_outcome(*flow[0], *flow[1]);
       check_outcome(*flow[1], *flow[0]);
     }
+    check(scenario_.damages() || network_.strays() == 0, Property::contract,
+          "{} packets are addressed to nobody", network_.strays());
     check_timeouts();
   }
 

@@ -69,6 +69,8 @@ int run_range(const Arguments& arguments, Mechanism off) {
              result.runs, result.failures,
              std::chrono::duration<double, std::ratio<3600>>(result.virtual_time).count(), result.packets,
              result.bytes, result.took.count());
+  fmt::print("{} had to succeed, {} to recover in time, {} to be fair, {} to avoid needless time-outs\n",
+             result.succeed, result.recover, result.fair, result.no_spurious_timeouts);
   return result.failures == 0 ? 0 : kFailed;
 }
 

@@ -26,7 +26,6 @@ Wire::Fate Wire::send(Packet packet, Instant now) {
       static_cast<Duration::rep>(static_cast<double>(packet.bytes.size() + kHeaders) * nanoseconds_per_byte));
   if (packet.ecn_capable && queued >= options_.mark_bytes) {
     packet.congestion_experienced = true;
-    ++marked_;
   }
   pass_middlebox(options_.middlebox, packet.bytes);
   if (chance(options_.corrupt)) {

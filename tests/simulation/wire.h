@@ -68,7 +68,6 @@ class Wire {
   std::optional<Packet> receive(Instant now);
 
   [[nodiscard]] std::uint64_t lost() const { return lost_; }  // damaged ones as well
-  [[nodiscard]] std::uint64_t marked() const { return marked_; }
   [[nodiscard]] Duration delay() const { return delay_; }
   [[nodiscard]] const WireOptions& options() const { return options_; }
 
@@ -101,7 +100,7 @@ class Wire {
   Instant busy_until_{};
   Instant last_arrival_{};
   std::uint64_t number_ = 0;
-  std::uint64_t lost_ = 0, marked_ = 0;
+  std::uint64_t lost_ = 0;
   bool bad_ = false;
   Instant bad_since_{};
   bool well_ = false;
