@@ -59,7 +59,7 @@ void Reader::run(stack::Connection& connection, Instant now) {
     connection.consume(static_cast<std::uint32_t>(taken));
     if (random_.chance(options_.stall) && stalls_ < options_.most_stalls) {
       ++stalls_;
-      stalled_until_ = now + random_.between(Duration(1), options_.longest_stall);
+      stalled_until_ = now + Duration(1) + random_.between(Duration::zero(), options_.longest_stall);
     }
   }
 }

@@ -16,6 +16,9 @@ namespace tfabric::simulation {
 namespace {
 
 constexpr std::size_t kMostElements = 256;
+constexpr std::uint32_t kLeastMtu = 84;                    // a header and an MSS of 64
+constexpr Instant kLatestStart{std::chrono::hours(2000)};  // timestamps of milliseconds wrap before
+constexpr Duration kLongestDuration = std::chrono::hours(240);
 
 // What a field is written as: a whole number or a fraction.
 template <class T>
@@ -38,7 +41,7 @@ bool assign(T& field, Number value) {
   if constexpr (std::is_same_v<T, double>) {
     field = value;
   } else if constexpr (std::is_same_v<T, Duration>) {
-    field = Duration(value);
+    field = std::clamp(Duration(value), Duration::zero(), kLongestDuration);
   } else if constexpr (std::is_same_v<T, Instant>) {
     field = Instant(Duration(value));
   } else if constexpr (std::is_same_v<T, stack::Seq>) {
@@ -182,11 +185,11 @@ std::string why_invalid(const Scenario& scenario, const FlowOptions& flow) {
     }
     if (end.tcp.mss < 64 || end.writer.largest_chunk == 0 ||
         end.writer.largest_chunk > std::min<std::size_t>(end.tcp.send_buffer, kLongestPiece) ||
-        end.off > Mechanism::marks || end.ending > Ending::fail ||
+        end.tcp.min_rto > end.tcp.max_rto || end.off > Mechanism::marks || end.ending > Ending::fail ||
         end.tcp.congestion > stack::CongestionAlgorithm::bottleneck) {
       return fmt::format(
-          "MSS {} (64 at least), chunks of {} (1 to the send buffer of {} and {}), or an "
-          "enumeration's value",
+          "MSS {} (64 at least), chunks of {} (1 to the send buffer of {} and {}), "
+          "a min_rto above max_rto, or an enumeration's value",
           end.tcp.mss, end.writer.largest_chunk, end.tcp.send_buffer, kLongestPiece);
     }
   }
@@ -249,6 +252,9 @@ std::string why_invalid(const Scenario& scenario) {
       (!scenario.switched && scenario.hosts.size() != 2)) {
     return "a scenario has a rail, a flow and two hosts at least, and more hosts only with a switch";
   }
+  if (scenario.start < Instant() || scenario.start > kLatestStart) {
+    return "start lies between 0 and 2000 hours";
+  }
   if (scenario.wires.size() != scenario.rails * scenario.wires_per_rail()) {
     return fmt::format("{} wires instead of {}", scenario.wires.size(),
                        scenario.rails * scenario.wires_per_rail());
@@ -264,9 +270,17 @@ std::string why_invalid(const Scenario& scenario) {
     }
   }
   for (const WireOptions& wire : scenario.wires) {
-    if (wire.bytes_per_second == 0 || wire.jitter < Duration::zero() || wire.delay < Duration::zero()) {
-      return "a wire needs a rate, and a delay and a jitter that are not negative";
+    if (wire.bytes_per_second == 0 || wire.mtu_bytes < kLeastMtu) {
+      return fmt::format("a wire needs a rate, and an mtu_bytes of {} at least", kLeastMtu);
     }
+    if (std::any_of(wire.changes.begin(), wire.changes.end(),
+                    [](const WireOptions::Change& change) { return change.bytes_per_second == 0; })) {
+      return "a change of path needs a rate";
+    }
+  }
+  if (std::any_of(scenario.hosts.begin(), scenario.hosts.end(),
+                  [](const HostOptions& host) { return host.segments_per_turn == 0; })) {
+    return "a host needs segments_per_turn of 1 at least";
   }
   return {};
 }

@@ -50,6 +50,7 @@ TEST_CASE("a scenario that cannot be run is refused with a word about what is wr
       {"hosts = 2\nwires = 2\nflows = 1", "neither end is active"},
       {"hosts = 2\nwires = 2\nflows = 1\nflows.0.a.active = 1", "same host"},
       {"hosts = 2\nwires = 2\nflows = 1\nflows.0.b.host = 2", "host 2 of 2"},
+      {"hosts = 2\nwires = 2\nwires.0.delay = -1", "expected a number"},
       {"hosts = 2\nwires = 1\nflows = 1\nflows.0.b.host = 1", "1 wires instead of 2"},
       {"hosts = 2\nwires = 2\nflows = 1\nflows.0.b.host = 1\nflows.0.a.tcp.mss = 70000", "expected a number"},
       {"hosts = 2\nwires = 2\nflows = 2\nflows.0.a.active = 1\nflows.0.b.host = 1\n"
