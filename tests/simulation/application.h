@@ -2,15 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "tests/simulation/random.h"
 #include "transport/tcp/stack/connection.h"
 
 namespace tfabric::simulation {
-
-// The byte at `offset` of the stream `stream`.
-[[nodiscard]] std::byte pattern(std::uint64_t stream, std::uint64_t offset);
 
 struct WriterOptions {
   std::uint64_t bytes = 0;
@@ -22,7 +18,8 @@ struct WriterOptions {
 
 class Writer {
  public:
-  Writer(const WriterOptions& options, std::uint64_t stream, Random random);
+  Writer(const WriterOptions& options, std::uint64_t stream, Random random)
+      : options_(options), stream_(stream), random_(random) {}
 
   // Writes what the connection takes; to be called when it may take more, and at next_event().
   void run(stack::Connection& connection, Instant now);
@@ -35,8 +32,8 @@ class Writer {
   bool write_chunk(stack::Connection& connection);
 
   WriterOptions options_;
+  std::uint64_t stream_;
   Random random_;
-  std::unique_ptr<std::byte[]> memory_;
   std::uint64_t written_ = 0;
   std::uint64_t chunks_ = 0;
   std::uint32_t chunk_ = 0;  // the one to be written next; 0: not drawn yet
@@ -53,8 +50,9 @@ struct ReaderOptions {
 
 class Reader {
  public:
-  Reader(const ReaderOptions& options, std::uint64_t stream, Random random)
-      : options_(options), stream_(stream), random_(random) {}
+  // `compares`: false if the network damages bytes and no checksum tells.
+  Reader(const ReaderOptions& options, std::uint64_t stream, bool compares, Random random)
+      : options_(options), stream_(stream), compares_(compares), random_(random) {}
 
   // Takes bytes until there are none or it stalls.
   void run(stack::Connection& connection, Instant now);
@@ -63,10 +61,11 @@ class Reader {
   [[nodiscard]] std::uint64_t read() const { return read_; }
 
  private:
-  void compare(std::span<const std::byte> bytes);
+  void compare(std::span<const std::byte> bytes) const;
 
   ReaderOptions options_;
   std::uint64_t stream_;
+  bool compares_;
   Random random_;
   std::uint64_t read_ = 0;
   std::uint32_t stalls_ = 0;

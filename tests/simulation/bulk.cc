@@ -6,30 +6,44 @@ namespace tfabric::simulation {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+FlowOptions bulk_flow(std::uint32_t from, std::uint32_t to) {
+  FlowOptions flow;
+  flow.ends[0] = {.host = from,
+                  .port = static_cast<std::uint16_t>(40000 + from),
+                  .active = true,
+                  .writer = {.bytes = 10'000'000, .largest_chunk = 100'000},
+                  .stream = from + 1};
+  flow.ends[1] = {.host = to, .port = 7};
+  return flow;
+}
+
+}  // namespace
+
 Scenario bulk(std::uint64_t seed) {
-  Scenario scenario;
-  scenario.seed = seed;
-  scenario.start = Instant(10s);
-  scenario.bound = 60s;
-  scenario.must_succeed = true;
-  for (std::size_t i = 0; i < 2; ++i) {
-    HostOptions& host = scenario.hosts[i];
-    host.name = i == 0 ? "A" : "B";
-    host.ports = i == 0 ? stack::Ports{40000, 7} : stack::Ports{7, 40000};
-    host.active = i == 0;
-    host.writer = {.bytes = i == 0 ? 10'000'000u : 0u, .largest_chunk = 100'000};
-    host.written_stream = i + 1;
-    host.read_stream = 2 - i;
-    scenario.wires[i].bytes_per_second = 125'000'000;
-    scenario.wires[i].queue_bytes = 64u << 20;
-    scenario.wires[i].delay = 500us;
+  Scenario scenario{.seed = seed, .start = Instant(10s), .bound = 60s, .must_succeed = true};
+  scenario.hosts.resize(2);
+  scenario.wires.resize(2, {.bytes_per_second = 125'000'000, .queue_bytes = 64u << 20, .delay = 500us});
+  scenario.flows = {bulk_flow(0, 1)};
+  return scenario;
+}
+
+Scenario incast(std::uint64_t seed, std::uint32_t senders) {
+  Scenario scenario{
+      .seed = seed, .start = Instant(10s), .bound = 60s, .must_succeed = true, .switched = true};
+  scenario.hosts.resize(senders + 1);
+  scenario.wires.resize(scenario.wires_per_rail(),
+                        {.bytes_per_second = 125'000'000, .queue_bytes = 256u << 10, .delay = 50us});
+  for (std::uint32_t i = 1; i <= senders; ++i) {
+    scenario.flows.push_back(bulk_flow(i, 0));
   }
   return scenario;
 }
 
 Report must(const Scenario& scenario) {
   const Report report = run(scenario);
-  INFO(report.failure.value_or(""));
+  INFO((report.failure ? report.failure->text : ""));
   REQUIRE_FALSE(report.failure);
   return report;
 }

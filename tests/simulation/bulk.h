@@ -17,8 +17,15 @@ namespace tfabric::simulation {
 }
 
 // Ten megabytes from A to B over 125 MB/s, half a millisecond each way, and a queue that does not overflow.
+// wires[0] leads from A to B.
 [[nodiscard]] Scenario bulk(std::uint64_t seed);
+// `senders` hosts that each send ten megabytes to host 0, over a switch with a queue of 256 KB.
+[[nodiscard]] Scenario incast(std::uint64_t seed, std::uint32_t senders);
 // Runs it; the test fails if a property does not hold.
 Report must(const Scenario& scenario);
+// What A's end of the only flow has counted.
+[[nodiscard]] inline const stack::ConnectionInfo& sender(const Report& report) {
+  return report.flows.at(0).at(0);
+}
 
 }  // namespace tfabric::simulation

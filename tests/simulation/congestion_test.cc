@@ -13,11 +13,11 @@ namespace {
 
 Scenario with(CongestionAlgorithm algorithm, std::uint64_t seed) {
   Scenario scenario = bulk(seed);
-  for (HostOptions& host : scenario.hosts) {
-    host.tcp.congestion = algorithm;
-    host.tcp.ecn = true;
+  for (EndpointOptions& end : scenario.flows[0].ends) {
+    end.tcp.congestion = algorithm;
+    end.tcp.ecn = true;
   }
-  scenario.hosts[0].writer.bytes = 30'000'000;  // 240 ms on the wire
+  scenario.flows[0].ends[0].writer.bytes = 30'000'000;  // 240 ms on the wire
   return scenario;
 }
 
@@ -27,8 +27,8 @@ TEST_CASE("slow start slows down before it overflows a queue, and loses a tenth 
   Scenario scenario = with(CongestionAlgorithm::cubic, 1);
   scenario.wires[0].queue_bytes = 1 << 20;
   const Report report = must(scenario);
-  CAPTURE(report.took / 1us, report.last[0].bytes_retransmitted);
-  REQUIRE(report.last[0].bytes_retransmitted < 300'000);  // 3 MB without HyStart++
+  CAPTURE(report.took / 1us, sender(report).bytes_retransmitted);
+  REQUIRE(sender(report).bytes_retransmitted < 300'000);  // 3 MB without HyStart++
   REQUIRE(report.took < 380ms);
 }
 
@@ -38,10 +38,10 @@ TEST_CASE("with marks nothing is lost, and the queue stays short") {
   scenario.wires[0].queue_bytes = 1 << 19;
   scenario.wires[0].mark_bytes = 30'000;
   const Report report = must(scenario);
-  CAPTURE(static_cast<int>(algorithm), report.took / 1us, report.last[0].srtt / 1us);
-  REQUIRE(report.last[0].ecn);
-  REQUIRE(report.last[0].bytes_retransmitted == 0);
-  REQUIRE(report.last[0].srtt < 1500us);
+  CAPTURE(static_cast<int>(algorithm), report.took / 1us, sender(report).srtt / 1us);
+  REQUIRE(sender(report).ecn);
+  REQUIRE(sender(report).bytes_retransmitted == 0);
+  REQUIRE(sender(report).srtt < 1500us);
   REQUIRE(report.took < (algorithm == CongestionAlgorithm::dctcp ? 400ms : 450ms));
 }
 
@@ -51,8 +51,8 @@ TEST_CASE("on a link with hardly a queue the model fills the wire and loses litt
     scenario.wires[0].queue_bytes = 50'000;
     const Report report = must(scenario);
     CAPTURE(report.took / 1us);
-    REQUIRE(report.last[0].bytes_retransmitted < 1'000'000);
-    REQUIRE(report.last[0].timeouts == 0);
+    REQUIRE(sender(report).bytes_retransmitted < 1'000'000);
+    REQUIRE(sender(report).timeouts == 0);
     REQUIRE(report.took < 380ms);
   }
 }
@@ -62,7 +62,8 @@ TEST_CASE("random loss of one in a hundred slows CUBIC down, but not the model")
     Scenario scenario = with(CongestionAlgorithm::bottleneck, seed);
     scenario.wires[0].loss = 0.01;
     const Report report = must(scenario);
-    scenario.hosts[0].tcp.congestion = scenario.hosts[1].tcp.congestion = CongestionAlgorithm::cubic;
+    scenario.flows[0].ends[0].tcp.congestion = scenario.flows[0].ends[1].tcp.congestion =
+        CongestionAlgorithm::cubic;
     const Report cubic = must(scenario);
     REQUIRE(report.took < cubic.took / 3);
     REQUIRE(report.took < 400ms);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "tests/simulation/failure.h"
 
@@ -18,38 +17,35 @@ stack::PayloadOps Ledger::ops() {
 }
 
 Ledger::Incoming Ledger::add(Bytes packet) {
-  incoming_.size = packet.size();
-  incoming_.bytes = std::make_unique<std::byte[]>(packet.size());
-  std::copy(packet.begin(), packet.end(), incoming_.bytes.get());
+  incoming_.bytes = std::move(packet);
   incoming_taken_ = false;
-  return {incoming_.bytes.get(), {incoming_.bytes.get(), incoming_.size}};
+  return {incoming_.bytes.data(), incoming_.bytes};
 }
 
 void Ledger::settled(void* owner, bool kept) {
-  check(kept == incoming_taken_, "settle() says {}, retain() was {}", kept,
+  check(kept == incoming_taken_, Property::contract, "settle() says {}, retain() was {}", kept,
         incoming_taken_ ? "called" : "not called");
   if (!kept) {
-    check(incoming_.bytes.get() == owner, "the packet is gone though nobody took it");
+    check(incoming_.bytes.data() == owner, Property::contract, "the packet is gone though nobody took it");
     destroy(incoming_);
   }
 }
 
 bool Ledger::retain(stack::Payload& payload) {
-  check(!incoming_taken_ && payload.owner == incoming_.bytes.get(),
+  check(!incoming_taken_ && payload.owner == incoming_.bytes.data(), Property::contract,
         "retain() of what is not the packet at hand");
-  check(payload.size > 0, "retain() of nothing");
+  check(payload.size > 0, Property::contract, "retain() of nothing");
   if (random_.chance(refusals_)) {
     return false;
   }
   incoming_taken_ = true;
   Block block = std::move(incoming_);
   if (random_.chance(copies_)) {
-    Block copy{std::make_unique<std::byte[]>(payload.size), payload.size, payload.size};
-    std::memcpy(copy.bytes.get(), payload.data, payload.size);
+    Block copy{Bytes(payload.data, payload.data + payload.size), payload.size};
     destroy(block);
     block = std::move(copy);
-    payload.data = block.bytes.get();
-    payload.owner = block.bytes.get();
+    payload.data = block.bytes.data();
+    payload.owner = block.bytes.data();
   }
   block.payload = payload.size;
   retained_bytes_ += payload.size;
@@ -70,8 +66,8 @@ void Ledger::release(stack::Payload& payload) {
 }
 
 void Ledger::destroy(Block& block) {
-  std::fill_n(block.bytes.get(), block.size, std::byte{0xdd});
-  block.bytes.reset();
+  std::fill(block.bytes.begin(), block.bytes.end(), std::byte{0xdd});
+  Bytes().swap(block.bytes);
 }
 
 }  // namespace tfabric::simulation

@@ -5,11 +5,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <unordered_map>
 
+#include "tests/simulation/packet.h"
 #include "tests/simulation/random.h"
-#include "tests/simulation/wire.h"
 #include "transport/tcp/stack/connection.h"
 
 namespace tfabric::simulation {
@@ -39,8 +38,7 @@ class Ledger {
 
  private:
   struct Block {
-    std::unique_ptr<std::byte[]> bytes;
-    std::size_t size = 0;
+    Bytes bytes;
     std::uint32_t payload = 0;
   };
 

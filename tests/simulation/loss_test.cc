@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 TEST_CASE("an undisturbed wire is filled, and nothing is repeated") {
   const Report report = must(bulk(1));
-  REQUIRE(report.last[0].bytes_retransmitted == 0);
+  REQUIRE(sender(report).bytes_retransmitted == 0);
   REQUIRE(report.took < 300ms);  // 84 on the wire, the rest is slow start and the end
 }
 
@@ -18,15 +18,15 @@ TEST_CASE("one packet in a hundred is lost, and hardly ever is a time-out needed
     Scenario scenario = bulk(seed);
     scenario.wires[0].loss = 0.01;
     const Report report = must(scenario);
-    CAPTURE(report.took / 1us, report.last[0].timeouts, report.last[0].undone,
-            report.last[0].fast_retransmits, report.last[0].bytes_retransmitted, report.last[0].tail_probes);
-    REQUIRE(report.last[0].timeouts <= 1);
-    CAPTURE(report.took / 1us, report.last[0].timeouts, report.last[0].undone,
-            report.last[0].fast_retransmits, report.last[0].bytes_retransmitted, report.last[0].tail_probes);
-    REQUIRE(report.last[0].fast_retransmits >= 5);
-    CAPTURE(report.took / 1us, report.last[0].timeouts, report.last[0].undone,
-            report.last[0].fast_retransmits, report.last[0].bytes_retransmitted, report.last[0].tail_probes);
-    REQUIRE(report.last[0].bytes_retransmitted < 250'000);
+    CAPTURE(report.took / 1us, sender(report).timeouts, sender(report).undone,
+            sender(report).fast_retransmits, sender(report).bytes_retransmitted, sender(report).tail_probes);
+    REQUIRE(sender(report).timeouts <= 1);
+    CAPTURE(report.took / 1us, sender(report).timeouts, sender(report).undone,
+            sender(report).fast_retransmits, sender(report).bytes_retransmitted, sender(report).tail_probes);
+    REQUIRE(sender(report).fast_retransmits >= 5);
+    CAPTURE(report.took / 1us, sender(report).timeouts, sender(report).undone,
+            sender(report).fast_retransmits, sender(report).bytes_retransmitted, sender(report).tail_probes);
+    REQUIRE(sender(report).bytes_retransmitted < 250'000);
   }
 }
 
@@ -36,14 +36,14 @@ TEST_CASE("reordering that the window has learnt does not look like loss") {
     scenario.wires[0].reorder = 0.02;
     scenario.wires[0].reorder_delay = 800us;
     const Report report = must(scenario);
-    CAPTURE(report.took / 1us, report.last[0].timeouts, report.last[0].undone,
-            report.last[0].fast_retransmits, report.last[0].bytes_retransmitted, report.last[0].tail_probes);
-    REQUIRE(report.last[0].timeouts == 0);
-    CAPTURE(report.took / 1us, report.last[0].timeouts, report.last[0].undone,
-            report.last[0].fast_retransmits, report.last[0].bytes_retransmitted, report.last[0].tail_probes);
-    REQUIRE(report.last[0].bytes_retransmitted < 200'000);
-    CAPTURE(report.took / 1us, report.last[0].timeouts, report.last[0].undone,
-            report.last[0].fast_retransmits, report.last[0].bytes_retransmitted, report.last[0].tail_probes);
+    CAPTURE(report.took / 1us, sender(report).timeouts, sender(report).undone,
+            sender(report).fast_retransmits, sender(report).bytes_retransmitted, sender(report).tail_probes);
+    REQUIRE(sender(report).timeouts == 0);
+    CAPTURE(report.took / 1us, sender(report).timeouts, sender(report).undone,
+            sender(report).fast_retransmits, sender(report).bytes_retransmitted, sender(report).tail_probes);
+    REQUIRE(sender(report).bytes_retransmitted < 200'000);
+    CAPTURE(report.took / 1us, sender(report).timeouts, sender(report).undone,
+            sender(report).fast_retransmits, sender(report).bytes_retransmitted, sender(report).tail_probes);
     REQUIRE(report.took < 1s);
   }
 }
@@ -55,11 +55,11 @@ TEST_CASE("a wire that only stalls is not taken for one that loses") {
     scenario.wires[0].stall = 0.001;
     scenario.wires[0].longest_stall = 30ms;
     const Report report = must(scenario);
-    undone += report.last[0].undone;
-    timeouts += report.last[0].timeouts;
-    CAPTURE(report.took / 1us, report.last[0].timeouts, report.last[0].undone,
-            report.last[0].fast_retransmits, report.last[0].bytes_retransmitted, report.last[0].tail_probes);
-    REQUIRE(report.last[0].bytes_retransmitted < 300'000);
+    undone += sender(report).undone;
+    timeouts += sender(report).timeouts;
+    CAPTURE(report.took / 1us, sender(report).timeouts, sender(report).undone,
+            sender(report).fast_retransmits, sender(report).bytes_retransmitted, sender(report).tail_probes);
+    REQUIRE(sender(report).bytes_retransmitted < 300'000);
   }
   REQUIRE(timeouts >= 10);
   CAPTURE(undone, timeouts);
@@ -70,17 +70,17 @@ TEST_CASE("the loss of the last packets costs no time-out") {
   std::uint32_t probes = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Scenario scenario = bulk(seed);
-    scenario.hosts[0].tcp.min_rto = 200ms;
-    scenario.hosts[0].writer.pause = 1;
-    scenario.hosts[0].writer.longest_pause = 10ms;
-    scenario.hosts[0].writer.bytes = 500'000;
-    scenario.hosts[0].writer.largest_chunk = 10'000;
+    scenario.flows[0].ends[0].tcp.min_rto = 200ms;
+    scenario.flows[0].ends[0].writer.pause = 1;
+    scenario.flows[0].ends[0].writer.longest_pause = 10ms;
+    scenario.flows[0].ends[0].writer.bytes = 500'000;
+    scenario.flows[0].ends[0].writer.largest_chunk = 10'000;
     scenario.wires[0].loss = 0.02;
     const Report report = must(scenario);
-    probes += report.last[0].tail_probes;
-    CAPTURE(report.took / 1us, report.last[0].timeouts, report.last[0].undone,
-            report.last[0].fast_retransmits, report.last[0].bytes_retransmitted, report.last[0].tail_probes);
-    REQUIRE(report.last[0].timeouts <= 1);
+    probes += sender(report).tail_probes;
+    CAPTURE(report.took / 1us, sender(report).timeouts, sender(report).undone,
+            sender(report).fast_retransmits, sender(report).bytes_retransmitted, sender(report).tail_probes);
+    REQUIRE(sender(report).timeouts <= 1);
   }
   REQUIRE(probes >= 5);
 }

@@ -1,20 +1,32 @@
-// Runs a scenario to its end and checks what must hold on the way and at the end.
+// Runs a scenario to its end and checks what must hold on the way and at the end (failure.h).
 #pragma once
 
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "tests/simulation/failure.h"
+#include "tests/simulation/observer.h"
 #include "tests/simulation/scenario.h"
 
 namespace tfabric::simulation {
 
 struct Report {
-  std::optional<std::string> failure;  // the first property that does not hold
+  struct Broken {
+    Property property;
+    std::string text;
+  };
+  std::optional<Broken> failure;  // the first property that does not hold
   Duration took{};
-  std::array<stack::ConnectionInfo, 2> last;  // of each end, before it was gone
+  std::uint64_t packets = 0;
+  std::uint64_t bytes_read = 0;
+  double fairness = 1;
+  // Of each flow's ends, before they were gone.
+  std::vector<std::array<stack::ConnectionInfo, 2>> flows;
 };
 
-[[nodiscard]] Report run(const Scenario& scenario);
+// `scenario` must be valid (scenario_text.h). `observer` may be null.
+[[nodiscard]] Report run(const Scenario& scenario, Observer* observer = nullptr);
 
 }  // namespace tfabric::simulation

@@ -117,6 +117,32 @@ TEST_CASE("FIN-WAIT-2 lasts while the peer sends, and ends with an error when it
   REQUIRE(peer.connection().error() == ConnectionError::timed_out);
 }
 
+TEST_CASE("FIN-WAIT-2 lasts while the peer repeats itself, since it is our answers that are lost") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::fin_wait_2);
+  const SegmentIn known = peer.segment(flag::ack, 100);
+  for (int i = 0; i < 3; ++i) {
+    peer.hand(known);
+    REQUIRE(peer.sent() == "A 2 ack 101");
+    peer.run(4s);
+  }
+  REQUIRE(peer.state() == State::fin_wait_2);
+}
+
+TEST_CASE("FIN-WAIT-2 lasts while the peer's FIN comes, and what was before it does not") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::fin_wait_2);
+  SegmentIn fin = peer.segment(flag::fin | flag::ack);
+  fin.seq += 100;
+  for (int i = 0; i < 3; ++i) {
+    peer.hand(fin);
+    REQUIRE(peer.sent() == "A 2 ack 1");  // RFC 5681 §4.2: a segment out of order is answered at once
+    peer.run(4s);
+  }
+  peer.hand(peer.segment(flag::ack, 100));
+  REQUIRE(peer.state() == State::time_wait);
+}
+
 TEST_CASE("FIN-WAIT-2 does not blame the peer for a reader that rests") {
   ScriptedPeer peer(ScriptedPeer::plain());
   peer.reach(State::fin_wait_2);

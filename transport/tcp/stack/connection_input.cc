@@ -172,8 +172,12 @@ bool Connection::Impl::passes_timestamps(const SegmentIn& segment) {
 void Connection::Impl::answer_unacceptable(const SegmentIn& segment) {
   if (sequence_length(segment) == 0) {
     challenge_ack();
-  } else {
-    ack_now = true;
+    return;
+  }
+  ack_now = true;
+  if (state == State::fin_wait_2) {
+    restart_fin_wait_2();  // a peer that repeats itself has not fallen silent: it is our answers that are
+                           // lost
   }
 }
 
@@ -258,6 +262,12 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     fin_known = true;
     fin_seq = segment.seq + segment.payload.size;
   }
+  if (state == State::fin_wait_2 && sequence_length(segment) > 0) {
+    restart_fin_wait_2();
+  }
+  if (has(segment, flag::fin) && segment.seq > rcv_nxt) {
+    ack_now = true;  // RFC 5681 §4.2, of a FIN without data too
+  }
   if (segment.payload.size == 0 || peer_fin) {
     return;
   }
@@ -283,9 +293,6 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     return;
   }
   payload.size = std::min(payload.size, static_cast<std::uint32_t>(room));
-  if (state == State::fin_wait_2) {
-    restart_fin_wait_2();
-  }
   if (seq > rcv_nxt) {
     ++out_of_order;
     ack_now = true;  // RFC 5681 §4.2: at once
