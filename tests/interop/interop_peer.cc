@@ -64,7 +64,7 @@ void turn(engine::Engine& engine, ScriptedFlow& flow, const Arguments& arguments
   while (!flow.over() && monotonic_now() < until && interrupted == 0) {
     progress();
     const tcp::EngineGuard guard(engine.lock());
-    flow.on_time();
+    flow.on_turn();
   }
   const Instant linger = monotonic_now() + std::chrono::seconds(3);
   while (engine.flows() > 0 && monotonic_now() < linger && interrupted == 0) {

@@ -73,7 +73,7 @@ void ScriptedFlow::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   flow_ = nullptr;
 }
 
-void ScriptedFlow::on_time() {
+void ScriptedFlow::on_turn() {
   if (flow_ != nullptr && current() != nullptr && is_timed(current()->verb) && begun_) {
     advance();
   }

@@ -25,7 +25,7 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
   // The flow is one that we open.
   void adopt(engine::Flow& flow) { flow_ = &flow; }
   // Steps that wait for nothing but time.
-  void on_time();
+  void on_turn();
 
   // All steps are done, or one never will be.
   [[nodiscard]] bool over() const { return at_ == script_.size() || !fault_.empty(); }

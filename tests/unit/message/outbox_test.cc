@@ -48,7 +48,7 @@ struct Pair {
       const auto in = stack::parse_segment(bytes);
       REQUIRE(in.has_value());
       if (to == nullptr) {
-        to = stack::Connection::accept({}, kCopyOps, *in, stack::Seq(77), now);
+        to = stack::Connection::accept(stack::Options{}, kCopyOps, *in, stack::Seq(77), now);
         continue;
       }
       to->on_segment(*in, now);
@@ -83,8 +83,8 @@ TEST_CASE("messages of all sizes arrive whole over several flows and are done on
   std::vector<stack::Connection*> connections;
   for (std::uint32_t i = 0; i < flows; ++i) {
     pairs.push_back(std::make_unique<Pair>(controls, inbox));
-    pairs.back()->a = stack::Connection::connect({}, kCopyOps, {static_cast<std::uint16_t>(1000 + i), 80},
-                                                 stack::Seq(1), now);
+    pairs.back()->a = stack::Connection::connect(
+        stack::Options{}, kCopyOps, {static_cast<std::uint16_t>(1000 + i), 80}, stack::Seq(1), now);
     pairs.back()->run(now);
     REQUIRE(pairs.back()->a->established());
     connections.push_back(pairs.back()->a.get());
