@@ -10,7 +10,7 @@ namespace tfabric::interop {
 namespace {
 
 // What is sent stays there until it is acknowledged; a piece is what is queued at once.
-constexpr std::size_t kBuffer = 4 << 20, kPiece = 128 << 10;
+constexpr std::size_t kBuffer = 2 << 20, kPiece = 128 << 10;
 constexpr std::uint64_t kWithoutEnd = UINT64_MAX;
 
 // The step waits for nothing but time.

@@ -22,8 +22,11 @@ struct Policed {
     const auto paced = static_cast<std::uint64_t>(
         static_cast<double>(std::min<std::uint64_t>(wanted, 1ull << 40)) * seconds);
     const std::uint64_t sent = std::min(model.cwnd(), paced);
+    until_loss += sent / kMss;
+    const std::uint64_t by_chance = one_lost_of == 0 ? 0 : until_loss / one_lost_of * kMss;
+    until_loss = one_lost_of == 0 ? 0 : until_loss % one_lost_of;
     const std::uint64_t passed =
-        std::min(sent, static_cast<std::uint64_t>(static_cast<double>(rate) * seconds));
+        std::min(sent - by_chance, static_cast<std::uint64_t>(static_cast<double>(rate) * seconds));
     const std::uint64_t prior = delivered;
     delivered += passed;
     lost += sent - passed;
@@ -41,6 +44,8 @@ struct Policed {
   }
   static constexpr Duration kRtt = 1ms;
   std::uint64_t rate = 625'000'000;
+  std::uint64_t one_lost_of = 0;  // segments, by chance
+  std::uint64_t until_loss = 0;
   Bottleneck model{kMss, 10 * kMss};
   std::uint64_t delivered = 0, lost = 0, total = 0;
   Instant now{1h};
@@ -54,6 +59,17 @@ TEST_CASE("the rate of the path is found in a dozen rounds") {
     path.round();
   }
   REQUIRE(path.model.phase() != Bottleneck::Phase::startup);
+  REQUIRE(path.model.bandwidth() > 600'000'000);
+  REQUIRE(path.model.bandwidth() < 650'000'000);
+}
+
+TEST_CASE("a random loss in a small window does not end the search for the path's rate") {
+  Policed path;
+  path.one_lost_of = 100;
+  path.until_loss = 95;  // one of the first ten
+  for (int i = 0; i < 12; ++i) {
+    path.round();
+  }
   REQUIRE(path.model.bandwidth() > 600'000'000);
   REQUIRE(path.model.bandwidth() < 650'000'000);
 }

@@ -12,10 +12,14 @@ namespace {
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 // Pacing gains by phase, in percent. 277: draft-ietf-ccwg-bbr §2.4; the others §5.3.3.
 constexpr std::array<std::uint64_t, 5> kPacingGain = {277, 36, 100, 125, 75};
-constexpr std::uint64_t kWindowGain = 2;                 // draft-ietf-ccwg-bbr §2.5
-constexpr std::uint32_t kRoundsWithoutGrowth = 3;        // §5.3.1.2: the pipe is full
-constexpr std::uint64_t kGrowth = 125;                   // percent, §5.3.1.2
-constexpr std::uint64_t kLossPercent = 2;                // §2.7: BBR.LossThresh
+constexpr std::uint64_t kWindowGain = 2;           // draft-ietf-ccwg-bbr §2.5
+constexpr std::uint32_t kRoundsWithoutGrowth = 3;  // §5.3.1.2: the pipe is full
+constexpr std::uint64_t kGrowth = 125;             // percent, §5.3.1.2
+constexpr std::uint64_t kLossPercent = 2;          // §2.7: BBR.LossThresh
+// Fewer losses in a round (§5.3.1.3, there for startup alone) are chance, unless they are a third of it: one
+// of a dozen segments is more than kLossPercent, and on a path with random losses no window would ever grow.
+constexpr std::uint64_t kLeastLosses = 6;
+constexpr std::uint64_t kNoChancePercent = 33;
 constexpr std::uint64_t kLimitPercent = 70;              // §2.7: BBR.Beta
 constexpr std::uint32_t kLeastWait = 8, kMostWait = 64;  // rounds between probes
 constexpr std::uint64_t kLeastSegments = 4;              // §2.7: BBR.MinPipeCwnd
@@ -62,7 +66,8 @@ void Bottleneck::take_rate(const AckSample& sample) {
 }
 
 void Bottleneck::end_round(const AckSample& sample) {
-  lossy_ = round_lost_ * 100 > (round_delivered_ + round_lost_) * kLossPercent;
+  const std::uint64_t share = round_lost_ < kLeastLosses * mss_ ? kNoChancePercent : kLossPercent;
+  lossy_ = round_lost_ * 100 > (round_delivered_ + round_lost_) * share;
   if (lossy_ && round_rate_ > 0) {
     limit_rate();
   }
