@@ -21,6 +21,9 @@ void* counted(void* memory) {
 }
 
 void uncounted(void* memory) {
+  if (memory == nullptr) {
+    return;
+  }
   live.fetch_sub(malloc_usable_size(memory), std::memory_order_relaxed);
   std::free(memory);
 }
@@ -43,3 +46,12 @@ void operator delete(void* memory) noexcept { uncounted(memory); }
 void operator delete(void* memory, std::size_t) noexcept { uncounted(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { uncounted(memory); }
 void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { uncounted(memory); }
+
+// The rest, for runtimes whose own do not come here: a sanitizer's.
+void* operator new[](std::size_t size) { return operator new(size); }
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept { return operator new(size); }
+void* operator new[](std::size_t size, const std::nothrow_t& /*tag*/) noexcept { return operator new(size); }
+void operator delete[](void* memory) noexcept { uncounted(memory); }
+void operator delete[](void* memory, std::size_t) noexcept { uncounted(memory); }
+void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { uncounted(memory); }
+void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { uncounted(memory); }

@@ -168,9 +168,8 @@ TEST_CASE("the first segment may bring data with the cookie, and the answer goes
   REQUIRE(handshake.client->stream_acked() == 1000);
 }
 
-TEST_CASE("a cookie lives for one to two ticks of its clock, also where the clock wraps") {
-  // 2^32 ticks of 64 s, and the parity of the tick.
-  const Instant start = GENERATE(kStart, kStart + 64s, Instant((std::int64_t{1} << 32) * 64s - 1s));
+TEST_CASE("a cookie lives for one to two ticks of its clock, whose one bit in it goes round") {
+  const Instant start = kStart + GENERATE(0s, 1s, 32s, 63s, 64s, 127s);
   Handshake handshake(options_with(15), options_with(15), start);
   const SegmentIn ack = handshake.next();
   REQUIRE(handshake.recall(ack));
