@@ -42,9 +42,9 @@ struct Options {
   // RFC 8985 §7.2: how long the peer may delay an acknowledgement. Our own kind does not, but its engine may
   // rest for as long as this.
   Duration max_ack_delay = std::chrono::milliseconds(1);
-  // RFC 6298 §2.3, G: the time-out is at least so much above the smoothed round-trip time. A peer that delays
-  // its acknowledgements needs as much (Linux: 200 ms).
-  Duration rto_granularity = Duration::zero();
+  // RFC 6298 §2.3, G: the time-out is at least so much above the smoothed round-trip time. Our own kind's
+  // engine may rest for as long; a peer that delays its acknowledgements needs more (Linux: 200 ms).
+  Duration rto_granularity = std::chrono::milliseconds(1);
   Duration delayed_ack = Duration::zero();              // zero: one ACK for each burst of segments
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
   // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, silence.
