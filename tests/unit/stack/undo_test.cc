@@ -96,3 +96,25 @@ TEST_CASE("a time-out is undone by timestamps, and what was thought lost is not 
   REQUIRE(peer.connection().info().cwnd >= 10'120);
   REQUIRE(peer.sent().empty());
 }
+
+TEST_CASE("a time-out that is undone before anything is sent again leaves a timer running") {
+  Options options = ScriptedPeer::plain();
+  options.sack = true;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(2000);
+  peer.sent();
+  while (peer.connection().info().timeouts == 0) {
+    peer.run(peer.connection().next_deadline() - peer.now());
+  }
+  peer.report(0, {{1000, 2000}});
+  peer.sent();
+  while (peer.connection().info().timeouts == 1) {
+    peer.advance(peer.connection().next_deadline() - peer.now());
+  }
+  // The network has doubled the second segment, which looks as if all repetitions had been needless.
+  peer.report(0, {{1000, 2000}, {1000, 2000}});
+  REQUIRE(peer.connection().info().undone == 1);
+  REQUIRE(peer.sent().empty());
+  REQUIRE_THAT(peer.run(2s), Catch::StartsWith("A 1:1001 ack 1"));
+}

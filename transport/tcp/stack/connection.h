@@ -60,7 +60,7 @@ struct Options {
   // that is turned more often than a burst takes (pacer.h).
   bool pacing = false;
   bool ecn = false;  // RFC 3168: ask for it, and agree to it
-  // RFC 4821: notice that the path drops large segments, and find the largest that pass.
+  // RFC 4821: notice that the path drops large segments, and find the largest that pass. Needs SACK.
   bool mtu_discovery = true;
 };
 

@@ -58,8 +58,13 @@ void Connection::Impl::repair(const AckNews& news) {
   } else if (news.acked > 0) {
     arm_rto();
     arm_pto();
-  } else if (segments.sacked_segments() > 0) {
-    pto_at = kNever;
+  } else {
+    if (segments.sacked_segments() > 0) {
+      pto_at = kNever;
+    }
+    if (rto_at == kNever && segments.lost_bytes() == 0) {
+      arm_rto();  // it had expired, and what was to be sent again has turned out not to be lost
+    }
   }
 }
 
@@ -224,7 +229,7 @@ void Connection::Impl::on_rto() {
   ++timeouts;
   excused = 0;
   const std::uint32_t size = segments.at(segments.first()).size + option_bytes();
-  if (options.mtu_discovery && path_mtu.on_timeout(size)) {
+  if (options.mtu_discovery && sack && path_mtu.on_timeout(size)) {
     set_mss(path_mtu.mss());
   }
   const bool repeated = recovery == Recovery::timeout && snd_una < recover;

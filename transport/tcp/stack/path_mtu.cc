@@ -7,10 +7,10 @@ namespace {
 
 // Headers of IPv6 and TCP, the larger of the two families.
 constexpr std::uint32_t kHeaders = 60;
-// What is left when a black hole is found: RFC 8200 §5's least MTU, then RFC 791's.
-constexpr std::array<std::uint32_t, 2> kFallbacks{1280 - kHeaders, 536};
+// RFC 8899 §5.1.2: BASE_PLPMTU. IPv6's least MTU (RFC 8200 §5) passes wherever anything does.
+constexpr std::uint32_t kBase = 1280 - kHeaders;
 // MTUs that are met: of tunnels over Ethernet, Ethernet, and clouds' gateways and networks with jumbo frames.
-constexpr std::array<std::uint32_t, 7> kSteps{1280 - kHeaders, 1400 - kHeaders, 1460 - kHeaders,
+constexpr std::array<std::uint32_t, 7> kSteps{kBase,           1400 - kHeaders, 1460 - kHeaders,
                                               1500 - kHeaders, 4096 - kHeaders, 8500 - kHeaders,
                                               8896 - kHeaders};
 constexpr std::uint32_t kBlackHole = 3;                      // time-outs; Linux's tcp_retries1
@@ -21,12 +21,10 @@ constexpr Duration kRaiseTimer = std::chrono::seconds(600);  // RFC 8899 §5.1.1
 
 bool PathMtu::on_timeout(std::uint32_t size) {
   forget_probe();
-  const auto smaller = std::find_if(kFallbacks.begin(), kFallbacks.end(),
-                                    [&](std::uint32_t fallback) { return fallback < std::min(size, mss_); });
-  if (smaller == kFallbacks.end() || ++timeouts_ < kBlackHole) {
+  if (std::min(size, mss_) <= kBase || ++timeouts_ < kBlackHole) {
     return false;
   }
-  mss_ = *smaller;
+  mss_ = kBase;
   timeouts_ = 1;  // nothing is probed before this size has proved to be good
   lost_probes_ = 0;
   search_at_ = {};
