@@ -69,3 +69,23 @@ TEST_CASE("random loss of one in a hundred slows CUBIC down, but not the model")
     REQUIRE(report.took < 400ms);
   }
 }
+
+TEST_CASE(
+    "a receiver that rests for ten milliseconds at a time does not keep the model from filling the wire") {
+  Scenario scenario = with(CongestionAlgorithm::bottleneck, 1);
+  scenario.hosts[1].turn = 10ms;
+  const Report report = must(scenario);
+  CAPTURE(report.took / 1us);
+  REQUIRE(report.took < 500ms);
+}
+
+TEST_CASE("a sender that is held up now and then keeps its paced rate") {
+  Scenario scenario = with(CongestionAlgorithm::bottleneck, 1);
+  for (int i = 1; i < 20; ++i) {
+    const Instant from = scenario.start + i * 30ms;
+    scenario.hosts[0].freezes.push_back({from, from + 10ms});
+  }
+  const Report report = must(scenario);
+  CAPTURE(report.took / 1us);
+  REQUIRE(report.took < 450ms);
+}

@@ -61,6 +61,32 @@ TEST_CASE("an owner that looks at the clock once a millisecond gets the rate all
   REQUIRE(sent < rate / 10 / 100 * 103 + rate / 1000);
 }
 
+TEST_CASE("a pause of the owner's is made up for at twice the rate") {
+  const std::uint64_t rate = 1'000'000'000;
+  Pacer pacer;
+  pacer.set_rate(rate);
+  std::uint64_t sent = 0, most_in_a_millisecond = 0, in_this_one = 0;
+  Instant now{1h};
+  for (int i = 0; i < 20'000; ++i) {  // 100 ms
+    if (i % 200 == 0) {
+      most_in_a_millisecond = std::max(most_in_a_millisecond, in_this_one);
+      in_this_one = 0;
+    }
+    now += 5us;
+    if (i >= 8000 && i < 11'000) {
+      continue;  // 15 ms
+    }
+    while (pacer.may_send(now)) {
+      pacer.on_sent(1448, now);
+      sent += 1448;
+      in_this_one += 1448;
+    }
+  }
+  REQUIRE(sent > rate / 10 / 100 * 97);
+  REQUIRE(sent < rate / 10 / 100 * 103);
+  REQUIRE(most_in_a_millisecond < 4 * rate / 1000 + 2 * Pacer::kMaxBurstBytes);
+}
+
 TEST_CASE("who had nothing to send for long has no more than a burst") {
   Pacer pacer;
   pacer.set_rate(1'000'000'000);

@@ -132,9 +132,10 @@ void Bottleneck::set_window(const AckSample& sample) {
   const std::uint64_t least = phase_ == Phase::startup ? initial_window_ : kLeastSegments * mss_;
   pacing_rate_ = std::max(rate / 100 * kPacingGain[static_cast<std::size_t>(phase_)],
                           std::max<std::uint64_t>(least * kMicroseconds / microseconds(sample.min_rtt), 1));
-  // Room for the bursts of both ends, and for an acknowledgement a burst.
+  // Room for the bursts of both ends, for an acknowledgement a burst, and for those that come in heaps.
   const std::uint64_t burst = std::min<std::uint64_t>(Pacer::kMaxBurstBytes, rate / 1000);
-  const std::uint64_t target = std::max(kWindowGain * bdp(sample.min_rtt) + 3 * burst, kLeastSegments * mss_);
+  const std::uint64_t target =
+      std::max(kWindowGain * bdp(sample.min_rtt) + 3 * burst + aggregation_.excess(), kLeastSegments * mss_);
   if (phase_ != Phase::startup) {
     cwnd_ = std::min(cwnd_ + sample.delivered, target);
   } else if (cwnd_ < target || sample.delivered_total < initial_window_) {
@@ -144,10 +145,12 @@ void Bottleneck::set_window(const AckSample& sample) {
 
 void Bottleneck::on_ack(const AckSample& sample) {
   take_rate(sample);
+  aggregation_.on_ack(sample.delivered, bandwidth(), cwnd_, sample.now);
   const bool round_ended =
       sample.rate.interval > Duration::zero() && sample.rate.prior_delivered >= round_ends_;
   if (round_ended) {
     end_round(sample);
+    aggregation_.on_round();
   }
   next_phase(sample, round_ended);
   set_window(sample);

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "transport/tcp/stack/ack_aggregation.h"
 #include "transport/tcp/stack/congestion_control.h"
 
 namespace tfabric::stack {
@@ -55,6 +56,7 @@ class Bottleneck final : public CongestionControl {
   std::uint64_t round_delivered_ = 0, round_lost_ = 0, round_rate_ = 0;
   bool lossy_ = false;                      // the last round lost more than a random loss
   std::uint32_t rounds_ = 0, wait_rounds_;  // in this phase; in cruise, before the next probe
+  AckAggregation aggregation_;
   std::uint64_t saved_cwnd_ = 0;
 };
 

@@ -2,8 +2,8 @@
 //
 // Segments leave in bursts, as drivers and peers work best with them: of what the rate makes of a
 // millisecond, but at most 64 KB. Policers of clouds drop longer bursts at the speed of the NIC. An owner
-// that looks at the clock more seldom than that is made up for, within a millisecond: or the rate would be
-// what its turns allow.
+// that looks at the clock more seldom than that is made up for, or the rate would be what its turns allow: by
+// up to two milliseconds' worth at once, and the rest at twice the rate.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +37,9 @@ class Pacer {
     }
     if (waiting_) {
       waiting_ = false;
-      late_ = std::min<Duration>(now - next_ + burst_ / 2, kMaxBurst);
+      const Duration late = now - next_ + burst_ / 2;
+      late_ = std::min<Duration>(late, kMaxBurst);
+      debt_ = std::min<Duration>(debt_ + late - late_, kMaxDebt);
     }
     return true;
   }
@@ -50,7 +52,10 @@ class Pacer {
     // due_: when what was sent would be done at the rate. What was not sent in time is made up for, but for
     // no more than a burst or what the owner was late; and a burst that is done waits until half of one has
     // gathered again, so that bursts do not crumble into segments.
-    due_ = std::max(due_, now - std::max(burst_, late_)) + time_of(bytes);
+    const Duration time = time_of(bytes);
+    const Duration waived = std::min(debt_, time / 2);
+    debt_ -= waived;
+    due_ = std::max(due_, now - std::max(burst_, late_)) + time - waived;
     next_ = now;
     if (due_ > now) {
       next_ = due_ + burst_ / 2;
@@ -59,6 +64,8 @@ class Pacer {
   }
 
  private:
+  // A longer pause is not one of a busy host.
+  static constexpr Duration kMaxDebt = std::chrono::milliseconds(50);
   static constexpr std::uint64_t kPicoseconds = 1'000'000'000'000;  // in a second
 
   [[nodiscard]] Duration time_of(std::uint64_t bytes) const {
@@ -71,6 +78,7 @@ class Pacer {
   Instant due_{}, next_{};
   bool waiting_ = false;  // somebody wants to send and may not
   Duration late_{};       // by how much the burst at hand began too late
+  Duration debt_{};       // of earlier ones, what is not made up for yet
 };
 
 }  // namespace tfabric::stack
