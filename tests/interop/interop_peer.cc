@@ -27,8 +27,9 @@ void log_to_stderr(log::Level level, log::Subsystem, const char*, int, std::stri
 }
 
 struct Arguments {
-  std::string kind = "af_packet", device, connect_to;
-  std::vector<std::string> addresses, script;
+  config::Rail rail{.name = "interop", .kind = config::RailKind::af_packet};
+  std::string connect_to;
+  std::vector<std::string> script;
   std::uint16_t port = 5001;
   double timeout_s = 60;
   stack::Options tcp;
@@ -99,9 +100,7 @@ int run(const Arguments& arguments) {
   options.port = arguments.port;
   options.tcp = arguments.tcp;
   engine::Engine engine(options);
-  config::Rail rail{.name = "interop", .device = arguments.device, .addresses = arguments.addresses};
-  rail.kind = arguments.kind == "tap" ? config::RailKind::tap : config::RailKind::af_packet;
-  auto opened = tcp::open_rail(rail, engine);
+  auto opened = tcp::open_rail(arguments.rail, engine);
   if (!opened) {
     return complain(opened.error().message);
   }
@@ -122,14 +121,14 @@ int run(const Arguments& arguments) {
 }
 
 void add_tcp_options(CLI::App& app, Arguments& arguments) {
-  using stack::CongestionAlgorithm;
-  const std::map<std::string, CongestionAlgorithm> algorithms{
-      {"cubic", CongestionAlgorithm::cubic},
-      {"dctcp", CongestionAlgorithm::dctcp},
-      {"bottleneck", CongestionAlgorithm::bottleneck}};
-  app.add_option("--congestion", arguments.tcp.congestion)->transform(CLI::CheckedTransformer(algorithms));
-  app.add_flag("--ecn", arguments.tcp.ecn);
-  app.add_flag("--pacing", arguments.tcp.pacing);
+  using config::CongestionControl;
+  const std::map<std::string, CongestionControl> controls{{"cubic", CongestionControl::cubic},
+                                                          {"dctcp", CongestionControl::dctcp},
+                                                          {"bottleneck", CongestionControl::bottleneck}};
+  app.add_option("--congestion", arguments.rail.congestion_control)
+      ->transform(CLI::CheckedTransformer(controls));
+  app.add_flag("--ecn", arguments.rail.ecn);
+  app.add_flag("--pacing", arguments.rail.pacing);
   app.add_flag("!--no-sack", arguments.tcp.sack);
   app.add_flag("!--no-timestamps", arguments.tcp.timestamps);
   app.add_option("--receive-buffer", arguments.tcp.receive_buffer, "bytes");
@@ -145,9 +144,11 @@ void add_tcp_options(CLI::App& app, Arguments& arguments) {
 int main(int argc, char** argv) {
   CLI::App app{"Our end of an interop stream"};
   Arguments arguments;
-  app.add_option("--kind", arguments.kind, "af_packet or tap");
-  app.add_option("--device", arguments.device)->required();
-  app.add_option("--address", arguments.addresses, "own addresses with prefix length")->required();
+  const std::map<std::string, config::RailKind> kinds{{"af_packet", config::RailKind::af_packet},
+                                                      {"tap", config::RailKind::tap}};
+  app.add_option("--kind", arguments.rail.kind)->transform(CLI::CheckedTransformer(kinds));
+  app.add_option("--device", arguments.rail.device)->required();
+  app.add_option("--address", arguments.rail.addresses, "own addresses with prefix length")->required();
   app.add_option("--connect", arguments.connect_to, "the peer's address; without it, listen");
   app.add_option("--port", arguments.port);
   app.add_option("--script", arguments.script, "the steps")->required()->delimiter(' ');
