@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/unit/engine/loop.h"
+#include "transport/tcp/port/device_arguments.h"
 
 namespace tfabric::engine {
 using namespace test;
@@ -103,6 +104,45 @@ TEST_CASE("beyond a number of open handshakes, SYNs are answered by cookies, and
   for (const Flow* flow : flows) {
     CHECK(flow->connection().info().mss == loop.link->mss(true) - 12u);  // timestamps
   }
+}
+
+namespace {
+
+// A link that sends payload by reference, to a ring that keeps what it gets.
+struct Keeping {
+  Keeping() {
+    port::need_eal();
+    auto port = port::Port::open(
+        {.name = "keeping", .device = port::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+    INFO((port ? std::string() : port.error().message));
+    REQUIRE(port.ok());
+    link = std::make_unique<Link>(
+        std::move(*port),
+        net::InterfaceConfig{
+            .name = "keeping", .mtu = 1500, .addresses = {{kAddress, 24}}, .point_to_point = true},
+        LinkOptions{.transmit_by_reference = true});
+    REQUIRE(link->interface().prepare(kAddress, kAddress, header, monotonic_now()) ==
+            net::Interface::Route::ready);
+    segment.payload_size = 1000;
+    segment.piece_count = 1;
+    segment.pieces[0] = {.data = payload.data(), .size = 1000};
+  }
+  std::vector<std::byte> payload = std::vector<std::byte>(1000);
+  std::unique_ptr<Link> link;
+  net::LinkHeader header;
+  stack::SegmentOut segment;
+};
+
+}  // namespace
+
+TEST_CASE("what is sent again refers to nobody's memory, which may be acknowledged and freed meanwhile") {
+  Keeping keeping;
+  keeping.segment.retransmission = true;
+  REQUIRE(keeping.link->send(keeping.header, keeping.segment));
+  CHECK_FALSE(keeping.link->holds_payload());
+  keeping.segment.retransmission = false;
+  REQUIRE(keeping.link->send(keeping.header, keeping.segment));
+  CHECK(keeping.link->holds_payload());
 }
 
 TEST_CASE("waiting for payload ends at once where nothing refers to it") {

@@ -283,6 +283,7 @@ void Engine::run_progress() {
           handler->on_progress(*flow);
         } else {
           flow->handler_ = nullptr;
+          forget_payload(*flow);
           handler->on_failed(*flow, connection.error());
         }
       }
@@ -439,8 +440,16 @@ void Engine::close(Flow& flow) {
   mark(flow);
 }
 
+// What was not acknowledged may wait for room in the driver, by reference; now its owner may free it.
+void Engine::forget_payload(Flow& flow) {
+  if (flow.connection_->stream_written() != flow.connection_->stream_acked()) {
+    flow.link_->drop_staged();
+  }
+}
+
 void Engine::abort(Flow& flow) {
   flow.handler_ = nullptr;
+  forget_payload(flow);
   flow.connection_->abort();
   mark(flow);
 }

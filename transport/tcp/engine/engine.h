@@ -140,6 +140,7 @@ class Engine {
   bool ready_to_send(Flow& flow);
   void service_links();
   void bound_time_wait(Flow& flow);
+  static void forget_payload(Flow& flow);
   void reap();
 
   Flow& add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,

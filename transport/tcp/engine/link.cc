@@ -67,8 +67,10 @@ net::RxMeta Link::meta_of(const rte_mbuf& packet) const {
 }
 
 bool Link::send(const net::LinkHeader& header, const stack::SegmentOut& segment) {
-  const PacketOptions options{.checksum = checksum_,
-                              .references = options_.transmit_by_reference ? &references_ : nullptr};
+  // What is sent again may be acknowledged while it waits for room in the driver: its owner would then free
+  // memory that the packet refers to.
+  const bool by_reference = options_.transmit_by_reference && !segment.retransmission;
+  const PacketOptions options{.checksum = checksum_, .references = by_reference ? &references_ : nullptr};
   rte_mbuf* packet = build_packet(*port_, header, segment, ip_id_, options);
   if (packet == nullptr) {
     return false;
