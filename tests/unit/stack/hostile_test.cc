@@ -10,10 +10,6 @@ using namespace tfabric::stack::test;
 
 namespace {
 
-constexpr State kSynchronised[] = {State::established, State::fin_wait_1, State::fin_wait_2,
-                                   State::close_wait,  State::closing,    State::last_ack,
-                                   State::time_wait};
-
 // How many segments the connection has for `count` copies of one that comes in.
 int answers(ScriptedPeer& peer, const SegmentIn& segment, int count) {
   int answered = 0;

@@ -8,12 +8,6 @@ using namespace tfabric;
 using namespace tfabric::stack;
 using namespace tfabric::stack::test;
 
-namespace {
-constexpr State kSynchronised[] = {State::established, State::fin_wait_1, State::fin_wait_2,
-                                   State::close_wait,  State::closing,    State::last_ack,
-                                   State::time_wait};
-}
-
 TEST_CASE("an RST with exactly the next sequence number ends the connection") {
   const auto [state, error] = GENERATE(table<State, ConnectionError>({
       {State::syn_received, ConnectionError::reset},

@@ -19,6 +19,11 @@ using namespace std::chrono_literals;
 inline constexpr Seq kIss{0xfffffff0u};      // wraps soon
 inline constexpr Seq kPeerIss{0x7ffffff0u};  // passes the middle of the space soon
 
+// RFC 9293 §3.4: both sequence numbers are known.
+inline constexpr State kSynchronised[] = {State::established, State::fin_wait_1, State::fin_wait_2,
+                                          State::close_wait,  State::closing,    State::last_ack,
+                                          State::time_wait};
+
 class ScriptedPeer {
  public:
   explicit ScriptedPeer(const Options& options) : options_(options) {}
