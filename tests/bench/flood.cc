@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -209,19 +208,16 @@ int run_victim(const Options& options, pid_t sender) {
 }
 
 int run(Options options) {
-  std::string folder = (std::filesystem::temp_directory_path() / "bench_flood.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) {
+  const SocketFolder folder;
+  if (!folder.made()) {
     return fail({Errc::system, "cannot make a temporary folder"});
   }
-  options.socket = folder + "/memif.sock";
+  options.socket = folder.socket();
   const pid_t sender = fork();
   if (sender == 0) {
     _exit(run_sender(options));
   }
-  const int code = sender > 0 ? run_victim(options, sender) : fail({Errc::system, "fork failed"});
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
-  return code;
+  return sender > 0 ? run_victim(options, sender) : fail({Errc::system, "fork failed"});
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 
 #include "base/time.h"
 #include "transport/tcp/port/eal.h"
@@ -14,6 +16,20 @@ namespace {
 constexpr auto kPatience = std::chrono::seconds(15);
 
 }  // namespace
+
+SocketFolder::SocketFolder()
+    : path_((std::filesystem::temp_directory_path() / "tfabric_bench.XXXXXX").string()) {
+  if (mkdtemp(path_.data()) == nullptr) {
+    path_.clear();
+  }
+}
+
+SocketFolder::~SocketFolder() {
+  if (made()) {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+}
 
 Result<std::unique_ptr<port::Port>> open_memif_port(const std::string& socket, bool server,
                                                     std::uint32_t frame) {

@@ -10,6 +10,20 @@
 
 namespace tfabric::bench {
 
+// A folder of its own for the pair's socket, removed with what is in it.
+class SocketFolder {
+ public:
+  SocketFolder();
+  ~SocketFolder();
+  SocketFolder(const SocketFolder&) = delete;
+  SocketFolder& operator=(const SocketFolder&) = delete;
+  [[nodiscard]] bool made() const { return !path_.empty(); }
+  [[nodiscard]] std::string socket() const { return path_ + "/memif.sock"; }
+
+ private:
+  std::string path_;
+};
+
 // Starts DPDK and waits for the other process. `frame`: bytes of the largest frame, Ethernet header included.
 Result<std::unique_ptr<port::Port>> open_memif_port(const std::string& socket, bool server,
                                                     std::uint32_t frame);

@@ -18,7 +18,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -263,15 +262,12 @@ int report(const Options& options, pid_t child, int output) {
 }
 
 int run_parent(Options options) {
-  std::string folder = (std::filesystem::temp_directory_path() / "bench_wire.XXXXXX").string();
-  if (mkdtemp(folder.data()) == nullptr) return fail({Errc::system, "cannot make a temporary folder"});
-  options.socket = folder + "/memif.sock";
+  const SocketFolder folder;
+  if (!folder.made()) return fail({Errc::system, "cannot make a temporary folder"});
+  options.socket = folder.socket();
   int output = -1;
   const auto child = start_child(options, output);
-  const int code = child ? report(options, *child, output) : fail(child.error());
-  std::error_code ignored;
-  std::filesystem::remove_all(folder, ignored);
-  return code;
+  return child ? report(options, *child, output) : fail(child.error());
 }
 
 }  // namespace
