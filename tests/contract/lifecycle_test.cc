@@ -57,6 +57,13 @@ std::vector<Thread> threads_named(const char* prefix) {
   return found;
 }
 
+// For threads that have been joined: pthread_join returns when the kernel has let go of the thread's memory,
+// and its entry in /proc goes a little later.
+template <typename Condition>
+void wait_until(Condition condition, const char* what) {
+  for (const Deadline deadline; !condition();) deadline.check(what);
+}
+
 void expect_signals_blocked() {
   const std::vector<Thread> all = threads();
   CONTRACT_EXPECT(all.size() > 1, "there are threads");
@@ -115,7 +122,7 @@ CONTRACT_PART(repeated) {
       use(net, static_cast<std::uint64_t>(i));
     }
     if (table_version() >= 11) {
-      CONTRACT_EXPECT(threads_named("tfabric").empty(), "threads of ours after finalize");
+      wait_until([] { return threads_named("tfabric").empty(); }, "the end of our threads after finalize");
     }
     if (i == kWarmUp) {
       descriptors = open_descriptors();
@@ -125,7 +132,7 @@ CONTRACT_PART(repeated) {
   }
   CONTRACT_EXPECT(open_descriptors() <= descriptors, "descriptors: {}, then {}", descriptors,
                   open_descriptors());
-  CONTRACT_EXPECT(threads().size() <= count, "threads: {}, then {}", count, threads().size());
+  wait_until([count] { return threads().size() <= count; }, "as few threads as after the first rounds");
   fmt::print("{} KiB, then {}\n", memory, resident_kib());
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   CONTRACT_EXPECT(resident_kib() < memory + 4096, "{} KiB, then {}", memory, resident_kib());

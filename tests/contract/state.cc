@@ -35,8 +35,9 @@ std::vector<Thread> threads() {
   std::vector<Thread> all;
   for (const auto& entry : fs::directory_iterator("/proc/self/task")) {
     const fs::path status = entry.path() / "status";
-    all.push_back(
-        {status_value(status, "Name"), std::strtoull(status_value(status, "SigBlk").c_str(), nullptr, 16)});
+    const std::string blocked = status_value(status, "SigBlk");
+    if (blocked.empty()) continue;  // ended meanwhile
+    all.push_back({status_value(status, "Name"), std::strtoull(blocked.c_str(), nullptr, 16)});
   }
   return all;
 }
