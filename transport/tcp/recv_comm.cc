@@ -9,7 +9,9 @@
 namespace tfabric::tcp {
 
 RecvComm::RecvComm(const Context& context)
-    : CommCore(context, &inbox_, "receive"), requests_(*this), announces_(context.options.max_recvs > 1) {}
+    : CommCore(context, &inbox_, "receive"),
+      requests_(*this, context.progress),
+      announces_(context.options.max_recvs > 1) {}
 
 RecvComm::~RecvComm() {
   const EngineGuard guard(context_.engine.lock());

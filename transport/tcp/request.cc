@@ -6,10 +6,11 @@ namespace tfabric::tcp {
 
 using State = message::Completion::State;
 
-RequestPool::RequestPool(CommCore& comm)
+RequestPool::RequestPool(CommCore& comm, engine::Progress& progress)
     : requests_(std::make_unique<std::array<Request, transport::kMaxRequests>>()) {
   free_.reserve(transport::kMaxRequests);
   for (Request& request : *requests_) {
+    request.progress_ = &progress;
     request.comm_ = &comm;
     request.pool_ = this;
     free_.push_back(&request);
@@ -30,7 +31,7 @@ Request* RequestPool::acquire() {
 Result<bool> Request::test(int* sizes) {
   State state = completion.state.load(std::memory_order_acquire);
   if (state == State::pending) {
-    comm_->poke();
+    progress_->poke();
     state = completion.state.load(std::memory_order_acquire);
   }
   if (state == State::pending) {

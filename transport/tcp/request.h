@@ -9,14 +9,23 @@
 #include <memory>
 #include <vector>
 
+#include "transport/tcp/engine/progress.h"
 #include "transport/tcp/message/completion.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {
 
 class CommCore;
+class RequestPool;
 
-class Request final : public transport::Request {
+// NCCL asks for each outstanding request again and again: what answers "not yet" stands in one cache line.
+class alignas(64) Request final : public transport::Request {
+ private:
+  friend class RequestPool;
+  engine::Progress* progress_ = nullptr;
+  CommCore* comm_ = nullptr;
+  RequestPool* pool_ = nullptr;
+
  public:
   Result<bool> test(int* sizes) override;
 
@@ -29,16 +38,12 @@ class Request final : public transport::Request {
   std::uint8_t index = 0;
   // A receive: completion.count buffers.
   std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
-
- private:
-  friend class RequestPool;
-  CommCore* comm_ = nullptr;
-  class RequestPool* pool_ = nullptr;
 };
 
 class RequestPool {
  public:
-  explicit RequestPool(CommCore& comm);
+  // `progress` is what a test that finds nothing done gives a turn.
+  RequestPool(CommCore& comm, engine::Progress& progress);
 
   // Null: all are outstanding. Its completion is pending.
   Request* acquire();

@@ -12,7 +12,7 @@ SendComm::SendComm(const Context& context, std::size_t flows, std::uint8_t max_r
     : CommCore(context, nullptr, "send"),
       expected_flows_(flows),
       announced_only_(max_recvs > 1),
-      requests_(*this),
+      requests_(*this, context.progress),
       outbox_({.flows = static_cast<std::uint32_t>(flows), .chunk_bytes = context.options.chunk_bytes}) {}
 
 SendComm::~SendComm() {

@@ -145,6 +145,28 @@ TEST_CASE("what is sent again refers to nobody's memory, which may be acknowledg
   CHECK(keeping.link->holds_payload());
 }
 
+TEST_CASE("a driver that takes nothing for a second is known as stalled, until it takes something") {
+  Keeping keeping;
+  const Instant start{};
+  const auto second = std::chrono::seconds(1);
+  CHECK_FALSE(keeping.link->stalled(start));
+  CHECK_FALSE(keeping.link->stalled(start + 10 * second));  // nothing to take
+  while (keeping.link->make_room()) {
+    REQUIRE(keeping.link->send(keeping.header, keeping.segment));
+  }
+  const Instant full = start + 20 * second;
+  CHECK_FALSE(keeping.link->stalled(full));
+  CHECK_FALSE(keeping.link->stalled(full + second / 2));
+  CHECK(keeping.link->stalled(full + second));
+  std::array<rte_mbuf*, 32> taken{};
+  for (std::uint16_t n = keeping.link->receive(taken); n > 0; n = keeping.link->receive(taken)) {
+    rte_pktmbuf_free_bulk(taken.data(), n);
+  }
+  keeping.link->flush();
+  CHECK(keeping.link->idle());
+  CHECK_FALSE(keeping.link->stalled(full + 2 * second));
+}
+
 TEST_CASE("waiting for payload ends at once where nothing refers to it") {
   Loop loop;
   loop.engine.drain_payload();

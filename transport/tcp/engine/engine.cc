@@ -84,8 +84,8 @@ bool Engine::turn() {
     service_links();
   }
   run_progress();
-  worked |= run_output();
   for (const auto& link : links_) {
+    worked |= run_output(*link);
     link->flush();
   }
   reap();
@@ -232,7 +232,12 @@ void Engine::service_links() {
   }
   for (const auto& link : links_) {
     link->interface().on_time(now_);
-    if (!link->lost()) {
+    const bool lost = link->lost();
+    if (lost || link->stalled(now_)) {
+      // Else the flows that have ended, and wait for room to say so, would stay.
+      link->drop_staged();
+    }
+    if (!lost) {
       continue;
     }
     for (const auto& flow : flows_) {
@@ -255,7 +260,7 @@ void Engine::mark(Flow& flow) {
 void Engine::wake(Flow& flow) {
   if (!flow.wants_output_) {
     flow.wants_output_ = true;
-    output_.push_back(&flow);
+    flow.link_->output().push(flow);
   }
 }
 
@@ -292,23 +297,21 @@ void Engine::run_progress() {
   }
 }
 
-bool Engine::run_output() {
-  if (output_.empty()) {
-    return false;
-  }
+// Flows that a full driver leaves no room for are not looked at: there may be thousands of them, and many
+// turns until it takes more.
+bool Engine::run_output(Link& link) {
   bool sent = false;
-  output_now_.swap(output_);
-  for (Flow* flow : output_now_) {
-    flow->wants_output_ = false;
-    sent |= output(*flow);
-    deadlines_.set(*flow, flow->connection_->next_deadline());
-    bound_time_wait(*flow);
-    if (flow->connection_->finished() && !flow->finished_) {
-      flow->finished_ = true;
-      finished_.push_back(flow);
+  for (std::size_t flows = link.output().size(); flows > 0 && link.make_room(); --flows) {
+    Flow& flow = link.output().pop();
+    flow.wants_output_ = false;
+    sent |= output(flow);
+    deadlines_.set(flow, flow.connection_->next_deadline());
+    bound_time_wait(flow);
+    if (flow.connection_->finished() && !flow.finished_) {
+      flow.finished_ = true;
+      finished_.push_back(&flow);
     }
   }
-  output_now_.clear();
   return sent;
 }
 
@@ -319,12 +322,9 @@ bool Engine::output(Flow& flow) {
   stack::SegmentOut segment;
   bool sent = false;
   for (int i = 0; i < kSegmentsPerTurn; ++i) {
-    if (!flow.link_->has_room()) {
-      flow.link_->flush();
-      if (!flow.link_->has_room()) {
-        wake(flow);
-        return sent;
-      }
+    if (!flow.link_->make_room()) {
+      wake(flow);
+      return sent;
     }
     if (!flow.connection_->next_segment(segment, now_)) {
       return sent;
@@ -501,7 +501,7 @@ std::unique_ptr<Link> Engine::remove_link(Link& link) {
   }
   run_progress();
   const auto on_link = [&link](const Flow* flow) { return flow->link_ == &link; };
-  std::erase_if(output_, on_link);
+  link.output().clear();
   std::erase_if(progressed_, on_link);
   std::erase_if(finished_, on_link);
   for (std::size_t i = flows_.size(); i-- > 0;) {

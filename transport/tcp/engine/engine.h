@@ -135,7 +135,7 @@ class Engine {
   void deliver(Flow& flow);
   void run_timers();
   void run_progress();
-  bool run_output();
+  bool run_output(Link& link);
   bool output(Flow& flow);
   bool ready_to_send(Flow& flow);
   void service_links();
@@ -169,8 +169,6 @@ class Engine {
   stack::FlowTable<Flow> table_;
   std::vector<std::unique_ptr<Flow>> flows_;
   std::vector<Flow*> progressed_;
-  std::vector<Flow*> output_;
-  std::vector<Flow*> output_now_;
   std::vector<Flow*> progressed_now_;
   std::vector<Flow*> finished_;
   std::deque<Flow*> time_wait_;  // oldest first

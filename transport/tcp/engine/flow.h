@@ -77,7 +77,7 @@ class Flow : public Timed {
   std::uint32_t header_generation_ = 0;
   bool header_ready_ = false;
   bool header_is_reply_ = false;  // made of what the header answers; good until the handshake is done
-  bool wants_output_ = false;     // in Engine::output_
+  bool wants_output_ = false;     // in Link::output()
   bool wants_progress_ = false;   // in Engine::progressed_
   bool half_open_ = false;        // accepted and not yet established
   bool finished_ = false;         // in Engine::finished_

@@ -106,6 +106,13 @@ void Link::flush() {
   staged_ = static_cast<std::uint16_t>(staged_ - sent);
 }
 
+bool Link::make_room() {
+  if (!has_room()) {
+    flush();
+  }
+  return has_room();
+}
+
 bool Link::holds_payload() {
   if (rte_mbuf_ext_refcnt_read(&references_) == 1) {
     return false;
@@ -119,6 +126,14 @@ bool Link::lost() {
   const bool up = port_->link_up();
   was_up_ = was_up_ || up;
   return was_up_ && !up;
+}
+
+bool Link::stalled(Instant now) {
+  if (staged_ == 0 || counters_.tx_packets != packets_at_stall_) {
+    packets_at_stall_ = counters_.tx_packets;
+    stalled_since_ = now;
+  }
+  return now - stalled_since_ >= kStall;
 }
 
 }  // namespace tfabric::engine

@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/time.h"
+#include "transport/tcp/engine/output_queue.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/port/port.h"
 #include "transport/tcp/stack/congestion_algorithm.h"
@@ -51,6 +52,10 @@ class Link {
 
   // Another segment can be handed over.
   [[nodiscard]] bool has_room() const { return staged_ < kStage; }
+  // The same, having asked the driver to take what is staged if need be.
+  bool make_room();
+  // The flows that wait for their turn to send.
+  [[nodiscard]] OutputQueue& output() { return output_; }
   // False: no packet buffer is free. The segment must count as lost.
   bool send(const net::LinkHeader& header, const stack::SegmentOut& segment);
   // Hands a whole frame over (ARP, ND, ICMP).
@@ -66,16 +71,23 @@ class Link {
 
   // The link was up once and is not any more.
   [[nodiscard]] bool lost();
+  // The driver has taken nothing of what is staged for kStall. Call regularly.
+  [[nodiscard]] bool stalled(Instant now);
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
 
  private:
   static constexpr std::uint16_t kStage = 64;
+  // Longer than Ethernet's flow control or a busy peer holds a sender up.
+  static constexpr Duration kStall = std::chrono::seconds(1);
 
   std::unique_ptr<port::Port> port_;
   net::Interface interface_;
   net::TcpChecksum checksum_;
   LinkOptions options_;
+  OutputQueue output_;
   bool was_up_ = false;
+  std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change
+  Instant stalled_since_{};
   std::uint16_t ip_id_ = 0;
   std::uint16_t staged_ = 0;
   std::array<rte_mbuf*, kStage> stage_{};

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/log.h"
 #include "transport/tcp/port/control_thread.h"
@@ -17,8 +18,8 @@
 namespace tfabric::port {
 namespace {
 
-// Drivers that state no limit of buffers a packet take at least this many.
-constexpr std::uint16_t kUnstatedSegments = 32;
+// Drivers that state no limit of buffers a packet, those of virtual devices, go through them one by one.
+constexpr std::uint16_t kNoLimit = std::numeric_limits<std::uint16_t>::max();
 constexpr std::size_t kBurst = 64;
 
 bool is_virtual(const std::string& device) { return device.starts_with("net_"); }
@@ -165,7 +166,7 @@ Status Port::Impl::configure() {
   }
   const bool segments = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
   const std::uint16_t limit =
-      info.tx_desc_lim.nb_mtu_seg_max != 0 ? info.tx_desc_lim.nb_mtu_seg_max : kUnstatedSegments;
+      info.tx_desc_lim.nb_mtu_seg_max != 0 ? info.tx_desc_lim.nb_mtu_seg_max : kNoLimit;
   capabilities = {.tx_ip_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM) != 0,
                   .tx_tcp_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_TCP_CKSUM) != 0,
                   .rx_checksum = (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_TCP_CKSUM) != 0,
@@ -215,6 +216,9 @@ std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
 }
 
 std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
+  if (impl_->capabilities.tx_segments_max == kNoLimit) {
+    return rte_eth_tx_burst(impl_->id, 0, packets.data(), static_cast<std::uint16_t>(packets.size()));
+  }
   std::uint16_t sent = 0;
   // Runs of packets that the driver takes as they are go in one burst.
   while (sent < packets.size()) {
