@@ -47,8 +47,10 @@ struct Rail {
   int numa_node = -1;
   std::uint16_t vlan = 0;
   CongestionControl congestion_control = CongestionControl::cubic;
-  bool ecn = false;     // RFC 3168; on with dctcp
-  bool pacing = false;  // on with bottleneck
+  bool ecn = false;                          // RFC 3168; on with dctcp
+  bool pacing = false;                       // on with bottleneck
+  std::uint64_t receive_window = 16u << 20;  // bytes that all peers may have under way to this rail
+  std::uint64_t receive_memory = 1u << 30;   // bytes that its connections may hold for slow receivers
 };
 
 // A memif rail whose processes find each other, and choose their sockets and addresses themselves.

@@ -234,6 +234,22 @@ RailKey rail_number(const std::string& name, std::int64_t low, std::int64_t high
           .show = [=](const Rail& rail) { return std::to_string(field(const_cast<Rail&>(rail))); }};
 }
 
+template <class Field>
+RailKey rail_size(const std::string& name, std::int64_t low, std::int64_t high, Field field) {
+  return {.name = name,
+          .expected = fmt::format("a size from {} to {}", low, high),
+          .set =
+              [=](Rail& rail, std::string_view text) {
+                const auto value = parse_size(text);
+                if (!value || *value < low || *value > high) {
+                  return false;
+                }
+                field(rail) = static_cast<std::uint64_t>(*value);
+                return true;
+              },
+          .show = [=](const Rail& rail) { return std::to_string(field(const_cast<Rail&>(rail))); }};
+}
+
 constexpr std::array<std::pair<std::string_view, MemifRole>, 2> kRoles{
     {{"client", MemifRole::client}, {"server", MemifRole::server}}};
 
@@ -303,6 +319,10 @@ std::vector<RailKey> make_rail_keys() {
           "ecn", [](Rail & r) -> auto& { return r.ecn; }),
       rail_flag(
           "pacing", [](Rail & r) -> auto& { return r.pacing; }),
+      rail_size(
+          "receive_window", 64 * kKib, 1024 * kMib, [](Rail & r) -> auto& { return r.receive_window; }),
+      rail_size(
+          "receive_memory", kMib, kMib * kMib, [](Rail & r) -> auto& { return r.receive_memory; }),
   };
 }
 

@@ -23,6 +23,28 @@ TEST_CASE("equal flows share a bottleneck that marks") {
   REQUIRE(report.took < 600ms);  // 320 ms on the wire
 }
 
+TEST_CASE("incast: a receiver that divides one window among its senders spares the switch's queue") {
+  // The first windows of all (RFC 6928) fit into the queue, and the first ones announced do not.
+  Scenario scenario = incast(1, 16);
+  const auto lost = [&] {
+    std::uint64_t bytes = 0;
+    for (const auto& flow : must(scenario).flows) {
+      bytes += flow[0].bytes_retransmitted;
+    }
+    return bytes;
+  };
+  const std::uint64_t undivided = lost();
+  const auto share = std::make_shared<stack::ReceiveShare>(
+      stack::ReceiveShareOptions{.under_way = 200'000, .held = 1u << 30, .least = 3000});
+  for (FlowOptions& flow : scenario.flows) {
+    flow.ends[1].tcp.receive_share = share;
+  }
+  const std::uint64_t divided = lost();
+  CAPTURE(undivided, divided);
+  REQUIRE(undivided > 1'000'000);
+  REQUIRE(5 * divided < undivided);
+}
+
 TEST_CASE("a flow on another rail does not wait for those of a full one") {
   Scenario scenario = incast(1, 3);
   scenario.rails = 2;

@@ -70,6 +70,7 @@ MemifRail::MemifRail(const config::Rail& config, engine::Engine& engine, std::ui
       engine_(&engine),
       process_(process),
       mtu_(effective_mtu(config)),
+      receive_share_(make_receive_share(config)),
       control_(control),
       loop_(loop),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
@@ -223,7 +224,7 @@ Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) c
     .addresses = {{address_of(process_), 64}}, .point_to_point = true, .trusted_wire = true
   };
   return std::make_unique<engine::Link>(std::move(*port), std::move(interface),
-                                        link_options(config(), /*driver_copies=*/true));
+                                        link_options(config(), /*driver_copies=*/true, receive_share_));
 }
 
 void MemifRail::ask(std::uint64_t process) const {

@@ -52,6 +52,7 @@ class MemifRail final : public Rail {
   engine::Engine* engine_;
   std::uint64_t process_;
   std::uint32_t mtu_;
+  std::shared_ptr<stack::ReceiveShare> receive_share_;
   int control_;         // the control socket
   engine::Link* loop_;  // to ourselves; its receive pool serves all links
 

@@ -57,9 +57,17 @@ std::string device_arguments(const config::Rail& config, std::uint32_t mtu) {
   return {};
 }
 
-engine::LinkOptions link_options(const config::Rail& config, bool driver_copies) {
-  engine::LinkOptions options{
-      .transmit_by_reference = driver_copies, .ecn = config.ecn, .pacing = config.pacing};
+std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config) {
+  return std::make_shared<stack::ReceiveShare>(stack::ReceiveShareOptions{
+      .under_way = config.receive_window, .held = config.receive_memory, .least = 2 * effective_mtu(config)});
+}
+
+engine::LinkOptions link_options(const config::Rail& config, bool driver_copies,
+                                 std::shared_ptr<stack::ReceiveShare> share) {
+  engine::LinkOptions options{.transmit_by_reference = driver_copies,
+                              .ecn = config.ecn,
+                              .pacing = config.pacing,
+                              .receive_share = std::move(share)};
   switch (config.congestion_control) {
     case config::CongestionControl::cubic:
       options.congestion = stack::CongestionAlgorithm::cubic;

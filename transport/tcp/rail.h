@@ -46,8 +46,11 @@ Result<std::unique_ptr<Rail>> open_rail(const config::Rail& config, engine::Engi
 
 // The arguments with which DPDK opens the device of a rail with a network (all but an automatic memif).
 [[nodiscard]] std::string device_arguments(const config::Rail& config, std::uint32_t mtu);
-// How its links are used. `driver_copies`: the driver reads packets with the CPU, not by DMA.
-[[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, bool driver_copies);
+// How its links are used. `driver_copies`: the driver reads packets with the CPU, not by DMA. `share`: what
+// the connections of all its links share.
+[[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, bool driver_copies,
+                                               std::shared_ptr<stack::ReceiveShare> share);
+[[nodiscard]] std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config);
 // The MTU a rail uses: the configured one, or what its kind offers.
 [[nodiscard]] std::uint32_t effective_mtu(const config::Rail& config);
 // Packet buffers for a receive pool: enough bytes for the windows in use, within reason.

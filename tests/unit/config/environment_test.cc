@@ -72,7 +72,7 @@ TEST_CASE("rails in the compact form") {
                          " memif ; af_packet:device=eth1, addresses=10.0.0.1/24+fd00::1/64, mtu = 1500 ;"
                          "pci:name=eni1,device=0000:00:06.0,addresses=10.1.0.1/16,gateway=10.1.0.2,"
                          "gateway6=fe80::1,speed_mbps=100000,numa_node=1,vlan=7,"
-                         "congestion_control=dctcp,ecn=true,pacing=on"}});
+                         "congestion_control=dctcp,ecn=true,pacing=on,receive_window=2M,receive_memory=3G"}});
   REQUIRE(config.ok());
   const auto& rails = config->tcp.rails;
   REQUIRE(rails.size() == 3);
@@ -92,6 +92,8 @@ TEST_CASE("rails in the compact form") {
   REQUIRE(rails[2].congestion_control == CongestionControl::dctcp);
   REQUIRE(rails[2].ecn);
   REQUIRE(rails[2].pacing);
+  REQUIRE(rails[2].receive_window == 2u << 20);
+  REQUIRE(rails[2].receive_memory == std::uint64_t{3} << 30);
   REQUIRE(rails[1].congestion_control == CongestionControl::cubic);
   REQUIRE_FALSE(rails[1].ecn);
 }

@@ -146,6 +146,12 @@ TEST_CASE("a rail's numbers have limits") {
   REQUIRE_FALSE(rail_accepts("congestion_control", "bbr"));
   REQUIRE(rail_accepts("ecn", "true"));
   REQUIRE_FALSE(rail_accepts("pacing", "maybe"));
+  REQUIRE(rail_accepts("receive_window", "64K"));
+  REQUIRE_FALSE(rail_accepts("receive_window", "63K"));
+  REQUIRE_FALSE(rail_accepts("receive_window", "2G"));
+  REQUIRE(rail_accepts("receive_memory", "1024G"));
+  REQUIRE_FALSE(rail_accepts("receive_memory", "512K"));
+  REQUIRE_FALSE(rail_accepts("receive_memory", "much"));
 }
 
 TEST_CASE("sizes have suffixes of powers of 1024, and overflow is refused") {

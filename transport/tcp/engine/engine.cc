@@ -381,21 +381,6 @@ void Engine::bound_time_wait(Flow& flow) {
 
 // --- flows and links
 
-std::shared_ptr<const stack::Options> Engine::options_for(const Link& link, bool v4) {
-  const LinkOptions& own = link.options();
-  std::shared_ptr<const stack::Options>& shared =
-      tcp_options_[{link.mss(v4), own.congestion, own.ecn, own.pacing}];
-  if (shared == nullptr) {
-    stack::Options options = options_.tcp;
-    options.mss = link.mss(v4);
-    options.congestion = own.congestion;
-    options.ecn = own.ecn;
-    options.pacing = own.pacing;
-    shared = std::make_shared<const stack::Options>(options);
-  }
-  return shared;
-}
-
 Flow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
                        std::unique_ptr<stack::Connection> connection) {
   flows_.push_back(std::make_unique<Flow>(key, link, handler, index, std::move(connection)));
@@ -427,8 +412,9 @@ Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t po
     return nullptr;
   }
   const FlowKey key{*local, remote, {*local_port, port}};
-  auto connection = stack::Connection::connect(options_for(link, remote.is_v4()), payloads_.ops(), key.ports,
-                                               initial_sequence(key), monotonic_now());
+  auto connection =
+      stack::Connection::connect(link.tcp_options(options_.tcp, remote.is_v4()), payloads_.ops(), key.ports,
+                                 initial_sequence(key), monotonic_now());
   Flow& flow = add_flow(key, link, handler, index, std::move(connection));
   wake(flow);
   return &flow;

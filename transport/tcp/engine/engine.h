@@ -10,10 +10,8 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <vector>
 
 #include "base/result.h"
@@ -147,15 +145,11 @@ class Engine {
                  std::unique_ptr<stack::Connection> connection);
   void remove_flow(Flow& flow);
   void mark(Flow& flow);
-  std::shared_ptr<const stack::Options> options_for(const Link& link, bool v4);
   std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
                                          std::uint16_t remote_port);
   [[nodiscard]] stack::Seq initial_sequence(const FlowKey& key) const;
 
   EngineOptions options_;
-  // What links differ in: MSS, congestion control, ECN, pacing. Connections share the rest as well.
-  using TcpVariant = std::tuple<std::uint16_t, stack::CongestionAlgorithm, bool, bool>;
-  std::map<TcpVariant, std::shared_ptr<const stack::Options>> tcp_options_;
   EngineLock lock_;
   std::atomic<Duration::rep> last_turn_{0};
   Submissions submissions_;

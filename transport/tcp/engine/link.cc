@@ -52,6 +52,20 @@ std::uint16_t Link::mss(bool v4) const {
   return static_cast<std::uint16_t>(interface_.config().mtu - headers);
 }
 
+const std::shared_ptr<const stack::Options>& Link::tcp_options(const stack::Options& common, bool v4) {
+  std::shared_ptr<const stack::Options>& shared = v4 ? tcp_v4_ : tcp_v6_;
+  if (shared == nullptr) {
+    stack::Options own = common;
+    own.mss = mss(v4);
+    own.congestion = options_.congestion;
+    own.ecn = options_.ecn;
+    own.pacing = options_.pacing;
+    own.receive_share = options_.receive_share;
+    shared = std::make_shared<const stack::Options>(std::move(own));
+  }
+  return shared;
+}
+
 std::uint16_t Link::receive(std::span<rte_mbuf*> packets) {
   const std::uint16_t n = port_->receive(packets);
   counters_.rx_packets += n;

@@ -15,6 +15,7 @@
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/port/port.h"
 #include "transport/tcp/stack/congestion_algorithm.h"
+#include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/segment.h"
 
 namespace tfabric::engine {
@@ -27,6 +28,8 @@ struct LinkOptions {
   stack::CongestionAlgorithm congestion = stack::CongestionAlgorithm::cubic;
   bool ecn = false;
   bool pacing = false;
+  // Links of one rail have one; null: no bound but each connection's receive buffer.
+  std::shared_ptr<stack::ReceiveShare> receive_share;
 };
 
 struct LinkCounters {
@@ -45,6 +48,9 @@ class Link {
   [[nodiscard]] const LinkOptions& options() const { return options_; }
   // Largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
+  // The options of connections over this link, which share them: `common` with what is the link's own.
+  [[nodiscard]] const std::shared_ptr<const stack::Options>& tcp_options(const stack::Options& common,
+                                                                         bool v4);
 
   std::uint16_t receive(std::span<rte_mbuf*> packets);
   // What the driver said of a packet's checksums.
@@ -84,6 +90,7 @@ class Link {
   net::Interface interface_;
   net::TcpChecksum checksum_;
   LinkOptions options_;
+  std::shared_ptr<const stack::Options> tcp_v4_, tcp_v6_;
   OutputQueue output_;
   bool was_up_ = false;
   std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change

@@ -33,7 +33,8 @@ void Engine::accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, c
   if (half_open_ >= options_.max_half_open) {
     ++counters_.cookies_sent;
     cookies_until_ = now_ + stack::SynCookies::kLifetime;
-    answer(link, tcp, cookies_.answer(*options_for(link, key.local.is_v4()), table_key(key), syn, now_));
+    answer(link, tcp,
+           cookies_.answer(*link.tcp_options(options_.tcp, key.local.is_v4()), table_key(key), syn, now_));
     return;
   }
   begin_handshake(link, tcp, key, syn, initial_sequence(key));
@@ -41,9 +42,9 @@ void Engine::accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, c
 
 void Engine::begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
                              const stack::SegmentIn& syn, stack::Seq iss) {
-  Flow* flow = introduce(
-      link, key,
-      stack::Connection::accept(options_for(link, key.local.is_v4()), payloads_.ops(), syn, iss, now_));
+  Flow* flow = introduce(link, key,
+                         stack::Connection::accept(link.tcp_options(options_.tcp, key.local.is_v4()),
+                                                   payloads_.ops(), syn, iss, now_));
   if (flow == nullptr) {
     return;
   }
@@ -57,7 +58,7 @@ void Engine::begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKe
 
 // RFC 4987 §3.6: the connection as if its SYN had been remembered.
 Flow* Engine::reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack) {
-  std::shared_ptr<const stack::Options> options = options_for(link, key.local.is_v4());
+  std::shared_ptr<const stack::Options> options = link.tcp_options(options_.tcp, key.local.is_v4());
   const auto handshake = cookies_.recall(*options, table_key(key), ack, now_);
   if (!handshake) {
     ++counters_.cookies_refused;

@@ -24,6 +24,7 @@ Connection::Impl::Impl(std::shared_ptr<const Options> opts, const PayloadOps& op
       ports(port_pair),
       now(at),
       iss(initial),
+      share(options.receive_share.get()),
       rcv_scale(window_scale_for(options.receive_buffer)),
       reassembly(ops),
       congestion(make_congestion_control(options.congestion, options.mss,

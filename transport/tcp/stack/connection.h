@@ -17,6 +17,7 @@
 
 #include "base/time.h"
 #include "transport/tcp/stack/congestion_algorithm.h"
+#include "transport/tcp/stack/receive_share.h"
 #include "transport/tcp/stack/segment.h"
 #include "transport/tcp/stack/seq.h"
 
@@ -60,6 +61,8 @@ struct Options {
   // that is turned more often than a burst takes (pacer.h).
   bool pacing = false;
   bool ecn = false;  // RFC 3168: ask for it, and agree to it
+  // What connections of one rail share of the windows they announce; null: each has its own buffer's.
+  std::shared_ptr<ReceiveShare> receive_share;
   // RFC 4821: notice that the path drops large segments, and find the largest that pass. Needs SACK.
   bool mtu_discovery = true;
 };

@@ -158,17 +158,18 @@ struct Connection::Impl {
   [[nodiscard]] std::uint64_t fin_position() const { return queue.end(); }
   [[nodiscard]] std::uint64_t stream_end() const { return queue.end() + (fin_queued ? 1 : 0); }
   [[nodiscard]] std::uint64_t unread() const { return reassembly.queued_bytes() + current.size; }
+  // What may be announced and unread together.
+  [[nodiscard]] std::uint32_t receive_limit() const { return share.limit(options.receive_buffer); }
   // The largest window that the field can say: a peer without window scaling gets little of a large buffer.
   [[nodiscard]] std::uint32_t largest_window() const {
-    return std::min(options.receive_buffer, 65535u << rcv_scale);
+    return std::min(receive_limit(), 65535u << rcv_scale);
   }
   // The window that the buffer has room for.
   [[nodiscard]] std::uint32_t receive_room() const {
     const std::uint64_t used = unread();
-    return static_cast<std::uint32_t>(
-        used < options.receive_buffer
-            ? std::min<std::uint64_t>(options.receive_buffer - used, largest_window())
-            : 0);
+    const std::uint32_t limit = receive_limit();
+    return static_cast<std::uint32_t>(used < limit ? std::min<std::uint64_t>(limit - used, largest_window())
+                                                   : 0);
   }
   void arm_rto() { rto_at = now + rtt.rto(); }
 
@@ -193,6 +194,7 @@ struct Connection::Impl {
   SendQueue queue;
 
   // Receiving.
+  ReceiveShare::Member share;
   Seq irs, rcv_nxt;
   Seq rcv_adv;  // right edge of the window as announced
   Seq last_ack_sent;

@@ -272,6 +272,7 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     return;
   }
   take_mark(segment);
+  share.on_data(now);
   Seq seq = segment.seq;
   Payload payload = segment.payload;
   if (seq < rcv_nxt) {

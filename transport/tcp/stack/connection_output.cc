@@ -83,7 +83,7 @@ bool Connection::Impl::emit_syn(SegmentOut& out) {
                         .ts_val = timestamp(now),
                         .ts_ecr = answer ? ts_recent : 0,
                         .window_scale = !answer || rcv_scale > 0 || snd_scale > 0 ? rcv_scale : -1});
-  const std::uint32_t window = std::min(options.receive_buffer, 65535u);
+  const std::uint32_t window = std::min(receive_limit(), 65535u);
   out.window = static_cast<std::uint16_t>(window);  // never scaled on a SYN
   if (answer) {
     rcv_adv = rcv_nxt + window;
@@ -152,7 +152,7 @@ std::uint16_t Connection::Impl::window_field(Seq ack, std::uint32_t window) {
   const std::uint32_t kept = field << rcv_scale;
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - ack, 0));
   const auto arrived = static_cast<std::uint32_t>(rcv_nxt - ack);
-  const bool up = kept < announced && field < 65535u && unread() + kept <= options.receive_buffer + arrived;
+  const bool up = kept < announced && field < 65535u && unread() + kept <= receive_limit() + arrived;
   const std::uint32_t rounded = up ? field + 1 : field;
   rcv_adv = max(rcv_adv, ack + (rounded << rcv_scale));
   return static_cast<std::uint16_t>(rounded);
