@@ -118,7 +118,14 @@ class Engine {
   bool receive(Link& link);
   void on_packet(Link& link, rte_mbuf* packet);
   bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
+  // The flow that is to have the segment; null: none, and what there was to answer is answered.
+  Flow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+  // Returns whether the segment's packet now belongs to the flow.
+  bool hand(Flow& flow, const stack::SegmentIn& segment);
   void on_icmp(const net::IcmpError& error);
+
+  // --- chains.cc: packets in several buffers
+  void on_chain(Link& link, rte_mbuf* head);
 
   // --- strangers.cc: segments of no connection
   Flow* on_stranger(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
@@ -153,8 +160,9 @@ class Engine {
   [[nodiscard]] stack::Seq initial_sequence(const FlowKey& key) const;
 
   EngineOptions options_;
-  // What links differ in: MSS, congestion control, ECN, pacing. Connections share the rest as well.
-  using TcpVariant = std::tuple<std::uint16_t, stack::CongestionAlgorithm, bool, bool>;
+  // What links differ in: MSS, super-segments, congestion control, ECN, pacing. Connections share the rest as
+  // well.
+  using TcpVariant = std::tuple<std::uint16_t, std::uint32_t, stack::CongestionAlgorithm, bool, bool>;
   std::map<TcpVariant, std::shared_ptr<const stack::Options>> tcp_options_;
   EngineLock lock_;
   std::atomic<Duration::rep> last_turn_{0};

@@ -22,6 +22,8 @@ struct LinkOptions {
   // Payload goes to the driver by reference. Only for drivers that read packets with the CPU (memif,
   // af_packet, tap); a NIC's DMA needs the memory mapped for the device first.
   bool transmit_by_reference = false;
+  // The driver cuts segments (TSO), if it can.
+  bool segmentation = true;
   // Of the connections over this link.
   stack::CongestionAlgorithm congestion = stack::CongestionAlgorithm::cubic;
   bool ecn = false;
@@ -44,6 +46,9 @@ class Link {
   [[nodiscard]] const LinkOptions& options() const { return options_; }
   // Largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
+
+  // Most payload of a segment that is handed over to be cut by the driver (TSO); 0: none is.
+  [[nodiscard]] std::uint32_t super_segment() const;
 
   std::uint16_t receive(std::span<rte_mbuf*> packets);
   // What the driver said of a packet's checksums.
