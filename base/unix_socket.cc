@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 namespace tfabric {
 
@@ -38,6 +39,18 @@ bool unix_socket_served(const std::string& path, const UnixProbe& probe) {
     ::close(fd);
   }
   return served;
+}
+
+bool await_unix_server(const std::string& path, const UnixProbe& probe, Duration patience) {
+  constexpr auto kLookInterval = std::chrono::milliseconds(20);
+  const Instant deadline = monotonic_now() + patience;
+  while (!unix_socket_served(path, probe)) {
+    if (monotonic_now() > deadline) {
+      return false;
+    }
+    std::this_thread::sleep_for(kLookInterval);
+  }
+  return true;
 }
 
 Status free_unix_path(const std::string& path, const UnixProbe& probe) {

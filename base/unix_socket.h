@@ -25,6 +25,8 @@ struct UnixProbe {
   Duration greeting{};     // leave only after the server's first message, or so much later
 };
 [[nodiscard]] bool unix_socket_served(const std::string& path, const UnixProbe& probe);
+// Blocks until a process listens on the path, or `patience` has passed: false.
+[[nodiscard]] bool await_unix_server(const std::string& path, const UnixProbe& probe, Duration patience);
 
 // Makes `path` free to be bound: removes a socket that nobody serves any more. Errors: somebody serves it,
 // it is something else than a socket, its folder is missing, or it is too long.

@@ -17,11 +17,13 @@ namespace tfabric::config {
 
 // How a rail reaches its wire.
 enum class RailKind : std::uint8_t {
-  memif,      // shared memory between processes of one host; no NIC, no root. Without a device they find
-              // each other; with one, a socket's path, it is a wire like any other
-  pci,        // a NIC owned by DPDK
-  af_packet,  // a kernel interface, through AF_PACKET (root)
-  tap,        // a TAP interface made by DPDK (root)
+  memif,        // shared memory between processes of one host; no NIC, no root. Without a device they find
+                // each other; with one, a socket's path, it is a wire like any other
+  pci,          // a NIC owned by DPDK
+  af_packet,    // a kernel interface, through AF_PACKET (root)
+  tap,          // a TAP interface made by DPDK (root)
+  virtio_user,  // the guest's end of a vhost-user socket, as a container attaches to a virtual switch
+  vhost,        // the switch's end of it
 };
 
 // Which end of a memif wire makes the socket; the other connects to it.
@@ -37,18 +39,19 @@ enum class CongestionControl : std::uint8_t {
 struct Rail {
   std::string name;
   RailKind kind = RailKind::memif;
-  std::string device;                  // PCI address, kernel interface name, or a memif socket's path
+  std::string device;                  // PCI address, kernel interface name, or a socket's path
   MemifRole role = MemifRole::client;  // memif with a device
   std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; memif without a device: chosen
   std::string gateway;                 // IPv4; empty: none
   std::string gateway6;
-  std::uint32_t mtu = 0;         // 0: by kind (memif 16000, pci 9000, af_packet the interface's, tap 1500)
+  std::uint32_t mtu = 0;         // 0: by kind (memif 16000, pci 9000, af_packet the interface's, others 1500)
   std::uint32_t speed_mbps = 0;  // 0: 50000 for memif, 10000 for others
   int numa_node = -1;
   std::uint16_t vlan = 0;
   CongestionControl congestion_control = CongestionControl::cubic;
   bool ecn = false;                          // RFC 3168; on with dctcp
   bool pacing = false;                       // on with bottleneck
+  bool tso = true;                           // the driver cuts segments, if it can
   std::uint64_t receive_window = 16u << 20;  // bytes that all peers may have under way to this rail
   std::uint64_t receive_memory = 1u << 30;   // bytes that its connections may hold for slow receivers
 };
@@ -56,6 +59,11 @@ struct Rail {
 // A memif rail whose processes find each other, and choose their sockets and addresses themselves.
 [[nodiscard]] inline bool is_automatic_memif(const Rail& rail) {
   return rail.kind == RailKind::memif && rail.device.empty();
+}
+
+// A rail whose device is a Unix socket in the file system.
+[[nodiscard]] inline bool has_socket(const Rail& rail) {
+  return rail.kind == RailKind::memif || rail.kind == RailKind::virtio_user || rail.kind == RailKind::vhost;
 }
 
 enum class Progress : std::uint8_t { automatic, inline_, threaded };

@@ -200,10 +200,12 @@ std::vector<Key> make_keys() {
   };
 }
 
-constexpr std::array<std::pair<std::string_view, RailKind>, 4> kKinds{{{"memif", RailKind::memif},
+constexpr std::array<std::pair<std::string_view, RailKind>, 6> kKinds{{{"memif", RailKind::memif},
                                                                        {"pci", RailKind::pci},
                                                                        {"af_packet", RailKind::af_packet},
-                                                                       {"tap", RailKind::tap}}};
+                                                                       {"tap", RailKind::tap},
+                                                                       {"virtio_user", RailKind::virtio_user},
+                                                                       {"vhost", RailKind::vhost}}};
 
 template <class Field>
 RailKey rail_text(const std::string& name, const std::string& expected, Field field) {
@@ -323,6 +325,8 @@ std::vector<RailKey> make_rail_keys() {
           "receive_window", 64 * kKib, 1024 * kMib, [](Rail & r) -> auto& { return r.receive_window; }),
       rail_size(
           "receive_memory", kMib, kMib * kMib, [](Rail & r) -> auto& { return r.receive_memory; }),
+      rail_flag(
+          "tso", [](Rail & r) -> auto& { return r.tso; }),
   };
 }
 

@@ -105,12 +105,14 @@ std::string device_fault(const Rail& rail) {
                        "device is \"{}\", expected a PCI address like 0000:00:05.0 (`lspci -D` lists them)",
                        rail.device);
     case RailKind::memif:
+    case RailKind::virtio_user:
+    case RailKind::vhost:
       return is_socket_path(rail.device)
                  ? ""
                  : fmt::format(
-                       "device is \"{}\", expected the absolute path of a memif socket: up to 107 "
+                       "device is \"{}\", expected the absolute path of a {} socket: up to 107 "
                        "characters, without blanks and any of , ; = [ ]",
-                       rail.device);
+                       rail.device, rail.kind == RailKind::memif ? "memif" : "vhost-user");
     case RailKind::af_packet:
     case RailKind::tap:
       break;
@@ -161,12 +163,16 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
     fault(fmt::format("gateway6 \"{}\" is not an IPv6 address", rail.gateway6));
   }
   constexpr std::uint32_t kLeastMtu = 576, kLeastMtu6 = 1280;  // RFC 791, RFC 8200 §5
+  // DPDK's virtio driver takes frames of 9728 bytes, with Ethernet's header, a VLAN tag and virtio's header.
+  constexpr std::uint32_t kMostMtu = 65535, kMostVirtioMtu = 9000;
   const bool v6 =
       is_automatic_memif(rail) || std::any_of(rail.addresses.begin(), rail.addresses.end(),
                                               [](const auto& a) { return a.find(':') != std::string::npos; });
   const std::uint32_t least = v6 ? kLeastMtu6 : kLeastMtu;
-  if (rail.mtu != 0 && rail.mtu < least) {
-    fault(fmt::format("mtu is {}, expected {} to 65535", rail.mtu, least));
+  const bool virtio = rail.kind == RailKind::virtio_user || rail.kind == RailKind::vhost;
+  const std::uint32_t most = virtio ? kMostVirtioMtu : kMostMtu;
+  if (rail.mtu != 0 && (rail.mtu < least || rail.mtu > most)) {
+    fault(fmt::format("mtu is {}, expected {} to {}", rail.mtu, least, most));
   }
   if (!is_rail_name(rail.name)) {
     fault("a name has at most 64 characters, all of them ASCII, without blanks and any of < > & \" ' , ;");

@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 namespace tfabric::contract {
 namespace {
@@ -29,7 +31,35 @@ struct Process {
   int status = 0;
 };
 
-std::vector<std::string> make_environment(const RunOptions& options) {
+// Where the parts meet with CONTRACT_WIRE=vhost: at the two ends of a vhost-user wire, whose socket is here.
+// Without, they find each other by memif.
+class WireFolder {
+ public:
+  WireFolder() {
+    const char* wire = std::getenv("CONTRACT_WIRE");
+    if (wire == nullptr) return;
+    REQUIRE(std::string(wire) == "vhost");
+    path_ = (std::filesystem::temp_directory_path() / "contract.XXXXXX").string();
+    REQUIRE(mkdtemp(path_.data()) != nullptr);
+  }
+  ~WireFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  WireFolder(const WireFolder&) = delete;
+  WireFolder& operator=(const WireFolder&) = delete;
+
+  [[nodiscard]] std::string rails_of(std::size_t part) const {
+    if (path_.empty()) return "memif";
+    const std::string kind = part == 0 ? "vhost" : "virtio_user";
+    return kind + ":device=" + path_ + "/s,addresses=10.9.0." + std::to_string(part + 1) + "/24";
+  }
+
+ private:
+  std::string path_;
+};
+
+std::vector<std::string> make_environment(const RunOptions& options, const std::string& rails) {
   std::map<std::string, std::string> variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -39,7 +69,7 @@ std::vector<std::string> make_environment(const RunOptions& options) {
     variables[text.substr(0, equals)] = text.substr(std::min(equals + 1, text.size()));
   }
   variables["TFABRIC_TRANSPORT"] = "tcp";
-  variables["TFABRIC_TCP_RAILS"] = "memif";
+  variables["TFABRIC_TCP_RAILS"] = rails;
   variables["TFABRIC_TCP_MAX_RECVS"] = "8";
   for (const auto& [name, value] : options.environment) variables[name] = value;
   std::vector<std::string> entries;
@@ -155,11 +185,11 @@ std::vector<pid_t> run(const std::vector<PartSpec>& parts, const RunOptions& opt
   REQUIRE((parts.size() == 1 || parts.size() == 2));
   int ends[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+  const WireFolder folder;
   Watch watch(options);
-  const std::vector<std::string> environment = make_environment(options);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     watch.processes.push_back({.spec = parts[i]});
-    start(watch.processes.back(), ends[i], environment);
+    start(watch.processes.back(), ends[i], make_environment(options, folder.rails_of(i)));
   }
   ::close(ends[0]);
   ::close(ends[1]);

@@ -143,6 +143,21 @@ Duration recovery_time(const Scenario& scenario) {
   return longest + 2 * path + 100ms;
 }
 
+// Some hosts' NICs cut super-segments (TSO). By a generator of its own, so that the rest of a seed's scenario
+// is what it was before there were any.
+void draw_offloads(Scenario& scenario) {
+  Random random(~scenario.seed);
+  std::vector<std::uint32_t> by_host(scenario.hosts.size());
+  for (std::uint32_t& limit : by_host) {
+    limit = random.chance(0.4) ? pick<std::uint32_t>(random, {3000, 20'000, 65'000}) : 0;
+  }
+  for (FlowOptions& flow : scenario.flows) {
+    for (EndpointOptions& end : flow.ends) {
+      end.tcp.super_segment = by_host[end.host];
+    }
+  }
+}
+
 // Equal senders to one host, with a bottleneck before it.
 Scenario draw_fair(std::uint64_t seed, Random& random) {
   Scenario scenario{.seed = seed, .start = draw_start(random), .must_succeed = true, .switched = true};
@@ -195,6 +210,7 @@ Scenario draw_scenario(std::uint64_t seed) {
     scenario.wires.push_back(draw_wire(random, theme, scenario));
   }
   draw_flows(random, theme, scenario);
+  draw_offloads(scenario);
   if (theme.boxes) {
     draw_middleboxes(random, scenario);
   }

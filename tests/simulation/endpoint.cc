@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/simulation/cut.h"
 #include "tests/simulation/failure.h"
 
 namespace tfabric::simulation {
@@ -172,7 +173,11 @@ bool Endpoint::pump(Output& out, std::uint32_t most, Instant now) {
     if (!connection_->next_segment(segment, now)) {
       return false;
     }
-    put(segment, out, now);
+    check(segment.payload_size <= std::max<std::uint32_t>(options_.tcp.mss, options_.tcp.super_segment),
+          Property::contract, "{}: a super-segment of {} bytes", place_.name, segment.payload_size);
+    for (const stack::SegmentOut& part : cut(segment)) {
+      put(part, out, now);
+    }
   }
   return true;
 }

@@ -62,6 +62,7 @@ void fields(Visitor& visit, WireOptions& wire) {
 template <class Visitor>
 void fields(Visitor& visit, stack::Options& tcp) {
   visit("mss", tcp.mss);
+  visit("super_segment", tcp.super_segment);
   visit("receive_buffer", tcp.receive_buffer);
   visit("send_buffer", tcp.send_buffer);
   visit("min_rto", tcp.min_rto);

@@ -4,6 +4,7 @@
 
 #include "base/random.h"
 #include "transport/tcp/port/memif_socket.h"
+#include "transport/tcp/port/vhost_socket.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -33,7 +34,12 @@ Result<net::InterfaceConfig> interface_of(const config::Rail& config, net::MacAd
   return interface;
 }
 
-// A TAP's port has the MAC address of the kernel's end, which is another host to us.
+// A TAP's port has the MAC address of the kernel's end, which is another host to us, and all vhost ends have
+// the same.
+bool has_own_mac(config::RailKind kind) {
+  return kind != config::RailKind::tap && kind != config::RailKind::vhost;
+}
+
 net::MacAddress random_mac() {
   net::MacAddress mac;
   fill_random(std::as_writable_bytes(std::span(mac.bytes)));
@@ -43,11 +49,17 @@ net::MacAddress random_mac() {
 }
 
 // Jobs start their processes all at once, so a client waits for its server.
-Status prepare_memif(const config::Rail& config) {
+Status prepare_socket(const config::Rail& config) {
   constexpr Duration kPatience = std::chrono::seconds(10);
-  Status ready = config.role == config::MemifRole::server
-                     ? port::free_memif_socket(config.device)
-                     : port::await_memif_server(config.device, kPatience);
+  Status ready;
+  if (config.kind == config::RailKind::vhost) {
+    ready = port::free_vhost_socket(config.device);
+  } else if (config.kind == config::RailKind::virtio_user) {
+    ready = port::await_vhost(config.device, kPatience);
+  } else {
+    ready = config.role == config::MemifRole::server ? port::free_memif_socket(config.device)
+                                                     : port::await_memif_server(config.device, kPatience);
+  }
   return ready ? ready
                : Error{ready.error().code, fmt::format("rail {}: {}", config.name, ready.error().message)};
 }
@@ -62,8 +74,8 @@ NicRail::NicRail(const config::Rail& config, engine::Engine& /*engine*/, engine:
       loop_(loop) {}
 
 Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::Engine& engine) {
-  if (config.kind == config::RailKind::memif) {
-    if (Status ready = prepare_memif(config); !ready) {
+  if (config::has_socket(config)) {
+    if (Status ready = prepare_socket(config); !ready) {
       return ready.error();
     }
   }
@@ -75,7 +87,7 @@ Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::
   if (!port) {
     return port.error();
   }
-  const net::MacAddress mac = config.kind == config::RailKind::tap ? random_mac() : (*port)->mac();
+  const net::MacAddress mac = has_own_mac(config.kind) ? (*port)->mac() : random_mac();
   Result<net::InterfaceConfig> interface = interface_of(config, mac, mtu);
   if (!interface) {
     return interface.error();
@@ -84,10 +96,11 @@ Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::
   if (!loop) {
     return loop.error();
   }
-  const bool driver_copies = config.kind != config::RailKind::pci;
-  auto network =
-      std::make_unique<engine::Link>(std::move(*port), std::move(*interface),
-                                     link_options(config, driver_copies, make_receive_share(config)));
+  // Of this process's memory, a virtual switch sees what DPDK has allocated.
+  const bool driver_copies =
+      config.kind != config::RailKind::pci && config.kind != config::RailKind::virtio_user;
+  auto network = std::make_unique<engine::Link>(std::move(*port), std::move(*interface),
+                                                link_options(config, driver_copies, make_receive_share(config)));
   engine::Link* network_link = network.get();
   engine::Link* loop_link = loop->get();
   const EngineGuard guard(engine.lock());

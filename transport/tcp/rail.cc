@@ -33,6 +33,8 @@ std::uint32_t effective_mtu(const config::Rail& config) {
       }
       return kNicMtu;
     case config::RailKind::tap:
+    case config::RailKind::virtio_user:
+    case config::RailKind::vhost:
       return kNicMtu;
   }
   return kNicMtu;
@@ -50,6 +52,10 @@ std::string device_arguments(const config::Rail& config, std::uint32_t mtu) {
       return port::af_packet_arguments(config.device, mtu);
     case config::RailKind::tap:
       return port::tap_arguments(config.device);
+    case config::RailKind::virtio_user:
+      return port::virtio_user_arguments(config.device);
+    case config::RailKind::vhost:
+      return port::vhost_arguments(config.device);
     case config::RailKind::memif:
       return port::memif_arguments(
           {.socket = config.device, .server = config.role == config::MemifRole::server, .mtu = mtu});
@@ -65,6 +71,7 @@ std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& conf
 engine::LinkOptions link_options(const config::Rail& config, bool driver_copies,
                                  std::shared_ptr<stack::ReceiveShare> share) {
   engine::LinkOptions options{.transmit_by_reference = driver_copies,
+                              .segmentation = config.tso,
                               .ecn = config.ecn,
                               .pacing = config.pacing,
                               .receive_share = std::move(share)};

@@ -288,6 +288,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
     if (rail.kind == config::RailKind::pci) {
       eal.pci_allow.push_back(rail.device);
     }
+    eal.shared_memory |= rail.kind == config::RailKind::virtio_user;
   }
   if (Status status = choose_memory(config, eal); !status) {
     return status.error();

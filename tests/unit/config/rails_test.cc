@@ -110,6 +110,20 @@ TEST_CASE("a memif rail with a device has a socket, a role and addresses") {
                Contains("role is for a memif"));
 }
 
+TEST_CASE("a vhost-user rail has a socket and addresses, no role, and an MTU that virtio can carry") {
+  for (const std::string kind : {"virtio_user", "vhost"}) {
+    const std::string rail = kind + ":addresses=10.0.0.1/24,device=";
+    REQUIRE(load_rails(rail + "/run/v.sock")->tcp.rails[0].device == "/run/v.sock");
+    REQUIRE_THAT(rails_error(kind + ":device=/v"), Contains("no address"));
+    for (const std::string device : {"", "v.sock", "/a=b"}) {
+      REQUIRE_THAT(rails_error(rail + device), Contains("absolute path of a vhost-user socket"));
+    }
+    REQUIRE_THAT(rails_error(rail + "/v,role=server"), Contains("role is for a memif"));
+    REQUIRE(load_rails(rail + "/v,mtu=9000").ok());
+    REQUIRE_THAT(rails_error(rail + "/v,mtu=9001"), Contains("mtu is 9001, expected 576 to 9000"));
+  }
+}
+
 TEST_CASE("a NIC's device is its PCI address") {
   REQUIRE(load_rails("pci:device=0000:0A:05.0,addresses=10.0.0.5/24").ok());
   for (const char* device : {"", "eth1", "00:05.0", "0000:00:05.0 ", "0000:00:05,0", "000g:00:05.0"}) {

@@ -114,15 +114,17 @@ bool Engine::receive(Link& link) {
 }
 
 void Engine::on_packet(Link& link, rte_mbuf* packet) {
+  if (packet->nb_segs > 1 && rte_pktmbuf_linearize(packet) != 0) {
+    on_chain(link, packet);
+    return;
+  }
   bool kept = false;
-  if (packet->nb_segs == 1 || rte_pktmbuf_linearize(packet) == 0) {
-    const std::span<const std::byte> frame(rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len);
-    const net::InputResult result = link.interface().input(frame, link.meta_of(*packet), now_);
-    if (result.kind == net::InputResult::Kind::tcp) {
-      kept = on_tcp(link, result.tcp, packet);
-    } else if (result.kind == net::InputResult::Kind::icmp_error) {
-      on_icmp(result.icmp);
-    }
+  const std::span<const std::byte> frame(rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len);
+  const net::InputResult result = link.interface().input(frame, link.meta_of(*packet), now_);
+  if (result.kind == net::InputResult::Kind::tcp) {
+    kept = on_tcp(link, result.tcp, packet);
+  } else if (result.kind == net::InputResult::Kind::icmp_error) {
+    on_icmp(result.icmp);
   }
   if (!kept) {
     rte_pktmbuf_free(packet);
@@ -137,31 +139,40 @@ bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   }
   segment->congestion_experienced = tcp.congestion_experienced;
   segment->payload.owner = packet;
+  Flow* flow = flow_for(link, tcp, *segment);
+  return flow != nullptr && hand(*flow, *segment);
+}
+
+Flow* Engine::flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
   ++counters_.segments;
-  const FlowKey key{tcp.destination, tcp.source, {segment->destination_port, segment->source_port}};
+  const FlowKey key{tcp.destination, tcp.source, {segment.destination_port, segment.source_port}};
   Flow* flow = table_.find(table_key(key));
   if (flow == nullptr) {
-    flow = on_stranger(link, tcp, key, *segment);
+    flow = on_stranger(link, tcp, key, segment);
     if (flow == nullptr) {
-      return false;
+      return nullptr;
     }
   }
   if (flow->link_ != &link) {
     // Somebody else's packet with our numbers: no flow changes its wire.
-    return false;
+    return nullptr;
   }
-  if (flow->time_wait_ && reincarnate(*flow, tcp, *segment)) {
-    return false;
+  if (flow->time_wait_ && reincarnate(*flow, tcp, segment)) {
+    return nullptr;
   }
   if (flow->connection_->finished()) {
     // Its handler has yet to let go of it; for the peer it is gone.
-    answer_with_reset(link, tcp, *segment);
-    return false;
+    answer_with_reset(link, tcp, segment);
+    return nullptr;
   }
-  flow->connection_->on_segment(*segment, now_);
-  deliver(*flow);
-  const bool kept = flow->connection_->settle();
-  mark(*flow);
+  return flow;
+}
+
+bool Engine::hand(Flow& flow, const stack::SegmentIn& segment) {
+  flow.connection_->on_segment(segment, now_);
+  deliver(flow);
+  const bool kept = flow.connection_->settle();
+  mark(flow);
   return kept;
 }
 

@@ -116,7 +116,14 @@ class Engine {
   bool receive(Link& link);
   void on_packet(Link& link, rte_mbuf* packet);
   bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
+  // The flow that is to have the segment; null: none, and what there was to answer is answered.
+  Flow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+  // Returns whether the segment's packet now belongs to the flow.
+  bool hand(Flow& flow, const stack::SegmentIn& segment);
   void on_icmp(const net::IcmpError& error);
+
+  // --- chains.cc: packets in several buffers
+  void on_chain(Link& link, rte_mbuf* head);
 
   // --- strangers.cc: segments of no connection
   Flow* on_stranger(Link& link, const net::TcpPacket& tcp, const FlowKey& key,

@@ -20,11 +20,12 @@ net::TcpChecksum checksum_for(const net::InterfaceConfig& config,
 }
 
 net::ChecksumStatus status_of(std::uint64_t flags, std::uint64_t good, std::uint64_t bad) {
-  // Equal bits would mean "no information" or "no checksum": not trusted.
-  if ((flags & (good | bad)) == good) {
-    return net::ChecksumStatus::good;
+  if ((flags & (good | bad)) == 0) {
+    return net::ChecksumStatus::unknown;
   }
-  return (flags & (good | bad)) == bad ? net::ChecksumStatus::bad : net::ChecksumStatus::unknown;
+  // Both: the field is not right, but the data are known to be. So is what virtio delivers from the same
+  // host, with the sum of the pseudo-header alone in the field.
+  return (flags & good) != 0 ? net::ChecksumStatus::good : net::ChecksumStatus::bad;
 }
 
 }  // namespace
@@ -57,6 +58,7 @@ const std::shared_ptr<const stack::Options>& Link::tcp_options(const stack::Opti
   if (shared == nullptr) {
     stack::Options own = common;
     own.mss = mss(v4);
+    own.super_segment = super_segment();
     own.congestion = options_.congestion;
     own.ecn = options_.ecn;
     own.pacing = options_.pacing;
@@ -64,6 +66,20 @@ const std::shared_ptr<const stack::Options>& Link::tcp_options(const stack::Opti
     shared = std::make_shared<const stack::Options>(std::move(own));
   }
   return shared;
+}
+
+std::uint32_t Link::super_segment() const {
+  const port::PortCapabilities& port = port_->capabilities();
+  if (!options_.segmentation || !port.tx_segmentation || checksum_ != net::TcpChecksum::hardware) {
+    return 0;
+  }
+  // An IP packet's length has 16 bits, and the frame is to stay below 64 KiB.
+  constexpr std::uint32_t kMost =
+      65535 - net::kMaxLinkHeaderBytes - stack::kTcpHeaderBytes - stack::kTcpMaxOptionBytes;
+  // The first buffer has the headers, and the last is not full.
+  const std::uint32_t buffers = std::max<std::uint32_t>(port.tx_tso_segments_max, 2) - 2;
+  const std::uint32_t room = rte_pktmbuf_data_room_size(port_->rx_pool()) - RTE_PKTMBUF_HEADROOM;
+  return std::min(kMost, buffers * room);
 }
 
 std::uint16_t Link::receive(std::span<rte_mbuf*> packets) {

@@ -24,6 +24,8 @@ struct LinkOptions {
   // Payload goes to the driver by reference. Only for drivers that read packets with the CPU (memif,
   // af_packet, tap); a NIC's DMA needs the memory mapped for the device first.
   bool transmit_by_reference = false;
+  // The driver cuts segments (TSO), if it can.
+  bool segmentation = true;
   // Of the connections over this link.
   stack::CongestionAlgorithm congestion = stack::CongestionAlgorithm::cubic;
   bool ecn = false;
@@ -51,6 +53,9 @@ class Link {
   // The options of connections over this link, which share them: `common` with what is the link's own.
   [[nodiscard]] const std::shared_ptr<const stack::Options>& tcp_options(const stack::Options& common,
                                                                          bool v4);
+
+  // Most payload of a segment that is handed over to be cut by the driver (TSO); 0: none is.
+  [[nodiscard]] std::uint32_t super_segment() const;
 
   std::uint16_t receive(std::span<rte_mbuf*> packets);
   // What the driver said of a packet's checksums.

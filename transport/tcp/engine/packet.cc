@@ -2,6 +2,7 @@
 
 #include <rte_mbuf.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
@@ -18,17 +19,20 @@ class Chain {
   Chain(port::Port& port, rte_mbuf* head) : port_(&port), head_(head), tail_(head) {}
 
   bool copy(const stack::Payload& piece) {
-    if (tail_external_ || rte_pktmbuf_tailroom(tail_) < piece.size) {
-      rte_mbuf* next = port_->allocate_header();
-      if (next == nullptr || rte_pktmbuf_tailroom(next) < piece.size) {
-        rte_pktmbuf_free(next);
-        return false;
+    for (std::uint32_t done = 0; done < piece.size;) {
+      if (tail_external_ || rte_pktmbuf_tailroom(tail_) == 0) {
+        rte_mbuf* next = port_->allocate_payload(piece.size - done);
+        if (next == nullptr) {
+          return false;
+        }
+        append(next, /*external=*/false);
       }
-      append(next, /*external=*/false);
+      const std::uint32_t n = std::min<std::uint32_t>(piece.size - done, rte_pktmbuf_tailroom(tail_));
+      std::memcpy(rte_pktmbuf_mtod_offset(tail_, std::byte*, tail_->data_len), piece.data + done, n);
+      tail_->data_len = static_cast<std::uint16_t>(tail_->data_len + n);
+      head_->pkt_len += n;
+      done += n;
     }
-    std::memcpy(rte_pktmbuf_mtod_offset(tail_, std::byte*, tail_->data_len), piece.data, piece.size);
-    tail_->data_len = static_cast<std::uint16_t>(tail_->data_len + piece.size);
-    head_->pkt_len += piece.size;
     return true;
   }
 
@@ -63,24 +67,20 @@ class Chain {
   bool tail_external_ = false;
 };
 
-std::uint64_t offload_flags(const net::LinkHeader& link_header) {
-  const std::uint64_t ip = link_header.v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6;
-  return RTE_MBUF_F_TX_TCP_CKSUM | ip;
-}
-
-// A buffer that holds headers and payload together, when payload cannot be attached.
-rte_mbuf* allocate_whole(port::Port& port, std::size_t size) {
-  rte_mbuf* packet = port.allocate_header();
-  if (packet != nullptr && rte_pktmbuf_tailroom(packet) >= size) {
-    return packet;
+void set_offloads(rte_mbuf& packet, const port::Port& port, const net::LinkHeader& link_header,
+                  const stack::SegmentOut& segment) {
+  packet.ol_flags |= RTE_MBUF_F_TX_TCP_CKSUM | (link_header.v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
+  packet.l2_len = link_header.ip_offset;
+  packet.l3_len = link_header.size - link_header.ip_offset;
+  packet.l4_len = segment.header_size();
+  if (segment.segment_size != 0) {
+    packet.ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
+    packet.tso_segsz = segment.segment_size;
+    // Each of the packets that it is cut into has a length of its own in its header.
+    if (link_header.v4 && port.capabilities().tx_ip_checksum) {
+      packet.ol_flags |= RTE_MBUF_F_TX_IP_CKSUM;
+    }
   }
-  rte_pktmbuf_free(packet);
-  packet = rte_pktmbuf_alloc(port.rx_pool());
-  if (packet != nullptr && rte_pktmbuf_tailroom(packet) < size) {
-    rte_pktmbuf_free(packet);
-    return nullptr;
-  }
-  return packet;
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ rte_mbuf* build_packet(port::Port& port, const net::LinkHeader& link_header, con
   const std::size_t headers = link_header.size + segment.header_size();
   const bool by_reference = options.references != nullptr;
   rte_mbuf* packet =
-      by_reference ? port.allocate_header() : allocate_whole(port, headers + segment.payload_size);
+      by_reference ? port.allocate_header() : port.allocate_payload(headers + segment.payload_size);
   if (packet == nullptr) {
     return nullptr;
   }
@@ -113,13 +113,11 @@ rte_mbuf* build_packet(port::Port& port, const net::LinkHeader& link_header, con
     }
   }
   if (options.checksum == net::TcpChecksum::hardware) {
-    packet->ol_flags |= offload_flags(link_header);
-    packet->l2_len = link_header.ip_offset;
-    packet->l3_len = link_header.size - link_header.ip_offset;
-    packet->l4_len = segment.header_size();
+    set_offloads(*packet, port, link_header, segment);
   }
   net::finish_tcp_packet(link_header, {start, headers}, std::span(pieces).first(segment.piece_count), ip_id,
-                         options.checksum, segment.ecn_capable);
+                         segment.segment_size != 0 ? net::TcpChecksum::cut : options.checksum,
+                         segment.ecn_capable);
   return packet;
 }
 

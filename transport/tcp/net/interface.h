@@ -38,17 +38,20 @@ struct InterfaceConfig {
   bool trusted_wire = false;
 };
 
-// What the driver knows about a received frame's checksums.
+// What the driver knows about a received frame's checksums, and where the rest of it lies if it is in several
+// pieces (large receive offload, mergeable buffers).
 enum class ChecksumStatus : std::uint8_t { unknown, good, bad };
 struct RxMeta {
   ChecksumStatus ip = ChecksumStatus::unknown;
   ChecksumStatus tcp = ChecksumStatus::unknown;
+  std::span<const std::span<const std::byte>> rest;
 };
 
 struct TcpPacket {
   IpAddress source;
   IpAddress destination;
   std::span<const std::byte> bytes;  // TCP header, options, payload; checksum verified
+  std::size_t more = 0;              // bytes of payload that are in RxMeta::rest
   bool congestion_experienced = false;
   MacAddress link_source;  // of the frame
 };
@@ -93,7 +96,8 @@ class Interface {
 
   [[nodiscard]] const InterfaceConfig& config() const;
 
-  // The frame's first `frame.size()` bytes must be contiguous. Frames too short, malformed, with a bad
+  // Of a frame in several pieces, `frame` is the first, and must hold all headers; it is dropped unless it is
+  // TCP. Frames too short, malformed, with a bad
   // checksum, fragmented or not for us are counted and dropped; nothing is answered to them but what the
   // RFCs ask for, at a limited rate.
   InputResult input(std::span<const std::byte> frame, const RxMeta& meta, Instant now);
@@ -141,6 +145,7 @@ void start_ip_header(std::byte* ip, const IpAddress& source, const IpAddress& de
 enum class TcpChecksum : std::uint8_t {
   software,  // computed here
   hardware,  // the pseudo-header's sum is stored, as NICs expect it
+  cut,       // and, of a packet that the NIC is to cut, the sum without its length
   none,      // left zero: a trusted wire
 };
 void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,

@@ -27,6 +27,7 @@ struct IpView {
   std::uint8_t hop_limit = 0;
   bool congestion_experienced = false;
   std::span<const std::byte> payload;
+  std::size_t more = 0;  // bytes of payload that are in RxMeta::rest
 };
 
 struct Interface::Impl {

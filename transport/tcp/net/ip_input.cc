@@ -1,6 +1,8 @@
 // IPv4 (RFC 791) and IPv6 (RFC 8200) packets that arrive. Fragments are dropped and counted: our own
 // segments are never fragmented (RFC 1191), and reassembly is an attack surface.
 
+#include <algorithm>
+
 #include "transport/tcp/net/checksum.h"
 #include "transport/tcp/net/interface_impl.h"
 
@@ -13,6 +15,27 @@ constexpr std::uint16_t kMoreFragments = 0x2000, kFragmentOffset = 0x1fff;
 constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kFragment = 44, kDestinationOptions = 60;
 constexpr int kMaxExtensionHeaders = 8;
 
+std::size_t bytes_in(std::span<const std::span<const std::byte>> pieces) {
+  std::size_t bytes = 0;
+  for (const auto& piece : pieces) {
+    bytes += piece.size();
+  }
+  return bytes;
+}
+
+bool checksum_good(const IpView& packet, std::span<const std::span<const std::byte>> rest) {
+  Checksum checksum;
+  checksum.add_pseudo_header(packet.source, packet.destination, kProtocolTcp,
+                             static_cast<std::uint32_t>(packet.payload.size() + packet.more));
+  checksum.add(packet.payload);
+  std::size_t left = packet.more;
+  for (const auto& piece : rest) {
+    checksum.add(piece.first(std::min(piece.size(), left)));
+    left -= std::min(piece.size(), left);
+  }
+  return checksum.finish() == 0;
+}
+
 }  // namespace
 
 InputResult Interface::Impl::on_ipv4(const FrameView& frame, const RxMeta& meta) {
@@ -22,9 +45,11 @@ InputResult Interface::Impl::on_ipv4(const FrameView& frame, const RxMeta& meta)
   }
   const std::size_t header = static_cast<std::size_t>(get8(bytes.data()) & 0x0f) * 4;
   const std::size_t total = get16(&bytes[2]);
-  if (header < kIpv4HeaderBytes || total < header || total > bytes.size()) {
+  if (header < kIpv4HeaderBytes || total < header || header > bytes.size() ||
+      total > bytes.size() + bytes_in(meta.rest)) {
     return malformed();
   }
+  const std::size_t here = std::min(total, bytes.size());
   if (!config.trusted_wire && meta.ip != ChecksumStatus::good) {
     Checksum checksum;
     checksum.add(bytes.first(header));
@@ -41,7 +66,8 @@ InputResult Interface::Impl::on_ipv4(const FrameView& frame, const RxMeta& meta)
   packet.source = v4_at(&bytes[12]);
   packet.destination = v4_at(&bytes[16]);
   packet.congestion_experienced = (get8(&bytes[1]) & kEcnMask) == kCongestionExperienced;
-  packet.payload = bytes.subspan(header, total - header);
+  packet.payload = bytes.subspan(header, here - header);
+  packet.more = total - here;
   return on_ip(frame, packet, meta);
 }
 
@@ -51,7 +77,8 @@ InputResult Interface::Impl::on_ipv6(const FrameView& frame, const RxMeta& meta)
     return malformed();
   }
   const std::size_t length = get16(&bytes[4]);
-  if (length > bytes.size() - kIpv6HeaderBytes) {
+  const std::size_t here = std::min(length, bytes.size() - kIpv6HeaderBytes);
+  if (length - here > bytes_in(meta.rest)) {
     return malformed();
   }
   IpView packet{.protocol = get8(&bytes[6]), .hop_limit = get8(&bytes[7])};
@@ -61,7 +88,8 @@ InputResult Interface::Impl::on_ipv6(const FrameView& frame, const RxMeta& meta)
     return malformed();  // IPv4-mapped addresses are IPv4's, for us; IPv6 could speak for IPv4 neighbours
   }
   packet.congestion_experienced = (get16(bytes.data()) >> 4 & kEcnMask) == kCongestionExperienced;
-  packet.payload = bytes.subspan(kIpv6HeaderBytes, length);
+  packet.payload = bytes.subspan(kIpv6HeaderBytes, here);
+  packet.more = length - here;
   for (int i = 0; i < kMaxExtensionHeaders; ++i) {
     const std::uint8_t type = packet.protocol;
     if (type == kFragment) {
@@ -93,6 +121,9 @@ InputResult Interface::Impl::on_ip(const FrameView& frame, const IpView& packet,
   if (packet.protocol == kProtocolTcp) {
     return on_tcp(frame, packet, meta);
   }
+  if (packet.more > 0) {
+    return malformed();
+  }
   if (packet.protocol == kProtocolIcmp && v4) {
     return on_icmp(frame, packet);
   }
@@ -110,11 +141,7 @@ InputResult Interface::Impl::on_tcp(const FrameView& frame, const IpView& packet
     return malformed();
   }
   if (!config.trusted_wire && meta.tcp != ChecksumStatus::good) {
-    Checksum checksum;
-    checksum.add_pseudo_header(packet.source, packet.destination, kProtocolTcp,
-                               static_cast<std::uint32_t>(packet.payload.size()));
-    checksum.add(packet.payload);
-    if (meta.tcp == ChecksumStatus::bad || checksum.finish() != 0) {
+    if (meta.tcp == ChecksumStatus::bad || !checksum_good(packet, meta.rest)) {
       ++counters.bad_checksum;
       return {};
     }
@@ -124,6 +151,7 @@ InputResult Interface::Impl::on_tcp(const FrameView& frame, const IpView& packet
           .tcp = {.source = packet.source,
                   .destination = packet.destination,
                   .bytes = packet.payload,
+                  .more = packet.more,
                   .congestion_experienced = packet.congestion_experienced,
                   .link_source = frame.source},
           .icmp = {}};

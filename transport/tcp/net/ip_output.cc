@@ -148,8 +148,9 @@ void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
     return;
   }
   Checksum checksum;
-  checksum.add_pseudo_header(source, destination, kProtocolTcp, static_cast<std::uint32_t>(length));
-  if (tcp_checksum == TcpChecksum::hardware) {
+  const bool cut = tcp_checksum == TcpChecksum::cut;
+  checksum.add_pseudo_header(source, destination, kProtocolTcp, cut ? 0 : static_cast<std::uint32_t>(length));
+  if (cut || tcp_checksum == TcpChecksum::hardware) {
     const auto sum = static_cast<std::uint16_t>(~checksum.finish());
     std::memcpy(tcp + kTcpChecksumAt, &sum, 2);
     return;

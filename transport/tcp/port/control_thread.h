@@ -2,7 +2,9 @@
 //
 // Some drivers do their control work on that thread, without any lock of their own: memif's connects and
 // disconnects run there whenever the peer comes or goes. Opening and closing such a port from another thread
-// races with them (both free the same memory), so those operations go to that thread as well.
+// races with them (both free the same memory), so those operations go to that thread as well. virtio_user
+// leaves alarms for a device whose other end is gone, and writes to a socket nobody reads, which would be a
+// SIGPIPE on any thread but this one, where signals are blocked; so does the thread that vhost starts.
 #pragma once
 
 #include <functional>

@@ -66,6 +66,21 @@ std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu)
                      interface, frame, block, kRingBytes / block * (block / frame));
 }
 
+std::string virtio_user_arguments(const std::string& socket) {
+  // A packet takes a descriptor for each of its buffers: with 256, DPDK's default, seven large ones fill it.
+  constexpr unsigned kDescriptors = 1024;
+  return fmt::format("net_virtio_user{},path={},queues=1,queue_size={}", next_device_number(), socket,
+                     kDescriptors);
+}
+
+std::string vhost_arguments(const std::string& socket) {
+  return fmt::format("net_vhost{},iface={},queues=1,tso=1", next_device_number(), socket);
+}
+
+bool is_vhost_wire(const std::string& arguments) {
+  return arguments.starts_with("net_virtio_user") || arguments.starts_with("net_vhost");
+}
+
 std::string tap_arguments(const std::string& interface) {
   return fmt::format("net_tap{},iface={}", next_device_number(), interface);
 }

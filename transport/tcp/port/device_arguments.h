@@ -24,6 +24,12 @@ struct MemifDevice {
 [[nodiscard]] std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu);
 // A frame of that device's ring; its driver wants packet buffers of hardly less, whatever comes in.
 [[nodiscard]] std::uint32_t af_packet_frame_bytes(std::uint32_t mtu);
+// The two ends of a vhost-user socket: the guest's, which connects to it, and the switch's, which has made it
+// before.
+[[nodiscard]] std::string virtio_user_arguments(const std::string& socket);
+[[nodiscard]] std::string vhost_arguments(const std::string& socket);
+// These join memory to memory: offloads cost the driver nothing there, as they do in a NIC.
+[[nodiscard]] bool is_vhost_wire(const std::string& arguments);
 [[nodiscard]] std::string tap_arguments(const std::string& interface);
 // A ring whose two ends are one port.
 [[nodiscard]] std::string ring_arguments();

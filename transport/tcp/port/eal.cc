@@ -50,6 +50,9 @@ std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_
   if (options.hugepages) {
     // At most that much, taken as it is needed.
     arguments.push_back(fmt::format("--socket-limit={}", options.memory_mib));
+    if (options.shared_memory) {
+      arguments.push_back("--single-file-segments");  // vhost takes eight files
+    }
   } else {
     arguments.push_back("--no-huge");
     arguments.push_back("-m");

@@ -15,6 +15,8 @@ struct EalOptions {
   bool hugepages = false;              // false: --no-huge
   std::uint32_t memory_mib = 256;      // the most that DPDK may map
   int numa_node = -1;                  // -1: any
+  // Another process is to map it, as vhost does: in few files. Without hugepages it is one file always.
+  bool shared_memory = false;
 };
 
 // Starts EAL; a second call is checked against the first (same process, so what is running stays) and

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <thread>
-
 #include "base/unix_socket.h"
 
 namespace tfabric::port {
@@ -16,19 +14,13 @@ constexpr UnixProbe kProbe{.type = SOCK_SEQPACKET, .greeting = std::chrono::seco
 bool memif_served(const std::string& path) { return unix_socket_served(path, kProbe); }
 
 Status await_memif_server(const std::string& path, Duration patience) {
-  constexpr auto kLookInterval = std::chrono::milliseconds(20);
-  const Instant deadline = monotonic_now() + patience;
-  while (!memif_served(path)) {
-    if (monotonic_now() > deadline) {
-      return Error{
-          Errc::unusable,
-          fmt::format("no memif server listens on {}: start the other end first, as `tfabric wire` or with "
-                      "role = \"server\"",
-                      path)};
-    }
-    std::this_thread::sleep_for(kLookInterval);
+  if (await_unix_server(path, kProbe, patience)) {
+    return {};
   }
-  return {};
+  return Error{Errc::unusable,
+               fmt::format("no memif server listens on {}: start the other end first, as `tfabric wire` or "
+                           "with role = \"server\"",
+                           path)};
 }
 
 Status free_memif_socket(const std::string& path) { return free_unix_path(path, kProbe); }

@@ -17,7 +17,6 @@ namespace {
 constexpr unsigned kHeaderBuffers = 8192;
 constexpr unsigned kExternalBuffers = 8192;
 constexpr unsigned kCache = 256;
-constexpr std::uint16_t kHeaderRoom = 2048;
 
 std::mutex g_mutex;
 rte_mempool* g_header_pool = nullptr;    // guarded by g_mutex

@@ -11,6 +11,9 @@ struct rte_mempool;
 
 namespace tfabric::port {
 
+// Bytes that a header buffer has room for.
+inline constexpr std::uint16_t kHeaderRoom = 2048;
+
 // Made at the first call, kept until the process ends. Thread-safe.
 Result<rte_mempool*> header_pool();
 Result<rte_mempool*> external_pool();

@@ -7,19 +7,17 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
-#include "base/log.h"
 #include "transport/tcp/port/control_thread.h"
+#include "transport/tcp/port/device_arguments.h"
 #include "transport/tcp/port/eal_log.h"
 #include "transport/tcp/port/linearise.h"
+#include "transport/tcp/port/offloads.h"
 #include "transport/tcp/port/pools.h"
 
 namespace tfabric::port {
 namespace {
 
-// Drivers that state no limit of buffers a packet, those of virtual devices, go through them one by one.
-constexpr std::uint16_t kNoLimit = std::numeric_limits<std::uint16_t>::max();
 constexpr std::size_t kBurst = 64;
 
 bool is_virtual(const std::string& device) { return device.starts_with("net_"); }
@@ -54,8 +52,11 @@ struct Port::Impl {
   Status start();
   [[nodiscard]] Error failure(const char* what, int error) const;
   [[nodiscard]] bool must_linearise(const rte_mbuf& packet) const {
-    return packet.nb_segs > 1 && packet.nb_segs > capabilities.tx_segments_max;
+    return packet.nb_segs > 1 && packet.nb_segs > capabilities.tx_segments_max &&
+           (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0;
   }
+  // As rte_eth_tx_burst(). Packets to be cut need the driver's own form of the pseudo-header's checksum.
+  std::uint16_t burst(std::span<rte_mbuf*> packets) const;
   std::uint16_t transmit_linearised(std::span<rte_mbuf*> packets) const;
 };
 
@@ -68,7 +69,7 @@ Error Port::Impl::failure(const char* what, int error) const {
 // See control_thread.h.
 template <class Work>
 void run_where_safe(const std::string& device, const Work& work) {
-  if (device.starts_with("net_memif")) {
+  if (device.starts_with("net_memif") || is_vhost_wire(device)) {
     run_on_control_thread(work);
   } else {
     work();
@@ -151,27 +152,11 @@ Status Port::Impl::configure() {
     return failure("ask about", -error);
   }
   device = info.device;
-  rte_eth_conf conf{};
-  conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-  if (!is_virtual(config.device)) {
-    // Virtual devices would compute checksums in software, no faster than we do.
-    conf.txmode.offloads |=
-        info.tx_offload_capa & (RTE_ETH_TX_OFFLOAD_IPV4_CKSUM | RTE_ETH_TX_OFFLOAD_TCP_CKSUM);
-    conf.rxmode.offloads |=
-        info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM);
-    conf.rxmode.mtu = std::min(config.mtu, info.max_mtu);
-  }
+  const rte_eth_conf conf = choose_offloads(config.device, info, config.mtu);
   if (const int error = rte_eth_dev_configure(id, 1, 1, &conf); error != 0) {
     return failure("configure", -error);
   }
-  const bool segments = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
-  const std::uint16_t limit =
-      info.tx_desc_lim.nb_mtu_seg_max != 0 ? info.tx_desc_lim.nb_mtu_seg_max : kNoLimit;
-  capabilities = {.tx_ip_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM) != 0,
-                  .tx_tcp_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_TCP_CKSUM) != 0,
-                  .rx_checksum = (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_TCP_CKSUM) != 0,
-                  .tx_multi_segment = segments,
-                  .tx_segments_max = segments ? limit : std::uint16_t{1}};
+  capabilities = capabilities_of(config.device, conf, info);
   return {};
 }
 
@@ -216,8 +201,8 @@ std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
 }
 
 std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
-  if (impl_->capabilities.tx_segments_max == kNoLimit) {
-    return rte_eth_tx_burst(impl_->id, 0, packets.data(), static_cast<std::uint16_t>(packets.size()));
+  if (impl_->capabilities.tx_segments_max == PortCapabilities::kAnySegments) {
+    return impl_->burst(packets);
   }
   std::uint16_t sent = 0;
   // Runs of packets that the driver takes as they are go in one burst.
@@ -228,7 +213,7 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
     const auto good = static_cast<std::uint16_t>(bad - rest.begin());
     std::uint16_t taken = 0;
     if (good > 0) {
-      taken = rte_eth_tx_burst(impl_->id, 0, rest.data(), good);
+      taken = impl_->burst(rest.first(good));
       sent = static_cast<std::uint16_t>(sent + taken);
       if (taken < good) {
         return sent;
@@ -242,6 +227,19 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
     sent = static_cast<std::uint16_t>(sent + taken);
   }
   return sent;
+}
+
+std::uint16_t Port::Impl::burst(std::span<rte_mbuf*> packets) const {
+  auto count = static_cast<std::uint16_t>(packets.size());
+  if (!capabilities.tx_segmentation) {
+    return rte_eth_tx_burst(id, 0, packets.data(), count);
+  }
+  const std::uint16_t good = rte_eth_tx_prepare(id, 0, packets.data(), count);
+  if (good == 0) {
+    rte_pktmbuf_free(packets.front());
+    return 1;
+  }
+  return rte_eth_tx_burst(id, 0, packets.data(), good);
 }
 
 std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets) const {
@@ -265,6 +263,9 @@ std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets) cons
 void Port::reclaim() { rte_eth_tx_done_cleanup(impl_->id, 0, 0); }
 
 rte_mbuf* Port::allocate_header() { return rte_pktmbuf_alloc(impl_->headers); }
+rte_mbuf* Port::allocate_payload(std::size_t size) {
+  return rte_pktmbuf_alloc(size <= kHeaderRoom ? impl_->headers : impl_->receive_pool);
+}
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(impl_->externals); }
 
 bool Port::link_up() const {

@@ -33,9 +33,12 @@ struct PortConfig {
 struct PortCapabilities {
   bool tx_ip_checksum = false;
   bool tx_tcp_checksum = false;
-  bool rx_checksum = false;  // ol_flags of received packets tell good or bad
+  bool tx_segmentation = false;  // TSO: TCP segments of more than the MSS are cut by the driver
+  bool rx_checksum = false;      // ol_flags of received packets tell good or bad
   bool tx_multi_segment = false;
-  std::uint16_t tx_segments_max = 1;  // mbufs a packet may have on transmit
+  static constexpr std::uint16_t kAnySegments = 65535;
+  std::uint16_t tx_segments_max = 1;      // mbufs a packet may have on transmit
+  std::uint16_t tx_tso_segments_max = 1;  // and one that is to be cut
 };
 
 class Port {
@@ -45,15 +48,19 @@ class Port {
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Fills `out`, returns how many. Each packet is contiguous in its first segment if its size allows.
+  // Fills `out`, returns how many. A packet that is larger than a buffer of the receive pool is a chain.
   std::uint16_t receive(std::span<rte_mbuf*> out);
-  // Takes a prefix of `packets`, returns how many; the others stay the caller's.
+  // Takes a prefix of `packets`, returns how many; the others stay the caller's. A packet that the driver
+  // refuses for good is dropped, and counts as taken.
   std::uint16_t transmit(std::span<rte_mbuf*> packets);
   // Lets the driver free what it has sent. Call when idle and before deregistering memory.
   void reclaim();
 
   // An empty packet buffer for headers and small payloads (data room >= 2048); null if the pool is empty.
   rte_mbuf* allocate_header();
+  // One for up to `size` bytes of payload: it has room for them, or is as large as the port's buffers are;
+  // null if the pool is empty.
+  rte_mbuf* allocate_payload(std::size_t size);
   // A buffer without data room of its own, to attach external memory to; null if the pool is empty.
   rte_mbuf* allocate_external();
 

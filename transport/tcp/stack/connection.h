@@ -34,7 +34,10 @@ struct PayloadOps {
 };
 
 struct Options {
-  std::uint16_t mss = 1460;                         // largest payload we accept and send (RFC 6691)
+  std::uint16_t mss = 1460;  // largest payload we accept and send (RFC 6691)
+  // TSO: the most payload of a segment that next_segment() hands out for its owner to cut into segments of
+  // the MSS (SegmentOut::segment_size). At most one MSS: segments are never larger than the MSS.
+  std::uint32_t super_segment = 0;
   std::uint32_t receive_buffer = 4u << 20;          // bytes; the largest window we announce
   std::uint32_t send_buffer = 8u << 20;             // bytes that send() accepts beyond snd_una
   Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/architecture.md

@@ -104,10 +104,11 @@ struct Connection::Impl {
   void put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size);
   bool emit_tail_probe(SegmentOut& out);
   bool emit_new_data(SegmentOut& out);
-  void put_new_data(SegmentOut& out);
+  void put_new_data(SegmentOut& out, std::uint64_t data);
   void put_mtu_probe(SegmentOut& out, std::uint32_t size);
   [[nodiscard]] std::optional<std::uint32_t> mtu_probe() const;
-  void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size);
+  // A segment of [position, position + size) or of what fits into one; `cut`: a super-segment.
+  void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size, bool cut);
   void emit_empty(SegmentOut& out, Seq seq);
   void emit_earlier_ack(SegmentOut& out);
   [[nodiscard]] std::uint8_t ack_flags() const { return ecn.echo() ? flag::ack | flag::ece : flag::ack; }
@@ -126,6 +127,14 @@ struct Connection::Impl {
   // The peer's window is no good for that segment.
   [[nodiscard]] bool window_blocks() const;
   [[nodiscard]] SendLimit send_limit() const;
+
+  // --- connection_burst.cc
+  [[nodiscard]] bool may_burst() const;
+  [[nodiscard]] std::uint64_t burst_room() const;
+  [[nodiscard]] std::uint64_t new_burst() const;
+  [[nodiscard]] std::uint32_t repeated_burst(SentSegments::Number number) const;
+  void record_new(const SegmentOut& out, bool was_idle);
+  void record_repeated(SentSegments::Number number, std::uint32_t bytes);
 
   // --- connection_timers.cc
   void on_time(Instant now);

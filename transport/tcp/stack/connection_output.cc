@@ -55,6 +55,7 @@ void Connection::Impl::start_header(SegmentOut& out, std::uint8_t flags, Seq seq
   out.retransmission = false;
   out.ecn_capable = false;
   out.window = 0;
+  out.segment_size = 0;
   out.payload_size = 0;
 }
 
@@ -195,7 +196,7 @@ bool Connection::Impl::emit_data(SegmentOut& out) {
   if (frto.wants_new_segment()) {
     frto.on_new_segment();
     if (usable_window() > 0 && snd_nxt < stream_end() && !segments.full()) {
-      put_new_data(out);
+      put_new_data(out, next_data());
       return true;
     }
   }
@@ -214,28 +215,18 @@ bool Connection::Impl::emit_retransmission(SegmentOut& out) {
   if (!force_retransmission && (pipe() + size > window() || paced())) {
     return false;
   }
+  put_again(out, number, force_retransmission ? size : repeated_burst(number));
   force_retransmission = false;
-  put_again(out, number, size);
   return true;
 }
 
-// The first `size` bytes of a segment, or as many as fit.
+// The first `size` bytes of a segment, or as many as fit; or those of several, if the driver cuts them.
 void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size) {
-  emit_range(out, segments.at(number).start, size);
+  emit_range(out, segments.at(number).start, size, /*cut=*/size > segments.at(number).size);
   out.retransmission = true;
   const std::uint32_t sent = out.payload_size + ((out.flags & flag::fin) != 0 ? 1u : 0u);
-  if (sent < segments.at(number).size) {
-    segments.split(number, sent);
-  }
-  if (path_mtu.is_probe(segments.at(number).start)) {
-    path_mtu.forget_probe();
-  }
+  record_repeated(number, sent);
   excused -= std::min<std::uint64_t>(excused, sent);
-  segments.resend(number, now);
-  rate.on_sent(segments.at(number), /*idle=*/false, now);
-  if (recovery != Recovery::none) {
-    undo.on_retransmission(segments.at(number).start, sent, timestamp(now));
-  }
   prr.on_sent(sent);
   pacer.on_sent(sent, now);
   bytes_retransmitted += sent;
@@ -253,7 +244,7 @@ bool Connection::Impl::emit_tail_probe(SegmentOut& out) {
   }
   ++tail_probes;
   if (usable_window() > 0 && snd_nxt < stream_end() && !segments.full()) {
-    put_new_data(out);
+    put_new_data(out, next_data());
     tlp.on_probe(snd_nxt, /*is_retransmission=*/false);
   } else {
     SentSegments::Number last = segments.end() - 1;
@@ -283,11 +274,11 @@ bool Connection::Impl::emit_new_data(SegmentOut& out) {
   if ((pipe() + next_data() > window() && flight() > 0) || segments.full() || paced()) {
     return false;
   }
-  override_window = false;
+  const bool one = std::exchange(override_window, false);
   if (const std::optional<std::uint32_t> size = mtu_probe()) {
     put_mtu_probe(out, *size);
   } else {
-    put_new_data(out);
+    put_new_data(out, one ? next_data() : new_burst());
   }
   return true;
 }
@@ -309,13 +300,12 @@ std::optional<std::uint32_t> Connection::Impl::mtu_probe() const {
 void Connection::Impl::put_mtu_probe(SegmentOut& out, std::uint32_t size) {
   const std::uint64_t start = snd_nxt;
   const std::uint32_t usual = std::exchange(mss, size);
-  put_new_data(out);
+  put_new_data(out, next_data());
   mss = usual;
   path_mtu.on_probe(start, size);
 }
 
-void Connection::Impl::put_new_data(SegmentOut& out) {
-  const std::uint64_t data = next_data();
+void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t data) {
   // A FIN behind a full segment goes with it.
   const bool with_fin = fin_queued && snd_nxt + data == queue.end();
   const auto size = static_cast<std::uint32_t>(std::min(data + (with_fin ? 1 : 0), usable_window()));
@@ -325,10 +315,10 @@ void Connection::Impl::put_new_data(SegmentOut& out) {
     congestion->on_idle();
     validation.on_idle();
   }
-  emit_range(out, snd_nxt, size);
+  emit_range(out, snd_nxt, size, /*cut=*/data > effective_mss());
   const bool fin = (out.flags & flag::fin) != 0;
   const std::uint32_t sent = out.payload_size + (fin ? 1u : 0u);
-  rate.on_sent(segments.add(snd_nxt, sent, now), was_idle, now);
+  record_new(out, was_idle);
   snd_nxt += sent;
   if (fin) {
     state = state == State::close_wait ? State::last_ack : State::fin_wait_1;
@@ -347,15 +337,16 @@ void Connection::Impl::put_new_data(SegmentOut& out) {
 }
 
 // A segment with stream bytes [position, position + size), of which our FIN may be the last.
-void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size) {
+void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size, bool cut) {
   start_header(out, ack_flags(), seq_of(position));
   add_options(out);
   // SACK blocks take room that the path's MTU does not give twice.
   const std::uint32_t room = mss - out.option_size;
   const std::uint64_t data_end = queue.end();
   const auto data = static_cast<std::uint32_t>(
-      position < data_end ? std::min<std::uint64_t>({size, data_end - position, room}) : 0);
+      position < data_end ? std::min<std::uint64_t>({size, data_end - position, cut ? size : room}) : 0);
   out.payload_size = queue.gather(position, data, out);
+  out.segment_size = static_cast<std::uint16_t>(out.payload_size > room ? room : 0);
   const std::uint64_t reached = position + out.payload_size;
   if (fin_queued && reached == data_end && position + size > data_end) {
     out.flags |= flag::fin;

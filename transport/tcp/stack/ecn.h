@@ -50,6 +50,7 @@ class Ecn {
   void on_rto() { reacted_until_ = 0; }
   // What was in flight at the last reduction is not acknowledged yet: the window is not to grow.
   [[nodiscard]] bool reducing(std::uint64_t snd_una) const { return enabled_ && snd_una < reacted_until_; }
+  [[nodiscard]] bool cwr_waits() const { return cwr_; }
   // The CWR flag goes with the next segment of new data, once.
   bool take_cwr() {
     const bool cwr = cwr_;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <limits>
 
 #include "base/time.h"
 
@@ -45,6 +46,15 @@ class Pacer {
   }
   // When may_send() will be true, if it is not.
   [[nodiscard]] Instant next() const { return next_; }
+  // Bytes of the burst at hand that are left, while may_send().
+  [[nodiscard]] std::uint64_t room(Instant now) const {
+    if (rate_ == 0) {
+      return std::numeric_limits<std::uint64_t>::max();
+    }
+    const Duration left = now - std::max(due_, now - std::max(burst_, late_));
+    return static_cast<std::uint64_t>(std::max<Duration>(left, Duration::zero()).count()) * 1000 /
+           std::max<std::uint64_t>(picoseconds_per_byte_, 1);
+  }
   void on_sent(std::uint32_t bytes, Instant now) {
     if (rate_ == 0) {
       return;

@@ -78,6 +78,9 @@ struct SegmentOut {
   bool retransmission = false;
   bool ecn_capable = false;  // the IP header is to carry ECT(0) (RFC 3168 §5)
   std::uint16_t window = 0;  // as on the wire
+  // TSO: a super-segment, to be cut into segments of so much payload, with the same header but for sequence
+  // number, and FIN and PSH on the last alone. 0: it is one segment.
+  std::uint16_t segment_size = 0;
   std::uint32_t payload_size = 0;
   std::array<std::byte, kTcpMaxOptionBytes> options;
   std::array<Payload, kMaxPieces> pieces;

@@ -1,0 +1,13 @@
+// What a NIC does with a super-segment (TSO): segments of the size that the machine asks for.
+#pragma once
+
+#include <vector>
+
+#include "transport/tcp/stack/segment.h"
+
+namespace tfabric::simulation {
+
+// The segment itself if it is one.
+[[nodiscard]] std::vector<stack::SegmentOut> cut(const stack::SegmentOut& segment);
+
+}  // namespace tfabric::simulation

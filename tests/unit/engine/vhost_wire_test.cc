@@ -1,0 +1,153 @@
+// Offloads as drivers really do them: a virtio_user rail and a vhost rail of one process, joined by a
+// vhost-user socket. The one segments for the other (TSO), which gets chains of buffers, and both leave TCP's
+// checksum to the other's trust.
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "tests/unit/engine/loop.h"
+
+namespace tfabric::engine {
+namespace {
+
+using test::Collector;
+using test::Hall;
+
+// A folder that goes with the test.
+struct Folder {
+  Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
+  ~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  std::string path = (std::filesystem::temp_directory_path() / "tfabric-vhost-XXXXXX").string();
+};
+
+// An engine with both ends of the wire.
+struct Wire {
+  explicit Wire(std::uint32_t mtu, const char* vhost_address = "10.78.0.1",
+                const char* virtio_address = "10.78.0.2") {
+    // Four receive pools with packets of 9000 bytes.
+    REQUIRE(port::start_eal({.memory_mib = 512}).ok());
+    engine.set_acceptor(&hall);
+    vhost = open(config::RailKind::vhost, std::string(vhost_address) + "/24", mtu);
+    virtio = open(config::RailKind::virtio_user, std::string(virtio_address) + "/24", mtu);
+    engine.lock().lock();
+  }
+  ~Wire() { engine.lock().unlock(); }
+  Wire(const Wire&) = delete;
+  Wire& operator=(const Wire&) = delete;
+
+  std::unique_ptr<tcp::Rail> open(config::RailKind kind, const std::string& address, std::uint32_t mtu) {
+    auto rail = tcp::open_rail({.name = kind == config::RailKind::vhost ? "vhost" : "virtio",
+                                .kind = kind,
+                                .device = folder.path + "/s",
+                                .addresses = {address},
+                                .mtu = mtu},
+                               engine);
+    INFO((rail ? std::string() : rail.error().message));
+    REQUIRE(rail.ok());
+    return std::move(*rail);
+  }
+  // Connects from one rail to the other.
+  Flow& connect(tcp::Rail& from, const tcp::Rail& to, FlowHandler& handler) {
+    Flow* flow = engine.connect(**from.link_to(to.address(), 0), to.address(), engine.port(), &handler, 0);
+    REQUIRE(flow != nullptr);
+    return *flow;
+  }
+  template <class Done>
+  bool until(const Done& done) {
+    for (long i = 0; i < 20'000'000 && !done(); ++i) {
+      engine.turn();
+    }
+    return done();
+  }
+
+  Folder folder;
+  Engine engine{EngineOptions{}};
+  Hall hall;
+  std::unique_ptr<tcp::Rail> vhost, virtio;
+};
+
+// Bytes no two neighbourhoods of which are alike.
+std::string text_of(std::size_t size) {
+  std::string text(size, '\0');
+  for (std::size_t i = 0; i < size; ++i) {
+    text[i] = static_cast<char>(i * 31 ^ i >> 8 ^ i >> 16);
+  }
+  return text;
+}
+
+stack::Payload payload_of(const std::string& text) {
+  return {.data = reinterpret_cast<const std::byte*>(text.data()),
+          .size = static_cast<std::uint32_t>(text.size())};
+}
+
+Link& link_of(tcp::Rail& rail, const tcp::Rail& peer) { return **rail.link_to(peer.address(), 0); }
+
+// Sends a text from each end to the other.
+void exchange(Wire& wire, tcp::Rail& from, tcp::Rail& to) {
+  Collector client;
+  Flow& flow = wire.connect(from, to, client);
+  REQUIRE(wire.until([&] { return flow.connection().established() && wire.hall.accepted != nullptr; }));
+  const std::string there = text_of(3'000'001), back = text_of(2'000'003);
+  REQUIRE(flow.connection().send(payload_of(there)));
+  REQUIRE(wire.hall.accepted->connection().send(payload_of(back)));
+  wire.engine.wake(flow);
+  wire.engine.wake(*wire.hall.accepted);
+  REQUIRE(wire.until([&] {
+    return wire.hall.guest.received.size() >= there.size() && client.received.size() >= back.size();
+  }));
+  CHECK(wire.hall.guest.received == there);
+  CHECK(client.received == back);
+  CHECK(flow.connection().info().timeouts == 0);
+}
+
+}  // namespace
+
+TEST_CASE("bytes cross a vhost-user wire both ways, segmented and summed by nobody but the driver") {
+  for (const std::uint32_t mtu : {1500u, 9000u}) {
+    for (const bool v4 : {true, false}) {
+      INFO("MTU " << mtu << (v4 ? ", IPv4" : ", IPv6"));
+      Wire wire(mtu, v4 ? "10.78.0.1" : "fd78::1", v4 ? "10.78.0.2" : "fd78::2");
+      exchange(wire, *wire.virtio, *wire.vhost);
+      Link& virtio = link_of(*wire.virtio, *wire.vhost);
+      Link& vhost = link_of(*wire.vhost, *wire.virtio);
+      CHECK(virtio.port().capabilities().tx_tcp_checksum);
+      CHECK(virtio.port().capabilities().rx_checksum);
+      CHECK(vhost.port().capabilities().tx_tcp_checksum);
+      CHECK(vhost.port().capabilities().rx_checksum);
+      REQUIRE(virtio.super_segment() > 32'000);
+      CHECK(vhost.super_segment() == 0);  // DPDK's vhost offers no TSO
+      // Packets on the wire: super-segments one way, and an acknowledgement for a burst of the others.
+      CHECK(vhost.counters().rx_packets < 3'000'001 / mtu);
+      CHECK(vhost.interface().counters().bad_checksum == 0);
+      CHECK(virtio.interface().counters().bad_checksum == 0);
+      CHECK(vhost.interface().counters().malformed == 0);
+    }
+  }
+}
+
+TEST_CASE("a connection that the vhost end opens works the same") {
+  Wire wire(1500);
+  exchange(wire, *wire.vhost, *wire.virtio);
+}
+
+TEST_CASE("the virtio end notices that the vhost end is gone") {
+  Wire wire(1500);
+  Collector client;
+  Flow& flow = wire.connect(*wire.virtio, *wire.vhost, client);
+  REQUIRE(wire.until([&] { return flow.connection().established(); }));
+  {
+    Link& vhost = link_of(*wire.vhost, *wire.virtio);
+    auto removed = wire.engine.remove_link(vhost);
+  }
+  REQUIRE(wire.until([&] { return client.failed; }));
+  CHECK(client.error == stack::ConnectionError::unreachable);
+}
+
+}  // namespace tfabric::engine

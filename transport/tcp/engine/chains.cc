@@ -1,0 +1,108 @@
+// Packets in several buffers: super-segments that a hypervisor or a peer on this host has never cut, or that
+// the driver has put together (large receive offload, mergeable buffers).
+//
+// Nothing is copied: each buffer becomes a segment of its own for the machine, which keeps buffers one by
+// one. What belongs to the whole, its reports and its end, goes with the first or the last of them.
+#include <algorithm>
+#include <array>
+
+#include "transport/tcp/engine/engine.h"
+
+namespace tfabric::engine {
+namespace {
+
+// 64 KiB in buffers of 2 KiB, and half as many again; beyond, a packet is dropped.
+constexpr std::size_t kMaxBuffers = 48;
+
+struct Chain {
+  std::array<rte_mbuf*, kMaxBuffers> buffers;
+  std::array<std::span<const std::byte>, kMaxBuffers> pieces;
+  std::size_t count = 0;
+
+  // Takes the packet apart; false: it has too many buffers, and is as it was.
+  bool take(rte_mbuf* head) {
+    if (head->nb_segs > kMaxBuffers) {
+      return false;
+    }
+    for (rte_mbuf* buffer = head; buffer != nullptr;) {
+      rte_mbuf* next = buffer->next;
+      buffer->next = nullptr;
+      buffer->nb_segs = 1;
+      buffer->pkt_len = buffer->data_len;
+      pieces[count] = {rte_pktmbuf_mtod(buffer, const std::byte*), buffer->data_len};
+      buffers[count++] = buffer;
+      buffer = next;
+    }
+    return true;
+  }
+  // Buffer `i` belongs to somebody else.
+  void give_away(std::size_t i) { buffers[i] = nullptr; }
+  void free() { rte_pktmbuf_free_bulk(buffers.data(), static_cast<unsigned>(count)); }
+};
+
+// What only the last segment of the whole says, and what only the first does.
+constexpr std::uint8_t kAtTheEnd = stack::flag::fin | stack::flag::psh;
+constexpr std::uint8_t kAtTheStart = stack::flag::cwr;
+
+std::uint8_t flags_of_part(std::uint8_t whole, bool first, bool last) {
+  return static_cast<std::uint8_t>(whole & ~(last ? 0u : kAtTheEnd) & ~(first ? 0u : kAtTheStart));
+}
+
+// The segment goes on in `piece`, with at most `most` bytes.
+void move_on(stack::SegmentIn& segment, std::span<const std::byte> piece, std::size_t most) {
+  segment.seq = segment.seq + segment.payload.size;
+  segment.payload.data = piece.data();
+  segment.payload.size = static_cast<std::uint32_t>(std::min(piece.size(), most));
+}
+
+}  // namespace
+
+void Engine::on_chain(Link& link, rte_mbuf* head) {
+  Chain chain;
+  if (!chain.take(head)) {
+    rte_pktmbuf_free(head);
+    return;
+  }
+  net::RxMeta meta = link.meta_of(*head);
+  meta.rest = std::span(chain.pieces).subspan(1, chain.count - 1);
+  const net::InputResult result = link.interface().input(chain.pieces[0], meta, now_);
+  std::optional<stack::SegmentIn> segment;
+  if (result.kind == net::InputResult::Kind::tcp) {
+    segment = stack::parse_segment(result.tcp.bytes);
+  }
+  constexpr std::uint8_t kNotData = stack::flag::syn | stack::flag::rst;
+  Flow* flow = nullptr;
+  if (segment && (segment->flags & kNotData) == 0) {
+    segment->congestion_experienced = result.tcp.congestion_experienced;
+    flow = flow_for(link, result.tcp, *segment);
+  }
+  if (flow == nullptr) {
+    chain.free();
+    return;
+  }
+  const std::uint8_t flags = segment->flags;
+  std::size_t left = result.tcp.more;
+  bool first = true;
+  for (std::size_t i = 0; !flow->connection_->finished(); ++i) {
+    if (i > 0) {
+      move_on(*segment, chain.pieces[i], left);
+      left -= segment->payload.size;
+    }
+    // Headers in a buffer of their own go with the first bytes: alone they would be a duplicate.
+    if (segment->payload.size > 0 || left == 0) {
+      segment->payload.owner = chain.buffers[i];
+      segment->flags = flags_of_part(flags, first, /*last=*/left == 0);
+      if (hand(*flow, *segment)) {
+        chain.give_away(i);
+      }
+      first = false;
+      segment->sack_count = 0;
+    }
+    if (left == 0) {
+      break;
+    }
+  }
+  chain.free();
+}
+
+}  // namespace tfabric::engine

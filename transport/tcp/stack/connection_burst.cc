@@ -1,0 +1,89 @@
+// Super-segments (TCP segmentation offload): several segments are handed out as one, which the driver cuts.
+//
+// The peer sees what it would see if they had left one by one, and so does the rest of the machine: each has
+// a record of its own (sent_segments.h), so that loss detection, SACK and rate samples need not know. There
+// is no twin in software: without the offload, segments are cut from the send queue as they leave.
+#include <algorithm>
+
+#include "transport/tcp/stack/connection_impl.h"
+#include "transport/tcp/stack/timestamp.h"
+
+namespace tfabric::stack {
+
+// What must be said once cannot be in a header that is copied: CWR (RFC 3168 §6.1.2), a D-SACK (RFC 2883 §4).
+// SACK blocks make segments shorter than those on record.
+bool Connection::Impl::may_burst() const {
+  return options.super_segment > mss && !ecn.cwr_waits() && !duplicate && !(sack && reassembly.has_holes());
+}
+
+// Bytes that the congestion window, the pacer and the driver have room for.
+std::uint64_t Connection::Impl::burst_room() const {
+  const std::uint64_t most = window(), used = pipe();
+  return std::min({most - std::min(most, used), pacer.room(now), std::uint64_t{options.super_segment}});
+}
+
+// Bytes of new data that may leave at once; at least next_data(), which may leave anyway.
+std::uint64_t Connection::Impl::new_burst() const {
+  const std::uint64_t one = next_data(), size = effective_mss();
+  if (one < size || !may_burst()) {
+    return one;
+  }
+  const std::uint64_t all = queue.end() - snd_nxt;
+  const std::uint64_t room = std::min(burst_room(), usable_window());
+  // Only the last segment of what there is may be short, as if they had left one by one.
+  return all <= room ? all : std::max(one, room / size * size);
+}
+
+// Bytes of lost segments that may be repeated at once, from `number` on, which may be repeated anyway.
+std::uint32_t Connection::Impl::repeated_burst(SentSegments::Number number) const {
+  std::uint32_t bytes = std::min(segments.at(number).size, effective_mss());
+  if (segments.at(number).size != effective_mss() || !may_burst()) {
+    return bytes;
+  }
+  const std::uint64_t room = burst_room();
+  for (SentSegments::Number n = number + 1; n != segments.end(); ++n) {
+    const SentSegment& next = segments.at(n);
+    if (!next.lost || next.size > effective_mss() || bytes + next.size > room) {
+      break;
+    }
+    bytes += next.size;
+    if (next.size < effective_mss()) {
+      break;  // the driver cuts all but the last to the same size
+    }
+  }
+  return bytes;
+}
+
+// New data leaves at snd_nxt.
+void Connection::Impl::record_new(const SegmentOut& out, bool was_idle) {
+  std::uint32_t left = out.payload_size;
+  std::uint64_t start = snd_nxt;
+  while (out.segment_size != 0 && left > out.segment_size) {
+    rate.on_sent(segments.add(start, out.segment_size, now), was_idle && start == snd_nxt, now);
+    start += out.segment_size;
+    left -= out.segment_size;
+  }
+  left += (out.flags & flag::fin) != 0 ? 1u : 0u;
+  rate.on_sent(segments.add(start, left, now), was_idle && start == snd_nxt, now);
+}
+
+// `bytes` of what is on record leave again, from the beginning of segment `number` on.
+void Connection::Impl::record_repeated(SentSegments::Number number, std::uint32_t bytes) {
+  for (SentSegments::Number n = number; bytes > 0; ++n) {
+    if (bytes < segments.at(n).size) {
+      segments.split(n, bytes);
+    }
+    const SentSegment& segment = segments.at(n);
+    if (path_mtu.is_probe(segment.start)) {
+      path_mtu.forget_probe();
+    }
+    segments.resend(n, now);
+    rate.on_sent(segments.at(n), /*idle=*/false, now);
+    if (recovery != Recovery::none) {
+      undo.on_retransmission(segment.start, segment.size, timestamp(now));
+    }
+    bytes -= segment.size;
+  }
+}
+
+}  // namespace tfabric::stack
