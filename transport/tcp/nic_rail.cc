@@ -99,8 +99,9 @@ Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::
   // Of this process's memory, a virtual switch sees what DPDK has allocated.
   const bool driver_copies =
       config.kind != config::RailKind::pci && config.kind != config::RailKind::virtio_user;
-  auto network = std::make_unique<engine::Link>(std::move(*port), std::move(*interface),
-                                                link_options(config, driver_copies, make_receive_share(config)));
+  auto network =
+      std::make_unique<engine::Link>(std::move(*port), std::move(*interface),
+                                     link_options(config, driver_copies, make_receive_share(config)));
   engine::Link* network_link = network.get();
   engine::Link* loop_link = loop->get();
   const EngineGuard guard(engine.lock());

@@ -110,12 +110,13 @@ transport::DeviceProperties properties_of(const std::vector<Rail*>& rails, std::
   return properties;
 }
 
-// Bytes of a rail's receive pool. In ordinary memory DPDK reckons with whole pages for buffers above a page.
+// Bytes of a rail's receive pool. In ordinary memory no buffer crosses a page that it could fit into, and one
+// above a page takes whole ones.
 std::uint64_t pool_bytes(const config::Rail& rail) {
   constexpr std::uint64_t kOverhead = 512, kPage = 4096;
   const std::uint32_t mtu = effective_mtu(rail);
   std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
-  if (buffer > kPage && rail.kind != config::RailKind::pci && !config::is_automatic_memif(rail)) {
+  if (buffer > kPage / 2 && rail.kind != config::RailKind::pci && !config::is_automatic_memif(rail)) {
     buffer = (buffer + kPage - 1) / kPage * kPage;
   }
   return receive_buffers(mtu) * buffer;

@@ -63,8 +63,7 @@ PortCapabilities capabilities_of(const std::string& device, const rte_eth_conf& 
           .tx_segmentation = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_TCP_TSO) != 0,
           .rx_checksum = (conf.rxmode.offloads & RTE_ETH_RX_OFFLOAD_TCP_CKSUM) != 0,
           .tx_multi_segment = chains,
-          .tx_segments_max =
-              chains ? stated(info.tx_desc_lim.nb_mtu_seg_max, unstated) : std::uint16_t{1},
+          .tx_segments_max = chains ? stated(info.tx_desc_lim.nb_mtu_seg_max, unstated) : std::uint16_t{1},
           .tx_tso_segments_max =
               chains ? stated(info.tx_desc_lim.nb_seg_max, kUnstatedTsoSegments) : std::uint16_t{1}};
 }

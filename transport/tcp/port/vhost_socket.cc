@@ -22,7 +22,7 @@ constexpr std::uint32_t kVersion = 1, kReply = 1u << 2;
 
 // Asks a socket for its features. Whoever serves another protocol says something else, or nothing.
 bool answers(int fd) {
-  constexpr int kPatienceMs = 1000;
+  constexpr int kPatienceMs = 10'000;  // DPDK looks at a new socket after up to a second
   const Header request{kGetFeatures, kVersion, 0};
   if (::send(fd, request.data(), sizeof request, MSG_NOSIGNAL) != sizeof request) {
     return false;
@@ -58,9 +58,10 @@ Status await_vhost(const std::string& path, Duration patience) {
   if (!is_vhost(path)) {
     return Error{
         Errc::unusable,
-        fmt::format("whoever listens on {} does not speak vhost-user: device must be the socket that "
-                    "the virtual switch has made for this port",
-                    path)};
+        fmt::format(
+            "whoever listens on {} does not answer as vhost-user does: device must be the socket that "
+            "the virtual switch has made for this port",
+            path)};
   }
   // A switch that takes one peer at a time is to have noticed that this one has left.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
