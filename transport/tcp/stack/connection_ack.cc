@@ -152,12 +152,8 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
     }
     segments.trim_first(bytes);
   }
-  if (dupacks > 0) {
-    // Each duplicate acknowledgement has told of a segment already.
-    const std::uint64_t told = std::uint64_t{dupacks} * effective_mss();
-    news.delivered = std::max(news.delivered - std::min(told, news.delivered),
-                              std::min<std::uint64_t>(news.delivered, effective_mss()));
-  }
+  // Duplicate acknowledgements have told of these already.
+  news.delivered -= std::min(news.delivered, duplicates.told(snd_una, position));
   undo.on_ack(snd_una, position, news.ts_ecr);
   snd_una = position;
   queue.release(std::min(snd_una, queue.end()));
