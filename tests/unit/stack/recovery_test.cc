@@ -172,6 +172,19 @@ TEST_CASE("the window grows by what has arrived, not by what an acknowledgement 
   }
 }
 
+TEST_CASE("after a time-out, reports without an acknowledgement do not open the window") {
+  InFlight flight(/*sack=*/true);
+  ScriptedPeer& peer = flight.peer;
+  peer.advance(10ms);
+  peer.report(0, {{1000, 2000}});
+  peer.acknowledge(2000);  // reordering: what was first has come last
+  (void)peer.run(300ms);
+  REQUIRE(peer.connection().info().recovery == Recovery::timeout);
+  REQUIRE(peer.connection().info().cwnd == 1000);
+  peer.report(2000, {{4000, 6000}});
+  REQUIRE(peer.connection().info().cwnd == 1000);
+}
+
 TEST_CASE("what was sent again is told apart until it has arrived") {
   InFlight flight(/*sack=*/true);
   ScriptedPeer& peer = flight.peer;

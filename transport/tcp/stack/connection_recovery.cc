@@ -76,8 +76,12 @@ void Connection::Impl::tell_controller(const AckNews& news, bool recovering) {
                       .delivered = news.delivered,
                       // By what has arrived (RFC 6937 §3.1, DeliveredData), not by what is acknowledged: one
                       // acknowledgement that fills a hole would release a burst (RFC 3465 §2.3). Reports
-                      // alone count where reordering is known to happen; elsewhere they tell of losses.
-                      .growth = news.acked > 0 || rack.reordering_seen() ? news.delivered : 0,
+                      // alone count where reordering is known to happen; elsewhere they tell of losses. After
+                      // a time-out they do not: a peer that reports all but never acknowledges it would get
+                      // all of it again with each (RFC 5681 §3.1).
+                      .growth = news.acked > 0 || (rack.reordering_seen() && recovery != Recovery::timeout)
+                                    ? news.delivered
+                                    : 0,
                       .lost = newly_lost,
                       .delivered_total = rate.delivered(),
                       .in_flight = pipe(),
