@@ -185,6 +185,18 @@ TEST_CASE("after a time-out, reports without an acknowledgement do not open the 
   REQUIRE(peer.connection().info().cwnd == 1000);
 }
 
+TEST_CASE("small segments that are lost go again as one, but for the first after a time-out") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  for (int i = 0; i < 5; ++i) {
+    peer.write(10);
+    REQUIRE_FALSE(peer.sent().empty());
+  }
+  REQUIRE(peer.run(200ms) == "A 1:11 ack 1");
+  peer.acknowledge(10);
+  REQUIRE(peer.sent() == "PA 11:51 ack 1");
+}
+
 TEST_CASE("what was sent again is told apart until it has arrived") {
   InFlight flight(/*sack=*/true);
   ScriptedPeer& peer = flight.peer;

@@ -210,23 +210,32 @@ bool Connection::Impl::emit_data(SegmentOut& out) {
 
 bool Connection::Impl::emit_retransmission(SegmentOut& out) {
   const SentSegments::Number number = segments.first_lost();
-  const auto size = std::min(segments.at(number).size, effective_mss());
+  std::uint32_t size = std::min(segments.at(number).size, effective_mss());
   if (!force_retransmission && (pipe() + size > window() || paced())) {
     return false;
+  }
+  // Small segments go again as one. But not the first after a time-out, by whose acknowledgement F-RTO tells
+  // whether the originals have arrived.
+  if (!frto.holds_retransmissions() && segments.at(number).size < effective_mss()) {
+    const std::uint64_t room = force_retransmission ? effective_mss() : window() - pipe();
+    size = segments.lost_run(number, std::min<std::uint64_t>(room, effective_mss()));
   }
   force_retransmission = false;
   put_again(out, number, size);
   return true;
 }
 
-// The first `size` bytes of a segment, or as many as fit.
+// `size` bytes from a segment's first on, or as many as fit.
 void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size) {
-  emit_range(out, segments.at(number).start, size);
+  const std::uint64_t start = segments.at(number).start;
+  emit_range(out, start, size);
   out.retransmission = true;
   const std::uint32_t sent = out.payload_size + ((out.flags & flag::fin) != 0 ? 1u : 0u);
-  if (sent < segments.at(number).size) {
-    segments.split(number, sent);
+  const SentSegments::Number last = segments.find(start + sent - 1);
+  if (start + sent < segments.at(last).end()) {
+    segments.split(last, static_cast<std::uint32_t>(start + sent - segments.at(last).start));
   }
+  number = last == number ? number : segments.join(number, last);
   if (path_mtu.is_probe(segments.at(number).start)) {
     path_mtu.forget_probe();
   }
