@@ -196,7 +196,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   }
   const Theme theme = draw_theme(random);
   Scenario scenario{.seed = seed, .start = draw_start(random)};
-  scenario.must_succeed = !theme.hostile && !theme.damages && !theme.blackhole;
+  scenario.must_succeed = !theme.hostile && !theme.damages;
   scenario.switched = random.chance(0.25);
   scenario.rails = scenario.switched && random.chance(0.3) ? 2 : 1;
   if (theme.recovers) {

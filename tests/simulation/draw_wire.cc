@@ -8,6 +8,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::uint32_t kEndlessQueue = 64u << 20;
+// Smaller MTUs are met on IPv4 paths alone, and hardly there: 576 is what RFC 791 has every host take.
+constexpr std::uint32_t kIpv4Rarity = 576 - 20;
 
 void draw_loss(Random& random, WireOptions& wire) {
   wire.loss = pick(random, {0.0, 0.0, 0.001, 0.02, 0.1});
@@ -38,6 +40,12 @@ void draw_outages(Random& random, const Theme& theme, const Scenario& scenario, 
         from + (theme.hostile && !theme.recovers ? random.between(1ms, 60s) : random.between(1ms, 1s));
     wire.outages.push_back({from, std::min(until, scenario.well_at)});
   }
+}
+
+// That of tunnels, down to the least that IPv6 allows, and of what carries a little more than Ethernet.
+std::uint32_t draw_mtu(Random& random) {
+  return static_cast<std::uint32_t>(random.chance(0.1) ? kLeastIpv6Segment
+                                                       : random.between(kLeastIpv6Segment, 1600));
 }
 
 void draw_changes(Random& random, const Scenario& scenario, WireOptions& wire) {
@@ -76,7 +84,7 @@ WireOptions draw_wire(Random& random, const Theme& theme, const Scenario& scenar
     wire.damage = pick(random, {0.0, 0.001, 0.02, 0.1});
   }
   if (theme.blackhole && random.chance(0.7)) {
-    wire.mtu_bytes = static_cast<std::uint32_t>(random.between(120, 1600));
+    wire.mtu_bytes = random.chance(0.02) ? kIpv4Rarity : draw_mtu(random);
     wire.mtu_from = scenario.start + (random.chance(0.3) ? 0ns : random.between(0ns, 300ms));
     wire.mtu_told = random.chance(0.5);
   }
@@ -112,6 +120,12 @@ void draw_middleboxes(Random& random, Scenario& scenario) {
     box.on_others = static_cast<std::uint8_t>(random.between(0, 7));
     scenario.wires[random.between(0, scenario.wires.size() - 1)].middlebox = box;
     scenario.must_succeed = false;
+    // Of crossing SYNs, one without a scale and one with it would leave the ends in disagreement about every
+    // window, of which neither can know (RFC 7323 §2.2): a box takes it off either way, or the path is
+    // useless.
+    for (WireOptions& wire : scenario.wires) {
+      wire.middlebox.on_syn |= box.on_syn & strip::window_scale;
+    }
     return;
   }
   for (WireOptions& wire : scenario.wires) {

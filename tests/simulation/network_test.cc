@@ -86,10 +86,21 @@ TEST_CASE("a path that has become narrower, and says so, is followed") {
   REQUIRE(sender(report).mss == 980 - 12);
 }
 
-TEST_CASE("a path that swallows long packets without a word ends in an error at worst") {
+TEST_CASE("a path that swallows long packets without a word is survived by its size being found") {
   Scenario scenario = bulk(1);
-  scenario.must_succeed = false;
-  scenario.wires[0].mtu_bytes = 1000;
+  scenario.wires[0].mtu_bytes = 1400;
+  scenario.wires[0].mtu_from = scenario.start + GENERATE(0ms, 20ms);
+  const Report report = must(scenario);
+  REQUIRE(sender(report).mss < 1380);
+  REQUIRE(sender(report).timeouts <= 4);
+}
+
+TEST_CASE(
+    "a path that swallows long packets ends in an error at worst without SACK, or if it is too narrow") {
+  Scenario scenario = bulk(1);
+  const bool sack = GENERATE(false, true);
+  scenario.flows[0].ends[0].tcp.sack = sack;
+  scenario.wires[0].mtu_bytes = sack ? 1000 : 1400;
   (void)must(scenario);  // it ends, in time
 }
 

@@ -15,6 +15,9 @@
 
 namespace tfabric::simulation {
 
+// The longest segment, header included, of a path with IPv6's least MTU (RFC 8200 §5).
+inline constexpr std::uint32_t kLeastIpv6Segment = 1280 - 40;
+
 struct HostOptions {
   struct Freeze {
     Instant from{}, until{};
@@ -60,6 +63,9 @@ struct Scenario {
   }
   // Some wire damages packets so that no checksum tells.
   [[nodiscard]] bool damages() const;
+  // A path swallows long packets without a word, and the flow need not find out: it is without SACK, on which
+  // the search for the path's MTU rests (path_mtu.h), or even IPv6's least MTU is too much.
+  [[nodiscard]] bool excuses(const FlowOptions& flow) const;
 };
 
 }  // namespace tfabric::simulation

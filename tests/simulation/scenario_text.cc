@@ -289,4 +289,15 @@ bool Scenario::damages() const {
   return std::any_of(wires.begin(), wires.end(), [](const WireOptions& wire) { return wire.damage > 0; });
 }
 
+bool Scenario::excuses(const FlowOptions& flow) const {
+  bool sack = flow.ends[0].tcp.sack && flow.ends[1].tcp.sack;
+  std::uint32_t silent_mtu = ~0u;
+  for (std::size_t i = 0; i < wires.size(); ++i) {
+    const bool tells = wires[i].mtu_told && i % wires_per_rail() < hosts.size();  // the host's own wire alone
+    silent_mtu = tells ? silent_mtu : std::min(silent_mtu, wires[i].mtu_bytes);
+    sack = sack && (wires[i].middlebox.on_syn & strip::sack) == 0;
+  }
+  return silent_mtu < kLeastIpv6Segment || (silent_mtu != ~0u && !sack);
+}
+
 }  // namespace tfabric::simulation

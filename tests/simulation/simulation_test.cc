@@ -40,6 +40,20 @@ TEST_CASE("a scenario that is written and read again gives the same packets") {
   }
 }
 
+TEST_CASE(
+    "paths are drawn such as are met: MTUs that IPv6 allows, boxes that take a scale off either way or "
+    "neither") {
+  for (std::uint64_t seed = 1; seed <= 5000; ++seed) {
+    CAPTURE(seed);
+    const Scenario scenario = draw_scenario(seed);
+    const auto scale = [](const WireOptions& wire) { return wire.middlebox.on_syn & strip::window_scale; };
+    for (const WireOptions& wire : scenario.wires) {
+      REQUIRE((wire.mtu_bytes >= kLeastIpv6Segment || wire.mtu_bytes == 576 - 20));
+      REQUIRE(scale(wire) == scale(scenario.wires[0]));
+    }
+  }
+}
+
 TEST_CASE("a scenario that cannot be run is refused with a word about what is wrong") {
   const auto [text, says] = GENERATE(table<std::string, std::string>({
       {"", "two hosts at least"},

@@ -172,6 +172,31 @@ TEST_CASE("the window grows by what has arrived, not by what an acknowledgement 
   }
 }
 
+TEST_CASE("after a time-out, reports without an acknowledgement do not open the window") {
+  InFlight flight(/*sack=*/true);
+  ScriptedPeer& peer = flight.peer;
+  peer.advance(10ms);
+  peer.report(0, {{1000, 2000}});
+  peer.acknowledge(2000);  // reordering: what was first has come last
+  (void)peer.run(300ms);
+  REQUIRE(peer.connection().info().recovery == Recovery::timeout);
+  REQUIRE(peer.connection().info().cwnd == 1000);
+  peer.report(2000, {{4000, 6000}});
+  REQUIRE(peer.connection().info().cwnd == 1000);
+}
+
+TEST_CASE("small segments that are lost go again as one, but for the first after a time-out") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  for (int i = 0; i < 5; ++i) {
+    peer.write(10);
+    REQUIRE_FALSE(peer.sent().empty());
+  }
+  REQUIRE(peer.run(200ms) == "A 1:11 ack 1");
+  peer.acknowledge(10);
+  REQUIRE(peer.sent() == "PA 11:51 ack 1");
+}
+
 TEST_CASE("what was sent again is told apart until it has arrived") {
   InFlight flight(/*sack=*/true);
   ScriptedPeer& peer = flight.peer;

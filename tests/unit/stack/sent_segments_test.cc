@@ -73,6 +73,27 @@ void compare(SentSegments& real, const Model& model) {
   }
 }
 
+// The first lost one and those behind it, of `most` bytes at most.
+void join_lost(SentSegments& real, Model& model, std::uint32_t most) {
+  auto& segments = model.segments;
+  const auto first = std::find_if(segments.begin(), segments.end(), [](const auto& s) { return s.lost; });
+  if (first == segments.end()) {
+    return;
+  }
+  const SentSegments::Number number = real.first_lost();
+  const std::uint32_t bytes = real.lost_run(number, most);
+  auto next = first + 1;
+  while (next != segments.end() && next->lost && first->size + next->size <= most) {
+    first->size += next->size;
+    first->repeated |= next->repeated;
+    ++next;
+  }
+  REQUIRE(bytes == first->size);
+  const SentSegments::Number last = real.find(first->start + bytes - 1);
+  REQUIRE(real.join(number, last) == last);
+  segments.erase(first + 1, next);
+}
+
 }  // namespace
 
 TEST_CASE("sent segments are what a slow model says, in the order of the stream and of sending") {
@@ -87,7 +108,7 @@ TEST_CASE("sent segments are what a slow model says, in the order of the stream 
     now += 1us;
     const auto n = model.segments.empty() ? 0 : random() % model.segments.size();
     const auto number = real.first() + static_cast<SentSegments::Number>(n);
-    switch (random() % 10) {
+    switch (random() % 11) {
       case 0:
       case 1:
       case 2: {
@@ -143,6 +164,9 @@ TEST_CASE("sent segments are what a slow model says, in the order of the stream 
         }
         break;
       case 9:
+        join_lost(real, model, random() % 20);
+        break;
+      case 10:
         switch (random() % 12) {
           case 0:
             real.mark_all_lost();

@@ -57,6 +57,16 @@ TEST_CASE("reports of duplicates that have nothing to do with the recovery do no
   REQUIRE(peer.connection().info().undone == 0);
 }
 
+TEST_CASE("a report that the very byte has arrived twice which the peer waits for undoes nothing") {
+  InFlight flight(/*timestamps=*/false);
+  ScriptedPeer& peer = flight.peer;
+  peer.acknowledge(2000);
+  REQUIRE(peer.run(300ms).find("A 2001:3001 ack 1") != std::string::npos);
+  peer.report(1000, {{2000, 3000}, {1500, 9000}});
+  REQUIRE(peer.connection().info().undone == 0);
+  REQUIRE(peer.sent().empty());
+}
+
 TEST_CASE("an answer older than the repetition ends the recovery and gives the window back") {
   InFlight flight(/*timestamps=*/true);
   ScriptedPeer& peer = flight.peer;

@@ -206,6 +206,7 @@ void Connection::set_path_mss(std::uint16_t mss, Instant now) {
     c.recovery = Recovery::timeout;
     c.recover = c.snd_nxt;
     c.segments.mark_all_lost();
+    c.duplicates.reset();
     c.tlp.reset();
     c.undo.stop();
     c.frto.stop();

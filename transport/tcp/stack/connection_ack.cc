@@ -84,8 +84,11 @@ void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
   if (first.right <= segment.ack || (segment.sack_count > 1 && segment.sack[1].left <= first.left &&
                                      first.right <= segment.sack[1].right)) {
     const std::int64_t left = first.left - seq_of(snd_una), right = first.right - seq_of(snd_una);
-    // Nobody can have received twice what was never sent twice.
-    if (left < right && left + static_cast<std::int64_t>(snd_una) >= 0 &&
+    // Nobody can have received twice what was never sent twice, nor the byte that he waits for. A peer who
+    // says so has lost its way; to take its word that nothing is lost would bring the window again, and its
+    // word.
+    const bool awaited = left <= 0 && right > 0;
+    if (left < right && !awaited && left + static_cast<std::int64_t>(snd_una) >= 0 &&
         right <= static_cast<std::int64_t>(flight()) && bytes_retransmitted > 0) {
       news.dsack = Scoreboard::Block{snd_una + static_cast<std::uint64_t>(left),
                                      snd_una + static_cast<std::uint64_t>(right)};
@@ -152,12 +155,8 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
     }
     segments.trim_first(bytes);
   }
-  if (dupacks > 0) {
-    // Each duplicate acknowledgement has told of a segment already.
-    const std::uint64_t told = std::uint64_t{dupacks} * effective_mss();
-    news.delivered = std::max(news.delivered - std::min(told, news.delivered),
-                              std::min<std::uint64_t>(news.delivered, effective_mss()));
-  }
+  // Duplicate acknowledgements have told of these already.
+  news.delivered -= std::min(news.delivered, duplicates.told(snd_una, position));
   undo.on_ack(snd_una, position, news.ts_ecr);
   snd_una = position;
   queue.release(std::min(snd_una, queue.end()));

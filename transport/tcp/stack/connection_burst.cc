@@ -43,13 +43,11 @@ std::uint32_t Connection::Impl::repeated_burst(SentSegments::Number number) cons
   const std::uint64_t room = burst_room();
   for (SentSegments::Number n = number + 1; n != segments.end(); ++n) {
     const SentSegment& next = segments.at(n);
-    if (!next.lost || next.size > effective_mss() || bytes + next.size > room) {
+    // The driver cuts all to the same size; small ones are joined, and go by themselves.
+    if (!next.lost || next.size != effective_mss() || bytes + next.size > room) {
       break;
     }
     bytes += next.size;
-    if (next.size < effective_mss()) {
-      break;  // the driver cuts all but the last to the same size
-    }
   }
   return bytes;
 }

@@ -10,6 +10,7 @@
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/cwnd_validation.h"
 #include "transport/tcp/stack/delivery_rate.h"
+#include "transport/tcp/stack/duplicate_acks.h"
 #include "transport/tcp/stack/ecn.h"
 #include "transport/tcp/stack/frto.h"
 #include "transport/tcp/stack/handshake.h"
@@ -79,12 +80,12 @@ struct Connection::Impl {
   [[nodiscard]] Rack::Path path() const;
   [[nodiscard]] std::uint64_t pipe() const;
   [[nodiscard]] std::uint64_t window() const;
-  void repair(const AckNews& news);
+  void repair(AckNews& news);
   void take_dsack(const AckNews& news);
   void doubt_recovery(const AckNews& news);
   void undo_recovery();
   void find_losses(std::uint64_t delivered);
-  void count_duplicates(const AckNews& news);
+  void count_duplicates(AckNews& news);
   void mark_first_lost();
   void enter_fast_recovery(std::uint64_t delivered);
   void leave_recovery();
@@ -232,7 +233,7 @@ struct Connection::Impl {
   Prr prr;
   Undo undo;
   Frto frto;
-  std::uint32_t dupacks = 0;          // without SACK
+  DuplicateAcks duplicates;           // without SACK
   bool force_retransmission = false;  // the first one of a recovery goes out whatever the window
   std::unique_ptr<CongestionControl> congestion;
   CwndValidation validation;

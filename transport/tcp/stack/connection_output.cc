@@ -211,20 +211,37 @@ bool Connection::Impl::emit_data(SegmentOut& out) {
 
 bool Connection::Impl::emit_retransmission(SegmentOut& out) {
   const SentSegments::Number number = segments.first_lost();
-  const auto size = std::min(segments.at(number).size, effective_mss());
+  std::uint32_t size = std::min(segments.at(number).size, effective_mss());
   if (!force_retransmission && (pipe() + size > window() || paced())) {
     return false;
   }
-  put_again(out, number, force_retransmission ? size : repeated_burst(number));
+  if (segments.at(number).size >= effective_mss()) {
+    size = force_retransmission ? size : repeated_burst(number);
+  } else if (!frto.holds_retransmissions()) {
+    // Small segments go again as one. But not the first after a time-out, by whose acknowledgement F-RTO
+    // tells whether the originals have arrived.
+    const std::uint64_t room = force_retransmission ? effective_mss() : window() - pipe();
+    size = segments.lost_run(number, std::min<std::uint64_t>(room, effective_mss()));
+  }
   force_retransmission = false;
+  put_again(out, number, size);
   return true;
 }
 
-// The first `size` bytes of a segment, or as many as fit; or those of several, if the driver cuts them.
+// `size` bytes from a segment's first on, or as many as fit: of one segment, of small ones that become one,
+// or of several that the driver cuts.
 void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size) {
-  emit_range(out, segments.at(number).start, size, /*cut=*/size > segments.at(number).size);
+  const std::uint64_t start = segments.at(number).start;
+  emit_range(out, start, size, /*cut=*/size > effective_mss());
   out.retransmission = true;
   const std::uint32_t sent = out.payload_size + ((out.flags & flag::fin) != 0 ? 1u : 0u);
+  if (out.segment_size == 0) {
+    const SentSegments::Number last = segments.find(start + sent - 1);
+    if (start + sent < segments.at(last).end()) {
+      segments.split(last, static_cast<std::uint32_t>(start + sent - segments.at(last).start));
+    }
+    number = last == number ? number : segments.join(number, last);
+  }
   record_repeated(number, sent);
   excused -= std::min<std::uint64_t>(excused, sent);
   prr.on_sent(sent);

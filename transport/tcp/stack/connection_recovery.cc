@@ -20,9 +20,7 @@ std::uint64_t Connection::Impl::pipe() const {
   if (sack) {
     return segments.in_network();
   }
-  // Each duplicate ACK says that a segment has left the network (RFC 5681 §3.2, RFC 3042).
-  const std::uint64_t left = std::uint64_t{dupacks} * effective_mss();
-  return segments.in_network() - std::min(segments.in_network(), left);
+  return segments.in_network() - std::min(segments.in_network(), duplicates.told());
 }
 
 std::uint64_t Connection::Impl::window() const {
@@ -30,7 +28,7 @@ std::uint64_t Connection::Impl::window() const {
 }
 
 // What is to be done about losses, now that an acknowledgement has been taken in.
-void Connection::Impl::repair(const AckNews& news) {
+void Connection::Impl::repair(AckNews& news) {
   take_round_trip(news);
   if (sack) {
     take_dsack(news);
@@ -78,8 +76,12 @@ void Connection::Impl::tell_controller(const AckNews& news, bool recovering) {
                       .delivered = news.delivered,
                       // By what has arrived (RFC 6937 §3.1, DeliveredData), not by what is acknowledged: one
                       // acknowledgement that fills a hole would release a burst (RFC 3465 §2.3). Reports
-                      // alone count where reordering is known to happen; elsewhere they tell of losses.
-                      .growth = news.acked > 0 || rack.reordering_seen() ? news.delivered : 0,
+                      // alone count where reordering is known to happen; elsewhere they tell of losses. After
+                      // a time-out they do not: a peer that reports all but never acknowledges it would get
+                      // all of it again with each (RFC 5681 §3.1).
+                      .growth = news.acked > 0 || (rack.reordering_seen() && recovery != Recovery::timeout)
+                                    ? news.delivered
+                                    : 0,
                       .lost = newly_lost,
                       .delivered_total = rate.delivered(),
                       .in_flight = pipe(),
@@ -169,19 +171,19 @@ void Connection::Impl::take_probe_loss() {
   }
 }
 
-void Connection::Impl::count_duplicates(const AckNews& news) {
+void Connection::Impl::count_duplicates(AckNews& news) {
   if (news.duplicate) {
-    ++dupacks;
-    if (recovery == Recovery::none && dupacks >= kDupThresh) {
+    news.delivered += duplicates.on_duplicate(segments, recovery == Recovery::timeout ? recover : 0);
+    if (recovery == Recovery::none && duplicates.count() >= kDupThresh) {
       mark_first_lost();
       enter_fast_recovery(0);
     }
-  } else if (news.acked > 0) {
-    dupacks = 0;
-    if (recovery == Recovery::fast) {
-      mark_first_lost();  // RFC 6582 §3.2: a partial acknowledgement names the next hole
-      force_retransmission = true;
-    }
+  } else if (news.acked > 0 && recovery == Recovery::fast) {
+    duplicates.on_partial_ack(segments, snd_una);
+    mark_first_lost();  // RFC 6582 §3.2 step 3: a partial acknowledgement names the next hole
+    force_retransmission = true;
+  } else if (news.acked > 0 && recovery == Recovery::none) {
+    duplicates.reset();
   }
 }
 
@@ -211,7 +213,7 @@ void Connection::Impl::leave_recovery() {
   recovery = Recovery::none;
   frto.stop();
   force_retransmission = false;
-  dupacks = 0;
+  duplicates.reset();
   rack.on_recovery_end();
 }
 
@@ -258,7 +260,7 @@ void Connection::Impl::on_rto() {
   force_retransmission = true;
   tlp.reset();
   probe_tail = false;
-  dupacks = 0;
+  duplicates.reset();
 }
 
 // RFC 8985 §7.2: a probe is worth it while nothing tells of losses.

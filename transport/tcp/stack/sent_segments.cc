@@ -4,6 +4,12 @@
 #include <cassert>
 
 namespace tfabric::stack {
+namespace {
+
+// Segments before those that are joined; more would take longer than the packets saved are worth.
+constexpr SentSegments::Number kMostRenumbered = 256;
+
+}  // namespace
 
 void SentSegments::grow() {
   std::vector<SentSegment> larger(ring_.empty() ? 4 : ring_.size() * 2);
@@ -154,6 +160,48 @@ void SentSegments::split(Number number, std::uint32_t size) {
     back.previous = number;
     ++links_;
   }
+}
+
+std::uint32_t SentSegments::lost_run(Number number, std::uint64_t most) const {
+  std::uint32_t bytes = at(number).size;
+  if (number - head_ > kMostRenumbered) {
+    return bytes;
+  }
+  for (Number i = number + 1; i != end() && at(i).lost && bytes + at(i).size <= most; ++i) {
+    bytes += at(i).size;
+  }
+  return bytes;
+}
+
+void SentSegments::renumber(Number from, Number to) {
+  SentSegment& segment = at(to);
+  segment = at(from);
+  if (!linked(segment)) {
+    return;
+  }
+  (oldest_ == from ? oldest_ : at(segment.previous).next) = to;
+  (newest_ == from ? newest_ : at(segment.next).previous) = to;
+}
+
+SentSegments::Number SentSegments::join(Number first, Number last) {
+  SentSegment joined = at(first);
+  for (Number i = first; i != last;) {
+    ++i;
+    assert(at(i).lost);
+    joined.size += at(i).size;
+    joined.retransmitted |= at(i).retransmitted;
+  }
+  // Those before close the gap: few where losses are repaired from the first on.
+  const Number gap = last - first;
+  for (Number i = first; i != head_;) {
+    --i;
+    renumber(i, i + gap);
+  }
+  at(last) = joined;
+  head_ += gap;
+  count_ -= gap;
+  lost_from_ = last;
+  return last;
 }
 
 void SentSegments::mark_sacked(Number number) {

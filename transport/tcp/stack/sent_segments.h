@@ -72,6 +72,13 @@ class SentSegments {
   void resend(Number number, Instant now);
   // Cuts a segment in two, of which the first has `size` bytes.
   void split(Number number, std::uint32_t size);
+  // The bytes of the lost segments that follow each other from `number`, the first lost one, on: as many
+  // whole segments as are no more than `most`, but one at least. One alone where joining them would cost too
+  // much.
+  [[nodiscard]] std::uint32_t lost_run(Number number, std::uint64_t most) const;
+  // Makes one of the lost segments from `first`, the first lost one, to `last`, and returns its number. The
+  // numbers of those before it change.
+  Number join(Number first, Number last);
   void mark_sacked(Number number);
   void mark_lost(Number number);
   // Everything but what is sacked is lost.
@@ -92,6 +99,7 @@ class SentSegments {
   void link_in_order(Number number);
   void unlink(Number number);
   void take_out(Number number);
+  void renumber(Number from, Number to);
   void count_in(const SentSegment& segment) {
     in_network_ += segment.size;
     repeated_bytes_ += segment.retransmitted ? segment.size : 0;
