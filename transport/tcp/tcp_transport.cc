@@ -116,7 +116,10 @@ std::uint64_t pool_bytes(const config::Rail& rail) {
   constexpr std::uint64_t kOverhead = 512, kPage = 4096;
   const std::uint32_t mtu = effective_mtu(rail);
   std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
-  if (buffer > kPage / 2 && rail.kind != config::RailKind::pci && !config::is_automatic_memif(rail)) {
+  // An automatic memif rail's large buffers have been measured not to need it.
+  const bool whole_pages = rail.kind != config::RailKind::pci && buffer > kPage / 2 &&
+                           (buffer <= kPage || !config::is_automatic_memif(rail));
+  if (whole_pages) {
     buffer = (buffer + kPage - 1) / kPage * kPage;
   }
   return receive_buffers(mtu) * buffer;
