@@ -43,6 +43,8 @@ enum class ChecksumStatus : std::uint8_t { unknown, good, bad };
 struct RxMeta {
   ChecksumStatus ip = ChecksumStatus::unknown;
   ChecksumStatus tcp = ChecksumStatus::unknown;
+  // Somebody else who has these addresses answers this frame; we only learn from it.
+  bool overheard = false;
 };
 
 struct TcpPacket {
