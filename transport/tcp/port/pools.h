@@ -11,6 +11,8 @@ struct rte_mempool;
 
 namespace tfabric::port {
 
+// How many engines will share the two pools below; counts until they are made. Thread-safe.
+void size_shared_pools(unsigned engines);
 // Made at the first call, kept until the process ends. Thread-safe.
 Result<rte_mempool*> header_pool();
 Result<rte_mempool*> external_pool();

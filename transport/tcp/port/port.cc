@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "base/log.h"
 #include "transport/tcp/port/control_thread.h"
@@ -30,6 +31,7 @@ std::string port_name(const std::string& device) { return device.substr(0, devic
 
 struct Port::Impl {
   PortConfig config;
+  std::uint16_t queues = 1;
   std::uint16_t id = 0;
   rte_device* device = nullptr;
   rte_mempool* headers = nullptr;
@@ -39,6 +41,7 @@ struct Port::Impl {
   bool probed = false;
   bool started = false;
   PortCapabilities capabilities;
+  std::optional<Rss> rss;
 
   Impl() = default;
   Impl(const Impl&) = delete;
@@ -50,12 +53,13 @@ struct Port::Impl {
   Status probe();
   Status make_pools();
   Status configure();
+  Status set_up_queues();
   Status start();
   [[nodiscard]] Error failure(const char* what, int error) const;
   [[nodiscard]] bool must_linearise(const rte_mbuf& packet) const {
     return packet.nb_segs > 1 && packet.nb_segs > capabilities.tx_segments_max;
   }
-  std::uint16_t transmit_linearised(std::span<rte_mbuf*> packets) const;
+  std::uint16_t transmit_linearised(std::span<rte_mbuf*> packets, std::uint16_t queue) const;
 };
 
 Error Port::Impl::failure(const char* what, int error) const {
@@ -95,7 +99,8 @@ void Port::Impl::close() {
 }
 
 Status Port::Impl::open() {
-  for (Status (Impl::*step)() : {&Impl::probe, &Impl::make_pools, &Impl::configure, &Impl::start}) {
+  for (Status (Impl::*step)() :
+       {&Impl::probe, &Impl::make_pools, &Impl::configure, &Impl::set_up_queues, &Impl::start}) {
     if (Status status = (this->*step)(); !status) {
       return status;
     }
@@ -134,7 +139,7 @@ Status Port::Impl::make_pools() {
   receive_pool = config.rx_pool;
   if (receive_pool == nullptr) {
     Result<rte_mempool*> pool =
-        make_receive_pool(config.name, config.rx_buffers, config.mtu, rte_eth_dev_socket_id(id));
+        make_receive_pool(config.name, config.rx_buffers * queues, config.mtu, rte_eth_dev_socket_id(id));
     if (!pool) {
       return pool.error();
     }
@@ -160,7 +165,11 @@ Status Port::Impl::configure() {
         info.rx_offload_capa & (RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_TCP_CKSUM);
     conf.rxmode.mtu = std::min(config.mtu, info.max_mtu);
   }
-  if (const int error = rte_eth_dev_configure(id, 1, 1, &conf); error != 0) {
+  const bool spreads = queues > 1 && !is_virtual(config.device);
+  if (spreads) {
+    request_rss(conf, info);
+  }
+  if (const int error = rte_eth_dev_configure(id, queues, queues, &conf); error != 0) {
     return failure("configure", -error);
   }
   const bool segments = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
@@ -174,20 +183,29 @@ Status Port::Impl::configure() {
   return {};
 }
 
-Status Port::Impl::start() {
+Status Port::Impl::set_up_queues() {
   std::uint16_t rx = config.rx_descriptors, tx = config.tx_descriptors;
   rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx, &tx);
   const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id));
-  if (const int error = rte_eth_rx_queue_setup(id, 0, rx, socket, nullptr, receive_pool); error != 0) {
-    return failure("set up the receive queue of", -error);
+  for (std::uint16_t queue = 0; queue < queues; ++queue) {
+    if (const int error = rte_eth_rx_queue_setup(id, queue, rx, socket, nullptr, receive_pool); error != 0) {
+      return failure("set up the receive queue of", -error);
+    }
+    if (const int error = rte_eth_tx_queue_setup(id, queue, tx, socket, nullptr); error != 0) {
+      return failure("set up the transmit queue of", -error);
+    }
   }
-  if (const int error = rte_eth_tx_queue_setup(id, 0, tx, socket, nullptr); error != 0) {
-    return failure("set up the transmit queue of", -error);
-  }
+  return {};
+}
+
+Status Port::Impl::start() {
   if (const int error = rte_eth_dev_start(id); error != 0) {
     return failure("start", -error);
   }
   started = true;
+  if (queues > 1 && !is_virtual(config.device)) {
+    rss = spread_over_queues(id, queues);
+  }
   // Frames for us only pass the filters of a NIC; TAP and AF_PACKET may carry another MAC address than the
   // interface's. Drivers that cannot are promiscuous anyway.
   if (is_virtual(config.device)) {
@@ -196,22 +214,49 @@ Status Port::Impl::start() {
   return {};
 }
 
-Result<std::unique_ptr<Port>> Port::open(const PortConfig& config) {
-  auto impl = std::make_unique<Impl>();
+Result<std::vector<std::unique_ptr<Port>>> Port::open_queues(const PortConfig& config, std::uint16_t queues) {
+  auto impl = std::make_shared<Impl>();
   impl->config = config;
+  impl->queues = queues;
   Status status;
   run_where_safe(config.device, [&] { status = impl->open(); });
   if (!status) {
     return status.error();
   }
-  return std::unique_ptr<Port>(new Port(std::move(impl)));
+  std::vector<std::unique_ptr<Port>> ports;
+  for (std::uint16_t queue = 0; queue < queues; ++queue) {
+    ports.push_back(std::unique_ptr<Port>(new Port(impl, queue)));
+  }
+  return ports;
 }
 
-Port::Port(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Result<std::unique_ptr<Port>> Port::open(const PortConfig& config) {
+  Result<std::vector<std::unique_ptr<Port>>> ports = open_queues(config, 1);
+  if (!ports) {
+    return ports.error();
+  }
+  return std::move(ports->front());
+}
+
+Result<std::uint16_t> Port::queues_of(const PortConfig& config) {
+  Impl impl;
+  impl.config = config;
+  if (Status status = impl.probe(); !status) {
+    return status.error();
+  }
+  impl.probed = false;  // it stays with DPDK, to be opened
+  rte_eth_dev_info info{};
+  if (const int error = rte_eth_dev_info_get(impl.id, &info); error != 0) {
+    return impl.failure("ask about", -error);
+  }
+  return std::min(info.max_rx_queues, info.max_tx_queues);
+}
+
+Port::Port(std::shared_ptr<Impl> impl, std::uint16_t queue) : impl_(std::move(impl)), queue_(queue) {}
 Port::~Port() = default;
 
 std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
-  return rte_eth_rx_burst(impl_->id, 0, out.data(), static_cast<std::uint16_t>(out.size()));
+  return rte_eth_rx_burst(impl_->id, queue_, out.data(), static_cast<std::uint16_t>(out.size()));
 }
 
 std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
@@ -224,14 +269,14 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
     const auto good = static_cast<std::uint16_t>(bad - rest.begin());
     std::uint16_t taken = 0;
     if (good > 0) {
-      taken = rte_eth_tx_burst(impl_->id, 0, rest.data(), good);
+      taken = rte_eth_tx_burst(impl_->id, queue_, rest.data(), good);
       sent = static_cast<std::uint16_t>(sent + taken);
       if (taken < good) {
         return sent;
       }
       continue;
     }
-    taken = impl_->transmit_linearised(rest);
+    taken = impl_->transmit_linearised(rest, queue_);
     if (taken == 0) {
       return sent;
     }
@@ -240,7 +285,7 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
   return sent;
 }
 
-std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets) const {
+std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets, std::uint16_t queue) const {
   std::array<rte_mbuf*, kBurst> copies;
   std::uint16_t count = 0;
   for (rte_mbuf* packet : packets.first(std::min(packets.size(), kBurst))) {
@@ -252,13 +297,13 @@ std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets) cons
     }
     copies[count++] = copy;
   }
-  const std::uint16_t sent = rte_eth_tx_burst(id, 0, copies.data(), count);
+  const std::uint16_t sent = rte_eth_tx_burst(id, queue, copies.data(), count);
   rte_pktmbuf_free_bulk(packets.data(), sent);
   rte_pktmbuf_free_bulk(copies.data() + sent, count - sent);
   return sent;
 }
 
-void Port::reclaim() { rte_eth_tx_done_cleanup(impl_->id, 0, 0); }
+void Port::reclaim() { rte_eth_tx_done_cleanup(impl_->id, queue_, 0); }
 
 rte_mbuf* Port::allocate_header() { return rte_pktmbuf_alloc(impl_->headers); }
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(impl_->externals); }
@@ -282,5 +327,6 @@ const PortCapabilities& Port::capabilities() const { return impl_->capabilities;
 rte_mempool* Port::rx_pool() const { return impl_->receive_pool; }
 const std::string& Port::name() const { return impl_->config.name; }
 std::uint16_t Port::id() const { return impl_->id; }
+const Rss* Port::rss() const { return impl_->rss ? &*impl_->rss : nullptr; }
 
 }  // namespace tfabric::port
