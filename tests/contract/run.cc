@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 namespace tfabric::contract {
@@ -41,6 +42,9 @@ std::vector<std::string> make_environment(const RunOptions& options) {
   variables["TFABRIC_TRANSPORT"] = "tcp";
   variables["TFABRIC_TCP_RAILS"] = "memif";
   variables["TFABRIC_TCP_MAX_RECVS"] = "8";
+  // How many a ctest entry wants.
+  const char* engines = std::getenv("CONTRACT_ENGINES");
+  variables["TFABRIC_TCP_ENGINES"] = engines == nullptr ? "" : engines;
   for (const auto& [name, value] : options.environment) variables[name] = value;
   std::vector<std::string> entries;
   for (const auto& [name, value] : variables) {

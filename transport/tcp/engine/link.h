@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/time.h"
+#include "transport/tcp/engine/exchange.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/port/port.h"
 #include "transport/tcp/stack/congestion_algorithm.h"
@@ -34,7 +35,8 @@ struct LinkCounters {
 
 class Link {
  public:
-  Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options);
+  Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options,
+       ExchangeMember member = {});
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -42,10 +44,12 @@ class Link {
   [[nodiscard]] net::Interface& interface() { return interface_; }
   [[nodiscard]] port::Port& port() { return *port_; }
   [[nodiscard]] const LinkOptions& options() const { return options_; }
+  [[nodiscard]] const ExchangeMember& member() const { return member_; }
   // Largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
 
-  std::uint16_t receive(std::span<rte_mbuf*> packets);
+  // What comes in by the port's queue and is not for another engine; `counters` has what is.
+  std::uint16_t receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters);
   // What the driver said of a packet's checksums.
   [[nodiscard]] net::RxMeta meta_of(const rte_mbuf& packet) const;
 
@@ -75,6 +79,7 @@ class Link {
   net::Interface interface_;
   net::TcpChecksum checksum_;
   LinkOptions options_;
+  ExchangeMember member_;
   bool was_up_ = false;
   std::uint16_t ip_id_ = 0;
   std::uint16_t staged_ = 0;
