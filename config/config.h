@@ -86,9 +86,11 @@ struct Tcp {
   std::chrono::milliseconds user_timeout{20000};
   std::chrono::milliseconds connect_timeout{10000};
   std::chrono::milliseconds keepalive_idle{5000};
-  std::uint16_t port = 0;       // listening port; 0: one of local_ports
+  std::uint16_t port = 0;       // listening port, of the first engine; 0: one of local_ports
   PortRange local_ports;        // of the connections that this process opens
   std::uint32_t max_recvs = 1;  // receives in a group, 1 ... 8
+  // Poll loops of the process, each with a queue pair of every rail's NIC; 1 ... 16.
+  std::uint32_t engines = 1;
 };
 
 struct Engine {

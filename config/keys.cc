@@ -187,6 +187,8 @@ std::vector<Key> make_keys() {
           "tcp.local_ports", [](Config & c) -> auto& { return c.tcp.local_ports; }),
       number(
           "tcp.max_recvs", "an integer", 1, 8, 1, [](Config & c) -> auto& { return c.tcp.max_recvs; }),
+      number(
+          "tcp.engines", "an integer", 1, 16, 1, [](Config & c) -> auto& { return c.tcp.engines; }),
       choice(
           "engine.progress", progress, [](Config & c) -> auto& { return c.engine.progress; }),
       number(

@@ -199,6 +199,23 @@ void validate_distinct(const std::vector<Rail>& rails, std::vector<std::string>&
   }
 }
 
+// Each engine has ports of its own: those of local_ports are shared out, and of `port` on each takes one.
+void validate_engines(const Tcp& tcp, std::vector<std::string>& errors) {
+  constexpr std::uint32_t kFewest = 256, kLastPort = 65535;
+  const std::uint32_t ports = tcp.local_ports.last - tcp.local_ports.first + 1u;
+  if (ports < kFewest * tcp.engines) {
+    errors.push_back(
+        fmt::format("tcp.local_ports: {} ports are too few for {} engines, expected at least {}: each engine "
+                    "takes {} of its own",
+                    ports, tcp.engines, kFewest * tcp.engines, kFewest));
+  }
+  if (tcp.port != 0 && tcp.port + tcp.engines - 1 > kLastPort) {
+    errors.push_back(fmt::format(
+        "tcp.port: {} engines listen on the ports {} to {}, expected none beyond 65535: choose a lower port",
+        tcp.engines, tcp.port, tcp.port + tcp.engines - 1));
+  }
+}
+
 }  // namespace
 
 void validate(Config& config, std::vector<std::string>& errors) {
@@ -211,6 +228,7 @@ void validate(Config& config, std::vector<std::string>& errors) {
   }
   const auto& rails = config.tcp.rails;
   validate_distinct(rails, errors);
+  validate_engines(config.tcp, errors);
   if (config.tcp.bond && rails.size() > 1 && std::any_of(rails.begin(), rails.end(), is_automatic_memif)) {
     errors.push_back(
         "tcp.bond: a memif rail without a device makes its own wires and cannot be bonded with others");

@@ -71,6 +71,9 @@ std::vector<std::string> make_environment(const RunOptions& options, const std::
   variables["TFABRIC_TRANSPORT"] = "tcp";
   variables["TFABRIC_TCP_RAILS"] = rails;
   variables["TFABRIC_TCP_MAX_RECVS"] = "8";
+  // How many a ctest entry wants.
+  const char* engines = std::getenv("CONTRACT_ENGINES");
+  variables["TFABRIC_TCP_ENGINES"] = engines == nullptr ? "" : engines;
   for (const auto& [name, value] : options.environment) variables[name] = value;
   std::vector<std::string> entries;
   for (const auto& [name, value] : variables) {

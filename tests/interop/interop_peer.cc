@@ -31,6 +31,7 @@ struct Arguments {
   std::string connect_to;
   std::vector<std::string> script;
   std::uint16_t port = 5001;
+  std::uint16_t engines = 1;  // the stream is in the first
   double timeout_s = 60;
   stack::Options tcp;
   std::uint32_t min_rto_ms = 200, user_timeout_ms = 20000, keepalive_idle_ms = 5000,
@@ -52,16 +53,62 @@ int complain(const std::string& what) {
   return 1;
 }
 
-// Turns the engine until the script is over and the connection, whose end is a handshake of its own, gone.
-void turn(engine::Engine& engine, ScriptedFlow& flow, const Arguments& arguments) {
+using Engines = std::vector<std::unique_ptr<engine::Engine>>;
+
+Engines make_engines(const Arguments& arguments, const engine::PortMap& ports) {
+  Engines engines;
+  for (std::uint16_t e = 0; e < arguments.engines; ++e) {
+    engine::EngineOptions options;
+    options.number = e;
+    options.port = ports.listening_of(e);
+    options.listeners = arguments.engines;
+    options.first_port = ports.first_of(e);
+    options.ports = ports.count_of(e);
+    options.tcp = arguments.tcp;
+    engines.push_back(std::make_unique<engine::Engine>(options));
+  }
+  return engines;
+}
+
+// Before the first of them goes: they hold packets of each other's pools.
+void halt(Engines& engines) {
+  for (const auto& engine : engines) {
+    const tcp::EngineGuard guard(engine->lock());
+    engine->halt();
+  }
+}
+
+// How packets have come in, of all engines together.
+nlohmann::json exchange_of(const Engines& engines) {
+  std::uint64_t own = 0, forwarded = 0, received = 0, dropped = 0, overheard = 0, tried = 0;
+  for (const auto& engine : engines) {
+    const engine::EngineCounters& counters = engine->counters();
+    own += counters.exchange.own;
+    forwarded += counters.exchange.forwarded;
+    received += counters.exchange.received;
+    dropped += counters.exchange.dropped;
+    overheard += counters.exchange.overheard;
+    tried += counters.ports_tried;
+  }
+  return {{"own", own},         {"forwarded", forwarded}, {"received", received},
+          {"dropped", dropped}, {"overheard", overheard}, {"ports_tried", tried}};
+}
+
+// Turns the engines until the script is over and the connection, whose end is a handshake of its own, gone.
+void turn(const Engines& engines, ScriptedFlow& flow, const Arguments& arguments) {
   const Instant until = monotonic_now() + std::chrono::duration_cast<Duration>(
                                               std::chrono::duration<double>(arguments.timeout_s));
   // The other end and the wire want the CPU, too.
-  const auto progress = [&engine] {
-    if (!engine.progress()) {
+  const auto progress = [&engines] {
+    bool worked = false;
+    for (const auto& engine : engines) {
+      worked |= engine->progress();
+    }
+    if (!worked) {
       std::this_thread::sleep_for(std::chrono::microseconds(20));
     }
   };
+  engine::Engine& engine = *engines.front();
   while (!flow.over() && monotonic_now() < until && interrupted == 0) {
     progress();
     const tcp::EngineGuard guard(engine.lock());
@@ -93,14 +140,18 @@ int run(const Arguments& arguments) {
   if (!script) {
     return complain("the script has a word that is no step; see tests/interop/script.h");
   }
-  if (Status status = port::start_eal({}); !status) {
+  if (Status status = port::start_eal({.memory_mib = 128u * (1u + arguments.engines)}); !status) {
     return complain(status.error().message);
   }
-  engine::EngineOptions options;
-  options.port = arguments.port;
-  options.tcp = arguments.tcp;
-  engine::Engine engine(options);
-  auto opened = tcp::open_rail(arguments.rail, engine);
+  const engine::EngineOptions defaults;
+  const engine::PortMap ports(defaults.first_port, defaults.ports, arguments.engines, arguments.port);
+  Engines engines = make_engines(arguments, ports);
+  std::vector<engine::Engine*> all;
+  for (const auto& made : engines) {
+    all.push_back(made.get());
+  }
+  engine::Engine& engine = *engines.front();
+  auto opened = tcp::open_rail(arguments.rail, all, ports);
   if (!opened) {
     return complain(opened.error().message);
   }
@@ -108,14 +159,16 @@ int run(const Arguments& arguments) {
   engine.set_acceptor(&flow);
   announce("ready");
   if (!arguments.connect_to.empty()) {
-    if (Status status = connect(engine, **opened, flow, arguments); !status) {
+    if (Status status = connect(engine, *opened->front(), flow, arguments); !status) {
       return complain(status.error().message);
     }
   }
-  turn(engine, flow, arguments);
+  turn(engines, flow, arguments);
   nlohmann::json report = flow.report();
   report["fault"] = flow.fault();
   report["left_open"] = engine.flows();
+  report["exchange"] = exchange_of(engines);
+  halt(engines);
   announce(report.dump());
   return flow.fault().empty() ? 0 : complain(flow.fault());
 }
@@ -151,6 +204,7 @@ int main(int argc, char** argv) {
   app.add_option("--address", arguments.rail.addresses, "own addresses with prefix length")->required();
   app.add_option("--connect", arguments.connect_to, "the peer's address; without it, listen");
   app.add_option("--port", arguments.port);
+  app.add_option("--engines", arguments.engines)->check(CLI::Range(1, 16));
   app.add_option("--script", arguments.script, "the steps")->required()->delimiter(' ');
   app.add_option("--timeout", arguments.timeout_s, "seconds");
   add_tcp_options(app, arguments);

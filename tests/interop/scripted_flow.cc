@@ -36,10 +36,15 @@ ScriptedFlow::ScriptedFlow(engine::Engine& engine, std::vector<Step> script)
     : engine_(&engine), script_(std::move(script)), buffer_(kBuffer) {}
 
 bool ScriptedFlow::on_connection(engine::Flow& flow) {
-  if (flow_ != nullptr || over()) {
+  const bool on_trial = flow_ != nullptr && accepted_ && at_ == 0 && !begun_;
+  if ((flow_ != nullptr && !on_trial) || over()) {
     return false;
   }
+  if (on_trial) {
+    flow_->set_handler(nullptr, 0);
+  }
   flow_ = &flow;
+  accepted_ = true;
   flow.set_handler(this, 0);
   return true;
 }
@@ -67,7 +72,7 @@ void ScriptedFlow::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   if (step != nullptr && step->verb == Verb::error && step->word == word_for(error)) {
     last_wait_ = monotonic_now() - (begun_ ? began_ : monotonic_now());
     ++at_;
-  } else {
+  } else if (!accepted_ || at_ > 0 || begun_) {
     fault_ = fmt::format("{} failed: {}", flow.describe(), stack::to_string(error));
   }
   flow_ = nullptr;

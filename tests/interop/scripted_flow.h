@@ -17,7 +17,8 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
  public:
   ScriptedFlow(engine::Engine& engine, std::vector<Step> script);
 
-  // Takes the first connection, and refuses others.
+  // Takes a connection, and refuses others once its handshake is done: until then the peer, if it is of our
+  // kind, may find that another port suits it better.
   bool on_connection(engine::Flow& flow) override;
   std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override;
   void on_progress(engine::Flow& flow) override;
@@ -48,6 +49,7 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
   Instant began_{};
   Duration last_wait_{};  // of the last step that is done
   engine::Flow* flow_ = nullptr;
+  bool accepted_ = false;
   std::vector<std::byte> buffer_;
   std::uint64_t sent_ = 0, send_target_ = 0;
   std::uint64_t received_ = 0, receive_target_ = 0;

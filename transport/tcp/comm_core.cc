@@ -14,9 +14,13 @@ void CommCore::add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader>
   reader->attach(*this, inbox_);
   flow.set_handler(this, flows_.size());
   flows_.push_back(&flow);
-  names_.push_back(fmt::format("{} connection {}", direction_, flow.describe()));
+  names_.push_back(name_for(flow));
   connections_.push_back(&flow.connection());
   readers_.push_back(std::move(reader));
+}
+
+std::string CommCore::name_for(const engine::Flow& flow) const {
+  return fmt::format("{} connection {}", direction_, flow.describe());
 }
 
 std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> bytes) {

@@ -56,6 +56,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
 
   std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) final;
   void on_failed(engine::Flow& flow, stack::ConnectionError error) final;
+  void on_moved(engine::Flow& flow) final { names_[flow.index()] = name_for(flow); }
 
   // Queues a posted request for the engine. Room is certain: there are no more requests than entries.
   void enqueue(Request& request);
@@ -87,6 +88,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
 
  private:
   void end_flows();
+  [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
 
   std::vector<std::unique_ptr<message::FlowReader>> readers_;
   std::vector<std::string> names_;

@@ -41,7 +41,8 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes) 
     attempt = std::make_shared<Attempt>(Attempt{std::move(*peer), monotonic_now(), nullptr});
     drop_abandoned();
     const std::lock_guard guard(mutex_);
-    number = next_attempt_++;
+    number = next_attempt_;
+    next_attempt_ += attempt_step_;
     attempts_[number] = attempt;
     set_attempt(bytes, number);
   }

@@ -16,9 +16,18 @@ namespace tfabric::tcp {
 
 class Device final : public transport::Device {
  public:
+  // Attempts to connect have the numbers first, first + step, …
+  struct AttemptNumbers {
+    std::uint64_t first = 1, step = 1;
+  };
   Device(const Context& context, Greeter& greeter, std::vector<Rail*> rails,
-         transport::DeviceProperties properties)
-      : context_(context), greeter_(&greeter), rails_(std::move(rails)), properties_(std::move(properties)) {}
+         transport::DeviceProperties properties, AttemptNumbers numbers)
+      : context_(context),
+        greeter_(&greeter),
+        rails_(std::move(rails)),
+        properties_(std::move(properties)),
+        attempt_step_(numbers.step),
+        next_attempt_(numbers.first) {}
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
   Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle) override;
@@ -47,7 +56,8 @@ class Device final : public transport::Device {
   transport::DeviceProperties properties_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Attempt>> attempts_;  // guarded by mutex_; by number, oldest first
-  std::uint64_t next_attempt_ = 1;                              // guarded by mutex_
+  std::uint64_t attempt_step_;
+  std::uint64_t next_attempt_;  // guarded by mutex_
 };
 
 }  // namespace tfabric::tcp

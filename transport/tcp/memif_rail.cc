@@ -41,7 +41,8 @@ net::IpAddress MemifRail::address_of(std::uint64_t process) {
   return address;
 }
 
-Result<std::unique_ptr<Rail>> MemifRail::open(const config::Rail& config, engine::Engine& engine) {
+Result<std::unique_ptr<Rail>> MemifRail::open(const config::Rail& config, engine::Engine& engine,
+                                              std::size_t engines) {
   const std::uint64_t process = random_u64() | 1;  // not 0
   const std::uint32_t mtu = effective_mtu(config);
   Result<std::unique_ptr<engine::Link>> loop =
@@ -61,16 +62,16 @@ Result<std::unique_ptr<Rail>> MemifRail::open(const config::Rail& config, engine
     const EngineGuard guard(engine.lock());
     engine.add_link(std::move(*loop));
   }
-  return std::unique_ptr<Rail>(new MemifRail(config, engine, process, *control, loop_link));
+  return std::unique_ptr<Rail>(new MemifRail(config, engine, engines, process, *control, loop_link));
 }
 
-MemifRail::MemifRail(const config::Rail& config, engine::Engine& engine, std::uint64_t process, int control,
-                     engine::Link* loop)
+MemifRail::MemifRail(const config::Rail& config, engine::Engine& engine, std::size_t engines,
+                     std::uint64_t process, int control, engine::Link* loop)
     : Rail(config),
       engine_(&engine),
       process_(process),
       mtu_(effective_mtu(config)),
-      receive_share_(make_receive_share(config)),
+      receive_share_(make_receive_share(config, engines)),
       control_(control),
       loop_(loop),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {

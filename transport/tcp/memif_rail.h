@@ -18,7 +18,9 @@ namespace tfabric::tcp {
 
 class MemifRail final : public Rail {
  public:
-  static Result<std::unique_ptr<Rail>> open(const config::Rail& config, engine::Engine& engine);
+  // `engines`: how many of the process have such a rail, each its own.
+  static Result<std::unique_ptr<Rail>> open(const config::Rail& config, engine::Engine& engine,
+                                            std::size_t engines);
   ~MemifRail() override;
 
   [[nodiscard]] net::IpAddress address() const override { return address_of(process_); }
@@ -38,8 +40,8 @@ class MemifRail final : public Rail {
     std::string failure;
   };
 
-  MemifRail(const config::Rail& config, engine::Engine& engine, std::uint64_t process, int control,
-            engine::Link* loop);
+  MemifRail(const config::Rail& config, engine::Engine& engine, std::size_t engines, std::uint64_t process,
+            int control, engine::Link* loop);
   void run();
   void take_requests();
   void open_links();

@@ -66,48 +66,60 @@ Status prepare_socket(const config::Rail& config) {
 
 }  // namespace
 
-NicRail::NicRail(const config::Rail& config, engine::Engine& /*engine*/, engine::Link* network,
-                 engine::Link* loop)
+NicRail::NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop)
     : Rail(config),
       address_(network->interface().config().addresses.front().address),
       network_(network),
       loop_(loop) {}
 
-Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::Engine& engine) {
+Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& config,
+                                                         std::span<engine::Engine* const> engines,
+                                                         const engine::PortMap& ports) {
   if (config::has_socket(config)) {
     if (Status ready = prepare_socket(config); !ready) {
       return ready.error();
     }
   }
   const auto mtu = static_cast<std::uint16_t>(effective_mtu(config));
-  Result<std::unique_ptr<port::Port>> port = port::Port::open({.name = config.name,
-                                                               .device = device_arguments(config, mtu),
-                                                               .mtu = mtu,
-                                                               .rx_buffers = receive_buffers(mtu)});
-  if (!port) {
-    return port.error();
+  const auto queues = static_cast<std::uint16_t>(engines.size());
+  auto opened = port::Port::open_queues({.name = config.name,
+                                         .device = device_arguments(config, mtu, queues),
+                                         .mtu = mtu,
+                                         .rx_buffers = receive_buffers(mtu)},
+                                        queues);
+  if (!opened) {
+    return opened.error();
   }
-  const net::MacAddress mac = has_own_mac(config.kind) ? (*port)->mac() : random_mac();
+  const net::MacAddress mac = has_own_mac(config.kind) ? opened->front()->mac() : random_mac();
   Result<net::InterfaceConfig> interface = interface_of(config, mac, mtu);
   if (!interface) {
     return interface.error();
   }
-  Result<std::unique_ptr<engine::Link>> loop = make_loop_link(config.name, *interface);
-  if (!loop) {
-    return loop.error();
-  }
+  // With itself a process talks over loops, which lead from an engine to itself; what is for another one goes
+  // the way that it goes from a wrong queue.
+  const bool shared = engines.size() > 1;
   // Of this process's memory, a virtual switch sees what DPDK has allocated.
   const bool driver_copies =
       config.kind != config::RailKind::pci && config.kind != config::RailKind::virtio_user;
-  auto network =
-      std::make_unique<engine::Link>(std::move(*port), std::move(*interface),
-                                     link_options(config, driver_copies, make_receive_share(config)));
-  engine::Link* network_link = network.get();
-  engine::Link* loop_link = loop->get();
-  const EngineGuard guard(engine.lock());
-  engine.add_link(std::move(network));
-  engine.add_link(std::move(*loop));
-  return std::unique_ptr<Rail>(new NicRail(config, engine, network_link, loop_link));
+  const auto network_exchange = shared ? std::make_shared<engine::Exchange>(ports) : nullptr;
+  const auto loop_exchange = shared ? std::make_shared<engine::Exchange>(ports) : nullptr;
+  std::vector<std::unique_ptr<Rail>> rails;
+  for (std::uint16_t e = 0; e < queues; ++e) {
+    Result<std::unique_ptr<engine::Link>> loop =
+        make_loop_link(config.name, *interface, {.exchange = loop_exchange, .self = e});
+    if (!loop) {
+      return loop.error();
+    }
+    auto network = std::make_unique<engine::Link>(
+        std::move((*opened)[e]), *interface,
+        link_options(config, driver_copies, make_receive_share(config, engines.size())),
+        engine::ExchangeMember{.exchange = network_exchange, .self = e, .hashed = shared});
+    rails.push_back(std::unique_ptr<Rail>(new NicRail(config, network.get(), loop->get())));
+    const EngineGuard guard(engines[e]->lock());
+    engines[e]->add_link(std::move(network));
+    engines[e]->add_link(std::move(*loop));
+  }
+  return rails;
 }
 
 Result<engine::Link*> NicRail::link_to(const net::IpAddress& peer, std::uint64_t /*peer_process*/) {

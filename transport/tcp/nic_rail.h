@@ -8,7 +8,10 @@ namespace tfabric::tcp {
 
 class NicRail final : public Rail {
  public:
-  static Result<std::unique_ptr<Rail>> open(const config::Rail& config, engine::Engine& engine);
+  // One for each engine, in their order.
+  static Result<std::vector<std::unique_ptr<Rail>>> open(const config::Rail& config,
+                                                         std::span<engine::Engine* const> engines,
+                                                         const engine::PortMap& ports);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
@@ -16,7 +19,7 @@ class NicRail final : public Rail {
   [[nodiscard]] engine::Link& network() { return *network_; }
 
  private:
-  NicRail(const config::Rail& config, engine::Engine& engine, engine::Link* network, engine::Link* loop);
+  NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop);
 
   net::IpAddress address_;
   engine::Link* network_;

@@ -15,6 +15,8 @@ constexpr std::uint32_t kPciMtu = 9000;
 constexpr std::uint32_t kPoolBytes = 64u << 20;
 constexpr std::uint32_t kMinBuffers = 2048;
 constexpr std::uint32_t kMaxBuffers = 16384;
+// Of the kernel's interfaces, by the drivers' own limits.
+constexpr std::uint16_t kMostQueues = 16;
 
 }  // namespace
 
@@ -44,12 +46,12 @@ std::uint32_t receive_buffers(std::uint32_t mtu) {
   return std::clamp(kPoolBytes / (mtu + 256), kMinBuffers, kMaxBuffers);
 }
 
-std::string device_arguments(const config::Rail& config, std::uint32_t mtu) {
+std::string device_arguments(const config::Rail& config, std::uint32_t mtu, std::uint16_t queues) {
   switch (config.kind) {
     case config::RailKind::pci:
       return config.device;
     case config::RailKind::af_packet:
-      return port::af_packet_arguments(config.device, mtu);
+      return port::af_packet_arguments(config.device, mtu, queues);
     case config::RailKind::tap:
       return port::tap_arguments(config.device);
     case config::RailKind::virtio_user:
@@ -63,9 +65,11 @@ std::string device_arguments(const config::Rail& config, std::uint32_t mtu) {
   return {};
 }
 
-std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config) {
-  return std::make_shared<stack::ReceiveShare>(stack::ReceiveShareOptions{
-      .under_way = config.receive_window, .held = config.receive_memory, .least = 2 * effective_mtu(config)});
+std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config, std::size_t engines) {
+  return std::make_shared<stack::ReceiveShare>(
+      stack::ReceiveShareOptions{.under_way = config.receive_window / engines,
+                                 .held = config.receive_memory / engines,
+                                 .least = 2 * effective_mtu(config)});
 }
 
 engine::LinkOptions link_options(const config::Rail& config, bool driver_copies,
@@ -91,7 +95,8 @@ engine::LinkOptions link_options(const config::Rail& config, bool driver_copies,
 }
 
 Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
-                                                     const net::InterfaceConfig& interface) {
+                                                     const net::InterfaceConfig& interface,
+                                                     engine::ExchangeMember member) {
   // A ring whose two ends are one port; packets must not travel by reference, or the receiver would keep
   // the sender's memory.
   Result<std::unique_ptr<port::Port>> port =
@@ -106,14 +111,39 @@ Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
   config.name = name + "-loop";
   config.point_to_point = true;
   config.trusted_wire = true;
-  return std::make_unique<engine::Link>(std::move(*port), std::move(config), engine::LinkOptions{});
+  return std::make_unique<engine::Link>(std::move(*port), std::move(config), engine::LinkOptions{},
+                                        std::move(member));
 }
 
-Result<std::unique_ptr<Rail>> open_rail(const config::Rail& config, engine::Engine& engine) {
-  if (config::is_automatic_memif(config)) {
-    return MemifRail::open(config, engine);
+Result<std::uint16_t> queues_of(const config::Rail& config) {
+  switch (config.kind) {
+    case config::RailKind::pci:
+      return port::Port::queues_of({.name = config.name, .device = config.device});
+    case config::RailKind::memif:
+      // A wire for each pair of engines; but one that is given is one.
+      return config::is_automatic_memif(config) ? kMostQueues : std::uint16_t{1};
+    case config::RailKind::af_packet:
+    case config::RailKind::tap:
+      break;
   }
-  return NicRail::open(config, engine);
+  return kMostQueues;
+}
+
+Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
+                                                     std::span<engine::Engine* const> engines,
+                                                     const engine::PortMap& ports) {
+  if (!config::is_automatic_memif(config)) {
+    return NicRail::open(config, engines, ports);
+  }
+  std::vector<std::unique_ptr<Rail>> rails;
+  for (engine::Engine* engine : engines) {
+    Result<std::unique_ptr<Rail>> rail = MemifRail::open(config, *engine, engines.size());
+    if (!rail) {
+      return rail.error();
+    }
+    rails.push_back(std::move(*rail));
+  }
+  return rails;
 }
 
 }  // namespace tfabric::tcp

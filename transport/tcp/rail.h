@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,22 +42,33 @@ class Rail {
   config::Rail config_;
 };
 
-// Opens a rail; its links belong to the engine. EAL must be running.
-Result<std::unique_ptr<Rail>> open_rail(const config::Rail& config, engine::Engine& engine);
+// Opens a rail for the engines of the process, which `ports` are shared out to: one Rail each, whose links
+// belong to the engine. EAL must be running.
+Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
+                                                     std::span<engine::Engine* const> engines,
+                                                     const engine::PortMap& ports);
+// For how many engines it can be opened. Of a NIC, its driver is asked: EAL must be running.
+Result<std::uint16_t> queues_of(const config::Rail& config);
 
-// The arguments with which DPDK opens the device of a rail with a network (all but an automatic memif).
-[[nodiscard]] std::string device_arguments(const config::Rail& config, std::uint32_t mtu);
+// The arguments with which DPDK opens the device of a rail with a network (all but an automatic memif), with
+// so many queue pairs.
+[[nodiscard]] std::string device_arguments(const config::Rail& config, std::uint32_t mtu,
+                                           std::uint16_t queues);
 // How its links are used. `driver_copies`: the driver reads packets with the CPU, not by DMA. `share`: what
-// the connections of all its links share.
+// the connections of all its links in one engine share.
 [[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, bool driver_copies,
                                                std::shared_ptr<stack::ReceiveShare> share);
-[[nodiscard]] std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config);
+// For each of `engines`, which divide what is the rail's.
+[[nodiscard]] std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config,
+                                                                      std::size_t engines);
 // The MTU a rail uses: the configured one, or what its kind offers.
 [[nodiscard]] std::uint32_t effective_mtu(const config::Rail& config);
 // Packet buffers for a receive pool: enough bytes for the windows in use, within reason.
 [[nodiscard]] std::uint32_t receive_buffers(std::uint32_t mtu);
-// A link that gives back what it is given, with the rail's own addresses. Its pool may be shared.
+// A link that gives back what it is given, with the rail's own addresses. Its pool may be shared. Engines
+// reach each other by what `member` names.
 Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
-                                                     const net::InterfaceConfig& interface);
+                                                     const net::InterfaceConfig& interface,
+                                                     engine::ExchangeMember member = {});
 
 }  // namespace tfabric::tcp

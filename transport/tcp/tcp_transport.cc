@@ -1,7 +1,6 @@
 #include "transport/tcp/tcp_transport.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,36 +9,13 @@
 #include "hugepage/budget.h"
 #include "transport/tcp/context.h"
 #include "transport/tcp/device.h"
-#include "transport/tcp/greeter.h"
-#include "transport/tcp/port/data_path_guard.h"
+#include "transport/tcp/engines.h"
 #include "transport/tcp/port/eal.h"
-#include "transport/tcp/rail.h"
+#include "transport/tcp/port/pools.h"
+#include "transport/tcp/spread_device.h"
 
 namespace tfabric::tcp {
 namespace {
-
-// With this many CPUs to itself a process can spare one for the engine.
-constexpr int kCpusForThread = 16;
-// How long shutdown waits for flows to end in order.
-constexpr Duration kLinger = std::chrono::milliseconds(200);
-
-int usable_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-engine::ProgressMode progress_mode(const config::Engine& config) {
-  switch (config.progress) {
-    case config::Progress::inline_:
-      return engine::ProgressMode::inline_;
-    case config::Progress::threaded:
-      return engine::ProgressMode::threaded;
-    case config::Progress::automatic:
-      break;
-  }
-  return usable_cpus() >= kCpusForThread ? engine::ProgressMode::threaded : engine::ProgressMode::inline_;
-}
 
 engine::EngineOptions engine_options(const config::Tcp& config, std::uint32_t mtu) {
   engine::EngineOptions options;
@@ -125,16 +101,15 @@ std::uint64_t pool_bytes(const config::Rail& rail) {
   return receive_buffers(mtu) * buffer;
 }
 
-// What DPDK needs for the configured rails: the process's two shared pools, and a receive pool a rail (two
-// for one with a network: its own and that of the loop).
+// What DPDK needs for the configured rails: for each engine its share of the process's two shared pools, and
+// a receive pool a rail (two for one with a network: its own and that of the loop).
 std::uint32_t memory_need_mib(const config::Tcp& config) {
-  constexpr std::uint64_t kSharedPools = 40u << 20;
+  constexpr std::uint64_t kSharedPools = 40u << 20, kQueues = 4u << 20;
   std::uint64_t bytes = kSharedPools;
   for (const config::Rail& rail : config.rails) {
-    constexpr std::uint64_t kQueues = 4u << 20;
     bytes += pool_bytes(rail) * (config::is_automatic_memif(rail) ? 1 : 2) + kQueues;
   }
-  return static_cast<std::uint32_t>(bytes >> 20) + 1;
+  return static_cast<std::uint32_t>(bytes * config.engines >> 20) + 1;
 }
 
 hugepage::Mode hugepage_mode(config::HugepageMode mode) {
@@ -170,59 +145,19 @@ Status choose_memory(const config::Config& config, port::EalOptions& eal) {
   return {};
 }
 
-// Bursts run with the engine held.
-class EngineGate final : public port::DataPathGuard {
- public:
-  explicit EngineGate(engine::EngineLock& lock) : lock_(&lock) { port::set_data_path_guard(this); }
-  ~EngineGate() { port::set_data_path_guard(nullptr); }
-  EngineGate(const EngineGate&) = delete;
-  EngineGate& operator=(const EngineGate&) = delete;
-  void pause() override { lock_->lock(); }
-  void resume() override { lock_->unlock(); }
-
- private:
-  engine::EngineLock* lock_;
-};
-
 class TcpTransport final : public transport::Transport {
  public:
-  TcpTransport(const config::Config& config, std::uint32_t mtu)
-      : engine_(engine_options(config.tcp, mtu)), greeter_(engine_) {
-    engine_.set_acceptor(&greeter_);
-    mode_ = progress_mode(config.engine);
-    progress_ = std::make_unique<engine::Progress>(engine_, mode_, config.engine.cpu);
-  }
+  TcpTransport(const config::Config& config, std::uint32_t mtu, std::uint16_t engines)
+      : engines_(config, engine_options(config.tcp, mtu), engines) {}
 
-  ~TcpTransport() override {
-    linger();
-    progress_.reset();
-    devices_.clear();
-    {
-      const EngineGuard guard(engine_.lock());
-      greeter_.clear();
+  Status open_devices(const config::Tcp& config) {
+    if (Status status = engines_.open_rails(config); !status) {
+      return status;
     }
-    rails_.clear();
-  }
-
-  Status open_rails(const config::Tcp& config) {
-    for (const config::Rail& rail : config.rails) {
-      Result<std::unique_ptr<Rail>> opened = open_rail(rail, engine_);
-      if (!opened) {
-        return opened.error();
-      }
-      rails_.push_back(std::move(*opened));
-    }
-    const Context context{engine_,
-                          *progress_,
-                          regions_,
-                          {.flows = config.flows,
-                           .chunk_bytes = config.chunk_bytes,
-                           .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
-                           .connect_timeout = config.connect_timeout}};
-    for (const std::vector<Rail*>& rails : device_rails(config)) {
-      devices_.push_back(std::make_unique<Device>(
-          context, greeter_, rails,
-          properties_of(rails, devices_.size(), static_cast<int>(config.max_recvs))));
+    const std::size_t rails = config.rails.size();
+    const std::size_t each = config.bond ? rails : 1;
+    for (std::size_t first = 0; first < rails; first += each) {
+      devices_.push_back(make_device(config, first, each));
     }
     return {};
   }
@@ -235,40 +170,39 @@ class TcpTransport final : public transport::Transport {
     }
     return devices;
   }
-  [[nodiscard]] engine::ProgressMode mode() const { return mode_; }
+  [[nodiscard]] const Engines& engines() const { return engines_; }
 
  private:
-  // Which rails make up which device.
-  [[nodiscard]] std::vector<std::vector<Rail*>> device_rails(const config::Tcp& config) const {
-    std::vector<std::vector<Rail*>> devices;
-    for (const auto& rail : rails_) {
-      if (config.bond && !devices.empty()) {
-        devices.front().push_back(rail.get());
-      } else {
-        devices.push_back({rail.get()});
+  // The device of `count` rails from the rail `first` on.
+  std::unique_ptr<transport::Device> make_device(const config::Tcp& config, std::size_t first,
+                                                 std::size_t count) {
+    const CommOptions options{.flows = config.flows,
+                              .chunk_bytes = config.chunk_bytes,
+                              .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
+                              .connect_timeout = config.connect_timeout};
+    const auto& units = engines_.units();
+    std::vector<std::unique_ptr<transport::Device>> parts;
+    for (const auto& unit : units) {
+      std::vector<Rail*> rails;
+      for (std::size_t i = 0; i < count; ++i) {
+        rails.push_back(unit->rails[first + i].get());
       }
+      parts.push_back(std::make_unique<Device>(
+          Context{unit->engine, *unit->progress, regions_, options}, unit->greeter, rails,
+          properties_of(rails, devices_.size(), static_cast<int>(config.max_recvs)),
+          Device::AttemptNumbers{.first = parts.size() + 1, .step = units.size()}));
     }
-    return devices;
+    if (parts.size() == 1) {
+      return std::move(parts.front());
+    }
+    return std::make_unique<SpreadDevice>(std::move(parts), devices_.size());
   }
 
-  // Comms are closed by now; their FINs and RSTs deserve to leave.
-  void linger() {
-    const Instant until = monotonic_now() + kLinger;
-    for (bool busy = true; busy && monotonic_now() < until; sched_yield()) {
-      const EngineGuard guard(engine_.lock());
-      engine_.turn();
-      busy = engine_.flows() > 0;
-    }
-  }
-
-  engine::Engine engine_;
-  EngineGate gate_{engine_.lock()};
-  Greeter greeter_;
+  // Comms outlive nothing of this: who destroys it has closed them all. What devices have begun ends before
+  // the engines do.
   hugepage::RegionTable regions_;
-  engine::ProgressMode mode_ = engine::ProgressMode::inline_;
-  std::unique_ptr<engine::Progress> progress_;
-  std::vector<std::unique_ptr<Rail>> rails_;
-  std::vector<std::unique_ptr<Device>> devices_;
+  Engines engines_;
+  std::vector<std::unique_ptr<transport::Device>> devices_;
 };
 
 std::uint32_t largest_mtu(const config::Tcp& config) {
@@ -300,12 +234,17 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
   if (Status status = port::start_eal(eal); !status) {
     return status.error();
   }
-  auto transport = std::make_unique<TcpTransport>(config, largest_mtu(config.tcp));
-  if (Status status = transport->open_rails(config.tcp); !status) {
+  Result<std::uint16_t> engines = Engines::count_for(config.tcp);
+  if (!engines) {
+    return engines.error();
+  }
+  port::size_shared_pools(*engines);
+  auto transport = std::make_unique<TcpTransport>(config, largest_mtu(config.tcp), *engines);
+  if (Status status = transport->open_devices(config.tcp); !status) {
     return status.error();
   }
-  TF_INFO("NET/tfabric: TCP over DPDK, {} device(s), {} progress", transport->devices().size(),
-          transport->mode() == engine::ProgressMode::inline_ ? "inline" : "threaded");
+  TF_INFO("NET/tfabric: TCP over DPDK, {} device(s), {} engine(s), {} progress", transport->devices().size(),
+          *engines, transport->engines().mode() == engine::ProgressMode::inline_ ? "inline" : "threaded");
   return std::unique_ptr<transport::Transport>(std::move(transport));
 }
 

@@ -111,3 +111,13 @@ TEST_CASE("faults of the compact form are told once, with the nearest key") {
   REQUIRE_THAT(rails("memif:mtu"), Contains("`mtu` is \"\", expected an integer"));
   REQUIRE_THAT(rails(":device=x"), Contains("`kind` is \"\""));
 }
+
+TEST_CASE("engines need ports of their own, to open connections from and to listen on") {
+  REQUIRE(load_environment({{"TFABRIC_TCP_ENGINES", "16"}, {"TFABRIC_TCP_PORT", "65520"}}).ok());
+  REQUIRE_THAT(error_of(load_environment({{"TFABRIC_TCP_ENGINES", "16"}, {"TFABRIC_TCP_PORT", "65521"}})),
+               Contains("tcp.port: 16 engines listen on the ports 65521 to 65536"));
+  REQUIRE(load_environment({{"TFABRIC_TCP_ENGINES", "2"}, {"TFABRIC_TCP_LOCAL_PORTS", "40000-40511"}}).ok());
+  REQUIRE_THAT(
+      error_of(load_environment({{"TFABRIC_TCP_ENGINES", "2"}, {"TFABRIC_TCP_LOCAL_PORTS", "40000-40510"}})),
+      Contains("tcp.local_ports: 511 ports are too few for 2 engines, expected at least 512"));
+}

@@ -48,6 +48,7 @@ TEST_CASE("numbers have limits, and both limits belong to the range") {
                                  Limits{"tcp.keepalive_idle_ms", "-1", "0", "3600000", "3600001"},     //
                                  Limits{"tcp.port", "-1", "0", "65535", "65536"},                      //
                                  Limits{"tcp.max_recvs", "0", "1", "8", "9"},                          //
+                                 Limits{"tcp.engines", "0", "1", "16", "17"},                          //
                                  Limits{"engine.cpu", "-2", "-1", "1023", "1024"},                     //
                                  Limits{"memory.budget_mib", "-1", "0", "1048576", "1048577"});
   INFO(limits.key);

@@ -178,3 +178,25 @@ TEST_CASE("closing before the handshake is done gives up") {
   REQUIRE(peer.connection().finished());
   REQUIRE(peer.sent().empty());
 }
+
+TEST_CASE("a connection in SYN-SENT begins anew with other ports, and what was queued goes out by them") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.connect();
+  peer.write(100);
+  REQUIRE(peer.sent() == "S 0");
+  const Ports ports{4321, 80};
+  peer.connection().begin_anew(ports, kIss + 5000, peer.now());
+  REQUIRE(peer.sent() == "S 5000");
+  REQUIRE(peer.last().source_port == 4321);
+  SegmentIn late = peer.segment(flag::syn | flag::ack);  // the answer to the first one
+  late.seq = kPeerIss;
+  late.ack = kIss + 1;
+  peer.hand(late);
+  REQUIRE(peer.state() == State::syn_sent);
+  REQUIRE(peer.sent() == "R 1");
+  SegmentIn answer = late;
+  answer.ack = kIss + 5001;
+  peer.hand(answer);
+  REQUIRE(peer.state() == State::established);
+  REQUIRE(peer.sent() == "PA 5001:5101 ack 1");
+}

@@ -63,7 +63,7 @@ void Engine::on_chain(Link& link, rte_mbuf* head) {
     rte_pktmbuf_free(head);
     return;
   }
-  net::RxMeta meta = link.meta_of(*head);
+  net::RxMeta meta = meta_of(link, *head);
   meta.rest = std::span(chain.pieces).subspan(1, chain.count - 1);
   const net::InputResult result = link.interface().input(chain.pieces[0], meta, now_);
   std::optional<stack::SegmentIn> segment;

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "transport/tcp/engine/port_trial.h"
 
 namespace tfabric::engine {
 namespace {
@@ -38,6 +39,7 @@ std::array<std::byte, 16> random_secret() {
 
 Engine::Engine(const EngineOptions& options)
     : options_(options),
+      lock_(options.number),
       payloads_(options.max_kept_packets),
       sequences_(random_secret()),
       cookies_(random_secret()),
@@ -96,12 +98,16 @@ bool Engine::turn() {
 
 bool Engine::receive(Link& link) {
   std::array<rte_mbuf*, kBurst> packets;
-  const std::uint16_t count = link.receive(packets);
+  const std::uint16_t count = link.receive(packets, counters_.exchange);
   for (std::uint16_t i = 0; i < count; ++i) {
     if (i + 1 < count) {
       rte_prefetch0(rte_pktmbuf_mtod(packets[i + 1], void*));
     }
     on_packet(link, packets[i]);
+  }
+  bool more = false;
+  if (link.member().exchange != nullptr) {
+    more = receive_from_others(link);
   }
   while (link.has_room()) {
     auto frame = link.interface().next_frame();
@@ -110,7 +116,7 @@ bool Engine::receive(Link& link) {
     }
     link.send_frame(*frame);
   }
-  return count > 0;
+  return count > 0 || more;
 }
 
 void Engine::on_packet(Link& link, rte_mbuf* packet) {
@@ -120,7 +126,7 @@ void Engine::on_packet(Link& link, rte_mbuf* packet) {
   }
   bool kept = false;
   const std::span<const std::byte> frame(rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len);
-  const net::InputResult result = link.interface().input(frame, link.meta_of(*packet), now_);
+  const net::InputResult result = link.interface().input(frame, meta_of(link, *packet), now_);
   if (result.kind == net::InputResult::Kind::tcp) {
     kept = on_tcp(link, result.tcp, packet);
   } else if (result.kind == net::InputResult::Kind::icmp_error) {
@@ -129,6 +135,12 @@ void Engine::on_packet(Link& link, rte_mbuf* packet) {
   if (!kept) {
     rte_pktmbuf_free(packet);
   }
+}
+
+net::RxMeta Engine::meta_of(const Link& link, const rte_mbuf& packet) const {
+  net::RxMeta meta = link.meta_of(packet);
+  meta.overheard = arrival_ == Arrival::news;
+  return meta;
 }
 
 // Returns whether the packet now belongs to a flow.
@@ -158,6 +170,9 @@ Flow* Engine::flow_for(Link& link, const net::TcpPacket& tcp, const stack::Segme
     return nullptr;
   }
   if (flow->time_wait_ && reincarnate(*flow, tcp, segment)) {
+    return nullptr;
+  }
+  if (flow->trial_ != nullptr && try_another_port(*flow, tcp, segment)) {
     return nullptr;
   }
   if (flow->connection_->finished()) {
@@ -340,6 +355,9 @@ bool Engine::output(Flow& flow) {
     if (!flow.connection_->next_segment(segment, now_)) {
       return sent;
     }
+    if (flow.came_elsewhere_ && (segment.flags & stack::flag::syn) != 0) {
+      segment.window = std::min(segment.window, kElsewhereWindow);
+    }
     if (!flow.link_->send(flow.header_, segment)) {
       ++counters_.output_lost;
     }
@@ -401,13 +419,6 @@ Flow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std
   return flow;
 }
 
-std::optional<std::uint16_t> Engine::free_port(const net::IpAddress& local, const net::IpAddress& remote,
-                                               std::uint16_t remote_port) {
-  return ports_.choose(local.bytes, remote.bytes, remote_port, [&](std::uint16_t port) {
-    return port != options_.port && table_.find(table_key({local, remote, {port, remote_port}})) == nullptr;
-  });
-}
-
 stack::Seq Engine::initial_sequence(const FlowKey& key) const {
   return sequences_.initial(key.local.bytes, key.remote.bytes, key.ports, now_);
 }
@@ -418,7 +429,7 @@ Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t po
   if (!local) {
     return nullptr;
   }
-  const std::optional<std::uint16_t> local_port = free_port(*local, remote, port);
+  const std::optional<std::uint16_t> local_port = choose_port(link, *local, remote, port);
   if (!local_port) {
     return nullptr;
   }
@@ -427,6 +438,7 @@ Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t po
       stack::Connection::connect(link.tcp_options(options_.tcp, remote.is_v4()), payloads_.ops(), key.ports,
                                  initial_sequence(key), monotonic_now());
   Flow& flow = add_flow(key, link, handler, index, std::move(connection));
+  begin_trial(flow);
   wake(flow);
   return &flow;
 }

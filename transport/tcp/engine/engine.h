@@ -1,7 +1,7 @@
 // The poll loop: packets from the links to the TCP machines, and the machines' segments to the links.
 //
-// One engine a process turns all of its links; everything of an engine is touched only with its lock
-// held, and what NCCL's threads want of it they leave in a lock-free list (submit()). A turn is
+// A process has one or more; each turns links and flows of its own. Everything of an engine is touched only
+// with its lock held, and what NCCL's threads want of it they leave in a lock-free list (submit()). A turn is
 //   submissions -> receive bursts -> timers -> handlers' progress -> output -> transmit bursts,
 // so that a burst of segments is answered by one ACK a flow.
 #pragma once
@@ -45,10 +45,13 @@ class Acceptor {
 
 struct EngineOptions {
   stack::Options tcp;
-  std::uint16_t port = 0;  // the one listening port; 0: any
+  std::uint16_t number = 0;  // among the process's engines
+  std::uint16_t port = 0;    // the one listening port; 0: any
   // Ports of the connections that we open (RFC 6335 §6: the dynamic ones).
   std::uint16_t first_port = 49152;
   std::uint16_t ports = 16384;
+  // Those among them that engines of the process listen on, counted from `port` less our own number.
+  std::uint16_t listeners = 1;
   // Handshakes that strangers have begun and that are remembered; beyond, SYNs are answered by cookies.
   std::uint32_t max_half_open = 256;
   std::uint32_t max_time_wait = 1024;     // beyond, the oldest goes
@@ -59,6 +62,8 @@ struct EngineCounters {
   std::uint64_t turns = 0, segments = 0, no_flow = 0, output_lost = 0;
   std::uint64_t cookies_sent = 0, cookies_taken = 0, cookies_refused = 0;
   std::uint64_t time_wait_reused = 0, time_wait_dropped = 0;
+  std::uint64_t ports_tried = 0;  // beyond the first of each connection
+  ExchangeCounters exchange;
 };
 
 class Engine {
@@ -109,14 +114,21 @@ class Engine {
   [[nodiscard]] std::size_t flows() const { return flows_.size(); }
   [[nodiscard]] bool has_deadline_before(Instant when) const { return deadlines_.next() <= when; }
   [[nodiscard]] const EngineCounters& counters() const { return counters_; }
+  // Forgets all flows, without a word to anybody, and frees what others have handed over. Not turned any more
+  // afterwards, and neither are those it shares wires with: packets of one engine's pool may be the other's.
+  void halt();
 
  private:
   static constexpr std::size_t kBurst = 32;
+
+  // How the packet at hand has come in.
+  enum class Arrival : std::uint8_t { own_queue, handed_over, news };
 
   bool receive(Link& link);
   void on_packet(Link& link, rte_mbuf* packet);
   bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
   // The flow that is to have the segment; null: none, and what there was to answer is answered.
+  [[nodiscard]] net::RxMeta meta_of(const Link& link, const rte_mbuf& packet) const;
   Flow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
   // Returns whether the segment's packet now belongs to the flow.
   bool hand(Flow& flow, const stack::SegmentIn& segment);
@@ -137,6 +149,14 @@ class Engine {
                        stack::Seq iss);
   bool reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn);
 
+  // --- shared_wire.cc: what engines that share a wire hand each other
+  bool receive_from_others(Link& link);
+  std::optional<std::uint16_t> choose_port(Link& link, const net::IpAddress& local,
+                                           const net::IpAddress& remote, std::uint16_t remote_port);
+  static void begin_trial(Flow& flow);
+  bool try_another_port(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+  void move(Flow& flow, std::uint16_t port);
+
   void deliver(Flow& flow);
   void run_timers();
   void run_progress();
@@ -152,8 +172,18 @@ class Engine {
                  std::unique_ptr<stack::Connection> connection);
   void remove_flow(Flow& flow);
   void mark(Flow& flow);
+  // A free one of our ports for which `fits(port)` holds.
+  template <class Fits>
   std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
-                                         std::uint16_t remote_port);
+                                         std::uint16_t remote_port, const Fits& fits) {
+    const int listeners = options_.port - options_.number;
+    return ports_.choose(local.bytes, remote.bytes, remote_port, [&](std::uint16_t port) {
+      const bool listened = port == options_.port || (options_.listeners > 1 && port >= listeners &&
+                                                      port < listeners + options_.listeners);
+      return !listened && table_.find(table_key({local, remote, {port, remote_port}})) == nullptr &&
+             fits(port);
+    });
+  }
   [[nodiscard]] stack::Seq initial_sequence(const FlowKey& key) const;
 
   EngineOptions options_;
@@ -174,6 +204,7 @@ class Engine {
   std::vector<Flow*> finished_;
   std::deque<Flow*> time_wait_;  // oldest first
   Deadlines deadlines_;
+  Arrival arrival_ = Arrival::own_queue;
   Instant now_{};
   Instant next_service_{};
   Instant cookies_until_{};  // no cookie that was given is good after this

@@ -7,8 +7,9 @@ namespace tfabric::engine {
 
 void EngineLock::enter() {
   outer_lcore_ = rte_lcore_id();
-  // EAL's main thread has ended by now, so its lcore's caches are nobody's but the engine's.
-  RTE_PER_LCORE(_lcore_id) = rte_get_main_lcore();
+  // EAL's main thread has ended by now and there are no others, so the caches of its lcore and of those that
+  // would follow it are nobody's but the engines'.
+  RTE_PER_LCORE(_lcore_id) = rte_get_main_lcore() + number_;
 }
 
 bool EngineLock::try_lock() {

@@ -4,7 +4,8 @@
 // outside (opening and closing comms: rare) waits for it, and a polling thread lets waiters in between
 // two turns. While it is held, the thread has the engine's lcore id, so that DPDK's mempools use the one
 // per-lcore cache that belongs to the engine: NCCL's threads are unknown to DPDK and would otherwise go
-// to the shared ring for each packet buffer.
+// to the shared ring for each packet buffer. A thread may hold several engines' locks, given back in the
+// opposite order.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,8 @@ namespace tfabric::engine {
 
 class EngineLock {
  public:
-  EngineLock() = default;
+  // `number`: of the engine, among the process's.
+  explicit EngineLock(unsigned number = 0) : number_(number) {}
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
 
@@ -28,6 +30,7 @@ class EngineLock {
 
   std::atomic<bool> held_{false};
   std::atomic<int> waiting_{0};
+  unsigned number_;
   unsigned outer_lcore_ = 0;  // the holder's own lcore id
 };
 

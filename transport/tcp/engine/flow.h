@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "transport/tcp/engine/deadlines.h"
+#include "transport/tcp/engine/port_trial.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/stack/connection.h"
@@ -29,6 +30,8 @@ class FlowHandler {
   virtual void on_progress(Flow& flow) = 0;
   // The flow failed. It is gone when this returns.
   virtual void on_failed(Flow& flow, stack::ConnectionError error) = 0;
+  // It has another local port now. Only before its handshake is done.
+  virtual void on_moved(Flow& /*flow*/) {}
 
  protected:
   ~FlowHandler() = default;
@@ -80,10 +83,13 @@ class Flow : public Timed {
   bool wants_output_ = false;     // in Link::output()
   bool wants_progress_ = false;   // in Engine::progressed_
   bool half_open_ = false;        // accepted and not yet established
+  bool came_elsewhere_ = false;   // accepted, and its SYN came in by another engine's queue
   bool finished_ = false;         // in Engine::finished_
   bool time_wait_ = false;        // in Engine::time_wait_
   std::size_t position_ = 0;      // in Engine::flows_
   Instant mtu_told_{};            // when an ICMP error about it was last believed
+  // While it is not settled from which port it is opened.
+  std::unique_ptr<PortTrial> trial_;
 };
 
 }  // namespace tfabric::engine

@@ -30,11 +30,13 @@ net::ChecksumStatus status_of(std::uint64_t flags, std::uint64_t good, std::uint
 
 }  // namespace
 
-Link::Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options)
+Link::Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options,
+           ExchangeMember member)
     : port_(std::move(port)),
       interface_(std::move(config)),
       checksum_(checksum_for(interface_.config(), port_->capabilities())),
-      options_(options) {
+      options_(options),
+      member_(std::move(member)) {
   options_.transmit_by_reference &= port_->capabilities().tx_multi_segment;
   // One reference is the link's own, so that the count never reaches zero while packets come and go.
   references_.free_cb = [](void*, void*) {};
@@ -82,10 +84,13 @@ std::uint32_t Link::super_segment() const {
   return std::min(kMost, buffers * room);
 }
 
-std::uint16_t Link::receive(std::span<rte_mbuf*> packets) {
+std::uint16_t Link::receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters) {
   const std::uint16_t n = port_->receive(packets);
   counters_.rx_packets += n;
-  return n;
+  if (member_.exchange == nullptr || n == 0) {
+    return n;
+  }
+  return member_.exchange->sort(packets.first(n), member_.self, *port_, counters);
 }
 
 net::RxMeta Link::meta_of(const rte_mbuf& packet) const {

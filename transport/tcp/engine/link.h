@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/time.h"
+#include "transport/tcp/engine/exchange.h"
 #include "transport/tcp/engine/output_queue.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/port/port.h"
@@ -40,7 +41,8 @@ struct LinkCounters {
 
 class Link {
  public:
-  Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options);
+  Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options,
+       ExchangeMember member = {});
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
@@ -48,6 +50,7 @@ class Link {
   [[nodiscard]] net::Interface& interface() { return interface_; }
   [[nodiscard]] port::Port& port() { return *port_; }
   [[nodiscard]] const LinkOptions& options() const { return options_; }
+  [[nodiscard]] const ExchangeMember& member() const { return member_; }
   // Largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
   // The options of connections over this link, which share them: `common` with what is the link's own.
@@ -57,7 +60,8 @@ class Link {
   // Most payload of a segment that is handed over to be cut by the driver (TSO); 0: none is.
   [[nodiscard]] std::uint32_t super_segment() const;
 
-  std::uint16_t receive(std::span<rte_mbuf*> packets);
+  // What comes in by the port's queue and is not for another engine; `counters` has what is.
+  std::uint16_t receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters);
   // What the driver said of a packet's checksums.
   [[nodiscard]] net::RxMeta meta_of(const rte_mbuf& packet) const;
 
@@ -97,6 +101,7 @@ class Link {
   LinkOptions options_;
   std::shared_ptr<const stack::Options> tcp_v4_, tcp_v6_;
   OutputQueue output_;
+  ExchangeMember member_;
   bool was_up_ = false;
   std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change
   Instant stalled_since_{};

@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
+#include <iterator>
 
 #include "base/log.h"
 
@@ -13,6 +15,9 @@ namespace {
 
 // The keeper steps in when nobody has turned the engine for this long.
 constexpr Duration kNeglected = std::chrono::milliseconds(1);
+// An engine is turned by those who turn another one when nobody has for this long: longer than a turn, and
+// short beside a round trip through a cloud's network.
+constexpr Duration kLeftAlone = std::chrono::microseconds(20);
 // How often it looks while there are flows, and while there are none.
 constexpr Duration kKeeperInterval = std::chrono::milliseconds(1);
 constexpr Duration kIdleInterval = std::chrono::milliseconds(5);
@@ -33,7 +38,9 @@ void sleep_for(Duration duration) {
 
 }  // namespace
 
-Progress::Progress(Engine& engine, ProgressMode mode, int cpu) : engine_(&engine), mode_(mode), cpu_(cpu) {
+Progress::Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all)
+    : engine_(&engine), mode_(mode), cpu_(cpu) {
+  std::copy_if(all.begin(), all.end(), std::back_inserter(others_), [&](Engine* e) { return e != &engine; });
   thread_ = std::thread([this] {
     block_signals();
     pthread_setname_np(pthread_self(), mode_ == ProgressMode::inline_ ? "tfabric-keeper" : "tfabric-engine");
@@ -50,15 +57,33 @@ Progress::~Progress() {
   thread_.join();
 }
 
-bool Progress::poke() { return mode_ == ProgressMode::inline_ && engine_->progress(); }
+bool Progress::poke() {
+  if (mode_ != ProgressMode::inline_) {
+    return false;
+  }
+  const bool worked = engine_->progress();
+  return others_.empty() ? worked : help() || worked;
+}
+
+bool Progress::help() {
+  const Instant now = monotonic_now();
+  bool worked = false;
+  for (Engine* other : others_) {
+    if (now - other->last_turn() >= kLeftAlone) {
+      worked |= other->progress();
+    }
+  }
+  return worked;
+}
 
 void Progress::keep() {
   while (!stop_.load(std::memory_order_relaxed)) {
+    // Packets for other engines may come in by our queue, so with others there is no rest.
     bool flows = true;
     if (monotonic_now() - engine_->last_turn() >= kNeglected && engine_->lock().try_lock()) {
       for (int i = 0; i < kKeeperTurns && engine_->turn() && !engine_->lock().contended(); ++i) {
       }
-      flows = engine_->flows() > 0;
+      flows = engine_->flows() > 0 || !others_.empty();
       engine_->lock().unlock();
     }
     sleep_for(flows ? kKeeperInterval : kIdleInterval);

@@ -49,6 +49,7 @@ void Engine::begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKe
     return;
   }
   flow->half_open_ = true;
+  flow->came_elsewhere_ = arrival_ == Arrival::handed_over && link.member().hashed;
   ++half_open_;
   // Until the peer has proved that it has this address, we do not ask the network for it.
   link.interface().prepare_reply(tcp.destination, tcp.source, tcp.link_source, flow->header_);

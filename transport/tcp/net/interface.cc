@@ -27,6 +27,7 @@ const InterfaceConfig& Interface::config() const { return impl_->config; }
 InputResult Interface::input(std::span<const std::byte> frame, const RxMeta& meta, Instant now) {
   Impl& self = *impl_;
   self.now = now;
+  self.overheard = meta.overheard;
   if (frame.size() < kEthernetHeaderBytes) {
     return self.malformed();
   }
@@ -140,6 +141,9 @@ void Interface::Impl::queue(std::vector<std::byte> frame) {
 }
 
 bool Interface::Impl::take_reply_token() {
+  if (overheard) {
+    return false;
+  }
   const double elapsed = std::chrono::duration<double>(now - reply_refilled).count();
   reply_refilled = now;
   reply_tokens = std::min(kReplyBurst, reply_tokens + elapsed * kRepliesPerSecond);

@@ -45,6 +45,8 @@ struct RxMeta {
   ChecksumStatus ip = ChecksumStatus::unknown;
   ChecksumStatus tcp = ChecksumStatus::unknown;
   std::span<const std::span<const std::byte>> rest;
+  // Somebody else who has these addresses answers this frame; we only learn from it.
+  bool overheard = false;
 };
 
 struct TcpPacket {

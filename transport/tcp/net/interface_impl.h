@@ -88,6 +88,7 @@ struct Interface::Impl {
   std::deque<std::vector<std::byte>> frames;
   InterfaceCounters counters;
   Instant now{};
+  bool overheard = false;  // the frame at hand: RxMeta
   double reply_tokens = 0;
   Instant reply_refilled{};
   bool conflict_told = false;

@@ -77,7 +77,8 @@ InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddr
   }
   ++counters.nd;
   const IpAddress target = v6_at(&packet.payload[8]);
-  if (!owns(target) || !take_reply_token()) {
+  const bool answers = owns(target) && take_reply_token();
+  if (!answers && (nameless || !overheard || !owns(target))) {
     return {.kind = InputResult::Kind::handled};
   }
   if (nameless) {
@@ -88,7 +89,9 @@ InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddr
   }
   const MacAddress mac = options->source.value_or(from);
   neighbours.learn(packet.source, mac, /*create=*/true, now);
-  send_advertisement(target, packet.source, mac, /*solicited=*/true);
+  if (answers) {
+    send_advertisement(target, packet.source, mac, /*solicited=*/true);
+  }
   return {.kind = InputResult::Kind::handled};
 }
 

@@ -16,7 +16,7 @@ class DataPathGuard {
   ~DataPathGuard() = default;
 };
 
-// One at a time: the process has one engine. Null removes it, once no pause is under way.
+// One at a time, for all engines of the process. Null removes it, once no pause is under way.
 void set_data_path_guard(DataPathGuard* guard);
 
 }  // namespace tfabric::port

@@ -53,7 +53,7 @@ std::uint32_t af_packet_frame_bytes(std::uint32_t mtu) {
 }
 
 // Blocks are whole pages and whole frames, and the ring whole blocks.
-std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu) {
+std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu, std::uint16_t queues) {
   constexpr std::uint32_t kPage = 4096;
   constexpr std::uint32_t kRingBytes = 8u << 20;
   constexpr std::uint32_t kLeastBlock = 65536;
@@ -62,8 +62,9 @@ std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu)
   while (block < kLeastBlock) {
     block *= 2;
   }
-  return fmt::format("net_af_packet{},iface={},framesz={},blocksz={},framecnt={}", next_device_number(),
-                     interface, frame, block, kRingBytes / block * (block / frame));
+  return fmt::format("net_af_packet{},iface={},framesz={},blocksz={},framecnt={},qpairs={}",
+                     next_device_number(), interface, frame, block, kRingBytes / block * (block / frame),
+                     queues);
 }
 
 std::string virtio_user_arguments(const std::string& socket) {

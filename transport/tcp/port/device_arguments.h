@@ -21,7 +21,9 @@ struct MemifDevice {
 // Memory for the packets of one direction is a fixed number of bytes, few enough to stay in a core's cache;
 // the client's MTU counts for both ends.
 [[nodiscard]] std::string memif_arguments(const MemifDevice& device);
-[[nodiscard]] std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu);
+// With several queues, the kernel spreads packets over them by a hash of their addresses and ports.
+[[nodiscard]] std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu,
+                                              std::uint16_t queues = 1);
 // A frame of that device's ring; its driver wants packet buffers of hardly less, whatever comes in.
 [[nodiscard]] std::uint32_t af_packet_frame_bytes(std::uint32_t mtu);
 // The two ends of a vhost-user socket: the guest's, which connects to it, and the switch's, which has made it

@@ -14,11 +14,13 @@
 namespace tfabric::port {
 namespace {
 
+// For each engine.
 constexpr unsigned kHeaderBuffers = 8192;
 constexpr unsigned kExternalBuffers = 8192;
 constexpr unsigned kCache = 256;
 
 std::mutex g_mutex;
+unsigned g_engines = 1;                  // guarded by g_mutex
 rte_mempool* g_header_pool = nullptr;    // guarded by g_mutex
 rte_mempool* g_external_pool = nullptr;  // guarded by g_mutex
 
@@ -42,10 +44,16 @@ Result<rte_mempool*> make_pool(const std::string& what, unsigned count, unsigned
 
 }  // namespace
 
+void size_shared_pools(unsigned engines) {
+  const std::lock_guard guard(g_mutex);
+  g_engines = engines;
+}
+
 Result<rte_mempool*> header_pool() {
   const std::lock_guard guard(g_mutex);
   if (g_header_pool == nullptr) {
-    auto pool = make_pool("header", kHeaderBuffers, RTE_PKTMBUF_HEADROOM + kHeaderRoom, SOCKET_ID_ANY);
+    auto pool =
+        make_pool("header", kHeaderBuffers * g_engines, RTE_PKTMBUF_HEADROOM + kHeaderRoom, SOCKET_ID_ANY);
     if (!pool) {
       return pool.error();
     }
@@ -57,7 +65,7 @@ Result<rte_mempool*> header_pool() {
 Result<rte_mempool*> external_pool() {
   const std::lock_guard guard(g_mutex);
   if (g_external_pool == nullptr) {
-    auto pool = make_pool("external", kExternalBuffers, 0, SOCKET_ID_ANY);
+    auto pool = make_pool("external", kExternalBuffers * g_engines, 0, SOCKET_ID_ANY);
     if (!pool) {
       return pool.error();
     }

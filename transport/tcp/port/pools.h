@@ -14,6 +14,8 @@ namespace tfabric::port {
 // Bytes that a header buffer has room for.
 inline constexpr std::uint16_t kHeaderRoom = 2048;
 
+// How many engines will share the two pools below; counts until they are made. Thread-safe.
+void size_shared_pools(unsigned engines);
 // Made at the first call, kept until the process ends. Thread-safe.
 Result<rte_mempool*> header_pool();
 Result<rte_mempool*> external_pool();

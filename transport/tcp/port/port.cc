@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include "transport/tcp/port/control_thread.h"
 #include "transport/tcp/port/device_arguments.h"
@@ -29,6 +30,7 @@ std::string port_name(const std::string& device) { return device.substr(0, devic
 
 struct Port::Impl {
   PortConfig config;
+  std::uint16_t queues = 1;
   std::uint16_t id = 0;
   rte_device* device = nullptr;
   rte_mempool* headers = nullptr;
@@ -38,6 +40,7 @@ struct Port::Impl {
   bool probed = false;
   bool started = false;
   PortCapabilities capabilities;
+  std::optional<Rss> rss;
 
   Impl() = default;
   Impl(const Impl&) = delete;
@@ -49,6 +52,7 @@ struct Port::Impl {
   Status probe();
   Status make_pools();
   Status configure();
+  Status set_up_queues();
   Status start();
   [[nodiscard]] Error failure(const char* what, int error) const;
   [[nodiscard]] bool must_linearise(const rte_mbuf& packet) const {
@@ -56,8 +60,8 @@ struct Port::Impl {
            (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0;
   }
   // As rte_eth_tx_burst(). Packets to be cut need the driver's own form of the pseudo-header's checksum.
-  std::uint16_t burst(std::span<rte_mbuf*> packets) const;
-  std::uint16_t transmit_linearised(std::span<rte_mbuf*> packets) const;
+  std::uint16_t burst(std::span<rte_mbuf*> packets, std::uint16_t queue) const;
+  std::uint16_t transmit_linearised(std::span<rte_mbuf*> packets, std::uint16_t queue) const;
 };
 
 Error Port::Impl::failure(const char* what, int error) const {
@@ -97,7 +101,8 @@ void Port::Impl::close() {
 }
 
 Status Port::Impl::open() {
-  for (Status (Impl::*step)() : {&Impl::probe, &Impl::make_pools, &Impl::configure, &Impl::start}) {
+  for (Status (Impl::*step)() :
+       {&Impl::probe, &Impl::make_pools, &Impl::configure, &Impl::set_up_queues, &Impl::start}) {
     if (Status status = (this->*step)(); !status) {
       return status;
     }
@@ -136,7 +141,7 @@ Status Port::Impl::make_pools() {
   receive_pool = config.rx_pool;
   if (receive_pool == nullptr) {
     Result<rte_mempool*> pool =
-        make_receive_pool(config.name, config.rx_buffers, config.mtu, rte_eth_dev_socket_id(id));
+        make_receive_pool(config.name, config.rx_buffers * queues, config.mtu, rte_eth_dev_socket_id(id));
     if (!pool) {
       return pool.error();
     }
@@ -152,28 +157,41 @@ Status Port::Impl::configure() {
     return failure("ask about", -error);
   }
   device = info.device;
-  const rte_eth_conf conf = choose_offloads(config.device, info, config.mtu);
-  if (const int error = rte_eth_dev_configure(id, 1, 1, &conf); error != 0) {
+  rte_eth_conf conf = choose_offloads(config.device, info, config.mtu);
+  const bool spreads = queues > 1 && !is_virtual(config.device);
+  if (spreads) {
+    request_rss(conf, info);
+  }
+  if (const int error = rte_eth_dev_configure(id, queues, queues, &conf); error != 0) {
     return failure("configure", -error);
   }
   capabilities = capabilities_of(config.device, conf, info);
   return {};
 }
 
-Status Port::Impl::start() {
+Status Port::Impl::set_up_queues() {
   std::uint16_t rx = config.rx_descriptors, tx = config.tx_descriptors;
   rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx, &tx);
   const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id));
-  if (const int error = rte_eth_rx_queue_setup(id, 0, rx, socket, nullptr, receive_pool); error != 0) {
-    return failure("set up the receive queue of", -error);
+  for (std::uint16_t queue = 0; queue < queues; ++queue) {
+    if (const int error = rte_eth_rx_queue_setup(id, queue, rx, socket, nullptr, receive_pool); error != 0) {
+      return failure("set up the receive queue of", -error);
+    }
+    if (const int error = rte_eth_tx_queue_setup(id, queue, tx, socket, nullptr); error != 0) {
+      return failure("set up the transmit queue of", -error);
+    }
   }
-  if (const int error = rte_eth_tx_queue_setup(id, 0, tx, socket, nullptr); error != 0) {
-    return failure("set up the transmit queue of", -error);
-  }
+  return {};
+}
+
+Status Port::Impl::start() {
   if (const int error = rte_eth_dev_start(id); error != 0) {
     return failure("start", -error);
   }
   started = true;
+  if (queues > 1 && !is_virtual(config.device)) {
+    rss = spread_over_queues(id, queues);
+  }
   // Frames for us only pass the filters of a NIC; TAP and AF_PACKET may carry another MAC address than the
   // interface's. Drivers that cannot are promiscuous anyway.
   if (is_virtual(config.device)) {
@@ -182,27 +200,54 @@ Status Port::Impl::start() {
   return {};
 }
 
-Result<std::unique_ptr<Port>> Port::open(const PortConfig& config) {
-  auto impl = std::make_unique<Impl>();
+Result<std::vector<std::unique_ptr<Port>>> Port::open_queues(const PortConfig& config, std::uint16_t queues) {
+  auto impl = std::make_shared<Impl>();
   impl->config = config;
+  impl->queues = queues;
   Status status;
   run_where_safe(config.device, [&] { status = impl->open(); });
   if (!status) {
     return status.error();
   }
-  return std::unique_ptr<Port>(new Port(std::move(impl)));
+  std::vector<std::unique_ptr<Port>> ports;
+  for (std::uint16_t queue = 0; queue < queues; ++queue) {
+    ports.push_back(std::unique_ptr<Port>(new Port(impl, queue)));
+  }
+  return ports;
 }
 
-Port::Port(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Result<std::unique_ptr<Port>> Port::open(const PortConfig& config) {
+  Result<std::vector<std::unique_ptr<Port>>> ports = open_queues(config, 1);
+  if (!ports) {
+    return ports.error();
+  }
+  return std::move(ports->front());
+}
+
+Result<std::uint16_t> Port::queues_of(const PortConfig& config) {
+  Impl impl;
+  impl.config = config;
+  if (Status status = impl.probe(); !status) {
+    return status.error();
+  }
+  impl.probed = false;  // it stays with DPDK, to be opened
+  rte_eth_dev_info info{};
+  if (const int error = rte_eth_dev_info_get(impl.id, &info); error != 0) {
+    return impl.failure("ask about", -error);
+  }
+  return std::min(info.max_rx_queues, info.max_tx_queues);
+}
+
+Port::Port(std::shared_ptr<Impl> impl, std::uint16_t queue) : impl_(std::move(impl)), queue_(queue) {}
 Port::~Port() = default;
 
 std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
-  return rte_eth_rx_burst(impl_->id, 0, out.data(), static_cast<std::uint16_t>(out.size()));
+  return rte_eth_rx_burst(impl_->id, queue_, out.data(), static_cast<std::uint16_t>(out.size()));
 }
 
 std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
   if (impl_->capabilities.tx_segments_max == PortCapabilities::kAnySegments) {
-    return impl_->burst(packets);
+    return impl_->burst(packets, queue_);
   }
   std::uint16_t sent = 0;
   // Runs of packets that the driver takes as they are go in one burst.
@@ -213,14 +258,14 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
     const auto good = static_cast<std::uint16_t>(bad - rest.begin());
     std::uint16_t taken = 0;
     if (good > 0) {
-      taken = impl_->burst(rest.first(good));
+      taken = impl_->burst(rest.first(good), queue_);
       sent = static_cast<std::uint16_t>(sent + taken);
       if (taken < good) {
         return sent;
       }
       continue;
     }
-    taken = impl_->transmit_linearised(rest);
+    taken = impl_->transmit_linearised(rest, queue_);
     if (taken == 0) {
       return sent;
     }
@@ -229,20 +274,20 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
   return sent;
 }
 
-std::uint16_t Port::Impl::burst(std::span<rte_mbuf*> packets) const {
+std::uint16_t Port::Impl::burst(std::span<rte_mbuf*> packets, std::uint16_t queue) const {
   auto count = static_cast<std::uint16_t>(packets.size());
   if (!capabilities.tx_segmentation) {
-    return rte_eth_tx_burst(id, 0, packets.data(), count);
+    return rte_eth_tx_burst(id, queue, packets.data(), count);
   }
-  const std::uint16_t good = rte_eth_tx_prepare(id, 0, packets.data(), count);
+  const std::uint16_t good = rte_eth_tx_prepare(id, queue, packets.data(), count);
   if (good == 0) {
     rte_pktmbuf_free(packets.front());
     return 1;
   }
-  return rte_eth_tx_burst(id, 0, packets.data(), good);
+  return rte_eth_tx_burst(id, queue, packets.data(), good);
 }
 
-std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets) const {
+std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets, std::uint16_t queue) const {
   std::array<rte_mbuf*, kBurst> copies;
   std::uint16_t count = 0;
   for (rte_mbuf* packet : packets.first(std::min(packets.size(), kBurst))) {
@@ -254,13 +299,13 @@ std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets) cons
     }
     copies[count++] = copy;
   }
-  const std::uint16_t sent = rte_eth_tx_burst(id, 0, copies.data(), count);
+  const std::uint16_t sent = rte_eth_tx_burst(id, queue, copies.data(), count);
   rte_pktmbuf_free_bulk(packets.data(), sent);
   rte_pktmbuf_free_bulk(copies.data() + sent, count - sent);
   return sent;
 }
 
-void Port::reclaim() { rte_eth_tx_done_cleanup(impl_->id, 0, 0); }
+void Port::reclaim() { rte_eth_tx_done_cleanup(impl_->id, queue_, 0); }
 
 rte_mbuf* Port::allocate_header() { return rte_pktmbuf_alloc(impl_->headers); }
 rte_mbuf* Port::allocate_payload(std::size_t size) {
@@ -287,5 +332,6 @@ const PortCapabilities& Port::capabilities() const { return impl_->capabilities;
 rte_mempool* Port::rx_pool() const { return impl_->receive_pool; }
 const std::string& Port::name() const { return impl_->config.name; }
 std::uint16_t Port::id() const { return impl_->id; }
+const Rss* Port::rss() const { return impl_->rss ? &*impl_->rss : nullptr; }
 
 }  // namespace tfabric::port

@@ -1,7 +1,7 @@
-// One DPDK ethdev as packets in and out: opened by device arguments, one receive and one transmit queue,
-// offloads as the driver offers them.
+// A queue pair of a DPDK ethdev as packets in and out: opened by device arguments, offloads as the driver
+// offers them. Ports of one device share it and its receive pool, and the last one closes it.
 //
-// Threads: one at a time (the engine holds its lock); opening and closing from any thread. Packets are
+// Threads: one at a time a port (the engine holds its lock); opening and closing from any thread. Packets are
 // rte_mbuf, owned by whoever holds the pointer.
 #pragma once
 
@@ -9,9 +9,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "transport/tcp/net/address.h"
+#include "transport/tcp/port/rss.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -26,7 +28,7 @@ struct PortConfig {
   std::uint16_t mtu = 1500;
   std::uint16_t rx_descriptors = 1024;
   std::uint16_t tx_descriptors = 1024;
-  std::uint32_t rx_buffers = 4096;  // packets the receive pool holds (ignored with rx_pool)
+  std::uint32_t rx_buffers = 4096;  // packets the receive pool holds, a queue (ignored with rx_pool)
   rte_mempool* rx_pool = nullptr;   // share another port's pool; null: an own one
 };
 
@@ -44,7 +46,12 @@ struct PortCapabilities {
 class Port {
  public:
   static Result<std::unique_ptr<Port>> open(const PortConfig& config);
-  ~Port();  // stops, closes and removes the device
+  // The same with `queues` queue pairs, a port each; the driver must have as many.
+  static Result<std::vector<std::unique_ptr<Port>>> open_queues(const PortConfig& config,
+                                                                std::uint16_t queues);
+  // How many queue pairs the driver of the device has; it need not be open.
+  static Result<std::uint16_t> queues_of(const PortConfig& config);
+  ~Port();  // the last of its device stops, closes and removes it
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
@@ -71,11 +78,15 @@ class Port {
   [[nodiscard]] rte_mempool* rx_pool() const;
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] std::uint16_t id() const;  // DPDK's
+  [[nodiscard]] std::uint16_t queue() const { return queue_; }
+  // How the NIC spreads packets over the queues; null if there is one, or the driver does not say.
+  [[nodiscard]] const Rss* rss() const;
 
  private:
   struct Impl;
-  explicit Port(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  Port(std::shared_ptr<Impl> impl, std::uint16_t queue);
+  std::shared_ptr<Impl> impl_;
+  std::uint16_t queue_;
 };
 
 }  // namespace tfabric::port

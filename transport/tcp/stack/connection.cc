@@ -175,6 +175,19 @@ void Connection::fail(ConnectionError error) {
   impl_->send_reset = false;
 }
 
+void Connection::begin_anew(Ports ports, Seq initial_sequence, Instant now) {
+  Impl& c = *impl_;
+  assert(c.state == State::syn_sent);
+  c.ports = ports;
+  c.iss = initial_sequence;
+  c.now = c.last_progress = c.last_heard = now;
+  c.send_syn = true;
+  c.send_reset = false;
+  c.syn_sent_at = Instant{};
+  c.rto_at = kNever;
+  c.rtt.reset_backoff();
+}
+
 void Connection::keep_out_of_order(bool keep) { impl_->keeps_out_of_order = keep; }
 
 bool Connection::reopened_by(const SegmentIn& syn) const {

@@ -188,6 +188,9 @@ class Connection {
   void fail(ConnectionError error);
   // The path's MTU shrank (RFC 1191, validated by the caller): segments of at most `mss` from now on.
   void set_path_mss(std::uint16_t mss, Instant now);
+  // In SYN-SENT: as if the connection had been opened now, with these ports and this initial sequence number;
+  // what is queued stays queued.
+  void begin_anew(Ports ports, Seq initial_sequence, Instant now);
   // False: what comes out of order is dropped as if it were lost, so that a peer that is not trusted yet
   // costs no memory. True at first.
   void keep_out_of_order(bool keep);

@@ -1,0 +1,164 @@
+#include "transport/tcp/engines.h"
+
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// With this many CPUs to itself a process can spare one for an engine.
+constexpr int kCpusForThread = 16;
+// How long shutdown waits for flows to end in order.
+constexpr Duration kLinger = std::chrono::milliseconds(200);
+
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+engine::ProgressMode progress_mode(const config::Engine& config, std::uint16_t engines) {
+  switch (config.progress) {
+    case config::Progress::inline_:
+      return engine::ProgressMode::inline_;
+    case config::Progress::threaded:
+      return engine::ProgressMode::threaded;
+    case config::Progress::automatic:
+      break;
+  }
+  return usable_cpus() >= kCpusForThread * engines ? engine::ProgressMode::threaded
+                                                   : engine::ProgressMode::inline_;
+}
+
+engine::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
+  return {config.local_ports.first,
+          static_cast<std::uint16_t>(config.local_ports.last - config.local_ports.first + 1), engines,
+          config.port};
+}
+
+}  // namespace
+
+Result<std::uint16_t> Engines::count_for(const config::Tcp& config) {
+  auto count = static_cast<std::uint16_t>(config.engines);
+  for (const config::Rail& rail : config.rails) {
+    if (count == 1) {
+      break;
+    }
+    Result<std::uint16_t> queues = queues_of(rail);
+    if (!queues) {
+      return queues.error();
+    }
+    if (*queues < count) {
+      count = std::max(*queues, std::uint16_t{1});
+      TF_WARN("NET/tfabric: tcp.engines = {}, but rail {} has {} queue(s): this process runs {} engine(s)",
+              config.engines, rail.name, *queues, count);
+    }
+  }
+  return count;
+}
+
+Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count)
+    : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count)) {
+  for (std::uint16_t e = 0; e < count; ++e) {
+    engine::EngineOptions own = options;
+    own.number = e;
+    own.first_port = ports_.first_of(e);
+    own.ports = ports_.count_of(e);
+    own.port = ports_.listening_of(e);
+    own.listeners = config.tcp.port == 0 ? std::uint16_t{1} : count;
+    units_.push_back(std::make_unique<Unit>(own));
+  }
+  std::vector<engine::Engine*> all;
+  for (const auto& unit : units_) {
+    all.push_back(&unit->engine);
+  }
+  for (std::uint16_t e = 0; e < count; ++e) {
+    const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;
+    units_[e]->progress = std::make_unique<engine::Progress>(units_[e]->engine, mode_, cpu, all);
+  }
+  gate_ = std::make_unique<Gate>(*this);
+}
+
+Engines::~Engines() {
+  linger();
+  for (const auto& unit : units_) {
+    unit->progress.reset();
+  }
+  tell();
+  for (const auto& unit : units_) {
+    const EngineGuard guard(unit->engine.lock());
+    unit->greeter.clear();
+  }
+  for (const auto& unit : units_) {
+    unit->rails.clear();
+  }
+  // None is turned any more. Their flows hold packets of each other's pools.
+  for (const auto& unit : units_) {
+    const EngineGuard guard(unit->engine.lock());
+    unit->engine.halt();
+  }
+  gate_.reset();
+}
+
+Status Engines::open_rails(const config::Tcp& config) {
+  std::vector<engine::Engine*> engines;
+  for (const auto& unit : units_) {
+    engines.push_back(&unit->engine);
+  }
+  for (const config::Rail& rail : config.rails) {
+    Result<std::vector<std::unique_ptr<Rail>>> opened = open_rail(rail, engines, ports_);
+    if (!opened) {
+      return opened.error();
+    }
+    for (std::size_t e = 0; e < units_.size(); ++e) {
+      units_[e]->rails.push_back(std::move((*opened)[e]));
+    }
+  }
+  return {};
+}
+
+void Engines::Gate::pause() {
+  for (const auto& unit : engines_->units_) {
+    unit->engine.lock().lock();
+  }
+}
+
+void Engines::Gate::resume() {
+  for (auto unit = engines_->units_.rbegin(); unit != engines_->units_.rend(); ++unit) {
+    (*unit)->engine.lock().unlock();
+  }
+}
+
+// Comms are closed by now; their FINs and RSTs deserve to leave.
+void Engines::linger() {
+  const Instant until = monotonic_now() + kLinger;
+  for (bool busy = true; busy && monotonic_now() < until; sched_yield()) {
+    busy = false;
+    for (const auto& unit : units_) {
+      const EngineGuard guard(unit->engine.lock());
+      unit->engine.turn();
+      busy |= unit->engine.flows() > 0;
+    }
+  }
+}
+
+void Engines::tell() const {
+  if (units_.size() == 1) {
+    return;
+  }
+  for (std::size_t e = 0; e < units_.size(); ++e) {
+    const engine::EngineCounters& counters = units_[e]->engine.counters();
+    const engine::ExchangeCounters& exchange = counters.exchange;
+    TF_INFO(
+        "NET/tfabric: engine {}: {} segments by its own queue, {} by others'; {} handed to others, {} lost "
+        "on the "
+        "way; {} copies of what others heard; {} ports tried again",
+        e, exchange.own, exchange.received, exchange.forwarded, exchange.dropped, exchange.overheard,
+        counters.ports_tried);
+  }
+}
+
+}  // namespace tfabric::tcp
