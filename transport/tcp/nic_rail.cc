@@ -64,6 +64,17 @@ Status prepare_socket(const config::Rail& config) {
                : Error{ready.error().code, fmt::format("rail {}: {}", config.name, ready.error().message)};
 }
 
+TransmitAccess access_of(config::RailKind kind) {
+  switch (kind) {
+    case config::RailKind::pci:
+      return TransmitAccess::dma;
+    case config::RailKind::virtio_user:
+      return TransmitAccess::shared;
+    default:
+      return TransmitAccess::cpu;
+  }
+}
+
 }  // namespace
 
 NicRail::NicRail(const config::Rail& config, engine::Engine& /*engine*/, engine::Link* network,
@@ -96,11 +107,8 @@ Result<std::unique_ptr<Rail>> NicRail::open(const config::Rail& config, engine::
   if (!loop) {
     return loop.error();
   }
-  // Of this process's memory, a virtual switch sees what DPDK has allocated.
-  const bool driver_copies =
-      config.kind != config::RailKind::pci && config.kind != config::RailKind::virtio_user;
   auto network = std::make_unique<engine::Link>(std::move(*port), std::move(*interface),
-                                                link_options(config, driver_copies));
+                                                link_options(config, access_of(config.kind)));
   engine::Link* network_link = network.get();
   engine::Link* loop_link = loop->get();
   const EngineGuard guard(engine.lock());

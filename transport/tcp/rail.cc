@@ -63,8 +63,9 @@ std::string device_arguments(const config::Rail& config, std::uint32_t mtu) {
   return {};
 }
 
-engine::LinkOptions link_options(const config::Rail& config, bool driver_copies) {
-  engine::LinkOptions options{.transmit_by_reference = driver_copies,
+engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access) {
+  engine::LinkOptions options{.transmit_by_reference = access != TransmitAccess::shared,
+                              .mapped_only = access == TransmitAccess::dma,
                               .segmentation = config.tso,
                               .ecn = config.ecn,
                               .pacing = config.pacing};

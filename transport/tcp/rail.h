@@ -33,6 +33,8 @@ class Rail {
   // The link toward a peer. Null: it is being made, ask again. Called with the engine held.
   virtual Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) = 0;
   [[nodiscard]] virtual std::uint32_t mtu() const = 0;
+  // There is a NIC that is to reach registered memory itself.
+  [[nodiscard]] virtual bool sends_by_dma() const { return false; }
 
  protected:
   explicit Rail(config::Rail config) : config_(std::move(config)) {}
@@ -46,8 +48,13 @@ Result<std::unique_ptr<Rail>> open_rail(const config::Rail& config, engine::Engi
 
 // The arguments with which DPDK opens the device of a rail with a network (all but an automatic memif).
 [[nodiscard]] std::string device_arguments(const config::Rail& config, std::uint32_t mtu);
-// How its links are used. `driver_copies`: the driver reads packets with the CPU, not by DMA.
-[[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, bool driver_copies);
+// How the driver reads what is sent.
+enum class TransmitAccess : std::uint8_t {
+  cpu,     // like any code of the process
+  dma,     // what has been mapped for it
+  shared,  // what DPDK has allocated
+};
+[[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access);
 // The MTU a rail uses: the configured one, or what its kind offers.
 [[nodiscard]] std::uint32_t effective_mtu(const config::Rail& config);
 // Packet buffers for a receive pool: enough bytes for the windows in use, within reason.

@@ -12,6 +12,7 @@
 #include "transport/tcp/device.h"
 #include "transport/tcp/greeter.h"
 #include "transport/tcp/port/data_path_guard.h"
+#include "transport/tcp/port/device_memory.h"
 #include "transport/tcp/port/eal.h"
 #include "transport/tcp/rail.h"
 
@@ -212,6 +213,9 @@ class TcpTransport final : public transport::Transport {
       }
       rails_.push_back(std::move(*opened));
     }
+    if (std::any_of(rails_.begin(), rails_.end(), [](const auto& rail) { return rail->sends_by_dma(); })) {
+      device_memory_.add(port::vfio_container());
+    }
     const Context context{engine_,
                           *progress_,
                           regions_,
@@ -264,7 +268,8 @@ class TcpTransport final : public transport::Transport {
   engine::Engine engine_;
   EngineGate gate_{engine_.lock()};
   Greeter greeter_;
-  hugepage::RegionTable regions_;
+  port::DeviceMemory device_memory_;
+  hugepage::RegionTable regions_{&device_memory_};
   engine::ProgressMode mode_ = engine::ProgressMode::inline_;
   std::unique_ptr<engine::Progress> progress_;
   std::vector<std::unique_ptr<Rail>> rails_;
