@@ -116,6 +116,7 @@ Result<Region*> RegionTable::add(void* data, std::size_t size) {
     }
     count(begin, end, +1);
     join(begin, end);
+    region->reachable = mapper_ != nullptr && mapper_->reachable(begin, end - begin);
   }
   regions_.emplace(key, std::move(region));
   return key;

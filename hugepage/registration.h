@@ -22,6 +22,10 @@ class DmaMapper {
  public:
   virtual Status map(std::uintptr_t address, std::size_t size) = 0;
   virtual void unmap(std::uintptr_t address, std::size_t size) = 0;
+  // Whether devices can really reach all of it: a mapper may take what it cannot map.
+  [[nodiscard]] virtual bool reachable(std::uintptr_t /*address*/, std::size_t /*size*/) const {
+    return true;
+  }
 
  protected:
   ~DmaMapper() = default;
@@ -31,6 +35,7 @@ class DmaMapper {
 struct Region {
   std::uintptr_t address = 0;
   std::size_t size = 0;
+  bool reachable = false;  // by devices, as it was when it was registered
 };
 
 class RegionTable {

@@ -28,6 +28,11 @@ struct Region final : transport::MemoryRegion {
   hugepage::Region* shared = nullptr;
   void* data = nullptr;
   std::size_t size = 0;
+
+  [[nodiscard]] bool covers(const void* from, std::size_t bytes) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(data), at = reinterpret_cast<std::uintptr_t>(from);
+    return at >= begin && at - begin <= size && bytes <= size - (at - begin);
+  }
 };
 
 class CommCore : public engine::FlowHandler, public engine::Submitter, public message::ControlSink {

@@ -225,7 +225,7 @@ Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) c
     .addresses = {{address_of(process_), 64}}, .point_to_point = true, .trusted_wire = true
   };
   return std::make_unique<engine::Link>(std::move(*port), std::move(interface),
-                                        link_options(config(), /*driver_copies=*/true, receive_share_));
+                                        link_options(config(), TransmitAccess::cpu, receive_share_));
 }
 
 void MemifRail::ask(std::uint64_t process) const {

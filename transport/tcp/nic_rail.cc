@@ -64,6 +64,17 @@ Status prepare_socket(const config::Rail& config) {
                : Error{ready.error().code, fmt::format("rail {}: {}", config.name, ready.error().message)};
 }
 
+TransmitAccess access_of(config::RailKind kind) {
+  switch (kind) {
+    case config::RailKind::pci:
+      return TransmitAccess::dma;
+    case config::RailKind::virtio_user:
+      return TransmitAccess::shared;
+    default:
+      return TransmitAccess::cpu;
+  }
+}
+
 }  // namespace
 
 NicRail::NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop)
@@ -98,9 +109,6 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
   // With itself a process talks over loops, which lead from an engine to itself; what is for another one goes
   // the way that it goes from a wrong queue.
   const bool shared = engines.size() > 1;
-  // Of this process's memory, a virtual switch sees what DPDK has allocated.
-  const bool driver_copies =
-      config.kind != config::RailKind::pci && config.kind != config::RailKind::virtio_user;
   const auto network_exchange = shared ? std::make_shared<engine::Exchange>(ports) : nullptr;
   const auto loop_exchange = shared ? std::make_shared<engine::Exchange>(ports) : nullptr;
   std::vector<std::unique_ptr<Rail>> rails;
@@ -112,7 +120,7 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
     }
     auto network = std::make_unique<engine::Link>(
         std::move((*opened)[e]), *interface,
-        link_options(config, driver_copies, make_receive_share(config, engines.size())),
+        link_options(config, access_of(config.kind), make_receive_share(config, engines.size())),
         engine::ExchangeMember{.exchange = network_exchange, .self = e, .hashed = shared});
     rails.push_back(std::unique_ptr<Rail>(new NicRail(config, network.get(), loop->get())));
     const EngineGuard guard(engines[e]->lock());

@@ -16,6 +16,7 @@ class NicRail final : public Rail {
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
   [[nodiscard]] std::uint32_t mtu() const override { return network_->interface().config().mtu; }
+  [[nodiscard]] bool sends_by_dma() const override { return network_->options().mapped_only; }
   [[nodiscard]] engine::Link& network() { return *network_; }
 
  private:

@@ -72,9 +72,10 @@ std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& conf
                                  .least = 2 * effective_mtu(config)});
 }
 
-engine::LinkOptions link_options(const config::Rail& config, bool driver_copies,
+engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
                                  std::shared_ptr<stack::ReceiveShare> share) {
-  engine::LinkOptions options{.transmit_by_reference = driver_copies,
+  engine::LinkOptions options{.transmit_by_reference = access != TransmitAccess::shared,
+                              .mapped_only = access == TransmitAccess::dma,
                               .segmentation = config.tso,
                               .ecn = config.ecn,
                               .pacing = config.pacing,

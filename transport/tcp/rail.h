@@ -34,6 +34,8 @@ class Rail {
   // The link toward a peer. Null: it is being made, ask again. Called with the engine held.
   virtual Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) = 0;
   [[nodiscard]] virtual std::uint32_t mtu() const = 0;
+  // There is a NIC that is to reach registered memory itself.
+  [[nodiscard]] virtual bool sends_by_dma() const { return false; }
 
  protected:
   explicit Rail(config::Rail config) : config_(std::move(config)) {}
@@ -54,9 +56,14 @@ Result<std::uint16_t> queues_of(const config::Rail& config);
 // so many queue pairs.
 [[nodiscard]] std::string device_arguments(const config::Rail& config, std::uint32_t mtu,
                                            std::uint16_t queues);
-// How its links are used. `driver_copies`: the driver reads packets with the CPU, not by DMA. `share`: what
-// the connections of all its links in one engine share.
-[[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, bool driver_copies,
+// How the driver reads what is sent.
+enum class TransmitAccess : std::uint8_t {
+  cpu,     // like any code of the process
+  dma,     // what has been mapped for it
+  shared,  // what DPDK has allocated
+};
+// `share`: what the connections of all its links in one engine share.
+[[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
                                                std::shared_ptr<stack::ReceiveShare> share);
 // For each of `engines`, which divide what is the rail's.
 [[nodiscard]] std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config,

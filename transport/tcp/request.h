@@ -36,6 +36,7 @@ class alignas(64) Request final : public transport::Request {
   std::uint32_t group = 0;
   int tag = 0;
   std::uint8_t index = 0;
+  void* owner = nullptr;  // the registration, if devices reach its memory
   // A receive: completion.count buffers.
   std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
 };

@@ -33,7 +33,7 @@ bool SendComm::open_flow(engine::Link& link, const net::IpAddress& remote, std::
 // --- user's side
 
 Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, int tag,
-                                            transport::MemoryRegion* /*region*/) {
+                                            transport::MemoryRegion* region) {
   if (failed()) {
     return error();
   }
@@ -58,6 +58,10 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
   request->tag = tag;
   request->group = target->group;
   request->index = target->index;
+  const auto* registered = static_cast<const Region*>(region);
+  const bool reachable =
+      registered != nullptr && registered->shared->reachable && registered->covers(data, size);
+  request->owner = reachable ? registered->shared : nullptr;
   enqueue(*request);
   poke();
   return static_cast<transport::Request*>(request);
@@ -102,7 +106,7 @@ void SendComm::on_submitted() {
     if (failed()) {
       request.completion.finish(message::Completion::State::failed);
     } else if (!outbox_.post(request.data, request.size, request.tag, request.group, request.index,
-                             &request.completion)) {
+                             &request.completion, request.owner)) {
       break;  // taken up again when a message is done
     }
     posted_.pop();

@@ -10,6 +10,7 @@
 #include "transport/tcp/context.h"
 #include "transport/tcp/device.h"
 #include "transport/tcp/engines.h"
+#include "transport/tcp/port/device_memory.h"
 #include "transport/tcp/port/eal.h"
 #include "transport/tcp/port/pools.h"
 #include "transport/tcp/spread_device.h"
@@ -154,6 +155,11 @@ class TcpTransport final : public transport::Transport {
     if (Status status = engines_.open_rails(config); !status) {
       return status;
     }
+    const auto& first_rails = engines_.units().front()->rails;
+    if (std::any_of(first_rails.begin(), first_rails.end(),
+                    [](const auto& rail) { return rail->sends_by_dma(); })) {
+      device_memory_.add(port::vfio_container());
+    }
     const std::size_t rails = config.rails.size();
     const std::size_t each = config.bond ? rails : 1;
     for (std::size_t first = 0; first < rails; first += each) {
@@ -200,7 +206,8 @@ class TcpTransport final : public transport::Transport {
 
   // Comms outlive nothing of this: who destroys it has closed them all. What devices have begun ends before
   // the engines do.
-  hugepage::RegionTable regions_;
+  port::DeviceMemory device_memory_;
+  hugepage::RegionTable regions_{&device_memory_};
   Engines engines_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
 };

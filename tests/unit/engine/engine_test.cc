@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/unit/engine/loop.h"
+#include "transport/tcp/engine/packet.h"
 #include "transport/tcp/port/device_arguments.h"
 
 namespace tfabric::engine {
@@ -159,12 +160,39 @@ TEST_CASE("a driver that takes nothing for a second is known as stalled, until i
   CHECK_FALSE(keeping.link->stalled(full + second / 2));
   CHECK(keeping.link->stalled(full + second));
   std::array<rte_mbuf*, 32> taken{};
-  for (std::uint16_t n = keeping.link->receive(taken); n > 0; n = keeping.link->receive(taken)) {
+  ExchangeCounters counters;
+  for (std::uint16_t n = keeping.link->receive(taken, counters); n > 0; n = keeping.link->receive(taken, counters)) {
     rte_pktmbuf_free_bulk(taken.data(), n);
   }
   keeping.link->flush();
   CHECK(keeping.link->idle());
   CHECK_FALSE(keeping.link->stalled(full + 2 * second));
+}
+
+TEST_CASE("to a driver that reads by DMA only what is mapped for it goes by reference, the rest is copied") {
+  Keeping keeping;
+  rte_mbuf_ext_shared_info references{};
+  references.free_cb = [](void*, void*) {};
+  rte_mbuf_ext_refcnt_set(&references, 1);
+  const auto buffers = [&](void* owner_of_first, void* owner_of_second) {
+    keeping.segment.piece_count = 2;
+    keeping.segment.payload_size = 1000;
+    keeping.segment.pieces[0] = {.data = keeping.payload.data(), .size = 500, .owner = owner_of_first};
+    keeping.segment.pieces[1] = {.data = keeping.payload.data() + 500, .size = 500, .owner = owner_of_second};
+    rte_mbuf* packet =
+        build_packet(keeping.link->port(), keeping.header, keeping.segment, 1,
+                     {.checksum = net::TcpChecksum::none, .references = &references, .mapped_only = true});
+    REQUIRE(packet != nullptr);
+    CHECK(packet->pkt_len == 14 + 20 + 20 + 1000);
+    const int count = packet->nb_segs;
+    rte_pktmbuf_free(packet);
+    return count;
+  };
+  int mapped = 0;
+  CHECK(buffers(&mapped, &mapped) == 3);
+  CHECK(buffers(&mapped, nullptr) == 1);
+  CHECK(buffers(nullptr, nullptr) == 1);
+  CHECK(rte_mbuf_ext_refcnt_read(&references) == 1);
 }
 
 TEST_CASE("waiting for payload ends at once where nothing refers to it") {

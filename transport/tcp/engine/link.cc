@@ -38,6 +38,10 @@ Link::Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const 
       options_(options),
       member_(std::move(member)) {
   options_.transmit_by_reference &= port_->capabilities().tx_multi_segment;
+  // What a NIC has sent it lets go of when it is asked, or else whenever it is given more: memory could not
+  // be deregistered until then.
+  options_.transmit_by_reference &= !options_.mapped_only || port_->capabilities().tx_reclaims;
+  options_.mapped_only &= options_.transmit_by_reference;
   // One reference is the link's own, so that the count never reaches zero while packets come and go.
   references_.free_cb = [](void*, void*) {};
   rte_mbuf_ext_refcnt_set(&references_, 1);
@@ -105,7 +109,9 @@ bool Link::send(const net::LinkHeader& header, const stack::SegmentOut& segment)
   // What is sent again may be acknowledged while it waits for room in the driver: its owner would then free
   // memory that the packet refers to.
   const bool by_reference = options_.transmit_by_reference && !segment.retransmission;
-  const PacketOptions options{.checksum = checksum_, .references = by_reference ? &references_ : nullptr};
+  const PacketOptions options{.checksum = checksum_,
+                              .references = by_reference ? &references_ : nullptr,
+                              .mapped_only = options_.mapped_only};
   rte_mbuf* packet = build_packet(*port_, header, segment, ip_id_, options);
   if (packet == nullptr) {
     return false;

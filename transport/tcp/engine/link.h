@@ -22,9 +22,10 @@
 namespace tfabric::engine {
 
 struct LinkOptions {
-  // Payload goes to the driver by reference. Only for drivers that read packets with the CPU (memif,
-  // af_packet, tap); a NIC's DMA needs the memory mapped for the device first.
+  // Payload goes to the driver by reference. Drivers that read packets with the CPU (memif, af_packet, tap)
+  // reach all memory of the process; for a NIC's DMA it must have been mapped.
   bool transmit_by_reference = false;
+  bool mapped_only = false;
   // The driver cuts segments (TSO), if it can.
   bool segmentation = true;
   // Of the connections over this link.

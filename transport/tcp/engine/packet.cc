@@ -83,12 +83,22 @@ void set_offloads(rte_mbuf& packet, const port::Port& port, const net::LinkHeade
   }
 }
 
+// All of it, as some drivers want no more buffers within an MSS than a packet may have (i40e: 8).
+bool all_mapped(const port::Port& port, const stack::SegmentOut& segment) {
+  const auto pieces = std::span(segment.pieces).first(segment.piece_count);
+  return pieces.size() + 1 <= port.capabilities().tx_segments_max &&
+         std::all_of(pieces.begin(), pieces.end(), [](const stack::Payload& piece) {
+           return piece.owner != nullptr || piece.size <= kCopyLimit;
+         });
+}
+
 }  // namespace
 
 rte_mbuf* build_packet(port::Port& port, const net::LinkHeader& link_header, const stack::SegmentOut& segment,
                        std::uint16_t ip_id, const PacketOptions& options) {
   const std::size_t headers = link_header.size + segment.header_size();
-  const bool by_reference = options.references != nullptr;
+  const bool by_reference =
+      options.references != nullptr && (!options.mapped_only || all_mapped(port, segment));
   rte_mbuf* packet =
       by_reference ? port.allocate_header() : port.allocate_payload(headers + segment.payload_size);
   if (packet == nullptr) {

@@ -18,6 +18,8 @@ struct PacketOptions {
   // Counts the references that packets hold to registered memory: one for the link itself and one for
   // each attached buffer. Null: payload is copied.
   rte_mbuf_ext_shared_info* references = nullptr;
+  // The driver reads by DMA: only what has an owner, and so is mapped for it, is referred to.
+  bool mapped_only = false;
 };
 
 // Null: no packet buffer is free now; nothing has changed, try again later.

@@ -28,11 +28,12 @@ Outbox::Outbox(const OutboxOptions& options)
 }
 
 bool Outbox::post(const void* data, std::uint32_t size, int tag, std::uint32_t group, std::uint8_t index,
-                  Completion* completion) {
+                  Completion* completion, void* owner) {
   if (next_ - front_ == kMaxMessages) {
     return false;
   }
   at(next_) = Message{.data = static_cast<const std::byte*>(data),
+                      .owner = owner,
                       .size = size,
                       .tag = static_cast<std::uint32_t>(tag),
                       .group = group,
@@ -92,7 +93,7 @@ bool Outbox::send_chunk(Message& message, std::uint32_t number, std::size_t flow
     if (!connection.can_send_ranges(2) || !connection.send_inline(header)) {
       return false;
     }
-    const bool sent = connection.send({message.data + message.cut, size, nullptr});
+    const bool sent = connection.send({message.data + message.cut, size, message.owner});
     assert(sent);
     static_cast<void>(sent);
   }

@@ -30,9 +30,10 @@ class Outbox {
 
   explicit Outbox(const OutboxOptions& options);
 
-  // Queues a message for receive `index` of group `group`. False: too many are queued.
+  // Queues a message for receive `index` of group `group`. `owner`: that of its ranges (stack::Payload).
+  // False: too many are queued.
   bool post(const void* data, std::uint32_t size, int tag, std::uint32_t group, std::uint8_t index,
-            Completion* completion);
+            Completion* completion, void* owner = nullptr);
   // Hands as much as fits to the flows. `flows[i]` is flow i of the comm. Returns whether anything was
   // handed over.
   bool pump(std::vector<stack::Connection*>& flows);
@@ -48,6 +49,7 @@ class Outbox {
  private:
   struct Message {
     const std::byte* data = nullptr;
+    void* owner = nullptr;
     std::uint32_t size = 0;
     std::uint32_t cut = 0;          // bytes handed to flows
     std::uint32_t chunks_open = 0;  // chunks not yet acknowledged

@@ -192,6 +192,7 @@ Status Port::Impl::start() {
   if (queues > 1 && !is_virtual(config.device)) {
     rss = spread_over_queues(id, queues);
   }
+  capabilities.tx_reclaims = rte_eth_tx_done_cleanup(id, 0, 0) != -ENOTSUP;
   // Frames for us only pass the filters of a NIC; TAP and AF_PACKET may carry another MAC address than the
   // interface's. Drivers that cannot are promiscuous anyway.
   if (is_virtual(config.device)) {

@@ -39,6 +39,7 @@ struct PortCapabilities {
   bool rx_checksum = false;      // ol_flags of received packets tell good or bad
   bool tx_multi_segment = false;
   static constexpr std::uint16_t kAnySegments = 65535;
+  bool tx_reclaims = false;               // reclaim() does something
   std::uint16_t tx_segments_max = 1;      // mbufs a packet may have on transmit
   std::uint16_t tx_tso_segments_max = 1;  // and one that is to be cut
 };
