@@ -87,17 +87,14 @@ transport::DeviceProperties properties_of(const std::vector<Rail*>& rails, std::
   return properties;
 }
 
-// Bytes of a rail's receive pool. In ordinary memory no buffer crosses a page that it could fit into, and one
-// above a page takes whole ones.
+// Bytes of a rail's receive pool. In ordinary memory DPDK lets no buffer lie across two pages that can lie on
+// one, and reckons with whole pages for larger ones.
 std::uint64_t pool_bytes(const config::Rail& rail) {
   constexpr std::uint64_t kOverhead = 512, kPage = 4096;
   const std::uint32_t mtu = effective_mtu(rail);
   std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
-  // An automatic memif rail's large buffers have been measured not to need it.
-  const bool whole_pages = rail.kind != config::RailKind::pci && buffer > kPage / 2 &&
-                           (buffer <= kPage || !config::is_automatic_memif(rail));
-  if (whole_pages) {
-    buffer = (buffer + kPage - 1) / kPage * kPage;
+  if (rail.kind != config::RailKind::pci) {
+    buffer = buffer > kPage ? (buffer + kPage - 1) / kPage * kPage : kPage / (kPage / buffer);
   }
   return receive_buffers(mtu) * buffer;
 }
@@ -105,10 +102,12 @@ std::uint64_t pool_bytes(const config::Rail& rail) {
 // What DPDK needs for the configured rails: for each engine its share of the process's two shared pools, and
 // a receive pool a rail (two for one with a network: its own and that of the loop).
 std::uint32_t memory_need_mib(const config::Tcp& config) {
-  constexpr std::uint64_t kSharedPools = 40u << 20, kQueues = 4u << 20;
+  constexpr std::uint64_t kSharedPools = 40u << 20;
+  // Of an engine and rail; automatic memif rails have a wire for each engine of each peer.
+  const std::uint64_t queues = std::uint64_t{4u << 20} * config.engines;
   std::uint64_t bytes = kSharedPools;
   for (const config::Rail& rail : config.rails) {
-    bytes += pool_bytes(rail) * (config::is_automatic_memif(rail) ? 1 : 2) + kQueues;
+    bytes += pool_bytes(rail) * (config::is_automatic_memif(rail) ? 1 : 2) + queues;
   }
   return static_cast<std::uint32_t>(bytes * config.engines >> 20) + 1;
 }

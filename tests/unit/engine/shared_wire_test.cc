@@ -1,9 +1,12 @@
 // Two engines of a process on one wire: each has a ring that leads back to itself, as if each queue's hash
 // chose whoever has sent. All that is for the other engine is handed over.
 #include <array>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "tests/unit/engine/loop.h"
 #include "transport/tcp/engine/exchange.h"
@@ -139,6 +142,45 @@ TEST_CASE("a connection whose packets come in by the right queues keeps its firs
   CHECK(shared.members[1]->engine.counters().ports_tried == 0);
   CHECK(shared.members[1]->exchanged().own > 0);
   CHECK(shared.members[1]->exchanged().forwarded == 0);
+}
+
+TEST_CASE("engines that are turned by threads of their own carry both ways at once") {
+  Shared shared(/*hashed=*/false);
+  std::array<Collector, 2> clients;
+  const std::string text(2'000'000, 't');
+  std::array<Flow*, 2> flows{};
+  for (std::uint16_t from = 0; from < 2; ++from) {
+    flows[from] = shared.connect(from, static_cast<std::uint16_t>(1 - from), clients[from]);
+    REQUIRE(flows[from] != nullptr);
+    const std::lock_guard guard(shared.members[from]->engine.lock());
+    REQUIRE(flows[from]->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()),
+                                            .size = static_cast<std::uint32_t>(text.size())}));
+    shared.members[from]->engine.wake(*flows[from]);
+  }
+  std::array<bool, 2> done{};
+  std::array<std::thread, 2> threads;
+  std::atomic<int> left{2};
+  for (std::uint16_t self = 0; self < 2; ++self) {
+    threads[self] = std::thread([&, self] {
+      Engine& engine = shared.members[self]->engine;
+      for (long i = 0; i < 5'000'000 && left.load() > 0; ++i) {
+        engine.progress();
+        const std::lock_guard guard(engine.lock());
+        if (!done[self] && flows[self]->connection().stream_acked() == text.size()) {
+          done[self] = true;
+          --left;
+        }
+      }
+    });
+  }
+  for (std::thread& thread : threads) {
+    thread.join();
+  }
+  for (std::uint16_t self = 0; self < 2; ++self) {
+    CHECK(done[self]);
+    CHECK(shared.members[self]->hall.guest.received == text);
+    CHECK(shared.members[self]->exchanged().received > 0);
+  }
 }
 
 TEST_CASE("a segment for a port that is nobody's is answered by whoever receives it") {
