@@ -183,7 +183,7 @@ class EngineGate final : public port::DataPathGuard {
 class TcpTransport final : public transport::Transport {
  public:
   TcpTransport(const config::Config& config, std::uint32_t mtu)
-      : engine_(engine_options(config.tcp, mtu)), greeter_(engine_) {
+      : engine_(engine_options(config.tcp, mtu)), greeter_(engine_, peers_) {
     engine_.set_acceptor(&greeter_);
     mode_ = progress_mode(config.engine);
     progress_ = std::make_unique<engine::Progress>(engine_, mode_, config.engine.cpu);
@@ -212,9 +212,11 @@ class TcpTransport final : public transport::Transport {
                           *progress_,
                           regions_,
                           {.flows = config.flows,
+                           .max_flows = config.max_flows,
                            .chunk_bytes = config.chunk_bytes,
                            .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
-                           .connect_timeout = config.connect_timeout}};
+                           .connect_timeout = config.connect_timeout},
+                          peers_};
     for (const std::vector<Rail*>& rails : device_rails(config)) {
       devices_.push_back(std::make_unique<Device>(
           context, greeter_, rails,
@@ -259,6 +261,7 @@ class TcpTransport final : public transport::Transport {
 
   engine::Engine engine_;
   EngineGate gate_{engine_.lock()};
+  Peers peers_;
   Greeter greeter_;
   hugepage::RegionTable regions_;
   engine::ProgressMode mode_ = engine::ProgressMode::inline_;
