@@ -51,12 +51,10 @@ class FlowMeter {
     idle_ = 0;
     const double seconds = std::chrono::duration<double>(reading.busy).count();
     const auto seen = static_cast<std::uint64_t>(static_cast<double>(reading.delivered) / seconds);
-    if (rate_ == 0) {
-      rate_ = seen;
-    } else if (reading.network_limited()) {
+    if (reading.network_limited()) {
       constexpr std::uint64_t kWeight = 4;
-      rate_ = std::max<std::uint64_t>(rate_ - rate_ / kWeight + seen / kWeight, 1);
-    } else {
+      rate_ = std::max<std::uint64_t>(rate_ == 0 ? seen : rate_ - rate_ / kWeight + seen / kWeight, 1);
+    } else if (rate_ != 0) {
       rate_ = std::max(rate_, seen);
     }
   }

@@ -9,7 +9,7 @@ namespace {
 // Samples that new flows are given to leave slow start, and the queues to fill.
 constexpr std::uint32_t kSettle = 6;
 // A search that has not ended by then compares with a rate of long ago.
-constexpr Duration kSearchPatience = std::chrono::seconds(20);
+constexpr Duration kSearchPatience = std::chrono::minutes(1);
 // Fewer flows are enough if they carry this share.
 constexpr double kAsMuch = 0.95;
 // Beyond, both ways, the rate is another one, and what was found may not hold any more …

@@ -139,6 +139,7 @@ TEST_CASE("a flow's rate follows what the network gives, not what the applicatio
     info.network_limited += limited;
     return meter.read(info);
   };
+  CHECK(pass(56, 10ms, 0ms).rate == 0);  // a hello tells nothing
   CHECK(pass(10'000'000, 10ms, 10ms).rate == 1'000'000'000);
   CHECK(pass(1000, 10ms, 0ms).rate == 1'000'000'000);
   CHECK(pass(0, 0ms, 0ms).rate == 1'000'000'000);

@@ -143,7 +143,7 @@ TEST_CASE("a trial that cannot end is given up") {
   REQUIRE(run.planner.searching());
   REQUIRE(run.planner.flows() == 2);
   // Its flows cannot be opened.
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 7000; ++i) {
     run.now += 10ms;
     run.planner.on_sample(
         {.busy = 10ms, .delivered = 1000, .comms = 1, .network_limited = true, .ready = false}, run.now);
