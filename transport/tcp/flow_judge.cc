@@ -75,7 +75,8 @@ std::optional<FlowJudge::Verdict> FlowJudge::on_readings(std::span<const Sight> 
   std::optional<Verdict> verdict;
   for (const Sight& sight : sights) {
     const std::optional<Fault> fault = fault_of(sight.reading, usual_rate, usual_srtt);
-    if (condemn(records_[sight.flow], fault, sight.reading, now) && now >= next_ && !verdict) {
+    const bool condemned = condemn(records_[sight.flow], fault, sight.reading, now);
+    if (fault && condemned && now >= next_ && !verdict) {
       verdict = Verdict{sight.flow, *fault, sight.reading, usual_rate, usual_srtt};
     }
   }
