@@ -78,7 +78,8 @@ struct PortRange {
 struct Tcp {
   std::vector<Rail> rails;
   bool bond = false;                        // all rails are one device, instead of one device a rail
-  std::uint32_t flows = 1;                  // TCP connections a comm and rail
+  std::uint32_t flows = 0;                  // TCP connections a comm and rail; 0: found by measuring
+  std::uint32_t max_flows = 16;             // most that are tried
   std::uint32_t chunk_bytes = 512u << 10;   // largest chunk of a message on one flow
   std::uint32_t receive_buffer = 4u << 20;  // bytes, a flow
   std::uint32_t send_buffer = 8u << 20;

@@ -58,6 +58,25 @@ Key number(const std::string& name, const std::string& unit, std::int64_t low, s
               }};
 }
 
+// The same, or the word "auto", which is the number 0.
+template <class Field>
+Key number_or_auto(const std::string& name, std::int64_t low, std::int64_t high, Field field) {
+  const Key number_key = number(name, "an integer", low, high, 1, field);
+  Key key = number_key;
+  key.expected = "\"auto\" or " + number_key.expected;
+  key.set = [=](Config& config, std::string_view text) {
+    if (text == "auto") {
+      field(config) = 0;
+      return true;
+    }
+    return number_key.set(config, text);
+  };
+  key.show = [=](const Config& config) {
+    return field(const_cast<Config&>(config)) == 0 ? "auto" : number_key.show(config);
+  };
+  return key;
+}
+
 // Words and what they stand for, as in {{"client", MemifRole::client}, …}.
 template <class Words>
 std::string one_of(const Words& words) {
@@ -159,8 +178,10 @@ std::vector<Key> make_keys() {
           "required", [](Config & c) -> auto& { return c.required; }),
       flag(
           "tcp.bond", [](Config & c) -> auto& { return c.tcp.bond; }),
+      number_or_auto(
+          "tcp.flows", 1, 64, [](Config & c) -> auto& { return c.tcp.flows; }),
       number(
-          "tcp.flows", "an integer", 1, 64, 1, [](Config & c) -> auto& { return c.tcp.flows; }),
+          "tcp.max_flows", "an integer", 1, 64, 1, [](Config & c) -> auto& { return c.tcp.max_flows; }),
       number(
           "tcp.chunk_bytes", "a size", 4 * kKib, 64 * kMib, 128,
           [](Config & c) -> auto& { return c.tcp.chunk_bytes; }),

@@ -58,7 +58,7 @@ Environment variables_of(std::string_view text) {
 }
 
 void check(const Config& config) {
-  require(config.tcp.flows >= 1 && config.tcp.flows <= 64);
+  require(config.tcp.flows <= 64 && config.tcp.max_flows >= 1 && config.tcp.max_flows <= 64);
   require(config.tcp.chunk_bytes % 128 == 0 && config.tcp.chunk_bytes > 0);
   require(config.tcp.max_recvs >= 1 && config.tcp.max_recvs <= 8);
   require(config.entries.size() == keys().size() + config.tcp.rails.size() * rail_keys().size());

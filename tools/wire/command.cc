@@ -79,7 +79,10 @@ std::string footer() {
   std::string text =
       "Ports: memif:SOCKET[,role=client], tap:INTERFACE, af_packet:INTERFACE; each with "
       "[,name=NAME][,mtu=BYTES]\n";
-  text += "Settings, for all directions or, with to=PORT, for that towards a port:\n";
+  text +=
+      "Settings, for all directions or, with to=PORT, for that towards a port, and with path=NUMBER for one "
+      "of "
+      "several paths:\n";
   text += fmt::format("  {:<15}{}\n", "clear", "back to a perfect wire");
   for (const Setting& setting : settings()) {
     text += fmt::format("  {:<15}{} ({}; default {})\n", setting.name, setting.meaning, setting.expected,
@@ -95,7 +98,7 @@ void add_commands(CLI::App& wire, const std::shared_ptr<Arguments>& arguments, i
     command->callback([arguments, verb, &exit_code] { exit_code = run_command(*arguments, verb); });
     return command;
   };
-  add("set", "Change a running wire: set [to=PORT] SETTING=VALUE...")
+  add("set", "Change a running wire: set [to=PORT] [path=NUMBER] SETTING=VALUE...")
       ->add_option("settings", arguments->words, "as in loss=1% delay=5ms")
       ->required();
   for (const auto& [verb, text] : {std::pair{"stats", "Show what a running wire has done"},
@@ -120,6 +123,9 @@ void add_wire(CLI::App& app, int& exit_code) {
   wire->add_option("--control", options.control, "socket for commands to the running wire")
       ->type_name("PATH");
   wire->add_option("--seed", options.driver.seed, "the same seed, the same chances")->capture_default_str();
+  wire->add_option("--paths", options.driver.paths, "towards each port; a flow's hash chooses its path")
+      ->check(CLI::Range(1, 16))
+      ->capture_default_str();
   wire->add_option("--seconds", arguments->seconds, "end after so long (default: at SIGINT, SIGTERM or stop)")
       ->check(CLI::Range(1, 1000000));
   wire->add_option("--memory", options.driver.memory_mib, "MiB for all frames on the way and DPDK")

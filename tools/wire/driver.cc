@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <mutex>
-#include <optional>
+#include <string>
 
 #include "tools/wire/settings.h"
 #include "transport/tcp/port/eal.h"
@@ -39,7 +39,7 @@ Result<std::uint32_t> buffer_count(const DriverOptions& options, std::uint32_t m
 }  // namespace
 
 Driver::Driver(const DriverOptions& options, rte_mempool* pool)
-    : pool_(pool), store_(pool), emulator_(options.ports.size(), store_, options.seed) {
+    : pool_(pool), store_(pool), emulator_(options.ports.size(), store_, options.seed, options.paths) {
   for (const PortSpec& spec : options.ports) {
     ports_.push_back(std::make_unique<WirePort>(spec, pool));
   }
@@ -91,8 +91,10 @@ bool Driver::turn(Instant now) {
     moved = moved || count > 0;
   }
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    const bool sent = ports_[i]->transmit(emulator_.towards(i), now);
-    moved = moved || sent;
+    for (std::size_t path = 0; path < emulator_.paths(); ++path) {
+      const bool sent = ports_[i]->transmit(emulator_.towards(i, path), now);
+      moved = moved || sent;
+    }
   }
   return moved;
 }
@@ -103,32 +105,44 @@ void Driver::maintain() {
   }
 }
 
-Status Driver::set(std::string_view to, std::span<const std::string> words, Instant now) {
-  std::vector<std::optional<Impairments>> wanted(ports_.size());
-  bool any = false;
+Result<std::vector<Direction*>> Driver::select(const Selection& selection) {
+  std::vector<Direction*> selected;
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    if (!to.empty() && to != ports_[i]->spec().name) {
-      continue;
+    names.push_back(ports_[i]->spec().name);
+    for (std::size_t path = 0; path < emulator_.paths(); ++path) {
+      if ((selection.to.empty() || selection.to == names.back()) &&
+          (selection.path.empty() || selection.path == std::to_string(path + 1))) {
+        selected.push_back(&emulator_.towards(i, path));
+      }
     }
-    any = true;
-    Result<Impairments> impairments = apply_settings(emulator_.towards(i).impairments(), words);
+  }
+  if (!selected.empty()) {
+    return selected;
+  }
+  if (!selection.to.empty() && std::find(names.begin(), names.end(), selection.to) == names.end()) {
+    return Error{Errc::invalid_usage, fmt::format("there is no port \"{}\", expected one of {}", selection.to,
+                                                  fmt::join(names, ", "))};
+  }
+  return Error{Errc::invalid_usage, fmt::format("there is no path \"{}\", expected 1 to {} (--paths)",
+                                                selection.path, emulator_.paths())};
+}
+
+Status Driver::set(const Selection& selection, std::span<const std::string> words, Instant now) {
+  const Result<std::vector<Direction*>> directions = select(selection);
+  if (!directions) {
+    return directions.error();
+  }
+  std::vector<Impairments> wanted;
+  for (const Direction* direction : *directions) {
+    Result<Impairments> impairments = apply_settings(direction->impairments(), words);
     if (!impairments) {
       return impairments.error();
     }
-    wanted[i] = *impairments;
+    wanted.push_back(*impairments);
   }
-  if (!any) {
-    std::vector<std::string> names;
-    for (const auto& port : ports_) {
-      names.push_back(port->spec().name);
-    }
-    return Error{Errc::invalid_usage,
-                 fmt::format("there is no port \"{}\", expected one of {}", to, fmt::join(names, ", "))};
-  }
-  for (std::size_t i = 0; i < ports_.size(); ++i) {
-    if (wanted[i]) {
-      emulator_.towards(i).set(*wanted[i], now);
-    }
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    (*directions)[i]->set(wanted[i], now);
   }
   return {};
 }
@@ -136,12 +150,15 @@ Status Driver::set(std::string_view to, std::span<const std::string> words, Inst
 std::vector<DirectionView> Driver::view() const {
   std::vector<DirectionView> views;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
-    const Direction& direction = emulator_.towards(i);
-    views.push_back({.to = ports_[i]->spec().name,
-                     .up = ports_[i]->up(),
-                     .settings = show_settings(direction.impairments()),
-                     .statistics = direction.statistics(),
-                     .port_dropped = ports_[i]->dropped()});
+    for (std::uint32_t path = 0; path < emulator_.paths(); ++path) {
+      const Direction& direction = emulator_.towards(i, path);
+      views.push_back({.to = ports_[i]->spec().name,
+                       .path = emulator_.paths() > 1 ? path + 1 : 0,
+                       .up = ports_[i]->up(),
+                       .settings = show_settings(direction.impairments()),
+                       .statistics = direction.statistics(),
+                       .port_dropped = path == 0 ? ports_[i]->dropped() : 0});
+    }
   }
   return views;
 }

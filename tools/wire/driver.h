@@ -22,12 +22,19 @@ namespace tfabric::wire {
 struct DriverOptions {
   std::vector<PortSpec> ports;
   std::uint64_t seed = 1;
+  std::uint32_t paths = 1;         // towards each port
   std::uint32_t memory_mib = 256;  // in all; what remains for frames bounds how many can be on the way
+};
+
+// Which directions are meant: towards a port of that name, on a path of that number from 1; empty: all.
+struct Selection {
+  std::string_view to, path;
 };
 
 // What one direction does, for people and programs.
 struct DirectionView {
-  std::string to;  // the port's name
+  std::string to;          // the port's name
+  std::uint32_t path = 0;  // its number from 1; 0: there is only one
   bool up = false;
   std::string settings;
   Statistics statistics;
@@ -48,12 +55,13 @@ class Driver {
   void maintain();
   [[nodiscard]] Instant next_event() const { return emulator_.next_event(); }
 
-  // Changes the direction towards a port, or all if `to` is empty; all or nothing.
-  Status set(std::string_view to, std::span<const std::string> words, Instant now);
+  // Changes the selected directions; all or nothing.
+  Status set(const Selection& selection, std::span<const std::string> words, Instant now);
   [[nodiscard]] std::vector<DirectionView> view() const;
 
  private:
   Driver(const DriverOptions& options, rte_mempool* pool);
+  Result<std::vector<Direction*>> select(const Selection& selection);
 
   DataGate gate_;
   rte_mempool* pool_;

@@ -68,7 +68,7 @@ class Forwarder {
 };
 
 Status Forwarder::apply(const Request& request) {
-  return driver_.set(request.to, request.words, monotonic_now());
+  return driver_.set({request.to, request.path}, request.words, monotonic_now());
 }
 
 Status Forwarder::start() {

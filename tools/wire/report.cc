@@ -11,9 +11,9 @@ using Counter = std::pair<const char*, std::uint64_t>;
 
 std::vector<Counter> drops_of(const DirectionView& view) {
   const Statistics::Dropped& dropped = view.statistics.dropped;
-  return {{"loss", dropped.loss},     {"burst", dropped.burst}, {"queue", dropped.queue},
-          {"mtu", dropped.mtu},       {"down", dropped.down},   {"no_buffer", dropped.no_buffer},
-          {"port", view.port_dropped}};
+  return {{"loss", dropped.loss},           {"burst", dropped.burst},   {"flow", dropped.flow},
+          {"queue", dropped.queue},         {"mtu", dropped.mtu},       {"down", dropped.down},
+          {"no_buffer", dropped.no_buffer}, {"port", view.port_dropped}};
 }
 
 std::vector<Counter> counters_of(const Statistics& s) {
@@ -32,11 +32,16 @@ std::vector<Counter> counters_of(const Statistics& s) {
           {"icmp", s.icmp}};
 }
 
+// The port, and the path if there are several.
+std::string name_of(const DirectionView& view) {
+  return view.path == 0 ? view.to : fmt::format("{} path {}", view.to, view.path);
+}
+
 template <class Describe>
 std::string for_each_direction(std::span<const DirectionView> views, Describe describe) {
   std::vector<std::string> parts;
   for (const DirectionView& view : views) {
-    parts.push_back(fmt::format("to {}: {}", view.to, describe(view)));
+    parts.push_back(fmt::format("to {}: {}", name_of(view), describe(view)));
   }
   return fmt::format("{}", fmt::join(parts, "; "));
 }
@@ -70,6 +75,9 @@ nlohmann::json statistics_json(std::span<const DirectionView> views) {
   auto directions = nlohmann::json::array();
   for (const DirectionView& view : views) {
     nlohmann::json direction{{"to", view.to}, {"up", view.up}, {"settings", view.settings}};
+    if (view.path != 0) {
+      direction["path"] = view.path;
+    }
     for (const auto& [name, value] : counters_of(view.statistics)) {
       direction[name] = value;
     }
@@ -84,7 +92,7 @@ nlohmann::json statistics_json(std::span<const DirectionView> views) {
 nlohmann::json settings_json(std::span<const DirectionView> views) {
   auto settings = nlohmann::json::object();
   for (const DirectionView& view : views) {
-    settings[view.to] = view.settings;
+    settings[name_of(view)] = view.settings;
   }
   return settings;
 }
@@ -96,7 +104,7 @@ std::string rates_text(std::span<const DirectionView> before, std::span<const Di
   for (std::size_t i = 0; i < after.size(); ++i) {
     const Statistics &old = before[i].statistics, &now = after[i].statistics;
     parts.push_back(
-        fmt::format("to {}: {:.3f} Gbit/s {:.1f} kframes/s, {} dropped, {} waiting", after[i].to,
+        fmt::format("to {}: {:.3f} Gbit/s {:.1f} kframes/s, {} dropped, {} waiting", name_of(after[i]),
                     static_cast<double>(now.delivered_bytes - old.delivered_bytes) * 8e-9 / seconds,
                     static_cast<double>(now.delivered - old.delivered) * 1e-3 / seconds,
                     dropped(after[i]) - dropped(before[i]), now.queued + now.on_the_way));

@@ -8,17 +8,16 @@
 namespace tfabric::wire {
 namespace {
 
-// Takes the first "to=PORT" away; empty if there is none.
-std::string take_direction(std::vector<std::string>& words) {
-  constexpr std::string_view kPrefix = "to=";
+// Takes the first word with that prefix away, and gives what follows the prefix; empty if there is none.
+std::string take_word(std::vector<std::string>& words, std::string_view prefix) {
   const auto found = std::find_if(words.begin(), words.end(),
-                                  [&](const std::string& word) { return word.starts_with(kPrefix); });
+                                  [&](const std::string& word) { return word.starts_with(prefix); });
   if (found == words.end()) {
     return {};
   }
-  std::string to = found->substr(kPrefix.size());
+  std::string value = found->substr(prefix.size());
   words.erase(found);
-  return to;
+  return value;
 }
 
 }  // namespace
@@ -33,7 +32,8 @@ Result<Request> parse_request(std::string_view line) {
   }
   if (verb == "set") {
     request.kind = Request::Kind::set;
-    request.to = take_direction(request.words);
+    request.to = take_word(request.words, "to=");
+    request.path = take_word(request.words, "path=");
     if (request.words.empty()) {
       return Error{Errc::invalid_usage, "set needs something to set, as in: set loss=1% delay=5ms"};
     }
@@ -51,10 +51,11 @@ Result<Request> parse_request(std::string_view line) {
     request.kind = Request::Kind::stop;
     return request;
   }
-  return Error{Errc::invalid_usage,
-               fmt::format("\"{}\" is no command: expected set [to=PORT] SETTING=VALUE..., settings "
-                           "[--json], stats [--json] or stop",
-                           line)};
+  return Error{
+      Errc::invalid_usage,
+      fmt::format("\"{}\" is no command: expected set [to=PORT] [path=NUMBER] SETTING=VALUE..., settings "
+                  "[--json], stats [--json] or stop",
+                  line)};
 }
 
 }  // namespace tfabric::wire

@@ -1,6 +1,6 @@
 // A line of the control socket: what is asked of a running wire.
 //
-//   set [to=PORT] SETTING=VALUE...   settings [--json]   stats [--json]   stop
+//   set [to=PORT] [path=NUMBER] SETTING=VALUE...   settings [--json]   stats [--json]   stop
 #pragma once
 
 #include <cstdint>
@@ -16,6 +16,7 @@ struct Request {
   enum class Kind : std::uint8_t { set, settings, stats, stop };
   Kind kind = Kind::stats;
   std::string to;                  // set: the port whose direction is meant; empty: all
+  std::string path;                // set: the path's number; empty: all
   std::vector<std::string> words;  // set: at least one
   bool json = false;
 };

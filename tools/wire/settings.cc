@@ -90,6 +90,8 @@ std::vector<Setting> make_settings() {
       member("mtu", "0 (any) or 68 to 65535", "bytes of the largest IP packet; larger ones vanish", &I::mtu,
              parse_mtu, [](std::uint32_t mtu) { return fmt::format("{}", mtu); }),
       choice("too_big", "drop or icmp", "icmp: the sender of a larger one is told", &I::too_big, answers),
+      member("flow_rate", "bit/s like 100M or 2.5G, or unlimited", "bit/s of each flow (5-tuple)",
+             &I::flow_rate, rate, format_rate),
       member("rate", "bit/s like 100M or 2.5G, or unlimited", "bit/s of whole frames", &I::rate, rate,
              format_rate),
       bytes("queue", "bytes that may wait for the rate; more is dropped", &I::queue_bytes),

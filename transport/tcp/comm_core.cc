@@ -10,13 +10,22 @@ namespace tfabric::tcp {
 CommCore::CommCore(const Context& context, message::Inbox* inbox, const char* direction)
     : context_(context), inbox_(inbox), direction_(direction) {}
 
-void CommCore::add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader> reader) {
+std::size_t CommCore::add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader> reader) {
+  std::size_t number = 0;
+  while (number < flows_.size() && (flows_[number] != nullptr || !is_free(number))) {
+    ++number;
+  }
+  if (number == flows_.size()) {
+    flows_.emplace_back();
+    names_.emplace_back();
+    readers_.emplace_back();
+  }
   reader->attach(*this, inbox_);
-  flow.set_handler(this, flows_.size());
-  flows_.push_back(&flow);
-  names_.push_back(name_for(flow));
-  connections_.push_back(&flow.connection());
-  readers_.push_back(std::move(reader));
+  flow.set_handler(this, number);
+  flows_[number] = &flow;
+  names_[number] = name_for(flow);
+  readers_[number] = std::move(reader);
+  return number;
 }
 
 std::string CommCore::name_for(const engine::Flow& flow) const {
@@ -42,7 +51,7 @@ std::size_t CommCore::read(std::size_t flow, std::span<const std::byte> bytes) {
 void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   const std::size_t index = flow.index();
   flows_[index] = nullptr;
-  if (!failed() && keep_rest(flow)) {
+  if (!failed() && survives(flow)) {
     return;
   }
   fail(Error{Errc::remote, fmt::format("{}: {}", name_of(index), stack::to_string(error))});

@@ -50,9 +50,9 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   Status deregister_region(transport::MemoryRegion* region);
 
   // --- engine's side
-  // Adds flow number flows().size(); it gets this comm as its handler. `reader` has the state of its
-  // stream so far.
-  void add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader> reader);
+  // Adds a flow under the first number that is free, and returns that; it gets this comm as its handler.
+  // `reader` has the state of its stream so far.
+  std::size_t add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader> reader);
   [[nodiscard]] std::size_t flow_count() const { return flows_.size(); }
 
  protected:
@@ -74,12 +74,15 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   static bool send_copy(engine::Flow& flow, std::span<const std::byte> bytes);
   // A message has come whose receive is not posted.
   [[nodiscard]] bool any_reader_waiting() const;
+  [[nodiscard]] bool reader_waiting(std::size_t flow) const { return readers_[flow]->waiting(); }
   // Gives bytes of a flow's stream to its reader; returns how many it took. A fault in them fails the comm.
   std::size_t read(std::size_t flow, std::span<const std::byte> bytes);
   // How a flow is named in messages, also when it is gone.
   [[nodiscard]] const std::string& name_of(std::size_t flow) const { return names_[flow]; }
-  // A flow has failed. True: it had brought all that the peer had to say, and the comm goes on without it.
-  virtual bool keep_rest(engine::Flow& /*flow*/) { return false; }
+  // A flow has failed. True: nothing of what it had to bring is missing, and the comm goes on without it.
+  virtual bool survives(engine::Flow& flow) = 0;
+  // Nothing is left of the flow that had this number and is gone.
+  [[nodiscard]] virtual bool is_free(std::size_t flow) const = 0;
 
   // Ends all requests that the engine knows of.
   virtual void fail_requests() = 0;
@@ -87,8 +90,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   [[nodiscard]] virtual bool uses(const void* data, std::size_t size) const = 0;
 
   Context context_;
-  std::vector<engine::Flow*> flows_;
-  std::vector<stack::Connection*> connections_;  // of flows_, in the same order
+  std::vector<engine::Flow*> flows_;  // null: gone
   SpscRing<Request*, transport::kMaxRequests> posted_;
 
  private:

@@ -5,16 +5,25 @@
 #include <mutex>
 
 #include "hugepage/registration.h"
+#include "transport/tcp/comm_table.h"
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/progress.h"
+#include "transport/tcp/path.h"
 
 namespace tfabric::tcp {
 
 struct CommOptions {
-  std::uint32_t flows = 1;  // a comm, for each rail of its device
+  std::uint32_t flows = 1;  // a comm, for each rail of its device; 0: found by measuring
+  std::uint32_t max_flows = 16;
   std::uint32_t chunk_bytes = 512u << 10;
   std::uint8_t max_recvs = 1;
   Duration connect_timeout = std::chrono::seconds(10);
+};
+
+// What an engine's comms know of their peers.
+struct Peers {
+  CommTable comms;
+  PathBook paths;
 };
 
 struct Context {
@@ -22,6 +31,7 @@ struct Context {
   engine::Progress& progress;
   hugepage::RegionTable& regions;
   CommOptions options;
+  Peers& peers;
 };
 
 using EngineGuard = std::lock_guard<engine::EngineLock>;

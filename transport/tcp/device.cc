@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "base/random.h"
 #include "transport/tcp/handshake.h"
@@ -72,10 +73,6 @@ void Device::drop_abandoned() {
   }
 }
 
-std::size_t Device::flow_count(const Handle& peer) const {
-  return context_.options.flows * std::max(rails_.size(), peer.addresses.size());
-}
-
 Result<bool> Device::advance(Attempt& attempt) {
   if (attempt.comm == nullptr) {
     if (Result<bool> opened = open_flows(attempt); !opened) {
@@ -97,35 +94,65 @@ Result<bool> Device::advance(Attempt& attempt) {
   return false;
 }
 
-// Opens all flows once every link they need is there. Flow i goes from our rail i to the peer's rail i,
-// each counted round.
-Result<bool> Device::open_flows(Attempt& attempt) {
-  const Handle& peer = attempt.peer;
-  const std::size_t count = flow_count(peer);
-  const EngineGuard guard(context_.engine.lock());
-  std::vector<engine::Link*> links;
-  for (std::size_t i = 0; i < count; ++i) {
+// Route i goes from our rail i to the peer's rail i, each counted round. Empty: a link is not there yet.
+Result<std::vector<Route>> Device::routes_to(const Handle& peer) {
+  std::vector<Route> routes;
+  for (std::size_t i = 0; i < std::max(rails_.size(), peer.addresses.size()); ++i) {
     const net::IpAddress& address = peer.addresses[i % peer.addresses.size()];
-    Result<engine::Link*> link = rails_[i % rails_.size()]->link_to(address, peer.process);
+    Rail& rail = *rails_[i % rails_.size()];
+    Result<engine::Link*> link = rail.link_to(address, peer.process);
     if (!link) {
       return link.error();
     }
     if (*link == nullptr) {
-      return false;
+      return std::vector<Route>();
     }
-    links.push_back(*link);
+    routes.push_back({.link = *link, .remote = address, .path = path_to(rail, address)});
   }
-  auto comm = std::make_unique<SendComm>(context_, count, peer.max_recvs);
-  Hello hello{.token = peer.token, .comm = random_u64(), .flows = static_cast<std::uint16_t>(count)};
-  for (std::size_t i = 0; i < count; ++i) {
-    const net::IpAddress& address = peer.addresses[i % peer.addresses.size()];
-    hello.flow = static_cast<std::uint16_t>(i);
-    if (!comm->open_flow(*links[i], address, peer.port, encode(hello))) {
+  return routes;
+}
+
+std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& remote) {
+  const CommOptions& options = context_.options;
+  // Shared memory has no limit for each connection, nor several paths.
+  const bool network = !config::is_automatic_memif(rail.config()) && remote != rail.address();
+  FlowChoice choice{.network = network, .flows = options.flows, .most = options.flows};
+  if (options.flows == 0) {
+    choice.measured = network;
+    choice.flows = 1;
+    choice.most = network ? options.max_flows : 1;
+  }
+  return context_.peers.paths.path(rail.config().name, remote, choice);
+}
+
+// Opens the flows that the comm begins with, once every link they need is there.
+Result<bool> Device::open_flows(Attempt& attempt) {
+  const Handle& peer = attempt.peer;
+  const EngineGuard guard(context_.engine.lock());
+  Result<std::vector<Route>> routes = routes_to(peer);
+  if (!routes) {
+    return routes.error();
+  }
+  if (routes->empty()) {
+    return false;
+  }
+  std::vector<std::uint32_t> flows;
+  for (const Route& route : *routes) {
+    flows.push_back(route.path->flows());
+  }
+  const std::uint32_t most = *std::max_element(flows.begin(), flows.end());
+  const Hello hello{.token = peer.token,
+                    .comm = random_u64(),
+                    .flows = static_cast<std::uint16_t>(std::accumulate(flows.begin(), flows.end(), 0u))};
+  auto comm = std::make_unique<SendComm>(context_, hello, peer.port, peer.max_recvs, std::move(*routes));
+  for (std::size_t i = 0; i < most * flows.size() && !comm->failed(); ++i) {
+    const std::size_t route = i % flows.size();
+    if (i / flows.size() < flows[route] && !comm->open_flow(route)) {
       comm->fail_from_outside(
           {Errc::unusable,
            fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",
-                       rails_[i % rails_.size()]->config().name, net::to_string(address))});
-      break;
+                       rails_[route % rails_.size()]->config().name,
+                       net::to_string(peer.addresses[route % peer.addresses.size()]))});
     }
   }
   attempt.comm = std::move(comm);

@@ -47,7 +47,8 @@ class Device final : public transport::Device {
   // Goes on with an attempt; true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_flows(Attempt& attempt);
-  std::size_t flow_count(const Handle& peer) const;
+  Result<std::vector<Route>> routes_to(const Handle& peer);
+  std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote);
   Error explain_timeout(const Attempt& attempt) const;
 
   Context context_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "transport/tcp/context.h"
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/progress.h"
 #include "transport/tcp/greeter.h"
@@ -20,10 +21,11 @@ namespace tfabric::tcp {
 class Engines {
  public:
   struct Unit {
-    explicit Unit(const engine::EngineOptions& options) : engine(options), greeter(engine) {
+    explicit Unit(const engine::EngineOptions& options) : engine(options), greeter(engine, peers) {
       engine.set_acceptor(&greeter);
     }
     engine::Engine engine;
+    Peers peers;
     Greeter greeter;
     std::unique_ptr<engine::Progress> progress;
     std::vector<std::unique_ptr<Rail>> rails;

@@ -27,8 +27,9 @@ bool Pending::add(engine::Flow& flow, const Hello& hello, std::unique_ptr<messag
   if (half.flows != hello.flows) {
     return false;
   }
-  half.comm->add_flow(flow, std::move(reader));
+  half.comm->take(flow, hello, std::move(reader));
   if (half.comm->flow_count() == half.flows) {
+    half.comm->admit({hello.token, hello.comm});
     ready_.push_back(std::move(half.comm));
     halves_.erase(hello.comm);
     ready_count_.fetch_add(1, std::memory_order_release);
@@ -111,7 +112,7 @@ class Greeter::Stranger final : public engine::FlowHandler, public message::Cont
   std::unique_ptr<message::FlowReader> reader_;
 };
 
-Greeter::Greeter(engine::Engine& engine) : engine_(&engine) {}
+Greeter::Greeter(engine::Engine& engine, Peers& peers) : engine_(&engine), peers_(&peers) {}
 Greeter::~Greeter() { clear(); }
 
 bool Greeter::on_connection(engine::Flow& flow) {
@@ -139,20 +140,34 @@ void Greeter::evict_oldest() {
 }
 
 Status Greeter::greet(Stranger& stranger, const Hello& hello) {
-  const auto listener = listeners_.find(hello.token);
-  if (listener == listeners_.end()) {
-    return Error{Errc::remote, "no listener has the token it brought"};
-  }
   engine::Flow& flow = stranger.flow();
-  if (!RecvComm::welcome(flow)) {
-    return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
+  if (Status status = introduce(stranger, hello); !status) {
+    return status;
   }
-  if (!listener->second->add(flow, hello, stranger.reader())) {
-    return Error{Errc::internal, "its flow numbers contradict those of its comm"};
+  if (!RecvComm::welcome(flow, hello)) {
+    return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
   flow.connection().keep_out_of_order(true);
   engine_->wake(flow);
   forget(stranger);
+  return {};
+}
+
+// To the one that it names, whose flow it is from now on. An error changes nothing.
+Status Greeter::introduce(Stranger& stranger, const Hello& hello) {
+  engine::Flow& flow = stranger.flow();
+  if (hello.flows == 0) {
+    RecvComm* comm = peers_->comms.find({hello.token, hello.comm});
+    return comm == nullptr ? Error{Errc::remote, "no comm that it may join has the numbers it brought"}
+                           : comm->join(flow, hello, stranger.reader());
+  }
+  const auto listener = listeners_.find(hello.token);
+  if (listener == listeners_.end()) {
+    return Error{Errc::remote, "no listener has the token it brought"};
+  }
+  if (!listener->second->add(flow, hello, stranger.reader())) {
+    return Error{Errc::internal, "its flow numbers contradict those of its comm"};
+  }
   return {};
 }
 

@@ -1,5 +1,5 @@
 // Receives the connections that peers open: reads each one's hello and gives the flow to the listener
-// whose token it carries.
+// whose token it carries, or to the comm that it is to join.
 //
 // Until its hello has come, a stranger costs one small object and no payload; their number and their time
 // are bounded, the oldest goes first, and none of them delays anybody. Used with the engine held, except
@@ -51,7 +51,7 @@ class Pending {
 
 class Greeter final : public engine::Acceptor {
  public:
-  explicit Greeter(engine::Engine& engine);
+  Greeter(engine::Engine& engine, Peers& peers);
   ~Greeter();
   Greeter(const Greeter&) = delete;
   Greeter& operator=(const Greeter&) = delete;
@@ -71,11 +71,13 @@ class Greeter final : public engine::Acceptor {
   using Strangers = std::list<std::unique_ptr<Stranger>>;
 
   Status greet(Stranger& stranger, const Hello& hello);
+  Status introduce(Stranger& stranger, const Hello& hello);
   void forget(Stranger& stranger);
 
   void evict_oldest();
 
   engine::Engine* engine_;
+  Peers* peers_;
   std::map<Token, Pending*> listeners_;
   Strangers strangers_;  // oldest first
   Strangers done_;       // ended inside their own callbacks

@@ -22,7 +22,7 @@
 namespace tfabric::tcp {
 
 // Grows with every change of the handle, the handshake or the records.
-inline constexpr std::uint8_t kProtocolVersion = 1;
+inline constexpr std::uint8_t kProtocolVersion = 2;
 inline constexpr std::size_t kMaxHandleAddresses = 4;
 
 using Token = std::array<std::byte, 16>;

@@ -8,10 +8,8 @@
 namespace tfabric::tcp {
 namespace {
 
-// Most flows a comm may have, whatever a stranger claims.
-constexpr std::uint16_t kMaxFlows = 256;
 constexpr std::size_t kHelloBytes = 32;   // version, zero, flow, flows, zero, comm, token
-constexpr std::size_t kWelcomeBytes = 8;  // version, status, zero
+constexpr std::size_t kWelcomeBytes = 8;  // version, status, flow, zero
 
 std::vector<std::byte> record_of(message::RecordType type, std::span<const std::byte> body) {
   const auto header = message::encode({.type = type, .length = static_cast<std::uint32_t>(body.size())});
@@ -36,6 +34,7 @@ std::vector<std::byte> encode(const Welcome& welcome) {
   std::array<std::byte, kWelcomeBytes> body{};
   body[0] = std::byte{kProtocolVersion};
   body[1] = static_cast<std::byte>(welcome.status);
+  message::put_u16(&body[2], welcome.flow);
   return record_of(message::RecordType::welcome, body);
 }
 
@@ -48,7 +47,9 @@ std::optional<Hello> decode_hello(std::span<const std::byte> body) {
   hello.flows = message::get_u16(&body[4]);
   hello.comm = message::get_u64(&body[8]);
   std::copy_n(body.begin() + 16, hello.token.size(), hello.token.begin());
-  if (hello.flows == 0 || hello.flows > kMaxFlows || hello.flow >= hello.flows) {
+  // One that joins has a number like any other, of which there are no more than flows.
+  const std::uint16_t numbers = hello.flows == 0 ? kMaxFlows : hello.flows;
+  if (numbers > kMaxFlows || hello.flow >= numbers) {
     return std::nullopt;
   }
   return hello;
@@ -58,7 +59,7 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> body) {
   if (body.size() != kWelcomeBytes || body[0] != std::byte{kProtocolVersion}) {
     return std::nullopt;
   }
-  return Welcome{static_cast<WelcomeStatus>(body[1])};
+  return Welcome{static_cast<WelcomeStatus>(body[1]), message::get_u16(&body[2])};
 }
 
 }  // namespace tfabric::tcp

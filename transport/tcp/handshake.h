@@ -10,11 +10,14 @@
 
 namespace tfabric::tcp {
 
+// Most flows a comm may have at once, whatever a peer asks for.
+inline constexpr std::uint16_t kMaxFlows = 256;
+
 struct Hello {
   Token token{};            // from the handle
   std::uint64_t comm = 0;   // the connector's random number for this comm: its flows belong together
-  std::uint16_t flow = 0;   // which of the comm's flows this is
-  std::uint16_t flows = 1;  // how many it has
+  std::uint16_t flow = 0;   // the connector's number for this flow
+  std::uint16_t flows = 1;  // how many the comm begins with; 0: this one joins it while it is in use
 };
 
 enum class WelcomeStatus : std::uint8_t {
@@ -25,6 +28,7 @@ enum class WelcomeStatus : std::uint8_t {
 
 struct Welcome {
   WelcomeStatus status = WelcomeStatus::ok;
+  std::uint16_t flow = 0;  // as in the hello
 };
 
 // Whole records, header included.

@@ -123,6 +123,9 @@ Result<std::uint16_t> queues_of(const config::Rail& config) {
     case config::RailKind::memif:
       // A wire for each pair of engines; but one that is given is one.
       return config::is_automatic_memif(config) ? kMostQueues : std::uint16_t{1};
+    case config::RailKind::virtio_user:
+    case config::RailKind::vhost:
+      return std::uint16_t{1};
     case config::RailKind::af_packet:
     case config::RailKind::tap:
       break;

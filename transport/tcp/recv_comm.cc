@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "transport/tcp/handshake.h"
-
 namespace tfabric::tcp {
 
 RecvComm::RecvComm(const Context& context)
@@ -15,10 +13,45 @@ RecvComm::RecvComm(const Context& context)
 
 RecvComm::~RecvComm() {
   const EngineGuard guard(context_.engine.lock());
+  if (key_) {
+    context_.peers.comms.remove(*key_);
+  }
   detach(inbox_.outstanding() > 0 || posted_.front() != nullptr);
 }
 
-bool RecvComm::welcome(engine::Flow& flow) { return send_copy(flow, encode(Welcome{})); }
+bool RecvComm::welcome(engine::Flow& flow, const Hello& hello) {
+  return send_copy(flow, encode(Welcome{.flow = hello.flow}));
+}
+
+void RecvComm::take(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader> reader) {
+  const std::size_t number = add_flow(flow, std::move(reader));
+  rests_.resize(flow_count());
+  rests_[number] = {};
+  if (hello.flow == 0) {
+    announcer_ = number;
+  }
+}
+
+Status RecvComm::join(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader>& reader) {
+  if (failed()) {
+    return Error{Errc::remote, "the comm that it would join has failed"};
+  }
+  std::size_t used = 0;
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    used += flows_[i] != nullptr || !is_free(i) ? 1 : 0;
+  }
+  if (used >= kMaxFlows) {
+    return Error{Errc::remote, fmt::format("the comm that it would join has {} connections", used)};
+  }
+  take(flow, hello, std::move(reader));
+  return {};
+}
+
+void RecvComm::admit(const CommTable::Key& key) {
+  if (context_.peers.comms.add(key, *this)) {
+    key_ = key;
+  }
+}
 
 // --- user's side
 
@@ -93,7 +126,7 @@ bool RecvComm::post(Request& request) {
 }
 
 void RecvComm::send_announcements() {
-  engine::Flow* flow = flows_.front();
+  engine::Flow* flow = flows_[announcer_];
   if (flow == nullptr) {
     announcements_.clear();  // there is nobody to announce to
     return;
@@ -144,10 +177,25 @@ void RecvComm::check_peer_finished() {
   }
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     if (!finished(i)) {
+      let_finished_flows_go();
       return;
     }
   }
   fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(0))});
+}
+
+// The peer has closed them and goes on with the others.
+void RecvComm::let_finished_flows_go() {
+  for (engine::Flow*& flow : flows_) {
+    if (flow != nullptr && flow->connection().peer_finished()) {
+      context_.engine.close(*flow);
+      flow = nullptr;
+    }
+  }
+}
+
+bool RecvComm::is_free(std::size_t flow) const {
+  return rests_[flow].taken == rests_[flow].bytes.size() && !reader_waiting(flow);
 }
 
 bool RecvComm::finished(std::size_t flow) const {
@@ -159,12 +207,11 @@ bool RecvComm::finished(std::size_t flow) const {
 
 // The peer may close and end its process, and its link go down with it, before the last receives are posted:
 // its sends are done, so their bytes must arrive.
-bool RecvComm::keep_rest(engine::Flow& flow) {
+bool RecvComm::survives(engine::Flow& flow) {
   stack::Connection& connection = flow.connection();
   if (!connection.received_all()) {
     return false;
   }
-  rests_.resize(flows_.size());
   std::vector<std::byte>& bytes = rests_[flow.index()].bytes;
   for (auto part = connection.readable(); !part.empty(); part = connection.readable()) {
     bytes.insert(bytes.end(), part.begin(), part.end());

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 
 #include "transport/tcp/comm_core.h"
+#include "transport/tcp/handshake.h"
 #include "transport/tcp/message/inbox.h"
 
 namespace tfabric::tcp {
@@ -26,8 +28,15 @@ class RecvComm final : public transport::RecvComm, public CommCore {
                                                    std::uint64_t offset, int fd) override;
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
-  // --- engine's side: answers the hello on a flow that was just added.
-  static bool welcome(engine::Flow& flow);
+  // --- engine's side
+  // Answers the hello on a flow.
+  static bool welcome(engine::Flow& flow, const Hello& hello);
+  // Adds a flow with a good hello.
+  void take(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader> reader);
+  // The same for one that joins the comm while it is in use. An error leaves the reader where it is.
+  Status join(engine::Flow& flow, const Hello& hello, std::unique_ptr<message::FlowReader>& reader);
+  // From now on flows may join it, which name this key.
+  void admit(const CommTable::Key& key);
   void fail_from_outside(Error error) { fail(std::move(error)); }
 
  private:
@@ -35,7 +44,8 @@ class RecvComm final : public transport::RecvComm, public CommCore {
   void on_progress(engine::Flow& flow) override;
   Status on_control(const message::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
-  bool keep_rest(engine::Flow& flow) override;
+  bool survives(engine::Flow& flow) override;
+  [[nodiscard]] bool is_free(std::size_t flow) const override;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return inbox_.uses(data, size);
   }
@@ -44,6 +54,7 @@ class RecvComm final : public transport::RecvComm, public CommCore {
   void send_announcements();
   void resume_flows();
   void check_peer_finished();
+  void let_finished_flows_go();
   [[nodiscard]] bool finished(std::size_t flow) const;
 
   // user's side
@@ -56,8 +67,10 @@ class RecvComm final : public transport::RecvComm, public CommCore {
     std::vector<std::byte> bytes;
     std::size_t taken = 0;
   };
-  std::vector<Rest> rests_;
-  std::deque<std::vector<std::byte>> announcements_;  // waiting for room in flow 0
+  std::vector<Rest> rests_;                           // of flows_, in the same order
+  std::deque<std::vector<std::byte>> announcements_;  // waiting for room in their flow
+  std::size_t announcer_ = 0;                         // the flow that they go on: the peer's first
+  std::optional<CommTable::Key> key_;                 // in the table of comms that flows may join
 };
 
 }  // namespace tfabric::tcp

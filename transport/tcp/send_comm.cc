@@ -2,32 +2,57 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 
-#include "transport/tcp/handshake.h"
+#include "base/log.h"
 
 namespace tfabric::tcp {
+namespace {
 
-SendComm::SendComm(const Context& context, std::size_t flows, std::uint8_t max_recvs)
+// A flow that could not join is tried again after so long.
+constexpr Duration kJoinPause = std::chrono::seconds(1);
+
+}  // namespace
+
+using State = SendFlows::State;
+
+SendComm::SendComm(const Context& context, const Hello& hello, std::uint16_t port, std::uint8_t max_recvs,
+                   std::vector<Route> routes)
     : CommCore(context, nullptr, "send"),
-      expected_flows_(flows),
       announced_only_(max_recvs > 1),
       requests_(*this, context.progress),
-      outbox_({.flows = static_cast<std::uint32_t>(flows), .chunk_bytes = context.options.chunk_bytes}) {}
+      hello_(hello),
+      port_(port),
+      awaited_(hello.flows),
+      routes_(std::move(routes)),
+      outbox_({.chunk_bytes = context.options.chunk_bytes}) {
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    routes_[i].path->add(*this, i);
+  }
+}
 
 SendComm::~SendComm() {
   const EngineGuard guard(context_.engine.lock());
+  for (const Route& route : routes_) {
+    route.path->remove(*this);
+  }
   detach(outbox_.outstanding() > 0 || posted_.front() != nullptr || !welcomed());
 }
 
-bool SendComm::open_flow(engine::Link& link, const net::IpAddress& remote, std::uint16_t port,
-                         std::span<const std::byte> hello) {
-  engine::Flow* flow = context_.engine.connect(link, remote, port, this, flows_.size());
+bool SendComm::open_flow(std::size_t route) {
+  Route& way = routes_[route];
+  engine::Flow* flow = context_.engine.connect(*way.link, way.remote, port_, this, /*index=*/0);
   if (flow == nullptr) {
     return false;
   }
-  add_flow(*flow, std::make_unique<message::FlowReader>(*this, nullptr));
-  return send_copy(*flow, hello);
+  const std::size_t number = add_flow(*flow, std::make_unique<message::FlowReader>(*this, nullptr));
+  book_.opening(number, route, flow->connection());
+  way.judge.forget(number);
+  Hello hello = hello_;
+  hello.flow = static_cast<std::uint16_t>(number);
+  hello.flows = welcomed() ? std::uint16_t{0} : hello_.flows;
+  return send_copy(*flow, encode(hello));
 }
 
 // --- user's side
@@ -115,11 +140,13 @@ void SendComm::on_submitted() {
 }
 
 void SendComm::pump() {
-  if (failed() || !outbox_.pump(connections_)) {
+  if (failed() || !outbox_.pump(book_.outlets())) {
     return;
   }
   for (engine::Flow* flow : flows_) {
-    context_.engine.wake(*flow);
+    if (flow != nullptr) {
+      context_.engine.wake(*flow);
+    }
   }
 }
 
@@ -127,12 +154,115 @@ void SendComm::on_progress(engine::Flow& flow) {
   if (failed()) {
     return;
   }
-  outbox_.on_acked(flow.index(), flow.connection().stream_acked());
+  const std::size_t number = flow.index();
+  outbox_.on_acked(number, flow.connection().stream_acked());
   if (flow.connection().peer_finished()) {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(flow.index()))});
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(number))});
     return;
   }
+  if (welcomed()) {
+    const std::size_t route = book_.route(number);
+    close_if_drained(flow);
+    routes_[route].path->poll(context_.engine.last_turn());
+  }
   on_submitted();
+}
+
+void SendComm::close_if_drained(engine::Flow& flow) {
+  const std::size_t number = flow.index();
+  const stack::Connection& connection = flow.connection();
+  if (book_.state(number) == State::leaving && outbox_.drained(number) &&
+      connection.stream_acked() == connection.stream_written()) {
+    context_.engine.close(flow);
+    flows_[number] = nullptr;
+    book_.gone(number);
+    ++counters_.left;
+  }
+}
+
+bool SendComm::survives(engine::Flow& flow) {
+  const std::size_t number = flow.index();
+  outbox_.on_acked(number, flow.connection().stream_acked());
+  const bool joining = book_.state(number) == State::opening && welcomed();
+  const bool left = book_.state(number) == State::leaving && outbox_.drained(number);
+  if (joining) {
+    routes_[book_.route(number)].next_try = context_.engine.last_turn() + kJoinPause;
+    ++counters_.refused;
+  }
+  if (joining || left) {
+    book_.gone(number);
+  }
+  return joining || left;
+}
+
+PathUse SendComm::measure(std::size_t route, Instant now) {
+  PathUse use;
+  if (failed() || !welcomed()) {
+    return use;
+  }
+  book_.measure(route, readings_);
+  for (const FlowJudge::Sight& sight : readings_) {
+    use.delivered += sight.reading.delivered;
+    use.busy = std::max(use.busy, sight.reading.busy);
+    use.all_busy += sight.reading.busy;
+    use.limited += sight.reading.limited;
+    use.srtt = std::max(use.srtt, sight.reading.srtt);
+  }
+  if (routes_[route].path->network()) {
+    judge(route, now);
+  }
+  use.ready = book_.dealt(route) == routes_[route].path->flows();
+  return use;
+}
+
+void SendComm::judge(std::size_t route, Instant now) {
+  std::erase_if(readings_, [&](const FlowJudge::Sight& sight) {
+    return book_.outlets()[sight.flow].connection == nullptr;
+  });
+  const auto verdict = routes_[route].judge.on_readings(readings_, now);
+  if (!verdict) {
+    return;
+  }
+  book_.distrust(verdict->flow);
+  ++counters_.distrusted;
+  constexpr auto gbits = [](std::uint64_t rate) { return static_cast<double>(rate) * 8e-9; };
+  constexpr auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  TF_INFO(
+      "NET/tfabric: {} {} ({:.3f} of {:.3f} Gbit/s, round trip {:.2f} of {:.2f} ms): another takes its place",
+      name_of(verdict->flow), to_string(verdict->fault), gbits(verdict->reading.rate),
+      gbits(verdict->usual_rate), ms(verdict->reading.srtt), ms(verdict->usual_srtt));
+}
+
+void SendComm::use_flows(std::size_t route, std::uint32_t flows, std::uint32_t keep, Instant now) {
+  if (failed() || !welcomed()) {
+    return;
+  }
+  while (book_.count(route) < flows && now >= routes_[route].next_try) {
+    if (!open_flow(route)) {
+      routes_[route].next_try = now + kJoinPause;
+    }
+  }
+  book_.deal_to(route, flows);
+  while (book_.count(route) > keep) {
+    const std::optional<std::size_t> spare = book_.spare(route, control_flow());
+    if (!spare) {
+      break;
+    }
+    leave(*spare);
+  }
+  // Those that were to take the place of bad ones have come.
+  while (book_.dealt(route) == flows && book_.count(route) >= flows) {
+    const std::optional<std::size_t> bad = book_.distrusted(route, control_flow());
+    if (!bad || book_.outlets()[*bad].connection != nullptr) {
+      break;
+    }
+    leave(*bad);
+  }
+}
+
+void SendComm::leave(std::size_t flow) {
+  book_.retire(flow);
+  close_if_drained(*flows_[flow]);
 }
 
 Status SendComm::on_control(const message::RecordHeader& header, std::span<const std::byte> body) {
@@ -156,7 +286,14 @@ Status SendComm::on_welcome(std::span<const std::byte> body) {
   if (welcome->status == WelcomeStatus::no_listener) {
     return Error{Errc::remote, "the listener that the handle names has been closed"};
   }
-  welcomes_.fetch_add(1, std::memory_order_release);
+  if (!book_.welcomed(welcome->flow)) {
+    return Error{Errc::internal, "the listener welcomed a connection that nobody had opened"};
+  }
+  if (welcomed()) {
+    ++counters_.joined;
+  } else if (--awaited_ == 0) {
+    welcomed_.store(true, std::memory_order_release);
+  }
   return {};
 }
 

@@ -182,6 +182,7 @@ class TcpTransport final : public transport::Transport {
   std::unique_ptr<transport::Device> make_device(const config::Tcp& config, std::size_t first,
                                                  std::size_t count) {
     const CommOptions options{.flows = config.flows,
+                              .max_flows = config.max_flows,
                               .chunk_bytes = config.chunk_bytes,
                               .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
                               .connect_timeout = config.connect_timeout};
@@ -193,7 +194,7 @@ class TcpTransport final : public transport::Transport {
         rails.push_back(unit->rails[first + i].get());
       }
       parts.push_back(std::make_unique<Device>(
-          Context{unit->engine, *unit->progress, regions_, options}, unit->greeter, rails,
+          Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->greeter, rails,
           properties_of(rails, devices_.size(), static_cast<int>(config.max_recvs)),
           Device::AttemptNumbers{.first = parts.size() + 1, .step = units.size()}));
     }

@@ -27,7 +27,8 @@ TEST_CASE("an unknown variable names the nearest one") {
 
 TEST_CASE("a variable's bad value is shown with what is expected") {
   const auto message = error_of(load_environment({{"TFABRIC_TCP_FLOWS", "100"}}));
-  REQUIRE_THAT(message, Contains("TFABRIC_TCP_FLOWS is \"100\", expected an integer from 1 to 64"));
+  REQUIRE_THAT(message,
+               Contains("TFABRIC_TCP_FLOWS is \"100\", expected \"auto\" or an integer from 1 to 64"));
   REQUIRE_THAT(error_of(load_environment({{"TFABRIC_TCP_FLOWS", ""}})), Contains("is \"\""));
 }
 

@@ -39,7 +39,7 @@ TEST_CASE("without a file and variables everything has its default, and says so"
   REQUIRE(config->transport == "auto");
   REQUIRE_FALSE(config->required);
   REQUIRE(config->tcp.rails.empty());
-  REQUIRE(config->tcp.flows == 1);
+  REQUIRE(config->tcp.flows == 0);
   for (const auto& entry : config->entries) {
     INFO(entry.key);
     REQUIRE(entry.origin == "default");
@@ -85,7 +85,7 @@ TEST_CASE("the first file that exists counts, and TFABRIC_CONFIG before all of t
   REQUIRE(load({{"TFABRIC_CONFIG", third}}, files)->tcp.flows == 3);
   REQUIRE(load({{"TFABRIC_CONFIG", third}}, files)->file == third);
   REQUIRE(load({{"TFABRIC_CONFIG", ""}}, files)->tcp.flows == 2);
-  REQUIRE(load({{"TFABRIC_CONFIG", "/dev/null"}}, files)->tcp.flows == 1);
+  REQUIRE(load({{"TFABRIC_CONFIG", "/dev/null"}}, files)->tcp.flows == 0);
 }
 
 TEST_CASE("the file is looked for where HARP installs it") {
@@ -156,13 +156,15 @@ TEST_CASE("a rail's unknown key names the nearest one") {
 }
 
 TEST_CASE("a value of another type says what is expected") {
-  REQUIRE_THAT(
-      error_of(load_text("[tcp]\nflows = 1.5\n")),
-      Contains("c.toml:2: `tcp.flows`") && Contains("another type, expected an integer from 1 to 64"));
+  REQUIRE_THAT(error_of(load_text("[tcp]\nflows = 1.5\n")),
+               Contains("c.toml:2: `tcp.flows`") &&
+                   Contains("another type, expected \"auto\" or an integer from 1 to 64"));
   REQUIRE_THAT(error_of(load_text("[tcp]\nflows = [1]\n")), Contains("another type"));
   REQUIRE_THAT(error_of(load_text("[tcp]\nflows = [\"1\"]\n")), Contains("another type"));
-  REQUIRE_THAT(error_of(load_text("[tcp]\nflows = true\n")), Contains("\"true\", expected an integer"));
-  REQUIRE_THAT(error_of(load_text("[tcp]\nflows = \"many\"\n")), Contains("\"many\", expected an integer"));
+  REQUIRE_THAT(error_of(load_text("[tcp]\nflows = true\n")),
+               Contains("\"true\", expected \"auto\" or an integer"));
+  REQUIRE_THAT(error_of(load_text("[tcp]\nflows = \"many\"\n")),
+               Contains("\"many\", expected \"auto\" or an integer"));
   REQUIRE_THAT(error_of(load_text("required = 2024-01-01\n")), Contains("expected true or false"));
   REQUIRE_THAT(error_of(load_text("[required]\nx = 1\n")), Contains("expected true or false"));
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\nmtu = 1.5\n")),

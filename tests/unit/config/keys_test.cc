@@ -39,6 +39,7 @@ struct Limits {
 
 TEST_CASE("numbers have limits, and both limits belong to the range") {
   const Limits limits = GENERATE(Limits{"tcp.flows", "0", "1", "64", "65"},                            //
+                                 Limits{"tcp.max_flows", "0", "1", "64", "65"},                        //
                                  Limits{"tcp.chunk_bytes", "3968", "4K", "64M", "67108992"},           //
                                  Limits{"tcp.receive_buffer", "65535", "64K", "64M", "67108865"},      //
                                  Limits{"tcp.send_buffer", "65535", "64K", "1G", "1073741825"},        //
@@ -84,6 +85,14 @@ TEST_CASE("words are taken as they are written") {
     REQUIRE_FALSE(accepts("engine.progress", word));
     REQUIRE_FALSE(accepts("memory.hugepages", word));
   }
+}
+
+TEST_CASE("the number of flows may be left to measuring") {
+  REQUIRE(accepts("tcp.flows", "auto"));
+  for (const char* word : {"Auto", "automatic", "auto "}) {
+    REQUIRE_FALSE(accepts("tcp.flows", word));
+  }
+  REQUIRE_FALSE(accepts("tcp.max_flows", "auto"));
 }
 
 TEST_CASE("flags take the usual words") {

@@ -80,16 +80,16 @@ TEST_CASE("messages of all sizes arrive whole over several flows and are done on
   Inbox inbox;
   const Instant now(std::chrono::seconds(5));
   std::vector<std::unique_ptr<Pair>> pairs;
-  std::vector<stack::Connection*> connections;
+  std::vector<Outlet> outlets;
   for (std::uint32_t i = 0; i < flows; ++i) {
     pairs.push_back(std::make_unique<Pair>(controls, inbox));
     pairs.back()->a = stack::Connection::connect(
         stack::Options{}, kCopyOps, {static_cast<std::uint16_t>(1000 + i), 80}, stack::Seq(1), now);
     pairs.back()->run(now);
     REQUIRE(pairs.back()->a->established());
-    connections.push_back(pairs.back()->a.get());
+    outlets.push_back({.connection = pairs.back()->a.get()});
   }
-  Outbox outbox({.flows = flows, .chunk_bytes = 16384});
+  Outbox outbox({.chunk_bytes = 16384});
   const std::vector<std::uint32_t> sizes{0, 1, 8, 16, 17, 127, 128, 4096, 100000, 1000003, 0, 3};
   std::vector<std::vector<std::byte>> sent, received;
   std::vector<Completion> send_done(sizes.size()), receive_done(sizes.size());
@@ -105,10 +105,10 @@ TEST_CASE("messages of all sizes arrive whole over several flows and are done on
   }
   REQUIRE(outbox.uses(sent[9].data() + 5, 1));
   for (int round = 0; round < 1000 && outbox.outstanding() > 0; ++round) {
-    outbox.pump(connections);
+    outbox.pump(outlets);
     for (std::uint32_t i = 0; i < flows; ++i) {
       pairs[i]->run(now);
-      outbox.on_acked(i, connections[i]->stream_acked());
+      outbox.on_acked(i, outlets[i].connection->stream_acked());
     }
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -123,7 +123,7 @@ TEST_CASE("messages of all sizes arrive whole over several flows and are done on
 }
 
 TEST_CASE("what is not done fails with the outbox, and more than fits is refused") {
-  Outbox outbox({.flows = 1});
+  Outbox outbox(OutboxOptions{});
   std::vector<Completion> completions(Outbox::kMaxMessages + 1);
   std::byte data[64];
   for (std::size_t i = 0; i < Outbox::kMaxMessages; ++i) {
@@ -134,4 +134,52 @@ TEST_CASE("what is not done fails with the outbox, and more than fits is refused
   REQUIRE(completions.front().state == State::failed);
   REQUIRE(outbox.outstanding() == 0);
   REQUIRE_FALSE(outbox.uses(data, sizeof data));
+}
+
+TEST_CASE("a chunk goes to the flow on which it is there first") {
+  NoControls controls;
+  Inbox inbox;
+  const Instant now(std::chrono::seconds(5));
+  std::vector<std::unique_ptr<stack::Connection>> connections;
+  std::vector<Outlet> outlets;
+  for (std::uint16_t i = 0; i < 4; ++i) {
+    connections.push_back(
+        stack::Connection::connect(stack::Options{}, kCopyOps, {i, 80}, stack::Seq(1), now));
+    outlets.push_back({.connection = connections.back().get()});
+  }
+  constexpr std::uint32_t kChunk = 64u << 10;
+  std::vector<std::byte> data(100 * kChunk);
+  Outbox outbox({.chunk_bytes = kChunk});
+  Completion completion;
+  const auto deal = [&] {
+    REQUIRE(outbox.post(data.data(), static_cast<std::uint32_t>(data.size()), 0, 0, 0, &completion));
+    REQUIRE(outbox.pump(outlets));
+    std::vector<std::uint64_t> chunks;
+    for (const auto& connection : connections) {
+      chunks.push_back(connection->stream_written() / kChunk);
+    }
+    return chunks;
+  };
+  SECTION("by its share of the rate, a flow of unknown rate like the fastest") {
+    outlets[0].rate = 4'000'000;
+    outlets[1].rate = 1'000'000;
+    outlets[2].rate = 1'000'000;
+    const auto chunks = deal();
+    CHECK(chunks[0] == chunks[3]);
+    CHECK(chunks[0] >= 39);
+    CHECK(chunks[1] >= 9);
+    CHECK(chunks[1] == chunks[2]);
+  }
+  SECTION("and one that is to get none gets none") {
+    outlets[1].connection = nullptr;
+    CHECK(deal() == std::vector<std::uint64_t>{34, 0, 33, 33});
+    CHECK(outbox.drained(1));
+    CHECK_FALSE(outbox.drained(0));
+  }
+  SECTION("and a slow one none, if the fast ones are done with all before") {
+    outlets[0].rate = outlets[1].rate = outlets[2].rate = 100'000'000;
+    outlets[3].rate = 1'000'000;
+    CHECK(deal() == std::vector<std::uint64_t>{34, 33, 33, 0});
+  }
+  outbox.fail();
 }

@@ -250,3 +250,21 @@ TEST_CASE("the time that a peer's window costs is counted") {
   REQUIRE(peer.connection().info().peer_window_limited == 50ms);
   REQUIRE(peer.connection().info().busy == 55ms);
 }
+
+TEST_CASE("the time that the network costs is counted while bytes are left to send") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.write(20000);  // of which ten segments fit into the first window
+  peer.sent();
+  peer.advance(20ms);
+  peer.acknowledge(10000);
+  peer.sent();
+  REQUIRE(peer.connection().info().network_limited == 20ms);
+  peer.advance(30ms);
+  peer.acknowledge(20000);
+  peer.sent();
+  // All had been sent, and its acknowledgements were under way.
+  REQUIRE(peer.connection().info().network_limited == 20ms);
+  REQUIRE(peer.connection().info().busy == 50ms);
+  REQUIRE(peer.connection().info().delivered == 20000);
+}

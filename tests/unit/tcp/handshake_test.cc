@@ -23,8 +23,10 @@ TEST_CASE("hello and welcome read back as they were written") {
   REQUIRE(decoded->flow == 3);
   REQUIRE(decoded->flows == 4);
   REQUIRE(decoded->token == hello.token);
-  REQUIRE(decode_welcome(body(encode(Welcome{WelcomeStatus::no_listener})))->status ==
-          WelcomeStatus::no_listener);
+  const auto welcome = decode_welcome(body(encode(Welcome{WelcomeStatus::no_listener, 7})));
+  REQUIRE(welcome.has_value());
+  REQUIRE(welcome->status == WelcomeStatus::no_listener);
+  REQUIRE(welcome->flow == 7);
 }
 
 TEST_CASE("a hello of another version, of a wrong length or with impossible flow numbers is refused") {
@@ -34,6 +36,10 @@ TEST_CASE("a hello of another version, of a wrong length or with impossible flow
   REQUIRE_FALSE(decode_hello(body(record)));
   REQUIRE_FALSE(decode_hello({}));
   REQUIRE_FALSE(decode_hello(body(encode(Hello{.flow = 4, .flows = 4}))));
-  REQUIRE_FALSE(decode_hello(body(encode(Hello{.flow = 0, .flows = 0}))));
   REQUIRE_FALSE(decode_hello(body(encode(Hello{.flow = 0, .flows = 1000}))));
+}
+
+TEST_CASE("a flow that joins a comm has a number below the most that a comm may have") {
+  REQUIRE(decode_hello(body(encode(Hello{.flow = kMaxFlows - 1, .flows = 0})))->flows == 0);
+  REQUIRE_FALSE(decode_hello(body(encode(Hello{.flow = kMaxFlows, .flows = 0}))));
 }

@@ -79,6 +79,7 @@ TEST_CASE("what is shown can be set again") {
   const Impairments all{.link = LinkState::down,
                         .mtu = 1400,
                         .too_big = TooBig::icmp,
+                        .flow_rate = 500'000'000,
                         .rate = 2'500'000'000,
                         .queue_bytes = 64u << 10,
                         .ecn_bytes = 1500,
@@ -94,8 +95,9 @@ TEST_CASE("what is shown can be set again") {
                         .jitter = nanoseconds(250),
                         .reorder_delay = seconds(2)};
   const std::string text = show_settings(all);
-  CHECK_THAT(text, Contains("link=down mtu=1400 too_big=icmp rate=2.5G queue=64K ecn=1500 loss=1%") &&
-                       Contains("delay=1.5ms jitter=250ns"));
+  CHECK_THAT(
+      text, Contains("link=down mtu=1400 too_big=icmp flow_rate=500M rate=2.5G queue=64K ecn=1500 loss=1%") &&
+                Contains("delay=1.5ms jitter=250ns"));
   const auto request = parse_request("set " + text);
   REQUIRE(request.ok());
   CHECK(show_settings(*apply_settings({}, request->words)) == text);
@@ -118,6 +120,7 @@ TEST_CASE("lines of the control socket") {
   CHECK(set->to == "b");
   CHECK(set->words == Words{"loss=1%", "delay=5ms"});
   CHECK(parse_request("set clear")->to.empty());
+  CHECK(parse_request("set path=3 to=b loss=1%")->path == "3");
   CHECK(parse_request("set clear to=a loss=1%")->words == Words{"clear", "loss=1%"});
   CHECK(parse_request("stats")->kind == Request::Kind::stats);
   CHECK(parse_request("stats --json")->json);

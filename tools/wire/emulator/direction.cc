@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tools/wire/emulator/corrupt.h"
+#include "tools/wire/emulator/flow_hash.h"
 #include "tools/wire/emulator/layout.h"
 #include "tools/wire/emulator/mark.h"
 #include "tools/wire/emulator/too_big.h"
@@ -26,6 +27,11 @@ void Direction::drop(const Frame& frame, std::uint64_t& cause) {
 
 void Direction::release_all() {
   std::uint64_t& cause = statistics_.dropped.down;
+  for (; !shaped_.empty(); shaped_.pop()) {
+    drop(shaped_.top().frame.frame, cause);
+  }
+  shaped_bytes_ = 0;
+  shaper_.clear();
   for (; !queue_.empty(); queue_.pop()) {
     drop(queue_.front().frame, cause);
   }
@@ -39,7 +45,7 @@ void Direction::release_all() {
 }
 
 void Direction::set(const Impairments& impairments, Instant now) {
-  serve_queue(now);
+  serve(now);
   if (impairments.link == LinkState::down) {
     release_all();
   }
@@ -61,13 +67,33 @@ std::optional<Frame> Direction::offer(Frame frame, Instant now) {
   if (exceeds_mtu(frame)) {
     return refuse_too_big(frame);
   }
-  serve_queue(now);
+  serve(now);
+  if (impairments_.flow_rate != 0) {
+    hold_back(frame, now);
+  } else {
+    enter(frame, now);
+  }
+  return std::nullopt;
+}
+
+// The frame waits until its flow's rate lets it go on.
+void Direction::hold_back(Frame frame, Instant now) {
+  const std::optional<Instant> at = shaper_.admit(flow_hash(store_->head(frame)), frame.size,
+                                                  impairments_.flow_rate, impairments_.queue_bytes, now);
+  if (!at) {
+    drop(frame, statistics_.dropped.flow);
+    return;
+  }
+  shaped_bytes_ += frame.size;
+  shaped_.push({{*at, frame}, next_shaped_++});
+}
+
+void Direction::enter(Frame frame, Instant now) {
   if (impairments_.rate == 0 && impairments_.link == LinkState::up && queue_.empty()) {
     propagate(frame, now);
   } else {
     enqueue(frame, now);
   }
-  return std::nullopt;
 }
 
 bool Direction::exceeds_mtu(const Frame& frame) const {
@@ -110,6 +136,18 @@ void Direction::mark(Frame& frame) {
 }
 
 // --- the queue
+
+// All that has happened by now, in its order.
+void Direction::serve(Instant now) {
+  while (!shaped_.empty() && shaped_.top().frame.at <= now) {
+    const TimedFrame next = shaped_.top().frame;
+    shaped_.pop();
+    shaped_bytes_ -= next.frame.size;
+    serve_queue(next.at);
+    enter(next.frame, next.at);
+  }
+  serve_queue(now);
+}
 
 Instant Direction::head_start() const { return std::max(link_free_, queue_.front().at); }
 
@@ -211,7 +249,7 @@ std::size_t Direction::take(std::span<Frame> out, Instant now) {
   if (impairments_.link == LinkState::freeze) {
     return 0;
   }
-  serve_queue(now);
+  serve(now);
   std::size_t count = 0;
   while (count < out.size()) {
     const Instant in_order = on_the_way_.empty() ? kNever : on_the_way_.front().at;
@@ -238,8 +276,11 @@ Instant Direction::next_event() const {
     return kNever;
   }
   Instant next = kNever;
+  if (!shaped_.empty()) {
+    next = shaped_.top().frame.at;
+  }
   if (!queue_.empty()) {
-    next = head_start();
+    next = std::min(next, head_start());
   }
   if (!on_the_way_.empty()) {
     next = std::min(next, on_the_way_.front().at);
@@ -252,8 +293,8 @@ Instant Direction::next_event() const {
 
 Statistics Direction::statistics() const {
   Statistics statistics = statistics_;
-  statistics.queued = queue_.size();
-  statistics.queued_bytes = queued_bytes_;
+  statistics.queued = queue_.size() + shaped_.size();
+  statistics.queued_bytes = queued_bytes_ + shaped_bytes_;
   statistics.on_the_way = on_the_way_.size() + late_.size();
   return statistics;
 }

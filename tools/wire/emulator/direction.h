@@ -12,6 +12,7 @@
 
 #include "base/seeded_random.h"
 #include "base/time.h"
+#include "tools/wire/emulator/flow_shaper.h"
 #include "tools/wire/emulator/frame.h"
 #include "tools/wire/emulator/impairments.h"
 #include "tools/wire/emulator/loss.h"
@@ -53,7 +54,10 @@ class Direction {
   void drop(const Frame& frame, std::uint64_t& cause);
   std::optional<Frame> refuse_too_big(Frame frame);
   [[nodiscard]] bool exceeds_mtu(const Frame& frame) const;
+  void hold_back(Frame frame, Instant now);
+  void enter(Frame frame, Instant now);
   void enqueue(Frame frame, Instant now);
+  void serve(Instant now);
   void serve_queue(Instant now);
   [[nodiscard]] Instant head_start() const;
   void occupy_link(std::uint32_t bytes, Instant start);
@@ -70,6 +74,10 @@ class Direction {
   // A generator for each mechanism, so that switching one on does not change what the others do.
   LossModel loss_;
   SeededRandom corrupts_, duplicates_, jitters_, reorders_;
+
+  FlowShaper shaper_;
+  std::priority_queue<Late> shaped_;  // wait for the rate of their flow, by the instant they may go on
+  std::uint64_t shaped_bytes_ = 0, next_shaped_ = 0;
 
   TimedQueue queue_;                // waits for the rate, by the instant it came
   std::uint64_t queued_bytes_ = 0;  // in queue_

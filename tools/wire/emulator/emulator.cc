@@ -4,6 +4,7 @@
 #include <cassert>
 #include <optional>
 
+#include "tools/wire/emulator/flow_hash.h"
 #include "transport/tcp/net/wire.h"
 
 namespace tfabric::wire {
@@ -13,27 +14,32 @@ constexpr std::size_t kMacBytes = 6;
 
 }  // namespace
 
-Emulator::Emulator(std::size_t ports, FrameStore& store, std::uint64_t seed) : store_(&store) {
-  assert(ports >= 2);
+Emulator::Emulator(std::size_t ports, FrameStore& store, std::uint64_t seed, std::size_t paths)
+    : store_(&store), paths_(paths) {
+  assert(ports >= 2 && paths >= 1);
   SeededRandom random(seed);
-  for (std::size_t i = 0; i < ports; ++i) {
+  for (std::size_t i = 0; i < ports * paths; ++i) {
     directions_.push_back(std::make_unique<Direction>(store, random.fork()));
   }
 }
 
 void Emulator::offer(std::size_t port, Frame frame, Instant now) {
-  if (directions_.size() == 2) {
+  if (ports() == 2) {
     send(port, 1 - port, frame, now);
   } else {
     switch_frame(port, frame, now);
   }
 }
 
+Direction& Emulator::way(std::size_t to, const Frame& frame) {
+  return towards(to, paths_ == 1 ? 0 : flow_hash(store_->head(frame)) % paths_);
+}
+
 void Emulator::send(std::size_t from, std::size_t to, Frame frame, Instant now) {
-  const std::optional<Frame> answer = directions_[to]->offer(frame, now);
+  const std::optional<Frame> answer = way(to, frame).offer(frame, now);
   if (answer) {
     // An ICMP error is itself small, and nothing answers it.
-    static_cast<void>(directions_[from]->offer(*answer, now));
+    static_cast<void>(way(from, *answer).offer(*answer, now));
   }
 }
 
@@ -56,7 +62,7 @@ void Emulator::switch_frame(std::size_t from, Frame frame, Instant now) {
 }
 
 void Emulator::flood(std::size_t from, Frame frame, Instant now) {
-  const std::size_t last = from == directions_.size() - 1 ? from - 1 : directions_.size() - 1;
+  const std::size_t last = from == ports() - 1 ? from - 1 : ports() - 1;
   for (std::size_t to = 0; to < last; ++to) {
     if (to == from) {
       continue;

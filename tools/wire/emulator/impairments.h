@@ -1,7 +1,7 @@
 // What one direction of the wire does to frames. The defaults do nothing.
 //
-// A frame passes, in this order: the link's state, the MTU, the queue (with ECN) and the rate, then, on its
-// way, loss, corruption, duplication, delay with jitter, and reordering.
+// A frame passes, in this order: the link's state, the MTU, the rate of its flow, the queue (with ECN) and
+// the rate of all, then, on its way, loss, corruption, duplication, delay with jitter, and reordering.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +27,7 @@ struct Impairments {
   std::uint32_t mtu = 0;  // bytes of the largest IP packet; 0: any
   TooBig too_big = TooBig::drop;
 
+  std::uint64_t flow_rate = 0;           // bit/s of frames of one flow (5-tuple); 0: unlimited
   std::uint64_t rate = 0;                // bit/s of frames, without preamble and gap; 0: unlimited
   std::uint64_t queue_bytes = 1u << 20;  // that wait for the rate or a frozen link; a frame beyond is dropped
   std::uint64_t ecn_bytes = 0;           // frames are marked CE while more than that waits; 0: never

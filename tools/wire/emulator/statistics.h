@@ -14,6 +14,7 @@ struct Statistics {
   struct Dropped {
     std::uint64_t loss = 0;       // of single frames
     std::uint64_t burst = 0;      // in bursts
+    std::uint64_t flow = 0;       // too many of its flow waited for the flow's rate
     std::uint64_t queue = 0;      // the queue was full
     std::uint64_t mtu = 0;        // larger than the MTU
     std::uint64_t down = 0;       // the link was down
@@ -32,7 +33,8 @@ struct Statistics {
   std::uint64_t on_the_way = 0;
 
   [[nodiscard]] std::uint64_t all_dropped() const {
-    return dropped.loss + dropped.burst + dropped.queue + dropped.mtu + dropped.down + dropped.no_buffer;
+    return dropped.loss + dropped.burst + dropped.flow + dropped.queue + dropped.mtu + dropped.down +
+           dropped.no_buffer;
   }
 };
 

@@ -19,12 +19,8 @@ constexpr std::uint32_t kInlineMessage = stack::Connection::kInlineBytes - kReco
 
 }  // namespace
 
-Outbox::Outbox(const OutboxOptions& options)
-    : options_(options), messages_(kMaxMessages), flows_(options.flows) {
+Outbox::Outbox(const OutboxOptions& options) : options_(options), messages_(kMaxMessages) {
   assert(options.chunk_bytes % kLine == 0 && options.chunk_bytes > 0);
-  for (Flow& flow : flows_) {
-    flow.ring.resize(kMaxOpenChunks);
-  }
 }
 
 bool Outbox::post(const void* data, std::uint32_t size, int tag, std::uint32_t group, std::uint8_t index,
@@ -44,26 +40,51 @@ bool Outbox::post(const void* data, std::uint32_t size, int tag, std::uint32_t g
   return true;
 }
 
-std::size_t Outbox::pick_flow(const std::vector<stack::Connection*>& flows, std::uint32_t want) const {
-  std::size_t best = kNoFlow;
-  std::uint64_t best_queued = ~std::uint64_t{0};
-  for (std::size_t i = 0; i < flows.size(); ++i) {
-    if (flows_[i].size == kMaxOpenChunks || flows[i]->send_room() < want + kRecordHeaderBytes) {
-      continue;
-    }
-    const std::uint64_t queued = flows[i]->stream_written() - flows[i]->stream_acked();
-    if (queued < best_queued) {
-      best = i;
-      best_queued = queued;
+void Outbox::take_flows(std::span<const Outlet> outlets) {
+  while (flows_.size() < outlets.size()) {
+    flows_.emplace_back().ring.resize(kMaxOpenChunks);
+  }
+  open_flows_ = 0;
+  usual_rate_ = 1;
+  for (const Outlet& outlet : outlets) {
+    if (outlet.connection != nullptr) {
+      ++open_flows_;
+      usual_rate_ = std::max(usual_rate_, outlet.rate);
     }
   }
-  return best;
+}
+
+// The flow on which the message's next chunk will be there first. Nothing if that one has no room: to wait
+// for it is better than to take another.
+std::size_t Outbox::pick_flow(std::span<const Outlet> outlets, const Message& message) const {
+  const double size = std::min(message.size - message.cut, options_.chunk_bytes);
+  std::size_t best = kNoFlow;
+  double earliest = 0;
+  for (std::size_t i = 0; i < outlets.size(); ++i) {
+    if (outlets[i].connection == nullptr) {
+      continue;
+    }
+    const auto queued =
+        static_cast<double>(outlets[i].connection->stream_written() - outlets[i].connection->stream_acked());
+    const std::uint64_t rate = outlets[i].rate == 0 ? usual_rate_ : outlets[i].rate;
+    const double finish = (queued + size) / static_cast<double>(rate);
+    if (best == kNoFlow || finish < earliest) {
+      best = i;
+      earliest = finish;
+    }
+  }
+  return best != kNoFlow && has_room(best, outlets[best], message) ? best : kNoFlow;
+}
+
+bool Outbox::has_room(std::size_t flow, const Outlet& outlet, const Message& message) const {
+  const std::uint32_t want = std::min(message.size - message.cut, kMinChunk);
+  return flows_[flow].size < kMaxOpenChunks && outlet.connection->send_room() >= want + kRecordHeaderBytes;
 }
 
 std::uint32_t Outbox::chunk_size(const Message& message, std::uint32_t room) const {
   const std::uint32_t remaining = message.size - message.cut;
   std::uint32_t size = std::min(remaining, room - static_cast<std::uint32_t>(kRecordHeaderBytes));
-  if (flows_.size() > 1) {
+  if (open_flows_ > 1) {
     size = std::min(size, options_.chunk_bytes);
   }
   return size == remaining ? size : size / kLine * kLine;
@@ -105,12 +126,16 @@ bool Outbox::send_chunk(Message& message, std::uint32_t number, std::size_t flow
   return true;
 }
 
-bool Outbox::pump(std::vector<stack::Connection*>& flows) {
+bool Outbox::pump(std::span<const Outlet> outlets) {
   bool any = false;
+  if (cut_ == next_) {
+    return any;
+  }
+  take_flows(outlets);
   while (cut_ != next_) {
     Message& message = at(cut_);
-    const std::size_t flow = pick_flow(flows, std::min(message.size - message.cut, kMinChunk));
-    if (flow == kNoFlow || !send_chunk(message, cut_, flow, *flows[flow])) {
+    const std::size_t flow = pick_flow(outlets, message);
+    if (flow == kNoFlow || !send_chunk(message, cut_, flow, *outlets[flow].connection)) {
       return any;
     }
     any = true;
@@ -122,6 +147,9 @@ bool Outbox::pump(std::vector<stack::Connection*>& flows) {
 }
 
 void Outbox::on_acked(std::size_t flow, std::uint64_t stream_acked) {
+  if (flow >= flows_.size()) {
+    return;  // it has never had a chunk
+  }
   Flow& open = flows_[flow];
   while (open.size > 0 && open.ring[open.head].stream_end <= stream_acked) {
     const std::uint32_t number = open.ring[open.head].message;

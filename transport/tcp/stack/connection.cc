@@ -279,6 +279,8 @@ ConnectionInfo Connection::info() const {
   info.out_of_order = c.out_of_order;
   info.busy = c.limits.busy();
   info.peer_window_limited = c.limits.peer_window();
+  info.network_limited = c.limits.network();
+  info.delivered = c.rate.delivered();
   return info;
 }
 

@@ -117,8 +117,10 @@ struct ConnectionInfo {
   std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;
   std::uint32_t undone = 0;        // recoveries found needless
   std::uint32_t reo_wnd_mult = 0;  // RFC 8985 §6.2: how often the reordering window has grown
-  // With something to send, and of that, held back by the peer's window; up to the last next_segment().
-  Duration busy{}, peer_window_limited{};
+  std::uint64_t delivered = 0;     // bytes acknowledged or reported by SACK, each once
+  // With something to send, and of that, held back by the peer's window, or with bytes left to send by the
+  // network; up to the last next_segment().
+  Duration busy{}, peer_window_limited{}, network_limited{};
 };
 
 class Connection {

@@ -394,7 +394,11 @@ SendLimit Connection::Impl::send_limit() const {
   if (!synchronized() || snd_una == stream_end()) {
     return SendLimit::nothing_to_send;
   }
-  return snd_nxt < stream_end() && window_blocks() ? SendLimit::peer_window : SendLimit::path;
+  if (snd_nxt < stream_end() && window_blocks()) {
+    return SendLimit::peer_window;
+  }
+  const bool all_sent = snd_nxt == stream_end() && segments.lost_bytes() == 0;
+  return all_sent ? SendLimit::acknowledgements : SendLimit::network;
 }
 
 // With nothing in flight, no acknowledgement will bring a better window. Of a closed one only a probe learns

@@ -1,0 +1,168 @@
+// A send comm and its receive comm in one process, over links that lead back to it, and messages between them
+// whose bytes are all checked.
+#pragma once
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "base/random.h"
+#include "tests/unit/port/eal_fixture.h"
+#include "transport/tcp/greeter.h"
+#include "transport/tcp/rail.h"
+#include "transport/tcp/send_comm.h"
+
+namespace tfabric::tcp::test {
+
+inline const std::array kAddresses{*net::parse_ip("10.77.0.1"), *net::parse_ip("10.77.1.1")};
+
+// An engine with two links.
+struct World {
+  explicit World(const CommOptions& options = {}) : context{engine, progress, regions, options, peers} {
+    port::need_eal();
+    const EngineGuard guard(engine.lock());
+    fill_random(token);
+    greeter.add_listener(token, pending);
+    engine.set_acceptor(&greeter);
+    for (std::size_t i = 0; i < kAddresses.size(); ++i) {
+      const std::string name = "pair" + std::to_string(i);
+      auto made = make_loop_link(name, {.name = name, .mtu = 1500, .addresses = {{kAddresses[i], 24}}});
+      INFO((made ? std::string() : made.error().message));
+      REQUIRE(made.ok());
+      links.push_back(made->get());
+      engine.add_link(std::move(*made));
+    }
+  }
+  ~World() {
+    const EngineGuard guard(engine.lock());
+    greeter.clear();
+    engine.set_acceptor(nullptr);
+  }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  template <class Done>
+  bool until(const Done& done) {
+    for (long i = 0; i < 2'000'000; ++i) {
+      if (done()) {
+        return true;
+      }
+      const EngineGuard guard(engine.lock());
+      engine.turn();
+    }
+    return false;
+  }
+
+  engine::Engine engine{{}};
+  engine::Progress progress{engine, engine::ProgressMode::inline_, -1, {&engine}};
+  hugepage::RegionTable regions;
+  Peers peers;
+  Greeter greeter{engine, peers};
+  Context context;
+  Pending pending{context};
+  Token token{};
+  std::vector<engine::Link*> links;
+};
+
+// Comms over both links, with one flow on each to begin with.
+class Pair {
+ public:
+  explicit Pair(World& world) : world_(world) {
+    hello = {.token = world.token, .comm = random_u64(), .flows = 2};
+    {
+      const EngineGuard guard(world.engine.lock());
+      const auto path = std::make_shared<Path>(FlowChoice{}, "test");
+      std::vector<Route> routes;
+      for (std::size_t i = 0; i < kAddresses.size(); ++i) {
+        routes.push_back({.link = world.links[i], .remote = kAddresses[i], .path = path, .next_try = {}});
+      }
+      send = std::make_unique<SendComm>(world.context, hello, world.engine.port(),
+                                        world.context.options.max_recvs, std::move(routes));
+      path->remove(*send);  // the test says how many flows are used
+      REQUIRE((send->open_flow(0) && send->open_flow(1)));
+    }
+    REQUIRE(world.until([&] { return send->welcomed() && world.pending.has_ready(); }));
+    const EngineGuard guard(world.engine.lock());
+    receive = world.pending.take();
+  }
+
+  // What Path would say.
+  void use_flows(std::size_t route, std::uint32_t flows, std::uint32_t keep) {
+    const EngineGuard guard(world_.engine.lock());
+    static_cast<PathUser&>(*send).use_flows(route, flows, keep, monotonic_now());
+  }
+
+  struct Message {
+    std::vector<std::byte> sent, received;
+    transport::Request *out = nullptr, *in = nullptr;
+    int tag = 0;
+  };
+  Message& message(std::size_t size, int tag = 0) {
+    Message& made = messages_.emplace_back();
+    made.sent.resize(size);
+    made.received.resize(size + 1);
+    made.tag = tag;
+    for (std::size_t i = 0; i < size; ++i) {
+      made.sent[i] = static_cast<std::byte>(i * 31 + messages_.size() + (i >> 8));
+    }
+    return made;
+  }
+  void post_send(Message& message) {
+    REQUIRE(world_.until([&] {
+      auto request = send->isend(message.sent.data(), message.sent.size(), message.tag, nullptr);
+      REQUIRE(request.ok());
+      message.out = *request;
+      return message.out != nullptr;
+    }));
+  }
+  void post_receive(Message& message) {
+    const transport::ReceiveBuffer buffer{message.received.data(), message.received.size(), message.tag,
+                                          nullptr};
+    auto request = receive->irecv(std::span(&buffer, 1));
+    REQUIRE((request.ok() && *request != nullptr));
+    message.in = *request;
+  }
+  // Both requests end well, and every byte is right.
+  void finish(Message& message) {
+    int size = -1;
+    REQUIRE(world_.until([&] { return done(message.in, &size); }));
+    REQUIRE(static_cast<std::size_t>(size) == message.sent.size());
+    finish_send(message);
+  }
+  // The same when its receive, in a group, has ended already.
+  void finish_send(Message& message) {
+    REQUIRE(world_.until([&] { return done(message.out, nullptr); }));
+    message.received.resize(message.sent.size());
+    REQUIRE((message.received == message.sent));
+  }
+  // One message there, whole.
+  void exchange(std::size_t size) {
+    Message& one = message(size);
+    post_receive(one);
+    post_send(one);
+    finish(one);
+  }
+
+  Hello hello;
+  std::unique_ptr<SendComm> send;
+  std::unique_ptr<RecvComm> receive;
+
+ private:
+  static bool done(transport::Request*& request, int* size) {
+    if (request == nullptr) {
+      return true;
+    }
+    const Result<bool> result = request->test(size);
+    INFO((result ? std::string() : result.error().message));
+    REQUIRE(result.ok());
+    request = *result ? nullptr : request;
+    return request == nullptr;
+  }
+
+  World& world_;
+  std::deque<Message> messages_;
+};
+
+}  // namespace tfabric::tcp::test

@@ -1,0 +1,245 @@
+// Flows that join and leave a comm while it is in use.
+#include <algorithm>
+#include <catch2/catch.hpp>
+
+#include "base/seeded_random.h"
+#include "tests/unit/tcp/comm_pair.h"
+
+using namespace tfabric;
+using namespace tfabric::tcp;
+using namespace tfabric::tcp::test;
+
+namespace {
+
+// A connection that says what it is told to, and hears.
+struct Caller final : engine::FlowHandler {
+  std::size_t on_data(engine::Flow&, std::span<const std::byte> bytes) override {
+    heard += bytes.size();
+    return bytes.size();
+  }
+  void on_progress(engine::Flow&) override {}
+  void on_failed(engine::Flow&, stack::ConnectionError) override { refused = true; }
+
+  void call(World& world, const std::vector<std::byte>& words) {
+    const EngineGuard guard(world.engine.lock());
+    flow = world.engine.connect(*world.links[0], kAddresses[0], world.engine.port(), this, 0);
+    REQUIRE(flow != nullptr);
+    for (std::span<const std::byte> rest = words; !rest.empty();) {
+      const auto piece = rest.first(std::min<std::size_t>(rest.size(), stack::Connection::kInlineBytes));
+      REQUIRE(flow->connection().send_inline(piece));
+      rest = rest.subspan(piece.size());
+    }
+  }
+
+  engine::Flow* flow = nullptr;
+  std::size_t heard = 0;
+  bool refused = false;
+};
+
+std::size_t live_flows(World& world) {
+  const EngineGuard guard(world.engine.lock());
+  return world.engine.flows();
+}
+
+}  // namespace
+
+TEST_CASE("flows join and leave while messages are under way, and all messages arrive whole and in order") {
+  const auto seed = GENERATE(range(1, 6));
+  INFO("seed " << seed);
+  SeededRandom random(static_cast<std::uint64_t>(seed));
+  World world({.chunk_bytes = 4096});
+  Pair pair(world);
+  std::vector<Pair::Message*> messages;
+  for (int i = 0; i < 60; ++i) {
+    messages.push_back(&pair.message(random.between(std::uint64_t{0}, 200000u)));
+  }
+  std::size_t received = 0, finished = 0;
+  for (Pair::Message* message : messages) {
+    pair.post_send(*message);
+    const auto flows = static_cast<std::uint32_t>(random.between(std::uint64_t{0}, 6u));
+    const std::size_t route = random.chance(0.5) ? 1 : 0;
+    pair.use_flows(route, std::max(flows, route == 0 ? 1u : 0u), flows + 1);
+    // Receives lag behind, so that data waits in flows that are leaving.
+    for (; received < messages.size() && random.chance(0.6) && messages[received]->out != nullptr;
+         ++received) {
+      pair.post_receive(*messages[received]);
+    }
+    for (; finished + 8 < received; ++finished) {
+      pair.finish(*messages[finished]);
+    }
+  }
+  for (; finished < messages.size(); ++finished) {
+    for (; received < messages.size(); ++received) {
+      pair.post_receive(*messages[received]);
+    }
+    pair.finish(*messages[finished]);
+  }
+  pair.use_flows(0, 1, 1);
+  pair.use_flows(1, 1, 1);
+  // Both ends of two flows, and what the last have left in TIME-WAIT for a moment.
+  REQUIRE(world.until([&] { return live_flows(world) <= 4; }));
+  pair.exchange(1000000);
+  CHECK_FALSE(pair.receive->failed());
+}
+
+TEST_CASE("a flow that leaves with data whose receive is not posted delivers it later") {
+  World world({.chunk_bytes = 4096});
+  Pair pair(world);
+  std::vector<Pair::Message*> messages{&pair.message(300000), &pair.message(0), &pair.message(5)};
+  for (Pair::Message* message : messages) {
+    pair.post_send(*message);
+  }
+  REQUIRE(world.until([&] { return !pair.send->failed(); }));
+  pair.use_flows(1, 0, 0);
+  for (int i = 0; i < 2000; ++i) {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.turn();
+  }
+  for (Pair::Message* message : messages) {
+    pair.post_receive(*message);
+    pair.finish(*message);
+  }
+  REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
+  pair.exchange(100);
+}
+
+TEST_CASE("the receiver sees the end of the comm only when its last flow is closed") {
+  World world;
+  Pair pair(world);
+  pair.use_flows(0, 3, 3);
+  pair.exchange(100000);
+  pair.use_flows(0, 1, 1);
+  pair.use_flows(1, 0, 0);
+  REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
+  CHECK_FALSE(pair.receive->failed());
+  pair.send.reset();
+  REQUIRE(world.until([&] { return pair.receive->failed(); }));
+  CHECK_THAT(pair.receive->error().message, Catch::Contains("the peer closed it"));
+}
+
+TEST_CASE("closing the sender while flows join fails nothing that was sent") {
+  World world;
+  Pair pair(world);
+  Pair::Message& message = pair.message(50000);
+  pair.post_receive(message);
+  pair.post_send(message);
+  pair.finish(message);
+  pair.use_flows(0, 8, 8);  // their SYNs have not even left
+  pair.send.reset();
+  REQUIRE(world.until([&] { return pair.receive->failed(); }));
+  CHECK_THAT(pair.receive->error().message, Catch::Contains("the peer closed it"));
+}
+
+TEST_CASE("a link that goes down takes flows that have nothing left to bring, and the comm goes on") {
+  World world({.chunk_bytes = 4096});
+  Pair pair(world);
+  pair.exchange(100000);
+  pair.use_flows(1, 0, 0);
+  REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
+  {
+    const EngineGuard guard(world.engine.lock());
+    static_cast<void>(world.engine.remove_link(*world.links[1]));
+  }
+  pair.exchange(100000);
+}
+
+TEST_CASE("a flow that is being opened may be lost, one that is in use may not") {
+  World world({.chunk_bytes = 4096});
+  Pair pair(world);
+  pair.use_flows(1, 0, 0);
+  REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
+  pair.use_flows(1, 2, 2);  // SYNs are not answered any more
+  {
+    const EngineGuard guard(world.engine.lock());
+    static_cast<void>(world.engine.remove_link(*world.links[1]));
+  }
+  CHECK_FALSE(pair.send->failed());
+  pair.exchange(100000);
+  {
+    const EngineGuard guard(world.engine.lock());
+    static_cast<void>(world.engine.remove_link(*world.links[0]));
+  }
+  CHECK(pair.send->failed());
+}
+
+TEST_CASE("grouped receives keep their order while flows come and go") {
+  World world({.chunk_bytes = 4096, .max_recvs = 4});
+  Pair pair(world);
+  for (int round = 0; round < 40; ++round) {
+    pair.use_flows(static_cast<std::size_t>(round % 2), static_cast<std::uint32_t>(round % 4), 4);
+    Pair::Message& first = pair.message(static_cast<std::size_t>(round) * 777, 7);
+    Pair::Message& second = pair.message(20000, 8);
+    const std::array buffers{
+        transport::ReceiveBuffer{first.received.data(), first.received.size(), 7, nullptr},
+        transport::ReceiveBuffer{second.received.data(), second.received.size(), 8, nullptr}};
+    auto group = pair.receive->irecv(buffers);
+    REQUIRE((group.ok() && *group != nullptr));
+    pair.post_send(second);
+    pair.post_send(first);
+    std::array<int, 2> sizes{};
+    REQUIRE(world.until([&] {
+      const auto done = (*group)->test(sizes.data());
+      REQUIRE(done.ok());
+      return *done;
+    }));
+    CHECK(sizes == std::array{round * 777, 20000});
+    for (Pair::Message* message : {&first, &second}) {
+      pair.finish_send(*message);
+    }
+  }
+}
+
+TEST_CASE("whoever wants to join without the comm's numbers is refused, and so is another version") {
+  World world;
+  Pair pair(world);
+  Hello hello = pair.hello;
+  hello.flow = 5;
+  hello.flows = 0;
+  Caller right, stranger, tokenless, old;
+  right.call(world, encode(hello));
+  hello.comm ^= 1;
+  stranger.call(world, encode(hello));
+  hello = {.token = {}, .comm = pair.hello.comm, .flow = 5, .flows = 0};
+  tokenless.call(world, encode(hello));
+  auto words = encode(pair.hello);
+  words[message::kRecordHeaderBytes] = std::byte{kProtocolVersion - 1};
+  old.call(world, words);
+  REQUIRE(
+      world.until([&] { return right.heard > 0 && stranger.refused && tokenless.refused && old.refused; }));
+  CHECK_FALSE(right.refused);
+  CHECK(stranger.heard + tokenless.heard + old.heard == 0);
+  CHECK(world.greeter.strangers() == 0);
+  {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.close(*right.flow);
+  }
+  pair.exchange(10000);
+}
+
+TEST_CASE("a comm takes no more flows than it may have") {
+  World world;
+  Pair pair(world);
+  Hello hello = pair.hello;
+  hello.flow = 1;
+  hello.flows = 0;
+  std::vector<std::unique_ptr<Caller>> callers;
+  for (int i = 0; i < kMaxFlows; ++i) {
+    callers.push_back(std::make_unique<Caller>());
+    callers.back()->call(world, encode(hello));
+  }
+  const auto heard = [&](const std::unique_ptr<Caller>& caller) { return caller->heard > 0; };
+  const auto refused = [&](const std::unique_ptr<Caller>& caller) { return caller->refused; };
+  REQUIRE(world.until([&] {
+    return std::count_if(callers.begin(), callers.end(), heard) +
+               std::count_if(callers.begin(), callers.end(), refused) ==
+           kMaxFlows;
+  }));
+  CHECK(std::count_if(callers.begin(), callers.end(), refused) == 2);
+  for (const auto& caller : callers) {
+    if (!caller->refused) {
+      const EngineGuard guard(world.engine.lock());
+      world.engine.close(*caller->flow);
+    }
+  }
+  pair.exchange(10000);
+}

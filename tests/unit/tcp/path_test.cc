@@ -1,0 +1,126 @@
+// Several comms on one path, in virtual time.
+#include "transport/tcp/path.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <memory>
+#include <vector>
+
+using namespace tfabric;
+using namespace tfabric::tcp;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr double kGbit = 1e9 / 8;
+
+// Comms that always have something to send over a rail that limits each flow and all together.
+struct Network {
+  struct Comm final : PathUser {
+    PathUse measure(std::size_t, Instant now) override {
+      const Duration passed = now - last;
+      last = now;
+      const double seconds = std::chrono::duration<double>(passed).count();
+      const auto bytes = static_cast<std::uint64_t>(network->rate_of(*this) * seconds);
+      return {.delivered = bytes, .busy = passed, .all_busy = passed, .limited = passed, .srtt = 100us};
+    }
+    void use_flows(std::size_t, std::uint32_t wanted, std::uint32_t most, Instant) override {
+      flows = wanted;
+      keep = most;
+      ++told;
+    }
+    Network* network = nullptr;
+    Instant last{};
+    std::uint32_t flows = 1, keep = 1, told = 0;
+  };
+
+  [[nodiscard]] double rate_of(const Comm& comm) const {
+    double all = 0;
+    for (const auto& other : comms) {
+      all += flow_rate * other->flows;
+    }
+    return flow_rate * comm.flows * std::min(1.0, rail / all);
+  }
+  Comm& join(Path& path) {
+    comms.push_back(std::make_unique<Comm>());
+    comms.back()->network = this;
+    comms.back()->last = now;
+    comms.back()->flows = path.flows();
+    path.add(*comms.back(), 0);
+    return *comms.back();
+  }
+  void run(Path& path, Duration duration) {
+    for (const Instant end = now + duration; now < end; now += 1ms) {
+      path.poll(now);
+    }
+  }
+
+  double flow_rate = 5 * kGbit, rail = 25 * kGbit;
+  std::vector<std::unique_ptr<Comm>> comms;
+  Instant now{std::chrono::hours(1)};
+};
+
+const FlowChoice kMeasured{.network = true, .measured = true, .flows = 1, .most = 16};
+const net::IpAddress kPeer = *net::parse_ip("10.0.0.7"), kOther = *net::parse_ip("10.0.0.8");
+
+}  // namespace
+
+TEST_CASE("comms of one path are measured together, and each gets as many flows") {
+  Network network;
+  Path path(kMeasured, "test");
+  network.join(path);
+  network.join(path);
+  network.run(path, 5s);
+  CHECK(path.flows() == 3);  // twice three flows fill what five would
+  for (const auto& comm : network.comms) {
+    CHECK(comm->flows == 3);
+    CHECK(comm->keep == 3);
+  }
+}
+
+TEST_CASE("comms that share a bottleneck do not take it from each other by more flows") {
+  Network network;
+  network.flow_rate = 25 * kGbit;
+  Path path(kMeasured, "test");
+  for (int i = 0; i < 4; ++i) {
+    network.join(path);
+  }
+  network.run(path, 10min);
+  CHECK(path.flows() == 1);
+}
+
+TEST_CASE("what was learnt is where later comms to the same peer begin, and others not") {
+  PathBook book;
+  Network network;
+  {
+    const auto path = book.path("rail0", kPeer, kMeasured);
+    const Network::Comm& comm = network.join(*path);
+    network.run(*path, 5s);
+    path->remove(comm);
+  }
+  CHECK(book.path("rail0", kPeer, kMeasured)->flows() == 5);
+  CHECK(book.path("rail0", kPeer, kMeasured)->unused());
+  CHECK(book.path("rail0", kOther, kMeasured)->flows() == 1);
+  CHECK(book.path("rail1", kPeer, kMeasured)->flows() == 1);
+}
+
+TEST_CASE("a number that is given is not measured") {
+  Network network;
+  Path path({.network = true, .flows = 3, .most = 3}, "test");
+  const Network::Comm& comm = network.join(path);
+  network.run(path, 10s);
+  CHECK(comm.flows == 3);
+  CHECK(comm.told > 100);
+}
+
+TEST_CASE("a comm that was closed is asked no more") {
+  Network network;
+  Path path(kMeasured, "test");
+  const Network::Comm &first = network.join(path), &second = network.join(path);
+  network.run(path, 1s);
+  path.remove(first);
+  const std::uint32_t told = first.told;
+  network.run(path, 1s);
+  CHECK(first.told == told);
+  CHECK(second.told > told);
+}

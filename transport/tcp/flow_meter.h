@@ -1,0 +1,68 @@
+// What one flow has done between two readings of its connection, and the rate that it is expected to deliver.
+//
+// The rate follows what is measured while the network is what limits the flow; otherwise it was the
+// application's, and only a greater one is news. Of a flow that has not been used for a while it is
+// forgotten, or one that was slow once would never be used again. No I/O and no clock.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/time.h"
+#include "transport/tcp/stack/connection.h"
+
+namespace tfabric::tcp {
+
+struct FlowReading {
+  std::uint64_t delivered = 0;        // bytes
+  Duration busy{}, limited{};         // with bytes on their way; and of that, held back by the network
+  Duration srtt{};                    // zero: not known
+  std::uint64_t rate = 0;             // the expected one, bytes a second; 0: not known
+  std::uint32_t timeouts_in_row = 0;  // with nothing delivered between them
+  [[nodiscard]] bool network_limited() const { return busy > Duration::zero() && 2 * limited >= busy; }
+};
+
+class FlowMeter {
+ public:
+  // Since the last one, or since the beginning.
+  FlowReading read(const stack::ConnectionInfo& info) {
+    FlowReading reading{.delivered = info.delivered - delivered_,
+                        .busy = info.busy - busy_,
+                        .limited = info.network_limited - limited_,
+                        .srtt = info.srtt};
+    take_rate(reading);
+    timeouts_in_row_ = (reading.delivered > 0 ? 0 : timeouts_in_row_) + (info.timeouts - timeouts_);
+    reading.rate = rate_;
+    reading.timeouts_in_row = timeouts_in_row_;
+    delivered_ = info.delivered;
+    busy_ = info.busy;
+    limited_ = info.network_limited;
+    timeouts_ = info.timeouts;
+    return reading;
+  }
+
+ private:
+  void take_rate(const FlowReading& reading) {
+    if (reading.busy <= Duration::zero()) {
+      constexpr std::uint32_t kForgotten = 32;
+      rate_ = ++idle_ < kForgotten ? rate_ : 0;
+      return;
+    }
+    idle_ = 0;
+    const double seconds = std::chrono::duration<double>(reading.busy).count();
+    const auto seen = static_cast<std::uint64_t>(static_cast<double>(reading.delivered) / seconds);
+    if (reading.network_limited()) {
+      constexpr std::uint64_t kWeight = 4;
+      rate_ = std::max<std::uint64_t>(rate_ == 0 ? seen : rate_ - rate_ / kWeight + seen / kWeight, 1);
+    } else if (rate_ != 0) {
+      rate_ = std::max(rate_, seen);
+    }
+  }
+
+  std::uint64_t delivered_ = 0, rate_ = 0;
+  Duration busy_{}, limited_{};
+  std::uint32_t timeouts_ = 0, timeouts_in_row_ = 0;
+  std::uint32_t idle_ = 0;  // readings in a row
+};
+
+}  // namespace tfabric::tcp
