@@ -17,9 +17,9 @@ constexpr double kGbit = 1e9 / 8;
 // Comms that always have something to send over a rail that limits each flow and all together.
 struct Network {
   struct Comm final : PathUser {
-    PathUse measure(std::size_t, Instant now) override {
-      const Duration passed = now - last;
-      last = now;
+    PathUse measure(std::size_t, Instant at) override {
+      const Duration passed = at - last;
+      last = at;
       const double seconds = std::chrono::duration<double>(passed).count();
       const auto bytes = static_cast<std::uint64_t>(network->rate_of(*this) * seconds);
       return {.delivered = bytes, .busy = passed, .all_busy = passed, .limited = passed, .srtt = 100us};
