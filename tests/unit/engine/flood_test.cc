@@ -81,7 +81,8 @@ struct Traffic {
   }
 
   Loop loop;
-  tcp::Greeter greeter{loop.engine};
+  tcp::Peers peers;
+  tcp::Greeter greeter{loop.engine, peers};
   Collector client;
   Flow* flow = nullptr;
   std::string text;

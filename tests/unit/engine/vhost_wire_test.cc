@@ -43,15 +43,17 @@ struct Wire {
   Wire& operator=(const Wire&) = delete;
 
   std::unique_ptr<tcp::Rail> open(config::RailKind kind, const std::string& address, std::uint32_t mtu) {
-    auto rail = tcp::open_rail({.name = kind == config::RailKind::vhost ? "vhost" : "virtio",
-                                .kind = kind,
-                                .device = folder.path + "/s",
-                                .addresses = {address},
-                                .mtu = mtu},
-                               engine);
-    INFO((rail ? std::string() : rail.error().message));
-    REQUIRE(rail.ok());
-    return std::move(*rail);
+    const EngineOptions defaults;
+    engine::Engine* const engines[] = {&engine};
+    auto rails = tcp::open_rail({.name = kind == config::RailKind::vhost ? "vhost" : "virtio",
+                                 .kind = kind,
+                                 .device = folder.path + "/s",
+                                 .addresses = {address},
+                                 .mtu = mtu},
+                                engines, PortMap(defaults.first_port, defaults.ports, 1, engine.port()));
+    INFO((rails ? std::string() : rails.error().message));
+    REQUIRE(rails.ok());
+    return std::move(rails->front());
   }
   // Connects from one rail to the other.
   Flow& connect(tcp::Rail& from, const tcp::Rail& to, FlowHandler& handler) {
