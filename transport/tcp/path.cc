@@ -79,9 +79,10 @@ void Path::apply(Instant now) {
 std::shared_ptr<Path> PathBook::path(const std::string& rail, const net::IpAddress& remote,
                                      const FlowChoice& choice) {
   forget_unused();
-  std::shared_ptr<Path>& path = paths_[{rail, remote}];
+  const std::string name = fmt::format("rail {} to {}", rail, net::to_string(remote));
+  std::shared_ptr<Path>& path = paths_[name];
   if (path == nullptr) {
-    path = std::make_shared<Path>(choice, fmt::format("rail {} to {}", rail, net::to_string(remote)));
+    path = std::make_shared<Path>(choice, name);
   }
   return path;
 }

@@ -89,7 +89,7 @@ class PathBook {
  private:
   void forget_unused();
 
-  std::map<std::pair<std::string, net::IpAddress>, std::shared_ptr<Path>> paths_;
+  std::map<std::string, std::shared_ptr<Path>> paths_;  // by name
 };
 
 }  // namespace tfabric::tcp
