@@ -161,7 +161,8 @@ TEST_CASE("a driver that takes nothing for a second is known as stalled, until i
   CHECK(keeping.link->stalled(full + second));
   std::array<rte_mbuf*, 32> taken{};
   ExchangeCounters counters;
-  for (std::uint16_t n = keeping.link->receive(taken, counters); n > 0; n = keeping.link->receive(taken, counters)) {
+  for (std::uint16_t n = keeping.link->receive(taken, counters); n > 0;
+       n = keeping.link->receive(taken, counters)) {
     rte_pktmbuf_free_bulk(taken.data(), n);
   }
   keeping.link->flush();
