@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <deque>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include "transport/tcp/engine/flow.h"
@@ -14,7 +15,7 @@ TEST_CASE("flows get their turns in the order in which they asked, like in a pla
   INFO("seed " << kSeed);
   std::mt19937 random(kSeed);
   // Only their addresses matter.
-  std::vector<std::byte> places(64);
+  std::vector<std::aligned_storage_t<sizeof(Flow), alignof(Flow)>> places(64);
   const auto flow_at = [&](std::size_t i) { return reinterpret_cast<Flow*>(&places[i]); };
   OutputQueue queue;
   std::deque<Flow*> model;
