@@ -242,14 +242,16 @@ RailKey rail_text(const std::string& name, const std::string& expected, Field fi
           .show = [=](const Rail& rail) { return field(const_cast<Rail&>(rail)); }};
 }
 
-template <class Field>
-RailKey rail_number(const std::string& name, std::int64_t low, std::int64_t high, Field field) {
+// `what` and `parse`: how the number may be written.
+template <class Parse, class Field>
+RailKey rail_bounded(const std::string& name, const char* what, Parse parse, std::int64_t low,
+                     std::int64_t high, Field field) {
   using Value = std::remove_reference_t<std::invoke_result_t<Field, Rail&>>;
   return {.name = name,
-          .expected = fmt::format("an integer from {} to {}", low, high),
+          .expected = fmt::format("{} from {} to {}", what, low, high),
           .set =
               [=](Rail& rail, std::string_view text) {
-                const auto value = parse_integer(text);
+                const auto value = parse(text);
                 if (!value || *value < low || *value > high) {
                   return false;
                 }
@@ -260,19 +262,13 @@ RailKey rail_number(const std::string& name, std::int64_t low, std::int64_t high
 }
 
 template <class Field>
+RailKey rail_number(const std::string& name, std::int64_t low, std::int64_t high, Field field) {
+  return rail_bounded(name, "an integer", parse_integer, low, high, field);
+}
+
+template <class Field>
 RailKey rail_size(const std::string& name, std::int64_t low, std::int64_t high, Field field) {
-  return {.name = name,
-          .expected = fmt::format("a size from {} to {}", low, high),
-          .set =
-              [=](Rail& rail, std::string_view text) {
-                const auto value = parse_size(text);
-                if (!value || *value < low || *value > high) {
-                  return false;
-                }
-                field(rail) = static_cast<std::uint64_t>(*value);
-                return true;
-              },
-          .show = [=](const Rail& rail) { return std::to_string(field(const_cast<Rail&>(rail))); }};
+  return rail_bounded(name, "a size", parse_size, low, high, field);
 }
 
 constexpr std::array<std::pair<std::string_view, MemifRole>, 2> kRoles{

@@ -127,8 +127,9 @@ class Engine {
   bool receive(Link& link);
   void on_packet(Link& link, rte_mbuf* packet);
   bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
-  // The flow that is to have the segment; null: none, and what there was to answer is answered.
+  // What the driver and the way it has come in by tell of a packet.
   [[nodiscard]] net::RxMeta meta_of(const Link& link, const rte_mbuf& packet) const;
+  // The flow that is to have the segment; null: none, and what there was to answer is answered.
   Flow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
   // Returns whether the segment's packet now belongs to the flow.
   bool hand(Flow& flow, const stack::SegmentIn& segment);

@@ -4,7 +4,6 @@
 // pushes remembers that. Not thread-safe.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 
