@@ -41,6 +41,26 @@ TEST_CASE("an RST elsewhere in the window is answered by a challenge ACK") {
   REQUIRE(peer.sent().substr(0, 2) == "A ");
 }
 
+TEST_CASE("an RST at the end of what has arrived counts while something is missing before it") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  for (const std::uint32_t hole : {1000u, 3000u}) {
+    SegmentIn data = peer.segment(flag::ack, 1000);
+    data.seq += hole;
+    peer.hand(data);
+  }
+  peer.sent();
+  SegmentIn reset = peer.segment(flag::rst);
+  reset.seq += 2000;  // the end of a block, but not of the last one
+  peer.hand(reset);
+  REQUIRE(peer.state() == State::established);
+  REQUIRE(peer.sent().substr(0, 2) == "A ");
+  reset.seq += 2000;
+  peer.hand(reset);
+  REQUIRE(peer.connection().finished());
+  REQUIRE(peer.connection().error() == ConnectionError::reset);
+}
+
 TEST_CASE("an RST outside of the window is ignored") {
   const State state = GENERATE(from_range(std::begin(kSynchronised), std::end(kSynchronised)));
   INFO(to_string(state));

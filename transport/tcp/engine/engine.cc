@@ -21,9 +21,11 @@ constexpr int kSegmentsPerTurn = 32;
 constexpr Duration kServiceInterval = std::chrono::milliseconds(1);
 // Errors that say the path's MTU has shrunk are believed so often a flow (RFC 1191 §6.3: rarely needed).
 constexpr Duration kMtuInterval = std::chrono::seconds(1);
-// RSTs in answer to segments of no flow, a second; a restarted peer needs few, a scan gets no more.
-constexpr double kResetsPerSecond = 100;
-constexpr double kResetBurst = 20;
+// RSTs in answer to segments of no flow, a second: a scan gets no more. The burst is for flows that are
+// aborted in full flight: each acknowledgement under way asks for one, and the peer's challenge comes behind
+// them all.
+constexpr double kResetsPerSecond = 1000;
+constexpr double kResetBurst = 256;
 // drain_payload() drops what a stalled driver does not take, and gives up, after so many attempts of a
 // millisecond.
 constexpr int kDropAttempts = 10;

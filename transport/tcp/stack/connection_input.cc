@@ -228,9 +228,12 @@ void Connection::Impl::note_duplicate(Seq left, Seq right) {
   }
 }
 
-// RFC 5961 §3.2.
+// RFC 5961 §3.2. Besides the next number, the end of all that has arrived is one that only the peer knows:
+// that of a peer which aborts while something is missing here, and which will not be there to answer our
+// challenge.
 void Connection::Impl::on_reset(const SegmentIn& segment) {
-  if (segment.seq != rcv_nxt) {
+  const bool at_end = reassembly.has_holes() && segment.seq == reassembly.last_end();
+  if (segment.seq != rcv_nxt && !at_end) {
     challenge_ack();
     return;
   }

@@ -47,6 +47,8 @@ class Reassembly {
   void shrink();
 
   [[nodiscard]] bool has_holes() const { return !pieces_.empty(); }
+  // One past the last byte beyond the holes; only if there are any.
+  [[nodiscard]] Seq last_end() const { return pieces_.back().end(); }
   // SACK blocks, those with the most recent arrivals first (RFC 2018 §4); returns how many.
   std::size_t sack_blocks(std::span<SackBlock> out);
 
