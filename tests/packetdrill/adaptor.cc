@@ -115,10 +115,10 @@ void set_socket_calls(packetdrill_interface& table) {
     return locked(self, [&](Adaptor& a) { return a.calls.poll({fds, count}, timeout_ms); });
   };
   table.getsockopt = [](void* self, int fd, int level, int name, void* value, socklen_t* size) {
-    return locked(self, [&](Adaptor& a) { return get_option(a.host, fd, level, name, value, size); });
+    return locked(self, [&](Adaptor& a) { return get_option(*a.host, fd, level, name, value, size); });
   };
   table.setsockopt = [](void* self, int fd, int level, int name, const void* value, socklen_t size) {
-    return locked(self, [&](Adaptor& a) { return set_option(a.host, fd, level, name, value, size); });
+    return locked(self, [&](Adaptor& a) { return set_option(*a.host, fd, level, name, value, size); });
   };
 }
 
@@ -126,9 +126,9 @@ long long microseconds(Instant time) { return time.time_since_epoch() / std::chr
 
 int receive_packet(void* self, void* packet, size_t* size, long long* time_us) {
   return locked(self, [&](Adaptor& a) {
-    const auto sent = a.host.next_packet();
+    const auto sent = a.host->next_packet();
     *size = sent ? sent->bytes.size() : 0;
-    *time_us = microseconds(sent ? sent->time : a.host.now());
+    *time_us = microseconds(sent ? sent->time : a.host->now());
     if (sent) {
       std::memcpy(packet, sent->bytes.data(), sent->bytes.size());
     }
@@ -139,14 +139,14 @@ int receive_packet(void* self, void* packet, size_t* size, long long* time_us) {
 void set_world_calls(packetdrill_interface& table) {
   table.netdev_send = [](void* self, const void* packet, size_t size) {
     return locked(self, [&](Adaptor& a) {
-      a.host.receive({static_cast<const std::byte*>(packet), size});
+      a.host->receive({static_cast<const std::byte*>(packet), size});
       return 0;
     });
   };
   table.netdev_receive = receive_packet;
   table.usleep = [](void* self, useconds_t us) {
     return locked(self, [&](Adaptor& a) {
-      a.host.advance(std::chrono::microseconds(us));
+      a.host->advance(std::chrono::microseconds(us));
       return 0;
     });
   };

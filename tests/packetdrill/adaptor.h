@@ -9,16 +9,16 @@ namespace tfabric::drill {
 
 struct Adaptor {
   explicit Adaptor(const net::IpAddress& address)
-      : host(address, [this] { gate.release(); }), calls(host, gate) {}
+      : host(make_host(address, [this] { gate.release(); })), calls(*host, gate) {}
   // The time for packetdrill, in whichever thread.
   Instant read_clock() {
-    const Instant now = host.read_clock();
+    const Instant now = host->read_clock();
     gate.on_clock_read();
     return now;
   }
 
   Gate gate;
-  Host host;
+  const std::unique_ptr<Host> host;
   Calls calls;
 };
 

@@ -134,8 +134,8 @@ int Calls::connect(int fd, const sockaddr* address) {
   if (socket == nullptr) {
     return fail(EBADF);
   }
-  if (socket->connection) {
-    return fail(socket->connection->established() ? EISCONN : EALREADY);
+  if (socket->opened()) {
+    return fail(socket->was_established ? EISCONN : EALREADY);
   }
   const Endpoint remote = from_sockaddr(address);
   host_.connect(*socket, remote.address, remote.port);
@@ -153,7 +153,7 @@ ssize_t Calls::read(int fd, std::span<const iovec> pieces, int flags) {
   if (socket == nullptr) {
     return fail(EBADF);
   }
-  if (!socket->connection) {
+  if (!socket->opened()) {
     return fail(ENOTCONN);
   }
   const auto ready = [socket] { return socket->unread() > 0 || socket->at_end(); };
@@ -186,7 +186,7 @@ ssize_t Calls::write(int fd, std::span<const iovec> pieces, int flags) {
   if (const int error = socket->take_error(); error != 0) {
     return fail(error);
   }
-  if (!socket->connection || socket->write_shut || socket->connection->state() == stack::State::closed) {
+  if (socket->write_shut || socket->state() == stack::State::closed) {
     return fail(EPIPE);
   }
   if (has_bad_piece(pieces)) {
@@ -255,7 +255,7 @@ int Calls::shutdown(int fd, int how) {
   if (socket == nullptr) {
     return fail(EBADF);
   }
-  if (!socket->connection || !socket->connection->established()) {
+  if (socket->connection == nullptr || !socket->connection->established()) {
     return fail(ENOTCONN);
   }
   socket->read_shut = socket->read_shut || how != SHUT_WR;
@@ -271,7 +271,7 @@ short Calls::events(Socket& socket) {
   if (socket.listening) {
     return host_.acceptable(socket) != nullptr ? POLLIN : 0;
   }
-  if (!socket.connection) {
+  if (!socket.opened()) {
     return POLLOUT | POLLHUP;
   }
   int events = 0;
@@ -281,13 +281,13 @@ short Calls::events(Socket& socket) {
   if (socket.was_established && socket.writable()) {
     events |= POLLOUT | POLLWRNORM;
   }
-  if (socket.connection->peer_finished() || socket.read_shut) {
+  if (socket.at_end()) {
     events |= POLLRDHUP;
   }
   if (socket.pending_error() != 0) {
     events |= POLLERR;
   }
-  if (socket.connection->state() == stack::State::closed) {
+  if (socket.state() == stack::State::closed) {
     events |= POLLHUP;
   }
   return static_cast<short>(events);

@@ -1,10 +1,10 @@
-// A host with our TCP in virtual time: a clock, sockets, one network interface without a cable.
+// A host with our TCP: a clock, sockets, and one network interface whose cable packetdrill holds.
 //
-// Not thread-safe. Connections live on after their sockets are closed, as long as they have something to do.
+// Used by one thread at a time. Connections live on after their sockets are closed, as long as they have
+// something to do.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "base/time.h"
-#include "tests/packetdrill/ip_packet.h"
 #include "tests/packetdrill/socket.h"
 
 namespace tfabric::drill {
@@ -24,44 +23,44 @@ struct SentPacket {
 
 class Host {
  public:
-  // `after_event`: called whenever something has happened that a blocked call may wait for.
-  Host(const net::IpAddress& address, std::function<void()> after_event);
+  virtual ~Host() = default;
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
 
   Socket& open_socket(int fd, bool ipv6);
   [[nodiscard]] Socket* find(int fd);
-  void connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port);
   // An established connection of `listener` that nobody has accepted; null if there is none.
   [[nodiscard]] Socket* acceptable(const Socket& listener);
-  void close(Socket& socket);
-  // After anything that may make a connection send.
-  void send_segments(Socket& socket);
 
-  [[nodiscard]] Instant now() const { return now_; }
-  // The clock moves when it is read: packetdrill waits in a loop that reads it.
-  Instant read_clock();
-  void advance(Duration time);
-  void receive(std::span<const std::byte> packet);
-  // The next packet sent, if need be after waiting for the timer that sends it. Empty: there will be none.
-  std::optional<SentPacket> next_packet();
+  virtual void connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port) = 0;
+  virtual void close(Socket& socket) = 0;
+  // After anything that may make a connection send.
+  virtual void send_segments(Socket& socket) = 0;
+
+  [[nodiscard]] virtual Instant now() const = 0;
+  // packetdrill waits in a loop that reads the clock.
+  virtual Instant read_clock() = 0;
+  virtual void advance(Duration time) = 0;
+  virtual void receive(std::span<const std::byte> packet) = 0;
+  // The next packet sent, if need be after waiting for it. Empty: there will be none.
+  virtual std::optional<SentPacket> next_packet() = 0;
+
+ protected:
+  // `after_event`: called whenever something has happened that a blocked call may wait for.
+  explicit Host(std::function<void()> after_event) : after_event_(std::move(after_event)) {}
+
+  void after_event() const { after_event_(); }
+  [[nodiscard]] const std::vector<std::unique_ptr<Socket>>& sockets() const { return sockets_; }
+  [[nodiscard]] Socket* find_listener(std::uint16_t port) const;
+  // A socket for a connection that has come to `listener`.
+  Socket& open_for(Socket& listener);
 
  private:
-  [[nodiscard]] Instant next_deadline() const;
-  void run_timers();
-  Socket* find_connection(const TcpPacket& packet);
-  Socket* find_listener(const TcpPacket& packet);
-  void deliver(Socket& socket, const TcpPacket& packet);
-  void open_passively(Socket& listener, const TcpPacket& packet);
-  void transmit(const net::IpAddress& source, const net::IpAddress& destination,
-                const stack::SegmentOut& segment);
-  [[nodiscard]] stack::Seq initial_sequence() const;
-  [[nodiscard]] stack::Options options_for(const Socket& socket) const;
-
-  net::IpAddress address_;
   std::function<void()> after_event_;
-  Instant now_{std::chrono::hours(1)};
-  std::uint16_t next_port_ = 40000;
   std::vector<std::unique_ptr<Socket>> sockets_;
-  std::deque<SentPacket> sent_;
 };
+
+// The kind of host that this adaptor has. Ends the process with a message if it cannot be made.
+std::unique_ptr<Host> make_host(const net::IpAddress& address, std::function<void()> after_event);
 
 }  // namespace tfabric::drill

@@ -28,7 +28,7 @@ Function* real(const char* name) {
 
 bool is_ours(int fd) {
   const auto* adaptor = tfabric::drill::adaptor();
-  return adaptor != nullptr && const_cast<tfabric::drill::Adaptor*>(adaptor)->host.find(fd) != nullptr;
+  return adaptor != nullptr && adaptor->host->find(fd) != nullptr;
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ extern "C" {
   }
   auto& adaptor = *tfabric::drill::adaptor();
   const std::lock_guard lock(adaptor.gate.mutex);
-  return tfabric::drill::get_option(adaptor.host, fd, level, name, value, size);
+  return tfabric::drill::get_option(*adaptor.host, fd, level, name, value, size);
 }
 
 [[gnu::visibility("default")]] int system(const char* command) {

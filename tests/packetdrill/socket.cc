@@ -40,7 +40,7 @@ stack::PayloadOps copying_payload_ops() { return {nullptr, retain_copy, release_
 
 std::size_t Socket::read(std::span<std::byte> out) {
   std::size_t taken = 0;
-  while (connection && taken < out.size()) {
+  while (connection != nullptr && taken < out.size()) {
     const std::span<const std::byte> bytes = connection->readable();
     if (bytes.empty()) {
       break;
@@ -55,12 +55,19 @@ std::size_t Socket::read(std::span<std::byte> out) {
 }
 
 std::size_t Socket::unread() const {
-  return connection ? static_cast<std::size_t>(connection->info().bytes_received - bytes_read) : 0;
+  return connection != nullptr ? static_cast<std::size_t>(connection->info().bytes_received - bytes_read) : 0;
 }
 
 bool Socket::at_end() const {
-  return read_shut || !connection || connection->peer_finished() ||
-         connection->state() == stack::State::closed;
+  return read_shut || state() == stack::State::closed || connection->peer_finished();
+}
+
+stack::ConnectionError Socket::error() const {
+  return connection != nullptr ? connection->error() : ended.value_or(stack::ConnectionError::none);
+}
+
+stack::State Socket::state() const {
+  return connection != nullptr ? connection->state() : stack::State::closed;
 }
 
 bool Socket::write(std::span<const std::byte> bytes) {
@@ -70,17 +77,17 @@ bool Socket::write(std::span<const std::byte> bytes) {
 }
 
 std::uint64_t Socket::unacknowledged() const {
-  return connection ? connection->stream_written() - connection->stream_acked() : 0;
+  return connection != nullptr ? connection->stream_written() - connection->stream_acked() : 0;
 }
 
 // Linux wakes a writer when its buffer is two thirds full; about a tenth of that is the kernel's own.
 bool Socket::writable() const {
   const std::uint64_t queued = unacknowledged();
-  return !connection || !connection->established() ||
+  return connection == nullptr || !connection->established() ||
          (queued + queued / 10) * 3 <= std::uint64_t{send_buffer} * 2;
 }
 
-int Socket::pending_error() const { return !connection || error_told ? 0 : to_errno(connection->error()); }
+int Socket::pending_error() const { return error_told ? 0 : to_errno(error()); }
 
 int Socket::take_error() {
   const int error = pending_error();

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -29,6 +28,12 @@ struct Socket {
   int take_error();
   [[nodiscard]] int pending_error() const;
 
+  // An error that ended it, or its state; whether it was ever opened.
+  [[nodiscard]] stack::ConnectionError error() const;
+  [[nodiscard]] stack::State state() const;
+  [[nodiscard]] bool opened() const { return connection != nullptr || ended.has_value(); }
+
+  std::size_t number = 0;      // among the host's
   int fd = -1;                 // -1: not accepted yet, or closed
   Socket* listener = nullptr;  // of a connection that has not been accepted yet
   bool ipv6 = false;
@@ -46,7 +51,8 @@ struct Socket {
   Instant last_data_received{};          // or when the connection was established
   net::IpAddress local, remote;
   std::uint16_t local_port = 0, remote_port = 0;
-  std::unique_ptr<stack::Connection> connection;
+  stack::Connection* connection = nullptr;      // the host's
+  std::optional<stack::ConnectionError> ended;  // with this, and is no more
   Segmentation segmentation;
 
  private:
