@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/address_range.h"
+#include "config/hca_list.h"
 
 namespace tfabric::config {
 
@@ -94,6 +96,19 @@ struct Tcp {
   std::uint32_t engines = 1;
 };
 
+enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
+
+// Which RDMA ports are used, and by which of their addresses (GIDs).
+struct Rdma {
+  bool disable = false;
+  HcaList hca;                     // those that are used
+  HcaList exclude_hca;             // those that never are, such as storage NICs; not negated
+  int gid_index = -1;              // RoCE; -1: chosen
+  std::uint32_t roce_version = 0;  // 1 or 2; 0: 2 before 1
+  AddressFamily address_family = AddressFamily::automatic;  // automatic: IPv4 before IPv6
+  AddressRange address_range;
+};
+
 struct Engine {
   Progress progress = Progress::automatic;
   int cpu = -1;  // threaded: pin to it; -1: not pinned
@@ -108,6 +123,7 @@ struct Config {
   std::string transport = "auto";  // auto, tcp, rdma
   bool required = false;           // an unusable transport is an error instead of a silent fallback
   Tcp tcp;
+  Rdma rdma;
   Engine engine;
   Memory memory;
 
@@ -122,7 +138,7 @@ struct Config {
   std::string file;  // the file that was read; empty: none found
 };
 
-// The variables that begin with TFABRIC_, by name. Tests make their own.
+// The variables that begin with TFABRIC_ or NCCL_IB_, by name. Tests make their own.
 using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Environment process_environment();
 

@@ -18,9 +18,32 @@ namespace {
 constexpr std::array<std::string_view, 4> kForeign{"TFABRIC_TEST_", "TFABRIC_SIM_", "TFABRIC_BUILD",
                                                    "TFABRIC_PERF_"};
 
+constexpr std::string_view kOurs = "TFABRIC_";
+constexpr std::string_view kNccls = "NCCL_IB_";
+
 bool is_foreign(std::string_view name) {
-  return std::any_of(kForeign.begin(), kForeign.end(),
+  return !name.starts_with(kOurs) ||
+         std::any_of(kForeign.begin(), kForeign.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+// NCCL's own variables. One that we do not understand is not taken, as NCCL does: the job may be one that has
+// no use for it. It is told where the key's origin is.
+void read_nccl_variables(const Environment& environment, Config& config,
+                         std::map<std::string, std::string>& origins) {
+  for (const Key& key : keys()) {
+    const auto found = key.nccl_variable.empty() ? environment.end() : environment.find(key.nccl_variable);
+    if (found == environment.end() || found->second.empty()) {
+      continue;
+    }
+    std::string& origin = origins.try_emplace(key.name, "default").first->second;
+    if (key.set(config, found->second)) {
+      origin = "environment " + key.nccl_variable;
+    } else {
+      origin = fmt::format("{} (environment {} is \"{}\", expected {}: not taken)", origin, key.nccl_variable,
+                           found->second, key.expected);
+    }
+  }
 }
 
 }  // namespace
@@ -30,7 +53,7 @@ Environment process_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
-    if (text.starts_with("TFABRIC_") && equals != std::string_view::npos) {
+    if ((text.starts_with(kOurs) || text.starts_with(kNccls)) && equals != std::string_view::npos) {
       variables.emplace(text.substr(0, equals), text.substr(equals + 1));
     }
   }
@@ -39,6 +62,7 @@ Environment process_environment() {
 
 void read_environment(const Environment& environment, Config& config,
                       std::map<std::string, std::string>& origins, std::vector<std::string>& errors) {
+  read_nccl_variables(environment, config, origins);
   for (const auto& variable : environment) {
     const auto& [name, value] = variable;
     if (name == kFileVariable || is_foreign(name)) {

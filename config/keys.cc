@@ -6,6 +6,7 @@
 #include <array>
 #include <cctype>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -160,6 +161,80 @@ Key port_range(const std::string& name, Field field) {
                 const PortRange& range = field(const_cast<Config&>(config));
                 return fmt::format("{}-{}", range.first, range.last);
               }};
+}
+
+// A key whose value keeps its text; `nothing` is the word for a text without anything.
+template <class Parse, class Field>
+Key parsed(const std::string& name, const std::string& expected, const std::string& nothing, Parse parse,
+           Field field) {
+  return {.name = name,
+          .environment = variable_of(name),
+          .expected = expected,
+          .set =
+              [=](Config& config, std::string_view text) {
+                auto value = parse(trimmed(text) == nothing ? std::string_view() : text);
+                if (value) {
+                  field(config) = std::move(*value);
+                }
+                return value.has_value();
+              },
+          .show =
+              [=](const Config& config) {
+                const std::string& text = field(const_cast<Config&>(config)).text();
+                return text.empty() ? nothing : text;
+              }};
+}
+
+Key with_nccl_variable(const char* variable, Key key) {
+  key.nccl_variable = variable;
+  return key;
+}
+
+std::optional<HcaList> parse_excluded(std::string_view text) {
+  auto list = HcaList::parse(text);
+  return list && !list->negated() ? list : std::nullopt;
+}
+
+std::vector<Key> rdma_keys() {
+  const std::array<std::pair<const char*, AddressFamily>, 5> families{{{"auto", AddressFamily::automatic},
+                                                                       {"ipv4", AddressFamily::ipv4},
+                                                                       {"ipv6", AddressFamily::ipv6},
+                                                                       {"AF_INET", AddressFamily::ipv4},
+                                                                       {"AF_INET6", AddressFamily::ipv6}}};
+  constexpr std::int64_t kMaxGid = 65535;
+  return {
+      with_nccl_variable("NCCL_IB_DISABLE",
+                         flag(
+                             "rdma.disable", [](Config & c) -> auto& { return c.rdma.disable; })),
+      with_nccl_variable(
+          "NCCL_IB_HCA",
+          parsed(
+              "rdma.hca",
+              "\"all\" or a list like \"mlx5_0,mlx5_1:2\" (beginnings of names, each with a port if wanted; "
+              "\"=\" before the list: whole names; \"^\": all but these)",
+              "all", HcaList::parse, [](Config & c) -> auto& { return c.rdma.hca; })),
+      parsed(
+          "rdma.exclude_hca",
+          "\"none\" or a list like \"mlx5_2,mlx5_3:1\" (\"=\" before the list: whole names)", "none",
+          parse_excluded, [](Config & c) -> auto& { return c.rdma.exclude_hca; }),
+      with_nccl_variable("NCCL_IB_GID_INDEX",
+                         number(
+                             "rdma.gid_index", "the index of a GID (-1: chosen)", -1, kMaxGid, 1,
+                             [](Config & c) -> auto& { return c.rdma.gid_index; })),
+      with_nccl_variable("NCCL_IB_ROCE_VERSION_NUM", number_or_auto(
+                                                         "rdma.roce_version", 1, 2, [](Config & c) -> auto& {
+                                                           return c.rdma.roce_version;
+                                                         })),
+      with_nccl_variable("NCCL_IB_ADDR_FAMILY", choice(
+                                                    "rdma.address_family", families, [](Config & c) -> auto& {
+                                                      return c.rdma.address_family;
+                                                    })),
+      with_nccl_variable(
+          "NCCL_IB_ADDR_RANGE",
+          parsed(
+              "rdma.address_range", "\"any\" or a range like \"10.0.0.0/8\" or \"fd00::/8\"", "any",
+              AddressRange::parse, [](Config & c) -> auto& { return c.rdma.address_range; })),
+  };
 }
 
 constexpr std::int64_t kKib = 1024, kMib = kKib * kKib;
@@ -353,7 +428,12 @@ std::vector<RailKey> make_rail_keys() {
 
 // Built once and never destroyed: the library has no destructors that run at process exit.
 std::span<const Key> keys() {
-  static const auto* table = new std::vector<Key>(make_keys());
+  static const auto* table = [] {
+    auto* all = new std::vector<Key>(make_keys());
+    const std::vector<Key> rdma = rdma_keys();
+    all->insert(all->end(), rdma.begin(), rdma.end());
+    return all;
+  }();
   return *table;
 }
 

@@ -20,6 +20,8 @@ struct Key {
   // Sets the value from text; false: not as expected.
   std::function<bool(Config&, std::string_view)> set;
   std::function<std::string(const Config&)> show;
+  // NCCL's own variable of that meaning, like "NCCL_IB_HCA"; empty: none. It gives way to `environment`.
+  std::string nccl_variable;
 };
 
 // All keys but the rails'.

@@ -11,6 +11,7 @@
 
 #include "config/config.h"
 #include "tools/plugin_loader.h"
+#include "tools/rdma_info.h"
 
 namespace tfabric::tools {
 namespace {
@@ -94,6 +95,7 @@ nlohmann::json to_json(const View& view, const Result<config::Config>& config) {
   } else {
     out["config_error"] = config.error().message;
   }
+  out["rdma"] = rdma_json(config);
   return out;
 }
 
@@ -131,6 +133,7 @@ void print(const View& view, const Result<config::Config>& config) {
                (device.ptr_support & 2) != 0 ? "host and GPU" : "host", device.max_recvs,
                device.pci_path.empty() ? "none" : device.pci_path, device.guid);
   }
+  fmt::print("{}", rdma_text(config));
   for (const std::string& line : view.log) {
     fmt::print("Log: {}\n", line);
   }

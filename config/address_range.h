@@ -1,0 +1,33 @@
+// A range of IP addresses: "10.0.0.0/8" or "fd00::/8".
+//
+// Addresses are 16 bytes in network order, IPv4 mapped into IPv6 (RFC 4291 §2.5.5.2), as RDMA's GIDs are.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tfabric::config {
+
+using IpBytes = std::array<std::uint8_t, 16>;
+
+// Whether `a` and `b` have the same first `bits` bits; 0 ... 128.
+[[nodiscard]] bool same_prefix(const IpBytes& a, const IpBytes& b, unsigned bits);
+
+class AddressRange {
+ public:
+  // Empty if `text` is not of this form. A text without anything is the range of all addresses.
+  [[nodiscard]] static std::optional<AddressRange> parse(std::string_view text);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+  [[nodiscard]] bool contains(const IpBytes& address) const { return same_prefix(address, first_, bits_); }
+
+ private:
+  std::string text_;
+  IpBytes first_{};
+  unsigned bits_ = 0;
+};
+
+}  // namespace tfabric::config

@@ -1,0 +1,104 @@
+#include "config/hca_list.h"
+
+#include <catch2/catch.hpp>
+
+#include "fixture.h"
+
+using namespace tfabric;
+using namespace tfabric::config;
+using Catch::Contains;
+
+namespace {
+
+HcaList list_of(const std::string& text) {
+  auto list = HcaList::parse(text);
+  REQUIRE(list.has_value());
+  return *list;
+}
+
+}  // namespace
+
+TEST_CASE("a list without entries selects every port") {
+  for (const char* text : {"", " ", "^", "=", "^=", ",", "^,,"}) {
+    INFO(text);
+    const HcaList list = list_of(text);
+    REQUIRE(list.selects("mlx5_0", 1));
+    REQUIRE(list.may_select("mlx5_0"));
+  }
+}
+
+TEST_CASE("a name selects all HCAs that begin so") {
+  const HcaList list = list_of("mlx5_1,bnxt");
+  REQUIRE(list.selects("mlx5_1", 1));
+  REQUIRE(list.selects("mlx5_10", 2));
+  REQUIRE(list.selects("bnxt_re0", 1));
+  REQUIRE_FALSE(list.selects("mlx5_0", 1));
+  REQUIRE_FALSE(list.may_select("mlx5_0"));
+}
+
+TEST_CASE("an equals sign before the list makes all its names whole ones") {
+  const HcaList list = list_of("=mlx5_1,mlx5_2");
+  REQUIRE(list.selects("mlx5_1", 1));
+  REQUIRE(list.selects("mlx5_2", 1));
+  REQUIRE_FALSE(list.selects("mlx5_10", 1));
+  REQUIRE_FALSE(list.selects("mlx5_20", 1));
+}
+
+TEST_CASE("a caret before the list selects all but what it names") {
+  const HcaList prefixes = list_of("^mlx5_1");
+  REQUIRE(prefixes.selects("mlx5_0", 1));
+  REQUIRE_FALSE(prefixes.selects("mlx5_10", 1));
+  REQUIRE_FALSE(prefixes.may_select("mlx5_10"));
+  const HcaList exact = list_of("^=mlx5_1");
+  REQUIRE_FALSE(exact.selects("mlx5_1", 1));
+  REQUIRE(exact.selects("mlx5_10", 1));
+}
+
+TEST_CASE("a port number selects that port alone") {
+  const HcaList list = list_of("mlx5_0:2, mlx5_1");
+  REQUIRE(list.selects("mlx5_0", 2));
+  REQUIRE_FALSE(list.selects("mlx5_0", 1));
+  REQUIRE(list.may_select("mlx5_0"));
+  REQUIRE(list.selects("mlx5_1", 1));
+  const HcaList without = list_of("^mlx5_0:2");
+  REQUIRE(without.selects("mlx5_0", 1));
+  REQUIRE_FALSE(without.selects("mlx5_0", 2));
+  REQUIRE(without.may_select("mlx5_0"));
+}
+
+TEST_CASE("fields that are left empty mean any") {
+  const HcaList list = list_of(":1");
+  REQUIRE(list.selects("mlx5_7", 1));
+  REQUIRE_FALSE(list.selects("mlx5_7", 2));
+  REQUIRE(list_of("mlx5_0::3").selects("mlx5_0", 9));
+}
+
+TEST_CASE("the numbers of rail and plane are kept with the port that they belong to") {
+  const HcaList list = list_of("mlx5_0:1:4:1,mlx5_1::5");
+  REQUIRE(list.find("mlx5_0", 1)->rail_id == 4);
+  REQUIRE(list.find("mlx5_0", 1)->plane_id == 1);
+  REQUIRE(list.find("mlx5_1", 2)->rail_id == 5);
+  REQUIRE(list.find("mlx5_1", 2)->plane_id == -1);
+  REQUIRE(list.find("mlx5_2", 1) == nullptr);
+}
+
+TEST_CASE("what is no list of HCAs is refused") {
+  for (const char* text : {"mlx5_0:0", "mlx5_0:256", "mlx5_0:x", "mlx5_0:1:2:3:4", "mlx5_0,^mlx5_1",
+                           "=^mlx5_0", "mlx5 0", "a/b", "mlx5_0:1:-2", "mlx5_\x80", "==mlx5_0"}) {
+    INFO(text);
+    REQUIRE_FALSE(HcaList::parse(text).has_value());
+  }
+}
+
+TEST_CASE("the word for every port is no name of an HCA") {
+  const auto config = load_environment({{"TFABRIC_RDMA_HCA", " all "}});
+  REQUIRE(config->rdma.hca.selects("mlx5_0", 1));
+  REQUIRE(entry_of(*config, "rdma.hca").value == "all");
+}
+
+TEST_CASE("a wrong list in the configuration is an error with its line and what is expected") {
+  const auto message = error_of(load_text("[rdma]\nhca = \"mlx5_0:0\"\n"));
+  REQUIRE_THAT(message, Contains("c.toml:2: `rdma.hca` is \"mlx5_0:0\", expected \"all\" or a list like"));
+  REQUIRE_THAT(error_of(load_environment({{"TFABRIC_RDMA_EXCLUDE_HCA", "^mlx5_0"}})),
+               Contains("TFABRIC_RDMA_EXCLUDE_HCA is \"^mlx5_0\", expected \"none\" or a list like"));
+}

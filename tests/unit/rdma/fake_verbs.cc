@@ -1,0 +1,176 @@
+#include "fake_verbs.h"
+
+#include <arpa/inet.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cerrno>
+
+namespace tfabric::rdma {
+namespace {
+
+template <std::size_t kSize>
+void copy_name(const std::string& name, char (&out)[kSize]) {
+  name.copy(out, kSize - 1);
+}
+
+ibv::Device device_of(const FakeHca& hca) {
+  ibv::Device device{};
+  device.node_type = ibv::NodeType::ca;
+  device.transport_type = hca.transport;
+  copy_name(hca.name, device.name);
+  copy_name(hca.dev_name, device.dev_name);
+  return device;
+}
+
+}  // namespace
+
+FakeVerbs* FakeVerbs::current_ = nullptr;
+
+FakeVerbs::FakeVerbs(std::vector<FakeHca> with) : hcas(std::move(with)) {
+  REQUIRE(current_ == nullptr);
+  current_ = this;
+  verbs_ = {.get_device_list = get_device_list,
+            .free_device_list = free_device_list,
+            .open_device = open_device,
+            .close_device = close_device,
+            .query_device = query_device,
+            .query_port = query_port,
+            .query_gid = query_gid,
+            .get_async_event = get_async_event,
+            .ack_async_event = ack_async_event};
+}
+
+FakeVerbs::~FakeVerbs() { current_ = nullptr; }
+
+ContextHandle FakeVerbs::open(std::size_t number) {
+  ibv::Device device = device_of(hcas.at(number));
+  return {open_device(&device), ContextCloser{&verbs_}};
+}
+
+FakeHca& FakeVerbs::hca_of(const ibv::Device* device) {
+  return *std::find_if(hcas.begin(), hcas.end(),
+                       [&](const FakeHca& hca) { return hca.name == device->name; });
+}
+
+FakeVerbs::OpenDevice& FakeVerbs::open_of(const ibv::Context* context) {
+  return **std::find_if(open_.begin(), open_.end(),
+                        [&](const auto& open) { return &open->context == context; });
+}
+
+FakeVerbs::OpenDevice::OpenDevice() {
+  context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+  REQUIRE(context.async_fd >= 0);
+}
+
+FakeVerbs::OpenDevice::~OpenDevice() { close(context.async_fd); }
+
+void FakeVerbs::tell(ibv::Context& context, const ibv::AsyncEvent& event) {
+  open_of(&context).events.push_back(event);
+  REQUIRE(eventfd_write(context.async_fd, 1) == 0);
+}
+
+ibv::Device** FakeVerbs::get_device_list(int* count) {
+  FakeVerbs& fake = *current_;
+  if (fake.list_error != 0) {
+    errno = fake.list_error;
+    return nullptr;
+  }
+  fake.devices_.clear();
+  for (const FakeHca& hca : fake.hcas) {
+    fake.devices_.push_back(device_of(hca));
+  }
+  auto** list = new ibv::Device* [fake.devices_.size() + 1] {};
+  std::transform(fake.devices_.begin(), fake.devices_.end(), list,
+                 [](ibv::Device& device) { return &device; });
+  *count = static_cast<int>(fake.devices_.size());
+  ++fake.lists;
+  return list;
+}
+
+void FakeVerbs::free_device_list(ibv::Device** list) {
+  delete[] list;
+  --current_->lists;
+}
+
+ibv::Context* FakeVerbs::open_device(ibv::Device* device) {
+  FakeVerbs& fake = *current_;
+  FakeHca& hca = fake.hca_of(device);
+  fake.opened.push_back(hca.name);
+  if (hca.open_error != 0) {
+    errno = hca.open_error;
+    return nullptr;
+  }
+  fake.open_.push_back(std::make_unique<OpenDevice>());
+  fake.open_.back()->hca = &hca;
+  ++fake.contexts;
+  return &fake.open_.back()->context;
+}
+
+int FakeVerbs::close_device(ibv::Context* context) {
+  FakeVerbs& fake = *current_;
+  const int error = fake.open_of(context).hca->close_error;
+  std::erase_if(fake.open_, [&](const auto& open) { return &open->context == context; });
+  --fake.contexts;
+  return error;
+}
+
+int FakeVerbs::query_device(ibv::Context* context, ibv::DeviceAttr* attributes) {
+  const FakeHca& hca = *current_->open_of(context).hca;
+  static_assert(std::endian::native == std::endian::little);
+  attributes->node_guid = __builtin_bswap64(hca.node_guid);
+  attributes->sys_image_guid = __builtin_bswap64(hca.sys_image_guid);
+  attributes->phys_port_cnt = static_cast<std::uint8_t>(hca.ports.size());
+  return hca.query_error;
+}
+
+int FakeVerbs::query_port(ibv::Context* context, std::uint8_t port, ibv::PortAttr* attributes) {
+  const FakePort& fake = current_->open_of(context).hca->ports.at(port - 1u);
+  attributes->state = fake.state;
+  attributes->link_layer = fake.link_layer;
+  attributes->active_width = fake.active_width;
+  attributes->active_speed = fake.active_speed;
+  attributes->active_mtu = fake.active_mtu;
+  attributes->lid = fake.lid;
+  attributes->gid_tbl_len = fake.table_length;
+  return fake.query_error;
+}
+
+int FakeVerbs::query_gid(ibv::Context* context, std::uint8_t port, int index, ibv::Gid* gid) {
+  ++current_->gid_queries;
+  const FakePort& fake = current_->open_of(context).hca->ports.at(port - 1u);
+  const auto found = fake.gids.find(index);
+  const int error = fake.gid_error != 0                                 ? fake.gid_error
+                    : fake.empty_slots_fail && found == fake.gids.end() ? ENODATA
+                                                                        : 0;
+  if (error != 0) {
+    errno = error;
+    return -1;
+  }
+  gid->raw = found == fake.gids.end() ? Gid{} : found->second;
+  return 0;
+}
+
+int FakeVerbs::get_async_event(ibv::Context* context, ibv::AsyncEvent* event) {
+  auto& events = current_->open_of(context).events;
+  eventfd_t one = 0;
+  REQUIRE(eventfd_read(context->async_fd, &one) == 0);
+  *event = events.front();
+  events.pop_front();
+  ++current_->unacknowledged;
+  return 0;
+}
+
+void FakeVerbs::ack_async_event(ibv::AsyncEvent* /*event*/) { --current_->unacknowledged; }
+
+Gid gid_of(const std::string& text) {
+  const std::string mapped = text.find(':') == std::string::npos ? "::ffff:" + text : text;
+  Gid gid{};
+  REQUIRE(inet_pton(AF_INET6, mapped.c_str(), gid.data()) == 1);
+  return gid;
+}
+
+}  // namespace tfabric::rdma

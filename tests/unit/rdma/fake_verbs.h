@@ -1,0 +1,101 @@
+// A provider for tests in libibverbs' place: HCAs, their ports and GID tables, and what fails.
+//
+// The functions of Verbs have no place for an object of ours, so one FakeVerbs can live at a time. Change it
+// between calls as hardware would change.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/rdma/gid.h"
+#include "transport/rdma/verbs/verbs.h"
+
+namespace tfabric::rdma {
+
+struct FakePort {
+  ibv::PortState state = ibv::PortState::active;
+  ibv::LinkLayer link_layer = ibv::LinkLayer::ethernet;
+  std::uint8_t active_width = 2;   // 4X
+  std::uint8_t active_speed = 32;  // EDR
+  ibv::Mtu active_mtu = ibv::Mtu::bytes_4096;
+  std::uint16_t lid = 0;
+  int table_length = 16;
+  std::map<int, Gid> gids;
+  int query_error = 0;            // errno of ibv_query_port
+  int gid_error = 0;              // errno of ibv_query_gid, for all slots
+  bool empty_slots_fail = false;  // with ENODATA, instead of zeros
+};
+
+struct FakeHca {
+  std::string name = "mlx5_0";
+  std::string dev_name = "uverbs0";
+  ibv::TransportType transport = ibv::TransportType::ib;
+  std::uint64_t node_guid = 0;
+  std::uint64_t sys_image_guid = 0;
+  std::vector<FakePort> ports{FakePort{}};
+  int open_error = 0;   // errno of ibv_open_device
+  int query_error = 0;  // what ibv_query_device returns
+  int close_error = 0;  // what ibv_close_device returns
+};
+
+class FakeVerbs {
+ public:
+  explicit FakeVerbs(std::vector<FakeHca> hcas);
+  ~FakeVerbs();
+  FakeVerbs(const FakeVerbs&) = delete;
+  FakeVerbs& operator=(const FakeVerbs&) = delete;
+
+  [[nodiscard]] const Verbs& verbs() const { return verbs_; }
+  // Opens the HCA of this number, past open_error.
+  [[nodiscard]] ContextHandle open(std::size_t number);
+  // What the device tells next to whoever asks.
+  void tell(ibv::Context& context, const ibv::AsyncEvent& event);
+
+  std::vector<FakeHca> hcas;
+  int list_error = 0;  // errno of ibv_get_device_list
+
+  // What was done.
+  int lists = 0;                    // not freed yet
+  int contexts = 0;                 // not closed yet
+  std::vector<std::string> opened;  // every HCA that was to be opened
+  int gid_queries = 0;
+  int unacknowledged = 0;  // events
+
+ private:
+  struct OpenDevice {
+    OpenDevice();
+    ~OpenDevice();
+    OpenDevice(const OpenDevice&) = delete;
+    OpenDevice& operator=(const OpenDevice&) = delete;
+    ibv::Context context{};  // its async_fd counts the events
+    FakeHca* hca = nullptr;
+    std::deque<ibv::AsyncEvent> events;
+  };
+
+  static ibv::Device** get_device_list(int* count);
+  static void free_device_list(ibv::Device** list);
+  static ibv::Context* open_device(ibv::Device* device);
+  static int close_device(ibv::Context* context);
+  static int query_device(ibv::Context* context, ibv::DeviceAttr* attributes);
+  static int query_port(ibv::Context* context, std::uint8_t port, ibv::PortAttr* attributes);
+  static int query_gid(ibv::Context* context, std::uint8_t port, int index, ibv::Gid* gid);
+  static int get_async_event(ibv::Context* context, ibv::AsyncEvent* event);
+  static void ack_async_event(ibv::AsyncEvent* event);
+
+  [[nodiscard]] FakeHca& hca_of(const ibv::Device* device);
+  [[nodiscard]] OpenDevice& open_of(const ibv::Context* context);
+
+  static FakeVerbs* current_;
+  Verbs verbs_;
+  std::vector<ibv::Device> devices_;
+  std::vector<std::unique_ptr<OpenDevice>> open_;
+};
+
+// From its text; IPv4 is mapped.
+[[nodiscard]] Gid gid_of(const std::string& text);
+
+}  // namespace tfabric::rdma

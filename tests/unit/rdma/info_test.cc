@@ -1,0 +1,97 @@
+// What `tfabric info` says of RDMA.
+#include <catch2/catch.hpp>
+
+#include "tools/rdma_info.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma;
+using Catch::Contains;
+using tools::rdma_json;
+using tools::rdma_text;
+using tools::to_json;
+using tools::to_text;
+
+namespace {
+
+Gid ipv4_gid() { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 5}; }
+
+Port roce_port() {
+  Port port{.number = 1,
+            .link_layer = ibv::LinkLayer::ethernet,
+            .state = ibv::PortState::active,
+            .speed_mbps = 100000,
+            .mtu = 4096,
+            .netdev = "bond0",
+            .bond_members = {"eth2", "eth3"}};
+  port.gids = {{.index = 0, .gid = {0xfe, 0x80}, .type = GidType::roce_v1, .netdev = "eth9", .here = false},
+               {.index = 3, .gid = ipv4_gid(), .type = GidType::roce_v2, .netdev = "bond0"}};
+  port.gid = GidChoice{3, ipv4_gid(), "RoCE v2, IPv4"};
+  return port;
+}
+
+Discovery two_hcas() {
+  Discovery found;
+  Hca& used = found.hcas.emplace_back();
+  used.name = "mlx5_bond_0";
+  used.device_file = "/dev/infiniband/uverbs0";
+  used.guid = 0x506b;
+  used.pci = {.path = "/sys/devices/0000:3b:00.2",
+              .address = "0000:3b:00.2",
+              .physical_function = "0000:3b:00.0",
+              .numa_node = 1};
+  used.ports.push_back(roce_port());
+  used.ports.push_back({.number = 2, .excluded = "not selected by rdma.hca"});
+  Hca& other = found.hcas.emplace_back();
+  other.name = "mlx5_9";
+  other.excluded = "cannot be opened: Permission denied";
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("the section has each port, why it is used or not, its GIDs and the one that is chosen") {
+  REQUIRE(to_text(two_hcas()) ==
+          "RDMA: found, but this build has no RDMA transport yet\n"
+          "  mlx5_bond_0: PCI 0000:3b:00.2 (virtual function of 0000:3b:00.0), NUMA node 1\n"
+          "    port 1: RoCE, ACTIVE, 100 Gbit/s, MTU 4096, bond0 (bond of eth2 eth3); used\n"
+          "      GID 0 fe80::, RoCE v1, eth9 (not in this network namespace)\n"
+          "      GID 3 ::ffff:10.0.0.5, RoCE v2, bond0; chosen: RoCE v2, IPv4\n"
+          "    port 2: left out: not selected by rdma.hca\n"
+          "  mlx5_9: PCI none; left out: cannot be opened: Permission denied\n");
+}
+
+TEST_CASE("an InfiniBand port has its LID") {
+  Discovery found;
+  found.hcas.emplace_back().ports.push_back(
+      {.link_layer = ibv::LinkLayer::infiniband, .state = ibv::PortState::active, .lid = 17});
+  REQUIRE_THAT(to_text(found), Contains("InfiniBand, ACTIVE, 0 Gbit/s, MTU 0, LID 17; used"));
+}
+
+TEST_CASE("scripts get the same") {
+  const auto json = to_json(two_hcas());
+  REQUIRE(json["usable"] == true);
+  REQUIRE(json["hcas"].size() == 2);
+  const auto& port = json["hcas"][0]["ports"][0];
+  REQUIRE(port["used"] == true);
+  REQUIRE(port["gid"]["index"] == 3);
+  REQUIRE(port["gids"][0]["in_network_namespace"] == false);
+  REQUIRE(port["bond_members"].size() == 2);
+  REQUIRE(json["hcas"][0]["ports"][1]["left_out"] == "not selected by rdma.hca");
+  REQUIRE(json["hcas"][1]["left_out"] == "cannot be opened: Permission denied");
+}
+
+TEST_CASE("where nothing can be used the reason is told") {
+  Discovery found;
+  found.usable = Error{Errc::unusable, "this host shows no RDMA device"};
+  REQUIRE(to_text(found) == "RDMA: not usable: this host shows no RDMA device\n");
+  REQUIRE(to_json(found)["reason"] == "this host shows no RDMA device");
+  const Result<config::Config> wrong = Error{Errc::invalid_usage, "bad"};
+  REQUIRE_THAT(rdma_text(wrong), Contains("not looked for, since the configuration is wrong"));
+  REQUIRE(rdma_json(wrong)["usable"] == false);
+}
+
+TEST_CASE("this host, whatever it has, is looked at without an error") {
+  config::Config config;
+  REQUIRE_THAT(rdma_text(config), Contains("RDMA: "));
+  REQUIRE(rdma_json(config).contains("usable"));
+}

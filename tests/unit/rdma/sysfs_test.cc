@@ -1,0 +1,71 @@
+#include "transport/rdma/sysfs.h"
+
+#include <catch2/catch.hpp>
+
+#include "fake_sysfs.h"
+#include "transport/rdma/local_addresses.h"
+#include "transport/rdma/pci.h"
+
+using namespace tfabric::rdma;
+
+TEST_CASE("a file is its first line, and one that is not there is absent") {
+  const FakeSysfs tree;
+  tree.write("a/b", " 100 Gb/sec \nmore");
+  tree.write("a/n", "-1");
+  REQUIRE(tree.sysfs().read("a/b") == "100 Gb/sec");
+  REQUIRE(tree.sysfs().read_number("a/n") == -1);
+  REQUIRE_FALSE(tree.sysfs().read_number("a/b").has_value());
+  REQUIRE_FALSE(tree.sysfs().read("a/c").has_value());
+  REQUIRE_FALSE(tree.sysfs().read("a").has_value());
+  REQUIRE(tree.sysfs().list("a") == std::vector<std::string>{"b", "n"});
+  REQUIRE(tree.sysfs().list("c").empty());
+}
+
+TEST_CASE("a link is followed below the root only") {
+  const FakeSysfs tree, other;
+  tree.link("class/x", "devices/y");
+  REQUIRE(tree.sysfs().resolve("class/x") == "devices/y");
+  REQUIRE(tree.sysfs().resolve("class/none").empty());
+  tree.link("class/out", "../" + base_name(other.root()));
+  REQUIRE(tree.sysfs().resolve("class/out").empty());
+}
+
+TEST_CASE("a device's PCI function is found with its address, NUMA node and physical function") {
+  const FakeSysfs tree;
+  const std::string pci = "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.2";
+  tree.write(pci + "/numa_node", "1");
+  tree.link(pci + "/physfn", "devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0");
+  tree.add_hca("mlx5_4", pci);
+  const PciFunction function = find_pci_function(tree.sysfs(), "class/infiniband/mlx5_4/device");
+  REQUIRE(function.path == tree.root() + "/" + pci);
+  REQUIRE(function.address == "0000:3b:00.2");
+  REQUIRE(function.physical_function == "0000:3b:00.0");
+  REQUIRE(function.numa_node == 1);
+}
+
+TEST_CASE("a device on a bus behind a PCI function has that function") {
+  const FakeSysfs tree;
+  tree.link("class/net/eth0/device", "devices/pci0000:00/10000:00:03.0/virtio0");
+  const PciFunction function = find_pci_function(tree.sysfs(), "class/net/eth0/device");
+  REQUIRE(function.address == "10000:00:03.0");
+  REQUIRE(function.numa_node == -1);
+  REQUIRE(function.physical_function.empty());
+}
+
+TEST_CASE("a device without PCI has no function") {
+  const FakeSysfs tree;
+  tree.link("class/net/veth0/device", "devices/virtual/net/veth0");
+  REQUIRE(find_pci_function(tree.sysfs(), "class/net/veth0/device").path.empty());
+  REQUIRE(find_pci_function(tree.sysfs(), "class/net//device").path.empty());
+}
+
+TEST_CASE("this network namespace's addresses have their interface and network") {
+  for (const LocalAddress& local : local_addresses()) {
+    INFO(local.netdev);
+    REQUIRE_FALSE(local.netdev.empty());
+    REQUIRE(local.prefix_length <= 128);
+    if (local.address == tfabric::config::IpBytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}) {
+      REQUIRE(local.prefix_length == 96 + 8);
+    }
+  }
+}

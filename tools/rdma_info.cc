@@ -1,0 +1,169 @@
+#include "tools/rdma_info.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "transport/rdma/faults.h"
+
+namespace tfabric::tools {
+namespace {
+
+std::string verdict(const std::string& excluded) {
+  return excluded.empty() ? "used" : "left out: " + excluded;
+}
+
+std::string text_of(const rdma::GidEntry& entry, const rdma::Port& port) {
+  const bool chosen = port.gid && port.gid->index == entry.index;
+  return fmt::format("      GID {} {}, {}{}{}{}\n", entry.index, rdma::to_string(entry.gid),
+                     rdma::to_string(entry.type), entry.netdev.empty() ? "" : ", " + entry.netdev,
+                     entry.here ? "" : " (not in this network namespace)",
+                     chosen ? "; chosen: " + port.gid->reason : "");
+}
+
+// What only one of the kinds of links has.
+std::string link_text(const rdma::Port& port) {
+  std::string text;
+  if (port.link_layer == rdma::ibv::LinkLayer::infiniband) {
+    text += fmt::format(", LID {}", port.lid);
+  }
+  if (!port.netdev.empty()) {
+    text += ", " + port.netdev;
+  }
+  if (!port.bond_members.empty()) {
+    text += fmt::format(" (bond of {})", fmt::join(port.bond_members, " "));
+  }
+  return text;
+}
+
+std::string text_of(const rdma::Port& port) {
+  std::string text = fmt::format("    port {}: ", port.number);
+  if (port.state != rdma::ibv::PortState::nop) {
+    text += fmt::format("{}, {}, {} Gbit/s, MTU {}{}; ", rdma::to_string(port.link_layer),
+                        rdma::to_string(port.state), port.speed_mbps / 1000.0, port.mtu, link_text(port));
+  }
+  text += verdict(port.excluded) + "\n";
+  for (const rdma::GidEntry& entry : port.gids) {
+    text += text_of(entry, port);
+  }
+  return text;
+}
+
+std::string text_of(const rdma::Hca& hca) {
+  const rdma::PciFunction& pci = hca.pci;
+  std::string text = fmt::format("  {}: PCI {}", hca.name, pci.address.empty() ? "none" : pci.address);
+  if (!pci.physical_function.empty()) {
+    text += " (virtual function of " + pci.physical_function + ")";
+  }
+  if (pci.numa_node >= 0) {
+    text += fmt::format(", NUMA node {}", pci.numa_node);
+  }
+  if (hca.context != nullptr) {
+    text += fmt::format(", guid {:016x}", hca.guid);
+  }
+  text += hca.excluded.empty() ? "\n" : "; " + verdict(hca.excluded) + "\n";
+  for (const rdma::Port& port : hca.ports) {
+    text += text_of(port);
+  }
+  return text;
+}
+
+nlohmann::json json_of(const rdma::Port& port) {
+  nlohmann::json out = {{"port", port.number},
+                        {"used", port.excluded.empty()},
+                        {"link_layer", rdma::to_string(port.link_layer)},
+                        {"state", rdma::to_string(port.state)},
+                        {"speed_mbps", port.speed_mbps},
+                        {"mtu", port.mtu},
+                        {"lid", port.lid},
+                        {"netdev", port.netdev},
+                        {"bond_members", port.bond_members},
+                        {"rail_id", port.rail_id},
+                        {"plane_id", port.plane_id},
+                        {"gids", nlohmann::json::array()}};
+  if (!port.excluded.empty()) {
+    out["left_out"] = port.excluded;
+  }
+  for (const rdma::GidEntry& entry : port.gids) {
+    out["gids"].push_back({{"index", entry.index},
+                           {"gid", rdma::to_string(entry.gid)},
+                           {"type", rdma::to_string(entry.type)},
+                           {"netdev", entry.netdev},
+                           {"in_network_namespace", entry.here}});
+  }
+  if (port.gid) {
+    out["gid"] = {{"index", port.gid->index}, {"reason", port.gid->reason}};
+  }
+  return out;
+}
+
+nlohmann::json json_of(const rdma::Hca& hca) {
+  nlohmann::json out = {{"name", hca.name},
+                        {"device_file", hca.device_file},
+                        {"guid", fmt::format("{:016x}", hca.guid)},
+                        {"pci_path", hca.pci.path},
+                        {"physical_function", hca.pci.physical_function},
+                        {"numa_node", hca.pci.numa_node},
+                        {"ports", nlohmann::json::array()}};
+  if (!hca.excluded.empty()) {
+    out["left_out"] = hca.excluded;
+  }
+  for (const rdma::Port& port : hca.ports) {
+    out["ports"].push_back(json_of(port));
+  }
+  return out;
+}
+
+constexpr const char* kNoConfiguration = "not looked for, since the configuration is wrong";
+
+// Calls `use` with what this host has, or `fail` with the reason why nothing can be said.
+template <class Use, class Fail>
+auto look(const Result<config::Config>& config, Use use, Fail fail) {
+  if (!config) {
+    return fail(std::string(kNoConfiguration));
+  }
+  const Result<rdma::Verbs> verbs = rdma::load_verbs();
+  if (!verbs) {
+    return fail(verbs.error().message);
+  }
+  const rdma::Host host{.sysfs = rdma::Sysfs(), .addresses = rdma::local_addresses()};
+  return use(rdma::discover(*verbs, host, config->rdma));
+}
+
+}  // namespace
+
+std::string to_text(const rdma::Discovery& found) {
+  std::string text = found.usable ? "RDMA: found, but this build has no RDMA transport yet\n"
+                                  : fmt::format("RDMA: not usable: {}\n", found.usable.error().message);
+  for (const rdma::Hca& hca : found.hcas) {
+    text += text_of(hca);
+  }
+  return text;
+}
+
+nlohmann::json to_json(const rdma::Discovery& found) {
+  nlohmann::json out = {{"usable", found.usable.ok()}, {"hcas", nlohmann::json::array()}};
+  if (!found.usable) {
+    out["reason"] = found.usable.error().message;
+  }
+  for (const rdma::Hca& hca : found.hcas) {
+    out["hcas"].push_back(json_of(hca));
+  }
+  return out;
+}
+
+std::string rdma_text(const Result<config::Config>& config) {
+  return look(
+      config, [](const rdma::Discovery& found) { return to_text(found); },
+      [](const std::string& reason) { return fmt::format("RDMA: not usable: {}\n", reason); });
+}
+
+nlohmann::json rdma_json(const Result<config::Config>& config) {
+  return look(
+      config, [](const rdma::Discovery& found) { return to_json(found); },
+      [](const std::string& reason) {
+        return nlohmann::json{{"usable", false}, {"reason", reason}, {"hcas", nlohmann::json::array()}};
+      });
+}
+
+}  // namespace tfabric::tools

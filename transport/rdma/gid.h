@@ -1,0 +1,59 @@
+// GIDs: the addresses of an RDMA port, and the table it has of them.
+//
+// On InfiniBand a GID is a subnet's prefix and the port's GUID. On RoCE it is an IP address of the port's
+// network interface, IPv4 mapped into IPv6, and each stands in the table once for RoCE v1 (Ethernet frames of
+// its own) and once for v2 (UDP). The table changes when addresses and links do: read it again.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "config/address_range.h"
+#include "transport/rdma/local_addresses.h"
+#include "transport/rdma/sysfs.h"
+#include "transport/rdma/verbs/verbs.h"
+
+namespace tfabric::rdma {
+
+using Gid = config::IpBytes;
+
+enum class GidType : std::uint8_t { infiniband, roce_v1, roce_v2 };
+
+// What kind of address it is. A greater one is more likely to reach a peer.
+enum class GidScope : std::uint8_t { link_local6, link_local4, global6, ipv4 };
+
+struct GidEntry {
+  std::uint32_t index = 0;
+  Gid gid{};
+  GidType type = GidType::infiniband;
+  std::string netdev;          // RoCE; empty: unknown
+  bool here = true;            // whether its interface and address are in this network namespace
+  unsigned prefix_length = 0;  // of its subnet, of 128 bits; 0: unknown
+};
+
+[[nodiscard]] GidScope scope_of(const Gid& gid);
+[[nodiscard]] bool is_ipv4(const Gid& gid);
+// "::ffff:10.0.0.5", "fe80::1".
+[[nodiscard]] std::string to_string(const Gid& gid);
+[[nodiscard]] std::string_view to_string(GidType type);
+[[nodiscard]] std::string_view to_string(GidScope scope);
+
+// Whose table it is.
+struct GidSource {
+  std::string hca;
+  std::uint8_t port = 1;
+  ibv::LinkLayer link_layer = ibv::LinkLayer::ethernet;
+  int table_length = 0;
+};
+
+// The entries that are not empty, by index. An empty slot costs one query and no file, since there may be a
+// thousand. Errc::system if no slot at all can be read.
+Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& context, const Sysfs& sysfs,
+                                             std::span<const LocalAddress> addresses,
+                                             const GidSource& source);
+
+}  // namespace tfabric::rdma

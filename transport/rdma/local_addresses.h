@@ -1,0 +1,20 @@
+// The IP addresses of the interfaces in this process's network namespace.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/address_range.h"
+
+namespace tfabric::rdma {
+
+struct LocalAddress {
+  std::string netdev;
+  config::IpBytes address{};   // IPv4 mapped into IPv6
+  unsigned prefix_length = 0;  // of the 128 bits
+};
+
+// Empty if the kernel cannot be asked.
+[[nodiscard]] std::vector<LocalAddress> local_addresses();
+
+}  // namespace tfabric::rdma

@@ -1,0 +1,72 @@
+#include "transport/rdma/verbs/verbs.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+
+#include "base/log.h"
+
+namespace tfabric::rdma {
+namespace {
+
+constexpr const char* kMend = "install rdma-core (Debian: libibverbs1 ibverbs-providers)";
+
+class Loader {
+ public:
+  Loader(void* library, std::string_view name) : library_(library), name_(name) {}
+
+  template <class Function>
+  void load(Function& function, const char* symbol, const char* version = "IBVERBS_1.1") {
+    function = reinterpret_cast<Function>(dlvsym(library_, symbol, version));
+    if (function == nullptr && status_) {
+      status_ = Error{Errc::unusable,
+                      fmt::format("{} has no {}, version {}: it is too old or none of rdma-core's; {}", name_,
+                                  symbol, version, kMend)};
+    }
+  }
+
+  [[nodiscard]] const Status& status() const { return status_; }
+
+ private:
+  void* library_;
+  std::string_view name_;
+  Status status_;
+};
+
+}  // namespace
+
+Result<Verbs> load_verbs(const std::string& library) {
+  void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (handle == nullptr) {
+    const char* why = dlerror();
+    return Error{Errc::unusable, fmt::format("{} cannot be loaded: {}; {}", library,
+                                             why == nullptr ? "the linker does not say why" : why, kMend)};
+  }
+  Verbs verbs;
+  Loader loader(handle, library);
+  loader.load(verbs.get_device_list, "ibv_get_device_list");
+  loader.load(verbs.free_device_list, "ibv_free_device_list");
+  loader.load(verbs.open_device, "ibv_open_device");
+  loader.load(verbs.close_device, "ibv_close_device");
+  loader.load(verbs.query_device, "ibv_query_device");
+  loader.load(verbs.query_port, "ibv_query_port");
+  loader.load(verbs.query_gid, "ibv_query_gid");
+  loader.load(verbs.get_async_event, "ibv_get_async_event");
+  loader.load(verbs.ack_async_event, "ibv_ack_async_event");
+  if (!loader.status()) {
+    return loader.status().error();
+  }
+  return verbs;
+}
+
+void ContextCloser::operator()(ibv::Context* context) const {
+  if (const int error = verbs->close_device(context); error != 0) {
+    TF_INFO("RDMA: a device cannot be closed: {}",
+            std::generic_category().message(error > 0 ? error : errno));
+  }
+}
+
+}  // namespace tfabric::rdma

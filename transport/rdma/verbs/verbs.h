@@ -1,0 +1,45 @@
+// libibverbs, loaded at run time: one struct of its functions.
+//
+// Everything above takes `const Verbs&`, so that tests put a provider of their own in its place
+// (tests/unit/rdma/fake_verbs.h). Symbols are taken by version: the unversioned lookup would find those of
+// libibverbs 1.0, whose layouts are others. Functions return what libibverbs' manual pages say: null, or a
+// value that is not 0, is failure, with errno. Thread-safe as libibverbs is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "transport/rdma/verbs/abi.h"
+
+namespace tfabric::rdma {
+
+struct Verbs {
+  ibv::Device** (*get_device_list)(int* count) = nullptr;  // ends with null
+  void (*free_device_list)(ibv::Device** list) = nullptr;
+  ibv::Context* (*open_device)(ibv::Device*) = nullptr;
+  int (*close_device)(ibv::Context*) = nullptr;
+  int (*query_device)(ibv::Context*, ibv::DeviceAttr*) = nullptr;
+  // Writes what precedes port_cap_flags2.
+  int (*query_port)(ibv::Context*, std::uint8_t port, ibv::PortAttr*) = nullptr;
+  int (*query_gid)(ibv::Context*, std::uint8_t port, int index, ibv::Gid*) = nullptr;
+  // Blocks until there is one. Each must be acknowledged before what it is about can be destroyed.
+  int (*get_async_event)(ibv::Context*, ibv::AsyncEvent*) = nullptr;
+  void (*ack_async_event)(ibv::AsyncEvent*) = nullptr;
+};
+
+inline constexpr const char* kVerbsLibrary = "libibverbs.so.1";
+
+// Errc::unusable says which library or symbol is missing, and what to install. The library stays loaded to
+// the end of the process: its providers know nothing of being unloaded.
+Result<Verbs> load_verbs(const std::string& library = kVerbsLibrary);
+
+// An open device. `verbs` must outlive it; that it cannot be closed is logged.
+struct ContextCloser {
+  const Verbs* verbs = nullptr;
+  void operator()(ibv::Context* context) const;
+};
+using ContextHandle = std::unique_ptr<ibv::Context, ContextCloser>;
+
+}  // namespace tfabric::rdma
