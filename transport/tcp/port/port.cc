@@ -94,8 +94,9 @@ void Port::Impl::close() {
     rte_eth_dev_stop(id);
   }
   rte_eth_dev_close(id);
-  // A NIC stays with DPDK, which may be asked for it again; a virtual device is gone for good.
-  if (is_virtual(config.device) && device != nullptr) {
+  // DPDK would not open a NIC again that it still knows, and with VFIO no other process could have it. A
+  // virtual device is gone for good.
+  if (device != nullptr) {
     rte_dev_remove(device);
   }
 }
