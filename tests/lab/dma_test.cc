@@ -158,6 +158,16 @@ rte_mbuf* next_frame(Port& port) {
 
 }  // namespace
 
+TEST_CASE("a NIC hears by which multicast IPv6 asks for its address") {
+  Nics nics;
+  const net::MacAddress solicited_node{{0x33, 0x33, 0xff, 0x00, 0x00, 0x01}};  // RFC 2464 §7, of fd00::1
+  std::array<rte_mbuf*, 1> packets{header_frame(*nics.sender, solicited_node)};
+  REQUIRE(eventually([&] { return nics.sender->transmit(packets) == 1; }));
+  rte_mbuf* got = next_frame(*nics.receiver);
+  REQUIRE(got != nullptr);
+  rte_pktmbuf_free(got);
+}
+
 TEST_CASE("a NIC reads registered memory through the IOMMU") {
   Nics nics;
   const Pages pages(64);
