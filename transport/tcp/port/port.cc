@@ -94,8 +94,9 @@ void Port::Impl::close() {
     rte_eth_dev_stop(id);
   }
   rte_eth_dev_close(id);
-  // A NIC stays with DPDK, which may be asked for it again; a virtual device is gone for good.
-  if (is_virtual(config.device) && device != nullptr) {
+  // DPDK would not open a NIC again that it still knows, and with VFIO no other process could have it. A
+  // virtual device is gone for good.
+  if (device != nullptr) {
     rte_dev_remove(device);
   }
 }
@@ -193,11 +194,11 @@ Status Port::Impl::start() {
     rss = spread_over_queues(id, queues);
   }
   capabilities.tx_reclaims = rte_eth_tx_done_cleanup(id, 0, 0) != -ENOTSUP;
-  // Frames for us only pass the filters of a NIC; TAP and AF_PACKET may carry another MAC address than the
-  // interface's. Drivers that cannot are promiscuous anyway.
-  if (is_virtual(config.device)) {
-    static_cast<void>(rte_eth_promiscuous_enable(id));
-  }
+  // Frames for us only pass the filters of a NIC, and IPv6 asks for neighbours by multicast (RFC 4861
+  // §7.2.1); TAP and AF_PACKET may carry another MAC address than the interface's. Drivers that cannot hear
+  // all anyway.
+  static_cast<void>(is_virtual(config.device) ? rte_eth_promiscuous_enable(id)
+                                              : rte_eth_allmulticast_enable(id));
   return {};
 }
 

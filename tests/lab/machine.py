@@ -1,0 +1,188 @@
+"""One machine: qemu as a child that never outlives this process, what the command writes, and how it ends.
+
+The guest has three channels besides the kernel's console: the command's standard output and standard error, each ended
+by a mark that only this machine knows, and reports: `started`, `exit STATUS`, `failed WHY`. All are pipes, and the
+initramfs is a file in memory, so that nothing is left behind in the file system.
+"""
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+
+from image import find
+
+TIMED_OUT, FAILED = 124, 125
+CONSOLE_BYTES = 1 << 20  # that are kept of the kernel's messages
+START_S = 600  # for a machine to start, on a busy host
+GRACE_S = 5  # for the rest of the output, if something that the command has left behind keeps it open
+
+
+def die_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+class Output:
+    """A stream of the command's. With a prefix, line by line."""
+
+    def __init__(self, target, prefix, mark):
+        self.target, self.prefix, self.mark = target, prefix, b"\0" + mark + b"\0"
+        self.pending, self.line, self.ended = b"", b"", False
+
+    def take(self, data):
+        if self.ended:
+            return
+        data = self.pending + data
+        at = data.find(self.mark)
+        self.ended = at >= 0
+        if not self.ended:
+            # The beginning of a mark, perhaps.
+            at = data.find(b"\0", max(0, len(data) - len(self.mark) + 1))
+            at = len(data) if at < 0 else at
+        self.pending = data[at:]
+        self.write(data[:at])
+        if self.ended:
+            self.finish()
+
+    def write(self, data):
+        if self.prefix:
+            *lines, self.line = (self.line + data).split(b"\n")
+            data = b"".join(self.prefix + line + b"\n" for line in lines)
+        self.target.write(data)
+        self.target.flush()
+
+    def finish(self):
+        if self.line:
+            self.write(b"\n")
+
+
+class Machine:
+    def __init__(self, name, kernel, options, settings, command, nics):
+        # The command's status; or a fault of the machine's, or that the time was over, in words.
+        self.name, self.status, self.fault = name, None, ""
+        self.console, self.reports = bytearray(), b""
+        self.until, self.started, self.exited_at = time.monotonic() + START_S, False, None
+        self.limit = options.timeout
+        prefix = f"{name}: ".encode() if name else b""
+        mark = settings["mark"].encode()
+        self.outputs = [Output(target, prefix, mark) for target in (sys.stdout.buffer, sys.stderr.buffer)]
+        self.channels = {}
+        writers = [self.pipe(take) for take in
+                   (self.outputs[0].take, self.outputs[1].take, self.take_report, self.take_console)]
+        initramfs = os.memfd_create("initramfs")
+        with open(initramfs, "wb", closefd=False) as file:
+            file.write(kernel.initramfs(settings, command))
+        words, sockets = nics
+        inherited = [initramfs, *writers, *(end.fileno() for end in sockets)]
+        # qemu's own messages go where the kernel's do: they explain why a machine has failed.
+        self.process = subprocess.Popen(
+            arguments(kernel, options, initramfs, writers) + words, stdin=subprocess.DEVNULL, stdout=writers[3],
+            stderr=writers[3], pass_fds=inherited, preexec_fn=die_with_parent)
+        for descriptor in (initramfs, *writers):
+            os.close(descriptor)
+        for end in sockets:
+            end.close()
+
+    def pipe(self, take):
+        reader, writer = os.pipe()
+        os.set_blocking(reader, False)
+        self.channels[reader] = take
+        return writer
+
+    def take_console(self, data):
+        self.console += data
+        del self.console[:-CONSOLE_BYTES]
+
+    def take_report(self, data):
+        *lines, self.reports = (self.reports + data).split(b"\n")
+        for line in lines:
+            word, _, rest = line.decode(errors="replace").partition(" ")
+            if word == "started":
+                self.started, self.until = True, time.monotonic() + self.limit
+            elif word == "failed":
+                self.fail(rest)
+            elif word == "exit" and self.status is None:
+                self.exited_at, self.status = time.monotonic(), int(rest)
+
+    def take(self, reader):
+        """False: the channel has ended."""
+        data = os.read(reader, 65536)
+        if data:
+            self.channels[reader](data)
+        return bool(data)
+
+    def drain(self):
+        for reader in self.channels:
+            try:
+                while self.take(reader):
+                    pass
+            except BlockingIOError:
+                pass
+
+    def fail(self, why):
+        tail = self.console[-3000:].decode(errors="replace").replace("\r", "").strip()
+        self.status, self.fault = FAILED, f"the machine failed: {why}\n{tail or 'its console is empty'}"
+
+    def done(self):
+        now = time.monotonic()
+        if self.status is None and self.process.poll() is not None:
+            self.drain()
+        if self.status is None and self.process.returncode is not None:
+            self.fail(f"qemu ended with exit code {self.process.returncode}")
+        elif self.status is None and now > self.until and not self.started:
+            self.fail(f"it has not started within {START_S} s")
+        elif self.status is None and now > self.until:
+            self.status, self.fault = TIMED_OUT, f"not done within {self.limit} s"
+        if self.exited_at is None:
+            return self.status is not None
+        return all(output.ended for output in self.outputs) or now > self.exited_at + GRACE_S
+
+    def stop(self):
+        """Nothing of it is left. What it wrote to a shared folder is there: the guest has synced it."""
+        self.process.kill()
+        self.process.wait()
+        for output in self.outputs:
+            output.finish()
+
+
+def arguments(kernel, options, initramfs, writers):
+    # Whether the timer's interrupts come is no question here, and too few of them come on a busy host.
+    line = "console=ttyS0 quiet loglevel=4 panic=-1 no_timer_check "
+    if options.hugepages:
+        line += f"hugepages={options.hugepages} "
+    words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+             "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none",
+             "-no-reboot", "-kernel", kernel.path, "-initrd", f"/dev/fd/{initramfs}"]
+    if options.vfio:
+        # VFIO refuses an IOMMU that does not remap interrupts.
+        words += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
+        line += "intel_iommu=on iommu=pt "
+    words += ["-append", line, "-device", "virtio-serial-pci"]
+    for index, writer in enumerate(writers):
+        words += ["-chardev", f"file,id=c{index},path=/dev/fd/{writer}"]
+        words += ["-serial", f"chardev:c{index}"] if index == 3 else \
+            ["-device", f"virtserialport,chardev=c{index},nr={index + 1}"]
+    mounts = [("host", "/", ",readonly=on,multidevs=remap")]
+    if options.share:
+        mounts.append(("share", options.share, ""))
+    for tag, path, more in mounts:
+        words += ["-fsdev", f"local,id={tag},path={path},security_model=none{more}",
+                  "-device", f"virtio-9p-pci,fsdev={tag},mount_tag={tag}"]
+    return words
+
+
+def await_all(machines):
+    """Until all machines are done, or one has failed. Returns the exit status of it all."""
+    with selectors.DefaultSelector() as selector:
+        for machine in machines:
+            for reader in machine.channels:
+                selector.register(reader, selectors.EVENT_READ, machine)
+        while not all([machine.done() for machine in machines]) and not any(machine.fault for machine in machines):
+            for key, _ in selector.select(timeout=0.2):
+                if not key.data.take(key.fd):
+                    selector.unregister(key.fd)
+    # One that has failed is why the other was ended.
+    machines = [machine for machine in machines if machine.fault] or machines
+    return next((machine.status for machine in machines if machine.status != 0), 0)

@@ -1,0 +1,44 @@
+"""The machines' NICs and what joins them: pairs of sockets without a name, so that nothing is taken from the host."""
+import socket
+
+FIRST_SLOT = 0x10  # of the NICs on the PCI bus, two a pair
+
+
+def modules(options):
+    """Of the guest's kernel, beyond what every machine needs."""
+    names = ["rdma_rxe", "veth", "sch_netem"] if options.rails else []
+    if options.vfio:
+        names += ["vfio_iommu_type1", "vfio-pci"]
+    elif options.nics:
+        names.append({"virtio-net-pci": "virtio_net"}.get(options.model, options.model))
+    return names
+
+
+class Plug:
+    """One end of a cable: `side` 0 or 1."""
+
+    def __init__(self, pair, side, end):
+        self.pair, self.side, self.end = pair, side, end
+
+
+def join(pairs, machines):
+    """The plugs of each machine."""
+    plugs = [[] for _ in range(machines)]
+    for pair in range(pairs):
+        for side, end in enumerate(socket.socketpair()):
+            plugs[side % machines].append(Plug(pair, side, end))
+    return plugs
+
+
+def arguments(plugs, model, mtu, vfio):
+    """qemu's, and the file descriptors that they name."""
+    words, descriptors = [], []
+    for index, plug in enumerate(plugs):
+        descriptors.append(plug.end)
+        mac = f"52:54:00:0{'ab'[plug.side]}:00:0{plug.pair}"
+        device = f"{model},netdev=n{index},addr={FIRST_SLOT + index:#x},mac={mac},romfile="
+        if model == "virtio-net-pci":
+            # Modern, as in clouds; behind the IOMMU only if the guest has one.
+            device += f",disable-legacy=on,host_mtu={mtu}" + (",iommu_platform=on,ats=on" if vfio else "")
+        words += ["-netdev", f"socket,id=n{index},fd={plug.end.fileno()}", "-device", device]
+    return words, descriptors
