@@ -115,7 +115,7 @@ TEST_CASE("the functions of a card have one GUID, and one without a card's GUID 
   for (const char* name : {"mlx5_0", "mlx5_1"}) {
     FakeHca& hca = machine.add(name);
     hca.sys_image_guid = 5;
-    hca.node_guid = name[5];
+    hca.node_guid = machine.fake.hcas.size();
   }
   machine.add("rxe0").node_guid = 9;
   const Discovery found = machine.look();
