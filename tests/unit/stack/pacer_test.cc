@@ -29,7 +29,7 @@ TEST_CASE("what leaves is the rate, however seldom the clock is looked at within
   const Duration step = GENERATE(100ns, 7us);
   CAPTURE(rate, step.count());
   Pacer pacer;
-  pacer.set_rate(rate);
+  pacer.set_rate(rate, Instant{1h});
   const std::uint64_t sent = sent_in(pacer, 100ms, step, 1448);
   REQUIRE(sent > rate / 10 / 100 * 97);
   REQUIRE(sent < rate / 10 / 100 * 102 + 2 * Pacer::kMaxBurstBytes);
@@ -38,7 +38,7 @@ TEST_CASE("what leaves is the rate, however seldom the clock is looked at within
 TEST_CASE("a burst is at most 64 KB, or a millisecond's worth") {
   const auto burst = [](std::uint64_t rate) {
     Pacer pacer;
-    pacer.set_rate(rate);
+    pacer.set_rate(rate, Instant{1h});
     std::uint64_t sent = 0;
     for (const Instant now{1h}; pacer.may_send(now); sent += 1000) {
       pacer.on_sent(1000, now);
@@ -55,7 +55,7 @@ TEST_CASE("an owner that looks at the clock once a millisecond gets the rate all
   const Duration step = GENERATE(100us, 500us, 900us);
   CAPTURE(rate, step.count());
   Pacer pacer;
-  pacer.set_rate(rate);
+  pacer.set_rate(rate, Instant{1h});
   const std::uint64_t sent = sent_in(pacer, 100ms, step, 1448);
   REQUIRE(sent > rate / 10 / 100 * 90);
   REQUIRE(sent < rate / 10 / 100 * 103 + rate / 1000);
@@ -64,7 +64,7 @@ TEST_CASE("an owner that looks at the clock once a millisecond gets the rate all
 TEST_CASE("a pause of the owner's is made up for at twice the rate") {
   const std::uint64_t rate = 1'000'000'000;
   Pacer pacer;
-  pacer.set_rate(rate);
+  pacer.set_rate(rate, Instant{1h});
   std::uint64_t sent = 0, most_in_a_millisecond = 0, in_this_one = 0;
   Instant now{1h};
   for (int i = 0; i < 20'000; ++i) {  // 100 ms
@@ -89,13 +89,29 @@ TEST_CASE("a pause of the owner's is made up for at twice the rate") {
 
 TEST_CASE("who had nothing to send for long has no more than a burst") {
   Pacer pacer;
-  pacer.set_rate(1'000'000'000);
+  pacer.set_rate(1'000'000'000, Instant{1h});
   pacer.on_sent(1000, Instant{1h});
   std::uint64_t sent = 0;
   for (const Instant later{2h}; pacer.may_send(later); sent += 1000) {
     pacer.on_sent(1000, later);
   }
   REQUIRE(sent < 2 * Pacer::kMaxBurstBytes);
+}
+
+TEST_CASE("what left at a slow rate is paid for at the faster one that follows") {
+  const Instant now{1h};
+  Pacer pacer;
+  pacer.set_rate(100, now);
+  pacer.on_sent(1000, now);
+  REQUIRE(pacer.next() > now + 9s);
+  pacer.set_rate(1'000'000, now + 500ms);
+  REQUIRE_FALSE(pacer.may_send(now + 500ms));
+  REQUIRE(pacer.next() < now + 500ms + 2ms);
+  SECTION("but a slower one does not lengthen the wait") {
+    const Instant next = pacer.next();
+    pacer.set_rate(10, now + 500ms);
+    REQUIRE(pacer.next() == next);
+  }
 }
 
 TEST_CASE("without a rate nothing waits") {

@@ -45,7 +45,7 @@ TEST_CASE("the time-out stays between its bounds") {
   REQUIRE(rtt.rto() == 2s);
 }
 
-TEST_CASE("each expiry doubles the time-out up to the bound, news of the path takes that back") {
+TEST_CASE("each expiry doubles the time-out up to the bound, a sample takes that back") {
   RttEstimator rtt(100ms, 5ms, 1s);
   rtt.back_off();
   REQUIRE(rtt.rto() == 200ms);
@@ -55,8 +55,12 @@ TEST_CASE("each expiry doubles the time-out up to the bound, news of the path ta
     rtt.back_off();
   }
   REQUIRE(rtt.rto() == 1s);
-  rtt.reset_backoff();
-  REQUIRE(rtt.rto() == 100ms);
+  SECTION("as does a new beginning") {
+    rtt.reset_backoff();
+    REQUIRE(rtt.rto() == 100ms);
+  }
+  rtt.on_sample(10ms);
+  REQUIRE(rtt.rto() == 30ms);
 }
 
 TEST_CASE("a sample of no time at all is a sample") {

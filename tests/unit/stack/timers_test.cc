@@ -35,6 +35,73 @@ TEST_CASE("what is not acknowledged is repeated with growing pauses") {
   REQUIRE(peer.connection().next_deadline() == kNever);
 }
 
+TEST_CASE("a time-out that has grown stays so until a round trip is measured") {
+  Options options = ScriptedPeer::plain();
+  options.initial_rto = options.min_rto = 100ms;
+  options.max_rto = 2s;
+  options.timestamps = GENERATE(false, true);
+  CAPTURE(options.timestamps);
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(100);
+  peer.sent();
+  peer.advance(10ms);
+  peer.ts_ecr = 3'600'000;
+  peer.acknowledge(100);
+  peer.write(100);
+  peer.sent();
+  peer.run(310ms);
+  REQUIRE(peer.connection().info().rto == 400ms);
+
+  SECTION("which an acknowledgement of what was sent twice does by its timestamp only") {
+    peer.ts_ecr = 3'600'310;
+    peer.acknowledge(200);
+    REQUIRE(peer.connection().info().rto == (options.timestamps ? 100ms : 400ms));
+  }
+  SECTION("if that is not the one of the original") {
+    peer.ts_ecr = 3'600'010;
+    peer.acknowledge(200);
+    REQUIRE(peer.connection().info().rto == 400ms);
+  }
+  peer.write(100);
+  peer.sent();
+  peer.advance(10ms);
+  peer.ts_ecr = 3'600'320;
+  peer.acknowledge(300);
+  REQUIRE(peer.connection().info().rto == 100ms);
+}
+
+// Three lost repetitions of a first segment, and what had arrived behind it took four seconds: the time-outs
+// after it were as long.
+TEST_CASE("what has waited behind a lost segment does not measure the round trip") {
+  Options options = ScriptedPeer::plain();
+  options.initial_rto = options.min_rto = 100ms;
+  options.max_rto = 2s;
+  options.timestamps = GENERATE(false, true);
+  options.sack = GENERATE(false, true);
+  CAPTURE(options.timestamps, options.sack);
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(100);
+  peer.sent();
+  peer.advance(10ms);
+  peer.ts_ecr = 3'600'000;
+  peer.acknowledge(100);
+  peer.write(3000);
+  peer.sent();
+  std::uint32_t now = 3'600'010;
+  for (; peer.connection().info().timeouts < 3; now += 5) {
+    peer.run(5ms);
+  }
+  peer.ts_ecr = now;
+  peer.advance(10ms);
+  peer.acknowledge(3100);
+  const ConnectionInfo info = peer.connection().info();
+  REQUIRE(info.srtt <= 10ms);
+  REQUIRE(info.min_rtt <= 10ms);
+  REQUIRE(info.rto == (options.timestamps ? 100ms : 800ms));
+}
+
 TEST_CASE("unacknowledged data ends the connection after user_timeout, with an RST") {
   Options options = ScriptedPeer::plain();
   options.user_timeout = 3s;
@@ -126,6 +193,27 @@ TEST_CASE("a closed window is probed until it opens, for however long the peer a
   REQUIRE(peer.state() == State::established);
   peer.acknowledge(0, 1000);
   REQUIRE(peer.sent() == "PA 1:101 ack 1");
+}
+
+// Seed 3405026 of the simulation, where a damaged segment had acknowledged what the peer did not have.
+TEST_CASE("a peer that answers probes by asking for what it has acknowledged is given up") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  options.max_rto = 1s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(100);
+  peer.sent();
+  peer.acknowledge(100, 0);
+  peer.write(100);
+  peer.sent();
+  for (int i = 0; i < 5; ++i) {
+    peer.run(500ms);
+    REQUIRE(peer.state() == State::established);
+    peer.acknowledge(50);
+  }
+  peer.run(500ms);
+  REQUIRE(peer.connection().error() == ConnectionError::timed_out);
 }
 
 TEST_CASE("a peer that does not answer probes is given up") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "transport/tcp/stack/connection_impl.h"
+#include "transport/tcp/stack/timestamp.h"
 
 namespace tfabric::stack {
 
@@ -74,6 +75,9 @@ void Connection::Impl::update_send_window(const SegmentIn& segment) {
     max_snd_wnd = std::max(max_snd_wnd, snd_wnd);
     snd_wl1 = segment.seq;
     snd_wl2 = segment.ack;
+    if (snd_wnd == 0) {
+      closed_window_heard = now;
+    }
   }
 }
 
@@ -126,14 +130,29 @@ void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t by
     path_mtu.on_probe_arrived(now);
     set_mss(path_mtu.mss());
   }
-  if (sack) {
-    rack.on_delivered(segment, news.ts_ecr, min_rtt.value(), now);
+  const bool ambiguous = segment.retransmitted && may_be_original(segment, news);
+  if (sack && !ambiguous) {
+    rack.on_delivered(segment, now);
   }
+  news.original_arrived |= !segment.retransmitted && segment.end() <= recover;
   if (!segment.retransmitted) {
     news.oldest_sent = std::min(news.oldest_sent, segment.sent_at);
     news.newest_sent = std::max(news.newest_sent, segment.sent_at);
-    news.original_arrived |= segment.end() <= recover;
+    return;
   }
+  news.repetition_arrived = true;
+  // RFC 7323 §4.1: timestamps tell which of two was timed; without them nothing is for certain.
+  if (timestamps && !ambiguous) {
+    news.newest_repeated = std::max(news.newest_repeated.value_or(segment.sent_at), segment.sent_at);
+  }
+}
+
+// Whether it may be the original that has arrived of a segment that was sent twice (RFC 8985 §6.2 step 2). As
+// long as all has been sent twice, there is no round-trip time that could tell.
+bool Connection::Impl::may_be_original(const SentSegment& segment, const AckNews& news) const {
+  const Duration least = min_rtt.value();
+  return least == Duration::zero() || now - segment.sent_at < least ||
+         (news.ts_ecr && timestamp_before(*news.ts_ecr, timestamp(segment.sent_at)));
 }
 
 void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
@@ -161,22 +180,22 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
   snd_una = position;
   queue.release(std::min(snd_una, queue.end()));
   scoreboard.release(snd_una);
-  rtt.reset_backoff();
   path_mtu.on_progress();
   persist_backoff = 0;
   last_progress = now;
 }
 
-// RFC 6298 §3 with Karn's algorithm: no sample of what was sent twice. For the time-out, one sample a round
-// trip, of the segment that took the longest.
+// RFC 6298 §3 with Karn's algorithm: no sample of what was sent twice, if one cannot tell of which, and a
+// time-out that was doubled stays so until there is one. For the time-out, one sample a round trip, of the
+// segment that took the longest.
 void Connection::Impl::take_round_trip(const AckNews& news) {
-  if (news.oldest_sent == kNever) {
+  if (news.first_timed() == kNever) {
     return;
   }
-  min_rtt.on_sample(std::max(now - news.newest_sent, Duration(1)), now);
-  if (news.oldest_sent >= timed_at) {
+  min_rtt.on_sample(std::max(now - news.last_timed(), Duration(1)), now);
+  if (news.first_timed() >= timed_at) {
     timed_at = now;
-    rtt.on_sample(now - news.oldest_sent);
+    rtt.on_sample(now - news.first_timed());
   }
 }
 

@@ -42,8 +42,18 @@ struct AckNews {
   std::optional<std::uint32_t> ts_ecr;
   bool ece = false;               // the peer echoes a mark
   bool original_arrived = false;  // something of before `recover` that was sent once
-  // When the segments were sent that have arrived, but for those sent twice.
+  // When the segments were sent that have arrived: those sent once, and, where timestamps tell, those sent
+  // twice.
   Instant oldest_sent = kNever, newest_sent{};
+  std::optional<Instant> newest_repeated;
+  bool repetition_arrived = false;
+
+  // The first and the last of what the round trip can be measured of. Behind what had to be sent twice, what
+  // was sent once may have waited for long: it is as old as the loss, not as the path.
+  [[nodiscard]] Instant first_timed() const {
+    return repetition_arrived ? newest_repeated.value_or(kNever) : oldest_sent;
+  }
+  [[nodiscard]] Instant last_timed() const { return repetition_arrived ? first_timed() : newest_sent; }
 
   [[nodiscard]] bool anything() const { return acked > 0 || sacked || duplicate || dsack.has_value(); }
 };
@@ -73,6 +83,7 @@ struct Connection::Impl {
   void update_send_window(const SegmentIn& segment);
   void take_sack(const SegmentIn& segment, AckNews& news);
   void on_delivered(const SentSegment& segment, std::uint32_t bytes, AckNews& news);
+  [[nodiscard]] bool may_be_original(const SentSegment& segment, const AckNews& news) const;
   void on_new_ack(std::uint64_t position, AckNews& news);
   void take_round_trip(const AckNews& news);
 
@@ -268,7 +279,7 @@ struct Connection::Impl {
   // Timers; kNever: not running.
   Instant rto_at = kNever, pto_at = kNever, reorder_at = kNever, paced_at = kNever, persist_at = kNever,
           keepalive_at = kNever, delayed_ack_at = kNever, wait_at = kNever, connect_at = kNever;
-  Instant last_progress{}, last_heard{};
+  Instant last_progress{}, last_heard{}, closed_window_heard{};
   Instant challenge_window{};
   std::uint32_t challenges = 0;
   std::uint32_t keepalives_unanswered = 0;

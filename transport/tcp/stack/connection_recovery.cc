@@ -88,13 +88,13 @@ void Connection::Impl::tell_controller(const AckNews& news, bool recovering) {
                       .snd_una = snd_una,
                       .snd_nxt = snd_nxt,
                       .marked = ecn.enabled() && news.ece ? news.acked : 0,
-                      .rtt = news.oldest_sent == kNever ? Duration::zero() : now - news.newest_sent,
+                      .rtt = news.first_timed() == kNever ? Duration::zero() : now - news.last_timed(),
                       .srtt = rtt.srtt(),
                       .min_rtt = min_rtt.value(),
                       .rate = rate.take(min_rtt.value()),
                       .validated = news.validated,
                       .in_recovery = recovering || ecn.reducing(snd_una)});
-  pacer.set_rate(send_rate());
+  pacer.set_rate(send_rate(), now);
 }
 
 // Bytes a second; zero: as fast as it goes.
@@ -103,10 +103,11 @@ std::uint64_t Connection::Impl::send_rate() const {
     return congestion->pacing_rate();
   }
   // Slow start must be able to double its window in a round; beyond it, a fifth more than the window, so
-  // that pacing does not become the limit where the window is (the same gains as Linux's).
+  // that pacing does not become the limit where the window is (the same gains as Linux's). Of the whole
+  // window: what PRR lets leave of it for one acknowledgement may be a few bytes, which is no rate.
   const std::uint64_t percent = congestion->in_slow_start() ? 200 : 120;
   constexpr std::uint64_t kNanoseconds = 1'000'000'000;
-  return window() * percent / 100 * kNanoseconds / static_cast<std::uint64_t>(rtt.srtt().count());
+  return congestion->cwnd() * percent / 100 * kNanoseconds / static_cast<std::uint64_t>(rtt.srtt().count());
 }
 
 void Connection::Impl::take_dsack(const AckNews& news) {

@@ -19,9 +19,10 @@ Instant Connection::Impl::progress_deadline() const {
   if (flight() == 0 && persist_at == kNever) {
     return kNever;
   }
-  // A peer may keep its window closed for as long as it likes, if only it answers (RFC 9293 §3.8.6.1),
-  // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions.
-  const Instant since = snd_wnd == 0 ? std::max(last_heard, last_progress) : last_progress;
+  // A peer may keep its window closed for as long as it likes, if only it says so (RFC 9293 §3.8.6.1),
+  // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions. One
+  // that answers something else, as it has lost what it acknowledged, does not count.
+  const Instant since = snd_wnd == 0 ? std::max(closed_window_heard, last_progress) : last_progress;
   return since + user_timeout;
 }
 

@@ -20,14 +20,21 @@ class Pacer {
   static constexpr std::uint64_t kMaxBurstBytes = 64 << 10;
   static constexpr Duration kMaxBurst = std::chrono::milliseconds(1);
 
-  // Bytes a second; zero: no pacing. The one division, once an acknowledgement and only if it is new.
-  void set_rate(std::uint64_t rate) {
+  // Bytes a second; zero: no pacing. The divisions are once an acknowledgement, and only if it is new.
+  void set_rate(std::uint64_t rate, Instant now) {
     if (rate == rate_) {
       return;
     }
+    // What has left is paid for at the faster rate: a wait at a slow one may be many round trips.
+    const bool faster = rate > rate_ && rate_ != 0;
+    const std::uint64_t owed = faster && due_ > now ? bytes_in(due_ - now) : 0;
     rate_ = rate;
     picoseconds_per_byte_ = rate == 0 ? 0 : kPicoseconds / rate;
     burst_ = std::min<Duration>(kMaxBurst, time_of(kMaxBurstBytes));
+    if (owed > 0) {
+      due_ = std::min(due_, now + time_of(owed));
+      next_ = std::min(next_, due_ + burst_ / 2);
+    }
   }
   [[nodiscard]] std::uint64_t rate() const { return rate_; }
 
@@ -52,8 +59,7 @@ class Pacer {
       return std::numeric_limits<std::uint64_t>::max();
     }
     const Duration left = now - std::max(due_, now - std::max(burst_, late_));
-    return static_cast<std::uint64_t>(std::max<Duration>(left, Duration::zero()).count()) * 1000 /
-           std::max<std::uint64_t>(picoseconds_per_byte_, 1);
+    return bytes_in(std::max<Duration>(left, Duration::zero()));
   }
   void on_sent(std::uint32_t bytes, Instant now) {
     if (rate_ == 0) {
@@ -80,6 +86,10 @@ class Pacer {
 
   [[nodiscard]] Duration time_of(std::uint64_t bytes) const {
     return Duration(static_cast<Duration::rep>(bytes * picoseconds_per_byte_ / 1000));
+  }
+  [[nodiscard]] std::uint64_t bytes_in(Duration time) const {
+    return static_cast<std::uint64_t>(time.count()) * 1000 /
+           std::max<std::uint64_t>(picoseconds_per_byte_, 1);
   }
 
   std::uint64_t rate_ = 0;

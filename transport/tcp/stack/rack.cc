@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "transport/tcp/stack/timestamp.h"
-
 namespace tfabric::stack {
 namespace {
 
@@ -20,15 +18,9 @@ bool sent_after(Instant t1, std::uint64_t end1, Instant t2, std::uint64_t end2) 
 
 }  // namespace
 
-void Rack::on_delivered(const SentSegment& segment, std::optional<std::uint32_t> ts_ecr, Duration min_rtt,
-                        Instant now) {
+void Rack::on_delivered(const SentSegment& segment, Instant now) {
   const Duration rtt = now - segment.sent_at;
-  if (segment.retransmitted) {
-    // RFC 8985 §6.2 step 2: this may be the original that has arrived.
-    if ((ts_ecr && timestamp_before(*ts_ecr, timestamp(segment.sent_at))) || rtt < min_rtt) {
-      return;
-    }
-  } else if (segment.end() < fack_) {
+  if (!segment.retransmitted && segment.end() < fack_) {
     reordering_ = std::max(reordering_, fack_ - segment.start);  // step 3
   }
   fack_ = std::max(fack_, segment.end());

@@ -14,10 +14,9 @@ namespace tfabric::stack {
 
 class Rack {
  public:
-  // `segment` is acknowledged or reported for the first time, by a segment with this TSecr if there are
-  // timestamps.
-  void on_delivered(const SentSegment& segment, std::optional<std::uint32_t> ts_ecr, Duration min_rtt,
-                    Instant now);
+  // `segment` is acknowledged or reported for the first time. Not for one that was sent twice, if it may be
+  // the original that has arrived (RFC 8985 §6.2 step 2).
+  void on_delivered(const SentSegment& segment, Instant now);
   // A D-SACK that does not answer a tail loss probe (RFC 8985 §6.2 step 4).
   void on_dsack(std::uint64_t snd_una, std::uint64_t snd_nxt);
   void on_recovery_end();

@@ -4,6 +4,7 @@ namespace tfabric::stack {
 
 void RttEstimator::on_sample(Duration rtt) {
   rtt = std::max(rtt, Duration(1));
+  reset_backoff();
   if (srtt_ == Duration::zero()) {
     srtt_ = rtt;  // RFC 6298 §2.2
     rttvar_ = rtt / 2;

@@ -19,7 +19,9 @@ class RttEstimator {
   void on_sample(Duration rtt);
   // RFC 6298 §5.5: the timer has expired.
   void back_off() { shift_ = std::min(shift_ + 1, 16); }
-  // RFC 6298 §5.7 and a new sample or acknowledgement: the path answers again.
+  // Of a connection that begins (RFC 6298 §5.7). Otherwise only a sample ends it (§5, Karn's algorithm):
+  // where the round trip has become longer than the time-out, each segment is sent twice, and its
+  // acknowledgement tells nothing.
   void reset_backoff() { shift_ = 0; }
 
   [[nodiscard]] Duration rto() const;
