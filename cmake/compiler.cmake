@@ -15,6 +15,20 @@ if(TFABRIC_SANITIZE)
   target_compile_options(tfabric_compiler INTERFACE -fsanitize=${TFABRIC_SANITIZE} -fno-omit-frame-pointer
                          -fno-sanitize-recover=all)
   target_link_options(tfabric_compiler INTERFACE -fsanitize=${TFABRIC_SANITIZE})
+  if(TFABRIC_SANITIZE MATCHES "address" AND NOT TFABRIC_FUZZ)
+    # One runtime for a program and the library that it loads, which can be preloaded where the program has none
+    # (tests/nccl). With g++ it is so by itself.
+    set(asan_runtime libasan.so)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      set(asan_runtime libclang_rt.asan-${CMAKE_SYSTEM_PROCESSOR}.so)
+    endif()
+    execute_process(COMMAND ${CMAKE_CXX_COMPILER} -print-file-name=${asan_runtime}
+                    OUTPUT_VARIABLE TFABRIC_ASAN_RUNTIME OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+      cmake_path(GET TFABRIC_ASAN_RUNTIME PARENT_PATH asan_runtime_folder)
+      target_link_options(tfabric_compiler INTERFACE -shared-libsan "LINKER:-rpath,${asan_runtime_folder}")
+    endif()
+  endif()
 endif()
 if(TFABRIC_COVERAGE)
   # Inlined functions would count as never called.

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "tests/sanitized.h"
+
 namespace tfabric::contract {
 
 class CheckFailed : public std::runtime_error {
@@ -16,11 +18,7 @@ class CheckFailed : public std::runtime_error {
 };
 
 // A sanitized program is several times slower, and so are the limits.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr int kSlowness = 5;
-#else
-inline constexpr int kSlowness = 1;
-#endif
+inline constexpr int kSlowness = test::kSanitized ? 5 : 1;
 
 // What any wait inside a part may take; nothing here takes seconds unless the plugin hangs.
 inline constexpr std::chrono::seconds kPatience{15 * kSlowness};

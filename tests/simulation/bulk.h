@@ -3,17 +3,15 @@
 
 #include <cstdint>
 
+#include "tests/sanitized.h"
 #include "tests/simulation/run.h"
 
 namespace tfabric::simulation {
 
-// How many seeds a scenario runs with: `most`, but two under AddressSanitizer, which is forty times slower.
+// How many seeds a scenario runs with: `most`, but two under the sanitizers, which are up to forty times
+// slower.
 [[nodiscard]] constexpr std::uint64_t seeds(std::uint64_t most) {
-#ifdef __SANITIZE_ADDRESS__
-  return most < 2 ? most : 2;
-#else
-  return most;
-#endif
+  return test::kSanitized && most > 2 ? 2 : most;
 }
 
 // Ten megabytes from A to B over 125 MB/s, half a millisecond each way, and a queue that does not overflow.

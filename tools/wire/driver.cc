@@ -39,7 +39,7 @@ Result<std::uint32_t> buffer_count(const DriverOptions& options, std::uint32_t m
 }  // namespace
 
 Driver::Driver(const DriverOptions& options, rte_mempool* pool)
-    : pool_(pool), store_(pool), emulator_(options.ports.size(), store_, options.seed, options.paths) {
+    : store_(pool), emulator_(options.ports.size(), store_, options.seed, options.paths) {
   for (const PortSpec& spec : options.ports) {
     ports_.push_back(std::make_unique<WirePort>(spec, pool));
   }

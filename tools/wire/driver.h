@@ -64,7 +64,6 @@ class Driver {
   Result<std::vector<Direction*>> select(const Selection& selection);
 
   DataGate gate_;
-  rte_mempool* pool_;
   MbufStore store_;
   Emulator emulator_;
   std::vector<std::unique_ptr<WirePort>> ports_;

@@ -37,6 +37,10 @@ std::uint64_t allocations() { return calls.load(std::memory_order_relaxed); }
 
 }  // namespace tfabric::test
 
+// For the program's libraries too. <new> says so of those that it declares, which without
+// -fsized-deallocation are not all.
+#pragma GCC visibility push(default)
+
 void* operator new(std::size_t size) { return counted(std::malloc(size)); }
 void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto unit = static_cast<std::size_t>(alignment);
@@ -55,3 +59,5 @@ void operator delete[](void* memory) noexcept { uncounted(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { uncounted(memory); }
 void operator delete(void* memory, const std::nothrow_t& /*tag*/) noexcept { uncounted(memory); }
 void operator delete[](void* memory, const std::nothrow_t& /*tag*/) noexcept { uncounted(memory); }
+
+#pragma GCC visibility pop

@@ -137,7 +137,6 @@ TEST_CASE("what is not done fails with the outbox, and more than fits is refused
 }
 
 TEST_CASE("a chunk goes to the flow on which it is there first") {
-  NoControls controls;
   Inbox inbox;
   const Instant now(std::chrono::seconds(5));
   std::vector<std::unique_ptr<stack::Connection>> connections;
