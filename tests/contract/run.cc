@@ -12,7 +12,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
+#include <optional>
+
+#include "tests/temporary_folder.h"
 
 namespace tfabric::contract {
 namespace {
@@ -39,24 +41,17 @@ class WireFolder {
     const char* wire = std::getenv("CONTRACT_WIRE");
     if (wire == nullptr) return;
     REQUIRE(std::string(wire) == "vhost");
-    path_ = (std::filesystem::temp_directory_path() / "contract.XXXXXX").string();
-    REQUIRE(mkdtemp(path_.data()) != nullptr);
+    folder_.emplace();
   }
-  ~WireFolder() {
-    std::error_code ignored;
-    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
-  }
-  WireFolder(const WireFolder&) = delete;
-  WireFolder& operator=(const WireFolder&) = delete;
 
   [[nodiscard]] std::string rails_of(std::size_t part) const {
-    if (path_.empty()) return "memif";
+    if (!folder_) return "memif";
     const std::string kind = part == 0 ? "vhost" : "virtio_user";
-    return kind + ":device=" + path_ + "/s,addresses=10.9.0." + std::to_string(part + 1) + "/24";
+    return kind + ":device=" + folder_->path("s") + ",addresses=10.9.0." + std::to_string(part + 1) + "/24";
   }
 
  private:
-  std::string path_;
+  std::optional<test::TemporaryFolder> folder_;
 };
 
 std::vector<std::string> make_environment(const RunOptions& options, const std::string& rails) {

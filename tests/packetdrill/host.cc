@@ -42,4 +42,32 @@ Socket* Host::acceptable(const Socket& listener) {
   return found == sockets_.end() ? nullptr : found->get();
 }
 
+void Host::close(Socket& socket) {
+  // RFC 1122 §4.2.2.13: the peer must hear that its data was lost.
+  const bool abort = socket.unread() > 0;
+  socket.fd = -1;
+  socket.closed = true;
+  socket.listening = false;
+  if (socket.connection != nullptr) {
+    end(socket, abort);
+  }
+}
+
+void Host::note_established(Socket& socket) const {
+  if (!socket.was_established && socket.connection->established()) {
+    socket.was_established = true;
+    socket.last_data_received = now();
+  }
+}
+
+std::optional<SentPacket> Host::next_packet() {
+  await_packet();
+  if (sent_.empty()) {
+    return std::nullopt;
+  }
+  SentPacket packet = std::move(sent_.front());
+  sent_.pop_front();
+  return packet;
+}
+
 }  // namespace tfabric::drill

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -33,7 +34,7 @@ class Host {
   [[nodiscard]] Socket* acceptable(const Socket& listener);
 
   virtual void connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port) = 0;
-  virtual void close(Socket& socket) = 0;
+  void close(Socket& socket);
   // After anything that may make a connection send.
   virtual void send_segments(Socket& socket) = 0;
 
@@ -43,7 +44,7 @@ class Host {
   virtual void advance(Duration time) = 0;
   virtual void receive(std::span<const std::byte> packet) = 0;
   // The next packet sent, if need be after waiting for it. Empty: there will be none.
-  virtual std::optional<SentPacket> next_packet() = 0;
+  std::optional<SentPacket> next_packet();
 
  protected:
   // `after_event`: called whenever something has happened that a blocked call may wait for.
@@ -54,10 +55,20 @@ class Host {
   [[nodiscard]] Socket* find_listener(std::uint16_t port) const;
   // A socket for a connection that has come to `listener`.
   Socket& open_for(Socket& listener);
+  // Call whenever its connection may have become established.
+  void note_established(Socket& socket) const;
+  void deliver_to_packetdrill(std::vector<std::byte> packet) { sent_.push_back({std::move(packet), now()}); }
+  [[nodiscard]] bool has_sent() const { return !sent_.empty(); }
 
  private:
+  // Its owner has closed the socket: orderly, or with unread data, by a reset.
+  virtual void end(Socket& socket, bool abort) = 0;
+  // Until has_sent(), or it is clear that nothing will be.
+  virtual void await_packet() = 0;
+
   std::function<void()> after_event_;
   std::vector<std::unique_ptr<Socket>> sockets_;
+  std::deque<SentPacket> sent_;
 };
 
 // The kind of host that this adaptor has. Ends the process with a message if it cannot be made.

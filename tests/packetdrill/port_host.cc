@@ -62,13 +62,13 @@ Status PortHost::open_wire(const net::IpAddress& address) {
   if (!folder.made()) {
     return Error{Errc::system, "no folder for the socket can be made"};
   }
-  auto wire = WireEnd::open(folder.socket(), kMtu);
+  net::IpAddress gateway = address;
+  gateway.bytes.back() = static_cast<std::byte>(std::to_integer<unsigned>(gateway.bytes.back()) ^ 2u);
+  auto wire = WireEnd::open(folder.socket(), kMtu, {gateway, 24});
   if (!wire) {
     return wire.error();
   }
   wire_ = std::move(*wire);
-  net::IpAddress gateway = address;
-  gateway.bytes.back() = static_cast<std::byte>(std::to_integer<unsigned>(gateway.bytes.back()) ^ 2u);
   const config::Rail rail{.name = "under test",
                           .kind = config::RailKind::memif,
                           .device = folder.socket(),
@@ -123,18 +123,11 @@ void PortHost::connect(Socket& socket, const net::IpAddress& remote, std::uint16
   turn();
 }
 
-void PortHost::close(Socket& socket) {
-  const bool unread = socket.unread() > 0;
-  socket.fd = -1;
-  socket.closed = true;
-  socket.listening = false;
-  if (socket.connection == nullptr) {
-    return;
-  }
+void PortHost::end(Socket& socket, bool abort) {
   {
     const tcp::EngineGuard guard(engine_.lock());
     engine::Flow& flow = *flows_[socket.number];
-    unread ? engine_.abort(flow) : engine_.close(flow);
+    abort ? engine_.abort(flow) : engine_.close(flow);
     flows_[socket.number] = nullptr;
     socket.connection = nullptr;
     socket.ended = stack::ConnectionError::none;
@@ -171,11 +164,7 @@ std::size_t PortHost::on_data(engine::Flow& flow, std::span<const std::byte> /*b
 }
 
 void PortHost::on_progress(engine::Flow& flow) {
-  Socket& socket = socket_of(flow);
-  if (!socket.was_established && flow.connection().established()) {
-    socket.was_established = true;
-    socket.last_data_received = now();
-  }
+  note_established(socket_of(flow));
   event_ = true;
 }
 
@@ -194,7 +183,7 @@ void PortHost::turn() {
     const tcp::EngineGuard guard(engine_.lock());
     engine_.turn();
     for (std::vector<std::byte>& packet : wire_->receive()) {
-      sent_.push_back({std::move(packet), now()});
+      deliver_to_packetdrill(std::move(packet));
     }
   }
   if (event_) {
@@ -225,16 +214,10 @@ void PortHost::receive(std::span<const std::byte> packet) {
   }
 }
 
-std::optional<SentPacket> PortHost::next_packet() {
-  for (const Instant deadline = now() + kPatience; sent_.empty() && now() < deadline;) {
+void PortHost::await_packet() {
+  for (const Instant deadline = now() + kPatience; !has_sent() && now() < deadline;) {
     turn();
   }
-  if (sent_.empty()) {
-    return std::nullopt;
-  }
-  SentPacket packet = std::move(sent_.front());
-  sent_.pop_front();
-  return packet;
 }
 
 }  // namespace tfabric::drill

@@ -4,7 +4,6 @@
 // IPv4 only, as nothing here answers neighbour solicitations.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <vector>
 
@@ -21,16 +20,16 @@ class PortHost final : public Host, private engine::Acceptor, private engine::Fl
                                                 std::function<void()> after_event);
 
   void connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port) override;
-  void close(Socket& socket) override;
   void send_segments(Socket& socket) override;
 
   [[nodiscard]] Instant now() const override { return monotonic_now(); }
   Instant read_clock() override;
   void advance(Duration time) override;
   void receive(std::span<const std::byte> packet) override;
-  std::optional<SentPacket> next_packet() override;
 
  private:
+  void end(Socket& socket, bool abort) override;
+  void await_packet() override;
   explicit PortHost(std::function<void()> after_event);
   Status open_wire(const net::IpAddress& address);
 
@@ -49,7 +48,6 @@ class PortHost final : public Host, private engine::Acceptor, private engine::Fl
   std::unique_ptr<tcp::Rail> rail_;
   engine::Link* link_ = nullptr;
   std::vector<engine::Flow*> flows_;  // by the socket's number; null: it has none
-  std::deque<SentPacket> sent_;
   bool event_ = false;
 };
 

@@ -45,25 +45,14 @@ void VirtualHost::connect(Socket& socket, const net::IpAddress& remote, std::uin
   send_segments(socket);
 }
 
-void VirtualHost::close(Socket& socket) {
-  const bool unread = socket.unread() > 0;
-  socket.fd = -1;
-  socket.closed = true;
-  socket.listening = false;
-  if (!socket.connection) {
-    return;
-  }
-  if (unread) {
-    socket.connection->abort();  // RFC 1122 §4.2.2.13: the peer must hear that its data was lost
-  } else {
-    socket.connection->close();
-  }
+void VirtualHost::end(Socket& socket, bool abort) {
+  abort ? socket.connection->abort() : socket.connection->close();
   send_segments(socket);
 }
 
 void VirtualHost::transmit(const net::IpAddress& source, const net::IpAddress& destination,
                            const stack::SegmentOut& segment) {
-  sent_.push_back({build_packet(source, destination, segment), now_});
+  deliver_to_packetdrill(build_packet(source, destination, segment));
 }
 
 void VirtualHost::send_segments(Socket& socket) {
@@ -79,10 +68,7 @@ void VirtualHost::send_segments(Socket& socket) {
   for (const stack::SegmentOut& segment : segments) {
     transmit(socket.local, socket.remote, segment);
   }
-  if (!socket.was_established && socket.connection->established()) {
-    socket.was_established = true;
-    socket.last_data_received = now_;
-  }
+  note_established(socket);
 }
 
 // --- time
@@ -126,17 +112,12 @@ void VirtualHost::advance(Duration time) {
   now_ = until;
 }
 
-std::optional<SentPacket> VirtualHost::next_packet() {
-  while (sent_.empty() && next_deadline() != kNever) {
+// For the timer that sends it.
+void VirtualHost::await_packet() {
+  while (!has_sent() && next_deadline() != kNever) {
     now_ = std::max(now_, next_deadline());
     run_timers();
   }
-  if (sent_.empty()) {
-    return std::nullopt;
-  }
-  SentPacket packet = std::move(sent_.front());
-  sent_.pop_front();
-  return packet;
 }
 
 // --- packets

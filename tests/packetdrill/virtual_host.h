@@ -2,8 +2,6 @@
 // packetdrill.
 #pragma once
 
-#include <deque>
-
 #include "tests/packetdrill/host.h"
 #include "tests/packetdrill/ip_packet.h"
 
@@ -14,7 +12,6 @@ class VirtualHost final : public Host {
   VirtualHost(const net::IpAddress& address, std::function<void()> after_event);
 
   void connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port) override;
-  void close(Socket& socket) override;
   void send_segments(Socket& socket) override;
 
   [[nodiscard]] Instant now() const override { return now_; }
@@ -22,10 +19,10 @@ class VirtualHost final : public Host {
   Instant read_clock() override;
   void advance(Duration time) override;
   void receive(std::span<const std::byte> packet) override;
-  // Waits for the timer that sends it.
-  std::optional<SentPacket> next_packet() override;
 
  private:
+  void end(Socket& socket, bool abort) override;
+  void await_packet() override;
   [[nodiscard]] Instant next_deadline() const;
   void run_timers();
   void adopt(Socket& socket, std::unique_ptr<stack::Connection> connection);
@@ -41,7 +38,6 @@ class VirtualHost final : public Host {
   Instant now_{std::chrono::hours(1)};
   std::uint16_t next_port_ = 40000;
   std::vector<std::unique_ptr<stack::Connection>> connections_;
-  std::deque<SentPacket> sent_;
 };
 
 }  // namespace tfabric::drill

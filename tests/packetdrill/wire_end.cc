@@ -6,33 +6,18 @@
 #include <array>
 #include <cstring>
 
-#include "transport/tcp/net/interface.h"
 #include "transport/tcp/net/wire.h"
 #include "transport/tcp/port/device_arguments.h"
 
 namespace tfabric::drill {
 namespace {
 
-constexpr net::MacAddress kOurMac{{0x02, 0, 0, 0, 0, 0x77}};
-
 constexpr std::size_t kSourceMac = 6, kEtherType = 12;  // in a frame
-// RFC 826, for Ethernet and IPv4; in its body.
-constexpr std::size_t kArpBytes = 28, kOperation = 6, kSenderMac = 8, kSenderIp = 14, kTargetMac = 18,
-                      kTargetIp = 24;
-constexpr unsigned kRequest = 1, kReply = 2;
-
-std::array<std::byte, net::kEthernetHeaderBytes> ethernet_header(const net::MacAddress& to,
-                                                                 std::uint16_t type) {
-  std::array<std::byte, net::kEthernetHeaderBytes> header;
-  std::memcpy(header.data(), to.bytes.data(), 6);
-  std::memcpy(&header[kSourceMac], kOurMac.bytes.data(), 6);
-  net::put16(&header[kEtherType], type);
-  return header;
-}
 
 }  // namespace
 
-Result<std::unique_ptr<WireEnd>> WireEnd::open(const std::string& socket, std::uint16_t mtu) {
+Result<std::unique_ptr<WireEnd>> WireEnd::open(const std::string& socket, std::uint16_t mtu,
+                                               const net::Prefix& gateway) {
   auto port =
       port::Port::open({.name = "packetdrill's end",
                         .device = port::memif_arguments({.socket = socket, .server = true, .mtu = mtu}),
@@ -40,12 +25,18 @@ Result<std::unique_ptr<WireEnd>> WireEnd::open(const std::string& socket, std::u
   if (!port) {
     return port.error();
   }
-  return std::unique_ptr<WireEnd>(new WireEnd(std::move(*port)));
+  net::Interface interface(
+      {.name = "gateway", .mac = {{0x02, 0, 0, 0, 0, 0x77}}, .mtu = mtu, .addresses = {gateway}});
+  return std::unique_ptr<WireEnd>(new WireEnd(std::move(*port), std::move(interface)));
 }
 
 bool WireEnd::send(std::span<const std::byte> packet) {
   const bool v4 = net::get8(packet.data()) >> 4 == 4;
-  return send_frame(ethernet_header(host_, v4 ? net::kEtherTypeIpv4 : net::kEtherTypeIpv6), packet);
+  std::array<std::byte, net::kEthernetHeaderBytes> header;
+  std::memcpy(header.data(), host_.bytes.data(), 6);
+  std::memcpy(&header[kSourceMac], gateway_.config().mac.bytes.data(), 6);
+  net::put16(&header[kEtherType], v4 ? net::kEtherTypeIpv4 : net::kEtherTypeIpv6);
+  return send_frame(header, packet);
 }
 
 bool WireEnd::send_frame(std::span<const std::byte> header, std::span<const std::byte> body) {
@@ -73,33 +64,19 @@ std::vector<std::vector<std::byte>> WireEnd::receive() {
       const std::span frame(rte_pktmbuf_mtod(mbuf, const std::byte*), mbuf->data_len);
       if (frame.size() > net::kEthernetHeaderBytes) {
         const std::uint16_t type = net::get16(&frame[kEtherType]);
-        const auto body = frame.subspan(net::kEthernetHeaderBytes);
         if (type == net::kEtherTypeArp) {
-          answer_arp(body);
+          gateway_.input(frame, {}, monotonic_now());
         } else if (type == net::kEtherTypeIpv4 || type == net::kEtherTypeIpv6) {
-          packets.emplace_back(body.begin(), body.end());
+          packets.emplace_back(frame.begin() + net::kEthernetHeaderBytes, frame.end());
         }
       }
       rte_pktmbuf_free(mbuf);
     }
   }
-  return packets;
-}
-
-// All addresses but the asker's own are ours.
-void WireEnd::answer_arp(std::span<const std::byte> request) {
-  if (request.size() < kArpBytes || net::get16(&request[kOperation]) != kRequest ||
-      net::v4_at(&request[kSenderIp]) == net::v4_at(&request[kTargetIp])) {
-    return;
+  while (const auto answer = gateway_.next_frame()) {
+    send_frame(*answer, {});
   }
-  std::array<std::byte, kArpBytes> reply;
-  std::copy_n(request.begin(), kArpBytes, reply.begin());
-  net::put16(&reply[kOperation], kReply);
-  std::memcpy(&reply[kSenderMac], kOurMac.bytes.data(), 6);
-  std::memcpy(&reply[kSenderIp], &request[kTargetIp], 4);
-  std::memcpy(&reply[kTargetMac], &request[kSenderMac], 6);
-  std::memcpy(&reply[kTargetIp], &request[kSenderIp], 4);
-  send_frame(ethernet_header(host_, net::kEtherTypeArp), reply);
+  return packets;
 }
 
 }  // namespace tfabric::drill

@@ -1,5 +1,5 @@
-// The other end of the wire that a host under test is on: IP packets in and out of a memif port, and the
-// answers to ARP that any neighbour would give.
+// The other end of the wire that a host under test is on: its gateway, with IP packets in and out of a memif
+// port.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "transport/tcp/net/address.h"
+#include "transport/tcp/net/interface.h"
 #include "transport/tcp/port/port.h"
 
 namespace tfabric::drill {
@@ -17,7 +17,8 @@ namespace tfabric::drill {
 class WireEnd {
  public:
   // Makes `socket`. DPDK must be running.
-  static Result<std::unique_ptr<WireEnd>> open(const std::string& socket, std::uint16_t mtu);
+  static Result<std::unique_ptr<WireEnd>> open(const std::string& socket, std::uint16_t mtu,
+                                               const net::Prefix& gateway);
 
   [[nodiscard]] bool link_up() const { return port_->link_up(); }
   // Where packets are sent.
@@ -28,12 +29,13 @@ class WireEnd {
   std::vector<std::vector<std::byte>> receive();
 
  private:
-  explicit WireEnd(std::unique_ptr<port::Port> port) : port_(std::move(port)) {}
+  WireEnd(std::unique_ptr<port::Port> port, net::Interface gateway)
+      : port_(std::move(port)), gateway_(std::move(gateway)) {}
 
   bool send_frame(std::span<const std::byte> header, std::span<const std::byte> body);
-  void answer_arp(std::span<const std::byte> frame);
 
   std::unique_ptr<port::Port> port_;
+  net::Interface gateway_;  // answers ARP
   net::MacAddress host_;
 };
 

@@ -8,24 +8,12 @@
 #include <fstream>
 #include <string>
 
+#include "tests/temporary_folder.h"
+
 namespace tfabric {
 namespace {
 
 using Catch::Contains;
-
-class Folder {
- public:
-  Folder() : path_((std::filesystem::temp_directory_path() / "unix_socket.XXXXXX").string()) {
-    REQUIRE(mkdtemp(path_.data()) != nullptr);
-  }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  [[nodiscard]] std::string path(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 // A listening socket, which the caller closes; its file stays.
 int serve(const std::string& path) {
@@ -44,7 +32,7 @@ std::string refusal(const std::string& path) {
 }  // namespace
 
 TEST_CASE("a socket is served as long as its process listens, and its path can be had afterwards") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::string path = folder.path("s");
   CHECK_FALSE(unix_socket_served(path, {}));
   CHECK(free_unix_path(path, {}).ok());
@@ -60,7 +48,7 @@ TEST_CASE("a socket is served as long as its process listens, and its path can b
 }
 
 TEST_CASE("a socket is not taken from its owner by a process that has no descriptor left") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::string path = folder.path("s");
   const int fd = serve(path);
   rlimit before{};
@@ -75,7 +63,7 @@ TEST_CASE("a socket is not taken from its owner by a process that has no descrip
 }
 
 TEST_CASE("what is no free path for a socket is said") {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::string file = folder.path("file");
   std::ofstream(file) << "text";
   CHECK_THAT(refusal(file), Contains("no socket"));

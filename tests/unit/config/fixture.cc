@@ -2,24 +2,13 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 namespace tfabric::config {
 
-Folder::Folder() {
-  std::string name = std::filesystem::temp_directory_path() / "tfabric-config-XXXXXX";
-  REQUIRE(mkdtemp(name.data()) != nullptr);
-  path_ = name;
-  // For tests that give up root's rights and still want to come here.
-  std::filesystem::permissions(path_, std::filesystem::perms(0755));
-}
-
-Folder::~Folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
+// For tests that give up root's rights and still want to come here.
+Folder::Folder() { std::filesystem::permissions(path(), std::filesystem::perms(0755)); }
 
 std::string Folder::write(const std::string& name, const std::string& text) const {
   std::ofstream(path(name), std::ios::binary) << text;

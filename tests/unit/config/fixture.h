@@ -5,23 +5,15 @@
 #include <vector>
 
 #include "config/config.h"
+#include "tests/temporary_folder.h"
 
 namespace tfabric::config {
 
-// A folder that is removed with all it holds.
-class Folder {
+class Folder : public test::TemporaryFolder {
  public:
   Folder();
-  ~Folder();
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-
   // Writes a file and returns its path.
   [[nodiscard]] std::string write(const std::string& name, const std::string& text) const;
-  [[nodiscard]] std::string path(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
 };
 
 // Loads with `text` as the file, called "c.toml".

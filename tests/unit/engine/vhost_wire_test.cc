@@ -1,12 +1,9 @@
 // Offloads as drivers really do them: a virtio_user rail and a vhost rail of one process, joined by a
 // vhost-user socket. The one segments for the other (TSO), which gets chains of buffers, and both leave TCP's
 // checksum to the other's trust.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
-#include <cstdlib>
-#include <filesystem>
 
+#include "tests/temporary_folder.h"
 #include "tests/unit/engine/loop.h"
 
 namespace tfabric::engine {
@@ -14,18 +11,6 @@ namespace {
 
 using test::Collector;
 using test::Hall;
-
-// A folder that goes with the test.
-struct Folder {
-  Folder() { REQUIRE(mkdtemp(path.data()) != nullptr); }
-  ~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-  }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  std::string path = (std::filesystem::temp_directory_path() / "tfabric-vhost-XXXXXX").string();
-};
 
 // An engine with both ends of the wire.
 struct Wire {
@@ -47,7 +32,7 @@ struct Wire {
     engine::Engine* const engines[] = {&engine};
     auto rails = tcp::open_rail({.name = kind == config::RailKind::vhost ? "vhost" : "virtio",
                                  .kind = kind,
-                                 .device = folder.path + "/s",
+                                 .device = folder.path("s"),
                                  .addresses = {address},
                                  .mtu = mtu},
                                 engines, PortMap(defaults.first_port, defaults.ports, 1, engine.port()));
@@ -69,7 +54,7 @@ struct Wire {
     return done();
   }
 
-  Folder folder;
+  tfabric::test::TemporaryFolder folder;
   Engine engine{EngineOptions{}};
   Hall hall;
   std::unique_ptr<tcp::Rail> vhost, virtio;

@@ -1,9 +1,10 @@
 #include "hugepage/pages.h"
 
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+
+#include "tests/temporary_folder.h"
 
 using namespace tfabric::hugepage;
 
@@ -14,18 +15,6 @@ constexpr std::uint64_t kMib = 1024 * 1024;
 // A /sys of our own, removed at the end.
 class FakeSys {
  public:
-  FakeSys() {
-    std::string name = std::filesystem::temp_directory_path() / "tfabric-sys-XXXXXX";
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    root_ = name;
-  }
-  ~FakeSys() {
-    std::error_code ignored;
-    std::filesystem::remove_all(root_, ignored);
-  }
-  FakeSys(const FakeSys&) = delete;
-  FakeSys& operator=(const FakeSys&) = delete;
-
   void host(const std::string& size, const std::string& total, const std::string& free) const {
     pages("/sys/kernel/mm/hugepages/" + size, total, free);
   }
@@ -33,16 +22,16 @@ class FakeSys {
             const std::string& free) const {
     pages("/sys/devices/system/node/" + node + "/hugepages/" + size, total, free);
   }
-  void folder(const std::string& path) const { std::filesystem::create_directories(root_ + path); }
-  [[nodiscard]] const std::string& root() const { return root_; }
+  void folder(const std::string& path) const { std::filesystem::create_directories(root() + path); }
+  [[nodiscard]] const std::string& root() const { return folder_.path(); }
 
  private:
   void pages(const std::string& at, const std::string& total, const std::string& free) const {
     folder(at);
-    std::ofstream(root_ + at + "/nr_hugepages") << total << "\n";
-    std::ofstream(root_ + at + "/free_hugepages") << free << "\n";
+    std::ofstream(root() + at + "/nr_hugepages") << total << "\n";
+    std::ofstream(root() + at + "/free_hugepages") << free << "\n";
   }
-  std::string root_;
+  tfabric::test::TemporaryFolder folder_;
 };
 
 }  // namespace

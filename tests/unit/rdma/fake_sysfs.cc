@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -11,28 +9,17 @@ namespace tfabric::rdma {
 
 namespace fs = std::filesystem;
 
-FakeSysfs::FakeSysfs() {
-  std::string name = fs::temp_directory_path() / "tfabric-sysfs-XXXXXX";
-  REQUIRE(mkdtemp(name.data()) != nullptr);
-  root_ = name;
-}
-
-FakeSysfs::~FakeSysfs() {
-  std::error_code ignored;
-  fs::remove_all(root_, ignored);
-}
-
 void FakeSysfs::write(const std::string& path, const std::string& text) const {
-  const fs::path file = root_ + "/" + path;
+  const fs::path file = root() + "/" + path;
   fs::create_directories(file.parent_path());
   std::ofstream(file) << text << "\n";
 }
 
 void FakeSysfs::link(const std::string& path, const std::string& target) const {
-  const fs::path from = root_ + "/" + path;
+  const fs::path from = root() + "/" + path;
   fs::create_directories(from.parent_path());
-  fs::create_directories(root_ + "/" + target);
-  fs::create_symlink(root_ + "/" + target, from);
+  fs::create_directories(root() + "/" + target);
+  fs::create_symlink(root() + "/" + target, from);
 }
 
 void FakeSysfs::add_hca(const std::string& name, const std::string& pci, int ports) const {

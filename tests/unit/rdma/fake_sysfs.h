@@ -4,19 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "tests/temporary_folder.h"
 #include "transport/rdma/sysfs.h"
 
 namespace tfabric::rdma {
 
 class FakeSysfs {
  public:
-  FakeSysfs();
-  ~FakeSysfs();
-  FakeSysfs(const FakeSysfs&) = delete;
-  FakeSysfs& operator=(const FakeSysfs&) = delete;
-
-  [[nodiscard]] Sysfs sysfs() const { return Sysfs(root_); }
-  [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] Sysfs sysfs() const { return Sysfs(root()); }
+  [[nodiscard]] const std::string& root() const { return folder_.path(); }
 
   // A file with its folders.
   void write(const std::string& path, const std::string& text) const;
@@ -30,7 +26,7 @@ class FakeSysfs {
                const std::string& netdev) const;
 
  private:
-  std::string root_;
+  test::TemporaryFolder folder_;
 };
 
 }  // namespace tfabric::rdma
