@@ -1,10 +1,9 @@
 // The 128 bytes that a listener gives NCCL and the connector gets: who listens where, and the token that
 // proves a connection was meant for it.
 //
-//   0 magic | 4 version | 5 transport | 6 addresses | 7 max_recvs | 8 token | 24 process | 32 port
-//   36 check | 40 attempt | 48 addresses (4 x 16) | 112 zero
+//   6 addresses | 7 max_recvs | 8 token | 24 process | 32 port | 48 addresses (4 x 16)
 //
-// `attempt` is the connector's own: NCCL hands it the same memory on every retry, zero at first.
+// The rest is as in transport/handle_envelope.h.
 #pragma once
 
 #include <array>
@@ -16,8 +15,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "transport/handle_envelope.h"
 #include "transport/tcp/net/address.h"
-#include "transport/transport.h"
 
 namespace tfabric::tcp {
 
@@ -26,7 +25,9 @@ inline constexpr std::uint8_t kProtocolVersion = 2;
 inline constexpr std::size_t kMaxHandleAddresses = 4;
 
 using Token = std::array<std::byte, 16>;
-using HandleBytes = std::span<std::byte, transport::kHandleBytes>;
+using transport::attempt_of;
+using transport::HandleBytes;
+using transport::set_attempt;
 
 struct Handle {
   Token token{};
@@ -39,9 +40,6 @@ struct Handle {
 void write_handle(const Handle& handle, HandleBytes bytes);
 // Fails if the bytes were not written by a write_handle() of this version: the peer runs another network
 // or another version of this plugin.
-Result<Handle> read_handle(std::span<const std::byte, transport::kHandleBytes> bytes);
-
-[[nodiscard]] std::uint64_t attempt_of(std::span<const std::byte, transport::kHandleBytes> bytes);
-void set_attempt(HandleBytes bytes, std::uint64_t attempt);
+Result<Handle> read_handle(transport::ConstHandleBytes bytes);
 
 }  // namespace tfabric::tcp

@@ -1,7 +1,8 @@
 #include "transport/tcp/message/record.h"
 
 #include <bit>
-#include <cstring>
+
+#include "base/little_endian.h"
 
 namespace tfabric::message {
 namespace {
@@ -10,26 +11,13 @@ namespace {
 constexpr std::size_t kType = 0, kIndex = 1, kCheck = 2, kTag = 4, kGroup = 8, kLength = 12, kTotal = 16,
                       kOffset = 20;
 
-template <class T>
-void put(std::byte* at, T value) {
-  static_assert(std::endian::native == std::endian::little, "a byte swap belongs here");
-  std::memcpy(at, &value, sizeof value);
-}
-
-template <class T>
-T get(const std::byte* at) {
-  T value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
 // Mixes all fields but the check itself into 16 bits.
 std::uint16_t check_of(const std::byte* header) {
   constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
-  std::uint64_t sum = (get<std::uint16_t>(header) + 1u) * kMultiplier;
-  sum = (std::rotl(sum, 29) ^ get<std::uint64_t>(header + kTag)) * kMultiplier;
-  sum = (std::rotl(sum, 29) ^ get<std::uint64_t>(header + kLength)) * kMultiplier;
-  sum = (std::rotl(sum, 29) ^ get<std::uint32_t>(header + kOffset)) * kMultiplier;
+  std::uint64_t sum = (get_little_endian<std::uint16_t>(header) + 1u) * kMultiplier;
+  sum = (std::rotl(sum, 29) ^ get_little_endian<std::uint64_t>(header + kTag)) * kMultiplier;
+  sum = (std::rotl(sum, 29) ^ get_little_endian<std::uint64_t>(header + kLength)) * kMultiplier;
+  sum = (std::rotl(sum, 29) ^ get_little_endian<std::uint32_t>(header + kOffset)) * kMultiplier;
   return static_cast<std::uint16_t>(sum >> 48);
 }
 
@@ -47,38 +35,38 @@ bool fields_fit(const RecordHeader& header) {
 
 }  // namespace
 
-void put_u16(std::byte* at, std::uint16_t value) { put(at, value); }
-void put_u32(std::byte* at, std::uint32_t value) { put(at, value); }
-void put_u64(std::byte* at, std::uint64_t value) { put(at, value); }
-std::uint16_t get_u16(const std::byte* at) { return get<std::uint16_t>(at); }
-std::uint32_t get_u32(const std::byte* at) { return get<std::uint32_t>(at); }
-std::uint64_t get_u64(const std::byte* at) { return get<std::uint64_t>(at); }
+void put_u16(std::byte* at, std::uint16_t value) { put_little_endian(at, value); }
+void put_u32(std::byte* at, std::uint32_t value) { put_little_endian(at, value); }
+void put_u64(std::byte* at, std::uint64_t value) { put_little_endian(at, value); }
+std::uint16_t get_u16(const std::byte* at) { return get_little_endian<std::uint16_t>(at); }
+std::uint32_t get_u32(const std::byte* at) { return get_little_endian<std::uint32_t>(at); }
+std::uint64_t get_u64(const std::byte* at) { return get_little_endian<std::uint64_t>(at); }
 
 RecordHeaderBytes encode(const RecordHeader& header) {
   RecordHeaderBytes bytes{};
   bytes[kType] = static_cast<std::byte>(header.type);
   bytes[kIndex] = static_cast<std::byte>(header.index);
-  put(&bytes[kTag], header.tag);
-  put(&bytes[kGroup], header.group);
-  put(&bytes[kLength], header.length);
-  put(&bytes[kTotal], header.total);
-  put(&bytes[kOffset], header.offset);
-  put(&bytes[kCheck], check_of(bytes.data()));
+  put_little_endian(&bytes[kTag], header.tag);
+  put_little_endian(&bytes[kGroup], header.group);
+  put_little_endian(&bytes[kLength], header.length);
+  put_little_endian(&bytes[kTotal], header.total);
+  put_little_endian(&bytes[kOffset], header.offset);
+  put_little_endian(&bytes[kCheck], check_of(bytes.data()));
   return bytes;
 }
 
 std::optional<RecordHeader> decode(std::span<const std::byte, kRecordHeaderBytes> bytes) {
-  if (get<std::uint16_t>(&bytes[kCheck]) != check_of(bytes.data())) {
+  if (get_little_endian<std::uint16_t>(&bytes[kCheck]) != check_of(bytes.data())) {
     return std::nullopt;
   }
   RecordHeader header;
   header.type = static_cast<RecordType>(bytes[kType]);
   header.index = std::to_integer<std::uint8_t>(bytes[kIndex]);
-  header.tag = get<std::uint32_t>(&bytes[kTag]);
-  header.group = get<std::uint32_t>(&bytes[kGroup]);
-  header.length = get<std::uint32_t>(&bytes[kLength]);
-  header.total = get<std::uint32_t>(&bytes[kTotal]);
-  header.offset = get<std::uint32_t>(&bytes[kOffset]);
+  header.tag = get_little_endian<std::uint32_t>(&bytes[kTag]);
+  header.group = get_little_endian<std::uint32_t>(&bytes[kGroup]);
+  header.length = get_little_endian<std::uint32_t>(&bytes[kLength]);
+  header.total = get_little_endian<std::uint32_t>(&bytes[kTotal]);
+  header.offset = get_little_endian<std::uint32_t>(&bytes[kOffset]);
   if (!fields_fit(header)) {
     return std::nullopt;
   }
