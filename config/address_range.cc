@@ -1,10 +1,9 @@
 #include "config/address_range.h"
 
-#include <arpa/inet.h>
-
 #include <algorithm>
 #include <cstddef>
 
+#include "config/address.h"
 #include "config/value.h"
 
 namespace tfabric::config {
@@ -26,20 +25,14 @@ std::optional<AddressRange> AddressRange::parse(std::string_view text) {
   if (range.text_.empty()) {
     return range;
   }
-  const std::size_t slash = std::min(range.text_.find('/'), range.text_.size());
-  const std::string address = range.text_.substr(0, slash);
-  const auto length =
-      parse_integer(std::string_view(range.text_).substr(std::min(slash + 1, range.text_.size())));
-  // inet_pton would stop at a NUL and take what precedes it.
-  if (address.find('\0') != std::string::npos || !length || *length < 0) {
+  const auto prefixed = parse_prefixed(range.text_);
+  if (!prefixed) {
     return std::nullopt;
   }
+  const auto& [bytes, length] = *prefixed;
   range.first_ = kMapped;
-  const bool v4 = inet_pton(AF_INET, address.c_str(), &range.first_[12]) == 1;
-  if (*length > (v4 ? 32 : 128) || (!v4 && inet_pton(AF_INET6, address.c_str(), range.first_.data()) != 1)) {
-    return std::nullopt;
-  }
-  range.bits_ = (v4 ? kMappedBits : 0) + static_cast<unsigned>(*length);
+  std::copy(bytes.rbegin(), bytes.rend(), range.first_.rbegin());
+  range.bits_ = (bytes.size() == 4 ? kMappedBits : 0) + length;
   return range;
 }
 

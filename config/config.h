@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "config/address_range.h"
 #include "config/hca_list.h"
+#include "config/interface_list.h"
 
 namespace tfabric::config {
 
@@ -98,7 +99,10 @@ struct Tcp {
 
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
 
-// Which RDMA ports are used, and by which of their addresses (GIDs).
+enum class Switch : std::uint8_t { automatic, off, on };
+
+// Which RDMA ports are used, by which of their addresses (GIDs), and how pairs of them are connected.
+// Defaults of what NCCL has a variable for are those of its built-in network (2.23 and later).
 struct Rdma {
   bool disable = false;
   HcaList hca;                     // those that are used
@@ -107,6 +111,30 @@ struct Rdma {
   std::uint32_t roce_version = 0;  // 1 or 2; 0: 2 before 1
   AddressFamily address_family = AddressFamily::automatic;  // automatic: IPv4 before IPv6
   AddressRange address_range;
+
+  // The meeting of two ranks, over the kernel's TCP.
+  InterfaceList bootstrap_interface;
+  AddressFamily bootstrap_family = AddressFamily::automatic;  // automatic: both
+  std::chrono::milliseconds connect_timeout{10000};           // for each step but the next
+  std::chrono::milliseconds accept_timeout{60000};            // until the peer's rank accepts
+
+  // Queue pairs.
+  std::uint32_t qps = 1;       // a comm and rail
+  bool split = false;          // each message over all of them, instead of one after the other
+  std::uint32_t mtu = 0;       // bytes; 0: the port's
+  int traffic_class = -1;      // RoCE; -1: the communicator's, else 0
+  int service_level = -1;      // InfiniBand; -1: the communicator's traffic class, else 0
+  std::uint32_t pkey = 0;      // index in the port's table
+  std::uint32_t timeout = 20;  // of an acknowledgement: 4.096 us * 2^timeout
+  std::uint32_t retry_count = 7;
+  std::uint32_t rnr_retry = 7;                      // while the receiver has posted nothing; 7: without end
+  std::uint32_t rnr_timer = 12;                     // code of the IBA's table (12: 0.64 ms)
+  Switch adaptive_routing = Switch::automatic;      // automatic: on InfiniBand
+  std::uint32_t adaptive_routing_threshold = 8192;  // bytes; messages that are larger come out of order
+  Switch relaxed_ordering = Switch::automatic;      // of the NIC's PCI writes; automatic: where it is offered
+  bool use_inline = false;                          // control writes travel in their work requests
+  bool gdr = true;                                  // GPU memory is registered, where it can be
+  bool gdr_flush_disable = false;                   // iflush does nothing
 };
 
 struct Engine {
@@ -138,7 +166,7 @@ struct Config {
   std::string file;  // the file that was read; empty: none found
 };
 
-// The variables that begin with TFABRIC_ or NCCL_IB_, by name. Tests make their own.
+// The variables that begin with TFABRIC_ and those of NCCL's that keys have, by name. Tests make their own.
 using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Environment process_environment();
 

@@ -19,12 +19,17 @@ constexpr std::array<std::string_view, 4> kForeign{"TFABRIC_TEST_", "TFABRIC_SIM
                                                    "TFABRIC_PERF_"};
 
 constexpr std::string_view kOurs = "TFABRIC_";
-constexpr std::string_view kNccls = "NCCL_IB_";
 
 bool is_foreign(std::string_view name) {
   return !name.starts_with(kOurs) ||
          std::any_of(kForeign.begin(), kForeign.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
+}
+
+bool is_nccls(std::string_view name) {
+  const auto all = keys();
+  return name.starts_with("NCCL_") &&
+         std::any_of(all.begin(), all.end(), [&](const Key& key) { return key.nccl_variable == name; });
 }
 
 // NCCL's own variables. One that we do not understand is not taken, as NCCL does: the job may be one that has
@@ -53,8 +58,9 @@ Environment process_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
-    if ((text.starts_with(kOurs) || text.starts_with(kNccls)) && equals != std::string_view::npos) {
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+    const std::string_view name = text.substr(0, equals);
+    if (equals != std::string_view::npos && (name.starts_with(kOurs) || is_nccls(name))) {
+      variables.emplace(name, text.substr(equals + 1));
     }
   }
   return variables;

@@ -7,14 +7,6 @@
 namespace tfabric::config {
 namespace {
 
-// Takes what is before the next `separator` off `text`.
-std::string_view take(std::string_view& text, char separator) {
-  const std::size_t end = std::min(text.find(separator), text.size());
-  const std::string_view part = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return part;
-}
-
 // The kernel's names of devices have at most 63 characters (IB_DEVICE_NAME_MAX, less the NUL).
 bool is_hca_name(std::string_view text) {
   constexpr std::size_t kMaxName = 63;
@@ -37,10 +29,10 @@ std::optional<std::int64_t> parse_field(std::string_view field, std::int64_t low
 std::optional<HcaPattern> parse_pattern(std::string_view text) {
   constexpr std::int64_t kMaxPort = 255;  // verbs count ports in 8 bits
   constexpr std::int64_t kMaxId = 32767;  // NCCL's table has 16 signed bits for rail and plane
-  HcaPattern pattern{.name = std::string(take(text, ':'))};
-  const auto port = parse_field(take(text, ':'), 1, kMaxPort, 0);
-  const auto rail = parse_field(take(text, ':'), 0, kMaxId, -1);
-  const auto plane = parse_field(take(text, ':'), 0, kMaxId, -1);
+  HcaPattern pattern{.name = std::string(take_until(text, ':'))};
+  const auto port = parse_field(take_until(text, ':'), 1, kMaxPort, 0);
+  const auto rail = parse_field(take_until(text, ':'), 0, kMaxId, -1);
+  const auto plane = parse_field(take_until(text, ':'), 0, kMaxId, -1);
   if (!is_hca_name(pattern.name) || !port || !rail || !plane || !text.empty()) {
     return std::nullopt;
   }
@@ -61,7 +53,7 @@ std::optional<HcaList> HcaList::parse(std::string_view text) {
   list.exact_ = rest.starts_with('=');
   rest.remove_prefix(list.exact_ ? 1 : 0);
   while (!rest.empty()) {
-    const std::string entry = trimmed(take(rest, ','));
+    const std::string entry = trimmed(take_until(rest, ','));
     if (entry.empty()) {
       continue;
     }

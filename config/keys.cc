@@ -195,12 +195,13 @@ std::optional<HcaList> parse_excluded(std::string_view text) {
   return list && !list->negated() ? list : std::nullopt;
 }
 
+constexpr std::array<std::pair<const char*, AddressFamily>, 5> kFamilies{{{"auto", AddressFamily::automatic},
+                                                                          {"ipv4", AddressFamily::ipv4},
+                                                                          {"ipv6", AddressFamily::ipv6},
+                                                                          {"AF_INET", AddressFamily::ipv4},
+                                                                          {"AF_INET6", AddressFamily::ipv6}}};
+
 std::vector<Key> rdma_keys() {
-  const std::array<std::pair<const char*, AddressFamily>, 5> families{{{"auto", AddressFamily::automatic},
-                                                                       {"ipv4", AddressFamily::ipv4},
-                                                                       {"ipv6", AddressFamily::ipv6},
-                                                                       {"AF_INET", AddressFamily::ipv4},
-                                                                       {"AF_INET6", AddressFamily::ipv6}}};
   constexpr std::int64_t kMaxGid = 65535;
   return {
       with_nccl_variable("NCCL_IB_DISABLE",
@@ -225,15 +226,101 @@ std::vector<Key> rdma_keys() {
                                                          "rdma.roce_version", 1, 2, [](Config & c) -> auto& {
                                                            return c.rdma.roce_version;
                                                          })),
-      with_nccl_variable("NCCL_IB_ADDR_FAMILY", choice(
-                                                    "rdma.address_family", families, [](Config & c) -> auto& {
-                                                      return c.rdma.address_family;
-                                                    })),
+      with_nccl_variable(
+          "NCCL_IB_ADDR_FAMILY",
+          choice(
+              "rdma.address_family", kFamilies, [](Config & c) -> auto& { return c.rdma.address_family; })),
       with_nccl_variable(
           "NCCL_IB_ADDR_RANGE",
           parsed(
               "rdma.address_range", "\"any\" or a range like \"10.0.0.0/8\" or \"fd00::/8\"", "any",
               AddressRange::parse, [](Config & c) -> auto& { return c.rdma.address_range; })),
+  };
+}
+
+// How two ranks meet, and how their queue pairs are set up.
+std::vector<Key> rdma_connection_keys() {
+  // The numbers are NCCL's.
+  const std::array<std::pair<const char*, Switch>, 5> switches{{{"auto", Switch::automatic},
+                                                                {"off", Switch::off},
+                                                                {"on", Switch::on},
+                                                                {"0", Switch::off},
+                                                                {"1", Switch::on}}};
+  const std::array<std::pair<const char*, Switch>, 6> orderings{
+      {switches[0], switches[1], switches[2], switches[3], switches[4], {"2", Switch::automatic}}};
+  const std::array<std::pair<const char*, std::uint32_t>, 6> mtus{
+      {{"auto", 0}, {"256", 256}, {"512", 512}, {"1024", 1024}, {"2048", 2048}, {"4096", 4096}}};
+  constexpr std::int64_t kMaxMilliseconds = 3600000;
+  return {
+      with_nccl_variable(
+          "NCCL_SOCKET_IFNAME",
+          parsed(
+              "rdma.bootstrap_interface",
+              "\"auto\" or a list like \"eth0,ib\" (beginnings of interfaces' names; \"=\" before the list: "
+              "whole names; \"^\": all but these)",
+              "auto", InterfaceList::parse, [](Config & c) -> auto& { return c.rdma.bootstrap_interface; })),
+      with_nccl_variable("NCCL_SOCKET_FAMILY",
+                         choice(
+                             "rdma.bootstrap_family", kFamilies,
+                             [](Config & c) -> auto& { return c.rdma.bootstrap_family; })),
+      number(
+          "rdma.connect_timeout_ms", "milliseconds", 100, kMaxMilliseconds, 1,
+          [](Config & c) -> auto& { return c.rdma.connect_timeout; }),
+      number(
+          "rdma.accept_timeout_ms", "milliseconds", 100, kMaxMilliseconds, 1,
+          [](Config & c) -> auto& { return c.rdma.accept_timeout; }),
+      with_nccl_variable("NCCL_IB_QPS_PER_CONNECTION", number(
+                                                           "rdma.qps", "an integer", 1, 128, 1,
+                                                           [](Config & c) -> auto& { return c.rdma.qps; })),
+      with_nccl_variable("NCCL_IB_SPLIT_DATA_ON_QPS",
+                         flag(
+                             "rdma.split", [](Config & c) -> auto& { return c.rdma.split; })),
+      choice(
+          "rdma.mtu", mtus, [](Config & c) -> auto& { return c.rdma.mtu; }),
+      with_nccl_variable("NCCL_IB_TC",
+                         number(
+                             "rdma.traffic_class", "a traffic class (-1: the communicator's)", -1, 255, 1,
+                             [](Config & c) -> auto& { return c.rdma.traffic_class; })),
+      with_nccl_variable("NCCL_IB_SL",
+                         number(
+                             "rdma.service_level", "a service level (-1: the communicator's traffic class)",
+                             -1, 15, 1, [](Config & c) -> auto& { return c.rdma.service_level; })),
+      with_nccl_variable("NCCL_IB_PKEY", number(
+                                             "rdma.pkey", "the index of a P_Key", 0, 65535, 1,
+                                             [](Config & c) -> auto& { return c.rdma.pkey; })),
+      with_nccl_variable("NCCL_IB_TIMEOUT", number(
+                                                "rdma.timeout", "an exponent (4.096 us * 2^n)", 1, 31, 1,
+                                                [](Config & c) -> auto& { return c.rdma.timeout; })),
+      with_nccl_variable("NCCL_IB_RETRY_CNT", number(
+                                                  "rdma.retry_count", "an integer", 0, 7, 1,
+                                                  [](Config & c) -> auto& { return c.rdma.retry_count; })),
+      number(
+          "rdma.rnr_retry", "an integer (7: without end)", 0, 7, 1,
+          [](Config & c) -> auto& { return c.rdma.rnr_retry; }),
+      number(
+          "rdma.rnr_timer", "a code of the IBA's table", 0, 31, 1,
+          [](Config & c) -> auto& { return c.rdma.rnr_timer; }),
+      with_nccl_variable("NCCL_IB_ADAPTIVE_ROUTING",
+                         choice(
+                             "rdma.adaptive_routing", switches,
+                             [](Config & c) -> auto& { return c.rdma.adaptive_routing; })),
+      with_nccl_variable("NCCL_IB_AR_THRESHOLD",
+                         number(
+                             "rdma.adaptive_routing_threshold", "a size", 0, std::int64_t{1} << 30, 1,
+                             [](Config & c) -> auto& { return c.rdma.adaptive_routing_threshold; })),
+      with_nccl_variable("NCCL_IB_PCI_RELAXED_ORDERING",
+                         choice(
+                             "rdma.relaxed_ordering", orderings,
+                             [](Config & c) -> auto& { return c.rdma.relaxed_ordering; })),
+      with_nccl_variable("NCCL_IB_USE_INLINE",
+                         flag(
+                             "rdma.use_inline", [](Config & c) -> auto& { return c.rdma.use_inline; })),
+      flag(
+          "rdma.gdr", [](Config & c) -> auto& { return c.rdma.gdr; }),
+      with_nccl_variable("NCCL_GDR_FLUSH_DISABLE", flag(
+                                                       "rdma.gdr_flush_disable", [](Config & c) -> auto& {
+                                                         return c.rdma.gdr_flush_disable;
+                                                       })),
   };
 }
 
@@ -430,8 +517,9 @@ std::vector<RailKey> make_rail_keys() {
 std::span<const Key> keys() {
   static const auto* table = [] {
     auto* all = new std::vector<Key>(make_keys());
-    const std::vector<Key> rdma = rdma_keys();
-    all->insert(all->end(), rdma.begin(), rdma.end());
+    for (const std::vector<Key>& rdma : {rdma_keys(), rdma_connection_keys()}) {
+      all->insert(all->end(), rdma.begin(), rdma.end());
+    }
     return all;
   }();
   return *table;

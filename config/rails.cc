@@ -2,25 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "config/keys.h"
 #include "config/nearest.h"
 #include "config/value.h"
 
 namespace tfabric::config {
-namespace {
-
-// Takes the text up to `separator` off the front.
-std::string_view take_until(std::string_view& text, char separator) {
-  const std::size_t end = std::min(text.find(separator), text.size());
-  const std::string_view front = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return front;
-}
-
-}  // namespace
-
 void set_rail_key(Rail& rail, std::string_view key, std::string_view value, const std::string& where,
                   std::vector<std::string>& errors) {
   const RailKey* found = find_rail_key(key);

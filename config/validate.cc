@@ -11,25 +11,12 @@
 #include <set>
 #include <string_view>
 
+#include "config/address.h"
 #include "config/keys.h"
 #include "config/value.h"
 
 namespace tfabric::config {
 namespace {
-
-// An address in network byte order: 4 or 16 bytes; empty if `text` is none of the family.
-std::vector<std::uint8_t> address_bytes(const std::string& text, int family) {
-  std::vector<std::uint8_t> bytes(family == AF_INET ? 4 : 16);
-  // inet_pton would stop at a NUL and take what precedes it.
-  const bool good =
-      text.find('\0') == std::string::npos && inet_pton(family, text.c_str(), bytes.data()) == 1;
-  return good ? bytes : std::vector<std::uint8_t>();
-}
-
-std::vector<std::uint8_t> address_bytes(const std::string& text) {
-  const auto v4 = address_bytes(text, AF_INET);
-  return v4.empty() ? address_bytes(text, AF_INET6) : v4;
-}
 
 bool is_address(const std::string& text, int family) { return !address_bytes(text, family).empty(); }
 
@@ -45,14 +32,12 @@ bool ends_in(const std::vector<std::uint8_t>& bytes, std::int64_t from, bool val
 
 // What is wrong with an address like "10.0.0.5/24"; empty: nothing.
 std::string address_fault(const std::string& text) {
-  const std::size_t slash = std::min(text.find('/'), text.size());
-  const auto bytes = address_bytes(text.substr(0, slash));
-  const auto length = parse_integer(std::string_view(text).substr(std::min(slash + 1, text.size())));
-  const std::int64_t bits = std::ssize(bytes) * 8;
-  if (bytes.empty() || !length || *length < 0 || *length > bits) {
+  const auto address = parse_prefixed(text);
+  if (!address) {
     return "is not like 10.0.0.5/24 or fd00::5/64";
   }
-  const bool v4 = bits == 32;
+  const auto& [bytes, length] = *address;
+  const bool v4 = bytes.size() == 4;
   constexpr std::array<std::uint8_t, 12> kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   if (!v4 && std::equal(kMapped.begin(), kMapped.end(), bytes.begin())) {
     return "is an IPv4 address in IPv6's form: write it as IPv4";
@@ -62,19 +47,10 @@ std::string address_fault(const std::string& text) {
   }
   // RFC 1122 §3.2.1.3, RFC 3021: the first and last of an IPv4 network are no hosts', if it has more than
   // two.
-  if (v4 && *length <= 30 && (ends_in(bytes, *length, false) || ends_in(bytes, *length, true))) {
+  if (v4 && length <= 30 && (ends_in(bytes, length, false) || ends_in(bytes, length, true))) {
     return "is that of a network, expected the host's own in it, like 10.0.0.5/24";
   }
   return {};
-}
-
-// dddd:bb:dd.f, as in sysfs.
-bool is_pci_address(const std::string& text) {
-  const std::string shape = "xxxx:xx:xx.x";
-  return text.size() == shape.size() &&
-         std::equal(text.begin(), text.end(), shape.begin(), [](char c, char s) {
-           return s == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == s;
-         });
 }
 
 // A kernel interface's name, which is also part of a list that DPDK parses.

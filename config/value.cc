@@ -1,5 +1,7 @@
 #include "config/value.h"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <limits>
 
@@ -56,6 +58,20 @@ std::string trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   const std::size_t last = text.find_last_not_of(" \t");
   return first == std::string_view::npos ? std::string() : std::string(text.substr(first, last - first + 1));
+}
+
+std::string_view take_until(std::string_view& text, char separator) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view front = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return front;
+}
+
+bool is_pci_address(std::string_view text) {
+  constexpr std::string_view kShape = "xxxx:xx:xx.x";
+  return std::equal(text.begin(), text.end(), kShape.begin(), kShape.end(), [](char c, char s) {
+    return s == 'x' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == s;
+  });
 }
 
 }  // namespace tfabric::config

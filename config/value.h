@@ -13,5 +13,8 @@ namespace tfabric::config {
 // An integer with an optional suffix K, M or G (powers of 1024).
 [[nodiscard]] std::optional<std::int64_t> parse_size(std::string_view text);
 [[nodiscard]] std::string trimmed(std::string_view text);
+// Takes the text up to `separator`, and that, off the front.
+[[nodiscard]] std::string_view take_until(std::string_view& text, char separator);
+[[nodiscard]] bool is_pci_address(std::string_view text);  // dddd:bb:dd.f, as in sysfs
 
 }  // namespace tfabric::config

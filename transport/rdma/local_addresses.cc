@@ -1,6 +1,7 @@
 #include "transport/rdma/local_addresses.h"
 
 #include <ifaddrs.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
@@ -52,6 +53,8 @@ std::vector<LocalAddress> local_addresses() {
   const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
   for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
     LocalAddress local{.netdev = entry->ifa_name};
+    constexpr unsigned kRunning = IFF_UP | IFF_RUNNING;
+    local.running = (entry->ifa_flags & kRunning) == kRunning;
     config::IpBytes mask{};
     if (copy_bytes(entry->ifa_addr, /*mask=*/false, local.address)) {
       local.prefix_length = copy_bytes(entry->ifa_netmask, /*mask=*/true, mask) ? leading_ones(mask) : 128;

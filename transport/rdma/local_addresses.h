@@ -12,6 +12,7 @@ struct LocalAddress {
   std::string netdev;
   config::IpBytes address{};   // IPv4 mapped into IPv6
   unsigned prefix_length = 0;  // of the 128 bits
+  bool running = true;         // the interface is up and has a link
 };
 
 // Empty if the kernel cannot be asked.

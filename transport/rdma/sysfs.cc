@@ -24,11 +24,6 @@ std::optional<std::int64_t> Sysfs::read_number(const std::string& path) const {
   return text ? config::parse_integer(*text) : std::nullopt;
 }
 
-bool Sysfs::exists(const std::string& path) const {
-  std::error_code ignored;
-  return std::filesystem::exists(full(path), ignored);
-}
-
 std::vector<std::string> Sysfs::list(const std::string& path) const {
   std::vector<std::string> names;
   std::error_code error;

@@ -18,7 +18,6 @@ class Sysfs {
   // The first line, without blanks around it.
   [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
   [[nodiscard]] std::optional<std::int64_t> read_number(const std::string& path) const;
-  [[nodiscard]] bool exists(const std::string& path) const;
   // The names in a folder, in order.
   [[nodiscard]] std::vector<std::string> list(const std::string& path) const;
   // Where a path leads, all links followed, as a path below the root again. Empty: nowhere, or out of the

@@ -44,14 +44,67 @@ TEST_CASE("a variable of NCCL's that is not understood is not taken, and the key
 }
 
 TEST_CASE("variables of NCCL's that are empty, or none of ours, change nothing") {
-  const auto config = load_environment({{"NCCL_IB_HCA", ""}, {"NCCL_IB_TIMEOUT", "22"}});
+  const auto config = load_environment({{"NCCL_IB_HCA", ""}, {"NCCL_IB_FIFO_TC", "22"}});
   REQUIRE(config.ok());
   REQUIRE(entry_of(*config, "rdma.hca").origin == "default");
 }
 
-TEST_CASE("the process's variables that begin with NCCL_IB_ are taken") {
+TEST_CASE("the process's variable of NCCL's is taken") {
   setenv("NCCL_IB_HCA", "=mlx5_9", 1);
   const Environment variables = process_environment();
   unsetenv("NCCL_IB_HCA");
   REQUIRE(variables.at("NCCL_IB_HCA") == "=mlx5_9");
+}
+
+TEST_CASE("NCCL's variables set how two ranks meet and how queue pairs are set up") {
+  const auto config = load_environment({{"NCCL_SOCKET_IFNAME", "^docker,lo"},
+                                        {"NCCL_SOCKET_FAMILY", "AF_INET6"},
+                                        {"NCCL_IB_QPS_PER_CONNECTION", "4"},
+                                        {"NCCL_IB_SPLIT_DATA_ON_QPS", "1"},
+                                        {"NCCL_IB_TC", "106"},
+                                        {"NCCL_IB_SL", "3"},
+                                        {"NCCL_IB_PKEY", "2"},
+                                        {"NCCL_IB_TIMEOUT", "22"},
+                                        {"NCCL_IB_RETRY_CNT", "5"},
+                                        {"NCCL_IB_ADAPTIVE_ROUTING", "1"},
+                                        {"NCCL_IB_AR_THRESHOLD", "0"},
+                                        {"NCCL_IB_PCI_RELAXED_ORDERING", "0"},
+                                        {"NCCL_IB_USE_INLINE", "1"},
+                                        {"NCCL_GDR_FLUSH_DISABLE", "1"}});
+  REQUIRE(config.ok());
+  const Rdma& rdma = config->rdma;
+  REQUIRE_FALSE(rdma.bootstrap_interface.selects("docker0"));
+  REQUIRE(rdma.bootstrap_interface.selects("eth0"));
+  REQUIRE(rdma.bootstrap_family == AddressFamily::ipv6);
+  REQUIRE(rdma.qps == 4);
+  REQUIRE(rdma.split);
+  REQUIRE(rdma.traffic_class == 106);
+  REQUIRE(rdma.service_level == 3);
+  REQUIRE(rdma.pkey == 2);
+  REQUIRE(rdma.timeout == 22);
+  REQUIRE(rdma.retry_count == 5);
+  REQUIRE(rdma.adaptive_routing == Switch::on);
+  REQUIRE(rdma.adaptive_routing_threshold == 0);
+  REQUIRE(rdma.relaxed_ordering == Switch::off);
+  REQUIRE(rdma.use_inline);
+  REQUIRE(rdma.gdr_flush_disable);
+}
+
+TEST_CASE("the values by which NCCL chooses itself mean the same here") {
+  const auto config =
+      load_environment({{"NCCL_IB_PCI_RELAXED_ORDERING", "2"}, {"NCCL_IB_TC", "-1"}, {"NCCL_IB_SL", "-1"}});
+  REQUIRE(config->rdma.relaxed_ordering == Switch::automatic);
+  REQUIRE(entry_of(*config, "rdma.relaxed_ordering").value == "auto");
+  REQUIRE(config->rdma.traffic_class == -1);
+  REQUIRE(config->rdma.service_level == -1);
+}
+
+TEST_CASE("the process's variables that a key has are taken, and NCCL's others are not") {
+  setenv("NCCL_SOCKET_IFNAME", "eth", 1);
+  setenv("NCCL_SOCKET_NTHREADS", "2", 1);
+  const Environment variables = process_environment();
+  unsetenv("NCCL_SOCKET_IFNAME");
+  unsetenv("NCCL_SOCKET_NTHREADS");
+  REQUIRE(variables.at("NCCL_SOCKET_IFNAME") == "eth");
+  REQUIRE(variables.count("NCCL_SOCKET_NTHREADS") == 0);
 }

@@ -1,0 +1,37 @@
+#include "config/address.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <string_view>
+
+#include "config/value.h"
+
+namespace tfabric::config {
+
+std::vector<std::uint8_t> address_bytes(const std::string& text, int family) {
+  std::vector<std::uint8_t> bytes(family == AF_INET ? 4 : 16);
+  // inet_pton would stop at a NUL and take what precedes it.
+  const bool good =
+      text.find('\0') == std::string::npos && inet_pton(family, text.c_str(), bytes.data()) == 1;
+  return good ? bytes : std::vector<std::uint8_t>();
+}
+
+std::vector<std::uint8_t> address_bytes(const std::string& text) {
+  auto v4 = address_bytes(text, AF_INET);
+  return v4.empty() ? address_bytes(text, AF_INET6) : v4;
+}
+
+std::optional<PrefixedAddress> parse_prefixed(const std::string& text) {
+  std::string_view rest = text;
+  auto bytes = address_bytes(std::string(take_until(rest, '/')));
+  const auto length = parse_integer(rest);
+  if (bytes.empty() || !length || *length < 0 || *length > std::ssize(bytes) * 8) {
+    return std::nullopt;
+  }
+  return PrefixedAddress{std::move(bytes), static_cast<unsigned>(*length)};
+}
+
+}  // namespace tfabric::config

@@ -1,0 +1,23 @@
+// IP addresses as text, in network byte order: 4 or 16 bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tfabric::config {
+
+// Empty: `text` is no address, or none of the family (AF_INET, AF_INET6).
+[[nodiscard]] std::vector<std::uint8_t> address_bytes(const std::string& text);
+[[nodiscard]] std::vector<std::uint8_t> address_bytes(const std::string& text, int family);
+
+// An address with the length of a prefix, at most as long as it is.
+struct PrefixedAddress {
+  std::vector<std::uint8_t> bytes;
+  unsigned length = 0;
+};
+// Empty if `text` is not like "10.0.0.5/24" or "fd00::5/64".
+[[nodiscard]] std::optional<PrefixedAddress> parse_prefixed(const std::string& text);
+
+}  // namespace tfabric::config

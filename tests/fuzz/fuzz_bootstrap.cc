@@ -1,0 +1,79 @@
+// Any bytes as what comes to the RDMA bootstrap. The first byte chooses: a handle, an offer, or a
+// connection's bytes, which arrive in pieces of that size. What is read must be writable to the same bytes,
+// and two offers must lead to one agreement.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "tests/fuzz/require.h"
+#include "transport/rdma/bootstrap/agreement.h"
+#include "transport/rdma/bootstrap/handle.h"
+#include "transport/rdma/bootstrap/message.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma::bootstrap;
+
+namespace {
+
+constexpr std::uint64_t kToken = 0;
+constexpr std::uint8_t kHandle = 0, kOffer = 255;
+
+void try_handle(std::span<const std::byte> bytes) {
+  std::array<std::byte, transport::kHandleBytes> given{}, written{};
+  std::memcpy(given.data(), bytes.data(), std::min(bytes.size(), given.size()));
+  if (const auto handle = read_handle(given)) {
+    TFABRIC_REQUIRE(!handle->addresses.empty() && handle->addresses.size() <= kMaxHandleAddresses);
+    write_handle(*handle, written);
+    TFABRIC_REQUIRE(read_handle(written)->addresses == handle->addresses);
+  }
+}
+
+void try_offer(std::span<const std::byte> bytes, std::vector<Offer>& offers) {
+  const auto offer = parse_offer(bytes);
+  if (!offer) {
+    return;
+  }
+  const std::vector<std::byte> again = encode(*offer);
+  TFABRIC_REQUIRE(std::equal(bytes.begin(), bytes.end(), again.begin(), again.end()));
+  offers.push_back(*offer);
+  for (const Offer& other : offers) {
+    const auto forth = agree(*offer, other), back = agree(other, *offer);
+    TFABRIC_REQUIRE(forth.ok() == back.ok());
+    TFABRIC_REQUIRE(!forth.ok() || forth->rails.size() == back->rails.size());
+  }
+}
+
+void try_connection(std::span<const std::byte> bytes, std::size_t piece) {
+  MessageReader reader(kToken);
+  std::vector<Offer> offers;
+  while (!bytes.empty()) {
+    TFABRIC_REQUIRE(reader.wanted() > 0 && reader.wanted() <= kMessageHeaderBytes + kMaxOfferBytes);
+    const std::size_t count = std::min({piece, reader.wanted(), bytes.size()});
+    if (!reader.take(bytes.first(count))) {
+      return;
+    }
+    bytes = bytes.subspan(count);
+    if (const auto message = reader.next()) {
+      try_offer(message->body, offers);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) {
+    return 0;
+  }
+  const std::span<const std::byte> rest = std::as_bytes(std::span(data, size)).subspan(1);
+  std::vector<Offer> offers;
+  if (data[0] == kHandle) {
+    try_handle(rest);
+  } else if (data[0] == kOffer) {
+    try_offer(rest, offers);
+  } else {
+    try_connection(rest, data[0]);
+  }
+  return 0;
+}

@@ -1,0 +1,33 @@
+// Addresses of the kernel's TCP: 16 bytes, IPv4 mapped into IPv6, and a port.
+#pragma once
+
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <string>
+
+#include "config/address_range.h"
+
+namespace tfabric::rdma::bootstrap {
+
+struct SocketAddress {
+  config::IpBytes ip{};
+  std::uint16_t port = 0;
+  friend bool operator==(const SocketAddress&, const SocketAddress&) = default;
+};
+
+// "10.0.0.5", "fd00::5".
+[[nodiscard]] std::string ip_text(const config::IpBytes& ip);
+// "10.0.0.5 port 4000".
+[[nodiscard]] std::string to_string(const SocketAddress& address);
+
+// For the kernel. An IPv4 address is one of AF_INET, so that hosts without IPv6 can use it.
+struct KernelAddress {
+  sockaddr_storage storage{};
+  socklen_t length = 0;
+};
+[[nodiscard]] KernelAddress to_kernel(const SocketAddress& address);
+[[nodiscard]] SocketAddress from_kernel(const sockaddr_storage& storage);
+
+}  // namespace tfabric::rdma::bootstrap
