@@ -114,20 +114,16 @@ nlohmann::json json_of(const rdma::Hca& hca) {
   return out;
 }
 
-constexpr const char* kNoConfiguration = "not looked for, since the configuration is wrong";
-
-// Calls `use` with what this host has, or `fail` with the reason why nothing can be said.
-template <class Use, class Fail>
-auto look(const Result<config::Config>& config, Use use, Fail fail) {
-  if (!config) {
-    return fail(std::string(kNoConfiguration));
-  }
-  const Result<rdma::Verbs> verbs = rdma::load_verbs();
+// Calls `show` with what this host has, which lives no longer.
+template <class Show>
+auto look(const Result<config::Config>& config, const Show& show) {
+  const Result<rdma::Verbs> verbs =
+      config ? rdma::load_verbs() : Error{Errc::unusable, "not looked for, since the configuration is wrong"};
   if (!verbs) {
-    return fail(verbs.error().message);
+    return show(rdma::Discovery{.hcas = {}, .usable = verbs.error()});
   }
   const rdma::Host host{.sysfs = rdma::Sysfs(), .addresses = rdma::local_addresses()};
-  return use(rdma::discover(*verbs, host, config->rdma));
+  return show(rdma::discover(*verbs, host, config->rdma));
 }
 
 }  // namespace
@@ -152,18 +148,8 @@ nlohmann::json to_json(const rdma::Discovery& found) {
   return out;
 }
 
-std::string rdma_text(const Result<config::Config>& config) {
-  return look(
-      config, [](const rdma::Discovery& found) { return to_text(found); },
-      [](const std::string& reason) { return fmt::format("RDMA: not usable: {}\n", reason); });
-}
+std::string rdma_text(const Result<config::Config>& config) { return look(config, to_text); }
 
-nlohmann::json rdma_json(const Result<config::Config>& config) {
-  return look(
-      config, [](const rdma::Discovery& found) { return to_json(found); },
-      [](const std::string& reason) {
-        return nlohmann::json{{"usable", false}, {"reason", reason}, {"hcas", nlohmann::json::array()}};
-      });
-}
+nlohmann::json rdma_json(const Result<config::Config>& config) { return look(config, to_json); }
 
 }  // namespace tfabric::tools

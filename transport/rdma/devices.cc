@@ -7,7 +7,8 @@
 #include <cctype>
 #include <cerrno>
 #include <cstring>
-#include <system_error>
+#include <iterator>
+#include <sstream>
 #include <utility>
 
 #include "transport/rdma/faults.h"
@@ -28,9 +29,6 @@ std::string exclusion(const config::Rdma& wishes) {
   return fmt::format("left out by rdma.exclude_hca = \"{}\"", wishes.exclude_hca.text());
 }
 
-// Verbs give some errors as their result and others in errno.
-std::string explain(int result) { return std::generic_category().message(result > 0 ? result : errno); }
-
 std::uint64_t from_network(std::uint64_t value) {
   static_assert(std::endian::native == std::endian::little);
   return __builtin_bswap64(value);
@@ -39,14 +37,8 @@ std::uint64_t from_network(std::uint64_t value) {
 std::string text_of(const char* text, std::size_t size) { return {text, strnlen(text, size)}; }
 
 std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  std::size_t at = 0;
-  while ((at = text.find_first_not_of(' ', at)) != std::string::npos) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
-    words.push_back(text.substr(at, end - at));
-    at = end;
-  }
-  return words;
+  std::istringstream words(text);
+  return {std::istream_iterator<std::string>(words), {}};
 }
 
 // Numbers in names count as numbers: their digits are compared by how many there are first.
@@ -86,7 +78,7 @@ class Search {
       found_.usable =
           Error{Errc::unusable, fmt::format("libibverbs cannot list RDMA devices: {}: load the kernel's "
                                             "module ib_uverbs",
-                                            explain(0))};
+                                            verbs_fault(0))};
       return std::move(found_);
     }
     for (int i = 0; i < count; ++i) {
@@ -121,7 +113,7 @@ class Search {
     return {.name = name,
             .device_file = "/dev/infiniband/" + device_name,
             .pci = find_pci_function(host_.sysfs, fmt::format("{}/{}/device", kClass, name)),
-            .context = ContextHandle(nullptr, ContextCloser{&verbs_})};
+            .context = ContextHandle(nullptr, {&verbs_})};
   }
 
   Hca examine(ibv::Device& device) {
@@ -148,7 +140,7 @@ class Search {
     }
     ibv::DeviceAttr attributes{};
     if (const int result = verbs_.query_device(hca.context.get(), &attributes); result != 0) {
-      hca.excluded = "cannot be queried: " + explain(result);
+      hca.excluded = "cannot be queried: " + verbs_fault(result);
       hca.context.reset();
       return;
     }
@@ -177,7 +169,7 @@ class Search {
     }
     ibv::PortAttr attributes{};
     if (const int result = verbs_.query_port(hca.context.get(), number, &attributes); result != 0) {
-      port.excluded = "cannot be queried: " + explain(result);
+      port.excluded = "cannot be queried: " + verbs_fault(result);
       return port;
     }
     describe(hca, attributes, port);

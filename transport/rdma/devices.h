@@ -18,7 +18,7 @@
 #include "transport/rdma/local_addresses.h"
 #include "transport/rdma/pci.h"
 #include "transport/rdma/sysfs.h"
-#include "transport/rdma/verbs/verbs.h"
+#include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma {
 

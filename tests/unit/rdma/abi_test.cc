@@ -8,11 +8,11 @@
 
 #include <cstddef>
 
+#include "tests/unit/rdma/same_layout.h"
+
 namespace {
 
 using namespace tfabric::rdma;
-
-#define SAME_OFFSET(ours, theirs, field) static_assert(offsetof(ibv::ours, field) == offsetof(theirs, field))
 
 static_assert(sizeof(ibv::Device) == sizeof(ibv_device));
 SAME_OFFSET(Device, ibv_device, node_type);
@@ -67,26 +67,24 @@ SAME_OFFSET(AsyncEvent, ibv_async_event, event_type);
 static_assert(sizeof(ibv::Gid) == sizeof(ibv_gid));
 
 static_assert(ibv::kSysfsNameMax == IBV_SYSFS_NAME_MAX && ibv::kSysfsPathMax == IBV_SYSFS_PATH_MAX);
-static_assert(static_cast<int>(ibv::NodeType::unspecified) == IBV_NODE_UNSPECIFIED);
-static_assert(static_cast<int>(ibv::TransportType::ib) == IBV_TRANSPORT_IB);
-static_assert(static_cast<int>(ibv::TransportType::iwarp) == IBV_TRANSPORT_IWARP);
-static_assert(static_cast<int>(ibv::TransportType::unspecified) == IBV_TRANSPORT_UNSPECIFIED);
-static_assert(static_cast<int>(ibv::Mtu::bytes_256) == IBV_MTU_256);
-static_assert(static_cast<int>(ibv::Mtu::bytes_4096) == IBV_MTU_4096);
-static_assert(static_cast<int>(ibv::PortState::down) == IBV_PORT_DOWN);
-static_assert(static_cast<int>(ibv::PortState::active) == IBV_PORT_ACTIVE);
-static_assert(static_cast<int>(ibv::PortState::active_defer) == IBV_PORT_ACTIVE_DEFER);
-static_assert(static_cast<int>(ibv::LinkLayer::infiniband) == IBV_LINK_LAYER_INFINIBAND);
-static_assert(static_cast<int>(ibv::LinkLayer::ethernet) == IBV_LINK_LAYER_ETHERNET);
+SAME_VALUE(ibv::NodeType::unspecified, IBV_NODE_UNSPECIFIED);
+SAME_VALUE(ibv::TransportType::ib, IBV_TRANSPORT_IB);
+SAME_VALUE(ibv::TransportType::iwarp, IBV_TRANSPORT_IWARP);
+SAME_VALUE(ibv::TransportType::unspecified, IBV_TRANSPORT_UNSPECIFIED);
+SAME_VALUE(ibv::Mtu::bytes_256, IBV_MTU_256);
+SAME_VALUE(ibv::Mtu::bytes_4096, IBV_MTU_4096);
+SAME_VALUE(ibv::PortState::down, IBV_PORT_DOWN);
+SAME_VALUE(ibv::PortState::active, IBV_PORT_ACTIVE);
+SAME_VALUE(ibv::PortState::active_defer, IBV_PORT_ACTIVE_DEFER);
+SAME_VALUE(ibv::LinkLayer::infiniband, IBV_LINK_LAYER_INFINIBAND);
+SAME_VALUE(ibv::LinkLayer::ethernet, IBV_LINK_LAYER_ETHERNET);
 
-static_assert(static_cast<int>(ibv::EventType::cq_err) == IBV_EVENT_CQ_ERR);
-static_assert(static_cast<int>(ibv::EventType::device_fatal) == IBV_EVENT_DEVICE_FATAL);
-static_assert(static_cast<int>(ibv::EventType::port_err) == IBV_EVENT_PORT_ERR);
-static_assert(static_cast<int>(ibv::EventType::srq_err) == IBV_EVENT_SRQ_ERR);
-static_assert(static_cast<int>(ibv::EventType::gid_change) == IBV_EVENT_GID_CHANGE);
-static_assert(static_cast<int>(ibv::EventType::wq_fatal) == IBV_EVENT_WQ_FATAL);
-
-#undef SAME_OFFSET
+SAME_VALUE(ibv::EventType::cq_err, IBV_EVENT_CQ_ERR);
+SAME_VALUE(ibv::EventType::device_fatal, IBV_EVENT_DEVICE_FATAL);
+SAME_VALUE(ibv::EventType::port_err, IBV_EVENT_PORT_ERR);
+SAME_VALUE(ibv::EventType::srq_err, IBV_EVENT_SRQ_ERR);
+SAME_VALUE(ibv::EventType::gid_change, IBV_EVENT_GID_CHANGE);
+SAME_VALUE(ibv::EventType::wq_fatal, IBV_EVENT_WQ_FATAL);
 
 }  // namespace
 

@@ -48,7 +48,7 @@ FakeVerbs::~FakeVerbs() { current_ = nullptr; }
 
 ContextHandle FakeVerbs::open(std::size_t number) {
   ibv::Device device = device_of(hcas.at(number));
-  return {open_device(&device), ContextCloser{&verbs_}};
+  return {open_device(&device), {&verbs_}};
 }
 
 FakeHca& FakeVerbs::hca_of(const ibv::Device* device) {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "transport/rdma/gid.h"
-#include "transport/rdma/verbs/verbs.h"
+#include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma {
 

@@ -36,6 +36,15 @@ TEST_CASE("the installed library, if there is one, has all its functions and ans
   REQUIRE(verbs->query_gid != nullptr);
   REQUIRE(verbs->get_async_event != nullptr);
   REQUIRE(verbs->ack_async_event != nullptr);
+  REQUIRE(verbs->alloc_pd != nullptr);
+  REQUIRE(verbs->dealloc_pd != nullptr);
+  REQUIRE(verbs->reg_mr != nullptr);
+  REQUIRE(verbs->dereg_mr != nullptr);
+  REQUIRE(verbs->create_cq != nullptr);
+  REQUIRE(verbs->destroy_cq != nullptr);
+  REQUIRE(verbs->create_qp != nullptr);
+  REQUIRE(verbs->modify_qp != nullptr);
+  REQUIRE(verbs->destroy_qp != nullptr);
   int count = -1;
   ibv::Device** list = verbs->get_device_list(&count);
   // Without the kernel's part there is no list.

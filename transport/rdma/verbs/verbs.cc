@@ -3,11 +3,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <string_view>
-#include <system_error>
-
-#include "base/log.h"
 
 namespace tfabric::rdma {
 namespace {
@@ -18,9 +14,15 @@ class Loader {
  public:
   Loader(void* library, std::string_view name) : library_(library), name_(name) {}
 
+  // Null if an older library does not have it.
+  template <class Function>
+  void load_if_there(Function& function, const char* symbol, const char* version) {
+    function = reinterpret_cast<Function>(dlvsym(library_, symbol, version));
+  }
+
   template <class Function>
   void load(Function& function, const char* symbol, const char* version = "IBVERBS_1.1") {
-    function = reinterpret_cast<Function>(dlvsym(library_, symbol, version));
+    load_if_there(function, symbol, version);
     if (function == nullptr && status_) {
       status_ = Error{Errc::unusable,
                       fmt::format("{} has no {}, version {}: it is too old or none of rdma-core's; {}", name_,
@@ -56,17 +58,21 @@ Result<Verbs> load_verbs(const std::string& library) {
   loader.load(verbs.query_gid, "ibv_query_gid");
   loader.load(verbs.get_async_event, "ibv_get_async_event");
   loader.load(verbs.ack_async_event, "ibv_ack_async_event");
+  loader.load(verbs.alloc_pd, "ibv_alloc_pd");
+  loader.load(verbs.dealloc_pd, "ibv_dealloc_pd");
+  loader.load(verbs.reg_mr, "ibv_reg_mr");
+  loader.load_if_there(verbs.reg_mr_iova2, "ibv_reg_mr_iova2", "IBVERBS_1.8");
+  loader.load_if_there(verbs.reg_dmabuf_mr, "ibv_reg_dmabuf_mr", "IBVERBS_1.12");
+  loader.load(verbs.dereg_mr, "ibv_dereg_mr");
+  loader.load(verbs.create_cq, "ibv_create_cq");
+  loader.load(verbs.destroy_cq, "ibv_destroy_cq");
+  loader.load(verbs.create_qp, "ibv_create_qp");
+  loader.load(verbs.modify_qp, "ibv_modify_qp");
+  loader.load(verbs.destroy_qp, "ibv_destroy_qp");
   if (!loader.status()) {
     return loader.status().error();
   }
   return verbs;
-}
-
-void ContextCloser::operator()(ibv::Context* context) const {
-  if (const int error = verbs->close_device(context); error != 0) {
-    TF_INFO("RDMA: a device cannot be closed: {}",
-            std::generic_category().message(error > 0 ? error : errno));
-  }
 }
 
 }  // namespace tfabric::rdma

@@ -6,12 +6,13 @@
 // value that is not 0, is failure, with errno. Thread-safe as libibverbs is.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 
 #include "base/result.h"
 #include "transport/rdma/verbs/abi.h"
+#include "transport/rdma/verbs/queue_abi.h"
 
 namespace tfabric::rdma {
 
@@ -27,6 +28,24 @@ struct Verbs {
   // Blocks until there is one. Each must be acknowledged before what it is about can be destroyed.
   int (*get_async_event)(ibv::Context*, ibv::AsyncEvent*) = nullptr;
   void (*ack_async_event)(ibv::AsyncEvent*) = nullptr;
+
+  ibv::Pd* (*alloc_pd)(ibv::Context*) = nullptr;
+  int (*dealloc_pd)(ibv::Pd*) = nullptr;
+  ibv::Mr* (*reg_mr)(ibv::Pd*, void* addr, std::size_t length, int access) = nullptr;
+  // Null in libraries before rdma-core 28. Flags that the kernel does not know and may ignore, such as
+  // relaxed ordering, are left away by it.
+  ibv::Mr* (*reg_mr_iova2)(ibv::Pd*, void* addr, std::size_t length, std::uint64_t iova,
+                           unsigned access) = nullptr;
+  // Null in libraries before rdma-core 34.
+  ibv::Mr* (*reg_dmabuf_mr)(ibv::Pd*, std::uint64_t offset, std::size_t length, std::uint64_t iova, int fd,
+                            int access) = nullptr;
+  int (*dereg_mr)(ibv::Mr*) = nullptr;
+  ibv::Cq* (*create_cq)(ibv::Context*, int cqe, void* cq_context, ibv::CompChannel*,
+                        int comp_vector) = nullptr;
+  int (*destroy_cq)(ibv::Cq*) = nullptr;
+  ibv::Qp* (*create_qp)(ibv::Pd*, ibv::QpInitAttr*) = nullptr;  // writes what it really has to cap
+  int (*modify_qp)(ibv::Qp*, ibv::QpAttr*, int mask) = nullptr;
+  int (*destroy_qp)(ibv::Qp*) = nullptr;
 };
 
 inline constexpr const char* kVerbsLibrary = "libibverbs.so.1";
@@ -34,12 +53,5 @@ inline constexpr const char* kVerbsLibrary = "libibverbs.so.1";
 // Errc::unusable says which library or symbol is missing, and what to install. The library stays loaded to
 // the end of the process: its providers know nothing of being unloaded.
 Result<Verbs> load_verbs(const std::string& library = kVerbsLibrary);
-
-// An open device. `verbs` must outlive it; that it cannot be closed is logged.
-struct ContextCloser {
-  const Verbs* verbs = nullptr;
-  void operator()(ibv::Context* context) const;
-};
-using ContextHandle = std::unique_ptr<ibv::Context, ContextCloser>;
 
 }  // namespace tfabric::rdma

@@ -1,0 +1,612 @@
+// Send and receive comms, joined by hand over a fake fabric: one mechanism a test.
+#include <algorithm>
+#include <array>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "comm_world.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma;
+using namespace tfabric::rdma::test;
+using Catch::Contains;
+using transport::MemoryKind;
+using transport::ReceiveBuffer;
+
+namespace {
+
+std::vector<std::byte> bytes_from(std::size_t size, unsigned first) {
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    bytes[i] = static_cast<std::byte>(first + i * 7);
+  }
+  return bytes;
+}
+
+// A world with one comm and a registered buffer at each end.
+struct Stage {
+  explicit Stage(const ConnectionOptions& options = {}, std::size_t rails = 1,
+                 std::uint32_t max_message_bytes = 1u << 30, MemoryKind kind = MemoryKind::host)
+      : world(1, rails, max_message_bytes), pair(world, options) {
+    out_region = good(pair.send->register_memory(out.data(), out.size(), MemoryKind::host));
+    in_region = good(pair.receive->register_memory(in.data(), in.size(), kind));
+  }
+
+  ReceiveBuffer buffer(std::size_t at, std::size_t size, int tag = 0) {
+    return {.data = in.data() + at, .size = size, .tag = tag, .region = in_region};
+  }
+  transport::Request* post(const std::vector<ReceiveBuffer>& buffers) {
+    return good(pair.receive->irecv(buffers));
+  }
+  transport::Request* send(std::size_t at, std::size_t size, int tag = 0) {
+    return good(pair.send->isend(out.data() + at, size, tag, out_region));
+  }
+  void finish(transport::Request* request, int* sizes = nullptr) {
+    REQUIRE(request != nullptr);
+    for (int i = 0; i < 10; ++i) {
+      world.fabric.run();
+      if (good(request->test(sizes))) {
+        return;
+      }
+    }
+    FAIL("a request does not end");
+  }
+  // The error that a request's test ends with.
+  Error failure(transport::Request* request) {
+    REQUIRE(request != nullptr);
+    for (int i = 0; i < 10; ++i) {
+      world.fabric.run();
+      if (const Result<bool> tested = request->test(nullptr); !tested) {
+        return tested.error();
+      }
+    }
+    FAIL("a request does not fail");
+    return {};
+  }
+
+  World world;
+  std::vector<std::byte> out = bytes_from(100000, 1), in = bytes_from(100000, 99);
+  Pair pair;
+  transport::MemoryRegion* out_region = nullptr;
+  transport::MemoryRegion* in_region = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a message is refused until its receive is announced, and then lands in it") {
+  Stage stage;
+  REQUIRE(stage.send(0, 1000) == nullptr);
+  transport::Request* receive = stage.post({stage.buffer(500, 2000)});
+  REQUIRE(stage.send(0, 1000) == nullptr);
+  stage.world.fabric.run();
+  transport::Request* send = stage.send(0, 1000);
+  const std::vector<std::byte> before = stage.in;
+  int received = -1, sent = -1;
+  stage.finish(receive, &received);
+  stage.finish(send, &sent);
+  REQUIRE(received == 1000);
+  REQUIRE(sent == 1000);
+  REQUIRE(std::equal(stage.out.begin(), stage.out.begin() + 1000, stage.in.begin() + 500));
+  REQUIRE(std::equal(before.begin(), before.begin() + 500, stage.in.begin()));
+  REQUIRE(std::equal(before.begin() + 1500, before.end(), stage.in.begin() + 1500));
+}
+
+TEST_CASE("a message of no bytes is a message, also without a registration") {
+  Stage stage;
+  const std::vector<ReceiveBuffer> nothing{{.data = nullptr, .size = 0, .tag = 0, .region = nullptr}};
+  transport::Request* receive = stage.post(nothing);
+  stage.world.fabric.run();
+  transport::Request* send = good(stage.pair.send->isend(nullptr, 0, 0, nullptr));
+  int size = -1;
+  stage.finish(receive, &size);
+  stage.finish(send);
+  REQUIRE(size == 0);
+}
+
+TEST_CASE("within a group messages are matched by tag, and across groups in order") {
+  Stage stage;
+  transport::Request* group =
+      stage.post({stage.buffer(0, 100, 7), stage.buffer(100, 100, 8), stage.buffer(200, 100, 7)});
+  transport::Request* next = stage.post({stage.buffer(300, 100, 9)});
+  stage.world.fabric.run();
+  REQUIRE(stage.send(0, 10, 9) == nullptr);  // of the next group
+  std::vector<transport::Request*> sends{stage.send(0, 10, 8), stage.send(1000, 20, 7)};
+  REQUIRE(stage.send(0, 10, 8) == nullptr);  // its receive is taken
+  sends.push_back(stage.send(2000, 0, 7));
+  sends.push_back(stage.send(3000, 40, 9));
+  std::array<int, 3> sizes{};
+  stage.finish(group, sizes.data());
+  REQUIRE(sizes == std::array{20, 10, 0});
+  int size = 0;
+  stage.finish(next, &size);
+  REQUIRE(size == 40);
+  for (transport::Request* send : sends) {
+    stage.finish(send);
+  }
+  REQUIRE(std::equal(stage.in.begin(), stage.in.begin() + 20, stage.out.begin() + 1000));
+  REQUIRE(std::equal(stage.in.begin() + 100, stage.in.begin() + 110, stage.out.begin()));
+}
+
+TEST_CASE("a message of an incomplete group goes out with the next test") {
+  Stage stage;
+  transport::Request* group = stage.post({stage.buffer(0, 100, 1), stage.buffer(100, 100, 2)});
+  stage.world.fabric.run();
+  transport::Request* first = stage.send(0, 50, 1);
+  stage.finish(first);
+  REQUIRE_FALSE(good(group->test(nullptr)));
+  transport::Request* second = stage.send(50, 50, 2);
+  stage.finish(second);
+  stage.finish(group);
+}
+
+TEST_CASE("a group costs one doorbell and one completion at each end") {
+  Stage stage;
+  std::vector<ReceiveBuffer> buffers;
+  for (int i = 0; i < 8; ++i) {
+    buffers.push_back(stage.buffer(static_cast<std::size_t>(i) * 100, 100, i));
+  }
+  transport::Request* group = stage.post(buffers);
+  stage.world.fabric.run();
+  const FakeFabric& fabric = stage.world.fabric;
+  const std::size_t doorbells = fabric.doorbells, sent = fabric.send_completions,
+                    received = fabric.receive_completions;
+  std::vector<transport::Request*> sends;
+  for (int i = 0; i < 8; ++i) {
+    sends.push_back(stage.send(static_cast<std::size_t>(i) * 10, 10, i));
+  }
+  stage.finish(group);
+  for (transport::Request* send : sends) {
+    stage.finish(send);
+  }
+  REQUIRE(fabric.doorbells - doorbells == 1);
+  REQUIRE(fabric.send_completions - sent == 1);
+  REQUIRE(fabric.receive_completions - received == 1);
+}
+
+TEST_CASE("receives are posted in batches, and announcements hardly complete") {
+  Stage stage;
+  const FakeFabric& fabric = stage.world.fabric;
+  const std::size_t receive_doorbells = fabric.receive_doorbells, completions = fabric.send_completions;
+  constexpr int kMessages = 320;
+  for (int i = 0; i < kMessages; ++i) {
+    transport::Request* receive = stage.post({stage.buffer(0, 64)});
+    stage.world.fabric.run();
+    stage.finish(stage.send(0, 64));
+    stage.finish(receive);
+  }
+  REQUIRE(fabric.receive_doorbells - receive_doorbells == kMessages / kReceiveBatch);
+  REQUIRE(fabric.send_completions - completions <= kMessages + kMessages / 16);
+  REQUIRE(fabric.not_ready == 0);
+}
+
+TEST_CASE("256 receives can be posted and as many messages sent; further ones are refused until some end") {
+  Stage stage;
+  std::vector<transport::Request*> receives, sends;
+  while (true) {
+    stage.world.fabric.run();
+    transport::Request* receive = stage.post({stage.buffer(receives.size() * 8, 8)});
+    if (receive == nullptr && receives.size() == transport::kMaxRequests) {
+      break;
+    }
+    // The ring has room, but the send queue's completions must be taken now and then: what is refused is
+    // tried again.
+    if (receive != nullptr) {
+      receives.push_back(receive);
+    }
+    REQUIRE(receives.size() <= transport::kMaxRequests);
+  }
+  stage.world.fabric.run();
+  for (std::size_t i = 0; i < transport::kMaxRequests; ++i) {
+    sends.push_back(stage.send(i * 8, 8));
+    REQUIRE(sends.back() != nullptr);
+  }
+  REQUIRE(stage.send(0, 8) == nullptr);
+  for (std::size_t i = 0; i < receives.size(); ++i) {
+    stage.finish(sends[i]);
+    stage.finish(receives[i]);
+  }
+  REQUIRE(stage.post({stage.buffer(0, 8)}) != nullptr);
+}
+
+TEST_CASE("32 groups of 8 receives fill the ring, which goes round with groups of any size") {
+  Stage stage;
+  for (int round = 0; round < 5; ++round) {
+    std::vector<transport::Request*> receives;
+    const std::size_t members = round % 2 == 0 ? 8 : 5;
+    while (receives.size() < transport::kMaxRequests / members) {
+      std::vector<ReceiveBuffer> buffers;
+      for (std::size_t i = 0; i < members; ++i) {
+        buffers.push_back(stage.buffer((receives.size() * 8 + i) * 16, 16, static_cast<int>(i)));
+      }
+      if (transport::Request* receive = stage.post(buffers)) {
+        receives.push_back(receive);
+      }
+      stage.world.fabric.run();
+    }
+    if (members == 8) {
+      REQUIRE(stage.post({stage.buffer(0, 16)}) == nullptr);
+    }
+    for (transport::Request* receive : receives) {
+      std::vector<transport::Request*> sends;
+      for (std::size_t i = 0; i < members; ++i) {
+        sends.push_back(stage.send(i, i + 1, static_cast<int>(i)));
+      }
+      for (transport::Request* send : sends) {
+        stage.finish(send);
+      }
+      std::array<int, 8> sizes{};
+      stage.finish(receive, sizes.data());
+      REQUIRE(sizes[members - 1] == static_cast<int>(members));
+    }
+  }
+}
+
+TEST_CASE(
+    "a large message is cut over all queue pairs and rails at whole lines, a small one takes one of them") {
+  Stage stage({.queue_pairs = 2, .split_bytes = 4096}, 2);
+  transport::Request* receive = stage.post({stage.buffer(0, 50000)});
+  stage.world.fabric.run();
+  FakeFabric& fabric = stage.world.fabric;
+  std::vector<std::uint64_t> pieces;
+  const auto base = reinterpret_cast<std::uint64_t>(stage.in.data());
+  fabric.may_write = [&](std::uint64_t address, std::uint32_t) {
+    pieces.push_back(address - base);
+    return true;
+  };
+  const std::size_t before = fabric.receive_completions;
+  transport::Request* send = stage.send(0, 40000);
+  stage.finish(send);
+  int size = 0;
+  stage.finish(receive, &size);
+  REQUIRE(size == 40000);
+  REQUIRE(fabric.receive_completions - before == 4);
+  for (const std::uint64_t begin : {0u, 10112u, 20224u, 30336u}) {
+    REQUIRE(std::count(pieces.begin(), pieces.end(), begin) == 1);
+  }
+  REQUIRE(std::equal(stage.out.begin(), stage.out.begin() + 40000, stage.in.begin()));
+  const std::size_t then = fabric.receive_completions;
+  receive = stage.post({stage.buffer(0, 4096)});
+  fabric.run();
+  stage.finish(stage.send(0, 4096));
+  stage.finish(receive);
+  REQUIRE(fabric.receive_completions - then == 1);
+}
+
+TEST_CASE("for adaptive routing a large message is followed by an empty write that brings the immediate") {
+  Stage stage({.adaptive_routing_bytes = 8192});
+  const auto sends_for = [&](std::size_t size) {
+    transport::Request* receive = stage.post({stage.buffer(0, size)});
+    stage.world.fabric.run();
+    const std::size_t before = stage.world.fabric.sends;
+    stage.finish(stage.send(0, size));
+    int arrived = 0;
+    stage.finish(receive, &arrived);
+    REQUIRE(arrived == static_cast<int>(size));
+    return stage.world.fabric.sends - before;
+  };
+  REQUIRE(sends_for(8192) == 1);
+  REQUIRE(sends_for(8193) == 2);
+}
+
+TEST_CASE("a message longer than a work request may be, and longer than the send queue, arrives whole") {
+  Stage stage({}, 1, 128);
+  transport::Request* receive = stage.post({stage.buffer(0, 100000)});
+  stage.world.fabric.run();
+  transport::Request* send = stage.send(0, 100000);
+  while (!good(send->test(nullptr))) {
+    stage.world.fabric.run();
+  }
+  stage.finish(receive);
+  REQUIRE(stage.in == stage.out);
+  REQUIRE(stage.world.fabric.violations.empty());
+}
+
+TEST_CASE("a message larger than its receive fails both ends, and both sizes are named") {
+  Stage stage;
+  const bool grouped = GENERATE(false, true);
+  std::vector<ReceiveBuffer> buffers{stage.buffer(0, 100, 1)};
+  if (grouped) {
+    buffers.push_back(stage.buffer(100, 50, 2));
+  }
+  transport::Request* receive = stage.post(buffers);
+  stage.world.fabric.run();
+  const auto sent = stage.pair.send->isend(stage.out.data(), 200, grouped ? 2 : 1, stage.out_region);
+  REQUIRE_FALSE(sent.ok());
+  REQUIRE(sent.error().code == Errc::invalid_usage);
+  const char* sizes = grouped ? "200 bytes were sent to a receive of 50 bytes by host-b"
+                              : "200 bytes were sent to a receive of 100 bytes by host-b";
+  REQUIRE_THAT(sent.error().message, Contains(sizes));
+  const Error error = stage.failure(receive);
+  REQUIRE(error.code == Errc::invalid_usage);
+  REQUIRE_THAT(error.message, Contains(grouped ? "200 bytes were sent by host-a to a receive of 50 bytes"
+                                               : "200 bytes were sent by host-a to a receive of 100 bytes"));
+}
+
+TEST_CASE("a failed completion fails all requests of the comm with one error that says what it means") {
+  Stage stage;
+  std::vector<transport::Request*> receives{stage.post({stage.buffer(0, 100)}),
+                                            stage.post({stage.buffer(100, 100)})};
+  stage.world.fabric.run();
+  std::vector<transport::Request*> sends{stage.send(0, 100), stage.send(0, 100)};
+  stage.world.fabric.inject(stage.pair.send_pairs[0], ibv::WcStatus::retry_exc_err, 0x81);
+  const Error error = stage.failure(sends[0]);
+  REQUIRE(error.code == Errc::remote);
+  REQUIRE_THAT(
+      error.message,
+      Contains("queue pair 0x11 of fake_0:1 (::ffff:10.0.0.1) to 0x12 of host-b (::ffff:10.0.0.2)") &&
+          Contains("RETRY_EXC_ERR (status 12, vendor code 0x81): the peer does not answer"));
+  REQUIRE(stage.failure(sends[1]).message == error.message);
+  REQUIRE_FALSE(stage.pair.send->isend(stage.out.data(), 1, 0, stage.out_region).ok());
+  // Nothing reaches the receiver any more; its own failure is told from outside.
+  stage.pair.receive->fail_from_outside(Error{Errc::remote, "the peer has gone"});
+  REQUIRE(stage.failure(receives[0]).message == "the peer has gone");
+  REQUIRE(stage.failure(receives[1]).message == "the peer has gone");
+}
+
+TEST_CASE("a peer that dies in silence is found out by whoever waits for it") {
+  static Instant now{};
+  now = Instant{};
+  Stage stage({.queue_pairs = 2, .now = [] { return now; }});
+  const auto wait = [&](const auto& attempt) {
+    for (int i = 0; i < 100; ++i) {
+      now += std::chrono::milliseconds(100);
+      stage.world.fabric.run();
+      for (std::uint32_t turn = 0; turn < Heartbeat::kQuietTurns; ++turn) {
+        if (!attempt()) {
+          return true;
+        }
+      }
+    }
+    return false;
+  };
+  SECTION("the receiver, for a message") {
+    transport::Request* receive = stage.post({stage.buffer(0, 100)});
+    const auto attempt = [&] { return receive->test(nullptr).ok(); };
+    REQUIRE_FALSE(wait(attempt));
+    stage.pair.send.reset();
+    REQUIRE(wait(attempt));
+  }
+  SECTION("the sender, for a receive to be announced") {
+    const auto attempt = [&] {
+      return stage.pair.send->isend(stage.out.data(), 1, 0, stage.out_region).ok();
+    };
+    REQUIRE_FALSE(wait(attempt));
+    stage.pair.receive.reset();
+    REQUIRE(wait(attempt));
+  }
+  REQUIRE(stage.world.fabric.violations.empty());
+}
+
+TEST_CASE("what was done before a failure stays done") {
+  Stage stage;
+  transport::Request* receive = stage.post({stage.buffer(0, 100)});
+  stage.world.fabric.run();
+  transport::Request* send = stage.send(0, 100);
+  stage.world.fabric.run();
+  transport::Request* pending = stage.post({stage.buffer(0, 100)});
+  REQUIRE_FALSE(good(pending->test(nullptr)));  // takes the completion of the first
+  stage.pair.receive->fail_from_outside(Error{Errc::remote, "gone"});
+  REQUIRE(good(receive->test(nullptr)));
+  REQUIRE_FALSE(pending->test(nullptr).ok());
+  stage.finish(send);
+}
+
+TEST_CASE("memory that is deregistered under a receive is not written any more, and the comm has failed") {
+  Stage stage;
+  transport::Request* receive = stage.post({stage.buffer(0, 50000)});
+  stage.world.fabric.run();
+  transport::Request* send = stage.send(0, 50000);
+  for (int i = 0; i < 3; ++i) {
+    stage.world.fabric.step();
+  }
+  REQUIRE(stage.pair.receive->deregister_memory(stage.in_region).ok());
+  const std::vector<std::byte> before = stage.in;
+  REQUIRE_THAT(stage.failure(receive).message,
+               Contains("deregistered while requests on it were outstanding"));
+  REQUIRE_THAT(stage.failure(send).message, Contains("RETRY_EXC_ERR"));
+  REQUIRE(stage.in == before);
+  REQUIRE_FALSE(stage.pair.receive->irecv(std::vector{stage.buffer(0, 1)}).ok());
+}
+
+TEST_CASE("memory that no request uses is deregistered without a trace") {
+  Stage stage;
+  transport::Request* receive = stage.post({stage.buffer(0, 100)});
+  stage.world.fabric.run();
+  stage.finish(stage.send(0, 100));
+  stage.finish(receive);
+  REQUIRE(stage.pair.receive->deregister_memory(stage.in_region).ok());
+  REQUIRE(stage.pair.send->deregister_memory(stage.out_region).ok());
+  REQUIRE(stage.pair.send->deregister_memory(nullptr).ok());
+  // Once more, or on another comm than it was registered on.
+  REQUIRE_THAT(stage.pair.send->deregister_memory(stage.out_region).error().message,
+               Contains("no registration on this send comm"));
+  REQUIRE(stage.world.receiver.caches[0]->regions() == 0);
+  REQUIRE(stage.pair.receive->register_memory(stage.in.data(), 10, MemoryKind::host).ok());
+}
+
+TEST_CASE("a comm that is closed with work outstanding leaves no object and writes nothing") {
+  Stage stage;
+  stage.post({stage.buffer(0, 50000)});
+  stage.world.fabric.run();
+  stage.send(0, 50000);
+  for (int i = 0; i < 3; ++i) {
+    stage.world.fabric.step();
+  }
+  stage.pair.receive.reset();
+  const std::vector<std::byte> before = stage.in;
+  stage.world.fabric.run();
+  REQUIRE(stage.in == before);
+  stage.pair.send.reset();
+  REQUIRE(stage.world.fabric.queue_pairs().empty());
+  REQUIRE(stage.world.fabric.mrs == 0);
+  REQUIRE(stage.world.fabric.cqs == 0);
+  REQUIRE(stage.world.fabric.violations.empty());
+}
+
+TEST_CASE("a flush reads once from each buffer that has bytes, on each rail") {
+  Stage stage({.queue_pairs = 1}, 2, 1u << 30, MemoryKind::cuda);
+  const std::vector<ReceiveBuffer> buffers{stage.buffer(0, 10), stage.buffer(100, 0), stage.buffer(200, 20)};
+  transport::Request* flush = good(stage.pair.receive->iflush(buffers));
+  REQUIRE(stage.world.fabric.reads == 0);
+  stage.finish(flush);
+  REQUIRE(stage.world.fabric.reads == 4);
+}
+
+TEST_CASE("many flushes at once wait for room in order, and none is refused before 256") {
+  Stage stage({}, 1, 1u << 30, MemoryKind::cuda);
+  std::vector<transport::Request*> flushes;
+  for (std::size_t i = 0; i < transport::kMaxRequests; ++i) {
+    flushes.push_back(good(stage.pair.receive->iflush(
+        std::vector{stage.buffer(0, 1), stage.buffer(10, 1), stage.buffer(20, 1)})));
+    REQUIRE(flushes.back() != nullptr);
+  }
+  REQUIRE_FALSE(stage.pair.receive->iflush(std::vector{stage.buffer(0, 1)}).ok());
+  for (transport::Request* flush : flushes) {
+    stage.finish(flush);
+  }
+  REQUIRE(stage.world.fabric.reads == 3 * transport::kMaxRequests);
+}
+
+TEST_CASE("there is nothing to flush in host memory, in empty receives, or when it is switched off") {
+  Stage host;
+  REQUIRE(good(host.pair.receive->iflush(std::vector{host.buffer(0, 10)})) == nullptr);
+  Stage empty({}, 1, 1u << 30, MemoryKind::cuda);
+  REQUIRE(good(empty.pair.receive->iflush(std::vector{empty.buffer(0, 0)})) == nullptr);
+  Stage off({.flush = false}, 1, 1u << 30, MemoryKind::cuda);
+  REQUIRE(good(off.pair.receive->iflush(std::vector{off.buffer(0, 10)})) == nullptr);
+  REQUIRE(off.world.fabric.queue_pairs().size() == 2);
+}
+
+TEST_CASE("memory that is not registered, or not all of it, is refused with the reason") {
+  Stage stage;
+  stage.post({stage.buffer(0, 100)});
+  stage.world.fabric.run();
+  const auto unregistered = stage.pair.send->isend(stage.out.data(), 10, 0, nullptr);
+  REQUIRE(unregistered.error().code == Errc::invalid_argument);
+  REQUIRE_THAT(unregistered.error().message, Contains("is not registered on this comm"));
+  const auto beyond = stage.pair.send->isend(stage.out.data() + 99999, 2, 0, stage.out_region);
+  REQUIRE_THAT(beyond.error().message, Contains("isend of 2 bytes") && Contains("not all in the memory"));
+  REQUIRE_THAT(stage.pair.receive->irecv(std::vector{stage.buffer(99999, 2)}).error().message,
+               Contains("irecv of 2 bytes"));
+  REQUIRE_THAT(stage.pair.receive->irecv({}).error().message, Contains("irecv of 0 buffers: 1 to 8"));
+  // Such mistakes do not fail the comm.
+  REQUIRE(stage.send(0, 100) != nullptr);
+}
+
+TEST_CASE("what cannot be posted or polled fails the comm with the verb's error") {
+  Stage stage;
+  transport::Request* receive = stage.post({stage.buffer(0, 100)});
+  stage.world.fabric.run();
+  stage.world.fabric.post_send_error = ENOMEM;
+  transport::Request* send = stage.send(0, 100);
+  REQUIRE_THAT(stage.failure(send).message, Contains("nothing can be posted: Cannot allocate memory"));
+  stage.world.fabric.poll_cq_error = EIO;
+  REQUIRE_THAT(stage.failure(receive).message,
+               Contains("completion queue cannot be read: Input/output error"));
+}
+
+TEST_CASE("a comm knows which objects of its device are its own") {
+  World world(1);
+  auto endpoint = good(Endpoint::create(Role::sender, world.sender.rail_list(), {}));
+  auto peer = good(Endpoint::create(Role::receiver, world.receiver.rail_list(), {}));
+  const void* qp = endpoint->pairs()[0].qp.get();
+  const void* cq = endpoint->completion_queues()[0].get();
+  const void* other = peer->pairs()[0].qp.get();
+  const auto comm = good(SendComm::create(std::move(endpoint), peer->local(), "host-b"));
+  REQUIRE(comm->owns(qp));
+  REQUIRE(comm->owns(cq));
+  REQUIRE_FALSE(comm->owns(other));
+}
+
+TEST_CASE("memory is registered and deregistered by another thread while messages are under way") {
+  Stage stage;
+  std::jthread other([&stage](const std::stop_token& stop) {
+    std::vector<std::byte> memory(20000);
+    const std::array<transport::Comm*, 2> comms{stage.pair.send.get(), stage.pair.receive.get()};
+    for (std::size_t i = 0; !stop.stop_requested(); ++i) {
+      transport::Comm& comm = *comms[i % 2];
+      auto region = comm.register_memory(memory.data(), memory.size(), MemoryKind::host);
+      if (!region || !comm.deregister_memory(*region)) {
+        return;
+      }
+    }
+  });
+  const auto until_done = [&](const auto& attempt) {
+    auto result = good(attempt());
+    while (!result) {
+      stage.world.fabric.step();
+      result = good(attempt());
+    }
+    return result;
+  };
+  for (int i = 0; i < 300; ++i) {
+    transport::Request* receive =
+        until_done([&] { return stage.pair.receive->irecv(std::vector{stage.buffer(0, 100)}); });
+    transport::Request* send =
+        until_done([&] { return stage.pair.send->isend(stage.out.data(), 100, 0, stage.out_region); });
+    until_done([&] { return send->test(nullptr); });
+    until_done([&] { return receive->test(nullptr); });
+  }
+  REQUIRE(stage.world.fabric.violations.empty());
+}
+
+TEST_CASE("the path of a queue pair is the peer's GID on RoCE, its LID on InfiniBand, with the smaller MTU") {
+  World world(1);
+  world.sender.rails[0].mtu = ibv::Mtu::bytes_4096;
+  SECTION("RoCE") {
+    Pair pair(world, {.traffic_class = 106, .service_level = 3, .timeout = 14, .retry_count = 5}, {});
+    const ibv::QpAttr& path = world.fabric.attributes(pair.send_pairs[0]);
+    REQUIRE(path.path_mtu == ibv::Mtu::bytes_1024);
+    REQUIRE(path.ah_attr.is_global == 1);
+    REQUIRE(path.ah_attr.grh.dgid.raw == world.receiver.rails[0].gid);
+    REQUIRE(path.ah_attr.grh.traffic_class == 106);
+    REQUIRE(path.ah_attr.sl == 3);
+    REQUIRE(path.timeout == 14);
+    REQUIRE(path.retry_cnt == 5);
+    REQUIRE(path.sq_psn == world.fabric.attributes(pair.receive_pairs[0]).rq_psn);
+  }
+  SECTION("InfiniBand") {
+    for (Host* host : {&world.sender, &world.receiver}) {
+      host->rails[0].link_layer = ibv::LinkLayer::infiniband;
+      host->rails[0].lid = 9;
+    }
+    Pair pair(world);
+    const ibv::QpAttr& path = world.fabric.attributes(pair.send_pairs[0]);
+    REQUIRE(path.ah_attr.is_global == 0);
+    REQUIRE(path.ah_attr.dlid == 9);
+  }
+}
+
+TEST_CASE("an endpoint that cannot be made says what was asked for, and leaves nothing behind") {
+  World world(1);
+  FakeFabric& fabric = world.fabric;
+  const auto fault = [&] {
+    const auto made = Endpoint::create(Role::receiver, world.receiver.rail_list(), {.queue_pairs = 2});
+    REQUIRE_FALSE(made.ok());
+    REQUIRE(fabric.queue_pairs().empty());
+    REQUIRE(fabric.cqs == 0);
+    REQUIRE(fabric.mrs == 0);
+    return made.error().message;
+  };
+  fabric.reg_mr_error = ENOMEM;
+  REQUIRE_THAT(fault(), Contains("fake_0:1: ") && Contains("bytes cannot be registered"));
+  fabric.create_cq_error = ENOMEM;
+  REQUIRE_THAT(fault(), Contains("no completion queue of"));
+  fabric.create_qp_error = ENOMEM;
+  REQUIRE_THAT(fault(), Contains("no queue pair of 64 sends, 288 receives"));
+  fabric.modify_qp_error = EINVAL;
+  REQUIRE_THAT(fault(), Contains("check rdma.pkey = 0"));
+}
+
+TEST_CASE("ends that do not fit together are refused with what each has") {
+  World world(1);
+  auto from = good(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 2}));
+  auto to = good(Endpoint::create(Role::receiver, world.receiver.rail_list(), {.queue_pairs = 1}));
+  const auto comm = SendComm::create(std::move(from), to->local(), "host-b");
+  REQUIRE(comm.error().code == Errc::invalid_usage);
+  REQUIRE_THAT(comm.error().message,
+               Contains("host-b has 1 rails with 1 queue pairs, this host 1 with 2: both ends must agree"));
+  REQUIRE_FALSE(Endpoint::create(Role::sender, {}, {}).ok());
+  REQUIRE_THAT(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 33}).error().message,
+               Contains("a comm of 1 rails with 33 queue pairs each"));
+}

@@ -1,0 +1,39 @@
+// Who may touch a comm's state now.
+//
+// The thread that posts and tests never waits: it takes its turn if nobody has it, at the cost of one atomic
+// exchange, and says "not now" otherwise. A thread that deregisters memory, closes the comm or reports its
+// failure waits for its turn, which is never far: no call on a comm blocks.
+#pragma once
+
+#include <atomic>
+#include <thread>
+
+namespace tfabric::rdma {
+
+class Turn {
+ public:
+  struct Wait {};
+
+  explicit Turn(std::atomic_flag& taken)
+      : taken_(taken), mine_(!taken.test_and_set(std::memory_order_acquire)) {}
+  Turn(std::atomic_flag& taken, Wait /*wait*/) : taken_(taken), mine_(true) {
+    while (taken.test_and_set(std::memory_order_acquire)) {
+      std::this_thread::yield();
+    }
+  }
+  ~Turn() {
+    if (mine_) {
+      taken_.clear(std::memory_order_release);
+    }
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  explicit operator bool() const { return mine_; }
+
+ private:
+  std::atomic_flag& taken_;
+  bool mine_;
+};
+
+}  // namespace tfabric::rdma
