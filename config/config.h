@@ -133,7 +133,7 @@ struct Rdma {
   std::uint32_t adaptive_routing_threshold = 8192;  // bytes; messages that are larger come out of order
   Switch relaxed_ordering = Switch::automatic;      // of the NIC's PCI writes; automatic: where it is offered
   bool use_inline = false;                          // control writes travel in their work requests
-  bool gdr = true;                                  // GPU memory is registered, where it can be
+  Switch gdr = Switch::automatic;                   // GPU memory is registered; automatic: where it can be
   bool gdr_flush_disable = false;                   // iflush does nothing
 };
 

@@ -270,7 +270,7 @@ std::vector<Key> rdma_connection_keys() {
           "rdma.accept_timeout_ms", "milliseconds", 100, kMaxMilliseconds, 1,
           [](Config & c) -> auto& { return c.rdma.accept_timeout; }),
       with_nccl_variable("NCCL_IB_QPS_PER_CONNECTION", number(
-                                                           "rdma.qps", "an integer", 1, 128, 1,
+                                                           "rdma.qps", "an integer", 1, 32, 1,
                                                            [](Config & c) -> auto& { return c.rdma.qps; })),
       with_nccl_variable("NCCL_IB_SPLIT_DATA_ON_QPS",
                          flag(
@@ -315,8 +315,8 @@ std::vector<Key> rdma_connection_keys() {
       with_nccl_variable("NCCL_IB_USE_INLINE",
                          flag(
                              "rdma.use_inline", [](Config & c) -> auto& { return c.rdma.use_inline; })),
-      flag(
-          "rdma.gdr", [](Config & c) -> auto& { return c.rdma.gdr; }),
+      choice(
+          "rdma.gdr", switches, [](Config & c) -> auto& { return c.rdma.gdr; }),
       with_nccl_variable("NCCL_GDR_FLUSH_DISABLE", flag(
                                                        "rdma.gdr_flush_disable", [](Config & c) -> auto& {
                                                          return c.rdma.gdr_flush_disable;

@@ -184,7 +184,7 @@ abi::Result listen(int device, void* handle, void** listener) {
   });
 }
 
-abi::Result connect(int device, void* handle, void** comm) {
+abi::Result connect(int device, void* handle, const transport::ConnectOptions& options, void** comm) {
   return guarded("connect", [&] {
     if (handle == nullptr || comm == nullptr) {
       return null_argument("connect", handle == nullptr ? "handle" : "sendComm");
@@ -194,7 +194,7 @@ abi::Result connect(int device, void* handle, void** comm) {
     if (!found) {
       return fail("connect", found.error());
     }
-    Result<std::unique_ptr<transport::SendComm>> made = (*found)->connect(handle_of(handle));
+    Result<std::unique_ptr<transport::SendComm>> made = (*found)->connect(handle_of(handle), options);
     if (!made) {
       return fail("connect", made.error());
     }

@@ -20,7 +20,7 @@ abi::Result devices(int* count);
 const transport::DeviceProperties* properties(int device);
 
 abi::Result listen(int device, void* handle, void** listener);
-abi::Result connect(int device, void* handle, void** comm);
+abi::Result connect(int device, void* handle, const transport::ConnectOptions& options, void** comm);
 abi::Result accept(void* listener, void** comm);
 
 abi::Result register_memory(void* comm, void* data, std::size_t size, int type, void** memory);

@@ -50,19 +50,39 @@ void fill_v9(int device, Properties* out, const transport::DeviceProperties& fro
   out->maxCollBytes = from.max_message_bytes;
 }
 
-inline abi::Result connect_dev(int dev, void* handle, void** comm, abi::DeviceHandle** device_comm) {
+// Version 6.
+inline abi::Result connect_plain(int dev, void* handle, void** comm) {
+  return connect(dev, handle, transport::ConnectOptions(), comm);
+}
+inline abi::Result connect_with(const transport::ConnectOptions& options, int dev, void* handle, void** comm,
+                                abi::DeviceHandle** device_comm) {
   if (device_comm != nullptr) {
     *device_comm = nullptr;
   }
-  return connect(dev, handle, comm);
+  return connect(dev, handle, options, comm);
 }
-inline abi::Result connect_config(int dev, abi::Config* /*config*/, void* handle, void** comm,
+inline abi::Result connect_dev(int dev, void* handle, void** comm, abi::DeviceHandle** device_comm) {
+  return connect_with(transport::ConnectOptions(), dev, handle, comm, device_comm);
+}
+inline transport::ConnectOptions options_of(const abi::Config* config) {
+  return config == nullptr ? transport::ConnectOptions()
+                           : transport::ConnectOptions{.traffic_class = config->trafficClass};
+}
+inline abi::Result connect_config(int dev, abi::Config* config, void* handle, void** comm,
                                   abi::DeviceHandle** device_comm) {
-  return connect_dev(dev, handle, comm, device_comm);
+  return connect_with(options_of(config), dev, handle, comm, device_comm);
 }
-inline abi::Result connect_context(void* /*ctx*/, int dev, void* handle, void** comm,
+// Version 11 and later: all contexts share the process's one transport, and one is no more than its traffic
+// class plus 1, null without one. Nothing is behind the pointer, since NCCL finalizes contexts that it never
+// got.
+inline void* context_of(const transport::ConnectOptions& options) {
+  const bool valid = options.traffic_class >= 0 && options.traffic_class <= 255;
+  return reinterpret_cast<void*>(valid ? static_cast<std::uintptr_t>(options.traffic_class) + 1 : 0);
+}
+inline abi::Result connect_context(void* ctx, int dev, void* handle, void** comm,
                                    abi::DeviceHandle** device_comm) {
-  return connect_dev(dev, handle, comm, device_comm);
+  const auto number = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(ctx));
+  return connect_with({.traffic_class = static_cast<int>(number - 1)}, dev, handle, comm, device_comm);
 }
 inline abi::Result listen_context(void* /*ctx*/, int dev, void* handle, void** listener) {
   return listen(dev, handle, listener);
@@ -76,10 +96,10 @@ inline abi::Result accept_dev(void* listener, void** comm, abi::DeviceHandle** d
 inline abi::Result init_profiled(abi::LogCallback log, abi::ProfilerCallback /*profiler*/) {
   return init(log);
 }
-inline abi::Result init_context(void** ctx, std::uint64_t /*commId*/, abi::Config* /*config*/,
+inline abi::Result init_context(void** ctx, std::uint64_t /*commId*/, abi::Config* config,
                                 abi::LogCallback log, abi::ProfilerCallback /*profiler*/) {
   if (ctx != nullptr) {
-    *ctx = nullptr;  // all contexts share the process's one transport
+    *ctx = context_of(options_of(config));
   }
   return init(log);
 }

@@ -15,7 +15,7 @@ constexpr abi::NetV6 make_table() {
   net.getProperties = get_properties;
   net.init = init;
   net.listen = listen;
-  net.connect = connect;
+  net.connect = connect_plain;
   net.accept = accept;
   net.regMr = register_sized<int>;
   net.isend = isend_sized<int>;

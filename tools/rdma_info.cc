@@ -49,6 +49,10 @@ std::string text_of(const rdma::Port& port) {
   return text;
 }
 
+std::string text_of(const rdma::GpuMemory& gpu_memory) {
+  return fmt::format("{} ({})", gpu_memory.any() ? "yes" : "no", gpu_memory.reason);
+}
+
 std::string text_of(const rdma::Hca& hca) {
   const rdma::PciFunction& pci = hca.pci;
   std::string text = fmt::format("  {}: PCI {}", hca.name, pci.address.empty() ? "none" : pci.address);
@@ -60,6 +64,9 @@ std::string text_of(const rdma::Hca& hca) {
   }
   if (hca.context != nullptr) {
     text += fmt::format(", guid {:016x}", hca.guid);
+  }
+  if (!hca.gpu_memory.reason.empty()) {
+    text += fmt::format(", GPU memory: {}", text_of(hca.gpu_memory));
   }
   text += hca.excluded.empty() ? "\n" : "; " + verdict(hca.excluded) + "\n";
   for (const rdma::Port& port : hca.ports) {
@@ -104,6 +111,10 @@ nlohmann::json json_of(const rdma::Hca& hca) {
                         {"pci_path", hca.pci.path},
                         {"physical_function", hca.pci.physical_function},
                         {"numa_node", hca.pci.numa_node},
+                        {"gpu_memory",
+                         {{"peer_module", hca.gpu_memory.peer_module},
+                          {"dmabuf", hca.gpu_memory.dmabuf},
+                          {"reason", hca.gpu_memory.reason}}},
                         {"ports", nlohmann::json::array()}};
   if (!hca.excluded.empty()) {
     out["left_out"] = hca.excluded;
@@ -129,8 +140,8 @@ auto look(const Result<config::Config>& config, const Show& show) {
 }  // namespace
 
 std::string to_text(const rdma::Discovery& found) {
-  std::string text = found.usable ? "RDMA: found, but this build has no RDMA transport yet\n"
-                                  : fmt::format("RDMA: not usable: {}\n", found.usable.error().message);
+  std::string text =
+      found.usable ? "RDMA: usable\n" : fmt::format("RDMA: not usable: {}\n", found.usable.error().message);
   for (const rdma::Hca& hca : found.hcas) {
     text += text_of(hca);
   }

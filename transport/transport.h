@@ -37,6 +37,11 @@ inline constexpr std::size_t kMaxGroupedReceives = 8;
 // Kinds of memory, with the values of NCCL_PTR_*, used as bits in DeviceProperties::memory_kinds.
 enum class MemoryKind : std::uint32_t { host = 0x1, cuda = 0x2, dmabuf = 0x4 };
 
+// What a communicator wants of its connections.
+struct ConnectOptions {
+  int traffic_class = -1;  // -1: it wants none
+};
+
 // Constant for a device's life, and the same in every process of a host: NCCL's topology search relies
 // on it.
 struct DeviceProperties {
@@ -139,7 +144,8 @@ class Device {
   virtual Result<std::unique_ptr<Listener>> listen(std::span<std::byte, kHandleBytes> handle) = 0;
   // Null: not yet, call again with the same handle memory, in which the attempt's state is kept.
   // Completes without the peer's accept().
-  virtual Result<std::unique_ptr<SendComm>> connect(std::span<std::byte, kHandleBytes> handle) = 0;
+  virtual Result<std::unique_ptr<SendComm>> connect(std::span<std::byte, kHandleBytes> handle,
+                                                    const ConnectOptions& options) = 0;
 };
 
 // One kind of network. Devices live as long as the transport.

@@ -110,10 +110,11 @@ CONTRACT_PART(misuse_of_data) {
   auto& table = net.table();
   const Loop loop = open_loop(net);
   Buffer buffer(100);
-  const PluginReceive good{buffer.data(), 100, 0, nullptr};
+  const PluginReceive good{buffer.data(), 100, 0, net.handle_for(loop.recv, buffer.data(), 100)};
   const PluginReceive negative{buffer.data(), kNegative, 0, nullptr};
   const PluginReceive nowhere{nullptr, 100, 0, nullptr};
   void* out = nullptr;
+  send_around(net, loop, 10, 1);  // nothing is refused for not being connected yet
 
   expect_refused("regMr of nothing",
                  [&](void** o) { return table.register_memory(loop.send, nullptr, 100, o); });

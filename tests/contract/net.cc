@@ -107,6 +107,7 @@ Net::Net(Uninitialised) {
   CONTRACT_EXPECT(symbol != nullptr, "no table of version {}", table_version());
   table_ = tools::make_plugin_table(table_version(), symbol);
   CONTRACT_EXPECT(table_->missing_member() == nullptr, "{}", table_->missing_member());
+  loans_ = std::make_unique<Loans>(*table_);
 }
 
 void Net::init() {
@@ -136,9 +137,11 @@ void* Net::accept(void* listener) {
   return until("accept", [&] { return try_accept(listener); });
 }
 void Net::close_send(void* comm) {
+  loans_->forget(comm);
   succeed("closeSend", [&] { return table_->close_send(comm); });
 }
 void Net::close_recv(void* comm) {
+  loans_->forget(comm);
   succeed("closeRecv", [&] { return table_->close_recv(comm); });
 }
 void Net::close_listen(void* listener) {
@@ -155,12 +158,24 @@ void Net::deregister_memory(void* comm, void* memory) {
 }
 
 void* Net::try_isend(void* comm, const void* data, std::size_t size, int tag, void* memory) {
-  return produce_request("isend", [&](void** out) {
-    return table_->isend(comm, const_cast<void*>(data), size, tag, memory, out);
+  void* handle = loans_->take(comm, data, size, memory);
+  void* request = produce_request("isend", [&](void** out) {
+    return table_->isend(comm, const_cast<void*>(data), size, tag, handle, out);
   });
+  loans_->give(request, comm, data, size, memory, handle);
+  return request;
 }
 void* Net::try_irecv(void* comm, std::span<const PluginReceive> buffers) {
-  return produce_request("irecv", [&](void** out) { return table_->irecv(comm, buffers, out); });
+  std::vector<PluginReceive> registered(buffers.begin(), buffers.end());
+  for (PluginReceive& buffer : registered) {
+    buffer.memory = loans_->take(comm, buffer.data, buffer.size, buffer.memory);
+  }
+  void* request = produce_request("irecv", [&](void** out) { return table_->irecv(comm, registered, out); });
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const PluginReceive& buffer = buffers[i];
+    loans_->give(request, comm, buffer.data, buffer.size, buffer.memory, registered[i].memory);
+  }
+  return request;
 }
 void* Net::isend(void* comm, const void* data, std::size_t size, int tag, void* memory) {
   return until("isend", [&] { return try_isend(comm, data, size, tag, memory); });
@@ -173,6 +188,7 @@ bool Net::test(void* request, int* sizes) {
   int done = -1;
   succeed("test", [&] { return table_->test(request, &done, sizes); });
   CONTRACT_EXPECT(done == 0 || done == 1, "test() set done to {}", done);
+  if (done == 1) loans_->end(request);
   return done == 1;
 }
 void Net::wait(void* request, int* sizes) {
@@ -207,11 +223,12 @@ Net::Failure Net::wait_for_error(void* request) {
 }
 
 Net::Failure Net::send_until_error(void* comm, Buffer& buffer) {
+  void* const handle = handle_for(comm, buffer.data(), buffer.size());
   void* request = nullptr;
   return until_error([&] {
     if (request == nullptr) {
       const int code = timed(
-          "isend", [&] { return table_->isend(comm, buffer.data(), buffer.size(), 0, nullptr, &request); });
+          "isend", [&] { return table_->isend(comm, buffer.data(), buffer.size(), 0, handle, &request); });
       CONTRACT_EXPECT(code == kSuccess || request == nullptr, "a failing isend leaves no request");
       return code;
     }

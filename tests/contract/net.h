@@ -13,6 +13,7 @@
 #include "tests/contract/buffer.h"
 #include "tests/contract/channel.h"
 #include "tests/contract/expect.h"
+#include "tests/contract/loans.h"
 #include "tools/plugin_table.h"
 
 namespace tfabric::contract {
@@ -67,6 +68,10 @@ class Net {
 
   void* register_memory(void* comm, void* data, std::size_t size);
   void deregister_memory(void* comm, void* memory);
+  // For calls by table(): a handle for memory that is not registered. It ends with the comm.
+  void* handle_for(void* comm, void* data, std::size_t size) {
+    return loans_->take(comm, data, size, nullptr);
+  }
 
   // One call; null: refused.
   void* try_isend(void* comm, const void* data, std::size_t size, int tag, void* memory = nullptr);
@@ -89,6 +94,7 @@ class Net {
 
  private:
   std::unique_ptr<tools::PluginTable> table_;
+  std::unique_ptr<Loans> loans_;
 };
 
 // The two ends of a comm between two parts: the receiver listens, the handle goes through the channel.

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <optional>
+#include <sstream>
 
 #include "tests/temporary_folder.h"
 
@@ -33,29 +35,48 @@ struct Process {
   int status = 0;
 };
 
-// Where the parts meet with CONTRACT_WIRE=vhost: at the two ends of a vhost-user wire, whose socket is here.
-// Without, they find each other by memif.
-class WireFolder {
+using Variables = std::map<std::string, std::string>;
+
+// What joins the parts: memif by default; with CONTRACT_WIRE=vhost the two ends of a vhost-user wire, whose
+// socket is here; with CONTRACT_WIRE=rdma the RDMA devices that CONTRACT_HCAS names, like "rxea0,rxeb0".
+class Wire {
  public:
-  WireFolder() {
-    const char* wire = std::getenv("CONTRACT_WIRE");
-    if (wire == nullptr) return;
-    REQUIRE(std::string(wire) == "vhost");
-    folder_.emplace();
+  Wire() {
+    if (const char* kind = std::getenv("CONTRACT_WIRE")) kind_ = kind;
+    if (kind_ == "vhost") {
+      folder_.emplace();
+    } else if (kind_ == "rdma") {
+      std::istringstream names(std::getenv("CONTRACT_HCAS"));
+      REQUIRE(std::getline(names, hcas_[0], ','));
+      REQUIRE(std::getline(names, hcas_[1]));
+    } else {
+      REQUIRE(kind_.empty());
+    }
   }
 
-  [[nodiscard]] std::string rails_of(std::size_t part) const {
-    if (!folder_) return "memif";
-    const std::string kind = part == 0 ? "vhost" : "virtio_user";
-    return kind + ":device=" + folder_->path("s") + ",addresses=10.9.0." + std::to_string(part + 1) + "/24";
+  [[nodiscard]] Variables variables_of(std::size_t part) const {
+    if (kind_ == "rdma") {
+      // Soft-RoCE takes a count of 7 for "without end".
+      return {{"TFABRIC_TRANSPORT", "rdma"},
+              {"TFABRIC_RDMA_HCA", "=" + hcas_.at(part)},
+              {"TFABRIC_RDMA_RETRY_COUNT", "6"}};
+    }
+    std::string rails = "memif";
+    if (kind_ == "vhost") {
+      rails = std::string(part == 0 ? "vhost" : "virtio_user") + ":device=" + folder_->path("s") +
+              ",addresses=10.9.0." + std::to_string(part + 1) + "/24";
+    }
+    return {{"TFABRIC_TRANSPORT", "tcp"}, {"TFABRIC_TCP_RAILS", rails}, {"TFABRIC_TCP_MAX_RECVS", "8"}};
   }
 
  private:
+  std::string kind_;
   std::optional<test::TemporaryFolder> folder_;
+  std::array<std::string, 2> hcas_;
 };
 
-std::vector<std::string> make_environment(const RunOptions& options, const std::string& rails) {
-  std::map<std::string, std::string> variables;
+std::vector<std::string> make_environment(const RunOptions& options, const Variables& wire) {
+  Variables variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
     // The configuration is the test's alone.
@@ -63,9 +84,7 @@ std::vector<std::string> make_environment(const RunOptions& options, const std::
     const std::size_t equals = std::min(text.find('='), text.size());
     variables[text.substr(0, equals)] = text.substr(std::min(equals + 1, text.size()));
   }
-  variables["TFABRIC_TRANSPORT"] = "tcp";
-  variables["TFABRIC_TCP_RAILS"] = rails;
-  variables["TFABRIC_TCP_MAX_RECVS"] = "8";
+  for (const auto& [name, value] : wire) variables[name] = value;
   // How many a ctest entry wants.
   const char* engines = std::getenv("CONTRACT_ENGINES");
   variables["TFABRIC_TCP_ENGINES"] = engines == nullptr ? "" : engines;
@@ -183,11 +202,11 @@ std::vector<pid_t> run(const std::vector<PartSpec>& parts, const RunOptions& opt
   REQUIRE((parts.size() == 1 || parts.size() == 2));
   int ends[2];
   REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
-  const WireFolder folder;
+  const Wire wire;
   Watch watch(options);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     watch.processes.push_back({.spec = parts[i]});
-    start(watch.processes.back(), ends[i], make_environment(options, folder.rails_of(i)));
+    start(watch.processes.back(), ends[i], make_environment(options, wire.variables_of(i)));
   }
   ::close(ends[0]);
   ::close(ends[1]);

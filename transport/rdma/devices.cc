@@ -92,6 +92,34 @@ class Search {
     return std::move(found_);
   }
 
+  Port examine_port(const Hca& hca, std::uint8_t number) {
+    Port port{.number = number};
+    port.excluded = filtered(hca.name, number);
+    if (!port.excluded.empty()) {
+      return port;
+    }
+    selected_ = true;
+    if (const config::HcaPattern* pattern = wishes_.hca.find(hca.name, number); pattern != nullptr) {
+      port.rail_id = pattern->rail_id;
+      port.plane_id = pattern->plane_id;
+    }
+    ibv::PortAttr attributes{};
+    if (const int result = verbs_.query_port(hca.context.get(), number, &attributes); result != 0) {
+      port.excluded = "cannot be queried: " + verbs_fault(result);
+      return port;
+    }
+    describe(hca, attributes, port);
+    if (attributes.link_layer == ibv::LinkLayer::unspecified) {
+      port.excluded = "has a link that is neither InfiniBand nor Ethernet";
+    } else {
+      read_gids(hca, attributes.gid_tbl_len, port);
+    }
+    if (std::string fault = state_fault(port.state); !fault.empty()) {
+      port.excluded = std::move(fault);
+    }
+    return port;
+  }
+
  private:
   // Why the configuration leaves the whole HCA out; empty: it does not.
   [[nodiscard]] std::string filtered(const std::string& hca) const {
@@ -147,6 +175,7 @@ class Search {
     // Soft-RoCE and old firmware may have no GUID of the card.
     hca.guid =
         from_network(attributes.sys_image_guid != 0 ? attributes.sys_image_guid : attributes.node_guid);
+    hca.gpu_memory = probe_gpu_memory(verbs_, *hca.context, host_.sysfs, wishes_.gdr);
     for (unsigned number = 1; number <= attributes.phys_port_cnt; ++number) {
       hca.ports.push_back(examine_port(hca, static_cast<std::uint8_t>(number)));
     }
@@ -154,34 +183,6 @@ class Search {
       // Soft-RoCE: that of the interface.
       hca.pci = find_pci_function(host_.sysfs, fmt::format("class/net/{}/device", hca.ports.front().netdev));
     }
-  }
-
-  Port examine_port(const Hca& hca, std::uint8_t number) {
-    Port port{.number = number};
-    port.excluded = filtered(hca.name, number);
-    if (!port.excluded.empty()) {
-      return port;
-    }
-    selected_ = true;
-    if (const config::HcaPattern* pattern = wishes_.hca.find(hca.name, number); pattern != nullptr) {
-      port.rail_id = pattern->rail_id;
-      port.plane_id = pattern->plane_id;
-    }
-    ibv::PortAttr attributes{};
-    if (const int result = verbs_.query_port(hca.context.get(), number, &attributes); result != 0) {
-      port.excluded = "cannot be queried: " + verbs_fault(result);
-      return port;
-    }
-    describe(hca, attributes, port);
-    if (attributes.link_layer == ibv::LinkLayer::unspecified) {
-      port.excluded = "has a link that is neither InfiniBand nor Ethernet";
-    } else {
-      read_gids(hca, attributes.gid_tbl_len, port);
-    }
-    if (std::string fault = state_fault(port.state); !fault.empty()) {
-      port.excluded = std::move(fault);
-    }
-    return port;
   }
 
   void describe(const Hca& hca, const ibv::PortAttr& attributes, Port& port) const {
@@ -194,6 +195,7 @@ class Search {
     port.mtu = attributes.active_mtu >= ibv::Mtu::bytes_256 && attributes.active_mtu <= ibv::Mtu::bytes_4096
                    ? kLeastMtu << static_cast<unsigned>(attributes.active_mtu)
                    : 0;
+    port.max_message_bytes = attributes.max_msg_sz;
     port.lid = attributes.lid;
   }
 
@@ -294,6 +296,11 @@ class Search {
 
 Discovery discover(const Verbs& verbs, const Host& host, const config::Rdma& wishes) {
   return Search(verbs, host, wishes).run();
+}
+
+Port look_at_port(const Verbs& verbs, const Host& host, const config::Rdma& wishes, const Hca& hca,
+                  std::uint8_t number) {
+  return Search(verbs, host, wishes).examine_port(hca, number);
 }
 
 std::string_view to_string(ibv::LinkLayer link_layer) {

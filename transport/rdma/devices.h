@@ -15,6 +15,7 @@
 #include "config/config.h"
 #include "transport/rdma/gid.h"
 #include "transport/rdma/gid_choice.h"
+#include "transport/rdma/gpu_memory.h"
 #include "transport/rdma/local_addresses.h"
 #include "transport/rdma/pci.h"
 #include "transport/rdma/sysfs.h"
@@ -28,6 +29,7 @@ struct Port {
   ibv::PortState state = ibv::PortState::nop;
   std::uint32_t speed_mbps = 0;           // 0: unknown
   std::uint32_t mtu = 0;                  // bytes of payload in a packet
+  std::uint32_t max_message_bytes = 0;    // of one work request
   std::uint16_t lid = 0;                  // InfiniBand
   std::string netdev;                     // RoCE; empty: unknown
   std::vector<std::string> bond_members;  // if that interface is a bond
@@ -43,6 +45,7 @@ struct Hca {
   std::string device_file;  // "/dev/infiniband/uverbs0"
   std::uint64_t guid = 0;   // the same for all functions of a card
   PciFunction pci;
+  GpuMemory gpu_memory;
   std::vector<Port> ports;
   std::string excluded;   // why all of it is left out; empty: see its ports
   ContextHandle context;  // null if it is left out
@@ -62,6 +65,10 @@ struct Discovery {
 // Opens what may be used, and nothing else: an HCA that the configuration leaves out is not touched. `verbs`
 // must outlive the result.
 [[nodiscard]] Discovery discover(const Verbs& verbs, const Host& host, const config::Rdma& wishes);
+
+// A port of an HCA that is open, as it is now.
+[[nodiscard]] Port look_at_port(const Verbs& verbs, const Host& host, const config::Rdma& wishes,
+                                const Hca& hca, std::uint8_t number);
 
 [[nodiscard]] std::string_view to_string(ibv::LinkLayer link_layer);
 

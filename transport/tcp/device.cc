@@ -25,7 +25,8 @@ Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes) {
   return std::unique_ptr<transport::Listener>(std::make_unique<Listener>(context_, *greeter_, handle.token));
 }
 
-Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes) {
+Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes,
+                                                             const transport::ConnectOptions& /*options*/) {
   std::shared_ptr<Attempt> attempt;
   std::uint64_t number = attempt_of(bytes);
   {

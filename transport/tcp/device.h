@@ -31,7 +31,9 @@ class Device final : public transport::Device {
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
   Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle) override;
-  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle) override;
+  // Packets are not marked, whatever traffic class the communicator has.
+  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle,
+                                                       const transport::ConnectOptions& options) override;
 
  private:
   // A connection that is being made; lives between calls of connect().

@@ -25,7 +25,8 @@ class SpreadDevice final : public transport::Device {
     return devices_.front()->properties();
   }
   Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle) override;
-  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle) override;
+  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle,
+                                                       const transport::ConnectOptions& options) override;
 
  private:
   std::vector<std::unique_ptr<transport::Device>> devices_;

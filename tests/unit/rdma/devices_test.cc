@@ -3,8 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cerrno>
 
-#include "fake_sysfs.h"
-#include "fake_verbs.h"
+#include "machine.h"
 #include "transport/rdma/faults.h"
 
 using namespace tfabric;
@@ -12,36 +11,6 @@ using namespace tfabric::rdma;
 using Catch::Contains;
 
 namespace {
-
-// A host whose HCAs tests add: each port has a network of its own, 10.0.<hca>.<port>/24.
-class Machine {
- public:
-  FakeHca& add(const std::string& name, const std::string& pci = {}, int ports = 1) {
-    const std::size_t number = fake.hcas.size();
-    FakeHca& hca = fake.hcas.emplace_back();
-    hca.name = name;
-    hca.dev_name = "uverbs" + std::to_string(number);
-    hca.ports.clear();
-    for (int port = 1; port <= ports; ++port) {
-      const std::string address = "10.0." + std::to_string(number) + "." + std::to_string(port);
-      const std::string netdev = "eth" + std::to_string(number) + "p" + std::to_string(port);
-      hca.ports.emplace_back().gids = {{0, gid_of("fe80::1")}, {3, gid_of(address)}};
-      tree.add_gid(name, port, 0, "IB/RoCE v1", netdev);
-      tree.add_gid(name, port, 3, "RoCE v2", netdev);
-      addresses.push_back({.netdev = netdev, .address = gid_of(address), .prefix_length = 120});
-    }
-    tree.add_hca(name, pci, ports);
-    return hca;
-  }
-
-  Discovery look(const config::Rdma& wishes = {}) {
-    return discover(fake.verbs(), {.sysfs = tree.sysfs(), .addresses = addresses}, wishes);
-  }
-
-  FakeVerbs fake{{}};
-  FakeSysfs tree;
-  std::vector<LocalAddress> addresses;
-};
 
 std::string why_unusable(const Discovery& discovery) {
   REQUIRE_FALSE(discovery.usable.ok());

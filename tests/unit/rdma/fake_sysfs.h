@@ -26,7 +26,7 @@ class FakeSysfs {
                const std::string& netdev) const;
 
  private:
-  test::TemporaryFolder folder_;
+  tfabric::test::TemporaryFolder folder_;
 };
 
 }  // namespace tfabric::rdma

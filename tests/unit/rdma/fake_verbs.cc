@@ -41,7 +41,12 @@ FakeVerbs::FakeVerbs(std::vector<FakeHca> with) : hcas(std::move(with)) {
             .query_port = query_port,
             .query_gid = query_gid,
             .get_async_event = get_async_event,
-            .ack_async_event = ack_async_event};
+            .ack_async_event = ack_async_event,
+            .fork_init = [] { return 0; },
+            .alloc_pd = alloc_pd,
+            .dealloc_pd = dealloc_pd,
+            .reg_dmabuf_mr = reg_dmabuf_mr,
+            .dereg_mr = dereg_mr};
 }
 
 FakeVerbs::~FakeVerbs() { current_ = nullptr; }
@@ -61,7 +66,14 @@ FakeVerbs::OpenDevice& FakeVerbs::open_of(const ibv::Context* context) {
                         [&](const auto& open) { return &open->context == context; });
 }
 
-FakeVerbs::OpenDevice::OpenDevice() {
+ibv::Context& FakeVerbs::context_of(const std::string& hca) {
+  const auto found =
+      std::find_if(open_.begin(), open_.end(), [&](const auto& open) { return open->hca->name == hca; });
+  REQUIRE(found != open_.end());
+  return (*found)->context;
+}
+
+FakeVerbs::OpenDevice::OpenDevice(ibv::Context* made) : context(made == nullptr ? own : *made) {
   context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
   REQUIRE(context.async_fd >= 0);
 }
@@ -104,7 +116,7 @@ ibv::Context* FakeVerbs::open_device(ibv::Device* device) {
     errno = hca.open_error;
     return nullptr;
   }
-  fake.open_.push_back(std::make_unique<OpenDevice>());
+  fake.open_.push_back(std::make_unique<OpenDevice>(fake.make_context ? &fake.make_context() : nullptr));
   fake.open_.back()->hca = &hca;
   ++fake.contexts;
   return &fake.open_.back()->context;
@@ -116,6 +128,33 @@ int FakeVerbs::close_device(ibv::Context* context) {
   std::erase_if(fake.open_, [&](const auto& open) { return &open->context == context; });
   --fake.contexts;
   return error;
+}
+
+ibv::Pd* FakeVerbs::alloc_pd(ibv::Context* context) {
+  ++current_->pds;
+  return new ibv::Pd{.context = context, .handle = 0};
+}
+
+int FakeVerbs::dealloc_pd(ibv::Pd* pd) {
+  --current_->pds;
+  delete pd;
+  return 0;
+}
+
+ibv::Mr* FakeVerbs::reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t /*offset*/, std::size_t /*length*/,
+                                  std::uint64_t /*iova*/, int /*fd*/, int /*access*/) {
+  if (current_->dmabuf_error != 0) {
+    errno = current_->dmabuf_error;
+    return nullptr;
+  }
+  auto* mr = new ibv::Mr{};
+  mr->pd = pd;
+  return mr;
+}
+
+int FakeVerbs::dereg_mr(ibv::Mr* mr) {
+  delete mr;
+  return 0;
 }
 
 int FakeVerbs::query_device(ibv::Context* context, ibv::DeviceAttr* attributes) {
@@ -135,6 +174,7 @@ int FakeVerbs::query_port(ibv::Context* context, std::uint8_t port, ibv::PortAtt
   attributes->active_speed = fake.active_speed;
   attributes->active_mtu = fake.active_mtu;
   attributes->lid = fake.lid;
+  attributes->max_msg_sz = 1u << 30;
   attributes->gid_tbl_len = fake.table_length;
   return fake.query_error;
 }

@@ -4,8 +4,10 @@
 // between calls as hardware would change.
 #pragma once
 
+#include <cerrno>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -52,11 +54,17 @@ class FakeVerbs {
   [[nodiscard]] const Verbs& verbs() const { return verbs_; }
   // Opens the HCA of this number, past open_error.
   [[nodiscard]] ContextHandle open(std::size_t number);
+  // Of the HCA of this name, which is open.
+  [[nodiscard]] ibv::Context& context_of(const std::string& hca);
   // What the device tells next to whoever asks.
   void tell(ibv::Context& context, const ibv::AsyncEvent& event);
 
   std::vector<FakeHca> hcas;
-  int list_error = 0;  // errno of ibv_get_device_list
+  // Makes the contexts of devices that are opened, for a provider of queue pairs that has its own; empty:
+  // they can do nothing but be queried.
+  std::function<ibv::Context&()> make_context;
+  int dmabuf_error = EOPNOTSUPP;  // errno of ibv_reg_dmabuf_mr; 0: it takes anything
+  int list_error = 0;             // errno of ibv_get_device_list
 
   // What was done.
   int lists = 0;                    // not freed yet
@@ -64,14 +72,16 @@ class FakeVerbs {
   std::vector<std::string> opened;  // every HCA that was to be opened
   int gid_queries = 0;
   int unacknowledged = 0;  // events
+  int pds = 0;             // not deallocated yet
 
  private:
   struct OpenDevice {
-    OpenDevice();
+    explicit OpenDevice(ibv::Context* made);
     ~OpenDevice();
     OpenDevice(const OpenDevice&) = delete;
     OpenDevice& operator=(const OpenDevice&) = delete;
-    ibv::Context context{};  // its async_fd counts the events
+    ibv::Context own{};
+    ibv::Context& context;  // its async_fd counts the events
     FakeHca* hca = nullptr;
     std::deque<ibv::AsyncEvent> events;
   };
@@ -80,6 +90,11 @@ class FakeVerbs {
   static void free_device_list(ibv::Device** list);
   static ibv::Context* open_device(ibv::Device* device);
   static int close_device(ibv::Context* context);
+  static ibv::Pd* alloc_pd(ibv::Context* context);
+  static int dealloc_pd(ibv::Pd* pd);
+  static ibv::Mr* reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                                int fd, int access);
+  static int dereg_mr(ibv::Mr* mr);
   static int query_device(ibv::Context* context, ibv::DeviceAttr* attributes);
   static int query_port(ibv::Context* context, std::uint8_t port, ibv::PortAttr* attributes);
   static int query_gid(ibv::Context* context, std::uint8_t port, int index, ibv::Gid* gid);

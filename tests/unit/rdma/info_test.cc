@@ -39,6 +39,7 @@ Discovery two_hcas() {
               .address = "0000:3b:00.2",
               .physical_function = "0000:3b:00.0",
               .numa_node = 1};
+  used.gpu_memory = {.peer_module = true, .reason = "by nv_peer_mem"};
   used.ports.push_back(roce_port());
   used.ports.push_back({.number = 2, .excluded = "not selected by rdma.hca"});
   Hca& other = found.hcas.emplace_back();
@@ -51,8 +52,9 @@ Discovery two_hcas() {
 
 TEST_CASE("the section has each port, why it is used or not, its GIDs and the one that is chosen") {
   REQUIRE(to_text(two_hcas()) ==
-          "RDMA: found, but this build has no RDMA transport yet\n"
-          "  mlx5_bond_0: PCI 0000:3b:00.2 (virtual function of 0000:3b:00.0), NUMA node 1\n"
+          "RDMA: usable\n"
+          "  mlx5_bond_0: PCI 0000:3b:00.2 (virtual function of 0000:3b:00.0), NUMA node 1, GPU memory: yes "
+          "(by nv_peer_mem)\n"
           "    port 1: RoCE, ACTIVE, 100 Gbit/s, MTU 4096, bond0 (bond of eth2 eth3); used\n"
           "      GID 0 fe80::, RoCE v1, eth9 (not in this network namespace)\n"
           "      GID 3 ::ffff:10.0.0.5, RoCE v2, bond0; chosen: RoCE v2, IPv4\n"
@@ -71,6 +73,7 @@ TEST_CASE("scripts get the same") {
   const auto json = to_json(two_hcas());
   REQUIRE(json["usable"] == true);
   REQUIRE(json["hcas"].size() == 2);
+  REQUIRE(json["hcas"][0]["gpu_memory"]["peer_module"] == true);
   const auto& port = json["hcas"][0]["ports"][0];
   REQUIRE(port["used"] == true);
   REQUIRE(port["gid"]["index"] == 3);

@@ -15,7 +15,8 @@ class Recorder final : public transport::Device {
     ++listens;
     return std::unique_ptr<transport::Listener>();
   }
-  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle) override {
+  Result<std::unique_ptr<transport::SendComm>> connect(
+      HandleBytes handle, const transport::ConnectOptions& /*options*/) override {
     if (attempt_of(handle) == 0) {
       ++begun;
       set_attempt(handle, next_);
@@ -52,11 +53,11 @@ TEST_CASE(
   recorders[1]->listens = 0;
   for (auto& handle : handles) {
     REQUIRE(device.listen(handle).ok());
-    REQUIRE(device.connect(handle).ok());
+    REQUIRE(device.connect(handle, {}).ok());
   }
   for (auto& handle : handles) {
-    REQUIRE(device.connect(handle).ok());
-    REQUIRE(device.connect(handle).ok());
+    REQUIRE(device.connect(handle, {}).ok());
+    REQUIRE(device.connect(handle, {}).ok());
   }
   for (const Recorder* recorder : recorders) {
     CHECK(recorder->listens == kRounds);

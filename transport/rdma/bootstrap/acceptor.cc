@@ -25,8 +25,8 @@ Status check_own(const Offer& own) {
 
 }  // namespace
 
-Acceptor::Acceptor(Dialogue dialogue, const SocketAddress& peer, Offer offer, const Patience& patience)
-    : dialogue_(std::move(dialogue)), peer_(peer), offer_(std::move(offer)), patience_(patience) {}
+Acceptor::Acceptor(Dialogue dialogue, const SocketAddress& peer, Offer offer)
+    : dialogue_(std::move(dialogue)), peer_(peer), offer_(std::move(offer)) {}
 
 Error Acceptor::about_peer(const Error& error) const {
   return {error.code, fmt::format("connection from {}: {}", to_string(peer_), error.message)};
@@ -47,7 +47,7 @@ Result<Agreement> Acceptor::agree_on(const Offer& own) {
   return agreement;
 }
 
-Status Acceptor::answer(const Offer& own, Instant now) {
+Status Acceptor::answer(const Offer& own) {
   if (Status status = check_own(own); !status) {
     return status;
   }
@@ -59,20 +59,20 @@ Status Acceptor::answer(const Offer& own, Instant now) {
     return Error{Errc::internal, "this rank's own answer is wrong: " + status.error().message};
   }
   dialogue_.send(MessageType::answer, encode(own));
-  deadline_ = now + patience_.step;
-  return step(now);
+  answered_ = true;
+  return step();
 }
 
-Status Acceptor::step(Instant now) {
+Status Acceptor::step() {
   if (!error_) {
-    if (const Status status = advance(now); !status) {
+    if (const Status status = advance(); !status) {
       error_ = about_peer(status.error());
     }
   }
   return error_ ? Status(*error_) : Status();
 }
 
-Status Acceptor::advance(Instant now) {
+Status Acceptor::advance() {
   if (Status status = dialogue_.flush(); !status) {
     return status;
   }
@@ -82,14 +82,10 @@ Status Acceptor::advance(Instant now) {
                  fmt::format("the sending rank is gone{}: {}", ready_ ? "" : " before it was ready",
                              message.error().message)};
   }
-  if (*message && (*message)->type == MessageType::ready && deadline_ && !ready_) {
+  if (*message && (*message)->type == MessageType::ready && answered_ && !ready_) {
     ready_ = true;
   } else if (*message) {
     return Error{Errc::remote, "it sent a message that nothing asked for"};
-  } else if (deadline_ && !ready_ && now >= *deadline_) {
-    return Error{Errc::remote, fmt::format("the sending rank has our answer and was not ready within {} ms "
-                                           "(rdma.connect_timeout_ms): does it hang? Its log may say why",
-                                           in_milliseconds(patience_.step))};
   }
   return {};
 }

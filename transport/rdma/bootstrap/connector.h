@@ -51,6 +51,8 @@ class Connector {
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
   [[nodiscard]] const Offer& offer() const { return offer_; }
 
+  // Once offered(): where it was reached.
+  [[nodiscard]] SocketAddress peer() const { return {addresses_[address_], port_}; }
   // Once answered(): the queue pairs of the agreed rails can receive.
   void confirm(Instant now);
   // This side cannot go on: the acceptor is told why.
@@ -67,7 +69,6 @@ class Connector {
   [[nodiscard]] Status go_on_confirming(Instant now);
   [[nodiscard]] Status expect_silence();
   void next_address(const std::string& fault);
-  [[nodiscard]] SocketAddress peer() const { return {addresses_[address_], port_}; }
   [[nodiscard]] Error cannot_connect() const;
 
   std::vector<config::IpBytes> addresses_;

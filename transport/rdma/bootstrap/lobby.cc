@@ -54,7 +54,7 @@ bool Lobby::read_offer(Stranger& stranger, const Message& message, Instant now) 
     return false;
   }
   guests_.push_back(
-      std::make_unique<Acceptor>(std::move(stranger.dialogue), stranger.peer, std::move(*offer), patience_));
+      std::make_unique<Acceptor>(std::move(stranger.dialogue), stranger.peer, std::move(*offer)));
   return false;
 }
 
@@ -62,7 +62,7 @@ std::unique_ptr<Acceptor> Lobby::take(Instant now) {
   while (!guests_.empty()) {
     std::unique_ptr<Acceptor> guest = std::move(guests_.front());
     guests_.pop_front();
-    const Status status = guest->step(now);
+    const Status status = guest->step();
     if (status) {
       return guest;
     }

@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "transport/rdma/bootstrap/acceptor.h"
+#include "transport/rdma/bootstrap/patience.h"
 #include "transport/rdma/bootstrap/quiet_log.h"
 
 namespace tfabric::rdma::bootstrap {

@@ -18,8 +18,8 @@
 
 namespace tfabric::rdma::bootstrap {
 
-inline constexpr std::size_t kMaxRails = 8;         // NCCL's fused devices have at most 8 members
-inline constexpr std::size_t kMaxQueuePairs = 128;  // on a rail, as NCCL_IB_QPS_PER_CONNECTION
+inline constexpr std::size_t kMaxRails = 8;        // NCCL's fused devices have at most 8 members
+inline constexpr std::size_t kMaxQueuePairs = 32;  // on a rail; what an announcement can name
 inline constexpr std::size_t kMaxMemories = 8;
 inline constexpr std::size_t kMaxHcaName = 63;  // IB_DEVICE_NAME_MAX, less the NUL
 

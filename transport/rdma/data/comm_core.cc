@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "transport/rdma/data/completion_fault.h"
+#include "transport/rdma/data/open_comms.h"
 #include "transport/rdma/data/work_id.h"
 
 namespace tfabric::rdma {
@@ -19,10 +21,19 @@ constexpr int kPoll = 16;
 
 Result<bool> Request::test(int* sizes) { return comm->test(*this, sizes); }
 
-CommCore::CommCore(std::unique_ptr<Endpoint> endpoint, const char* direction)
+CommCore::CommCore(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> meeting,
+                   const char* direction)
     : endpoint_(std::move(endpoint)),
+      meeting_(std::move(meeting)),
+      joined_(meeting_ == nullptr),
       direction_(direction),
       heartbeat_(endpoint_->options().heartbeat, endpoint_->options().now) {
+  if (endpoint_->connected()) {
+    open_queues();
+  }
+}
+
+void CommCore::open_queues() {
   const auto& pairs = endpoint_->pairs();
   queues_.reserve(pairs.size());
   for (std::size_t i = 0; i < pairs.size(); ++i) {
@@ -30,7 +41,20 @@ CommCore::CommCore(std::unique_ptr<Endpoint> endpoint, const char* direction)
   }
 }
 
+void CommCore::open() {
+  for (const Rail* rail : endpoint_->rails()) {
+    if (rail->comms != nullptr) {
+      rail->comms->add(*this);
+    }
+  }
+}
+
 void CommCore::close() {
+  for (const Rail* rail : endpoint_->rails()) {
+    if (rail->comms != nullptr) {
+      rail->comms->remove(*this);
+    }
+  }
   const Turn turn(taken_, Turn::Wait{});
   fence();
   const std::lock_guard lock(regions_mutex_);
@@ -64,11 +88,38 @@ Result<bool> CommCore::test(Request& request, int* sizes) {
   return false;
 }
 
+bool CommCore::join() {
+  if (!joined_) {
+    const Result<bool> joined = meeting_->join(*endpoint_, endpoint_->options().now());
+    if (!joined) {
+      fail(Error{joined.error().code, fmt::format("{} comm: {}", direction_, joined.error().message)});
+      return false;
+    }
+    if (*joined && queues_.empty()) {
+      open_queues();
+    }
+    joined_ = *joined;
+  }
+  return joined_;
+}
+
+bool CommCore::join_from_outside() {
+  const Turn turn(taken_);
+  if (turn && !failed_ && !joined_ && join()) {
+    pump();
+  }
+  return turn && (failed_ || joined_);
+}
+
 void CommCore::progress() {
+  if (!join()) {
+    return;
+  }
   if (poll() > 0) {
     heartbeat_.heard();
   } else if (!failed_ && heartbeat_.quiet_turn()) {
     ask_peer();
+    watch_peer();
   }
   if (!failed_) {
     pump();
@@ -84,6 +135,14 @@ void CommCore::ask_peer() {
       queue.signal();
       post(queue);
     }
+  }
+}
+
+void CommCore::watch_peer() {
+  const Status there = meeting_ == nullptr ? Status() : meeting_->watch(endpoint_->options().now());
+  // What it wrote before it went may have come since the last look.
+  if (!there && poll() == 0 && !failed_) {
+    fail(Error{there.error().code, fmt::format("{} comm: {}", direction_, there.error().message)});
   }
 }
 
@@ -150,6 +209,9 @@ void CommCore::fail_softly(Error error) {
   if (!failed_) {
     failed_ = true;
     error_ = std::move(error);
+    if (meeting_ != nullptr) {
+      meeting_->give_up(error_.message);
+    }
   }
 }
 
@@ -185,6 +247,11 @@ bool CommCore::owns(const void* object) const {
 Result<transport::MemoryRegion*> CommCore::register_region(void* data, std::size_t size,
                                                            transport::MemoryKind kind,
                                                            const std::optional<DmaBuf>& dmabuf) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(data);
+  if ((data == nullptr && size > 0) || size > std::numeric_limits<std::uintptr_t>::max() / 2 - begin) {
+    return Error{Errc::invalid_argument,
+                 fmt::format("registration of {} bytes at {}: there is no such memory", size, data)};
+  }
   auto region = std::make_unique<Region>();
   region->data = data;
   region->size = size;

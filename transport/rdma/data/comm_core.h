@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "transport/rdma/data/endpoint.h"
 #include "transport/rdma/data/heartbeat.h"
+#include "transport/rdma/data/meeting.h"
 #include "transport/rdma/data/region.h"
 #include "transport/rdma/data/request.h"
 #include "transport/rdma/data/send_queue.h"
@@ -32,6 +33,8 @@ class CommCore {
 
   Result<bool> test(Request& request, int* sizes);
 
+  // Goes on with the meeting of both ends, if nobody else does just now. True: that is over. From any thread.
+  bool join_from_outside();
   // For what the comm cannot see itself: an event of its device, or the end of the peer's process. From any
   // thread.
   void fail_from_outside(Error error);
@@ -39,14 +42,15 @@ class CommCore {
   [[nodiscard]] bool owns(const void* object) const;
 
  protected:
-  // The endpoint is connected.
-  CommCore(std::unique_ptr<Endpoint> endpoint, const char* direction);
+  // The endpoint is connected, or `meeting` will connect it. Null: both ends are.
+  CommCore(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> meeting, const char* direction);
   virtual ~CommCore() = default;
 
   Result<transport::MemoryRegion*> register_region(void* data, std::size_t size, transport::MemoryKind kind,
                                                    const std::optional<DmaBuf>& dmabuf);
   Status deregister_region(transport::MemoryRegion* region);
-  // For a derived class's destructor.
+  // For a derived class, once it is made: others hear of the comm. And for its destructor.
+  void open();
   void close();
 
   // --- with the turn
@@ -55,6 +59,9 @@ class CommCore {
   void fail_softly(Error error);
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] const Error& error() const { return error_; }
+  // Goes on with the meeting, if it is not over. True: both ends are connected, and work can be posted.
+  bool join();
+  [[nodiscard]] bool joined() const { return joined_; }
   // Takes completions, and posts what could not be posted before. Whoever waits for anything calls it again
   // and again, and learns so that the peer has gone.
   void progress();
@@ -79,13 +86,17 @@ class CommCore {
  private:
   // Completions that were taken.
   std::size_t poll();
+  void open_queues();
   void ask_peer();
+  void watch_peer();
   void on_completion(const ibv::Wc& completion);
   void fence();
   std::unique_ptr<Region> take_out(const transport::MemoryRegion* handle);
   void release_leases(Region& region);
 
   std::unique_ptr<Endpoint> endpoint_;
+  std::unique_ptr<Meeting> meeting_;
+  bool joined_;
   std::vector<SendQueue> queues_;  // of all queue pairs, those for flushing as well
   const char* direction_;
   Heartbeat heartbeat_;

@@ -15,6 +15,7 @@
 
 namespace tfabric::rdma {
 
+class OpenComms;
 class RegistrationCache;
 
 // Rails of a comm, limited by the keys that fit into one announcement; NCCL fuses at most 4 NICs.
@@ -22,13 +23,15 @@ inline constexpr std::size_t kMaxRails = 4;
 // Queue pairs of a comm: bits of Announcement::queue_pairs.
 inline constexpr std::size_t kMaxQueuePairs = 32;
 
-// A port of this host that comms use; belongs to its device, outlives its comms, and is the same for all.
+// A port of this host that comms use, with the GID by which they do; belongs to its device and outlives its
+// comms.
 struct Rail {
   const Verbs* verbs = nullptr;
   ibv::Context* context = nullptr;
   ibv::Pd* pd = nullptr;
   RegistrationCache* registrations = nullptr;
-  std::string name;  // "mlx5_0:1"
+  OpenComms* comms = nullptr;  // null: nobody wants to know them
+  std::string name;            // "mlx5_0:1"
   std::uint8_t port = 1;
   std::uint8_t gid_index = 0;
   Gid gid{};
@@ -53,6 +56,10 @@ struct ConnectionOptions {
   std::uint8_t service_level = 0;
   std::uint8_t timeout = 20;  // 4.096 µs · 2^timeout
   std::uint8_t retry_count = 7;
+  // While the receiver of a message has posted nothing for it, which ours always has. Codes of the InfiniBand
+  // Architecture Specification: 7 is without end (table 45 has the timer's; 12 is 0.64 ms).
+  std::uint8_t rnr_retry = 7;
+  std::uint8_t rnr_timer = 12;
   bool flush = true;                             // iflush reads back from GPU memory
   Duration heartbeat = std::chrono::seconds(1);  // of silence, before the peer is asked (heartbeat.h)
   Instant (*now)() = monotonic_now;

@@ -137,6 +137,12 @@ CommEnd Endpoint::local() const {
   return end;
 }
 
+void Endpoint::keep_queue_pairs(std::uint8_t on_each_rail) {
+  options_.queue_pairs = std::min(options_.queue_pairs, on_each_rail);
+  data_pairs_ = rails_.size() * options_.queue_pairs;
+  pairs_.resize(data_pairs_);
+}
+
 Status Endpoint::connect(const CommEnd& remote, std::string peer) {
   remote_ = remote;
   peer_ = std::move(peer);
@@ -160,6 +166,7 @@ Status Endpoint::connect(const CommEnd& remote, std::string peer) {
       return Error{connected.error().code, fmt::format("{}: {}", name_of(i), connected.error().message)};
     }
   }
+  connected_ = true;
   return {};
 }
 

@@ -41,6 +41,9 @@ class Endpoint {
   [[nodiscard]] CommEnd local() const;
   // Errc::invalid_usage if the peer's end does not fit to this one.
   Status connect(const CommEnd& remote, std::string peer);
+  [[nodiscard]] bool connected() const { return connected_; }
+  // Before connect(), of a sender: the peer has fewer queue pairs on each rail.
+  void keep_queue_pairs(std::uint8_t on_each_rail);
 
   // No queue pair does anything more for the peer or for us; what was posted completes as flushed.
   void stop();
@@ -77,6 +80,7 @@ class Endpoint {
   std::size_t data_pairs_ = 0;
   CommEnd remote_;
   std::string peer_;
+  bool connected_ = false;
 };
 
 }  // namespace tfabric::rdma

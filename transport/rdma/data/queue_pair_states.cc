@@ -5,10 +5,6 @@
 namespace tfabric::rdma {
 namespace {
 
-// A receiver that is not ready is asked again for ever: it has posted before it announces.
-constexpr std::uint8_t kRnrRetryForEver = 7;
-// 0.64 ms, NCCL's. InfiniBand Architecture Specification, table 45.
-constexpr std::uint8_t kMinRnrTimer = 12;
 // Reads that are under way at once: only iflush reads.
 constexpr std::uint8_t kReads = 1;
 constexpr std::uint8_t kHopLimit = 255;
@@ -33,7 +29,7 @@ int to_ready_to_receive(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& 
   attributes.dest_qp_num = remote.number;
   attributes.rq_psn = remote.psn;
   attributes.max_dest_rd_atomic = kReads;
-  attributes.min_rnr_timer = kMinRnrTimer;
+  attributes.min_rnr_timer = options.rnr_timer;
   ibv::AhAttr& path = attributes.ah_attr;
   path.port_num = rail.port;
   path.sl = options.service_level;
@@ -56,7 +52,7 @@ int to_ready_to_send(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& opt
   attributes.qp_state = ibv::QpState::rts;
   attributes.timeout = options.timeout;
   attributes.retry_cnt = options.retry_count;
-  attributes.rnr_retry = kRnrRetryForEver;
+  attributes.rnr_retry = options.rnr_retry;
   attributes.sq_psn = psn;
   attributes.max_rd_atomic = kReads;
   return rail.verbs->modify_qp(&qp, &attributes,

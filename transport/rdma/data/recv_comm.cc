@@ -21,20 +21,18 @@ void ReceiveRequest::let_go() {
   }
 }
 
-Result<std::unique_ptr<RecvComm>> RecvComm::create(std::unique_ptr<Endpoint> endpoint, const CommEnd& remote,
-                                                   std::string peer) {
-  if (const Status connected = endpoint->connect(remote, std::move(peer)); !connected) {
-    return connected.error();
-  }
-  std::unique_ptr<RecvComm> comm(new RecvComm(std::move(endpoint)));
+Result<std::unique_ptr<RecvComm>> RecvComm::create(std::unique_ptr<Endpoint> endpoint,
+                                                   std::unique_ptr<Meeting> meeting) {
+  std::unique_ptr<RecvComm> comm(new RecvComm(std::move(endpoint), std::move(meeting)));
   if (const Status filled = comm->fill_receive_queues(); !filled) {
     return filled.error();
   }
+  comm->open();
   return comm;
 }
 
-RecvComm::RecvComm(std::unique_ptr<Endpoint> with)
-    : CommOf(std::move(with), "receive"),
+RecvComm::RecvComm(std::unique_ptr<Endpoint> with, std::unique_ptr<Meeting> meeting)
+    : CommOf(std::move(with), std::move(meeting), "receive"),
       requests_(*this),
       flusher_(*this),
       open_(std::make_unique<std::array<Open, kGroups>>()) {
@@ -71,9 +69,9 @@ Status RecvComm::check(const char* what, std::span<const transport::ReceiveBuffe
   return {};
 }
 
-bool RecvComm::has_room(std::size_t receives) {
+bool RecvComm::has_room(std::size_t receives) const {
   const std::uint32_t oldest = first_group_ == next_group_ ? next_ : (*open_)[first_group_ % kGroups].number;
-  return requests_.any_free() && next_ - oldest + receives <= kReceives && make_room(queues()[0]);
+  return requests_.any_free() && next_ - oldest + receives <= kReceives;
 }
 
 Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBuffer> buffers) {
@@ -102,7 +100,14 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
       receives_[i].expect(request);
     }
   }
-  announce(request, buffers, queue_pairs);
+  write_announcement(request, buffers, queue_pairs);
+  unannounced_.push({.number = request.number, .count = request.count});
+  if (join()) {
+    announce();
+  }
+  if (!unannounced_.empty() && !failed()) {
+    progress();  // completions make room
+  }
   return static_cast<transport::Request*>(&request);
 }
 
@@ -139,8 +144,10 @@ std::uint32_t RecvComm::choose_queue_pairs(const ReceiveRequest& request) {
   return one;
 }
 
-void RecvComm::announce(const ReceiveRequest& request, std::span<const transport::ReceiveBuffer> buffers,
-                        std::uint32_t queue_pairs) {
+// As the peer will see it, in our block.
+void RecvComm::write_announcement(const ReceiveRequest& request,
+                                  std::span<const transport::ReceiveBuffer> buffers,
+                                  std::uint32_t queue_pairs) {
   for (std::uint32_t i = 0; i < request.count; ++i) {
     Announcement& out = endpoint().block().announcements[slot_of(request.number) + i];
     out = {.address = reinterpret_cast<std::uint64_t>(buffers[i].data),
@@ -156,15 +163,25 @@ void RecvComm::announce(const ReceiveRequest& request, std::span<const transport
       out.rkeys[rail] = region->leases[rail].mr->rkey;
     }
   }
+}
+
+void RecvComm::announce() {
   const std::size_t rail = endpoint().pairs()[0].rail;
-  const std::uint64_t offset = announcement_offset(request.number);
-  queues()[0].stage({.opcode = ibv::WrOpcode::rdma_write,
-                     .local = reinterpret_cast<std::uint64_t>(&endpoint().block()) + offset,
-                     .length = static_cast<std::uint32_t>(request.count * sizeof(Announcement)),
-                     .lkey = endpoint().block_mr(rail).lkey,
-                     .remote = endpoint().remote().block + offset,
-                     .rkey = endpoint().remote().rails[rail].block_rkey});
-  post(queues()[0]);
+  SendQueue& queue = queues()[0];
+  while (!unannounced_.empty() && make_room(queue)) {
+    const Group group = unannounced_.front();
+    unannounced_.pop();
+    const std::uint64_t offset = announcement_offset(group.number);
+    queue.stage({.opcode = ibv::WrOpcode::rdma_write,
+                 .local = reinterpret_cast<std::uint64_t>(&endpoint().block()) + offset,
+                 .length = static_cast<std::uint32_t>(group.count * sizeof(Announcement)),
+                 .lkey = endpoint().block_mr(rail).lkey,
+                 .remote = endpoint().remote().block + offset,
+                 .rkey = endpoint().remote().rails[rail].block_rkey});
+  }
+  if (!failed()) {
+    post(queue);
+  }
 }
 
 // --- what arrives
@@ -269,6 +286,7 @@ Result<transport::Request*> RecvComm::iflush(std::span<const transport::ReceiveB
 }
 
 void RecvComm::pump() {
+  announce();
   while (FlushRequest* request = flusher_.next()) {
     for (; request->rails_staged < endpoint().rails().size(); ++request->rails_staged) {
       const std::size_t rail = request->rails_staged;

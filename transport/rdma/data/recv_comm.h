@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "transport/rdma/data/comm_core.h"
+#include "transport/rdma/data/fixed_queue.h"
 #include "transport/rdma/data/flusher.h"
 #include "transport/rdma/data/receive_queue.h"
 
@@ -36,22 +37,25 @@ struct ReceiveRequest final : PooledRequest<ReceiveRequest> {
 
 class RecvComm final : public CommOf<transport::RecvComm> {
  public:
-  static Result<std::unique_ptr<RecvComm>> create(std::unique_ptr<Endpoint> endpoint, const CommEnd& remote,
-                                                  std::string peer);
+  // The endpoint is connected; `meeting` says when the sender's is. Null: it is.
+  static Result<std::unique_ptr<RecvComm>> create(std::unique_ptr<Endpoint> endpoint,
+                                                  std::unique_ptr<Meeting> meeting);
   ~RecvComm() override;
 
   Result<transport::Request*> irecv(std::span<const transport::ReceiveBuffer> buffers) override;
   Result<transport::Request*> iflush(std::span<const transport::ReceiveBuffer> buffers) override;
 
  private:
-  explicit RecvComm(std::unique_ptr<Endpoint> endpoint);
+  RecvComm(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> meeting);
   Status fill_receive_queues();
 
   [[nodiscard]] Status check(const char* what, std::span<const transport::ReceiveBuffer> buffers) const;
-  [[nodiscard]] bool has_room(std::size_t receives);
+  [[nodiscard]] bool has_room(std::size_t receives) const;
   ReceiveRequest& accept(std::span<const transport::ReceiveBuffer> buffers);
-  void announce(const ReceiveRequest& request, std::span<const transport::ReceiveBuffer> buffers,
-                std::uint32_t queue_pairs);
+  void write_announcement(const ReceiveRequest& request, std::span<const transport::ReceiveBuffer> buffers,
+                          std::uint32_t queue_pairs);
+  // Posts what has not been, as far as there is room.
+  void announce();
   // Bits of those that bring the next group.
   [[nodiscard]] std::uint32_t choose_queue_pairs(const ReceiveRequest& request);
 
@@ -69,7 +73,14 @@ class RecvComm final : public CommOf<transport::RecvComm> {
   };
   static constexpr std::size_t kGroups = transport::kMaxRequests;
 
+  // One whose announcement waits: for the sender to be connected, or for room in the queue.
+  struct Group {
+    std::uint32_t number = 0;
+    std::uint32_t count = 0;
+  };
+
   RequestPool<ReceiveRequest> requests_;
+  FixedQueue<Group, kGroups> unannounced_;
   Flusher flusher_;
   std::vector<ReceiveQueue> receives_;               // of the data's queue pairs
   std::unique_ptr<std::array<Open, kGroups>> open_;  // by group modulo kGroups

@@ -27,16 +27,10 @@ void SendRequest::let_go() {
   }
 }
 
-Result<std::unique_ptr<SendComm>> SendComm::create(std::unique_ptr<Endpoint> endpoint, const CommEnd& remote,
-                                                   std::string peer) {
-  if (const Status connected = endpoint->connect(remote, std::move(peer)); !connected) {
-    return connected.error();
-  }
-  return std::unique_ptr<SendComm>(new SendComm(std::move(endpoint)));
+SendComm::SendComm(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> meeting)
+    : CommOf(std::move(endpoint), std::move(meeting), "send"), requests_(*this) {
+  open();
 }
-
-SendComm::SendComm(std::unique_ptr<Endpoint> endpoint)
-    : CommOf(std::move(endpoint), "send"), requests_(*this) {}
 
 SendComm::~SendComm() { close(); }
 
@@ -124,7 +118,7 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     return Error{Errc::invalid_argument,
                  fmt::format("isend of {} bytes: at most {}", size, transport::kMaxMessageBytes)};
   }
-  const Announcement* to = requests_.any_free() ? match(tag) : nullptr;
+  const Announcement* to = joined() && requests_.any_free() ? match(tag) : nullptr;
   if (to == nullptr) {
     // Nobody may be testing anything meanwhile.
     if (!failed()) {

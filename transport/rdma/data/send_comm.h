@@ -41,16 +41,14 @@ struct SendRequest final : PooledRequest<SendRequest> {
 
 class SendComm final : public CommOf<transport::SendComm> {
  public:
-  static Result<std::unique_ptr<SendComm>> create(std::unique_ptr<Endpoint> endpoint, const CommEnd& remote,
-                                                  std::string peer);
+  // `meeting` connects the endpoint; null: it is connected.
+  SendComm(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> meeting);
   ~SendComm() override;
 
   Result<transport::Request*> isend(const void* data, std::size_t size, int tag,
                                     transport::MemoryRegion* region) override;
 
  private:
-  explicit SendComm(std::unique_ptr<Endpoint> endpoint);
-
   // The receive that the next message with this tag goes to; null: none is announced.
   const Announcement* match(int tag);
   bool see_group();

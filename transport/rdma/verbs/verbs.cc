@@ -56,6 +56,7 @@ Result<Verbs> load_verbs(const std::string& library) {
   loader.load(verbs.query_device, "ibv_query_device");
   loader.load(verbs.query_port, "ibv_query_port");
   loader.load(verbs.query_gid, "ibv_query_gid");
+  loader.load(verbs.fork_init, "ibv_fork_init");
   loader.load(verbs.get_async_event, "ibv_get_async_event");
   loader.load(verbs.ack_async_event, "ibv_ack_async_event");
   loader.load(verbs.alloc_pd, "ibv_alloc_pd");

@@ -28,6 +28,8 @@ struct Verbs {
   // Blocks until there is one. Each must be acknowledged before what it is about can be destroyed.
   int (*get_async_event)(ibv::Context*, ibv::AsyncEvent*) = nullptr;
   void (*ack_async_event)(ibv::AsyncEvent*) = nullptr;
+  // Before any memory is registered: a fork is to leave registered pages where they are.
+  int (*fork_init)() = nullptr;
 
   ibv::Pd* (*alloc_pd)(ibv::Context*) = nullptr;
   int (*dealloc_pd)(ibv::Pd*) = nullptr;

@@ -92,7 +92,9 @@ TEST_CASE("a connection that is lost at any byte of the acceptor's is an error o
   }
 }
 
-TEST_CASE("a connector that falls silent at any byte is given up by the acceptor, and gives up itself") {
+TEST_CASE(
+    "a connector that falls silent before its offer is there is given up, and waited for once it is "
+    "answered") {
   const Lengths lengths;
   for (std::size_t at = 0; at < lengths.offer; ++at) {
     INFO("byte " << at);
@@ -108,8 +110,8 @@ TEST_CASE("a connector that falls silent at any byte is given up by the acceptor
     Meeting meeting(sender(), receiver());
     meeting.wire->to_acceptor.stalled_at = at;
     meeting.run();
-    REQUIRE_THAT(meeting.acceptor_error, Contains("was not ready within 10000 ms") && Contains("10.0.0.9"));
-    REQUIRE_THAT(meeting.connector_error, Contains("is gone"));
+    REQUIRE(meeting.acceptor_error.empty());
+    REQUIRE_FALSE(meeting.acceptor->ready());
   }
 }
 
@@ -148,14 +150,14 @@ TEST_CASE("a rank that gives up tells the other why") {
   other.lobby.step(other.now);
   const auto waiting = other.lobby.take(other.now);
   other.connector->give_up(std::string(5000, 'x'));
-  REQUIRE_THAT(waiting->step(other.now).error().message, Contains("it gave up: xxx"));
+  REQUIRE_THAT(waiting->step().error().message, Contains("it gave up: xxx"));
 }
 
 TEST_CASE("after the meeting each side notices that the other is gone") {
   Meeting meeting(sender(), receiver());
   meeting.run();
   REQUIRE(meeting.connector->step(meeting.now).ok());
-  REQUIRE(meeting.acceptor->step(meeting.now + std::chrono::hours(1)).ok());
+  REQUIRE(meeting.acceptor->step().ok());
   meeting.acceptor.reset();
   REQUIRE_THAT(meeting.connector->step(meeting.now).error().message,
                Contains("is gone: it closed the connection"));
@@ -163,8 +165,7 @@ TEST_CASE("after the meeting each side notices that the other is gone") {
   Meeting other(sender(), receiver());
   other.run();
   other.connector.reset();
-  REQUIRE_THAT(other.acceptor->step(other.now).error().message,
-               Contains("the sending rank is gone: it closed"));
+  REQUIRE_THAT(other.acceptor->step().error().message, Contains("the sending rank is gone: it closed"));
 }
 
 TEST_CASE("a rank that talks out of turn is an error") {
@@ -175,7 +176,7 @@ TEST_CASE("a rank that talks out of turn is an error") {
     pipe->bytes.insert(pipe->bytes.end(), ready.begin(), ready.end());
   }
   REQUIRE_THAT(meeting.connector->step(meeting.now).error().message, Contains("nothing asked for"));
-  REQUIRE_THAT(meeting.acceptor->step(meeting.now).error().message, Contains("nothing asked for"));
+  REQUIRE_THAT(meeting.acceptor->step().error().message, Contains("nothing asked for"));
 }
 
 TEST_CASE("an acceptor's own mistake is an internal error, and nothing is sent") {
@@ -184,7 +185,7 @@ TEST_CASE("an acceptor's own mistake is an internal error, and nothing is sent")
   meeting.lobby.step(meeting.now);
   const auto acceptor = meeting.lobby.take(meeting.now);
   REQUIRE(acceptor->agree_on(Offer{}).error().code == Errc::internal);
-  REQUIRE(acceptor->answer(Offer{}, meeting.now).error().code == Errc::internal);
-  REQUIRE(acceptor->answer(receiver(), meeting.now).error().code == Errc::internal);
+  REQUIRE(acceptor->answer(Offer{}).error().code == Errc::internal);
+  REQUIRE(acceptor->answer(receiver()).error().code == Errc::internal);
   REQUIRE(meeting.wire->to_connector.written == 0);
 }

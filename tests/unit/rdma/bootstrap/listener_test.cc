@@ -84,12 +84,12 @@ std::unique_ptr<Acceptor> accept_from(Listener& listener) {
 
 void meet(Connector& connector, Acceptor& acceptor) {
   const Offer own = offer_of({roce_rail("b0", "10.0.0.2")});
-  REQUIRE(acceptor.answer(answer_to(own, *acceptor.agree_on(own)), monotonic_now()).ok());
+  REQUIRE(acceptor.answer(answer_to(own, *acceptor.agree_on(own))).ok());
   REQUIRE(step_until(connector, [&] { return connector.answered(); }).ok());
   connector.confirm(monotonic_now());
   REQUIRE(step_until(connector, [&] { return connector.finished(); }).ok());
   REQUIRE(eventually([&] {
-    REQUIRE(acceptor.step(monotonic_now()).ok());
+    REQUIRE(acceptor.step().ok());
     return acceptor.ready();
   }));
 }
@@ -151,12 +151,12 @@ TEST_CASE("200 connectors at once are all served, among silent strangers and suc
       }
     }
     while (auto acceptor = host.listener->accept(monotonic_now())) {
-      REQUIRE(acceptor->answer(answer_to(own, *acceptor->agree_on(own)), monotonic_now()).ok());
+      REQUIRE(acceptor->answer(answer_to(own, *acceptor->agree_on(own))).ok());
       acceptors.push_back(std::move(acceptor));
     }
     std::size_t ready = 0;
     for (const auto& acceptor : acceptors) {
-      REQUIRE(acceptor->step(monotonic_now()).ok());
+      REQUIRE(acceptor->step().ok());
       ready += acceptor->ready() ? 1 : 0;
     }
     return ready == kConnectors;

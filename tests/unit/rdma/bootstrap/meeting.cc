@@ -57,7 +57,7 @@ void Meeting::turn_acceptor() {
   if (acceptor == nullptr) {
     return;
   }
-  if (const Status status = answered_ ? acceptor->step(now) : answer_offer(); !status) {
+  if (const Status status = answered_ ? acceptor->step() : answer_offer(); !status) {
     acceptor_error = status.error().message;
     acceptor.reset();
   }
@@ -69,7 +69,7 @@ Status Meeting::answer_offer() {
   if (!agreement) {
     return agreement.error();
   }
-  return acceptor->answer(answer_to(receiver, *agreement), now);
+  return acceptor->answer(answer_to(receiver, *agreement));
 }
 
 }  // namespace tfabric::rdma::bootstrap

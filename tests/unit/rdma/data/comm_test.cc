@@ -505,6 +505,14 @@ TEST_CASE("what cannot be posted or polled fails the comm with the verb's error"
                Contains("completion queue cannot be read: Input/output error"));
 }
 
+TEST_CASE("memory that cannot be is not registered") {
+  Stage stage;
+  std::byte byte{};
+  REQUIRE_FALSE(stage.pair.send->register_memory(nullptr, 1, MemoryKind::host).ok());
+  REQUIRE_FALSE(stage.pair.send->register_memory(&byte, static_cast<std::size_t>(-1), MemoryKind::host).ok());
+  REQUIRE(stage.pair.send->register_memory(nullptr, 0, MemoryKind::host).ok());
+}
+
 TEST_CASE("a comm knows which objects of its device are its own") {
   World world(1);
   auto endpoint = good(Endpoint::create(Role::sender, world.sender.rail_list(), {}));
@@ -512,10 +520,11 @@ TEST_CASE("a comm knows which objects of its device are its own") {
   const void* qp = endpoint->pairs()[0].qp.get();
   const void* cq = endpoint->completion_queues()[0].get();
   const void* other = peer->pairs()[0].qp.get();
-  const auto comm = good(SendComm::create(std::move(endpoint), peer->local(), "host-b"));
-  REQUIRE(comm->owns(qp));
-  REQUIRE(comm->owns(cq));
-  REQUIRE_FALSE(comm->owns(other));
+  good(endpoint->connect(peer->local(), "host-b"));
+  const SendComm comm(std::move(endpoint), nullptr);
+  REQUIRE(comm.owns(qp));
+  REQUIRE(comm.owns(cq));
+  REQUIRE_FALSE(comm.owns(other));
 }
 
 TEST_CASE("memory is registered and deregistered by another thread while messages are under way") {
@@ -602,9 +611,9 @@ TEST_CASE("ends that do not fit together are refused with what each has") {
   World world(1);
   auto from = good(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 2}));
   auto to = good(Endpoint::create(Role::receiver, world.receiver.rail_list(), {.queue_pairs = 1}));
-  const auto comm = SendComm::create(std::move(from), to->local(), "host-b");
-  REQUIRE(comm.error().code == Errc::invalid_usage);
-  REQUIRE_THAT(comm.error().message,
+  const Status connected = from->connect(to->local(), "host-b");
+  REQUIRE(connected.error().code == Errc::invalid_usage);
+  REQUIRE_THAT(connected.error().message,
                Contains("host-b has 1 rails with 1 queue pairs, this host 1 with 2: both ends must agree"));
   REQUIRE_FALSE(Endpoint::create(Role::sender, {}, {}).ok());
   REQUIRE_THAT(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 33}).error().message,

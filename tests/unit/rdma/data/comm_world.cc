@@ -45,8 +45,10 @@ Pair::Pair(World& world, const ConnectionOptions& sender, const ConnectionOption
   for (const QueuePairEnd& end : to_end.queue_pairs) {
     receive_pairs.push_back(end.number);
   }
-  receive = good(RecvComm::create(std::move(to), from_end, "host-a"));
-  send = good(SendComm::create(std::move(from), to_end, "host-b"));
+  good(to->connect(from_end, "host-a"));
+  good(from->connect(to_end, "host-b"));
+  receive = good(RecvComm::create(std::move(to), nullptr));
+  send = std::make_unique<SendComm>(std::move(from), nullptr);
 }
 
 }  // namespace tfabric::rdma::test

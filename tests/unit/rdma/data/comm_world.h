@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "fake_fabric.h"
@@ -52,5 +53,7 @@ T tfabric::rdma::test::good(Result<T> result) {
   if (!result) {
     FAIL(result.error().message);
   }
-  return std::move(result).value();
+  if constexpr (!std::is_void_v<T>) {
+    return std::move(result).value();
+  }
 }

@@ -1,0 +1,64 @@
+// What a device tells by itself, and what becomes of it.
+#include "transport/rdma/device/event_watcher.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
+
+#include "two_hosts.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma;
+using namespace tfabric::rdma::test;
+using Catch::Contains;
+
+namespace {
+
+std::string failure_of(transport::SendComm& comm) {
+  for (int i = 0; i < 5000; ++i) {
+    if (const auto sent = comm.isend(nullptr, 0, 0, nullptr); !sent) {
+      return sent.error().message;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  FAIL("nothing fails in five seconds");
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("a device that fails, fails the comms on it") {
+  TwoHosts hosts;
+  hosts.open();
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100);
+  hosts.machine.fake.tell(hosts.machine.fake.context_of("mlx5_0"),
+                          {.element = {}, .event_type = ibv::EventType::device_fatal});
+  REQUIRE_THAT(failure_of(*comms.send), Contains("mlx5_0: the device has failed"));
+}
+
+TEST_CASE("an address that comes is used by comms from then on") {
+  TwoHosts hosts;
+  hosts.open();
+  TwoHosts::Comms first = hosts.connect();
+  // The port's only address is replaced by another.
+  hosts.machine.fake.hcas[0].ports[0].gids = {{3, gid_of("10.0.9.1")}};
+  hosts.machine.fake.tell(hosts.machine.fake.context_of("mlx5_0"),
+                          {.element = {.port_num = 1}, .event_type = ibv::EventType::gid_change});
+  const auto seen = [&] {
+    TwoHosts::Comms comms = hosts.connect();
+    exchange(hosts, comms, 100);
+    const auto numbers = hosts.fabric.queue_pairs();
+    return std::any_of(numbers.begin(), numbers.end(), [&](std::uint32_t number) {
+      return hosts.fabric.attributes(number).ah_attr.grh.dgid.raw == gid_of("10.0.9.1");
+    });
+  };
+  bool used = false;
+  for (int i = 0; i < 1000 && !used; ++i) {
+    used = seen();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  REQUIRE(used);
+  exchange(hosts, first, 100);
+}

@@ -1,0 +1,166 @@
+// The whole transport over a fake provider: discovery, the meeting of two ranks, their comms.
+#include <array>
+#include <catch2/catch.hpp>
+#include <thread>
+
+#include "transport/rdma/rdma_transport.h"
+#include "two_hosts.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma;
+using namespace tfabric::rdma::test;
+using Catch::Contains;
+
+namespace {
+
+// The error that posting, again and again, ends with.
+template <class Post>
+Error failure_of(Post&& post) {
+  for (int i = 0; i < 5000; ++i) {
+    if (const auto posted = post(); !posted) {
+      return posted.error();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  FAIL("nothing fails in five seconds");
+  return {};
+}
+
+const std::array<transport::ReceiveBuffer, 1> kNothing{
+    {{.data = nullptr, .size = 0, .tag = 0, .region = nullptr}}};
+
+}  // namespace
+
+TEST_CASE("each port that is used is a device, as NCCL is to see it") {
+  TwoHosts hosts;
+  hosts.machine.fake.hcas[0].sys_image_guid = 0x1234;
+  hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_0:1:2:1");
+  hosts.open();
+  REQUIRE(hosts.sending->name() == "rdma");
+  REQUIRE(hosts.sending->devices().size() == 1);
+  const transport::DeviceProperties& properties = hosts.sender().properties();
+  REQUIRE(properties.name == "mlx5_0:1");
+  REQUIRE(properties.guid == 0x1234);
+  REQUIRE(properties.speed_mbps == 100000);
+  REQUIRE(properties.port == 1);
+  REQUIRE(properties.max_recvs == 8);
+  REQUIRE(properties.memory_kinds == 1);
+  REQUIRE(properties.rail_id == 2);
+  REQUIRE(properties.plane_id == 1);
+}
+
+TEST_CASE("where there is nothing to use, the transport says why") {
+  TwoHosts hosts;
+  hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_9");
+  const auto opened = open_transport(hosts.verbs(), hosts.machine.host(), hosts.sender_wishes);
+  REQUIRE(opened.error().code == Errc::unusable);
+  REQUIRE_THAT(opened.error().message, Contains("matches no RDMA port") && Contains("mlx5_0:1, mlx5_1:1"));
+}
+
+TEST_CASE("two ranks connect, and messages arrive") {
+  TwoHosts hosts;
+  hosts.open();
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100000);
+  exchange(hosts, comms, 0);
+}
+
+TEST_CASE("of queue pairs the smaller number of both ranks is used") {
+  const auto [mine, theirs] = GENERATE(std::pair(4u, 2u), std::pair(1u, 8u), std::pair(3u, 3u));
+  TwoHosts hosts;
+  hosts.sender_wishes.qps = mine;
+  hosts.receiver_wishes.qps = theirs;
+  hosts.sender_wishes.split = true;
+  hosts.open();
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100000);
+  // Each end's, and the one by which the receiver flushes.
+  REQUIRE(hosts.fabric.queue_pairs().size() == 2 * std::min(mine, theirs) + 1);
+}
+
+TEST_CASE("packets of both ends have the traffic class of the sender's communicator, if none is configured") {
+  const bool configured = GENERATE(false, true);
+  TwoHosts hosts;
+  hosts.sender_wishes.traffic_class = configured ? 106 : -1;
+  hosts.receiver_wishes.traffic_class = 7;
+  hosts.open();
+  TwoHosts::Comms comms = hosts.connect({.traffic_class = 5});
+  exchange(hosts, comms, 100);
+  int marked = 0;
+  for (const std::uint32_t number : hosts.fabric.queue_pairs()) {
+    marked += hosts.fabric.attributes(number).ah_attr.grh.traffic_class == (configured ? 106 : 5) ? 1 : 0;
+  }
+  REQUIRE(marked == 3);
+}
+
+TEST_CASE("a rank that ends before it accepts is told of") {
+  TwoHosts hosts;
+  hosts.open();
+  std::array<std::byte, transport::kHandleBytes> handle{};
+  auto listener = std::move(hosts.receiver().listen(handle)).value();
+  std::unique_ptr<transport::SendComm> send;
+  while (send == nullptr) {
+    send = std::move(hosts.sender().connect(handle, {})).value();
+  }
+  listener.reset();
+  REQUIRE_THAT(failure_of([&] { return send->isend(nullptr, 0, 0, nullptr); }).message,
+               Contains("send comm: ") && Contains("before it answered"));
+}
+
+TEST_CASE("a rank that ends is noticed by the other, which waits for nothing but an announcement") {
+  TwoHosts hosts;
+  hosts.open();
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 1000);
+  SECTION("the receiver") {
+    comms.receive.reset();
+    REQUIRE_THAT(failure_of([&] { return comms.send->isend(nullptr, 0, 0, nullptr); }).message,
+                 Contains("the receiving rank") && Contains("is gone"));
+  }
+  SECTION("the sender") {
+    comms.send.reset();
+    transport::Request* receive = *comms.receive->irecv(kNothing);
+    REQUIRE_THAT(failure_of([&] { return receive->test(nullptr); }).message,
+                 Contains("the sending rank is gone"));
+  }
+}
+
+TEST_CASE("ranks that cannot talk both say so") {
+  TwoHosts hosts;
+  hosts.receiver_wishes.roce_version = 1;
+  hosts.sender_wishes.roce_version = 2;
+  hosts.open();
+  std::array<std::byte, transport::kHandleBytes> handle{};
+  auto listener = std::move(hosts.receiver().listen(handle)).value();
+  std::unique_ptr<transport::SendComm> send;
+  while (send == nullptr) {
+    send = std::move(hosts.sender().connect(handle, {})).value();
+  }
+  REQUIRE_THAT(failure_of([&] { return listener->accept(); }).message, Contains("no RDMA rail in common"));
+  REQUIRE_THAT(failure_of([&] { return send->isend(nullptr, 0, 0, nullptr); }).message,
+               Contains("no RDMA rail in common"));
+}
+
+TEST_CASE("what a receiver cannot make is told to both ranks") {
+  TwoHosts hosts;
+  hosts.open();
+  std::array<std::byte, transport::kHandleBytes> handle{};
+  auto listener = std::move(hosts.receiver().listen(handle)).value();
+  std::unique_ptr<transport::SendComm> send;
+  while (send == nullptr) {
+    send = std::move(hosts.sender().connect(handle, {})).value();
+  }
+  hosts.fabric.reg_mr_error = ENOMEM;
+  REQUIRE_THAT(failure_of([&] { return listener->accept(); }).message, Contains("mlx5_1:1"));
+  REQUIRE_THAT(failure_of([&] { return send->isend(nullptr, 0, 0, nullptr); }).message, Contains("mlx5_1:1"));
+}
+
+TEST_CASE("a handle of no listener, and one that nobody listens at, are errors") {
+  TwoHosts hosts;
+  hosts.open();
+  std::array<std::byte, transport::kHandleBytes> handle{};
+  REQUIRE_FALSE(hosts.sender().connect(handle, {}).ok());
+  static_cast<void>(hosts.receiver().listen(handle).value());
+  REQUIRE_THAT(failure_of([&] { return hosts.sender().connect(handle, {}); }).message,
+               Contains("cannot connect to the receiving rank"));
+}

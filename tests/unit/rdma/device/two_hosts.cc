@@ -1,0 +1,120 @@
+#include "two_hosts.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <numeric>
+#include <thread>
+
+namespace tfabric::rdma::test {
+namespace {
+
+config::Rdma wishes_for(const std::string& hca) {
+  config::Rdma wishes;
+  wishes.hca = *config::HcaList::parse("=" + hca);
+  wishes.bootstrap_interface = *config::InterfaceList::parse("=lo");
+  wishes.bootstrap_family = config::AddressFamily::ipv4;
+  return wishes;
+}
+
+template <class T>
+T good(Result<T> result) {
+  if (!result) {
+    FAIL(result.error().message);
+  }
+  return std::move(result).value();
+}
+
+// Calls until it gives something.
+template <class Make>
+auto insist(Make&& make) {
+  for (int i = 0; i < 5000; ++i) {
+    if (auto made = good(make())) {
+      return made;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  FAIL("nothing came in five seconds");
+  return decltype(good(make()))();
+}
+
+}  // namespace
+
+TwoHosts::TwoHosts(const std::function<void(config::Rdma&, config::Rdma&)>& configure)
+    : sender_wishes(wishes_for("mlx5_0")), receiver_wishes(wishes_for("mlx5_1")) {
+  machine.fake.make_context = [this]() -> ibv::Context& { return fabric.add_hca(); };
+  machine.add("mlx5_0");
+  machine.add("mlx5_1");
+  machine.addresses.push_back({.netdev = "lo", .address = gid_of("127.0.0.1"), .prefix_length = 104});
+  if (configure) {
+    configure(sender_wishes, receiver_wishes);
+  }
+}
+
+Verbs TwoHosts::verbs() const {
+  Verbs all = machine.fake.verbs();
+  const Verbs& data = fabric.verbs();
+  all.alloc_pd = data.alloc_pd;
+  all.dealloc_pd = data.dealloc_pd;
+  all.reg_mr = data.reg_mr;
+  all.reg_mr_iova2 = data.reg_mr_iova2;
+  all.reg_dmabuf_mr = nullptr;
+  all.dereg_mr = data.dereg_mr;
+  all.create_cq = data.create_cq;
+  all.destroy_cq = data.destroy_cq;
+  all.create_qp = data.create_qp;
+  all.modify_qp = data.modify_qp;
+  all.destroy_qp = data.destroy_qp;
+  return all;
+}
+
+void TwoHosts::open() {
+  sending = good(open_transport(verbs(), machine.host(), sender_wishes));
+  receiving = good(open_transport(verbs(), machine.host(), receiver_wishes));
+}
+
+TwoHosts::Comms TwoHosts::connect(const transport::ConnectOptions& options) {
+  std::array<std::byte, transport::kHandleBytes> handle{};
+  const auto listener = good(receiver().listen(handle));
+  Comms comms;
+  comms.send = insist([&] { return sender().connect(handle, options); });
+  comms.receive = insist([&] { return listener->accept(); });
+  return comms;
+}
+
+void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
+  std::vector<std::byte> out(bytes), in(bytes);
+  for (std::size_t i = 0; i < bytes; ++i) {
+    out[i] = static_cast<std::byte>(i * 7 + 1);
+  }
+  auto* from = good(comms.send->register_memory(out.data(), bytes, transport::MemoryKind::host));
+  auto* to = good(comms.receive->register_memory(in.data(), bytes, transport::MemoryKind::host));
+  const std::array<transport::ReceiveBuffer, 1> buffers{
+      {{.data = in.data(), .size = bytes, .tag = 3, .region = to}}};
+  transport::Request *send = nullptr, *receive = nullptr;
+  bool sent = false, received = false;
+  int size = -1;
+  for (int i = 0; i < 5000 && !(sent && received); ++i) {
+    if (receive == nullptr) {
+      receive = good(comms.receive->irecv(buffers));
+    } else if (!received) {
+      received = good(receive->test(&size));
+    }
+    if (send == nullptr) {
+      send = good(comms.send->isend(out.data(), bytes, 3, from));
+    } else if (!sent) {
+      sent = good(send->test(nullptr));
+    }
+    hosts.fabric.run();
+    std::this_thread::yield();
+  }
+  REQUIRE((sent && received));
+  REQUIRE(size == static_cast<int>(bytes));
+  REQUIRE(in == out);
+  REQUIRE(comms.send->deregister_memory(from).ok());
+  REQUIRE(comms.receive->deregister_memory(to).ok());
+  REQUIRE(hosts.fabric.violations.empty());
+}
+
+}  // namespace tfabric::rdma::test

@@ -1,0 +1,46 @@
+#include "transport/rdma/data/open_comms.h"
+
+#include "transport/rdma/data/comm_core.h"
+
+namespace tfabric::rdma {
+
+void OpenComms::add(CommCore& comm) {
+  {
+    const std::lock_guard lock(mutex_);
+    comms_.push_back(&comm);
+    unjoined_.push_back(&comm);
+  }
+  if (on_unjoined_) {
+    on_unjoined_();
+  }
+}
+
+void OpenComms::remove(CommCore& comm) {
+  const std::lock_guard lock(mutex_);
+  std::erase(comms_, &comm);
+  std::erase(unjoined_, &comm);
+}
+
+bool OpenComms::join_all() {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(unjoined_, [](CommCore* comm) { return comm->join_from_outside(); });
+  return unjoined_.empty();
+}
+
+void OpenComms::fail_owner(const void* object, const Error& error) {
+  const std::lock_guard lock(mutex_);
+  for (CommCore* comm : comms_) {
+    if (comm->owns(object)) {
+      comm->fail_from_outside(error);
+    }
+  }
+}
+
+void OpenComms::fail_all(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  for (CommCore* comm : comms_) {
+    comm->fail_from_outside(error);
+  }
+}
+
+}  // namespace tfabric::rdma

@@ -1,0 +1,24 @@
+// Between what the bootstrap tells (Offer) and what comms are made of (Endpoint, CommEnd).
+//
+// A comm of a device has one rail: that of its port. Its end is rail `rail` of the host's offer.
+#pragma once
+
+#include <cstddef>
+
+#include "config/config.h"
+#include "transport/rdma/bootstrap/offer.h"
+#include "transport/rdma/data/connection.h"
+#include "transport/rdma/data/endpoint.h"
+
+namespace tfabric::rdma {
+
+[[nodiscard]] ConnectionOptions connection_options(const config::Rdma& wishes, ibv::LinkLayer link_layer,
+                                                   const bootstrap::OfferOptions& agreed);
+
+// Adds queue pairs, memory and keys of the endpoint, which has not been connected.
+void add_endpoint(const Endpoint& endpoint, std::size_t rail, bootstrap::Offer& offer);
+
+// `offer` has passed the bootstrap's checks. Errc::remote: it lacks what a comm needs.
+[[nodiscard]] Result<CommEnd> end_of(const bootstrap::Offer& offer, std::size_t rail);
+
+}  // namespace tfabric::rdma

@@ -1,0 +1,79 @@
+#include "transport/rdma/device/listener.h"
+
+#include "transport/rdma/bootstrap/own_offer.h"
+#include "transport/rdma/data/recv_comm.h"
+#include "transport/rdma/device/comm_setup.h"
+#include "transport/rdma/device/receiver_meeting.h"
+
+namespace tfabric::rdma {
+namespace {
+
+// Our GID is chosen for the peer's. Where none of ours can talk to it, any is offered: that the two have no
+// rail in common is then said by both ranks.
+Result<OpenPort::Way> way_to(OpenPort& port, const bootstrap::Offer& connector) {
+  for (const bootstrap::OfferedRail& rail : connector.rails) {
+    if (auto way = port.way_to(Peer{.gid = rail.gid, .type = rail.gid_type})) {
+      return way;
+    }
+  }
+  return port.way_to(std::nullopt);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<transport::RecvComm>> Listener::accept() {
+  std::unique_ptr<bootstrap::Acceptor> acceptor = listener_->accept(monotonic_now());
+  if (acceptor == nullptr) {
+    return std::unique_ptr<transport::RecvComm>();
+  }
+  return answer(std::move(*acceptor));
+}
+
+Result<std::unique_ptr<transport::RecvComm>> Listener::answer(bootstrap::Acceptor acceptor) {
+  bootstrap::Offer own{
+      .options = bootstrap::options_of(wishes_, /*traffic_class=*/-1), .rails = {}, .memory = {}};
+  auto endpoint = make_endpoint(acceptor, own);
+  if (!endpoint) {
+    acceptor.give_up(endpoint.error().message);
+    return endpoint.error();
+  }
+  if (Status status = acceptor.answer(own); !status) {
+    return status.error();
+  }
+  auto comm = RecvComm::create(std::move(*endpoint), std::make_unique<ReceiverMeeting>(std::move(acceptor)));
+  if (!comm) {
+    return comm.error();
+  }
+  return std::unique_ptr<transport::RecvComm>(std::move(*comm));
+}
+
+Result<std::unique_ptr<Endpoint>> Listener::make_endpoint(bootstrap::Acceptor& acceptor,
+                                                          bootstrap::Offer& own) {
+  const auto way = way_to(*port_, acceptor.offer());
+  if (!way) {
+    return way.error();
+  }
+  own.rails = {way->offered};
+  const auto agreement = acceptor.agree_on(own);
+  if (!agreement) {
+    return agreement.error();
+  }
+  const auto remote = end_of(acceptor.offer(), agreement->rails.front().connector);
+  if (!remote) {
+    return remote.error();
+  }
+  auto endpoint = Endpoint::create(Role::receiver, {way->rail},
+                                   connection_options(wishes_, way->rail->link_layer, agreement->options));
+  if (!endpoint) {
+    return endpoint.error();
+  }
+  add_endpoint(**endpoint, /*rail=*/0, own);
+  CommEnd used = *remote;
+  used.queue_pairs.resize(agreement->options.qps);
+  if (Status connected = (*endpoint)->connect(used, to_string(acceptor.peer())); !connected) {
+    return connected.error();
+  }
+  return endpoint;
+}
+
+}  // namespace tfabric::rdma

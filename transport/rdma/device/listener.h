@@ -1,0 +1,32 @@
+// A listener of a device: accepts connectors, and makes their receive comms.
+#pragma once
+
+#include <memory>
+#include <utility>
+
+#include "transport/rdma/bootstrap/listener.h"
+#include "transport/rdma/data/endpoint.h"
+#include "transport/rdma/device/open_port.h"
+#include "transport/transport.h"
+
+namespace tfabric::rdma {
+
+class Listener final : public transport::Listener {
+ public:
+  // `port` outlives it.
+  Listener(std::unique_ptr<bootstrap::Listener> listener, OpenPort& port, const config::Rdma& wishes)
+      : listener_(std::move(listener)), port_(&port), wishes_(wishes) {}
+
+  Result<std::unique_ptr<transport::RecvComm>> accept() override;
+
+ private:
+  // A comm whose end the connector has been told of.
+  Result<std::unique_ptr<transport::RecvComm>> answer(bootstrap::Acceptor acceptor);
+  Result<std::unique_ptr<Endpoint>> make_endpoint(bootstrap::Acceptor& acceptor, bootstrap::Offer& own);
+
+  std::unique_ptr<bootstrap::Listener> listener_;
+  OpenPort* port_;
+  config::Rdma wishes_;
+};
+
+}  // namespace tfabric::rdma

@@ -1,0 +1,74 @@
+#include "transport/rdma/device/open_port.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "transport/rdma/bootstrap/own_offer.h"
+#include "transport/rdma/device/mtu.h"
+
+namespace tfabric::rdma {
+OpenPort::OpenPort(const Verbs& verbs, const Hca& hca, Port port, const config::Rdma& wishes,
+                   ProtectionDomain pd)
+    : verbs_(&verbs),
+      hca_(&hca),
+      wishes_(wishes),
+      name_(fmt::format("{}:{}", hca.name, port.number)),
+      pd_(std::move(pd)),
+      registrations_(verbs, *pd_, wishes.relaxed_ordering != config::Switch::off),
+      port_(std::move(port)) {}
+
+Result<std::unique_ptr<OpenPort>> OpenPort::open(const Verbs& verbs, const Hca& hca, const Port& port,
+                                                 const config::Rdma& wishes) {
+  auto pd = allocate_protection_domain(verbs, *hca.context);
+  if (!pd) {
+    return pd.error();
+  }
+  return std::unique_ptr<OpenPort>(new OpenPort(verbs, hca, port, wishes, std::move(*pd)));
+}
+
+Port OpenPort::port() const {
+  const std::lock_guard lock(mutex_);
+  return port_;
+}
+
+void OpenPort::update(const Port& port) {
+  const std::lock_guard lock(mutex_);
+  port_ = port;
+}
+
+Result<OpenPort::Way> OpenPort::way_to(const std::optional<Peer>& peer) {
+  const std::lock_guard lock(mutex_);
+  const auto choice = choose_gid(port_.gids, wishes_, peer);
+  if (!choice) {
+    return Error{choice.error().code, fmt::format("{}: {}", name_, choice.error().message)};
+  }
+  if (choice->index > std::numeric_limits<std::uint8_t>::max()) {
+    return Error{Errc::system, fmt::format("{}: GID {} cannot be used: a queue pair names one below 256",
+                                           name_, choice->index)};
+  }
+  const auto entry = std::find_if(port_.gids.begin(), port_.gids.end(),
+                                  [&](const GidEntry& each) { return each.index == choice->index; });
+  Way way{.rail = nullptr, .offered = bootstrap::rail_of(*hca_, port_, *entry, wishes_)};
+  const auto [found, fresh] = rails_.try_emplace({choice->index, choice->gid});
+  if (fresh) {
+    found->second = Rail{.verbs = verbs_,
+                         .context = hca_->context.get(),
+                         .pd = pd_.get(),
+                         .registrations = &registrations_,
+                         .comms = &comms_,
+                         .name = name_,
+                         .port = port_.number,
+                         .gid_index = static_cast<std::uint8_t>(choice->index),
+                         .gid = choice->gid,
+                         .lid = port_.lid,
+                         .link_layer = port_.link_layer,
+                         .mtu = mtu_code(way.offered.mtu),
+                         .max_message_bytes = port_.max_message_bytes};
+  }
+  way.rail = &found->second;
+  return way;
+}
+
+}  // namespace tfabric::rdma

@@ -1,0 +1,61 @@
+// A port that is used: its protection domain, what is registered in it, its comms, and the GIDs by which they
+// talk to their peers.
+//
+// Outlives its comms; the HCA's context and `verbs` outlive it. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "transport/rdma/bootstrap/offer.h"
+#include "transport/rdma/data/connection.h"
+#include "transport/rdma/data/open_comms.h"
+#include "transport/rdma/data/registration_cache.h"
+#include "transport/rdma/devices.h"
+
+namespace tfabric::rdma {
+
+class OpenPort {
+ public:
+  static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const Hca& hca, const Port& port,
+                                                const config::Rdma& wishes);
+
+  // "mlx5_0:1"
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const Hca& hca() const { return *hca_; }
+  [[nodiscard]] OpenComms& comms() { return comms_; }
+  [[nodiscard]] Port port() const;
+
+  // Its table of GIDs has changed: comms from now on use what `port` says. Those that there are keep theirs.
+  void update(const Port& port);
+
+  // A way to use the port: for the peer whose GID is given, else for any. The rail lives as long as the port.
+  struct Way {
+    const Rail* rail = nullptr;
+    bootstrap::OfferedRail offered;  // without queue pairs and keys
+  };
+  [[nodiscard]] Result<Way> way_to(const std::optional<Peer>& peer);
+
+ private:
+  OpenPort(const Verbs& verbs, const Hca& hca, Port port, const config::Rdma& wishes, ProtectionDomain pd);
+
+  const Verbs* verbs_;
+  const Hca* hca_;
+  config::Rdma wishes_;
+  std::string name_;
+  ProtectionDomain pd_;
+  RegistrationCache registrations_;
+  OpenComms comms_;
+  mutable std::mutex mutex_;
+  Port port_;
+  std::map<std::pair<std::uint32_t, Gid>, Rail> rails_;  // by index and GID
+};
+
+}  // namespace tfabric::rdma

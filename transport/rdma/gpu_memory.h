@@ -1,0 +1,34 @@
+// Whether an HCA can reach GPU memory (GPUDirect RDMA), and by which way.
+//
+//   - a peer-memory module of the kernel (nvidia-peermem, nv_peer_mem): a GPU address is registered like any;
+//   - DMA-BUF: the GPU's driver exports the memory as a file, which the HCA's driver takes.
+//
+// What can be tried is tried: the HCA's driver is asked to register a DMA-BUF. Whether a module is there is
+// read from sysfs, as it can only be tried with memory of a GPU; that registration itself may still fail, and
+// says why.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "config/config.h"
+#include "transport/rdma/sysfs.h"
+#include "transport/rdma/verbs/verbs.h"
+
+namespace tfabric::rdma {
+
+struct GpuMemory {
+  bool peer_module = false;
+  bool dmabuf = false;
+  std::string reason;  // "by DMA-BUF; no peer-memory module is loaded"
+
+  [[nodiscard]] bool any() const { return peer_module || dmabuf; }
+  // Bits of transport::MemoryKind, host memory's among them.
+  [[nodiscard]] std::uint32_t memory_kinds() const;
+};
+
+// `wished` is rdma.gdr: with "on" GPU memory is said to be reachable whatever sysfs shows.
+[[nodiscard]] GpuMemory probe_gpu_memory(const Verbs& verbs, ibv::Context& context, const Sysfs& sysfs,
+                                         config::Switch wished);
+
+}  // namespace tfabric::rdma

@@ -1,0 +1,157 @@
+#include "transport/rdma/rdma_transport.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "transport/rdma/bootstrap/offered_addresses.h"
+#include "transport/rdma/bootstrap/quiet_log.h"
+#include "transport/rdma/device/device.h"
+#include "transport/rdma/device/event_watcher.h"
+#include "transport/rdma/device/open_port.h"
+
+namespace tfabric::rdma {
+namespace {
+
+std::string summary_of(const OpenPort& open) {
+  const Port port = open.port();
+  return fmt::format("{} ({}, {} Gbit/s, GID {} {}; GPU memory: {})", open.name(), to_string(port.link_layer),
+                     port.speed_mbps / 1000.0, port.gid->index, to_string(port.gid->gid),
+                     open.hca().gpu_memory.reason);
+}
+
+class RdmaTransport final : public transport::Transport {
+ public:
+  RdmaTransport(const Verbs& verbs, Host host, const config::Rdma& wishes)
+      : verbs_(verbs), host_(std::move(host)), wishes_(wishes), found_(discover(verbs_, host_, wishes_)) {}
+
+  Status open_devices() {
+    if (!found_.usable) {
+      return found_.usable;
+    }
+    const auto addresses = bootstrap::offered_addresses(host_.addresses, wishes_);
+    if (!addresses) {
+      return Error{Errc::unusable, addresses.error().message};
+    }
+    std::string faults;
+    for (const Hca& hca : found_.hcas) {
+      open_ports_of(hca, faults);
+    }
+    if (ports_.empty()) {
+      return Error{Errc::unusable, "no RDMA port can be opened:" + faults};
+    }
+    for (const auto& port : ports_) {
+      devices_.push_back(std::make_unique<Device>(*port, *addresses, wishes_, log_));
+      TF_INFO("NET/tfabric: RDMA over {}", summary_of(*port));
+    }
+    return watch();
+  }
+
+  [[nodiscard]] std::string name() const override { return "rdma"; }
+  [[nodiscard]] std::vector<transport::Device*> devices() const override {
+    std::vector<transport::Device*> devices;
+    for (const auto& device : devices_) {
+      devices.push_back(device.get());
+    }
+    return devices;
+  }
+
+ private:
+  void open_ports_of(const Hca& hca, std::string& faults) {
+    for (const Port& port : hca.ports) {
+      if (!port.excluded.empty()) {
+        TF_INFO("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number, port.excluded);
+        continue;
+      }
+      auto open = OpenPort::open(verbs_, hca, port, wishes_);
+      if (open) {
+        ports_.push_back(std::move(*open));
+      } else {
+        faults += fmt::format(" {}:{}: {};", hca.name, port.number, open.error().message);
+        TF_WARN("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number, open.error().message);
+      }
+    }
+    if (!hca.excluded.empty()) {
+      TF_INFO("NET/tfabric: RDMA device {} is left out: {}", hca.name, hca.excluded);
+    }
+  }
+
+  Status watch() {
+    std::vector<EventWatcher::Source> sources;
+    for (const Hca& hca : found_.hcas) {
+      EventWatcher::Source source{.context = hca.context.get(), .hca = hca.name, .ports = {}, .changed = {}};
+      for (const auto& port : ports_) {
+        if (&port->hca() == &hca) {
+          source.ports.push_back(port.get());
+        }
+      }
+      if (!source.ports.empty()) {
+        source.changed = [this, ports = source.ports] { look_again(ports); };
+        sources.push_back(std::move(source));
+      }
+    }
+    auto watcher = EventWatcher::start(verbs_, std::move(sources));
+    if (!watcher) {
+      return watcher.error();
+    }
+    watcher_ = std::move(*watcher);
+    for (const auto& port : ports_) {
+      port->comms().on_unjoined([this] { watcher_->wake(); });
+    }
+    return {};
+  }
+
+  // On the watcher's thread.
+  void look_again(const std::vector<OpenPort*>& ports) {
+    Host host = host_;
+    host.addresses = local_addresses();
+    for (OpenPort* open : ports) {
+      const Port port = look_at_port(verbs_, host, wishes_, open->hca(), open->port().number);
+      if (port.gid) {
+        open->update(port);
+      }
+    }
+  }
+
+  // Comms outlive nothing of this: who destroys it has closed them all.
+  Verbs verbs_;
+  Host host_;
+  config::Rdma wishes_;
+  Discovery found_;
+  bootstrap::QuietLog log_;
+  std::vector<std::unique_ptr<OpenPort>> ports_;
+  std::vector<std::unique_ptr<transport::Device>> devices_;
+  std::unique_ptr<EventWatcher> watcher_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma& wishes) {
+  if (wishes.disable) {
+    return Error{Errc::unusable, "RDMA is switched off: rdma.disable (NCCL_IB_DISABLE) is true"};
+  }
+  const Result<Verbs> verbs = load_verbs();
+  if (!verbs) {
+    return verbs.error();
+  }
+  return open_transport(*verbs, Host{.sysfs = Sysfs(), .addresses = local_addresses()}, wishes);
+}
+
+Result<std::unique_ptr<transport::Transport>> open_transport(const Verbs& verbs, const Host& host,
+                                                             const config::Rdma& wishes) {
+  // By a fork (of a data loader, say) the HCA would be left with pages that are not the process's any more.
+  // Kernels from 5.12 on see to that themselves, and the call does nothing.
+  if (verbs.fork_init() != 0) {
+    TF_INFO("NET/tfabric: libibverbs cannot protect registered memory from forks (ibv_fork_init)");
+  }
+  auto transport = std::make_unique<RdmaTransport>(verbs, host, wishes);
+  if (Status status = transport->open_devices(); !status) {
+    return status.error();
+  }
+  return std::unique_ptr<transport::Transport>(std::move(transport));
+}
+
+}  // namespace tfabric::rdma

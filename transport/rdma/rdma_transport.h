@@ -1,0 +1,23 @@
+// The RDMA transport: libibverbs, the ports of this host and their devices, from configuration to shutdown.
+//
+// Each port that is used (devices.h) is a device; NCCL spreads its channels over them, and may fuse them.
+#pragma once
+
+#include <memory>
+
+#include "base/result.h"
+#include "config/config.h"
+#include "transport/rdma/devices.h"
+#include "transport/rdma/verbs/verbs.h"
+#include "transport/transport.h"
+
+namespace tfabric::rdma {
+
+// Errc::unusable with the reason and its mend if there is no libibverbs or no port to use.
+Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma& wishes);
+
+// The same with what is looked at given, for tests.
+Result<std::unique_ptr<transport::Transport>> open_transport(const Verbs& verbs, const Host& host,
+                                                             const config::Rdma& wishes);
+
+}  // namespace tfabric::rdma
