@@ -155,7 +155,7 @@ CONTRACT_PART(abandoned_receiver) {
   channel.meet(2);
 }
 
-TEST_CASE("comms are closed with requests outstanding, and the other side's fail soon", "[each]") {
+TEST_CASE("comms are closed with requests outstanding, and the other side's fail soon", "[each][slow]") {
   SECTION("the receiver's") { run({{"abandoning_receiver"}, {"abandoned_sender"}}); }
   SECTION("the sender's") { run({{"abandoning_sender"}, {"abandoned_receiver"}}); }
 }

@@ -52,7 +52,7 @@ CONTRACT_PART(sizes_receiver) {
   net.close_recv(comm);
 }
 
-TEST_CASE("messages of 0 bytes to 64 MiB arrive whole, alone, and with their size", "[each]") {
+TEST_CASE("messages of 0 bytes to 64 MiB arrive whole, alone, and with their size", "[each][slow]") {
   SECTION("maxRecvs 8") { run({{"sizes_sender"}, {"sizes_receiver"}}); }
   SECTION("maxRecvs 1") { run({{"sizes_sender"}, {"sizes_receiver"}}, {.environment = kUngrouped}); }
 }
@@ -136,8 +136,7 @@ CONTRACT_PART(many_receiver) {
   for (std::size_t i = 0; i < kMany; ++i) {
     Buffer& buffer = buffers.emplace_back(size_of_message(i) + 100);
     const PluginReceive receive{buffer.data(), buffer.size(), static_cast<int>(i % 4), nullptr};
-    requests.push_back(net.try_irecv(comm, std::span(&receive, 1)));
-    CONTRACT_EXPECT(requests.back() != nullptr, "only {} receives can be outstanding", i);
+    requests.push_back(net.irecv(comm, receive));
   }
   channel.meet(1);
   for (std::size_t i = 0; i < kMany; ++i) {

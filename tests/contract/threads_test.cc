@@ -81,7 +81,8 @@ CONTRACT_PART(registering_receiver) {
   net.close_recv(comm);
 }
 
-TEST_CASE("memory is registered on a comm by one thread while another sends and receives on it", "[each]") {
+TEST_CASE("memory is registered on a comm by one thread while another sends and receives on it",
+          "[each][slow]") {
   run({{"registering_sender"}, {"registering_receiver"}});
 }
 

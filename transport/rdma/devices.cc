@@ -1,6 +1,7 @@
 #include "transport/rdma/devices.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
@@ -39,6 +40,16 @@ std::string text_of(const char* text, std::size_t size) { return {text, strnlen(
 std::vector<std::string> words_of(const std::string& text) {
   std::istringstream words(text);
   return {std::istream_iterator<std::string>(words), {}};
+}
+
+// Why a device was not opened. libibverbs goes on to look for a file that may not be opened under other
+// names, and ends with ENOENT.
+int open_error(int error, const std::string& file) {
+  errno = error;
+  if (error == ENOENT && access(file.c_str(), F_OK) == 0) {
+    static_cast<void>(access(file.c_str(), R_OK | W_OK));
+  }
+  return errno;
 }
 
 // Numbers in names count as numbers: their digits are compared by how many there are first.
@@ -163,7 +174,7 @@ class Search {
     errno = 0;
     hca.context.reset(verbs_.open_device(&device));
     if (hca.context == nullptr) {
-      hca.excluded = open_fault(errno, hca.device_file);
+      hca.excluded = open_fault(open_error(errno, hca.device_file), hca.device_file);
       return;
     }
     ibv::DeviceAttr attributes{};

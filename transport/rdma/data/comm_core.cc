@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
 
 #include "transport/rdma/data/completion_fault.h"
 #include "transport/rdma/data/open_comms.h"
@@ -50,9 +51,14 @@ void CommCore::open() {
 }
 
 void CommCore::close() {
+  for (const SendQueue& queue : queues_) {
+    counters_.work_requests += queue.posted();
+    counters_.doorbells += queue.posts();
+  }
+  // Of several rails the first tells what was done.
   for (const Rail* rail : endpoint_->rails()) {
     if (rail->comms != nullptr) {
-      rail->comms->remove(*this);
+      rail->comms->remove(*this, std::exchange(counters_, {}));
     }
   }
   const Turn turn(taken_, Turn::Wait{});
@@ -138,8 +144,13 @@ void CommCore::ask_peer() {
   }
 }
 
+// Whether its rank is still there.
+Status CommCore::peer_status() {
+  return meeting_ == nullptr ? Status() : meeting_->watch(endpoint_->options().now());
+}
+
 void CommCore::watch_peer() {
-  const Status there = meeting_ == nullptr ? Status() : meeting_->watch(endpoint_->options().now());
+  const Status there = peer_status();
   // What it wrote before it went may have come since the last look.
   if (!there && poll() == 0 && !failed_) {
     fail(Error{there.error().code, fmt::format("{} comm: {}", direction_, there.error().message)});
@@ -169,10 +180,13 @@ std::size_t CommCore::poll() {
 }
 
 void CommCore::on_completion(const ibv::Wc& completion) {
+  ++counters_.completions;
   const WorkId id = unpack_work_id(completion.wr_id);
   if (completion.status != ibv::WcStatus::success) {
-    fail(Error{Errc::remote, fmt::format("{} comm: {}", direction_,
-                                         completion_fault(completion, endpoint_->name_of(id.queue)))});
+    const Status there = peer_status();
+    fail(Error{Errc::remote, fmt::format("{} comm: {}{}", direction_,
+                                         completion_fault(completion, endpoint_->name_of(id.queue)),
+                                         there ? "" : "; " + there.error().message)});
   } else if (id.receive) {
     on_immediate(id.queue, ntohl(completion.imm_data));
   } else {

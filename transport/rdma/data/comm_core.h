@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "transport/rdma/data/counters.h"
 #include "transport/rdma/data/endpoint.h"
 #include "transport/rdma/data/heartbeat.h"
 #include "transport/rdma/data/meeting.h"
@@ -80,6 +81,8 @@ class CommCore {
 
   [[nodiscard]] Endpoint& endpoint() { return *endpoint_; }
   [[nodiscard]] std::vector<SendQueue>& queues() { return queues_; }
+  // A derived class counts messages and flushes.
+  [[nodiscard]] Counters& counters() { return counters_; }
 
   mutable std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
 
@@ -89,6 +92,7 @@ class CommCore {
   void open_queues();
   void ask_peer();
   void watch_peer();
+  [[nodiscard]] Status peer_status();
   void on_completion(const ibv::Wc& completion);
   void fence();
   std::unique_ptr<Region> take_out(const transport::MemoryRegion* handle);
@@ -98,6 +102,7 @@ class CommCore {
   std::unique_ptr<Meeting> meeting_;
   bool joined_;
   std::vector<SendQueue> queues_;  // of all queue pairs, those for flushing as well
+  Counters counters_;
   const char* direction_;
   Heartbeat heartbeat_;
   bool failed_ = false;

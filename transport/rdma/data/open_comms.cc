@@ -15,10 +15,16 @@ void OpenComms::add(CommCore& comm) {
   }
 }
 
-void OpenComms::remove(CommCore& comm) {
+void OpenComms::remove(CommCore& comm, const Counters& done) {
   const std::lock_guard lock(mutex_);
+  totals_ += done;
   std::erase(comms_, &comm);
   std::erase(unjoined_, &comm);
+}
+
+Counters OpenComms::totals() const {
+  const std::lock_guard lock(mutex_);
+  return totals_;
 }
 
 bool OpenComms::join_all() {

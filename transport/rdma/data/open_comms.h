@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "transport/rdma/data/counters.h"
 
 namespace tfabric::rdma {
 
@@ -19,8 +20,10 @@ class OpenComms {
   void on_unjoined(std::function<void()> call) { on_unjoined_ = std::move(call); }
 
   void add(CommCore& comm);
-  // Nothing is called on the comm once it returns.
-  void remove(CommCore& comm);
+  // Nothing is called on the comm once it returns. `done`: what it has done.
+  void remove(CommCore& comm, const Counters& done);
+  // Of all comms that are closed.
+  [[nodiscard]] Counters totals() const;
 
   // Goes on with all meetings. True: all are over.
   bool join_all();
@@ -30,7 +33,8 @@ class OpenComms {
 
  private:
   std::function<void()> on_unjoined_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  Counters totals_;
   std::vector<CommCore*> comms_;
   std::vector<CommCore*> unjoined_;
 };

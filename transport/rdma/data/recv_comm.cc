@@ -255,6 +255,7 @@ Error RecvComm::too_large(const ReceiveRequest& request, std::uint32_t immediate
 }
 
 void RecvComm::complete(ReceiveRequest& request) {
+  counters().received += request.count;
   (*open_)[request.group % kGroups].complete = true;
   while (first_group_ != next_group_ && (*open_)[first_group_ % kGroups].complete) {
     ++first_group_;
@@ -276,6 +277,7 @@ Result<transport::Request*> RecvComm::iflush(std::span<const transport::ReceiveB
   if (!endpoint().options().flush || !Flusher::concerns(buffers)) {
     return static_cast<transport::Request*>(nullptr);
   }
+  ++counters().flushes;
   FlushRequest* request = flusher_.add(buffers);
   if (request == nullptr) {
     return Error{Errc::internal,

@@ -141,6 +141,7 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
   if (request.region != nullptr) {
     ++request.region->uses;
   }
+  ++counters().sent;
   address(request, *to);
   backlog_.push(&request);
   if (request.closes) {

@@ -63,6 +63,8 @@ int SendQueue::post() {
   if (waited_for || last_ - signalled_ >= depth_ / 4) {
     signal();
   }
+  posted_ += staged_;
+  ++posts_;
   staged_ = 0;
   ibv::SendWr* bad = nullptr;
   return qp_.context->ops.post_send(&qp_, chain_->work.data(), &bad);

@@ -47,6 +47,10 @@ class SendQueue {
   // A completion will come: of work, or of its failure.
   [[nodiscard]] bool awaited() const { return signalled_ != completed_; }
 
+  // Work requests and chains that were posted so far.
+  [[nodiscard]] std::uint64_t posted() const { return posted_; }
+  [[nodiscard]] std::uint64_t posts() const { return posts_; }
+
   // Needs room().
   void stage(const Work& work);
   // `owner` gets one part more, which ends with what is staged last. With `signal` that is told at once, and
@@ -94,6 +98,7 @@ class SendQueue {
   std::uint32_t completed_ = 0;  // number of the newest that is complete
   std::uint32_t signalled_ = 0;  // number of the newest that is signalled
   std::uint32_t first_owed_ = 0, next_owed_ = 0;
+  std::uint64_t posted_ = 0, posts_ = 0;
   std::unique_ptr<Chain> chain_;
   std::unique_ptr<std::array<Owed, kOwed>> owed_;
 };

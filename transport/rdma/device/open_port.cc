@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/log.h"
 #include "transport/rdma/bootstrap/own_offer.h"
 #include "transport/rdma/device/mtu.h"
 
@@ -26,6 +27,15 @@ Result<std::unique_ptr<OpenPort>> OpenPort::open(const Verbs& verbs, const Hca& 
     return pd.error();
   }
   return std::unique_ptr<OpenPort>(new OpenPort(verbs, hca, port, wishes, std::move(*pd)));
+}
+
+OpenPort::~OpenPort() {
+  const Counters all = comms_.totals();
+  TF_INFO(
+      "NET/tfabric: RDMA over {}: {} messages sent, {} received, {} flushes; {} work requests in {} "
+      "doorbells, {} "
+      "completions",
+      name_, all.sent, all.received, all.flushes, all.work_requests, all.doorbells, all.completions);
 }
 
 Port OpenPort::port() const {

@@ -27,6 +27,10 @@ class OpenPort {
   static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const Hca& hca, const Port& port,
                                                 const config::Rdma& wishes);
 
+  ~OpenPort();  // logs what comms have done
+  OpenPort(const OpenPort&) = delete;
+  OpenPort& operator=(const OpenPort&) = delete;
+
   // "mlx5_0:1"
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Hca& hca() const { return *hca_; }
