@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include "tests/nccl/selftest/operations.h"
 #include "tests/nccl/selftest/values.h"
 
@@ -27,6 +30,28 @@ void all_reduce(Session& session, Report& report, std::size_t bytes) {
                    [&](std::size_t i) { return sum(i) / static_cast<float>(ranks); });
   }
   report.row("in-place average", bytes, time);
+}
+
+void repeated_all_reduce(Session& session, Report& report, std::size_t bytes) {
+  constexpr std::size_t kWarmUp = 5, kLarge = std::size_t{256} << 10;
+  const std::size_t count = bytes / sizeof(float), repetitions = bytes < kLarge ? 101 : 21;
+  Values values(session, report);
+  DeviceBuffer& out = session.output();
+  values.fill(count);
+  std::vector<std::chrono::duration<double>> times;
+  for (std::size_t i = 0; i < kWarmUp + repetitions; ++i) {
+    const auto time = timed(session, "all-reduce", [&] {
+      check(ncclAllReduce(session.input().at(), out.at(), count, ncclFloat, ncclSum, session.comm(),
+                          session.stream()));
+    });
+    if (i >= kWarmUp) {
+      times.push_back(time);
+    }
+  }
+  values.compare(out, 0, count, "all-reduce", [&](std::size_t i) { return input_sum(session.ranks(), i); });
+  const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
+  std::nth_element(times.begin(), middle, times.end());
+  report.row("all-reduce, median", bytes, *middle);
 }
 
 void send_receive(Session& session, Report& report, std::size_t bytes) {

@@ -37,6 +37,12 @@ void run_mode(const std::string& mode, Session& session, Report& report) {
     groups_and_splits(session, report);
     return;
   }
+  if (mode == "repeat") {
+    for (std::size_t bytes = 4; bytes <= session.max_bytes(); bytes *= 16) {
+      repeated_all_reduce(session, report, bytes);
+    }
+    return;
+  }
   for (const std::size_t bytes : sizes_up_to(session.max_bytes())) {
     if (mode != "sendrecv") {
       all_reduce(session, report, bytes);
@@ -83,9 +89,9 @@ int main(int argc, char** argv) {
   app.add_option("--rank", options.rank, "this rank")->check(CLI::NonNegativeNumber);
   app.add_option("--ranks", options.ranks, "how many there are")->check(CLI::Range(1, 16));
   app.add_option("--id-file", options.id_file, "where rank 0 leaves NCCL's unique id");
-  app.add_option("--mode", options.modes, "all, allreduce, sendrecv, misc; several with commas")
+  app.add_option("--mode", options.modes, "all, allreduce, sendrecv, misc, repeat; several with commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"all", "allreduce", "sendrecv", "misc"}));
+      ->check(CLI::IsMember({"all", "allreduce", "sendrecv", "misc", "repeat"}));
   app.add_option("--max-bytes", options.max_bytes, "the largest size")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(kSmallest, kLargest));

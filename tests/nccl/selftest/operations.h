@@ -11,6 +11,8 @@ namespace selftest {
 
 // All-reduce, out of place (sum) and in place (average).
 void all_reduce(Session& session, Report& report, std::size_t bytes);
+// Again and again; tells the median of the times, once the first few are over.
+void repeated_all_reduce(Session& session, Report& report, std::size_t bytes);
 // Around the ring, and from rank 0 to rank 1 alone.
 void send_receive(Session& session, Report& report, std::size_t bytes);
 // All-gather, broadcast, reduce, reduce-scatter.

@@ -10,7 +10,7 @@
 namespace tfabric::rdma {
 
 ConnectionOptions connection_options(const config::Rdma& wishes, ibv::LinkLayer link_layer,
-                                     const bootstrap::OfferOptions& agreed) {
+                                     const GpuMemory& gpu_memory, const bootstrap::OfferOptions& agreed) {
   constexpr std::uint64_t kMoreThanAny = std::numeric_limits<std::uint64_t>::max();
   const bool adaptive =
       wishes.adaptive_routing == config::Switch::on ||
@@ -27,7 +27,7 @@ ConnectionOptions connection_options(const config::Rdma& wishes, ibv::LinkLayer 
   options.retry_count = static_cast<std::uint8_t>(wishes.retry_count);
   options.rnr_retry = static_cast<std::uint8_t>(wishes.rnr_retry);
   options.rnr_timer = static_cast<std::uint8_t>(wishes.rnr_timer);
-  options.flush = wishes.gdr != config::Switch::off && !wishes.gdr_flush_disable;
+  options.flush = gpu_memory.any() && !wishes.gdr_flush_disable;
   return options;
 }
 

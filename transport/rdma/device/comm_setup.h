@@ -9,10 +9,12 @@
 #include "transport/rdma/bootstrap/offer.h"
 #include "transport/rdma/data/connection.h"
 #include "transport/rdma/data/endpoint.h"
+#include "transport/rdma/gpu_memory.h"
 
 namespace tfabric::rdma {
 
 [[nodiscard]] ConnectionOptions connection_options(const config::Rdma& wishes, ibv::LinkLayer link_layer,
+                                                   const GpuMemory& gpu_memory,
                                                    const bootstrap::OfferOptions& agreed);
 
 // Adds queue pairs, memory and keys of the endpoint, which has not been connected.

@@ -88,8 +88,9 @@ Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes ha
   bootstrap::Offer offer{.options = bootstrap::options_of(wishes_, options.traffic_class),
                          .rails = {way->offered},
                          .memory = {}};
-  auto endpoint = Endpoint::create(Role::sender, {way->rail},
-                                   connection_options(wishes_, way->rail->link_layer, offer.options));
+  auto endpoint = Endpoint::create(
+      Role::sender, {way->rail},
+      connection_options(wishes_, way->rail->link_layer, port_->hca().gpu_memory, offer.options));
   if (!endpoint) {
     return endpoint.error();
   }

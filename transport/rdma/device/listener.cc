@@ -62,8 +62,9 @@ Result<std::unique_ptr<Endpoint>> Listener::make_endpoint(bootstrap::Acceptor& a
   if (!remote) {
     return remote.error();
   }
-  auto endpoint = Endpoint::create(Role::receiver, {way->rail},
-                                   connection_options(wishes_, way->rail->link_layer, agreement->options));
+  auto endpoint = Endpoint::create(
+      Role::receiver, {way->rail},
+      connection_options(wishes_, way->rail->link_layer, port_->hca().gpu_memory, agreement->options));
   if (!endpoint) {
     return endpoint.error();
   }
