@@ -109,6 +109,7 @@ ibv::Context& FakeFabric::add_hca() {
 
 ibv::Pd* FakeFabric::alloc_pd(ibv::Context* context) {
   FakeFabric& fabric = of(context);
+  const std::lock_guard lock(fabric.mutex_);
   if (refused(fabric.alloc_pd_error)) {
     return nullptr;
   }
@@ -118,6 +119,7 @@ ibv::Pd* FakeFabric::alloc_pd(ibv::Context* context) {
 
 int FakeFabric::dealloc_pd(ibv::Pd* pd) {
   FakeFabric& fabric = of(pd->context);
+  const std::lock_guard lock(fabric.mutex_);
   const auto uses = [&](const auto& object) { return object->pd == pd; };
   if (std::any_of(fabric.mrs_.begin(), fabric.mrs_.end(), uses) ||
       std::any_of(fabric.qps_.begin(), fabric.qps_.end(), uses)) {
@@ -172,6 +174,7 @@ int FakeFabric::dereg_mr(ibv::Mr* mr) {
 
 ibv::Cq* FakeFabric::create_cq(ibv::Context* context, int cqe, void*, ibv::CompChannel*, int) {
   FakeFabric& fabric = of(context);
+  const std::lock_guard lock(fabric.mutex_);
   if (refused(fabric.create_cq_error)) {
     return nullptr;
   }
@@ -184,6 +187,7 @@ ibv::Cq* FakeFabric::create_cq(ibv::Context* context, int cqe, void*, ibv::CompC
 
 int FakeFabric::destroy_cq(ibv::Cq* cq) {
   FakeFabric& fabric = of(cq->context);
+  const std::lock_guard lock(fabric.mutex_);
   if (std::any_of(fabric.qps_.begin(), fabric.qps_.end(),
                   [&](const auto& qp) { return qp->send_cq == cq || qp->recv_cq == cq; })) {
     fabric.violated("a completion queue was destroyed before its queue pairs");
@@ -195,6 +199,7 @@ int FakeFabric::destroy_cq(ibv::Cq* cq) {
 
 ibv::Qp* FakeFabric::create_qp(ibv::Pd* pd, ibv::QpInitAttr* attributes) {
   FakeFabric& fabric = of(pd->context);
+  const std::lock_guard lock(fabric.mutex_);
   if (refused(fabric.create_qp_error)) {
     return nullptr;
   }
@@ -526,10 +531,12 @@ void FakeFabric::enter(ibv::Cq* raw, const Entry& entry) {
 
 void FakeFabric::inject(std::uint32_t qp_num, ibv::WcStatus status, std::uint32_t vendor_err,
                         unsigned after) {
+  const std::lock_guard lock(mutex_);
   find(qp_num)->fault = FakeQp::Fault{.status = status, .vendor_err = vendor_err, .after = after};
 }
 
 std::vector<std::uint32_t> FakeFabric::queue_pairs() const {
+  const std::lock_guard lock(mutex_);
   std::vector<std::uint32_t> numbers;
   for (const auto& qp : qps_) {
     numbers.push_back(qp->qp_num);
@@ -537,8 +544,14 @@ std::vector<std::uint32_t> FakeFabric::queue_pairs() const {
   return numbers;
 }
 
-const ibv::QpAttr& FakeFabric::attributes(std::uint32_t qp_num) const { return find(qp_num)->attributes; }
+ibv::QpAttr FakeFabric::attributes(std::uint32_t qp_num) const {
+  const std::lock_guard lock(mutex_);
+  return find(qp_num)->attributes;
+}
 
-ibv::QpState FakeFabric::state(std::uint32_t qp_num) const { return find(qp_num)->state; }
+ibv::QpState FakeFabric::state(std::uint32_t qp_num) const {
+  const std::lock_guard lock(mutex_);
+  return find(qp_num)->state;
+}
 
 }  // namespace tfabric::rdma::test

@@ -41,7 +41,7 @@ class FakeFabric {
   // The work request after `after` more of this queue pair fails so.
   void inject(std::uint32_t qp_num, ibv::WcStatus status, std::uint32_t vendor_err, unsigned after = 0);
   [[nodiscard]] std::vector<std::uint32_t> queue_pairs() const;
-  [[nodiscard]] const ibv::QpAttr& attributes(std::uint32_t qp_num) const;
+  [[nodiscard]] ibv::QpAttr attributes(std::uint32_t qp_num) const;
   [[nodiscard]] ibv::QpState state(std::uint32_t qp_num) const;
 
   // Asked before each remote write; false is a violation.
@@ -99,7 +99,7 @@ class FakeFabric {
   void to_error(FakeQp& qp);
   void enter(ibv::Cq* cq, const Entry& entry);
 
-  std::mutex mutex_;  // verbs may be called by any thread
+  mutable std::mutex mutex_;  // verbs may be called by any thread
   SeededRandom random_;
   Verbs verbs_;
   std::vector<std::unique_ptr<Hca>> hcas_;
