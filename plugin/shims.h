@@ -1,6 +1,8 @@
 // What the tables of several versions share: their signatures over the adapter.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -72,17 +74,22 @@ inline abi::Result connect_config(int dev, abi::Config* config, void* handle, vo
                                   abi::DeviceHandle** device_comm) {
   return connect_with(options_of(config), dev, handle, comm, device_comm);
 }
-// Version 11 and later: all contexts share the process's one transport, and one is no more than its traffic
-// class plus 1, null without one. Nothing is behind the pointer, since NCCL finalizes contexts that it never
-// got.
+// Version 11 and later: all contexts share the process's one transport, and one is no more than a place in
+// this table, that of its traffic class; null without one. Nothing is behind the pointer, since NCCL
+// finalizes contexts that it never got.
+inline constexpr std::array<char, 256> kContexts{};
 inline void* context_of(const transport::ConnectOptions& options) {
-  const bool valid = options.traffic_class >= 0 && options.traffic_class <= 255;
-  return reinterpret_cast<void*>(valid ? static_cast<std::uintptr_t>(options.traffic_class) + 1 : 0);
+  const auto place = static_cast<std::size_t>(options.traffic_class);
+  return place < kContexts.size() ? const_cast<char*>(&kContexts.at(place)) : nullptr;
+}
+inline transport::ConnectOptions options_of_context(const void* ctx) {
+  const auto* const place =
+      std::find_if(kContexts.begin(), kContexts.end(), [&](const char& each) { return &each == ctx; });
+  return {.traffic_class = place == kContexts.end() ? -1 : static_cast<int>(place - kContexts.begin())};
 }
 inline abi::Result connect_context(void* ctx, int dev, void* handle, void** comm,
                                    abi::DeviceHandle** device_comm) {
-  const auto number = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(ctx));
-  return connect_with({.traffic_class = static_cast<int>(number - 1)}, dev, handle, comm, device_comm);
+  return connect_with(options_of_context(ctx), dev, handle, comm, device_comm);
 }
 inline abi::Result listen_context(void* /*ctx*/, int dev, void* handle, void** listener) {
   return listen(dev, handle, listener);
