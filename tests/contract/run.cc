@@ -46,7 +46,9 @@ class Wire {
     if (kind_ == "vhost") {
       folder_.emplace();
     } else if (kind_ == "rdma") {
-      std::istringstream names(std::getenv("CONTRACT_HCAS"));
+      const char* hcas = std::getenv("CONTRACT_HCAS");
+      REQUIRE(hcas != nullptr);
+      std::istringstream names(hcas);
       REQUIRE(std::getline(names, hcas_[0], ','));
       REQUIRE(std::getline(names, hcas_[1]));
     } else {

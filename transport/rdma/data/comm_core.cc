@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
 
 #include "transport/rdma/data/completion_fault.h"
 #include "transport/rdma/data/open_comms.h"
@@ -51,15 +50,19 @@ void CommCore::open() {
 }
 
 void CommCore::close() {
+  // First, since others take their turns for as long as they know the comm.
+  for (const Rail* rail : endpoint_->rails()) {
+    if (rail->comms != nullptr) {
+      rail->comms->remove(*this);
+    }
+  }
   for (const SendQueue& queue : queues_) {
     counters_.work_requests += queue.posted();
     counters_.doorbells += queue.posts();
   }
   // Of several rails the first tells what was done.
-  for (const Rail* rail : endpoint_->rails()) {
-    if (rail->comms != nullptr) {
-      rail->comms->remove(*this, std::exchange(counters_, {}));
-    }
+  if (OpenComms* comms = endpoint_->rails().front()->comms; comms != nullptr) {
+    comms->count(counters_);
   }
   const Turn turn(taken_, Turn::Wait{});
   fence();

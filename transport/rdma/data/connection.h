@@ -39,6 +39,7 @@ struct Rail {
   ibv::LinkLayer link_layer = ibv::LinkLayer::ethernet;
   ibv::Mtu mtu = ibv::Mtu::bytes_1024;
   std::uint32_t max_message_bytes = 1u << 30;  // of one work request (max_msg_sz)
+  friend bool operator==(const Rail&, const Rail&) = default;
 };
 
 // Of this end. The defaults are NCCL's, for its variables of similar names.

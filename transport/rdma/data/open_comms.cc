@@ -15,11 +15,15 @@ void OpenComms::add(CommCore& comm) {
   }
 }
 
-void OpenComms::remove(CommCore& comm, const Counters& done) {
+void OpenComms::remove(CommCore& comm) {
   const std::lock_guard lock(mutex_);
-  totals_ += done;
   std::erase(comms_, &comm);
   std::erase(unjoined_, &comm);
+}
+
+void OpenComms::count(const Counters& done) {
+  const std::lock_guard lock(mutex_);
+  totals_ += done;
 }
 
 Counters OpenComms::totals() const {

@@ -20,9 +20,11 @@ class OpenComms {
   void on_unjoined(std::function<void()> call) { on_unjoined_ = std::move(call); }
 
   void add(CommCore& comm);
-  // Nothing is called on the comm once it returns. `done`: what it has done.
-  void remove(CommCore& comm, const Counters& done);
-  // Of all comms that are closed.
+  // Nothing is called on the comm once it returns.
+  void remove(CommCore& comm);
+
+  // What a comm has done that is closed; and what all of these have.
+  void count(const Counters& done);
   [[nodiscard]] Counters totals() const;
 
   // Goes on with all meetings. True: all are over.

@@ -10,6 +10,7 @@
 #include "transport/rdma/device/mtu.h"
 
 namespace tfabric::rdma {
+
 OpenPort::OpenPort(const Verbs& verbs, const Hca& hca, Port port, const config::Rdma& wishes,
                    ProtectionDomain pd)
     : verbs_(&verbs),
@@ -33,8 +34,7 @@ OpenPort::~OpenPort() {
   const Counters all = comms_.totals();
   TF_INFO(
       "NET/tfabric: RDMA over {}: {} messages sent, {} received, {} flushes; {} work requests in {} "
-      "doorbells, {} "
-      "completions",
+      "doorbells, {} completions",
       name_, all.sent, all.received, all.flushes, all.work_requests, all.doorbells, all.completions);
 }
 
@@ -61,23 +61,21 @@ Result<OpenPort::Way> OpenPort::way_to(const std::optional<Peer>& peer) {
   const auto entry = std::find_if(port_.gids.begin(), port_.gids.end(),
                                   [&](const GidEntry& each) { return each.index == choice->index; });
   Way way{.rail = nullptr, .offered = bootstrap::rail_of(*hca_, port_, *entry, wishes_)};
-  const auto [found, fresh] = rails_.try_emplace({choice->index, choice->gid});
-  if (fresh) {
-    found->second = Rail{.verbs = verbs_,
-                         .context = hca_->context.get(),
-                         .pd = pd_.get(),
-                         .registrations = &registrations_,
-                         .comms = &comms_,
-                         .name = name_,
-                         .port = port_.number,
-                         .gid_index = static_cast<std::uint8_t>(choice->index),
-                         .gid = choice->gid,
-                         .lid = port_.lid,
-                         .link_layer = port_.link_layer,
-                         .mtu = mtu_code(way.offered.mtu),
-                         .max_message_bytes = port_.max_message_bytes};
-  }
-  way.rail = &found->second;
+  const Rail rail{.verbs = verbs_,
+                  .context = hca_->context.get(),
+                  .pd = pd_.get(),
+                  .registrations = &registrations_,
+                  .comms = &comms_,
+                  .name = name_,
+                  .port = port_.number,
+                  .gid_index = static_cast<std::uint8_t>(choice->index),
+                  .gid = choice->gid,
+                  .lid = port_.lid,
+                  .link_layer = port_.link_layer,
+                  .mtu = mtu_code(way.offered.mtu),
+                  .max_message_bytes = port_.max_message_bytes};
+  const auto known = std::find(rails_.begin(), rails_.end(), rail);
+  way.rail = known == rails_.end() ? &rails_.emplace_back(rail) : &*known;
   return way;
 }
 

@@ -4,13 +4,11 @@
 // Outlives its comms; the HCA's context and `verbs` outlive it. Thread-safe.
 #pragma once
 
-#include <cstdint>
-#include <map>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "base/result.h"
 #include "config/config.h"
@@ -59,7 +57,7 @@ class OpenPort {
   OpenComms comms_;
   mutable std::mutex mutex_;
   Port port_;
-  std::map<std::pair<std::uint32_t, Gid>, Rail> rails_;  // by index and GID
+  std::deque<Rail> rails_;  // all that ways have led over
 };
 
 }  // namespace tfabric::rdma

@@ -3,10 +3,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <type_traits>
 #include <vector>
 
 #include "fake_fabric.h"
+#include "tests/unit/rdma/good.h"
 #include "transport/rdma/data/recv_comm.h"
 #include "transport/rdma/data/send_comm.h"
 
@@ -40,20 +40,4 @@ struct Pair {
   std::unique_ptr<RecvComm> receive;
 };
 
-// Fails the test if the result is an error.
-template <class T>
-T good(Result<T> result);
-
 }  // namespace tfabric::rdma::test
-
-#include <catch2/catch.hpp>
-
-template <class T>
-T tfabric::rdma::test::good(Result<T> result) {
-  if (!result) {
-    FAIL(result.error().message);
-  }
-  if constexpr (!std::is_void_v<T>) {
-    return std::move(result).value();
-  }
-}

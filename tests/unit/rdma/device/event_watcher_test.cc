@@ -2,7 +2,6 @@
 #include "transport/rdma/device/event_watcher.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <chrono>
 #include <thread>
 
@@ -13,21 +12,6 @@ using namespace tfabric::rdma;
 using namespace tfabric::rdma::test;
 using Catch::Contains;
 
-namespace {
-
-std::string failure_of(transport::SendComm& comm) {
-  for (int i = 0; i < 5000; ++i) {
-    if (const auto sent = comm.isend(nullptr, 0, 0, nullptr); !sent) {
-      return sent.error().message;
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  FAIL("nothing fails in five seconds");
-  return {};
-}
-
-}  // namespace
-
 TEST_CASE("a device that fails, fails the comms on it") {
   TwoHosts hosts;
   hosts.open();
@@ -35,7 +19,8 @@ TEST_CASE("a device that fails, fails the comms on it") {
   exchange(hosts, comms, 100);
   hosts.machine.fake.tell(hosts.machine.fake.context_of("mlx5_0"),
                           {.element = {}, .event_type = ibv::EventType::device_fatal});
-  REQUIRE_THAT(failure_of(*comms.send), Contains("mlx5_0: the device has failed"));
+  REQUIRE_THAT(failure_of([&] { return comms.send->isend(nullptr, 0, 0, nullptr); }).message,
+               Contains("mlx5_0: the device has failed"));
 }
 
 TEST_CASE("an address that comes is used by comms from then on") {
@@ -61,4 +46,15 @@ TEST_CASE("an address that comes is used by comms from then on") {
   }
   REQUIRE(used);
   exchange(hosts, first, 100);
+}
+
+TEST_CASE("comms may be closed while the thread goes on with their meeting") {
+  TwoHosts hosts;
+  hosts.open();
+  for (int i = 0; i < 100; ++i) {
+    TwoHosts::Comms comms = hosts.connect();
+    std::this_thread::sleep_for(std::chrono::microseconds(37 * (i % 50)));
+    comms.send.reset();
+  }
+  REQUIRE(hosts.fabric.violations.empty());
 }

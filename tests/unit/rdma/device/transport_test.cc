@@ -1,7 +1,6 @@
 // The whole transport over a fake provider: discovery, the meeting of two ranks, their comms.
 #include <array>
 #include <catch2/catch.hpp>
-#include <thread>
 
 #include "transport/rdma/rdma_transport.h"
 #include "two_hosts.h"
@@ -12,19 +11,6 @@ using namespace tfabric::rdma::test;
 using Catch::Contains;
 
 namespace {
-
-// The error that posting, again and again, ends with.
-template <class Post>
-Error failure_of(Post&& post) {
-  for (int i = 0; i < 5000; ++i) {
-    if (const auto posted = post(); !posted) {
-      return posted.error();
-    }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  FAIL("nothing fails in five seconds");
-  return {};
-}
 
 const std::array<transport::ReceiveBuffer, 1> kNothing{
     {{.data = nullptr, .size = 0, .tag = 0, .region = nullptr}}};
@@ -106,14 +92,9 @@ TEST_CASE("packets of both ends have the traffic class of the sender's communica
 TEST_CASE("a rank that ends before it accepts is told of") {
   TwoHosts hosts;
   hosts.open();
-  std::array<std::byte, transport::kHandleBytes> handle{};
-  auto listener = std::move(hosts.receiver().listen(handle)).value();
-  std::unique_ptr<transport::SendComm> send;
-  while (send == nullptr) {
-    send = std::move(hosts.sender().connect(handle, {})).value();
-  }
-  listener.reset();
-  REQUIRE_THAT(failure_of([&] { return send->isend(nullptr, 0, 0, nullptr); }).message,
+  TwoHosts::Half half = hosts.offer();
+  half.listener.reset();
+  REQUIRE_THAT(failure_of([&] { return half.send->isend(nullptr, 0, 0, nullptr); }).message,
                Contains("send comm: ") && Contains("before it answered"));
 }
 
@@ -140,29 +121,21 @@ TEST_CASE("ranks that cannot talk both say so") {
   hosts.receiver_wishes.roce_version = 1;
   hosts.sender_wishes.roce_version = 2;
   hosts.open();
-  std::array<std::byte, transport::kHandleBytes> handle{};
-  auto listener = std::move(hosts.receiver().listen(handle)).value();
-  std::unique_ptr<transport::SendComm> send;
-  while (send == nullptr) {
-    send = std::move(hosts.sender().connect(handle, {})).value();
-  }
-  REQUIRE_THAT(failure_of([&] { return listener->accept(); }).message, Contains("no RDMA rail in common"));
-  REQUIRE_THAT(failure_of([&] { return send->isend(nullptr, 0, 0, nullptr); }).message,
+  const TwoHosts::Half half = hosts.offer();
+  REQUIRE_THAT(failure_of([&] { return half.listener->accept(); }).message,
+               Contains("no RDMA rail in common"));
+  REQUIRE_THAT(failure_of([&] { return half.send->isend(nullptr, 0, 0, nullptr); }).message,
                Contains("no RDMA rail in common"));
 }
 
 TEST_CASE("what a receiver cannot make is told to both ranks") {
   TwoHosts hosts;
   hosts.open();
-  std::array<std::byte, transport::kHandleBytes> handle{};
-  auto listener = std::move(hosts.receiver().listen(handle)).value();
-  std::unique_ptr<transport::SendComm> send;
-  while (send == nullptr) {
-    send = std::move(hosts.sender().connect(handle, {})).value();
-  }
+  const TwoHosts::Half half = hosts.offer();
   hosts.fabric.reg_mr_error = ENOMEM;
-  REQUIRE_THAT(failure_of([&] { return listener->accept(); }).message, Contains("mlx5_1:1"));
-  REQUIRE_THAT(failure_of([&] { return send->isend(nullptr, 0, 0, nullptr); }).message, Contains("mlx5_1:1"));
+  REQUIRE_THAT(failure_of([&] { return half.listener->accept(); }).message, Contains("mlx5_1:1"));
+  REQUIRE_THAT(failure_of([&] { return half.send->isend(nullptr, 0, 0, nullptr); }).message,
+               Contains("mlx5_1:1"));
 }
 
 TEST_CASE("a handle of no listener, and one that nobody listens at, are errors") {

@@ -1,11 +1,12 @@
 #include "two_hosts.h"
 
 #include <array>
-#include <catch2/catch.hpp>
-#include <chrono>
 #include <cstddef>
-#include <numeric>
-#include <thread>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/unit/rdma/good.h"
 
 namespace tfabric::rdma::test {
 namespace {
@@ -16,14 +17,6 @@ config::Rdma wishes_for(const std::string& hca) {
   wishes.bootstrap_interface = *config::InterfaceList::parse("=lo");
   wishes.bootstrap_family = config::AddressFamily::ipv4;
   return wishes;
-}
-
-template <class T>
-T good(Result<T> result) {
-  if (!result) {
-    FAIL(result.error().message);
-  }
-  return std::move(result).value();
 }
 
 // Calls until it gives something.
@@ -41,15 +34,11 @@ auto insist(Make&& make) {
 
 }  // namespace
 
-TwoHosts::TwoHosts(const std::function<void(config::Rdma&, config::Rdma&)>& configure)
-    : sender_wishes(wishes_for("mlx5_0")), receiver_wishes(wishes_for("mlx5_1")) {
+TwoHosts::TwoHosts() : sender_wishes(wishes_for("mlx5_0")), receiver_wishes(wishes_for("mlx5_1")) {
   machine.fake.make_context = [this]() -> ibv::Context& { return fabric.add_hca(); };
   machine.add("mlx5_0");
   machine.add("mlx5_1");
   machine.addresses.push_back({.netdev = "lo", .address = gid_of("127.0.0.1"), .prefix_length = 104});
-  if (configure) {
-    configure(sender_wishes, receiver_wishes);
-  }
 }
 
 Verbs TwoHosts::verbs() const {
@@ -74,13 +63,17 @@ void TwoHosts::open() {
   receiving = good(open_transport(verbs(), machine.host(), receiver_wishes));
 }
 
-TwoHosts::Comms TwoHosts::connect(const transport::ConnectOptions& options) {
+TwoHosts::Half TwoHosts::offer(const transport::ConnectOptions& options) {
   std::array<std::byte, transport::kHandleBytes> handle{};
-  const auto listener = good(receiver().listen(handle));
-  Comms comms;
-  comms.send = insist([&] { return sender().connect(handle, options); });
-  comms.receive = insist([&] { return listener->accept(); });
-  return comms;
+  Half half;
+  half.listener = good(receiver().listen(handle));
+  half.send = insist([&] { return sender().connect(handle, options); });
+  return half;
+}
+
+TwoHosts::Comms TwoHosts::connect(const transport::ConnectOptions& options) {
+  Half half = offer(options);
+  return {.send = std::move(half.send), .receive = insist([&] { return half.listener->accept(); })};
 }
 
 void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {

@@ -2,10 +2,10 @@
 // it, and they meet over loopback.
 #pragma once
 
-#include <functional>
+#include <catch2/catch.hpp>
+#include <chrono>
 #include <memory>
-#include <string>
-#include <vector>
+#include <thread>
 
 #include "tests/unit/rdma/data/fake_fabric.h"
 #include "tests/unit/rdma/machine.h"
@@ -15,13 +15,19 @@ namespace tfabric::rdma::test {
 
 class TwoHosts {
  public:
-  // What the sender's and the receiver's rank have configured.
-  explicit TwoHosts(const std::function<void(config::Rdma& sender, config::Rdma& receiver)>& configure = {});
+  TwoHosts();
 
-  // Opens both.
+  // Opens both, as they are configured by then.
   void open();
   [[nodiscard]] transport::Device& sender() { return *sending->devices().at(0); }
   [[nodiscard]] transport::Device& receiver() { return *receiving->devices().at(0); }
+
+  // A send comm whose offer the listener has, which has not accepted it.
+  struct Half {
+    std::unique_ptr<transport::Listener> listener;
+    std::unique_ptr<transport::SendComm> send;
+  };
+  Half offer(const transport::ConnectOptions& options = {});
 
   // A send comm and a receive comm, the former first: accept() is called when connect() has returned.
   struct Comms {
@@ -38,6 +44,19 @@ class TwoHosts {
   config::Rdma sender_wishes, receiver_wishes;
   std::unique_ptr<transport::Transport> sending, receiving;
 };
+
+// The error that a call, made again and again, ends with.
+template <class Call>
+Error failure_of(Call&& call) {
+  for (int i = 0; i < 5000; ++i) {
+    if (const auto result = call(); !result) {
+      return result.error();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  FAIL("nothing fails in five seconds");
+  return {};
+}
 
 // Sends bytes over the comms, and checks that they arrive.
 void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes);
