@@ -15,6 +15,23 @@ Options with_keepalive() {
   options.keepalive_probes = 3;
   return options;
 }
+
+Options impatient() {
+  Options options = ScriptedPeer::plain();
+  options.initial_rto = options.min_rto = 100ms;
+  options.max_rto = 2s;
+  return options;
+}
+
+// The first hundred bytes have a round trip of 10 ms.
+void establish_and_measure(ScriptedPeer& peer) {
+  peer.establish();
+  peer.write(100);
+  peer.sent();
+  peer.advance(10ms);
+  peer.ts_ecr = 3'600'000;
+  peer.acknowledge(100);
+}
 }  // namespace
 
 TEST_CASE("what is not acknowledged is repeated with growing pauses") {
@@ -36,18 +53,11 @@ TEST_CASE("what is not acknowledged is repeated with growing pauses") {
 }
 
 TEST_CASE("a time-out that has grown stays so until a round trip is measured") {
-  Options options = ScriptedPeer::plain();
-  options.initial_rto = options.min_rto = 100ms;
-  options.max_rto = 2s;
+  Options options = impatient();
   options.timestamps = GENERATE(false, true);
   CAPTURE(options.timestamps);
   ScriptedPeer peer(options);
-  peer.establish();
-  peer.write(100);
-  peer.sent();
-  peer.advance(10ms);
-  peer.ts_ecr = 3'600'000;
-  peer.acknowledge(100);
+  establish_and_measure(peer);
   peer.write(100);
   peer.sent();
   peer.run(310ms);
@@ -74,19 +84,12 @@ TEST_CASE("a time-out that has grown stays so until a round trip is measured") {
 // Three lost repetitions of a first segment, and what had arrived behind it took four seconds: the time-outs
 // after it were as long.
 TEST_CASE("what has waited behind a lost segment does not measure the round trip") {
-  Options options = ScriptedPeer::plain();
-  options.initial_rto = options.min_rto = 100ms;
-  options.max_rto = 2s;
+  Options options = impatient();
   options.timestamps = GENERATE(false, true);
   options.sack = GENERATE(false, true);
   CAPTURE(options.timestamps, options.sack);
   ScriptedPeer peer(options);
-  peer.establish();
-  peer.write(100);
-  peer.sent();
-  peer.advance(10ms);
-  peer.ts_ecr = 3'600'000;
-  peer.acknowledge(100);
+  establish_and_measure(peer);
   peer.write(3000);
   peer.sent();
   std::uint32_t now = 3'600'010;

@@ -4,7 +4,7 @@
 //
 // Once offered(), the connection is there and the kernel has the whole offer: connect() can give NCCL its
 // send comm, since NCCL up to 2.16 calls no accept() before all its connects have returned. The answer comes
-// when the peer's rank accepts; the comm's isend() goes on calling step() until then, so no thread is needed.
+// when the peer's rank accepts; until then somebody goes on calling step().
 // After the answer the caller connects its queue pairs and calls confirm(): only then may the acceptor write
 // to them, since a packet that finds no queue pair is repeated only after rdma.timeout.
 //

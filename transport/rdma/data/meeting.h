@@ -1,8 +1,9 @@
 // How the two ends of a comm meet, as far as the comm itself has to do with it.
 //
 // A comm is there before its ends are connected: NCCL gets its send comm as soon as the offer has left, and
-// its receive comm with the answer. The rest happens within isend() and irecv(), which say "not now" until
-// then; so no thread is needed for it. Used by whoever has the comm's turn.
+// its receive comm with the answer. The rest happens in whatever is called on the comm, and in what others do
+// for it meanwhile (OpenComms::join_all()). Until then isend() says "not now", and irecv() takes receives
+// that are announced afterwards. Used by whoever has the comm's turn.
 #pragma once
 
 #include <string>

@@ -58,7 +58,7 @@ Result<std::unique_ptr<Endpoint>> Listener::make_endpoint(bootstrap::Acceptor& a
   if (!agreement) {
     return agreement.error();
   }
-  const auto remote = end_of(acceptor.offer(), agreement->rails.front().connector);
+  auto remote = end_of(acceptor.offer(), agreement->rails.front().connector);
   if (!remote) {
     return remote.error();
   }
@@ -69,9 +69,8 @@ Result<std::unique_ptr<Endpoint>> Listener::make_endpoint(bootstrap::Acceptor& a
     return endpoint.error();
   }
   add_endpoint(**endpoint, /*rail=*/0, own);
-  CommEnd used = *remote;
-  used.queue_pairs.resize(agreement->options.qps);
-  if (Status connected = (*endpoint)->connect(used, to_string(acceptor.peer())); !connected) {
+  remote->queue_pairs.resize(agreement->options.qps);
+  if (Status connected = (*endpoint)->connect(*remote, to_string(acceptor.peer())); !connected) {
     return connected.error();
   }
   return endpoint;
