@@ -61,12 +61,11 @@ struct Shared {
 
   template <class Done>
   bool until(const Done& done) {
-    for (long i = 0; i < 1'000'000 && !done(); ++i) {
+    return turn_until(done, [this] {
       for (auto& member : members) {
         member->engine.progress();
       }
-    }
-    return done();
+    });
   }
   Flow* connect(std::uint16_t from, std::uint16_t to, Collector& client) {
     Member& member = *members[from];
@@ -163,14 +162,15 @@ TEST_CASE("engines that are turned by threads of their own carry both ways at on
   for (std::uint16_t self = 0; self < 2; ++self) {
     threads[self] = std::thread([&, self] {
       Engine& engine = shared.members[self]->engine;
-      for (long i = 0; i < 5'000'000 && left.load() > 0; ++i) {
-        engine.progress();
-        const std::lock_guard guard(engine.lock());
-        if (!done[self] && flows[self]->connection().stream_acked() == text.size()) {
-          done[self] = true;
-          --left;
-        }
-      }
+      turn_until([&] { return left.load() == 0; },
+                 [&] {
+                   engine.progress();
+                   const std::lock_guard guard(engine.lock());
+                   if (!done[self] && flows[self]->connection().stream_acked() == text.size()) {
+                     done[self] = true;
+                     --left;
+                   }
+                 });
     });
   }
   for (std::thread& thread : threads) {

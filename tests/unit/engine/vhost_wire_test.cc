@@ -48,10 +48,7 @@ struct Wire {
   }
   template <class Done>
   bool until(const Done& done) {
-    for (long i = 0; i < 20'000'000 && !done(); ++i) {
-      engine.turn();
-    }
-    return done();
+    return test::turn_until(done, [this] { engine.turn(); });
   }
 
   tfabric::test::TemporaryFolder folder;
