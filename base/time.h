@@ -29,4 +29,8 @@ inline constexpr Instant kNever = Instant::max();
   return Instant(std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch()));
 }
 
+[[nodiscard]] inline std::chrono::milliseconds::rep in_milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
 }  // namespace tfabric

@@ -101,6 +101,12 @@ enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
 
 enum class Switch : std::uint8_t { automatic, off, on };
 
+// How queue pairs are connected.
+enum class RdmaConnection : std::uint8_t {
+  bootstrap,  // by what both ranks tell each other over TCP
+  rdma_cm,    // by the connection manager of the RDMA network; the ranks meet over TCP all the same
+};
+
 // Which RDMA ports are used, by which of their addresses (GIDs), and how pairs of them are connected.
 // Defaults of what NCCL has a variable for are those of its built-in network (2.23 and later).
 struct Rdma {
@@ -119,6 +125,7 @@ struct Rdma {
   std::chrono::milliseconds accept_timeout{60000};            // until the peer's rank accepts
 
   // Queue pairs.
+  RdmaConnection connection = RdmaConnection::bootstrap;
   std::uint32_t qps = 1;       // a comm and rail
   bool split = false;          // each message over all of them, instead of one after the other
   std::uint32_t mtu = 0;       // bytes; 0: the port's

@@ -250,6 +250,8 @@ std::vector<Key> rdma_connection_keys() {
       {switches[0], switches[1], switches[2], switches[3], switches[4], {"2", Switch::automatic}}};
   const std::array<std::pair<const char*, std::uint32_t>, 6> mtus{
       {{"auto", 0}, {"256", 256}, {"512", 512}, {"1024", 1024}, {"2048", 2048}, {"4096", 4096}}};
+  const std::array<std::pair<const char*, RdmaConnection>, 2> connections{
+      {{"bootstrap", RdmaConnection::bootstrap}, {"rdma_cm", RdmaConnection::rdma_cm}}};
   constexpr std::int64_t kMaxMilliseconds = 3600000;
   return {
       with_nccl_variable(
@@ -269,6 +271,8 @@ std::vector<Key> rdma_connection_keys() {
       number(
           "rdma.accept_timeout_ms", "milliseconds", 100, kMaxMilliseconds, 1,
           [](Config & c) -> auto& { return c.rdma.accept_timeout; }),
+      choice(
+          "rdma.connection", connections, [](Config & c) -> auto& { return c.rdma.connection; }),
       with_nccl_variable("NCCL_IB_QPS_PER_CONNECTION", number(
                                                            "rdma.qps", "an integer", 1, 32, 1,
                                                            [](Config & c) -> auto& { return c.rdma.qps; })),

@@ -25,8 +25,11 @@ std::string summary_of(const OpenPort& open) {
 
 class RdmaTransport final : public transport::Transport {
  public:
-  RdmaTransport(const Verbs& verbs, Host host, const config::Rdma& wishes)
-      : verbs_(verbs), host_(std::move(host)), wishes_(wishes), found_(discover(verbs_, host_, wishes_)) {}
+  RdmaTransport(const Libraries& libraries, Host host, const config::Rdma& wishes)
+      : libraries_(libraries),
+        host_(std::move(host)),
+        wishes_(wishes),
+        found_(discover(libraries_.verbs, host_, wishes_)) {}
 
   Status open_devices() {
     if (!found_.usable) {
@@ -60,13 +63,17 @@ class RdmaTransport final : public transport::Transport {
   }
 
  private:
+  [[nodiscard]] const cm::Library* connection_manager() const {
+    return libraries_.connection_manager ? &*libraries_.connection_manager : nullptr;
+  }
+
   void open_ports_of(const Hca& hca, std::string& faults) {
     for (const Port& port : hca.ports) {
       if (!port.excluded.empty()) {
         TF_INFO("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number, port.excluded);
         continue;
       }
-      auto open = OpenPort::open(verbs_, hca, port, wishes_);
+      auto open = OpenPort::open(libraries_.verbs, connection_manager(), hca, port, wishes_);
       if (open) {
         ports_.push_back(std::move(*open));
       } else {
@@ -93,7 +100,7 @@ class RdmaTransport final : public transport::Transport {
         sources.push_back(std::move(source));
       }
     }
-    auto watcher = EventWatcher::start(verbs_, std::move(sources));
+    auto watcher = EventWatcher::start(libraries_.verbs, std::move(sources));
     if (!watcher) {
       return watcher.error();
     }
@@ -109,7 +116,7 @@ class RdmaTransport final : public transport::Transport {
     Host host = host_;
     host.addresses = local_addresses();
     for (OpenPort* open : ports) {
-      const Port port = look_at_port(verbs_, host, wishes_, open->hca(), open->port().number);
+      const Port port = look_at_port(libraries_.verbs, host, wishes_, open->hca(), open->port().number);
       if (port.gid) {
         open->update(port);
       }
@@ -117,7 +124,7 @@ class RdmaTransport final : public transport::Transport {
   }
 
   // Comms outlive nothing of this: who destroys it has closed them all.
-  Verbs verbs_;
+  Libraries libraries_;
   Host host_;
   config::Rdma wishes_;
   Discovery found_;
@@ -137,17 +144,28 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma&
   if (!verbs) {
     return verbs.error();
   }
-  return open_transport(*verbs, Host{.sysfs = Sysfs(), .addresses = local_addresses()}, wishes);
+  Libraries libraries{.verbs = *verbs, .connection_manager = {}};
+  if (wishes.connection == config::RdmaConnection::rdma_cm) {
+    auto manager = cm::load();
+    if (manager) {
+      libraries.connection_manager = *manager;
+    } else {
+      TF_WARN(
+          "NET/tfabric: rdma.connection = \"rdma_cm\" cannot be had, queue pairs are connected without: {}",
+          manager.error().message);
+    }
+  }
+  return open_transport(libraries, Host{.sysfs = Sysfs(), .addresses = local_addresses()}, wishes);
 }
 
-Result<std::unique_ptr<transport::Transport>> open_transport(const Verbs& verbs, const Host& host,
+Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,
                                                              const config::Rdma& wishes) {
   // By a fork (of a data loader, say) the HCA would be left with pages that are not the process's any more.
   // Kernels from 5.12 on see to that themselves, and the call does nothing.
-  if (verbs.fork_init() != 0) {
+  if (libraries.verbs.fork_init() != 0) {
     TF_INFO("NET/tfabric: libibverbs cannot protect registered memory from forks (ibv_fork_init)");
   }
-  auto transport = std::make_unique<RdmaTransport>(verbs, host, wishes);
+  auto transport = std::make_unique<RdmaTransport>(libraries, host, wishes);
   if (Status status = transport->open_devices(); !status) {
     return status.error();
   }

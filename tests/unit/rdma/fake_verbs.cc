@@ -125,7 +125,10 @@ ibv::Context* FakeVerbs::open_device(ibv::Device* device) {
     return nullptr;
   }
   fake.open_.push_back(std::make_unique<OpenDevice>(fake.make_context ? &fake.make_context() : nullptr));
-  fake.open_.back()->hca = &hca;
+  OpenDevice& open = *fake.open_.back();
+  open.hca = &hca;
+  open.device = device_of(hca);
+  open.context.device = &open.device;
   ++fake.contexts;
   return &fake.open_.back()->context;
 }

@@ -80,6 +80,7 @@ class FakeVerbs {
     ~OpenDevice();
     OpenDevice(const OpenDevice&) = delete;
     OpenDevice& operator=(const OpenDevice&) = delete;
+    ibv::Device device{};
     ibv::Context own{};
     ibv::Context& context;  // its async_fd counts the events
     FakeHca* hca = nullptr;

@@ -10,8 +10,8 @@
 // each time the first with the first, the second with the second. The pairs do not depend on which of the two
 // ranks connects; their order is that of the connector's rails. A rail without a partner is not used.
 //
-// Of queue pairs and of MTUs the smaller number counts; how messages are split, the traffic class and the
-// service level are the connector's, which is the sender.
+// Of queue pairs and of MTUs the smaller number counts; they are connected by rdma_cm if both want it; how
+// messages are split, the traffic class and the service level are the connector's, which is the sender.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,8 @@ struct Agreement {
 // Whether a connector's offer is without fault, and has as many queue pairs on each rail as it says.
 // Errc::remote: it is not.
 [[nodiscard]] Status check_offer(const Offer& offer);
-// Whether the answer has what was agreed upon: on each agreed rail as many queue pairs, elsewhere none.
+// Whether the answer has what was agreed upon: on each agreed rail as many queue pairs, and where rdma_cm
+// listens if it is to connect them; elsewhere none.
 // Errc::remote: it has not.
 [[nodiscard]] Status check_answer(const Agreement& agreement, const Offer& answer);
 

@@ -17,7 +17,7 @@
 namespace tfabric::rdma::bootstrap {
 
 // Grows with every change of the handle, the messages, or what travels over queue pairs.
-inline constexpr std::uint8_t kProtocolVersion = 1;
+inline constexpr std::uint8_t kProtocolVersion = 2;
 inline constexpr std::size_t kMaxHandleAddresses = 4;
 
 struct Handle {

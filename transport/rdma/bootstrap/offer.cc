@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kMax24Bits = (1u << 24) - 1;
 constexpr std::uint8_t kMaxServiceLevel = 15;
 constexpr std::uint8_t kMaxPrefix = 128;
-constexpr std::uint8_t kSplitFlag = 1;
+constexpr std::uint8_t kSplitFlag = 1, kRdmaCmFlag = 2;
 
 // --- Fields
 
@@ -32,6 +32,7 @@ void put(ByteWriter& writer, const OfferedRail& rail) {
   writer.put(rail.speed_mbps);
   writer.put(static_cast<std::uint16_t>(rail.rail_id));
   writer.put(static_cast<std::uint16_t>(rail.plane_id));
+  writer.put(rail.cm_port);
   writer.put(static_cast<std::uint8_t>(rail.queue_pairs.size()));
   for (const QueuePairEnd& end : rail.queue_pairs) {
     writer.put(end.number);
@@ -59,6 +60,7 @@ OfferedRail get_rail(ByteReader& reader) {
   rail.speed_mbps = reader.get<std::uint32_t>();
   rail.rail_id = static_cast<std::int16_t>(reader.get<std::uint16_t>());
   rail.plane_id = static_cast<std::int16_t>(reader.get<std::uint16_t>());
+  rail.cm_port = reader.get<std::uint16_t>();
   rail.queue_pairs.resize(reader.get<std::uint8_t>());
   for (QueuePairEnd& end : rail.queue_pairs) {
     end.number = reader.get<std::uint32_t>();
@@ -142,7 +144,8 @@ std::vector<std::byte> encode(const Offer& offer) {
   assert(fault_of(offer).empty());
   ByteWriter writer;
   writer.put(offer.options.qps);
-  writer.put(offer.options.split ? kSplitFlag : std::uint8_t{0});
+  writer.put(static_cast<std::uint8_t>((offer.options.split ? kSplitFlag : 0) |
+                                       (offer.options.rdma_cm ? kRdmaCmFlag : 0)));
   writer.put(offer.options.traffic_class);
   writer.put(offer.options.service_level);
   writer.put(static_cast<std::uint8_t>(offer.rails.size()));
@@ -154,6 +157,7 @@ std::vector<std::byte> encode(const Offer& offer) {
     writer.put(memory.address);
     writer.put(memory.bytes);
   }
+  writer.put(offer.cm_token);
   return writer.take();
 }
 
@@ -162,7 +166,8 @@ Result<Offer> parse_offer(std::span<const std::byte> body) {
   Offer offer;
   offer.options.qps = reader.get<std::uint16_t>();
   const auto flags = reader.get<std::uint8_t>();
-  offer.options.split = flags == kSplitFlag;
+  offer.options.split = (flags & kSplitFlag) != 0;
+  offer.options.rdma_cm = (flags & kRdmaCmFlag) != 0;
   offer.options.traffic_class = reader.get<std::uint8_t>();
   offer.options.service_level = reader.get<std::uint8_t>();
   const auto rails = reader.get<std::uint8_t>();
@@ -175,8 +180,9 @@ Result<Offer> parse_offer(std::span<const std::byte> body) {
     memory.address = reader.get<std::uint64_t>();
     memory.bytes = reader.get<std::uint64_t>();
   }
+  offer.cm_token = reader.get<std::uint64_t>();
   std::string fault;
-  if (!reader.ok() || !reader.at_end() || flags > kSplitFlag) {
+  if (!reader.ok() || !reader.at_end() || flags > (kSplitFlag | kRdmaCmFlag)) {
     fault = fmt::format("its {} bytes are not of its fields", body.size());
   } else {
     fault = fault_of(offer);

@@ -43,6 +43,7 @@ struct OfferedRail {
   std::uint32_t speed_mbps = 0;    // 0: unknown
   std::int16_t rail_id = -1;       // as rdma.hca has it; -1: it has none
   std::int16_t plane_id = -1;
+  std::uint16_t cm_port = 0;  // of an answer: where rdma_cm listens for the queue pairs; 0: nowhere
   std::vector<QueuePairEnd> queue_pairs;
   std::vector<std::uint32_t>
       keys;  // rkeys on this rail, one for each of Offer::memory; with queue pairs only
@@ -59,6 +60,7 @@ struct OfferedMemory {
 struct OfferOptions {
   std::uint16_t qps = 1;  // queue pairs that it would have on each rail
   bool split = false;     // each message over all of them
+  bool rdma_cm = false;   // they can be connected by rdma_cm
   std::uint8_t traffic_class = 0;
   std::uint8_t service_level = 0;
   friend bool operator==(const OfferOptions&, const OfferOptions&) = default;
@@ -68,6 +70,7 @@ struct Offer {
   OfferOptions options;
   std::vector<OfferedRail> rails;  // in the order of the host's ports
   std::vector<OfferedMemory> memory;
+  std::uint64_t cm_token = 0;  // of an answer: what requests to its cm_ports must bring
   friend bool operator==(const Offer&, const Offer&) = default;
 };
 

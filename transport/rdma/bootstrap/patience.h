@@ -1,8 +1,6 @@
 // How long the steps of a connection may take.
 #pragma once
 
-#include <chrono>
-
 #include "base/time.h"
 #include "config/config.h"
 
@@ -15,10 +13,6 @@ struct Patience {
 
 [[nodiscard]] inline Patience patience_of(const config::Rdma& wishes) {
   return {.step = wishes.connect_timeout, .accept = wishes.accept_timeout};
-}
-
-[[nodiscard]] inline std::chrono::milliseconds::rep in_milliseconds(Duration duration) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
 }  // namespace tfabric::rdma::bootstrap

@@ -18,6 +18,10 @@ namespace tfabric::rdma {
 class OpenComms;
 class RegistrationCache;
 
+namespace cm {
+struct Library;
+}  // namespace cm
+
 // Rails of a comm, limited by the keys that fit into one announcement; NCCL fuses at most 4 NICs.
 inline constexpr std::size_t kMaxRails = 4;
 // Queue pairs of a comm: bits of Announcement::queue_pairs.
@@ -31,11 +35,14 @@ struct Rail {
   ibv::Pd* pd = nullptr;
   RegistrationCache* registrations = nullptr;
   OpenComms* comms = nullptr;  // null: nobody wants to know them
-  std::string name;            // "mlx5_0:1"
+  // By which queue pairs are connected; null: not by rdma_cm.
+  const cm::Library* connection_manager = nullptr;
+  std::string name;  // "mlx5_0:1"
   std::uint8_t port = 1;
   std::uint8_t gid_index = 0;
   Gid gid{};
-  std::uint16_t lid = 0;  // InfiniBand
+  unsigned interface = 0;  // index of the network interface that has the GID; 0: unknown, or InfiniBand
+  std::uint16_t lid = 0;   // InfiniBand
   ibv::LinkLayer link_layer = ibv::LinkLayer::ethernet;
   ibv::Mtu mtu = ibv::Mtu::bytes_1024;
   std::uint32_t max_message_bytes = 1u << 30;  // of one work request (max_msg_sz)

@@ -143,7 +143,7 @@ void Endpoint::keep_queue_pairs(std::uint8_t on_each_rail) {
   pairs_.resize(data_pairs_);
 }
 
-Status Endpoint::connect(const CommEnd& remote, std::string peer) {
+Status Endpoint::meet(const CommEnd& remote, std::string peer) {
   remote_ = remote;
   peer_ = std::move(peer);
   bool fits = remote_.rails.size() == rails_.size() && remote_.queue_pairs.size() == data_pairs_;
@@ -156,17 +156,37 @@ Status Endpoint::connect(const CommEnd& remote, std::string peer) {
         fmt::format("{} has {} rails with {} queue pairs, this host {} with {}: both ends must agree on them",
                     peer_, remote_.rails.size(), remote_.queue_pairs.size(), rails_.size(), data_pairs_)};
   }
-  for (std::size_t i = 0; i < pairs_.size(); ++i) {
+  return {};
+}
+
+Status Endpoint::connect() {
+  Status status;
+  for (std::size_t i = 0; i < data_pairs_ && status; ++i) {
+    status = connect_pair(i, [&](const Rail&, ibv::Qp&, const RailEnd& remote) {
+      return ready(pairs_[i], remote_.queue_pairs[i], remote);
+    });
+  }
+  return status;
+}
+
+Status Endpoint::connect_pair(std::size_t pair, const Connect& connect) {
+  const std::size_t rail = pairs_[pair].rail;
+  if (Status connected = connect(*rails_[rail], *pairs_[pair].qp, remote_.rails[rail]); !connected) {
+    return Error{connected.error().code, fmt::format("{}: {}", name_of(pair), connected.error().message)};
+  }
+  ++connected_pairs_;
+  return connected_pairs_ == data_pairs_ ? connect_flushing_pairs() : Status();
+}
+
+Status Endpoint::connect_flushing_pairs() {
+  for (std::size_t i = data_pairs_; i < pairs_.size(); ++i) {
     const Pair& pair = pairs_[i];
-    const bool data = i < data_pairs_;
     const QueuePairEnd itself{.number = pair.number, .psn = pair.psn, .rail = 0};
-    const Status connected = ready(pair, data ? remote_.queue_pairs[i] : itself,
-                                   data ? remote_.rails[pair.rail] : end_of(pair.rail));
-    if (!connected) {
+    if (Status connected = ready(pair, itself, end_of(pair.rail)); !connected) {
       return Error{connected.error().code, fmt::format("{}: {}", name_of(i), connected.error().message)};
     }
+    ++connected_pairs_;
   }
-  connected_ = true;
   return {};
 }
 

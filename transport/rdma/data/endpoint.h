@@ -2,13 +2,15 @@
 // pairs, and, at the receiver's end, a queue pair a rail that is connected with itself, by which iflush
 // reads.
 //
-// Made before anything is known of the peer; local() is what the peer must know. connect() makes the queue
-// pairs ready to send. Queue pairs are numbered as in CommEnd, those for flushing follow. Errors name the
-// rail. Rails must outlive it. One thread at a time.
+// Made before anything is known of the peer; local() is what the peer must know. meet() notes what the peer's
+// end is, and the queue pairs are made ready to send: all at once by the numbers of both ends, or one after
+// the other by other means. Queue pairs are numbered as in CommEnd, those for flushing follow. Errors name
+// the rail. Rails must outlive it. One thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -39,11 +41,16 @@ class Endpoint {
                                                   const ConnectionOptions& options);
 
   [[nodiscard]] CommEnd local() const;
-  // Errc::invalid_usage if the peer's end does not fit to this one.
-  Status connect(const CommEnd& remote, std::string peer);
-  [[nodiscard]] bool connected() const { return connected_; }
-  // Before connect(), of a sender: the peer has fewer queue pairs on each rail.
+  // Before meet(), of a sender: the peer has fewer queue pairs on each rail.
   void keep_queue_pairs(std::uint8_t on_each_rail);
+  // Errc::invalid_usage if the peer's end does not fit to this one.
+  Status meet(const CommEnd& remote, std::string peer);
+  // Connects the queue pairs with those of the peer's end.
+  Status connect();
+  // Instead: connects each once, by what makes it ready to send.
+  using Connect = std::function<Status(const Rail&, ibv::Qp&, const RailEnd& remote)>;
+  Status connect_pair(std::size_t pair, const Connect& connect);
+  [[nodiscard]] bool connected() const { return connected_pairs_ == pairs_.size(); }
 
   // No queue pair does anything more for the peer or for us; what was posted completes as flushed.
   void stop();
@@ -69,6 +76,7 @@ class Endpoint {
   Status open(Role role);
   Status add_pair(std::size_t rail, const ibv::QpCap& cap);
   [[nodiscard]] Status ready(const Pair& pair, const QueuePairEnd& remote, const RailEnd& rail) const;
+  [[nodiscard]] Status connect_flushing_pairs();
   [[nodiscard]] RailEnd end_of(std::size_t rail) const;
 
   std::vector<const Rail*> rails_;
@@ -80,7 +88,7 @@ class Endpoint {
   std::size_t data_pairs_ = 0;
   CommEnd remote_;
   std::string peer_;
-  bool connected_ = false;
+  std::size_t connected_pairs_ = 0;
 };
 
 }  // namespace tfabric::rdma

@@ -5,8 +5,6 @@
 namespace tfabric::rdma {
 namespace {
 
-// Reads that are under way at once: only iflush reads.
-constexpr std::uint8_t kReads = 1;
 constexpr std::uint8_t kHopLimit = 255;
 
 }  // namespace
@@ -16,7 +14,7 @@ int to_init(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options) {
   attributes.qp_state = ibv::QpState::init;
   attributes.pkey_index = options.pkey_index;
   attributes.port_num = rail.port;
-  attributes.qp_access_flags = ibv::kAccessRemoteWrite | ibv::kAccessRemoteRead;
+  attributes.qp_access_flags = kRemoteAccess;
   return rail.verbs->modify_qp(&qp, &attributes,
                                ibv::kQpState | ibv::kQpPkeyIndex | ibv::kQpPort | ibv::kQpAccessFlags);
 }

@@ -9,6 +9,11 @@
 
 namespace tfabric::rdma {
 
+// Reads that are under way at once: only iflush reads.
+inline constexpr std::uint8_t kReads = 1;
+// What the peer may do.
+inline constexpr unsigned kRemoteAccess = ibv::kAccessRemoteWrite | ibv::kAccessRemoteRead;
+
 int to_init(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options);
 int to_ready_to_receive(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options,
                         const QueuePairEnd& remote, const RailEnd& remote_rail);

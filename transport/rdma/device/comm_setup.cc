@@ -60,4 +60,13 @@ Result<CommEnd> end_of(const bootstrap::Offer& offer, std::size_t rail) {
   return end;
 }
 
+void add_listening(const cm::Listening& listening, std::size_t rail, bootstrap::Offer& answer) {
+  answer.rails[rail].cm_port = listening.ports.front();
+  answer.cm_token = listening.token;
+}
+
+cm::Listening listening_of(const bootstrap::Offer& answer, std::size_t rail) {
+  return {.ports = {answer.rails[rail].cm_port}, .token = answer.cm_token};
+}
+
 }  // namespace tfabric::rdma

@@ -7,6 +7,7 @@
 
 #include "config/config.h"
 #include "transport/rdma/bootstrap/offer.h"
+#include "transport/rdma/cm/listening.h"
 #include "transport/rdma/data/connection.h"
 #include "transport/rdma/data/endpoint.h"
 #include "transport/rdma/gpu_memory.h"
@@ -22,5 +23,9 @@ void add_endpoint(const Endpoint& endpoint, std::size_t rail, bootstrap::Offer& 
 
 // `offer` has passed the bootstrap's checks. Errc::remote: it lacks what a comm needs.
 [[nodiscard]] Result<CommEnd> end_of(const bootstrap::Offer& offer, std::size_t rail);
+
+// Where the rail's queue pairs are to be connected by rdma_cm, in the answer of a comm.
+void add_listening(const cm::Listening& listening, std::size_t rail, bootstrap::Offer& answer);
+[[nodiscard]] cm::Listening listening_of(const bootstrap::Offer& answer, std::size_t rail);
 
 }  // namespace tfabric::rdma

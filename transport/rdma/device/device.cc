@@ -72,7 +72,8 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBy
     return status.error();
   }
   return std::unique_ptr<transport::SendComm>(std::make_unique<SendComm>(
-      std::move(attempt->endpoint), std::make_unique<SenderMeeting>(std::move(attempt->connector))));
+      std::move(attempt->endpoint),
+      std::make_unique<SenderMeeting>(std::move(attempt->connector), patience_.step)));
 }
 
 Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes handle,
@@ -88,6 +89,7 @@ Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes ha
   bootstrap::Offer offer{.options = bootstrap::options_of(wishes_, options.traffic_class),
                          .rails = {way->offered},
                          .memory = {}};
+  offer.options.rdma_cm = way->rail->connection_manager != nullptr;
   auto endpoint = Endpoint::create(
       Role::sender, {way->rail},
       connection_options(wishes_, way->rail->link_layer, port_->hca().gpu_memory, offer.options));

@@ -1,5 +1,6 @@
 #include "transport/rdma/device/listener.h"
 
+#include "base/log.h"
 #include "transport/rdma/bootstrap/own_offer.h"
 #include "transport/rdma/data/recv_comm.h"
 #include "transport/rdma/device/comm_setup.h"
@@ -37,10 +38,16 @@ Result<std::unique_ptr<transport::RecvComm>> Listener::answer(bootstrap::Accepto
     acceptor.give_up(endpoint.error().message);
     return endpoint.error();
   }
+  auto passive = connect(**endpoint, own.options.rdma_cm && acceptor.offer().options.rdma_cm, own);
+  if (!passive) {
+    acceptor.give_up(passive.error().message);
+    return passive.error();
+  }
   if (Status status = acceptor.answer(own); !status) {
     return status.error();
   }
-  auto comm = RecvComm::create(std::move(*endpoint), std::make_unique<ReceiverMeeting>(std::move(acceptor)));
+  auto comm = RecvComm::create(std::move(*endpoint),
+                               std::make_unique<ReceiverMeeting>(std::move(acceptor), std::move(*passive)));
   if (!comm) {
     return comm.error();
   }
@@ -54,6 +61,7 @@ Result<std::unique_ptr<Endpoint>> Listener::make_endpoint(bootstrap::Acceptor& a
     return way.error();
   }
   own.rails = {way->offered};
+  own.options.rdma_cm = way->rail->connection_manager != nullptr;
   const auto agreement = acceptor.agree_on(own);
   if (!agreement) {
     return agreement.error();
@@ -70,10 +78,28 @@ Result<std::unique_ptr<Endpoint>> Listener::make_endpoint(bootstrap::Acceptor& a
   }
   add_endpoint(**endpoint, /*rail=*/0, own);
   remote->queue_pairs.resize(agreement->options.qps);
-  if (Status connected = (*endpoint)->connect(*remote, to_string(acceptor.peer())); !connected) {
-    return connected.error();
+  if (Status met = (*endpoint)->meet(*remote, to_string(acceptor.peer())); !met) {
+    return met.error();
   }
   return endpoint;
+}
+
+Result<std::unique_ptr<cm::PassiveSide>> Listener::connect(Endpoint& endpoint, bool by_rdma_cm,
+                                                           bootstrap::Offer& own) {
+  if (by_rdma_cm) {
+    auto passive = cm::PassiveSide::listen(endpoint);
+    if (passive) {
+      add_listening((*passive)->listening(), /*rail=*/0, own);
+      return passive;
+    }
+    TF_WARN("NET/tfabric: rdma.connection = \"rdma_cm\" cannot be had, queue pairs are connected without: {}",
+            passive.error().message);
+    own.options.rdma_cm = false;
+  }
+  if (Status connected = endpoint.connect(); !connected) {
+    return connected.error();
+  }
+  return std::unique_ptr<cm::PassiveSide>();
 }
 
 }  // namespace tfabric::rdma

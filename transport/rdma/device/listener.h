@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "transport/rdma/bootstrap/listener.h"
+#include "transport/rdma/cm/passive_side.h"
 #include "transport/rdma/data/endpoint.h"
 #include "transport/rdma/device/open_port.h"
 #include "transport/transport.h"
@@ -22,7 +23,11 @@ class Listener final : public transport::Listener {
  private:
   // A comm whose end the connector has been told of.
   Result<std::unique_ptr<transport::RecvComm>> answer(bootstrap::Acceptor acceptor);
+  // Fills `own` with what the connector must know.
   Result<std::unique_ptr<Endpoint>> make_endpoint(bootstrap::Acceptor& acceptor, bootstrap::Offer& own);
+  // Connects it, or listens for rdma_cm's requests to.
+  static Result<std::unique_ptr<cm::PassiveSide>> connect(Endpoint& endpoint, bool by_rdma_cm,
+                                                          bootstrap::Offer& own);
 
   std::unique_ptr<bootstrap::Listener> listener_;
   OpenPort* port_;

@@ -1,6 +1,7 @@
 #include "transport/rdma/device/open_port.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 
 #include <algorithm>
 #include <limits>
@@ -11,9 +12,10 @@
 
 namespace tfabric::rdma {
 
-OpenPort::OpenPort(const Verbs& verbs, const Hca& hca, Port port, const config::Rdma& wishes,
-                   ProtectionDomain pd)
+OpenPort::OpenPort(const Verbs& verbs, const cm::Library* connection_manager, const Hca& hca, Port port,
+                   const config::Rdma& wishes, ProtectionDomain pd)
     : verbs_(&verbs),
+      connection_manager_(connection_manager),
       hca_(&hca),
       wishes_(wishes),
       name_(fmt::format("{}:{}", hca.name, port.number)),
@@ -21,13 +23,15 @@ OpenPort::OpenPort(const Verbs& verbs, const Hca& hca, Port port, const config::
       registrations_(verbs, *pd_, wishes.relaxed_ordering != config::Switch::off),
       port_(std::move(port)) {}
 
-Result<std::unique_ptr<OpenPort>> OpenPort::open(const Verbs& verbs, const Hca& hca, const Port& port,
+Result<std::unique_ptr<OpenPort>> OpenPort::open(const Verbs& verbs, const cm::Library* connection_manager,
+                                                 const Hca& hca, const Port& port,
                                                  const config::Rdma& wishes) {
   auto pd = allocate_protection_domain(verbs, *hca.context);
   if (!pd) {
     return pd.error();
   }
-  return std::unique_ptr<OpenPort>(new OpenPort(verbs, hca, port, wishes, std::move(*pd)));
+  return std::unique_ptr<OpenPort>(
+      new OpenPort(verbs, connection_manager, hca, port, wishes, std::move(*pd)));
 }
 
 OpenPort::~OpenPort() {
@@ -66,10 +70,12 @@ Result<OpenPort::Way> OpenPort::way_to(const std::optional<Peer>& peer) {
                   .pd = pd_.get(),
                   .registrations = &registrations_,
                   .comms = &comms_,
+                  .connection_manager = connection_manager_,
                   .name = name_,
                   .port = port_.number,
                   .gid_index = static_cast<std::uint8_t>(choice->index),
                   .gid = choice->gid,
+                  .interface = if_nametoindex(entry->netdev.c_str()),
                   .lid = port_.lid,
                   .link_layer = port_.link_layer,
                   .mtu = mtu_code(way.offered.mtu),

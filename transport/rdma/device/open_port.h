@@ -1,7 +1,7 @@
 // A port that is used: its protection domain, what is registered in it, its comms, and the GIDs by which they
 // talk to their peers.
 //
-// Outlives its comms; the HCA's context and `verbs` outlive it. Thread-safe.
+// Outlives its comms; the HCA's context and the libraries outlive it. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -22,8 +22,9 @@ namespace tfabric::rdma {
 
 class OpenPort {
  public:
-  static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const Hca& hca, const Port& port,
-                                                const config::Rdma& wishes);
+  // Its comms' queue pairs are connected by the connection manager, if that is given.
+  static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const cm::Library* connection_manager,
+                                                const Hca& hca, const Port& port, const config::Rdma& wishes);
 
   ~OpenPort();  // logs what comms have done
   OpenPort(const OpenPort&) = delete;
@@ -46,9 +47,11 @@ class OpenPort {
   [[nodiscard]] Result<Way> way_to(const std::optional<Peer>& peer);
 
  private:
-  OpenPort(const Verbs& verbs, const Hca& hca, Port port, const config::Rdma& wishes, ProtectionDomain pd);
+  OpenPort(const Verbs& verbs, const cm::Library* connection_manager, const Hca& hca, Port port,
+           const config::Rdma& wishes, ProtectionDomain pd);
 
   const Verbs* verbs_;
+  const cm::Library* connection_manager_;
   const Hca* hca_;
   config::Rdma wishes_;
   std::string name_;

@@ -2,28 +2,28 @@
 // queue pairs, before which nothing may be written to it.
 #pragma once
 
+#include <memory>
 #include <utility>
 
 #include "transport/rdma/bootstrap/acceptor.h"
+#include "transport/rdma/cm/passive_side.h"
 #include "transport/rdma/data/meeting.h"
 
 namespace tfabric::rdma {
 
 class ReceiverMeeting final : public Meeting {
  public:
-  explicit ReceiverMeeting(bootstrap::Acceptor acceptor) : acceptor_(std::move(acceptor)) {}
+  // With null the endpoint is connected already.
+  ReceiverMeeting(bootstrap::Acceptor acceptor, std::unique_ptr<cm::PassiveSide> passive)
+      : acceptor_(std::move(acceptor)), passive_(std::move(passive)) {}
 
-  Result<bool> join(Endpoint& /*endpoint*/, Instant /*now*/) override {
-    if (Status status = acceptor_.step(); !status) {
-      return status.error();
-    }
-    return acceptor_.ready();
-  }
+  Result<bool> join(Endpoint& endpoint, Instant now) override;
   Status watch(Instant /*now*/) override { return acceptor_.step(); }
   void give_up(const std::string& reason) override { acceptor_.give_up(reason); }
 
  private:
   bootstrap::Acceptor acceptor_;
+  std::unique_ptr<cm::PassiveSide> passive_;
 };
 
 }  // namespace tfabric::rdma

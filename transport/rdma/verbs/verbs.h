@@ -25,6 +25,8 @@ struct Verbs {
   // Writes what precedes port_cap_flags2.
   int (*query_port)(ibv::Context*, std::uint8_t port, ibv::PortAttr*) = nullptr;
   int (*query_gid)(ibv::Context*, std::uint8_t port, int index, ibv::Gid*) = nullptr;
+  // The key is in network byte order.
+  int (*query_pkey)(ibv::Context*, std::uint8_t port, int index, std::uint16_t* pkey) = nullptr;
   // Blocks until there is one. Each must be acknowledged before what it is about can be destroyed.
   int (*get_async_event)(ibv::Context*, ibv::AsyncEvent*) = nullptr;
   void (*ack_async_event)(ibv::AsyncEvent*) = nullptr;

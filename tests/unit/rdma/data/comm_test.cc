@@ -520,7 +520,8 @@ TEST_CASE("a comm knows which objects of its device are its own") {
   const void* qp = endpoint->pairs()[0].qp.get();
   const void* cq = endpoint->completion_queues()[0].get();
   const void* other = peer->pairs()[0].qp.get();
-  good(endpoint->connect(peer->local(), "host-b"));
+  good(endpoint->meet(peer->local(), "host-b"));
+  good(endpoint->connect());
   const SendComm comm(std::move(endpoint), nullptr);
   REQUIRE(comm.owns(qp));
   REQUIRE(comm.owns(cq));
@@ -611,7 +612,7 @@ TEST_CASE("ends that do not fit together are refused with what each has") {
   World world(1);
   auto from = good(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 2}));
   auto to = good(Endpoint::create(Role::receiver, world.receiver.rail_list(), {.queue_pairs = 1}));
-  const Status connected = from->connect(to->local(), "host-b");
+  const Status connected = from->meet(to->local(), "host-b");
   REQUIRE(connected.error().code == Errc::invalid_usage);
   REQUIRE_THAT(connected.error().message,
                Contains("host-b has 1 rails with 1 queue pairs, this host 1 with 2: both ends must agree"));

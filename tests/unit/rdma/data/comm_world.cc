@@ -45,8 +45,10 @@ Pair::Pair(World& world, const ConnectionOptions& sender, const ConnectionOption
   for (const QueuePairEnd& end : to_end.queue_pairs) {
     receive_pairs.push_back(end.number);
   }
-  good(to->connect(from_end, "host-a"));
-  good(from->connect(to_end, "host-b"));
+  good(to->meet(from_end, "host-a"));
+  good(to->connect());
+  good(from->meet(to_end, "host-b"));
+  good(from->connect());
   receive = good(RecvComm::create(std::move(to), nullptr));
   send = std::make_unique<SendComm>(std::move(from), nullptr);
 }

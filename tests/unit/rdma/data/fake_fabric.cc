@@ -234,10 +234,11 @@ int FakeFabric::modify_qp(ibv::Qp* raw, ibv::QpAttr* attributes, int mask) {
                        ibv::kQpMaxDestRdAtomic | ibv::kQpMinRnrTimer;
   constexpr int kRts = ibv::kQpState | ibv::kQpTimeout | ibv::kQpRetryCnt | ibv::kQpRnrRetry | ibv::kQpSqPsn |
                        ibv::kQpMaxQpRdAtomic;
-  const bool lawful = (to == ibv::QpState::init && qp.state == ibv::QpState::reset &&
-                       mask == (ibv::kQpState | ibv::kQpPkeyIndex | ibv::kQpPort | ibv::kQpAccessFlags)) ||
-                      (to == ibv::QpState::rtr && qp.state == ibv::QpState::init && mask == kRtr) ||
-                      (to == ibv::QpState::rts && qp.state == ibv::QpState::rtr && mask == kRts);
+  const bool lawful =
+      (to == ibv::QpState::init && (qp.state == ibv::QpState::reset || qp.state == ibv::QpState::init) &&
+       mask == (ibv::kQpState | ibv::kQpPkeyIndex | ibv::kQpPort | ibv::kQpAccessFlags)) ||
+      (to == ibv::QpState::rtr && qp.state == ibv::QpState::init && mask == kRtr) ||
+      (to == ibv::QpState::rts && qp.state == ibv::QpState::rtr && mask == kRts);
   if (!lawful) {
     fabric.violated("a queue pair was modified against its states");
     return EINVAL;

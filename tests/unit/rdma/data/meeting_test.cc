@@ -38,7 +38,10 @@ class ScriptedMeeting final : public Meeting {
       return *script_->error;
     }
     if (script_->met && !endpoint.connected()) {
-      if (Status status = endpoint.connect(remote_, peer_); !status) {
+      if (Status status = endpoint.meet(remote_, peer_); !status) {
+        return status.error();
+      }
+      if (Status status = endpoint.connect(); !status) {
         return status.error();
       }
     }
@@ -63,7 +66,8 @@ struct Couple {
     auto from = good(Endpoint::create(Role::sender, world.sender.rail_list(), options));
     auto to = good(Endpoint::create(Role::receiver, world.receiver.rail_list(), options));
     const CommEnd from_end = from->local(), to_end = to->local();
-    good(to->connect(from_end, "host-a"));
+    good(to->meet(from_end, "host-a"));
+    good(to->connect());
     send = std::make_unique<SendComm>(std::move(from),
                                       std::make_unique<ScriptedMeeting>(sender, to_end, "host-b"));
     receive = good(

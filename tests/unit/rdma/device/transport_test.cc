@@ -38,7 +38,7 @@ TEST_CASE("each port that is used is a device, as NCCL is to see it") {
 TEST_CASE("where there is nothing to use, the transport says why") {
   TwoHosts hosts;
   hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_9");
-  const auto opened = open_transport(hosts.verbs(), hosts.machine.host(), hosts.sender_wishes);
+  const auto opened = open_transport(hosts.libraries(), hosts.machine.host(), hosts.sender_wishes);
   REQUIRE(opened.error().code == Errc::unusable);
   REQUIRE_THAT(opened.error().message, Contains("matches no RDMA port") && Contains("mlx5_0:1, mlx5_1:1"));
 }

@@ -59,8 +59,8 @@ Verbs TwoHosts::verbs() const {
 }
 
 void TwoHosts::open() {
-  sending = good(open_transport(verbs(), machine.host(), sender_wishes));
-  receiving = good(open_transport(verbs(), machine.host(), receiver_wishes));
+  sending = good(open_transport(libraries(sender_manager), machine.host(), sender_wishes));
+  receiving = good(open_transport(libraries(receiver_manager), machine.host(), receiver_wishes));
 }
 
 TwoHosts::Half TwoHosts::offer(const transport::ConnectOptions& options) {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include "tests/unit/rdma/data/fake_fabric.h"
@@ -38,10 +39,14 @@ class TwoHosts {
 
   // Discovery's are the machine's, the others the fabric's.
   [[nodiscard]] Verbs verbs() const;
+  [[nodiscard]] Libraries libraries(const std::optional<cm::Library>& connection_manager = {}) const {
+    return {.verbs = verbs(), .connection_manager = connection_manager};
+  }
 
   FakeFabric fabric{1};
   Machine machine;
   config::Rdma sender_wishes, receiver_wishes;
+  std::optional<cm::Library> sender_manager, receiver_manager;  // empty: no rdma_cm
   std::unique_ptr<transport::Transport> sending, receiving;
 };
 

@@ -1,0 +1,92 @@
+#include "transport/rdma/cm/adopt.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "transport/rdma/cm/channel.h"
+#include "transport/rdma/data/queue_pair_states.h"
+#include "transport/rdma/verbs/owners.h"
+
+namespace tfabric::rdma::cm {
+namespace {
+
+struct Step {
+  ibv::QpAttr attributes{};
+  int mask = 0;
+};
+
+Result<Step> step_to(const Library& library, Id& id, ibv::QpState state) {
+  Step step;
+  step.attributes.qp_state = state;
+  if (library.init_qp_attr(&id, &step.attributes, &step.mask) != 0) {
+    return call_fault("rdma_init_qp_attr");
+  }
+  return step;
+}
+
+Status take(const Rail& rail, ibv::Qp& qp, Step& step, const char* what) {
+  if (const int returned = rail.verbs->modify_qp(&qp, &step.attributes, step.mask); returned != 0) {
+    return Error{Errc::system, fmt::format("cannot be made {} as the connection manager wants it: {}", what,
+                                           verbs_fault(returned))};
+  }
+  return {};
+}
+
+// By addresses, the connection manager may come to another port of this host.
+Status check_port(const Id& id, const Rail& rail, std::uint8_t port) {
+  const std::string_view name = id.verbs->device->name;
+  if (name == rail.context->device->name && port == rail.port) {
+    return {};
+  }
+  return Error{Errc::system, fmt::format("the connection manager takes {}:{} instead of {}; give each RDMA "
+                                         "port an address of its own, and the network of each a route by its "
+                                         "interface, or set rdma.connection = \"bootstrap\"",
+                                         name, port, rail.name)};
+}
+
+}  // namespace
+
+Status adopt(const Library& library, Id& id, const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options,
+             const RailEnd& remote) {
+  auto init = step_to(library, id, ibv::QpState::init);
+  if (!init) {
+    return init.error();
+  }
+  if (Status right = check_port(id, rail, init->attributes.port_num); !right) {
+    return right;
+  }
+  init->attributes.qp_access_flags = kRemoteAccess;
+  if (Status taken = take(rail, qp, *init, "initialised"); !taken) {
+    return taken;
+  }
+  auto receive = step_to(library, id, ibv::QpState::rtr);
+  if (!receive) {
+    return receive.error();
+  }
+  ibv::QpAttr& path = receive->attributes;
+  path.path_mtu = std::min({path.path_mtu, rail.mtu, remote.mtu});
+  path.max_dest_rd_atomic = kReads;
+  path.min_rnr_timer = options.rnr_timer;
+  if (options.service_level != 0) {
+    path.ah_attr.sl = options.service_level;
+  }
+  if (options.traffic_class != 0) {
+    path.ah_attr.grh.traffic_class = options.traffic_class;
+  }
+  if (Status taken = take(rail, qp, *receive, "ready to receive"); !taken) {
+    return taken;
+  }
+  auto send = step_to(library, id, ibv::QpState::rts);
+  if (!send) {
+    return send.error();
+  }
+  send->attributes.timeout = options.timeout;
+  send->attributes.retry_cnt = options.retry_count;
+  send->attributes.rnr_retry = options.rnr_retry;
+  send->attributes.max_rd_atomic = kReads;
+  return take(rail, qp, *send, "ready to send");
+}
+
+}  // namespace tfabric::rdma::cm

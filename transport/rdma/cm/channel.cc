@@ -1,0 +1,116 @@
+#include "transport/rdma/cm/channel.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <system_error>
+
+#include "base/log.h"
+
+namespace tfabric::rdma::cm {
+namespace {
+
+// Reasons of a rejection: InfiniBand Architecture Specification 1.4, vol. 1, table 107.
+constexpr int kInvalidServiceId = 8;
+constexpr int kConsumer = 28;
+
+std::string text_of(int error_number) { return std::generic_category().message(std::abs(error_number)); }
+
+// Private data that a request carries has this length at least, whatever was given with it.
+std::vector<std::byte> copy(const ConnParam& conn) {
+  const auto* bytes = static_cast<const std::byte*>(conn.private_data);
+  return bytes == nullptr ? std::vector<std::byte>()
+                          : std::vector<std::byte>(bytes, bytes + conn.private_data_len);
+}
+
+bool has_private_data(EventType type) {
+  return type == EventType::connect_request || type == EventType::connect_response ||
+         type == EventType::rejected;
+}
+
+}  // namespace
+
+void IdDestroyer::operator()(Id* id) const {
+  if (library->destroy_id(id) != 0) {
+    TF_WARN("NET/tfabric: an id of librdmacm cannot be destroyed: {}", text_of(errno));
+  }
+}
+
+std::string fault_of(const News& news) {
+  switch (news.type) {
+    case EventType::addr_error:
+      return fmt::format(
+          "the peer's address cannot be resolved: {}; does the RDMA port's network reach it "
+          "(`ping -I`)?",
+          text_of(news.status));
+    case EventType::route_error:
+      return fmt::format("there is no route to the peer: {}; on InfiniBand, does the subnet manager run?",
+                         text_of(news.status));
+    case EventType::unreachable:
+      return fmt::format(
+          "the peer's connection manager does not answer: {}; does the network carry its "
+          "packets (RoCE: UDP port 4791) both ways?",
+          text_of(news.status));
+    case EventType::rejected:
+      return fmt::format("the peer's connection manager has rejected the connection, reason {}{}",
+                         news.status,
+                         news.status == kInvalidServiceId ? " (nobody listens there any more)"
+                         : news.status == kConsumer       ? " (by the peer's rank, whose log says more)"
+                                                          : "");
+    case EventType::disconnected:
+      return "the peer has disconnected";
+    case EventType::device_removal:
+      return "the device is being removed";
+    default:
+      return fmt::format("the connection cannot be made: {}", text_of(news.status));
+  }
+}
+
+Error call_fault(const char* what) {
+  return Error{Errc::system, fmt::format("{} fails: {}", what, text_of(errno))};
+}
+
+Result<Channel> Channel::open(const Library& library) {
+  Handle channel(library.create_event_channel(), {&library});
+  if (channel == nullptr) {
+    return call_fault("rdma_create_event_channel");
+  }
+  const int flags = fcntl(channel->fd, F_GETFL);
+  if (flags < 0 || fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) < 0) {
+    return call_fault("fcntl of the connection manager's channel");
+  }
+  return Channel(library, std::move(channel));
+}
+
+Result<IdHandle> Channel::create_id() {
+  Id* id = nullptr;
+  if (library_->create_id(channel_.get(), &id, nullptr, PortSpace::tcp) != 0) {
+    return call_fault("rdma_create_id");
+  }
+  return IdHandle(id, {library_});
+}
+
+Result<std::optional<News>> Channel::next() {
+  Event* event = nullptr;
+  if (library_->get_cm_event(channel_.get(), &event) != 0) {
+    if (errno == EAGAIN || errno == EINTR) {
+      return std::optional<News>();
+    }
+    return call_fault("rdma_get_cm_event");
+  }
+  News news{.type = event->event,
+            .status = event->status,
+            .id = event->id,
+            .listener = event->listen_id,
+            .private_data = {}};
+  if (has_private_data(event->event)) {
+    news.private_data = copy(event->conn);
+  }
+  library_->ack_cm_event(event);
+  return std::optional(std::move(news));
+}
+
+}  // namespace tfabric::rdma::cm

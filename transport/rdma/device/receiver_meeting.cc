@@ -1,0 +1,18 @@
+#include "transport/rdma/device/receiver_meeting.h"
+
+namespace tfabric::rdma {
+
+Result<bool> ReceiverMeeting::join(Endpoint& endpoint, Instant /*now*/) {
+  if (Status status = acceptor_.step(); !status) {
+    return status.error();
+  }
+  if (passive_ && !endpoint.connected()) {
+    if (Status status = passive_->step(endpoint); !status) {
+      acceptor_.give_up(status.error().message);
+      return status.error();
+    }
+  }
+  return acceptor_.ready() && endpoint.connected();
+}
+
+}  // namespace tfabric::rdma
