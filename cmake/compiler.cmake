@@ -30,6 +30,12 @@ if(TFABRIC_SANITIZE)
     endif()
   endif()
 endif()
+# What sanitized tests spend their time in is optimised a little, as the rest is not: compiling takes longer then.
+function(tfabric_busy target)
+  if(TFABRIC_SANITIZE)
+    target_compile_options(${target} PRIVATE -O1)
+  endif()
+endfunction()
 if(TFABRIC_COVERAGE)
   # Inlined functions would count as never called.
   target_compile_options(tfabric_compiler INTERFACE --coverage -fprofile-update=atomic -fno-inline)

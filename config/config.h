@@ -101,6 +101,9 @@ enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
 
 enum class Switch : std::uint8_t { automatic, off, on };
 
+// The use of HCAs' Data Direct functions.
+enum class DataDirect : std::uint8_t { off, both, only };
+
 // How queue pairs are connected.
 enum class RdmaConnection : std::uint8_t {
   bootstrap,  // by what both ranks tell each other over TCP
@@ -142,6 +145,7 @@ struct Rdma {
   bool use_inline = false;                          // control writes travel in their work requests
   Switch gdr = Switch::automatic;                   // GPU memory is registered; automatic: where it can be
   bool gdr_flush_disable = false;                   // iflush does nothing
+  DataDirect data_direct = DataDirect::both;        // beside the HCA's own function; only: instead
 };
 
 struct Engine {

@@ -250,6 +250,12 @@ std::vector<Key> rdma_connection_keys() {
       {switches[0], switches[1], switches[2], switches[3], switches[4], {"2", Switch::automatic}}};
   const std::array<std::pair<const char*, std::uint32_t>, 6> mtus{
       {{"auto", 0}, {"256", 256}, {"512", 512}, {"1024", 1024}, {"2048", 2048}, {"4096", 4096}}};
+  const std::array<std::pair<const char*, DataDirect>, 6> data_direct{{{"both", DataDirect::both},
+                                                                       {"off", DataDirect::off},
+                                                                       {"only", DataDirect::only},
+                                                                       {"0", DataDirect::off},
+                                                                       {"1", DataDirect::both},
+                                                                       {"2", DataDirect::only}}};
   const std::array<std::pair<const char*, RdmaConnection>, 2> connections{
       {{"bootstrap", RdmaConnection::bootstrap}, {"rdma_cm", RdmaConnection::rdma_cm}}};
   constexpr std::int64_t kMaxMilliseconds = 3600000;
@@ -321,6 +327,9 @@ std::vector<Key> rdma_connection_keys() {
                              "rdma.use_inline", [](Config & c) -> auto& { return c.rdma.use_inline; })),
       choice(
           "rdma.gdr", switches, [](Config & c) -> auto& { return c.rdma.gdr; }),
+      with_nccl_variable("NCCL_IB_DATA_DIRECT", choice(
+                                                    "rdma.data_direct", data_direct,
+                                                    [](Config & c) -> auto& { return c.rdma.data_direct; })),
       with_nccl_variable("NCCL_GDR_FLUSH_DISABLE", flag(
                                                        "rdma.gdr_flush_disable", [](Config & c) -> auto& {
                                                          return c.rdma.gdr_flush_disable;

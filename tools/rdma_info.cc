@@ -115,6 +115,7 @@ nlohmann::json json_of(const rdma::Hca& hca) {
                         {"gpu_memory",
                          {{"peer_module", hca.gpu_memory.peer_module},
                           {"dmabuf", hca.gpu_memory.dmabuf},
+                          {"data_direct", hca.gpu_memory.data_direct},
                           {"reason", hca.gpu_memory.reason}}},
                         {"ports", nlohmann::json::array()}};
   if (!hca.excluded.empty()) {

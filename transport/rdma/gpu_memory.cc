@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
 
 #include "transport/rdma/verbs/owners.h"
 #include "transport/transport.h"
@@ -48,6 +49,16 @@ std::string dmabuf_fault(const Verbs& verbs, ibv::Pd& pd) {
   return {};
 }
 
+std::string data_direct_path(const Verbs& verbs, ibv::Context& context) {
+  std::array<char, PATH_MAX> path{};
+  if (verbs.mlx5_is_supported == nullptr || verbs.mlx5_data_direct_path == nullptr ||
+      verbs.mlx5_reg_dmabuf_mr == nullptr || !verbs.mlx5_is_supported(context.device) ||
+      verbs.mlx5_data_direct_path(&context, path.data(), path.size() - 1) != 0) {
+    return {};
+  }
+  return std::string("/sys") + path.data();
+}
+
 }  // namespace
 
 std::uint32_t GpuMemory::memory_kinds() const {
@@ -70,11 +81,15 @@ GpuMemory probe_gpu_memory(const Verbs& verbs, ibv::Context& context, const Sysf
   if (wished == config::Switch::on) {
     found.peer_module = true;
   }
+  if (found.dmabuf) {
+    found.data_direct = data_direct_path(verbs, context);
+  }
   const std::string by_module = !module.empty() ? "by " + module
                                 : wished == config::Switch::on
                                     ? "claimed by rdma.gdr = \"on\""
                                     : "no peer-memory module (nvidia-peermem) is loaded";
-  found.reason = fmt::format("{}; {}", found.dmabuf ? "by DMA-BUF" : fault, by_module);
+  found.reason = fmt::format("{}{}; {}", found.dmabuf ? "by DMA-BUF" : fault,
+                             found.data_direct.empty() ? "" : ", also by Data Direct", by_module);
   return found;
 }
 

@@ -67,18 +67,31 @@ class RdmaTransport final : public transport::Transport {
     return libraries_.connection_manager ? &*libraries_.connection_manager : nullptr;
   }
 
+  // Each is a device for NCCL, which takes the one that is nearer to the GPU.
+  [[nodiscard]] std::vector<OpenPort::Function> functions_of(const Hca& hca) const {
+    using enum OpenPort::Function;
+    if (hca.gpu_memory.data_direct.empty() || wishes_.data_direct == config::DataDirect::off) {
+      return {own};
+    }
+    return wishes_.data_direct == config::DataDirect::only ? std::vector{data_direct}
+                                                           : std::vector{own, data_direct};
+  }
+
   void open_ports_of(const Hca& hca, std::string& faults) {
     for (const Port& port : hca.ports) {
       if (!port.excluded.empty()) {
         TF_INFO("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number, port.excluded);
         continue;
       }
-      auto open = OpenPort::open(libraries_.verbs, connection_manager(), hca, port, wishes_);
-      if (open) {
-        ports_.push_back(std::move(*open));
-      } else {
-        faults += fmt::format(" {}:{}: {};", hca.name, port.number, open.error().message);
-        TF_WARN("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number, open.error().message);
+      for (const OpenPort::Function function : functions_of(hca)) {
+        auto open = OpenPort::open(libraries_.verbs, connection_manager(), hca, port, function, wishes_);
+        if (open) {
+          ports_.push_back(std::move(*open));
+        } else {
+          faults += fmt::format(" {}:{}: {};", hca.name, port.number, open.error().message);
+          TF_WARN("NET/tfabric: RDMA port {}:{} is left out: {}", hca.name, port.number,
+                  open.error().message);
+        }
       }
     }
     if (!hca.excluded.empty()) {

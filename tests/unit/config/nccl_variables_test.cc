@@ -70,7 +70,8 @@ TEST_CASE("NCCL's variables set how two ranks meet and how queue pairs are set u
                                         {"NCCL_IB_AR_THRESHOLD", "0"},
                                         {"NCCL_IB_PCI_RELAXED_ORDERING", "0"},
                                         {"NCCL_IB_USE_INLINE", "1"},
-                                        {"NCCL_GDR_FLUSH_DISABLE", "1"}});
+                                        {"NCCL_GDR_FLUSH_DISABLE", "1"},
+                                        {"NCCL_IB_DATA_DIRECT", "2"}});
   REQUIRE(config.ok());
   const Rdma& rdma = config->rdma;
   REQUIRE_FALSE(rdma.bootstrap_interface.selects("docker0"));
@@ -88,6 +89,7 @@ TEST_CASE("NCCL's variables set how two ranks meet and how queue pairs are set u
   REQUIRE(rdma.relaxed_ordering == Switch::off);
   REQUIRE(rdma.use_inline);
   REQUIRE(rdma.gdr_flush_disable);
+  REQUIRE(rdma.data_direct == DataDirect::only);
 }
 
 TEST_CASE("the values by which NCCL chooses itself mean the same here") {

@@ -54,7 +54,10 @@ FakeVerbs::FakeVerbs(std::vector<FakeHca> with) : hcas(std::move(with)) {
             .alloc_pd = alloc_pd,
             .dealloc_pd = dealloc_pd,
             .reg_dmabuf_mr = reg_dmabuf_mr,
-            .dereg_mr = dereg_mr};
+            .dereg_mr = dereg_mr,
+            .mlx5_is_supported = mlx5_is_supported,
+            .mlx5_data_direct_path = mlx5_data_direct_path,
+            .mlx5_reg_dmabuf_mr = mlx5_reg_dmabuf_mr};
 }
 
 FakeVerbs::~FakeVerbs() { current_ = nullptr; }
@@ -161,6 +164,25 @@ ibv::Mr* FakeVerbs::reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t /*offset*/, std::si
   auto* mr = new ibv::Mr{};
   mr->pd = pd;
   return mr;
+}
+
+bool FakeVerbs::mlx5_is_supported(ibv::Device* device) {
+  return std::string_view(device->name).starts_with("mlx5_");
+}
+
+int FakeVerbs::mlx5_data_direct_path(ibv::Context* /*context*/, char* path, std::size_t room) {
+  const std::string& answer = current_->data_direct;
+  if (answer.empty() || answer.size() >= room) {
+    return answer.empty() ? ENODEV : ENOSPC;
+  }
+  answer.copy(path, answer.size());
+  return 0;
+}
+
+ibv::Mr* FakeVerbs::mlx5_reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t offset, std::size_t length,
+                                       std::uint64_t iova, int fd, int access, int mlx5_access) {
+  current_->data_direct_regions += mlx5_access == kMlx5AccessDataDirect ? 1 : 0;
+  return reg_dmabuf_mr(pd, offset, length, iova, fd, access);
 }
 
 int FakeVerbs::dereg_mr(ibv::Mr* mr) {

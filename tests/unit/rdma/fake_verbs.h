@@ -63,6 +63,7 @@ class FakeVerbs {
   // Makes the contexts of devices that are opened, for a provider of queue pairs that has its own; empty:
   // they can do nothing but be queried.
   std::function<ibv::Context&()> make_context;
+  std::string data_direct;        // libmlx5's answer, below /sys; empty: no HCA has such a function
   int dmabuf_error = EOPNOTSUPP;  // errno of ibv_reg_dmabuf_mr; 0: it takes anything
   int list_error = 0;             // errno of ibv_get_device_list
 
@@ -71,8 +72,9 @@ class FakeVerbs {
   int contexts = 0;                 // not closed yet
   std::vector<std::string> opened;  // every HCA that was to be opened
   int gid_queries = 0;
-  int unacknowledged = 0;  // events
-  int pds = 0;             // not deallocated yet
+  int unacknowledged = 0;       // events
+  int pds = 0;                  // not deallocated yet
+  int data_direct_regions = 0;  // that were registered by the function
 
  private:
   struct OpenDevice {
@@ -95,6 +97,10 @@ class FakeVerbs {
   static int dealloc_pd(ibv::Pd* pd);
   static ibv::Mr* reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
                                 int fd, int access);
+  static bool mlx5_is_supported(ibv::Device* device);
+  static int mlx5_data_direct_path(ibv::Context* context, char* path, std::size_t room);
+  static ibv::Mr* mlx5_reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t offset, std::size_t length,
+                                     std::uint64_t iova, int fd, int access, int mlx5_access);
   static int dereg_mr(ibv::Mr* mr);
   static int query_device(ibv::Context* context, ibv::DeviceAttr* attributes);
   static int query_port(ibv::Context* context, std::uint8_t port, ibv::PortAttr* attributes);

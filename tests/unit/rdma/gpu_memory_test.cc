@@ -35,6 +35,20 @@ TEST_CASE("without a peer-memory module and DMA-BUF only host memory can be regi
           "the HCA's driver takes no DMA-BUF; no peer-memory module (nvidia-peermem) is loaded");
 }
 
+TEST_CASE("a Data Direct function counts where the HCA is NVIDIA's and takes DMA-BUFs") {
+  Probe probe;
+  probe.machine.fake.data_direct = "/devices/pci0000:00/0000:00:03.0/0000:05:00.2";
+  REQUIRE(probe().data_direct.empty());
+  probe.machine.fake.dmabuf_error = EBADF;
+  REQUIRE(probe().data_direct == "/sys/devices/pci0000:00/0000:00:03.0/0000:05:00.2");
+  REQUIRE_THAT(probe().reason, Contains("by DMA-BUF, also by Data Direct"));
+  REQUIRE(probe(config::Switch::off).data_direct.empty());
+  probe.machine.fake.data_direct.clear();
+  REQUIRE(probe().data_direct.empty());
+  probe.machine.fake.data_direct.assign(5000, 'x');  // longer than a path
+  REQUIRE(probe().data_direct.empty());
+}
+
 TEST_CASE("each of the ways is found") {
   Probe probe;
   SECTION("nv_peer_mem") {

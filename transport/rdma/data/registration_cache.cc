@@ -27,12 +27,13 @@ RegistrationCache::Range bytes_of(const void* data, std::size_t size) {
 
 }  // namespace
 
-RegistrationCache::RegistrationCache(const Verbs& verbs, ibv::Pd& pd, bool relaxed_ordering)
+RegistrationCache::RegistrationCache(const Verbs& verbs, ibv::Pd& pd, bool relaxed_ordering, bool data_direct)
     : verbs_(verbs),
       pd_(pd),
       // NCCL's own set: sends read locally, receives are written by the peer, flushes read what was received.
       access_(ibv::kAccessLocalWrite | ibv::kAccessRemoteWrite | ibv::kAccessRemoteRead |
-              (relaxed_ordering ? ibv::kAccessRelaxedOrdering : 0u)) {}
+              (relaxed_ordering ? ibv::kAccessRelaxedOrdering : 0u)),
+      data_direct_(data_direct) {}
 
 RegistrationCache::~RegistrationCache() {
   if (!regions_.empty()) {
@@ -75,7 +76,7 @@ Result<MemoryRegion> RegistrationCache::enter(void* data, const Range& range,
                  "nvidia-peermem"};
   }
   if (dmabuf) {
-    mr = verbs_.reg_dmabuf_mr(&pd_, dmabuf->offset, size, range.begin, dmabuf->fd, static_cast<int>(access_));
+    mr = enter_dmabuf(range, *dmabuf);
   } else if (access_ != plain && verbs_.reg_mr_iova2 != nullptr) {
     mr = verbs_.reg_mr_iova2(&pd_, begin, size, range.begin, access_);
   } else {
@@ -85,6 +86,14 @@ Result<MemoryRegion> RegistrationCache::enter(void* data, const Range& range,
     return registration_error(errno, size);
   }
   return MemoryRegion(mr, {&verbs_});
+}
+
+ibv::Mr* RegistrationCache::enter_dmabuf(const Range& range, const DmaBuf& dmabuf) const {
+  const std::size_t size = range.end - range.begin;
+  const int access = static_cast<int>(access_);
+  return data_direct_ ? verbs_.mlx5_reg_dmabuf_mr(&pd_, dmabuf.offset, size, range.begin, dmabuf.fd, access,
+                                                  kMlx5AccessDataDirect)
+                      : verbs_.reg_dmabuf_mr(&pd_, dmabuf.offset, size, range.begin, dmabuf.fd, access);
 }
 
 void RegistrationCache::release(const Lease& lease) {

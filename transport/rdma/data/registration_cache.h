@@ -31,7 +31,8 @@ struct DmaBuf {
 class RegistrationCache {
  public:
   // `relaxed_ordering`: the HCA may reorder its writes into the memory (PCIe), where HCA and kernel can.
-  RegistrationCache(const Verbs& verbs, ibv::Pd& pd, bool relaxed_ordering);
+  // `data_direct`: DMA-BUFs are reached through the HCA's Data Direct function.
+  RegistrationCache(const Verbs& verbs, ibv::Pd& pd, bool relaxed_ordering, bool data_direct = false);
   ~RegistrationCache();
   RegistrationCache(const RegistrationCache&) = delete;
   RegistrationCache& operator=(const RegistrationCache&) = delete;
@@ -62,10 +63,12 @@ class RegistrationCache {
   };
 
   Result<MemoryRegion> enter(void* data, const Range& range, const std::optional<DmaBuf>& dmabuf) const;
+  [[nodiscard]] ibv::Mr* enter_dmabuf(const Range& range, const DmaBuf& dmabuf) const;
 
   const Verbs& verbs_;
   ibv::Pd& pd_;
   unsigned access_;
+  bool data_direct_;
   mutable std::mutex mutex_;
   std::vector<Region> regions_;
 };

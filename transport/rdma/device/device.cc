@@ -21,6 +21,10 @@ transport::DeviceProperties properties_of(const OpenPort& open) {
   transport::DeviceProperties properties;
   properties.name = open.name();
   properties.pci_path = hca.pci.path;
+  if (open.function() == OpenPort::Function::data_direct) {
+    properties.pci_path = hca.gpu_memory.data_direct;
+    properties.force_flush = true;  // its writes do not come by the way of the GPU's own reads
+  }
   properties.guid = hca.guid;
   properties.memory_kinds = hca.gpu_memory.memory_kinds();
   properties.speed_mbps = port.speed_mbps > 0 ? static_cast<int>(port.speed_mbps) : kDefaultSpeed;

@@ -13,25 +13,27 @@
 namespace tfabric::rdma {
 
 OpenPort::OpenPort(const Verbs& verbs, const cm::Library* connection_manager, const Hca& hca, Port port,
-                   const config::Rdma& wishes, ProtectionDomain pd)
+                   Function function, const config::Rdma& wishes, ProtectionDomain pd)
     : verbs_(&verbs),
       connection_manager_(connection_manager),
       hca_(&hca),
+      function_(function),
       wishes_(wishes),
-      name_(fmt::format("{}:{}", hca.name, port.number)),
+      name_(fmt::format("{}{}:{}", hca.name, function == Function::data_direct ? "_dma" : "", port.number)),
       pd_(std::move(pd)),
-      registrations_(verbs, *pd_, wishes.relaxed_ordering != config::Switch::off),
+      registrations_(verbs, *pd_, wishes.relaxed_ordering != config::Switch::off,
+                     function == Function::data_direct),
       port_(std::move(port)) {}
 
 Result<std::unique_ptr<OpenPort>> OpenPort::open(const Verbs& verbs, const cm::Library* connection_manager,
-                                                 const Hca& hca, const Port& port,
+                                                 const Hca& hca, const Port& port, Function function,
                                                  const config::Rdma& wishes) {
   auto pd = allocate_protection_domain(verbs, *hca.context);
   if (!pd) {
     return pd.error();
   }
   return std::unique_ptr<OpenPort>(
-      new OpenPort(verbs, connection_manager, hca, port, wishes, std::move(*pd)));
+      new OpenPort(verbs, connection_manager, hca, port, function, wishes, std::move(*pd)));
 }
 
 OpenPort::~OpenPort() {

@@ -22,16 +22,21 @@ namespace tfabric::rdma {
 
 class OpenPort {
  public:
+  // By which PCI function of the HCA GPU memory is reached: its own, or that of Data Direct.
+  enum class Function : std::uint8_t { own, data_direct };
+
   // Its comms' queue pairs are connected by the connection manager, if that is given.
   static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const cm::Library* connection_manager,
-                                                const Hca& hca, const Port& port, const config::Rdma& wishes);
+                                                const Hca& hca, const Port& port, Function function,
+                                                const config::Rdma& wishes);
 
   ~OpenPort();  // logs what comms have done
   OpenPort(const OpenPort&) = delete;
   OpenPort& operator=(const OpenPort&) = delete;
 
-  // "mlx5_0:1"
+  // "mlx5_0:1"; by Data Direct "mlx5_0_dma:1"
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] Function function() const { return function_; }
   [[nodiscard]] const Hca& hca() const { return *hca_; }
   [[nodiscard]] OpenComms& comms() { return comms_; }
   [[nodiscard]] Port port() const;
@@ -48,11 +53,12 @@ class OpenPort {
 
  private:
   OpenPort(const Verbs& verbs, const cm::Library* connection_manager, const Hca& hca, Port port,
-           const config::Rdma& wishes, ProtectionDomain pd);
+           Function function, const config::Rdma& wishes, ProtectionDomain pd);
 
   const Verbs* verbs_;
   const cm::Library* connection_manager_;
   const Hca* hca_;
+  Function function_;
   config::Rdma wishes_;
   std::string name_;
   ProtectionDomain pd_;

@@ -4,6 +4,19 @@
 
 namespace tfabric::rdma {
 
+namespace {
+
+void take_mlx5(Verbs& verbs) {
+  auto symbols = Symbols::load(kMlx5Library, {});
+  if (symbols) {
+    symbols->take_if_there(verbs.mlx5_is_supported, "mlx5dv_is_supported", "MLX5_1.8");
+    symbols->take_if_there(verbs.mlx5_data_direct_path, "mlx5dv_get_data_direct_sysfs_path", "MLX5_1.25");
+    symbols->take_if_there(verbs.mlx5_reg_dmabuf_mr, "mlx5dv_reg_dmabuf_mr", "MLX5_1.25");
+  }
+}
+
+}  // namespace
+
 Result<Verbs> load_verbs(const std::string& library) {
   auto symbols = Symbols::load(library, "install rdma-core (Debian: libibverbs1 ibverbs-providers)");
   if (!symbols) {
@@ -38,6 +51,7 @@ Result<Verbs> load_verbs(const std::string& library) {
   if (!symbols->status()) {
     return symbols->status().error();
   }
+  take_mlx5(verbs);
   return verbs;
 }
 

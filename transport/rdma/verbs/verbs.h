@@ -50,9 +50,20 @@ struct Verbs {
   ibv::Qp* (*create_qp)(ibv::Pd*, ibv::QpInitAttr*) = nullptr;  // writes what it really has to cap
   int (*modify_qp)(ibv::Qp*, ibv::QpAttr*, int mask) = nullptr;
   int (*destroy_qp)(ibv::Qp*) = nullptr;
+
+  // libmlx5's, for NVIDIA's HCAs: null where it, or its release, has them not (rdma-core 54).
+  bool (*mlx5_is_supported)(ibv::Device*) = nullptr;
+  // ENODEV: the HCA has no Data Direct function. The path begins below /sys.
+  int (*mlx5_data_direct_path)(ibv::Context*, char* path, std::size_t room) = nullptr;
+  ibv::Mr* (*mlx5_reg_dmabuf_mr)(ibv::Pd*, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                                 int fd, int access, int mlx5_access) = nullptr;
 };
 
+// Of mlx5_access: through the Data Direct function.
+inline constexpr int kMlx5AccessDataDirect = 1 << 0;
+
 inline constexpr const char* kVerbsLibrary = "libibverbs.so.1";
+inline constexpr const char* kMlx5Library = "libmlx5.so.1";
 
 // Errc::unusable says which library or symbol is missing, and what to install. The library stays loaded to
 // the end of the process: its providers know nothing of being unloaded.

@@ -92,6 +92,26 @@ TEST_CASE("a DMA-BUF is registered as it is, at its offset, where the library ca
                Contains("this libibverbs cannot register DMA-BUF memory: install rdma-core 34"));
 }
 
+TEST_CASE("a port of Data Direct takes DMA-BUFs through that function, and nothing else") {
+  FakeFabric fabric{1};
+  static int asked = 0;
+  static const Verbs* plain = nullptr;
+  plain = &fabric.verbs();
+  Verbs verbs = *plain;
+  verbs.mlx5_reg_dmabuf_mr = [](ibv::Pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                                int fd, int access, int mlx5_access) {
+    asked = mlx5_access;
+    return plain->reg_dmabuf_mr(pd, offset, length, iova, fd, access);
+  };
+  const auto pd = good(allocate_protection_domain(verbs, fabric.add_hca()));
+  RegistrationCache cache(verbs, *pd, /*relaxed_ordering=*/false, /*data_direct=*/true);
+  std::array<std::byte, 4096> memory{};
+  cache.release(good(cache.acquire(memory.data(), 100, MemoryKind::host, {})));
+  REQUIRE(asked == 0);
+  cache.release(good(cache.acquire(memory.data(), 100, MemoryKind::dmabuf, DmaBuf{.offset = 0, .fd = 3})));
+  REQUIRE(asked == kMlx5AccessDataDirect);
+}
+
 TEST_CASE("relaxed ordering is asked for where it is wished and the library can") {
   CacheWorld relaxed(true);
   relaxed.cache.release(relaxed.acquire(0, 1));

@@ -13,7 +13,8 @@ TEST_CASE("a way is the same until the port changes, and comms keep the one they
   const Discovery found = discover(verbs, hosts.machine.host(), hosts.sender_wishes);
   REQUIRE(found.usable.ok());
   const Hca& hca = found.hcas.at(0);
-  const auto open = good(OpenPort::open(verbs, nullptr, hca, hca.ports.at(0), hosts.sender_wishes));
+  const auto open = good(
+      OpenPort::open(verbs, nullptr, hca, hca.ports.at(0), OpenPort::Function::own, hosts.sender_wishes));
   const Rail* first = good(open->way_to(std::nullopt)).rail;
   REQUIRE(good(open->way_to(std::nullopt)).rail == first);
 

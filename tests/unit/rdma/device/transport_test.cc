@@ -1,7 +1,9 @@
 // The whole transport over a fake provider: discovery, the meeting of two ranks, their comms.
 #include <array>
 #include <catch2/catch.hpp>
+#include <cerrno>
 
+#include "tests/unit/rdma/good.h"
 #include "transport/rdma/rdma_transport.h"
 #include "two_hosts.h"
 
@@ -33,6 +35,25 @@ TEST_CASE("each port that is used is a device, as NCCL is to see it") {
   REQUIRE(properties.memory_kinds == 1);
   REQUIRE(properties.rail_id == 2);
   REQUIRE(properties.plane_id == 1);
+}
+
+TEST_CASE("a port with a Data Direct function is two devices, if that is wanted") {
+  const auto wish = GENERATE(config::DataDirect::off, config::DataDirect::both, config::DataDirect::only);
+  TwoHosts hosts;
+  hosts.machine.fake.dmabuf_error = EBADF;
+  hosts.machine.fake.data_direct = "/devices/pci0000:00/0000:05:00.2";
+  hosts.sender_wishes.data_direct = wish;
+  Verbs verbs = hosts.verbs();
+  verbs.reg_dmabuf_mr = hosts.machine.fake.verbs().reg_dmabuf_mr;
+  const auto opened = good(
+      open_transport({.verbs = verbs, .connection_manager = {}}, hosts.machine.host(), hosts.sender_wishes));
+  const auto devices = opened->devices();
+  REQUIRE(devices.size() == (wish == config::DataDirect::both ? 2 : 1));
+  const transport::DeviceProperties& last = devices.back()->properties();
+  REQUIRE(last.force_flush == (wish != config::DataDirect::off));
+  REQUIRE(last.name == (wish == config::DataDirect::off ? "mlx5_0:1" : "mlx5_0_dma:1"));
+  REQUIRE((last.pci_path == "/sys/devices/pci0000:00/0000:05:00.2") == (wish != config::DataDirect::off));
+  REQUIRE(last.guid == devices.front()->properties().guid);
 }
 
 TEST_CASE("where there is nothing to use, the transport says why") {
