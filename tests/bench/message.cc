@@ -56,6 +56,16 @@ Status finish(tools::PluginLoader& plugin, void* request) {
   }
 }
 
+// Until the request is taken: it may be refused while the two ends are still meeting, or the receive has not
+// been heard of.
+template <class Post>
+Result<void*> insist(Post&& post) {
+  for (;;) {
+    auto request = post();
+    if (!request || *request != nullptr) return request;
+  }
+}
+
 Status exchange(tools::PluginLoader& plugin, const Pair& pair, std::size_t size, std::uint64_t count) {
   std::vector<std::byte> from(size), to(size);
   auto from_memory = plugin.register_memory(pair.send, from.data(), size);
@@ -64,11 +74,10 @@ Status exchange(tools::PluginLoader& plugin, const Pair& pair, std::size_t size,
   if (!to_memory) return to_memory.error();
   const std::array<tools::PluginReceive, 1> buffers{{{to.data(), size, 1, *to_memory}}};
   for (std::uint64_t i = 0; i < count; ++i) {
-    auto received = plugin.irecv(pair.receive, buffers);
+    auto received = insist([&] { return plugin.irecv(pair.receive, buffers); });
     if (!received) return received.error();
-    auto sent = plugin.isend(pair.send, from.data(), size, 1, *from_memory);
+    auto sent = insist([&] { return plugin.isend(pair.send, from.data(), size, 1, *from_memory); });
     if (!sent) return sent.error();
-    if (*received == nullptr || *sent == nullptr) return Error{Errc::system, "a request was refused"};
     if (Status done = finish(plugin, *received); !done) return done;
     if (Status done = finish(plugin, *sent); !done) return done;
   }
