@@ -7,7 +7,11 @@ Result<bool> ReceiverMeeting::join(Endpoint& endpoint, Instant /*now*/) {
     return status.error();
   }
   if (passive_ && !endpoint.connected()) {
-    if (Status status = passive_->step(endpoint); !status) {
+    if (const Status status = passive_->step(endpoint); !status) {
+      // If it is the sender that cannot, it has said so, and why.
+      if (const Status told = acceptor_.step(); !told) {
+        return told.error();
+      }
       acceptor_.give_up(status.error().message);
       return status.error();
     }
