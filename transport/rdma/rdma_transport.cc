@@ -163,9 +163,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma&
     if (manager) {
       libraries.connection_manager = *manager;
     } else {
-      TF_WARN(
-          "NET/tfabric: rdma.connection = \"rdma_cm\" cannot be had, queue pairs are connected without: {}",
-          manager.error().message);
+      cm::warn_of_doing_without(manager.error());
     }
   }
   return open_transport(libraries, Host{.sysfs = Sysfs(), .addresses = local_addresses()}, wishes);

@@ -17,9 +17,9 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "transport/rdma/bootstrap/address.h"
 #include "transport/rdma/bootstrap/agreement.h"
 #include "transport/rdma/bootstrap/dialogue.h"
+#include "transport/rdma/socket_address.h"
 
 namespace tfabric::rdma::bootstrap {
 

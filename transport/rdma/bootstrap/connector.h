@@ -22,12 +22,12 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "transport/rdma/bootstrap/address.h"
 #include "transport/rdma/bootstrap/agreement.h"
 #include "transport/rdma/bootstrap/dialogue.h"
 #include "transport/rdma/bootstrap/handle.h"
 #include "transport/rdma/bootstrap/patience.h"
 #include "transport/rdma/bootstrap/socket.h"
+#include "transport/rdma/socket_address.h"
 
 namespace tfabric::rdma::bootstrap {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "transport/rdma/bootstrap/address.h"
 #include "transport/rdma/bootstrap/handle.h"
 #include "transport/rdma/gid.h"
+#include "transport/rdma/socket_address.h"
 
 namespace tfabric::rdma::bootstrap {
 namespace {

@@ -9,8 +9,8 @@
 #include <span>
 
 #include "base/result.h"
-#include "transport/rdma/bootstrap/address.h"
 #include "transport/rdma/bootstrap/stream.h"
+#include "transport/rdma/socket_address.h"
 
 namespace tfabric::rdma::bootstrap {
 

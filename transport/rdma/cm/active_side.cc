@@ -129,10 +129,7 @@ Status ActiveSide::connect(const Endpoint& endpoint, std::size_t pair) {
 Status ActiveSide::establish(Endpoint& endpoint, std::size_t pair) {
   const Library& library = channel_.library();
   Id& id = *pairs_[pair];
-  Status connected = endpoint.connect_pair(pair, [&](const Rail& rail, ibv::Qp& qp, const RailEnd& remote) {
-    return adopt(library, id, rail, qp, endpoint.options(), remote);
-  });
-  if (!connected) {
+  if (Status connected = adopt(library, id, endpoint, pair); !connected) {
     return connected;
   }
   if (library.establish(&id) != 0) {

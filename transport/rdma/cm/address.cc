@@ -1,18 +1,16 @@
 #include "transport/rdma/cm/address.h"
 
-#include <arpa/inet.h>
 #include <endian.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 
 #include <cstring>
 
+#include "transport/rdma/socket_address.h"
 #include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma::cm {
 namespace {
-
-constexpr std::size_t kIpv4At = 12;  // in a GID that an IPv4 address is mapped to
 
 SockaddrIb infiniband(const Gid& gid, std::uint16_t pkey, std::uint16_t port) {
   SockaddrIb address{};
@@ -24,35 +22,19 @@ SockaddrIb infiniband(const Gid& gid, std::uint16_t pkey, std::uint16_t port) {
   return address;
 }
 
-sockaddr_in ipv4(const Gid& gid, std::uint16_t port) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(port);
-  std::memcpy(&address.sin_addr, gid.data() + kIpv4At, sizeof(address.sin_addr));
-  return address;
-}
-
-sockaddr_in6 ipv6(const Gid& gid, std::uint16_t port, unsigned interface) {
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  address.sin6_port = htons(port);
-  std::memcpy(&address.sin6_addr, gid.data(), gid.size());
-  address.sin6_scope_id = scope_of(gid) == GidScope::link_local6 ? interface : 0;
-  return address;
-}
-
 }  // namespace
 
 Address Address::make(const Gid& gid, const Rail& rail, std::uint16_t pkey, std::uint16_t port) {
   Address made;
   made.pkey_ = pkey;
-  const auto put = [&](const auto& address) { std::memcpy(&made.storage_, &address, sizeof(address)); };
   if (rail.link_layer == ibv::LinkLayer::infiniband) {
-    put(infiniband(gid, pkey, port));
-  } else if (is_ipv4(gid)) {
-    put(ipv4(gid, port));
-  } else {
-    put(ipv6(gid, port, rail.interface));
+    const SockaddrIb address = infiniband(gid, pkey, port);
+    std::memcpy(&made.storage_, &address, sizeof(address));
+    return made;
+  }
+  made.storage_ = to_kernel({.ip = gid, .port = port}).storage;
+  if (scope_of(gid) == GidScope::link_local6) {
+    reinterpret_cast<sockaddr_in6&>(made.storage_).sin6_scope_id = rail.interface;
   }
   return made;
 }

@@ -46,10 +46,8 @@ Status check_port(const Id& id, const Rail& rail, std::uint8_t port) {
                                          name, port, rail.name)};
 }
 
-}  // namespace
-
-Status adopt(const Library& library, Id& id, const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options,
-             const RailEnd& remote) {
+Status take_path(const Library& library, Id& id, const Rail& rail, ibv::Qp& qp,
+                 const ConnectionOptions& options, const RailEnd& remote) {
   auto init = step_to(library, id, ibv::QpState::init);
   if (!init) {
     return init.error();
@@ -87,6 +85,14 @@ Status adopt(const Library& library, Id& id, const Rail& rail, ibv::Qp& qp, cons
   send->attributes.rnr_retry = options.rnr_retry;
   send->attributes.max_rd_atomic = kReads;
   return take(rail, qp, *send, "ready to send");
+}
+
+}  // namespace
+
+Status adopt(const Library& library, Id& id, Endpoint& endpoint, std::size_t pair) {
+  return endpoint.connect_pair(pair, [&](const Rail& rail, ibv::Qp& qp, const RailEnd& remote) {
+    return take_path(library, id, rail, qp, endpoint.options(), remote);
+  });
 }
 
 }  // namespace tfabric::rdma::cm

@@ -19,16 +19,10 @@ constexpr int kConsumer = 28;
 
 std::string text_of(int error_number) { return std::generic_category().message(std::abs(error_number)); }
 
-// Private data that a request carries has this length at least, whatever was given with it.
-std::vector<std::byte> copy(const ConnParam& conn) {
+std::vector<std::byte> private_data_of(const ConnParam& conn) {
   const auto* bytes = static_cast<const std::byte*>(conn.private_data);
   return bytes == nullptr ? std::vector<std::byte>()
                           : std::vector<std::byte>(bytes, bytes + conn.private_data_len);
-}
-
-bool has_private_data(EventType type) {
-  return type == EventType::connect_request || type == EventType::connect_response ||
-         type == EventType::rejected;
 }
 
 }  // namespace
@@ -101,13 +95,9 @@ Result<std::optional<News>> Channel::next() {
     }
     return call_fault("rdma_get_cm_event");
   }
-  News news{.type = event->event,
-            .status = event->status,
-            .id = event->id,
-            .listener = event->listen_id,
-            .private_data = {}};
-  if (has_private_data(event->event)) {
-    news.private_data = copy(event->conn);
+  News news{.type = event->event, .status = event->status, .id = event->id, .private_data = {}};
+  if (news.type == EventType::connect_request) {
+    news.private_data = private_data_of(event->conn);
   }
   library_->ack_cm_event(event);
   return std::optional(std::move(news));

@@ -24,10 +24,9 @@ using IdHandle = std::unique_ptr<Id, IdDestroyer>;
 // What an event told.
 struct News {
   EventType type{};
-  int status = 0;  // an error number, negative; of a rejection its reason
-  Id* id = nullptr;
-  Id* listener = nullptr;  // of a request, whose id is new
-  std::vector<std::byte> private_data;
+  int status = 0;                       // an error number, negative; of a rejection its reason
+  Id* id = nullptr;                     // of a request: a new one
+  std::vector<std::byte> private_data;  // of a request
 };
 
 // Words for what went wrong: "cannot be resolved: No route to host", and what to check.

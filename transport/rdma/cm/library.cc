@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/log.h"
 #include "transport/rdma/verbs/symbols.h"
 
 namespace tfabric::rdma::cm {
@@ -59,6 +60,11 @@ Result<Library> load(const std::string& name) {
     return status.error();
   }
   return library;
+}
+
+void warn_of_doing_without(const Error& why) {
+  TF_WARN("NET/tfabric: rdma.connection = \"rdma_cm\" cannot be had, queue pairs are connected without: {}",
+          why.message);
 }
 
 }  // namespace tfabric::rdma::cm

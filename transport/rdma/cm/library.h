@@ -44,4 +44,7 @@ inline constexpr const char* kLibrary = "librdmacm.so.1";
 // manager, and how to mend it.
 Result<Library> load(const std::string& library = kLibrary);
 
+// Tells the user that rdma_cm is not used although it is wanted.
+void warn_of_doing_without(const Error& why);
+
 }  // namespace tfabric::rdma::cm

@@ -107,10 +107,7 @@ Status PassiveSide::accept(Endpoint& endpoint, std::size_t pair, Id& id) {
   param.rnr_retry_count = endpoint.options().rnr_retry;
   param.qp_num = endpoint.pairs()[pair].number;
   // The peer may write as soon as it hears of it.
-  Status connected = endpoint.connect_pair(pair, [&](const Rail& rail, ibv::Qp& qp, const RailEnd& remote) {
-    return adopt(library, id, rail, qp, endpoint.options(), remote);
-  });
-  if (!connected) {
+  if (Status connected = adopt(library, id, endpoint, pair); !connected) {
     return connected;
   }
   if (library.accept(&id, &param) != 0) {

@@ -1,6 +1,5 @@
 #include "transport/rdma/device/listener.h"
 
-#include "base/log.h"
 #include "transport/rdma/bootstrap/own_offer.h"
 #include "transport/rdma/data/recv_comm.h"
 #include "transport/rdma/device/comm_setup.h"
@@ -33,29 +32,23 @@ Result<std::unique_ptr<transport::RecvComm>> Listener::accept() {
 Result<std::unique_ptr<transport::RecvComm>> Listener::answer(bootstrap::Acceptor acceptor) {
   bootstrap::Offer own{
       .options = bootstrap::options_of(wishes_, /*traffic_class=*/-1), .rails = {}, .memory = {}};
-  auto endpoint = make_endpoint(acceptor, own);
-  if (!endpoint) {
-    acceptor.give_up(endpoint.error().message);
-    return endpoint.error();
-  }
-  auto passive = connect(**endpoint, own.options.rdma_cm && acceptor.offer().options.rdma_cm, own);
-  if (!passive) {
-    acceptor.give_up(passive.error().message);
-    return passive.error();
+  auto end = make_end(acceptor, own);
+  if (!end) {
+    acceptor.give_up(end.error().message);
+    return end.error();
   }
   if (Status status = acceptor.answer(own); !status) {
     return status.error();
   }
-  auto comm = RecvComm::create(std::move(*endpoint),
-                               std::make_unique<ReceiverMeeting>(std::move(acceptor), std::move(*passive)));
+  auto comm = RecvComm::create(std::move(end->endpoint), std::make_unique<ReceiverMeeting>(
+                                                             std::move(acceptor), std::move(end->passive)));
   if (!comm) {
     return comm.error();
   }
   return std::unique_ptr<transport::RecvComm>(std::move(*comm));
 }
 
-Result<std::unique_ptr<Endpoint>> Listener::make_endpoint(bootstrap::Acceptor& acceptor,
-                                                          bootstrap::Offer& own) {
+Result<Listener::End> Listener::make_end(bootstrap::Acceptor& acceptor, bootstrap::Offer& own) {
   const auto way = way_to(*port_, acceptor.offer());
   if (!way) {
     return way.error();
@@ -81,7 +74,11 @@ Result<std::unique_ptr<Endpoint>> Listener::make_endpoint(bootstrap::Acceptor& a
   if (Status met = (*endpoint)->meet(*remote, to_string(acceptor.peer())); !met) {
     return met.error();
   }
-  return endpoint;
+  auto passive = connect(**endpoint, agreement->options.rdma_cm, own);
+  if (!passive) {
+    return passive.error();
+  }
+  return End{.endpoint = std::move(*endpoint), .passive = std::move(*passive)};
 }
 
 Result<std::unique_ptr<cm::PassiveSide>> Listener::connect(Endpoint& endpoint, bool by_rdma_cm,
@@ -92,8 +89,7 @@ Result<std::unique_ptr<cm::PassiveSide>> Listener::connect(Endpoint& endpoint, b
       add_listening((*passive)->listening(), /*rail=*/0, own);
       return passive;
     }
-    TF_WARN("NET/tfabric: rdma.connection = \"rdma_cm\" cannot be had, queue pairs are connected without: {}",
-            passive.error().message);
+    cm::warn_of_doing_without(passive.error());
     own.options.rdma_cm = false;
   }
   if (Status connected = endpoint.connect(); !connected) {

@@ -23,8 +23,12 @@ class Listener final : public transport::Listener {
  private:
   // A comm whose end the connector has been told of.
   Result<std::unique_ptr<transport::RecvComm>> answer(bootstrap::Acceptor acceptor);
+  struct End {
+    std::unique_ptr<Endpoint> endpoint;
+    std::unique_ptr<cm::PassiveSide> passive;  // null: the endpoint is connected
+  };
   // Fills `own` with what the connector must know.
-  Result<std::unique_ptr<Endpoint>> make_endpoint(bootstrap::Acceptor& acceptor, bootstrap::Offer& own);
+  Result<End> make_end(bootstrap::Acceptor& acceptor, bootstrap::Offer& own);
   // Connects it, or listens for rdma_cm's requests to.
   static Result<std::unique_ptr<cm::PassiveSide>> connect(Endpoint& endpoint, bool by_rdma_cm,
                                                           bootstrap::Offer& own);

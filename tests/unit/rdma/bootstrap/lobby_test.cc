@@ -8,6 +8,7 @@
 using namespace tfabric;
 using namespace tfabric::rdma::bootstrap;
 using Catch::Contains;
+using tfabric::rdma::SocketAddress;
 
 namespace {
 

@@ -11,6 +11,8 @@
 #include <cstring>
 #include <deque>
 
+#include "transport/rdma/socket_address.h"
+
 namespace tfabric::rdma::test {
 namespace {
 
@@ -18,31 +20,15 @@ namespace {
 constexpr std::size_t kPrivateBytes = 56;
 constexpr int kNobodyListens = 8, kByConsumer = 28;
 
-struct Place {
-  Gid gid{};
-  std::uint16_t port = 0;
-};
-
-Place place_of(const sockaddr* address) {
-  Place place;
-  if (address->sa_family == AF_INET) {
-    sockaddr_in at{};
-    std::memcpy(&at, address, sizeof(at));
-    place.gid[10] = place.gid[11] = 0xff;
-    std::memcpy(place.gid.data() + 12, &at.sin_addr, 4);
-    place.port = ntohs(at.sin_port);
-  } else if (address->sa_family == AF_INET6) {
-    sockaddr_in6 at{};
-    std::memcpy(&at, address, sizeof(at));
-    std::memcpy(place.gid.data(), &at.sin6_addr, 16);
-    place.port = ntohs(at.sin6_port);
-  } else if (address->sa_family == cm::kAfIb) {
+SocketAddress place_of(const sockaddr* address) {
+  if (address->sa_family == cm::kAfIb) {
     cm::SockaddrIb at{};
     std::memcpy(&at, address, sizeof(at));
-    place.gid = at.sib_addr;
-    place.port = static_cast<std::uint16_t>(be64toh(at.sib_sid));
+    return {.ip = at.sib_addr, .port = static_cast<std::uint16_t>(be64toh(at.sib_sid))};
   }
-  return place;
+  sockaddr_storage storage{};
+  std::memcpy(&storage, address, address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
+  return from_kernel(storage);
 }
 
 int refused(int error) {
@@ -63,7 +49,7 @@ struct FakeConnectionManager::FakeChannel : cm::EventChannel {
 
 struct FakeConnectionManager::FakeId : cm::Id {
   FakeChannel* on = nullptr;
-  Place own, remote;
+  SocketAddress own, remote;
   Port port;
   bool listens = false;
   FakeId* peer = nullptr;
@@ -231,7 +217,7 @@ int FakeConnectionManager::set_option(cm::Id* /*id*/, int level, int option, voi
 
 bool FakeConnectionManager::bind(FakeId& id, sockaddr* address) {
   id.own = place_of(address);
-  id.port = port_of(id.own.gid);
+  id.port = port_of(id.own.ip);
   id.verbs = id.port.context;
   return id.verbs != nullptr;
 }
@@ -280,7 +266,7 @@ int FakeConnectionManager::resolve_route(cm::Id* id, int /*timeout_ms*/) {
 
 FakeConnectionManager::FakeId* FakeConnectionManager::listener_at(const Gid& gid, std::uint16_t port) {
   const auto found = std::find_if(ids_.begin(), ids_.end(), [&](const auto& id) {
-    return id->listens && id->own.gid == gid && id->own.port == port;
+    return id->listens && id->own.ip == gid && id->own.port == port;
   });
   return found == ids_.end() ? nullptr : found->get();
 }
@@ -302,7 +288,7 @@ int FakeConnectionManager::connect(cm::Id* raw, cm::ConnParam* param) {
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
   id->qp_num = param->qp_num;
-  FakeId* listener = fake.listener_at(id->remote.gid, id->remote.port);
+  FakeId* listener = fake.listener_at(id->remote.ip, id->remote.port);
   if (listener == nullptr) {
     fake.tell(*id, cm::EventType::rejected, kNobodyListens);
     return 0;
@@ -363,7 +349,7 @@ int FakeConnectionManager::init_qp_attr(cm::Id* raw, ibv::QpAttr* attributes, in
       attributes->path_mtu = ibv::Mtu::bytes_4096;
       attributes->dest_qp_num = id->peer == nullptr ? 0 : id->peer->qp_num;
       attributes->ah_attr.is_global = 1;
-      attributes->ah_attr.grh.dgid.raw = id->remote.gid;
+      attributes->ah_attr.grh.dgid.raw = id->remote.ip;
       attributes->ah_attr.sl = 3;  // of its route
       attributes->ah_attr.port_num = id->port.number;
       *mask = ibv::kQpState | ibv::kQpAv | ibv::kQpPathMtu | ibv::kQpDestQpn | ibv::kQpRqPsn |

@@ -1,4 +1,4 @@
-#include "transport/rdma/bootstrap/address.h"
+#include "transport/rdma/socket_address.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -9,7 +9,7 @@
 
 #include "transport/rdma/gid.h"
 
-namespace tfabric::rdma::bootstrap {
+namespace tfabric::rdma {
 namespace {
 
 constexpr std::size_t kIpv4At = 12;  // in a mapped address
@@ -64,4 +64,4 @@ SocketAddress from_kernel(const sockaddr_storage& storage) {
   return address;
 }
 
-}  // namespace tfabric::rdma::bootstrap
+}  // namespace tfabric::rdma

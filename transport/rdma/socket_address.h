@@ -1,4 +1,5 @@
-// Addresses of the kernel's TCP: 16 bytes, IPv4 mapped into IPv6, and a port.
+// Addresses for the kernel (its TCP, its RDMA connection manager): 16 bytes, IPv4 mapped into IPv6, and a
+// port.
 #pragma once
 
 #include <netinet/in.h>
@@ -9,7 +10,7 @@
 
 #include "config/address_range.h"
 
-namespace tfabric::rdma::bootstrap {
+namespace tfabric::rdma {
 
 struct SocketAddress {
   config::IpBytes ip{};
@@ -30,4 +31,4 @@ struct KernelAddress {
 [[nodiscard]] KernelAddress to_kernel(const SocketAddress& address);
 [[nodiscard]] SocketAddress from_kernel(const sockaddr_storage& storage);
 
-}  // namespace tfabric::rdma::bootstrap
+}  // namespace tfabric::rdma
