@@ -158,6 +158,8 @@ void KernelSocket::run(const Step& step) {
     case Verb::eof:
       expect_eof();
       break;
+    case Verb::full:
+      throw std::runtime_error("the kernel's end does not know whether its window is closed");
     case Verb::idle:
       std::this_thread::sleep_for(std::chrono::milliseconds(step.amount));
       break;

@@ -12,12 +12,13 @@ struct Known {
   Verb verb;
   bool has_amount;
 };
-constexpr std::array<Known, 11> kKnown{{{"send", Verb::send, true},
+constexpr std::array<Known, 12> kKnown{{{"send", Verb::send, true},
                                         {"push", Verb::push, true},
                                         {"receive", Verb::receive, true},
                                         {"both", Verb::both, true},
                                         {"fin", Verb::fin, false},
                                         {"eof", Verb::eof, false},
+                                        {"full", Verb::full, false},
                                         {"idle", Verb::idle, true},
                                         {"reset", Verb::reset, false},
                                         {"stream", Verb::stream, true},

@@ -1,6 +1,6 @@
 // What an end of an interop stream does, step by step; the other end's script fits to it.
 //
-//   send:64K  receive:64K  both:1M  push:1K  fin  eof  idle:500  reset  error:reset  stream:5000  drain
+//   send:64K  receive:64K  both:1M  push:1K  fin  eof  full  idle:500  reset  error:reset  stream:5000  drain
 //
 // The first begins with the connection, each other one when the one before it is done. Amounts are bytes (K,
 // M) or, of idle and stream, milliseconds.
@@ -21,6 +21,7 @@ enum class Verb : std::uint8_t {
   both,     // so many bytes each way at the same time
   fin,      // nothing more is sent; receiving goes on
   eof,      // the peer's FIN, and nothing before it
+  full,     // reads nothing until our window is closed; not of the kernel's end, which does not tell
   idle,     // neither reads nor writes for so long
   reset,    // the end, by RST
   stream,   // as many bytes as the peer takes in so long

@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t kBuffer = 2 << 20, kPiece = 128 << 10;
 constexpr std::uint64_t kWithoutEnd = UINT64_MAX;
 
-// The step waits for nothing but time.
-bool is_timed(Verb verb) { return verb == Verb::idle || verb == Verb::stream; }
+// No call of the engine tells that the step is done.
+bool is_polled(Verb verb) { return verb == Verb::idle || verb == Verb::stream || verb == Verb::full; }
 
 // The word that scripts have for an error.
 std::string_view word_for(stack::ConnectionError error) {
@@ -79,7 +79,7 @@ void ScriptedFlow::on_failed(engine::Flow& flow, stack::ConnectionError error) {
 }
 
 void ScriptedFlow::on_turn() {
-  if (flow_ != nullptr && current() != nullptr && is_timed(current()->verb) && begun_) {
+  if (flow_ != nullptr && current() != nullptr && is_polled(current()->verb) && begun_) {
     advance();
   }
 }
@@ -148,6 +148,7 @@ void ScriptedFlow::begin(const Step& step) {
     case Verb::eof:
       engine_->resume(*flow_);
       break;
+    case Verb::full:
     case Verb::idle:
     case Verb::error:
       break;
@@ -168,6 +169,8 @@ bool ScriptedFlow::done(const Step& step) const {
     case Verb::eof:
     case Verb::drain:
       return connection.peer_finished();
+    case Verb::full:
+      return connection.info().rcv_wnd == 0;
     case Verb::idle:
     case Verb::stream:
       return monotonic_now() - began_ >= std::chrono::milliseconds(step.amount);

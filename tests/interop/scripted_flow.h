@@ -25,7 +25,7 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
   void on_failed(engine::Flow& flow, stack::ConnectionError error) override;
   // The flow is one that we open.
   void adopt(engine::Flow& flow) { flow_ = &flow; }
-  // Steps that wait for nothing but time.
+  // Steps that no other call ends.
   void on_turn();
 
   // All steps are done, or one never will be.
