@@ -1,0 +1,83 @@
+#include "host/pci.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+namespace tfabric::host {
+namespace {
+
+constexpr std::string_view kFunctions = "bus/pci/devices";
+constexpr std::uint32_t kEthernet = 0x0200;  // PCI Code and ID Assignment: class 02h, subclass 00h
+
+// "0x1af4"; 0 if there is none.
+std::uint32_t read_hexadecimal(const Sysfs& sysfs, const std::string& path) {
+  const std::string text = sysfs.read(path).value_or("");
+  std::uint32_t value = 0;
+  if (text.starts_with("0x")) {
+    std::from_chars(text.data() + 2, text.data() + text.size(), value, 16);
+  }
+  return value;
+}
+
+std::optional<int> number_of_group(const std::string& name) {
+  int value = 0;
+  const auto [end, fault] = std::from_chars(name.data(), name.data() + name.size(), value);
+  return fault == std::errc{} ? std::optional(value) : std::nullopt;
+}
+
+// A driver puts them beside the function's other files, or, virtio's, one level below.
+std::vector<std::string> interfaces_of(const Sysfs& sysfs, const std::string& folder) {
+  std::vector<std::string> names = sysfs.list(folder + "/net");
+  for (const std::string& below : sysfs.list(folder)) {
+    if (below.starts_with("virtio")) {
+      const auto more = sysfs.list(folder + "/" + below + "/net");
+      names.insert(names.end(), more.begin(), more.end());
+    }
+  }
+  return names;
+}
+
+PciFunction read(const Sysfs& sysfs, const std::string& folder) {
+  PciFunction function;
+  function.address = base_name(folder);
+  function.vendor = static_cast<std::uint16_t>(read_hexadecimal(sysfs, folder + "/vendor"));
+  function.device = static_cast<std::uint16_t>(read_hexadecimal(sysfs, folder + "/device"));
+  function.driver = base_name(sysfs.resolve(folder + "/driver"));
+  function.iommu_group = number_of_group(base_name(sysfs.resolve(folder + "/iommu_group")));
+  function.no_iommu = sysfs.read(folder + "/iommu_group/name") == "vfio-noiommu";
+  function.numa_node = static_cast<int>(sysfs.read_number(folder + "/numa_node").value_or(-1));
+  function.interfaces = interfaces_of(sysfs, folder);
+  return function;
+}
+
+std::string folder_of(const std::string& address) { return std::string(kFunctions) + "/" + address; }
+
+}  // namespace
+
+bool is_pci_address(std::string_view text) {
+  constexpr std::string_view kForm = "hhhh:hh:hh.h";
+  return text.size() == kForm.size() &&
+         std::equal(text.begin(), text.end(), kForm.begin(), [](char c, char form) {
+           return form == 'h' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == form;
+         });
+}
+
+std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs) {
+  std::vector<PciFunction> functions;
+  for (const std::string& address : sysfs.list(std::string(kFunctions))) {
+    if (read_hexadecimal(sysfs, folder_of(address) + "/class") >> 8 == kEthernet) {
+      functions.push_back(read(sysfs, folder_of(address)));
+    }
+  }
+  return functions;
+}
+
+std::optional<PciFunction> pci_function(const Sysfs& sysfs, const std::string& address) {
+  if (!is_pci_address(address) || !sysfs.read(folder_of(address) + "/class")) {
+    return std::nullopt;
+  }
+  return read(sysfs, folder_of(address));
+}
+
+}  // namespace tfabric::host

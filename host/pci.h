@@ -1,0 +1,32 @@
+// The PCI NICs of this host, as sysfs tells: for the tools, and for whoever opens one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "host/sysfs.h"
+
+namespace tfabric::host {
+
+struct PciFunction {
+  std::string address;                   // "0000:00:10.0"
+  std::uint16_t vendor = 0, device = 0;  // PCI's numbers
+  std::string driver;                    // that has it now, such as "vfio-pci"; empty: none
+  std::optional<int> iommu_group;        // none: no IOMMU is active, and no driver does without
+  bool no_iommu = false;                 // the group is VFIO's own, which nothing protects
+  int numa_node = -1;                    // -1: the host does not tell
+  std::vector<std::string> interfaces;   // network interfaces that its driver has made
+};
+
+// "dddd:bb:dd.f" in hexadecimal, which is how sysfs names functions.
+[[nodiscard]] bool is_pci_address(std::string_view text);
+
+// All Ethernet functions (class 0x0200), by address.
+[[nodiscard]] std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs);
+// Nothing if the host has no such function.
+[[nodiscard]] std::optional<PciFunction> pci_function(const Sysfs& sysfs, const std::string& address);
+
+}  // namespace tfabric::host
