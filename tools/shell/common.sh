@@ -42,6 +42,8 @@ install_dependencies() {
 configure_and_build() {
   local preset=$1 launcher=()
   shift
+  # Precompiled headers are known by what they are made of, not by when.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
   command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
   say "building: preset $preset${*:+ ($*)}"
   (cd "$root" && cmake --preset "$preset" "${launcher[@]}" >"$root/build/$preset.configure.log" 2>&1) || {
