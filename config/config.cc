@@ -9,6 +9,7 @@
 
 #include "config/environment.h"
 #include "config/keys.h"
+#include "config/launcher.h"
 #include "config/toml_reader.h"
 #include "config/validate.h"
 
@@ -94,8 +95,21 @@ Result<Config> load(const Environment& environment, std::span<const std::string>
   if (!errors.empty()) {
     return Error{Errc::invalid_usage, fmt::format("{}", fmt::join(errors, "\n"))};
   }
+  config.launcher = find_launcher(environment);
   describe(config, origins);
   return config;
+}
+
+bool is_required(const Environment& environment, std::span<const std::string> files) {
+  Config config;
+  std::map<std::string, std::string> origins;
+  std::vector<std::string> ignored;
+  config.file = find_file(environment, files, ignored);
+  if (!config.file.empty()) {
+    read_toml(config.file, config, origins, ignored);
+  }
+  read_environment(environment, config, origins, ignored);
+  return config.required;
 }
 
 }  // namespace tfabric::config

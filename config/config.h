@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -69,6 +71,21 @@ struct Rail {
   return rail.kind == RailKind::memif || rail.kind == RailKind::virtio_user || rail.kind == RailKind::vhost;
 }
 
+// A folder, or none: one is chosen (host/process_lock.h).
+class LockFolder {
+ public:
+  // Nothing if `text` is neither empty nor an absolute path.
+  [[nodiscard]] static std::optional<LockFolder> parse(std::string_view text) {
+    return text.empty() || text.starts_with('/') ? std::optional(LockFolder(text)) : std::nullopt;
+  }
+  LockFolder() = default;
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  explicit LockFolder(std::string_view text) : text_(text) {}
+  std::string text_;
+};
+
 enum class Progress : std::uint8_t { automatic, inline_, threaded };
 enum class HugepageMode : std::uint8_t { automatic, required, off };
 
@@ -78,9 +95,22 @@ struct PortRange {
   std::uint16_t last = 65535;
 };
 
+// How many of the rails that only one process can have a process takes.
+struct RailsPerProcess {
+  enum class Rule : std::uint8_t {
+    automatic,  // its share by local rank; one, if no launcher tells the rank
+    all,        // all that are configured: other processes have other configurations
+    count
+  };
+  Rule rule = Rule::automatic;
+  std::uint32_t count = 0;
+};
+
 struct Tcp {
   std::vector<Rail> rails;
+  bool rails_from_environment = false;      // so they are this process's, where no launcher says otherwise
   bool bond = false;                        // all rails are one device, instead of one device a rail
+  RailsPerProcess rails_per_process;        // of those that only one process can have
   std::uint32_t flows = 0;                  // TCP connections a comm and rail; 0: found by measuring
   std::uint32_t max_flows = 16;             // most that are tried
   std::uint32_t chunk_bytes = 512u << 10;   // largest chunk of a message on one flow
@@ -158,13 +188,22 @@ struct Memory {
   std::uint32_t budget_mib = 0;  // a process; 0: what the rails need
 };
 
+// What the job's launcher says of this process.
+struct Launcher {
+  std::optional<std::uint32_t> local_rank, local_size;  // among the job's processes on this host
+  std::string variable;                                 // that local_rank comes from
+  std::string job;                                      // tells jobs apart; empty: no launcher that says so
+};
+
 struct Config {
   std::string transport = "auto";  // auto, tcp, rdma
-  bool required = false;           // an unusable transport is an error instead of a silent fallback
+  bool required = false;           // an unusable transport is an error instead of a fallback
+  LockFolder lock_folder;          // where processes of this host agree who has what
   Tcp tcp;
   Rdma rdma;
   Engine engine;
   Memory memory;
+  Launcher launcher;
 
   // For people: each key, its effective value as text, and where it came from ("default",
   // "/path/file.toml:12", "environment TFABRIC_TCP_FLOWS").
@@ -177,7 +216,8 @@ struct Config {
   std::string file;  // the file that was read; empty: none found
 };
 
-// The variables that begin with TFABRIC_ and those of NCCL's that keys have, by name. Tests make their own.
+// The variables that begin with TFABRIC_, those of NCCL's that keys have and those of launchers, by name.
+// Tests make their own.
 using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Environment process_environment();
 
@@ -189,5 +229,9 @@ using Environment = std::map<std::string, std::string>;
 // an error: somebody meant it to count.
 Result<Config> load(const Environment& environment = process_environment(),
                     std::span<const std::string> files = default_files());
+
+// Of a configuration that load() refuses: whether `required` is set, as far as it can be read.
+[[nodiscard]] bool is_required(const Environment& environment = process_environment(),
+                               std::span<const std::string> files = default_files());
 
 }  // namespace tfabric::config

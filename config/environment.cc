@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "config/keys.h"
+#include "config/launcher.h"
 #include "config/nearest.h"
 #include "config/rails.h"
 
@@ -59,7 +60,8 @@ Environment process_environment() {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
     const std::string_view name = text.substr(0, equals);
-    if (equals != std::string_view::npos && (name.starts_with(kOurs) || is_nccls(name))) {
+    if (equals != std::string_view::npos &&
+        (name.starts_with(kOurs) || is_nccls(name) || is_launchers(name))) {
       variables.emplace(name, text.substr(equals + 1));
     }
   }
@@ -77,6 +79,7 @@ void read_environment(const Environment& environment, Config& config,
     const std::string origin = "environment " + name;
     if (name == kRailsVariable) {
       config.tcp.rails = parse_rails(value, errors);
+      config.tcp.rails_from_environment = true;
       origins["tcp.rails"] = origin;
       continue;
     }

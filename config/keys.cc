@@ -337,6 +337,35 @@ std::vector<Key> rdma_connection_keys() {
   };
 }
 
+Key rails_per_process(const std::string& name) {
+  using Rule = RailsPerProcess::Rule;
+  constexpr std::int64_t kMost = 64;
+  return {.name = name,
+          .environment = variable_of(name),
+          .expected = fmt::format("\"auto\", \"all\" or an integer from 1 to {}", kMost),
+          .set =
+              [](Config& config, std::string_view text) {
+                RailsPerProcess& value = config.tcp.rails_per_process;
+                if (text == "auto" || text == "all") {
+                  value = {.rule = text == "all" ? Rule::all : Rule::automatic};
+                  return true;
+                }
+                const auto count = parse_integer(text);
+                if (!count || *count < 1 || *count > kMost) {
+                  return false;
+                }
+                value = {.rule = Rule::count, .count = static_cast<std::uint32_t>(*count)};
+                return true;
+              },
+          .show =
+              [](const Config& config) {
+                const RailsPerProcess& value = config.tcp.rails_per_process;
+                return value.rule == Rule::count ? std::to_string(value.count)
+                       : value.rule == Rule::all ? std::string("all")
+                                                 : std::string("auto");
+              }};
+}
+
 constexpr std::int64_t kKib = 1024, kMib = kKib * kKib;
 
 std::vector<Key> make_keys() {
@@ -351,8 +380,12 @@ std::vector<Key> make_keys() {
           "transport", transports, [](Config & c) -> auto& { return c.transport; }),
       flag(
           "required", [](Config & c) -> auto& { return c.required; }),
+      parsed(
+          "lock_folder", "\"auto\" or an absolute path", "auto", LockFolder::parse,
+          [](Config & c) -> auto& { return c.lock_folder; }),
       flag(
           "tcp.bond", [](Config & c) -> auto& { return c.tcp.bond; }),
+      rails_per_process("tcp.rails_per_process"),
       number_or_auto(
           "tcp.flows", 1, 64, [](Config & c) -> auto& { return c.tcp.flows; }),
       number(

@@ -144,12 +144,7 @@ abi::Result devices(int* count) {
     if (count == nullptr) {
       return null_argument("devices", "ndev");
     }
-    *count = 0;
-    Result<int> number = Runtime::instance().device_count();
-    if (!number) {
-      return code_of(number.error().code);  // the reason was logged by init
-    }
-    *count = *number;
+    *count = Runtime::instance().device_count();
     return abi::Result::success;
   });
 }

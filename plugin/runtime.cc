@@ -7,7 +7,10 @@
 
 #include "base/log.h"
 #include "config/config.h"
+#include "config/launcher.h"
+#include "plugin/first_to_tell.h"
 #include "plugin/objects.h"
+#include "plugin/unusable_device.h"
 #include "transport/registry.h"
 
 namespace tfabric::plugin {
@@ -17,9 +20,8 @@ struct Runtime::State {
   // Guarded by mutex.
   int users = 0;
   bool opened = false;
-  bool required = false;
-  std::string unusable;  // why, if there is no transport
   std::unique_ptr<transport::Transport> transport;
+  std::unique_ptr<UnusableDevice> unusable;  // where there is no transport and must be one
   std::vector<transport::Device*> devices;
 };
 
@@ -37,27 +39,38 @@ Runtime::State& Runtime::state() {
 void Runtime::open() {
   State& s = state();
   s.opened = true;
-  s.unusable.clear();
   Result<config::Config> config = config::load();
   if (!config) {
-    s.required = true;  // a configuration that is wrong was meant to be used
-    s.unusable = config.error().message;
-    TF_WARN("NET/tfabric: not usable here: {}; NCCL will use its own network", s.unusable);
+    give_up(config.error().message, config::is_required(), {},
+            config::find_launcher(config::process_environment()));
     return;
   }
-  s.required = config->required;
   Result<std::unique_ptr<transport::Transport>> transport = transport::open(*config);
   if (!transport) {
-    s.unusable = transport.error().message;
-    if (s.required) {
-      TF_WARN("NET/tfabric: not usable here, and `required` is set: {}", s.unusable);
-    } else {
-      TF_INFO("NET/tfabric: not usable here: {}; NCCL will use its own network", s.unusable);
-    }
+    give_up(transport.error().message, config->required, config->lock_folder, config->launcher);
     return;
   }
   s.transport = std::move(*transport);
   s.devices = s.transport->devices();
+  TF_INFO("NET/tfabric: {}", s.transport->summary());
+}
+
+void Runtime::give_up(const std::string& why, bool required, const config::LockFolder& folder,
+                      const config::Launcher& launcher) {
+  State& s = state();
+  if (required) {
+    TF_WARN("NET/tfabric: not usable here, and `required` is set, so communicators fail: {}", why);
+    s.unusable = std::make_unique<UnusableDevice>(why);
+    s.devices = {s.unusable.get()};
+    return;
+  }
+  const std::string text = fmt::format(
+      "NET/tfabric: not usable here, NCCL will use its own network: {}. `tfabric check` tells more", why);
+  if (is_first_to_tell(folder, launcher)) {
+    TF_WARN("{}", text);
+  } else {
+    TF_INFO("{}", text);
+  }
 }
 
 void Runtime::acquire() {
@@ -80,15 +93,13 @@ void Runtime::release() {
   }
   s.devices.clear();
   s.transport.reset();
+  s.unusable.reset();
   s.opened = false;
 }
 
-Result<int> Runtime::device_count() {
+int Runtime::device_count() {
   State& s = state();
   const std::lock_guard guard(s.mutex);
-  if (s.transport == nullptr && s.required) {
-    return Error{Errc::unusable, "NET/tfabric: " + s.unusable};
-  }
   return static_cast<int>(s.devices.size());
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/config.h"
 #include "transport/transport.h"
 
 namespace tfabric::plugin {
@@ -24,14 +25,18 @@ class Runtime {
   // Ends one acquire(); more releases than acquires are tolerated.
   void release();
 
-  // The number of devices: 0 if this host is not usable. An error if it must be (`required`).
-  Result<int> device_count();
+  // The number of devices: 0 if this host is not usable; if it must be (`required`), one with which nothing
+  // can be done.
+  int device_count();
   // Fails, with what was asked for, if there is no such device.
   Result<transport::Device*> device(int number);
 
  private:
   Runtime() = default;
   void open();
+  // There is no transport, and this is why.
+  void give_up(const std::string& why, bool required, const config::LockFolder& folder,
+               const config::Launcher& launcher);
 
   struct State;
   State& state();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "plugin/unusable_device.h"
 #include "tools/plugin_loader.h"
 #include "tools/rdma_info.h"
 
@@ -63,10 +64,14 @@ View look(const std::string& path) {
   return view;
 }
 
+bool usable(const View& view) {
+  return !view.devices.empty() && view.devices.front().name != plugin::kUnusableName;
+}
+
 nlohmann::json to_json(const View& view, const Result<config::Config>& config) {
   nlohmann::json out;
   out["plugin"] = {{"path", view.path}, {"name", view.name}, {"table", view.table}};
-  out["usable"] = !view.devices.empty();
+  out["usable"] = usable(view);
   out["log"] = view.log;
   if (!view.failure.empty()) {
     out["failure"] = view.failure;
@@ -125,7 +130,9 @@ void print(const View& view, const Result<config::Config>& config) {
     fmt::print("Failure: {}\n", view.failure);
   }
   fmt::print("What NCCL sees: {} device(s){}\n", view.devices.size(),
-             view.devices.empty() ? "; it would use its own network" : "");
+             view.devices.empty() ? "; it would use its own network"
+             : usable(view)       ? ""
+                            : ", with which nothing can be done: jobs would fail, since `required` is set");
   for (std::size_t i = 0; i < view.devices.size(); ++i) {
     const PluginProperties& device = view.devices[i];
     fmt::print("  {}: {}, {} Gbit/s, {} memory, up to {} grouped receives, PCI {}, guid {:016x}\n", i,
@@ -147,7 +154,7 @@ int run(const Arguments& arguments) {
   } else {
     print(view, config);
   }
-  return view.devices.empty() ? kUnusable : 0;
+  return usable(view) ? 0 : kUnusable;
 }
 
 }  // namespace

@@ -157,6 +157,8 @@ class Transport {
   virtual ~Transport() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
+  // One line for people: what is in use, of rails, memory, progress and ways to GPU memory.
+  [[nodiscard]] virtual std::string summary() const = 0;
   [[nodiscard]] virtual std::vector<Device*> devices() const = 0;
 };
 

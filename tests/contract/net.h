@@ -23,6 +23,7 @@ using tools::PluginReceive;
 
 // ncclResult_t.
 inline constexpr int kSuccess = 0;
+inline constexpr int kSystemError = 2;
 
 int table_version();
 std::string plugin_path();

@@ -67,6 +67,31 @@ CONTRACT_PART(unusable) {
                   "listen");
 }
 
+CONTRACT_PART(required) {
+  Net net;
+  int count = -1;
+  CONTRACT_EXPECT(net.table().devices(&count) == kSuccess && count == 1, "{} devices", count);
+  tfabric::tools::PluginProperties properties;
+  CONTRACT_EXPECT(net.table().properties(0, properties) == kSuccess && !properties.name.empty() &&
+                      properties.speed_mbps > 0,
+                  "NCCL passes over a network without properties");
+  PluginHandle handle{};
+  void* listener = nullptr;
+  CONTRACT_EXPECT(net.table().listen(0, handle.data(), &listener) == kSystemError && listener == nullptr,
+                  "listen");
+  void* comm = nullptr;
+  CONTRACT_EXPECT(net.table().connect(0, handle.data(), &comm) == kSystemError && comm == nullptr, "connect");
+  const std::vector<LogLine> lines = log_lines();
+  const auto warnings = std::count_if(lines.begin(), lines.end(), [](const LogLine& line) {
+    return line.level == kWarn && line.text.find("no TCP rail is configured") != std::string::npos;
+  });
+  CONTRACT_EXPECT(warnings == 3, "each failure names the reason, not {}", warnings);
+}
+
+TEST_CASE("where tfabric is required, what NCCL cannot do with it fails, and says why", "[once]") {
+  run({{"required"}}, {.environment = {{"TFABRIC_TCP_RAILS", ""}, {"TFABRIC_REQUIRED", "1"}}});
+}
+
 TEST_CASE("an unusable configuration means no devices and one clear line", "[once]") {
   const std::map<std::string, std::string> no_rails{{"TFABRIC_TCP_RAILS", ""}};
   SECTION("none at all") { expect_unusable(no_rails, "no TCP rail is configured"); }

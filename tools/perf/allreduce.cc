@@ -87,7 +87,8 @@ Status Coordinator::start() {
     std::vector<std::string> arguments = {"perf", "allreduce"};
     const auto local = local_arguments(local_);
     arguments.insert(arguments.end(), local.begin(), local.end());
-    auto child = ChildProcess::start(std::move(arguments), fmt::format("rank {}", rank));
+    auto child = ChildProcess::start(std::move(arguments), fmt::format("rank {}", rank),
+                                     {.rank = rank, .size = options_.ranks});
     if (!child) return child.error();
     ranks_.push_back(std::move(*child));
   }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <string>
@@ -68,7 +69,8 @@ int run_local_pair(const Arguments& arguments) {
   std::vector<std::string> server = {"perf"};
   const auto local = local_arguments(arguments.local);
   server.insert(server.end(), local.begin(), local.end());
-  auto child = ChildProcess::start(std::move(server), "the server process");
+  set_local_rank({.rank = 0, .size = 2});
+  auto child = ChildProcess::start(std::move(server), "the server process", {.rank = 1, .size = 2});
   if (!child) return fail(child.error());
   const auto right = run_client(child->control(), arguments.local, arguments.sweep, modes_of(arguments.mode));
   const auto code = child->wait(kGoodbye);
@@ -78,7 +80,11 @@ int run_local_pair(const Arguments& arguments) {
   return finish(right);
 }
 
+// One process a host: all of its rails are to be measured.
+void use_all_rails() { setenv("TFABRIC_TCP_RAILS_PER_PROCESS", "all", 0); }
+
 int run_remote_client(const Arguments& arguments) {
+  use_all_rails();
   fmt::print(stderr, "connecting to {} port {}\n", arguments.host, arguments.port);
   auto control = connect_server(arguments.host, arguments.port, arguments.local.timeout);
   if (!control) return fail(control.error());
@@ -86,6 +92,7 @@ int run_remote_client(const Arguments& arguments) {
 }
 
 int run_listening_server(const Arguments& arguments) {
+  use_all_rails();
   fmt::print(stderr, "waiting for one client on port {}\n", arguments.port);
   auto control = accept_client(arguments.port);
   if (!control) return fail(control.error());

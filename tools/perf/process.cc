@@ -8,13 +8,38 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "base/time.h"
 
 namespace tfabric::perf {
+namespace {
+
+constexpr const char* kRank = "LOCAL_RANK";
+constexpr const char* kSize = "LOCAL_WORLD_SIZE";
+
+// This process's environment, with the variables of `rank`.
+std::vector<std::string> environment_with(LocalRank rank) {
+  std::vector<std::string> variables{fmt::format("{}={}", kRank, rank.rank),
+                                     fmt::format("{}={}", kSize, rank.size)};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    const std::string_view name = variable.substr(0, variable.find('='));
+    if (name != kRank && name != kSize) variables.emplace_back(variable);
+  }
+  return variables;
+}
+
+}  // namespace
+
+void set_local_rank(LocalRank rank) {
+  setenv(kRank, std::to_string(rank.rank).c_str(), 1);
+  setenv(kSize, std::to_string(rank.size).c_str(), 1);
+}
 
 ChildProcess::ChildProcess(pid_t pid, ControlChannel control) : pid_(pid), control_(std::move(control)) {}
 ChildProcess::ChildProcess(ChildProcess&& other) noexcept
@@ -24,7 +49,8 @@ ChildProcess::~ChildProcess() {
   if (pid_ > 0) wait(std::chrono::milliseconds(0));
 }
 
-Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, const std::string& name) {
+Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, const std::string& name,
+                                         LocalRank rank) {
   int pair[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
     return Error{Errc::system, fmt::format("socketpair: {}", std::strerror(errno))};
@@ -36,12 +62,16 @@ Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, con
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
+  auto variables = environment_with(rank);
+  std::vector<char*> envp;
+  for (auto& variable : variables) envp.push_back(variable.data());
+  envp.push_back(nullptr);
 
   const pid_t pid = fork();
   if (pid == 0) {
     // Only this child inherits its end: others were made close-on-exec.
     fcntl(pair[1], F_SETFD, 0);
-    execv("/proc/self/exe", argv.data());
+    execve("/proc/self/exe", argv.data(), envp.data());
     _exit(127);
   }
   close(pair[1]);

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,10 +17,19 @@
 
 namespace tfabric::perf {
 
+// Where a process is among those of this host: told by the variables of torchrun, so that they share out the
+// rails of which each has one user.
+struct LocalRank {
+  std::size_t rank = 0, size = 1;
+};
+// For this process itself.
+void set_local_rank(LocalRank rank);
+
 class ChildProcess {
  public:
   // Runs this executable with `arguments` and "--control-fd N" behind them. `name` is for messages.
-  static Result<ChildProcess> start(std::vector<std::string> arguments, const std::string& name);
+  static Result<ChildProcess> start(std::vector<std::string> arguments, const std::string& name,
+                                    LocalRank rank);
   ~ChildProcess();  // ends the child if it is still running
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;

@@ -48,12 +48,18 @@ class RdmaTransport final : public transport::Transport {
     }
     for (const auto& port : ports_) {
       devices_.push_back(std::make_unique<Device>(*port, *addresses, wishes_, log_));
-      TF_INFO("NET/tfabric: RDMA over {}", summary_of(*port));
     }
     return watch();
   }
 
   [[nodiscard]] std::string name() const override { return "rdma"; }
+  [[nodiscard]] std::string summary() const override {
+    std::vector<std::string> rails;
+    for (const auto& port : ports_) {
+      rails.push_back(summary_of(*port));
+    }
+    return fmt::format("RDMA over {}; progress by NCCL's calls; no hugepages needed", fmt::join(rails, ", "));
+  }
   [[nodiscard]] std::vector<transport::Device*> devices() const override {
     std::vector<transport::Device*> devices;
     for (const auto& device : devices_) {

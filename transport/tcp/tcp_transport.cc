@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/log.h"
+#include "config/keys.h"
 #include "hugepage/budget.h"
 #include "transport/tcp/context.h"
 #include "transport/tcp/device.h"
@@ -13,6 +14,8 @@
 #include "transport/tcp/port/device_memory.h"
 #include "transport/tcp/port/eal.h"
 #include "transport/tcp/port/pools.h"
+#include "transport/tcp/rail_lease.h"
+#include "transport/tcp/rail_share.h"
 #include "transport/tcp/spread_device.h"
 
 namespace tfabric::tcp {
@@ -69,18 +72,17 @@ std::uint64_t guid_of(const config::Rail& rail) {
 constexpr int kDefaultSpeed = 10000;  // NCCL's own when a NIC does not tell
 constexpr int kMemifSpeed = 50000;    // what shared memory does on a host of today, roughly
 
-transport::DeviceProperties properties_of(const std::vector<Rail*>& rails, std::size_t number,
+transport::DeviceProperties properties_of(const std::vector<const config::Rail*>& rails, std::size_t number,
                                           int max_recvs) {
   transport::DeviceProperties properties;
   properties.speed_mbps = 0;
-  for (const Rail* rail : rails) {
-    const config::Rail& config = rail->config();
-    properties.name += (properties.name.empty() ? "" : "+") + config.name;
-    const int unknown = config.kind == config::RailKind::memif ? kMemifSpeed : kDefaultSpeed;
-    properties.speed_mbps += config.speed_mbps > 0 ? static_cast<int>(config.speed_mbps) : unknown;
+  for (const config::Rail* rail : rails) {
+    properties.name += (properties.name.empty() ? "" : "+") + rail->name;
+    const int unknown = rail->kind == config::RailKind::memif ? kMemifSpeed : kDefaultSpeed;
+    properties.speed_mbps += rail->speed_mbps > 0 ? static_cast<int>(rail->speed_mbps) : unknown;
   }
-  properties.pci_path = pci_path_of(rails.front()->config());
-  properties.guid = guid_of(rails.front()->config());
+  properties.pci_path = pci_path_of(*rails.front());
+  properties.guid = guid_of(*rails.front());
   properties.port = 1;
   properties.max_recvs = max_recvs;
   properties.rail_id = static_cast<int>(number);
@@ -133,7 +135,8 @@ hugepage::Mode mode_for(const config::Config& config) {
   return mode == hugepage::Mode::automatic && !nic ? hugepage::Mode::off : mode;
 }
 
-Status choose_memory(const config::Config& config, port::EalOptions& eal) {
+// What it is, in words.
+Result<std::string> choose_memory(const config::Config& config, port::EalOptions& eal) {
   Result<hugepage::Budget> budget = hugepage::choose_budget(
       mode_for(config), memory_need_mib(config.tcp), config.memory.budget_mib, hugepage::discover_pages());
   if (!budget) {
@@ -141,17 +144,20 @@ Status choose_memory(const config::Config& config, port::EalOptions& eal) {
   }
   eal.hugepages = budget->hugepages;
   eal.memory_mib = budget->mib;
-  TF_INFO("NET/tfabric: memory of the stack: {}", budget->explanation);
-  return {};
+  return budget->explanation;
 }
 
 class TcpTransport final : public transport::Transport {
  public:
+  // `config`: with the rails of this process alone.
   TcpTransport(const config::Config& config, std::uint32_t mtu, std::uint16_t engines)
       : engines_(config, engine_options(config.tcp, mtu), engines) {}
 
-  Status open_devices(const config::Tcp& config) {
-    if (Status status = engines_.open_rails(config); !status) {
+  // `shown`: the configuration as all processes have it; `used`: the numbers of its rails that are this
+  // process's.
+  Status open_devices(const config::Tcp& shown, const config::Tcp& own,
+                      const std::vector<std::size_t>& used) {
+    if (Status status = engines_.open_rails(own); !status) {
       return status;
     }
     const auto& first_rails = engines_.units().front()->rails;
@@ -159,15 +165,17 @@ class TcpTransport final : public transport::Transport {
                     [](const auto& rail) { return rail->sends_by_dma(); })) {
       device_memory_.add(port::vfio_container());
     }
-    const std::size_t rails = config.rails.size();
-    const std::size_t each = config.bond ? rails : 1;
+    const std::size_t rails = shown.rails.size();
+    const std::size_t each = shown.bond ? rails : 1;
     for (std::size_t first = 0; first < rails; first += each) {
-      devices_.push_back(make_device(config, first, each));
+      devices_.push_back(make_device(shown, {first, first + each}, used));
     }
     return {};
   }
+  void set_summary(std::string text) { summary_ = std::move(text); }
 
   [[nodiscard]] std::string name() const override { return "tcp"; }
+  [[nodiscard]] std::string summary() const override { return summary_; }
   [[nodiscard]] std::vector<transport::Device*> devices() const override {
     std::vector<transport::Device*> devices;
     for (const auto& device : devices_) {
@@ -178,9 +186,26 @@ class TcpTransport final : public transport::Transport {
   [[nodiscard]] const Engines& engines() const { return engines_; }
 
  private:
-  // The device of `count` rails from the rail `first` on.
-  std::unique_ptr<transport::Device> make_device(const config::Tcp& config, std::size_t first,
-                                                 std::size_t count) {
+  struct Range {
+    std::size_t first, last;  // the last is not among them
+  };
+  // The device of a range of the rails that are shown. It is described by these, and what it carries goes
+  // over those of them that are this process's; over another of this process's, if none is.
+  std::unique_ptr<transport::Device> make_device(const config::Tcp& config, Range range,
+                                                 const std::vector<std::size_t>& used) {
+    std::vector<std::size_t> opened;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (used[i] >= range.first && used[i] < range.last) {
+        opened.push_back(i);
+      }
+    }
+    if (opened.empty()) {
+      opened.push_back(devices_.size() % used.size());
+    }
+    std::vector<const config::Rail*> shown;
+    for (std::size_t i = range.first; i < range.last; ++i) {
+      shown.push_back(&config.rails[i]);
+    }
     const CommOptions options{.flows = config.flows,
                               .max_flows = config.max_flows,
                               .chunk_bytes = config.chunk_bytes,
@@ -190,12 +215,12 @@ class TcpTransport final : public transport::Transport {
     std::vector<std::unique_ptr<transport::Device>> parts;
     for (const auto& unit : units) {
       std::vector<Rail*> rails;
-      for (std::size_t i = 0; i < count; ++i) {
-        rails.push_back(unit->rails[first + i].get());
+      for (const std::size_t i : opened) {
+        rails.push_back(unit->rails[i].get());
       }
       parts.push_back(std::make_unique<Device>(
           Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->greeter, rails,
-          properties_of(rails, devices_.size(), static_cast<int>(config.max_recvs)),
+          properties_of(shown, devices_.size(), static_cast<int>(config.max_recvs)),
           Device::AttemptNumbers{.first = parts.size() + 1, .step = units.size()}));
     }
     if (parts.size() == 1) {
@@ -210,6 +235,7 @@ class TcpTransport final : public transport::Transport {
   hugepage::RegionTable regions_{&device_memory_};
   Engines engines_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
+  std::string summary_;
 };
 
 std::uint32_t largest_mtu(const config::Tcp& config) {
@@ -220,6 +246,36 @@ std::uint32_t largest_mtu(const config::Tcp& config) {
   return mtu;
 }
 
+// The numbers of the rails that this process uses, in order: its share of the exclusive ones, and all others.
+Result<std::vector<std::size_t>> lease(const config::Config& config) {
+  Result<RailShare> share = share_of(config.tcp, config.launcher);
+  if (!share) {
+    return share.error();
+  }
+  Result<std::vector<std::size_t>> used = lease_rails(config.tcp.rails, *share, config.lock_folder);
+  if (!used) {
+    return used.error();
+  }
+  for (std::size_t i = 0; i < config.tcp.rails.size(); ++i) {
+    if (!is_exclusive(config.tcp.rails[i])) {
+      used->push_back(i);
+    }
+  }
+  std::sort(used->begin(), used->end());
+  return used;
+}
+
+// "rails eth1 (pci 0000:00:10.0), eth2 (…), 2 of 4"
+std::string describe_rails(const std::vector<config::Rail>& own, std::size_t all) {
+  std::vector<std::string> names;
+  for (const config::Rail& rail : own) {
+    names.push_back(fmt::format("{} ({}{}{})", rail.name, config::to_string(rail.kind),
+                                rail.device.empty() ? "" : " ", rail.device));
+  }
+  return fmt::format("rail(s) {}{}", fmt::join(names, ", "),
+                     own.size() == all ? "" : fmt::format(", {} of {}", own.size(), all));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config) {
@@ -228,30 +284,43 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
                  "no TCP rail is configured: name the host's NICs under [[tcp.rails]] in "
                  "/usr/local/tfabric/tools/config/tfabric.toml, or in TFABRIC_TCP_RAILS"};
   }
+  Result<std::vector<std::size_t>> used = lease(config);
+  if (!used) {
+    return used.error();
+  }
+  config::Config own = config;
+  own.tcp.rails.clear();
+  for (const std::size_t number : *used) {
+    own.tcp.rails.push_back(config.tcp.rails[number]);
+  }
   port::EalOptions eal;
-  for (const config::Rail& rail : config.tcp.rails) {
+  for (const config::Rail& rail : own.tcp.rails) {
     if (rail.kind == config::RailKind::pci) {
       eal.pci_allow.push_back(rail.device);
     }
     eal.shared_memory |= rail.kind == config::RailKind::virtio_user;
   }
-  if (Status status = choose_memory(config, eal); !status) {
-    return status.error();
+  Result<std::string> memory = choose_memory(own, eal);
+  if (!memory) {
+    return memory.error();
   }
   if (Status status = port::start_eal(eal); !status) {
     return status.error();
   }
-  Result<std::uint16_t> engines = Engines::count_for(config.tcp);
+  Result<std::uint16_t> engines = Engines::count_for(own.tcp);
   if (!engines) {
     return engines.error();
   }
   port::size_shared_pools(*engines);
-  auto transport = std::make_unique<TcpTransport>(config, largest_mtu(config.tcp), *engines);
-  if (Status status = transport->open_devices(config.tcp); !status) {
+  auto transport = std::make_unique<TcpTransport>(own, largest_mtu(own.tcp), *engines);
+  if (Status status = transport->open_devices(config.tcp, own.tcp, *used); !status) {
     return status.error();
   }
-  TF_INFO("NET/tfabric: TCP over DPDK, {} device(s), {} engine(s), {} progress", transport->devices().size(),
-          *engines, transport->engines().mode() == engine::ProgressMode::inline_ ? "inline" : "threaded");
+  const bool threaded = transport->engines().mode() == engine::ProgressMode::threaded;
+  transport->set_summary(
+      fmt::format("TCP over DPDK, {}; {}; {} engine(s), {} progress; host memory only, no GPUDirect",
+                  describe_rails(own.tcp.rails, config.tcp.rails.size()), *memory, *engines,
+                  threaded ? "threaded" : "inline"));
   return std::unique_ptr<transport::Transport>(std::move(transport));
 }
 

@@ -1,0 +1,121 @@
+#include "host/process_lock.h"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+
+#include "tests/temporary_folder.h"
+
+using namespace tfabric;
+using namespace tfabric::host;
+using Catch::Contains;
+using test::TemporaryFolder;
+
+namespace {
+
+// Takes a lock and keeps it until it is killed. `fork_again`: leaves a child behind, which writes its number
+// to `out`.
+pid_t start_holder(const std::string& folder, const std::string& name, bool fork_again, int out) {
+  const pid_t holder = fork();
+  if (holder == 0) {
+    const auto taken = ProcessLock::take(folder, name);
+    pid_t told = taken.ok() && taken->lock ? getpid() : 0;
+    if (fork_again) {
+      const pid_t child = fork();
+      if (child == 0) {
+        pause();
+      }
+      told = child;
+    }
+    static_cast<void>(write(out, &told, sizeof told));
+    pause();
+  }
+  return holder;
+}
+
+// Whoever holds `name` now; 0: nobody.
+pid_t holder_of(const std::string& folder, const std::string& name) {
+  const auto taken = ProcessLock::take(folder, name);
+  REQUIRE(taken.ok());
+  return taken->lock ? 0 : taken->holder;
+}
+
+}  // namespace
+
+TEST_CASE("a lock is another process's until that is killed, even with a child left behind") {
+  const TemporaryFolder folder;
+  for (const bool fork_again : {false, true}) {
+    CAPTURE(fork_again);
+    int pipes[2];
+    REQUIRE(pipe(pipes) == 0);
+    const pid_t holder = start_holder(folder.path(), "rail 0000:00:10.0", fork_again, pipes[1]);
+    pid_t told = 0;
+    REQUIRE(read(pipes[0], &told, sizeof told) == sizeof told);
+    REQUIRE(told > 0);
+    REQUIRE(holder_of(folder.path(), "rail 0000:00:10.0") == holder);
+    REQUIRE(holder_of(folder.path(), "rail 0000:00:11.0") == 0);
+    kill(holder, SIGKILL);
+    waitpid(holder, nullptr, 0);
+    REQUIRE(holder_of(folder.path(), "rail 0000:00:10.0") == 0);
+    if (fork_again) {
+      kill(told, SIGKILL);
+    }
+    close(pipes[0]);
+    close(pipes[1]);
+  }
+}
+
+TEST_CASE("a process that asks again for what it has is told so, and keeps it") {
+  const TemporaryFolder folder;
+  {
+    const auto taken = ProcessLock::take(folder.path(), "a");
+    REQUIRE(taken->lock);
+    REQUIRE(holder_of(folder.path(), "a") == getpid());
+    int pipes[2];
+    REQUIRE(pipe(pipes) == 0);
+    const pid_t other = start_holder(folder.path(), "a", false, pipes[1]);
+    pid_t told = -1;
+    REQUIRE(read(pipes[0], &told, sizeof told) == sizeof told);
+    REQUIRE(told == 0);
+    kill(other, SIGKILL);
+    waitpid(other, nullptr, 0);
+    close(pipes[0]);
+    close(pipes[1]);
+  }
+  REQUIRE(holder_of(folder.path(), "a") == 0);
+}
+
+TEST_CASE("everybody may write the lock files, whatever the umask") {
+  const TemporaryFolder parent;
+  const mode_t before = umask(077);
+  const std::string folder = parent.path("locks");
+  REQUIRE(lock_folder(folder).ok());
+  const auto taken = ProcessLock::take(folder, "path /run/x.sock");
+  umask(before);
+  REQUIRE(taken->lock);
+  struct stat status {};
+  REQUIRE(stat(folder.c_str(), &status) == 0);
+  REQUIRE((status.st_mode & 07777) == 01777);
+  REQUIRE(stat((folder + "/path--run-x.sock.lock").c_str(), &status) == 0);
+  REQUIRE((status.st_mode & 07777) == 0666);
+}
+
+TEST_CASE("a folder that cannot be used, or a link in a lock's place, is an error that names it") {
+  const TemporaryFolder folder;
+  REQUIRE_THAT(ProcessLock::take("/nowhere", "a").error().message, Contains("/nowhere/a.lock"));
+  REQUIRE(symlink("/etc/hostname", folder.path("a.lock").c_str()) == 0);
+  REQUIRE_THAT(ProcessLock::take(folder.path(), "a").error().message, Contains("a.lock"));
+  REQUIRE(symlink("/tmp", folder.path("link").c_str()) == 0);
+  REQUIRE_FALSE(lock_folder(folder.path("link")).ok());
+  REQUIRE_THAT(lock_folder("/nowhere/below").error().message,
+               Contains("/nowhere/below") && Contains("lock_folder"));
+  REQUIRE(lock_folder("").ok());
+}
+
+TEST_CASE("a process is described by number and name") {
+  REQUIRE_THAT(describe_process(getpid()), Contains(std::to_string(getpid())) && Contains("unit_host"));
+  REQUIRE_THAT(describe_process(0), Contains("another container"));
+}
