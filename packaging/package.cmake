@@ -1,0 +1,32 @@
+# What `cmake --install` puts where, and the Debian package (cpack -G DEB; tools/package does it all).
+include(GNUInstallDirs)
+
+# Where the dynamic linker looks, which is where NCCL finds it; under the other name, by NCCL_NET_PLUGIN=tfabric, also where
+# an image has a libnccl-net.so of somebody else's on its LD_LIBRARY_PATH.
+install(TARGETS nccl-net LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(CODE "file(CREATE_LINK libnccl-net.so
+  \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libnccl-net-tfabric.so\" SYMBOLIC)")
+install(TARGETS tfabric RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/tfabric.toml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME tfabric)
+set(CPACK_PACKAGE_CONTACT "The tfabric authors <tfabric@localhost>")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "NCCL network plugin: user-space TCP on DPDK, RDMA")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "NCCL loads libnccl-net.so into each rank of a training job and hands it all traffic between hosts.
+This package puts it where the dynamic linker finds it: installed, it is on for all jobs of the host that use the host's
+libraries; removed, NCCL is back on its own network.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# Loaded at run time, where there is RDMA; and what `tfabric setup` asks about the host's network.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libibverbs1, ibverbs-providers, librdmacm1, iproute2")
+set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/triggers
+    ${CMAKE_SOURCE_DIR}/packaging/debian/prerm)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+include(CPack)
