@@ -67,8 +67,9 @@ std::string user_of(const Host& host, const std::string& address) {
   }
   const std::string file = group_file(*function);
   for (const std::string& process : host.list("/proc")) {
-    for (const std::string& descriptor : host.list("/proc/" + process + "/fd")) {
-      if (host.read_link("/proc/" + process + "/fd/" + descriptor) == file) {
+    const std::string folder = fmt::format("/proc/{}/fd", process);
+    for (const std::string& descriptor : host.list(folder)) {
+      if (host.read_link(fmt::format("{}/{}", folder, descriptor)) == file) {
         return fmt::format("{} ({})", process,
                            host::Sysfs(host.full("/proc")).read(process + "/comm").value_or("?"));
       }

@@ -46,6 +46,12 @@ bool has_module(Host& host, const std::string& name) {
          host.run({"modprobe", "--dry-run", "--quiet", name}).ok();
 }
 
+// Distributions build some kernels without (CONFIG_VFIO_NOIOMMU).
+bool has_parameter(Host& host, const std::string& module, const std::string& name) {
+  return host.exists("/sys/module/" + module + "/parameters/" + name) ||
+         host.run({"modinfo", "--field", "parm", module}).out.find(name + ":") != std::string::npos;
+}
+
 bool has_interface_with_addresses(const Facts& facts, const host::PciFunction& function) {
   return std::any_of(function.interfaces.begin(), function.interfaces.end(), [&](const std::string& name) {
     const Link* link = facts.network.find(name);
@@ -81,6 +87,7 @@ void read_journal(const Journal& journal, Facts& facts) {
 void read_system(Host& host, Facts& facts) {
   facts.vfio = has_module(host, "vfio-pci");
   facts.uio = has_module(host, "uio_pci_generic");
+  facts.vfio_without_iommu = facts.vfio && has_parameter(host, "vfio", "enable_unsafe_noiommu_mode");
   facts.iommu = !host.list("/sys/class/iommu").empty() ||
                 std::any_of(facts.functions.begin(), facts.functions.end(),
                             [](const auto& function) { return function.iommu_group && !function.no_iommu; });

@@ -33,7 +33,8 @@ struct Facts {
   std::uint64_t available_mib = 0;  // memory
   unsigned gpus = 0;
   bool iommu = false;
-  bool vfio = false, uio = false;  // there are such drivers
+  bool vfio = false, uio = false;   // there are such drivers
+  bool vfio_without_iommu = false;  // VFIO has its unsafe mode
   bool systemd = false;
   std::string network_manager_folder, networkd_folder;  // where such a file is read; empty: not installed
   BootLoader boot_loader = BootLoader::unknown;

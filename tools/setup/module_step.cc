@@ -47,12 +47,6 @@ Status ModuleStep::apply(Host& host, const Json& /*before*/) const {
   if (!no_iommu_ || no_iommu_allowed(host)) {
     return {};
   }
-  if (!host.exists(kNoIommu)) {
-    return Error{
-        Errc::unusable,
-        "this kernel's VFIO has no mode without an IOMMU (CONFIG_VFIO_NOIOMMU): switch an IOMMU on, in the "
-        "firmware's settings or with intel_iommu=on on the kernel's command line"};
-  }
   return host.write_attribute(kNoIommu, "Y");
 }
 

@@ -50,7 +50,15 @@ Result<Driver> choose_driver(const Facts& facts, const PlanOptions& options) {
             "accept that by --allow-no-iommu",
             facts.iommu ? "this kernel has no vfio-pci" : "no IOMMU is active here")};
   }
-  return facts.vfio ? Driver{kVfio, /*no_iommu=*/true} : Driver{kUio};
+  if (facts.vfio_without_iommu) {
+    return Driver{kVfio, /*no_iommu=*/true};
+  }
+  if (!facts.uio) {
+    return Error{Errc::unusable,
+                 "this kernel's VFIO has no mode without an IOMMU (CONFIG_VFIO_NOIOMMU), and there is no "
+                 "uio_pci_generic: switch an IOMMU on"};
+  }
+  return Driver{kUio};
 }
 
 void note_driver(const Driver& driver, Plan& plan) {

@@ -255,7 +255,7 @@ void FakeKernel::load(const std::string& module) {
     return;
   }
   fs::create_directories(full("/sys/bus/pci/drivers/" + module));
-  if (module == "vfio-pci" && !exists("/sys/module/vfio/parameters")) {
+  if (module == "vfio-pci" && vfio_without_iommu && !exists("/sys/module/vfio/parameters")) {
     files.write("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "N\n");
   }
 }
@@ -280,6 +280,10 @@ Output FakeKernel::run(const Words& words) {
   }
   if (program == "systemctl" && words[1] == "is-active") {
     return {.status = active.contains(words.back()) ? 0 : 3};
+  }
+  if (program == "modinfo") {
+    return {.out = vfio_without_iommu ? "enable_unsafe_noiommu_mode:Enable UNSAFE, no-IOMMU mode. (bool)\n"
+                                      : ""};
   }
   change();
   if (program == "modprobe") {

@@ -61,6 +61,7 @@ class FakeKernel final : public FakeFolder, public setup::Host {
 
   std::map<std::string, Interface> interfaces;  // by name
   std::set<std::string> modules{"vfio-pci", "vfio_iommu_type1", "uio_pci_generic", "virtio-pci"};
+  bool vfio_without_iommu = true;                     // its unsafe mode is built in
   std::set<std::string> active;                       // services
   std::vector<std::string> calls;                     // of programs that are only told something
   std::set<std::string> refusing;                     // drivers that take no function

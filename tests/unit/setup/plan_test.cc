@@ -45,6 +45,11 @@ TEST_CASE("without an IOMMU setup refuses, unless it is told that this is meant"
     REQUIRE(kernel.read(kUnsafe) == "Y\n");
     REQUIRE(kernel.driver("0000:00:06.0") == "vfio-pci");
   }
+  SECTION("uio_pci_generic, where VFIO was built without") {
+    kernel.vfio_without_iommu = false;
+    REQUIRE(apply_setup(kernel, {.allow_no_iommu = true}).code == kOk);
+    REQUIRE(kernel.driver("0000:00:06.0") == "uio_pci_generic");
+  }
   SECTION("uio_pci_generic, where that is all there is") {
     kernel.modules = {"uio_pci_generic", "virtio-pci"};
     const Ended ended = apply_setup(kernel, {.allow_no_iommu = true});
