@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace tfabric::hugepage {
 namespace {
 
@@ -14,6 +16,14 @@ std::string describe(const Pages& pages) {
                         size.bytes / kMib);
   }
   return text.empty() ? "the kernel offers none" : text;
+}
+
+std::uint64_t largest_free_bytes(const Pages& pages) {
+  std::uint64_t bytes = kMib;
+  for (const PageSize& size : pages.sizes) {
+    bytes = size.free > 0 ? std::max(bytes, size.bytes) : bytes;
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -36,6 +46,10 @@ Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t li
             need_mib, describe(pages), (need_mib + 1) / 2)};
   }
   Budget budget{.hugepages = mode != Mode::off && enough, .mib = need_mib};
+  if (budget.hugepages) {
+    const auto page_mib = static_cast<std::uint32_t>(largest_free_bytes(pages) / kMib);
+    budget.mib = (need_mib + page_mib - 1) / page_mib * page_mib;
+  }
   budget.explanation =
       budget.hugepages
           ? fmt::format("up to {} MiB of hugepages ({})", need_mib, describe(pages))

@@ -20,6 +20,7 @@ enum class Mode : std::uint8_t {
 
 struct Budget {
   bool hugepages = false;
+  // What DPDK may take: what the rails need, in whole pages, since it is refused a page that would go beyond.
   std::uint32_t mib = 0;
   std::string explanation;  // one line for the log
 };

@@ -3,6 +3,7 @@
 
 #include "tools/info.h"
 #include "tools/perf/command.h"
+#include "tools/setup/command.h"
 #include "tools/wire/command.h"
 
 namespace {
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   tfabric::tools::add_info(app, exit_code);
   tfabric::perf::add_perf(app, exit_code);
+  tfabric::setup::add_setup(app, exit_code);
   tfabric::wire::add_wire(app, exit_code);
   try {
     app.parse(argc, argv);

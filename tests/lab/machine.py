@@ -155,7 +155,7 @@ def arguments(kernel, options, initramfs, writers):
     words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
              "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none",
              "-no-reboot", "-kernel", kernel.path, "-initrd", f"/dev/fd/{initramfs}"]
-    if options.vfio:
+    if options.iommu:
         # VFIO refuses an IOMMU that does not remap interrupts.
         words += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
         line += "intel_iommu=on iommu=pt "

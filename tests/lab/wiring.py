@@ -30,7 +30,7 @@ def join(pairs, machines):
     return plugs
 
 
-def arguments(plugs, model, mtu, vfio):
+def arguments(plugs, model, mtu, iommu):
     """qemu's, and the file descriptors that they name."""
     words, descriptors = [], []
     for index, plug in enumerate(plugs):
@@ -39,6 +39,6 @@ def arguments(plugs, model, mtu, vfio):
         device = f"{model},netdev=n{index},addr={FIRST_SLOT + index:#x},mac={mac},romfile="
         if model == "virtio-net-pci":
             # Modern, as in clouds; behind the IOMMU only if the guest has one.
-            device += f",disable-legacy=on,host_mtu={mtu}" + (",iommu_platform=on,ats=on" if vfio else "")
+            device += f",disable-legacy=on,host_mtu={mtu}" + (",iommu_platform=on,ats=on" if iommu else "")
         words += ["-netdev", f"socket,id=n{index},fd={plug.end.fileno()}", "-device", device]
     return words, descriptors

@@ -23,6 +23,14 @@ TEST_CASE("hugepages are taken if enough are free") {
                Contains("100 MiB of hugepages") && Contains("50 of 1000 pages of 2 MiB free"));
 }
 
+TEST_CASE("DPDK may take whole pages, of the largest size that is free") {
+  REQUIRE(choose_budget(Mode::automatic, 101, 0, free_mib(200))->mib == 102);
+  const Pages large{
+      .sizes = {{.bytes = 1u << 30, .total = 2, .free = 1}, {.bytes = 2u << 20, .total = 9, .free = 9}},
+      .nodes = {}};
+  REQUIRE(choose_budget(Mode::automatic, 101, 0, large)->mib == 1024);
+}
+
 TEST_CASE("with too few, ordinary memory is taken, and the reason told") {
   const auto budget = choose_budget(Mode::automatic, 101, 0, free_mib(100));
   REQUIRE(budget.ok());

@@ -1,0 +1,427 @@
+#include "tests/unit/setup/fake_kernel.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "tools/setup/driver.h"
+
+namespace tfabric::test {
+namespace {
+
+namespace fs = std::filesystem;
+using setup::Json;
+using setup::Output;
+using Words = std::vector<std::string>;
+
+constexpr auto kNative = "virtio-pci";
+const std::string kFunctions = "/sys/bus/pci/devices/";
+const std::string kHugepages = "/sys/kernel/mm/hugepages/hugepages-";
+
+// The options among the words of `ip` from an index on: a name with its value, or alone.
+std::map<std::string, std::string> options_in(const Words& words, std::size_t from) {
+  std::map<std::string, std::string> found;
+  for (std::size_t i = from; i < words.size(); ++i) {
+    const bool alone = words[i] == "nodad" || words[i] == "noprefixroute" || words[i] == "onlink";
+    found[words[i]] = alone || i + 1 == words.size() ? "" : words[i + 1];
+    i += alone ? 0 : 1;
+  }
+  return found;
+}
+
+}  // namespace
+
+FakeKernel::FakeKernel() : Host(files.root()) {
+  files.write(kHugepages + "2048kB/nr_hugepages", "0\n");
+  files.write(kHugepages + "2048kB/free_hugepages", "0\n");
+  files.write("/proc/meminfo", "MemTotal: 33554432 kB\nMemAvailable: 16777216 kB\n");
+  files.write("/proc/mounts", "devtmpfs /dev devtmpfs rw 0 0\n");
+  files.write("/sys/class/iommu/dmar0/name", "\n");
+  files.write("/usr/lib/systemd/systemd", "");
+  fs::create_directories(files.root() + "/dev");
+  fs::create_directories(files.root() + "/var/lib");
+  fs::create_directories(files.root() + "/run/systemd/system");
+  fs::create_directories(files.root() + "/etc/systemd/system");
+  fs::create_directories(files.root() + "/sys/bus/pci/drivers/virtio-pci");
+}
+
+FakeKernel::Interface& FakeKernel::add_nic(const std::string& address, const std::string& name, int group) {
+  const std::string folder = files.add_function(address);
+  macs_[address] = fmt::format("52:54:00:00:00:{:02x}", macs_.size() + 1);
+  files.write(folder + "/driver_override", "(null)\n");
+  files.write(folder + "/numa_node", "0\n");
+  files.link(folder + "/iommu_group", fmt::format("/sys/kernel/iommu_groups/{}", group));
+  fs::create_directories(files.root() +
+                         fmt::format("/sys/kernel/iommu_groups/{}/devices/{}", group, address));
+  fs::create_symlink(files.root() + "/sys/bus/pci/drivers/virtio-pci", files.root() + folder + "/driver");
+  interfaces[name] = {.function = address, .mac = macs_[address]};
+  show_interface(name);
+  return interfaces[name];
+}
+
+void FakeKernel::add_address(Interface& interface, const std::string& local, int length) {
+  const bool v6 = local.find(':') != std::string::npos;
+  interface.addresses.push_back(
+      {{"family", v6 ? "inet6" : "inet"}, {"local", local}, {"prefixlen", length}, {"scope", "global"}});
+}
+
+void FakeKernel::add_route(Interface& interface, const Json& route) { interface.routes.push_back(route); }
+
+void FakeKernel::add_cloud() {
+  Interface& management = add_nic("0000:00:03.0", "ens3", 1);
+  management.up = true;
+  add_address(management, "192.168.0.2", 24);
+  add_route(management,
+            {{"dst", "default"}, {"gateway", "192.168.0.1"}, {"protocol", "dhcp"}, {"metric", 100}});
+  Interface& first = add_nic("0000:00:06.0", "ens6", 6);
+  first.up = true;
+  first.mtu = 9001;
+  add_address(first, "10.0.1.5", 24);
+  first.addresses.back()["broadcast"] = "10.0.1.255";
+  first.addresses.back()["valid_life_time"] = 3000;
+  first.addresses.back()["preferred_life_time"] = 3000;
+  add_address(first, "fd00:1::5", 64);
+  add_route(first,
+            {{"dst", "10.0.1.0/24"}, {"protocol", "kernel"}, {"scope", "link"}, {"prefsrc", "10.0.1.5"}});
+  add_route(first, {{"dst", "default"}, {"gateway", "10.0.1.1"}, {"table", "1001"}, {"metric", 512}});
+  add_route(first, {{"dst", "default"}, {"gateway", "fe80::1"}, {"v6", true}, {"table", "1001"}});
+  Interface& second = add_nic("0000:00:07.0", "ens7", 7);
+  second.up = true;
+  add_address(second, "10.0.2.5", 24);
+  add_route(second, {{"dst", "default"}, {"gateway", "10.0.2.1"}, {"protocol", "dhcp"}, {"metric", 300}});
+  files.write("/proc/sys/net/ipv4/conf/ens7/rp_filter", "2\n");
+}
+
+void FakeKernel::show_interface(const std::string& name) {
+  const Interface& interface = interfaces[name];
+  files.write(kFunctions + interface.function + "/virtio0/net/" + name + "/mtu", "");
+  files.write("/sys/class/net/" + name + "/address", interface.mac + "\n");
+  files.write("/proc/sys/net/ipv4/conf/" + name + "/rp_filter", "0\n");
+}
+
+void FakeKernel::detach(const std::string& address) {
+  fs::remove(full(kFunctions + address + "/driver"));
+  fs::remove_all(full(kFunctions + address + "/virtio0"));
+  std::erase_if(interfaces, [&](const auto& entry) {
+    if (entry.second.function != address) {
+      return false;
+    }
+    fs::remove_all(full("/sys/class/net/" + entry.first));
+    fs::remove_all(full("/proc/sys/net/ipv4/conf/" + entry.first));
+    return true;
+  });
+}
+
+void FakeKernel::attach(const std::string& address, const std::string& driver) {
+  fs::create_symlink(full("/sys/bus/pci/drivers/" + driver), full(kFunctions + address + "/driver"));
+  if (driver == kNative) {
+    int number = 0;
+    while (interfaces.contains(fmt::format("eth{}", number))) {
+      ++number;
+    }
+    const std::string name = fmt::format("eth{}", number);
+    interfaces[name] = {.function = address, .mac = macs_[address]};
+    show_interface(name);
+  }
+}
+
+void FakeKernel::reboot() {
+  for (const auto& [address, mac] : macs_) {
+    detach(address);
+    files.write(kFunctions + address + "/driver_override", "(null)\n");
+  }
+  for (const std::string module : {"vfio-pci", "vfio_iommu_type1", "uio_pci_generic"}) {
+    unload(module);
+  }
+  for (const std::string size : {"2048kB", "1048576kB"}) {
+    if (exists(kHugepages + size)) {
+      files.write(kHugepages + size + "/nr_hugepages", "0\n");
+    }
+  }
+  for (const auto& [address, mac] : macs_) {
+    attach(address, kNative);
+  }
+}
+
+Snapshot FakeKernel::snapshot() const {
+  Snapshot all;
+  for (const auto& entry : fs::recursive_directory_iterator(files.root())) {
+    const std::string path = entry.path().string().substr(files.root().size());
+    if (path.starts_with("/run/") || path.starts_with("/sys/class/net")) {
+      continue;
+    }
+    all[path] = entry.is_symlink()     ? "-> " + fs::read_symlink(entry.path()).string()
+                : entry.is_directory() ? "/"
+                                       : read(path).value_or("");
+  }
+  all["addresses"] = show_addresses().out;
+  all["routes"] = show_routes(false).out + show_routes(true).out;
+  return all;
+}
+
+std::string difference(const Snapshot& before, const Snapshot& now) {
+  std::string text;
+  for (const auto& [path, content] : before) {
+    if (!now.contains(path)) {
+      text += path + " is gone\n";
+    } else if (now.at(path) != content) {
+      text += fmt::format("{} was {} and is {}\n", path, content, now.at(path));
+    }
+  }
+  for (const auto& [path, content] : now) {
+    text += before.contains(path) ? "" : path + " is new\n";
+  }
+  return text;
+}
+
+std::string FakeKernel::driver(const std::string& address) const { return setup::driver_of(*this, address); }
+
+void FakeKernel::change() {
+  if (changes++ == killed_at) {
+    throw Killed{};
+  }
+}
+
+Status FakeKernel::write_attribute(const std::string& path, const std::string& text) {
+  change();
+  const std::string name = host::base_name(path);
+  if (name == "unbind") {
+    detach(text);
+    return {};
+  }
+  if (name == "bind") {
+    const std::string driver = host::base_name(path.substr(0, path.rfind('/')));
+    const std::string only = setup::driver_override_of(*this, text);
+    if (refusing.contains(driver) || !exists("/sys/bus/pci/drivers/" + driver) ||
+        (!only.empty() && only != driver)) {
+      return Error{Errc::system, "No such device"};
+    }
+    attach(text, driver);
+    return {};
+  }
+  if (name == "driver_override") {
+    files.write(path, text == "\n" ? "(null)\n" : text);
+    return {};
+  }
+  if (name == "nr_hugepages") {
+    const std::uint64_t most = path.find("1048576kB") == std::string::npos ? most_small : most_large;
+    files.write(path, fmt::format("{}\n", std::min<std::uint64_t>(std::stoull(text), most)));
+    return {};
+  }
+  if (name == "enable_unsafe_noiommu_mode") {
+    files.write(path, text + "\n");
+    return {};
+  }
+  return Host::write_attribute(path, text);
+}
+
+Status FakeKernel::write_file(const std::string& path, const std::string& text) {
+  if (changes == killed_at) {
+    files.write(path + ".tfabric-new", text.substr(0, text.size() / 2));
+  }
+  change();
+  return Host::write_file(path, text);
+}
+
+Status FakeKernel::rename(const std::string& from, const std::string& to) {
+  change();
+  return Host::rename(from, to);
+}
+
+Status FakeKernel::remove(const std::string& path) {
+  if (exists(path)) {
+    change();
+  }
+  return Host::remove(path);
+}
+
+Status FakeKernel::make_folder(const std::string& path) {
+  if (!exists(path)) {
+    change();
+  }
+  return Host::make_folder(path);
+}
+
+Status FakeKernel::make_link(const std::string& path, const std::string& target) {
+  change();
+  return Host::make_link(path, target);
+}
+
+void FakeKernel::load(const std::string& module) {
+  if (module == "vfio_iommu_type1") {
+    fs::create_directories(full("/sys/module/vfio_iommu_type1"));
+    return;
+  }
+  fs::create_directories(full("/sys/bus/pci/drivers/" + module));
+  if (module == "vfio-pci" && vfio_without_iommu && !exists("/sys/module/vfio/parameters")) {
+    files.write("/sys/module/vfio/parameters/enable_unsafe_noiommu_mode", "N\n");
+  }
+}
+
+void FakeKernel::unload(const std::string& module) {
+  if (module == "vfio-pci") {
+    fs::remove_all(full("/sys/module/vfio"));
+  }
+  fs::remove_all(
+      full(module == "vfio_iommu_type1" ? "/sys/module/" + module : "/sys/bus/pci/drivers/" + module));
+  std::error_code not_empty;
+  fs::remove(full("/sys/module"), not_empty);
+}
+
+Output FakeKernel::run(const Words& words) {
+  const std::string& program = words[0];
+  if (program == "ip") {
+    return run_ip({words.begin() + 1, words.end()});
+  }
+  if (program == "modprobe" && words[1] == "--dry-run") {
+    return {.status = modules.contains(words.back()) ? 0 : 1};
+  }
+  if (program == "systemctl" && words[1] == "is-active") {
+    return {.status = active.contains(words.back()) ? 0 : 3};
+  }
+  if (program == "modinfo") {
+    return {.out = vfio_without_iommu ? "enable_unsafe_noiommu_mode:Enable UNSAFE, no-IOMMU mode. (bool)\n"
+                                      : ""};
+  }
+  change();
+  if (program == "modprobe") {
+    if (!modules.contains(words.back())) {
+      return {.status = 1, .err = "Module " + words.back() + " not found"};
+    }
+    words[1] == "-r" ? unload(words.back()) : load(words.back());
+  } else if (program == "mount") {
+    files.write("/proc/mounts", *read("/proc/mounts") + "hugetlbfs " + words.back() + " hugetlbfs rw 0 0\n");
+  } else if (program == "umount") {
+    std::string text = *read("/proc/mounts");
+    text.erase(text.find("hugetlbfs "));
+    files.write("/proc/mounts", text);
+  } else {
+    calls.push_back(fmt::format("{}", fmt::join(words, " ")));
+  }
+  return {};
+}
+
+Output FakeKernel::show_addresses() const {
+  Json all = Json::array();
+  for (const auto& [name, interface] : interfaces) {
+    Json json = interface.more;
+    json.update({{"ifname", name}, {"address", interface.mac}, {"mtu", interface.mtu}});
+    json["flags"] = interface.up ? Json{"BROADCAST", "UP"} : Json{"BROADCAST"};
+    json["addr_info"] = interface.addresses;
+    all.push_back(json);
+  }
+  return {.out = setup::to_text(all)};
+}
+
+Output FakeKernel::show_routes(bool v6) const {
+  std::set<std::string> sorted;
+  for (const auto& [name, interface] : interfaces) {
+    for (Json route : interface.routes) {
+      if (setup::flag_of(route, "v6") == v6) {
+        route["dev"] = name;
+        route["flags"] = Json::array();
+        route.erase("v6");
+        sorted.insert(setup::to_text(route));
+      }
+    }
+  }
+  return {.out = fmt::format("[{}]", fmt::join(sorted, ","))};
+}
+
+bool FakeKernel::set_link(const Words& words) {
+  const auto found = interfaces.find(words[3]);
+  if (found == interfaces.end()) {
+    return false;
+  }
+  if (words[4] == "mtu") {
+    found->second.mtu = static_cast<std::uint32_t>(std::stoul(words[5]));
+  } else if (words[4] == "name") {
+    auto node = interfaces.extract(found);
+    node.key() = words[5];
+    fs::remove_all(full(kFunctions + node.mapped().function + "/virtio0"));
+    fs::remove_all(full("/sys/class/net/" + words[3]));
+    fs::remove_all(full("/proc/sys/net/ipv4/conf/" + words[3]));
+    interfaces.insert(std::move(node));
+    show_interface(words[5]);
+  } else {
+    found->second.up = words[4] == "up";
+  }
+  return true;
+}
+
+bool FakeKernel::replace_address(const Words& words) {
+  const auto options = options_in(words, 3);
+  const auto found = interfaces.find(options.at("dev"));
+  if (found == interfaces.end()) {
+    return false;
+  }
+  const std::string local = words[2].substr(0, words[2].find('/'));
+  Json& addresses = found->second.addresses;
+  for (auto address = addresses.begin(); address != addresses.end(); ++address) {
+    if (setup::text_of(*address, "local") == local) {
+      addresses.erase(address);
+      break;
+    }
+  }
+  add_address(found->second, local, std::stoi(words[2].substr(words[2].find('/') + 1)));
+  if (options.contains("broadcast")) {
+    addresses.back()["broadcast"] = options.at("broadcast");
+  }
+  if (options.contains("valid_lft")) {
+    addresses.back()["valid_life_time"] = std::stoi(options.at("valid_lft"));
+    addresses.back()["preferred_life_time"] = std::stoi(options.at("preferred_lft"));
+  }
+  return true;
+}
+
+bool FakeKernel::replace_route(const Words& words, bool v6) {
+  const auto options = options_in(words, 3);
+  const auto found = interfaces.find(options.at("dev"));
+  if (found == interfaces.end() || !found->second.up) {
+    return false;
+  }
+  Json route{{"dst", words[2]}};
+  if (v6) {
+    route["v6"] = true;
+  }
+  for (const auto& [word, key] : std::map<std::string, std::string>{{"via", "gateway"},
+                                                                    {"proto", "protocol"},
+                                                                    {"scope", "scope"},
+                                                                    {"src", "prefsrc"},
+                                                                    {"table", "table"}}) {
+    if (options.contains(word) && options.at(word) != "main") {
+      route[key] = options.at(word);
+    }
+  }
+  if (options.contains("metric")) {
+    route["metric"] = std::stoi(options.at("metric"));
+  }
+  auto& routes = found->second.routes;
+  if (std::find(routes.begin(), routes.end(), route) == routes.end()) {
+    routes.push_back(route);
+  }
+  return true;
+}
+
+Output FakeKernel::run_ip(Words words) {
+  bool v6 = false;
+  std::erase_if(words, [&](const std::string& word) {
+    v6 = v6 || word == "-6";
+    return word.starts_with('-');
+  });
+  if (words[1] == "show") {
+    return words[0] == "address" ? show_addresses() : show_routes(v6);
+  }
+  if (words[1] == "get") {
+    return {.out = R"([{"dev":"ens3"}])"};
+  }
+  change();
+  const bool done = words[0] == "link"      ? set_link(words)
+                    : words[0] == "address" ? replace_address(words)
+                                            : replace_route(words, v6);
+  return {.status = done ? 0 : 2, .err = done ? "" : "Cannot find device"};
+}
+
+}  // namespace tfabric::test

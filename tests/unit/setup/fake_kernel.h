@@ -1,0 +1,89 @@
+// A host with PCI NICs for setup: its files in a folder, its kernel and programs played by this class.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "tests/unit/host/fake_host.h"
+#include "tools/setup/host.h"
+#include "tools/setup/json.h"
+
+namespace tfabric::test {
+
+// What a SIGKILL at a change looks like from inside.
+struct Killed {};
+
+// All files and links of a host by path, and what its kernel knows of the network; not what the run alone
+// has.
+using Snapshot = std::map<std::string, std::string>;
+// In words, a line each; empty: none.
+[[nodiscard]] std::string difference(const Snapshot& before, const Snapshot& now);
+
+struct FakeFolder {
+  FakeHost files;
+};
+
+class FakeKernel final : public FakeFolder, public setup::Host {
+ public:
+  struct Interface {
+    std::string function, mac;
+    std::uint32_t mtu = 1500;
+    bool up = false;
+    setup::Json addresses = setup::Json::array();
+    std::vector<setup::Json> routes;
+    setup::Json more = setup::Json::object();  // of `ip address`: "master", "link"
+  };
+
+  // Hugepages of 2 MiB, an IOMMU, VFIO as modules, systemd; no NIC.
+  FakeKernel();
+
+  // A virtio NIC behind the IOMMU with an interface that has no address. Returns it.
+  Interface& add_nic(const std::string& address, const std::string& name, int group);
+  static void add_address(Interface& interface, const std::string& local, int length);
+  static void add_route(Interface& interface, const setup::Json& route);
+  // A management NIC with the default route, and two ENIs with all that the kernel may know of them.
+  void add_cloud();
+  void reboot();
+  [[nodiscard]] Snapshot snapshot() const;
+  [[nodiscard]] std::string driver(const std::string& address) const;
+
+  Status write_attribute(const std::string& path, const std::string& text) override;
+  Status write_file(const std::string& path, const std::string& text) override;
+  Status rename(const std::string& from, const std::string& to) override;
+  Status remove(const std::string& path) override;
+  Status make_folder(const std::string& path) override;
+  Status make_link(const std::string& path, const std::string& target) override;
+  setup::Output run(const std::vector<std::string>& words) override;
+  void wait_a_moment() override {}
+
+  std::map<std::string, Interface> interfaces;  // by name
+  std::set<std::string> modules{"vfio-pci", "vfio_iommu_type1", "uio_pci_generic", "virtio-pci"};
+  bool vfio_without_iommu = true;                     // its unsafe mode is built in
+  std::set<std::string> active;                       // services
+  std::vector<std::string> calls;                     // of programs that are only told something
+  std::set<std::string> refusing;                     // drivers that take no function
+  std::uint64_t most_small = 100000, most_large = 0;  // hugepages that the kernel finds
+  int changes = 0;                                    // so far
+  int killed_at = -1;                                 // at this one; none if negative
+
+ private:
+  void change();
+  void attach(const std::string& address, const std::string& driver);
+  void detach(const std::string& address);
+  void show_interface(const std::string& name);
+  void load(const std::string& module);
+  void unload(const std::string& module);
+  setup::Output run_ip(std::vector<std::string> words);
+  setup::Output show_addresses() const;
+  setup::Output show_routes(bool v6) const;
+  bool set_link(const std::vector<std::string>& words);
+  bool replace_address(const std::vector<std::string>& words);
+  bool replace_route(const std::vector<std::string>& words, bool v6);
+
+  std::map<std::string, std::string> macs_;  // by function
+};
+
+}  // namespace tfabric::test

@@ -1,0 +1,115 @@
+#include <catch2/catch.hpp>
+
+#include "tests/unit/setup/run_setup.h"
+#include "tools/setup/hugepage_plan.h"
+
+using namespace tfabric;
+using namespace tfabric::setup;
+using Catch::Matchers::Contains;
+using test::apply_setup;
+using test::Ended;
+using test::FakeKernel;
+using test::undo_setup;
+
+namespace {
+
+const std::string kSmall = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
+const std::string kLarge = "/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages";
+
+void offer_large(FakeKernel& kernel, std::uint64_t found) {
+  kernel.files.write(kLarge, "0\n");
+  kernel.most_large = found;
+}
+
+}  // namespace
+
+TEST_CASE("hugepages are what a process of the host's rails takes, for each GPU or rank") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  // 40 MiB, a rail of MTU 9001 and one of 1500.
+  constexpr int kEach = 40 + 144 + 88;
+  SECTION("one without a GPU") {
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE(kernel.read(kSmall) == std::to_string(kEach / 2) + "\n");
+  }
+  SECTION("one for each GPU") {
+    for (const std::string address : {"0000:10:00.0", "0000:11:00.0"}) {
+      kernel.files.write(kernel.files.add_function(address, "0x030200") + "/vendor", "0x10de\n");
+    }
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE(kernel.read(kSmall) == std::to_string(kEach) + "\n");
+  }
+  SECTION("as many as are asked for") {
+    REQUIRE(apply_setup(kernel, {.ranks = 4}).code == kOk);
+    REQUIRE(kernel.read(kSmall) == std::to_string(4 * kEach / 2) + "\n");
+  }
+  SECTION("in GiB") {
+    REQUIRE(apply_setup(kernel, {.hugepages_gib = 3}).code == kOk);
+    REQUIRE(kernel.read(kSmall) == "1536\n");
+  }
+  SECTION("beyond those that somebody uses") {
+    kernel.files.write(kSmall, "100\n");
+    kernel.files.write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "40\n");
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE(kernel.read(kSmall) == std::to_string(60 + kEach / 2) + "\n");
+    REQUIRE(undo_setup(kernel).code == kOk);
+    REQUIRE(kernel.read(kSmall) == "100\n");
+  }
+}
+
+TEST_CASE("pages of 1 GiB are taken where the kernel finds them, else of 2 MiB") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  offer_large(kernel, 2);
+  SECTION("it does") {
+    REQUIRE(apply_setup(kernel, {.ranks = 2}).code == kOk);
+    REQUIRE(kernel.read(kLarge) == "2\n");
+    REQUIRE(kernel.read(kSmall) == "0\n");
+  }
+  SECTION("it finds too few, and gets them back") {
+    REQUIRE(apply_setup(kernel, {.ranks = 3}).code == kOk);
+    REQUIRE(kernel.read(kLarge) == "0\n");
+    REQUIRE(kernel.read(kSmall) == "408\n");
+  }
+  SECTION("they would be most of the memory") {
+    kernel.most_large = 100;
+    REQUIRE(apply_setup(kernel, {.ranks = 9}).code == kOk);
+    REQUIRE(kernel.read(kLarge) == "0\n");
+  }
+  REQUIRE(undo_setup(kernel).code == kOk);
+  REQUIRE(kernel.read(kLarge) == "0\n");
+  REQUIRE(kernel.read(kSmall) == "0\n");
+}
+
+TEST_CASE("a host without the memory is told before anything is done, or once the kernel gives less") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  const auto before = kernel.snapshot();
+  SECTION("before") {
+    const Ended ended = apply_setup(kernel, {.hugepages_gib = 20});
+    REQUIRE(ended.code == kNothing);
+    REQUIRE_THAT(ended.err, Contains("20480 MiB of hugepages are needed"));
+    REQUIRE(kernel.changes == 0);
+  }
+  SECTION("then") {
+    kernel.most_small = 100;
+    const Ended ended = apply_setup(kernel);
+    REQUIRE(ended.code == kFailed);
+    REQUIRE_THAT(ended.err, Contains("gave 100 hugepages of 2 MiB more and not 136"));
+  }
+  REQUIRE(test::difference(before, kernel.snapshot()) == "");
+}
+
+TEST_CASE("hugetlbfs is mounted unless it is") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  SECTION("it is not") {
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE_THAT(*kernel.read("/proc/mounts"), Contains("/dev/hugepages hugetlbfs"));
+  }
+  SECTION("it is, elsewhere") {
+    kernel.files.write("/proc/mounts", "none /mnt/huge hugetlbfs rw 0 0\n");
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE(kernel.read("/proc/mounts") == "none /mnt/huge hugetlbfs rw 0 0\n");
+  }
+}

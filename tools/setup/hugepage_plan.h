@@ -1,0 +1,21 @@
+// How many hugepages a host's ranks need, and of which size.
+#pragma once
+
+#include <cstdint>
+
+#include "tools/setup/hugepage_step.h"
+#include "tools/setup/plan.h"
+
+namespace tfabric::setup {
+
+// MiB that a process takes at most with these rails and one engine: docs/configuration.md.
+[[nodiscard]] std::uint64_t process_need_mib(const std::vector<Eni>& enis);
+
+// Errors: the host has not so much memory.
+Result<StepPtr> plan_hugepages(const Facts& facts, const PlanOptions& options, const std::vector<Eni>& enis);
+
+// Of the kernel's command line, for the same need.
+[[nodiscard]] std::string kernel_arguments(const Facts& facts, const PlanOptions& options,
+                                           const std::vector<Eni>& enis);
+
+}  // namespace tfabric::setup

@@ -1,0 +1,196 @@
+#include "tools/setup/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "tools/setup/bind_step.h"
+#include "tools/setup/file_step.h"
+#include "tools/setup/hugepage_plan.h"
+#include "tools/setup/kernel_line_step.h"
+#include "tools/setup/link_step.h"
+#include "tools/setup/module_step.h"
+#include "tools/setup/mount_step.h"
+#include "tools/setup/texts.h"
+
+namespace tfabric::setup {
+namespace {
+
+constexpr auto kUnit = "/etc/systemd/system/tfabric-setup.service";
+constexpr auto kWants = "/etc/systemd/system/multi-user.target.wants/tfabric-setup.service";
+constexpr auto kGrubFile = "/etc/default/grub.d/90-tfabric-setup.cfg";
+
+template <class T, class... Arguments>
+void add(Plan& plan, Arguments&&... arguments) {
+  plan.steps.push_back(std::make_unique<T>(std::forward<Arguments>(arguments)...));
+}
+
+// The driver that gets the ENIs, and whether VFIO needs its mode without an IOMMU.
+struct Driver {
+  std::string name;
+  bool no_iommu = false;
+};
+
+Result<Driver> choose_driver(const Facts& facts, const PlanOptions& options) {
+  if (facts.iommu && facts.vfio) {
+    return Driver{kVfio};
+  }
+  if (!facts.vfio && !facts.uio) {
+    return Error{Errc::unusable,
+                 "this kernel has neither vfio-pci nor uio_pci_generic: install its package of further "
+                 "modules (Ubuntu: linux-modules-extra-…; RHEL: kernel-modules)"};
+  }
+  if (!options.allow_no_iommu) {
+    return Error{
+        Errc::unusable,
+        fmt::format(
+            "{}: NICs that user space has could then write to any memory of this host. Switch an IOMMU "
+            "on (in the firmware's settings, or by intel_iommu=on on the kernel's command line), or "
+            "accept that by --allow-no-iommu",
+            facts.iommu ? "this kernel has no vfio-pci" : "no IOMMU is active here")};
+  }
+  if (facts.vfio_without_iommu) {
+    return Driver{kVfio, /*no_iommu=*/true};
+  }
+  if (!facts.uio) {
+    return Error{Errc::unusable,
+                 "this kernel's VFIO has no mode without an IOMMU (CONFIG_VFIO_NOIOMMU), and there is no "
+                 "uio_pci_generic: switch an IOMMU on"};
+  }
+  return Driver{kUio};
+}
+
+void note_driver(const Driver& driver, Plan& plan) {
+  if (driver.no_iommu || driver.name == kUio) {
+    plan.notes.push_back(
+        fmt::format("WARNING: {} without an IOMMU: a process that has one of these NICs, or a fault of "
+                    "its own, can read and write all memory of this host, and taints the kernel",
+                    driver.name));
+  }
+}
+
+bool same_rails(const config::Config& config, const std::vector<Eni>& enis) {
+  const auto& rails = config.tcp.rails;
+  return config.transport != "rdma" && rails.size() == enis.size() &&
+         std::equal(rails.begin(), rails.end(), enis.begin(), [](const config::Rail& rail, const Eni& eni) {
+           return rail.kind == config::RailKind::pci && rail.device == eni.address &&
+                  rail.addresses == eni.addresses && rail.gateway == eni.gateway &&
+                  rail.gateway6 == eni.gateway6 && rail.mtu == eni.mtu;
+         });
+}
+
+Result<std::string> choose_config(const Facts& facts, const PlanOptions& options,
+                                  const std::vector<Eni>& enis, Plan& plan) {
+  if (facts.config_text && facts.config && same_rails(*facts.config, enis)) {
+    return *facts.config_text;
+  }
+  if (facts.config_text && !facts.config_is_ours) {
+    if (!options.replace_config) {
+      return Error{
+          Errc::invalid_usage,
+          fmt::format(
+              "{} is there with other rails, and setup has not written it so: with --replace-config it "
+              "is kept beside the new one as tfabric.toml{}, and comes back by --undo",
+              kConfigPath, FileStep::kKept)};
+    }
+    plan.notes.push_back(fmt::format("{} is kept as tfabric.toml{} beside it", kConfigPath, FileStep::kKept));
+  }
+  return config_text(enis);
+}
+
+void note_gateways(const std::vector<Eni>& enis, Plan& plan) {
+  for (const Eni& eni : enis) {
+    if (eni.gateway.empty() && eni.gateway6.empty()) {
+      plan.notes.push_back(fmt::format("{} ({}) has no gateway in its own networks: it reaches those alone",
+                                       eni.address, eni.name));
+    }
+  }
+}
+
+void add_managers(const Facts& facts, const std::vector<Eni>& enis, Plan& plan) {
+  if (!facts.network_manager_folder.empty()) {
+    add<FileStep>(plan, facts.network_manager_folder + "/90-tfabric-setup.conf", network_manager_text(enis),
+                  Reload{.words = {"nmcli", "general", "reload", "conf"}, .service = "NetworkManager"});
+  }
+  if (!facts.networkd_folder.empty()) {
+    add<FileStep>(plan, facts.networkd_folder + "/00-tfabric-setup.network", networkd_text(enis),
+                  Reload{.words = {"networkctl", "reload"}, .service = "systemd-networkd"});
+  }
+}
+
+void add_persistence(const Facts& facts, Plan& plan) {
+  if (!facts.systemd) {
+    plan.notes.emplace_back(
+        "this host has no systemd: run `tfabric setup --boot` yourself at each boot, before the "
+        "network comes up");
+    return;
+  }
+  add<FileStep>(plan, kUnit, unit_text(facts.program),
+                Reload{.words = {"systemctl", "daemon-reload"}, .path = "/run/systemd/system"});
+  add<LinkStep>(plan, kWants, kUnit);
+}
+
+Status add_kernel_line(const Facts& facts, const std::string& arguments, Plan& plan) {
+  switch (facts.boot_loader) {
+    case BootLoader::update_grub:
+      add<FileStep>(plan, kGrubFile, grub_text(arguments), Reload{.words = {"update-grub"}});
+      break;
+    case BootLoader::grubby:
+      add<KernelLineStep>(plan, arguments);
+      break;
+    case BootLoader::unknown:
+      return Error{Errc::unusable,
+                   fmt::format("neither update-grub nor grubby is installed here: add \"{}\" to the "
+                               "kernel's command line by hand, without --kernel-command-line",
+                               arguments)};
+  }
+  plan.notes.push_back(
+      fmt::format("the kernel's command line gets \"{}\": that counts after the next reboot", arguments));
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
+  Result<Selection> selection = select(facts, options.nics, options.exclude);
+  if (!selection) {
+    return selection.error();
+  }
+  Plan plan{.selection = std::move(*selection)};
+  const std::vector<Eni>& enis = plan.selection.enis;
+  if (enis.empty()) {
+    return plan;
+  }
+  const Result<Driver> driver = choose_driver(facts, options);
+  if (!driver) {
+    return driver.error();
+  }
+  Result<StepPtr> hugepages = plan_hugepages(facts, options, enis);
+  if (!hugepages) {
+    return hugepages.error();
+  }
+  Result<std::string> config = choose_config(facts, options, enis, plan);
+  if (!config) {
+    return config.error();
+  }
+  note_driver(*driver, plan);
+  note_gateways(enis, plan);
+  plan.steps.push_back(std::move(*hugepages));
+  add<MountStep>(plan);
+  add<ModuleStep>(plan, driver->name, driver->no_iommu);
+  add_managers(facts, enis, plan);
+  for (const Eni& eni : enis) {
+    add<BindStep>(plan, eni, driver->name);
+  }
+  add<FileStep>(plan, kConfigPath, *config);
+  add_persistence(facts, plan);
+  if (options.kernel_command_line) {
+    if (Status status = add_kernel_line(facts, kernel_arguments(facts, options, enis), plan); !status) {
+      return status.error();
+    }
+  }
+  return plan;
+}
+
+}  // namespace tfabric::setup

@@ -1,0 +1,45 @@
+#include "tools/setup/step.h"
+
+#include <fmt/format.h>
+
+#include "tools/setup/bind_step.h"
+#include "tools/setup/file_step.h"
+#include "tools/setup/hugepage_step.h"
+#include "tools/setup/kernel_line_step.h"
+#include "tools/setup/link_step.h"
+#include "tools/setup/module_step.h"
+#include "tools/setup/mount_step.h"
+
+namespace tfabric::setup {
+
+Result<StepPtr> make_step(const Json& wanted) {
+  const std::string kind = text_of(wanted, "kind");
+  if (kind == HugepageStep::kKind) {
+    return StepPtr(std::make_unique<HugepageStep>(wanted));
+  }
+  if (kind == MountStep::kKind) {
+    return StepPtr(std::make_unique<MountStep>(wanted));
+  }
+  if (kind == ModuleStep::kKind) {
+    return StepPtr(std::make_unique<ModuleStep>(wanted));
+  }
+  if (kind == FileStep::kKind) {
+    return StepPtr(std::make_unique<FileStep>(wanted));
+  }
+  if (kind == LinkStep::kKind) {
+    return StepPtr(std::make_unique<LinkStep>(wanted));
+  }
+  if (kind == BindStep::kKind) {
+    return StepPtr(std::make_unique<BindStep>(wanted));
+  }
+  if (kind == KernelLineStep::kKind) {
+    return StepPtr(std::make_unique<KernelLineStep>(wanted));
+  }
+  return Error{
+      Errc::unusable,
+      fmt::format("the journal has a step of the kind \"{}\", which this version of tfabric does not know: "
+                  "use the version that wrote it",
+                  kind)};
+}
+
+}  // namespace tfabric::setup
