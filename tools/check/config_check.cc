@@ -70,6 +70,14 @@ bool check_readable(const Host& host, const std::string& file, Findings& finding
 
 }  // namespace
 
+Result<config::Config> load_config(const Host& host) {
+  std::vector<std::string> files;
+  for (const std::string& each : host.config_files) {
+    files.push_back(host.root + each);
+  }
+  return config::load(host.environment, files);
+}
+
 Result<config::Config> check_config(const Host& host, Findings& findings) {
   const std::string file = file_that_counts(host);
   if (!check_readable(host, file, findings)) {
@@ -80,11 +88,7 @@ Result<config::Config> check_config(const Host& host, Findings& findings) {
       findings.note(Id::config_file_ignored, other, fmt::format("is not read, because {} counts", file));
     }
   }
-  std::vector<std::string> files;
-  for (const std::string& each : host.config_files) {
-    files.push_back(host.root + each);
-  }
-  Result<config::Config> config = config::load(host.environment, files);
+  Result<config::Config> config = load_config(host);
   if (!config) {
     add_faults(config.error().message, findings);
   }

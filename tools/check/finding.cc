@@ -104,6 +104,28 @@ std::string_view to_string(Id id) {
       return "plugin-of-others";
     case Id::progress_mode:
       return "progress-mode";
+    case Id::transport_not_open:
+      return "transport-not-open";
+    case Id::peer_network_differs:
+      return "peer-network-differs";
+    case Id::peer_rail_missing:
+      return "peer-rail-missing";
+    case Id::peer_same_address:
+      return "peer-same-address";
+    case Id::peer_without_gateway:
+      return "peer-without-gateway";
+    case Id::peer_neighbour_silent:
+      return "peer-neighbour-silent";
+    case Id::peer_unreachable:
+      return "peer-unreachable";
+    case Id::peer_mtu_differs:
+      return "peer-mtu-differs";
+    case Id::peer_mtu_black_hole:
+      return "peer-mtu-black-hole";
+    case Id::peer_message_lost:
+      return "peer-message-lost";
+    case Id::peer_reached:
+      return "peer-reached";
   }
   return "unknown";
 }
@@ -132,6 +154,12 @@ Consequence consequence_of(Id id) {
     case Id::interface_mtu_smaller:
     case Id::cgroup_hugetlb_too_small:
     case Id::cgroup_memory_too_small:
+    case Id::peer_network_differs:
+    case Id::peer_same_address:
+    case Id::peer_without_gateway:
+    case Id::peer_neighbour_silent:
+    case Id::peer_unreachable:
+    case Id::peer_message_lost:
       return Consequence::fails;
     default:
       return Consequence::unusable;

@@ -67,8 +67,19 @@ enum class Id : std::uint8_t {
   plugin_not_found,
   plugin_of_others,
   progress_mode,
+  transport_not_open,
+  peer_network_differs,
+  peer_rail_missing,
+  peer_same_address,
+  peer_without_gateway,
+  peer_neighbour_silent,
+  peer_unreachable,
+  peer_mtu_differs,
+  peer_mtu_black_hole,
+  peer_message_lost,
+  peer_reached,
 };
-inline constexpr Id kLastId = Id::progress_mode;
+inline constexpr Id kLastId = Id::peer_reached;
 
 // What comes of an error.
 enum class Consequence : std::uint8_t {

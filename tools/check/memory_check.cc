@@ -26,6 +26,9 @@ bool has_nic(const config::Tcp& config) {
 std::string free_text(const hugepage::Pages& pages) {
   std::string text;
   for (const hugepage::PageSize& size : pages.sizes) {
+    if (size.total == 0) {
+      continue;
+    }
     text += fmt::format("{}{} of {} pages of {} MiB", text.empty() ? "" : " and ", size.free, size.total,
                         size.bytes / kMib);
   }

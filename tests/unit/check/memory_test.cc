@@ -29,7 +29,8 @@ struct NicHost : BrokenHost {
 }  // namespace
 
 TEST_CASE("what hugepages are taken is said") {
-  const NicHost broken;
+  NicHost broken;
+  broken.set_hugepages(1048576, 0, 0);
   REQUIRE(told(broken.examine(), Id::hugepages_used) ==
           "note memory: a process takes up to 176 MiB of hugepages; free are 512 of 512 pages of 2 MiB | ");
 }
