@@ -1,6 +1,7 @@
 // The program `tfabric`: its subcommands, and what they have in common.
 #include <CLI/CLI.hpp>
 
+#include "tools/check/command.h"
 #include "tools/info.h"
 #include "tools/perf/command.h"
 #include "tools/setup/command.h"
@@ -19,6 +20,7 @@ int main(int argc, char** argv) {
       "transport error.");
   int exit_code = 0;
   tfabric::tools::add_info(app, exit_code);
+  tfabric::check::add_check(app, exit_code);
   tfabric::perf::add_perf(app, exit_code);
   tfabric::setup::add_setup(app, exit_code);
   tfabric::wire::add_wire(app, exit_code);

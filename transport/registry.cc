@@ -7,9 +7,12 @@
 
 namespace tfabric::transport {
 
+bool prefers_tcp(const config::Config& config) {
+  return config.transport == "tcp" || (config.transport == "auto" && !config.tcp.rails.empty());
+}
+
 Result<std::unique_ptr<Transport>> open(const config::Config& config) {
-  // Who has named NICs for TCP wants them used, whatever RDMA devices the host shows besides.
-  if (config.transport == "tcp" || (config.transport == "auto" && !config.tcp.rails.empty())) {
+  if (prefers_tcp(config)) {
     return tcp::open_transport(config);
   }
   auto rdma = rdma::open_transport(config.rdma);

@@ -14,6 +14,10 @@
 
 namespace tfabric::transport {
 
+// Whether TCP is taken, and RDMA not looked for: who has named NICs for TCP wants them used, whatever RDMA
+// devices the host shows besides.
+[[nodiscard]] bool prefers_tcp(const config::Config& config);
+
 // Opens the transport that the configuration names ("auto", "tcp", "rdma"). On failure Errc::unusable
 // and one message that says why each candidate is not usable here and how to mend it.
 Result<std::unique_ptr<Transport>> open(const config::Config& config);

@@ -5,12 +5,11 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "transport/tcp/progress_mode.h"
 
 namespace tfabric::tcp {
 namespace {
 
-// With this many CPUs to itself a process can spare one for an engine.
-constexpr int kCpusForThread = 16;
 // How long shutdown waits for flows to end in order.
 constexpr Duration kLinger = std::chrono::milliseconds(200);
 
@@ -18,19 +17,6 @@ int usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
-engine::ProgressMode progress_mode(const config::Engine& config, std::uint16_t engines) {
-  switch (config.progress) {
-    case config::Progress::inline_:
-      return engine::ProgressMode::inline_;
-    case config::Progress::threaded:
-      return engine::ProgressMode::threaded;
-    case config::Progress::automatic:
-      break;
-  }
-  return usable_cpus() >= kCpusForThread * engines ? engine::ProgressMode::threaded
-                                                   : engine::ProgressMode::inline_;
 }
 
 engine::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
@@ -61,7 +47,7 @@ Result<std::uint16_t> Engines::count_for(const config::Tcp& config) {
 }
 
 Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count)
-    : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count)) {
+    : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, usable_cpus())) {
   for (std::uint16_t e = 0; e < count; ++e) {
     engine::EngineOptions own = options;
     own.number = e;

@@ -11,6 +11,7 @@
 #include "transport/tcp/context.h"
 #include "transport/tcp/device.h"
 #include "transport/tcp/engines.h"
+#include "transport/tcp/memory_need.h"
 #include "transport/tcp/port/device_memory.h"
 #include "transport/tcp/port/eal.h"
 #include "transport/tcp/port/pools.h"
@@ -89,56 +90,10 @@ transport::DeviceProperties properties_of(const std::vector<const config::Rail*>
   return properties;
 }
 
-// Bytes of a rail's receive pool. In ordinary memory DPDK lets no buffer lie across two pages that can lie on
-// one, and reckons with whole pages for larger ones.
-std::uint64_t pool_bytes(const config::Rail& rail) {
-  constexpr std::uint64_t kOverhead = 512, kPage = 4096;
-  const std::uint32_t mtu = effective_mtu(rail);
-  std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
-  if (rail.kind != config::RailKind::pci) {
-    buffer = buffer > kPage ? (buffer + kPage - 1) / kPage * kPage : kPage / (kPage / buffer);
-  }
-  return receive_buffers(mtu) * buffer;
-}
-
-// What DPDK needs for the configured rails: for each engine its share of the process's two shared pools, and
-// a receive pool a rail (two for one with a network: its own and that of the loop).
-std::uint32_t memory_need_mib(const config::Tcp& config) {
-  constexpr std::uint64_t kSharedPools = 40u << 20;
-  // Of an engine and rail; automatic memif rails have a wire for each engine of each peer.
-  const std::uint64_t queues = std::uint64_t{4u << 20} * config.engines;
-  std::uint64_t bytes = kSharedPools;
-  for (const config::Rail& rail : config.rails) {
-    bytes += pool_bytes(rail) * (config::is_automatic_memif(rail) ? 1 : 2) + queues;
-  }
-  return static_cast<std::uint32_t>(bytes * config.engines >> 20) + 1;
-}
-
-hugepage::Mode hugepage_mode(config::HugepageMode mode) {
-  switch (mode) {
-    case config::HugepageMode::required:
-      return hugepage::Mode::required;
-    case config::HugepageMode::off:
-      return hugepage::Mode::off;
-    case config::HugepageMode::automatic:
-      break;
-  }
-  return hugepage::Mode::automatic;
-}
-
-// A memif rail's buffers are read by the CPU of the process alone: hugepages are for NICs, unless asked for.
-hugepage::Mode mode_for(const config::Config& config) {
-  const auto& rails = config.tcp.rails;
-  const bool nic =
-      std::any_of(rails.begin(), rails.end(), [](const auto& r) { return r.kind == config::RailKind::pci; });
-  const hugepage::Mode mode = hugepage_mode(config.memory.hugepages);
-  return mode == hugepage::Mode::automatic && !nic ? hugepage::Mode::off : mode;
-}
-
 // What it is, in words.
 Result<std::string> choose_memory(const config::Config& config, port::EalOptions& eal) {
   Result<hugepage::Budget> budget = hugepage::choose_budget(
-      mode_for(config), memory_need_mib(config.tcp), config.memory.budget_mib, hugepage::discover_pages());
+      page_mode(config), memory_need_mib(config.tcp), config.memory.budget_mib, hugepage::discover_pages());
   if (!budget) {
     return budget.error();
   }

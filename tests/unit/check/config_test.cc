@@ -1,0 +1,91 @@
+// What `tfabric check` says of the configuration.
+#include <catch2/catch.hpp>
+
+#include "broken_host.h"
+
+using namespace tfabric;
+using namespace tfabric::check;
+using Catch::Contains;
+using Catch::EndsWith;
+using Catch::StartsWith;
+using test::BrokenHost;
+using test::has;
+using test::told;
+
+TEST_CASE("without a file and without RDMA nothing is configured, and that is how NCCL falls back") {
+  BrokenHost broken;
+  const Report report = broken.examine();
+  REQUIRE_THAT(
+      told(report, Id::tcp_not_configured),
+      StartsWith("error configuration: no TCP rail is configured, and there is no configuration file | ") &&
+          Contains("TFABRIC_TCP_RAILS=memif"));
+  REQUIRE(report.verdict.network == Network::nccl);
+  REQUIRE(exit_code_of(report) == kNotUsable);
+}
+
+TEST_CASE("each fault of a configuration is told, with its line") {
+  BrokenHost broken;
+  broken.configure("[tcp]\nflow = 3\nport = 70000\n");
+  const Report report = broken.examine();
+  REQUIRE(report.findings.all().size() == 2);
+  const Finding& first = report.findings.all()[0];
+  REQUIRE(first.id == Id::config_invalid);
+  REQUIRE_THAT(first.subject, EndsWith("/usr/first.toml:2"));
+  REQUIRE_THAT(first.what, Contains("did you mean `tcp.flows`?"));
+  REQUIRE_THAT(first.mend, StartsWith("correct line 2 of "));
+  REQUIRE_THAT(report.findings.all()[1].subject, EndsWith(":3"));
+  REQUIRE(report.verdict.network == Network::none);
+  REQUIRE_THAT(report.verdict.text, Contains("was meant to be used"));
+}
+
+TEST_CASE("a wrong variable is told by its name") {
+  BrokenHost broken;
+  broken.host.environment = {{"TFABRIC_TCP_PORT", "70000"}};
+  REQUIRE_THAT(told(broken.examine(), Id::config_invalid),
+               StartsWith("error environment TFABRIC_TCP_PORT: is \"70000\"") &&
+                   EndsWith("| correct it, or `unset TFABRIC_TCP_PORT`"));
+}
+
+TEST_CASE("rails that cannot be are told by name") {
+  BrokenHost broken;
+  const auto fault = [&](const std::string& rails) {
+    broken.host.environment = {{"TFABRIC_TCP_RAILS", rails}};
+    return told(broken.examine(), Id::config_invalid);
+  };
+  REQUIRE_THAT(fault("pci:device=5.0,addresses=10.0.0.5/24"),
+               StartsWith("error rail pci0: device is \"5.0\", expected a PCI address") &&
+                   Contains("| correct it in the file's [[tcp.rails]], or in TFABRIC_TCP_RAILS"));
+  REQUIRE_THAT(fault("tap:device=a,addresses=10.0.0.5/24;tap:device=a,addresses=10.0.0.6/24"),
+               Contains("rail tap1: another rail has device a"));
+  REQUIRE_THAT(fault("tap:device=a,addresses=10.0.0.5/24;tap:device=b,addresses=10.0.0.5/24"),
+               Contains("rail tap1: address 10.0.0.5/24 is configured twice"));
+}
+
+TEST_CASE("a file that this user cannot read stops everything") {
+  BrokenHost broken;
+  broken.configure("[tcp]\n");
+  broken.denied = {"/usr/first.toml"};
+  REQUIRE_THAT(told(broken.examine(), Id::config_unreadable),
+               StartsWith("error /usr/first.toml: ") && EndsWith("| chmod a+r /usr/first.toml"));
+  broken.host.environment = {{"TFABRIC_CONFIG", "/nowhere.toml"}};
+  const Report report = broken.examine();
+  REQUIRE_THAT(
+      told(report, Id::config_unreadable),
+      StartsWith("error /nowhere.toml: TFABRIC_CONFIG names it") && EndsWith("unset TFABRIC_CONFIG"));
+  REQUIRE(report.verdict.network == Network::none);
+}
+
+TEST_CASE("of two files one counts, and the other is named") {
+  BrokenHost broken;
+  broken.configure("[tcp]\n");
+  REQUIRE_FALSE(has(broken.examine(), Id::config_file_ignored));
+  broken.files.write("/usr/second.toml", "nonsense");
+  REQUIRE_THAT(told(broken.examine(), Id::config_file_ignored),
+               StartsWith("note /usr/second.toml: is not read, because /usr/first.toml counts"));
+}
+
+TEST_CASE("rails are not used where RDMA is asked for") {
+  BrokenHost broken;
+  broken.host.environment = {{"TFABRIC_TCP_RAILS", "memif"}, {"TFABRIC_TRANSPORT", "rdma"}};
+  REQUIRE(has(broken.examine(), Id::tcp_rails_not_used));
+}

@@ -1,0 +1,150 @@
+// What `tfabric check` says of NICs.
+#include <catch2/catch.hpp>
+
+#include "broken_host.h"
+
+using namespace tfabric;
+using namespace tfabric::check;
+using Catch::Contains;
+using Catch::EndsWith;
+using Catch::StartsWith;
+using test::BrokenHost;
+using test::has;
+using test::pci_rail;
+using test::told;
+
+TEST_CASE("a NIC on vfio-pci with hugepages leaves nothing to mend") {
+  BrokenHost broken;
+  broken.add_nic();
+  broken.configure(pci_rail());
+  const Report report = broken.examine();
+  CAPTURE(to_text(report));
+  REQUIRE(exit_code_of(report) == kAllRight);
+  REQUIRE(report.verdict.network == Network::tcp);
+  REQUIRE(report.verdict.text == "NCCL uses tfabric here, TCP over DPDK by the rail(s) eni1");
+}
+
+TEST_CASE("a NIC that is not there is told together with those that are") {
+  BrokenHost broken;
+  broken.configure(pci_rail());
+  REQUIRE_THAT(told(broken.examine(), Id::pci_no_such_function), Contains("it shows no PCI NIC at all"));
+  const std::string other = broken.files.add_function("0000:00:03.0");
+  broken.files.write(other + "/net/eth7/mtu", "1500\n");
+  REQUIRE_THAT(told(broken.examine(), Id::pci_no_such_function),
+               StartsWith("error rail eni1: this host has no PCI function 0000:00:10.0: its PCI NICs are "
+                          "0000:00:03.0 (eth7) | "));
+}
+
+TEST_CASE("what is no NIC is left with its driver") {
+  BrokenHost broken;
+  const std::string disk = broken.files.add_function(test::kNic, "0x010802");
+  broken.files.link(disk + "/driver", "/sys/bus/pci/drivers/nvme");
+  broken.configure(pci_rail());
+  const Report report = broken.examine();
+  REQUIRE_THAT(told(report, Id::pci_not_a_nic),
+               StartsWith("error rail eni1: 0000:00:10.0 is no Ethernet NIC"));
+  REQUIRE_FALSE(has(report, Id::pci_kernel_driver));
+}
+
+TEST_CASE("a NIC of the kernel's is told by its driver and interface, with what binds it") {
+  BrokenHost broken;
+  const std::string nic = broken.files.add_function(test::kNic);
+  broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/ena");
+  broken.files.write(nic + "/net/eth1/mtu", "1500\n");
+  broken.configure(pci_rail());
+  const Report report = broken.examine();
+  REQUIRE_THAT(
+      told(report, Id::pci_kernel_driver),
+      StartsWith("error rail eni1: 0000:00:10.0 belongs to the kernel's driver ena, as the interface "
+                 "eth1 | `tfabric setup`, or by hand") &&
+          Contains("echo 0000:00:10.0 > $D/driver/unbind"));
+  REQUIRE_THAT(told(report, Id::vfio_not_loaded), Contains("modprobe vfio-pci"));
+  REQUIRE(report.verdict.network == Network::nccl);
+}
+
+TEST_CASE("a NIC without a driver") {
+  BrokenHost broken;
+  broken.files.add_function(test::kNic);
+  broken.configure(pci_rail());
+  REQUIRE_THAT(told(broken.examine(), Id::pci_no_driver), StartsWith("error rail eni1: no driver has"));
+}
+
+TEST_CASE("drivers that do without an IOMMU are not enough") {
+  BrokenHost broken;
+  const std::string nic = broken.files.add_function(test::kNic);
+  broken.configure(pci_rail());
+  SECTION("UIO's") {
+    broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/uio_pci_generic");
+    REQUIRE_THAT(told(broken.examine(), Id::pci_no_iommu), Contains("is bound to uio_pci_generic"));
+  }
+  SECTION("VFIO's own mode") {
+    broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/vfio-pci");
+    broken.files.link(nic + "/iommu_group", "/sys/kernel/iommu_groups/0");
+    broken.files.write("/sys/kernel/iommu_groups/0/name", "vfio-noiommu\n");
+    REQUIRE_THAT(told(broken.examine(), Id::pci_no_iommu), Contains("iommu=pt"));
+  }
+}
+
+TEST_CASE("the files of VFIO must be there, and for this user") {
+  BrokenHost broken;
+  broken.add_nic();
+  broken.configure(pci_rail());
+  broken.denied = {"/dev/vfio/17"};
+  REQUIRE_THAT(told(broken.examine(), Id::vfio_device_denied),
+               StartsWith("error rail eni1: this user (uid 1001) may not open /dev/vfio/17 | ") &&
+                   Contains("--device /dev/vfio/17"));
+  std::filesystem::remove(broken.host.root + "/dev/vfio/17");
+  const Report report = broken.examine();
+  REQUIRE_THAT(
+      told(report, Id::vfio_device_missing),
+      Contains("/dev/vfio/17 is not there") && Contains("--device /dev/vfio/vfio --device /dev/vfio/17"));
+  REQUIRE_FALSE(has(report, Id::vfio_device_denied));
+}
+
+TEST_CASE("an IOMMU group is shared with no device of the kernel's") {
+  BrokenHost broken;
+  broken.add_nic();
+  broken.configure(pci_rail());
+  broken.files.write("/sys/kernel/iommu_groups/17/devices/0000:00:01.0", "");
+  broken.files.link("/sys/bus/pci/devices/0000:00:01.0/driver", "/sys/bus/pci/drivers/pcieport");
+  REQUIRE_FALSE(has(broken.examine(), Id::iommu_group_shared));
+  broken.files.write("/sys/kernel/iommu_groups/17/devices/0000:00:10.1", "");
+  broken.files.link("/sys/bus/pci/devices/0000:00:10.1/driver", "/sys/bus/pci/drivers/nvme");
+  REQUIRE_THAT(told(broken.examine(), Id::iommu_group_shared),
+               Contains("IOMMU group 17 together with what the kernel's drivers have: 0000:00:10.1 (nvme);"));
+}
+
+TEST_CASE("a rail's numa_node is compared with the NIC's") {
+  BrokenHost broken;
+  broken.add_nic();
+  broken.configure(pci_rail("numa_node = 1"));
+  const Report report = broken.examine();
+  REQUIRE(told(report, Id::numa_node_differs) ==
+          "note rail eni1: numa_node is 1, and 0000:00:10.0 is at node 0 | numa_node = 0");
+  REQUIRE(exit_code_of(report) == kAllRight);
+}
+
+TEST_CASE("an address that the kernel has too makes connections fail later") {
+  BrokenHost broken;
+  broken.add_nic();
+  broken.configure(pci_rail());
+  broken.host.addresses = {{.netdev = "eth0",
+                            .address = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 1, 5},
+                            .prefix_length = 120}};
+  const Report report = broken.examine();
+  REQUIRE_THAT(
+      told(report, Id::address_on_kernel),
+      StartsWith("error rail eni1: the kernel has the address 10.0.1.5 too, on its interface eth0") &&
+          Contains("ip address del 10.0.1.5/24 dev eth0"));
+  REQUIRE(report.verdict.network == Network::none);
+  REQUIRE_THAT(report.verdict.text, StartsWith("NCCL takes tfabric here, and then jobs fail"));
+}
+
+TEST_CASE("an IPv6 address of the kernel's is found as well") {
+  BrokenHost broken;
+  broken.host.environment = {{"TFABRIC_TCP_RAILS", "af_packet:device=eth0,addresses=fd00::5/64"}};
+  broken.host.addresses = {{.netdev = "eth0",
+                            .address = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5},
+                            .prefix_length = 64}};
+  REQUIRE_THAT(told(broken.examine(), Id::address_on_kernel), Contains("ip address del fd00::5/64 dev eth0"));
+}

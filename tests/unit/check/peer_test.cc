@@ -1,0 +1,124 @@
+// What `tfabric check --peer` makes of what two hosts tell each other and of what they have tried.
+#include <catch2/catch.hpp>
+
+#include "tools/check/peer/judge_outcome.h"
+#include "tools/check/peer/offer.h"
+#include "tools/check/peer/trial.h"
+#include "tools/check/report.h"
+
+using namespace tfabric;
+using namespace tfabric::check;
+using Catch::Contains;
+
+namespace {
+
+OfferedRail rail(const std::string& name, const std::string& address, const std::string& gateway = {}) {
+  return {.name = name, .addresses = {address}, .gateway = gateway, .gateway6 = {}, .mtu = 9000};
+}
+
+Offer tcp(std::vector<OfferedRail> rails) { return {.network = "tcp", .rails = std::move(rails)}; }
+
+// "id severity: what", of each.
+std::vector<std::string> compared(const Offer& mine, const Offer& theirs) {
+  Findings findings;
+  static_cast<void>(compare_offers(mine, theirs, findings));
+  std::vector<std::string> told;
+  for (const Finding& finding : findings.all()) {
+    told.push_back(std::string(to_string(finding.id)) + ": " + finding.what);
+  }
+  return told;
+}
+
+Finding judged(const Outcome& outcome) {
+  Findings findings;
+  judge_outcome(rail("a", "10.0.0.1/24"), rail("b", "10.0.0.2/24"), outcome, findings);
+  REQUIRE(findings.all().size() == 1);
+  return findings.all().front();
+}
+
+}  // namespace
+
+TEST_CASE("two hosts on one network, or with a gateway to the other's, have nothing to mend") {
+  REQUIRE(compared(tcp({rail("a", "10.0.0.1/24")}), tcp({rail("b", "10.0.0.2/24")})).empty());
+  REQUIRE(
+      compared(tcp({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp({rail("b", "10.0.1.2/24", "10.0.1.254")}))
+          .empty());
+}
+
+TEST_CASE("a peer in another network needs a gateway") {
+  const auto told = compared(tcp({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp({rail("b", "10.0.1.2/24")}));
+  REQUIRE(told ==
+          std::vector<std::string>{
+              "peer-without-gateway: 10.0.0.1/24 is in none of the networks of the rail (10.0.1.2/24), which "
+              "has no gateway"});
+  REQUIRE(compared(tcp({rail("a", "fd00::1/64")}), tcp({rail("b", "fd01::1/64")})).size() == 2);
+  REQUIRE(compared(tcp({rail("a", "fd00::1/15")}), tcp({rail("b", "fd01::1/15")})).empty());
+}
+
+TEST_CASE("the same address at both hosts ends it before anything is tried") {
+  Findings findings;
+  REQUIRE_FALSE(compare_offers(tcp({rail("a", "10.0.0.1/24")}), tcp({rail("b", "10.0.0.1/16")}), findings));
+  REQUIRE(findings.all().size() == 1);
+  REQUIRE(findings.all()[0].id == Id::peer_same_address);
+}
+
+TEST_CASE("different networks, numbers of rails and MTUs are told") {
+  Offer other{.network = "rdma", .rails = {}};
+  REQUIRE(compared(tcp({}), other) ==
+          std::vector<std::string>{"peer-network-differs: this host uses tcp, and the peer rdma"});
+  REQUIRE_THAT(compared(tcp({rail("a", "10.0.0.1/24")}), tcp({})).at(0), Contains("peer-rail-missing"));
+  Offer small = tcp({rail("b", "10.0.0.2/24")});
+  small.rails[0].mtu = 1500;
+  REQUIRE_THAT(compared(tcp({rail("a", "10.0.0.1/24")}), small).at(0),
+               Contains("mtu is 9000 here and 1500 at"));
+}
+
+TEST_CASE("an offer is the same after it has travelled, and others' messages are none") {
+  const Offer offer = tcp({rail("a", "10.0.0.1/24", "10.0.0.254")});
+  const auto again = offer_from(to_json(offer));
+  REQUIRE(again);
+  REQUIRE(to_json(*again) == to_json(offer));
+  for (const char* text : {"{}", R"({"check":1})", R"({"check":2,"network":"tcp","rails":[]})",
+                           R"({"check":1,"network":"tcp","rails":[{"name":3}]})", "[]", "7"}) {
+    CAPTURE(text);
+    REQUIRE_FALSE(offer_from(nlohmann::json::parse(text)));
+  }
+}
+
+TEST_CASE("an outcome is the same after it has travelled, and is no failure of the connection") {
+  const Outcome outcome{.stage = Stage::large_message,
+                        .error = "why",
+                        .small = std::chrono::milliseconds(3),
+                        .large = std::chrono::milliseconds(4)};
+  const auto json = to_json(outcome);
+  REQUIRE_FALSE(json.contains("error"));
+  const auto again = outcome_from(json);
+  REQUIRE(again);
+  REQUIRE(to_json(*again) == json);
+  REQUIRE_FALSE(outcome_from(nlohmann::json::parse(R"({"stage":9,"why":"","small_ms":0,"large_ms":0})")));
+  REQUIRE_FALSE(outcome_from(nlohmann::json::parse("{}")));
+}
+
+TEST_CASE("each way to fail has its own mend") {
+  REQUIRE(judged({.stage = Stage::connecting, .error = "x: the peer is unreachable"}).id ==
+          Id::peer_neighbour_silent);
+  REQUIRE(judged({.stage = Stage::connecting, .error = "no answer for 10000 ms"}).id == Id::peer_unreachable);
+  REQUIRE(judged({.stage = Stage::small_message, .error = "x"}).id == Id::peer_message_lost);
+  const Finding lost = judged({.stage = Stage::large_message, .error = "x"});
+  REQUIRE(lost.id == Id::peer_message_lost);
+  REQUIRE_THAT(lost.what, Contains("full packets (MTU 9000) do not"));
+  REQUIRE(lost.severity == Severity::error);
+}
+
+TEST_CASE("full packets that arrive late have gone into a black hole, unless all is late") {
+  using std::chrono::milliseconds;
+  REQUIRE(
+      judged({.stage = Stage::done, .error = {}, .small = milliseconds(1), .large = milliseconds(3537)}).id ==
+      Id::peer_mtu_black_hole);
+  REQUIRE(
+      judged({.stage = Stage::done, .error = {}, .small = milliseconds(1), .large = milliseconds(1600)}).id ==
+      Id::peer_reached);
+  REQUIRE(
+      judged({.stage = Stage::done, .error = {}, .small = milliseconds(3000), .large = milliseconds(4000)})
+          .id == Id::peer_reached);
+}

@@ -1,0 +1,105 @@
+// What `tfabric check` says of rails that are no NICs of DPDK's.
+#include <catch2/catch.hpp>
+
+#include "broken_host.h"
+
+using namespace tfabric;
+using namespace tfabric::check;
+using Catch::Contains;
+using Catch::StartsWith;
+using test::BrokenHost;
+using test::has;
+using test::told;
+
+namespace {
+
+Report with_rails(BrokenHost& broken, const std::string& rails) {
+  broken.host.environment["TFABRIC_TCP_RAILS"] = rails;
+  return broken.examine();
+}
+
+constexpr const char* kPacket = "af_packet:device=eth0,addresses=10.0.0.5/24";
+
+}  // namespace
+
+TEST_CASE("memif whose processes find each other needs nothing") {
+  BrokenHost broken;
+  const Report report = with_rails(broken, "memif");
+  CAPTURE(to_text(report));
+  REQUIRE(exit_code_of(report) == kAllRight);
+  REQUIRE(report.verdict.network == Network::tcp);
+  REQUIRE_THAT(told(report, Id::rdma_no_library), StartsWith("note RDMA: "));
+}
+
+TEST_CASE("an af_packet rail needs its interface, up and with room for its packets") {
+  BrokenHost broken;
+  REQUIRE(exit_code_of(with_rails(broken, kPacket)) == kAllRight);
+  REQUIRE_THAT(told(with_rails(broken, std::string(kPacket) + ",mtu=9000"), Id::interface_mtu_smaller),
+               Contains("mtu is 9000, and that of the interface eth0 is 1500") &&
+                   Contains("ip link set eth0 mtu 9000"));
+  broken.host.interfaces[1].up = false;
+  const Report down = with_rails(broken, kPacket);
+  REQUIRE_THAT(told(down, Id::interface_down), Contains("ip link set eth0 up"));
+  REQUIRE(down.verdict.network == Network::none);
+  broken.host.interfaces.pop_back();
+  REQUIRE_THAT(told(with_rails(broken, kPacket), Id::interface_missing),
+               Contains("no interface eth0 in this network namespace; there are lo"));
+}
+
+TEST_CASE("af_packet and tap rails need capabilities") {
+  BrokenHost broken;
+  broken.set_capabilities("0000000000000000");
+  REQUIRE_THAT(told(with_rails(broken, kPacket), Id::capability_missing), Contains("--cap-add NET_RAW"));
+  REQUIRE_THAT(told(with_rails(broken, "tap:device=t,addresses=10.0.0.5/24"), Id::capability_missing),
+               Contains("--cap-add NET_ADMIN"));
+}
+
+TEST_CASE("a tap rail needs the kernel's TUN") {
+  BrokenHost broken;
+  const std::string rails = "tap:device=t,addresses=10.0.0.5/24";
+  REQUIRE_THAT(told(with_rails(broken, rails), Id::tun_missing), Contains("modprobe tun"));
+  broken.files.write("/dev/net/tun", "");
+  REQUIRE_FALSE(has(with_rails(broken, rails), Id::tun_missing));
+}
+
+TEST_CASE("who makes a socket needs its folder, and may write into it") {
+  BrokenHost broken;
+  for (const std::string rails : {"vhost:device=/run/x/s.sock,addresses=10.0.0.5/24",
+                                  "memif:device=/run/x/s.sock,role=server,addresses=10.0.0.5/24"}) {
+    CAPTURE(rails);
+    std::filesystem::remove_all(broken.host.root + "/run/x");
+    broken.denied = {"/run/x"};
+    REQUIRE_THAT(told(with_rails(broken, rails), Id::socket_folder_missing), Contains("mkdir -p /run/x"));
+    broken.files.write("/run/x/none", "");
+    REQUIRE_THAT(told(with_rails(broken, rails), Id::socket_folder_denied), Contains("chown 1001 /run/x"));
+    broken.denied.clear();
+    REQUIRE(exit_code_of(with_rails(broken, rails)) == kAllRight);
+  }
+}
+
+TEST_CASE("who connects to a socket needs that somebody has made it, for all users") {
+  BrokenHost broken;
+  broken.files.write("/run/x/none", "");
+  for (const std::string kind : {"memif", "virtio_user"}) {
+    CAPTURE(kind);
+    const std::string rails = kind + ":device=/run/x/" + kind + ",addresses=10.0.0.5/24";
+    const Report missing = with_rails(broken, rails);
+    REQUIRE_THAT(told(missing, Id::socket_missing),
+                 StartsWith("warning rail ") && Contains("waits 10 seconds"));
+    REQUIRE(exit_code_of(missing) == kWarnings);
+    REQUIRE(missing.verdict.network == Network::tcp);
+    broken.files.write("/run/x/" + kind, "");
+    broken.denied = {"/run/x/" + kind};
+    REQUIRE_THAT(told(with_rails(broken, rails), Id::socket_denied), Contains("chmod a+rw /run/x/" + kind));
+  }
+}
+
+TEST_CASE("who moves the data is said") {
+  BrokenHost broken;
+  REQUIRE_THAT(told(with_rails(broken, "memif"), Id::progress_mode),
+               Contains("the threads that NCCL calls from, since a process may use 2 CPU(s)"));
+  broken.host.usable_cpus = 64;
+  REQUIRE_THAT(told(with_rails(broken, "memif"), Id::progress_mode), Contains("1 polling thread(s)"));
+  broken.host.environment["TFABRIC_ENGINE_PROGRESS"] = "inline";
+  REQUIRE_THAT(told(with_rails(broken, "memif"), Id::progress_mode), Contains("as engine.progress says"));
+}

@@ -1,0 +1,67 @@
+#include "tools/check/command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "tools/check/peer/pair.h"
+#include "tools/check/report.h"
+
+namespace tfabric::check {
+namespace {
+
+struct Arguments {
+  bool json = false;
+  bool listen = false;
+  std::string peer;
+  std::uint16_t port = kPairPort;
+};
+
+// Both at once, or none of them: the host alone.
+Status check_pair(const Arguments& arguments, const Host& host, Report& report) {
+  if (arguments.listen) {
+    fmt::print(stderr, "waiting for `tfabric check --peer` on port {}\n", arguments.port);
+    return listen_for_peer(arguments.port, host, report);
+  }
+  return arguments.peer.empty() ? Status() : try_peer(arguments.peer, arguments.port, host, report);
+}
+
+int run(const Arguments& arguments) {
+  const Host host = this_host();
+  Report report = examine(host, look_at_rdma);
+  const Status paired = check_pair(arguments, host, report);
+  fmt::print("{}", arguments.json ? to_json(report).dump(2) + "\n" : to_text(report));
+  if (!paired) {
+    fmt::print(stderr, "tfabric check: {}\n", paired.error().message);
+    return kNotUsable;
+  }
+  return exit_code_of(report);
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* check = app.add_subcommand(
+      "check",
+      "Say what is wrong on this host, for this user and environment, and how to mend it, and which network "
+      "NCCL will use. Changes nothing");
+  check->add_flag("--json", arguments->json, "Print JSON");
+  auto* const listen = check->add_flag("--listen", arguments->listen,
+                                       "Try the rails with a host that runs --peer: opens the NICs");
+  check
+      ->add_option("--peer", arguments->peer,
+                   "Try the rails with this host, where --listen runs: opens the NICs")
+      ->type_name("HOST")
+      ->excludes(listen);
+  check->add_option("--port", arguments->port, "The TCP port, of the kernel's, at which the two meet")
+      ->capture_default_str();
+  check->footer(
+      "Exit codes: 0 all is right, 1 warnings only, 2 wrong usage, 3 tfabric is not usable here as it is, or "
+      "not with that peer.");
+  check->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace tfabric::check

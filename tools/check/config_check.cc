@@ -1,0 +1,122 @@
+#include "tools/check/config_check.h"
+
+#include <fmt/format.h>
+
+#include <regex>
+#include <string>
+#include <string_view>
+
+#include "config/keys.h"
+#include "config/value.h"
+
+namespace tfabric::check {
+namespace {
+
+Finding finding_of(const std::string& fault) {
+  static const std::regex in_file(R"(^(/.*):(\d+)(?::\d+)?: (.*)$)");
+  static const std::regex in_variable(R"(^environment (\w+):? (.*)$)");
+  static const std::regex of_rail(R"(^(rail [^:]*): (.*)$)");
+  std::smatch part;
+  if (std::regex_match(fault, part, in_file)) {
+    return {
+        Id::config_invalid, Severity::error, fmt::format("{}:{}", part.str(1), part.str(2)), part.str(3),
+        fmt::format("correct line {} of {}; docs/configuration.md has all keys", part.str(2), part.str(1))};
+  }
+  if (std::regex_match(fault, part, in_variable)) {
+    return {Id::config_invalid, Severity::error, "environment " + part.str(1), part.str(2),
+            fmt::format("correct it, or `unset {}`", part.str(1))};
+  }
+  const std::string mend = "correct it in the file's [[tcp.rails]], or in TFABRIC_TCP_RAILS";
+  if (std::regex_match(fault, part, of_rail)) {
+    return {Id::config_invalid, Severity::error, part.str(1), part.str(2), mend};
+  }
+  return {Id::config_invalid, Severity::error, "configuration", fault,
+          "correct it; docs/configuration.md has all keys"};
+}
+
+void add_faults(std::string_view faults, Findings& findings) {
+  while (!faults.empty()) {
+    Finding finding = finding_of(std::string(config::take_until(faults, '\n')));
+    findings.error(finding.id, finding.subject, finding.what, finding.mend);
+  }
+}
+
+// The first file that counts, as config::load finds it; empty: none.
+std::string file_that_counts(const Host& host) {
+  if (std::string named = host.variable(config::kFileVariable); !named.empty()) {
+    return named;
+  }
+  for (const std::string& file : host.config_files) {
+    if (host.exists(file)) {
+      return file;
+    }
+  }
+  return {};
+}
+
+// One that exists and cannot be read hides all else that may be wrong.
+bool check_readable(const Host& host, const std::string& file, Findings& findings) {
+  const bool named = !host.variable(config::kFileVariable).empty();
+  if (file.empty() || host.access(file, R_OK)) {
+    return true;
+  }
+  findings.error(
+      Id::config_unreadable, file,
+      fmt::format("{}cannot be read by this user, or is not there: tfabric does not go on without it",
+                  named ? "TFABRIC_CONFIG names it, and it " : "it "),
+      named ? fmt::format("chmod a+r {}, or unset TFABRIC_CONFIG", file) : fmt::format("chmod a+r {}", file));
+  return false;
+}
+
+}  // namespace
+
+Result<config::Config> load_config(const Host& host) {
+  std::vector<std::string> files;
+  for (const std::string& each : host.config_files) {
+    files.push_back(host.root + each);
+  }
+  return config::load(host.environment, files);
+}
+
+Result<config::Config> check_config(const Host& host, Findings& findings) {
+  const std::string file = file_that_counts(host);
+  if (!check_readable(host, file, findings)) {
+    return Error{Errc::invalid_usage, file + " cannot be read"};
+  }
+  for (const std::string& other : host.config_files) {
+    if (other != file && host.exists(other)) {
+      findings.note(Id::config_file_ignored, other, fmt::format("is not read, because {} counts", file));
+    }
+  }
+  Result<config::Config> config = load_config(host);
+  if (!config) {
+    add_faults(config.error().message, findings);
+  }
+  return config;
+}
+
+void check_tcp_configured(const config::Config& config, bool rdma_usable, Findings& findings) {
+  if (config.transport == "rdma") {
+    if (!config.tcp.rails.empty()) {
+      findings.note(Id::tcp_rails_not_used, "configuration",
+                    "the TCP rails are not used, because transport is \"rdma\"");
+    }
+    return;
+  }
+  if (!config.tcp.rails.empty()) {
+    return;
+  }
+  const std::string what =
+      "no TCP rail is configured" + (config.file.empty() ? std::string(", and there is no configuration file")
+                                                         : fmt::format(" in {}", config.file));
+  if (config.transport == "tcp" || !rdma_usable) {
+    findings.error(Id::tcp_not_configured, "configuration", what,
+                   "`tfabric setup`, or name the NICs as [[tcp.rails]] in "
+                   "/usr/local/tfabric/tools/config/tfabric.toml; to try tfabric within this host: export "
+                   "TFABRIC_TCP_RAILS=memif");
+  } else {
+    findings.note(Id::tcp_not_configured, "configuration", what);
+  }
+}
+
+}  // namespace tfabric::check

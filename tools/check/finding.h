@@ -1,0 +1,124 @@
+// What `tfabric check` has to say: one thing of this host, how much it matters, and how it is mended.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tfabric::check {
+
+enum class Severity : std::uint8_t {
+  note,     // worth knowing
+  warning,  // the network works, but perhaps not as it was meant
+  error,    // tfabric is not usable here
+};
+
+// Scripts know findings by these names, which docs/check.md explains: none changes its meaning.
+enum class Id : std::uint8_t {
+  config_unreadable,
+  config_invalid,
+  config_file_ignored,
+  tcp_not_configured,
+  tcp_rails_not_used,
+  pci_no_such_function,
+  pci_not_a_nic,
+  pci_kernel_driver,
+  pci_no_driver,
+  pci_no_iommu,
+  vfio_not_loaded,
+  vfio_device_missing,
+  vfio_device_denied,
+  iommu_group_shared,
+  numa_node_differs,
+  address_on_kernel,
+  interface_missing,
+  interface_down,
+  interface_mtu_smaller,
+  capability_missing,
+  tun_missing,
+  socket_folder_missing,
+  socket_folder_denied,
+  socket_missing,
+  socket_denied,
+  memory_budget_too_small,
+  hugepages_none,
+  hugepages_too_few,
+  hugepages_off,
+  hugepages_used,
+  hugepages_rounded_up,
+  hugetlbfs_not_mounted,
+  hugetlbfs_denied,
+  cgroup_hugetlb_too_small,
+  cgroup_memory_too_small,
+  memlock_too_low,
+  rdma_no_library,
+  rdma_disabled,
+  rdma_not_usable,
+  rdma_not_used,
+  rdma_port_used,
+  rdma_port_left_out,
+  rdma_gpu_memory,
+  nccl_net_other,
+  nccl_plugin_off,
+  nccl_plugin_other,
+  nccl_netdevs,
+  plugin_not_found,
+  plugin_of_others,
+  progress_mode,
+  transport_not_open,
+  peer_network_differs,
+  peer_rail_missing,
+  peer_same_address,
+  peer_without_gateway,
+  peer_neighbour_silent,
+  peer_unreachable,
+  peer_mtu_differs,
+  peer_mtu_black_hole,
+  peer_message_lost,
+  peer_reached,
+};
+inline constexpr Id kLastId = Id::peer_reached;
+
+// What comes of an error.
+enum class Consequence : std::uint8_t {
+  unusable,    // the transport does not open
+  not_loaded,  // NCCL never asks tfabric
+  fails,       // all looks well until a job runs
+};
+
+struct Finding {
+  Id id = kLastId;
+  Severity severity = Severity::note;
+  std::string subject;  // "rail pci0", "memory"
+  std::string what;
+  std::string mend;  // a command or a line of the configuration; notes may have none
+};
+
+class Findings {
+ public:
+  void error(Id id, std::string subject, std::string what, std::string mend) {
+    add(Severity::error, id, std::move(subject), std::move(what), std::move(mend));
+  }
+  void warning(Id id, std::string subject, std::string what, std::string mend) {
+    add(Severity::warning, id, std::move(subject), std::move(what), std::move(mend));
+  }
+  void note(Id id, std::string subject, std::string what, std::string mend = {}) {
+    add(Severity::note, id, std::move(subject), std::move(what), std::move(mend));
+  }
+  void add(Severity severity, Id id, std::string subject, std::string what, std::string mend) {
+    all_.push_back({id, severity, std::move(subject), std::move(what), std::move(mend)});
+  }
+  [[nodiscard]] const std::vector<Finding>& all() const { return all_; }
+
+ private:
+  std::vector<Finding> all_;
+};
+
+[[nodiscard]] std::string_view to_string(Id id);  // "pci-kernel-driver"
+[[nodiscard]] std::string_view to_string(Severity severity);
+// If a finding of this kind is an error.
+[[nodiscard]] Consequence consequence_of(Id id);
+
+}  // namespace tfabric::check

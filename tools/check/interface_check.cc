@@ -1,0 +1,71 @@
+#include "tools/check/interface_check.h"
+
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace tfabric::check {
+namespace {
+
+void check_capability(const Host& host, const config::Rail& rail, int capability, const std::string& name,
+                      Findings& findings) {
+  if (!host.has_capability(capability)) {
+    findings.error(
+        Id::capability_missing, "rail " + rail.name,
+        fmt::format("this process lacks CAP_{}, which {} needs", name, rail.device),
+        fmt::format("run the job as root, or a container with --cap-add {}; or use another kind of "
+                    "rail",
+                    name));
+  }
+}
+
+void report_missing(const Host& host, const config::Rail& rail, Findings& findings) {
+  std::vector<std::string> names;
+  for (const Interface& interface : host.interfaces) {
+    names.push_back(interface.name);
+  }
+  findings.error(Id::interface_missing, "rail " + rail.name,
+                 fmt::format("there is no interface {} in this network namespace; there are {}", rail.device,
+                             fmt::join(names, ", ")),
+                 "name one of them as the rail's device; a container: --network host");
+}
+
+}  // namespace
+
+void check_af_packet_rail(const Host& host, const config::Rail& rail, Findings& findings) {
+  const std::string subject = "rail " + rail.name;
+  check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
+  const auto interface = std::find_if(host.interfaces.begin(), host.interfaces.end(),
+                                      [&](const Interface& each) { return each.name == rail.device; });
+  if (interface == host.interfaces.end()) {
+    report_missing(host, rail, findings);
+    return;
+  }
+  if (!interface->up) {
+    findings.error(Id::interface_down, subject, fmt::format("the interface {} is down", rail.device),
+                   fmt::format("as root: ip link set {} up", rail.device));
+  }
+  if (rail.mtu > interface->mtu) {
+    findings.error(Id::interface_mtu_smaller, subject,
+                   fmt::format("mtu is {}, and that of the interface {} is {}: larger packets are lost",
+                               rail.mtu, rail.device, interface->mtu),
+                   fmt::format("mtu = {} (or none) for the rail; or as root: ip link set {} mtu {}",
+                               interface->mtu, rail.device, rail.mtu));
+  }
+}
+
+void check_tap_rail(const Host& host, const config::Rail& rail, Findings& findings) {
+  constexpr const char* kTun = "/dev/net/tun";
+  check_capability(host, rail, CAP_NET_ADMIN, "NET_ADMIN", findings);
+  if (!host.exists(kTun) || !host.access(kTun, R_OK | W_OK)) {
+    findings.error(Id::tun_missing, "rail " + rail.name,
+                   fmt::format("{} is not there, or may not be opened", kTun),
+                   "as root: modprobe tun; a container: --device /dev/net/tun");
+  }
+}
+
+}  // namespace tfabric::check

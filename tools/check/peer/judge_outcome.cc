@@ -1,0 +1,77 @@
+#include "tools/check/peer/judge_outcome.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "transport/tcp/stack/connection.h"
+
+namespace tfabric::check {
+namespace {
+
+constexpr auto kBlackHole = 6 * kTrialRto;  // less than the third time-out, more than the second
+
+void judge_connecting(const std::string& subject, const OfferedRail& from, const OfferedRail& to,
+                      const std::string& error, Findings& findings) {
+  // Said by the stack if no neighbour answers, or a router does not know the way.
+  if (error.find(to_string(stack::ConnectionError::unreachable)) != std::string::npos) {
+    findings.error(
+        Id::peer_neighbour_silent, subject,
+        fmt::format("nobody answers for {} (ARP or neighbour discovery), or for the gateway {}: {}",
+                    to.addresses.empty() ? "the peer" : to.addresses.front(),
+                    from.gateway.empty() ? "(none)" : from.gateway, error),
+        fmt::format("are the rails {} and {} on one network (subnet, VLAN)? Is the address assigned to "
+                    "the peer's interface in the cloud's network? Is `gateway` right?",
+                    from.name, to.name));
+    return;
+  }
+  findings.error(
+      Id::peer_unreachable, subject, error,
+      "let TCP pass both ways between the rails' addresses: security groups, network ACLs, firewalls; "
+      "`tcp.port` and `tcp.local_ports` say which ports");
+}
+
+}  // namespace
+
+void judge_outcome(const OfferedRail& from, const OfferedRail& to, const Outcome& outcome,
+                   Findings& findings) {
+  const std::string subject = fmt::format("{} -> {}", from.name, to.name);
+  const std::uint32_t mtu = from.mtu == 0 || to.mtu == 0 ? 0 : std::min(from.mtu, to.mtu);
+  const std::string mend = fmt::format(
+      "find what passes and write it as the mtu of {} and {} (1500 does nearly everywhere), or let "
+      "the network carry {}",
+      from.name, to.name, mtu);
+  switch (outcome.stage) {
+    case Stage::connecting:
+      judge_connecting(subject, from, to, outcome.error, findings);
+      return;
+    case Stage::small_message:
+      findings.error(
+          Id::peer_message_lost, subject,
+          fmt::format("connects, and then a small message does not arrive: {}", outcome.error),
+          "look for what sits between the hosts and breaks connections, such as a stateful firewall");
+      return;
+    case Stage::large_message:
+      findings.error(
+          Id::peer_message_lost, subject,
+          fmt::format("small messages arrive, and full packets (MTU {}) do not: {}", mtu, outcome.error),
+          mend);
+      return;
+    case Stage::done:
+      break;
+  }
+  if (outcome.large > kBlackHole && outcome.large > 4 * outcome.small) {
+    findings.warning(
+        Id::peer_mtu_black_hole, subject,
+        fmt::format("full packets (MTU {}) vanish without a word: the message arrived after {} ms, in "
+                    "smaller ones",
+                    mtu, outcome.large.count()),
+        mend);
+    return;
+  }
+  findings.note(Id::peer_reached, subject,
+                fmt::format("a small message took {} ms, full packets {} ms", outcome.small.count(),
+                            outcome.large.count()));
+}
+
+}  // namespace tfabric::check

@@ -1,0 +1,161 @@
+#include "tools/check/peer/offer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "config/address.h"
+#include "transport/tcp/rail.h"
+
+namespace tfabric::check {
+namespace {
+
+constexpr int kVersion = 1;
+constexpr std::size_t kMostRails = 64;
+
+OfferedRail offer_of(const config::Rail& rail) {
+  return {.name = rail.name,
+          .addresses = rail.addresses,
+          .gateway = rail.gateway,
+          .gateway6 = rail.gateway6,
+          .mtu = tcp::effective_mtu(rail)};
+}
+
+bool same_network(const config::PrefixedAddress& mine, const config::PrefixedAddress& theirs) {
+  for (unsigned bit = 0; bit < mine.length; ++bit) {
+    const auto differ = static_cast<unsigned>(mine.bytes[bit / 8] ^ theirs.bytes[bit / 8]);
+    if ((differ >> (7 - bit % 8) & 1) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Whether the rail can send to the address: by a network of its own, or by a gateway.
+bool has_route(const OfferedRail& rail, const config::PrefixedAddress& peer) {
+  const bool v4 = peer.bytes.size() == 4;
+  if (!(v4 ? rail.gateway : rail.gateway6).empty()) {
+    return true;
+  }
+  return std::any_of(rail.addresses.begin(), rail.addresses.end(), [&](const std::string& text) {
+    const auto own = config::parse_prefixed(text);
+    return own && own->bytes.size() == peer.bytes.size() && same_network(*own, peer);
+  });
+}
+
+// A rail is connected to by its first address.
+void compare_routes(const OfferedRail& from, const OfferedRail& to, Findings& findings) {
+  const auto address = to.addresses.empty() ? std::nullopt : config::parse_prefixed(to.addresses.front());
+  if (address && !from.addresses.empty() && !has_route(from, *address)) {
+    findings.error(Id::peer_without_gateway, fmt::format("{} -> {}", from.name, to.name),
+                   fmt::format("{} is in none of the networks of the rail ({}), which has no gateway",
+                               to.addresses.front(), fmt::join(from.addresses, ", ")),
+                   fmt::format("{} = \"…\" for the rail {}, or the right prefix length",
+                               address->bytes.size() == 4 ? "gateway" : "gateway6", from.name));
+  }
+}
+
+std::string without_prefix(const std::string& address) { return address.substr(0, address.find('/')); }
+
+bool compare_addresses(const Offer& mine, const Offer& theirs, Findings& findings) {
+  bool distinct = true;
+  for (const OfferedRail& rail : mine.rails) {
+    for (const OfferedRail& other : theirs.rails) {
+      for (const std::string& address : rail.addresses) {
+        if (std::any_of(other.addresses.begin(), other.addresses.end(), [&](const std::string& each) {
+              return without_prefix(each) == without_prefix(address);
+            })) {
+          distinct = false;
+          findings.error(Id::peer_same_address, "rail " + rail.name,
+                         fmt::format("{} has the same address {}", other.name, without_prefix(address)),
+                         "give each host's rails addresses of their own");
+        }
+      }
+    }
+  }
+  return distinct;
+}
+
+}  // namespace
+
+Offer make_offer(const config::Config& config, const transport::Transport& transport) {
+  Offer offer{.network = transport.name(), .rails = {}};
+  if (offer.network == "tcp") {
+    std::transform(config.tcp.rails.begin(), config.tcp.rails.end(), std::back_inserter(offer.rails),
+                   offer_of);
+    return offer;
+  }
+  for (const transport::Device* device : transport.devices()) {
+    offer.rails.push_back(
+        {.name = device->properties().name, .addresses = {}, .gateway = {}, .gateway6 = {}});
+  }
+  return offer;
+}
+
+nlohmann::json to_json(const Offer& offer) {
+  nlohmann::json out = {{"check", kVersion}, {"network", offer.network}, {"rails", nlohmann::json::array()}};
+  for (const OfferedRail& rail : offer.rails) {
+    out["rails"].push_back({{"name", rail.name},
+                            {"addresses", rail.addresses},
+                            {"gateway", rail.gateway},
+                            {"gateway6", rail.gateway6},
+                            {"mtu", rail.mtu}});
+  }
+  return out;
+}
+
+Result<Offer> offer_from(const nlohmann::json& json) {
+  const Error wrong{Errc::invalid_usage,
+                    "the other side does not speak as `tfabric check` of this version does: run the same "
+                    "version at both hosts"};
+  try {
+    if (json.value("check", 0) != kVersion || json.at("rails").size() > kMostRails) {
+      return wrong;
+    }
+    Offer offer{.network = json.at("network"), .rails = {}};
+    for (const auto& rail : json.at("rails")) {
+      offer.rails.push_back({.name = rail.at("name"),
+                             .addresses = rail.at("addresses"),
+                             .gateway = rail.at("gateway"),
+                             .gateway6 = rail.at("gateway6"),
+                             .mtu = rail.at("mtu")});
+    }
+    return offer;
+  } catch (const nlohmann::json::exception&) {
+    return wrong;
+  }
+}
+
+bool compare_offers(const Offer& mine, const Offer& theirs, Findings& findings) {
+  if (mine.network != theirs.network) {
+    findings.error(Id::peer_network_differs, "peer",
+                   fmt::format("this host uses {}, and the peer {}", mine.network, theirs.network),
+                   "the same `transport`, and rails of the same kinds, at all hosts");
+    return false;
+  }
+  if (mine.rails.size() != theirs.rails.size()) {
+    findings.warning(Id::peer_rail_missing, "peer",
+                     fmt::format("this host has {} rail(s), and the peer {}: the rest is not tried",
+                                 mine.rails.size(), theirs.rails.size()),
+                     "the same number of rails at all hosts, in the same order");
+  }
+  if (!compare_addresses(mine, theirs, findings)) {
+    return false;
+  }
+  for (std::size_t i = 0; i < std::min(mine.rails.size(), theirs.rails.size()); ++i) {
+    const OfferedRail &own = mine.rails[i], &other = theirs.rails[i];
+    compare_routes(own, other, findings);
+    compare_routes(other, own, findings);
+    if (own.mtu != 0 && other.mtu != 0 && own.mtu != other.mtu) {
+      findings.warning(
+          Id::peer_mtu_differs, fmt::format("{} - {}", own.name, other.name),
+          fmt::format("mtu is {} here and {} at the peer: the smaller one counts", own.mtu, other.mtu),
+          fmt::format("mtu = {} at both, if their network carries it", std::max(own.mtu, other.mtu)));
+    }
+  }
+  return true;
+}
+
+}  // namespace tfabric::check

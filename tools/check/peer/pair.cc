@@ -1,0 +1,117 @@
+#include "tools/check/peer/pair.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "config/config.h"
+#include "tools/check/config_check.h"
+#include "tools/check/peer/judge_outcome.h"
+#include "tools/check/peer/offer.h"
+#include "tools/check/peer/trial.h"
+#include "tools/check/report.h"
+#include "tools/perf/control.h"
+#include "transport/registry.h"
+
+namespace tfabric::check {
+namespace {
+
+constexpr auto kMeeting = std::chrono::seconds(15);
+constexpr auto kPatience = std::chrono::seconds(60);
+
+// Each rail by itself, over one connection, and slow to repeat itself (kTrialRto).
+void prepare(config::Config& config) {
+  config.tcp.bond = false;
+  config.tcp.flows = 1;
+  config.tcp.engines = 1;
+  config.tcp.min_rto = kTrialRto;
+}
+
+Status try_rails(perf::ControlChannel& control, const transport::Transport& transport, const Offer& mine,
+                 const Offer& theirs, bool first, Findings& findings) {
+  const auto devices = transport.devices();
+  for (std::size_t i = 0; i < std::min({devices.size(), mine.rails.size(), theirs.rails.size()}); ++i) {
+    for (const bool sends : {first, !first}) {
+      const Result<Outcome> outcome =
+          sends ? try_sending(control, *devices[i]) : try_receiving(control, *devices[i]);
+      if (!outcome) {
+        return outcome.error();
+      }
+      judge_outcome((sends ? mine : theirs).rails[i], (sends ? theirs : mine).rails[i], *outcome, findings);
+    }
+  }
+  return {};
+}
+
+Status exchange(perf::ControlChannel& control, const config::Config& config,
+                const transport::Transport& transport, bool first, Findings& findings) {
+  const Offer mine = make_offer(config, transport);
+  if (Status sent = control.send(to_json(mine)); !sent) {
+    return sent;
+  }
+  const auto message = control.receive(kPatience, "its rails");
+  if (!message) {
+    return message.error();
+  }
+  Result<Offer> theirs = offer_from(*message);
+  if (!theirs) {
+    return theirs.error();
+  }
+  for (OfferedRail& rail : theirs->rails) {
+    rail.name = "the peer's " + rail.name;
+  }
+  return compare_offers(mine, *theirs, findings)
+             ? try_rails(control, transport, mine, *theirs, first, findings)
+             : Status();
+}
+
+Status run(perf::ControlChannel& control, const Host& host, bool first, Report& report) {
+  if (exit_code_of(report) == kNotUsable) {
+    const Error error{Errc::unusable, "tfabric is not usable there: `tfabric check` at that host says why"};
+    control.send_failure(error);
+    return Error{Errc::unusable, "the rails were not tried, since tfabric is not usable here"};
+  }
+  Result<config::Config> config = load_config(host);
+  if (!config) {
+    return config.error();
+  }
+  prepare(*config);
+  const auto transport = transport::open(*config);
+  if (!transport) {
+    report.findings.error(
+        Id::transport_not_open, "network", transport.error().message,
+        "the message says how; if nothing else here explains it, `tfabric info` shows more");
+    control.send_failure(transport.error());
+  }
+  const Status done = transport ? exchange(control, *config, **transport, first, report.findings) : Status();
+  if (!done) {
+    control.send_failure(done.error());
+  }
+  report.verdict = judge(host, config, report.findings);
+  return done;
+}
+
+}  // namespace
+
+Status listen_for_peer(std::uint16_t port, const Host& host, Report& report) {
+  auto control = perf::accept_client(port);
+  if (!control) {
+    return control.error();
+  }
+  return run(*control, host, /*first=*/false, report);
+}
+
+Status try_peer(const std::string& peer, std::uint16_t port, const Host& host, Report& report) {
+  auto control = perf::connect_server(peer, port, kMeeting);
+  if (!control) {
+    return Error{
+        control.error().code,
+        fmt::format("{} cannot be reached at its port {} over the kernel's network: run `tfabric check "
+                    "--listen` there, and let the port through firewalls",
+                    peer, port)};
+  }
+  return run(*control, host, /*first=*/true, report);
+}
+
+}  // namespace tfabric::check

@@ -1,0 +1,55 @@
+#include "transport/tcp/memory_need.h"
+
+#include <algorithm>
+
+#include "transport/tcp/rail.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// Bytes of a rail's receive pool. In ordinary memory DPDK lets no buffer lie across two pages that can lie on
+// one, and reckons with whole pages for larger ones.
+std::uint64_t pool_bytes(const config::Rail& rail) {
+  constexpr std::uint64_t kOverhead = 512, kPage = 4096;
+  const std::uint32_t mtu = effective_mtu(rail);
+  std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
+  if (rail.kind != config::RailKind::pci) {
+    buffer = buffer > kPage ? (buffer + kPage - 1) / kPage * kPage : kPage / (kPage / buffer);
+  }
+  return receive_buffers(mtu) * buffer;
+}
+
+hugepage::Mode hugepage_mode(config::HugepageMode mode) {
+  switch (mode) {
+    case config::HugepageMode::required:
+      return hugepage::Mode::required;
+    case config::HugepageMode::off:
+      return hugepage::Mode::off;
+    case config::HugepageMode::automatic:
+      break;
+  }
+  return hugepage::Mode::automatic;
+}
+
+}  // namespace
+
+std::uint32_t memory_need_mib(const config::Tcp& config) {
+  constexpr std::uint64_t kSharedPools = 40u << 20;
+  // Of an engine and rail; automatic memif rails have a wire for each engine of each peer.
+  const std::uint64_t queues = std::uint64_t{4u << 20} * config.engines;
+  std::uint64_t bytes = kSharedPools;
+  for (const config::Rail& rail : config.rails) {
+    bytes += pool_bytes(rail) * (config::is_automatic_memif(rail) ? 1 : 2) + queues;
+  }
+  return static_cast<std::uint32_t>(bytes * config.engines >> 20) + 1;
+}
+
+hugepage::Mode page_mode(const config::Config& config) {
+  const auto& rails = config.tcp.rails;
+  const bool nic =
+      std::any_of(rails.begin(), rails.end(), [](const auto& r) { return r.kind == config::RailKind::pci; });
+  const hugepage::Mode mode = hugepage_mode(config.memory.hugepages);
+  return mode == hugepage::Mode::automatic && !nic ? hugepage::Mode::off : mode;
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,20 @@
+// How much memory the configured rails take, and of which kind: for the transport, which takes it, and for
+// `tfabric check`, which looks beforehand whether it is there.
+#pragma once
+
+#include <cstdint>
+
+#include "config/config.h"
+#include "hugepage/budget.h"
+
+namespace tfabric::tcp {
+
+// What DPDK needs for the configured rails, in MiB a process: for each engine its share of the process's two
+// shared pools, and a receive pool a rail (two for one with a network: its own and that of the loop).
+[[nodiscard]] std::uint32_t memory_need_mib(const config::Tcp& config);
+
+// What the configuration wants of hugepages. A memif rail's buffers are read by the CPU of the process alone:
+// hugepages are for NICs, unless asked for.
+[[nodiscard]] hugepage::Mode page_mode(const config::Config& config);
+
+}  // namespace tfabric::tcp
