@@ -49,11 +49,18 @@ void check_transports(const Host& host, const config::Config& config, const Rdma
                       Findings& findings) {
   const bool tcp = transport::prefers_tcp(config);
   const RdmaView rdma = look(host, config.rdma);
+  // Of two ways that are closed, that which this host is made for is told first.
+  const bool rdma_first = !tcp && !rdma.found.hcas.empty();
+  if (rdma_first) {
+    check_rdma(host, config, rdma, /*chosen=*/true, findings);
+  }
   check_tcp_configured(config, rdma.usable().ok(), findings);
   if (tcp && !config.tcp.rails.empty()) {
     check_tcp(host, config, findings);
   }
-  check_rdma(host, config, rdma, !tcp, findings);
+  if (!rdma_first) {
+    check_rdma(host, config, rdma, !tcp, findings);
+  }
 }
 
 }  // namespace

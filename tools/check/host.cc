@@ -151,6 +151,9 @@ Host this_host() {
   host.interfaces = kernel_interfaces();
   host.addresses = rdma::local_addresses();
   host.plugin_folder = std::filesystem::path(tools::default_plugin_path()).parent_path();
+  if (host.plugin_folder.empty()) {
+    host.plugin_folder = "/path/to/tfabric";  // this program has been moved away from it
+  }
   host.access = [](const std::string& path, int mode) { return ::access(path.c_str(), mode) == 0; };
   host.plugin_name = name_of_plugin;
   return host;

@@ -79,6 +79,17 @@ TEST_CASE("without the library or a device there is no RDMA") {
   REQUIRE(report.verdict.network == Network::nccl);
 }
 
+TEST_CASE("where there are HCAs, what is wrong with them is why tfabric is not usable") {
+  const BrokenHost broken;
+  const Report report = broken.examine(seeing([] {
+    RdmaView view = one_hca();
+    view.found.usable = Error{Errc::unusable, "mlx5_0 port 1 is in state DOWN"};
+    return view;
+  }));
+  REQUIRE(has(report, Id::tcp_not_configured));
+  REQUIRE_THAT(report.verdict.text, Contains("because of RDMA: mlx5_0 port 1 is in state DOWN"));
+}
+
 TEST_CASE("RDMA without addresses at which ranks can meet is not usable") {
   const BrokenHost broken;
   const Report report = broken.examine(seeing([] {
@@ -104,7 +115,7 @@ TEST_CASE("a port that is left out is a note, and a warning if it was asked for"
     return view;
   });
   REQUIRE(told(broken.examine(look), Id::rdma_port_left_out) ==
-          "note mlx5_0:2: is left out: it is in state DOWN | ");
+          "note mlx5_0:2: is left out: is in state DOWN | ");
   broken.host.environment = {{"NCCL_IB_HCA", "mlx5_0"}};
   const Report report = broken.examine(look);
   REQUIRE_THAT(told(report, Id::rdma_port_left_out), StartsWith("warning ") && Contains("NCCL_IB_HCA"));

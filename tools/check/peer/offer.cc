@@ -52,7 +52,7 @@ void compare_routes(const OfferedRail& from, const OfferedRail& to, Findings& fi
     findings.error(Id::peer_without_gateway, fmt::format("{} -> {}", from.name, to.name),
                    fmt::format("{} is in none of the networks of the rail ({}), which has no gateway",
                                to.addresses.front(), fmt::join(from.addresses, ", ")),
-                   fmt::format("{} = \"…\" for the rail {}, or the right prefix length",
+                   fmt::format("{} = \"…\" for {}, or the right prefix length",
                                address->bytes.size() == 4 ? "gateway" : "gateway6", from.name));
   }
 }

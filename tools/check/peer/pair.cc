@@ -84,7 +84,7 @@ Status run(perf::ControlChannel& control, const Host& host, bool first, Report& 
         "the message says how; if nothing else here explains it, `tfabric info` shows more");
     control.send_failure(transport.error());
   }
-  const Status done = transport ? exchange(control, *config, **transport, first, report.findings) : Status();
+  Status done = transport ? exchange(control, *config, **transport, first, report.findings) : Status();
   if (!done) {
     control.send_failure(done.error());
   }
