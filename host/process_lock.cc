@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <fstream>
@@ -120,6 +119,23 @@ Result<ProcessLock::Taken> ProcessLock::take(const std::string& folder, const st
   return Taken{.lock = std::nullopt, .holder = known ? std::max<pid_t>(lock.l_pid, 0) : 0};
 }
 
+std::optional<pid_t> ProcessLock::holder(const std::string& folder, const std::string& name) {
+  const std::string path = folder + "/" + file_name(name);
+  Held& all = held();
+  const std::lock_guard guard(all.mutex);
+  if (all.process == getpid() && all.paths.count(path) > 0) {
+    return getpid();
+  }
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  if (file < 0) {
+    return std::nullopt;
+  }
+  struct flock lock = whole_file();
+  const bool taken = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  close(file);
+  return taken ? std::optional(std::max<pid_t>(lock.l_pid, 0)) : std::nullopt;
+}
+
 ProcessLock::ProcessLock(ProcessLock&& other) noexcept
     : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
 
@@ -140,15 +156,14 @@ Result<std::string> lock_folder(const std::string& configured) {
     return Error{Errc::system,
                  fmt::format("lock_folder is {}, which is no folder that this user can write", configured)};
   }
-  constexpr std::array<const char*, 2> kFolders{"/run/lock/tfabric", "/tmp/tfabric-lock"};
-  for (const char* folder : kFolders) {
+  for (const char* folder : kLockFolders) {
     if (make_folder(folder)) {
       return std::string(folder);
     }
   }
   return Error{Errc::system,
                fmt::format("neither {} nor {} can be made and written: name a folder with `lock_folder`",
-                           kFolders[0], kFolders[1])};
+                           kLockFolders[0], kLockFolders[1])};
 }
 
 std::string describe_process(pid_t process) {

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -21,6 +22,10 @@ class ProcessLock {
 
   // `name`: of what is locked; any text. Fails if the folder or its files cannot be used.
   static Result<Taken> take(const std::string& folder, const std::string& name);
+
+  // Who has it, without taking it: nothing if nobody has; 0: a process that cannot be seen from here. What
+  // cannot be looked at is taken for nobody's.
+  static std::optional<pid_t> holder(const std::string& folder, const std::string& name);
 
   ~ProcessLock();
   ProcessLock(ProcessLock&& other) noexcept;
@@ -42,8 +47,10 @@ struct ProcessLock::Taken {
       0;  // 0: cannot be seen from here, as in another PID namespace; this process: it has it itself
 };
 
+// Those that are used if none is configured: the first that can be written.
+inline constexpr std::array<const char*, 2> kLockFolders{"/run/lock/tfabric", "/tmp/tfabric-lock"};
 // The folder to use, made if need be, with everybody's right to write: `configured`, or, if that is empty,
-// the first that can be written of /run/lock/tfabric and /tmp/tfabric-lock.
+// one of kLockFolders.
 [[nodiscard]] Result<std::string> lock_folder(const std::string& configured);
 
 // "process 1234 (python3)", for messages.

@@ -5,6 +5,7 @@
 #include <regex>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/keys.h"
 #include "config/value.h"
@@ -68,15 +69,21 @@ bool check_readable(const Host& host, const std::string& file, Findings& finding
   return false;
 }
 
-}  // namespace
-
-Result<config::Config> load_config(const Host& host) {
+std::vector<std::string> files_of(const Host& host) {
   std::vector<std::string> files;
   for (const std::string& each : host.config_files) {
     files.push_back(host.root + each);
   }
-  return config::load(host.environment, files);
+  return files;
 }
+
+}  // namespace
+
+Result<config::Config> load_config(const Host& host) {
+  return config::load(host.environment, files_of(host));
+}
+
+bool is_required(const Host& host) { return config::is_required(host.environment, files_of(host)); }
 
 Result<config::Config> check_config(const Host& host, Findings& findings) {
   const std::string file = file_that_counts(host);

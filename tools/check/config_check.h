@@ -10,6 +10,8 @@ namespace tfabric::check {
 
 // As the plugin loads it.
 Result<config::Config> load_config(const Host& host);
+// Whether tfabric is required, as far as a configuration says so that is wrong elsewhere.
+bool is_required(const Host& host);
 // Loads it as the plugin does; each of its faults is a finding.
 Result<config::Config> check_config(const Host& host, Findings& findings);
 

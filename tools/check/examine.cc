@@ -3,6 +3,7 @@
 #include "tools/check/address_check.h"
 #include "tools/check/config_check.h"
 #include "tools/check/interface_check.h"
+#include "tools/check/lease_check.h"
 #include "tools/check/memory_check.h"
 #include "tools/check/nccl_check.h"
 #include "tools/check/pci_check.h"
@@ -41,6 +42,7 @@ void check_tcp(const Host& host, const config::Config& config, Findings& finding
   for (const config::Rail& rail : config.tcp.rails) {
     check_rail(host, rail, findings);
   }
+  check_leases(host, config, findings);
   check_memory(host, config, findings);
   check_progress(host, config, findings);
 }

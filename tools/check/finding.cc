@@ -36,6 +36,10 @@ std::string_view to_string(Id id) {
       return "numa-node-differs";
     case Id::address_on_kernel:
       return "address-on-kernel";
+    case Id::rail_leased:
+      return "rail-leased";
+    case Id::lock_folder_denied:
+      return "lock-folder-denied";
     case Id::interface_missing:
       return "interface-missing";
     case Id::interface_down:

@@ -33,6 +33,8 @@ enum class Id : std::uint8_t {
   iommu_group_shared,
   numa_node_differs,
   address_on_kernel,
+  rail_leased,
+  lock_folder_denied,
   interface_missing,
   interface_down,
   interface_mtu_smaller,

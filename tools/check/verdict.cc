@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "tools/check/config_check.h"
 #include "tools/check/nccl_check.h"
 #include "transport/registry.h"
 
@@ -26,10 +27,7 @@ std::string insistence(const Host& host, const Result<config::Config>& config) {
   if (nccl_insists(host)) {
     return host.origin_of("NCCL_NET") + " asks for tfabric and nothing else";
   }
-  if (!config) {
-    return "a configuration that is wrong was meant to be used";
-  }
-  return config->required ? "`required` is set" : "";
+  return (config ? config->required : is_required(host)) ? "`required` is set" : "";
 }
 
 Verdict judge_unusable(const Host& host, const Result<config::Config>& config, const Finding& why) {

@@ -56,6 +56,8 @@ TEST_CASE("a lock is another process's until that is killed, even with a child l
     REQUIRE(read(pipes[0], &told, sizeof told) == sizeof told);
     REQUIRE(told > 0);
     REQUIRE(holder_of(folder.path(), "rail 0000:00:10.0") == holder);
+    REQUIRE(ProcessLock::holder(folder.path(), "rail 0000:00:10.0") == holder);
+    REQUIRE_FALSE(ProcessLock::holder(folder.path(), "rail 0000:00:12.0"));
     REQUIRE(holder_of(folder.path(), "rail 0000:00:11.0") == 0);
     kill(holder, SIGKILL);
     waitpid(holder, nullptr, 0);
@@ -73,6 +75,7 @@ TEST_CASE("a process that asks again for what it has is told so, and keeps it") 
   {
     const auto taken = ProcessLock::take(folder.path(), "a");
     REQUIRE(taken->lock);
+    REQUIRE(ProcessLock::holder(folder.path(), "a") == getpid());
     REQUIRE(holder_of(folder.path(), "a") == getpid());
     int pipes[2];
     REQUIRE(pipe(pipes) == 0);
