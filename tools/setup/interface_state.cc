@@ -18,7 +18,7 @@ Json record_settings(const Host& host, const std::string& name) {
   for (const std::string family : {"ipv4", "ipv6"}) {
     const std::string folder = settings_folder(family, name);
     for (const std::string& setting : host.list(folder)) {
-      if (auto value = host.read(folder + "/" + setting);
+      if (auto value = host.read(fmt::format("{}/{}", folder, setting));
           value && setting != "mtu" && setting != "stable_secret") {
         settings[family][setting] = std::move(*value);
       }

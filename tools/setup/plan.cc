@@ -63,10 +63,11 @@ Result<Driver> choose_driver(const Facts& facts, const PlanOptions& options) {
 
 void note_driver(const Driver& driver, Plan& plan) {
   if (driver.no_iommu || driver.name == kUio) {
-    plan.notes.push_back(
-        fmt::format("WARNING: {} without an IOMMU: a process that has one of these NICs, or a fault of "
-                    "its own, can read and write all memory of this host, and taints the kernel",
-                    driver.name));
+    plan.notes.push_back(fmt::format(
+        "WARNING: {} without an IOMMU: a process that has one of these NICs, or a fault of its own, "
+        "can read and write all memory of this host, and taints the kernel",
+        driver.name));
+    plan.notes.emplace_back("tfabric itself opens no rail without an IOMMU yet (docs/setup.md)");
   }
 }
 

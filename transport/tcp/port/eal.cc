@@ -48,8 +48,9 @@ std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_
   // No files left behind, no other process can attach; without hugepages --in-memory does not exist.
   arguments.push_back(options.hugepages ? "--in-memory" : "--no-shconf");
   if (options.hugepages) {
-    // At most that much, taken as it is needed.
-    arguments.push_back(fmt::format("--socket-limit={}", options.memory_mib));
+    // At most that much, taken as it is needed. DPDK 22.11 refuses the page with which the limit would be
+    // reached.
+    arguments.push_back(fmt::format("--socket-limit={}", options.memory_mib + 1));
     if (options.shared_memory) {
       arguments.push_back("--single-file-segments");  // vhost takes eight files
     }
