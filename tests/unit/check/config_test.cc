@@ -73,7 +73,7 @@ TEST_CASE("a file that this user cannot read stops everything") {
   REQUIRE_THAT(
       told(report, Id::config_unreadable),
       StartsWith("error /nowhere.toml: TFABRIC_CONFIG names it") && EndsWith("unset TFABRIC_CONFIG"));
-  REQUIRE(report.verdict.network == Network::none);
+  REQUIRE(report.verdict.network == Network::nccl);
 }
 
 TEST_CASE("of two files one counts, and the other is named") {
