@@ -1,5 +1,7 @@
 #include "host/pci.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -31,7 +33,7 @@ std::vector<std::string> interfaces_of(const Sysfs& sysfs, const std::string& fo
   std::vector<std::string> names = sysfs.list(folder + "/net");
   for (const std::string& below : sysfs.list(folder)) {
     if (below.starts_with("virtio")) {
-      const auto more = sysfs.list(folder + "/" + below + "/net");
+      const auto more = sysfs.list(fmt::format("{}/{}/net", folder, below));
       names.insert(names.end(), more.begin(), more.end());
     }
   }
