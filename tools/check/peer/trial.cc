@@ -132,6 +132,13 @@ class Receiver {
  public:
   Receiver(perf::ControlChannel& control, transport::Listener& listener)
       : control_(control), listener_(listener) {}
+  ~Receiver() {
+    if (region_ != nullptr) {
+      static_cast<void>(comm_->deregister_memory(region_));
+    }
+  }
+  Receiver(const Receiver&) = delete;
+  Receiver& operator=(const Receiver&) = delete;
 
   Result<Outcome> run() {
     const Instant end = monotonic_now() + kControlPatience;

@@ -12,9 +12,11 @@ namespace tfabric::port {
 namespace {
 
 std::mutex g_mutex;
-std::string& last_error() {
-  static auto* line = new std::string;  // never destroyed: DPDK's threads may log at exit
-  return *line;
+// Those since they were last taken: the first says what went wrong, the last that something did.
+constexpr std::size_t kMostBytes = 600;
+std::string& errors() {
+  static auto* lines = new std::string;  // never destroyed: DPDK's threads may log at exit
+  return *lines;
 }
 
 ssize_t on_write(void*, const char* text, std::size_t size) {
@@ -26,7 +28,10 @@ ssize_t on_write(void*, const char* text, std::size_t size) {
     TF_TRACE("DPDK: {}", line);
     if (rte_log_cur_msg_loglevel() <= static_cast<int>(RTE_LOG_ERR)) {
       const std::lock_guard guard(g_mutex);
-      last_error() = line;
+      if (errors().size() + line.size() < kMostBytes) {
+        errors() += (errors().empty() ? "" : "; ");
+        errors() += line;
+      }
     }
   }
   return static_cast<ssize_t>(size);
@@ -46,9 +51,9 @@ void capture_dpdk_log() {
 
 std::string take_dpdk_error() {
   const std::lock_guard guard(g_mutex);
-  std::string line;
-  line.swap(last_error());
-  return line;
+  std::string lines;
+  lines.swap(errors());
+  return lines;
 }
 
 }  // namespace tfabric::port
