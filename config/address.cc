@@ -24,6 +24,15 @@ std::vector<std::uint8_t> address_bytes(const std::string& text) {
   return v4.empty() ? address_bytes(text, AF_INET6) : v4;
 }
 
+bool same_prefix(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b, unsigned bits) {
+  const std::size_t whole = bits / 8;
+  if (!std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(whole), b.begin())) {
+    return false;
+  }
+  const unsigned rest = bits % 8;
+  return rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0;
+}
+
 std::optional<PrefixedAddress> parse_prefixed(const std::string& text) {
   std::string_view rest = text;
   auto bytes = address_bytes(std::string(take_until(rest, '/')));
@@ -32,6 +41,10 @@ std::optional<PrefixedAddress> parse_prefixed(const std::string& text) {
     return std::nullopt;
   }
   return PrefixedAddress{std::move(bytes), static_cast<unsigned>(*length)};
+}
+
+bool in_network(const PrefixedAddress& network, std::span<const std::uint8_t> address) {
+  return network.bytes.size() == address.size() && same_prefix(network.bytes, address, network.length);
 }
 
 }  // namespace tfabric::config

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,10 @@ namespace tfabric::config {
 [[nodiscard]] std::vector<std::uint8_t> address_bytes(const std::string& text);
 [[nodiscard]] std::vector<std::uint8_t> address_bytes(const std::string& text, int family);
 
+// Whether `a` and `b`, of which none is longer than the other, have the same first `bits` bits.
+[[nodiscard]] bool same_prefix(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b,
+                               unsigned bits);
+
 // An address with the length of a prefix, at most as long as it is.
 struct PrefixedAddress {
   std::vector<std::uint8_t> bytes;
@@ -19,5 +24,7 @@ struct PrefixedAddress {
 };
 // Empty if `text` is not like "10.0.0.5/24" or "fd00::5/64".
 [[nodiscard]] std::optional<PrefixedAddress> parse_prefixed(const std::string& text);
+// Whether `address` is of that family and network.
+[[nodiscard]] bool in_network(const PrefixedAddress& network, std::span<const std::uint8_t> address);
 
 }  // namespace tfabric::config

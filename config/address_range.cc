@@ -1,21 +1,10 @@
 #include "config/address_range.h"
 
 #include <algorithm>
-#include <cstddef>
 
-#include "config/address.h"
 #include "config/value.h"
 
 namespace tfabric::config {
-
-bool same_prefix(const IpBytes& a, const IpBytes& b, unsigned bits) {
-  const std::size_t whole = bits / 8;
-  if (!std::equal(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(whole), b.begin())) {
-    return false;
-  }
-  const unsigned rest = bits % 8;
-  return rest == 0 || (a[whole] ^ b[whole]) >> (8 - rest) == 0;
-}
 
 std::optional<AddressRange> AddressRange::parse(std::string_view text) {
   constexpr unsigned kMappedBits = 96;

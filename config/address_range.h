@@ -9,12 +9,11 @@
 #include <string>
 #include <string_view>
 
+#include "config/address.h"
+
 namespace tfabric::config {
 
 using IpBytes = std::array<std::uint8_t, 16>;
-
-// Whether `a` and `b` have the same first `bits` bits; 0 ... 128.
-[[nodiscard]] bool same_prefix(const IpBytes& a, const IpBytes& b, unsigned bits);
 
 class AddressRange {
  public:

@@ -55,6 +55,18 @@ std::string find_file(const Environment& environment, std::span<const std::strin
   return {};
 }
 
+// As far as it can be read; `errors` says what cannot.
+Config read(const Environment& environment, std::span<const std::string> files,
+            std::map<std::string, std::string>& origins, std::vector<std::string>& errors) {
+  Config config;
+  config.file = find_file(environment, files, errors);
+  if (!config.file.empty()) {
+    read_toml(config.file, config, origins, errors);
+  }
+  read_environment(environment, config, origins, errors);
+  return config;
+}
+
 void describe(Config& config, const std::map<std::string, std::string>& origins) {
   const auto origin = [&](const std::string& name) {
     const auto found = origins.find(name);
@@ -80,14 +92,9 @@ std::span<const std::string> default_files() {
 }
 
 Result<Config> load(const Environment& environment, std::span<const std::string> files) {
-  Config config;
   std::map<std::string, std::string> origins;
   std::vector<std::string> errors;
-  config.file = find_file(environment, files, errors);
-  if (!config.file.empty()) {
-    read_toml(config.file, config, origins, errors);
-  }
-  read_environment(environment, config, origins, errors);
+  Config config = read(environment, files, origins, errors);
   // What could not be read has its default value by now: further faults would be its consequences.
   if (errors.empty()) {
     validate(config, errors);
@@ -101,15 +108,9 @@ Result<Config> load(const Environment& environment, std::span<const std::string>
 }
 
 bool is_required(const Environment& environment, std::span<const std::string> files) {
-  Config config;
   std::map<std::string, std::string> origins;
-  std::vector<std::string> ignored;
-  config.file = find_file(environment, files, ignored);
-  if (!config.file.empty()) {
-    read_toml(config.file, config, origins, ignored);
-  }
-  read_environment(environment, config, origins, ignored);
-  return config.required;
+  std::vector<std::string> errors;
+  return read(environment, files, origins, errors).required;
 }
 
 }  // namespace tfabric::config

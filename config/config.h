@@ -220,6 +220,8 @@ struct Config {
 // Tests make their own.
 using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Environment process_environment();
+// All variables of the process.
+[[nodiscard]] Environment whole_environment();
 
 // Where the file is looked for if TFABRIC_CONFIG names none: the first that exists counts.
 [[nodiscard]] std::span<const std::string> default_files();

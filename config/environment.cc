@@ -54,17 +54,24 @@ void read_nccl_variables(const Environment& environment, Config& config,
 
 }  // namespace
 
-Environment process_environment() {
+Environment whole_environment() {
   Environment variables;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::size_t equals = text.find('=');
-    const std::string_view name = text.substr(0, equals);
-    if (equals != std::string_view::npos &&
-        (name.starts_with(kOurs) || is_nccls(name) || is_launchers(name))) {
-      variables.emplace(name, text.substr(equals + 1));
+    if (equals != std::string_view::npos) {
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
     }
   }
+  return variables;
+}
+
+Environment process_environment() {
+  Environment variables = whole_environment();
+  std::erase_if(variables, [](const auto& variable) {
+    const std::string& name = variable.first;
+    return !name.starts_with(kOurs) && !is_nccls(name) && !is_launchers(name);
+  });
   return variables;
 }
 

@@ -2,9 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <charconv>
+#include <string_view>
+
+#include "config/value.h"
 
 namespace tfabric::host {
 namespace {
@@ -57,14 +58,6 @@ std::string folder_of(const std::string& address) { return std::string(kFunction
 
 }  // namespace
 
-bool is_pci_address(std::string_view text) {
-  constexpr std::string_view kForm = "hhhh:hh:hh.h";
-  return text.size() == kForm.size() &&
-         std::equal(text.begin(), text.end(), kForm.begin(), [](char c, char form) {
-           return form == 'h' ? std::isxdigit(static_cast<unsigned char>(c)) != 0 : c == form;
-         });
-}
-
 std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs) {
   std::vector<PciFunction> functions;
   for (const std::string& address : sysfs.list(std::string(kFunctions))) {
@@ -76,7 +69,7 @@ std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs) {
 }
 
 std::optional<PciFunction> pci_function(const Sysfs& sysfs, const std::string& address) {
-  if (!is_pci_address(address) || !sysfs.read(folder_of(address) + "/class")) {
+  if (!config::is_pci_address(address) || !sysfs.read(folder_of(address) + "/class")) {
     return std::nullopt;
   }
   return read(sysfs, folder_of(address));

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "host/sysfs.h"
@@ -20,9 +19,6 @@ struct PciFunction {
   int numa_node = -1;                    // -1: the host does not tell
   std::vector<std::string> interfaces;   // network interfaces that its driver has made
 };
-
-// "dddd:bb:dd.f" in hexadecimal, which is how sysfs names functions.
-[[nodiscard]] bool is_pci_address(std::string_view text);
 
 // All Ethernet functions (class 0x0200), by address.
 [[nodiscard]] std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs);

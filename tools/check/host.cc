@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <net/if.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -14,47 +13,31 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/descriptor.h"
 #include "config/value.h"
 #include "tools/plugin_loader.h"
 #include "transport/rdma/data/registration_fault.h"
+#include "transport/tcp/progress_mode.h"
 
 namespace tfabric::check {
 namespace {
-
-config::Environment whole_environment() {
-  config::Environment variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    std::string_view text(*entry);
-    const std::string name(config::take_until(text, '='));
-    variables.emplace(name, text);
-  }
-  return variables;
-}
 
 std::vector<Interface> kernel_interfaces() {
   std::vector<Interface> interfaces;
   const std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> names(if_nameindex(),
                                                                                 if_freenameindex);
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   for (const struct if_nameindex* entry = names.get(); entry != nullptr && entry->if_name != nullptr;
        ++entry) {
     Interface interface { .name = entry->if_name };
     ifreq request{};
     interface.name.copy(request.ifr_name, IFNAMSIZ - 1);
-    interface.up = ioctl(fd, SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0;
-    interface.mtu = ioctl(fd, SIOCGIFMTU, &request) == 0 ? static_cast<std::uint32_t>(request.ifr_mtu) : 0u;
+    interface.up = ioctl(any.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0;
+    interface.mtu =
+        ioctl(any.get(), SIOCGIFMTU, &request) == 0 ? static_cast<std::uint32_t>(request.ifr_mtu) : 0u;
     interfaces.push_back(std::move(interface));
   }
-  if (fd >= 0) {
-    close(fd);
-  }
   return interfaces;
-}
-
-int usable_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 Result<std::string> name_of_plugin(const std::string& library) {
@@ -142,12 +125,12 @@ void read_nccl_files(Host& host) {
 
 Host this_host() {
   Host host;
-  host.environment = whole_environment();
+  host.environment = config::whole_environment();
   read_nccl_files(host);
   const auto files = config::default_files();
   host.config_files.assign(files.begin(), files.end());
   host.memlock_bytes = rdma::memlock_limit();
-  host.usable_cpus = usable_cpus();
+  host.usable_cpus = tcp::usable_cpus();
   host.interfaces = kernel_interfaces();
   host.addresses = rdma::local_addresses();
   host.plugin_folder = std::filesystem::path(tools::default_plugin_path()).parent_path();

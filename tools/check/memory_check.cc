@@ -18,11 +18,6 @@ namespace {
 constexpr const char* kSubject = "memory";
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
 
-bool has_nic(const config::Tcp& config) {
-  return std::any_of(config.rails.begin(), config.rails.end(),
-                     [](const auto& rail) { return rail.kind == config::RailKind::pci; });
-}
-
 std::string free_text(const hugepage::Pages& pages) {
   std::string text;
   for (const hugepage::PageSize& size : pages.sizes) {
@@ -140,7 +135,7 @@ void check_memory(const Host& host, const config::Config& config, Findings& find
   const std::uint32_t need = tcp::memory_need_mib(config.tcp);
   const hugepage::Pages pages = hugepage::discover_pages(host.root);
   const hugepage::Mode mode = tcp::page_mode(config);
-  const bool nic = has_nic(config.tcp);
+  const bool nic = tcp::has_nic(config.tcp);
   const auto budget = hugepage::choose_budget(mode, need, config.memory.budget_mib, pages);
   if (!budget && config.memory.budget_mib != 0 && config.memory.budget_mib < need) {
     findings.error(Id::memory_budget_too_small, kSubject,

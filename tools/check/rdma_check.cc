@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "host/sysfs.h"
 #include "tools/check/memlock_check.h"
 #include "transport/rdma/bootstrap/offered_addresses.h"
 
@@ -123,7 +124,7 @@ RdmaView look_at_rdma(const Host& host, const config::Rdma& wishes) {
     return view;
   }
   view.verbs = std::make_unique<const rdma::Verbs>(*verbs);
-  view.found = rdma::discover(*view.verbs, {.sysfs = rdma::Sysfs(), .addresses = host.addresses}, wishes);
+  view.found = rdma::discover(*view.verbs, {.sysfs = host::Sysfs(), .addresses = host.addresses}, wishes);
   if (const auto addresses = rdma::bootstrap::offered_addresses(host.addresses, wishes); !addresses) {
     view.bootstrap = addresses.error();
   }

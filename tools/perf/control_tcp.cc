@@ -13,6 +13,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/time.h"
 #include "tools/perf/control.h"
 
@@ -22,21 +23,6 @@ namespace {
 constexpr const char* kGreeting = "tfabric-perf-1";
 constexpr auto kGreetingTimeout = std::chrono::seconds(3);
 constexpr auto kRetryInterval = std::chrono::milliseconds(200);
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
 
 // A listening socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6. -1: see errno.
 int listen_on(std::uint16_t port) {

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "tools/setup/process.h"
 
 namespace tfabric::setup {
@@ -24,22 +25,6 @@ namespace fs = std::filesystem;
 Error failure(const std::string& what, const std::string& path, int number) {
   return {Errc::system, fmt::format("cannot {} {}: {}", what, path, std::strerror(number))};
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) {
-      close(number_);
-    }
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return number_; }
-
- private:
-  int number_;
-};
 
 bool write_all(int descriptor, const std::string& text) {
   std::size_t done = 0;
@@ -91,15 +76,7 @@ bool Host::exists(const std::string& path) const {
   return fs::exists(fs::symlink_status(full(path), error));
 }
 
-std::vector<std::string> Host::list(const std::string& path) const {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (fs::directory_iterator entry(full(path), error), end; !error && entry != end; entry.increment(error)) {
-    names.push_back(entry->path().filename());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> Host::list(const std::string& path) const { return host::Sysfs(root_).list(path); }
 
 bool Host::has_program(const std::string& name) const {
   const std::vector<std::string> folders{"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"};

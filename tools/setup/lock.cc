@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -11,21 +10,14 @@
 namespace tfabric::setup {
 
 Result<Lock> Lock::take(const std::string& path) {
-  const int descriptor = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (descriptor < 0) {
+  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (file.get() < 0) {
     return Error{Errc::system, fmt::format("cannot open {}: {}", path, std::strerror(errno))};
   }
-  if (flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
-    close(descriptor);
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     return Error{Errc::system, "another `tfabric setup` runs on this host: wait until it has ended"};
   }
-  return Lock(descriptor);
-}
-
-Lock::~Lock() {
-  if (descriptor_ >= 0) {
-    close(descriptor_);
-  }
+  return Lock(std::move(file));
 }
 
 }  // namespace tfabric::setup

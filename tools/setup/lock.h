@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace tfabric::setup {
@@ -13,13 +14,10 @@ class Lock {
  public:
   // Errors: somebody else has it.
   static Result<Lock> take(const std::string& path);
-  Lock(Lock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  Lock& operator=(Lock&&) = delete;
-  ~Lock();
 
  private:
-  explicit Lock(int descriptor) : descriptor_(descriptor) {}
-  int descriptor_;
+  explicit Lock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
 };
 
 }  // namespace tfabric::setup

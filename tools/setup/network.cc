@@ -60,19 +60,6 @@ Route to_route(const Json& json, bool v6) {
   return route;
 }
 
-bool shares_prefix(const config::PrefixedAddress& network, const std::vector<std::uint8_t>& address) {
-  if (network.bytes.size() != address.size()) {
-    return false;
-  }
-  for (unsigned bit = 0; bit < network.length; ++bit) {
-    const unsigned shift = 7 - bit % 8;
-    if ((network.bytes[bit / 8] >> shift & 1) != (address[bit / 8] >> shift & 1)) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // Whether a rail with these addresses reaches it without another hop.
 bool is_neighbour(const std::vector<std::string>& addresses, const std::string& gateway) {
   const auto bytes = config::address_bytes(gateway);
@@ -82,7 +69,7 @@ bool is_neighbour(const std::vector<std::string>& addresses, const std::string& 
   }
   return std::any_of(addresses.begin(), addresses.end(), [&](const std::string& text) {
     const auto network = config::parse_prefixed(text);
-    return network && shares_prefix(*network, bytes);
+    return network && config::in_network(*network, bytes);
   });
 }
 

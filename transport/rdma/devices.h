@@ -13,12 +13,12 @@
 
 #include "base/result.h"
 #include "config/config.h"
+#include "host/sysfs.h"
 #include "transport/rdma/gid.h"
 #include "transport/rdma/gid_choice.h"
 #include "transport/rdma/gpu_memory.h"
 #include "transport/rdma/local_addresses.h"
 #include "transport/rdma/pci.h"
-#include "transport/rdma/sysfs.h"
 #include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma {
@@ -53,7 +53,7 @@ struct Hca {
 
 // What of this host is looked at; tests make their own.
 struct Host {
-  Sysfs sysfs;
+  host::Sysfs sysfs;
   std::vector<LocalAddress> addresses;
 };
 

@@ -34,7 +34,7 @@ GidType type_of(const std::string& text, ibv::LinkLayer link_layer) {
 // Whether a link-local GID is the one that an interface of this name makes of its MAC address (RFC 4291,
 // appendix A): it is in the table whether or not it is configured. The name alone says nothing, since the
 // kernel gives that of the interface's own network namespace.
-bool is_made_of_mac(const Gid& gid, const std::string& netdev, const Sysfs& sysfs) {
+bool is_made_of_mac(const Gid& gid, const std::string& netdev, const host::Sysfs& sysfs) {
   const std::string text = sysfs.read("class/net/" + netdev + "/address").value_or("");
   std::array<std::uint8_t, 6> mac{};
   if (text.size() != mac.size() * 3 - 1) {
@@ -49,7 +49,7 @@ bool is_made_of_mac(const Gid& gid, const std::string& netdev, const Sysfs& sysf
 }
 
 // What the interface and its addresses tell of the GID.
-void locate(GidEntry& entry, const Sysfs& sysfs, std::span<const LocalAddress> addresses) {
+void locate(GidEntry& entry, const host::Sysfs& sysfs, std::span<const LocalAddress> addresses) {
   const auto local = std::find_if(addresses.begin(), addresses.end(), [&](const LocalAddress& address) {
     return address.address == entry.gid && (entry.netdev.empty() || address.netdev == entry.netdev);
   });
@@ -62,8 +62,8 @@ void locate(GidEntry& entry, const Sysfs& sysfs, std::span<const LocalAddress> a
   }
 }
 
-GidEntry describe(const ibv::Gid& gid, int index, const Sysfs& sysfs, std::span<const LocalAddress> addresses,
-                  const GidSource& source) {
+GidEntry describe(const ibv::Gid& gid, int index, const host::Sysfs& sysfs,
+                  std::span<const LocalAddress> addresses, const GidSource& source) {
   const std::string attributes =
       fmt::format("class/infiniband/{}/ports/{}/gid_attrs", source.hca, source.port);
   GidEntry entry{.index = static_cast<std::uint32_t>(index), .gid = gid.raw};
@@ -124,7 +124,8 @@ std::string_view to_string(GidScope scope) {
   return "IPv4";
 }
 
-Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& context, const Sysfs& sysfs,
+Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& context,
+                                             const host::Sysfs& sysfs,
                                              std::span<const LocalAddress> addresses,
                                              const GidSource& source) {
   std::vector<GidEntry> table;

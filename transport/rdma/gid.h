@@ -13,8 +13,8 @@
 
 #include "base/result.h"
 #include "config/address_range.h"
+#include "host/sysfs.h"
 #include "transport/rdma/local_addresses.h"
-#include "transport/rdma/sysfs.h"
 #include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma {
@@ -52,7 +52,8 @@ struct GidSource {
 
 // The entries that are not empty, by index. An empty slot costs one query and no file, since there may be a
 // thousand. Errc::system if no slot at all can be read.
-Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& context, const Sysfs& sysfs,
+Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& context,
+                                             const host::Sysfs& sysfs,
                                              std::span<const LocalAddress> addresses,
                                              const GidSource& source);
 

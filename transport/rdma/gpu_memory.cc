@@ -21,7 +21,7 @@ constexpr std::array<Module, 3> kModules{{{"nv_peer_mem", "kernel/mm/memory_peer
                                           {"nvidia-peermem", "kernel/mm/memory_peers/nv_mem_nc/version"},
                                           {"nvidia-peermem", "module/nvidia_peermem/version"}}};
 
-std::string module_in(const Sysfs& sysfs) {
+std::string module_in(const host::Sysfs& sysfs) {
   for (const Module& module : kModules) {
     if (sysfs.read(module.file)) {
       return module.name;
@@ -69,7 +69,7 @@ std::uint32_t GpuMemory::memory_kinds() const {
   return kinds;
 }
 
-GpuMemory probe_gpu_memory(const Verbs& verbs, ibv::Context& context, const Sysfs& sysfs,
+GpuMemory probe_gpu_memory(const Verbs& verbs, ibv::Context& context, const host::Sysfs& sysfs,
                            config::Switch wished) {
   if (wished == config::Switch::off) {
     return {.reason = "switched off by rdma.gdr"};

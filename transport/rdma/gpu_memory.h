@@ -14,7 +14,7 @@
 #include <string>
 
 #include "config/config.h"
-#include "transport/rdma/sysfs.h"
+#include "host/sysfs.h"
 #include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma {
@@ -33,7 +33,7 @@ struct GpuMemory {
 };
 
 // `wished` is rdma.gdr: with "on" GPU memory is said to be reachable whatever sysfs shows.
-[[nodiscard]] GpuMemory probe_gpu_memory(const Verbs& verbs, ibv::Context& context, const Sysfs& sysfs,
+[[nodiscard]] GpuMemory probe_gpu_memory(const Verbs& verbs, ibv::Context& context, const host::Sysfs& sysfs,
                                          config::Switch wished);
 
 }  // namespace tfabric::rdma

@@ -20,9 +20,9 @@ bool is_function(std::string_view name) {
 
 }  // namespace
 
-PciFunction find_pci_function(const Sysfs& sysfs, const std::string& device) {
+PciFunction find_pci_function(const host::Sysfs& sysfs, const std::string& device) {
   std::string path = sysfs.resolve(device);
-  while (!path.empty() && !is_function(base_name(path))) {
+  while (!path.empty() && !is_function(host::base_name(path))) {
     const std::size_t slash = path.rfind('/');
     path.resize(slash == std::string::npos ? 0 : slash);
   }
@@ -30,8 +30,8 @@ PciFunction find_pci_function(const Sysfs& sysfs, const std::string& device) {
     return {};
   }
   return {.path = sysfs.full(path),
-          .address = base_name(path),
-          .physical_function = base_name(sysfs.resolve(path + "/physfn")),
+          .address = host::base_name(path),
+          .physical_function = host::base_name(sysfs.resolve(path + "/physfn")),
           .numa_node = static_cast<int>(sysfs.read_number(path + "/numa_node").value_or(-1))};
 }
 

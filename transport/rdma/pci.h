@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "transport/rdma/sysfs.h"
+#include "host/sysfs.h"
 
 namespace tfabric::rdma {
 
@@ -16,6 +16,6 @@ struct PciFunction {
 
 // `device` is a path below sysfs's root, like "class/infiniband/mlx5_0/device". What is not on PCI itself may
 // have a parent that is, as virtio's devices do.
-[[nodiscard]] PciFunction find_pci_function(const Sysfs& sysfs, const std::string& device);
+[[nodiscard]] PciFunction find_pci_function(const host::Sysfs& sysfs, const std::string& device);
 
 }  // namespace tfabric::rdma

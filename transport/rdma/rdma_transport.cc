@@ -172,7 +172,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma&
       cm::warn_of_doing_without(manager.error());
     }
   }
-  return open_transport(libraries, Host{.sysfs = Sysfs(), .addresses = local_addresses()}, wishes);
+  return open_transport(libraries, Host{.sysfs = host::Sysfs(), .addresses = local_addresses()}, wishes);
 }
 
 Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,

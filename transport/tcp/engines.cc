@@ -13,12 +13,6 @@ namespace {
 // How long shutdown waits for flows to end in order.
 constexpr Duration kLinger = std::chrono::milliseconds(200);
 
-int usable_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 engine::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
   return {config.local_ports.first,
           static_cast<std::uint16_t>(config.local_ports.last - config.local_ports.first + 1), engines,

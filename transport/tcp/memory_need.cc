@@ -44,12 +44,14 @@ std::uint32_t memory_need_mib(const config::Tcp& config) {
   return static_cast<std::uint32_t>(bytes * config.engines >> 20) + 1;
 }
 
+bool has_nic(const config::Tcp& config) {
+  return std::any_of(config.rails.begin(), config.rails.end(),
+                     [](const auto& rail) { return rail.kind == config::RailKind::pci; });
+}
+
 hugepage::Mode page_mode(const config::Config& config) {
-  const auto& rails = config.tcp.rails;
-  const bool nic =
-      std::any_of(rails.begin(), rails.end(), [](const auto& r) { return r.kind == config::RailKind::pci; });
   const hugepage::Mode mode = hugepage_mode(config.memory.hugepages);
-  return mode == hugepage::Mode::automatic && !nic ? hugepage::Mode::off : mode;
+  return mode == hugepage::Mode::automatic && !has_nic(config.tcp) ? hugepage::Mode::off : mode;
 }
 
 }  // namespace tfabric::tcp

@@ -13,6 +13,9 @@ namespace tfabric::tcp {
 // shared pools, and a receive pool a rail (two for one with a network: its own and that of the loop).
 [[nodiscard]] std::uint32_t memory_need_mib(const config::Tcp& config);
 
+// Whether a NIC of DPDK's is among the rails.
+[[nodiscard]] bool has_nic(const config::Tcp& config);
+
 // What the configuration wants of hugepages. A memif rail's buffers are read by the CPU of the process alone:
 // hugepages are for NICs, unless asked for.
 [[nodiscard]] hugepage::Mode page_mode(const config::Config& config);

@@ -1,5 +1,7 @@
 #include "transport/tcp/progress_mode.h"
 
+#include <sched.h>
+
 namespace tfabric::tcp {
 namespace {
 
@@ -8,7 +10,13 @@ constexpr int kCpusForThread = 16;
 
 }  // namespace
 
-engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines, int usable_cpus) {
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines, int cpus) {
   switch (config.progress) {
     case config::Progress::inline_:
       return engine::ProgressMode::inline_;
@@ -17,8 +25,8 @@ engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t e
     case config::Progress::automatic:
       break;
   }
-  return usable_cpus >= kCpusForThread * static_cast<int>(engines) ? engine::ProgressMode::threaded
-                                                                   : engine::ProgressMode::inline_;
+  return cpus >= kCpusForThread * static_cast<int>(engines) ? engine::ProgressMode::threaded
+                                                            : engine::ProgressMode::inline_;
 }
 
 }  // namespace tfabric::tcp

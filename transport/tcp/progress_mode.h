@@ -8,8 +8,9 @@
 
 namespace tfabric::tcp {
 
-// `usable_cpus`: those that the process may run on.
+// Those that the process may run on.
+[[nodiscard]] int usable_cpus();
 [[nodiscard]] engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines,
-                                                 int usable_cpus);
+                                                 int cpus);
 
 }  // namespace tfabric::tcp

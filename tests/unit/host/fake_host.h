@@ -15,20 +15,20 @@ class FakeHost {
   [[nodiscard]] const std::string& root() const { return folder_.path(); }
   [[nodiscard]] host::Sysfs sysfs() const { return host::Sysfs(folder_.path() + "/sys"); }
 
-  void write(const std::string& path, const std::string& text) {
+  void write(const std::string& path, const std::string& text) const {
     const std::filesystem::path file = folder_.path() + path;
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
   // `target` is made, as a folder, and meant from the root, too.
-  void link(const std::string& path, const std::string& target) {
+  void link(const std::string& path, const std::string& target) const {
     const std::filesystem::path file = folder_.path() + path;
     std::filesystem::create_directories(file.parent_path());
     std::filesystem::create_directories(folder_.path() + target);
     std::filesystem::create_symlink(folder_.path() + target, file);
   }
   // A PCI function with what every one has; returns its folder.
-  std::string add_function(const std::string& address, const std::string& class_code = "0x020000") {
+  std::string add_function(const std::string& address, const std::string& class_code = "0x020000") const {
     const std::string folder = "/sys/bus/pci/devices/" + address;
     write(folder + "/class", class_code + "\n");
     write(folder + "/vendor", "0x1af4\n");

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "config/value.h"
 #include "tests/unit/host/fake_host.h"
 
 using namespace tfabric;
@@ -53,9 +54,9 @@ TEST_CASE("what is no PCI address, or of no function, is found not to be there")
   for (const std::string text :
        {"", "00:10.0", "0000:00:10.0/", "../../../etc", "0000:00:1g.0", "0000-00:10.0"}) {
     CAPTURE(text);
-    REQUIRE_FALSE(is_pci_address(text));
+    REQUIRE_FALSE(config::is_pci_address(text));
     REQUIRE_FALSE(pci_function(fake.sysfs(), text));
   }
-  REQUIRE(is_pci_address("0000:af:1f.7"));
+  REQUIRE(config::is_pci_address("0000:af:1f.7"));
   REQUIRE(ethernet_functions(Sysfs("/nowhere")).empty());
 }

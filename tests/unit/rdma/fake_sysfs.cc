@@ -2,24 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <fstream>
-
 namespace tfabric::rdma {
 
-namespace fs = std::filesystem;
-
 void FakeSysfs::write(const std::string& path, const std::string& text) const {
-  const fs::path file = root() + "/" + path;
-  fs::create_directories(file.parent_path());
-  std::ofstream(file) << text << "\n";
+  host_.write("/" + path, text + "\n");
 }
 
 void FakeSysfs::link(const std::string& path, const std::string& target) const {
-  const fs::path from = root() + "/" + path;
-  fs::create_directories(from.parent_path());
-  fs::create_directories(root() + "/" + target);
-  fs::create_symlink(root() + "/" + target, from);
+  host_.link("/" + path, "/" + target);
 }
 
 void FakeSysfs::add_hca(const std::string& name, const std::string& pci, int ports) const {

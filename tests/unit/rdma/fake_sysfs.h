@@ -4,15 +4,14 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/temporary_folder.h"
-#include "transport/rdma/sysfs.h"
+#include "tests/unit/host/fake_host.h"
 
 namespace tfabric::rdma {
 
 class FakeSysfs {
  public:
-  [[nodiscard]] Sysfs sysfs() const { return Sysfs(root()); }
-  [[nodiscard]] const std::string& root() const { return folder_.path(); }
+  [[nodiscard]] host::Sysfs sysfs() const { return host::Sysfs(root()); }
+  [[nodiscard]] const std::string& root() const { return host_.root(); }
 
   // A file with its folders.
   void write(const std::string& path, const std::string& text) const;
@@ -26,7 +25,7 @@ class FakeSysfs {
                const std::string& netdev) const;
 
  private:
-  tfabric::test::TemporaryFolder folder_;
+  tfabric::test::FakeHost host_;
 };
 
 }  // namespace tfabric::rdma

@@ -60,7 +60,7 @@ TEST_CASE("a table of a thousand empty slots costs one query each, and no file")
   port.gids = {{1023, gid_of("10.0.0.5")}};
   FakeVerbs fake({FakeHca{.ports = {port}}});
   const ContextHandle context = fake.open(0);
-  const auto table = read_gid_table(fake.verbs(), *context, Sysfs("/nowhere"), {},
+  const auto table = read_gid_table(fake.verbs(), *context, tfabric::host::Sysfs("/nowhere"), {},
                                     {.hca = "rxe0", .port = 1, .table_length = 1024});
   REQUIRE(fake.gid_queries == 1024);
   REQUIRE(table->size() == 1);
@@ -105,11 +105,11 @@ TEST_CASE("a table that cannot be read at all is an error, one without GIDs is n
   FakeVerbs fake({FakeHca{.ports = {port}}});
   const ContextHandle context = fake.open(0);
   const GidSource source{.hca = "mlx5_0", .port = 1, .table_length = 4};
-  const auto broken = read_gid_table(fake.verbs(), *context, Sysfs("/nowhere"), {}, source);
+  const auto broken = read_gid_table(fake.verbs(), *context, tfabric::host::Sysfs("/nowhere"), {}, source);
   REQUIRE_FALSE(broken.ok());
   REQUIRE_THAT(broken.error().message, Contains("none of its 4 GIDs can be read: Input/output error"));
   fake.hcas[0].ports[0].gid_error = ENODATA;
-  REQUIRE(read_gid_table(fake.verbs(), *context, Sysfs("/nowhere"), {}, source)->empty());
+  REQUIRE(read_gid_table(fake.verbs(), *context, tfabric::host::Sysfs("/nowhere"), {}, source)->empty());
 }
 
 TEST_CASE("reading again shows what a link flap has changed") {
@@ -118,15 +118,17 @@ TEST_CASE("reading again shows what a link flap has changed") {
   FakeVerbs fake({FakeHca{.ports = {port}}});
   const ContextHandle context = fake.open(0);
   const GidSource source{.hca = "mlx5_0", .port = 1, .table_length = 16};
-  REQUIRE(read_gid_table(fake.verbs(), *context, Sysfs("/nowhere"), {}, source)->at(0).index == 1);
+  REQUIRE(read_gid_table(fake.verbs(), *context, tfabric::host::Sysfs("/nowhere"), {}, source)->at(0).index ==
+          1);
   fake.hcas[0].ports[0].gids = {{3, gid_of("10.0.0.5")}};
-  REQUIRE(read_gid_table(fake.verbs(), *context, Sysfs("/nowhere"), {}, source)->at(0).index == 3);
+  REQUIRE(read_gid_table(fake.verbs(), *context, tfabric::host::Sysfs("/nowhere"), {}, source)->at(0).index ==
+          3);
 }
 
 TEST_CASE("a table's length that makes no sense is bounded") {
   FakeVerbs fake({FakeHca{}});
   const ContextHandle context = fake.open(0);
-  const auto table = read_gid_table(fake.verbs(), *context, Sysfs("/nowhere"), {},
+  const auto table = read_gid_table(fake.verbs(), *context, tfabric::host::Sysfs("/nowhere"), {},
                                     {.hca = "mlx5_0", .port = 1, .table_length = -5});
   REQUIRE(table->empty());
   REQUIRE(fake.gid_queries == 0);

@@ -2,6 +2,7 @@
 
 #include "tests/unit/setup/run_setup.h"
 #include "tools/setup/hugepage_plan.h"
+#include "transport/tcp/memory_need.h"
 
 using namespace tfabric;
 using namespace tfabric::setup;
@@ -54,6 +55,19 @@ TEST_CASE("hugepages are what a process of the host's rails takes, for each GPU 
     REQUIRE(kernel.read(kSmall) == std::to_string(60 + kEach / 2) + "\n");
     REQUIRE(undo_setup(kernel).code == kOk);
     REQUIRE(kernel.read(kSmall) == "100\n");
+  }
+}
+
+TEST_CASE("what is reserved for a process is no less than its rails take") {
+  for (const std::uint32_t mtu : {576u, 1500u, 2048u, 2049u, 4000u, 9001u, 9216u}) {
+    config::Tcp tcp;
+    std::vector<Eni> enis;
+    for (std::size_t rails = 1; rails <= 8; ++rails) {
+      CAPTURE(mtu, rails);
+      tcp.rails.push_back({.name = "eni", .kind = config::RailKind::pci, .mtu = mtu});
+      enis.push_back({.mtu = mtu});
+      REQUIRE(process_need_mib(enis) >= tcp::memory_need_mib(tcp));
+    }
   }
 }
 

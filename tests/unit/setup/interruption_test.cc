@@ -47,6 +47,13 @@ test::Snapshot finished() {
   return snapshot;
 }
 
+void require_undone(FakeKernel& kernel, const test::Snapshot& before) {
+  const Ended undone = undo_setup(kernel);
+  INFO(undone.out << undone.err);
+  REQUIRE(undone.code == kOk);
+  REQUIRE(test::difference(before, kernel.snapshot()) == "");
+}
+
 }  // namespace
 
 TEST_CASE("killed anywhere, setup is finished by a further run, and undone as if nothing had been") {
@@ -65,10 +72,7 @@ TEST_CASE("killed anywhere, setup is finished by a further run, and undone as if
     REQUIRE(now.size() == size);
     REQUIRE(kernel->driver("0000:00:06.0") == "vfio-pci");
     REQUIRE(kernel->driver("0000:00:07.0") == "vfio-pci");
-    const Ended undone = undo_setup(*kernel);
-    INFO(undone.out << undone.err);
-    REQUIRE(undone.code == kOk);
-    REQUIRE(test::difference(before, kernel->snapshot()) == "");
+    require_undone(*kernel, before);
   }
   REQUIRE(change > 30);
 }
@@ -80,10 +84,7 @@ TEST_CASE("killed anywhere, setup is undone without being finished") {
     const auto kernel = make_host();
     const auto before = kernel->snapshot();
     killed = kill_at(*kernel, change, [&] { apply_setup(*kernel, kOptions); });
-    const Ended undone = undo_setup(*kernel);
-    INFO(undone.out << undone.err);
-    REQUIRE(undone.code == kOk);
-    REQUIRE(test::difference(before, kernel->snapshot()) == "");
+    require_undone(*kernel, before);
   }
 }
 
@@ -101,10 +102,7 @@ TEST_CASE("killed anywhere, undoing is finished by a further run, or setup is") 
       REQUIRE(again.code == kOk);
       REQUIRE(kernel->driver("0000:00:06.0") == "vfio-pci");
     }
-    const Ended undone = undo_setup(*kernel);
-    INFO(undone.out << undone.err);
-    REQUIRE(undone.code == kOk);
-    REQUIRE(test::difference(before, kernel->snapshot()) == "");
+    require_undone(*kernel, before);
   }
   REQUIRE(change > 30);
 }

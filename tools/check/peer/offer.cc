@@ -23,16 +23,6 @@ OfferedRail offer_of(const config::Rail& rail) {
           .mtu = tcp::effective_mtu(rail)};
 }
 
-bool same_network(const config::PrefixedAddress& mine, const config::PrefixedAddress& theirs) {
-  for (unsigned bit = 0; bit < mine.length; ++bit) {
-    const auto differ = static_cast<unsigned>(mine.bytes[bit / 8] ^ theirs.bytes[bit / 8]);
-    if ((differ >> (7 - bit % 8) & 1) != 0) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // Whether the rail can send to the address: by a network of its own, or by a gateway.
 bool has_route(const OfferedRail& rail, const config::PrefixedAddress& peer) {
   const bool v4 = peer.bytes.size() == 4;
@@ -41,7 +31,7 @@ bool has_route(const OfferedRail& rail, const config::PrefixedAddress& peer) {
   }
   return std::any_of(rail.addresses.begin(), rail.addresses.end(), [&](const std::string& text) {
     const auto own = config::parse_prefixed(text);
-    return own && own->bytes.size() == peer.bytes.size() && same_network(*own, peer);
+    return own && config::in_network(*own, peer.bytes);
   });
 }
 

@@ -11,7 +11,7 @@ using Catch::Contains;
 
 namespace {
 
-std::vector<LocalAddress> host() {
+std::vector<LocalAddress> host_addresses() {
   return {{.netdev = "lo", .address = ip("127.0.0.1")},
           {.netdev = "lo", .address = ip("::1")},
           {.netdev = "docker0", .address = ip("172.17.0.1")},
@@ -34,11 +34,12 @@ using Addresses = std::vector<config::IpBytes>;
 }  // namespace
 
 TEST_CASE("of each running network interface the first address of each family is offered, IPv4 first") {
-  REQUIRE(*offered_addresses(host(), {}) == Addresses{ip("10.0.0.5"), ip("10.0.2.5"), ip("fd00::5")});
+  REQUIRE(*offered_addresses(host_addresses(), {}) ==
+          Addresses{ip("10.0.0.5"), ip("10.0.2.5"), ip("fd00::5")});
 }
 
 TEST_CASE("bridges of containers and loopback are offered only where there is nothing better") {
-  std::vector<LocalAddress> addresses = host();
+  std::vector<LocalAddress> addresses = host_addresses();
   addresses.resize(3);
   REQUIRE(*offered_addresses(addresses, {}) == Addresses{ip("172.17.0.1")});
   addresses.resize(2);
@@ -46,17 +47,17 @@ TEST_CASE("bridges of containers and loopback are offered only where there is no
 }
 
 TEST_CASE("the interfaces that are asked for are offered, whatever they are") {
-  REQUIRE(*offered_addresses(host(), wishes_of("=lo")) == Addresses{ip("127.0.0.1"), ip("::1")});
-  REQUIRE(*offered_addresses(host(), wishes_of("docker")) == Addresses{ip("172.17.0.1")});
-  REQUIRE(*offered_addresses(host(), wishes_of("^eth0,lo,docker")) == Addresses{ip("10.0.2.5")});
+  REQUIRE(*offered_addresses(host_addresses(), wishes_of("=lo")) == Addresses{ip("127.0.0.1"), ip("::1")});
+  REQUIRE(*offered_addresses(host_addresses(), wishes_of("docker")) == Addresses{ip("172.17.0.1")});
+  REQUIRE(*offered_addresses(host_addresses(), wishes_of("^eth0,lo,docker")) == Addresses{ip("10.0.2.5")});
 }
 
 TEST_CASE("only addresses of the family that is asked for are offered") {
   config::Rdma wishes;
   wishes.bootstrap_family = config::AddressFamily::ipv6;
-  REQUIRE(*offered_addresses(host(), wishes) == Addresses{ip("fd00::5")});
+  REQUIRE(*offered_addresses(host_addresses(), wishes) == Addresses{ip("fd00::5")});
   wishes.bootstrap_family = config::AddressFamily::ipv4;
-  REQUIRE(*offered_addresses(host(), wishes) == Addresses{ip("10.0.0.5"), ip("10.0.2.5")});
+  REQUIRE(*offered_addresses(host_addresses(), wishes) == Addresses{ip("10.0.0.5"), ip("10.0.2.5")});
 }
 
 TEST_CASE("no more addresses are offered than a handle can hold") {
@@ -69,7 +70,7 @@ TEST_CASE("no more addresses are offered than a handle can hold") {
 }
 
 TEST_CASE("if nothing can be offered, the error names the key and the interfaces there are") {
-  const auto none = offered_addresses(host(), wishes_of("ib"));
+  const auto none = offered_addresses(host_addresses(), wishes_of("ib"));
   REQUIRE(none.error().code == Errc::invalid_usage);
   REQUIRE_THAT(none.error().message, Contains("rdma.bootstrap_interface (NCCL_SOCKET_IFNAME) is \"ib\"") &&
                                          Contains("eth0 (10.0.0.5)") && Contains("eth1 (10.0.1.5, down)"));

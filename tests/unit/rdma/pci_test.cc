@@ -1,34 +1,11 @@
-#include "transport/rdma/sysfs.h"
+#include "transport/rdma/pci.h"
 
 #include <catch2/catch.hpp>
 
 #include "fake_sysfs.h"
 #include "transport/rdma/local_addresses.h"
-#include "transport/rdma/pci.h"
 
 using namespace tfabric::rdma;
-
-TEST_CASE("a file is its first line, and one that is not there is absent") {
-  const FakeSysfs tree;
-  tree.write("a/b", " 100 Gb/sec \nmore");
-  tree.write("a/n", "-1");
-  REQUIRE(tree.sysfs().read("a/b") == "100 Gb/sec");
-  REQUIRE(tree.sysfs().read_number("a/n") == -1);
-  REQUIRE_FALSE(tree.sysfs().read_number("a/b").has_value());
-  REQUIRE_FALSE(tree.sysfs().read("a/c").has_value());
-  REQUIRE_FALSE(tree.sysfs().read("a").has_value());
-  REQUIRE(tree.sysfs().list("a") == std::vector<std::string>{"b", "n"});
-  REQUIRE(tree.sysfs().list("c").empty());
-}
-
-TEST_CASE("a link is followed below the root only") {
-  const FakeSysfs tree, other;
-  tree.link("class/x", "devices/y");
-  REQUIRE(tree.sysfs().resolve("class/x") == "devices/y");
-  REQUIRE(tree.sysfs().resolve("class/none").empty());
-  tree.link("class/out", "../" + base_name(other.root()));
-  REQUIRE(tree.sysfs().resolve("class/out").empty());
-}
 
 TEST_CASE("a device's PCI function is found with its address, NUMA node and physical function") {
   const FakeSysfs tree;
