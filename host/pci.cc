@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <string_view>
 
@@ -56,7 +58,14 @@ PciFunction read(const Sysfs& sysfs, const std::string& folder) {
 
 std::string folder_of(const std::string& address) { return std::string(kFunctions) + "/" + address; }
 
+bool is_uio(std::string_view driver) {
+  constexpr std::array<std::string_view, 2> kDrivers{"uio_pci_generic", "igb_uio"};
+  return std::find(kDrivers.begin(), kDrivers.end(), driver) != kDrivers.end();
+}
+
 }  // namespace
+
+bool goes_without_iommu(const PciFunction& function) { return function.no_iommu || is_uio(function.driver); }
 
 std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs) {
   std::vector<PciFunction> functions;

@@ -20,6 +20,10 @@ struct PciFunction {
   std::vector<std::string> interfaces;   // network interfaces that its driver has made
 };
 
+// Its driver gives it to user space without an IOMMU: it reads and writes by physical addresses, whatever
+// they are of.
+[[nodiscard]] bool goes_without_iommu(const PciFunction& function);
+
 // All Ethernet functions (class 0x0200), by address.
 [[nodiscard]] std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs);
 // Nothing if the host has no such function.

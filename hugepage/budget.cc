@@ -37,13 +37,16 @@ Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t li
                     limit_mib, need_mib)};
   }
   const bool enough = pages.free_bytes() >= need_mib * kMib;
-  if (mode == Mode::required && !enough) {
+  const bool insists = mode == Mode::required || mode == Mode::physical;
+  if (insists && !enough) {
     return Error{
         Errc::unusable,
-        fmt::format(
-            "memory.hugepages is \"required\" and {} MiB are needed ({}): reserve them with `echo {} > "
-            "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages`, or set memory.hugepages to \"auto\"",
-            need_mib, describe(pages), (need_mib + 1) / 2)};
+        fmt::format("{} and {} MiB are needed ({}): reserve them with `echo {} > "
+                    "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages`, or {}",
+                    mode == Mode::physical ? "a NIC without an IOMMU reads nothing but hugepages"
+                                           : "memory.hugepages is \"required\"",
+                    need_mib, describe(pages), (need_mib + 1) / 2,
+                    mode == Mode::physical ? "switch the IOMMU on" : "set memory.hugepages to \"auto\"")};
   }
   Budget budget{.hugepages = mode != Mode::off && enough, .mib = need_mib};
   if (budget.hugepages) {

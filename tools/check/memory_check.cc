@@ -41,18 +41,29 @@ std::string reserve(const hugepage::Pages& pages, std::uint32_t need_mib) {
       size.total + more, size.bytes / 1024, (need_mib * kMib + size.bytes - 1) / size.bytes);
 }
 
-void report_too_few(Severity severity, const hugepage::Pages& pages, std::uint32_t need_mib,
+const char* instead_of_hugepages(hugepage::Mode mode) {
+  switch (mode) {
+    case hugepage::Mode::required:
+      return "memory.hugepages is \"required\": DPDK does not start without them";
+    case hugepage::Mode::physical:
+      return "a NIC without an IOMMU reads nothing else: DPDK does not start without them";
+    default:
+      return "ordinary memory is taken instead, which costs a NIC's IOMMU more";
+  }
+}
+
+void report_too_few(hugepage::Mode mode, const hugepage::Pages& pages, std::uint32_t need_mib,
                     Findings& findings) {
-  const std::string instead = severity == Severity::error
-                                  ? "memory.hugepages is \"required\": DPDK does not start without them"
-                                  : "ordinary memory is taken instead, which costs a NIC's IOMMU more";
+  const std::string instead = instead_of_hugepages(mode);
+  const Severity severity = mode == hugepage::Mode::automatic ? Severity::warning : Severity::error;
   const bool none =
       std::all_of(pages.sizes.begin(), pages.sizes.end(), [](const auto& size) { return size.total == 0; });
   if (pages.sizes.empty()) {
     findings.add(severity, Id::hugepages_none, kSubject,
                  fmt::format("this kernel offers no hugepages, and {} MiB are needed a process; {}", need_mib,
                              instead),
-                 "memory.hugepages = \"off\"");
+                 mode == hugepage::Mode::physical ? "a kernel that has them (CONFIG_HUGETLBFS), or an IOMMU"
+                                                  : "memory.hugepages = \"off\"");
   } else if (none) {
     findings.add(
         severity, Id::hugepages_none, kSubject,
@@ -134,7 +145,8 @@ void check_ordinary(const Host& host, std::uint32_t need_mib, Findings& findings
 void check_memory(const Host& host, const config::Config& config, Findings& findings) {
   const std::uint32_t need = tcp::memory_need_mib(config.tcp);
   const hugepage::Pages pages = hugepage::discover_pages(host.root);
-  const hugepage::Mode mode = tcp::page_mode(config);
+  const bool physical = !tcp::rails_without_iommu(config.tcp, host.sysfs()).empty();
+  const hugepage::Mode mode = tcp::page_mode(config, physical);
   const bool nic = tcp::has_nic(config.tcp);
   const auto budget = hugepage::choose_budget(mode, need, config.memory.budget_mib, pages);
   if (!budget && config.memory.budget_mib != 0 && config.memory.budget_mib < need) {
@@ -145,12 +157,12 @@ void check_memory(const Host& host, const config::Config& config, Findings& find
     return;
   }
   if (!budget) {
-    report_too_few(Severity::error, pages, need, findings);
+    report_too_few(mode, pages, need, findings);
   } else if (budget->hugepages) {
     check_hugepages(host, pages, need, findings);
   } else {
     if (mode != hugepage::Mode::off) {
-      report_too_few(Severity::warning, pages, need, findings);
+      report_too_few(mode, pages, need, findings);
     } else if (nic) {
       findings.note(Id::hugepages_off, kSubject,
                     "memory.hugepages is \"off\": NICs use ordinary memory, which costs their IOMMU more",
@@ -158,7 +170,8 @@ void check_memory(const Host& host, const config::Config& config, Findings& find
     }
     check_ordinary(host, need, findings);
   }
-  if (nic) {
+  // Without an IOMMU nobody locks memory: hugepages stay where they are.
+  if (nic && !physical) {
     check_memlock_for_nics(host, need, findings);
   }
 }

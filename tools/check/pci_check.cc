@@ -1,12 +1,13 @@
 #include "tools/check/pci_check.h"
 
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "host/pci.h"
@@ -37,11 +38,6 @@ std::string names_of(const std::vector<host::PciFunction>& functions) {
                        : fmt::format("its PCI NICs are {}", fmt::join(names, ", "));
 }
 
-bool is_uio(std::string_view driver) {
-  constexpr std::array<std::string_view, 2> kDrivers{"uio_pci_generic", "igb_uio"};
-  return std::find(kDrivers.begin(), kDrivers.end(), driver) != kDrivers.end();
-}
-
 void report_kernel_driver(const std::string& subject, const host::PciFunction& function, Findings& findings) {
   const std::string interfaces =
       function.interfaces.empty()
@@ -54,26 +50,39 @@ void report_kernel_driver(const std::string& subject, const host::PciFunction& f
           (function.interfaces.empty() ? "" : "; the interface is gone then: do not take one that you need"));
 }
 
+void check_without_iommu(const Host& host, const std::string& subject, const host::PciFunction& function,
+                         Findings& findings) {
+  findings.warning(
+      Id::pci_no_iommu, subject,
+      fmt::format(
+          "{} has {} without an IOMMU: whoever uses it can reach all memory of this host, and what is "
+          "sent is copied first",
+          function.driver, function.address),
+      "switch the IOMMU on, in the firmware (VT-d, AMD-Vi) and by intel_iommu=on iommu=pt on the kernel's "
+      "command line, or take a type of virtual machine that has one; then `tfabric setup`");
+  for (const auto& [capability, name] :
+       {std::pair(CAP_SYS_ADMIN, "SYS_ADMIN"), std::pair(CAP_SYS_RAWIO, "SYS_RAWIO")}) {
+    if (!host.has_capability(capability)) {
+      findings.error(
+          Id::capability_missing, subject,
+          fmt::format("this process lacks CAP_{}, which {} needs without an IOMMU", name, function.address),
+          fmt::format("run the job as root, or a container with --cap-add {}; or switch the IOMMU on", name));
+    }
+  }
+  if (function.driver == kVfio) {
+    check_vfio_device(host, subject, function, findings);
+  }
+}
+
 void check_driver(const Host& host, const std::string& subject, const host::PciFunction& function,
                   Findings& findings) {
   if (function.driver.empty()) {
     findings.error(Id::pci_no_driver, subject, fmt::format("no driver has {}", function.address),
                    binding(function.address));
-  } else if (is_uio(function.driver)) {
-    findings.error(
-        Id::pci_no_iommu, subject,
-        fmt::format("{} is bound to {}, which does without an IOMMU: tfabric uses NICs through one "
-                    "only",
-                    function.address, function.driver),
-        binding(function.address));
+  } else if (host::goes_without_iommu(function)) {
+    check_without_iommu(host, subject, function, findings);
   } else if (function.driver != kVfio) {
     report_kernel_driver(subject, function, findings);
-  } else if (function.no_iommu) {
-    findings.error(
-        Id::pci_no_iommu, subject,
-        fmt::format("vfio-pci has {} without an IOMMU: tfabric uses NICs through one only", function.address),
-        "switch the IOMMU on: in the firmware (VT-d, AMD-Vi), and intel_iommu=on iommu=pt on the "
-        "kernel's command line; of a virtual machine: a type that offers one");
   } else {
     check_vfio_device(host, subject, function, findings);
   }

@@ -58,12 +58,18 @@ void check_group(const Host& host, const std::string& subject, const host::PciFu
   }
 }
 
+bool is_with_uio(const Host& host, const std::string& address) {
+  const auto function = host::pci_function(host.sysfs(), address);
+  return function && host::goes_without_iommu(*function) && !function->no_iommu;
+}
+
 }  // namespace
 
 void check_vfio_modules(const Host& host, const config::Tcp& config, Findings& findings) {
-  const bool nic = std::any_of(config.rails.begin(), config.rails.end(),
-                               [](const auto& rail) { return rail.kind == config::RailKind::pci; });
-  if (nic && !host.exists("/sys/bus/pci/drivers/vfio-pci")) {
+  const bool wanted = std::any_of(config.rails.begin(), config.rails.end(), [&](const auto& rail) {
+    return rail.kind == config::RailKind::pci && !is_with_uio(host, rail.device);
+  });
+  if (wanted && !host.exists("/sys/bus/pci/drivers/vfio-pci")) {
     findings.error(Id::vfio_not_loaded, "vfio-pci", "the kernel's module vfio-pci is not loaded",
                    "as root: modprobe vfio-pci, and for the next start: echo vfio-pci > "
                    "/etc/modules-load.d/vfio-pci.conf");
@@ -74,7 +80,8 @@ void check_vfio_device(const Host& host, const std::string& subject, const host:
                        Findings& findings) {
   check_device_file(host, subject, kContainer, findings);
   if (function.iommu_group) {
-    check_device_file(host, subject, fmt::format("/dev/vfio/{}", *function.iommu_group), findings);
+    const char* prefix = function.no_iommu ? "noiommu-" : "";
+    check_device_file(host, subject, fmt::format("/dev/vfio/{}{}", prefix, *function.iommu_group), findings);
     check_group(host, subject, function, findings);
   }
 }

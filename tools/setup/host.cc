@@ -150,17 +150,18 @@ void Host::wait_a_moment() {
   std::this_thread::sleep_for(kMoment);
 }
 
+Error failure_of(const std::vector<std::string>& words, const Output& output) {
+  std::string why = output.err.empty() ? output.out : output.err;
+  while (why.ends_with('\n')) {
+    why.pop_back();
+  }
+  return {Errc::system, fmt::format("`{}` failed with status {}: {}", fmt::join(words, " "), output.status,
+                                    why.empty() ? "it says nothing" : why)};
+}
+
 Status run_or_fail(Host& host, const std::vector<std::string>& words) {
   const Output output = host.run(words);
-  if (!output.ok()) {
-    std::string why = output.err.empty() ? output.out : output.err;
-    while (why.ends_with('\n')) {
-      why.pop_back();
-    }
-    return Error{Errc::system, fmt::format("`{}` failed with status {}: {}", fmt::join(words, " "),
-                                           output.status, why.empty() ? "it says nothing" : why)};
-  }
-  return {};
+  return output.ok() ? Status() : Status(failure_of(words, output));
 }
 
 }  // namespace tfabric::setup

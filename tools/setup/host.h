@@ -58,6 +58,8 @@ class Host {
   std::string root_;
 };
 
+// What it wrote, or that it wrote nothing.
+[[nodiscard]] Error failure_of(const std::vector<std::string>& words, const Output& output);
 // Runs it; an error with what it wrote if it fails.
 Status run_or_fail(Host& host, const std::vector<std::string>& words);
 

@@ -73,7 +73,7 @@ Words address_words(const Json& address, const std::string& name) {
 }
 
 Words route_words(const Json& route, const std::string& name) {
-  Words words{"ip", flag_of(route, "v6") ? "-6" : "-4", "route", "replace", text_of(route, "dst")};
+  Words words{"ip", flag_of(route, "v6") ? "-6" : "-4", "route", "append", text_of(route, "dst")};
   add_text(words, route, "gateway", "via");
   if (const Json& via = part_of(route, "via"); via.is_object()) {
     words.insert(words.end(), {"via", text_of(via, "family"), text_of(via, "host")});
@@ -105,6 +105,15 @@ Json with_label(Json address, const std::string& old_name, const std::string& na
     address["label"] = name + label.substr(old_name.size());
   }
   return address;
+}
+
+// To replace could take away that of another NIC in the same network: for the kernel two routes are one whose
+// destination, table and metric are the same. So it is appended, and may be there: direct ones come with the
+// address.
+Status add_route(Host& host, const Words& words) {
+  const Output output = host.run(words);
+  const bool there = output.err.find("File exists") != std::string::npos;
+  return output.ok() || there ? Status() : Status(failure_of(words, output));
 }
 
 }  // namespace
@@ -145,10 +154,12 @@ Status restore_interface(Host& host, const Json& record, const std::string& name
   std::vector<Json> routes(array_of(record, "routes").begin(), array_of(record, "routes").end());
   std::stable_sort(routes.begin(), routes.end(),
                    [](const Json& a, const Json& b) { return rank_of(a) < rank_of(b); });
-  for (const Json& route : routes) {
-    commands.push_back(route_words(route, name));
-  }
   std::string failures;
+  const auto note = [&](const Status& status) {
+    if (!status) {
+      failures += (failures.empty() ? "" : "; ") + status.error().message;
+    }
+  };
   for (const auto& [family, settings] : part_of(record, "settings").items()) {
     for (const auto& [setting, value] : settings.items()) {
       const std::string path = settings_folder(family, name) + "/" + setting;
@@ -160,9 +171,10 @@ Status restore_interface(Host& host, const Json& record, const std::string& name
     }
   }
   for (const Words& words : commands) {
-    if (Status status = run_or_fail(host, words); !status) {
-      failures += (failures.empty() ? "" : "; ") + status.error().message;
-    }
+    note(run_or_fail(host, words));
+  }
+  for (const Json& route : routes) {
+    note(add_route(host, route_words(route, name)));
   }
   return failures.empty() ? Status() : Status(Error{Errc::system, failures});
 }

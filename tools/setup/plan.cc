@@ -67,7 +67,8 @@ void note_driver(const Driver& driver, Plan& plan) {
         "WARNING: {} without an IOMMU: a process that has one of these NICs, or a fault of its own, "
         "can read and write all memory of this host, and taints the kernel",
         driver.name));
-    plan.notes.emplace_back("tfabric itself opens no rail without an IOMMU yet (docs/setup.md)");
+    plan.notes.emplace_back(
+        "jobs need root's rights then (CAP_SYS_ADMIN, CAP_SYS_RAWIO), and what they send is copied first");
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/pci.h"
 #include "transport/tcp/rail.h"
 
 namespace tfabric::tcp {
@@ -49,7 +50,22 @@ bool has_nic(const config::Tcp& config) {
                      [](const auto& rail) { return rail.kind == config::RailKind::pci; });
 }
 
-hugepage::Mode page_mode(const config::Config& config) {
+std::vector<std::string> rails_without_iommu(const config::Tcp& config, const host::Sysfs& sysfs) {
+  std::vector<std::string> names;
+  for (const config::Rail& rail : config.rails) {
+    const auto function =
+        rail.kind == config::RailKind::pci ? host::pci_function(sysfs, rail.device) : std::nullopt;
+    if (function && host::goes_without_iommu(*function)) {
+      names.push_back(rail.name);
+    }
+  }
+  return names;
+}
+
+hugepage::Mode page_mode(const config::Config& config, bool physical_addresses) {
+  if (physical_addresses) {
+    return hugepage::Mode::physical;
+  }
   const hugepage::Mode mode = hugepage_mode(config.memory.hugepages);
   return mode == hugepage::Mode::automatic && !has_nic(config.tcp) ? hugepage::Mode::off : mode;
 }

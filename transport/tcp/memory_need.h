@@ -3,8 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <vector>
 
 #include "config/config.h"
+#include "host/sysfs.h"
 #include "hugepage/budget.h"
 
 namespace tfabric::tcp {
@@ -16,8 +19,13 @@ namespace tfabric::tcp {
 // Whether a NIC of DPDK's is among the rails.
 [[nodiscard]] bool has_nic(const config::Tcp& config);
 
-// What the configuration wants of hugepages. A memif rail's buffers are read by the CPU of the process alone:
-// hugepages are for NICs, unless asked for.
-[[nodiscard]] hugepage::Mode page_mode(const config::Config& config);
+// The names of the rails whose NICs are driven without an IOMMU. They read by physical addresses, and so does
+// all of the process's DPDK then.
+[[nodiscard]] std::vector<std::string> rails_without_iommu(const config::Tcp& config,
+                                                           const host::Sysfs& sysfs);
+
+// What the configuration wants of hugepages, or what such a rail needs, whatever it wants. A memif rail's
+// buffers are read by the CPU of the process alone: hugepages are for NICs, unless asked for.
+[[nodiscard]] hugepage::Mode page_mode(const config::Config& config, bool physical_addresses);
 
 }  // namespace tfabric::tcp

@@ -92,8 +92,9 @@ transport::DeviceProperties properties_of(const std::vector<const config::Rail*>
 
 // What it is, in words.
 Result<std::string> choose_memory(const config::Config& config, port::EalOptions& eal) {
-  Result<hugepage::Budget> budget = hugepage::choose_budget(
-      page_mode(config), memory_need_mib(config.tcp), config.memory.budget_mib, hugepage::discover_pages());
+  Result<hugepage::Budget> budget =
+      hugepage::choose_budget(page_mode(config, eal.physical_addresses), memory_need_mib(config.tcp),
+                              config.memory.budget_mib, hugepage::discover_pages());
   if (!budget) {
     return budget.error();
   }
@@ -105,8 +106,11 @@ Result<std::string> choose_memory(const config::Config& config, port::EalOptions
 class TcpTransport final : public transport::Transport {
  public:
   // `config`: with the rails of this process alone.
-  TcpTransport(const config::Config& config, std::uint32_t mtu, std::uint16_t engines)
-      : engines_(config, engine_options(config.tcp, mtu), engines) {}
+  // `physical_addresses`: NICs are told these, so registered memory, whose physical addresses nobody knows,
+  // is copied.
+  TcpTransport(const config::Config& config, std::uint32_t mtu, std::uint16_t engines,
+               bool physical_addresses)
+      : engines_(config, engine_options(config.tcp, mtu), engines), physical_addresses_(physical_addresses) {}
 
   // `shown`: the configuration as all processes have it; `used`: the numbers of its rails that are this
   // process's.
@@ -116,8 +120,8 @@ class TcpTransport final : public transport::Transport {
       return status;
     }
     const auto& first_rails = engines_.units().front()->rails;
-    if (std::any_of(first_rails.begin(), first_rails.end(),
-                    [](const auto& rail) { return rail->sends_by_dma(); })) {
+    if (!physical_addresses_ && std::any_of(first_rails.begin(), first_rails.end(),
+                                            [](const auto& rail) { return rail->sends_by_dma(); })) {
       device_memory_.add(port::vfio_container());
     }
     const std::size_t rails = shown.rails.size();
@@ -189,6 +193,7 @@ class TcpTransport final : public transport::Transport {
   port::DeviceMemory device_memory_;
   hugepage::RegionTable regions_{&device_memory_};
   Engines engines_;
+  bool physical_addresses_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::string summary_;
 };
@@ -255,6 +260,8 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
     }
     eal.shared_memory |= rail.kind == config::RailKind::virtio_user;
   }
+  const std::vector<std::string> unprotected = rails_without_iommu(own.tcp, host::Sysfs());
+  eal.physical_addresses = !unprotected.empty();
   Result<std::string> memory = choose_memory(own, eal);
   if (!memory) {
     return memory.error();
@@ -267,15 +274,16 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
     return engines.error();
   }
   port::size_shared_pools(*engines);
-  auto transport = std::make_unique<TcpTransport>(own, largest_mtu(own.tcp), *engines);
+  auto transport =
+      std::make_unique<TcpTransport>(own, largest_mtu(own.tcp), *engines, eal.physical_addresses);
   if (Status status = transport->open_devices(config.tcp, own.tcp, *used); !status) {
     return status.error();
   }
   const bool threaded = transport->engines().mode() == engine::ProgressMode::threaded;
-  transport->set_summary(
-      fmt::format("TCP over DPDK, {}; {}; {} engine(s), {} progress; host memory only, no GPUDirect",
-                  describe_rails(own.tcp.rails, config.tcp.rails.size()), *memory, *engines,
-                  threaded ? "threaded" : "inline"));
+  transport->set_summary(fmt::format(
+      "TCP over DPDK, {}; {}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
+      describe_rails(own.tcp.rails, config.tcp.rails.size()), unprotected.empty() ? "" : "no IOMMU; ",
+      *memory, *engines, threaded ? "threaded" : "inline"));
   return std::unique_ptr<transport::Transport>(std::move(transport));
 }
 

@@ -69,20 +69,39 @@ TEST_CASE("a NIC without a driver") {
   REQUIRE_THAT(told(broken.examine(), Id::pci_no_driver), StartsWith("error rail eni1: no driver has"));
 }
 
-TEST_CASE("drivers that do without an IOMMU are not enough") {
+TEST_CASE("a NIC without an IOMMU is warned of, and needs root's rights and hugepages") {
   BrokenHost broken;
-  const std::string nic = broken.files.add_function(test::kNic);
-  broken.configure(pci_rail());
+  broken.add_nic();
+  broken.configure("memory.hugepages = \"off\"\n" + pci_rail());
+  const std::string nic = std::string("/sys/bus/pci/devices/") + test::kNic;
   SECTION("UIO's") {
+    std::filesystem::remove(broken.host.root + nic + "/driver");
     broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/uio_pci_generic");
-    REQUIRE_THAT(told(broken.examine(), Id::pci_no_iommu), Contains("is bound to uio_pci_generic"));
+    REQUIRE_THAT(told(broken.examine(), Id::pci_no_iommu),
+                 StartsWith("warning rail eni1: uio_pci_generic has 0000:00:10.0 without an IOMMU"));
+    REQUIRE_FALSE(has(broken.examine(), Id::vfio_not_loaded));
   }
   SECTION("VFIO's own mode") {
-    broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/vfio-pci");
-    broken.files.link(nic + "/iommu_group", "/sys/kernel/iommu_groups/0");
-    broken.files.write("/sys/kernel/iommu_groups/0/name", "vfio-noiommu\n");
+    broken.files.write("/sys/kernel/iommu_groups/17/name", "vfio-noiommu\n");
+    broken.files.write("/dev/vfio/noiommu-17", "");
     REQUIRE_THAT(told(broken.examine(), Id::pci_no_iommu), Contains("iommu=pt"));
+    broken.denied = {"/dev/vfio/noiommu-17"};
+    REQUIRE_THAT(told(broken.examine(), Id::vfio_device_denied), Contains("/dev/vfio/noiommu-17"));
+    broken.denied.clear();
   }
+  broken.set_capabilities("0");
+  REQUIRE_THAT(told(broken.examine(), Id::capability_missing),
+               StartsWith("error rail eni1: this process lacks CAP_SYS_"));
+  broken.set_capabilities("220000");  // CAP_SYS_RAWIO and CAP_SYS_ADMIN, and none to lock memory
+  broken.host.memlock_bytes = 0;
+  const Report report = broken.examine();
+  CAPTURE(to_text(report));
+  REQUIRE(exit_code_of(report) == kWarnings);
+  REQUIRE(report.verdict.network == Network::tcp);
+  REQUIRE(has(report, Id::hugepages_used));
+  broken.set_hugepages(2048, 100, 40);
+  REQUIRE_THAT(told(broken.examine(), Id::hugepages_too_few),
+               StartsWith("error memory: ") && Contains("without an IOMMU reads nothing else"));
 }
 
 TEST_CASE("the files of VFIO must be there, and for this user") {

@@ -44,6 +44,14 @@ TEST_CASE("a function that VFIO has without an IOMMU is known for it") {
   const auto function = pci_function(fake.sysfs(), "0000:00:10.0");
   REQUIRE(function);
   REQUIRE(function->no_iommu);
+  REQUIRE(goes_without_iommu(*function));
+}
+
+TEST_CASE("UIO's drivers do without an IOMMU, whether there is one or not") {
+  REQUIRE(goes_without_iommu({.driver = "uio_pci_generic"}));
+  REQUIRE(goes_without_iommu({.driver = "igb_uio", .iommu_group = 3}));
+  REQUIRE_FALSE(goes_without_iommu({.driver = "vfio-pci", .iommu_group = 3}));
+  REQUIRE_FALSE(goes_without_iommu({.driver = "ena"}));
 }
 
 TEST_CASE("what is no PCI address, or of no function, is found not to be there") {

@@ -31,6 +31,13 @@ TEST_CASE("DPDK may take whole pages, of the largest size that is free") {
   REQUIRE(choose_budget(Mode::automatic, 101, 0, large)->mib == 1024);
 }
 
+TEST_CASE("where physical addresses are read, there are hugepages or nothing") {
+  REQUIRE(choose_budget(Mode::physical, 100, 0, free_mib(100))->hugepages);
+  const auto none = choose_budget(Mode::physical, 101, 0, free_mib(100));
+  REQUIRE_FALSE(none.ok());
+  REQUIRE_THAT(none.error().message, Contains("without an IOMMU") && Contains("echo 51 >"));
+}
+
 TEST_CASE("with too few, ordinary memory is taken, and the reason told") {
   const auto budget = choose_budget(Mode::automatic, 101, 0, free_mib(100));
   REQUIRE(budget.ok());

@@ -69,6 +69,11 @@ void FakeKernel::add_address(Interface& interface, const std::string& local, int
 
 void FakeKernel::add_route(Interface& interface, const Json& route) { interface.routes.push_back(route); }
 
+void FakeKernel::add_direct_route(Interface& interface, const std::string& local) {
+  const std::string network = local.substr(0, local.rfind('.')) + ".0/24";
+  add_route(interface, {{"dst", network}, {"protocol", "kernel"}, {"scope", "link"}, {"prefsrc", local}});
+}
+
 void FakeKernel::add_cloud() {
   Interface& management = add_nic("0000:00:03.0", "ens3", 1);
   management.up = true;
@@ -83,13 +88,13 @@ void FakeKernel::add_cloud() {
   first.addresses.back()["valid_life_time"] = 3000;
   first.addresses.back()["preferred_life_time"] = 3000;
   add_address(first, "fd00:1::5", 64);
-  add_route(first,
-            {{"dst", "10.0.1.0/24"}, {"protocol", "kernel"}, {"scope", "link"}, {"prefsrc", "10.0.1.5"}});
+  add_direct_route(first, "10.0.1.5");
   add_route(first, {{"dst", "default"}, {"gateway", "10.0.1.1"}, {"table", "1001"}, {"metric", 512}});
   add_route(first, {{"dst", "default"}, {"gateway", "fe80::1"}, {"v6", true}, {"table", "1001"}});
   Interface& second = add_nic("0000:00:07.0", "ens7", 7);
   second.up = true;
   add_address(second, "10.0.2.5", 24);
+  add_direct_route(second, "10.0.2.5");
   add_route(second, {{"dst", "default"}, {"gateway", "10.0.2.1"}, {"protocol", "dhcp"}, {"metric", 300}});
   files.write("/proc/sys/net/ipv4/conf/ens7/rp_filter", "2\n");
 }
@@ -199,6 +204,14 @@ Status FakeKernel::write_attribute(const std::string& path, const std::string& t
       return Error{Errc::system, "No such device"};
     }
     attach(text, driver);
+    return {};
+  }
+  if (name == "drivers_probe") {
+    const std::string only = setup::driver_override_of(*this, text);
+    const std::string driver = only.empty() ? kNative : only;
+    if (setup::driver_of(*this, text).empty() && exists("/sys/bus/pci/drivers/" + driver)) {
+      attach(text, driver);
+    }
     return {};
   }
   if (name == "driver_override") {
@@ -377,6 +390,9 @@ bool FakeKernel::replace_address(const Words& words) {
     }
   }
   add_address(found->second, local, std::stoi(words[2].substr(words[2].find('/') + 1)));
+  if (words[2].ends_with("/24")) {
+    add_direct_route(found->second, local);
+  }
   if (options.contains("broadcast")) {
     addresses.back()["broadcast"] = options.at("broadcast");
   }
@@ -387,11 +403,11 @@ bool FakeKernel::replace_address(const Words& words) {
   return true;
 }
 
-bool FakeKernel::replace_route(const Words& words, bool v6) {
+Output FakeKernel::append_route(const Words& words, bool v6) {
   const auto options = options_in(words, 3);
   const auto found = interfaces.find(options.at("dev"));
   if (found == interfaces.end() || !found->second.up) {
-    return false;
+    return {.status = 2, .err = "Cannot find device"};
   }
   Json route{{"dst", words[2]}};
   if (v6) {
@@ -410,10 +426,11 @@ bool FakeKernel::replace_route(const Words& words, bool v6) {
     route["metric"] = std::stoi(options.at("metric"));
   }
   auto& routes = found->second.routes;
-  if (std::find(routes.begin(), routes.end(), route) == routes.end()) {
-    routes.push_back(route);
+  if (std::find(routes.begin(), routes.end(), route) != routes.end()) {
+    return {.status = 2, .err = "RTNETLINK answers: File exists\n"};
   }
-  return true;
+  routes.push_back(route);
+  return {};
 }
 
 Output FakeKernel::run_ip(Words words) {
@@ -429,9 +446,12 @@ Output FakeKernel::run_ip(Words words) {
     return {.out = R"([{"dev":"ens3"}])"};
   }
   change();
-  const bool done = words[0] == "link"      ? set_link(words)
-                    : words[0] == "address" ? replace_address(words)
-                                            : replace_route(words, v6);
+  if (words[0] == "route") {
+    // To replace one can be another interface's of the same network.
+    return words[1] == "append" ? append_route(words, v6)
+                                : Output{.status = 1, .err = "only append is played"};
+  }
+  const bool done = words[0] == "link" ? set_link(words) : replace_address(words);
   return {.status = done ? 0 : 2, .err = done ? "" : "Cannot find device"};
 }
 

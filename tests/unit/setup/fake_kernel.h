@@ -44,6 +44,8 @@ class FakeKernel final : public FakeFolder, public setup::Host {
   Interface& add_nic(const std::string& address, const std::string& name, int group);
   static void add_address(Interface& interface, const std::string& local, int length);
   static void add_route(Interface& interface, const setup::Json& route);
+  // What the kernel does by itself for an address of IPv4 with 24 bits of prefix.
+  static void add_direct_route(Interface& interface, const std::string& local);
   // A management NIC with the default route, and two ENIs with all that the kernel may know of them.
   void add_cloud();
   void reboot();
@@ -81,7 +83,7 @@ class FakeKernel final : public FakeFolder, public setup::Host {
   setup::Output show_routes(bool v6) const;
   bool set_link(const std::vector<std::string>& words);
   bool replace_address(const std::vector<std::string>& words);
-  bool replace_route(const std::vector<std::string>& words, bool v6);
+  setup::Output append_route(const std::vector<std::string>& words, bool v6);
 
   std::map<std::string, std::string> macs_;  // by function
 };

@@ -89,6 +89,8 @@ TEST_CASE("killed anywhere, setup is undone without being finished") {
 }
 
 TEST_CASE("killed anywhere, undoing is finished by a further run, or setup is") {
+  const bool set_up_again = GENERATE(true, false);
+  CAPTURE(set_up_again);
   int change = 0;
   for (bool killed = true; killed; ++change) {
     CAPTURE(change);
@@ -96,7 +98,7 @@ TEST_CASE("killed anywhere, undoing is finished by a further run, or setup is") 
     const auto before = kernel->snapshot();
     REQUIRE(apply_setup(*kernel, kOptions).code == kOk);
     killed = kill_at(*kernel, change, [&] { undo_setup(*kernel); });
-    if (change % 2 == 0) {
+    if (set_up_again) {
       const Ended again = apply_setup(*kernel, kOptions);
       INFO(again.out << again.err);
       REQUIRE(again.code == kOk);

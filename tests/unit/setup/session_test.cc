@@ -75,6 +75,20 @@ TEST_CASE("undone, the host is as it was, network included") {
   REQUIRE_THAT(undo_setup(kernel).out, Contains("nothing to undo"));
 }
 
+TEST_CASE("NICs of one network each get their own routes back") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  FakeKernel::Interface& second = kernel.interfaces.at("ens7");
+  FakeKernel::add_address(second, "10.0.1.6", 24);
+  FakeKernel::add_direct_route(second, "10.0.1.6");
+  const auto before = kernel.snapshot();
+  REQUIRE(apply_setup(kernel).code == kOk);
+  const Ended ended = undo_setup(kernel);
+  INFO(ended.out << ended.err);
+  REQUIRE(ended.code == kOk);
+  REQUIRE(test::difference(before, kernel.snapshot()) == "");
+}
+
 TEST_CASE("a second run says that all is so already and changes nothing") {
   FakeKernel kernel;
   kernel.add_cloud();

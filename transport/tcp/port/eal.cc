@@ -39,7 +39,7 @@ std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_
   std::vector<std::string> arguments{
       "tfabric",
       "--no-telemetry",  // no sockets, no thread
-      "--iova-mode=va",
+      options.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va",
       "--log-level=*:notice",
       fmt::format("--file-prefix=tfabric-{}-{:x}", getpid(), random_u64()),
       // Lcore 0 whichever the CPU, so that a host of more CPUs than DPDK has lcores works too.
@@ -68,6 +68,15 @@ std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_
   return arguments;
 }
 
+const char* hint_for(const EalOptions& options) {
+  if (options.physical_addresses) {
+    return "; a NIC without an IOMMU takes root's rights (CAP_SYS_ADMIN, CAP_SYS_RAWIO)";
+  }
+  return options.hugepages ? "; hugepages may be missing or not readable by this user (memory.hugepages = "
+                             "\"off\" does without)"
+                           : "";
+}
+
 // rte_eal_init pins its thread, and the threads it starts inherit the mask they find: on a thread of ours,
 // with the process's own mask put back right after, nobody else is pinned.
 Status init_on_this_thread(const EalOptions& options) {
@@ -85,15 +94,17 @@ Status init_on_this_thread(const EalOptions& options) {
   capture_dpdk_log();
   if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
     const std::string why = take_dpdk_error();
-    return Error{Errc::unusable,
-                 fmt::format("DPDK does not start: {}{}", why.empty() ? rte_strerror(rte_errno) : why,
-                             options.hugepages ? "; hugepages may be missing or not readable by this user "
-                                                 "(memory.hugepages = \"off\" does without)"
-                                               : "")};
+    return Error{Errc::unusable, fmt::format("DPDK does not start: {}{}",
+                                             why.empty() ? rte_strerror(rte_errno) : why, hint_for(options))};
   }
   // EAL makes a folder for files that this process does not write.
   std::error_code ignored;
   std::filesystem::remove_all(rte_eal_get_runtime_dir(), ignored);
+  // DPDK takes virtual ones without a word where the process may not see physical ones, and the NIC is
+  // refused later.
+  if (options.physical_addresses && rte_eal_iova_mode() != RTE_IOVA_PA) {
+    return Error{Errc::unusable, fmt::format("DPDK cannot see physical addresses{}", hint_for(options))};
+  }
   return {};
 }
 

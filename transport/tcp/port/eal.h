@@ -15,6 +15,9 @@ struct EalOptions {
   bool hugepages = false;              // false: --no-huge
   std::uint32_t memory_mib = 256;      // the most that DPDK may map
   int numa_node = -1;                  // -1: any
+  // NICs are driven without an IOMMU: they are told physical addresses, which takes hugepages and root's
+  // rights.
+  bool physical_addresses = false;
   // Another process is to map it, as vhost does: in few files. Without hugepages it is one file always.
   bool shared_memory = false;
 };
