@@ -41,8 +41,11 @@ class Coordinator {
   Result<AllreduceRow> measure(std::uint64_t bytes);
   Status end();
   [[nodiscard]] const std::string& network() const { return network_; }
+  [[nodiscard]] std::size_t ranks() const { return ranks_.size(); }
 
  private:
+  Status start_here();
+  Status start_at(const std::string& host);
   // One message from each rank. The first rank that fails is the answer, whatever the others wait for.
   Result<std::vector<Json>> collect();
   Status broadcast(const Json& message);
@@ -50,7 +53,8 @@ class Coordinator {
   const LocalOptions& local_;
   const SweepOptions& sweep_;
   const AllreduceOptions& options_;
-  std::vector<ChildProcess> ranks_;
+  std::vector<ChildProcess> here_;     // the first ranks
+  std::vector<ControlChannel> ranks_;  // host by host
   std::string network_;
 };
 
@@ -60,7 +64,7 @@ Result<std::vector<Json>> Coordinator::collect() {
     std::vector<pollfd> waiting;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (answers[rank]) continue;
-      auto& control = ranks_[rank].control();
+      auto& control = ranks_[rank];
       auto message = control.try_receive();
       if (!message) return message.error();
       answers[rank] = std::move(*message);
@@ -77,20 +81,40 @@ Result<std::vector<Json>> Coordinator::collect() {
 
 Status Coordinator::broadcast(const Json& message) {
   for (auto& rank : ranks_) {
-    if (auto sent = rank.control().send(message); !sent) return sent;
+    if (auto sent = rank.send(message); !sent) return sent;
+  }
+  return {};
+}
+
+Status Coordinator::start_here() {
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    auto led = start_led(rank_arguments(local_), fmt::format("rank {}", rank),
+                         {.rank = rank, .size = options_.ranks});
+    if (!led) return led.error();
+    here_.push_back(std::move(led->process));
+    ranks_.push_back(std::move(led->control));
+  }
+  return {};
+}
+
+Status Coordinator::start_at(const std::string& host) {
+  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
+    auto control =
+        connect_server(host, options_.port, local_.timeout, fmt::format("rank {} ({})", ranks_.size(), host),
+                       "tfabric perf allreduce --listen");
+    if (!control) return control.error();
+    if (auto sent = control->send({{kLocalRank, rank}, {kLocalSize, options_.ranks}}); !sent) return sent;
+    // What is sent before would be read by the agent, and not by the rank.
+    if (auto started = control->receive(local_.timeout, "its start"); !started) return started.error();
+    ranks_.push_back(std::move(*control));
   }
   return {};
 }
 
 Status Coordinator::start() {
-  for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
-    std::vector<std::string> arguments = {"perf", "allreduce"};
-    const auto local = local_arguments(local_);
-    arguments.insert(arguments.end(), local.begin(), local.end());
-    auto child = ChildProcess::start(std::move(arguments), fmt::format("rank {}", rank),
-                                     {.rank = rank, .size = options_.ranks});
-    if (!child) return child.error();
-    ranks_.push_back(std::move(*child));
+  if (auto started = start_here(); !started) return started;
+  for (const std::string& host : options_.hosts) {
+    if (auto started = start_at(host); !started) return started;
   }
   if (auto sent = broadcast({{"comms", sweep_.comms}}); !sent) return sent;
   const auto hellos = collect();
@@ -101,7 +125,7 @@ Status Coordinator::start() {
     if (next.value("plugin", "") != (*hellos)[rank].value("plugin", "")) {
       return Error{Errc::unusable, "the ranks have loaded different plugins"};
     }
-    auto sent = ranks_[rank].control().send(
+    auto sent = ranks_[rank].send(
         {{"rank", rank}, {"ranks", ranks_.size()}, {"handles", next.value("handles", Json::array())}});
     if (!sent) return sent;
   }
@@ -139,10 +163,11 @@ Result<AllreduceRow> Coordinator::measure(std::uint64_t bytes) {
 
 Status Coordinator::end() {
   if (auto sent = broadcast({{"end", true}}); !sent) return sent;
-  for (auto& rank : ranks_) {
-    const auto code = rank.wait(kGoodbye);
+  // Those of other hosts are their agents' to wait for.
+  for (std::size_t rank = 0; rank < here_.size(); ++rank) {
+    const auto code = here_[rank].wait(kGoodbye);
     if (code != std::optional<int>(kOk)) {
-      return Error{Errc::remote, fmt::format("{} did not end properly ({})", rank.control().peer(),
+      return Error{Errc::remote, fmt::format("{} did not end properly ({})", ranks_[rank].peer(),
                                              code ? fmt::format("exit code {}", *code) : "killed")};
     }
   }
@@ -153,31 +178,35 @@ struct Bandwidth {
   double algorithm_gb = 0;
   double bus_gb = 0;  // what each rank sends, as nccl-tests defines it
 };
-Bandwidth bandwidth(const AllreduceRow& row, std::uint32_t ranks) {
+Bandwidth bandwidth(const AllreduceRow& row, std::size_t ranks) {
   const double algorithm = static_cast<double>(row.bytes) / std::max(row.seconds, 1e-9) * 1e-9;
-  return {algorithm, algorithm * 2.0 * (ranks - 1) / ranks};
+  const auto n = static_cast<double>(ranks);
+  return {algorithm, algorithm * 2.0 * (n - 1) / n};
 }
 
 std::string heading(const Coordinator& coordinator, const SweepOptions& sweep,
                     const AllreduceOptions& options) {
+  const std::string where =
+      options.hosts.empty() ? "this host" : fmt::format("each of {} hosts", options.hosts.size() + 1);
   return fmt::format(
-      "# {} ranks on this host, ring, {} comm{}, slices of {}, up to {} outstanding; each rank uses {}\n"
+      "# {} rank{} on {}, ring, {} comm{}, slices of {}, up to {} outstanding; each rank uses {}\n"
       "# busbw = algbw * 2(N-1)/N; CPU: seconds of all ranks for one all-reduce; in place\n"
       "{:>12} {:>12} {:>7} {:>6} {:>12} {:>8} {:>8} {:>8} {:>7}\n"
       "{:>12} {:>12} {:>7} {:>6} {:>12} {:>8} {:>8} {:>8} {:>7}\n",
-      options.ranks, sweep.comms, sweep.comms == 1 ? "" : "s", format_size(options.slice_bytes),
-      sweep.inflight, coordinator.network(), "size", "count", "type", "redop", "time", "algbw", "busbw",
-      "CPU", "#wrong", "(B)", "(elements)", "", "", "(us)", "(GB/s)", "(GB/s)", "(s)", "");
+      options.ranks, options.ranks == 1 ? "" : "s", where, sweep.comms, sweep.comms == 1 ? "" : "s",
+      format_size(options.slice_bytes), sweep.inflight, coordinator.network(), "size", "count", "type",
+      "redop", "time", "algbw", "busbw", "CPU", "#wrong", "(B)", "(elements)", "", "", "(us)", "(GB/s)",
+      "(GB/s)", "(s)", "");
 }
 
-std::string table_line(const AllreduceRow& row, std::uint32_t ranks, bool checked) {
+std::string table_line(const AllreduceRow& row, std::size_t ranks, bool checked) {
   const auto [algorithm, bus] = bandwidth(row, ranks);
   return fmt::format("{:>12} {:>12} {:>7} {:>6} {:>12.1f} {:>8.3f} {:>8.3f} {:>8.4f} {:>7}\n", row.bytes,
                      row.elements, "float", "sum", row.seconds * 1e6, algorithm, bus, row.cpu_seconds,
                      checked ? std::to_string(row.wrong) : "N/A");
 }
 
-Json json_line(const AllreduceRow& row, std::uint32_t ranks) {
+Json json_line(const AllreduceRow& row, std::size_t ranks) {
   const auto [algorithm, bus] = bandwidth(row, ranks);
   return {{"size", row.bytes},       {"count", row.elements}, {"time_us", row.seconds * 1e6},
           {"algbw_gb_s", algorithm}, {"busbw_gb_s", bus},     {"cpu_s", row.cpu_seconds},
@@ -201,8 +230,8 @@ Result<bool> run_allreduce(const LocalOptions& local, const SweepOptions& sweep,
     const auto row = coordinator.measure(bytes);
     if (!row) return row.error();
     wrong += row->wrong;
-    rows.push_back(json_line(*row, options.ranks));
-    if (!json_only) fmt::print("{}", table_line(*row, options.ranks, checked));
+    rows.push_back(json_line(*row, coordinator.ranks()));
+    if (!json_only) fmt::print("{}", table_line(*row, coordinator.ranks(), checked));
     std::fflush(stdout);
   }
   if (auto ended = coordinator.end(); !ended) return ended.error();
@@ -212,7 +241,7 @@ Result<bool> run_allreduce(const LocalOptions& local, const SweepOptions& sweep,
   }
   if (!sweep.json_file.empty()) {
     auto written = write_json(sweep.json_file, {{"network", coordinator.network()},
-                                                {"ranks", options.ranks},
+                                                {"ranks", coordinator.ranks()},
                                                 {"comms", sweep.comms},
                                                 {"wrong", wrong},
                                                 {"rows", std::move(rows)}});
@@ -229,6 +258,13 @@ std::vector<std::string> local_arguments(const LocalOptions& local) {
     arguments.insert(arguments.end(), {"--version-table", std::to_string(*local.table_version)});
   }
   if (local.verbose) arguments.emplace_back("--verbose");
+  return arguments;
+}
+
+std::vector<std::string> rank_arguments(const LocalOptions& local) {
+  std::vector<std::string> arguments = {"perf", "allreduce"};
+  const auto more = local_arguments(local);
+  arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
 

@@ -70,10 +70,10 @@ int run_local_pair(const Arguments& arguments) {
   const auto local = local_arguments(arguments.local);
   server.insert(server.end(), local.begin(), local.end());
   set_local_rank({.rank = 0, .size = 2});
-  auto child = ChildProcess::start(std::move(server), "the server process", {.rank = 1, .size = 2});
+  auto child = start_led(std::move(server), "the server process", {.rank = 1, .size = 2});
   if (!child) return fail(child.error());
-  const auto right = run_client(child->control(), arguments.local, arguments.sweep, modes_of(arguments.mode));
-  const auto code = child->wait(kGoodbye);
+  const auto right = run_client(child->control, arguments.local, arguments.sweep, modes_of(arguments.mode));
+  const auto code = child->process.wait(kGoodbye);
   if (right && code != std::optional<int>(kOk)) {
     return fail({Errc::remote, "the server process did not end properly"});
   }
@@ -131,8 +131,25 @@ int run_ring(const Arguments& arguments) {
     ControlChannel control(arguments.control_fd, "the coordinator");
     return finish_quietly(run_allreduce_rank(control, arguments.local));
   }
+  if (arguments.listen && !arguments.allreduce.hosts.empty()) {
+    return fail({Errc::invalid_usage,
+                 "say either --listen (start ranks for a coordinator elsewhere) or the "
+                 "HOSTs where such run"});
+  }
+  if (arguments.listen) {
+    fmt::print(stderr, "waiting for a coordinator on port {}\n", arguments.port);
+    const auto ended = run_allreduce_agent(arguments.local, arguments.port);
+    return ended ? *ended : fail(ended.error());
+  }
+  if (arguments.allreduce.hosts.empty() && arguments.allreduce.ranks < 2) {
+    return fail({Errc::invalid_usage,
+                 "one rank on one host has nobody to reduce with: --ranks 2 or more, or "
+                 "name further HOSTs"});
+  }
   if (const auto error = usage_error(arguments); !error.empty()) return fail({Errc::invalid_usage, error});
-  return finish(run_allreduce(arguments.local, arguments.sweep, arguments.allreduce));
+  AllreduceOptions options = arguments.allreduce;
+  options.port = arguments.port;
+  return finish(run_allreduce(arguments.local, arguments.sweep, options));
 }
 
 // A peer that speaks the control protocol wrongly shows as an exception of the JSON library.
@@ -210,14 +227,19 @@ void add_sweep_options(CLI::App& app, Arguments& a) {
 
 void add_allreduce(CLI::App& perf, int& exit_code) {
   auto* const app =
-      perf.add_subcommand("allreduce", "ring all-reduce of N processes here, every element checked");
+      perf.add_subcommand("allreduce", "ring all-reduce of N processes a host, every element checked");
   const auto arguments = std::make_shared<Arguments>();
   arguments->sweep.min_bytes = 4;
   arguments->sweep.max_bytes = std::uint64_t{64} << 20;
   add_local_options(*app, *arguments);
   add_sweep_options(*app, *arguments);
-  app->add_option("-r,--ranks", arguments->allreduce.ranks, "how many processes")
-      ->check(CLI::Range(2u, kMaxRanks))
+  app->add_option("hosts", arguments->allreduce.hosts,
+                  "further hosts, where `tfabric perf allreduce --listen` runs")
+      ->type_name("HOST");
+  app->add_flag("--listen", arguments->listen, "start the ranks of this host for a coordinator on another");
+  app->add_option("--port", arguments->port, "the control connections' TCP port")->capture_default_str();
+  app->add_option("-r,--ranks", arguments->allreduce.ranks, "how many processes on each host")
+      ->check(CLI::Range(1u, kMaxRanks))
       ->capture_default_str();
   app->add_option("--slice", arguments->allreduce.slice_bytes, "bytes of one message on the ring")
       ->check(CLI::Range(4, 1 << 30))

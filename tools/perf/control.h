@@ -12,8 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace tfabric::perf {
@@ -52,11 +54,24 @@ class ControlChannel {
   std::deque<Json> messages_;
 };
 
-// Listens on `port` at all addresses (IPv6 and IPv4), takes one client that greets correctly, within no
-// time limit, and stops listening.
+// Listens on `port` at all addresses (IPv6 and IPv4).
+class ControlListener {
+ public:
+  static Result<ControlListener> open(std::uint16_t port);
+  // The next client that greets correctly; without a time limit if there is none.
+  Result<ControlChannel> accept(std::optional<std::chrono::milliseconds> limit = std::nullopt);
+
+ private:
+  explicit ControlListener(Descriptor socket) : socket_(std::move(socket)) {}
+  Descriptor socket_;
+};
+
+// Takes one client, and stops listening.
 Result<ControlChannel> accept_client(std::uint16_t port);
-// Connects, retrying while the server is not up yet, until `timeout`.
+// Connects, retrying while the server is not up yet, until `timeout`. `command` is what should run there.
 Result<ControlChannel> connect_server(const std::string& host, std::uint16_t port,
-                                      std::chrono::milliseconds timeout);
+                                      std::chrono::milliseconds timeout,
+                                      const std::string& peer = "the server",
+                                      const std::string& command = "tfabric perf --listen");
 
 }  // namespace tfabric::perf

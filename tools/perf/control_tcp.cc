@@ -63,14 +63,22 @@ void set_no_delay(int fd) {
 
 }  // namespace
 
-Result<ControlChannel> accept_client(std::uint16_t port) {
-  const Descriptor listener(listen_on(port));
-  if (listener.get() < 0) {
+Result<ControlListener> ControlListener::open(std::uint16_t port) {
+  Descriptor socket(listen_on(port));
+  if (socket.get() < 0) {
     return Error{Errc::system, fmt::format("cannot listen on port {}: {}; choose another with --port", port,
                                            std::strerror(errno))};
   }
+  return ControlListener(std::move(socket));
+}
+
+Result<ControlChannel> ControlListener::accept(std::optional<std::chrono::milliseconds> limit) {
   for (;;) {
-    const int fd = accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    pollfd waiting{socket_.get(), POLLIN, 0};
+    if (limit && poll(&waiting, 1, static_cast<int>(limit->count())) == 0) {
+      return Error{Errc::remote, fmt::format("nobody has connected within {} s", limit->count() / 1000)};
+    }
+    const int fd = accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       return Error{Errc::system, fmt::format("accept: {}", std::strerror(errno))};
@@ -83,8 +91,15 @@ Result<ControlChannel> accept_client(std::uint16_t port) {
   }
 }
 
+Result<ControlChannel> accept_client(std::uint16_t port) {
+  auto listener = ControlListener::open(port);
+  if (!listener) return listener.error();
+  return listener->accept();
+}
+
 Result<ControlChannel> connect_server(const std::string& host, std::uint16_t port,
-                                      std::chrono::milliseconds timeout) {
+                                      std::chrono::milliseconds timeout, const std::string& peer,
+                                      const std::string& command) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
@@ -97,15 +112,15 @@ Result<ControlChannel> connect_server(const std::string& host, std::uint16_t por
   for (;;) {
     if (const int fd = try_connect(addresses.get()); fd >= 0) {
       set_no_delay(fd);
-      ControlChannel channel(fd, "the server");
+      ControlChannel channel(fd, peer);
       if (auto sent = channel.send({{"greeting", kGreeting}}); !sent) return sent.error();
       return channel;
     }
     if (monotonic_now() > deadline) {
       return Error{Errc::remote,
-                   fmt::format("no answer from {} port {} within {} s; is `tfabric perf --listen` "
-                               "running there, and does a firewall let the port through?",
-                               host, port, timeout.count() / 1000)};
+                   fmt::format("no answer from {} port {} within {} s; is `{}` running there, and does a "
+                               "firewall let the port through?",
+                               host, port, timeout.count() / 1000, command)};
     }
     std::this_thread::sleep_for(kRetryInterval);
   }

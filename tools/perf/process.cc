@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/descriptor.h"
 #include "base/time.h"
 
 namespace tfabric::perf {
@@ -41,24 +42,18 @@ void set_local_rank(LocalRank rank) {
   setenv(kSize, std::to_string(rank.size).c_str(), 1);
 }
 
-ChildProcess::ChildProcess(pid_t pid, ControlChannel control) : pid_(pid), control_(std::move(control)) {}
-ChildProcess::ChildProcess(ChildProcess&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), control_(std::move(other.control_)) {}
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
 
 ChildProcess::~ChildProcess() {
   if (pid_ > 0) wait(std::chrono::milliseconds(0));
 }
 
-Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, const std::string& name,
-                                         LocalRank rank) {
-  int pair[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
-    return Error{Errc::system, fmt::format("socketpair: {}", std::strerror(errno))};
-  }
+Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, int control,
+                                         const std::string& name, LocalRank rank) {
   // Everything that allocates is done before the fork.
   arguments.insert(arguments.begin(), "tfabric");
   arguments.emplace_back("--control-fd");
-  arguments.push_back(std::to_string(pair[1]));
+  arguments.push_back(std::to_string(control));
   std::vector<char*> argv;
   for (auto& argument : arguments) argv.push_back(argument.data());
   argv.push_back(nullptr);
@@ -70,15 +65,25 @@ Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, con
   const pid_t pid = fork();
   if (pid == 0) {
     // Only this child inherits its end: others were made close-on-exec.
-    fcntl(pair[1], F_SETFD, 0);
+    fcntl(control, F_SETFD, 0);
     execve("/proc/self/exe", argv.data(), envp.data());
     _exit(127);
   }
-  close(pair[1]);
-  ControlChannel control(pair[0], name);
   if (pid < 0)
     return Error{Errc::system, fmt::format("cannot start {}: fork: {}", name, std::strerror(errno))};
-  return ChildProcess(pid, std::move(control));
+  return ChildProcess(pid);
+}
+
+Result<LedProcess> start_led(std::vector<std::string> arguments, const std::string& name, LocalRank rank) {
+  int pair[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
+    return Error{Errc::system, fmt::format("socketpair: {}", std::strerror(errno))};
+  }
+  ControlChannel control(pair[0], name);
+  const Descriptor theirs(pair[1]);
+  auto process = ChildProcess::start(std::move(arguments), theirs.get(), name, rank);
+  if (!process) return process.error();
+  return LedProcess{std::move(*process), std::move(control)};
 }
 
 std::optional<int> ChildProcess::wait(std::chrono::milliseconds timeout) {
@@ -92,6 +97,17 @@ std::optional<int> ChildProcess::wait(std::chrono::milliseconds timeout) {
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+  return ended(status);
+}
+
+std::optional<int> ChildProcess::join() {
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  return ended(status);
+}
+
+std::optional<int> ChildProcess::ended(int status) {
   pid_ = -1;
   if (WIFEXITED(status)) return WEXITSTATUS(status);
   return std::nullopt;

@@ -1,7 +1,7 @@
-// A second process of this program, joined by a control connection: perf's other side on one host.
+// Further processes of this program, led by a control connection: perf's other sides on this host.
 //
 // fork + exec of /proc/self/exe, so that each side starts with a clean EAL and plugin. The child's end of
-// the socketpair is a descriptor number that it gets in its arguments.
+// the connection is a descriptor number that it gets in its arguments.
 #pragma once
 
 #include <sys/types.h>
@@ -27,21 +27,30 @@ void set_local_rank(LocalRank rank);
 
 class ChildProcess {
  public:
-  // Runs this executable with `arguments` and "--control-fd N" behind them. `name` is for messages.
-  static Result<ChildProcess> start(std::vector<std::string> arguments, const std::string& name,
+  // Runs this executable with `arguments` and "--control-fd N" behind them, N being `control`, which stays
+  // the caller's. `name` is for messages.
+  static Result<ChildProcess> start(std::vector<std::string> arguments, int control, const std::string& name,
                                     LocalRank rank);
   ~ChildProcess();  // ends the child if it is still running
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
 
-  ControlChannel& control() { return control_; }
   // Waits for the child's own end; ends it after `timeout`. Its exit code, or nothing if it was killed.
   std::optional<int> wait(std::chrono::milliseconds timeout);
+  // The same, however long it takes.
+  std::optional<int> join();
 
  private:
-  ChildProcess(pid_t pid, ControlChannel control);
+  explicit ChildProcess(pid_t pid) : pid_(pid) {}
+  std::optional<int> ended(int status);
   pid_t pid_;
-  ControlChannel control_;
 };
+
+// A child that this process leads itself.
+struct LedProcess {
+  ChildProcess process;
+  ControlChannel control;
+};
+Result<LedProcess> start_led(std::vector<std::string> arguments, const std::string& name, LocalRank rank);
 
 }  // namespace tfabric::perf
