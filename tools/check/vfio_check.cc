@@ -23,9 +23,10 @@ void check_device_file(const Host& host, const std::string& subject, const std::
   } else if (!host.access(file, R_OK | W_OK)) {
     findings.error(
         Id::vfio_device_denied, subject, fmt::format("this user (uid {}) may not open {}", host.user(), file),
-        fmt::format("as root: chgrp GROUP {0} && chmod g+rw {0}, with a group of the user's, and by "
-                    "a udev rule for SUBSYSTEM==\"vfio\" to keep it; a container: --device {0}",
-                    file));
+        fmt::format(
+            "`tfabric setup --group GROUP` with a group of the user's, or by hand, as root: chgrp GROUP "
+            "{0} && chmod g+rw {0}; a container: --device {0}",
+            file));
   }
 }
 

@@ -75,6 +75,10 @@ void add_plan_options(CLI::App& setup, PlanOptions& plan) {
   setup.add_option("--hugepages", plan.hugepages_gib, "reserve so many GiB, instead of what the ranks need")
       ->type_name("GIB")
       ->check(CLI::Range(1, 16384));
+  setup
+      .add_option("--group", plan.group,
+                  "let users of this group run jobs: VFIO's files of the NICs, and locked memory")
+      ->type_name("GROUP");
   setup.add_flag("--allow-no-iommu", plan.allow_no_iommu,
                  "where no IOMMU is active: go on without, which lets the NICs' owner reach all memory");
   setup.add_flag("--replace-config", plan.replace_config,

@@ -130,6 +130,7 @@ Result<Facts> gather(Host& host, const Journal& journal) {
   read_system(host, facts);
   read_journal(journal, facts);
   std::error_code error;
+  facts.has_group = [&host](const std::string& name) { return host.has_group(name); };
   facts.program = std::filesystem::read_symlink("/proc/self/exe", error);
   return facts;
 }

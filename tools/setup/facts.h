@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -42,6 +43,7 @@ struct Facts {
   bool config_is_ours = false;              // and nobody has changed it since
   Result<config::Config> config = Error{};  // what it says; an error if it is wrong
   std::string program;                      // this one's path
+  std::function<bool(const std::string& name)> has_group;
 };
 
 inline const std::string kConfigPath = "/usr/local/tfabric/tools/config/tfabric.toml";

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -77,6 +78,19 @@ bool Host::exists(const std::string& path) const {
 }
 
 std::vector<std::string> Host::list(const std::string& path) const { return host::Sysfs(root_).list(path); }
+
+std::optional<FileAccess> Host::access_of(const std::string& path) const {
+  struct stat status {};
+  if (stat(full(path).c_str(), &status) != 0) {
+    return std::nullopt;
+  }
+  const group* owner = getgrgid(status.st_gid);
+  constexpr unsigned kBits = 0777;
+  return FileAccess{.group = owner == nullptr ? std::to_string(status.st_gid) : owner->gr_name,
+                    .mode = status.st_mode & kBits};
+}
+
+bool Host::has_group(const std::string& name) const { return getgrnam(name.c_str()) != nullptr; }
 
 bool Host::has_program(const std::string& name) const {
   const std::vector<std::string> folders{"/usr/sbin/", "/usr/bin/", "/sbin/", "/bin/"};

@@ -20,6 +20,12 @@ struct Output {
   [[nodiscard]] bool ok() const { return status == 0; }
 };
 
+struct FileAccess {
+  std::string group;
+  unsigned mode = 0;  // of access(2)'s nine bits
+  bool operator==(const FileAccess&) const = default;
+};
+
 class Host {
  public:
   explicit Host(std::string root = "") : root_(std::move(root)) {}
@@ -36,6 +42,9 @@ class Host {
   [[nodiscard]] bool exists(const std::string& path) const;
   // The names in a folder, in order.
   [[nodiscard]] std::vector<std::string> list(const std::string& path) const;
+  // Nothing if it is not there.
+  [[nodiscard]] virtual std::optional<FileAccess> access_of(const std::string& path) const;
+  [[nodiscard]] virtual bool has_group(const std::string& name) const;
   // Whether a program is installed where systems have theirs.
   [[nodiscard]] bool has_program(const std::string& name) const;
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/setup/access_step.h"
 #include "tools/setup/bind_step.h"
 #include "tools/setup/file_step.h"
 #include "tools/setup/hugepage_plan.h"
@@ -19,6 +20,8 @@ namespace {
 
 constexpr auto kUnit = "/etc/systemd/system/tfabric-setup.service";
 constexpr auto kWants = "/etc/systemd/system/multi-user.target.wants/tfabric-setup.service";
+constexpr auto kUdevFile = "/etc/udev/rules.d/90-tfabric-setup.rules";
+constexpr auto kLimitsFile = "/etc/security/limits.d/90-tfabric-setup.conf";
 constexpr auto kGrubFile = "/etc/default/grub.d/90-tfabric-setup.cfg";
 
 template <class T, class... Arguments>
@@ -121,6 +124,28 @@ void add_managers(const Facts& facts, const std::vector<Eni>& enis, Plan& plan) 
   }
 }
 
+// `--group`: whoever has a NIC without an IOMMU has the host, so only root gets it.
+Status add_group(const Facts& facts, const PlanOptions& options, const std::vector<Eni>& enis,
+                 const Driver& driver, Plan& plan) {
+  if (options.group.empty()) {
+    return {};
+  }
+  if (driver.no_iommu || driver.name == kUio) {
+    return Error{Errc::invalid_usage, "--group takes an IOMMU: without one, only root may have the NICs"};
+  }
+  if (!facts.has_group(options.group)) {
+    return Error{Errc::invalid_usage,
+                 fmt::format("--group {0}: this host has no such group (groupadd {0})", options.group)};
+  }
+  for (const Eni& eni : enis) {
+    add<AccessStep>(plan, eni.address, options.group);
+  }
+  add<FileStep>(plan, kUdevFile, udev_text(options.group),
+                Reload{.words = {"udevadm", "control", "--reload"}, .path = "/run/udev/control"});
+  add<FileStep>(plan, kLimitsFile, limits_text(options.group));
+  return {};
+}
+
 void add_persistence(const Facts& facts, Plan& plan) {
   if (!facts.systemd) {
     plan.notes.emplace_back(
@@ -184,6 +209,9 @@ Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
   add_managers(facts, enis, plan);
   for (const Eni& eni : enis) {
     add<BindStep>(plan, eni, driver->name);
+  }
+  if (Status status = add_group(facts, options, enis, *driver, plan); !status) {
+    return status.error();
   }
   add<FileStep>(plan, kConfigPath, *config);
   add_persistence(facts, plan);

@@ -16,6 +16,7 @@ struct PlanOptions {
   std::vector<std::string> nics, exclude;
   std::optional<std::uint32_t> ranks;          // processes of this host; none: as many as GPUs
   std::optional<std::uint32_t> hugepages_gib;  // none: what the ranks need
+  std::string group;                           // whose users may run jobs; empty: root alone
   bool allow_no_iommu = false;
   bool replace_config = false;
   bool kernel_command_line = false;

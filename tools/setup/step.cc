@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "tools/setup/access_step.h"
 #include "tools/setup/bind_step.h"
 #include "tools/setup/file_step.h"
 #include "tools/setup/hugepage_step.h"
@@ -31,6 +32,9 @@ Result<StepPtr> make_step(const Json& wanted) {
   }
   if (kind == BindStep::kKind) {
     return StepPtr(std::make_unique<BindStep>(wanted));
+  }
+  if (kind == AccessStep::kKind) {
+    return StepPtr(std::make_unique<AccessStep>(wanted));
   }
   if (kind == KernelLineStep::kKind) {
     return StepPtr(std::make_unique<KernelLineStep>(wanted));

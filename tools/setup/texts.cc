@@ -89,6 +89,15 @@ std::string unit_text(const std::string& program) {
       kWritten, unit_word(program), unit_word(program));
 }
 
+std::string udev_text(const std::string& group) {
+  return fmt::format("{}SUBSYSTEM==\"vfio\", KERNEL!=\"vfio\", GROUP=\"{}\", MODE=\"0660\"\n", kWritten,
+                     group);
+}
+
+std::string limits_text(const std::string& group) {
+  return fmt::format("{}@{} - memlock unlimited\n", kWritten, group);
+}
+
 std::string grub_text(const std::string& arguments) {
   return fmt::format("{}GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX {}\"\n", kWritten, arguments);
 }

@@ -15,6 +15,9 @@ namespace tfabric::setup {
 [[nodiscard]] std::string networkd_text(const std::vector<Eni>& enis);
 // systemd.service(5): runs `program` setup --boot before the network managers.
 [[nodiscard]] std::string unit_text(const std::string& program);
+// udev(7): VFIO's files are this group's. limits.conf(5): it may lock memory.
+[[nodiscard]] std::string udev_text(const std::string& group);
+[[nodiscard]] std::string limits_text(const std::string& group);
 // For /etc/default/grub.d.
 [[nodiscard]] std::string grub_text(const std::string& arguments);
 

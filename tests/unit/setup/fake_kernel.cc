@@ -133,6 +133,7 @@ void FakeKernel::attach(const std::string& address, const std::string& driver) {
 }
 
 void FakeKernel::reboot() {
+  access.clear();
   for (const auto& [address, mac] : macs_) {
     detach(address);
     files.write(kFunctions + address + "/driver_override", "(null)\n");
@@ -317,6 +318,10 @@ Output FakeKernel::run(const Words& words) {
     words[1] == "-r" ? unload(words.back()) : load(words.back());
   } else if (program == "mount") {
     files.write("/proc/mounts", *read("/proc/mounts") + "hugetlbfs " + words.back() + " hugetlbfs rw 0 0\n");
+  } else if (program == "chgrp") {
+    access[words[2]] = {.group = words[1], .mode = access_of(words[2])->mode};
+  } else if (program == "chmod") {
+    access[words[2]].mode = static_cast<unsigned>(std::stoul(words[1], nullptr, 8));
   } else if (program == "umount") {
     std::string text = *read("/proc/mounts");
     text.erase(text.find("hugetlbfs "));
@@ -325,6 +330,11 @@ Output FakeKernel::run(const Words& words) {
     calls.push_back(fmt::format("{}", fmt::join(words, " ")));
   }
   return {};
+}
+
+std::optional<setup::FileAccess> FakeKernel::access_of(const std::string& path) const {
+  const auto found = access.find(path);
+  return found == access.end() ? setup::FileAccess{.group = "root", .mode = 0600} : found->second;
 }
 
 Output FakeKernel::show_addresses() const {

@@ -60,12 +60,16 @@ class FakeKernel final : public FakeFolder, public setup::Host {
   Status make_link(const std::string& path, const std::string& target) override;
   setup::Output run(const std::vector<std::string>& words) override;
   void wait_a_moment() override {}
+  [[nodiscard]] std::optional<setup::FileAccess> access_of(const std::string& path) const override;
+  [[nodiscard]] bool has_group(const std::string& name) const override { return groups.contains(name); }
 
   std::map<std::string, Interface> interfaces;  // by name
   std::set<std::string> modules{"vfio-pci", "vfio_iommu_type1", "uio_pci_generic", "virtio-pci"};
-  bool vfio_without_iommu = true;                     // its unsafe mode is built in
-  std::set<std::string> active;                       // services
-  std::vector<std::string> calls;                     // of programs that are only told something
+  bool vfio_without_iommu = true;  // its unsafe mode is built in
+  std::set<std::string> active;    // services
+  std::vector<std::string> calls;  // of programs that are only told something
+  std::set<std::string> groups{"root", "users"};
+  std::map<std::string, setup::FileAccess> access;    // of VFIO's files, if it is not root's alone
   std::set<std::string> refusing;                     // drivers that take no function
   std::uint64_t most_small = 100000, most_large = 0;  // hugepages that the kernel finds
   int changes = 0;                                    // so far

@@ -22,7 +22,7 @@ std::unique_ptr<FakeKernel> make_host() {
   return kernel;
 }
 
-const PlanOptions kOptions{.replace_config = true, .kernel_command_line = true};
+const PlanOptions kOptions{.group = "users", .replace_config = true, .kernel_command_line = true};
 
 // Whether it was killed, rather than done.
 template <class Run>
