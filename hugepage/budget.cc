@@ -28,7 +28,10 @@ std::uint64_t largest_free_bytes(const Pages& pages) {
 
 }  // namespace
 
-Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t limit_mib, const Pages& pages) {
+Result<Budget> choose_budget(Mode mode, const Need& need, std::uint32_t limit_mib, const Pages& pages) {
+  const bool enough = pages.free_bytes() >= need.hugepages * kMib;
+  const bool hugepages = mode == Mode::required || (mode == Mode::automatic && enough);
+  const std::uint32_t need_mib = hugepages ? need.hugepages : need.ordinary;
   if (limit_mib != 0 && limit_mib < need_mib) {
     return Error{
         Errc::unusable,
@@ -36,7 +39,6 @@ Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t li
                     "fewer rails or a smaller mtu",
                     limit_mib, need_mib)};
   }
-  const bool enough = pages.free_bytes() >= need_mib * kMib;
   if (mode == Mode::required && !enough) {
     return Error{
         Errc::unusable,
@@ -45,7 +47,7 @@ Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t li
             "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages`, or set memory.hugepages to \"auto\"",
             need_mib, describe(pages), (need_mib + 1) / 2)};
   }
-  Budget budget{.hugepages = mode != Mode::off && enough, .mib = need_mib};
+  Budget budget{.hugepages = hugepages, .mib = need_mib, .explanation = {}};
   if (budget.hugepages) {
     const auto page_mib = static_cast<std::uint32_t>(largest_free_bytes(pages) / kMib);
     budget.mib = (need_mib + page_mib - 1) / page_mib * page_mib;

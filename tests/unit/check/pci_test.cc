@@ -136,8 +136,8 @@ TEST_CASE("an address that the kernel has too makes connections fail later") {
       told(report, Id::address_on_kernel),
       StartsWith("error rail eni1: the kernel has the address 10.0.1.5 too, on its interface eth0") &&
           Contains("ip address del 10.0.1.5/24 dev eth0"));
-  REQUIRE(report.verdict.network == Network::none);
-  REQUIRE_THAT(report.verdict.text, StartsWith("NCCL takes tfabric here, and then jobs fail"));
+  REQUIRE(report.verdict.network == Network::nccl);
+  REQUIRE_THAT(report.verdict.text, StartsWith("tfabric is not usable here, and NCCL goes on"));
 }
 
 TEST_CASE("an IPv6 address of the kernel's is found as well") {
