@@ -1,5 +1,5 @@
-"""Hosts that are broken on purpose, and what is to come of each: `tfabric check` finds exactly what is wrong, its mend
-is the mend, and the real NCCL's job ends as it should. Shared by tests/broken/run and the lab (tests/lab/guest/tests).
+"""Hosts that are broken on purpose, and what is to come of each: `tfabric check` finds exactly what is wrong, its
+mend is the mend, and the real NCCL's job ends as it should. Shared by tests/broken/run and the lab.
 """
 import dataclasses
 import fcntl
@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -35,10 +36,11 @@ class Case:
     """A broken host, and what is expected of it.
 
     `finds`: each finding that is no note, as a pattern like "error interface-down"; of two hosts, those of either.
-    `mend`: a pattern of the mends. If it has a group, that is carried out in a shell, of all findings that have it, and
-    check must be content afterwards, but for `mended`.
-    `words` are put into it. `job`: "falls back" (status 0 on NCCL's own network, one warning), "runs" (status 0, over
-    tfabric), "is refused" (an error in each rank, as the administrator wants it), "fails" (an error in bounded time) or "" (NCCL does not come as far as tfabric). `told`: a pattern of what it says.
+    `mend`: a pattern of the mends. If it has a group, that is carried out in a shell, of all findings that have it,
+    with `words` replaced, and check must be content afterwards, but for `mended`.
+    `job`: "falls back" (status 0 on NCCL's own network, one warning), "runs" (status 0, over tfabric), "is refused" (an
+    error in each rank, as the administrator wants it), "fails" (an error in bounded time) or "" (NCCL does not come as
+    far as tfabric). `told`: a pattern of what it says.
     """
     build: typing.Callable
     finds: list
@@ -112,7 +114,8 @@ class Host:
         holders = []
         for rail, command in zip((one, other), words):
             path = self.configure(rail, name=f"{rail['name']}.toml")
-            holders.append(self.start(command, self.environment | {"TFABRIC_CONFIG": str(path)}, stderr=subprocess.STDOUT))
+            environment = self.environment | {"TFABRIC_CONFIG": str(path)}
+            holders.append(self.start(command, environment, stderr=subprocess.STDOUT))
             self.after(lambda holder=holders[-1]: stop(holder, signal.SIGKILL))
         locks = self.folder / "locks"
         wait_until(lambda: locks.is_dir() and sum(1 for file in locks.iterdir() if is_locked(file)) == 2, START_S,
@@ -179,7 +182,7 @@ class Judge:
 
     def check(self, host, before=""):
         """Exit status and report; of two hosts, both's. `before`: shell commands that go before it."""
-        words = [*(["sh", "-c", f'{before}\nexec "$@"', "sh"] if before else []), *host.prefix, self.tool, "check", "--json"]
+        words = ["sh", "-c", f'{before}\nexec "$@"', "sh", *host.prefix, self.tool, "check", "--json"]
         if host.check_environments is None:
             jobs = [(words, {})]
         else:
@@ -197,7 +200,8 @@ class Judge:
                       if any(each["severity"] == severity for each in findings)), 0)
         expect(status == worst, f"check's exit status is {status}, expected {worst}")
         network = report["verdict"]["network"]
-        expect(network == case.network, f"the verdict is {network}, expected {case.network}: {report['verdict']['text']}")
+        expect(network == case.network,
+               f"the verdict is {network}, expected {case.network}: {report['verdict']['text']}")
         expect(report["verdict"]["usable"] == (worst != EXIT_CODES["error"]), "`usable` is not as the exit status")
         mends = []
         for each in findings:
@@ -227,8 +231,10 @@ class Judge:
     # --- the job
 
     def judge_job(self, case, host):
-        words = [*host.prefix, TESTS / "nccl" / "run", "--build", self.build, "--mode", "allreduce", "--max-bytes", "64K",
-                 "--local-ranks", "--timeout", JOB_LIMIT_S // 2, *case.options]
+        words = [*host.prefix, TESTS / "nccl" / "run", "--build", self.build, "--mode", "allreduce", "--max-bytes",
+                 "64K", "--local-ranks", "--timeout", JOB_LIMIT_S // 2, *case.options]
+        if case.job == "runs" and case.told:
+            words.append("--keep")
         words += {"falls back": ["--fallback"], "is refused": ["--required"]}.get(case.job, [])
         process = host.start(words, host.environment, stderr=subprocess.STDOUT)
         began = time.monotonic()
@@ -236,11 +242,19 @@ class Judge:
         took = time.monotonic() - began
         status = process.returncode
         if case.job == "fails":
-            expect(status not in (0, 9, 64, SKIPPED, 124), f"the job's exit status is {status}, expected a failure:\n{text}")
+            expect(status not in (0, 9, 64, SKIPPED, 124),
+                   f"the job's exit status is {status}, expected a failure:\n{text}")
         else:
             expect(status == 0, f"the job's exit status is {status}:\n{text}")
             way = {"falls back": "ranks over Socket,", "runs": "ranks over tfabric,"}.get(case.job, "")
             expect(way in text, f"the job's end is not \"{way}\":\n{text}")
+        kept = re.search(r"^logs: (.*)$", text, re.MULTILINE)
+        if kept:
+            logs = pathlib.Path(kept.group(1)).glob("nccl*.log")
+            text += "".join(file.read_text(errors="replace") for file in logs)
+            shutil.rmtree(kept.group(1))
+            warnings = len(re.findall("NCCL WARN NET/tfabric: ", text))
+            expect(warnings in (1, 2), f"there are {warnings} warnings, not one of a rail:\n{text}")
         found = re.search(case.told, text)
         expect(found, f"the job does not say \"{case.told}\":\n{text}")
         return f"NCCL {case.job} in {took:.1f} s" + (f" (\"{found.group(0)}\")" if case.told else "")
@@ -270,7 +284,8 @@ def expect_findings(expected, findings, report):
     found = sorted(f"{each['severity']} {each['id']}" for each in findings)
     wanted = sorted(expected)
     if len(found) != len(wanted) or not all(map(re.fullmatch, wanted, found)):
-        raise Failed(f"check finds {found or 'nothing'}, expected {wanted or 'nothing'}:\n{json.dumps(report, indent=1)}")
+        raise Failed(f"check finds {found or 'nothing'}, expected {wanted or 'nothing'}:\n"
+                     f"{json.dumps(report, indent=1)}")
 
 
 def expect(condition, what):

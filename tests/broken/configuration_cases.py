@@ -21,7 +21,8 @@ def sound(host):
     host.configure(*host.interfaces())
 
 
-@broken(["error tcp-not-configured", RDMA_MISSING], mend="(export TFABRIC_TCP_RAILS=memif)", told="no TCP rail is configured")
+@broken(["error tcp-not-configured", RDMA_MISSING], mend="(export TFABRIC_TCP_RAILS=memif)",
+        told="no TCP rail is configured")
 def no_configuration(host):
     without_rdma()
     for file in ("/usr/local/tfabric/tools/config/tfabric.toml", "/usr/local/tfabric/config/tfabric.toml"):
@@ -62,7 +63,8 @@ def unknown_key(host):
 @broken([WRONG, WRONG], mend="correct line 4 of .*tfabric.toml", told="memory.hugepages")
 def wrong_values(host):
     host.configure({"kind": "memif"})
-    host.write("tfabric.toml", 'transport = "tcp"\ntcp.port = 70000\n[memory]\nhugepages = "some"\n[[tcp.rails]]\nkind = "memif"\n')
+    host.write("tfabric.toml", 'transport = "tcp"\ntcp.port = 70000\n[memory]\nhugepages = "some"\n'
+               '[[tcp.rails]]\nkind = "memif"\n')
 
 
 @broken(WRONG, mend="(unset TFABRIC_TCP_FLOWS)", told="TFABRIC_TCP_FLOWS is \"many\"")

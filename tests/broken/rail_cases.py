@@ -21,7 +21,7 @@ def interface_missing(host):
     host.configure(interface_rail(0), interface_rail(1))
 
 
-@broken(both("error interface-down"), mend=r"as root: (ip link set \S+ up)$", told="is down", network="nccl")
+@broken(both("error interface-down"), mend=r"as root: (ip link set \S+ up)$", told="is down")
 def interface_down(host):
     rails = host.interfaces()
     for rail in rails:
@@ -29,7 +29,7 @@ def interface_down(host):
     host.configure(*rails)
 
 
-@broken("error interface-down", mend=r"as root: (ip link set rail1 up)$", told="rail1 is down", network="nccl")
+@broken("error interface-down", mend=r"as root: (ip link set rail1 up)$", told="rail1 is down")
 def one_interface_down(host):
     """Both ranks step aside, though one of them has the other rail."""
     rails = host.interfaces()
@@ -37,7 +37,7 @@ def one_interface_down(host):
     host.configure(*rails)
 
 
-@broken("error link-down", mend="cable", told="rail1 .*no link", network="nccl")
+@broken("error link-down", mend="cable", told="rail1 .*no link")
 def rail_down(host):
     """The interface is up, and the other end of its cable is not."""
     rails = host.interfaces()
@@ -45,13 +45,13 @@ def rail_down(host):
     host.configure(*rails)
 
 
-@broken(both("error interface-mtu-smaller"), mend=r"as root: (ip link set \S+ mtu 9000)$", told="mtu", network="nccl")
+@broken(both("error interface-mtu-smaller"), mend=r"as root: (ip link set \S+ mtu 9000)$", told="mtu")
 def mtu_above_the_interfaces(host):
     host.interfaces()
     host.configure(interface_rail(0, mtu=9000), interface_rail(1, mtu=9000))
 
 
-@broken("error address-on-kernel", mend=r"as root: (ip address del 10.9.0.2/24 dev rail1);", told="10.9.0.2", network="nccl")
+@broken("error address-on-kernel", mend=r"as root: (ip address del 10.9.0.2/24 dev rail1);", told="10.9.0.2")
 def address_of_the_kernel_too(host):
     rails = host.interfaces()
     host.run("ip", "address", "add", "10.9.0.2/24", "dev", "rail1")
@@ -87,7 +87,8 @@ def tun_missing(host):
 
 
 def taps():
-    return [{"name": f"rail{number}", "kind": "tap", "device": f"tap{number}", "addresses": [f"10.9.0.{number + 1}/24"]}
+    return [{"name": f"rail{number}", "kind": "tap", "device": f"tap{number}",
+             "addresses": [f"10.9.0.{number + 1}/24"]}
             for number in range(2)]
 
 
@@ -172,7 +173,8 @@ def budget_too_small(host):
     host.configure(*eight_memifs(), memory__budget_mib=100)
 
 
-@broken("error hugepages-(none|too-few)", mend=r"as root, for one process: echo \d+ > /sys/kernel/mm/hugepages/", told="hugepages")
+@broken("error hugepages-(none|too-few)", mend=r"as root, for one process: echo \d+ > /sys/kernel/mm/hugepages/",
+        told="hugepages")
 def hugepages_required(host):
     free = sum(int(open(f"{path}/free_hugepages", encoding="utf-8").read()) * int(path.rsplit("-", 1)[1][:-2])
                for path in glob.glob("/sys/kernel/mm/hugepages/hugepages-*")) // 1024
@@ -184,8 +186,8 @@ def hugepages_required(host):
 @broken("error cgroup-memory-too-small", mend="raise it", told="control group")
 def memory_of_the_control_group(host):
     roots = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")]
-    parent = next(((root, limit) for root, limit in roots if os.path.exists(f"{root}/cgroup.procs")
-                   and (os.path.exists(f"{root}/{limit}") or "memory" in read(f"{root}/cgroup.subtree_control"))), None)
+    parent = next(((root, limit) for root, limit in roots if os.path.exists(f"{root}/{limit}")
+                   or "memory" in read(f"{root}/cgroup.subtree_control")), None)
     if not parent:
         raise Impossible("no control group of memory is to be seen")
     group = f"{parent[0]}/tfabric-broken-{os.getpid()}"
