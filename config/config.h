@@ -110,6 +110,7 @@ struct Tcp {
   std::vector<Rail> rails;
   bool rails_from_environment = false;      // so they are this process's, where no launcher says otherwise
   bool bond = false;                        // all rails are one device, instead of one device a rail
+  bool probe = true;                        // each rail's network is tried before NCCL is told of it
   RailsPerProcess rails_per_process;        // of those that only one process can have
   std::uint32_t flows = 0;                  // TCP connections a comm and rail; 0: found by measuring
   std::uint32_t max_flows = 16;             // most that are tried

@@ -385,6 +385,8 @@ std::vector<Key> make_keys() {
           [](Config & c) -> auto& { return c.lock_folder; }),
       flag(
           "tcp.bond", [](Config & c) -> auto& { return c.tcp.bond; }),
+      flag(
+          "tcp.probe", [](Config & c) -> auto& { return c.tcp.probe; }),
       rails_per_process("tcp.rails_per_process"),
       number_or_auto(
           "tcp.flows", 1, 64, [](Config & c) -> auto& { return c.tcp.flows; }),

@@ -28,7 +28,11 @@ std::uint64_t largest_free_bytes(const Pages& pages) {
 
 }  // namespace
 
-Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t limit_mib, const Pages& pages) {
+Result<Budget> choose_budget(Mode mode, const Need& need, std::uint32_t limit_mib, const Pages& pages) {
+  const bool enough = pages.free_bytes() >= need.hugepages * kMib;
+  const bool insists = mode == Mode::required || mode == Mode::physical;
+  const bool hugepages = insists || (mode == Mode::automatic && enough);
+  const std::uint32_t need_mib = hugepages ? need.hugepages : need.ordinary;
   if (limit_mib != 0 && limit_mib < need_mib) {
     return Error{
         Errc::unusable,
@@ -36,8 +40,6 @@ Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t li
                     "fewer rails or a smaller mtu",
                     limit_mib, need_mib)};
   }
-  const bool enough = pages.free_bytes() >= need_mib * kMib;
-  const bool insists = mode == Mode::required || mode == Mode::physical;
   if (insists && !enough) {
     return Error{
         Errc::unusable,
@@ -48,7 +50,7 @@ Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t li
                     need_mib, describe(pages), (need_mib + 1) / 2,
                     mode == Mode::physical ? "switch the IOMMU on" : "set memory.hugepages to \"auto\"")};
   }
-  Budget budget{.hugepages = mode != Mode::off && enough, .mib = need_mib};
+  Budget budget{.hugepages = hugepages, .mib = need_mib, .explanation = {}};
   if (budget.hugepages) {
     const auto page_mib = static_cast<std::uint32_t>(largest_free_bytes(pages) / kMib);
     budget.mib = (need_mib + page_mib - 1) / page_mib * page_mib;

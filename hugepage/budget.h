@@ -26,8 +26,16 @@ struct Budget {
   std::string explanation;  // one line for the log
 };
 
-// `need_mib`: what the rails need. `limit_mib`: the most a process may take; 0: no limit.
-Result<Budget> choose_budget(Mode mode, std::uint32_t need_mib, std::uint32_t limit_mib, const Pages& pages);
+// What the rails need, in MiB. Where pages are small, fewer of their packet buffers fit.
+struct Need {
+  Need(std::uint32_t either) : hugepages(either), ordinary(either) {}  // implicit: mostly they are the same
+  Need(std::uint32_t in_hugepages, std::uint32_t in_ordinary)
+      : hugepages(in_hugepages), ordinary(in_ordinary) {}
+  std::uint32_t hugepages, ordinary;
+};
+
+// `limit_mib`: the most a process may take; 0: no limit.
+Result<Budget> choose_budget(Mode mode, const Need& need, std::uint32_t limit_mib, const Pages& pages);
 
 // HARP's rule for a host with `gpus` GPUs, in MiB.
 [[nodiscard]] constexpr std::uint32_t host_maximum_mib(std::uint32_t gpus) { return (gpus * 5 + 10) * 1024; }

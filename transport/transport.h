@@ -148,6 +148,15 @@ class Device {
                                                     const ConnectOptions& options) = 0;
 };
 
+// Why a rail that is open will not carry a job's traffic, as its network tells.
+struct RailFault {
+  enum class Kind : std::uint8_t { no_link, address_taken, gateway_silent };
+  Kind kind = Kind::no_link;
+  std::string rail;
+  std::string what;  // both for people
+  std::string mend;
+};
+
 // One kind of network. Devices live as long as the transport.
 class Transport {
  public:
@@ -160,6 +169,9 @@ class Transport {
   // One line for people: what is in use, of rails, memory, progress and ways to GPU memory.
   [[nodiscard]] virtual std::string summary() const = 0;
   [[nodiscard]] virtual std::vector<Device*> devices() const = 0;
+  // Tries what of each rail's network can be tried without a peer. Takes a fraction of a second where all is
+  // well, and some seconds where not. Call before there are comms.
+  virtual std::vector<RailFault> probe() { return {}; }
 };
 
 }  // namespace tfabric::transport

@@ -61,9 +61,16 @@ bool check_readable(const Host& host, const std::string& file, Findings& finding
   if (file.empty() || host.access(file, R_OK)) {
     return true;
   }
+  if (named && !host.exists(file)) {
+    findings.error(
+        Id::config_unreadable, file,
+        "TFABRIC_CONFIG names it, and it is not there: tfabric does not go on without it",
+        fmt::format("write it (docs/configuration.md), name another, or unset {}", config::kFileVariable));
+    return false;
+  }
   findings.error(
       Id::config_unreadable, file,
-      fmt::format("{}cannot be read by this user, or is not there: tfabric does not go on without it",
+      fmt::format("{}cannot be read by this user: tfabric does not go on without it",
                   named ? "TFABRIC_CONFIG names it, and it " : "it "),
       named ? fmt::format("chmod a+r {}, or unset TFABRIC_CONFIG", file) : fmt::format("chmod a+r {}", file));
   return false;

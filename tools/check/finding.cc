@@ -38,12 +38,16 @@ std::string_view to_string(Id id) {
       return "address-on-kernel";
     case Id::rail_leased:
       return "rail-leased";
+    case Id::rails_too_few:
+      return "rails-too-few";
     case Id::lock_folder_denied:
       return "lock-folder-denied";
     case Id::interface_missing:
       return "interface-missing";
     case Id::interface_down:
       return "interface-down";
+    case Id::link_down:
+      return "link-down";
     case Id::interface_mtu_smaller:
       return "interface-mtu-smaller";
     case Id::capability_missing:
@@ -110,6 +114,10 @@ std::string_view to_string(Id id) {
       return "progress-mode";
     case Id::transport_not_open:
       return "transport-not-open";
+    case Id::address_taken:
+      return "address-taken";
+    case Id::gateway_silent:
+      return "gateway-silent";
     case Id::peer_network_differs:
       return "peer-network-differs";
     case Id::peer_rail_missing:
@@ -153,11 +161,6 @@ Consequence consequence_of(Id id) {
     case Id::nccl_plugin_other:
     case Id::plugin_of_others:
       return Consequence::not_loaded;
-    case Id::address_on_kernel:
-    case Id::interface_down:
-    case Id::interface_mtu_smaller:
-    case Id::cgroup_hugetlb_too_small:
-    case Id::cgroup_memory_too_small:
     case Id::peer_network_differs:
     case Id::peer_same_address:
     case Id::peer_without_gateway:

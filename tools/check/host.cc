@@ -2,9 +2,6 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -13,7 +10,6 @@
 #include <sstream>
 #include <string_view>
 
-#include "base/descriptor.h"
 #include "config/value.h"
 #include "tools/plugin_loader.h"
 #include "transport/rdma/data/registration_fault.h"
@@ -21,24 +17,6 @@
 
 namespace tfabric::check {
 namespace {
-
-std::vector<Interface> kernel_interfaces() {
-  std::vector<Interface> interfaces;
-  const std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> names(if_nameindex(),
-                                                                                if_freenameindex);
-  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  for (const struct if_nameindex* entry = names.get(); entry != nullptr && entry->if_name != nullptr;
-       ++entry) {
-    Interface interface { .name = entry->if_name };
-    ifreq request{};
-    interface.name.copy(request.ifr_name, IFNAMSIZ - 1);
-    interface.up = ioctl(any.get(), SIOCGIFFLAGS, &request) == 0 && (request.ifr_flags & IFF_UP) != 0;
-    interface.mtu =
-        ioctl(any.get(), SIOCGIFMTU, &request) == 0 ? static_cast<std::uint32_t>(request.ifr_mtu) : 0u;
-    interfaces.push_back(std::move(interface));
-  }
-  return interfaces;
-}
 
 Result<std::string> name_of_plugin(const std::string& library) {
   // As NCCL does; it stays loaded, since its code may have been started.
@@ -131,7 +109,7 @@ Host this_host() {
   host.config_files.assign(files.begin(), files.end());
   host.memlock_bytes = rdma::memlock_limit();
   host.usable_cpus = tcp::usable_cpus();
-  host.interfaces = kernel_interfaces();
+  host.interfaces = host::interfaces();
   host.addresses = rdma::local_addresses();
   host.plugin_folder = std::filesystem::path(tools::default_plugin_path()).parent_path();
   if (host.plugin_folder.empty()) {

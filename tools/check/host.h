@@ -9,18 +9,11 @@
 
 #include "base/result.h"
 #include "config/config.h"
+#include "host/interfaces.h"
 #include "host/sysfs.h"
 #include "transport/rdma/local_addresses.h"
 
 namespace tfabric::check {
-
-// A network interface of the kernel's, in the process's network namespace: /sys shows that in which it was
-// mounted.
-struct Interface {
-  std::string name;
-  bool up = true;
-  std::uint32_t mtu = 1500;
-};
 
 // Paths are absolute, and those of the host: the root goes before them where they are opened.
 struct Host {
@@ -30,7 +23,7 @@ struct Host {
   std::vector<std::string> config_files;
   std::uint64_t memlock_bytes = 0;  // RLIMIT_MEMLOCK; the largest number: unlimited
   int usable_cpus = 1;
-  std::vector<Interface> interfaces;
+  std::vector<host::Interface> interfaces;
   std::vector<rdma::LocalAddress> addresses;
   std::string plugin_folder;  // where this installation's library is
   // As access(2); the path is the host's.

@@ -25,7 +25,7 @@ void check_capability(const Host& host, const config::Rail& rail, int capability
 
 void report_missing(const Host& host, const config::Rail& rail, Findings& findings) {
   std::vector<std::string> names;
-  for (const Interface& interface : host.interfaces) {
+  for (const host::Interface& interface : host.interfaces) {
     names.push_back(interface.name);
   }
   findings.error(Id::interface_missing, "rail " + rail.name,
@@ -40,7 +40,7 @@ void check_af_packet_rail(const Host& host, const config::Rail& rail, Findings& 
   const std::string subject = "rail " + rail.name;
   check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
   const auto interface = std::find_if(host.interfaces.begin(), host.interfaces.end(),
-                                      [&](const Interface& each) { return each.name == rail.device; });
+                                      [&](const host::Interface& each) { return each.name == rail.device; });
   if (interface == host.interfaces.end()) {
     report_missing(host, rail, findings);
     return;
@@ -48,6 +48,9 @@ void check_af_packet_rail(const Host& host, const config::Rail& rail, Findings& 
   if (!interface->up) {
     findings.error(Id::interface_down, subject, fmt::format("the interface {} is down", rail.device),
                    fmt::format("as root: ip link set {} up", rail.device));
+  } else if (!interface->has_link) {
+    findings.error(Id::link_down, subject, fmt::format("the interface {} has no link", rail.device),
+                   "look for its cable and the switch's port; of a virtual one: the other end of it, up");
   }
   if (rail.mtu > interface->mtu) {
     findings.error(Id::interface_mtu_smaller, subject,

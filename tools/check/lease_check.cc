@@ -31,12 +31,22 @@ void check_folder(const Host& host, const std::string& folder, Findings& finding
   }
   findings.error(Id::lock_folder_denied, "configuration",
                  fmt::format("lock_folder is {}, which this user cannot write", folder),
-                 fmt::format("mkdir -p -m 1777 {}, or set it to \"auto\"", folder));
+                 fmt::format("{} {}, or set it to \"auto\"",
+                             host.exists(folder) ? "chmod 1777" : "mkdir -p -m 1777", folder));
 }
 
 }  // namespace
 
+// Known if this process has been started as a rank is.
+void check_share(const config::Config& config, Findings& findings) {
+  if (const auto share = tcp::share_of(config.tcp, config.launcher); !share) {
+    findings.error(Id::rails_too_few, "configuration", share.error().message,
+                   "as the message says: fewer processes, or a rail for each");
+  }
+}
+
 void check_leases(const Host& host, const config::Config& config, Findings& findings) {
+  check_share(config, findings);
   check_folder(host, config.lock_folder.text(), findings);
   for (const config::Rail& rail : config.tcp.rails) {
     if (!tcp::is_exclusive(rail)) {

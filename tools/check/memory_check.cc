@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <string>
 
+#include "host/cgroup.h"
 #include "hugepage/budget.h"
 #include "hugepage/pages.h"
-#include "tools/check/cgroup.h"
 #include "tools/check/hugetlbfs_check.h"
 #include "tools/check/memlock_check.h"
+#include "transport/tcp/memory_limits.h"
 #include "transport/tcp/memory_need.h"
+#include "transport/tcp/rail_share.h"
 
 namespace tfabric::check {
 namespace {
@@ -41,7 +43,8 @@ std::string reserve(const hugepage::Pages& pages, std::uint32_t need_mib) {
       size.total + more, size.bytes / 1024, (need_mib * kMib + size.bytes - 1) / size.bytes);
 }
 
-const char* instead_of_hugepages(hugepage::Mode mode) {
+// What comes of it that there are not enough of them.
+const char* instead_of_pages(hugepage::Mode mode) {
   switch (mode) {
     case hugepage::Mode::required:
       return "memory.hugepages is \"required\": DPDK does not start without them";
@@ -52,10 +55,14 @@ const char* instead_of_hugepages(hugepage::Mode mode) {
   }
 }
 
+Severity severity_of(hugepage::Mode mode) {
+  return mode == hugepage::Mode::automatic ? Severity::warning : Severity::error;
+}
+
 void report_too_few(hugepage::Mode mode, const hugepage::Pages& pages, std::uint32_t need_mib,
                     Findings& findings) {
-  const std::string instead = instead_of_hugepages(mode);
-  const Severity severity = mode == hugepage::Mode::automatic ? Severity::warning : Severity::error;
+  const std::string instead = instead_of_pages(mode);
+  const Severity severity = severity_of(mode);
   const bool none =
       std::all_of(pages.sizes.begin(), pages.sizes.end(), [](const auto& size) { return size.total == 0; });
   if (pages.sizes.empty()) {
@@ -77,30 +84,26 @@ void report_too_few(hugepage::Mode mode, const hugepage::Pages& pages, std::uint
   }
 }
 
-// What of the free pages the control groups leave, against SIGBUS: a page is only counted when it is touched.
-void check_hugetlb_groups(const Host& host, const hugepage::Pages& pages, std::uint32_t need_mib,
-                          Findings& findings) {
-  std::uint64_t sum = 0;
-  std::string files, kubernetes;
-  for (const hugepage::PageSize& size : pages.sizes) {
-    const std::uint64_t free = size.bytes * size.free;
-    const auto limit = hugetlb_limit(host, size.bytes);
-    sum += limit ? std::min(free, limit->bytes) : free;
-    if (limit && limit->bytes < free) {
-      files += (files.empty() ? "" : ", ") + limit->file;
-      kubernetes = fmt::format("hugepages-{}: {}Mi", size.bytes >= kMib * 1024 ? "1Gi" : "2Mi",
-                               (need_mib * kMib + size.bytes - 1) / size.bytes * size.bytes / kMib);
+// Hugepages that are free, and that the control groups do not leave to this process.
+void report_limited(const Host& host, hugepage::Mode mode, const tcp::AllowedPages& allowed,
+                    std::uint32_t need_mib, Findings& findings) {
+  std::string kubernetes, file;
+  std::uint64_t enough = 0;
+  for (const hugepage::PageSize& size : allowed.pages.sizes) {
+    const auto limit = host::hugetlb_limit(host.root, size.bytes);
+    if (limit && allowed.limits.find(limit->file) != std::string::npos) {
+      const std::uint64_t whole = (need_mib * kMib + size.bytes - 1) / size.bytes * size.bytes;
+      kubernetes = fmt::format("hugepages-{}: {}Mi", size.bytes >= kMib * 1024 ? "1Gi" : "2Mi", whole / kMib);
+      enough = limit->used + whole;
+      file = limit->file;
     }
   }
-  if (sum < need_mib * kMib) {
-    findings.error(
-        Id::cgroup_hugetlb_too_small, kSubject,
-        fmt::format("the control group lets this process have {} MiB of the hugepages ({}), and {} "
-                    "MiB are needed: the kernel would end it by SIGBUS",
-                    sum / kMib, files, need_mib),
-        fmt::format("Kubernetes: `{}` in the pod's limits; else as root: echo {} > {}", kubernetes,
-                    need_mib * kMib, files));
-  }
+  findings.add(
+      severity_of(mode), Id::cgroup_hugetlb_too_small, kSubject,
+      fmt::format("the control group lets this process have {} MiB of the hugepages ({}), and {} MiB are "
+                  "needed; {}",
+                  allowed.pages.free_bytes() / kMib, allowed.limits, need_mib, instead_of_pages(mode)),
+      fmt::format("as root: echo {} > {}; Kubernetes: `{}` in the pod's limits", enough, file, kubernetes));
 }
 
 void check_rounding(const hugepage::Pages& pages, std::uint32_t need_mib, Findings& findings) {
@@ -124,31 +127,39 @@ void check_hugepages(const Host& host, const hugepage::Pages& pages, std::uint32
       fmt::format("a process takes up to {} MiB of hugepages; free are {}", need_mib, free_text(pages)));
   check_rounding(pages, need_mib, findings);
   check_hugetlbfs(host, findings);
-  check_hugetlb_groups(host, pages, need_mib, findings);
 }
 
 void check_ordinary(const Host& host, std::uint32_t need_mib, Findings& findings) {
-  const auto limit = memory_limit(host);
-  if (limit && limit->bytes < need_mib * kMib) {
+  if (const Status status = tcp::check_ordinary_memory(need_mib, host.root); !status) {
     findings.error(
-        Id::cgroup_memory_too_small, kSubject,
-        fmt::format("the control group allows {} MiB of memory ({}), and tfabric alone takes up to "
-                    "{} MiB: the kernel would kill the process",
-                    limit->bytes / kMib, limit->file, need_mib),
+        Id::cgroup_memory_too_small, kSubject, status.error().message,
         "raise it (Kubernetes: `memory` in the pod's limits; docker: --memory), or use fewer rails "
         "or a smaller mtu");
+  }
+}
+
+// Too few pages, or enough that this process may not have.
+void report_missing(const Host& host, hugepage::Mode mode, const tcp::AllowedPages& allowed,
+                    std::uint32_t need_mib, Findings& findings) {
+  const hugepage::Pages all = hugepage::discover_pages(host.root);
+  if (all.free_bytes() >= need_mib * kMib) {
+    report_limited(host, mode, allowed, need_mib, findings);
+  } else {
+    report_too_few(mode, all, need_mib, findings);
   }
 }
 
 }  // namespace
 
 void check_memory(const Host& host, const config::Config& config, Findings& findings) {
-  const std::uint32_t need = tcp::memory_need_mib(config.tcp);
-  const hugepage::Pages pages = hugepage::discover_pages(host.root);
+  const hugepage::Need needs = tcp::memory_need_mib(tcp::largest_share(config));
+  const tcp::AllowedPages allowed = tcp::allowed_pages(host.root);
   const bool physical = !tcp::rails_without_iommu(config.tcp, host.sysfs()).empty();
   const hugepage::Mode mode = tcp::page_mode(config, physical);
   const bool nic = tcp::has_nic(config.tcp);
-  const auto budget = hugepage::choose_budget(mode, need, config.memory.budget_mib, pages);
+  const auto budget = hugepage::choose_budget(mode, needs, config.memory.budget_mib, allowed.pages);
+  const bool in_hugepages = budget ? budget->hugepages : mode != hugepage::Mode::off;
+  const std::uint32_t need = in_hugepages ? needs.hugepages : needs.ordinary;
   if (!budget && config.memory.budget_mib != 0 && config.memory.budget_mib < need) {
     findings.error(Id::memory_budget_too_small, kSubject,
                    fmt::format("memory.budget_mib is {}, and the rails need {} MiB a process",
@@ -157,12 +168,12 @@ void check_memory(const Host& host, const config::Config& config, Findings& find
     return;
   }
   if (!budget) {
-    report_too_few(mode, pages, need, findings);
+    report_missing(host, mode, allowed, need, findings);
   } else if (budget->hugepages) {
-    check_hugepages(host, pages, need, findings);
+    check_hugepages(host, allowed.pages, need, findings);
   } else {
     if (mode != hugepage::Mode::off) {
-      report_too_few(mode, pages, need, findings);
+      report_missing(host, mode, allowed, needs.hugepages, findings);
     } else if (nic) {
       findings.note(Id::hugepages_off, kSubject,
                     "memory.hugepages is \"off\": NICs use ordinary memory, which costs their IOMMU more",

@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "transport/tcp/progress_mode.h"
+#include "transport/tcp/rail_probe.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -89,7 +90,7 @@ Status Engines::open_rails(const config::Tcp& config) {
     engines.push_back(&unit->engine);
   }
   for (const config::Rail& rail : config.rails) {
-    Result<std::vector<std::unique_ptr<Rail>>> opened = open_rail(rail, engines, ports_);
+    Result<std::vector<std::unique_ptr<Rail>>> opened = open_rail(rail, engines, ports_, !is_probed(rail));
     if (!opened) {
       return opened.error();
     }

@@ -19,6 +19,7 @@ struct FlowReading {
   Duration srtt{};                    // zero: not known
   std::uint64_t rate = 0;             // the expected one, bytes a second; 0: not known
   std::uint32_t timeouts_in_row = 0;  // with nothing delivered between them
+  std::uint32_t path_mss = 0;         // where larger segments vanish: those that arrive; else 0
   [[nodiscard]] bool network_limited() const { return busy > Duration::zero() && 2 * limited >= busy; }
 };
 
@@ -34,6 +35,7 @@ class FlowMeter {
     timeouts_in_row_ = (reading.delivered > 0 ? 0 : timeouts_in_row_) + (info.timeouts - timeouts_);
     reading.rate = rate_;
     reading.timeouts_in_row = timeouts_in_row_;
+    reading.path_mss = info.path_limited ? info.mss : 0;
     delivered_ = info.delivered;
     busy_ = info.busy;
     limited_ = info.network_limited;

@@ -10,11 +10,11 @@ namespace {
 
 // Bytes of a rail's receive pool. In ordinary memory DPDK lets no buffer lie across two pages that can lie on
 // one, and reckons with whole pages for larger ones.
-std::uint64_t pool_bytes(const config::Rail& rail) {
+std::uint64_t pool_bytes(const config::Rail& rail, bool hugepages) {
   constexpr std::uint64_t kOverhead = 512, kPage = 4096;
   const std::uint32_t mtu = effective_mtu(rail);
   std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
-  if (rail.kind != config::RailKind::pci) {
+  if (!hugepages || rail.kind != config::RailKind::pci) {
     buffer = buffer > kPage ? (buffer + kPage - 1) / kPage * kPage : kPage / (kPage / buffer);
   }
   return receive_buffers(mtu) * buffer;
@@ -32,17 +32,21 @@ hugepage::Mode hugepage_mode(config::HugepageMode mode) {
   return hugepage::Mode::automatic;
 }
 
-}  // namespace
-
-std::uint32_t memory_need_mib(const config::Tcp& config) {
+std::uint32_t need_mib(const config::Tcp& config, bool hugepages) {
   constexpr std::uint64_t kSharedPools = 40u << 20;
   // Of an engine and rail; automatic memif rails have a wire for each engine of each peer.
   const std::uint64_t queues = std::uint64_t{4u << 20} * config.engines;
   std::uint64_t bytes = kSharedPools;
   for (const config::Rail& rail : config.rails) {
-    bytes += pool_bytes(rail) * (config::is_automatic_memif(rail) ? 1 : 2) + queues;
+    bytes += pool_bytes(rail, hugepages) * (config::is_automatic_memif(rail) ? 1 : 2) + queues;
   }
   return static_cast<std::uint32_t>(bytes * config.engines >> 20) + 1;
+}
+
+}  // namespace
+
+hugepage::Need memory_need_mib(const config::Tcp& config) {
+  return {need_mib(config, /*hugepages=*/true), need_mib(config, /*hugepages=*/false)};
 }
 
 bool has_nic(const config::Tcp& config) {

@@ -14,7 +14,7 @@ namespace tfabric::tcp {
 
 // What DPDK needs for the configured rails, in MiB a process: for each engine its share of the process's two
 // shared pools, and a receive pool a rail (two for one with a network: its own and that of the loop).
-[[nodiscard]] std::uint32_t memory_need_mib(const config::Tcp& config);
+[[nodiscard]] hugepage::Need memory_need_mib(const config::Tcp& config);
 
 // Whether a NIC of DPDK's is among the rails.
 [[nodiscard]] bool has_nic(const config::Tcp& config);

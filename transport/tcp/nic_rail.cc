@@ -85,7 +85,7 @@ NicRail::NicRail(const config::Rail& config, engine::Link* network, engine::Link
 
 Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& config,
                                                          std::span<engine::Engine* const> engines,
-                                                         const engine::PortMap& ports) {
+                                                         const engine::PortMap& ports, bool announce) {
   if (config::has_socket(config)) {
     if (Status ready = prepare_socket(config); !ready) {
       return ready.error();
@@ -124,7 +124,7 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
         engine::ExchangeMember{.exchange = network_exchange, .self = e, .hashed = shared});
     rails.push_back(std::unique_ptr<Rail>(new NicRail(config, network.get(), loop->get())));
     const EngineGuard guard(engines[e]->lock());
-    engines[e]->add_link(std::move(network));
+    engines[e]->add_link(std::move(network), announce);
     engines[e]->add_link(std::move(*loop));
   }
   return rails;

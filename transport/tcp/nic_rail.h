@@ -11,13 +11,13 @@ class NicRail final : public Rail {
   // One for each engine, in their order.
   static Result<std::vector<std::unique_ptr<Rail>>> open(const config::Rail& config,
                                                          std::span<engine::Engine* const> engines,
-                                                         const engine::PortMap& ports);
+                                                         const engine::PortMap& ports, bool announce);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
   [[nodiscard]] std::uint32_t mtu() const override { return network_->interface().config().mtu; }
   [[nodiscard]] bool sends_by_dma() const override { return network_->options().mapped_only; }
-  [[nodiscard]] engine::Link& network() { return *network_; }
+  [[nodiscard]] engine::Link* network() override { return network_; }
 
  private:
   NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop);

@@ -135,9 +135,9 @@ Result<std::uint16_t> queues_of(const config::Rail& config) {
 
 Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
                                                      std::span<engine::Engine* const> engines,
-                                                     const engine::PortMap& ports) {
+                                                     const engine::PortMap& ports, bool announce) {
   if (!config::is_automatic_memif(config)) {
-    return NicRail::open(config, engines, ports);
+    return NicRail::open(config, engines, ports, announce);
   }
   std::vector<std::unique_ptr<Rail>> rails;
   for (engine::Engine* engine : engines) {

@@ -34,6 +34,8 @@ class Rail {
   // The link toward a peer. Null: it is being made, ask again. Called with the engine held.
   virtual Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) = 0;
   [[nodiscard]] virtual std::uint32_t mtu() const = 0;
+  // The link to the network, if there is one from the beginning.
+  [[nodiscard]] virtual engine::Link* network() { return nullptr; }
   // There is a NIC that is to reach registered memory itself.
   [[nodiscard]] virtual bool sends_by_dma() const { return false; }
 
@@ -45,10 +47,11 @@ class Rail {
 };
 
 // Opens a rail for the engines of the process, which `ports` are shared out to: one Rail each, whose links
-// belong to the engine. EAL must be running.
+// belong to the engine. EAL must be running. `announce`: tell the network the rail's addresses; else whoever
+// opens it does, once it has found out that nobody else has them (rail_probe.h).
 Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
                                                      std::span<engine::Engine* const> engines,
-                                                     const engine::PortMap& ports);
+                                                     const engine::PortMap& ports, bool announce = true);
 // For how many engines it can be opened. Of a NIC, its driver is asked: EAL must be running.
 Result<std::uint16_t> queues_of(const config::Rail& config);
 

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "transport/tcp/rail.h"
+
 namespace tfabric::tcp {
 namespace {
 
@@ -96,6 +100,29 @@ Result<RailShare> share_of(const config::Tcp& config, const config::Launcher& la
   share.rails.assign(all.begin() + static_cast<std::ptrdiff_t>(part.first),
                      all.begin() + static_cast<std::ptrdiff_t>(part.last));
   return share;
+}
+
+config::Tcp largest_share(const config::Config& config) {
+  const auto& rails = config.tcp.rails;
+  Result<RailShare> share = share_of(config.tcp, config.launcher);
+  if (!share) {
+    return config.tcp;
+  }
+  std::vector<std::size_t>& own = share->rails;
+  if (share->any > 0 && share->any < own.size()) {
+    std::stable_sort(own.begin(), own.end(), [&](std::size_t a, std::size_t b) {
+      return effective_mtu(rails[a]) > effective_mtu(rails[b]);
+    });
+    own.resize(share->any);
+  }
+  config::Tcp process = config.tcp;
+  process.rails.clear();
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    if (!is_exclusive(rails[i]) || std::find(own.begin(), own.end(), i) != own.end()) {
+      process.rails.push_back(rails[i]);
+    }
+  }
+  return process;
 }
 
 }  // namespace tfabric::tcp

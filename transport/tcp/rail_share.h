@@ -29,4 +29,8 @@ struct RailShare {
 // exclusive rails than processes, and no other.
 Result<RailShare> share_of(const config::Tcp& config, const config::Launcher& launcher);
 
+// With the rails of a process alone: those that all have, and its share, or of those that it may get the ones
+// with the largest packets; with all if no process gets any.
+[[nodiscard]] config::Tcp largest_share(const config::Config& config);
+
 }  // namespace tfabric::tcp

@@ -207,12 +207,28 @@ PathUse SendComm::measure(std::size_t route, Instant now) {
     use.all_busy += sight.reading.busy;
     use.limited += sight.reading.limited;
     use.srtt = std::max(use.srtt, sight.reading.srtt);
+    if (sight.reading.path_mss != 0) {
+      tell_of_mtu(routes_[route], sight.reading.path_mss);
+    }
   }
   if (routes_[route].path->network()) {
     judge(route, now);
   }
   use.ready = book_.dealt(route) == routes_[route].path->flows();
   return use;
+}
+
+void SendComm::tell_of_mtu(const Route& route, std::uint32_t mss) {
+  if (!route.link->is_first_to_tell_of_mtu()) {
+    return;
+  }
+  const net::InterfaceConfig& rail = route.link->interface().config();
+  TF_WARN(
+      "NET/tfabric: rail {}: full packets (MTU {}) to {} vanish without a word, those with {} bytes of "
+      "payload arrive: "
+      "write what the network carries as the rail's mtu at all hosts (1500 does nearly everywhere), or let "
+      "it carry {}",
+      rail.name, rail.mtu, net::to_string(route.remote), mss, rail.mtu);
 }
 
 void SendComm::judge(std::size_t route, Instant now) {

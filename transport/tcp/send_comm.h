@@ -89,6 +89,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   void pump();
   void close_if_drained(engine::Flow& flow);
   void leave(std::size_t flow);
+  static void tell_of_mtu(const Route& route, std::uint32_t mss);
   void judge(std::size_t route, Instant now);
   // Announcements come on the first flow, in their order: it stays as long as there are any.
   [[nodiscard]] std::optional<std::size_t> control_flow() const {

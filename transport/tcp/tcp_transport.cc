@@ -11,11 +11,14 @@
 #include "transport/tcp/context.h"
 #include "transport/tcp/device.h"
 #include "transport/tcp/engines.h"
+#include "transport/tcp/memory_limits.h"
 #include "transport/tcp/memory_need.h"
 #include "transport/tcp/port/device_memory.h"
 #include "transport/tcp/port/eal.h"
 #include "transport/tcp/port/pools.h"
+#include "transport/tcp/preflight.h"
 #include "transport/tcp/rail_lease.h"
+#include "transport/tcp/rail_probe.h"
 #include "transport/tcp/rail_share.h"
 #include "transport/tcp/spread_device.h"
 
@@ -92,11 +95,22 @@ transport::DeviceProperties properties_of(const std::vector<const config::Rail*>
 
 // What it is, in words.
 Result<std::string> choose_memory(const config::Config& config, port::EalOptions& eal) {
-  Result<hugepage::Budget> budget =
-      hugepage::choose_budget(page_mode(config, eal.physical_addresses), memory_need_mib(config.tcp),
-                              config.memory.budget_mib, hugepage::discover_pages());
+  const hugepage::Need need = memory_need_mib(config.tcp);
+  const AllowedPages allowed = allowed_pages();
+  Result<hugepage::Budget> budget = hugepage::choose_budget(page_mode(config, eal.physical_addresses), need,
+                                                            config.memory.budget_mib, allowed.pages);
   if (!budget) {
-    return budget.error();
+    Error error = budget.error();
+    if (!allowed.limits.empty()) {
+      error.message +=
+          fmt::format(" (the control group allows no more of those that are free: {})", allowed.limits);
+    }
+    return error;
+  }
+  if (!budget->hugepages) {
+    if (Status status = check_ordinary_memory(need.ordinary); !status) {
+      return status.error();
+    }
   }
   eal.hugepages = budget->hugepages;
   eal.memory_mib = budget->mib;
@@ -119,6 +133,13 @@ class TcpTransport final : public transport::Transport {
     if (Status status = engines_.open_rails(own); !status) {
       return status;
     }
+    if (own.probe) {
+      if (const auto faults = probe_rails(engines_); !faults.empty()) {
+        const transport::RailFault& first = faults.front();
+        return Error{Errc::unusable, fmt::format("rail {}: {}: {}", first.rail, first.what, first.mend)};
+      }
+    }
+    announce_rails(engines_);
     const auto& first_rails = engines_.units().front()->rails;
     if (!physical_addresses_ && std::any_of(first_rails.begin(), first_rails.end(),
                                             [](const auto& rail) { return rail->sends_by_dma(); })) {
@@ -142,6 +163,7 @@ class TcpTransport final : public transport::Transport {
     }
     return devices;
   }
+  std::vector<transport::RailFault> probe() override { return probe_rails(engines_); }
   [[nodiscard]] const Engines& engines() const { return engines_; }
 
  private:
@@ -243,6 +265,9 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
     return Error{Errc::unusable,
                  "no TCP rail is configured: name the host's NICs under [[tcp.rails]] in "
                  "/usr/local/tfabric/tools/config/tfabric.toml, or in TFABRIC_TCP_RAILS"};
+  }
+  if (Status status = check_rails(config.tcp.rails, view_of_host()); !status) {
+    return status.error();
   }
   Result<std::vector<std::size_t>> used = lease(config);
   if (!used) {

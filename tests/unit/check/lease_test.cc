@@ -41,5 +41,18 @@ TEST_CASE("a folder for leases that this user cannot write is an error") {
   broken.files.write("/srv/locks/other", "");
   REQUIRE_FALSE(has(broken.examine(), Id::lock_folder_denied));
   broken.denied.insert("/srv/locks");
-  REQUIRE(has(broken.examine(), Id::lock_folder_denied));
+  REQUIRE_THAT(told(broken.examine(), Id::lock_folder_denied), Contains("| chmod 1777 /srv/locks"));
+}
+
+TEST_CASE("started as one of too many ranks, check says that there are too few rails") {
+  BrokenHost broken;
+  broken.add_nic();
+  broken.configure(test::pci_rail());
+  broken.host.environment["LOCAL_RANK"] = "0";
+  broken.host.environment["LOCAL_WORLD_SIZE"] = "1";
+  REQUIRE_FALSE(has(broken.examine(), Id::rails_too_few));
+  broken.host.environment["LOCAL_WORLD_SIZE"] = "2";
+  const Report report = broken.examine();
+  REQUIRE_THAT(told(report, Id::rails_too_few), Contains("run at most 1 processes"));
+  REQUIRE(report.verdict.network == Network::nccl);
 }

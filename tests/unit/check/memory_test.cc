@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "broken_host.h"
-#include "tools/check/cgroup.h"
+#include "host/cgroup.h"
 
 using namespace tfabric;
 using namespace tfabric::check;
@@ -44,6 +44,16 @@ TEST_CASE("too few hugepages are a warning, with what reserves the missing ones"
                    Contains("echo 148 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages (88 more"));
   REQUIRE(exit_code_of(report) == kWarnings);
   REQUIRE(report.verdict.network == Network::tcp);
+}
+
+TEST_CASE("a process is reckoned with the rails that it takes, not with all of the host's") {
+  NicHost broken;
+  broken.configure(pci_rail() +
+                   "[[tcp.rails]]\nname = \"eni2\"\nkind = \"pci\"\ndevice = \"0000:00:11.0\"\n"
+                   "addresses = [\"10.0.2.5/24\"]\n");
+  REQUIRE_THAT(told(broken.examine(), Id::hugepages_used), Contains("a process takes up to 176 MiB"));
+  broken.host.environment["TFABRIC_TCP_RAILS_PER_PROCESS"] = "all";
+  REQUIRE_THAT(told(broken.examine(), Id::hugepages_used), Contains("a process takes up to 312 MiB"));
 }
 
 TEST_CASE("no hugepages are told as none") {
@@ -96,16 +106,27 @@ TEST_CASE("no hugetlbfs is needed, but one that is mounted must be readable") {
   REQUIRE(exit_code_of(none) == kAllRight);
 }
 
-TEST_CASE("a control group that allows fewer hugepages is an error that names SIGBUS") {
+TEST_CASE("a control group that allows fewer hugepages is told, and its mend") {
   NicHost broken;
   SECTION("version 2, as a container sees its own") {
     broken.files.write("/proc/self/cgroup", "0::/\n");
     broken.files.write("/sys/fs/cgroup/hugetlb.2MB.max", "67108864\n");
     const Report report = broken.examine();
     REQUIRE_THAT(told(report, Id::cgroup_hugetlb_too_small),
-                 Contains("64 MiB of the hugepages (/sys/fs/cgroup/hugetlb.2MB.max)") && Contains("SIGBUS") &&
-                     Contains("`hugepages-2Mi: 176Mi`"));
-    REQUIRE(report.verdict.network == Network::none);
+                 StartsWith("warning ") &&
+                     Contains("64 MiB of the hugepages (/sys/fs/cgroup/hugetlb.2MB.max)") &&
+                     Contains("ordinary memory is taken") && Contains("`hugepages-2Mi: 176Mi`") &&
+                     Contains("echo 184549376 > /sys/fs/cgroup/hugetlb.2MB.max"));
+    REQUIRE(report.verdict.network == Network::tcp);
+  }
+  SECTION("where they are required") {
+    broken.configure("memory.hugepages = \"required\"\n" + pci_rail());
+    broken.files.write("/proc/self/cgroup", "0::/\n");
+    broken.files.write("/sys/fs/cgroup/hugetlb.2MB.max", "67108864\n");
+    const Report report = broken.examine();
+    REQUIRE_THAT(told(report, Id::cgroup_hugetlb_too_small), StartsWith("error "));
+    REQUIRE_FALSE(has(report, Id::hugepages_too_few));
+    REQUIRE(report.verdict.network == Network::nccl);
   }
   SECTION("version 2, by a group above, less what is used") {
     broken.files.write("/proc/self/cgroup", "0::/jobs/one\n");
@@ -131,8 +152,8 @@ TEST_CASE("a control group that allows fewer hugepages is an error that names SI
 TEST_CASE("limits are those of the page's size") {
   BrokenHost broken;
   broken.files.write("/sys/fs/cgroup/hugetlb.1GB.rsvd.max", "1073741824\n");
-  REQUIRE_FALSE(hugetlb_limit(broken.host, 2 * kMib));
-  REQUIRE(hugetlb_limit(broken.host, 1024 * kMib)->bytes == 1024 * kMib);
+  REQUIRE_FALSE(host::hugetlb_limit(broken.host.root, 2 * kMib));
+  REQUIRE(host::hugetlb_limit(broken.host.root, 1024 * kMib)->bytes == 1024 * kMib);
 }
 
 TEST_CASE("a control group with less memory than the rails take is an error") {
@@ -144,7 +165,7 @@ TEST_CASE("a control group with less memory than the rails take is an error") {
   REQUIRE_THAT(told(report, Id::cgroup_memory_too_small),
                Contains("allows 100 MiB of memory (/sys/fs/cgroup/memory/memory.limit_in_bytes), and tfabric "
                         "alone takes up to 125 MiB"));
-  REQUIRE(report.verdict.network == Network::none);
+  REQUIRE(report.verdict.network == Network::nccl);
 }
 
 TEST_CASE("VFIO needs a limit of locked memory that is high enough, or the right to pass it") {

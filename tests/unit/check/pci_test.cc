@@ -78,7 +78,8 @@ TEST_CASE("a NIC without an IOMMU is warned of, and needs root's rights and huge
     std::filesystem::remove(broken.host.root + nic + "/driver");
     broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/uio_pci_generic");
     REQUIRE_THAT(told(broken.examine(), Id::pci_no_iommu),
-                 StartsWith("warning rail eni1: uio_pci_generic has 0000:00:10.0 without an IOMMU"));
+                 StartsWith("warning rail eni1: uio_pci_generic has 0000:00:10.0 without an IOMMU") &&
+                     Contains("| `tfabric setup`, or by hand"));
     REQUIRE_FALSE(has(broken.examine(), Id::vfio_not_loaded));
   }
   SECTION("VFIO's own mode") {
@@ -155,8 +156,8 @@ TEST_CASE("an address that the kernel has too makes connections fail later") {
       told(report, Id::address_on_kernel),
       StartsWith("error rail eni1: the kernel has the address 10.0.1.5 too, on its interface eth0") &&
           Contains("ip address del 10.0.1.5/24 dev eth0"));
-  REQUIRE(report.verdict.network == Network::none);
-  REQUIRE_THAT(report.verdict.text, StartsWith("NCCL takes tfabric here, and then jobs fail"));
+  REQUIRE(report.verdict.network == Network::nccl);
+  REQUIRE_THAT(report.verdict.text, StartsWith("tfabric is not usable here, and NCCL goes on"));
 }
 
 TEST_CASE("an IPv6 address of the kernel's is found as well") {

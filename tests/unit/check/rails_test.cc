@@ -40,7 +40,13 @@ TEST_CASE("an af_packet rail needs its interface, up and with room for its packe
   broken.host.interfaces[1].up = false;
   const Report down = with_rails(broken, kPacket);
   REQUIRE_THAT(told(down, Id::interface_down), Contains("ip link set eth0 up"));
-  REQUIRE(down.verdict.network == Network::none);
+  REQUIRE_FALSE(has(down, Id::link_down));
+  REQUIRE(down.verdict.network == Network::nccl);
+  broken.host.interfaces[1].up = true;
+  broken.host.interfaces[1].has_link = false;
+  const Report unplugged = with_rails(broken, kPacket);
+  REQUIRE_THAT(told(unplugged, Id::link_down), StartsWith("error rail ") && Contains("eth0 has no link"));
+  REQUIRE(unplugged.verdict.network == Network::nccl);
   broken.host.interfaces.pop_back();
   REQUIRE_THAT(told(with_rails(broken, kPacket), Id::interface_missing),
                Contains("no interface eth0 in this network namespace; there are lo"));

@@ -47,6 +47,15 @@ TEST_CASE("with too few, ordinary memory is taken, and the reason told") {
   REQUIRE_THAT(choose_budget(Mode::automatic, 1, 0, {})->explanation, Contains("the kernel offers none"));
 }
 
+TEST_CASE("ordinary memory takes what is needed there") {
+  const Need need(100, 150);
+  REQUIRE(choose_budget(Mode::automatic, need, 0, free_mib(100))->mib == 100);
+  REQUIRE(choose_budget(Mode::automatic, need, 0, free_mib(98))->mib == 150);
+  REQUIRE(choose_budget(Mode::off, need, 0, free_mib(100))->mib == 150);
+  REQUIRE(choose_budget(Mode::automatic, need, 149, free_mib(100)).ok());
+  REQUIRE_FALSE(choose_budget(Mode::automatic, need, 149, free_mib(98)).ok());
+}
+
 TEST_CASE("required hugepages that are missing are an error with its mend") {
   const auto budget = choose_budget(Mode::required, 101, 0, free_mib(100));
   REQUIRE_FALSE(budget.ok());

@@ -123,6 +123,24 @@ TEST_CASE("a host that claims our address is told once, and not believed") {
   REQUIRE(interface.prepare(our4(), our4(), header, kStart) == Route::ready);
 }
 
+TEST_CASE("who probes for duplicates is told of one by conflict() alone, until the addresses are announced") {
+  g_warnings = 0;
+  log::set_sink(keep_warning);
+  Interface interface(our_config());
+  interface.probe_addresses(kStart);
+  REQUIRE_FALSE(interface.conflict());
+  static_cast<void>(interface.input(arp_frame({.sender = our4(), .target = our4()}), {}, kStart));
+  REQUIRE(g_warnings == 0);
+  REQUIRE(interface.conflict()->address == our4());
+  REQUIRE(interface.conflict()->mac == kPeerMac);
+  Interface announced(our_config());
+  announced.probe_addresses(kStart);
+  announced.announce(kStart);
+  static_cast<void>(announced.input(arp_frame({.sender = our4(), .target = our4()}), {}, kStart));
+  log::set_sink(nullptr);
+  REQUIRE(g_warnings == 1);
+}
+
 TEST_CASE("a probe for our address, from a host without one, is answered and teaches nothing") {
   Interface interface(our_config());
   static_cast<void>(interface.input(arp_frame({.sender = ip("0.0.0.0"), .target = our4()}), {}, kStart));

@@ -107,6 +107,19 @@ TEST_CASE("a packet that waits for its neighbour solicits it, and leaves once it
   REQUIRE(knows(interface, peer6(), kPeerMac));
 }
 
+TEST_CASE("an advertisement of our address by another host is a conflict, and by ourselves none") {
+  Interface interface(our_config());
+  Message ours = advertisement();
+  ours.target = our6();
+  ours.options = link_option(kTargetOption, kOurMac);
+  REQUIRE(interface.input(frame_of(ours), {}, kStart).kind == Kind::handled);
+  REQUIRE_FALSE(interface.conflict());
+  ours.options = link_option(kTargetOption, kOtherMac);
+  REQUIRE(interface.input(frame_of(ours), {}, kStart).kind == Kind::handled);
+  REQUIRE(interface.conflict()->address == our6());
+  REQUIRE(interface.conflict()->mac == kOtherMac);
+}
+
 TEST_CASE("an advertisement that nobody asked for creates nothing") {
   Interface interface(our_config());
   REQUIRE(interface.input(frame_of(advertisement()), {}, kStart).kind == Kind::handled);

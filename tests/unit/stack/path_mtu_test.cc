@@ -87,13 +87,18 @@ TEST_CASE("probes find the largest of the usual sizes that passes") {
   PathMtu path = after_timeouts(3);
   SECTION("Ethernet") {
     REQUIRE(found(path, kEthernet, kNow) == kEthernet);
+    REQUIRE(path.limited());
     SECTION("and look again after ten minutes") {
       REQUIRE_FALSE(path.wanted_probe(kNow + 599s));
       REQUIRE(found(path, kLarge, kNow + 600s) == kLarge);
+      REQUIRE_FALSE(path.limited());
     }
   }
   SECTION("a tunnel") { REQUIRE(found(path, 1399, kNow) == 1340); }
-  SECTION("all there is: it was an outage") { REQUIRE(found(path, kLarge, kNow) == kLarge); }
+  SECTION("all there is: it was an outage") {
+    REQUIRE(found(path, kLarge, kNow) == kLarge);
+    REQUIRE_FALSE(path.limited());
+  }
 }
 
 TEST_CASE("what a router says of its MTU is believed for ten minutes") {

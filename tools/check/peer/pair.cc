@@ -20,8 +20,10 @@ namespace {
 constexpr auto kMeeting = std::chrono::seconds(15);
 constexpr auto kPatience = std::chrono::seconds(60);
 
-// Each rail by itself, over one connection, and slow to repeat itself (kTrialRto).
+// Each rail by itself, over one connection, and slow to repeat itself (kTrialRto). What would make the
+// transport step aside is a finding here.
 void prepare(config::Config& config) {
+  config.tcp.probe = false;
   config.tcp.bond = false;
   config.tcp.flows = 1;
   config.tcp.engines = 1;
@@ -44,8 +46,34 @@ Status try_rails(perf::ControlChannel& control, const transport::Transport& tran
   return {};
 }
 
-Status exchange(perf::ControlChannel& control, const config::Config& config,
-                const transport::Transport& transport, bool first, Findings& findings) {
+struct Part {
+  bool first;   // sends first
+  bool probes;  // its own rails, as a job here would
+};
+
+Id id_of(transport::RailFault::Kind kind) {
+  switch (kind) {
+    case transport::RailFault::Kind::no_link:
+      return Id::link_down;
+    case transport::RailFault::Kind::address_taken:
+      return Id::address_taken;
+    case transport::RailFault::Kind::gateway_silent:
+      break;
+  }
+  return Id::gateway_silent;
+}
+
+// False: a job would not use tfabric here, and nothing more is tried.
+bool probe(transport::Transport& transport, Findings& findings) {
+  const std::vector<transport::RailFault> faults = transport.probe();
+  for (const transport::RailFault& fault : faults) {
+    findings.error(id_of(fault.kind), "rail " + fault.rail, fault.what, fault.mend);
+  }
+  return faults.empty();
+}
+
+Status exchange(perf::ControlChannel& control, const config::Config& config, transport::Transport& transport,
+                Part part, Findings& findings) {
   const Offer mine = make_offer(config, transport);
   if (Status sent = control.send(to_json(mine)); !sent) {
     return sent;
@@ -61,9 +89,16 @@ Status exchange(perf::ControlChannel& control, const config::Config& config,
   for (OfferedRail& rail : theirs->rails) {
     rail.name = "the peer's " + rail.name;
   }
-  return compare_offers(mine, *theirs, findings)
-             ? try_rails(control, transport, mine, *theirs, first, findings)
-             : Status();
+  if (!compare_offers(mine, *theirs, findings)) {
+    return {};
+  }
+  // Behind that, as a rail of the peer's with our address would be found by both.
+  if (part.probes && !probe(transport, findings)) {
+    control.send_failure(
+        {Errc::unusable, "a rail's network does not answer there: `tfabric check` there says how"});
+    return {};
+  }
+  return try_rails(control, transport, mine, *theirs, part.first, findings);
 }
 
 Status run(perf::ControlChannel& control, const Host& host, bool first, Report& report) {
@@ -76,6 +111,7 @@ Status run(perf::ControlChannel& control, const Host& host, bool first, Report& 
   if (!config) {
     return config.error();
   }
+  const Part part{.first = first, .probes = config->tcp.probe};
   prepare(*config);
   const auto transport = transport::open(*config);
   if (!transport) {
@@ -84,7 +120,7 @@ Status run(perf::ControlChannel& control, const Host& host, bool first, Report& 
         "the message says how; if nothing else here explains it, `tfabric info` shows more");
     control.send_failure(transport.error());
   }
-  Status done = transport ? exchange(control, *config, **transport, first, report.findings) : Status();
+  Status done = transport ? exchange(control, *config, **transport, part, report.findings) : Status();
   if (!done) {
     control.send_failure(done.error());
   }

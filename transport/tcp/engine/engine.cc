@@ -498,8 +498,10 @@ void Engine::reap() {
   finished_.resize(kept);
 }
 
-void Engine::add_link(std::unique_ptr<Link> link) {
-  link->interface().announce(now_);
+void Engine::add_link(std::unique_ptr<Link> link, bool announce) {
+  if (announce) {
+    link->interface().announce(now_);
+  }
   links_.push_back(std::move(link));
 }
 

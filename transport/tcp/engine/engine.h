@@ -93,7 +93,8 @@ class Engine {
   bool turn();
   // Calls all who have submitted. Afterwards one who submits no more may be destroyed.
   void take_submissions() { submissions_.take(); }
-  void add_link(std::unique_ptr<Link> link);
+  // `announce`: its addresses are told to the network at once.
+  void add_link(std::unique_ptr<Link> link, bool announce = true);
   // Fails the link's flows and gives the link back.
   std::unique_ptr<Link> remove_link(Link& link);
   [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const { return links_; }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "base/time.h"
 #include "transport/tcp/engine/exchange.h"
@@ -85,6 +86,9 @@ class Link {
   // Forgets what the driver has not taken. TCP sends it again if it still matters.
   void drop_staged();
 
+  // Once: whoever finds that packets of its MTU do not pass tells it.
+  [[nodiscard]] bool is_first_to_tell_of_mtu() { return !std::exchange(mtu_told_, true); }
+
   // The link was up once and is not any more.
   [[nodiscard]] bool lost();
   // The driver has taken nothing of what is staged for kStall. Call regularly.
@@ -104,6 +108,7 @@ class Link {
   OutputQueue output_;
   ExchangeMember member_;
   bool was_up_ = false;
+  bool mtu_told_ = false;
   std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change
   Instant stalled_since_{};
   std::uint16_t ip_id_ = 0;

@@ -1,7 +1,6 @@
 // ARP for IPv4 over Ethernet (RFC 826), with address conflicts noticed (RFC 5227).
 #include <cstring>
 
-#include "base/log.h"
 #include "transport/tcp/net/interface_impl.h"
 
 namespace tfabric::net {
@@ -28,13 +27,7 @@ InputResult Interface::Impl::on_arp(const FrameView& frame) {
   const IpAddress target = v4_at(at + 24);
   ++counters.arp;
   if (owns(sender)) {
-    if (sender_mac != config.mac && !conflict_told) {
-      conflict_told = true;
-      TF_WARN(
-          "NET/tfabric: rail {}: the host with MAC address {} also claims {}: give each ENI an address of "
-          "its own",
-          config.name, to_string(sender_mac), to_string(sender));
-    }
+    on_claim(sender, sender_mac);
     return {.kind = InputResult::Kind::handled};
   }
   const bool for_us = owns(target);

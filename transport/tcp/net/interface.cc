@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/log.h"
 #include "transport/tcp/net/interface_impl.h"
 
 namespace tfabric::net {
@@ -89,6 +90,7 @@ std::optional<std::vector<std::byte>> Interface::next_frame() {
 void Interface::announce(Instant now) {
   Impl& self = *impl_;
   self.now = now;
+  self.probing = false;
   if (self.config.point_to_point) {
     return;
   }
@@ -102,6 +104,23 @@ void Interface::announce(Instant now) {
     }
   }
 }
+
+void Interface::probe_addresses(Instant now) {
+  Impl& self = *impl_;
+  self.now = now;
+  self.probing = true;
+  for (const Prefix& prefix : self.config.addresses) {
+    if (prefix.address.is_v4()) {
+      constexpr std::uint16_t kRequest = 1;
+      // RFC 5227 §1.1: from no address, so that nobody learns ours by it.
+      self.send_arp(kRequest, kBroadcast, *parse_ip("0.0.0.0"), MacAddress{}, prefix.address);
+    } else {
+      self.send_duplicate_probe(prefix.address);
+    }
+  }
+}
+
+const std::optional<AddressConflict>& Interface::conflict() const { return impl_->conflict; }
 
 void Interface::on_time(Instant now) {
   impl_->now = now;
@@ -167,6 +186,20 @@ std::vector<std::byte> Interface::Impl::start_frame(const MacAddress& destinatio
   }
   put16(&frame[at], type);
   return frame;
+}
+
+void Interface::Impl::on_claim(const IpAddress& address, const MacAddress& mac) {
+  if (mac == config.mac || conflict) {
+    return;
+  }
+  conflict = AddressConflict{.address = address, .mac = mac};
+  if (probing) {
+    return;  // who probes tells it
+  }
+  TF_WARN(
+      "NET/tfabric: rail {}: the host with MAC address {} also claims {}: give each ENI an address of "
+      "its own",
+      config.name, to_string(mac), to_string(address));
 }
 
 void Interface::Impl::request(const IpAddress& address) {

@@ -68,6 +68,12 @@ struct IcmpError {
   std::uint32_t mtu = 0;  // packet_too_big
 };
 
+// Somebody else on the wire has an address of ours.
+struct AddressConflict {
+  IpAddress address;
+  MacAddress mac;
+};
+
 struct InputResult {
   enum class Kind : std::uint8_t { tcp, icmp_error, handled, dropped };
   Kind kind = Kind::dropped;
@@ -128,6 +134,11 @@ class Interface {
   std::optional<std::vector<std::byte>> next_frame();
   // Announces our addresses (gratuitous ARP, unsolicited NA). Call once the link is up.
   void announce(Instant now);
+  // Asks whether somebody else has our addresses, as one who does not have them yet (RFC 5227 §2.1.1, RFC
+  // 4862 §5.4.2). Who has answers, and conflict() tells of it; the log does not, before announce().
+  void probe_addresses(Instant now);
+  // The first that was noticed, by a probe or by the way.
+  [[nodiscard]] const std::optional<AddressConflict>& conflict() const;
   void on_time(Instant now);
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] const InterfaceCounters& counters() const;

@@ -44,6 +44,8 @@ struct Interface::Impl {
     return kEthernetHeaderBytes + (config.vlan != 0 ? 4 : 0);
   }
   void request(const IpAddress& address);
+  // The sender of a frame claims `address`, which is ours.
+  void on_claim(const IpAddress& address, const MacAddress& mac);
   InputResult malformed() {
     ++counters.malformed;
     return {};
@@ -72,6 +74,7 @@ struct Interface::Impl {
   InputResult on_solicitation(const IpView& packet, const MacAddress& from);
   InputResult on_advertisement(const IpView& packet, const MacAddress& from);
   void send_solicitation(const IpAddress& target);
+  void send_duplicate_probe(const IpAddress& target);
   void send_advertisement(const IpAddress& target, const IpAddress& to, const MacAddress& to_mac,
                           bool solicited);
 
@@ -91,7 +94,8 @@ struct Interface::Impl {
   bool overheard = false;  // the frame at hand: RxMeta
   double reply_tokens = 0;
   Instant reply_refilled{};
-  bool conflict_told = false;
+  std::optional<AddressConflict> conflict;
+  bool probing = false;  // from the first probe until the addresses are announced
 };
 
 }  // namespace tfabric::net

@@ -1,5 +1,5 @@
-// Neighbour discovery (RFC 4861 §4.3, §4.4, §7.2). Addresses are configured: no autoconfiguration, no
-// duplicate address detection of our own; that of others is answered.
+// Neighbour discovery (RFC 4861 §4.3, §4.4, §7.2). Addresses are configured: no autoconfiguration. Duplicates
+// are probed for when asked to, and others' probes answered (RFC 4862 §5.4).
 #include <cstring>
 
 #include "transport/tcp/net/interface_impl.h"
@@ -105,7 +105,13 @@ InputResult Interface::Impl::on_advertisement(const IpView& packet, const MacAdd
     return malformed();  // RFC 4861 §7.1.2
   }
   ++counters.nd;
-  neighbours.learn(v6_at(&packet.payload[8]), options->target.value_or(from), /*create=*/false, now);
+  const IpAddress target = v6_at(&packet.payload[8]);
+  const MacAddress mac = options->target.value_or(from);
+  if (owns(target)) {
+    on_claim(target, mac);
+    return {.kind = InputResult::Kind::handled};
+  }
+  neighbours.learn(target, mac, /*create=*/false, now);
   return {.kind = InputResult::Kind::handled};
 }
 
@@ -123,6 +129,15 @@ void Interface::Impl::send_solicitation(const IpAddress& target) {
       return;
     }
   }
+}
+
+// RFC 4862 §5.4.2: from no address, and so without the option with the sender's own.
+void Interface::Impl::send_duplicate_probe(const IpAddress& target) {
+  std::array<std::byte, kFixedBytes> message{};
+  put8(message.data(), kSolicitation);
+  std::memcpy(&message[8], target.bytes.data(), 16);
+  const IpAddress group = solicited_node(target);
+  send_icmp(multicast_mac(group), IpAddress{}, group, message, kNdHopLimit);
 }
 
 void Interface::Impl::send_advertisement(const IpAddress& target, const IpAddress& to,

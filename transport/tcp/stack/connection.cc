@@ -276,6 +276,7 @@ ConnectionInfo Connection::info() const {
   info.undone = c.undone;
   info.reo_wnd_mult = c.rack.reo_wnd_mult();
   info.pipe = c.pipe();
+  info.path_limited = c.path_mtu.limited();
   info.out_of_order = c.out_of_order;
   info.busy = c.limits.busy();
   info.peer_window_limited = c.limits.peer_window();

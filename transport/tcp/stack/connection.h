@@ -112,6 +112,7 @@ struct ConnectionInfo {
   Duration srtt{}, rttvar{}, rto{}, min_rtt{};
   std::uint64_t pacing_rate = 0;  // bytes a second; 0: none
   bool ecn = false;               // agreed on
+  bool path_limited = false;      // larger segments than `mss` vanish without a word (RFC 8899)
   std::uint64_t bytes_sent = 0, bytes_acked = 0, bytes_received = 0, bytes_retransmitted = 0;
   std::uint64_t pipe = 0;  // of flight, what is neither lost nor reported by SACK
   std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;

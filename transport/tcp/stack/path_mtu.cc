@@ -47,6 +47,7 @@ std::optional<std::uint32_t> PathMtu::wanted_probe(Instant now) const {
 
 void PathMtu::on_probe_arrived(Instant now) {
   mss_ = std::max(mss_, probe_size_);
+  limited_ = false;
   forget_probe();
   lost_probes_ = 0;
   search_at_ = now;
@@ -57,6 +58,7 @@ void PathMtu::on_probe_lost(Instant now) {
   if (++lost_probes_ >= kMaxProbes) {
     lost_probes_ = 0;
     search_at_ = now + kRaiseTimer;
+    limited_ = true;
   }
 }
 

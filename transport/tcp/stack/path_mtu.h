@@ -23,6 +23,8 @@ class PathMtu {
   // What the handshake has agreed on.
   void start(std::uint32_t mss) { mss_ = largest_ = mss; }
   [[nodiscard]] std::uint32_t mss() const { return mss_; }
+  // Smaller ones than mss() arrive, and several larger ones in a row have not: not an outage, but the path.
+  [[nodiscard]] bool limited() const { return limited_; }
 
   // Something new was acknowledged.
   void on_progress() { timeouts_ = 0; }
@@ -57,6 +59,7 @@ class PathMtu {
   std::uint32_t probe_size_ = 0;
   std::uint64_t probe_start_ = kNone;
   Instant search_at_{};
+  bool limited_ = false;
 };
 
 }  // namespace tfabric::stack

@@ -1,16 +1,18 @@
-#include "tools/check/cgroup.h"
+#include "host/cgroup.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <set>
 #include <string_view>
 #include <vector>
 
 #include "config/value.h"
+#include "host/sysfs.h"
 
-namespace tfabric::check {
+namespace tfabric::host {
 namespace {
 
 // Names of a limit's file and of the one with what is used, below a group's folder. `used` is empty where
@@ -24,8 +26,9 @@ struct Files {
 constexpr std::uint64_t kNone = std::uint64_t{1} << 62;
 
 // The process's folder in each hierarchy: "9:memory:/a/b" of version 1, "0::/a/b" of version 2.
-std::string group_of(const Host& host, std::string_view controller) {
-  for (const std::string& line : host.lines("/proc/self/cgroup")) {
+std::string group_of(const std::string& root, std::string_view controller) {
+  std::ifstream file(root + "/proc/self/cgroup");
+  for (std::string line; std::getline(file, line);) {
     std::string_view text(line);
     static_cast<void>(config::take_until(text, ':'));
     std::string_view controllers = config::take_until(text, ':');
@@ -51,35 +54,35 @@ std::vector<std::string> folders(const std::string& mount, std::string group) {
   return folders;
 }
 
-void tighten(const Host& host, const std::string& folder, const Files& files,
+void tighten(const std::string& root, const std::string& folder, const Files& files,
              std::optional<Limit>& tightest) {
-  const host::Sysfs root(host.root);
+  const Sysfs tree(root);
   const std::string file = folder + "/" + files.limit;
-  const auto limit = root.read_number(file.substr(1));
+  const auto limit = tree.read_number(file.substr(1));
   if (!limit || *limit < 0 || static_cast<std::uint64_t>(*limit) >= kNone) {
     return;
   }
   std::int64_t used = 0;
   if (!files.used.empty()) {
-    used = root.read_number((folder + "/" + files.used).substr(1)).value_or(0);
+    used = tree.read_number((folder + "/" + files.used).substr(1)).value_or(0);
   }
   const auto left = static_cast<std::uint64_t>(std::max<std::int64_t>(*limit - used, 0));
   if (!tightest || left < tightest->bytes) {
-    tightest = Limit{.bytes = left, .file = file};
+    tightest = Limit{.bytes = left, .used = static_cast<std::uint64_t>(used), .file = file};
   }
 }
 
-std::optional<Limit> tightest(const Host& host, const std::string& controller,
+std::optional<Limit> tightest(const std::string& root, const std::string& controller,
                               const std::vector<Files>& version1, const std::vector<Files>& version2) {
   std::optional<Limit> limit;
-  for (const std::string& folder : folders("/sys/fs/cgroup/" + controller, group_of(host, controller))) {
+  for (const std::string& folder : folders("/sys/fs/cgroup/" + controller, group_of(root, controller))) {
     for (const Files& files : version1) {
-      tighten(host, folder, files, limit);
+      tighten(root, folder, files, limit);
     }
   }
-  for (const std::string& folder : folders("/sys/fs/cgroup", group_of(host, ""))) {
+  for (const std::string& folder : folders("/sys/fs/cgroup", group_of(root, ""))) {
     for (const Files& files : version2) {
-      tighten(host, folder, files, limit);
+      tighten(root, folder, files, limit);
     }
   }
   return limit;
@@ -98,16 +101,16 @@ std::string size_name(std::uint64_t bytes) {
 
 }  // namespace
 
-std::optional<Limit> hugetlb_limit(const Host& host, std::uint64_t page_bytes) {
+std::optional<Limit> hugetlb_limit(const std::string& root, std::uint64_t page_bytes) {
   const std::string name = "hugetlb." + size_name(page_bytes);
-  return tightest(host, "hugetlb",
+  return tightest(root, "hugetlb",
                   {{name + ".limit_in_bytes", name + ".usage_in_bytes"},
                    {name + ".rsvd.limit_in_bytes", name + ".rsvd.usage_in_bytes"}},
                   {{name + ".max", name + ".current"}, {name + ".rsvd.max", name + ".rsvd.current"}});
 }
 
-std::optional<Limit> memory_limit(const Host& host) {
-  return tightest(host, "memory", {{"memory.limit_in_bytes", ""}}, {{"memory.max", ""}});
+std::optional<Limit> memory_limit(const std::string& root) {
+  return tightest(root, "memory", {{"memory.limit_in_bytes", ""}}, {{"memory.max", ""}});
 }
 
-}  // namespace tfabric::check
+}  // namespace tfabric::host

@@ -1,0 +1,319 @@
+"""Hosts that are broken on purpose, and what is to come of each: `tfabric check` finds exactly what is wrong, its
+mend is the mend, and the real NCCL's job ends as it should. Shared by tests/broken/run and the lab.
+"""
+import dataclasses
+import fcntl
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+import typing
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "interop"))
+# pylint: disable=wrong-import-position
+from network import START_S, Failed, die_with_parent, stop, wait_until
+
+SKIPPED = 77
+CHECK_LIMIT_S = 240
+JOB_LIMIT_S = 480  # in the lab, on a busy machine
+MEND_LIMIT_S = 10
+EXIT_CODES = {"error": 3, "warning": 1}  # docs/check.md
+
+
+class Impossible(Exception):
+    """The host cannot be made here; the text says why."""
+
+
+@dataclasses.dataclass
+class Case:
+    """A broken host, and what is expected of it.
+
+    `finds`: each finding that is no note, as a pattern like "error interface-down"; of two hosts, those of either.
+    `mend`: a pattern of the mends. If it has a group, that is carried out in a shell, of all findings that have it,
+    with `words` replaced, and check must be content afterwards, but for `mended`.
+    `job`: "falls back" (status 0 on NCCL's own network, one warning), "runs" (status 0, over tfabric), "is refused" (an
+    error in each rank, as the administrator wants it), "fails" (an error in bounded time) or "" (NCCL does not come as
+    far as tfabric). `told`: a pattern of what it says.
+    """
+    build: typing.Callable
+    finds: list
+    network: str = "nccl"
+    mend: str = "."
+    mended: list = dataclasses.field(default_factory=list)
+    job: str = "falls back"
+    told: str = ""
+    words: dict = dataclasses.field(default_factory=dict)
+    options: list = dataclasses.field(default_factory=list)  # of tests/nccl/run
+
+    @property
+    def name(self):
+        return self.build.__name__
+
+
+class Table(dict):
+    """Cases by name, in their order; `broken` is the decorator of the function that builds one."""
+
+    def broken(self, finds, **more):
+        def register(build):
+            case = Case(build, finds if isinstance(finds, list) else [finds], **more)
+            self[case.name] = case
+            return build
+        return register
+
+
+class Host:
+    """Where a case is built. `prefix`: what commands of the job and of check are begun with, such as setpriv."""
+
+    def __init__(self, build, folder):
+        self.build, self.folder = build, folder
+        self.prefix = []
+        self.cleanups = []
+        # Settings of whoever runs this do not count.
+        self.environment = {key: value for key, value in os.environ.items()
+                            if not key.startswith(("TFABRIC_", "NCCL_", "LOCAL_", "FAKECUDA_"))
+                            or key == "TFABRIC_TEST_NCCL"}
+        self.environment |= {"HOME": str(folder), "LD_LIBRARY_PATH": str(build), "TFABRIC_CONFIG": "/dev/null"}
+        self.check_environments = None  # of two hosts: each one's changes of the environment
+
+    def enter(self, *words):
+        """The command that runs this one in the host."""
+        return [str(word) for word in words]
+
+    def start(self, words, environment, **how):
+        return subprocess.Popen(self.enter(*words), env=environment, text=True, stdout=subprocess.PIPE,
+                                preexec_fn=die_with_parent, **how)
+
+    def run(self, *words):
+        done = subprocess.run(self.enter(*words), capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise Failed(f"{' '.join(map(str, words))}: {done.stderr.strip()}")
+        return done.stdout
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def configure(self, *rails, name="tfabric.toml", **keys):
+        """Writes the file that counts. `rails`: a dictionary each; `keys` with sections as `memory__hugepages`."""
+        path = self.write(name, configuration(rails, {"lock_folder": f"{self.folder}/locks"} | keys))
+        self.environment["TFABRIC_CONFIG"] = str(path)
+        return path
+
+    def occupy(self, one, other):
+        """Two processes have these rails, and talk over them."""
+        words = [[self.build / "tfabric", "perf", "--listen"],
+                 [self.build / "tfabric", "perf", "127.0.0.1", "--mode", "bw", "-b", "1M", "-e", "1M", "-n", 1000000]]
+        holders = []
+        for rail, command in zip((one, other), words):
+            path = self.configure(rail, name=f"{rail['name']}.toml")
+            environment = self.environment | {"TFABRIC_CONFIG": str(path)}
+            holders.append(self.start(command, environment, stderr=subprocess.STDOUT))
+            self.after(lambda holder=holders[-1]: stop(holder, signal.SIGKILL))
+        locks = self.folder / "locks"
+        wait_until(lambda: locks.is_dir() and sum(1 for file in locks.iterdir() if is_locked(file)) == 2, START_S,
+                   "two processes that have a rail each")
+        return holders
+
+    def after(self, work):
+        """To be done when the host is given up."""
+        self.cleanups.append(work)
+
+    def close(self):
+        for work in reversed(self.cleanups):
+            work()
+        self.cleanups.clear()
+
+
+def is_locked(file):
+    """By a process. Asked without trying, which would be in its way."""
+    form = "hhqqi"  # struct flock: type, whence, start, length, process
+    with open(file, "r+b") as opened:
+        answer = fcntl.fcntl(opened, fcntl.F_GETLK, struct.pack(form, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
+    return struct.unpack(form, answer)[0] != fcntl.F_UNLCK
+
+
+def toml(value):
+    return str(value).lower() if isinstance(value, bool) else json.dumps(value)
+
+
+def configuration(rails, keys):
+    sections = {"": {"transport": "tcp"}}
+    for key, value in keys.items():
+        section, _, name = key.rpartition("__")
+        sections.setdefault(section, {})[name] = value
+    lines = []
+    for section, values in sections.items():
+        lines += [f"[{section}]"] if section else []
+        lines += [f"{name} = {toml(value)}" for name, value in values.items()]
+    for rail in rails:
+        lines += ["[[tcp.rails]]"] + [f"{name} = {toml(value)}" for name, value in rail.items()]
+    return "\n".join(lines) + "\n"
+
+
+class Judge:
+    def __init__(self, build):
+        self.build = build
+        self.tool = build / "tfabric"
+        done = subprocess.run([TESTS / "nccl" / "run", "--build", build, "--check"], capture_output=True, text=True,
+                              check=False)
+        self.no_nccl = done.stdout.strip() or done.stderr.strip() if done.returncode else ""
+
+    def try_case(self, case, host):
+        """Returns what to say of it."""
+        case.build(host)
+        reports = [self.judge_check(case, host, *one) for one in self.check(host)]
+        parts = [", ".join(dict.fromkeys(found for found, _ in reports[0])) or "content"]
+        if case.job and not self.no_nccl:
+            parts.append(self.judge_job(case, host))
+        commands = dict.fromkeys(command for report in reports for _, command in report if command)
+        if commands:
+            parts.append(self.judge_mend(case, host, list(commands)))
+        return "; ".join(parts)
+
+    # --- check
+
+    def check(self, host, before=""):
+        """Exit status and report; of two hosts, both's. `before`: shell commands that go before it."""
+        words = ["sh", "-c", f'{before}\nexec "$@"', "sh", *host.prefix, self.tool, "check", "--json"]
+        if host.check_environments is None:
+            jobs = [(words, {})]
+        else:
+            listening, calling = host.check_environments
+            jobs = [(words + ["--listen"], listening), (words + ["--peer", "127.0.0.1"], calling)]
+        processes = [host.start(words, host.environment | changes, stderr=subprocess.PIPE) for words, changes in jobs]
+        return [finish_check(process) for process in processes]
+
+    @staticmethod
+    def judge_check(case, _host, status, report):
+        """Pairs of a finding's id and, if the case wants it carried out, its mend."""
+        findings = worth_mending(report)
+        expect_findings(case.finds, findings, report)
+        worst = next((code for severity, code in EXIT_CODES.items()
+                      if any(each["severity"] == severity for each in findings)), 0)
+        expect(status == worst, f"check's exit status is {status}, expected {worst}")
+        network = report["verdict"]["network"]
+        expect(network == case.network,
+               f"the verdict is {network}, expected {case.network}: {report['verdict']['text']}")
+        expect(report["verdict"]["usable"] == (worst != EXIT_CODES["error"]), "`usable` is not as the exit status")
+        mends = []
+        for each in findings:
+            expect(each["what"] and each["mend"], f"{each['id']} has no text or no mend")
+            found = re.search(case.mend, each["mend"])
+            mends.append((each["id"], found.group(1) if found and found.groups() else None))
+        expect(not findings or any(re.search(case.mend, each["mend"]) for each in findings),
+               f"no mend is like \"{case.mend}\": {[each['mend'] for each in findings]}")
+        return mends
+
+    def judge_mend(self, case, host, commands):
+        for name, value in case.words.items():
+            commands = [command.replace(name, value) for command in commands]
+        until = time.monotonic() + MEND_LIMIT_S
+        while True:
+            try:
+                for status, report in self.check(host, before="\n".join(commands)):
+                    expect_findings(case.mended, worth_mending(report), report)
+                    expect(bool(case.mended) or status == 0, f"check's exit status is {status}")
+                break
+            except Failed as why:
+                # A process that is to end takes its time.
+                if time.monotonic() > until:
+                    raise Failed(f"after {commands}: {why}") from why
+        return f"content after `{'`, `'.join(commands)}`"
+
+    # --- the job
+
+    def judge_job(self, case, host):
+        words = [*host.prefix, TESTS / "nccl" / "run", "--build", self.build, "--mode", "allreduce", "--max-bytes",
+                 "64K", "--local-ranks", "--timeout", JOB_LIMIT_S // 2, *case.options]
+        if case.job == "runs" and case.told:
+            words.append("--keep")
+        words += {"falls back": ["--fallback"], "is refused": ["--required"]}.get(case.job, [])
+        process = host.start(words, host.environment, stderr=subprocess.STDOUT)
+        began = time.monotonic()
+        text = output_of(process, JOB_LIMIT_S, "the job")[0]
+        took = time.monotonic() - began
+        status = process.returncode
+        if case.job == "fails":
+            expect(status not in (0, 9, 64, SKIPPED, 124),
+                   f"the job's exit status is {status}, expected a failure:\n{text}")
+        else:
+            expect(status == 0, f"the job's exit status is {status}:\n{text}")
+            way = {"falls back": "ranks over Socket,", "runs": "ranks over tfabric,"}.get(case.job, "")
+            expect(way in text, f"the job's end is not \"{way}\":\n{text}")
+        kept = re.search(r"^logs: (.*)$", text, re.MULTILINE)
+        if kept:
+            logs = pathlib.Path(kept.group(1)).glob("nccl*.log")
+            text += "".join(file.read_text(errors="replace") for file in logs)
+            shutil.rmtree(kept.group(1))
+            warnings = len(re.findall("NCCL WARN NET/tfabric: ", text))
+            expect(warnings in (1, 2), f"there are {warnings} warnings, not one of a rail:\n{text}")
+        found = re.search(case.told, text)
+        expect(found, f"the job does not say \"{case.told}\":\n{text}")
+        return f"NCCL {case.job} in {took:.1f} s" + (f" (\"{found.group(0)}\")" if case.told else "")
+
+
+def finish_check(process):
+    text, errors = output_of(process, CHECK_LIMIT_S, "tfabric check")
+    try:
+        return process.returncode, json.loads(text)
+    except ValueError as error:
+        raise Failed(f"tfabric check, exit status {process.returncode}: {text}{errors}") from error
+
+
+def output_of(process, limit, what):
+    try:
+        return process.communicate(timeout=limit)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        raise Failed(f"{what}: not done after {limit} s:\n{process.communicate()[0]}") from error
+
+
+def worth_mending(report):
+    return [each for each in report["findings"] if each["severity"] != "note"]
+
+
+def expect_findings(expected, findings, report):
+    found = sorted(f"{each['severity']} {each['id']}" for each in findings)
+    wanted = sorted(expected)
+    if len(found) != len(wanted) or not all(map(re.fullmatch, wanted, found)):
+        raise Failed(f"check finds {found or 'nothing'}, expected {wanted or 'nothing'}:\n"
+                     f"{json.dumps(report, indent=1)}")
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+def run(table, names, judge, make_host):
+    """Goes through the cases; the exit status of it all."""
+    failed, impossible = [], []
+    for name in names or table:
+        case, began = table[name], time.monotonic()
+        host = make_host()
+        try:
+            text = judge.try_case(case, host)
+        except Impossible as why:
+            impossible.append(name)
+            text = f"skipped: {why}"
+        except Failed as why:
+            failed.append(name)
+            text = f"FAILED: {why}"
+        finally:
+            host.close()
+        print(f"{name}: {text} [{time.monotonic() - began:.1f} s]", flush=True)
+    count = len(names or table)
+    if judge.no_nccl:
+        print(f"{count} hosts without the real NCCL: {judge.no_nccl}")
+    print(f"{count - len(failed) - len(impossible)} of {count} hosts as expected"
+          + (f", not made here: {', '.join(impossible)}" if impossible else "")
+          + (f", FAILED: {', '.join(failed)}" if failed else ""))
+    return 1 if failed else 0

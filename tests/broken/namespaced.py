@@ -1,0 +1,85 @@
+"""A host in a network namespace: interfaces rail0 and rail1 for AF_PACKET rails, joined by a bridge."""
+import pathlib
+import shutil
+import tempfile
+
+from broken import Host, Impossible
+from network import Namespace
+
+NOBODY = 65534
+
+
+class NamespacedHost(Host):
+    def __init__(self, build):
+        self.place = tempfile.TemporaryDirectory(prefix="tfabric-broken-")
+        folder = pathlib.Path(self.place.name)
+        folder.chmod(0o755)
+        super().__init__(build, folder)
+        self.spaces = [Namespace()]
+        self.space = self.spaces[0]
+
+    def enter(self, *words):
+        return self.space.command(*words)
+
+    def another(self):
+        """A further namespace: a router, a stranger."""
+        self.spaces.append(Namespace())
+        return self.spaces[-1]
+
+    def close(self):
+        super().close()
+        for space in self.spaces:
+            space.close()
+        self.place.cleanup()
+
+    # --- what hosts are made of
+
+    def interfaces(self, count=2, mtu=1500):
+        """rail0 … at a bridge. Returns their rails."""
+        run = self.run
+        run("ip", "link", "add", "bridge", "type", "bridge")
+        run("ip", "link", "set", "bridge", "mtu", mtu, "up")
+        for number in range(count):
+            name = f"rail{number}"
+            # Far apart, as tests/rails says.
+            run("ip", "link", "add", name, "index", (number + 1) << 12, "mtu", mtu, "type", "veth", "peer", "name",
+                f"to-{name}", "mtu", mtu)
+            self.space.plain(name)
+            self.space.plain(f"to-{name}")
+            run("ip", "link", "set", f"to-{name}", "master", "bridge", "up")
+            run("ip", "link", "set", name, "up")
+        return [interface_rail(number) for number in range(count)]
+
+    def drop_rights(self, *capabilities):
+        """Root that lacks these."""
+        lacking = ",".join(f"-{each}" for each in capabilities)
+        self.prefix = ["setpriv", "--bounding-set", lacking, "--inh-caps", lacking]
+
+    def be_nobody(self):
+        """Commands are run by a user without rights, who can read the programs."""
+        self.prefix = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]
+        self.environment["HOME"] = "/nonexistent"
+        try:
+            self.run(*self.prefix, "test", "-x", self.build / "tfabric")
+        except Exception as error:
+            raise Impossible(f"other users cannot run what lies in {self.build}") from error
+
+    def hide(self, folder):
+        """An empty folder in its place, for check and for the job."""
+        self.prefix = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs none {folder} && exec "$@"', "sh"]
+
+    def pair(self, first, second, **keys):
+        """Each rail is a host of its own for check; the job's two ranks have one each."""
+        one = self.configure(first, name="one.toml", **keys)
+        other = self.configure(second, name="other.toml", **keys)
+        self.configure(first, second, **keys)
+        self.check_environments = [{"TFABRIC_CONFIG": str(one)}, {"TFABRIC_CONFIG": str(other)}]
+
+
+def interface_rail(number, **more):
+    return {"name": f"rail{number}", "kind": "af_packet", "device": f"rail{number}",
+            "addresses": [f"10.9.0.{number + 1}/24"]} | more
+
+
+def why_impossible():
+    return None if shutil.which("setpriv") else "the program setpriv (package util-linux) is missing"

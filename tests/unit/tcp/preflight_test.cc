@@ -1,0 +1,84 @@
+#include "transport/tcp/preflight.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/unit/host/fake_host.h"
+
+using namespace tfabric;
+using namespace tfabric::tcp;
+using Catch::Contains;
+using config::RailKind;
+
+namespace {
+
+constexpr const char* kNic = "0000:00:10.0";
+
+config::Rail interface_rail(std::uint32_t mtu = 0) {
+  config::Rail rail{.name = "a", .kind = RailKind::af_packet, .device = "eth1"};
+  rail.addresses = {"10.0.0.5/24", "fd00::5/64"};
+  rail.mtu = mtu;
+  return rail;
+}
+
+// All is well but what a test changes.
+struct View {
+  test::FakeHost files;
+  HostView host{.sysfs = files.sysfs(), .interfaces = {{.name = "lo"}, {.name = "eth1"}}, .addresses = {}};
+
+  [[nodiscard]] std::string fault(const std::vector<config::Rail>& rails) const {
+    const Status status = check_rails(rails, host);
+    if (status) {
+      return {};
+    }
+    REQUIRE(status.error().code == Errc::unusable);
+    return status.error().message;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("an interface that is down, has no link or too small an MTU is told before it is opened") {
+  View view;
+  REQUIRE(view.fault({interface_rail(1500)}).empty());
+  REQUIRE_THAT(view.fault({interface_rail(9000)}),
+               Contains("rail a: mtu is 9000") && Contains("eth1 mtu 9000"));
+  view.host.interfaces[1].has_link = false;
+  REQUIRE_THAT(view.fault({interface_rail()}), Contains("eth1 has no link"));
+  view.host.interfaces[1].up = false;
+  REQUIRE_THAT(view.fault({interface_rail()}), Contains("ip link set eth1 up"));
+}
+
+TEST_CASE("another process's rail counts as well, but not one that is in another network namespace") {
+  View view;
+  config::Rail other = interface_rail();
+  other.name = "b";
+  other.device = "elsewhere";
+  REQUIRE(view.fault({other}).empty());
+  view.host.interfaces[1].up = false;
+  REQUIRE_THAT(view.fault({other, interface_rail()}), Contains("rail a: "));
+}
+
+TEST_CASE("an address that the kernel has is told, of either family") {
+  const std::string address = GENERATE("10.0.0.5", "fd00::5");
+  View view;
+  view.host.addresses.push_back({.address = *net::parse_ip("10.0.0.6"), .length = 0});
+  REQUIRE(view.fault({interface_rail()}).empty());
+  view.host.addresses.push_back({.address = *net::parse_ip(address), .length = 0});
+  REQUIRE_THAT(view.fault({interface_rail()}), Contains(address) && Contains("kernel"));
+}
+
+TEST_CASE("a PCI function that is not there, or is not VFIO's, is told") {
+  View view;
+  const config::Rail rail{.name = "eni", .kind = RailKind::pci, .device = kNic};
+  REQUIRE_THAT(view.fault({rail}), Contains("no PCI function 0000:00:10.0"));
+  const std::string folder = view.files.add_function(kNic);
+  REQUIRE_THAT(view.fault({rail}), Contains("no driver has 0000:00:10.0") && Contains("tfabric setup"));
+  const auto bind = [&](const std::string& driver) {
+    std::filesystem::remove(view.files.root() + folder + "/driver");
+    view.files.link(folder + "/driver", "/sys/bus/pci/drivers/" + driver);
+  };
+  bind("ena");
+  REQUIRE_THAT(view.fault({rail}), Contains("belongs to the kernel's driver ena"));
+  bind("vfio-pci");
+  REQUIRE(view.fault({rail}).empty());
+}
