@@ -20,11 +20,20 @@ std::uint64_t ranks_of(const Facts& facts, const PlanOptions& options) {
   return options.ranks.value_or(std::max(facts.gpus, 1u));
 }
 
+// Ranks share the rails out among themselves (docs/rails.md). The one that needs most has those of the largest
+// MTU.
+std::vector<Eni> largest_share(std::vector<Eni> enis, std::uint64_t ranks) {
+  std::stable_sort(enis.begin(), enis.end(), [](const Eni& a, const Eni& b) { return a.mtu > b.mtu; });
+  enis.resize(divide_up(enis.size(), ranks));
+  return enis;
+}
+
 Need need_of(const Facts& facts, const PlanOptions& options, const std::vector<Eni>& enis) {
   if (options.hugepages_gib) {
     return {.mib = *options.hugepages_gib * kLargeMib, .large = *options.hugepages_gib};
   }
-  const std::uint64_t each = process_need_mib(enis), ranks = ranks_of(facts, options);
+  const std::uint64_t ranks = ranks_of(facts, options);
+  const std::uint64_t each = process_need_mib(largest_share(enis, ranks));
   return {.mib = each * ranks, .large = divide_up(each, kLargeMib) * ranks};
 }
 
