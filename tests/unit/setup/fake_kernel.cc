@@ -83,6 +83,8 @@ void FakeKernel::add_cloud() {
   first.addresses.back()["valid_life_time"] = 3000;
   first.addresses.back()["preferred_life_time"] = 3000;
   add_address(first, "fd00:1::5", 64);
+  add_address(first, "fd00:1::6", 64);
+  first.addresses.back()["nodad"] = true;
   add_route(first,
             {{"dst", "10.0.1.0/24"}, {"protocol", "kernel"}, {"scope", "link"}, {"prefsrc", "10.0.1.5"}});
   add_route(first, {{"dst", "default"}, {"gateway", "10.0.1.1"}, {"table", "1001"}, {"metric", 512}});
@@ -310,8 +312,20 @@ Output FakeKernel::run(const Words& words) {
     files.write("/proc/mounts", text);
   } else {
     calls.push_back(fmt::format("{}", fmt::join(words, " ")));
+    if (program == "nmcli") {
+      let_go();
+    }
   }
   return {};
+}
+
+void FakeKernel::let_go() {
+  const std::string text = read("/etc/NetworkManager/conf.d/90-tfabric-setup.conf").value_or("");
+  for (auto& [name, interface] : interfaces) {
+    if (text.find("mac:" + interface.mac) != std::string::npos) {
+      interface = {.function = interface.function, .mac = interface.mac};
+    }
+  }
 }
 
 Output FakeKernel::show_addresses() const {
@@ -379,6 +393,9 @@ bool FakeKernel::replace_address(const Words& words) {
   add_address(found->second, local, std::stoi(words[2].substr(words[2].find('/') + 1)));
   if (options.contains("broadcast")) {
     addresses.back()["broadcast"] = options.at("broadcast");
+  }
+  if (options.contains("nodad")) {
+    addresses.back()["nodad"] = true;
   }
   if (options.contains("valid_lft")) {
     addresses.back()["valid_life_time"] = std::stoi(options.at("valid_lft"));
