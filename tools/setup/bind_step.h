@@ -27,6 +27,7 @@ class BindStep final : public Step {
   // Refuses a NIC that has another MAC than was recorded, or by which the administrator has come since.
   Status apply(Host& host, const Json& before) const override;
   Status undo(Host& host, const Json& before) const override;
+  [[nodiscard]] bool touches_network() const override { return true; }
   [[nodiscard]] bool again_at_boot() const override { return true; }
 
   [[nodiscard]] const Eni& eni() const { return eni_; }

@@ -29,6 +29,8 @@ class FileStep final : public Step {
   Result<Json> state_before(Host& host) const override;
   Status apply(Host& host, const Json& before) const override;
   Status undo(Host& host, const Json& before) const override;
+  // Those for services are for network managers.
+  [[nodiscard]] bool touches_network() const override { return !reload_.service.empty(); }
 
  private:
   Status reload(Host& host) const;

@@ -20,8 +20,8 @@ std::uint64_t ranks_of(const Facts& facts, const PlanOptions& options) {
   return options.ranks.value_or(std::max(facts.gpus, 1u));
 }
 
-// Ranks share the rails out among themselves (docs/rails.md). The one that needs most has those of the largest
-// MTU.
+// Ranks share the rails out among themselves (docs/rails.md). The one that needs most has those of the
+// largest MTU.
 std::vector<Eni> largest_share(std::vector<Eni> enis, std::uint64_t ranks) {
   std::stable_sort(enis.begin(), enis.end(), [](const Eni& a, const Eni& b) { return a.mtu > b.mtu; });
   enis.resize(divide_up(enis.size(), ranks));
@@ -61,12 +61,13 @@ std::uint64_t process_need_mib(const std::vector<Eni>& enis) {
   return mib;
 }
 
-Result<StepPtr> plan_hugepages(const Facts& facts, const PlanOptions& options, const std::vector<Eni>& enis) {
+Result<std::unique_ptr<HugepageStep>> plan_hugepages(const Facts& facts, const PlanOptions& options,
+                                                     const std::vector<Eni>& enis) {
   const Need need = need_of(facts, options, enis);
   if (const HugepageStep earlier(facts.hugepages);
       !facts.hugepages.is_null() && earlier.need_mib() == need.mib) {
-    return StepPtr(std::make_unique<HugepageStep>(
-        facts.hugepages));  // its pages may be in use by now, which makes them no fewer
+    return std::make_unique<HugepageStep>(
+        facts.hugepages);  // its pages may be in use by now, which makes them no fewer
   }
   const hugepage::PageSize* small = find(facts.pages, kSmallMib);
   if (small == nullptr) {
@@ -92,14 +93,12 @@ Result<StepPtr> plan_hugepages(const Facts& facts, const PlanOptions& options, c
             "less by --hugepages",
             need.mib, facts.available_mib)};
   }
-  return StepPtr(std::make_unique<HugepageStep>(large_total, small_total, need.mib));
+  return std::make_unique<HugepageStep>(large_total, small_total, need.mib);
 }
 
-std::string kernel_arguments(const Facts& facts, const PlanOptions& options, const std::vector<Eni>& enis) {
-  const Need need = need_of(facts, options, enis);
-  return find(facts.pages, kLargeMib) != nullptr
-             ? fmt::format("hugepagesz=1G hugepages={}", need.large)
-             : fmt::format("hugepagesz=2M hugepages={}", divide_up(need.mib, kSmallMib));
+std::string kernel_arguments(const HugepageStep& step) {
+  return step.large() != 0 ? fmt::format("hugepagesz=1G hugepages={}", step.large())
+                           : fmt::format("hugepagesz=2M hugepages={}", step.small());
 }
 
 }  // namespace tfabric::setup

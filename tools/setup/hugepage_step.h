@@ -23,6 +23,8 @@ class HugepageStep final : public Step {
   Status apply(Host& host, const Json& before) const override;
   Status undo(Host& host, const Json& before) const override;
   [[nodiscard]] bool again_at_boot() const override { return true; }
+  [[nodiscard]] std::uint64_t large() const { return large_; }
+  [[nodiscard]] std::uint64_t small() const { return small_; }
   // What was asked for.
   [[nodiscard]] std::uint64_t need_mib() const { return need_mib_; }
 

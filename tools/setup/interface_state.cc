@@ -66,10 +66,18 @@ Words address_words(const Json& address, const std::string& name) {
   if (flag_of(address, "noprefixroute")) {
     words.emplace_back("noprefixroute");
   }
-  if (v6) {
-    words.emplace_back("nodad");  // it was this host's all along
-  }
   return words;
+}
+
+void add_address(std::vector<Words>& commands, const Json& address, const std::string& name) {
+  const Words words = address_words(address, name);
+  if (text_of(address, "family") == "inet6") {
+    commands.push_back(words);
+    commands.back().emplace_back("nodad");  // it was this host's all along
+  }
+  if (!flag_of(address, "nodad")) {
+    commands.push_back(words);  // takes the mark away again
+  }
 }
 
 Words route_words(const Json& route, const std::string& name) {
@@ -149,7 +157,7 @@ Status restore_interface(Host& host, const Json& record, const std::string& name
   }
   commands.push_back({"ip", "link", "set", "dev", name, flag_of(record, "up") ? "up" : "down"});
   for (const Json& address : array_of(record, "addresses")) {
-    commands.push_back(address_words(with_label(address, text_of(record, "name"), name), name));
+    add_address(commands, with_label(address, text_of(record, "name"), name), name);
   }
   std::vector<Json> routes(array_of(record, "routes").begin(), array_of(record, "routes").end());
   std::stable_sort(routes.begin(), routes.end(),

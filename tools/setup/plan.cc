@@ -193,7 +193,7 @@ Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
   if (!driver) {
     return driver.error();
   }
-  Result<StepPtr> hugepages = plan_hugepages(facts, options, enis);
+  Result<std::unique_ptr<HugepageStep>> hugepages = plan_hugepages(facts, options, enis);
   if (!hugepages) {
     return hugepages.error();
   }
@@ -203,6 +203,7 @@ Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
   }
   note_driver(*driver, plan);
   note_gateways(enis, plan);
+  const std::string kernel_line = kernel_arguments(**hugepages);
   plan.steps.push_back(std::move(*hugepages));
   add<MountStep>(plan);
   add<ModuleStep>(plan, driver->name, driver->no_iommu);
@@ -216,7 +217,7 @@ Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
   add<FileStep>(plan, kConfigPath, *config);
   add_persistence(facts, plan);
   if (options.kernel_command_line) {
-    if (Status status = add_kernel_line(facts, kernel_arguments(facts, options, enis), plan); !status) {
+    if (Status status = add_kernel_line(facts, kernel_line, plan); !status) {
       return status.error();
     }
   }

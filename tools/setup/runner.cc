@@ -2,26 +2,49 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 namespace tfabric::setup {
 namespace {
 
 using Outcome = StepReport::Outcome;
 using State = JournalEntry::State;
 
-Status apply_step(Host& host, Journal& journal, const Step& step) {
-  const JournalEntry* known = journal.find(step.id());
-  JournalEntry entry{.id = step.id(), .wanted = step.wanted()};
-  const bool is_new = known == nullptr;
-  if (is_new) {
-    Result<Json> before = step.state_before(host);
-    if (!before) {
-      return before.error();
-    }
-    entry.before = std::move(*before);
-  } else {
-    entry.before = known->before;  // of the first time: now it may be half done
+// How the host is before a step, on disk.
+Status record(Host& host, Journal& journal, const Step& step) {
+  Result<Json> before = step.state_before(host);
+  if (!before) {
+    return before.error();
   }
-  if (Status status = journal.put(host, entry); !status) {
+  return journal.put(host, {.id = step.id(), .wanted = step.wanted(), .before = std::move(*before)});
+}
+
+// Of the steps from `first` on that touch the network, all that are new: a manager that lets go of a NIC
+// takes its addresses away, and setup may be killed before the NIC's own turn.
+Status record_network(Host& host, Journal& journal, const std::vector<StepPtr>& steps, std::size_t first,
+                      std::set<std::string>& recorded) {
+  for (std::size_t i = first; i < steps.size(); ++i) {
+    const Step& step = *steps[i];
+    if (step.touches_network() && journal.find(step.id()) == nullptr && !step.done(host)) {
+      if (Status status = record(host, journal, step); !status) {
+        return status;
+      }
+      recorded.insert(step.id());
+    }
+  }
+  return {};
+}
+
+Status apply_step(Host& host, Journal& journal, const Step& step, bool is_new) {
+  if (journal.find(step.id()) == nullptr) {
+    is_new = true;
+    if (Status status = record(host, journal, step); !status) {
+      return status;
+    }
+  }
+  // What was before is of the first time: now it may be half done.
+  JournalEntry entry{.id = step.id(), .wanted = step.wanted(), .before = journal.find(step.id())->before};
+  if (Status status = is_new ? Status() : journal.put(host, entry); !status) {
     return status;
   }
   if (Status status = step.apply(host, entry.before); !status) {
@@ -62,12 +85,18 @@ bool is_done(const Host& host, const Journal& journal, const Step& step) {
 }
 
 Status apply_steps(Host& host, Journal& journal, const std::vector<StepPtr>& steps, const Report& report) {
-  for (const StepPtr& step : steps) {
+  std::set<std::string> recorded;  // by this run, ahead of their turn
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const StepPtr& step = steps[i];
     if (is_done(host, journal, *step)) {
       report({step->describe(), Outcome::already, {}});
       continue;
     }
-    if (Status status = apply_step(host, journal, *step); !status) {
+    Status status = step->touches_network() ? record_network(host, journal, steps, i, recorded) : Status();
+    if (status) {
+      status = apply_step(host, journal, *step, recorded.contains(step->id()));
+    }
+    if (!status) {
       report({step->describe(), Outcome::failed, status.error().message});
       return status;
     }

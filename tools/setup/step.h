@@ -34,6 +34,8 @@ class Step {
   virtual Status undo(Host& host, const Json& before) const = 0;
   // done() cannot tell, without changing anything or being slow: what the journal says counts.
   [[nodiscard]] virtual bool only_journal_knows() const { return false; }
+  // It, or whom it tells, changes the addresses and routes of the ENIs.
+  [[nodiscard]] virtual bool touches_network() const { return false; }
   // A reboot undoes it.
   [[nodiscard]] virtual bool again_at_boot() const { return false; }
 };

@@ -88,6 +88,8 @@ void FakeKernel::add_cloud() {
   first.addresses.back()["valid_life_time"] = 3000;
   first.addresses.back()["preferred_life_time"] = 3000;
   add_address(first, "fd00:1::5", 64);
+  add_address(first, "fd00:1::6", 64);
+  first.addresses.back()["nodad"] = true;
   add_direct_route(first, "10.0.1.5");
   add_route(first, {{"dst", "default"}, {"gateway", "10.0.1.1"}, {"table", "1001"}, {"metric", 512}});
   add_route(first, {{"dst", "default"}, {"gateway", "fe80::1"}, {"v6", true}, {"table", "1001"}});
@@ -328,6 +330,9 @@ Output FakeKernel::run(const Words& words) {
     files.write("/proc/mounts", text);
   } else {
     calls.push_back(fmt::format("{}", fmt::join(words, " ")));
+    if (program == "nmcli") {
+      let_go();
+    }
   }
   return {};
 }
@@ -335,6 +340,15 @@ Output FakeKernel::run(const Words& words) {
 std::optional<setup::FileAccess> FakeKernel::access_of(const std::string& path) const {
   const auto found = access.find(path);
   return found == access.end() ? setup::FileAccess{.group = "root", .mode = 0600} : found->second;
+}
+
+void FakeKernel::let_go() {
+  const std::string text = read("/etc/NetworkManager/conf.d/90-tfabric-setup.conf").value_or("");
+  for (auto& [name, interface] : interfaces) {
+    if (text.find("mac:" + interface.mac) != std::string::npos) {
+      interface = {.function = interface.function, .mac = interface.mac};
+    }
+  }
 }
 
 Output FakeKernel::show_addresses() const {
@@ -405,6 +419,9 @@ bool FakeKernel::replace_address(const Words& words) {
   }
   if (options.contains("broadcast")) {
     addresses.back()["broadcast"] = options.at("broadcast");
+  }
+  if (options.contains("nodad")) {
+    addresses.back()["nodad"] = true;
   }
   if (options.contains("valid_lft")) {
     addresses.back()["valid_life_time"] = std::stoi(options.at("valid_lft"));

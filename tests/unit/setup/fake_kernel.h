@@ -80,6 +80,8 @@ class FakeKernel final : public FakeFolder, public setup::Host {
   void attach(const std::string& address, const std::string& driver);
   void detach(const std::string& address);
   void show_interface(const std::string& name);
+  // NetworkManager takes from an interface what it gave it, when it is told to leave it alone.
+  void let_go();
   void load(const std::string& module);
   void unload(const std::string& module);
   setup::Output run_ip(std::vector<std::string> words);

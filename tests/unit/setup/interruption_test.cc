@@ -17,6 +17,7 @@ std::unique_ptr<FakeKernel> make_host() {
   auto kernel = std::make_unique<FakeKernel>();
   kernel->add_cloud();
   kernel->files.write("/usr/sbin/NetworkManager", "");
+  kernel->active = {"NetworkManager"};
   kernel->files.write("/usr/sbin/update-grub", "");
   kernel->files.write("/usr/local/tfabric/tools/config/tfabric.toml", "required = true\n");
   return kernel;

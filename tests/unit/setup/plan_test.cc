@@ -90,6 +90,15 @@ TEST_CASE("the kernel's command line is changed by what the host has, and back a
     REQUIRE(kernel.calls.front() == "update-grub");
     REQUIRE_FALSE(kernel.exists("/etc/default/grub.d"));
   }
+  SECTION("update-grub, on a host that is too small for pages of 1 GiB") {
+    kernel.files.write("/usr/sbin/update-grub", "");
+    kernel.files.write("/proc/meminfo", "MemAvailable: 3145728 kB\n");
+    REQUIRE(apply_setup(kernel, options).code == kOk);
+    // As many as the unit looks for at boot, so that it reserves no others beside them.
+    const std::string pages = *kernel.read("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
+    REQUIRE_THAT(*kernel.read("/etc/default/grub.d/90-tfabric-setup.cfg"),
+                 EndsWith("hugepagesz=2M hugepages=" + pages.substr(0, pages.size() - 1) + "\"\n"));
+  }
   SECTION("grubby") {
     kernel.files.write("/usr/sbin/grubby", "");
     REQUIRE(apply_setup(kernel, options).code == kOk);

@@ -52,7 +52,7 @@ TEST_CASE("setup gives the ENIs to user space and writes a configuration that lo
   REQUIRE(rails.size() == 2);
   REQUIRE(rails[0].name == "ens6");
   REQUIRE(rails[0].device == kFirst);
-  REQUIRE(rails[0].addresses == std::vector<std::string>{"10.0.1.5/24", "fd00:1::5/64"});
+  REQUIRE(rails[0].addresses == std::vector<std::string>{"10.0.1.5/24", "fd00:1::5/64", "fd00:1::6/64"});
   REQUIRE(rails[0].gateway == "10.0.1.1");
   REQUIRE(rails[0].gateway6 == "fe80::1");
   REQUIRE(rails[0].mtu == 9001);
@@ -86,6 +86,32 @@ TEST_CASE("NICs of one network each get their own routes back") {
   const Ended ended = undo_setup(kernel);
   INFO(ended.out << ended.err);
   REQUIRE(ended.code == kOk);
+  REQUIRE(test::difference(before, kernel.snapshot()) == "");
+}
+
+TEST_CASE("what a network manager takes away as it lets go of a NIC is the host's again") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  kernel.files.write("/usr/sbin/NetworkManager", "");
+  kernel.active = {"NetworkManager"};
+  const auto before = kernel.snapshot();
+  SECTION("after undo") {
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE(undo_setup(kernel).code == kOk);
+  }
+  SECTION("after undo of a run that has failed with the first NIC") {
+    kernel.refusing = {"vfio-pci"};
+    REQUIRE(apply_setup(kernel).code == kFailed);
+    REQUIRE(undo_setup(kernel).code == kOk);
+  }
+  SECTION("after a run that has failed, and another") {
+    kernel.refusing = {"vfio-pci"};
+    REQUIRE(apply_setup(kernel).code == kFailed);
+    kernel.refusing = {};
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE(kernel.driver("0000:00:07.0") == "vfio-pci");
+    REQUIRE(undo_setup(kernel).code == kOk);
+  }
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
