@@ -15,8 +15,8 @@ namespace tfabric::hugepage {
 enum class Mode : std::uint8_t {
   automatic,  // hugepages if enough are free
   required,   // hugepages or nothing, as the configuration says
-  physical,   // hugepages or nothing: devices read them by their physical addresses, and they alone stay there
-  off         // ordinary memory
+  physical,  // hugepages or nothing: devices read them by their physical addresses, and they alone stay there
+  off        // ordinary memory
 };
 
 struct Budget {
