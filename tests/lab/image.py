@@ -13,6 +13,10 @@ FIRST_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console"
 PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "modprobe": "kmod", "busybox": "busybox-static", "ip": "iproute2",
             "bash": "bash"}
 
+# Whether the timer's interrupts come is no question here, and too few of them come on a busy host.
+KERNEL_LINE = "console=ttyS0 loglevel=4 no_timer_check"
+IOMMU_LINE = "intel_iommu=on iommu=pt"
+
 
 class Missing(Exception):
     """Something is not installed; the text says what."""
@@ -20,6 +24,11 @@ class Missing(Exception):
 
 def by_version(release):
     return [int(part) if part.isdecimal() else 0 for part in re.split(r"[.\-]", release)]
+
+
+def shell_variables(settings):
+    settings = settings | {"guest": GUEST, "folder": os.getcwd()}
+    return "".join(f"{name}={shlex.quote(str(value))}\n" for name, value in settings.items()).encode()
 
 
 class Kernel:
@@ -60,8 +69,17 @@ class Kernel:
         lines = [line.split() for line in done.stdout.splitlines()]
         return [line[1] for line in lines if line[0] == "insmod"] if done.returncode == 0 else None
 
-    def initramfs(self, settings, command):
-        """As bytes. `settings` become shell variables of guest/start."""
+    def arguments(self, options, initramfs):
+        """qemu's, to start it."""
+        line = KERNEL_LINE
+        if options.hugepages:
+            line += f" hugepages={options.hugepages}"
+        if options.iommu:
+            line += f" {IOMMU_LINE}"
+        return ["-no-reboot", "-kernel", self.path, "-initrd", initramfs, "-append", f"quiet panic=-1 {line}"]
+
+    def content(self, settings, command):
+        """The initramfs, as bytes. `settings` become shell variables of guest/start."""
         files = list(dict.fromkeys(file for module in FIRST_MODULES for file in self.files_of(module)))
         archive = Cpio()
         for folder in ("bin", "lab", "host", "memory", "new"):
@@ -72,10 +90,7 @@ class Kernel:
         for file in files:
             names.append(os.path.basename(file))
             archive.add(f"lab/{names[-1]}", pathlib.Path(file).read_bytes(), 0o100644)
-        lines = [f"{name}={shlex.quote(str(value))}" for name, value in settings.items()]
-        lines += [f"modules={shlex.quote(' '.join(names))}", f"guest={shlex.quote(str(GUEST))}",
-                  f"folder={shlex.quote(os.getcwd())}"]
-        archive.add("lab/settings", ("\n".join(lines) + "\n").encode(), 0o100644)
+        archive.add("lab/settings", shell_variables(settings | {"modules": " ".join(names)}), 0o100644)
         archive.add("lab/command", shlex.join(command).encode("utf-8", "surrogateescape"), 0o100644)
         return archive.end()
 

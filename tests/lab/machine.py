@@ -1,8 +1,8 @@
 """One machine: qemu as a child that never outlives this process, what the command writes, and how it ends.
 
 The guest has three channels besides the kernel's console: the command's standard output and standard error, each ended
-by a mark that only this machine knows, and reports: `started`, `exit STATUS`, `failed WHY`. All are pipes, and the
-initramfs is a file in memory, so that nothing is left behind in the file system.
+by a mark that only this machine knows, and reports: `started`, `exit STATUS`, `failed WHY`. All are pipes, and what the
+guest is told is a file in memory, so that nothing is left behind in the file system.
 """
 import ctypes
 import os
@@ -59,7 +59,8 @@ class Output:
 
 
 class Machine:
-    def __init__(self, name, kernel, options, settings, command, nics):
+    def __init__(self, name, source, options, settings, command, nics):
+        """`source` is what it starts from: a Kernel (image.py), or a Disk (disk.py)."""
         # The command's status; or a fault of the machine's, or that the time was over, in words.
         self.name, self.status, self.fault = name, None, ""
         self.console, self.reports = bytearray(), b""
@@ -71,16 +72,16 @@ class Machine:
         self.channels = {}
         writers = [self.pipe(take) for take in
                    (self.outputs[0].take, self.outputs[1].take, self.take_report, self.take_console)]
-        initramfs = os.memfd_create("initramfs")
-        with open(initramfs, "wb", closefd=False) as file:
-            file.write(kernel.initramfs(settings, command))
+        told = os.memfd_create("told")
+        with open(told, "wb", closefd=False) as file:
+            file.write(source.content(settings, command))
         words, sockets = nics
-        inherited = [initramfs, *writers, *(end.fileno() for end in sockets)]
+        inherited = [told, *writers, *(end.fileno() for end in sockets)]
         # qemu's own messages go where the kernel's do: they explain why a machine has failed.
         self.process = subprocess.Popen(
-            arguments(kernel, options, initramfs, writers) + words, stdin=subprocess.DEVNULL, stdout=writers[3],
+            arguments(options, writers) + source.arguments(options, f"/dev/fd/{told}") + words, stdin=subprocess.DEVNULL, stdout=writers[3],
             stderr=writers[3], pass_fds=inherited, preexec_fn=die_with_parent)
-        for descriptor in (initramfs, *writers):
+        for descriptor in (told, *writers):
             os.close(descriptor)
         for end in sockets:
             end.close()
@@ -147,19 +148,13 @@ class Machine:
             output.finish()
 
 
-def arguments(kernel, options, initramfs, writers):
-    # Whether the timer's interrupts come is no question here, and too few of them come on a busy host.
-    line = "console=ttyS0 quiet loglevel=4 panic=-1 no_timer_check "
-    if options.hugepages:
-        line += f"hugepages={options.hugepages} "
+def arguments(options, writers):
     words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
-             "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none",
-             "-no-reboot", "-kernel", kernel.path, "-initrd", f"/dev/fd/{initramfs}"]
+             "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none"]
     if options.iommu:
         # VFIO refuses an IOMMU that does not remap interrupts.
         words += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
-        line += "intel_iommu=on iommu=pt "
-    words += ["-append", line, "-device", "virtio-serial-pci"]
+    words += ["-device", "virtio-serial-pci"]
     for index, writer in enumerate(writers):
         words += ["-chardev", f"file,id=c{index},path=/dev/fd/{writer}"]
         words += ["-serial", f"chardev:c{index}"] if index == 3 else \

@@ -2,11 +2,14 @@
 import socket
 
 FIRST_SLOT = 0x10  # of the NICs on the PCI bus, two a pair
+DHCP_NETWORKS = [(0x8, "10.40.0.0/24"), (0x18, "10.41.0.0/24")]  # slots, and what is there
 
 
 def modules(options):
     """Of the guest's kernel, beyond what every machine needs."""
     names = ["rdma_rxe", "veth", "sch_netem"] if options.rails else []
+    if options.disk:
+        names.append("virtio_net")  # of the NICs below
     if options.vfio:
         names += ["vfio_iommu_type1", "vfio-pci"]
     elif options.nics:
@@ -28,6 +31,16 @@ def join(pairs, machines):
         for side, end in enumerate(socket.socketpair()):
             plugs[side % machines].append(Plug(pair, side, end))
     return plugs
+
+
+def network_cards(options):
+    """Those of a machine with a disk, besides the pairs: with DHCP, and nothing else behind them."""
+    words = []
+    for index, (slot, network) in enumerate(DHCP_NETWORKS):
+        words += ["-netdev", f"user,id=u{index},restrict=on,ipv6=off,net={network}", "-device",
+                  f"virtio-net-pci,netdev=u{index},addr={slot:#x},mac=52:54:00:0c:00:0{index},romfile=,disable-legacy=on"
+                  + (",iommu_platform=on,ats=on" if options.iommu else "")]
+    return words
 
 
 def arguments(plugs, model, mtu, iommu):
