@@ -1,5 +1,5 @@
-"""A disk with Debian on it, made of the packages that this host's apt knows: docs/lab.md. It is kept, and every machine
-writes beside it, into a file without a name."""
+"""A disk with Debian on it, made of the packages that this host's apt knows: docs/lab.md. It is kept, and a machine has
+a copy, which is a file without a name."""
 import fcntl
 import hashlib
 import os
@@ -23,6 +23,8 @@ MODULES = ["virtio_pci", "virtio_blk", "ext4", "9pnet_virtio", "9p", "virtio_con
 
 
 class Disk:
+    restarts = True
+
     def __init__(self, folder, release, modules):
         """The disk lies in `folder`, and is made there if need be."""
         for program, package in PROGRAMS.items():
@@ -38,6 +40,9 @@ class Disk:
                 for older in folder.glob("*.img"):
                     older.unlink()
                 self.make(folder)
+            copy = os.open(folder, os.O_TMPFILE | os.O_RDWR)
+            subprocess.run(["cp", "--sparse=always", self.path, f"/dev/fd/{copy}"], pass_fds=[copy], check=True)
+        self.descriptors = [copy]
 
     def key(self):
         """Of all that the disk is made of, but the packages' versions."""
@@ -68,9 +73,9 @@ class Disk:
             unfinished.rename(self.path)
 
     def arguments(self, _options, told):
-        """qemu's. The guest restarts as it likes; what it writes is gone with qemu."""
-        return ["-drive", f"file={str(self.path).replace(',', ',,')},if=none,id=disk,format=raw,snapshot=on",
-                "-device", "virtio-blk-pci,drive=disk,bootindex=1", "-fw_cfg", f"name=opt/lab/told,file={told}"]
+        """qemu's, to start it."""
+        return ["-drive", f"file=/dev/fd/{self.descriptors[0]},if=none,id=disk,format=raw", "-device",
+                "virtio-blk-pci,drive=disk,bootindex=1", "-fw_cfg", f"name=opt/lab/told,file={told}"]
 
     def content(self, settings, command):
         """What the guest reads: shell variables."""

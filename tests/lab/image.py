@@ -32,6 +32,8 @@ def shell_variables(settings):
 
 
 class Kernel:
+    restarts, descriptors = False, []
+
     def __init__(self, release, modules):
         if platform.machine() != "x86_64":
             raise Missing(f"the machine is an x86_64 one, this host is {platform.machine()}")
@@ -76,7 +78,7 @@ class Kernel:
             line += f" hugepages={options.hugepages}"
         if options.iommu:
             line += f" {IOMMU_LINE}"
-        return ["-no-reboot", "-kernel", self.path, "-initrd", initramfs, "-append", f"quiet panic=-1 {line}"]
+        return ["-kernel", self.path, "-initrd", initramfs, "-append", f"quiet panic=-1 {line}"]
 
     def content(self, settings, command):
         """The initramfs, as bytes. `settings` become shell variables of guest/start."""

@@ -76,15 +76,27 @@ class Machine:
         with open(told, "wb", closefd=False) as file:
             file.write(source.content(settings, command))
         words, sockets = nics
-        inherited = [told, *writers, *(end.fileno() for end in sockets)]
-        # qemu's own messages go where the kernel's do: they explain why a machine has failed.
+        self.inherited = [told, *writers, *source.descriptors]
+        self.sockets, self.restarts = sockets, source.restarts
+        self.words = arguments(options, writers) + source.arguments(options, f"/dev/fd/{told}") + words
+        self.messages = writers[3]
+        self.start()
+
+    def start(self):
+        """qemu ends when the guest restarts, and a new one goes on: what it has translated slows it down."""
+        # Its own messages go where the kernel's do: they explain why a machine has failed.
         self.process = subprocess.Popen(
-            arguments(options, writers) + source.arguments(options, f"/dev/fd/{told}") + words, stdin=subprocess.DEVNULL, stdout=writers[3],
-            stderr=writers[3], pass_fds=inherited, preexec_fn=die_with_parent)
-        for descriptor in (told, *writers):
+            self.words, stdin=subprocess.DEVNULL, stdout=self.messages, stderr=self.messages,
+            pass_fds=[*self.inherited, *(end.fileno() for end in self.sockets)], preexec_fn=die_with_parent)
+        if not self.restarts:
+            self.close()
+
+    def close(self):
+        for descriptor in self.inherited:
             os.close(descriptor)
-        for end in sockets:
+        for end in self.sockets:
             end.close()
+        self.inherited, self.sockets = [], []
 
     def pipe(self, take):
         reader, writer = os.pipe()
@@ -130,6 +142,8 @@ class Machine:
         now = time.monotonic()
         if self.status is None and self.process.poll() is not None:
             self.drain()
+        if self.status is None and self.process.returncode == 0 and self.restarts:
+            self.start()
         if self.status is None and self.process.returncode is not None:
             self.fail(f"qemu ended with exit code {self.process.returncode}")
         elif self.status is None and now > self.until and not self.started:
@@ -144,13 +158,15 @@ class Machine:
         """Nothing of it is left. What it wrote to a shared folder is there: the guest has synced it."""
         self.process.kill()
         self.process.wait()
+        self.close()
         for output in self.outputs:
             output.finish()
 
 
 def arguments(options, writers):
     words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
-             "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none"]
+             "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none",
+             "-no-reboot"]
     if options.iommu:
         # VFIO refuses an IOMMU that does not remap interrupts.
         words += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]

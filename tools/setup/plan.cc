@@ -104,6 +104,15 @@ Result<std::string> choose_config(const Facts& facts, const PlanOptions& options
   return config_text(enis);
 }
 
+void note_protection(const Facts& facts, Plan& plan) {
+  if (protected_interfaces(facts.network, facts.sessions).empty()) {
+    plan.notes.emplace_back(
+        "WARNING: no NIC is known to be the one by which this host is reached (there is no default route and "
+        "no "
+        "ssh session): leave it out by --exclude");
+  }
+}
+
 void note_gateways(const std::vector<Eni>& enis, Plan& plan) {
   for (const Eni& eni : enis) {
     if (eni.gateway.empty() && eni.gateway6.empty()) {
@@ -201,6 +210,7 @@ Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
   if (!config) {
     return config.error();
   }
+  note_protection(facts, plan);
   note_driver(*driver, plan);
   note_gateways(enis, plan);
   const std::string kernel_line = kernel_arguments(**hugepages);

@@ -11,6 +11,7 @@ using Catch::Matchers::EndsWith;
 using test::apply_setup;
 using test::Ended;
 using test::FakeKernel;
+using test::run_setup;
 using test::undo_setup;
 
 namespace {
@@ -26,6 +27,17 @@ FakeKernel& without_iommu(FakeKernel& kernel) {
 }
 
 }  // namespace
+
+TEST_CASE("where nothing tells by which NIC the host is reached, the plan warns") {
+  constexpr auto kWarning = "WARNING: no NIC is known to be the one by which this host is reached";
+  FakeKernel kernel;
+  kernel.add_cloud();
+  REQUIRE_THAT(run_setup(kernel, {.verb = Request::Verb::dry_run}).out, !Contains(kWarning));
+  for (auto& [name, interface] : kernel.interfaces) {
+    std::erase_if(interface.routes, [](const Json& route) { return text_of(route, "dst") == "default"; });
+  }
+  REQUIRE_THAT(run_setup(kernel, {.verb = Request::Verb::dry_run}).out, Contains(kWarning));
+}
 
 TEST_CASE("without an IOMMU setup refuses, unless it is told that this is meant") {
   FakeKernel kernel;
