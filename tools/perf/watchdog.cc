@@ -26,9 +26,8 @@ Watchdog::Watchdog(ControlChannel& control, std::chrono::milliseconds timeout, b
 void Watchdog::begin(Describe describe) {
   describe_ = std::move(describe);
   progressed_ = false;
-  idle_polls_ = 0;
+  // The next look stays where it is: many short operations in a row would else never look at the peer.
   last_progress_ = monotonic_now();
-  next_look_ = last_progress_ + kLookInterval;
   next_show_ = last_progress_ + (terminal_ ? Duration(kTerminalInterval) : Duration(kLogInterval));
 }
 

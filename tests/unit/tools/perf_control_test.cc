@@ -91,3 +91,21 @@ TEST_CASE("the watchdog sees the peer's failure while this side waits for data")
   while (status) status = watchdog.idle();
   CHECK(status.error().message == "the server: its cable was cut");
 }
+
+TEST_CASE("the watchdog sees the peer's failure between many operations that each wait a little") {
+  Pair pair;
+  ControlChannel a(pair.fds[0], "the coordinator");
+  close(pair.fds[1]);
+  Watchdog watchdog(a, std::chrono::minutes(10), /*show_progress=*/false);
+  Status status;
+  constexpr int kOperations = 100'000;
+  constexpr int kPolls = 10;
+  for (int operation = 0; status && operation < kOperations; ++operation) {
+    watchdog.begin([] { return std::string("waiting"); });
+    for (int poll = 0; status && poll < kPolls; ++poll) status = watchdog.idle();
+    watchdog.progress();
+    watchdog.end();
+  }
+  REQUIRE_FALSE(status);
+  CHECK(status.error().message.find("the coordinator has gone") != std::string::npos);
+}
