@@ -58,14 +58,18 @@ PciFunction read(const Sysfs& sysfs, const std::string& folder) {
 
 std::string folder_of(const std::string& address) { return std::string(kFunctions) + "/" + address; }
 
-bool is_uio(std::string_view driver) {
-  constexpr std::array<std::string_view, 2> kDrivers{"uio_pci_generic", "igb_uio"};
-  return std::find(kDrivers.begin(), kDrivers.end(), driver) != kDrivers.end();
-}
-
 }  // namespace
 
-bool goes_without_iommu(const PciFunction& function) { return function.no_iommu || is_uio(function.driver); }
+bool has_uio_driver(const PciFunction& function) {
+  constexpr std::array<std::string_view, 2> kDrivers{"uio_pci_generic", "igb_uio"};
+  return std::find(kDrivers.begin(), kDrivers.end(), function.driver) != kDrivers.end();
+}
+
+bool goes_without_iommu(const PciFunction& function) { return function.no_iommu || has_uio_driver(function); }
+
+std::string vfio_file(const PciFunction& function) {
+  return fmt::format("/dev/vfio/{}{}", function.no_iommu ? "noiommu-" : "", function.iommu_group.value_or(0));
+}
 
 std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs) {
   std::vector<PciFunction> functions;

@@ -20,9 +20,13 @@ struct PciFunction {
   std::vector<std::string> interfaces;   // network interfaces that its driver has made
 };
 
+// Its driver is one of UIO's, whether there is an IOMMU or not.
+[[nodiscard]] bool has_uio_driver(const PciFunction& function);
 // Its driver gives it to user space without an IOMMU: it reads and writes by physical addresses, whatever
 // they are of.
 [[nodiscard]] bool goes_without_iommu(const PciFunction& function);
+// VFIO's file of its IOMMU group, which it must have.
+[[nodiscard]] std::string vfio_file(const PciFunction& function);
 
 // All Ethernet functions (class 0x0200), by address.
 [[nodiscard]] std::vector<PciFunction> ethernet_functions(const Sysfs& sysfs);

@@ -68,6 +68,11 @@ class Table(dict):
         return register
 
 
+def both(finding):
+    """Of two rails or hosts that are alike."""
+    return [finding, finding]
+
+
 class Host:
     """Where a case is built. `prefix`: what commands of the job and of check are begun with, such as setpriv."""
 

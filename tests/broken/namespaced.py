@@ -1,6 +1,5 @@
 """A host in a network namespace: interfaces rail0 and rail1 for AF_PACKET rails, joined by a bridge."""
 import pathlib
-import shutil
 import tempfile
 
 from broken import Host, Impossible
@@ -79,7 +78,3 @@ class NamespacedHost(Host):
 def interface_rail(number, **more):
     return {"name": f"rail{number}", "kind": "af_packet", "device": f"rail{number}",
             "addresses": [f"10.9.0.{number + 1}/24"]} | more
-
-
-def why_impossible():
-    return None if shutil.which("setpriv") else "the program setpriv (package util-linux) is missing"

@@ -3,15 +3,11 @@ import glob
 import os
 import socket
 
-from broken import Impossible, Table
+from broken import Impossible, Table, both
 from namespaced import interface_rail
 
 CASES = Table()
 broken = CASES.broken
-
-
-def both(finding):
-    return [finding, finding]
 
 
 # --- interfaces

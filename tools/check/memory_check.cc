@@ -154,7 +154,7 @@ void report_missing(const Host& host, hugepage::Mode mode, const tcp::AllowedPag
 void check_memory(const Host& host, const config::Config& config, Findings& findings) {
   const hugepage::Need needs = tcp::memory_need_mib(tcp::largest_share(config));
   const tcp::AllowedPages allowed = tcp::allowed_pages(host.root);
-  const bool physical = !tcp::rails_without_iommu(config.tcp, host.sysfs()).empty();
+  const bool physical = tcp::takes_physical_addresses(config.tcp, host.sysfs());
   const hugepage::Mode mode = tcp::page_mode(config, physical);
   const bool nic = tcp::has_nic(config.tcp);
   const auto budget = hugepage::choose_budget(mode, needs, config.memory.budget_mib, allowed.pages);

@@ -58,7 +58,7 @@ void check_without_iommu(const Host& host, const std::string& subject, const hos
           "{} has {} without an IOMMU: whoever uses it can reach all memory of this host, and what is "
           "sent is copied first",
           function.driver, function.address),
-      !function.no_iommu && function.iommu_group
+      host::has_uio_driver(function) && function.iommu_group
           ? binding(function.address)
           : "switch the IOMMU on, in the firmware (VT-d, AMD-Vi) and by intel_iommu=on iommu=pt on the "
             "kernel's command line, or take a type of virtual machine that has one; then `tfabric setup`");

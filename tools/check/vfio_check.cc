@@ -61,7 +61,7 @@ void check_group(const Host& host, const std::string& subject, const host::PciFu
 
 bool is_with_uio(const Host& host, const std::string& address) {
   const auto function = host::pci_function(host.sysfs(), address);
-  return function && host::goes_without_iommu(*function) && !function->no_iommu;
+  return function && host::has_uio_driver(*function);
 }
 
 }  // namespace
@@ -81,8 +81,7 @@ void check_vfio_device(const Host& host, const std::string& subject, const host:
                        Findings& findings) {
   check_device_file(host, subject, kContainer, findings);
   if (function.iommu_group) {
-    const char* prefix = function.no_iommu ? "noiommu-" : "";
-    check_device_file(host, subject, fmt::format("/dev/vfio/{}{}", prefix, *function.iommu_group), findings);
+    check_device_file(host, subject, host::vfio_file(function), findings);
     check_group(host, subject, function, findings);
   }
 }

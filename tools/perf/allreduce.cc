@@ -88,7 +88,7 @@ Status Coordinator::broadcast(const Json& message) {
 
 Status Coordinator::start_here() {
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
-    auto led = start_led(rank_arguments(local_), fmt::format("rank {}", rank),
+    auto led = start_led(with_local_options(kRankCommand, local_), fmt::format("rank {}", rank),
                          {.rank = rank, .size = options_.ranks});
     if (!led) return led.error();
     here_.push_back(std::move(led->process));
@@ -250,21 +250,15 @@ Result<bool> run_allreduce(const LocalOptions& local, const SweepOptions& sweep,
   return wrong == 0;
 }
 
-std::vector<std::string> local_arguments(const LocalOptions& local) {
-  std::vector<std::string> arguments = {"--dev", std::to_string(local.device), "--timeout",
-                                        std::to_string(local.timeout.count() / 1000)};
+std::vector<std::string> with_local_options(std::vector<std::string> command, const LocalOptions& local) {
+  std::vector<std::string> arguments = std::move(command);
+  arguments.insert(arguments.end(), {"--dev", std::to_string(local.device), "--timeout",
+                                     std::to_string(local.timeout.count() / 1000)});
   if (!local.plugin.empty()) arguments.insert(arguments.end(), {"--plugin", local.plugin});
   if (local.table_version) {
     arguments.insert(arguments.end(), {"--version-table", std::to_string(*local.table_version)});
   }
   if (local.verbose) arguments.emplace_back("--verbose");
-  return arguments;
-}
-
-std::vector<std::string> rank_arguments(const LocalOptions& local) {
-  std::vector<std::string> arguments = {"perf", "allreduce"};
-  const auto more = local_arguments(local);
-  arguments.insert(arguments.end(), more.begin(), more.end());
   return arguments;
 }
 

@@ -41,8 +41,8 @@ Result<int> run_allreduce_agent(const LocalOptions& local, std::uint16_t port);
 // One rank's process, led by the coordinator at the other end of `control`.
 Status run_allreduce_rank(ControlChannel& control, const LocalOptions& local);
 
-// Arguments with which a second process gets the same local options; those of a rank's.
-std::vector<std::string> local_arguments(const LocalOptions& local);
-std::vector<std::string> rank_arguments(const LocalOptions& local);
+// The command line of a further process with the same local options.
+std::vector<std::string> with_local_options(std::vector<std::string> command, const LocalOptions& local);
+inline const std::vector<std::string> kRankCommand{"perf", "allreduce"};
 
 }  // namespace tfabric::perf

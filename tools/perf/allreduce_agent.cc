@@ -40,7 +40,7 @@ Result<StartedRank> start_rank(ControlChannel control, const LocalOptions& local
     return rank.error();
   }
   if (auto sent = control.send({{"started", true}}); !sent) return sent.error();
-  auto process = ChildProcess::start(rank_arguments(local), control.fd(),
+  auto process = ChildProcess::start(with_local_options(kRankCommand, local), control.fd(),
                                      fmt::format("local rank {}", rank->rank), *rank);
   if (!process) {
     control.send_failure(process.error());

@@ -66,11 +66,9 @@ Modes modes_of(const std::string& mode) {
 }
 
 int run_local_pair(const Arguments& arguments) {
-  std::vector<std::string> server = {"perf"};
-  const auto local = local_arguments(arguments.local);
-  server.insert(server.end(), local.begin(), local.end());
   set_local_rank({.rank = 0, .size = 2});
-  auto child = start_led(std::move(server), "the server process", {.rank = 1, .size = 2});
+  auto child =
+      start_led(with_local_options({"perf"}, arguments.local), "the server process", {.rank = 1, .size = 2});
   if (!child) return fail(child.error());
   const auto right = run_client(child->control, arguments.local, arguments.sweep, modes_of(arguments.mode));
   const auto code = child->process.wait(kGoodbye);
@@ -132,24 +130,21 @@ int run_ring(const Arguments& arguments) {
     return finish_quietly(run_allreduce_rank(control, arguments.local));
   }
   if (arguments.listen && !arguments.allreduce.hosts.empty()) {
-    return fail({Errc::invalid_usage,
-                 "say either --listen (start ranks for a coordinator elsewhere) or the "
-                 "HOSTs where such run"});
+    return fail(
+        {Errc::invalid_usage,
+         "say either --listen (start ranks for a coordinator elsewhere) or the HOSTs where such run"});
   }
   if (arguments.listen) {
-    fmt::print(stderr, "waiting for a coordinator on port {}\n", arguments.port);
-    const auto ended = run_allreduce_agent(arguments.local, arguments.port);
+    fmt::print(stderr, "waiting for a coordinator on port {}\n", arguments.allreduce.port);
+    const auto ended = run_allreduce_agent(arguments.local, arguments.allreduce.port);
     return ended ? *ended : fail(ended.error());
   }
   if (arguments.allreduce.hosts.empty() && arguments.allreduce.ranks < 2) {
     return fail({Errc::invalid_usage,
-                 "one rank on one host has nobody to reduce with: --ranks 2 or more, or "
-                 "name further HOSTs"});
+                 "one rank on one host has nobody to reduce with: --ranks 2 or more, or name further HOSTs"});
   }
   if (const auto error = usage_error(arguments); !error.empty()) return fail({Errc::invalid_usage, error});
-  AllreduceOptions options = arguments.allreduce;
-  options.port = arguments.port;
-  return finish(run_allreduce(arguments.local, arguments.sweep, options));
+  return finish(run_allreduce(arguments.local, arguments.sweep, arguments.allreduce));
 }
 
 // A peer that speaks the control protocol wrongly shows as an exception of the JSON library.
@@ -237,7 +232,9 @@ void add_allreduce(CLI::App& perf, int& exit_code) {
                   "further hosts, where `tfabric perf allreduce --listen` runs")
       ->type_name("HOST");
   app->add_flag("--listen", arguments->listen, "start the ranks of this host for a coordinator on another");
-  app->add_option("--port", arguments->port, "the control connections' TCP port")->capture_default_str();
+  arguments->allreduce.port = kDefaultPort;
+  app->add_option("--port", arguments->allreduce.port, "the control connections' TCP port")
+      ->capture_default_str();
   app->add_option("-r,--ranks", arguments->allreduce.ranks, "how many processes on each host")
       ->check(CLI::Range(1u, kMaxRanks))
       ->capture_default_str();

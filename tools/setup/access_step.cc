@@ -10,7 +10,7 @@ namespace {
 // Empty: the NIC is not VFIO's.
 std::string file_of(const Host& host, const std::string& address) {
   const auto function = host::pci_function(host.sysfs(), address);
-  return function && function->iommu_group ? group_file(*function) : std::string();
+  return function && function->iommu_group ? host::vfio_file(*function) : std::string();
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ Result<Rails> bound_rails(const Facts& facts) {
     rails.addresses.push_back(function.address);
     rails.no_iommu = rails.no_iommu || function.no_iommu;
     if (function.iommu_group) {
-      rails.groups.insert(group_file(function));
+      rails.groups.insert(host::vfio_file(function));
     }
   }
   if (rails.addresses.empty()) {

@@ -65,7 +65,7 @@ std::string user_of(const Host& host, const std::string& address) {
   if (!function || !function->iommu_group) {
     return {};
   }
-  const std::string file = group_file(*function);
+  const std::string file = host::vfio_file(*function);
   for (const std::string& process : host.list("/proc")) {
     const std::string folder = fmt::format("/proc/{}/fd", process);
     for (const std::string& descriptor : host.list(folder)) {
@@ -76,10 +76,6 @@ std::string user_of(const Host& host, const std::string& address) {
     }
   }
   return {};
-}
-
-std::string group_file(const host::PciFunction& function) {
-  return fmt::format("/dev/vfio/{}{}", function.no_iommu ? "noiommu-" : "", function.iommu_group.value_or(0));
 }
 
 std::string await_interface(Host& host, const std::string& address) {

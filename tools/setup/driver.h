@@ -22,8 +22,6 @@ struct Neighbour {
   std::string address, driver;
 };
 [[nodiscard]] std::vector<Neighbour> group_neighbours(const Host& host, const std::string& address);
-// VFIO's file of a function's IOMMU group, which it must have.
-[[nodiscard]] std::string group_file(const host::PciFunction& function);
 // A process that has the function's group of VFIO's open, as "PID (name)": taking it away from VFIO would
 // wait for its end. Empty: none.
 [[nodiscard]] std::string user_of(const Host& host, const std::string& address);

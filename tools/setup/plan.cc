@@ -108,8 +108,7 @@ void note_protection(const Facts& facts, Plan& plan) {
   if (protected_interfaces(facts.network, facts.sessions).empty()) {
     plan.notes.emplace_back(
         "WARNING: no NIC is known to be the one by which this host is reached (there is no default route and "
-        "no "
-        "ssh session): leave it out by --exclude");
+        "no ssh session): leave it out by --exclude");
   }
 }
 

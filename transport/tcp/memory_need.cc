@@ -54,16 +54,12 @@ bool has_nic(const config::Tcp& config) {
                      [](const auto& rail) { return rail.kind == config::RailKind::pci; });
 }
 
-std::vector<std::string> rails_without_iommu(const config::Tcp& config, const host::Sysfs& sysfs) {
-  std::vector<std::string> names;
-  for (const config::Rail& rail : config.rails) {
+bool takes_physical_addresses(const config::Tcp& config, const host::Sysfs& sysfs) {
+  return std::any_of(config.rails.begin(), config.rails.end(), [&](const config::Rail& rail) {
     const auto function =
         rail.kind == config::RailKind::pci ? host::pci_function(sysfs, rail.device) : std::nullopt;
-    if (function && host::goes_without_iommu(*function)) {
-      names.push_back(rail.name);
-    }
-  }
-  return names;
+    return function && host::goes_without_iommu(*function);
+  });
 }
 
 hugepage::Mode page_mode(const config::Config& config, bool physical_addresses) {

@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <vector>
 
 #include "config/config.h"
 #include "host/sysfs.h"
@@ -19,10 +17,9 @@ namespace tfabric::tcp {
 // Whether a NIC of DPDK's is among the rails.
 [[nodiscard]] bool has_nic(const config::Tcp& config);
 
-// The names of the rails whose NICs are driven without an IOMMU. They read by physical addresses, and so does
-// all of the process's DPDK then.
-[[nodiscard]] std::vector<std::string> rails_without_iommu(const config::Tcp& config,
-                                                           const host::Sysfs& sysfs);
+// Whether a NIC among the rails is driven without an IOMMU. It reads by physical addresses, and so does all
+// of the process's DPDK then.
+[[nodiscard]] bool takes_physical_addresses(const config::Tcp& config, const host::Sysfs& sysfs);
 
 // What the configuration wants of hugepages, or what such a rail needs, whatever it wants. A memif rail's
 // buffers are read by the CPU of the process alone: hugepages are for NICs, unless asked for.

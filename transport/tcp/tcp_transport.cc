@@ -120,16 +120,15 @@ Result<std::string> choose_memory(const config::Config& config, port::EalOptions
 class TcpTransport final : public transport::Transport {
  public:
   // `config`: with the rails of this process alone.
-  // `physical_addresses`: NICs are told these, so registered memory, whose physical addresses nobody knows,
-  // is copied.
-  TcpTransport(const config::Config& config, std::uint32_t mtu, std::uint16_t engines,
-               bool physical_addresses)
-      : engines_(config, engine_options(config.tcp, mtu), engines), physical_addresses_(physical_addresses) {}
+  TcpTransport(const config::Config& config, std::uint32_t mtu, std::uint16_t engines)
+      : engines_(config, engine_options(config.tcp, mtu), engines) {}
 
   // `shown`: the configuration as all processes have it; `used`: the numbers of its rails that are this
   // process's.
-  Status open_devices(const config::Tcp& shown, const config::Tcp& own,
-                      const std::vector<std::size_t>& used) {
+  // `physical_addresses`: NICs are told these, so registered memory, whose physical addresses nobody knows,
+  // is copied.
+  Status open_devices(const config::Tcp& shown, const config::Tcp& own, const std::vector<std::size_t>& used,
+                      bool physical_addresses) {
     if (Status status = engines_.open_rails(own); !status) {
       return status;
     }
@@ -141,8 +140,8 @@ class TcpTransport final : public transport::Transport {
     }
     announce_rails(engines_);
     const auto& first_rails = engines_.units().front()->rails;
-    if (!physical_addresses_ && std::any_of(first_rails.begin(), first_rails.end(),
-                                            [](const auto& rail) { return rail->sends_by_dma(); })) {
+    if (!physical_addresses && std::any_of(first_rails.begin(), first_rails.end(),
+                                           [](const auto& rail) { return rail->sends_by_dma(); })) {
       device_memory_.add(port::vfio_container());
     }
     const std::size_t rails = shown.rails.size();
@@ -215,7 +214,6 @@ class TcpTransport final : public transport::Transport {
   port::DeviceMemory device_memory_;
   hugepage::RegionTable regions_{&device_memory_};
   Engines engines_;
-  bool physical_addresses_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::string summary_;
 };
@@ -285,8 +283,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
     }
     eal.shared_memory |= rail.kind == config::RailKind::virtio_user;
   }
-  const std::vector<std::string> unprotected = rails_without_iommu(own.tcp, host::Sysfs());
-  eal.physical_addresses = !unprotected.empty();
+  eal.physical_addresses = takes_physical_addresses(own.tcp, host::Sysfs());
   Result<std::string> memory = choose_memory(own, eal);
   if (!memory) {
     return memory.error();
@@ -299,15 +296,14 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
     return engines.error();
   }
   port::size_shared_pools(*engines);
-  auto transport =
-      std::make_unique<TcpTransport>(own, largest_mtu(own.tcp), *engines, eal.physical_addresses);
-  if (Status status = transport->open_devices(config.tcp, own.tcp, *used); !status) {
+  auto transport = std::make_unique<TcpTransport>(own, largest_mtu(own.tcp), *engines);
+  if (Status status = transport->open_devices(config.tcp, own.tcp, *used, eal.physical_addresses); !status) {
     return status.error();
   }
   const bool threaded = transport->engines().mode() == engine::ProgressMode::threaded;
   transport->set_summary(fmt::format(
       "TCP over DPDK, {}; {}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
-      describe_rails(own.tcp.rails, config.tcp.rails.size()), unprotected.empty() ? "" : "no IOMMU; ",
+      describe_rails(own.tcp.rails, config.tcp.rails.size()), eal.physical_addresses ? "no IOMMU; " : "",
       *memory, *engines, threaded ? "threaded" : "inline"));
   return std::unique_ptr<transport::Transport>(std::move(transport));
 }

@@ -31,3 +31,5 @@ gid_index() { # DEVICE GID
 counter() { # DEVICE NAME
   cat "/sys/class/net/$1/statistics/$2"
 }
+# Of a PCI function; "none" if it has none.
+driver() { basename "$(readlink "/sys/bus/pci/devices/$1/driver" || echo none)"; }
