@@ -3,18 +3,23 @@
 #include <algorithm>
 
 #include "host/pci.h"
+#include "transport/tcp/port/device_arguments.h"
 #include "transport/tcp/rail.h"
 
 namespace tfabric::tcp {
 namespace {
 
+constexpr std::uint64_t kPage = 4096;
+
 // Bytes of a rail's receive pool. In ordinary memory DPDK lets no buffer lie across two pages that can lie on
 // one, and reckons with whole pages for larger ones.
 std::uint64_t pool_bytes(const config::Rail& rail, bool hugepages) {
-  constexpr std::uint64_t kOverhead = 512, kPage = 4096;
+  constexpr std::uint64_t kOverhead = 512;
   const std::uint32_t mtu = effective_mtu(rail);
   std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
   if (!hugepages || rail.kind != config::RailKind::pci) {
+    constexpr std::uint64_t kHeaders = 320;  // the pool's, the packet's, and headroom
+    buffer = std::max(buffer, port::af_packet_frame_bytes(mtu) + kHeaders);
     buffer = buffer > kPage ? (buffer + kPage - 1) / kPage * kPage : kPage / (kPage / buffer);
   }
   return receive_buffers(mtu) * buffer;
