@@ -1,5 +1,7 @@
 #include "host/interfaces.h"
 
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -7,6 +9,7 @@
 #include <memory>
 
 #include "base/descriptor.h"
+#include "host/xdp_program.h"
 
 namespace tfabric::host {
 
@@ -25,9 +28,24 @@ std::vector<Interface> interfaces() {
     interface.has_link = known && (request.ifr_flags & IFF_RUNNING) != 0;
     interface.mtu =
         ioctl(any.get(), SIOCGIFMTU, &request) == 0 ? static_cast<std::uint32_t>(request.ifr_mtu) : 0u;
+    interface.channels = channels_of(interface.name);
+    interface.xdp_program = xdp_program_of(interface.name);
     interfaces.push_back(std::move(interface));
   }
   return interfaces;
+}
+
+Channels channels_of(const std::string& interface) {
+  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ethtool_channels channels{};
+  channels.cmd = ETHTOOL_GCHANNELS;
+  ifreq request{};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = reinterpret_cast<char*>(&channels);
+  if (ioctl(any.get(), SIOCETHTOOL, &request) != 0 || channels.combined_count + channels.rx_count == 0) {
+    return {};
+  }
+  return {.combined = channels.combined_count, .receive = channels.rx_count};
 }
 
 }  // namespace tfabric::host

@@ -7,14 +7,26 @@
 
 namespace tfabric::host {
 
+// Queues that are in use (`ethtool -l`).
+struct Channels {
+  std::uint32_t combined = 1;  // pairs of a receive and a transmit queue
+  std::uint32_t receive = 0;   // receive queues besides
+
+  [[nodiscard]] std::uint32_t receiving() const { return combined + receive; }
+};
+
 struct Interface {
   std::string name;
   bool up = true;        // as the administrator wants it
   bool has_link = true;  // there is a carrier; nobody knows while it is down
   std::uint32_t mtu = 1500;
+  Channels channels;
+  std::uint32_t xdp_program = 0;  // the number of that which is attached; 0: none
 };
 
 // Asked of the kernel, since /sys shows the namespace in which it was mounted. Empty if it cannot be asked.
 [[nodiscard]] std::vector<Interface> interfaces();
+// A pair if there is no such interface, or its driver does not say.
+[[nodiscard]] Channels channels_of(const std::string& interface);
 
 }  // namespace tfabric::host
