@@ -2,7 +2,7 @@
 #
 # Debian's static libraries are position-independent. Only the libraries below go in: the core, and the
 # drivers of clouds' NICs and of development. Drivers whose own dependencies cannot be linked statically
-# (mlx5, af_xdp, pcap) are left out.
+# (mlx5, pcap) are left out; what af_xdp needs of libxdp and libbpf is transport/tcp/port/xdp/libxdp_shim.cc.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(DPDK QUIET libdpdk)
 if(NOT DPDK_FOUND)
@@ -13,7 +13,7 @@ pkg_get_variable(DPDK_LIBRARY_DIR libdpdk libdir)
 
 set(dpdk_core kvargs telemetry eal ring rcu mempool mbuf net meter ethdev pci timer hash gso ip_frag cryptodev security
     dmadev vhost bus_pci bus_vdev bus_auxiliary mempool_ring)
-set(dpdk_drivers net_memif net_af_packet net_tap net_ring net_virtio net_vhost net_ena net_gve net_vmxnet3 net_e1000 net_ixgbe
+set(dpdk_drivers net_memif net_af_packet net_af_xdp net_tap net_ring net_virtio net_vhost net_ena net_gve net_vmxnet3 net_e1000 net_ixgbe
     common_iavf net_iavf net_i40e net_ice)
 
 set(dpdk_archives)

@@ -4,12 +4,15 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <numeric>
+#include <optional>
+#include <string_view>
+
+#include "base/descriptor.h"
 
 namespace tfabric::port {
 namespace {
@@ -17,6 +20,14 @@ namespace {
 unsigned next_device_number() {
   static std::atomic<unsigned> number{0};
   return number.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Not from /sys, which shows the network namespace in which it was mounted, not the caller's.
+std::optional<ifreq> ask_interface(const std::string& interface, unsigned long what) {
+  ifreq request{};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  return ioctl(any.get(), what, &request) == 0 ? std::optional(request) : std::nullopt;
 }
 
 // --- memif
@@ -67,6 +78,24 @@ std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu,
                      queues);
 }
 
+// Without busy polling, a system call each time that nothing has come: in copy mode, where the kernel has
+// what comes lying ready anyway, it costs a third of the bandwidth.
+std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
+                             std::uint16_t queue_count) {
+  return fmt::format("net_af_xdp{},iface={},start_queue={},queue_count={},busy_budget=0",
+                     next_device_number(), interface, start_queue, queue_count);
+}
+
+std::string af_xdp_interface(const std::string& arguments) {
+  constexpr std::string_view kKey = ",iface=";
+  const std::size_t key = arguments.find(kKey);
+  if (!arguments.starts_with("net_af_xdp") || key == std::string::npos) {
+    return {};
+  }
+  const std::size_t begin = key + kKey.size();
+  return arguments.substr(begin, arguments.find(',', begin) - begin);
+}
+
 std::string virtio_user_arguments(const std::string& socket) {
   // A packet takes a descriptor for each of its buffers: with 256, DPDK's default, seven large ones fill it.
   constexpr unsigned kDescriptors = 1024;
@@ -89,15 +118,13 @@ std::string tap_arguments(const std::string& interface) {
 std::string ring_arguments() { return fmt::format("net_ring{}", next_device_number()); }
 
 std::uint32_t kernel_mtu(const std::string& interface) {
-  // Not from /sys, which shows the network namespace in which it was mounted, not the caller's.
-  ifreq request{};
-  interface.copy(request.ifr_name, IFNAMSIZ - 1);
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const bool known = fd >= 0 && ioctl(fd, SIOCGIFMTU, &request) == 0;
-  if (fd >= 0) {
-    close(fd);
-  }
-  return known ? static_cast<std::uint32_t>(request.ifr_mtu) : 0;
+  const auto answer = ask_interface(interface, SIOCGIFMTU);
+  return answer ? static_cast<std::uint32_t>(answer->ifr_mtu) : 0;
+}
+
+bool kernel_link(const std::string& interface) {
+  const auto answer = ask_interface(interface, SIOCGIFFLAGS);
+  return answer && (answer->ifr_flags & IFF_UP) != 0 && (answer->ifr_flags & IFF_RUNNING) != 0;
 }
 
 }  // namespace tfabric::port

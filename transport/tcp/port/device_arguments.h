@@ -26,6 +26,14 @@ struct MemifDevice {
                                               std::uint16_t queues = 1);
 // A frame of that device's ring; its driver wants packet buffers of hardly less, whatever comes in.
 [[nodiscard]] std::uint32_t af_packet_frame_bytes(std::uint32_t mtu);
+// The largest MTU of an AF_XDP port: the kernel wants a frame, what it keeps before it, and DPDK's header of
+// the packet buffer in one page.
+inline constexpr std::uint32_t kAfXdpMtu = 3502;
+// Queues `start_queue` and up, of which the interface must have so many. Port::open attaches the XDP program.
+[[nodiscard]] std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
+                                           std::uint16_t queue_count);
+// The interface of such arguments; empty: they are another driver's.
+[[nodiscard]] std::string af_xdp_interface(const std::string& arguments);
 // The two ends of a vhost-user socket: the guest's, which connects to it, and the switch's, which has made it
 // before.
 [[nodiscard]] std::string virtio_user_arguments(const std::string& socket);
@@ -38,5 +46,7 @@ struct MemifDevice {
 
 // The MTU of a kernel interface in this network namespace; 0: there is no such interface.
 [[nodiscard]] std::uint32_t kernel_mtu(const std::string& interface);
+// It is up, and has a link.
+[[nodiscard]] bool kernel_link(const std::string& interface);
 
 }  // namespace tfabric::port

@@ -23,5 +23,8 @@ Result<rte_mempool*> external_pool();
 // any driver. The caller frees it.
 Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count, std::uint32_t mtu,
                                        int numa_node);
+// A pool of buffers that take a page each, with all that DPDK keeps of a packet: what AF_XDP's umem is made
+// of. Neither the kernel nor a NIC can use a buffer that lies across two pages of ordinary memory.
+Result<rte_mempool*> make_page_pool(const std::string& name, std::uint32_t count, int numa_node);
 
 }  // namespace tfabric::port

@@ -15,6 +15,8 @@
 #include "transport/tcp/port/linearise.h"
 #include "transport/tcp/port/offloads.h"
 #include "transport/tcp/port/pools.h"
+#include "transport/tcp/port/xdp/bpf.h"
+#include "transport/tcp/port/xdp/redirect.h"
 
 namespace tfabric::port {
 namespace {
@@ -30,6 +32,8 @@ std::string port_name(const std::string& device) { return device.substr(0, devic
 
 struct Port::Impl {
   PortConfig config;
+  std::string xdp_interface;                // empty: not AF_XDP
+  std::unique_ptr<xdp::Redirect> redirect;  // of xdp_interface; outlives the device
   std::uint16_t queues = 1;
   std::uint16_t id = 0;
   rte_device* device = nullptr;
@@ -49,6 +53,7 @@ struct Port::Impl {
 
   Status open();
   void close();
+  Status attach();
   Status probe();
   Status make_pools();
   Status configure();
@@ -62,10 +67,17 @@ struct Port::Impl {
   // As rte_eth_tx_burst(). Packets to be cut need the driver's own form of the pseudo-header's checksum.
   std::uint16_t burst(std::span<rte_mbuf*> packets, std::uint16_t queue) const;
   std::uint16_t transmit_linearised(std::span<rte_mbuf*> packets, std::uint16_t queue) const;
+  // Where linearised packets go: AF_XDP's driver would copy what is not in its umem once more.
+  [[nodiscard]] rte_mempool* linear_pool(const rte_mbuf& packet) const {
+    return packet.pkt_len <= kHeaderRoom && xdp_interface.empty() ? headers : receive_pool;
+  }
 };
 
 Error Port::Impl::failure(const char* what, int error) const {
   const std::string detail = take_dpdk_error();
+  if (redirect != nullptr && error == EPERM) {
+    return xdp::refusal(fmt::format("rail {}: cannot {} {}", config.name, what, config.device), error);
+  }
   return {Errc::unusable, fmt::format("rail {}: cannot {} {}: {}", config.name, what, config.device,
                                       detail.empty() ? rte_strerror(error) : detail)};
 }
@@ -102,12 +114,26 @@ void Port::Impl::close() {
 }
 
 Status Port::Impl::open() {
-  for (Status (Impl::*step)() :
-       {&Impl::probe, &Impl::make_pools, &Impl::configure, &Impl::set_up_queues, &Impl::start}) {
+  for (Status (Impl::*step)() : {&Impl::attach, &Impl::probe, &Impl::make_pools, &Impl::configure,
+                                 &Impl::set_up_queues, &Impl::start}) {
     if (Status status = (this->*step)(); !status) {
       return status;
     }
   }
+  return {};
+}
+
+// First of all, since it tells what is missing, which the driver does not.
+Status Port::Impl::attach() {
+  xdp_interface = af_xdp_interface(config.device);
+  if (xdp_interface.empty()) {
+    return {};
+  }
+  Result<std::unique_ptr<xdp::Redirect>> attached = xdp::Redirect::attach(xdp_interface, queues);
+  if (!attached) {
+    return Error{attached.error().code, fmt::format("rail {}: {}", config.name, attached.error().message)};
+  }
+  redirect = std::move(*attached);
   return {};
 }
 
@@ -141,8 +167,11 @@ Status Port::Impl::make_pools() {
   externals = *external;
   receive_pool = config.rx_pool;
   if (receive_pool == nullptr) {
-    Result<rte_mempool*> pool =
-        make_receive_pool(config.name, config.rx_buffers * queues, config.mtu, rte_eth_dev_socket_id(id));
+    const std::uint32_t count = config.rx_buffers * queues;
+    const int numa_node = rte_eth_dev_socket_id(id);
+    Result<rte_mempool*> pool = redirect != nullptr
+                                    ? make_page_pool(config.name, count, numa_node)
+                                    : make_receive_pool(config.name, count, config.mtu, numa_node);
     if (!pool) {
       return pool.error();
     }
@@ -197,8 +226,10 @@ Status Port::Impl::start() {
   // Frames for us only pass the filters of a NIC, and IPv6 asks for neighbours by multicast (RFC 4861
   // §7.2.1); TAP and AF_PACKET may carry another MAC address than the interface's. Drivers that cannot hear
   // all anyway.
-  static_cast<void>(is_virtual(config.device) ? rte_eth_promiscuous_enable(id)
-                                              : rte_eth_allmulticast_enable(id));
+  if (redirect == nullptr) {  // which has seen to it
+    static_cast<void>(is_virtual(config.device) ? rte_eth_promiscuous_enable(id)
+                                                : rte_eth_allmulticast_enable(id));
+  }
   return {};
 }
 
@@ -293,9 +324,7 @@ std::uint16_t Port::Impl::transmit_linearised(std::span<rte_mbuf*> packets, std:
   std::array<rte_mbuf*, kBurst> copies;
   std::uint16_t count = 0;
   for (rte_mbuf* packet : packets.first(std::min(packets.size(), kBurst))) {
-    const bool small = packet->pkt_len <= 2048;
-    rte_mbuf* copy =
-        must_linearise(*packet) ? linearised_copy(*packet, small ? headers : receive_pool) : nullptr;
+    rte_mbuf* copy = must_linearise(*packet) ? linearised_copy(*packet, linear_pool(*packet)) : nullptr;
     if (copy == nullptr) {
       break;
     }
@@ -316,6 +345,9 @@ rte_mbuf* Port::allocate_payload(std::size_t size) {
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(impl_->externals); }
 
 bool Port::link_up() const {
+  if (!impl_->xdp_interface.empty()) {
+    return kernel_link(impl_->xdp_interface);  // the driver does not look
+  }
   rte_eth_link link{};
   return rte_eth_link_get_nowait(impl_->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }

@@ -23,13 +23,15 @@ namespace tfabric::port {
 struct PortConfig {
   std::string name;  // the rail's name, in messages
   // What to open: a PCI address ("0000:00:05.0", named in EalOptions::pci_allow), or the arguments of a
-  // virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0").
+  // virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
+  // device_arguments.h).
   std::string device;
   std::uint16_t mtu = 1500;
   std::uint16_t rx_descriptors = 1024;
   std::uint16_t tx_descriptors = 1024;
   std::uint32_t rx_buffers = 4096;  // packets the receive pool holds, a queue (ignored with rx_pool)
-  rte_mempool* rx_pool = nullptr;   // share another port's pool; null: an own one
+  rte_mempool* rx_pool =
+      nullptr;  // share another port's pool (AF_XDP's is make_page_pool()); null: an own one
 };
 
 struct PortCapabilities {
