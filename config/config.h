@@ -26,6 +26,7 @@ enum class RailKind : std::uint8_t {
                 // each other; with one, a socket's path, it is a wire like any other
   pci,          // a NIC owned by DPDK
   af_packet,    // a kernel interface, through AF_PACKET (root)
+  af_xdp,       // a kernel interface, through AF_XDP (root)
   tap,          // a TAP interface made by DPDK (root)
   virtio_user,  // the guest's end of a vhost-user socket, as a container attaches to a virtual switch
   vhost,        // the switch's end of it
@@ -41,6 +42,9 @@ enum class CongestionControl : std::uint8_t {
   bottleneck,  // by a model of the path: for links that police each flow
 };
 
+// AF_XDP wants a frame in one page (transport/tcp/port/pools.h).
+inline constexpr std::uint32_t kMostAfXdpMtu = 3502;
+
 struct Rail {
   std::string name;
   RailKind kind = RailKind::memif;
@@ -49,7 +53,8 @@ struct Rail {
   std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; memif without a device: chosen
   std::string gateway;                 // IPv4; empty: none
   std::string gateway6;
-  std::uint32_t mtu = 0;         // 0: by kind (memif 16000, pci 9000, af_packet the interface's, others 1500)
+  std::uint32_t mtu =
+      0;  // 0: by kind (memif 16000, pci 9000, af_packet and af_xdp the interface's, others 1500)
   std::uint32_t speed_mbps = 0;  // 0: 50000 for memif, 10000 for others
   int numa_node = -1;
   std::uint16_t vlan = 0;
@@ -64,6 +69,11 @@ struct Rail {
 // A memif rail whose processes find each other, and choose their sockets and addresses themselves.
 [[nodiscard]] inline bool is_automatic_memif(const Rail& rail) {
   return rail.kind == RailKind::memif && rail.device.empty();
+}
+
+// A rail whose device is an interface that the kernel has without it.
+[[nodiscard]] inline bool is_kernel_interface(const Rail& rail) {
+  return rail.kind == RailKind::af_packet || rail.kind == RailKind::af_xdp;
 }
 
 // A rail whose device is a Unix socket in the file system.

@@ -433,9 +433,10 @@ std::vector<Key> make_keys() {
   };
 }
 
-constexpr std::array<std::pair<std::string_view, RailKind>, 6> kKinds{{{"memif", RailKind::memif},
+constexpr std::array<std::pair<std::string_view, RailKind>, 7> kKinds{{{"memif", RailKind::memif},
                                                                        {"pci", RailKind::pci},
                                                                        {"af_packet", RailKind::af_packet},
+                                                                       {"af_xdp", RailKind::af_xdp},
                                                                        {"tap", RailKind::tap},
                                                                        {"virtio_user", RailKind::virtio_user},
                                                                        {"vhost", RailKind::vhost}}};

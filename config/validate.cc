@@ -90,6 +90,7 @@ std::string device_fault(const Rail& rail) {
                        "characters, without blanks and any of , ; = [ ]",
                        rail.device, rail.kind == RailKind::memif ? "memif" : "vhost-user");
     case RailKind::af_packet:
+    case RailKind::af_xdp:
     case RailKind::tap:
       break;
   }
@@ -146,7 +147,9 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
                                               [](const auto& a) { return a.find(':') != std::string::npos; });
   const std::uint32_t least = v6 ? kLeastMtu6 : kLeastMtu;
   const bool virtio = rail.kind == RailKind::virtio_user || rail.kind == RailKind::vhost;
-  const std::uint32_t most = virtio ? kMostVirtioMtu : kMostMtu;
+  const std::uint32_t most = virtio                          ? kMostVirtioMtu
+                             : rail.kind == RailKind::af_xdp ? kMostAfXdpMtu
+                                                             : kMostMtu;
   if (rail.mtu != 0 && (rail.mtu < least || rail.mtu > most)) {
     fault(fmt::format("mtu is {}, expected {} to {}", rail.mtu, least, most));
   }

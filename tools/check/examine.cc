@@ -15,13 +15,17 @@
 namespace tfabric::check {
 namespace {
 
-void check_rail(const Host& host, const config::Rail& rail, Findings& findings) {
+void check_rail(const Host& host, const config::Config& config, const config::Rail& rail,
+                Findings& findings) {
   switch (rail.kind) {
     case config::RailKind::pci:
       check_pci_rail(host, rail, findings);
       break;
     case config::RailKind::af_packet:
       check_af_packet_rail(host, rail, findings);
+      break;
+    case config::RailKind::af_xdp:
+      check_af_xdp_rail(host, config, rail, findings);
       break;
     case config::RailKind::tap:
       check_tap_rail(host, rail, findings);
@@ -40,7 +44,7 @@ void check_rail(const Host& host, const config::Rail& rail, Findings& findings) 
 void check_tcp(const Host& host, const config::Config& config, Findings& findings) {
   check_vfio_modules(host, config.tcp, findings);
   for (const config::Rail& rail : config.tcp.rails) {
-    check_rail(host, rail, findings);
+    check_rail(host, config, rail, findings);
   }
   check_leases(host, config, findings);
   check_memory(host, config, findings);

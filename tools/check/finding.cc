@@ -50,6 +50,12 @@ std::string_view to_string(Id id) {
       return "link-down";
     case Id::interface_mtu_smaller:
       return "interface-mtu-smaller";
+    case Id::interface_mtu_larger:
+      return "interface-mtu-larger";
+    case Id::interface_queues:
+      return "interface-queues";
+    case Id::interface_xdp_program:
+      return "interface-xdp-program";
     case Id::capability_missing:
       return "capability-missing";
     case Id::tun_missing:

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "tools/check/lease_check.h"
+#include "transport/tcp/af_xdp_interface.h"
+
 namespace tfabric::check {
 namespace {
 
@@ -34,16 +37,14 @@ void report_missing(const Host& host, const config::Rail& rail, Findings& findin
                  "name one of them as the rail's device; a container: --network host");
 }
 
-}  // namespace
-
-void check_af_packet_rail(const Host& host, const config::Rail& rail, Findings& findings) {
+// Returns it; null: there is none.
+const host::Interface* check_interface(const Host& host, const config::Rail& rail, Findings& findings) {
   const std::string subject = "rail " + rail.name;
-  check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
   const auto interface = std::find_if(host.interfaces.begin(), host.interfaces.end(),
                                       [&](const host::Interface& each) { return each.name == rail.device; });
   if (interface == host.interfaces.end()) {
     report_missing(host, rail, findings);
-    return;
+    return nullptr;
   }
   if (!interface->up) {
     findings.error(Id::interface_down, subject, fmt::format("the interface {} is down", rail.device),
@@ -58,6 +59,44 @@ void check_af_packet_rail(const Host& host, const config::Rail& rail, Findings& 
                                rail.mtu, rail.device, interface->mtu),
                    fmt::format("mtu = {} (or none) for the rail; or as root: ip link set {} mtu {}",
                                interface->mtu, rail.device, rail.mtu));
+  }
+  return &*interface;
+}
+
+}  // namespace
+
+void check_af_packet_rail(const Host& host, const config::Rail& rail, Findings& findings) {
+  check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
+  check_interface(host, rail, findings);
+}
+
+void check_af_xdp_rail(const Host& host, const config::Config& config, const config::Rail& rail,
+                       Findings& findings) {
+  check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
+  check_capability(host, rail, CAP_NET_ADMIN, "NET_ADMIN", findings);
+  if (!host.has_capability(CAP_SYS_ADMIN)) {  // which stands for it, in older kernels too
+    check_capability(host, rail, CAP_BPF, "BPF", findings);
+  }
+  const host::Interface* interface = check_interface(host, rail, findings);
+  if (interface == nullptr) {
+    return;
+  }
+  const std::string subject = "rail " + rail.name;
+  if (const auto fault = tcp::af_xdp_mtu_fault(*interface)) {
+    findings.error(Id::interface_mtu_larger, subject, fault->what, "as root: " + fault->mend);
+  }
+  if (const auto fault = tcp::af_xdp_queue_fault(*interface, config.tcp.engines)) {
+    findings.error(Id::interface_queues, subject, fault->what, "as root: " + fault->mend);
+  }
+  // Of a job of ours that runs now it is told that it has the rail.
+  if (interface->xdp_program != 0 && !holder_of(host, config.lock_folder, rail)) {
+    findings.error(
+        Id::interface_xdp_program, subject,
+        fmt::format("the interface {} has an XDP program already, number {}, and takes no other", rail.device,
+                    interface->xdp_program),
+        fmt::format(
+            "end what has attached it (`bpftool prog show id {}`); or as root: ip link set {} xdp off",
+            interface->xdp_program, rail.device));
   }
 }
 

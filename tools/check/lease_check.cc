@@ -8,9 +8,7 @@
 #include "transport/tcp/rail_share.h"
 
 namespace tfabric::check {
-namespace {
 
-// Who has a rail now, in whichever folder.
 std::optional<pid_t> holder_of(const Host& host, const config::LockFolder& configured,
                                const config::Rail& rail) {
   if (!configured.text().empty()) {
@@ -23,6 +21,8 @@ std::optional<pid_t> holder_of(const Host& host, const config::LockFolder& confi
   }
   return std::nullopt;
 }
+
+namespace {
 
 void check_folder(const Host& host, const std::string& folder, Findings& findings) {
   const std::string parent = folder.substr(0, folder.rfind('/')) + "/";

@@ -12,15 +12,24 @@ constexpr const char* kMend =
     "LimitMEMLOCK=infinity; docker: --ulimit memlock=-1:-1; Kubernetes has no field for it: "
     "LimitMEMLOCK=infinity in the unit of containerd, or the capability IPC_LOCK for the pod";
 
+// `who` locks it.
+void check_need(const Host& host, const char* who, std::uint32_t need_mib, Findings& findings) {
+  if (host.memlock_bytes < need_mib * kMib && !host.has_capability(CAP_IPC_LOCK)) {
+    findings.error(Id::memlock_too_low, "locked memory",
+                   fmt::format("a process may lock {} KiB (ulimit -l), and {} locks {} MiB for the rails",
+                               host.memlock_bytes / 1024, who, need_mib),
+                   kMend);
+  }
+}
+
 }  // namespace
 
 void check_memlock_for_nics(const Host& host, std::uint32_t need_mib, Findings& findings) {
-  if (host.memlock_bytes < need_mib * kMib && !host.has_capability(CAP_IPC_LOCK)) {
-    findings.error(Id::memlock_too_low, "locked memory",
-                   fmt::format("a process may lock {} KiB (ulimit -l), and VFIO locks {} MiB for the rails",
-                               host.memlock_bytes / 1024, need_mib),
-                   kMend);
-  }
+  check_need(host, "VFIO", need_mib, findings);
+}
+
+void check_memlock_for_af_xdp(const Host& host, std::uint32_t need_mib, Findings& findings) {
+  check_need(host, "AF_XDP", need_mib, findings);
 }
 
 void check_memlock_for_rdma(const Host& host, Findings& findings) {

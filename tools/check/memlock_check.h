@@ -10,6 +10,8 @@ namespace tfabric::check {
 
 // VFIO locks all memory of the rails.
 void check_memlock_for_nics(const Host& host, std::uint32_t need_mib, Findings& findings);
+// AF_XDP locks the packet buffers of its rails.
+void check_memlock_for_af_xdp(const Host& host, std::uint32_t need_mib, Findings& findings);
 // What NCCL registers is not known beforehand.
 void check_memlock_for_rdma(const Host& host, Findings& findings);
 

@@ -185,6 +185,7 @@ void check_memory(const Host& host, const config::Config& config, Findings& find
   if (nic && !physical) {
     check_memlock_for_nics(host, need, findings);
   }
+  check_memlock_for_af_xdp(host, tcp::af_xdp_locked_mib(tcp::largest_share(config)), findings);
 }
 
 }  // namespace tfabric::check

@@ -54,6 +54,16 @@ hugepage::Need memory_need_mib(const config::Tcp& config) {
   return {need_mib(config, /*hugepages=*/true), need_mib(config, /*hugepages=*/false)};
 }
 
+std::uint32_t af_xdp_locked_mib(const config::Tcp& config) {
+  std::uint64_t bytes = 0;
+  for (const config::Rail& rail : config.rails) {
+    if (rail.kind == config::RailKind::af_xdp) {
+      bytes += receive_buffers(effective_mtu(rail)) * kPage * config.engines * config.engines;
+    }
+  }
+  return static_cast<std::uint32_t>(bytes >> 20);
+}
+
 bool has_nic(const config::Tcp& config) {
   return std::any_of(config.rails.begin(), config.rails.end(),
                      [](const auto& rail) { return rail.kind == config::RailKind::pci; });

@@ -14,6 +14,9 @@ namespace tfabric::tcp {
 // shared pools, and a receive pool a rail (two for one with a network: its own and that of the loop).
 [[nodiscard]] hugepage::Need memory_need_mib(const config::Tcp& config);
 
+// Of this, what AF_XDP locks: each queue of a rail registers the buffers of all.
+[[nodiscard]] std::uint32_t af_xdp_locked_mib(const config::Tcp& config);
+
 // Whether a NIC of DPDK's is among the rails.
 [[nodiscard]] bool has_nic(const config::Tcp& config);
 

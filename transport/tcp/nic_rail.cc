@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "host/interfaces.h"
+#include "transport/tcp/af_xdp_interface.h"
 #include "transport/tcp/port/memif_socket.h"
 #include "transport/tcp/port/vhost_socket.h"
 
@@ -64,6 +66,15 @@ Status prepare_socket(const config::Rail& config) {
                : Error{ready.error().code, fmt::format("rail {}: {}", config.name, ready.error().message)};
 }
 
+// It has no more queues than the process has engines, of which other rails may have left it few.
+Status check_queues(const config::Rail& config, std::size_t engines) {
+  const host::Interface interface { .name = config.device, .channels = host::channels_of(config.device) };
+  const auto fault = af_xdp_queue_fault(interface, static_cast<std::uint32_t>(engines));
+  return fault ? Status(Error{Errc::unusable,
+                              fmt::format("rail {}: {}: {}", config.name, fault->what, fault->mend)})
+               : Status();
+}
+
 TransmitAccess access_of(config::RailKind kind) {
   switch (kind) {
     case config::RailKind::pci:
@@ -89,6 +100,11 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
   if (config::has_socket(config)) {
     if (Status ready = prepare_socket(config); !ready) {
       return ready.error();
+    }
+  }
+  if (config.kind == config::RailKind::af_xdp) {
+    if (Status whole = check_queues(config, engines.size()); !whole) {
+      return whole.error();
     }
   }
   const auto mtu = static_cast<std::uint16_t>(effective_mtu(config));

@@ -1,5 +1,5 @@
-// A rail over one network port: a NIC owned by DPDK, a kernel interface by AF_PACKET, a TAP, or a memif or
-// vhost-user wire with an explicit socket.
+// A rail over one network port: a NIC owned by DPDK, a kernel interface by AF_PACKET or AF_XDP, a TAP, or a
+// memif or vhost-user wire with an explicit socket.
 #pragma once
 
 #include "transport/tcp/rail.h"

@@ -9,8 +9,10 @@
 #include <array>
 #include <cstring>
 #include <memory>
+#include <optional>
 
 #include "host/pci.h"
+#include "transport/tcp/af_xdp_interface.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -45,10 +47,14 @@ std::vector<net::Prefix> kernel_addresses() {
   return addresses;
 }
 
-std::string interface_fault(const config::Rail& rail, const HostView& host) {
+std::string text_of(const std::optional<InterfaceFault>& fault) {
+  return fault ? fmt::format("{}: {}", fault->what, fault->mend) : std::string();
+}
+
+std::string interface_fault(const config::Rail& rail, const config::Tcp& config, const HostView& host) {
   const auto found = std::find_if(host.interfaces.begin(), host.interfaces.end(),
                                   [&](const auto& each) { return each.name == rail.device; });
-  if (rail.kind != config::RailKind::af_packet || found == host.interfaces.end()) {
+  if (!config::is_kernel_interface(rail) || found == host.interfaces.end()) {
     return {};
   }
   if (!found->up) {
@@ -63,10 +69,14 @@ std::string interface_fault(const config::Rail& rail, const HostView& host) {
         "mtu is {0}, and that of the interface {1} is {2}: mtu = {2}, or ip link set {1} mtu {0}", rail.mtu,
         rail.device, found->mtu);
   }
+  if (rail.kind == config::RailKind::af_xdp) {
+    const std::string mtu = text_of(af_xdp_mtu_fault(*found));
+    return mtu.empty() ? text_of(af_xdp_queue_fault(*found, config.engines)) : mtu;
+  }
   return {};
 }
 
-std::string function_fault(const config::Rail& rail, const HostView& host) {
+std::string function_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
   if (rail.kind != config::RailKind::pci) {
     return {};
   }
@@ -84,7 +94,7 @@ std::string function_fault(const config::Rail& rail, const HostView& host) {
   return {};
 }
 
-std::string address_fault(const config::Rail& rail, const HostView& host) {
+std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
   for (const std::string& text : rail.addresses) {
     const auto own = net::parse_prefix(text);
     if (own && std::any_of(host.addresses.begin(), host.addresses.end(),
@@ -104,10 +114,10 @@ HostView view_of_host() {
   return {.sysfs = host::Sysfs(), .interfaces = host::interfaces(), .addresses = kernel_addresses()};
 }
 
-Status check_rails(const std::vector<config::Rail>& rails, const HostView& host) {
-  for (const config::Rail& rail : rails) {
+Status check_rails(const config::Tcp& config, const HostView& host) {
+  for (const config::Rail& rail : config.rails) {
     for (const auto& look : {interface_fault, function_fault, address_fault}) {
-      if (const std::string fault = look(rail, host); !fault.empty()) {
+      if (const std::string fault = look(rail, config, host); !fault.empty()) {
         return Error{Errc::unusable, fmt::format("rail {}: {}", rail.name, fault)};
       }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "host/interfaces.h"
 #include "transport/tcp/memif_rail.h"
 #include "transport/tcp/nic_rail.h"
 #include "transport/tcp/port/device_arguments.h"
@@ -30,6 +31,7 @@ std::uint32_t effective_mtu(const config::Rail& config) {
     case config::RailKind::pci:
       return kPciMtu;
     case config::RailKind::af_packet:
+    case config::RailKind::af_xdp:
       if (const std::uint32_t mtu = port::kernel_mtu(config.device); mtu != 0) {
         return mtu;
       }
@@ -52,6 +54,8 @@ std::string device_arguments(const config::Rail& config, std::uint32_t mtu, std:
       return config.device;
     case config::RailKind::af_packet:
       return port::af_packet_arguments(config.device, mtu, queues);
+    case config::RailKind::af_xdp:
+      return port::af_xdp_arguments(config.device, /*start_queue=*/0, queues);
     case config::RailKind::tap:
       return port::tap_arguments(config.device);
     case config::RailKind::virtio_user:
@@ -126,6 +130,9 @@ Result<std::uint16_t> queues_of(const config::Rail& config) {
     case config::RailKind::virtio_user:
     case config::RailKind::vhost:
       return std::uint16_t{1};
+    case config::RailKind::af_xdp:
+      return static_cast<std::uint16_t>(
+          std::clamp(host::channels_of(config.device).combined, 1u, std::uint32_t{kMostQueues}));
     case config::RailKind::af_packet:
     case config::RailKind::tap:
       break;

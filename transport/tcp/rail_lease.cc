@@ -108,6 +108,7 @@ std::string lease_name(const config::Rail& rail) {
     case config::RailKind::pci:
       return "pci " + rail.device;
     case config::RailKind::af_packet:
+    case config::RailKind::af_xdp:
     case config::RailKind::tap: {
       // Interfaces of one name are others in each network namespace.
       struct stat status {};

@@ -94,7 +94,7 @@ void RailProbe::set_fault(transport::RailFault::Kind kind, std::string what, std
 }
 
 bool is_probed(const config::Rail& rail) {
-  return rail.kind == config::RailKind::pci || rail.kind == config::RailKind::af_packet;
+  return rail.kind == config::RailKind::pci || config::is_kernel_interface(rail);
 }
 
 std::vector<transport::RailFault> probe_rails(const Engines& engines) {

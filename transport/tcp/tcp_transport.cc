@@ -50,7 +50,7 @@ std::string pci_path_of(const config::Rail& rail) {
   std::string link;
   if (rail.kind == config::RailKind::pci) {
     link = "/sys/bus/pci/devices/" + rail.device;
-  } else if (rail.kind == config::RailKind::af_packet) {
+  } else if (config::is_kernel_interface(rail)) {
     link = "/sys/class/net/" + rail.device + "/device";
   } else {
     return {};
@@ -264,7 +264,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
                  "no TCP rail is configured: name the host's NICs under [[tcp.rails]] in "
                  "/usr/local/tfabric/tools/config/tfabric.toml, or in TFABRIC_TCP_RAILS"};
   }
-  if (Status status = check_rails(config.tcp.rails, view_of_host()); !status) {
+  if (Status status = check_rails(config.tcp, view_of_host()); !status) {
     return status.error();
   }
   Result<std::vector<std::size_t>> used = lease(config);

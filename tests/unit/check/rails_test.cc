@@ -60,6 +60,31 @@ TEST_CASE("af_packet and tap rails need capabilities") {
                Contains("--cap-add NET_ADMIN"));
 }
 
+TEST_CASE("an af_xdp rail needs rights, packets that fit a page, all queues, and no stranger's program") {
+  const std::string rail = "af_xdp:device=eth0,addresses=10.0.0.5/24";
+  BrokenHost broken;
+  REQUIRE(exit_code_of(with_rails(broken, rail)) == kAllRight);
+  host::Interface& eth0 = broken.host.interfaces[1];
+  eth0.mtu = 9001;
+  REQUIRE_THAT(told(with_rails(broken, rail), Id::interface_mtu_larger),
+               Contains("ip link set eth0 mtu 3502"));
+  eth0.mtu = 1500;
+  eth0.channels.combined = 2;
+  REQUIRE_THAT(told(with_rails(broken, rail), Id::interface_queues), Contains("ethtool -L eth0 combined 1"));
+  eth0.channels.combined = 1;
+  eth0.xdp_program = 7;
+  REQUIRE_THAT(told(with_rails(broken, rail), Id::interface_xdp_program),
+               Contains("program already, number 7") && Contains("ip link set eth0 xdp off"));
+  eth0.xdp_program = 0;
+  broken.set_capabilities("0000000000000000");
+  broken.host.memlock_bytes = 65536;
+  const Report poor = with_rails(broken, rail);
+  REQUIRE_THAT(told(poor, Id::capability_missing), Contains("--cap-add NET_RAW"));
+  REQUIRE_THAT(told(poor, Id::memlock_too_low), Contains("AF_XDP locks 64 MiB"));
+  eth0.up = false;
+  REQUIRE(has(with_rails(broken, rail), Id::interface_down));
+}
+
 TEST_CASE("a tap rail needs the kernel's TUN") {
   BrokenHost broken;
   const std::string rails = "tap:device=t,addresses=10.0.0.5/24";

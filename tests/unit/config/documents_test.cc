@@ -56,8 +56,8 @@ TEST_CASE("the example's rails are right once their # is taken away, and show ev
   if (!example.ok()) {
     FAIL(example.error().message);
   }
-  for (const RailKind kind : {RailKind::memif, RailKind::pci, RailKind::af_packet, RailKind::tap,
-                              RailKind::virtio_user, RailKind::vhost}) {
+  for (const RailKind kind : {RailKind::memif, RailKind::pci, RailKind::af_packet, RailKind::af_xdp,
+                              RailKind::tap, RailKind::virtio_user, RailKind::vhost}) {
     INFO(to_string(kind));
     const auto& rails = example->tcp.rails;
     REQUIRE(std::any_of(rails.begin(), rails.end(), [&](const Rail& rail) { return rail.kind == kind; }));

@@ -159,6 +159,9 @@ TEST_CASE("an MTU carries what its IP version asks for") {
   REQUIRE_THAT(rails_error(v6 + "1279"), Contains("expected 1280 to 65535"));
   REQUIRE_THAT(rails_error("memif:mtu=1279"), Contains("expected 1280 to 65535"));
   REQUIRE(load_rails("memif:mtu=0").ok());
+  const std::string xdp = "af_xdp:device=eth1,addresses=10.0.0.5/24,mtu=";
+  REQUIRE(load_rails(xdp + "3502").ok());
+  REQUIRE_THAT(rails_error(xdp + "3503"), Contains("expected 576 to 3502"));
 }
 
 TEST_CASE("rails differ in name, device and addresses") {
@@ -167,6 +170,9 @@ TEST_CASE("rails differ in name, device and addresses") {
   REQUIRE_THAT(rails_error("memif:name=memif1;memif"), Contains("two rails are called memif1"));
   REQUIRE_THAT(rails_error("tap:device=t0,addresses=10.0.0.5/24;af_packet:device=t0,addresses=10.1.0.5/24"),
                Contains("rail af_packet1") && Contains("t0"));
+  REQUIRE_THAT(
+      rails_error("af_xdp:device=t0,addresses=10.0.0.5/24;af_packet:device=t0,addresses=10.1.0.5/24"),
+      Contains("rail af_packet1") && Contains("t0"));
   REQUIRE_THAT(rails_error("tap:device=t0,addresses=fd00::5/64;tap:device=t1,addresses=fd00:0::5/48"),
                Contains("rail tap1: address fd00:0::5/48 is configured twice"));
   REQUIRE_THAT(rails_error("tap:device=t0,addresses=10.0.0.5/24+10.0.0.5/16"), Contains("configured twice"));

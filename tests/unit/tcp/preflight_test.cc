@@ -23,10 +23,11 @@ config::Rail interface_rail(std::uint32_t mtu = 0) {
 // All is well but what a test changes.
 struct View {
   test::FakeHost files;
+  std::uint32_t engines = 1;
   HostView host{.sysfs = files.sysfs(), .interfaces = {{.name = "lo"}, {.name = "eth1"}}, .addresses = {}};
 
   [[nodiscard]] std::string fault(const std::vector<config::Rail>& rails) const {
-    const Status status = check_rails(rails, host);
+    const Status status = check_rails({.rails = rails, .engines = engines}, host);
     if (status) {
       return {};
     }
@@ -46,6 +47,23 @@ TEST_CASE("an interface that is down, has no link or too small an MTU is told be
   REQUIRE_THAT(view.fault({interface_rail()}), Contains("eth1 has no link"));
   view.host.interfaces[1].up = false;
   REQUIRE_THAT(view.fault({interface_rail()}), Contains("ip link set eth1 up"));
+}
+
+TEST_CASE("an interface for AF_XDP takes frames that fit a page, and has no more queues than engines") {
+  View view;
+  config::Rail rail = interface_rail();
+  rail.kind = RailKind::af_xdp;
+  REQUIRE(view.fault({rail}).empty());
+  view.host.interfaces[1].channels.combined = 4;
+  REQUIRE_THAT(view.fault({rail}), Contains("eth1 receives by 4 queues, and 1 engine(s)") &&
+                                       Contains("ethtool -L eth1 combined 1; or tcp.engines = 4"));
+  REQUIRE(view.fault({interface_rail()}).empty());
+  view.engines = 4;
+  REQUIRE(view.fault({rail}).empty());
+  view.host.interfaces[1].channels = {.combined = 0, .receive = 8};
+  REQUIRE_THAT(view.fault({rail}), Contains("ethtool -L eth1 rx 1"));
+  view.host.interfaces[1].mtu = 9001;
+  REQUIRE_THAT(view.fault({rail}), Contains("MTU of 9001") && Contains("ip link set eth1 mtu 3502"));
 }
 
 TEST_CASE("another process's rail counts as well, but not one that is in another network namespace") {

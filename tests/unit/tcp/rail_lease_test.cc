@@ -113,4 +113,6 @@ TEST_CASE("both ends of a wire, and interfaces of other network namespaces, are 
   REQUIRE(lease_name(rail) != vhost);
   REQUIRE(lease_name({.name = "x", .kind = RailKind::af_packet, .device = "eth0"}) ==
           lease_name({.name = "y", .kind = RailKind::tap, .device = "eth0"}));
+  REQUIRE(lease_name({.name = "x", .kind = RailKind::af_packet, .device = "eth0"}) ==
+          lease_name({.name = "y", .kind = RailKind::af_xdp, .device = "eth0"}));
 }
