@@ -77,7 +77,7 @@ int run_command(const Arguments& arguments, const std::string& verb) {
 
 std::string footer() {
   std::string text =
-      "Ports: memif:SOCKET[,role=client], tap:INTERFACE, af_packet:INTERFACE; each with "
+      "Ports: memif:SOCKET[,role=client], tap:INTERFACE, af_packet:INTERFACE, af_xdp:INTERFACE; each with "
       "[,name=NAME][,mtu=BYTES]\n";
   text +=
       "Settings, for all directions or, with to=PORT, for that towards a port, and with path=NUMBER for one "

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tools/wire/settings.h"
+#include "transport/tcp/port/device_arguments.h"
 #include "transport/tcp/port/eal.h"
 #include "transport/tcp/port/pools.h"
 
@@ -34,6 +35,23 @@ Result<std::uint32_t> buffer_count(const DriverOptions& options, std::uint32_t m
                     options.ports.size(), mtu, (taken + kLeast * buffer) / (1u << 20) + 1)};
   }
   return static_cast<std::uint32_t>(count);
+}
+
+// Its frames go from port to port without a copy, so that all of them have one pool.
+Result<rte_mempool*> make_frame_pool(const DriverOptions& options, std::uint32_t count, std::uint32_t mtu) {
+  const bool af_xdp = std::any_of(options.ports.begin(), options.ports.end(),
+                                  [](const PortSpec& spec) { return spec.kind == PortKind::af_xdp; });
+  if (!af_xdp) {
+    return port::make_receive_pool("wire", count, mtu, SOCKET_ID_ANY);
+  }
+  if (mtu > port::kAfXdpMtu) {
+    return Error{
+        Errc::invalid_usage,
+        fmt::format("a port's MTU is {}, and with an af_xdp port that of all is at most {}: mtu={} for "
+                    "each of them",
+                    mtu, port::kAfXdpMtu, port::kAfXdpMtu)};
+  }
+  return port::make_page_pool("wire", count, SOCKET_ID_ANY);
 }
 
 }  // namespace
@@ -66,7 +84,7 @@ Result<std::unique_ptr<Driver>> Driver::open(const DriverOptions& options) {
       return pool.error();
     }
   }
-  Result<rte_mempool*> pool = port::make_receive_pool("wire", *count, mtu, SOCKET_ID_ANY);
+  Result<rte_mempool*> pool = make_frame_pool(options, *count, mtu);
   if (!pool) {
     return pool.error();
   }

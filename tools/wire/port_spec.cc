@@ -82,8 +82,10 @@ Result<PortSpec> parse_port(const std::string& text, std::size_t position) {
     spec.kind = PortKind::tap;
   } else if (kind == "af_packet") {
     spec.kind = PortKind::af_packet;
+  } else if (kind == "af_xdp") {
+    spec.kind = PortKind::af_xdp;
   } else {
-    return wrong(text, "expected memif:SOCKET, tap:INTERFACE or af_packet:INTERFACE");
+    return wrong(text, "expected memif:SOCKET, tap:INTERFACE, af_packet:INTERFACE or af_xdp:INTERFACE");
   }
   spec.device = take_until(rest, ',');
   if (const std::string fault = device_fault(spec); !fault.empty()) {

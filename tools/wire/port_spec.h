@@ -1,6 +1,7 @@
 // A port of the wire as the command line names it: KIND:DEVICE[,KEY=VALUE]...
 //
-//   memif:/run/a.sock[,role=client]   tap:tap0   af_packet:veth0   each with [,name=a][,mtu=9000]
+//   memif:/run/a.sock[,role=client]   tap:tap0   af_packet:veth0   af_xdp:veth0
+//   each with [,name=a][,mtu=9000]
 #pragma once
 
 #include <cstdint>
@@ -11,7 +12,7 @@
 
 namespace tfabric::wire {
 
-enum class PortKind : std::uint8_t { memif, tap, af_packet };
+enum class PortKind : std::uint8_t { memif, tap, af_packet, af_xdp };
 
 struct PortSpec {
   PortKind kind = PortKind::memif;

@@ -26,6 +26,8 @@ std::string device_arguments(const PortSpec& spec) {
       return port::memif_arguments({.socket = spec.device, .server = spec.memif_server, .mtu = mtu});
     case PortKind::tap:
       return port::tap_arguments(spec.device);
+    case PortKind::af_xdp:
+      return port::af_xdp_arguments(spec.device, /*start_queue=*/0, /*queue_count=*/1);
     case PortKind::af_packet:
       break;
   }
@@ -41,7 +43,7 @@ std::uint32_t buffer_mtu(const PortSpec& spec) {
   if (spec.kind == PortKind::memif) {
     return port::kMemifMtu;
   }
-  const std::uint32_t mtu = spec.kind == PortKind::af_packet ? port::kernel_mtu(spec.device) : 0;
+  const std::uint32_t mtu = spec.kind == PortKind::tap ? 0 : port::kernel_mtu(spec.device);
   return mtu != 0 ? mtu : kMtu;
 }
 
