@@ -1,4 +1,4 @@
-"""A host in a network namespace: interfaces rail0 and rail1 for AF_PACKET rails, joined by a bridge."""
+"""A host in a network namespace: interfaces rail0 and rail1 for AF_PACKET and AF_XDP rails, joined by a bridge."""
 import pathlib
 import tempfile
 
@@ -33,15 +33,16 @@ class NamespacedHost(Host):
 
     # --- what hosts are made of
 
-    def interfaces(self, count=2, mtu=1500):
-        """rail0 … at a bridge. Returns their rails."""
+    def interfaces(self, count=2, mtu=1500, queues=1):
+        """rail0 … at a bridge, of so many receive queues each. Returns their rails."""
         run = self.run
         run("ip", "link", "add", "bridge", "type", "bridge")
         run("ip", "link", "set", "bridge", "mtu", mtu, "up")
         for number in range(count):
             name = f"rail{number}"
             # Far apart, as tests/rails says.
-            run("ip", "link", "add", name, "index", (number + 1) << 12, "mtu", mtu, "type", "veth", "peer", "name",
+            several = ["numrxqueues", queues] if queues > 1 else []
+            run("ip", "link", "add", name, "index", (number + 1) << 12, "mtu", mtu, *several, "type", "veth", "peer", "name",
                 f"to-{name}", "mtu", mtu)
             self.space.plain(name)
             self.space.plain(f"to-{name}")

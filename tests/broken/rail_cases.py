@@ -2,9 +2,12 @@
 import glob
 import os
 import socket
+import sys
 
-from broken import Impossible, Table, both
+from broken import TESTS, Impossible, Table, both
 from namespaced import interface_rail
+from network import stop
+from xdp_program import why_no_af_xdp
 
 CASES = Table()
 broken = CASES.broken
@@ -46,6 +49,44 @@ def mtu_above_the_interfaces(host):
     host.interfaces()
     host.configure(interface_rail(0, mtu=9000), interface_rail(1, mtu=9000))
 
+
+# --- AF_XDP
+
+def xdp_rails(host, **how):
+    host.interfaces(**how)
+    host.configure(interface_rail(0, kind="af_xdp"), interface_rail(1, kind="af_xdp"))
+
+
+@broken(both("error interface-mtu-larger"), mend=r"as root: (ip link set \S+ mtu 3502)$", told="MTU of 9000")
+def mtu_too_large_for_af_xdp(host):
+    xdp_rails(host, mtu=9000)
+
+
+@broken(both("error interface-queues"), mend=r"as root: (ethtool -L \S+ rx 1)$", told="receives by 2 queues")
+def more_queues_than_engines(host):
+    xdp_rails(host, queues=2)
+
+
+@broken(both("error interface-xdp-program"), mend=r"; or as root: ip link set \S+ xdp off$", told="XDP program")
+def strangers_xdp_program(host):
+    why = why_no_af_xdp()
+    if why:
+        raise Impossible(why)
+    xdp_rails(host)
+    for number in range(2):
+        stranger = host.start([sys.executable, TESTS / "interop" / "xdp_program.py", f"rail{number}"], host.environment)
+        host.after(lambda process=stranger: stop(process))
+        if stranger.stdout.readline() != "attached\n":
+            raise Impossible("no XDP program can be attached")
+
+
+@broken(both("error capability-missing"), mend="--cap-add NET_ADMIN", told="NET_ADMIN")
+def no_right_to_af_xdp(host):
+    xdp_rails(host)
+    host.drop_rights("net_admin")
+
+
+# --- addresses and NICs
 
 @broken("error address-on-kernel", mend=r"as root: (ip address del 10.9.0.2/24 dev rail1);", told="10.9.0.2")
 def address_of_the_kernel_too(host):

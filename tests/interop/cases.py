@@ -106,6 +106,12 @@ def tap():
         yield stream("over a TAP of ours", connects, sends, family=family, network="tap", **CLEAN)
 
 
+def xdp():
+    for connects, sends, family, mtu in [("us", "us", 4, 1500), ("kernel", "kernel", 6, 1500), ("kernel", "us", 6, 3500),
+                                         ("us", "both", 4, 3500), ("us", "kernel", 4, 3500)]:
+        yield stream(f"over AF_XDP, MTU {mtu}", connects, sends, "4M", family=family, mtu=mtu, network="xdp", **CLEAN)
+
+
 def impaired():
     for wire, connects, sends, family, mtu, counter in [
             ("loss=1%", "us", "us", 4, 1500, "dropped.loss"), ("loss=1%", "kernel", "kernel", 6, 1500, "dropped.loss"),
@@ -241,7 +247,7 @@ def keepalive():
                      events=begun, checks=[happened("kernel" if sends == "us" else "us", "dropped.down")])
 
 
-GROUPS = {"bulk": bulk, "tap": tap, "impaired": impaired, "congestion": congestion, "windows": windows,
+GROUPS = {"bulk": bulk, "tap": tap, "xdp": xdp, "impaired": impaired, "congestion": congestion, "windows": windows,
           "closing": closing, "keepalive": keepalive}
 PORTS = (5000, 5999)
 

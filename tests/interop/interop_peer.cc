@@ -1,5 +1,6 @@
-// Our end of an interop stream: a byte stream over the engine, on a TAP or AF_PACKET rail, against any
-// TCP. No message protocol. What it does is a script (script.h); the last line it prints is a JSON object.
+// Our end of an interop stream: a byte stream over the engine, on a TAP, AF_PACKET or AF_XDP rail, against
+// any TCP. No message protocol. What it does is a script (script.h); the last line it prints is a JSON
+// object.
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
@@ -198,6 +199,7 @@ int main(int argc, char** argv) {
   CLI::App app{"Our end of an interop stream"};
   Arguments arguments;
   const std::map<std::string, config::RailKind> kinds{{"af_packet", config::RailKind::af_packet},
+                                                      {"af_xdp", config::RailKind::af_xdp},
                                                       {"tap", config::RailKind::tap}};
   app.add_option("--kind", arguments.rail.kind)->transform(CLI::CheckedTransformer(kinds));
   app.add_option("--device", arguments.rail.device)->required();

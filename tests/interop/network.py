@@ -1,7 +1,7 @@
 """Network namespaces with what joins them: a cable (veth), our emulator (`tfabric wire`), or our peer's own TAP.
 
     ours: va ---- w1  wire: `tfabric wire`  w2 ---- vb :kernel        Network(kind="wire")
-    ours: va -------------------------------------- vb :kernel        Network(kind="direct")
+    ours: va -------------------------------------- vb :kernel        Network(kind="direct"); "xdp", by AF_XDP
     ours and kernel: tap0, which our peer makes                       Network(kind="tap")
 
 The namespaces have no names: each lives as long as the process that holds it, and that one is killed by the kernel
@@ -142,7 +142,7 @@ class Network:
                 self.device, self.theirs = "tap0", "tap0"
                 return
             self.device, self.theirs = "va", "vb"
-            if kind == "direct":
+            if kind in ("direct", "xdp"):
                 self.cable(self.ours, "va", self.kernel, "vb")
             else:
                 middle = self.namespace()

@@ -7,6 +7,8 @@ import time
 
 from network import KERNEL, OURS, PREFIX, START_S, Failed, stop
 
+KINDS = {"tap": "tap", "xdp": "af_xdp"}  # of our rail, by the network's
+
 
 class Peer:
     """A program that prints `ready`, `step …`, and at its end a JSON object."""
@@ -48,8 +50,7 @@ class Peer:
 
 
 def our_peer(case, network, programs, log):
-    words = ["--kind", "tap" if network.kind == "tap" else "af_packet", "--device", network.device, "--port",
-             case.port, "--script", case.ours, "--timeout", case.timeout_s, *case.our_options]
+    words = ["--kind", KINDS.get(network.kind, "af_packet"), "--device", network.device, "--port", case.port, "--script", case.ours, "--timeout", case.timeout_s, *case.our_options]
     for family in (4, 6):
         words += ["--address", f"{OURS[family]}/{PREFIX[family]}"]
     if case.connects == "us":

@@ -13,7 +13,7 @@ def modules(options):
     if options.vfio:
         names += ["vfio_iommu_type1", "vfio-pci"]
     elif options.nics:
-        names.append({"virtio-net-pci": "virtio_net"}.get(options.model, options.model))
+        names += [{"virtio-net-pci": "virtio_net"}.get(options.model, options.model), "af_packet"]
     return names
 
 
