@@ -1,5 +1,9 @@
 #include "transport/tcp/port/xdp/program.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "transport/tcp/port/xdp/bpf.h"
 
 namespace tfabric::port::xdp {
