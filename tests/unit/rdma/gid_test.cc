@@ -13,7 +13,7 @@ using Catch::Contains;
 namespace {
 
 std::vector<tfabric::host::LocalAddress> one_address(const std::string& netdev, const std::string& address,
-                                            unsigned length) {
+                                                     unsigned length) {
   return {{.netdev = netdev, .address = gid_of(address), .prefix_length = length}};
 }
 
