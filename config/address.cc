@@ -43,6 +43,15 @@ std::optional<PrefixedAddress> parse_prefixed(const std::string& text) {
   return PrefixedAddress{std::move(bytes), static_cast<unsigned>(*length)};
 }
 
+IpBytes mapped(std::span<const std::uint8_t> address) {
+  IpBytes bytes{};
+  if (address.size() == 4) {
+    bytes[10] = bytes[11] = 0xff;
+  }
+  std::copy(address.rbegin(), address.rend(), bytes.rbegin());
+  return bytes;
+}
+
 bool in_network(const PrefixedAddress& network, std::span<const std::uint8_t> address) {
   return network.bytes.size() == address.size() && same_prefix(network.bytes, address, network.length);
 }

@@ -1,6 +1,7 @@
 // IP addresses as text, in network byte order: 4 or 16 bytes.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -12,6 +13,11 @@ namespace tfabric::config {
 // Empty: `text` is no address, or none of the family (AF_INET, AF_INET6).
 [[nodiscard]] std::vector<std::uint8_t> address_bytes(const std::string& text);
 [[nodiscard]] std::vector<std::uint8_t> address_bytes(const std::string& text, int family);
+
+// IPv6, or IPv4 mapped into it (RFC 4291 §2.5.5.2), as RDMA's GIDs are.
+using IpBytes = std::array<std::uint8_t, 16>;
+// `address`: 4 or 16 bytes.
+[[nodiscard]] IpBytes mapped(std::span<const std::uint8_t> address);
 
 // Whether `a` and `b`, of which none is longer than the other, have the same first `bits` bits.
 [[nodiscard]] bool same_prefix(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b,

@@ -1,14 +1,11 @@
 #include "config/address_range.h"
 
-#include <algorithm>
-
 #include "config/value.h"
 
 namespace tfabric::config {
 
 std::optional<AddressRange> AddressRange::parse(std::string_view text) {
   constexpr unsigned kMappedBits = 96;
-  constexpr IpBytes kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
   AddressRange range;
   range.text_ = trimmed(text);
   if (range.text_.empty()) {
@@ -19,8 +16,7 @@ std::optional<AddressRange> AddressRange::parse(std::string_view text) {
     return std::nullopt;
   }
   const auto& [bytes, length] = *prefixed;
-  range.first_ = kMapped;
-  std::copy(bytes.rbegin(), bytes.rend(), range.first_.rbegin());
+  range.first_ = mapped(bytes);
   range.bits_ = (bytes.size() == 4 ? kMappedBits : 0) + length;
   return range;
 }

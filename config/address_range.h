@@ -1,10 +1,6 @@
 // A range of IP addresses: "10.0.0.0/8" or "fd00::/8".
-//
-// Addresses are 16 bytes in network order, IPv4 mapped into IPv6 (RFC 4291 §2.5.5.2), as RDMA's GIDs are.
 #pragma once
 
-#include <array>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,8 +8,6 @@
 #include "config/address.h"
 
 namespace tfabric::config {
-
-using IpBytes = std::array<std::uint8_t, 16>;
 
 class AddressRange {
  public:

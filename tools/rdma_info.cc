@@ -135,7 +135,7 @@ auto look(const Result<config::Config>& config, const Show& show) {
   if (!verbs) {
     return show(rdma::Discovery{.hcas = {}, .usable = verbs.error()});
   }
-  const rdma::Host host{.sysfs = host::Sysfs(), .addresses = rdma::local_addresses()};
+  const rdma::Host host{.sysfs = host::Sysfs(), .addresses = host::local_addresses()};
   return show(rdma::discover(*verbs, host, config->rdma));
 }
 

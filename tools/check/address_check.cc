@@ -6,31 +6,17 @@
 #include <string>
 
 #include "config/address.h"
-#include "config/address_range.h"
 
 namespace tfabric::check {
-namespace {
-
-// As LocalAddress has it.
-config::IpBytes mapped(const config::PrefixedAddress& address) {
-  config::IpBytes bytes{};
-  if (address.bytes.size() == 4) {
-    bytes[10] = bytes[11] = 0xff;
-  }
-  std::copy(address.bytes.begin(), address.bytes.end(), bytes.end() - std::ssize(address.bytes));
-  return bytes;
-}
-
-}  // namespace
-
 void check_addresses(const Host& host, const config::Rail& rail, Findings& findings) {
   for (const std::string& text : rail.addresses) {
     const auto address = config::parse_prefixed(text);
     if (!address) {
       continue;
     }
+    const config::IpBytes bytes = config::mapped(address->bytes);
     const auto local = std::find_if(host.addresses.begin(), host.addresses.end(),
-                                    [&](const auto& each) { return each.address == mapped(*address); });
+                                    [&](const auto& each) { return each.address == bytes; });
     if (local != host.addresses.end()) {
       const bool v4 = address->bytes.size() == 4;
       findings.error(

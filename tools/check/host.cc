@@ -110,7 +110,7 @@ Host this_host() {
   host.memlock_bytes = rdma::memlock_limit();
   host.usable_cpus = tcp::usable_cpus();
   host.interfaces = host::interfaces();
-  host.addresses = rdma::local_addresses();
+  host.addresses = host::local_addresses();
   host.plugin_folder = std::filesystem::path(tools::default_plugin_path()).parent_path();
   if (host.plugin_folder.empty()) {
     host.plugin_folder = "/path/to/tfabric";  // this program has been moved away from it

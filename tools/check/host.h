@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/interfaces.h"
+#include "host/local_addresses.h"
 #include "host/sysfs.h"
-#include "transport/rdma/local_addresses.h"
 
 namespace tfabric::check {
 
@@ -24,7 +24,7 @@ struct Host {
   std::uint64_t memlock_bytes = 0;  // RLIMIT_MEMLOCK; the largest number: unlimited
   int usable_cpus = 1;
   std::vector<host::Interface> interfaces;
-  std::vector<rdma::LocalAddress> addresses;
+  std::vector<host::LocalAddress> addresses;
   std::string plugin_folder;  // where this installation's library is
   // As access(2); the path is the host's.
   std::function<bool(const std::string& path, int mode)> access;

@@ -107,7 +107,7 @@ void read_system(Host& host, Facts& facts) {
 
 }  // namespace
 
-Result<Facts> gather(Host& host, const Journal& journal) {
+Result<Facts> gather(Host& host, const Journal& journal, const std::string& group) {
   Facts facts;
   Result<Network> network = read_network(host);
   if (!network) {
@@ -130,7 +130,7 @@ Result<Facts> gather(Host& host, const Journal& journal) {
   read_system(host, facts);
   read_journal(journal, facts);
   std::error_code error;
-  facts.has_group = [&host](const std::string& name) { return host.has_group(name); };
+  facts.has_group = host.has_group(group);
   facts.program = std::filesystem::read_symlink("/proc/self/exe", error);
   return facts;
 }

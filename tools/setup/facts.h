@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -43,11 +42,12 @@ struct Facts {
   bool config_is_ours = false;              // and nobody has changed it since
   Result<config::Config> config = Error{};  // what it says; an error if it is wrong
   std::string program;                      // this one's path
-  std::function<bool(const std::string& name)> has_group;
+  bool has_group = false;                   // the one that is asked about
 };
 
 inline const std::string kConfigPath = "/usr/local/tfabric/tools/config/tfabric.toml";
 
-Result<Facts> gather(Host& host, const Journal& journal);
+// `group`: whose being there is asked about.
+Result<Facts> gather(Host& host, const Journal& journal, const std::string& group);
 
 }  // namespace tfabric::setup

@@ -141,7 +141,7 @@ Status add_group(const Facts& facts, const PlanOptions& options, const std::vect
   if (driver.no_iommu || driver.name == kUio) {
     return Error{Errc::invalid_usage, "--group takes an IOMMU: without one, only root may have the NICs"};
   }
-  if (!facts.has_group(options.group)) {
+  if (!facts.has_group) {
     return Error{Errc::invalid_usage,
                  fmt::format("--group {0}: this host has no such group (groupadd {0})", options.group)};
   }

@@ -42,7 +42,7 @@ class Session {
       default:
         break;
     }
-    const Result<Facts> facts = gather(host_, *journal);
+    const Result<Facts> facts = gather(host_, *journal, request_.plan.group);
     if (!facts) {
       return fail(facts.error());
     }

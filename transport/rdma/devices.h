@@ -13,11 +13,11 @@
 
 #include "base/result.h"
 #include "config/config.h"
+#include "host/local_addresses.h"
 #include "host/sysfs.h"
 #include "transport/rdma/gid.h"
 #include "transport/rdma/gid_choice.h"
 #include "transport/rdma/gpu_memory.h"
-#include "transport/rdma/local_addresses.h"
 #include "transport/rdma/pci.h"
 #include "transport/rdma/verbs/owners.h"
 
@@ -54,7 +54,7 @@ struct Hca {
 // What of this host is looked at; tests make their own.
 struct Host {
   host::Sysfs sysfs;
-  std::vector<LocalAddress> addresses;
+  std::vector<host::LocalAddress> addresses;
 };
 
 struct Discovery {

@@ -49,8 +49,8 @@ bool is_made_of_mac(const Gid& gid, const std::string& netdev, const host::Sysfs
 }
 
 // What the interface and its addresses tell of the GID.
-void locate(GidEntry& entry, const host::Sysfs& sysfs, std::span<const LocalAddress> addresses) {
-  const auto local = std::find_if(addresses.begin(), addresses.end(), [&](const LocalAddress& address) {
+void locate(GidEntry& entry, const host::Sysfs& sysfs, std::span<const host::LocalAddress> addresses) {
+  const auto local = std::find_if(addresses.begin(), addresses.end(), [&](const host::LocalAddress& address) {
     return address.address == entry.gid && (entry.netdev.empty() || address.netdev == entry.netdev);
   });
   if (local != addresses.end()) {
@@ -63,7 +63,7 @@ void locate(GidEntry& entry, const host::Sysfs& sysfs, std::span<const LocalAddr
 }
 
 GidEntry describe(const ibv::Gid& gid, int index, const host::Sysfs& sysfs,
-                  std::span<const LocalAddress> addresses, const GidSource& source) {
+                  std::span<const host::LocalAddress> addresses, const GidSource& source) {
   const std::string attributes =
       fmt::format("class/infiniband/{}/ports/{}/gid_attrs", source.hca, source.port);
   GidEntry entry{.index = static_cast<std::uint32_t>(index), .gid = gid.raw};
@@ -126,7 +126,7 @@ std::string_view to_string(GidScope scope) {
 
 Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& context,
                                              const host::Sysfs& sysfs,
-                                             std::span<const LocalAddress> addresses,
+                                             std::span<const host::LocalAddress> addresses,
                                              const GidSource& source) {
   std::vector<GidEntry> table;
   const int length = std::clamp(source.table_length, 0, kMaxTableLength);

@@ -13,8 +13,8 @@
 
 #include "base/result.h"
 #include "config/address_range.h"
+#include "host/local_addresses.h"
 #include "host/sysfs.h"
-#include "transport/rdma/local_addresses.h"
 #include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma {
@@ -54,7 +54,7 @@ struct GidSource {
 // thousand. Errc::system if no slot at all can be read.
 Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& context,
                                              const host::Sysfs& sysfs,
-                                             std::span<const LocalAddress> addresses,
+                                             std::span<const host::LocalAddress> addresses,
                                              const GidSource& source);
 
 }  // namespace tfabric::rdma

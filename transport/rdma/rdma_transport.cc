@@ -133,7 +133,7 @@ class RdmaTransport final : public transport::Transport {
   // On the watcher's thread.
   void look_again(const std::vector<OpenPort*>& ports) {
     Host host = host_;
-    host.addresses = local_addresses();
+    host.addresses = host::local_addresses();
     for (OpenPort* open : ports) {
       const Port port = look_at_port(libraries_.verbs, host, wishes_, open->hca(), open->port().number);
       if (port.gid) {
@@ -172,7 +172,8 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma&
       cm::warn_of_doing_without(manager.error());
     }
   }
-  return open_transport(libraries, Host{.sysfs = host::Sysfs(), .addresses = local_addresses()}, wishes);
+  return open_transport(libraries, Host{.sysfs = host::Sysfs(), .addresses = host::local_addresses()},
+                        wishes);
 }
 
 Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,

@@ -1,51 +1,16 @@
 #include "transport/tcp/preflight.h"
 
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <memory>
 #include <optional>
 
+#include "config/address.h"
 #include "host/pci.h"
 #include "transport/tcp/af_xdp_interface.h"
 
 namespace tfabric::tcp {
 namespace {
-
-std::vector<net::Prefix> kernel_addresses() {
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) {
-    return {};
-  }
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(all, freeifaddrs);
-  std::vector<net::Prefix> addresses;
-  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr == nullptr) {
-      continue;
-    }
-    net::Prefix prefix;
-    if (each->ifa_addr->sa_family == AF_INET) {
-      sockaddr_in address{};
-      std::memcpy(&address, each->ifa_addr, sizeof address);
-      std::array<std::uint8_t, 4> octets{};
-      std::memcpy(octets.data(), &address.sin_addr, octets.size());
-      prefix.address = net::IpAddress::v4(octets);
-    } else if (each->ifa_addr->sa_family == AF_INET6) {
-      sockaddr_in6 address{};
-      std::memcpy(&address, each->ifa_addr, sizeof address);
-      std::memcpy(prefix.address.bytes.data(), &address.sin6_addr, prefix.address.bytes.size());
-    } else {
-      continue;
-    }
-    addresses.push_back(prefix);
-  }
-  return addresses;
-}
 
 std::string text_of(const std::optional<InterfaceFault>& fault) {
   return fault ? fmt::format("{}: {}", fault->what, fault->mend) : std::string();
@@ -96,13 +61,13 @@ std::string function_fault(const config::Rail& rail, const config::Tcp& /*config
 
 std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
   for (const std::string& text : rail.addresses) {
-    const auto own = net::parse_prefix(text);
+    const auto own = config::parse_prefixed(text);
     if (own && std::any_of(host.addresses.begin(), host.addresses.end(),
-                           [&](const net::Prefix& each) { return each.address == own->address; })) {
+                           [&](const auto& each) { return each.address == config::mapped(own->bytes); })) {
       return fmt::format(
           "an interface of the kernel's has the address {} too, and would reset its connections: "
           "take it away from the one or the other",
-          net::to_string(own->address));
+          text.substr(0, text.find('/')));
     }
   }
   return {};
@@ -111,7 +76,7 @@ std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*
 }  // namespace
 
 HostView view_of_host() {
-  return {.sysfs = host::Sysfs(), .interfaces = host::interfaces(), .addresses = kernel_addresses()};
+  return {.sysfs = host::Sysfs(), .interfaces = host::interfaces(), .addresses = host::local_addresses()};
 }
 
 Status check_rails(const config::Tcp& config, const HostView& host) {

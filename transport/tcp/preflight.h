@@ -8,15 +8,15 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/interfaces.h"
+#include "host/local_addresses.h"
 #include "host/sysfs.h"
-#include "transport/tcp/net/address.h"
 
 namespace tfabric::tcp {
 
 struct HostView {
   host::Sysfs sysfs;
   std::vector<host::Interface> interfaces;
-  std::vector<net::Prefix> addresses;  // the kernel's
+  std::vector<host::LocalAddress> addresses;  // the kernel's
 };
 
 [[nodiscard]] HostView view_of_host();

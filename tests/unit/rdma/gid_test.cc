@@ -12,8 +12,8 @@ using Catch::Contains;
 
 namespace {
 
-std::vector<LocalAddress> one_address(const std::string& netdev, const std::string& address,
-                                      unsigned length) {
+std::vector<tfabric::host::LocalAddress> one_address(const std::string& netdev, const std::string& address,
+                                                     unsigned length) {
   return {{.netdev = netdev, .address = gid_of(address), .prefix_length = length}};
 }
 

@@ -36,7 +36,7 @@ class Machine {
 
   FakeVerbs fake{{}};
   FakeSysfs tree;
-  std::vector<LocalAddress> addresses;
+  std::vector<tfabric::host::LocalAddress> addresses;
 };
 
 }  // namespace tfabric::rdma

@@ -3,7 +3,6 @@
 #include <catch2/catch.hpp>
 
 #include "fake_sysfs.h"
-#include "transport/rdma/local_addresses.h"
 
 using namespace tfabric::rdma;
 
@@ -34,15 +33,4 @@ TEST_CASE("a device without PCI has no function") {
   tree.link("class/net/veth0/device", "devices/virtual/net/veth0");
   REQUIRE(find_pci_function(tree.sysfs(), "class/net/veth0/device").path.empty());
   REQUIRE(find_pci_function(tree.sysfs(), "class/net//device").path.empty());
-}
-
-TEST_CASE("this network namespace's addresses have their interface and network") {
-  for (const LocalAddress& local : local_addresses()) {
-    INFO(local.netdev);
-    REQUIRE_FALSE(local.netdev.empty());
-    REQUIRE(local.prefix_length <= 128);
-    if (local.address == tfabric::config::IpBytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}) {
-      REQUIRE(local.prefix_length == 96 + 8);
-    }
-  }
 }

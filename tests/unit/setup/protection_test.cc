@@ -13,7 +13,7 @@ using test::FakeKernel;
 namespace {
 
 Facts facts_of(FakeKernel& kernel) {
-  auto facts = gather(kernel, *Journal::load(kernel));
+  auto facts = gather(kernel, *Journal::load(kernel), /*group=*/"");
   REQUIRE(facts);
   return std::move(*facts);
 }

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 
+#include "config/address.h"
 #include "tests/unit/host/fake_host.h"
 
 using namespace tfabric;
@@ -79,9 +80,11 @@ TEST_CASE("another process's rail counts as well, but not one that is in another
 TEST_CASE("an address that the kernel has is told, of either family") {
   const std::string address = GENERATE("10.0.0.5", "fd00::5");
   View view;
-  view.host.addresses.push_back({.address = *net::parse_ip("10.0.0.6"), .length = 0});
+  view.host.addresses.push_back(
+      {.netdev = "eth0", .address = config::mapped(config::address_bytes("10.0.0.6"))});
   REQUIRE(view.fault({interface_rail()}).empty());
-  view.host.addresses.push_back({.address = *net::parse_ip(address), .length = 0});
+  view.host.addresses.push_back(
+      {.netdev = "eth0", .address = config::mapped(config::address_bytes(address))});
   REQUIRE_THAT(view.fault({interface_rail()}), Contains(address) && Contains("kernel"));
 }
 

@@ -25,7 +25,7 @@ bool is_loopback(const config::IpBytes& ip) {
   return is_ipv4(ip) ? ip[12] == kLoopback4 : ip == loopback6;
 }
 
-Reach reach_of(const LocalAddress& local) {
+Reach reach_of(const host::LocalAddress& local) {
   // Beginnings of the names that Docker, libvirt, Podman, LXC and Kubernetes' network plugins give.
   constexpr std::array<std::string_view, 9> kBridges{"docker", "virbr", "br-",  "podman", "cni",
                                                      "lxc",    "veth",  "cali", "flannel"};
@@ -38,7 +38,7 @@ Reach reach_of(const LocalAddress& local) {
   return bridge ? Reach::bridge : Reach::network;
 }
 
-bool may_be_offered(const LocalAddress& local, const config::Rdma& wishes) {
+bool may_be_offered(const host::LocalAddress& local, const config::Rdma& wishes) {
   const bool v4 = is_ipv4(local.address);
   const bool wanted_family = wishes.bootstrap_family == config::AddressFamily::automatic ||
                              v4 == (wishes.bootstrap_family == config::AddressFamily::ipv4);
@@ -47,9 +47,10 @@ bool may_be_offered(const LocalAddress& local, const config::Rdma& wishes) {
 }
 
 // The first address of each interface in the family.
-void append(std::span<const LocalAddress> candidates, bool v4, std::vector<config::IpBytes>& addresses) {
+void append(std::span<const host::LocalAddress> candidates, bool v4,
+            std::vector<config::IpBytes>& addresses) {
   std::vector<std::string_view> seen;
-  for (const LocalAddress& local : candidates) {
+  for (const host::LocalAddress& local : candidates) {
     const bool first = std::find(seen.begin(), seen.end(), local.netdev) == seen.end();
     if (is_ipv4(local.address) == v4 && first && addresses.size() < kMaxHandleAddresses) {
       addresses.push_back(local.address);
@@ -58,9 +59,9 @@ void append(std::span<const LocalAddress> candidates, bool v4, std::vector<confi
   }
 }
 
-Error nothing_to_offer(std::span<const LocalAddress> local, const config::Rdma& wishes) {
+Error nothing_to_offer(std::span<const host::LocalAddress> local, const config::Rdma& wishes) {
   std::vector<std::string> there;
-  for (const LocalAddress& address : local) {
+  for (const host::LocalAddress& address : local) {
     there.push_back(
         fmt::format("{} ({}{})", address.netdev, ip_text(address.address), address.running ? "" : ", down"));
   }
@@ -80,17 +81,17 @@ Error nothing_to_offer(std::span<const LocalAddress> local, const config::Rdma& 
 
 }  // namespace
 
-Result<std::vector<config::IpBytes>> offered_addresses(std::span<const LocalAddress> local,
+Result<std::vector<config::IpBytes>> offered_addresses(std::span<const host::LocalAddress> local,
                                                        const config::Rdma& wishes) {
-  std::vector<LocalAddress> candidates;
+  std::vector<host::LocalAddress> candidates;
   std::copy_if(local.begin(), local.end(), std::back_inserter(candidates),
-               [&](const LocalAddress& address) { return may_be_offered(address, wishes); });
+               [&](const host::LocalAddress& address) { return may_be_offered(address, wishes); });
   if (!wishes.bootstrap_interface.names_any()) {
     Reach best = Reach::host;
-    for (const LocalAddress& address : candidates) {
+    for (const host::LocalAddress& address : candidates) {
       best = std::max(best, reach_of(address));
     }
-    std::erase_if(candidates, [&](const LocalAddress& address) { return reach_of(address) < best; });
+    std::erase_if(candidates, [&](const host::LocalAddress& address) { return reach_of(address) < best; });
   }
   std::vector<config::IpBytes> addresses;
   append(candidates, /*v4=*/true, addresses);

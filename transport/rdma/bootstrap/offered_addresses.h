@@ -11,13 +11,13 @@
 
 #include "base/result.h"
 #include "config/config.h"
-#include "transport/rdma/local_addresses.h"
+#include "host/local_addresses.h"
 
 namespace tfabric::rdma::bootstrap {
 
 // 1 to kMaxHandleAddresses, the best first. Errc::invalid_usage: there is none; the message names what there
 // is.
-[[nodiscard]] Result<std::vector<config::IpBytes>> offered_addresses(std::span<const LocalAddress> local,
-                                                                     const config::Rdma& wishes);
+[[nodiscard]] Result<std::vector<config::IpBytes>> offered_addresses(
+    std::span<const host::LocalAddress> local, const config::Rdma& wishes);
 
 }  // namespace tfabric::rdma::bootstrap

@@ -11,7 +11,7 @@ using Catch::Contains;
 
 namespace {
 
-std::vector<LocalAddress> host_addresses() {
+std::vector<tfabric::host::LocalAddress> host_addresses() {
   return {{.netdev = "lo", .address = ip("127.0.0.1")},
           {.netdev = "lo", .address = ip("::1")},
           {.netdev = "docker0", .address = ip("172.17.0.1")},
@@ -39,7 +39,7 @@ TEST_CASE("of each running network interface the first address of each family is
 }
 
 TEST_CASE("bridges of containers and loopback are offered only where there is nothing better") {
-  std::vector<LocalAddress> addresses = host_addresses();
+  std::vector<tfabric::host::LocalAddress> addresses = host_addresses();
   addresses.resize(3);
   REQUIRE(*offered_addresses(addresses, {}) == Addresses{ip("172.17.0.1")});
   addresses.resize(2);
@@ -61,7 +61,7 @@ TEST_CASE("only addresses of the family that is asked for are offered") {
 }
 
 TEST_CASE("no more addresses are offered than a handle can hold") {
-  std::vector<LocalAddress> addresses;
+  std::vector<tfabric::host::LocalAddress> addresses;
   for (int i = 0; i < 9; ++i) {
     addresses.push_back(
         {.netdev = "eth" + std::to_string(i), .address = ip("10.0.0." + std::to_string(i + 1))});

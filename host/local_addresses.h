@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "config/address_range.h"
+#include "config/address.h"
 
-namespace tfabric::rdma {
+namespace tfabric::host {
 
 struct LocalAddress {
   std::string netdev;
@@ -18,4 +18,4 @@ struct LocalAddress {
 // Empty if the kernel cannot be asked.
 [[nodiscard]] std::vector<LocalAddress> local_addresses();
 
-}  // namespace tfabric::rdma
+}  // namespace tfabric::host

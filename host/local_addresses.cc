@@ -1,4 +1,4 @@
-#include "transport/rdma/local_addresses.h"
+#include "host/local_addresses.h"
 
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -11,7 +11,7 @@
 #include <iterator>
 #include <memory>
 
-namespace tfabric::rdma {
+namespace tfabric::host {
 namespace {
 
 // The 16 bytes of an address, or of a mask: then all that precedes an IPv4 mask is set. False: it is no IP's.
@@ -64,4 +64,4 @@ std::vector<LocalAddress> local_addresses() {
   return addresses;
 }
 
-}  // namespace tfabric::rdma
+}  // namespace tfabric::host
