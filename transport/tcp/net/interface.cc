@@ -91,7 +91,7 @@ void Interface::announce(Instant now) {
   Impl& self = *impl_;
   self.now = now;
   self.probing = false;
-  if (self.config.point_to_point) {
+  if (self.config.point_to_point || self.config.neighbours != nullptr) {
     return;
   }
   for (const Prefix& prefix : self.config.addresses) {
@@ -124,6 +124,11 @@ const std::optional<AddressConflict>& Interface::conflict() const { return impl_
 
 void Interface::on_time(Instant now) {
   impl_->now = now;
+  if (NeighbourSource* const source = impl_->config.neighbours.get()) {
+    while (const auto neighbour = source->next()) {
+      impl_->neighbours.learn(neighbour->address, neighbour->mac, /*create=*/false, now);
+    }
+  }
   while (const auto address = impl_->neighbours.due(now)) {
     impl_->request(*address);
   }
@@ -203,6 +208,10 @@ void Interface::Impl::on_claim(const IpAddress& address, const MacAddress& mac) 
 }
 
 void Interface::Impl::request(const IpAddress& address) {
+  if (config.neighbours != nullptr) {
+    config.neighbours->ask(address);
+    return;
+  }
   if (!address.is_v4()) {
     send_solicitation(address);
     return;

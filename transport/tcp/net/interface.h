@@ -17,6 +17,7 @@
 
 #include "base/time.h"
 #include "transport/tcp/net/address.h"
+#include "transport/tcp/net/neighbour_source.h"
 
 namespace tfabric::net {
 
@@ -36,6 +37,9 @@ struct InterfaceConfig {
   bool point_to_point = false;
   // Checksums of TCP and IPv4 are neither made nor checked: a wire through memory.
   bool trusted_wire = false;
+  // The addresses are the kernel's too, which answers for them and knows the neighbours; null: they are ours
+  // alone. Whoever has several interfaces with these addresses has one for each.
+  std::shared_ptr<NeighbourSource> neighbours;
 };
 
 // What the driver knows about a received frame's checksums, and where the rest of it lies if it is in several

@@ -1,0 +1,142 @@
+#include "host/neighbours.h"
+
+#include <fmt/format.h>
+#include <linux/neighbour.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <net/if.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace tfabric::host {
+namespace {
+
+constexpr std::size_t kV4At = 12;
+
+bool is_v4(const config::IpBytes& address) {
+  const std::array<std::uint8_t, 4> v4{address[12], address[13], address[14], address[15]};
+  return address == config::mapped(v4);
+}
+
+// About one neighbour.
+struct Request {
+  nlmsghdr header{};
+  ndmsg neighbour{};
+  std::array<std::byte, RTA_SPACE(sizeof(config::IpBytes))> destination{};
+
+  Request(std::uint16_t type, int interface, const config::IpBytes& address) {
+    const std::size_t at = is_v4(address) ? kV4At : 0;
+    const std::size_t size = address.size() - at;
+    header.nlmsg_type = type;
+    header.nlmsg_flags = NLM_F_REQUEST;
+    header.nlmsg_len = static_cast<std::uint32_t>(offsetof(Request, destination) + RTA_LENGTH(size));
+    neighbour.ndm_family = at == 0 ? AF_INET6 : AF_INET;
+    neighbour.ndm_ifindex = interface;
+    const rtattr attribute{.rta_len = static_cast<std::uint16_t>(RTA_LENGTH(size)), .rta_type = NDA_DST};
+    std::memcpy(destination.data(), &attribute, sizeof attribute);
+    std::memcpy(destination.data() + RTA_LENGTH(0), address.data() + at, size);
+  }
+};
+static_assert(offsetof(Request, destination) == NLMSG_SPACE(sizeof(ndmsg)));
+
+using Answer = Neighbours::Answer;
+
+Answer answer_of(const std::byte* message, std::size_t size) {
+  ndmsg neighbour{};
+  constexpr std::size_t kAttributes = NLMSG_SPACE(sizeof neighbour);
+  if (size < kAttributes) {
+    return {};
+  }
+  std::memcpy(&neighbour, message + NLMSG_HDRLEN, sizeof neighbour);
+  if ((neighbour.ndm_state & NUD_INCOMPLETE) != 0) {
+    return {.kind = Answer::Kind::pending};
+  }
+  constexpr unsigned kValid = NUD_PERMANENT | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
+  if ((neighbour.ndm_state & kValid) == 0) {
+    return {};
+  }
+  rtattr attribute{};
+  for (std::size_t at = kAttributes; at + sizeof attribute <= size; at += RTA_ALIGN(attribute.rta_len)) {
+    std::memcpy(&attribute, message + at, sizeof attribute);
+    if (attribute.rta_len < sizeof attribute || attribute.rta_len > size - at) {
+      return {};
+    }
+    Answer answer{.kind = Answer::Kind::known};
+    if (attribute.rta_type == NDA_LLADDR && attribute.rta_len == RTA_LENGTH(answer.mac.size())) {
+      std::memcpy(answer.mac.data(), message + at + RTA_LENGTH(0), answer.mac.size());
+      return answer;
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Neighbours> Neighbours::open(const std::string& interface) {
+  const unsigned index = if_nametoindex(interface.c_str());
+  if (index == 0) {
+    return Error{Errc::unusable,
+                 fmt::format("there is no interface {} in this network namespace", interface)};
+  }
+  Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
+  if (socket.get() < 0) {
+    return Error{Errc::system, fmt::format("cannot ask the kernel for the neighbours of {}: {}", interface,
+                                           std::strerror(errno))};
+  }
+  return Neighbours(std::move(socket), static_cast<int>(index));
+}
+
+Status Neighbours::resolve(const config::IpBytes& address) {
+  Request request(RTM_NEWNEIGH, interface_, address);
+  request.header.nlmsg_flags |= NLM_F_CREATE;
+  request.header.nlmsg_seq = ++sequence_;
+  request.neighbour.ndm_flags = NTF_USE;  // as if a packet were to be sent to it
+  // The kernel deals with it before send() returns, and answers errors alone.
+  if (send(socket_.get(), &request, request.header.nlmsg_len, 0) < 0) {
+    return Error{Errc::system,
+                 fmt::format("the kernel cannot be asked for a neighbour: {}", std::strerror(errno))};
+  }
+  nlmsghdr header{};
+  nlmsgerr error{};
+  std::array<std::byte, NLMSG_SPACE(sizeof error) + sizeof request> reply{};
+  const ssize_t size = recv(socket_.get(), reply.data(), reply.size(), 0);
+  if (size < static_cast<ssize_t>(NLMSG_SPACE(sizeof error.error))) {
+    return {};
+  }
+  std::memcpy(&header, reply.data(), sizeof header);
+  std::memcpy(&error.error, reply.data() + NLMSG_HDRLEN, sizeof error.error);
+  if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_seq == sequence_ && error.error != 0) {
+    return Error{Errc::system,
+                 fmt::format("the kernel does not look for a neighbour: {}", std::strerror(-error.error))};
+  }
+  return {};
+}
+
+Answer Neighbours::find(const config::IpBytes& address) {
+  Request request(RTM_GETNEIGH, interface_, address);
+  request.header.nlmsg_seq = ++sequence_;
+  if (send(socket_.get(), &request, request.header.nlmsg_len, 0) < 0) {
+    return {};
+  }
+  // Answers of before come first, if any were left.
+  constexpr std::size_t kMost = 1024;
+  std::array<std::byte, kMost> reply{};
+  for (;;) {
+    const ssize_t size = recv(socket_.get(), reply.data(), reply.size(), 0);
+    nlmsghdr header{};
+    if (size < static_cast<ssize_t>(sizeof header)) {
+      return {};
+    }
+    std::memcpy(&header, reply.data(), sizeof header);
+    if (header.nlmsg_seq == sequence_) {
+      return header.nlmsg_type == RTM_NEWNEIGH ? answer_of(reply.data(), static_cast<std::size_t>(size))
+                                               : Answer{};
+    }
+  }
+}
+
+}  // namespace tfabric::host

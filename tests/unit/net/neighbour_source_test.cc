@@ -1,0 +1,66 @@
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <deque>
+
+#include "frames.h"
+
+using namespace tfabric;
+using namespace tfabric::net;
+using Route = Interface::Route;
+
+namespace {
+
+struct Kernel final : NeighbourSource {
+  std::vector<IpAddress> asked;
+  std::deque<Neighbour> answers;
+
+  void ask(const IpAddress& address) override { asked.push_back(address); }
+  std::optional<Neighbour> next() override {
+    if (answers.empty()) {
+      return std::nullopt;
+    }
+    const Neighbour first = answers.front();
+    answers.pop_front();
+    return first;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("where the kernel knows the neighbours, it is asked, and no frame") {
+  const auto kernel = std::make_shared<Kernel>();
+  InterfaceConfig config = our_config();
+  config.neighbours = kernel;
+  Interface interface(config);
+  const auto [ours, peer] = GENERATE(std::pair(our4(), peer4()), std::pair(our6(), peer6()));
+  LinkHeader header;
+  REQUIRE(interface.prepare(ours, peer, header, kStart) == Route::pending);
+  REQUIRE(kernel->asked == std::vector{peer});
+  const std::uint32_t generation = interface.generation();
+  interface.on_time(kStart);
+  REQUIRE(interface.prepare(ours, peer, header, kStart) == Route::pending);
+
+  kernel->answers.push_back({.address = peer, .mac = kPeerMac});
+  interface.on_time(kStart);
+  REQUIRE(interface.generation() != generation);
+  REQUIRE(interface.prepare(ours, peer, header, kStart) == Route::ready);
+  REQUIRE(std::memcmp(header.bytes.data(), kPeerMac.bytes.data(), kPeerMac.bytes.size()) == 0);
+  interface.announce(kStart);
+  REQUIRE_FALSE(interface.next_frame());
+}
+
+TEST_CASE("a neighbour that the kernel does not find is asked for again, and given up") {
+  const auto kernel = std::make_shared<Kernel>();
+  InterfaceConfig config = our_config();
+  config.neighbours = kernel;
+  Interface interface(config);
+  LinkHeader header;
+  Instant now = kStart;
+  while (interface.prepare(our4(), peer4(), header, now) == Route::pending) {
+    REQUIRE(now < kStart + std::chrono::seconds(10));
+    now += std::chrono::milliseconds(100);
+    interface.on_time(now);
+  }
+  REQUIRE(interface.prepare(our4(), peer4(), header, now) == Route::unreachable);
+  REQUIRE(kernel->asked.size() == 3);
+}
