@@ -45,6 +45,15 @@ enum class CongestionControl : std::uint8_t {
 // AF_XDP wants a frame in one page (transport/tcp/port/pools.h).
 inline constexpr std::uint32_t kMostAfXdpMtu = 3502;
 
+// Queue pairs of an interface.
+struct QueueRange {
+  std::uint16_t first = 0;
+  std::uint16_t count = 0;  // 0: all that there are
+
+  [[nodiscard]] bool whole() const { return count == 0; }
+  [[nodiscard]] std::uint16_t end() const { return static_cast<std::uint16_t>(first + count); }
+};
+
 struct Rail {
   std::string name;
   RailKind kind = RailKind::memif;
@@ -58,6 +67,8 @@ struct Rail {
   std::uint32_t speed_mbps = 0;  // 0: 50000 for memif, 10000 for others
   int numa_node = -1;
   std::uint16_t vlan = 0;
+  // af_xdp: with some of an interface's queues, which has its addresses from the kernel and stays in its use.
+  QueueRange queues;
   CongestionControl congestion_control = CongestionControl::cubic;
   bool ecn = false;                          // RFC 3168; on with dctcp
   bool pacing = false;                       // on with bottleneck
@@ -74,6 +85,11 @@ struct Rail {
 // A rail whose device is an interface that the kernel has without it.
 [[nodiscard]] inline bool is_kernel_interface(const Rail& rail) {
   return rail.kind == RailKind::af_packet || rail.kind == RailKind::af_xdp;
+}
+
+// A rail that is a part of such an interface. Others are other processes' (docs/rails.md).
+[[nodiscard]] inline bool is_part_of_interface(const Rail& rail) {
+  return rail.kind == RailKind::af_xdp && !rail.queues.whole();
 }
 
 // A rail whose device is a Unix socket in the file system.

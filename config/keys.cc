@@ -517,6 +517,33 @@ bool set_addresses(Rail& rail, std::string_view text) {
   return !rail.addresses.empty();
 }
 
+constexpr const char* kAllQueues = "all";
+
+bool set_queues(Rail& rail, std::string_view text) {
+  constexpr std::int64_t kMostQueues = 1024;
+  if (text == kAllQueues) {
+    rail.queues = {};
+    return true;
+  }
+  const std::size_t dash = text.find('-');
+  const auto first = parse_integer(trimmed(text.substr(0, dash)));
+  const auto last = dash == std::string_view::npos ? first : parse_integer(trimmed(text.substr(dash + 1)));
+  if (!first || !last || *first < 0 || *last < *first || *last >= kMostQueues) {
+    return false;
+  }
+  rail.queues = {.first = static_cast<std::uint16_t>(*first),
+                 .count = static_cast<std::uint16_t>(*last - *first + 1)};
+  return true;
+}
+
+std::string show_queues(const Rail& rail) {
+  if (rail.queues.whole()) {
+    return kAllQueues;
+  }
+  const std::string first = std::to_string(rail.queues.first);
+  return rail.queues.count == 1 ? first : fmt::format("{}-{}", first, rail.queues.end() - 1);
+}
+
 std::vector<RailKey> make_rail_keys() {
   return {
       rail_text(
@@ -545,6 +572,10 @@ std::vector<RailKey> make_rail_keys() {
           "numa_node", -1, 1023, [](Rail & r) -> auto& { return r.numa_node; }),
       rail_number(
           "vlan", 0, 4094, [](Rail & r) -> auto& { return r.vlan; }),
+      {.name = "queues",
+       .expected = "all, or an interface's queues like \"0\" or \"2-3\"",
+       .set = set_queues,
+       .show = show_queues},
       rail_choice(
           "congestion_control", kControls, [](Rail & r) -> auto& { return r.congestion_control; }),
       rail_flag(

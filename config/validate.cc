@@ -158,22 +158,71 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
   }
 }
 
-// What two rails of one process cannot both have.
+// Parts of one interface.
+bool share_interface(const Rail& a, const Rail& b) {
+  return a.device == b.device && is_part_of_interface(a) && is_part_of_interface(b);
+}
+
+// What is wrong with a rail beside an earlier one's device; empty: nothing.
+std::string device_conflict(const Rail& rail, const Rail& earlier) {
+  if (rail.device.empty() || rail.device != earlier.device) {
+    return {};
+  }
+  if (!share_interface(rail, earlier)) {
+    return fmt::format("rail {}: another rail has device {} already", rail.name, rail.device);
+  }
+  const bool disjoint =
+      rail.queues.end() <= earlier.queues.first || earlier.queues.end() <= rail.queues.first;
+  return disjoint ? std::string()
+                  : fmt::format("rail {}: rail {} has some of these queues of {} already", rail.name,
+                                earlier.name, rail.device);
+}
+
+bool has_address(const Rail& rail, const std::vector<std::uint8_t>& bytes) {
+  return std::any_of(rail.addresses.begin(), rail.addresses.end(), [&](const std::string& address) {
+    return address_bytes(address.substr(0, address.find('/'))) == bytes;
+  });
+}
+
+// What two rails cannot both have.
 void validate_distinct(const std::vector<Rail>& rails, std::vector<std::string>& errors) {
-  std::set<std::string> names, devices;
-  std::set<std::vector<std::uint8_t>> addresses;
-  for (const Rail& rail : rails) {
-    if (!names.insert(rail.name).second) {
-      errors.push_back(fmt::format("two rails are called {}: names must differ", rail.name));
+  std::set<std::string> names;
+  for (auto rail = rails.begin(); rail != rails.end(); ++rail) {
+    if (!names.insert(rail->name).second) {
+      errors.push_back(fmt::format("two rails are called {}: names must differ", rail->name));
     }
-    if (!rail.device.empty() && !devices.insert(rail.device).second) {
-      errors.push_back(fmt::format("rail {}: another rail has device {} already", rail.name, rail.device));
-    }
-    for (const std::string& address : rail.addresses) {
-      const auto bytes = address_bytes(address.substr(0, address.find('/')));
-      if (!bytes.empty() && !addresses.insert(bytes).second) {
-        errors.push_back(fmt::format("rail {}: address {} is configured twice", rail.name, address));
+    for (auto earlier = rails.begin(); earlier != rail; ++earlier) {
+      if (std::string conflict = device_conflict(*rail, *earlier); !conflict.empty()) {
+        errors.push_back(std::move(conflict));
+        break;
       }
+    }
+    for (auto address = rail->addresses.begin(); address != rail->addresses.end(); ++address) {
+      const auto bytes = address_bytes(address->substr(0, address->find('/')));
+      const auto has_it = [&](const Rail& earlier) {
+        return !share_interface(*rail, earlier) && has_address(earlier, bytes);
+      };
+      Rail before;
+      before.addresses.assign(rail->addresses.begin(), address);
+      if (!bytes.empty() && (has_address(before, bytes) || std::any_of(rails.begin(), rail, has_it))) {
+        errors.push_back(fmt::format("rail {}: address {} is configured twice", rail->name, *address));
+      }
+    }
+  }
+}
+
+void validate_queues(const Tcp& tcp, std::vector<std::string>& errors) {
+  for (const Rail& rail : tcp.rails) {
+    if (!rail.queues.whole() && rail.kind != RailKind::af_xdp) {
+      errors.push_back(fmt::format("rail {}: queues is for an af_xdp rail", rail.name));
+    } else if (is_part_of_interface(rail) && rail.vlan != 0) {
+      errors.push_back(fmt::format(
+          "rail {}: a part of an interface takes no vlan: name the VLAN's own interface", rail.name));
+    } else if (is_part_of_interface(rail) && tcp.port != 0) {
+      errors.push_back(
+          fmt::format("tcp.port is {}, but the queues of rail {} have ports of their own, one of "
+                      "which each process listens on: tcp.port = 0",
+                      tcp.port, rail.name));
     }
   }
 }
@@ -208,6 +257,7 @@ void validate(Config& config, std::vector<std::string>& errors) {
   const auto& rails = config.tcp.rails;
   validate_distinct(rails, errors);
   validate_engines(config.tcp, errors);
+  validate_queues(config.tcp, errors);
   if (config.tcp.bond && rails.size() > 1 && std::any_of(rails.begin(), rails.end(), is_automatic_memif)) {
     errors.push_back(
         "tcp.bond: a memif rail without a device makes its own wires and cannot be bonded with others");

@@ -127,8 +127,8 @@ Status connect(engine::Engine& engine, tcp::Rail& rail, ScriptedFlow& flow, cons
   if (!peer) {
     return Error{Errc::invalid_usage, "--connect " + arguments.connect_to + " is no address"};
   }
-  auto link = rail.link_to(*peer, 0);
-  engine::Flow* opened = link ? engine.connect(**link, *peer, arguments.port, &flow, 0) : nullptr;
+  const auto way = rail.way_to(*peer, 0);
+  engine::Flow* opened = way ? engine.connect(*way->link, *peer, arguments.port, &flow, 0) : nullptr;
   if (opened == nullptr) {
     return Error{Errc::invalid_usage, "there is no way to " + arguments.connect_to};
   }

@@ -83,11 +83,11 @@ Status PortHost::open_wire(const net::IpAddress& address) {
     return rails.error();
   }
   rail_ = std::move(rails->front());
-  auto link = rail_->link_to(gateway, 0);
-  if (!link) {
-    return link.error();
+  const auto way = rail_->way_to(gateway, 0);
+  if (!way) {
+    return way.error();
   }
-  link_ = *link;
+  link_ = way->link;
   wire_->set_host(link_->interface().config().mac);
   for (const Instant deadline = now() + kPatience; !link_->port().link_up() || !wire_->link_up();) {
     if (now() > deadline) {

@@ -38,7 +38,9 @@ void check_rail(const Host& host, const config::Config& config, const config::Ra
       }
       break;
   }
-  check_addresses(host, rail, findings);
+  if (!config::is_part_of_interface(rail)) {
+    check_addresses(host, rail, findings);
+  }
 }
 
 void check_tcp(const Host& host, const config::Config& config, Findings& findings) {

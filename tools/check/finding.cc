@@ -56,6 +56,10 @@ std::string_view to_string(Id id) {
       return "interface-queues";
     case Id::interface_xdp_program:
       return "interface-xdp-program";
+    case Id::interface_without_address:
+      return "interface-without-address";
+    case Id::kernel_ports_shared:
+      return "kernel-ports-shared";
     case Id::capability_missing:
       return "capability-missing";
     case Id::tun_missing:

@@ -43,6 +43,8 @@ enum class Id : std::uint8_t {
   interface_mtu_larger,
   interface_queues,
   interface_xdp_program,
+  interface_without_address,
+  kernel_ports_shared,
   capability_missing,
   tun_missing,
   socket_folder_missing,

@@ -63,6 +63,18 @@ const host::Interface* check_interface(const Host& host, const config::Rail& rai
   return &*interface;
 }
 
+// What it has with the kernel together. Whose the program is that is attached is told where it is joined.
+void check_part(const Host& host, const config::Config& config, const config::Rail& rail,
+                Findings& findings) {
+  const std::string subject = "rail " + rail.name;
+  if (const auto fault = tcp::af_xdp_address_fault(rail, host.addresses)) {
+    findings.error(Id::interface_without_address, subject, fault->what, "as root: " + fault->mend);
+  }
+  if (const auto fault = tcp::af_xdp_port_fault(config.tcp.local_ports, host::kernel_ports(host.proc()))) {
+    findings.error(Id::kernel_ports_shared, subject, fault->what, "as root: " + fault->mend);
+  }
+}
+
 }  // namespace
 
 void check_af_packet_rail(const Host& host, const config::Rail& rail, Findings& findings) {
@@ -74,7 +86,10 @@ void check_af_xdp_rail(const Host& host, const config::Config& config, const con
                        Findings& findings) {
   check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
   check_capability(host, rail, CAP_NET_ADMIN, "NET_ADMIN", findings);
-  if (!host.has_capability(CAP_SYS_ADMIN)) {  // which stands for it, in older kernels too
+  const bool part = config::is_part_of_interface(rail);
+  if (part) {  // whose program another process may have attached
+    check_capability(host, rail, CAP_SYS_ADMIN, "SYS_ADMIN", findings);
+  } else if (!host.has_capability(CAP_SYS_ADMIN)) {  // which stands for it, in older kernels too
     check_capability(host, rail, CAP_BPF, "BPF", findings);
   }
   const host::Interface* interface = check_interface(host, rail, findings);
@@ -85,8 +100,12 @@ void check_af_xdp_rail(const Host& host, const config::Config& config, const con
   if (const auto fault = tcp::af_xdp_mtu_fault(*interface)) {
     findings.error(Id::interface_mtu_larger, subject, fault->what, "as root: " + fault->mend);
   }
-  if (const auto fault = tcp::af_xdp_queue_fault(*interface, config.tcp.engines)) {
+  if (const auto fault = tcp::af_xdp_queue_fault(*interface, rail, config.tcp.engines)) {
     findings.error(Id::interface_queues, subject, fault->what, "as root: " + fault->mend);
+  }
+  if (part) {
+    check_part(host, config, rail, findings);
+    return;
   }
   // Of a job of ours that runs now it is told that it has the rail.
   if (interface->xdp_program != 0 && !holder_of(host, config.lock_folder, rail)) {

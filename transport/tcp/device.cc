@@ -101,14 +101,14 @@ Result<std::vector<Route>> Device::routes_to(const Handle& peer) {
   for (std::size_t i = 0; i < std::max(rails_.size(), peer.addresses.size()); ++i) {
     const net::IpAddress& address = peer.addresses[i % peer.addresses.size()];
     Rail& rail = *rails_[i % rails_.size()];
-    Result<engine::Link*> link = rail.link_to(address, peer.process);
-    if (!link) {
-      return link.error();
+    const Result<Way> way = rail.way_to(address, peer.process);
+    if (!way) {
+      return way.error();
     }
-    if (*link == nullptr) {
+    if (way->link == nullptr) {
       return std::vector<Route>();
     }
-    routes.push_back({.link = *link, .remote = address, .path = path_to(rail, address)});
+    routes.push_back({.link = way->link, .remote = way->remote, .path = path_to(rail, address)});
   }
   return routes;
 }
@@ -161,14 +161,18 @@ Result<bool> Device::open_flows(Attempt& attempt) {
 }
 
 Error Device::explain_timeout(const Attempt& attempt) const {
+  const bool part = std::any_of(rails_.begin(), rails_.end(), [](const Rail* rail) {
+    return config::is_part_of_interface(rail->config());
+  });
   return {
       Errc::remote,
       fmt::format(
           "cannot connect to {} port {} over {}: no answer for {} ms. Is the peer alive, does a firewall or "
-          "security group let TCP port {} through, are both hosts' rails on one network?",
+          "security group let TCP port {} through, are both hosts' rails on one network{}?",
           net::to_string(attempt.peer.addresses.front()), attempt.peer.port, properties_.name,
           std::chrono::duration_cast<std::chrono::milliseconds>(context_.options.connect_timeout).count(),
-          attempt.peer.port)};
+          attempt.peer.port,
+          part ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
 }
 
 }  // namespace tfabric::tcp

@@ -95,7 +95,15 @@ MemifRail::~MemifRail() {
   ::close(control_);
 }
 
-Result<engine::Link*> MemifRail::link_to(const net::IpAddress& /*peer*/, std::uint64_t peer_process) {
+Result<Way> MemifRail::way_to(const net::IpAddress& /*peer*/, std::uint64_t peer_process) {
+  const Result<engine::Link*> link = link_to(peer_process);
+  if (!link) {
+    return link.error();
+  }
+  return Way{.link = *link, .remote = address_of(peer_process)};
+}
+
+Result<engine::Link*> MemifRail::link_to(std::uint64_t peer_process) {
   if (peer_process == process_) {
     return loop_;
   }

@@ -25,7 +25,7 @@ class MemifRail final : public Rail {
 
   [[nodiscard]] net::IpAddress address() const override { return address_of(process_); }
   [[nodiscard]] std::uint64_t process() const override { return process_; }
-  Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
+  Result<Way> way_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
   [[nodiscard]] std::uint32_t mtu() const override { return mtu_; }
 
   [[nodiscard]] static net::IpAddress address_of(std::uint64_t process);
@@ -40,6 +40,7 @@ class MemifRail final : public Rail {
     std::string failure;
   };
 
+  Result<engine::Link*> link_to(std::uint64_t peer_process);
   MemifRail(const config::Rail& config, engine::Engine& engine, std::size_t engines, std::uint64_t process,
             int control, engine::Link* loop);
   void run();

@@ -44,6 +44,9 @@ std::uint32_t need_mib(const config::Tcp& config, bool hugepages) {
   std::uint64_t bytes = kSharedPools;
   for (const config::Rail& rail : config.rails) {
     bytes += pool_bytes(rail, hugepages) * (config::is_automatic_memif(rail) ? 1 : 2) + queues;
+    if (config::is_part_of_interface(rail)) {
+      bytes += pool_bytes({.kind = config::RailKind::memif}, hugepages) + queues;  // to this host's processes
+    }
   }
   return static_cast<std::uint32_t>(bytes * config.engines >> 20) + 1;
 }

@@ -5,6 +5,8 @@
 #include "base/random.h"
 #include "host/interfaces.h"
 #include "transport/tcp/af_xdp_interface.h"
+#include "transport/tcp/kernel_neighbours.h"
+#include "transport/tcp/memif_rail.h"
 #include "transport/tcp/port/memif_socket.h"
 #include "transport/tcp/port/vhost_socket.h"
 
@@ -66,13 +68,36 @@ Status prepare_socket(const config::Rail& config) {
                : Error{ready.error().code, fmt::format("rail {}: {}", config.name, ready.error().message)};
 }
 
-// It has no more queues than the process has engines, of which other rails may have left it few.
+// As many as the process has engines, of which other rails may have left it few.
 Status check_queues(const config::Rail& config, std::size_t engines) {
   const host::Interface interface { .name = config.device, .channels = host::channels_of(config.device) };
-  const auto fault = af_xdp_queue_fault(interface, static_cast<std::uint32_t>(engines));
+  const auto fault = af_xdp_queue_fault(interface, config, static_cast<std::uint32_t>(engines));
   return fault ? Status(Error{Errc::unusable,
                               fmt::format("rail {}: {}: {}", config.name, fault->what, fault->mend)})
                : Status();
+}
+
+std::optional<port::InterfacePart> part_of(const config::Rail& config, const engine::PortMap& ports) {
+  if (!config::is_part_of_interface(config)) {
+    return std::nullopt;
+  }
+  port::InterfacePart part{.first_queue = config.queues.first,
+                           .addresses = {},
+                           .first_port = ports.first_of(0),
+                           .ports = ports.count_of(0)};
+  for (const std::string& text : config.addresses) {
+    if (const auto prefix = net::parse_prefix(text)) {
+      part.addresses.push_back(prefix->address);
+    }
+  }
+  return part;
+}
+
+config::Rail local_rail_of(const config::Rail& part) {
+  config::Rail rail{.name = part.name, .kind = config::RailKind::memif};
+  rail.receive_window = part.receive_window;
+  rail.receive_memory = part.receive_memory;
+  return rail;
 }
 
 TransmitAccess access_of(config::RailKind kind) {
@@ -88,11 +113,13 @@ TransmitAccess access_of(config::RailKind kind) {
 
 }  // namespace
 
-NicRail::NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop)
+NicRail::NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop,
+                 std::unique_ptr<Rail> local)
     : Rail(config),
       address_(network->interface().config().addresses.front().address),
       network_(network),
-      loop_(loop) {}
+      loop_(loop),
+      local_(std::move(local)) {}
 
 Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& config,
                                                          std::span<engine::Engine* const> engines,
@@ -111,6 +138,7 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
   const auto queues = static_cast<std::uint16_t>(engines.size());
   auto opened = port::Port::open_queues({.name = config.name,
                                          .device = device_arguments(config, mtu, queues),
+                                         .part = part_of(config, ports),
                                          .mtu = mtu,
                                          .rx_buffers = receive_buffers(mtu)},
                                         queues);
@@ -134,11 +162,26 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
     if (!loop) {
       return loop.error();
     }
+    net::InterfaceConfig outward = *interface;
+    std::unique_ptr<Rail> local;
+    if (config::is_part_of_interface(config)) {
+      Result<std::unique_ptr<Rail>> memif =
+          MemifRail::open(local_rail_of(config), *engines[e], engines.size());
+      if (!memif) {
+        return memif.error();
+      }
+      local = std::move(*memif);
+      auto neighbours = KernelNeighbours::open(config.name, config.device);
+      if (!neighbours) {
+        return neighbours.error();
+      }
+      outward.neighbours = std::move(*neighbours);
+    }
     auto network = std::make_unique<engine::Link>(
-        std::move((*opened)[e]), *interface,
+        std::move((*opened)[e]), std::move(outward),
         link_options(config, access_of(config.kind), make_receive_share(config, engines.size())),
         engine::ExchangeMember{.exchange = network_exchange, .self = e, .hashed = shared});
-    rails.push_back(std::unique_ptr<Rail>(new NicRail(config, network.get(), loop->get())));
+    rails.push_back(std::unique_ptr<Rail>(new NicRail(config, network.get(), loop->get(), std::move(local))));
     const EngineGuard guard(engines[e]->lock());
     engines[e]->add_link(std::move(network), announce);
     engines[e]->add_link(std::move(*loop));
@@ -146,8 +189,12 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
   return rails;
 }
 
-Result<engine::Link*> NicRail::link_to(const net::IpAddress& peer, std::uint64_t /*peer_process*/) {
-  return network_->interface().owns(peer) ? loop_ : network_;
+Result<Way> NicRail::way_to(const net::IpAddress& peer, std::uint64_t peer_process) {
+  const bool on_this_host = network_->interface().owns(peer);
+  if (on_this_host && local_ != nullptr && peer_process != local_->process()) {
+    return local_->way_to(peer, peer_process);
+  }
+  return Way{.link = on_this_host ? loop_ : network_, .remote = peer};
 }
 
 }  // namespace tfabric::tcp

@@ -14,17 +14,21 @@ class NicRail final : public Rail {
                                                          const engine::PortMap& ports, bool announce);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
-  Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
+  [[nodiscard]] std::uint64_t process() const override { return local_ == nullptr ? 0 : local_->process(); }
+  Result<Way> way_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
   [[nodiscard]] std::uint32_t mtu() const override { return network_->interface().config().mtu; }
   [[nodiscard]] bool sends_by_dma() const override { return network_->options().mapped_only; }
   [[nodiscard]] engine::Link* network() override { return network_; }
 
  private:
-  NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop);
+  NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop, std::unique_ptr<Rail> local);
 
   net::IpAddress address_;
   engine::Link* network_;
   engine::Link* loop_;
+  // To this host's processes with other parts of the interface, through shared memory: a NIC sends nothing to
+  // itself. Null: the interface is all ours.
+  std::unique_ptr<Rail> local_;
 };
 
 }  // namespace tfabric::tcp

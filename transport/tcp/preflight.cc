@@ -36,7 +36,7 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
   }
   if (rail.kind == config::RailKind::af_xdp) {
     const std::string mtu = text_of(af_xdp_mtu_fault(*found));
-    return mtu.empty() ? text_of(af_xdp_queue_fault(*found, config.engines)) : mtu;
+    return mtu.empty() ? text_of(af_xdp_queue_fault(*found, rail, config.engines)) : mtu;
   }
   return {};
 }
@@ -60,6 +60,9 @@ std::string function_fault(const config::Rail& rail, const config::Tcp& /*config
 }
 
 std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
+  if (config::is_part_of_interface(rail)) {
+    return text_of(af_xdp_address_fault(rail, host.addresses));
+  }
   for (const std::string& text : rail.addresses) {
     const auto own = config::parse_prefixed(text);
     if (own && std::any_of(host.addresses.begin(), host.addresses.end(),
@@ -73,15 +76,23 @@ std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*
   return {};
 }
 
+std::string port_fault(const config::Rail& rail, const config::Tcp& config, const HostView& host) {
+  return config::is_part_of_interface(rail) ? text_of(af_xdp_port_fault(config.local_ports, host.ports))
+                                            : std::string();
+}
+
 }  // namespace
 
 HostView view_of_host() {
-  return {.sysfs = host::Sysfs(), .interfaces = host::interfaces(), .addresses = host::local_addresses()};
+  return {.sysfs = host::Sysfs(),
+          .interfaces = host::interfaces(),
+          .addresses = host::local_addresses(),
+          .ports = host::kernel_ports(host::Sysfs("/proc"))};
 }
 
 Status check_rails(const config::Tcp& config, const HostView& host) {
   for (const config::Rail& rail : config.rails) {
-    for (const auto& look : {interface_fault, function_fault, address_fault}) {
+    for (const auto& look : {interface_fault, function_fault, address_fault, port_fault}) {
       if (const std::string fault = look(rail, config, host); !fault.empty()) {
         return Error{Errc::unusable, fmt::format("rail {}: {}", rail.name, fault)};
       }

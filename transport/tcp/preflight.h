@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/interfaces.h"
+#include "host/kernel_ports.h"
 #include "host/local_addresses.h"
 #include "host/sysfs.h"
 
@@ -17,6 +18,7 @@ struct HostView {
   host::Sysfs sysfs;
   std::vector<host::Interface> interfaces;
   std::vector<host::LocalAddress> addresses;  // the kernel's
+  host::KernelPorts ports;
 };
 
 [[nodiscard]] HostView view_of_host();

@@ -55,7 +55,7 @@ std::string device_arguments(const config::Rail& config, std::uint32_t mtu, std:
     case config::RailKind::af_packet:
       return port::af_packet_arguments(config.device, mtu, queues);
     case config::RailKind::af_xdp:
-      return port::af_xdp_arguments(config.device, /*start_queue=*/0, queues);
+      return port::af_xdp_arguments(config.device, config.queues.first, queues);
     case config::RailKind::tap:
       return port::tap_arguments(config.device);
     case config::RailKind::virtio_user:
@@ -131,6 +131,9 @@ Result<std::uint16_t> queues_of(const config::Rail& config) {
     case config::RailKind::vhost:
       return std::uint16_t{1};
     case config::RailKind::af_xdp:
+      if (!config.queues.whole()) {
+        return config.queues.count;
+      }
       return static_cast<std::uint16_t>(
           std::clamp(host::channels_of(config.device).combined, 1u, std::uint32_t{kMostQueues}));
     case config::RailKind::af_packet:

@@ -20,6 +20,12 @@
 
 namespace tfabric::tcp {
 
+// To a peer: the link, and the address that the peer has there. No link: it is being made, ask again.
+struct Way {
+  engine::Link* link = nullptr;
+  net::IpAddress remote;
+};
+
 class Rail {
  public:
   virtual ~Rail() = default;
@@ -29,10 +35,10 @@ class Rail {
   [[nodiscard]] const config::Rail& config() const { return config_; }
   // The address that peers connect to.
   [[nodiscard]] virtual net::IpAddress address() const = 0;
-  // The process that a memif peer names; 0 for a NIC.
+  // The process that a peer on this host names; 0: none does.
   [[nodiscard]] virtual std::uint64_t process() const { return 0; }
-  // The link toward a peer. Null: it is being made, ask again. Called with the engine held.
-  virtual Result<engine::Link*> link_to(const net::IpAddress& peer, std::uint64_t peer_process) = 0;
+  // Toward a peer that has this address. Called with the engine held.
+  virtual Result<Way> way_to(const net::IpAddress& peer, std::uint64_t peer_process) = 0;
   [[nodiscard]] virtual std::uint32_t mtu() const = 0;
   // The link to the network, if there is one from the beginning.
   [[nodiscard]] virtual engine::Link* network() { return nullptr; }

@@ -113,7 +113,10 @@ std::string lease_name(const config::Rail& rail) {
       // Interfaces of one name are others in each network namespace.
       struct stat status {};
       const bool known = stat("/proc/self/ns/net", &status) == 0;
-      return fmt::format("interface {} {}", rail.device, known ? status.st_ino : 0);
+      const std::string name = fmt::format("interface {} {}", rail.device, known ? status.st_ino : 0);
+      return rail.queues.whole()
+                 ? name
+                 : fmt::format("{} queues {}-{}", name, rail.queues.first, rail.queues.end() - 1);
     }
     case config::RailKind::memif:
       // Both ends of a wire may be here.

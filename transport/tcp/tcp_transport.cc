@@ -17,6 +17,7 @@
 #include "transport/tcp/port/eal.h"
 #include "transport/tcp/port/pools.h"
 #include "transport/tcp/preflight.h"
+#include "transport/tcp/queue_ports.h"
 #include "transport/tcp/rail_lease.h"
 #include "transport/tcp/rail_probe.h"
 #include "transport/tcp/rail_share.h"
@@ -276,6 +277,11 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
   for (const std::size_t number : *used) {
     own.tcp.rails.push_back(config.tcp.rails[number]);
   }
+  Result<config::PortRange> ports = ports_of(own.tcp);
+  if (!ports) {
+    return ports.error();
+  }
+  own.tcp.local_ports = *ports;
   port::EalOptions eal;
   for (const config::Rail& rail : own.tcp.rails) {
     if (rail.kind == config::RailKind::pci) {

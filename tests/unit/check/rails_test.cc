@@ -85,6 +85,22 @@ TEST_CASE("an af_xdp rail needs rights, packets that fit a page, all queues, and
   REQUIRE(has(with_rails(broken, rail), Id::interface_down));
 }
 
+TEST_CASE("a part of an interface shares addresses and ports with the kernel") {
+  const std::string rail = "af_xdp:device=eth0,addresses=10.0.0.5/24,queues=0";
+  BrokenHost broken;
+  broken.host.addresses.clear();
+  const Report alone = with_rails(broken, rail);
+  REQUIRE_THAT(told(alone, Id::interface_without_address), Contains("ip address add 10.0.0.5/24 dev eth0"));
+  REQUIRE_THAT(told(alone, Id::kernel_ports_shared), Contains("ip_local_reserved_ports=49152-65535"));
+  broken.host.addresses.push_back(
+      {.netdev = "eth0", .address = config::mapped(config::address_bytes("10.0.0.5"))});
+  broken.files.write("/proc/sys/net/ipv4/ip_local_reserved_ports", "49152-65535\n");
+  broken.host.interfaces[1].xdp_program = 7;
+  REQUIRE(exit_code_of(with_rails(broken, rail)) == kAllRight);
+  broken.set_capabilities("0000000000000000");
+  REQUIRE_THAT(told(with_rails(broken, rail), Id::capability_missing), Contains("--cap-add NET_RAW"));
+}
+
 TEST_CASE("a tap rail needs the kernel's TUN") {
   BrokenHost broken;
   const std::string rails = "tap:device=t,addresses=10.0.0.5/24";

@@ -67,6 +67,33 @@ TEST_CASE("an interface for AF_XDP takes frames that fit a page, and has no more
   REQUIRE_THAT(view.fault({rail}), Contains("MTU of 9001") && Contains("ip link set eth1 mtu 3502"));
 }
 
+TEST_CASE("a part of an interface has queues of it, as many as engines, and shares with the kernel") {
+  View view;
+  config::Rail rail = interface_rail();
+  rail.kind = RailKind::af_xdp;
+  rail.queues = {.first = 2, .count = 2};
+  view.engines = 2;
+  view.host.interfaces[1].channels.combined = 4;
+  view.host.ports.given = {.first = 32768, .last = 49151};
+  for (const std::string& text : rail.addresses) {
+    view.host.addresses.push_back(
+        {.netdev = "eth1", .address = config::mapped(config::parse_prefixed(text)->bytes)});
+  }
+  REQUIRE(view.fault({rail}).empty());
+
+  view.engines = 1;
+  REQUIRE_THAT(view.fault({rail}), Contains("2 queue(s) of the interface eth1, and 1 engine(s)"));
+  view.engines = 2;
+  view.host.interfaces[1].channels.combined = 3;
+  REQUIRE_THAT(view.fault({rail}), Contains("has queue 3") && Contains("ethtool -L eth1 combined 4"));
+  view.host.interfaces[1].channels.combined = 4;
+  view.host.ports.given.last = 60999;
+  REQUIRE_THAT(view.fault({rail}), Contains("ip_local_reserved_ports=49152-65535"));
+  view.host.ports.given.last = 49151;
+  view.host.addresses[1].netdev = "eth0";
+  REQUIRE_THAT(view.fault({rail}), Contains("ip address add fd00::5/64 dev eth1"));
+}
+
 TEST_CASE("another process's rail counts as well, but not one that is in another network namespace") {
   View view;
   config::Rail other = interface_rail();

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,12 +21,20 @@ struct rte_mempool;
 
 namespace tfabric::port {
 
+// What a port has of an interface that others use, too: some queues, and the TCP ports that belong to them.
+struct InterfacePart {
+  std::uint16_t first_queue = 0;
+  std::vector<net::IpAddress> addresses;
+  std::uint16_t first_port = 0, ports = 0;  // of the first queue; the next ones have the ports that follow
+};
+
 struct PortConfig {
   std::string name;  // the rail's name, in messages
   // What to open: a PCI address ("0000:00:05.0", named in EalOptions::pci_allow), or the arguments of a
   // virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
   // device_arguments.h).
   std::string device;
+  std::optional<InterfacePart> part;  // of AF_XDP's interface; none: all of it
   std::uint16_t mtu = 1500;
   std::uint16_t rx_descriptors = 1024;
   std::uint16_t tx_descriptors = 1024;

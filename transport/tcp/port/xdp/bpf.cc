@@ -6,12 +6,54 @@
 
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 namespace tfabric::port::xdp {
 
 int bpf(bpf_cmd command, bpf_attr& attributes) {
   const long answer = syscall(SYS_bpf, command, &attributes, sizeof attributes);
   return answer < 0 ? -errno : static_cast<int>(answer);
+}
+
+namespace {
+
+void set_name(std::span<char> into, std::string_view name) { name.copy(into.data(), into.size() - 1); }
+
+}  // namespace
+
+Result<Descriptor> make_map(bpf_map_type type, const MapSize& size, std::string_view name) {
+  bpf_attr map{};
+  map.map_type = type;
+  map.key_size = size.key;
+  map.value_size = size.value;
+  map.max_entries = size.entries;
+  set_name(map.map_name, name);
+  const int made = bpf(BPF_MAP_CREATE, map);
+  if (made < 0) {
+    return refusal("cannot make a map of an XDP program", -made);
+  }
+  return Descriptor(made);
+}
+
+Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_view name) {
+  bpf_attr load{};
+  load.prog_type = BPF_PROG_TYPE_XDP;
+  load.expected_attach_type = BPF_XDP;
+  load.insns = reinterpret_cast<std::uintptr_t>(instructions.data());
+  load.insn_cnt = static_cast<std::uint32_t>(instructions.size());
+  load.license = reinterpret_cast<std::uintptr_t>("Apache-2.0");
+  set_name(load.prog_name, name);
+  const int code = bpf(BPF_PROG_LOAD, load);
+  if (code < 0) {
+    return refusal("cannot load an XDP program", -code);
+  }
+  return Descriptor(code);
+}
+
+Descriptor open_number(bpf_cmd command, std::uint32_t number) {
+  bpf_attr request{};
+  request.prog_id = number;  // those of maps and links lie there, too
+  return Descriptor(bpf(command, request));
 }
 
 Error refusal(const std::string& what, int error) {

@@ -91,7 +91,7 @@ int xsk_umem__delete(xsk_umem* umem) {
 int xsk_socket__create(xsk_socket** socket, const char* interface, std::uint32_t queue, xsk_umem* umem,
                        xsk_ring* receive, xsk_ring* transmit, const xsk_socket_config* config) {
   const unsigned index = if_nametoindex(interface);
-  const Redirect* redirect = Redirect::find(index);
+  const Redirect* redirect = Redirect::find(index, queue);
   if (redirect == nullptr) {
     return refuse({tfabric::Errc::internal, "no XDP program of ours is attached to this interface"});
   }

@@ -6,26 +6,33 @@
 #include <net/if.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <map>
 #include <mutex>
+#include <set>
+#include <thread>
 #include <utility>
 
+#include "base/time.h"
+#include "host/xdp_program.h"
 #include "transport/tcp/port/xdp/bpf.h"
+#include "transport/tcp/port/xdp/program.h"
 
 namespace tfabric::port::xdp {
 namespace {
 
 std::mutex g_mutex;
-// By the interface's index; guarded by g_mutex.
-std::map<unsigned, Redirect*>& redirects() {
-  static auto* all = new std::map<unsigned, Redirect*>;  // never destroyed: ports may be closed at exit
+// Guarded by g_mutex.
+std::set<Redirect*>& redirects() {
+  static auto* all = new std::set<Redirect*>;  // never destroyed: ports may be closed at exit
   return *all;
 }
 
-int create_link(unsigned index, const Program& program, std::uint32_t mode) {
+constexpr const char *kNative = "native mode", *kGeneric = "generic mode";
+
+int create_link(unsigned index, int code, std::uint32_t mode) {
   bpf_attr attributes{};
-  attributes.link_create.prog_fd = static_cast<std::uint32_t>(program.code.get());
+  attributes.link_create.prog_fd = static_cast<std::uint32_t>(code);
   attributes.link_create.target_ifindex = index;
   attributes.link_create.attach_type = BPF_XDP;
   attributes.link_create.flags = mode;
@@ -47,82 +54,212 @@ Result<Descriptor> hear_multicast(const std::string& interface, unsigned index) 
 
 }  // namespace
 
-Result<Redirect::Link> Redirect::link(const std::string& interface, unsigned index, const Program& program) {
-  const int native = create_link(index, program, XDP_FLAGS_DRV_MODE);
-  if (native >= 0) {
-    return Link{.descriptor = Descriptor(native), .native = true};
+struct Redirect::Place {
+  std::string interface;
+  unsigned index;
+};
+
+struct Redirect::Joined {
+  PartProgram program;
+  Link link;
+};
+
+Result<Redirect::Place> Redirect::place_of(const std::string& interface) {
+  const unsigned index = if_nametoindex(interface.c_str());
+  if (index == 0) {
+    return Error{Errc::unusable,
+                 fmt::format("there is no interface {} in this network namespace", interface)};
   }
+  return Place{.interface = interface, .index = index};
+}
+
+Result<std::optional<Redirect::Link>> Redirect::link(const Place& place, int code) {
   const auto is_taken = [](int answer) { return answer == -EBUSY || answer == -EEXIST; };
-  int generic = native;
+  const int native = create_link(place.index, code, XDP_FLAGS_DRV_MODE);
+  if (native >= 0) {
+    return std::optional(Link{.descriptor = Descriptor(native), .mode = kNative});
+  }
+  int answer = native;
   if (!is_taken(native) && native != -EPERM) {
-    generic = create_link(index, program, XDP_FLAGS_SKB_MODE);
-    if (generic >= 0) {
-      return Link{.descriptor = Descriptor(generic), .native = false};
+    answer = create_link(place.index, code, XDP_FLAGS_SKB_MODE);
+    if (answer >= 0) {
+      return std::optional(Link{.descriptor = Descriptor(answer), .mode = kGeneric});
     }
   }
-  if (is_taken(generic)) {
+  if (is_taken(answer)) {
+    return std::optional<Link>();
+  }
+  return refusal(fmt::format("cannot attach an XDP program to the interface {}", place.interface), -answer);
+}
+
+Result<std::unique_ptr<Redirect>> Redirect::attach(const std::string& interface, std::uint32_t queues) {
+  Result<Place> place = place_of(interface);
+  if (!place) {
+    return place.error();
+  }
+  Result<Program> program = load_program(queues);
+  if (!program) {
+    return program.error();
+  }
+  Result<Descriptor> multicast = hear_multicast(interface, place->index);
+  if (!multicast) {
+    return multicast.error();
+  }
+  Result<std::optional<Link>> attached = link(*place, program->code.get());
+  if (!attached) {
+    return attached.error();
+  }
+  if (!*attached) {
     return Error{Errc::unusable,
                  fmt::format("the interface {0} has an XDP program of somebody else's: end what has attached "
                              "it (`ip link show {0}` shows it, `bpftool net` more), or as root: ip link set "
                              "{0} xdp off",
                              interface)};
   }
-  return refusal(fmt::format("cannot attach an XDP program to the interface {}", interface), -generic);
+  std::unique_ptr<Redirect> redirect(new Redirect(*place, {.first = 0, .count = queues},
+                                                  std::move(program->sockets), std::move(**attached)));
+  redirect->multicast_.emplace(std::move(*multicast));
+  redirect->whole_ = true;
+  return redirect;
 }
 
-Result<std::unique_ptr<Redirect>> Redirect::attach(const std::string& interface, std::uint32_t queues) {
-  const unsigned index = if_nametoindex(interface.c_str());
-  if (index == 0) {
-    return Error{Errc::unusable,
-                 fmt::format("there is no interface {} in this network namespace", interface)};
+Result<std::optional<Redirect::Joined>> Redirect::joined(const Place& place) {
+  const std::uint32_t program = host::xdp_program_of(place.interface);
+  if (program == 0) {
+    return std::optional<Joined>();
   }
-  Result<Program> program = load_program(queues);
+  bpf_attr next{};
+  while (bpf(BPF_LINK_GET_NEXT_ID, next) == 0) {
+    next.start_id = next.next_id;
+    Descriptor descriptor = open_number(BPF_LINK_GET_FD_BY_ID, next.start_id);
+    if (descriptor.get() == -EPERM) {
+      return refusal(fmt::format("cannot look at the XDP program of the interface {}", place.interface),
+                     EPERM);
+    }
+    bpf_link_info info{};
+    if (descriptor.get() < 0 || ask(descriptor, info) < 0 || info.type != BPF_LINK_TYPE_XDP ||
+        info.prog_id != program) {
+      continue;
+    }
+    Result<PartProgram> found = find_part_program(program);
+    if (!found) {
+      return Error{found.error().code, fmt::format("{}: {}", place.interface, found.error().message)};
+    }
+    return std::optional(
+        Joined{.program = std::move(*found),
+               .link = {.descriptor = std::move(descriptor), .mode = "by another process's program"}});
+  }
+  if (host::xdp_program_of(place.interface) == program) {
+    return Error{Errc::unusable,
+                 fmt::format("the interface {0} has the XDP program {1} of somebody else's: end what has "
+                             "attached it, or as root: ip link set {0} xdp off",
+                             place.interface, program)};
+  }
+  return std::optional<Joined>();
+}
+
+Result<std::optional<Redirect::Joined>> Redirect::make_joined(const Place& place) {
+  Result<PartProgram> program = load_part_program();
   if (!program) {
     return program.error();
   }
-  Result<Descriptor> multicast = hear_multicast(interface, index);
-  if (!multicast) {
-    return multicast.error();
+  Result<std::optional<Link>> made = link(place, program->code.get());
+  if (!made) {
+    return made.error();
   }
-  Result<Link> attached = link(interface, index, *program);
-  if (!attached) {
-    return attached.error();
+  if (!*made) {
+    return std::optional<Joined>();
   }
-  return std::unique_ptr<Redirect>(
-      new Redirect(interface, index, std::move(*program), std::move(*attached), std::move(*multicast)));
+  return std::optional(Joined{.program = std::move(*program), .link = std::move(**made)});
 }
 
-Redirect::Redirect(std::string interface, unsigned index, Program program, Link link, Descriptor multicast)
-    : interface_(std::move(interface)),
-      index_(index),
-      program_(std::move(program)),
+// A job's processes come all at once: who finds no program makes one, unless another has meanwhile; and the
+// last of an earlier job may be taking its away.
+Result<Redirect::Joined> Redirect::join_or_make(const Place& place) {
+  constexpr Duration kPatience = std::chrono::seconds(3), kPause = std::chrono::milliseconds(10);
+  const Instant until = monotonic_now() + kPatience;
+  while (monotonic_now() < until) {
+    Result<std::optional<Joined>> others = joined(place);
+    if (!others) {
+      return others.error();
+    }
+    if (*others) {
+      return std::move(**others);
+    }
+    Result<std::optional<Joined>> own = make_joined(place);
+    if (!own) {
+      return own.error();
+    }
+    if (*own) {
+      return std::move(**own);
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return Error{Errc::unusable,
+               fmt::format("the XDP program of the interface {} comes and goes: what attaches "
+                           "it? (`bpftool net`)",
+                           place.interface)};
+}
+
+Result<std::unique_ptr<Redirect>> Redirect::join(const std::string& interface, const Part& part) {
+  Result<Place> place = place_of(interface);
+  if (!place) {
+    return place.error();
+  }
+  Result<Joined> found = join_or_make(*place);
+  if (!found) {
+    return found.error();
+  }
+  for (const config::IpBytes& address : part.addresses) {
+    if (Status added = add_address(found->program, address); !added) {
+      return added.error();
+    }
+  }
+  const Queues queues{.first = part.first_queue, .count = static_cast<std::uint32_t>(part.ports.size())};
+  for (std::uint32_t i = 0; i < queues.count; ++i) {
+    if (Status set = set_ports(found->program, queues.first + i, part.ports[i]); !set) {
+      return set.error();
+    }
+  }
+  return std::unique_ptr<Redirect>(
+      new Redirect(*place, queues, std::move(found->program.sockets), std::move(found->link)));
+}
+
+Redirect::Redirect(const Place& place, Queues queues, Descriptor sockets, Link link)
+    : interface_(place.interface),
+      index_(place.index),
+      queues_(queues),
+      sockets_(std::move(sockets)),
       link_(std::move(link.descriptor)),
-      multicast_(std::move(multicast)),
-      native_(link.native) {
+      mode_(link.mode) {
   const std::lock_guard guard(g_mutex);
-  redirects()[index_] = this;
+  redirects().insert(this);
 }
 
 Redirect::~Redirect() {
   {
     const std::lock_guard guard(g_mutex);
-    redirects().erase(index_);
+    redirects().erase(this);
   }
-  // Children that were forked may have the descriptor, too, and live longer.
-  bpf_attr attributes{};
-  attributes.link_detach.link_fd = static_cast<std::uint32_t>(link_.get());
-  static_cast<void>(bpf(BPF_LINK_DETACH, attributes));
+  if (whole_) {
+    // Children that were forked may have the descriptor, too, and live longer.
+    bpf_attr attributes{};
+    attributes.link_detach.link_fd = static_cast<std::uint32_t>(link_.get());
+    static_cast<void>(bpf(BPF_LINK_DETACH, attributes));
+  }
 }
 
-Redirect* Redirect::find(unsigned interface_index) {
+Redirect* Redirect::find(unsigned interface_index, std::uint32_t queue) {
   const std::lock_guard guard(g_mutex);
-  const auto found = redirects().find(interface_index);
-  return found == redirects().end() ? nullptr : found->second;
+  const auto found = std::find_if(redirects().begin(), redirects().end(), [&](const Redirect* each) {
+    return each->index_ == interface_index && queue - each->queues_.first < each->queues_.count;
+  });
+  return found == redirects().end() ? nullptr : *found;
 }
 
 Status Redirect::add(std::uint32_t queue, int socket) const {
   bpf_attr attributes{};
-  attributes.map_fd = static_cast<std::uint32_t>(program_.sockets.get());
+  attributes.map_fd = static_cast<std::uint32_t>(sockets_.get());
   attributes.key = reinterpret_cast<std::uintptr_t>(&queue);
   attributes.value = reinterpret_cast<std::uintptr_t>(&socket);
   if (const int answer = bpf(BPF_MAP_UPDATE_ELEM, attributes); answer != 0) {
@@ -135,7 +272,7 @@ Status Redirect::add(std::uint32_t queue, int socket) const {
 
 void Redirect::remove(std::uint32_t queue) const {
   bpf_attr attributes{};
-  attributes.map_fd = static_cast<std::uint32_t>(program_.sockets.get());
+  attributes.map_fd = static_cast<std::uint32_t>(sockets_.get());
   attributes.key = reinterpret_cast<std::uintptr_t>(&queue);
   // The kernel may have taken it out before, with its socket.
   static_cast<void>(bpf(BPF_MAP_DELETE_ELEM, attributes));

@@ -186,8 +186,8 @@ Status Socket::bind(const Redirect& redirect, unsigned interface_index, std::uin
   socklen_t length = sizeof options;
   const bool zero_copy = getsockopt(descriptor(), SOL_XDP, XDP_OPTIONS, &options, &length) == 0 &&
                          (options.flags & XDP_OPTIONS_ZEROCOPY) != 0;
-  TF_INFO("NET/tfabric: AF_XDP has queue {} of the interface {}: {} mode, {}", queue, redirect.interface(),
-          redirect.native() ? "native" : "generic", zero_copy ? "zero-copy" : "frames are copied");
+  TF_INFO("NET/tfabric: AF_XDP has queue {} of the interface {}: {}, {}", queue, redirect.interface(),
+          redirect.mode(), zero_copy ? "zero-copy" : "frames are copied");
   return {};
 }
 
