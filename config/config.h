@@ -115,6 +115,9 @@ class LockFolder {
 enum class Progress : std::uint8_t { automatic, inline_, threaded };
 enum class HugepageMode : std::uint8_t { automatic, required, off };
 
+// Of an engine: each connection of a job takes one, and one that was just closed is not free at once.
+inline constexpr std::uint32_t kFewestPorts = 256;
+
 // RFC 6335 §6: the dynamic ports, unless told otherwise.
 struct PortRange {
   std::uint16_t first = 49152;

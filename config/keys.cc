@@ -136,20 +136,19 @@ Key flag(const std::string& name, Field field) {
       .show = [=](const Config& config) { return field(const_cast<Config&>(config)) ? "true" : "false"; }};
 }
 
-// A key like "49152-65535". Fewer than a few hundred would not be enough: each connection of a job takes one,
-// and one that was just closed is not free at once.
+// A key like "49152-65535".
 template <class Field>
 Key port_range(const std::string& name, Field field) {
-  constexpr std::int64_t kFewest = 256;
   return {.name = name,
           .environment = variable_of(name),
-          .expected = fmt::format("a range of at least {} TCP ports like 49152-65535, from 1024 on", kFewest),
+          .expected =
+              fmt::format("a range of at least {} TCP ports like 49152-65535, from 1024 on", kFewestPorts),
           .set =
               [=](Config& config, std::string_view text) {
                 const std::size_t dash = std::min(text.find('-'), text.size());
                 const auto first = parse_integer(trimmed(text.substr(0, dash)));
                 const auto last = parse_integer(trimmed(text.substr(std::min(dash + 1, text.size()))));
-                if (!first || !last || *first < 1024 || *last > 65535 || *last - *first + 1 < kFewest) {
+                if (!first || !last || *first < 1024 || *last > 65535 || *last - *first + 1 < kFewestPorts) {
                   return false;
                 }
                 field(config) = {.first = static_cast<std::uint16_t>(*first),

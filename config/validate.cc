@@ -229,13 +229,13 @@ void validate_queues(const Tcp& tcp, std::vector<std::string>& errors) {
 
 // Each engine has ports of its own: those of local_ports are shared out, and of `port` on each takes one.
 void validate_engines(const Tcp& tcp, std::vector<std::string>& errors) {
-  constexpr std::uint32_t kFewest = 256, kLastPort = 65535;
+  constexpr std::uint32_t kLastPort = 65535;
   const std::uint32_t ports = tcp.local_ports.last - tcp.local_ports.first + 1u;
-  if (ports < kFewest * tcp.engines) {
+  if (ports < kFewestPorts * tcp.engines) {
     errors.push_back(
         fmt::format("tcp.local_ports: {} ports are too few for {} engines, expected at least {}: each engine "
                     "takes {} of its own",
-                    ports, tcp.engines, kFewest * tcp.engines, kFewest));
+                    ports, tcp.engines, kFewestPorts * tcp.engines, kFewestPorts));
   }
   if (tcp.port != 0 && tcp.port + tcp.engines - 1 > kLastPort) {
     errors.push_back(fmt::format(

@@ -12,11 +12,10 @@
 namespace tfabric::tcp {
 
 Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes) {
-  Handle handle{.process = rails_.front()->process(),
-                .port = context_.engine.port(),
-                .max_recvs = context_.options.max_recvs};
+  Handle handle{.port = context_.engine.port(), .max_recvs = context_.options.max_recvs};
   fill_random(handle.token);
   for (const Rail* rail : rails_) {
+    handle.process = handle.process == 0 ? rail->process() : handle.process;
     if (handle.addresses.size() < kMaxHandleAddresses) {
       handle.addresses.push_back(rail->address());
     }

@@ -24,6 +24,14 @@ Result<config::PortRange> ports_of(const config::Tcp& process) {
     }
     const std::uint32_t channels = host::channels_of(rail.device).combined;
     const config::PortRange own = ports_of(process.local_ports, rail.queues, channels);
+    const std::uint32_t each = (own.last - own.first + 1u) / rail.queues.count;
+    if (each < config::kFewestPorts) {
+      return Error{Errc::unusable,
+                   fmt::format("rail {}: {} queues of the interface {} share the TCP ports {}-{} "
+                               "(tcp.local_ports), and each needs {}: ethtool -L {} combined N, with fewer",
+                               rail.name, channels, rail.device, process.local_ports.first,
+                               process.local_ports.last, config::kFewestPorts, rail.device)};
+    }
     if (first == nullptr) {
       first = &rail;
       ports = own;

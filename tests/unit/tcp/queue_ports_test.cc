@@ -34,7 +34,12 @@ TEST_CASE("a process whose rails are different queues is told how to list them")
   REQUIRE(ports_of(process));
   process.local_ports.last = 50000;
   process.rails[1].queues.first = 1;
-  const auto ports = ports_of(process);
-  REQUIRE_FALSE(ports);
-  REQUIRE_THAT(ports.error().message, Catch::Contains("rails a and b"));
+  const auto different = ports_of(process);
+  REQUIRE_FALSE(different);
+  REQUIRE_THAT(different.error().message, Catch::Contains("rails a and b"));
+  process.rails.pop_back();
+  process.local_ports.last = 49152 + 254;
+  const auto few = ports_of(process);
+  REQUIRE_FALSE(few);
+  REQUIRE_THAT(few.error().message, Catch::Contains("each needs 256"));
 }
