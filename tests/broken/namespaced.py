@@ -66,6 +66,10 @@ class NamespacedHost(Host):
 
     def hide(self, folder):
         """An empty folder in its place, for check and for the job."""
+        try:
+            self.run("unshare", "--mount", "true")
+        except Exception as error:
+            raise Impossible("mount namespaces cannot be made here") from error
         self.prefix = ["unshare", "--mount", "sh", "-c", f'mount -t tmpfs none {folder} && exec "$@"', "sh"]
 
     def pair(self, first, second, **keys):
