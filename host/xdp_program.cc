@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <span>
 
 #include "base/descriptor.h"
@@ -21,7 +20,8 @@ using Bytes = std::span<const std::byte>;
 template <class T>
 T read(Bytes bytes) {
   T value{};
-  std::memcpy(&value, bytes.data(), std::min(sizeof value, bytes.size()));
+  const Bytes part = bytes.first(std::min(sizeof value, bytes.size()));
+  std::copy(part.begin(), part.end(), std::as_writable_bytes(std::span(&value, 1)).begin());
   return value;
 }
 
