@@ -29,11 +29,12 @@ int refuse(const tfabric::Error& error) {
 }  // namespace
 
 // The driver has one socket a umem, and the kernel one descriptor for both.
-struct xsk_umem {
-  std::unique_ptr<Socket> socket;
-};
 struct xsk_socket {
   xsk_umem* umem;
+};
+struct xsk_umem {
+  std::unique_ptr<Socket> socket;
+  xsk_socket handle;  // the driver's of that socket
 };
 
 namespace {
@@ -44,7 +45,7 @@ class Umems {
  public:
   xsk_umem* add(std::unique_ptr<Socket> socket) {
     const std::lock_guard guard(mutex_);
-    std::unique_ptr<xsk_umem> umem(new xsk_umem{std::move(socket)});
+    std::unique_ptr<xsk_umem> umem(new xsk_umem{std::move(socket), {nullptr}});
     xsk_umem* key = umem.get();
     return all_.emplace(key, std::move(umem)).first->first;
   }
@@ -99,14 +100,14 @@ int xsk_socket__create(xsk_socket** socket, const char* interface, std::uint32_t
     umems().end(umem);
     return refuse(status.error());
   }
-  *socket = new xsk_socket{umem};
+  umem->handle.umem = umem;
+  *socket = &umem->handle;
   return 0;
 }
 
 void xsk_socket__delete(xsk_socket* socket) {
   if (socket != nullptr) {
     umems().end(socket->umem);
-    delete socket;
   }
 }
 
