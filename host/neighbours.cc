@@ -12,6 +12,8 @@
 #include <cstring>
 #include <utility>
 
+#include "host/netlink.h"
+
 namespace tfabric::host {
 namespace {
 
@@ -45,33 +47,21 @@ static_assert(offsetof(Request, destination) == NLMSG_SPACE(sizeof(ndmsg)));
 
 using Answer = Neighbours::Answer;
 
-Answer answer_of(const std::byte* message, std::size_t size) {
-  ndmsg neighbour{};
-  constexpr std::size_t kAttributes = NLMSG_SPACE(sizeof neighbour);
-  if (size < kAttributes) {
+Answer answer_of(netlink::Bytes message) {
+  constexpr std::size_t kAttributes = NLMSG_SPACE(sizeof(ndmsg));
+  if (message.size() < kAttributes) {
     return {};
   }
-  std::memcpy(&neighbour, message + NLMSG_HDRLEN, sizeof neighbour);
+  const auto neighbour = netlink::read<ndmsg>(message.subspan(NLMSG_HDRLEN));
   if ((neighbour.ndm_state & NUD_INCOMPLETE) != 0) {
     return {.kind = Answer::Kind::pending};
   }
   constexpr unsigned kValid = NUD_PERMANENT | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
-  if ((neighbour.ndm_state & kValid) == 0) {
+  const netlink::Bytes mac = netlink::find(message.subspan(kAttributes), NDA_LLADDR);
+  if ((neighbour.ndm_state & kValid) == 0 || mac.size() != sizeof(Answer::mac)) {
     return {};
   }
-  rtattr attribute{};
-  for (std::size_t at = kAttributes; at + sizeof attribute <= size; at += RTA_ALIGN(attribute.rta_len)) {
-    std::memcpy(&attribute, message + at, sizeof attribute);
-    if (attribute.rta_len < sizeof attribute || attribute.rta_len > size - at) {
-      return {};
-    }
-    Answer answer{.kind = Answer::Kind::known};
-    if (attribute.rta_type == NDA_LLADDR && attribute.rta_len == RTA_LENGTH(answer.mac.size())) {
-      std::memcpy(answer.mac.data(), message + at + RTA_LENGTH(0), answer.mac.size());
-      return answer;
-    }
-  }
-  return {};
+  return {.kind = Answer::Kind::known, .mac = netlink::read<decltype(Answer::mac)>(mac)};
 }
 
 }  // namespace
@@ -100,18 +90,17 @@ Status Neighbours::resolve(const config::IpBytes& address) {
     return Error{Errc::system,
                  fmt::format("the kernel cannot be asked for a neighbour: {}", std::strerror(errno))};
   }
-  nlmsghdr header{};
-  nlmsgerr error{};
-  std::array<std::byte, NLMSG_SPACE(sizeof error) + sizeof request> reply{};
+  std::array<std::byte, NLMSG_SPACE(sizeof(nlmsgerr)) + sizeof request> reply{};
   const ssize_t size = recv(socket_.get(), reply.data(), reply.size(), 0);
-  if (size < static_cast<ssize_t>(NLMSG_SPACE(sizeof error.error))) {
+  if (size < static_cast<ssize_t>(NLMSG_SPACE(sizeof(int)))) {
     return {};
   }
-  std::memcpy(&header, reply.data(), sizeof header);
-  std::memcpy(&error.error, reply.data() + NLMSG_HDRLEN, sizeof error.error);
-  if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_seq == sequence_ && error.error != 0) {
+  const netlink::Bytes message(reply.data(), static_cast<std::size_t>(size));
+  const auto header = netlink::read<nlmsghdr>(message);
+  const auto error = netlink::read<nlmsgerr>(message.subspan(NLMSG_HDRLEN)).error;
+  if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_seq == sequence_ && error != 0) {
     return Error{Errc::system,
-                 fmt::format("the kernel does not look for a neighbour: {}", std::strerror(-error.error))};
+                 fmt::format("the kernel does not look for a neighbour: {}", std::strerror(-error))};
   }
   return {};
 }
@@ -127,14 +116,13 @@ Answer Neighbours::find(const config::IpBytes& address) {
   std::array<std::byte, kMost> reply{};
   for (;;) {
     const ssize_t size = recv(socket_.get(), reply.data(), reply.size(), 0);
-    nlmsghdr header{};
-    if (size < static_cast<ssize_t>(sizeof header)) {
+    if (size < static_cast<ssize_t>(sizeof(nlmsghdr))) {
       return {};
     }
-    std::memcpy(&header, reply.data(), sizeof header);
+    const netlink::Bytes message(reply.data(), static_cast<std::size_t>(size));
+    const auto header = netlink::read<nlmsghdr>(message);
     if (header.nlmsg_seq == sequence_) {
-      return header.nlmsg_type == RTM_NEWNEIGH ? answer_of(reply.data(), static_cast<std::size_t>(size))
-                                               : Answer{};
+      return header.nlmsg_type == RTM_NEWNEIGH ? answer_of(message) : Answer{};
     }
   }
 }

@@ -5,40 +5,18 @@
 #include <net/if.h>
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
-#include <span>
 
 #include "base/descriptor.h"
+#include "host/netlink.h"
 
 namespace tfabric::host {
 namespace {
 
-using Bytes = std::span<const std::byte>;
-
-template <class T>
-T read(Bytes bytes) {
-  T value{};
-  const Bytes part = bytes.first(std::min(sizeof value, bytes.size()));
-  std::copy(part.begin(), part.end(), std::as_writable_bytes(std::span(&value, 1)).begin());
-  return value;
-}
-
-// What the attribute of this type holds (rtnetlink(7)), of those in `attributes`; empty: it is not there.
-Bytes find(Bytes attributes, unsigned short type) {
-  while (attributes.size() >= sizeof(rtattr)) {
-    const auto attribute = read<rtattr>(attributes);
-    if (attribute.rta_len < sizeof attribute || attribute.rta_len > attributes.size()) {
-      break;
-    }
-    if ((attribute.rta_type & NLA_TYPE_MASK) == type) {
-      return attributes.first(attribute.rta_len).subspan(RTA_LENGTH(0));
-    }
-    attributes = attributes.subspan(std::min<std::size_t>(RTA_ALIGN(attribute.rta_len), attributes.size()));
-  }
-  return {};
-}
+using netlink::Bytes;
+using netlink::find;
+using netlink::read;
 
 // Sizes are multiples of 4, to which the kernel aligns what follows each.
 struct Request {

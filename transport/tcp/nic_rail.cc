@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "config/address.h"
 #include "host/interfaces.h"
 #include "transport/tcp/af_xdp_interface.h"
 #include "transport/tcp/kernel_neighbours.h"
@@ -77,17 +78,18 @@ Status check_queues(const config::Rail& config, std::size_t engines) {
                : Status();
 }
 
-std::optional<port::InterfacePart> part_of(const config::Rail& config, const engine::PortMap& ports) {
+std::optional<port::xdp::Part> part_of(const config::Rail& config, const engine::PortMap& ports) {
   if (!config::is_part_of_interface(config)) {
     return std::nullopt;
   }
-  port::InterfacePart part{.first_queue = config.queues.first,
-                           .addresses = {},
-                           .first_port = ports.first_of(0),
-                           .ports = ports.count_of(0)};
+  port::xdp::Part part{.first_queue = config.queues.first, .ports = {}, .addresses = {}};
+  for (std::uint16_t e = 0; e < ports.engines(); ++e) {
+    const std::uint32_t first = ports.first_of(e);
+    part.ports.push_back({.first = first, .last = first + ports.count_of(e) - 1});
+  }
   for (const std::string& text : config.addresses) {
-    if (const auto prefix = net::parse_prefix(text)) {
-      part.addresses.push_back(prefix->address);
+    if (const auto prefixed = config::parse_prefixed(text)) {
+      part.addresses.push_back(config::mapped(prefixed->bytes));
     }
   }
   return part;

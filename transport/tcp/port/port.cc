@@ -26,18 +26,6 @@ constexpr std::size_t kBurst = 64;
 bool is_virtual(const std::string& device) { return device.starts_with("net_"); }
 
 // "net_memif0,role=server" is known to DPDK as "net_memif0".
-xdp::Part part_of(const InterfacePart& part, std::uint16_t queues) {
-  xdp::Part wanted{.first_queue = part.first_queue, .ports = {}, .addresses = {}};
-  for (std::uint32_t queue = 0; queue < queues; ++queue) {
-    const std::uint32_t first = part.first_port + queue * part.ports;
-    wanted.ports.push_back({.first = first, .last = first + part.ports - 1});
-  }
-  for (const net::IpAddress& address : part.addresses) {
-    wanted.addresses.push_back(std::bit_cast<config::IpBytes>(address.bytes));
-  }
-  return wanted;
-}
-
 std::string port_name(const std::string& device) { return device.substr(0, device.find(',')); }
 
 }  // namespace
@@ -141,7 +129,7 @@ Status Port::Impl::attach() {
   if (xdp_interface.empty()) {
     return {};
   }
-  auto attached = config.part ? xdp::Redirect::join(xdp_interface, part_of(*config.part, queues))
+  auto attached = config.part ? xdp::Redirect::join(xdp_interface, *config.part)
                               : xdp::Redirect::attach(xdp_interface, queues);
   if (!attached) {
     return Error{attached.error().code, fmt::format("rail {}: {}", config.name, attached.error().message)};

@@ -15,18 +15,12 @@
 #include "base/result.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/port/rss.h"
+#include "transport/tcp/port/xdp/part.h"
 
 struct rte_mbuf;
 struct rte_mempool;
 
 namespace tfabric::port {
-
-// What a port has of an interface that others use, too: some queues, and the TCP ports that belong to them.
-struct InterfacePart {
-  std::uint16_t first_queue = 0;
-  std::vector<net::IpAddress> addresses;
-  std::uint16_t first_port = 0, ports = 0;  // of the first queue; the next ones have the ports that follow
-};
 
 struct PortConfig {
   std::string name;  // the rail's name, in messages
@@ -34,7 +28,7 @@ struct PortConfig {
   // virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
   // device_arguments.h).
   std::string device;
-  std::optional<InterfacePart> part;  // of AF_XDP's interface; none: all of it
+  std::optional<xdp::Part> part;  // of AF_XDP's interface; none: all of it
   std::uint16_t mtu = 1500;
   std::uint16_t rx_descriptors = 1024;
   std::uint16_t tx_descriptors = 1024;

@@ -50,6 +50,14 @@ Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_
   return Descriptor(code);
 }
 
+int update(const Descriptor& map, const void* key, const void* value) {
+  bpf_attr request{};
+  request.map_fd = static_cast<std::uint32_t>(map.get());
+  request.key = reinterpret_cast<std::uintptr_t>(key);
+  request.value = reinterpret_cast<std::uintptr_t>(value);
+  return bpf(BPF_MAP_UPDATE_ELEM, request);
+}
+
 Descriptor open_number(bpf_cmd command, std::uint32_t number) {
   bpf_attr request{};
   request.prog_id = number;  // those of maps and links lie there, too

@@ -24,6 +24,8 @@ struct MapSize {
 [[nodiscard]] Result<Descriptor> make_map(bpf_map_type type, const MapSize& size, std::string_view name);
 // An XDP program, once the kernel has verified it.
 [[nodiscard]] Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_view name);
+// Puts an entry into a map, or in the place of what it has for the key. 0, or -errno.
+[[nodiscard]] int update(const Descriptor& map, const void* key, const void* value);
 // What the kernel has of this number: `command` says of what. The descriptor is -errno if it cannot be had.
 [[nodiscard]] Descriptor open_number(bpf_cmd command, std::uint32_t number);
 // What the kernel tells of it: a bpf_map_info, bpf_prog_info or bpf_link_info. 0, or -errno.

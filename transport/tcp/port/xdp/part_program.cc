@@ -1,18 +1,16 @@
 #include "transport/tcp/port/xdp/part_program.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 
 #include <array>
 #include <bit>
-#include <cerrno>
 #include <cstddef>
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "transport/tcp/port/xdp/bpf.h"
-#include "transport/tcp/port/xdp/program.h"
+#include "transport/tcp/port/xdp/instruction.h"
 
 namespace tfabric::port::xdp {
 namespace {
@@ -28,62 +26,10 @@ class Text {
   using Place = std::vector<std::size_t>;  // the jumps to it
 
   void add(const bpf_insn& instruction) { code_.push_back(instruction); }
-  void load(std::uint8_t size, std::uint8_t into, std::uint8_t base, std::size_t offset) {
-    add({.code = static_cast<std::uint8_t>(BPF_LDX | BPF_MEM | size),
-         .dst_reg = into,
-         .src_reg = base,
-         .off = static_cast<std::int16_t>(offset),
-         .imm = 0});
-  }
   void load_map(std::uint8_t into, int map) {
     for (const bpf_insn& instruction : instruction::load_map(into, map)) {
       add(instruction);
     }
-  }
-  void store(std::uint8_t size, std::uint8_t base, int offset, std::uint8_t from) {
-    add({.code = static_cast<std::uint8_t>(BPF_STX | BPF_MEM | size),
-         .dst_reg = base,
-         .src_reg = from,
-         .off = static_cast<std::int16_t>(offset),
-         .imm = 0});
-  }
-  void store_value(std::uint8_t size, std::uint8_t base, int offset, std::int32_t value) {
-    add({.code = static_cast<std::uint8_t>(BPF_ST | BPF_MEM | size),
-         .dst_reg = base,
-         .src_reg = 0,
-         .off = static_cast<std::int16_t>(offset),
-         .imm = value});
-  }
-  void copy(std::uint8_t into, std::uint8_t from) { compute(BPF_MOV, into, from); }
-  void compute(std::uint8_t operation, std::uint8_t into, std::uint8_t with) {
-    add({.code = static_cast<std::uint8_t>(BPF_ALU64 | operation | BPF_X),
-         .dst_reg = into,
-         .src_reg = with,
-         .off = 0,
-         .imm = 0});
-  }
-  void compute_value(std::uint8_t operation, std::uint8_t into, std::int32_t value) {
-    add({.code = static_cast<std::uint8_t>(BPF_ALU64 | operation | BPF_K),
-         .dst_reg = into,
-         .src_reg = 0,
-         .off = 0,
-         .imm = value});
-  }
-  void jump_if(std::uint8_t comparison, std::uint8_t a, std::uint8_t b, Place& place) {
-    jump({.code = static_cast<std::uint8_t>(BPF_JMP | comparison | BPF_X),
-          .dst_reg = a,
-          .src_reg = b,
-          .off = 0,
-          .imm = 0},
-         place);
-  }
-  void jump_if_value(std::uint8_t comparison, std::uint8_t a, std::int32_t value, Place& place) {
-    jump({.code = static_cast<std::uint8_t>(BPF_JMP | comparison | BPF_K),
-          .dst_reg = a,
-          .src_reg = 0,
-          .off = 0,
-          .imm = value},
-         place);
   }
   void jump(const bpf_insn& instruction, Place& place) {
     place.push_back(code_.size());
@@ -116,38 +62,38 @@ constexpr std::uint8_t kContext = BPF_REG_6, kData = BPF_REG_7, kEnd = BPF_REG_8
 constexpr std::uint8_t kStack = BPF_REG_10, kA = BPF_REG_2, kB = BPF_REG_3, kC = BPF_REG_4;
 
 void need(Text& text, std::int32_t bytes, Text::Place& pass) {
-  text.copy(kA, kData);
-  text.compute_value(BPF_ADD, kA, bytes);
-  text.jump_if(BPF_JGT, kA, kEnd, pass);
+  text.add(instruction::copy(kA, kData));
+  text.add(instruction::compute_value(BPF_ADD, kA, bytes));
+  text.jump(instruction::jump_if(BPF_JGT, kA, kEnd), pass);
 }
 
 void need_tcp(Text& text, std::size_t protocol, Text::Place& pass) {
-  text.load(BPF_B, kA, kData, protocol);
-  text.jump_if_value(BPF_JNE, kA, IPPROTO_TCP, pass);
+  text.add(instruction::load(BPF_B, kA, kData, protocol));
+  text.jump(instruction::jump_if_value(BPF_JNE, kA, IPPROTO_TCP), pass);
 }
 
 // Address and port of an IPv4 segment.
 void read_v4(Text& text, Text::Place& pass) {
   need_tcp(text, kV4Protocol, pass);
   constexpr std::uint16_t kIsFragment = 0x3fff;  // there are more, or it is not the first
-  text.load(BPF_H, kA, kData, kV4Fragment);
-  text.compute_value(BPF_AND, kA, htons(kIsFragment));
-  text.jump_if_value(BPF_JNE, kA, 0, pass);
+  text.add(instruction::load(BPF_H, kA, kData, kV4Fragment));
+  text.add(instruction::compute_value(BPF_AND, kA, htons(kIsFragment)));
+  text.jump(instruction::jump_if_value(BPF_JNE, kA, 0), pass);
   constexpr std::array<std::uint8_t, 4> kMapped{0, 0, 0xff, 0xff};
-  text.store_value(BPF_DW, kStack, kAddress, 0);
-  text.store_value(BPF_W, kStack, kAddress + 8, std::bit_cast<std::int32_t>(kMapped));
-  text.load(BPF_W, kA, kData, kV4To);
-  text.store(BPF_W, kStack, kAddress + 12, kA);
+  text.add(instruction::store_value(BPF_DW, kStack, kAddress, 0));
+  text.add(instruction::store_value(BPF_W, kStack, kAddress + 8, std::bit_cast<std::int32_t>(kMapped)));
+  text.add(instruction::load(BPF_W, kA, kData, kV4To));
+  text.add(instruction::store(BPF_W, kStack, kAddress + 12, kA));
   constexpr std::int32_t kWords = 0x0f, kBytesOfWord = 2;
-  text.load(BPF_B, kA, kData, kV4Length);
-  text.compute_value(BPF_AND, kA, kWords);
-  text.compute_value(BPF_LSH, kA, kBytesOfWord);
-  text.copy(kB, kData);
-  text.compute(BPF_ADD, kB, kA);
-  text.copy(kC, kB);
-  text.compute_value(BPF_ADD, kC, kIp + kPortsEnd);
-  text.jump_if(BPF_JGT, kC, kEnd, pass);
-  text.load(BPF_H, kPort, kB, kIp + kToPort);
+  text.add(instruction::load(BPF_B, kA, kData, kV4Length));
+  text.add(instruction::compute_value(BPF_AND, kA, kWords));
+  text.add(instruction::compute_value(BPF_LSH, kA, kBytesOfWord));
+  text.add(instruction::copy(kB, kData));
+  text.add(instruction::compute(BPF_ADD, kB, kA));
+  text.add(instruction::copy(kC, kB));
+  text.add(instruction::compute_value(BPF_ADD, kC, kIp + kPortsEnd));
+  text.jump(instruction::jump_if(BPF_JGT, kC, kEnd), pass);
+  text.add(instruction::load(BPF_H, kPort, kB, kIp + kToPort));
 }
 
 // Of an IPv6 segment without extension headers.
@@ -155,76 +101,62 @@ void read_v6(Text& text, Text::Place& pass) {
   need(text, kV6End + kPortsEnd, pass);
   need_tcp(text, kV6Next, pass);
   for (const int half : {0, 8}) {
-    text.load(BPF_DW, kA, kData, kV6To + static_cast<std::size_t>(half));
-    text.store(BPF_DW, kStack, kAddress + half, kA);
+    text.add(instruction::load(BPF_DW, kA, kData, kV6To + static_cast<std::size_t>(half)));
+    text.add(instruction::store(BPF_DW, kStack, kAddress + half, kA));
   }
-  text.load(BPF_H, kPort, kData, kV6End + kToPort);
+  text.add(instruction::load(BPF_H, kPort, kData, kV6End + kToPort));
 }
 
-std::uint64_t address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
-
 Status put(const Descriptor& map, const void* key, const void* value) {
-  bpf_attr request{};
-  request.map_fd = static_cast<std::uint32_t>(map.get());
-  request.key = address_of(key);
-  request.value = address_of(value);
-  if (const int answer = bpf(BPF_MAP_UPDATE_ELEM, request); answer != 0) {
+  if (const int answer = update(map, key, value); answer != 0) {
     return refusal("cannot tell an XDP program what is ours", -answer);
   }
   return {};
 }
 
-Error not_ours(std::uint32_t number) {
-  return {Errc::unusable,
-          fmt::format("the interface has the XDP program {} of somebody else's: end what has attached it "
-                      "(`bpftool net` shows it)",
-                      number)};
-}
-
 // In register 0 what the map has for the key at `key` on the stack.
 void look_up(Text& text, int map, int key, Text::Place& pass) {
   text.load_map(BPF_REG_1, map);
-  text.copy(BPF_REG_2, kStack);
-  text.compute_value(BPF_ADD, BPF_REG_2, key);
+  text.add(instruction::copy(BPF_REG_2, kStack));
+  text.add(instruction::compute_value(BPF_ADD, BPF_REG_2, key));
   text.add(instruction::call(BPF_FUNC_map_lookup_elem));
-  text.jump_if_value(BPF_JEQ, BPF_REG_0, 0, pass);
+  text.jump(instruction::jump_if_value(BPF_JEQ, BPF_REG_0, 0), pass);
 }
 
 std::vector<bpf_insn> instructions(int sockets, int addresses, int ports) {
   constexpr std::uint16_t kIpv4 = 0x0800, kIpv6 = 0x86dd;
   Text text;
   Text::Place pass, v6, port;
-  text.copy(kContext, BPF_REG_1);
-  text.load(BPF_W, kData, kContext, offsetof(xdp_md, data));
-  text.load(BPF_W, kEnd, kContext, offsetof(xdp_md, data_end));
+  text.add(instruction::copy(kContext, BPF_REG_1));
+  text.add(instruction::load(BPF_W, kData, kContext, offsetof(xdp_md, data)));
+  text.add(instruction::load(BPF_W, kEnd, kContext, offsetof(xdp_md, data_end)));
   need(text, kLeastFrame, pass);
-  text.load(BPF_H, kA, kData, kType);
-  text.jump_if_value(BPF_JEQ, kA, htons(kIpv6), v6);
-  text.jump_if_value(BPF_JNE, kA, htons(kIpv4), pass);
+  text.add(instruction::load(BPF_H, kA, kData, kType));
+  text.jump(instruction::jump_if_value(BPF_JEQ, kA, htons(kIpv6)), v6);
+  text.jump(instruction::jump_if_value(BPF_JNE, kA, htons(kIpv4)), pass);
   read_v4(text, pass);
-  text.jump({.code = BPF_JMP | BPF_JA, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0}, port);
+  text.jump(instruction::jump(), port);
   text.here(v6);
   read_v6(text, pass);
 
   text.here(port);
-  constexpr std::int32_t kBits = 16;
-  text.add({.code = BPF_ALU | BPF_END | BPF_TO_BE, .dst_reg = kPort, .src_reg = 0, .off = 0, .imm = kBits});
+  text.add(instruction::from_network_16(kPort));
   look_up(text, addresses, kAddress, pass);
-  text.load(BPF_W, kA, kContext, offsetof(xdp_md, rx_queue_index));
-  text.store(BPF_W, kStack, kQueue, kA);
+  text.add(instruction::load(BPF_W, kA, kContext, offsetof(xdp_md, rx_queue_index)));
+  text.add(instruction::store(BPF_W, kStack, kQueue, kA));
   look_up(text, ports, kQueue, pass);
-  text.load(BPF_W, kA, BPF_REG_0, offsetof(QueuePorts, first));
-  text.jump_if(BPF_JLT, kPort, kA, pass);
-  text.load(BPF_W, kA, BPF_REG_0, offsetof(QueuePorts, last));
-  text.jump_if(BPF_JGT, kPort, kA, pass);
+  text.add(instruction::load(BPF_W, kA, BPF_REG_0, offsetof(QueuePorts, first)));
+  text.jump(instruction::jump_if(BPF_JLT, kPort, kA), pass);
+  text.add(instruction::load(BPF_W, kA, BPF_REG_0, offsetof(QueuePorts, last)));
+  text.jump(instruction::jump_if(BPF_JGT, kPort, kA), pass);
   text.load_map(BPF_REG_1, sockets);
-  text.load(BPF_W, BPF_REG_2, kContext, offsetof(xdp_md, rx_queue_index));
-  text.add(instruction::move(BPF_REG_3, XDP_PASS));
+  text.add(instruction::load(BPF_W, BPF_REG_2, kContext, offsetof(xdp_md, rx_queue_index)));
+  text.add(instruction::set(BPF_REG_3, XDP_PASS));
   text.add(instruction::call(BPF_FUNC_redirect_map));
   text.add(instruction::exit());
 
   text.here(pass);
-  text.add(instruction::move(BPF_REG_0, XDP_PASS));
+  text.add(instruction::set(BPF_REG_0, XDP_PASS));
   text.add(instruction::exit());
   return text.take();
 }
@@ -258,7 +190,7 @@ Result<PartProgram> load_part_program() {
                      .code = std::move(*code)};
 }
 
-Result<PartProgram> find_part_program(std::uint32_t number) {
+Result<std::optional<PartProgram>> find_part_program(std::uint32_t number) {
   Descriptor code = open_number(BPF_PROG_GET_FD_BY_ID, number);
   if (code.get() < 0) {
     return refusal("cannot look at the interface's XDP program", -code.get());
@@ -266,9 +198,9 @@ Result<PartProgram> find_part_program(std::uint32_t number) {
   std::array<std::uint32_t, 3> numbers{};
   bpf_prog_info info{};
   info.nr_map_ids = numbers.size();
-  info.map_ids = address_of(numbers.data());
+  info.map_ids = reinterpret_cast<std::uintptr_t>(numbers.data());
   if (ask(code, info) < 0 || std::string_view(info.name) != kName || info.nr_map_ids != numbers.size()) {
-    return not_ours(number);
+    return std::optional<PartProgram>();
   }
   std::optional<Descriptor> sockets, addresses, ports;
   for (const std::uint32_t map : numbers) {
@@ -287,12 +219,12 @@ Result<PartProgram> find_part_program(std::uint32_t number) {
     }
   }
   if (!sockets || !addresses || !ports) {
-    return not_ours(number);
+    return std::optional<PartProgram>();
   }
-  return PartProgram{.sockets = std::move(*sockets),
-                     .addresses = std::move(*addresses),
-                     .ports = std::move(*ports),
-                     .code = std::move(code)};
+  return std::optional(PartProgram{.sockets = std::move(*sockets),
+                                   .addresses = std::move(*addresses),
+                                   .ports = std::move(*ports),
+                                   .code = std::move(code)});
 }
 
 Status add_address(const PartProgram& program, const config::IpBytes& address) {

@@ -4,22 +4,15 @@
 // the queue's ports; to the kernel goes all else, and what comes in by a queue without a socket.
 #pragma once
 
-#include <linux/bpf.h>
-
 #include <cstdint>
-#include <vector>
+#include <optional>
 
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "config/address.h"
+#include "transport/tcp/port/xdp/part.h"
 
 namespace tfabric::port::xdp {
-
-// Of a queue, in the host's order.
-struct QueuePorts {
-  std::uint32_t first = 0;
-  std::uint32_t last = 0;
-};
 
 // In the kernel, as long as somebody has a descriptor of it.
 struct PartProgram {
@@ -30,8 +23,8 @@ struct PartProgram {
 };
 
 [[nodiscard]] Result<PartProgram> load_part_program();
-// The program of this number, whichever process has loaded it. Errc::unusable: it is no such program.
-[[nodiscard]] Result<PartProgram> find_part_program(std::uint32_t number);
+// The program of this number, whichever process has loaded it. Nothing: it is no such program.
+[[nodiscard]] Result<std::optional<PartProgram>> find_part_program(std::uint32_t number);
 
 [[nodiscard]] Status add_address(const PartProgram& program, const config::IpBytes& address);
 [[nodiscard]] Status set_ports(const PartProgram& program, std::uint32_t queue, const QueuePorts& ports);

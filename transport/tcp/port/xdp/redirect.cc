@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "host/xdp_program.h"
 #include "transport/tcp/port/xdp/bpf.h"
+#include "transport/tcp/port/xdp/part_program.h"
 #include "transport/tcp/port/xdp/program.h"
 
 namespace tfabric::port::xdp {
@@ -50,6 +51,14 @@ Result<Descriptor> hear_multicast(const std::string& interface, unsigned index) 
     return refusal(fmt::format("cannot ask the interface {} for multicast frames", interface), errno);
   }
   return socket;
+}
+
+Error strangers_program(const std::string& interface) {
+  return {
+      Errc::unusable,
+      fmt::format("the interface {0} has an XDP program of somebody else's: end what has attached it "
+                  "(`ip link show {0}` shows it, `bpftool net` more), or as root: ip link set {0} xdp off",
+                  interface)};
 }
 
 }  // namespace
@@ -110,11 +119,7 @@ Result<std::unique_ptr<Redirect>> Redirect::attach(const std::string& interface,
     return attached.error();
   }
   if (!*attached) {
-    return Error{Errc::unusable,
-                 fmt::format("the interface {0} has an XDP program of somebody else's: end what has attached "
-                             "it (`ip link show {0}` shows it, `bpftool net` more), or as root: ip link set "
-                             "{0} xdp off",
-                             interface)};
+    return strangers_program(interface);
   }
   std::unique_ptr<Redirect> redirect(new Redirect(*place, {.first = 0, .count = queues},
                                                   std::move(program->sockets), std::move(**attached)));
@@ -141,19 +146,19 @@ Result<std::optional<Redirect::Joined>> Redirect::joined(const Place& place) {
         info.prog_id != program) {
       continue;
     }
-    Result<PartProgram> found = find_part_program(program);
+    Result<std::optional<PartProgram>> found = find_part_program(program);
     if (!found) {
-      return Error{found.error().code, fmt::format("{}: {}", place.interface, found.error().message)};
+      return found.error();
+    }
+    if (!*found) {
+      return strangers_program(place.interface);
     }
     return std::optional(
-        Joined{.program = std::move(*found),
+        Joined{.program = std::move(**found),
                .link = {.descriptor = std::move(descriptor), .mode = "by another process's program"}});
   }
   if (host::xdp_program_of(place.interface) == program) {
-    return Error{Errc::unusable,
-                 fmt::format("the interface {0} has the XDP program {1} of somebody else's: end what has "
-                             "attached it, or as root: ip link set {0} xdp off",
-                             place.interface, program)};
+    return strangers_program(place.interface);
   }
   return std::optional<Joined>();
 }
@@ -258,11 +263,7 @@ Redirect* Redirect::find(unsigned interface_index, std::uint32_t queue) {
 }
 
 Status Redirect::add(std::uint32_t queue, int socket) const {
-  bpf_attr attributes{};
-  attributes.map_fd = static_cast<std::uint32_t>(sockets_.get());
-  attributes.key = reinterpret_cast<std::uintptr_t>(&queue);
-  attributes.value = reinterpret_cast<std::uintptr_t>(&socket);
-  if (const int answer = bpf(BPF_MAP_UPDATE_ELEM, attributes); answer != 0) {
+  if (const int answer = update(sockets_, &queue, &socket); answer != 0) {
     return refusal(fmt::format("cannot lead the frames of queue {} of the interface {} to its socket", queue,
                                interface_),
                    -answer);

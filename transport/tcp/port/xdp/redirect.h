@@ -8,20 +8,12 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "base/descriptor.h"
 #include "base/result.h"
-#include "transport/tcp/port/xdp/part_program.h"
+#include "transport/tcp/port/xdp/part.h"
 
 namespace tfabric::port::xdp {
-
-// Some queues of an interface that has others' sockets as well, and the kernel's traffic.
-struct Part {
-  std::uint32_t first_queue = 0;
-  std::vector<QueuePorts> ports;           // of each
-  std::vector<config::IpBytes> addresses;  // the interface's
-};
 
 class Redirect {
  public:

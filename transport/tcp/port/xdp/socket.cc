@@ -6,11 +6,11 @@
 #include <sys/socket.h>
 
 #include <cerrno>
-#include <chrono>
 #include <thread>
 #include <utility>
 
 #include "base/log.h"
+#include "base/time.h"
 #include "transport/tcp/port/xdp/bpf.h"
 #include "transport/tcp/port/xdp/redirect.h"
 
@@ -39,12 +39,11 @@ bool is_filled_here(int option) { return option == XDP_TX_RING || option == XDP_
 
 // The kernel lets go of the queue of a socket that was closed, or whose process has died, a little later.
 int bind_patiently(int socket, const sockaddr_xdp& address) {
-  constexpr auto kPatience = std::chrono::seconds(1);
-  constexpr auto kPause = std::chrono::milliseconds(5);
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  constexpr Duration kPatience = std::chrono::seconds(1), kPause = std::chrono::milliseconds(5);
+  const Instant until = monotonic_now() + kPatience;
   int answer = 0;
   while ((answer = bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address)) != 0 &&
-         errno == EBUSY && std::chrono::steady_clock::now() < until) {
+         errno == EBUSY && monotonic_now() < until) {
     std::this_thread::sleep_for(kPause);
   }
   return answer;
