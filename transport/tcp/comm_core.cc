@@ -54,6 +54,9 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   if (!failed() && survives(flow)) {
     return;
   }
+  if (!failed()) {
+    timed_out_ = error == stack::ConnectionError::timed_out;
+  }
   fail(Error{Errc::remote, fmt::format("{}: {}", name_of(index), stack::to_string(error))});
 }
 

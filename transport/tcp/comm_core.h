@@ -45,6 +45,8 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_acquire); }
   // Valid once failed() or once a request has failed.
   [[nodiscard]] const Error& error() const { return error_; }
+  // The same; the peer has not answered one of its flows for too long.
+  [[nodiscard]] bool timed_out() const { return timed_out_; }
 
   Result<transport::MemoryRegion*> register_region(void* data, std::size_t size, transport::MemoryKind kind);
   Status deregister_region(transport::MemoryRegion* region);
@@ -103,6 +105,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   const char* direction_;
   std::atomic<bool> failed_{false};
   Error error_;
+  bool timed_out_ = false;
 };
 
 }  // namespace tfabric::tcp

@@ -81,6 +81,10 @@ Result<bool> Device::advance(Attempt& attempt) {
   }
   context_.progress.poke();
   if (attempt.comm != nullptr && attempt.comm->failed()) {
+    // A SYN's time is the same, and may be over first.
+    if (attempt.comm->timed_out()) {
+      return explain_timeout(attempt);
+    }
     return Error{attempt.comm->error().code,
                  fmt::format("cannot connect to {}: {}", net::to_string(attempt.peer.addresses.front()),
                              attempt.comm->error().message)};

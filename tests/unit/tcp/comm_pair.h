@@ -20,7 +20,8 @@ inline const std::array kAddresses{*net::parse_ip("10.77.0.1"), *net::parse_ip("
 
 // An engine with two links.
 struct World {
-  explicit World(const CommOptions& options = {}) : context{engine, progress, regions, options, peers} {
+  explicit World(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {})
+      : engine(engine_options), context{engine, progress, regions, options, peers} {
     port::need_eal();
     const EngineGuard guard(engine.lock());
     fill_random(token);
@@ -57,7 +58,7 @@ struct World {
     return true;
   }
 
-  engine::Engine engine{{}};
+  engine::Engine engine;
   engine::Progress progress{engine, engine::ProgressMode::inline_, -1, {&engine}};
   hugepage::RegionTable regions;
   Peers peers;
