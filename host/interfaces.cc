@@ -7,30 +7,50 @@
 #include <sys/socket.h>
 
 #include <memory>
+#include <optional>
 
-#include "base/descriptor.h"
 #include "host/xdp_program.h"
 
 namespace tfabric::host {
+
+namespace {
+
+std::optional<ifreq> ask(const Descriptor& any, const std::string& interface, unsigned long what) {
+  ifreq request{};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  return ioctl(any.get(), what, &request) == 0 ? std::optional(request) : std::nullopt;
+}
+
+}  // namespace
+
+InterfaceQuery::InterfaceQuery() : any_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
+
+std::uint32_t InterfaceQuery::mtu(const std::string& interface) const {
+  const auto answer = ask(any_, interface, SIOCGIFMTU);
+  return answer ? static_cast<std::uint32_t>(answer->ifr_mtu) : 0;
+}
+
+InterfaceQuery::State InterfaceQuery::state(const std::string& interface) const {
+  const auto answer = ask(any_, interface, SIOCGIFFLAGS);
+  return {.up = answer && (answer->ifr_flags & IFF_UP) != 0,
+          .has_link = answer && (answer->ifr_flags & IFF_RUNNING) != 0};
+}
 
 std::vector<Interface> interfaces() {
   std::vector<Interface> interfaces;
   const std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> names(if_nameindex(),
                                                                                 if_freenameindex);
-  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const InterfaceQuery query;
   for (const struct if_nameindex* entry = names.get(); entry != nullptr && entry->if_name != nullptr;
        ++entry) {
-    Interface interface { .name = entry->if_name };
-    ifreq request{};
-    interface.name.copy(request.ifr_name, IFNAMSIZ - 1);
-    const bool known = ioctl(any.get(), SIOCGIFFLAGS, &request) == 0;
-    interface.up = known && (request.ifr_flags & IFF_UP) != 0;
-    interface.has_link = known && (request.ifr_flags & IFF_RUNNING) != 0;
-    interface.mtu =
-        ioctl(any.get(), SIOCGIFMTU, &request) == 0 ? static_cast<std::uint32_t>(request.ifr_mtu) : 0u;
-    interface.channels = channels_of(interface.name);
-    interface.xdp_program = xdp_program_of(interface.name);
-    interfaces.push_back(std::move(interface));
+    const std::string name = entry->if_name;
+    const InterfaceQuery::State state = query.state(name);
+    interfaces.push_back({.name = name,
+                          .up = state.up,
+                          .has_link = state.has_link,
+                          .mtu = query.mtu(name),
+                          .channels = channels_of(name),
+                          .xdp_program = xdp_program_of(name)});
   }
   return interfaces;
 }

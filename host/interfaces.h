@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.h"
+
 namespace tfabric::host {
 
 // Queues that are in use (`ethtool -l`).
@@ -22,6 +24,24 @@ struct Interface {
   std::uint32_t mtu = 1500;
   Channels channels;
   std::uint32_t xdp_program = 0;  // the number of that which is attached; 0: none
+};
+
+// Asks the kernel about single interfaces, by a socket that it keeps.
+class InterfaceQuery {
+ public:
+  struct State {
+    bool up = false;
+    bool has_link = false;
+  };
+
+  InterfaceQuery();
+  // 0: it is not known.
+  [[nodiscard]] std::uint32_t mtu(const std::string& interface) const;
+  // Neither: there is none.
+  [[nodiscard]] State state(const std::string& interface) const;
+
+ private:
+  Descriptor any_;
 };
 
 // Asked of the kernel, since /sys shows the namespace in which it was mounted. Empty if it cannot be asked.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "host/interfaces.h"
 #include "tools/wire/mbuf_store.h"
 #include "transport/tcp/port/device_arguments.h"
 #include "transport/tcp/port/memif_socket.h"
@@ -43,7 +44,7 @@ std::uint32_t buffer_mtu(const PortSpec& spec) {
   if (spec.kind == PortKind::memif) {
     return port::kMemifMtu;
   }
-  const std::uint32_t mtu = spec.kind == PortKind::tap ? 0 : port::kernel_mtu(spec.device);
+  const std::uint32_t mtu = spec.kind == PortKind::tap ? 0 : host::InterfaceQuery().mtu(spec.device);
   return mtu != 0 ? mtu : kMtu;
 }
 

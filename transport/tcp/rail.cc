@@ -32,7 +32,7 @@ std::uint32_t effective_mtu(const config::Rail& config) {
       return kPciMtu;
     case config::RailKind::af_packet:
     case config::RailKind::af_xdp:
-      if (const std::uint32_t mtu = port::kernel_mtu(config.device); mtu != 0) {
+      if (const std::uint32_t mtu = host::InterfaceQuery().mtu(config.device); mtu != 0) {
         return mtu;
       }
       return kNicMtu;

@@ -15,6 +15,7 @@
 #include <functional>
 #include <thread>
 
+#include "host/interfaces.h"
 #include "tests/unit/port/eal_fixture.h"
 #include "transport/tcp/port/control_thread.h"
 #include "transport/tcp/port/device_arguments.h"
@@ -154,12 +155,12 @@ TEST_CASE("a chain of buffers becomes one of the same bytes; one that does not f
 }
 
 TEST_CASE("the MTU of a kernel interface is that of the namespace at hand") {
-  CHECK(kernel_mtu("no-such-if") == 0);
-  CHECK(kernel_mtu("a-name-that-no-interface-can-have") == 0);
+  CHECK(host::InterfaceQuery().mtu("no-such-if") == 0);
+  CHECK(host::InterfaceQuery().mtu("a-name-that-no-interface-can-have") == 0);
   in_own_namespace([](ifreq& lo, int fd) {
     lo.ifr_mtu = 1234;
     CHECK(ioctl(fd, SIOCSIFMTU, &lo) == 0);
-    CHECK(kernel_mtu("lo") == 1234);
+    CHECK(host::InterfaceQuery().mtu("lo") == 1234);
   });
 }
 

@@ -1,18 +1,12 @@
 #include "transport/tcp/port/device_arguments.h"
 
 #include <fmt/format.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
 #include <numeric>
-#include <optional>
 #include <string_view>
-
-#include "base/descriptor.h"
 
 namespace tfabric::port {
 namespace {
@@ -20,14 +14,6 @@ namespace {
 unsigned next_device_number() {
   static std::atomic<unsigned> number{0};
   return number.fetch_add(1, std::memory_order_relaxed);
-}
-
-// Not from /sys, which shows the network namespace in which it was mounted, not the caller's.
-std::optional<ifreq> ask_interface(const std::string& interface, unsigned long what) {
-  ifreq request{};
-  interface.copy(request.ifr_name, IFNAMSIZ - 1);
-  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  return ioctl(any.get(), what, &request) == 0 ? std::optional(request) : std::nullopt;
 }
 
 // --- memif
@@ -116,15 +102,5 @@ std::string tap_arguments(const std::string& interface) {
 }
 
 std::string ring_arguments() { return fmt::format("net_ring{}", next_device_number()); }
-
-std::uint32_t kernel_mtu(const std::string& interface) {
-  const auto answer = ask_interface(interface, SIOCGIFMTU);
-  return answer ? static_cast<std::uint32_t>(answer->ifr_mtu) : 0;
-}
-
-bool kernel_link(const std::string& interface) {
-  const auto answer = ask_interface(interface, SIOCGIFFLAGS);
-  return answer && (answer->ifr_flags & IFF_UP) != 0 && (answer->ifr_flags & IFF_RUNNING) != 0;
-}
 
 }  // namespace tfabric::port

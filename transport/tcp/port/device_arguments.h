@@ -44,9 +44,4 @@ inline constexpr std::uint32_t kAfXdpMtu = 3502;
 // A ring whose two ends are one port.
 [[nodiscard]] std::string ring_arguments();
 
-// The MTU of a kernel interface in this network namespace; 0: there is no such interface.
-[[nodiscard]] std::uint32_t kernel_mtu(const std::string& interface);
-// It is up, and has a link.
-[[nodiscard]] bool kernel_link(const std::string& interface);
-
 }  // namespace tfabric::port

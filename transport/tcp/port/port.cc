@@ -9,6 +9,7 @@
 #include <array>
 #include <optional>
 
+#include "host/interfaces.h"
 #include "transport/tcp/port/control_thread.h"
 #include "transport/tcp/port/device_arguments.h"
 #include "transport/tcp/port/eal_log.h"
@@ -32,8 +33,9 @@ std::string port_name(const std::string& device) { return device.substr(0, devic
 
 struct Port::Impl {
   PortConfig config;
-  std::string xdp_interface;                // empty: not AF_XDP
-  std::unique_ptr<xdp::Redirect> redirect;  // of xdp_interface; outlives the device
+  std::string xdp_interface;                  // empty: not AF_XDP
+  std::optional<host::InterfaceQuery> query;  // about it
+  std::unique_ptr<xdp::Redirect> redirect;    // of xdp_interface; outlives the device
   std::uint16_t queues = 1;
   std::uint16_t id = 0;
   rte_device* device = nullptr;
@@ -129,6 +131,7 @@ Status Port::Impl::attach() {
   if (xdp_interface.empty()) {
     return {};
   }
+  query.emplace();
   auto attached = config.part ? xdp::Redirect::join(xdp_interface, *config.part)
                               : xdp::Redirect::attach(xdp_interface, queues);
   if (!attached) {
@@ -346,8 +349,9 @@ rte_mbuf* Port::allocate_payload(std::size_t size) {
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(impl_->externals); }
 
 bool Port::link_up() const {
-  if (!impl_->xdp_interface.empty()) {
-    return kernel_link(impl_->xdp_interface);  // the driver does not look
+  if (impl_->query) {  // the driver does not look
+    const host::InterfaceQuery::State state = impl_->query->state(impl_->xdp_interface);
+    return state.up && state.has_link;
   }
   rte_eth_link link{};
   return rte_eth_link_get_nowait(impl_->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
