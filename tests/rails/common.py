@@ -1,0 +1,63 @@
+"""What the programs of this folder have in common: tfabric's processes, and a case that one of them runs."""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "interop"))
+# pylint: disable=wrong-import-position
+from network import Failed
+
+UNUSABLE, REMOTE = 3, 4  # tfabric's exit codes
+SKIPPED = 77
+LIMIT_S = 120
+
+
+def environment(**more):
+    """Ours, without what says how to use tfabric."""
+    return {key: value for key, value in os.environ.items()
+            if not key.startswith(("TFABRIC_", "LOCAL_")) or key == "TFABRIC_TEST_NCCL"} | more
+
+
+def start(space, variables, *words):
+    """A process in a network namespace, for finish()."""
+    return space.start(*words, env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def finish(process, what, *status):
+    """Its output, after its end with this status, or one of these (0)."""
+    try:
+        text, _ = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        raise Failed(f"{what}: not done after {LIMIT_S} s:\n{process.communicate()[0]}") from error
+    print(f"--- {what}\n{text.strip()}", flush=True)
+    if process.returncode not in (status or (0,)):
+        raise Failed(f"{what}: exit status {process.returncode}, expected {' or '.join(map(str, status)) or 0}")
+    return text
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+def main(program, description, cases, why_impossible):
+    """Runs the case that is asked for: a function of the build folder and of one that is removed afterwards."""
+    parser = argparse.ArgumentParser(prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("case", choices=cases)
+    parser.add_argument("--build", type=pathlib.Path, required=True, help="the build folder")
+    arguments = parser.parse_args()
+    if why_impossible:
+        print(f"{program} {arguments.case}: skipped: {why_impossible}")
+        sys.exit(SKIPPED)
+    with tempfile.TemporaryDirectory(prefix=f"tfabric-{program}-") as folder:
+        try:
+            cases[arguments.case](arguments.build.resolve(), pathlib.Path(folder))
+        except Failed as error:
+            print(f"{program} {arguments.case}: FAILED: {error}")
+            sys.exit(1)
+    print(f"{program} {arguments.case}: right")
