@@ -72,14 +72,11 @@ class Disk:
                 raise RuntimeError("the disk could not be made: see above")
             unfinished.rename(self.path)
 
-    def arguments(self, _options, told):
-        """qemu's, to start it."""
+    def arguments(self, _options, settings, command, file_of):
+        """qemu's, to start it. The guest reads shell variables."""
+        told = file_of(shell_variables(settings | {"command": shlex.join(command)}))
         return ["-drive", f"file=/dev/fd/{self.descriptors[0]},if=none,id=disk,format=raw", "-device",
                 "virtio-blk-pci,drive=disk,bootindex=1", "-fw_cfg", f"name=opt/lab/told,file={told}"]
-
-    def content(self, settings, command):
-        """What the guest reads: shell variables."""
-        return shell_variables(settings | {"command": shlex.join(command)})
 
 
 def apt(*words):

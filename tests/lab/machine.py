@@ -72,15 +72,20 @@ class Machine:
         self.channels = {}
         writers = [self.pipe(take) for take in
                    (self.outputs[0].take, self.outputs[1].take, self.take_report, self.take_console)]
-        told = os.memfd_create("told")
-        with open(told, "wb", closefd=False) as file:
-            file.write(source.content(settings, command))
         words, sockets = nics
-        self.inherited = [told, *writers, *source.descriptors]
+        self.inherited = [*writers, *source.descriptors]
         self.sockets, self.restarts = sockets, source.restarts
-        self.words = arguments(options, writers) + source.arguments(options, f"/dev/fd/{told}") + words
+        self.words = arguments(options, writers) + source.arguments(options, settings, command, self.file_of) + words
         self.messages = writers[3]
         self.start()
+
+    def file_of(self, content):
+        """A path at which qemu reads it."""
+        file = os.memfd_create("told")
+        with open(file, "wb", closefd=False) as stream:
+            stream.write(content)
+        self.inherited.append(file)
+        return f"/dev/fd/{file}"
 
     def start(self):
         """qemu ends when the guest restarts, and a new one goes on: what it has translated slows it down."""
