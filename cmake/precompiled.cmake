@@ -1,24 +1,28 @@
-# With clang and TFABRIC_PRECOMPILE: the headers that most files include, compiled once for each way to compile them, which
-# halves the build. In builds without it, the release's among them, a file that does not include what it uses fails.
+# The headers that most files include, compiled once for each way to compile them, which halves the build: of the tests
+# always, of all else with TFABRIC_PRECOMPILE and clang. In builds without it, the release's among them, a file that does not
+# include what it uses fails; of tests tools/shell/tidy finds it.
 set(precompiled_headers <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map> <memory> <mutex>
     <optional> <span> <string> <string_view> <thread> <utility> <vector> <fmt/format.h>)
 # So that ccache knows it again when it is made anew.
-set(precompiled_options "SHELL:-Xclang -fno-pch-timestamp")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  set(precompiled_options "SHELL:-Xclang -fno-pch-timestamp")
+else()
+  set(precompiled_options -fpch-preprocess)
+endif()
 if(TFABRIC_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "TFABRIC_PRECOMPILE needs clang: set CMAKE_CXX_COMPILER=clang++, or leave it off")
 endif()
 
 # tfabric_precompile(TARGET LIKE): TARGET is compiled as the headers of tfabric_precompiled_LIKE are.
 function(tfabric_precompile target like)
-  if(TFABRIC_PRECOMPILE)
-    target_precompile_headers(${target} REUSE_FROM tfabric_precompiled_${like})
-    target_compile_options(${target} PRIVATE ${precompiled_options})
-  endif()
+  target_precompile_headers(${target} REUSE_FROM tfabric_precompiled_${like})
+  target_compile_options(${target} PRIVATE ${precompiled_options})
 endfunction()
 
-# tfabric_precompiled(NAME program|library [HEADERS ...] LIBS ...): for programs (-fPIE) or for libraries (-fPIC).
+# tfabric_precompiled(NAME program|library [HEADERS ...] LIBS ... [OPTIONS ...]): for programs (-fPIE) or for libraries
+# (-fPIC).
 function(tfabric_precompiled name kind)
-  cmake_parse_arguments(arg "" "" "HEADERS;LIBS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "HEADERS;LIBS;OPTIONS" ${ARGN})
   set(source ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${name}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "int main() {}\n")
   if(kind STREQUAL "program")
@@ -27,7 +31,7 @@ function(tfabric_precompiled name kind)
     add_library(tfabric_precompiled_${name} OBJECT EXCLUDE_FROM_ALL ${source})
   endif()
   target_link_libraries(tfabric_precompiled_${name} PRIVATE ${arg_LIBS})
-  target_compile_options(tfabric_precompiled_${name} PRIVATE ${precompiled_options})
+  target_compile_options(tfabric_precompiled_${name} PRIVATE ${arg_OPTIONS} ${precompiled_options})
   target_precompile_headers(tfabric_precompiled_${name} PRIVATE ${precompiled_headers} ${arg_HEADERS})
 endfunction()
 
