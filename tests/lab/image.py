@@ -16,10 +16,8 @@ FIRST_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console"
 PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "modprobe": "kmod", "busybox": "busybox-static", "ip": "iproute2",
             "bash": "bash"}
 
-# Whether the timer's interrupts come is no question here, and too few of them come on a busy host. The processors have one
-# clock, which is read without leaving the program. What qemu has translated it knows again by its address only: at random
-# ones a process takes three times as long to start.
-KERNEL_LINE = "console=ttyS0 loglevel=4 no_timer_check tsc=reliable norandmaps"
+# Whether the timer's interrupts come is no question here, and too few of them come on a busy host.
+KERNEL_LINE = "console=ttyS0 loglevel=4 no_timer_check"
 IOMMU_LINE = "intel_iommu=on iommu=pt"
 
 
