@@ -81,7 +81,7 @@ class Machine:
 
     def file_of(self, content):
         """A path at which qemu reads it."""
-        file = os.memfd_create("told")
+        file = os.memfd_create("lab")
         with open(file, "wb", closefd=False) as stream:
             stream.write(content)
         self.inherited.append(file)

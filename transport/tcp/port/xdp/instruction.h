@@ -11,50 +11,34 @@
 
 namespace tfabric::port::xdp::instruction {
 
-[[nodiscard]] constexpr bpf_insn load(int size, std::uint8_t into, std::uint8_t base, std::size_t offset) {
-  return {.code = static_cast<std::uint8_t>(BPF_LDX | BPF_MEM | size),
-          .dst_reg = into,
-          .src_reg = base,
-          .off = static_cast<std::int16_t>(offset),
-          .imm = 0};
-}
-[[nodiscard]] constexpr bpf_insn store(int size, std::uint8_t base, int offset, std::uint8_t from) {
-  return {.code = static_cast<std::uint8_t>(BPF_STX | BPF_MEM | size),
-          .dst_reg = base,
-          .src_reg = from,
-          .off = static_cast<std::int16_t>(offset),
-          .imm = 0};
-}
-[[nodiscard]] constexpr bpf_insn store_value(int size, std::uint8_t base, int offset, std::int32_t value) {
-  return {.code = static_cast<std::uint8_t>(BPF_ST | BPF_MEM | size),
-          .dst_reg = base,
-          .src_reg = 0,
+[[nodiscard]] constexpr bpf_insn make(int code, std::uint8_t destination, std::uint8_t source, int offset,
+                                      std::int32_t value) {
+  return {.code = static_cast<std::uint8_t>(code),
+          .dst_reg = destination,
+          .src_reg = source,
           .off = static_cast<std::int16_t>(offset),
           .imm = value};
 }
-// A map's address is 64 bits wide, and takes two instructions.
+
+[[nodiscard]] constexpr bpf_insn load(int size, std::uint8_t into, std::uint8_t base, std::size_t offset) {
+  return make(BPF_LDX | BPF_MEM | size, into, base, static_cast<int>(offset), 0);
+}
+[[nodiscard]] constexpr bpf_insn store(int size, std::uint8_t base, int offset, std::uint8_t from) {
+  return make(BPF_STX | BPF_MEM | size, base, from, offset, 0);
+}
+[[nodiscard]] constexpr bpf_insn store_value(int size, std::uint8_t base, int offset, std::int32_t value) {
+  return make(BPF_ST | BPF_MEM | size, base, 0, offset, value);
+}
+// A map's address is 64 bits wide, and takes two instructions. The code has BPF_IMM, too, which is 0.
 [[nodiscard]] constexpr std::array<bpf_insn, 2> load_map(std::uint8_t into, int map) {
-  return {{{.code = BPF_LD | BPF_DW,  // and BPF_IMM, which is 0, too
-            .dst_reg = into,
-            .src_reg = BPF_PSEUDO_MAP_FD,
-            .off = 0,
-            .imm = map},
-           {}}};
+  return {make(BPF_LD | BPF_DW, into, BPF_PSEUDO_MAP_FD, 0, map), {}};
 }
 // `operation`: BPF_ADD, BPF_AND, BPF_LSH or BPF_MOV.
 [[nodiscard]] constexpr bpf_insn compute(int operation, std::uint8_t into, std::uint8_t with) {
-  return {.code = static_cast<std::uint8_t>(BPF_ALU64 | operation | BPF_X),
-          .dst_reg = into,
-          .src_reg = with,
-          .off = 0,
-          .imm = 0};
+  return make(BPF_ALU64 | operation | BPF_X, into, with, 0, 0);
 }
 [[nodiscard]] constexpr bpf_insn compute_value(int operation, std::uint8_t into, std::int32_t value) {
-  return {.code = static_cast<std::uint8_t>(BPF_ALU64 | operation | BPF_K),
-          .dst_reg = into,
-          .src_reg = 0,
-          .off = 0,
-          .imm = value};
+  return make(BPF_ALU64 | operation | BPF_K, into, 0, 0, value);
 }
 [[nodiscard]] constexpr bpf_insn copy(std::uint8_t into, std::uint8_t from) {
   return compute(BPF_MOV, into, from);
@@ -64,31 +48,19 @@ namespace tfabric::port::xdp::instruction {
 }
 // Two bytes of the network's into a number of the host's.
 [[nodiscard]] constexpr bpf_insn from_network_16(std::uint8_t in) {
-  return {.code = BPF_ALU | BPF_END | BPF_TO_BE, .dst_reg = in, .src_reg = 0, .off = 0, .imm = 16};
+  return make(BPF_ALU | BPF_END | BPF_TO_BE, in, 0, 0, 16);
 }
 // Jumps, to where is not said yet. `comparison`: BPF_JEQ, BPF_JNE, BPF_JGT or BPF_JLT.
 [[nodiscard]] constexpr bpf_insn jump_if(int comparison, std::uint8_t a, std::uint8_t b) {
-  return {.code = static_cast<std::uint8_t>(BPF_JMP | comparison | BPF_X),
-          .dst_reg = a,
-          .src_reg = b,
-          .off = 0,
-          .imm = 0};
+  return make(BPF_JMP | comparison | BPF_X, a, b, 0, 0);
 }
 [[nodiscard]] constexpr bpf_insn jump_if_value(int comparison, std::uint8_t a, std::int32_t value) {
-  return {.code = static_cast<std::uint8_t>(BPF_JMP | comparison | BPF_K),
-          .dst_reg = a,
-          .src_reg = 0,
-          .off = 0,
-          .imm = value};
+  return make(BPF_JMP | comparison | BPF_K, a, 0, 0, value);
 }
-[[nodiscard]] constexpr bpf_insn jump() {
-  return {.code = BPF_JMP | BPF_JA, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0};
-}
+[[nodiscard]] constexpr bpf_insn jump() { return make(BPF_JMP | BPF_JA, 0, 0, 0, 0); }
 [[nodiscard]] constexpr bpf_insn call(std::int32_t helper) {
-  return {.code = BPF_JMP | BPF_CALL, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = helper};
+  return make(BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 }
-[[nodiscard]] constexpr bpf_insn exit() {
-  return {.code = BPF_JMP | BPF_EXIT, .dst_reg = 0, .src_reg = 0, .off = 0, .imm = 0};
-}
+[[nodiscard]] constexpr bpf_insn exit() { return make(BPF_JMP | BPF_EXIT, 0, 0, 0, 0); }
 
 }  // namespace tfabric::port::xdp::instruction
