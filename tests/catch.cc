@@ -1,0 +1,11 @@
+// All of Catch, which no other file has to compile.
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+
+#include "tests/run_catch.h"
+
+namespace tfabric::test {
+
+int run_catch(int argc, char** argv) { return Catch::Session().run(argc, argv); }
+
+}  // namespace tfabric::test
