@@ -5,6 +5,8 @@ set(precompiled_headers <algorithm> <array> <atomic> <chrono> <cstdint> <cstring
     <optional> <span> <string> <string_view> <thread> <utility> <vector> <fmt/format.h>)
 # So that ccache knows it again when it is made anew.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Clang reads of it what a file needs.
+  list(APPEND precompiled_headers <nlohmann/json.hpp>)
   set(precompiled_options "SHELL:-Xclang -fno-pch-timestamp")
 else()
   set(precompiled_options -fpch-preprocess)
