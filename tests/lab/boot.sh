@@ -50,6 +50,7 @@ status=0
 wait $late || status=$?
 expect_status "the time is over" 124 $status
 grep -q 'not done within 2 s' "$folder/late.err" || fail "the time-out is not said: $(<"$folder/late.err")"
+grep -q 'sleep .*: state S: do_nanosleep' "$folder/late.err" || fail "where it waited is not said: $(<"$folder/late.err")"
 
 status=0
 wait $dead || status=$?

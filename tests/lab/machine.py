@@ -8,15 +8,18 @@ import ctypes
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 import time
 
+import stacks
 from image import find
 
 TIMED_OUT, FAILED = 124, 125
 CONSOLE_BYTES = 1 << 20  # that are kept of the kernel's messages
 START_S = 600  # for a machine to start, on a busy host
+STACKS_S = 20  # to tell them over a serial line
 GRACE_S = 5  # for the rest of the output, if something that the command has left behind keeps it open
 
 
@@ -73,9 +76,12 @@ class Machine:
         writers = [self.pipe(take) for take in
                    (self.outputs[0].take, self.outputs[1].take, self.take_report, self.take_console)]
         words, sockets = nics
-        self.inherited = [*writers, *source.descriptors]
+        self.monitor, monitored = socket.socketpair()
+        monitored = monitored.detach()
+        self.inherited = [*writers, *source.descriptors, monitored]
         self.sockets, self.restarts = sockets, source.restarts
-        self.words = arguments(options, writers) + source.arguments(options, settings, command, self.file_of) + words
+        self.words = arguments(options, writers, monitored) + words
+        self.words += source.arguments(options, settings, command, self.file_of)
         self.messages = writers[3]
         self.start()
 
@@ -95,6 +101,17 @@ class Machine:
             pass_fds=[*self.inherited, *(end.fileno() for end in self.sockets)], preexec_fn=die_with_parent)
         if not self.restarts:
             self.close()
+
+    def stacks(self):
+        """Where the guest waits, which that ends."""
+        self.restarts = False
+        self.monitor.send(b"nmi\n")
+        until = time.monotonic() + STACKS_S
+        while self.process.poll() is None and time.monotonic() < until:
+            self.drain()
+            time.sleep(0.1)
+        self.drain()
+        return stacks.summary(self.console.decode(errors="replace")) or "  the machine does not tell where it is"
 
     def close(self):
         for descriptor in self.inherited:
@@ -143,6 +160,9 @@ class Machine:
         tail = self.console[-3000:].decode(errors="replace").replace("\r", "").strip()
         self.status, self.fault = FAILED, f"the machine failed: {why}\n{tail or 'its console is empty'}"
 
+    def time_out(self):
+        self.status, self.fault = TIMED_OUT, f"not done within {self.limit} s:\n{self.stacks()}"
+
     def done(self):
         now = time.monotonic()
         if self.status is None and self.process.poll() is not None:
@@ -152,9 +172,9 @@ class Machine:
         if self.status is None and self.process.returncode is not None:
             self.fail(f"qemu ended with exit code {self.process.returncode}")
         elif self.status is None and now > self.until and not self.started:
-            self.fail(f"it has not started within {START_S} s")
+            self.fail(f"it has not started within {START_S} s:\n{self.stacks()}")
         elif self.status is None and now > self.until:
-            self.status, self.fault = TIMED_OUT, f"not done within {self.limit} s"
+            self.time_out()
         if self.exited_at is None:
             return self.status is not None
         return all(output.ended for output in self.outputs) or now > self.exited_at + GRACE_S
@@ -164,11 +184,12 @@ class Machine:
         self.process.kill()
         self.process.wait()
         self.close()
+        self.monitor.close()
         for output in self.outputs:
             output.finish()
 
 
-def arguments(options, writers):
+def arguments(options, writers, monitor):
     words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
              "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none",
              "-no-reboot"]
@@ -180,6 +201,7 @@ def arguments(options, writers):
         words += ["-chardev", f"file,id=c{index},path=/dev/fd/{writer}"]
         words += ["-serial", f"chardev:c{index}"] if index == 3 else \
             ["-device", f"virtserialport,chardev=c{index},nr={index + 1}"]
+    words += ["-chardev", f"socket,id=monitor,fd={monitor}", "-mon", "chardev=monitor"]
     mounts = [("host", "/", ",readonly=on,multidevs=remap")]
     if options.share:
         mounts.append(("share", options.share, ""))
@@ -199,6 +221,10 @@ def await_all(machines):
             for key, _ in selector.select(timeout=0.2):
                 if not key.data.take(key.fd):
                     selector.unregister(key.fd)
+    if any(machine.status == TIMED_OUT for machine in machines):
+        for machine in machines:
+            if machine.status is None:
+                machine.time_out()
     # One that has failed is why the other was ended.
     machines = [machine for machine in machines if machine.fault] or machines
     return next((machine.status for machine in machines if machine.status != 0), 0)
