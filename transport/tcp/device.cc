@@ -173,7 +173,7 @@ Error Device::explain_timeout(const Attempt& attempt) const {
           "cannot connect to {} port {} over {}: no answer for {} ms. Is the peer alive, does a firewall or "
           "security group let TCP port {} through, are both hosts' rails on one network{}?",
           net::to_string(attempt.peer.addresses.front()), attempt.peer.port, properties_.name,
-          std::chrono::duration_cast<std::chrono::milliseconds>(context_.options.connect_timeout).count(),
+          std::chrono::duration_cast<std::chrono::milliseconds>(monotonic_now() - attempt.since).count(),
           attempt.peer.port,
           part ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
 }

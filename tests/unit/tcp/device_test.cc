@@ -29,25 +29,44 @@ class PartOfInterface final : public Rail {
   engine::Link* link_;
 };
 
-}  // namespace
-
-TEST_CASE("a peer that does not answer is explained, though the SYN's time is over first") {
-  constexpr auto kTimeout = 100ms;
+// The error of a connection attempt to an address where nobody is.
+Error unanswered(Duration connect_timeout, Duration flow_timeout) {
   engine::EngineOptions options;
-  options.tcp.connect_timeout = kTimeout;
-  test::World world({.connect_timeout = kTimeout}, options);
+  options.tcp.connect_timeout = flow_timeout;
+  test::World world({.connect_timeout = connect_timeout}, options);
   PartOfInterface rail(world.links[0]);
   Device device(world.context, world.greeter, {&rail}, {.name = "part"}, {});
 
   std::array<std::byte, transport::kHandleBytes> handle{};
   write_handle({.port = 7, .addresses = {*net::parse_ip("10.77.0.9")}}, handle);
   REQUIRE(device.connect(handle, {}).ok());
-  std::this_thread::sleep_for(2 * kTimeout);
+  std::this_thread::sleep_for(2 * flow_timeout);
   const auto outcome = device.connect(handle, {});
   REQUIRE(!outcome.ok());
-  CHECK(outcome.error().code == Errc::remote);
-  CHECK_THAT(outcome.error().message, Catch::Contains("no answer for 100 ms"));
-  CHECK_THAT(outcome.error().message, Catch::Contains("do both NICs lead TCP ports to their queues"));
+  return outcome.error();
+}
+
+int milliseconds_in(const std::string& message) {
+  const std::string before = "no answer for ";
+  const std::size_t at = message.find(before);
+  REQUIRE(at != std::string::npos);
+  return std::stoi(message.substr(at + before.size()));
+}
+
+}  // namespace
+
+TEST_CASE("a peer that does not answer is explained, though the SYN's time is over first") {
+  const Error error = unanswered(100ms, 100ms);
+  CHECK(error.code == Errc::remote);
+  CHECK(milliseconds_in(error.message) >= 200);
+  CHECK_THAT(error.message, Catch::Contains("do both NICs lead TCP ports to their queues"));
+}
+
+TEST_CASE("a flow that gives up early is told with the time that it took") {
+  const Error error = unanswered(1h, 100ms);
+  CHECK(error.code == Errc::remote);
+  CHECK(milliseconds_in(error.message) >= 200);
+  CHECK(milliseconds_in(error.message) < 3'600'000);
 }
 
 }  // namespace tfabric::tcp
