@@ -61,7 +61,8 @@ class Disk:
             line = f"{KERNEL_LINE} {IOMMU_LINE}"
             furnish = [FURNISH / "furnish", self.kernel.release, line, unfinished, *self.modules]
             words = ["mmdebstrap", "--quiet", "--mode=root", "--variant=essential", "--format=null",
-                     f"--include={','.join(PACKAGES)}", "--aptopt=APT::Install-Recommends \"false\"", *proxies(), "--dpkgopt=force-unsafe-io",
+                     f"--include={','.join(PACKAGES)}", "--aptopt=APT::Install-Recommends \"false\"", *proxies(),
+                     "--dpkgopt=force-unsafe-io",
                      *(f"--dpkgopt=path-exclude=/usr/share/{part}/*" for part in LEFT_OUT),
                      f"--customize-hook={shlex.join(map(str, furnish))} \"$1\"", suite(), "-", "-"]
             done = subprocess.run(words, input=sources(), text=True, stdout=sys.stderr, check=False,

@@ -102,8 +102,8 @@ class Machine:
         if not self.restarts:
             self.close()
 
-    def stacks(self):
-        """Where the guest waits, which that ends."""
+    def interrupt(self):
+        """It tells where it waits, which ends it."""
         self.restarts = False
         self.monitor.send(b"nmi\n")
         until = time.monotonic() + STACKS_S
@@ -111,7 +111,6 @@ class Machine:
             self.drain()
             time.sleep(0.1)
         self.drain()
-        return stacks.summary(self.console.decode(errors="replace")) or "  the machine does not tell where it is"
 
     def close(self):
         for descriptor in self.inherited:
@@ -157,11 +156,14 @@ class Machine:
                 pass
 
     def fail(self, why):
-        tail = self.console[-3000:].decode(errors="replace").replace("\r", "").strip()
-        self.status, self.fault = FAILED, f"the machine failed: {why}\n{tail or 'its console is empty'}"
+        console = self.console.decode(errors="replace").replace("\r", "")
+        tail = stacks.before(console)[-3000:].strip() or "its console is empty"
+        self.status, self.fault = FAILED, "\n".join([f"the machine failed: {why}", tail, *stacks.summary(console)])
 
     def time_out(self):
-        self.status, self.fault = TIMED_OUT, f"not done within {self.limit} s:\n{self.stacks()}"
+        self.interrupt()
+        where = stacks.summary(self.console.decode(errors="replace")) or ["  the machine does not tell where it is"]
+        self.status, self.fault = TIMED_OUT, "\n".join([f"not done within {self.limit} s:", *where])
 
     def done(self):
         now = time.monotonic()
@@ -172,7 +174,8 @@ class Machine:
         if self.status is None and self.process.returncode is not None:
             self.fail(f"qemu ended with exit code {self.process.returncode}")
         elif self.status is None and now > self.until and not self.started:
-            self.fail(f"it has not started within {START_S} s:\n{self.stacks()}")
+            self.interrupt()
+            self.fail(f"it has not started within {START_S} s")
         elif self.status is None and now > self.until:
             self.time_out()
         if self.exited_at is None:

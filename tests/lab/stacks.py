@@ -1,7 +1,7 @@
 """Where a guest that does not go on waits: what its kernel writes when a non-maskable interrupt ends it, in few lines.
 
-`unknown_nmi_panic` makes the interrupt, which the first processor gets, a panic, and `panic_print` has that tell of all tasks and timers
-(Documentation/admin-guide/kernel-parameters.txt of Linux)."""
+`unknown_nmi_panic` makes the interrupt, which the first processor gets, a panic, and `panic_print` has that tell of all
+tasks and timers (Documentation/admin-guide/kernel-parameters.txt of Linux)."""
 import re
 
 KERNEL_WORDS = "unknown_nmi_panic panic_print=5"
@@ -36,6 +36,12 @@ def clock(lines):
     return [f"  clock: at {int(now) / 1e9:.3f} s; next interrupts of timers at {events or 'none'}"] if now else []
 
 
+def before(console):
+    """Of the kernel's messages those before it told of its tasks."""
+    found = TASK.search(console)
+    return console[:console.rfind("\n", 0, found.start()) + 1] if found else console
+
+
 def summary(console):
     """`console`: the kernel's messages. A line for the clock, the first processor, each process, and each thread of the
     kernel's that has work; empty: it said nothing of them."""
@@ -46,4 +52,4 @@ def summary(console):
             told[f"processor {match['number']}"] = f"{match['name']} {match['pid']}: {trace(rest)}"
         elif (match["parent"] != KTHREADD and match["pid"] != KTHREADD) or match["state"] in "RD":
             told[f"{match['name']} {match['pid']}"] = f"state {match['state']}: {trace(rest)}"
-    return "\n".join(clock(lines) + [f"  {what}: {where}" for what, where in told.items()])
+    return clock(lines) + [f"  {what}: {where}" for what, where in told.items()]
