@@ -21,6 +21,17 @@ std::optional<ifreq> ask(const Descriptor& any, const std::string& interface, un
   return ioctl(any.get(), what, &request) == 0 ? std::optional(request) : std::nullopt;
 }
 
+// What the driver says, at once: IFF_RUNNING follows up to a second later
+// (Documentation/networking/operstates.rst of Linux). It waits for whoever changes the network just then.
+bool has_carrier(const Descriptor& any, const std::string& interface) {
+  ethtool_value link{};
+  link.cmd = ETHTOOL_GLINK;
+  ifreq request{};
+  interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = reinterpret_cast<char*>(&link);
+  return ioctl(any.get(), SIOCETHTOOL, &request) == 0 && link.data != 0;
+}
+
 }  // namespace
 
 InterfaceQuery::InterfaceQuery() : any_(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
@@ -41,13 +52,14 @@ std::vector<Interface> interfaces() {
   const std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> names(if_nameindex(),
                                                                                 if_freenameindex);
   const InterfaceQuery query;
+  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   for (const struct if_nameindex* entry = names.get(); entry != nullptr && entry->if_name != nullptr;
        ++entry) {
     const std::string name = entry->if_name;
     const InterfaceQuery::State state = query.state(name);
     interfaces.push_back({.name = name,
                           .up = state.up,
-                          .has_link = state.has_link,
+                          .has_link = state.has_link || has_carrier(any, name),
                           .mtu = query.mtu(name),
                           .channels = channels_of(name),
                           .xdp_program = xdp_program_of(name)});

@@ -1,0 +1,39 @@
+#include "host/interfaces.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <thread>
+
+using namespace tfabric::host;
+
+namespace {
+
+Interface named(const std::string& name) {
+  const std::vector<Interface> all = interfaces();
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const auto& each) { return each.name == name; });
+  return found == all.end() ? Interface{.up = false, .has_link = false} : *found;
+}
+
+}  // namespace
+
+TEST_CASE("an interface has a link once its driver says so, whatever its operational state is yet") {
+  std::thread([] {  // so that no other test is in this network namespace
+    if (unshare(CLONE_NEWNET) != 0) {
+      WARN("no right to make a network namespace: not tried");
+      return;
+    }
+    // What is dormant never gets to RUNNING, as what has just come up has not yet.
+    CHECK(std::system("ip link add one type veth peer name other && ip link set one mode dormant up && "
+                      "ip link set other up") == 0);
+    CHECK(named("one").up);
+    CHECK(named("one").has_link);
+    CHECK(std::system("ip link set other down") == 0);
+    CHECK(named("one").up);
+    CHECK_FALSE(named("one").has_link);
+  })
+      .join();
+}
