@@ -15,21 +15,13 @@ namespace tfabric::host {
 
 namespace {
 
-std::optional<ifreq> ask(const Descriptor& any, const std::string& interface, unsigned long what) {
+// `data`: of the requests that have more than fits into an ifreq.
+std::optional<ifreq> ask(const Descriptor& any, const std::string& interface, unsigned long what,
+                         void* data = nullptr) {
   ifreq request{};
   interface.copy(request.ifr_name, IFNAMSIZ - 1);
+  request.ifr_data = static_cast<char*>(data);
   return ioctl(any.get(), what, &request) == 0 ? std::optional(request) : std::nullopt;
-}
-
-// What the driver says, at once: IFF_RUNNING follows up to a second later
-// (Documentation/networking/operstates.rst of Linux). It waits for whoever changes the network just then.
-bool has_carrier(const Descriptor& any, const std::string& interface) {
-  ethtool_value link{};
-  link.cmd = ETHTOOL_GLINK;
-  ifreq request{};
-  interface.copy(request.ifr_name, IFNAMSIZ - 1);
-  request.ifr_data = reinterpret_cast<char*>(&link);
-  return ioctl(any.get(), SIOCETHTOOL, &request) == 0 && link.data != 0;
 }
 
 }  // namespace
@@ -47,19 +39,24 @@ InterfaceQuery::State InterfaceQuery::state(const std::string& interface) const 
           .has_link = answer && (answer->ifr_flags & IFF_RUNNING) != 0};
 }
 
+bool InterfaceQuery::has_carrier(const std::string& interface) const {
+  ethtool_value link{};
+  link.cmd = ETHTOOL_GLINK;
+  return ask(any_, interface, SIOCETHTOOL, &link) && link.data != 0;
+}
+
 std::vector<Interface> interfaces() {
   std::vector<Interface> interfaces;
   const std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> names(if_nameindex(),
                                                                                 if_freenameindex);
   const InterfaceQuery query;
-  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   for (const struct if_nameindex* entry = names.get(); entry != nullptr && entry->if_name != nullptr;
        ++entry) {
     const std::string name = entry->if_name;
     const InterfaceQuery::State state = query.state(name);
     interfaces.push_back({.name = name,
                           .up = state.up,
-                          .has_link = state.has_link || has_carrier(any, name),
+                          .has_link = state.has_link || query.has_carrier(name),
                           .mtu = query.mtu(name),
                           .channels = channels_of(name),
                           .xdp_program = xdp_program_of(name)});
@@ -71,10 +68,7 @@ Channels channels_of(const std::string& interface) {
   const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   ethtool_channels channels{};
   channels.cmd = ETHTOOL_GCHANNELS;
-  ifreq request{};
-  interface.copy(request.ifr_name, IFNAMSIZ - 1);
-  request.ifr_data = reinterpret_cast<char*>(&channels);
-  if (ioctl(any.get(), SIOCETHTOOL, &request) != 0 || channels.combined_count + channels.rx_count == 0) {
+  if (!ask(any, interface, SIOCETHTOOL, &channels) || channels.combined_count + channels.rx_count == 0) {
     return {};
   }
   return {.combined = channels.combined_count, .receive = channels.rx_count};

@@ -31,7 +31,7 @@ class InterfaceQuery {
  public:
   struct State {
     bool up = false;
-    bool has_link = false;
+    bool has_link = false;  // IFF_RUNNING: a carrier that has just come may take a second to be seen
   };
 
   InterfaceQuery();
@@ -39,6 +39,9 @@ class InterfaceQuery {
   [[nodiscard]] std::uint32_t mtu(const std::string& interface) const;
   // Neither: there is none.
   [[nodiscard]] State state(const std::string& interface) const;
+  // What the driver says, without that delay (Documentation/networking/operstates.rst of Linux). Waits for
+  // whoever changes the network just then: not for where packets move. False, too: the driver does not say.
+  [[nodiscard]] bool has_carrier(const std::string& interface) const;
 
  private:
   Descriptor any_;

@@ -4,6 +4,7 @@ The guest has three channels besides the kernel's console: the command's standar
 by a mark that only this machine knows, and reports: `started`, `exit STATUS`, `failed WHY`. All are pipes, and what the
 guest is told is a file in memory, so that nothing is left behind in the file system.
 """
+import contextlib
 import ctypes
 import os
 import selectors
@@ -105,7 +106,8 @@ class Machine:
     def interrupt(self):
         """It tells where it waits, which ends it."""
         self.restarts = False
-        self.monitor.send(b"nmi\n")
+        with contextlib.suppress(BrokenPipeError):  # qemu has just ended
+            self.monitor.send(b"nmi\n")
         until = time.monotonic() + STACKS_S
         while self.process.poll() is None and time.monotonic() < until:
             self.drain()
@@ -155,14 +157,17 @@ class Machine:
             except BlockingIOError:
                 pass
 
+    def console_text(self):
+        return self.console.decode(errors="replace").replace("\r", "")
+
     def fail(self, why):
-        console = self.console.decode(errors="replace").replace("\r", "")
-        tail = stacks.before(console)[-3000:].strip() or "its console is empty"
-        self.status, self.fault = FAILED, "\n".join([f"the machine failed: {why}", tail, *stacks.summary(console)])
+        text = self.console_text()
+        tail = stacks.before(text)[-3000:].strip() or "its console is empty"
+        self.status, self.fault = FAILED, "\n".join([f"the machine failed: {why}", tail, *stacks.summary(text)])
 
     def time_out(self):
         self.interrupt()
-        where = stacks.summary(self.console.decode(errors="replace")) or ["  the machine does not tell where it is"]
+        where = stacks.summary(self.console_text()) or ["  the machine does not tell where it is"]
         self.status, self.fault = TIMED_OUT, "\n".join([f"not done within {self.limit} s:", *where])
 
     def done(self):

@@ -45,7 +45,7 @@ def before(console):
 def summary(console):
     """`console`: the kernel's messages. A line for the clock, the first processor, each process, and each thread of the
     kernel's that has work; empty: it said nothing of them."""
-    lines = [re.sub(r"^\[ *[\d.]+\] ", "", line) for line in console.replace("\r", "").split("\n")]
+    lines = [re.sub(r"^\[ *[\d.]+\] ", "", line) for line in console.split("\n")]
     told = {}
     for match, rest in sections(lines, [TASK, PROCESSOR]):
         if match.re is PROCESSOR:
