@@ -44,6 +44,8 @@ configure_and_build() {
   shift
   # Precompiled headers are known by what they are made of, not by when.
   export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+  # What a file includes, the compiler says: nothing is preprocessed twice where the cache has nothing yet.
+  export CCACHE_DEPEND=1
   command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
   say "building: preset $preset${*:+ ($*)}"
   (cd "$root" && cmake --preset "$preset" "${launcher[@]}" >"$root/build/$preset.configure.log" 2>&1) || {
