@@ -2,10 +2,14 @@
 add_library(tfabric_compiler INTERFACE)
 target_include_directories(tfabric_compiler INTERFACE ${CMAKE_SOURCE_DIR})
 target_compile_options(tfabric_compiler INTERFACE
-  -Wall -Wextra -Werror -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
+  -Wall -Wextra -Werror -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
   -Wformat=2 -Wimplicit-fallthrough -fno-strict-aliasing
   # Designated initialisers name what they set; the rest has its default on purpose.
   -Wno-missing-field-initializers)
+if(NOT TFABRIC_UNITY)
+  # There, one file's constants would be in the way of another's variables.
+  target_compile_options(tfabric_compiler INTERFACE -Wshadow)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees overflows in std::vector's own code that cannot happen (its bugs 105329, 105651).
   target_compile_options(tfabric_compiler INTERFACE -Wduplicated-cond -Wlogical-op -Wno-array-bounds

@@ -39,11 +39,7 @@ endfunction()
 
 # tfabric_precompile_libraries(FOLDER): all static libraries of the project at and below FOLDER.
 function(tfabric_precompile_libraries folder)
-  get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
-  foreach(subfolder ${subfolders})
-    tfabric_precompile_libraries(${subfolder})
-  endforeach()
-  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
+  tfabric_targets(${folder} targets)
   foreach(target ${targets})
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "STATIC_LIBRARY" AND target MATCHES "^tfabric_" AND NOT target STREQUAL "tfabric_fmt")

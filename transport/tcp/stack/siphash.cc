@@ -6,7 +6,7 @@
 namespace tfabric::stack {
 namespace {
 
-struct State {
+struct Words {
   std::uint64_t v0, v1, v2, v3;
 
   void round() {
@@ -42,18 +42,18 @@ SipKey make_sip_key(std::span<const std::byte, 16> secret) {
 }
 
 std::uint64_t siphash(const SipKey& key, std::span<const std::byte> bytes) {
-  State state{key.k0 ^ 0x736f6d6570736575u, key.k1 ^ 0x646f72616e646f6du, key.k0 ^ 0x6c7967656e657261u,
+  Words words{key.k0 ^ 0x736f6d6570736575u, key.k1 ^ 0x646f72616e646f6du, key.k0 ^ 0x6c7967656e657261u,
               key.k1 ^ 0x7465646279746573u};
   std::size_t at = 0;
   for (; at + 8 <= bytes.size(); at += 8) {
-    state.absorb(load(bytes.data() + at, 8));
+    words.absorb(load(bytes.data() + at, 8));
   }
-  state.absorb(load(bytes.data() + at, bytes.size() - at) | std::uint64_t{bytes.size()} << 56);
-  state.v2 ^= 0xff;
+  words.absorb(load(bytes.data() + at, bytes.size() - at) | std::uint64_t{bytes.size()} << 56);
+  words.v2 ^= 0xff;
   for (int i = 0; i < 4; ++i) {
-    state.round();
+    words.round();
   }
-  return state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
+  return words.v0 ^ words.v1 ^ words.v2 ^ words.v3;
 }
 
 }  // namespace tfabric::stack
