@@ -115,7 +115,7 @@ void answer(Interface& interface, const InputResult& result, Instant now) {
   const auto source = interface.source_for(to);
   if (source && interface.prepare(*source, to, header, now) == Interface::Route::ready) {
     require(header.size <= kMaxLinkHeaderBytes && header.v4 == to.is_v4());
-    interface.confirm(to, now);
+    static_cast<void>(interface.is_silent(to, now));
   }
   std::size_t frames = 0;
   while (const auto frame = interface.next_frame()) {

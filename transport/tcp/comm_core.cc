@@ -57,7 +57,19 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   if (!failed()) {
     timed_out_ = error == stack::ConnectionError::timed_out;
   }
-  fail(Error{Errc::remote, fmt::format("{}: {}", name_of(index), stack::to_string(error))});
+  fail(failure_of(index, error));
+}
+
+Error CommCore::failure_of(std::size_t flow, stack::ConnectionError error) const {
+  return {Errc::remote, fmt::format("{}: {}", name_of(flow), stack::to_string(error))};
+}
+
+void CommCore::fail_if_silent() {
+  for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
+    if (flows_[i] != nullptr && context_.engine.is_silent(*flows_[i])) {
+      fail(failure_of(i, stack::ConnectionError::unreachable));
+    }
+  }
 }
 
 bool CommCore::any_reader_waiting() const {

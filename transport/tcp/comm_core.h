@@ -56,6 +56,8 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
   // `reader` has the state of its stream so far.
   std::size_t add_flow(engine::Flow& flow, std::unique_ptr<message::FlowReader> reader);
   [[nodiscard]] std::size_t flow_count() const { return flows_.size(); }
+  // Fails the comm if one of its flows waits for a neighbour that does not answer.
+  void fail_if_silent();
 
  protected:
   CommCore(const Context& context, message::Inbox* inbox, const char* direction);
@@ -98,6 +100,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public me
  private:
   void end_flows();
   [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
+  [[nodiscard]] Error failure_of(std::size_t flow, stack::ConnectionError error) const;
 
   std::vector<std::unique_ptr<message::FlowReader>> readers_;
   std::vector<std::string> names_;

@@ -80,6 +80,11 @@ Result<bool> Device::advance(Attempt& attempt) {
     }
   }
   context_.progress.poke();
+  const bool late = monotonic_now() - attempt.since > context_.options.connect_timeout;
+  if (late && attempt.comm != nullptr && !attempt.comm->welcomed()) {
+    const EngineGuard guard(context_.engine.lock());
+    attempt.comm->fail_if_silent();
+  }
   if (attempt.comm != nullptr && attempt.comm->failed()) {
     // A SYN's time is the same, and may be over first.
     if (attempt.comm->timed_out()) {
@@ -92,7 +97,7 @@ Result<bool> Device::advance(Attempt& attempt) {
   if (attempt.comm != nullptr && attempt.comm->welcomed()) {
     return true;
   }
-  if (monotonic_now() - attempt.since > context_.options.connect_timeout) {
+  if (late) {
     return explain_timeout(attempt);
   }
   return false;

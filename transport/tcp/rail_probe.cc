@@ -70,13 +70,11 @@ bool RailProbe::ask(const std::optional<net::IpAddress>& gateway, const char* ke
     return true;
   }
   net::LinkHeader header;
-  switch (interface_.prepare(*source, *gateway, header, now)) {
-    case net::Interface::Route::ready:
-      return true;
-    case net::Interface::Route::pending:
-      return false;
-    case net::Interface::Route::unreachable:
-      break;
+  if (interface_.prepare(*source, *gateway, header, now) == net::Interface::Route::ready) {
+    return true;
+  }
+  if (!interface_.is_silent(*gateway, now)) {
+    return false;
   }
   set_fault(transport::RailFault::Kind::gateway_silent,
             fmt::format("its {} {} does not answer to {}", key, net::to_string(*gateway),

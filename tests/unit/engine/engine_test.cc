@@ -78,6 +78,62 @@ TEST_CASE("a link that is taken away fails its flows") {
   CHECK(loop.engine.flows() == 0);
 }
 
+namespace {
+
+const net::IpAddress kLate = *net::parse_ip("10.77.0.8"), kNobody = *net::parse_ip("10.77.0.9");
+
+// Knows where kLate is once it has moved in.
+struct Neighbours final : net::NeighbourSource {
+  void ask(const net::IpAddress&) override {}
+  std::optional<net::Neighbour> next() override {
+    return std::exchange(answers, false)
+               ? std::optional(net::Neighbour{.address = kLate, .mac = {{2, 0, 0, 0, 0, 8}}})
+               : std::nullopt;
+  }
+  bool answers = false;
+};
+
+}  // namespace
+
+TEST_CASE("a neighbour that is silent for seconds is waited for, and the reason if the time is over") {
+  using namespace std::chrono_literals;
+  EngineOptions options;
+  options.tcp.connect_timeout = 4s;
+  Loop loop(options);
+  auto port =
+      port::Port::open({.name = "cable", .device = port::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+  REQUIRE(port.ok());
+  const auto neighbours = std::make_shared<Neighbours>();
+  auto cable = std::make_unique<Link>(std::move(*port),
+                                      net::InterfaceConfig{.name = "cable",
+                                                           .mac = {{2, 0, 0, 0, 0, 1}},
+                                                           .mtu = 1500,
+                                                           .addresses = {{kAddress, 24}},
+                                                           .neighbours = neighbours},
+                                      LinkOptions{});
+  Link& link = *cable;
+  loop.engine.add_link(std::move(cable));
+
+  Collector to_late, to_never;
+  const Instant begun = monotonic_now();
+  Flow* late = loop.engine.connect(link, kLate, 7, &to_late, 0);
+  REQUIRE(late != nullptr);
+  REQUIRE(loop.engine.connect(link, kNobody, 7, &to_never, 0) != nullptr);
+  REQUIRE(loop.until([&] { return monotonic_now() - begun > 3200ms; }));
+  REQUIRE_FALSE(to_late.failed);
+  REQUIRE_FALSE(to_never.failed);
+  CHECK(link.counters().tx_packets == 0);
+
+  neighbours->answers = true;
+  REQUIRE(loop.until([&] { return to_late.failed || link.counters().tx_packets > 0; }));
+  REQUIRE_FALSE(to_late.failed);
+  REQUIRE(loop.until([&] { return to_late.failed && to_never.failed; }));
+  CHECK(monotonic_now() - begun >= 4s);
+  CHECK(to_late.error == ConnectionError::timed_out);
+  CHECK(to_never.error == ConnectionError::unreachable);
+  CHECK(loop.until([&] { return loop.engine.flows() == 0; }));
+}
+
 TEST_CASE("beyond a number of open handshakes, SYNs are answered by cookies, and these connections work") {
   Loop loop({.max_half_open = 4});
   std::vector<Collector> clients(12);

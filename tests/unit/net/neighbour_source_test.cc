@@ -49,18 +49,15 @@ TEST_CASE("where the kernel knows the neighbours, it is asked, and no frame") {
   REQUIRE_FALSE(interface.next_frame());
 }
 
-TEST_CASE("a neighbour that the kernel does not find is asked for again, and given up") {
+TEST_CASE("a neighbour that the kernel does not find is asked for again") {
   const auto kernel = std::make_shared<Kernel>();
   InterfaceConfig config = our_config();
   config.neighbours = kernel;
   Interface interface(config);
   LinkHeader header;
-  Instant now = kStart;
-  while (interface.prepare(our4(), peer4(), header, now) == Route::pending) {
-    REQUIRE(now < kStart + std::chrono::seconds(10));
-    now += std::chrono::milliseconds(100);
+  for (Instant now = kStart; now < kStart + std::chrono::seconds(5); now += std::chrono::milliseconds(100)) {
+    REQUIRE(interface.prepare(our4(), peer4(), header, now) == Route::pending);
     interface.on_time(now);
   }
-  REQUIRE(interface.prepare(our4(), peer4(), header, now) == Route::unreachable);
-  REQUIRE(kernel->asked.size() == 3);
+  REQUIRE(kernel->asked.size() == 5);
 }

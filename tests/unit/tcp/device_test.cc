@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/unit/tcp/comm_pair.h"
+#include "transport/tcp/port/device_arguments.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -29,18 +30,44 @@ class PartOfInterface final : public Rail {
   engine::Link* link_;
 };
 
-// The error of a connection attempt to an address where nobody is.
-Error unanswered(Duration connect_timeout, Duration flow_timeout) {
+// One that finds nobody.
+struct Neighbours final : net::NeighbourSource {
+  void ask(const net::IpAddress&) override {}
+  std::optional<net::Neighbour> next() override { return std::nullopt; }
+};
+
+engine::Link* add_cable(engine::Engine& engine) {
+  auto port =
+      port::Port::open({.name = "cable", .device = port::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+  REQUIRE(port.ok());
+  auto cable =
+      std::make_unique<engine::Link>(std::move(*port),
+                                     net::InterfaceConfig{.name = "cable",
+                                                          .mtu = 1500,
+                                                          .addresses = {{test::kAddresses[0], 24}},
+                                                          .neighbours = std::make_shared<Neighbours>()},
+                                     engine::LinkOptions{});
+  engine::Link* link = cable.get();
+  const EngineGuard guard(engine.lock());
+  engine.add_link(std::move(cable));
+  return link;
+}
+
+enum class Wire : std::uint8_t { swallows_syns, finds_no_neighbour };
+
+// The error of a connection attempt to an address where nobody is, `patience` after its begin.
+Error unanswered(Duration connect_timeout, Duration flow_timeout, Duration patience, Wire wire) {
   engine::EngineOptions options;
   options.tcp.connect_timeout = flow_timeout;
   test::World world({.connect_timeout = connect_timeout}, options);
-  PartOfInterface rail(world.links[0]);
+  PartOfInterface rail(wire == Wire::swallows_syns ? world.links[0] : add_cable(world.engine));
   Device device(world.context, world.greeter, {&rail}, {.name = "part"}, {});
 
   std::array<std::byte, transport::kHandleBytes> handle{};
   write_handle({.port = 7, .addresses = {*net::parse_ip("10.77.0.9")}}, handle);
   REQUIRE(device.connect(handle, {}).ok());
-  std::this_thread::sleep_for(2 * flow_timeout);
+  const Instant until = monotonic_now() + patience;
+  REQUIRE(world.until([&] { return monotonic_now() > until; }));
   const auto outcome = device.connect(handle, {});
   REQUIRE(!outcome.ok());
   return outcome.error();
@@ -56,17 +83,25 @@ int milliseconds_in(const std::string& message) {
 }  // namespace
 
 TEST_CASE("a peer that does not answer is explained, though the SYN's time is over first") {
-  const Error error = unanswered(100ms, 100ms);
+  const Error error = unanswered(100ms, 100ms, 200ms, Wire::swallows_syns);
   CHECK(error.code == Errc::remote);
   CHECK(milliseconds_in(error.message) >= 200);
   CHECK_THAT(error.message, Catch::Contains("do both NICs lead TCP ports to their queues"));
 }
 
 TEST_CASE("a flow that gives up early is told with the time that it took") {
-  const Error error = unanswered(1h, 100ms);
+  const Error error = unanswered(1h, 100ms, 200ms, Wire::swallows_syns);
   CHECK(error.code == Errc::remote);
   CHECK(milliseconds_in(error.message) >= 200);
   CHECK(milliseconds_in(error.message) < 3'600'000);
+}
+
+TEST_CASE("a neighbour that does not answer is told, whichever timer is first") {
+  const bool flow_first = GENERATE(true, false);
+  const Error error = unanswered(flow_first ? 1h : 100ms, flow_first ? 3500ms : Duration(1h), 3600ms,
+                                 Wire::finds_no_neighbour);
+  CHECK(error.code == Errc::remote);
+  CHECK_THAT(error.message, Catch::Contains("the peer is unreachable"));
 }
 
 }  // namespace tfabric::tcp

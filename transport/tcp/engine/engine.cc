@@ -317,12 +317,24 @@ void Engine::run_progress() {
         } else {
           flow->handler_ = nullptr;
           forget_payload(*flow);
-          handler->on_failed(*flow, connection.error());
+          handler->on_failed(*flow, failure_of(*flow));
         }
       }
     }
     progressed_now_.clear();
   }
+}
+
+// A silent neighbour ends no flow before the flow's own time is over; but then it is the reason (RFC 1122
+// §4.2.3.9: soft errors).
+stack::ConnectionError Engine::failure_of(const Flow& flow) const {
+  const stack::ConnectionError error = flow.connection_->error();
+  return error == stack::ConnectionError::timed_out && is_silent(flow) ? stack::ConnectionError::unreachable
+                                                                       : error;
+}
+
+bool Engine::is_silent(const Flow& flow) const {
+  return flow.link_->interface().is_silent(flow.key_.remote, now_);
 }
 
 // Flows that a full driver leaves no room for are not looked at: there may be thousands of them, and many
@@ -381,7 +393,11 @@ bool Engine::ready_to_send(Flow& flow) {
       return true;
     case net::Interface::Route::pending:
       flow.header_ready_ = false;
-      wake(flow);
+      if (flow.connection_->state() == stack::State::closed && is_silent(flow)) {
+        flow.connection_->fail(flow.connection_->error());  // there is nobody to hear its RST
+      } else {
+        wake(flow);
+      }
       return false;
     case net::Interface::Route::unreachable:
       flow.header_ready_ = false;

@@ -112,6 +112,8 @@ class Engine {
   // Waits until no driver refers to payload memory, a bounded time. Call after the flows that send it
   // are aborted.
   void drain_payload();
+  // The neighbour on the flow's way has not answered for some seconds: net::Interface::is_silent().
+  [[nodiscard]] bool is_silent(const Flow& flow) const;
   [[nodiscard]] std::size_t flows() const { return flows_.size(); }
   [[nodiscard]] bool has_deadline_before(Instant when) const { return deadlines_.next() <= when; }
   [[nodiscard]] const EngineCounters& counters() const { return counters_; }
@@ -165,6 +167,7 @@ class Engine {
   bool run_output(Link& link);
   bool output(Flow& flow);
   bool ready_to_send(Flow& flow);
+  [[nodiscard]] stack::ConnectionError failure_of(const Flow& flow) const;
   void service_links();
   void bound_time_wait(Flow& flow);
   static void forget_payload(Flow& flow);

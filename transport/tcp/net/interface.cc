@@ -68,12 +68,6 @@ std::uint32_t Interface::generation() const { return impl_->neighbours.generatio
 const InterfaceCounters& Interface::counters() const { return impl_->counters; }
 bool Interface::owns(const IpAddress& address) const { return impl_->owns(address); }
 
-void Interface::confirm(const IpAddress& destination, Instant now) {
-  if (const auto hop = impl_->next_hop(destination)) {
-    impl_->neighbours.confirm(*hop, now);
-  }
-}
-
 std::optional<IpAddress> Interface::source_for(const IpAddress& destination) const {
   return impl_->source_for(destination);
 }

@@ -117,7 +117,7 @@ class Interface {
   enum class Route : std::uint8_t {
     ready,       // `header` is filled
     pending,     // the neighbour is being resolved; call again after next input() or on_time()
-    unreachable  // no route, or the neighbour does not answer
+    unreachable  // no route
   };
   Route prepare(const IpAddress& source, const IpAddress& destination, LinkHeader& header, Instant now);
   // The header of an answer to a frame that has just come from `to`, back the way it came: strangers cost no
@@ -126,8 +126,9 @@ class Interface {
                      LinkHeader& header) const;
   // Changes whenever a header made by prepare() may have become stale.
   [[nodiscard]] std::uint32_t generation() const;
-  // TCP made progress with this destination: its neighbour entry is confirmed (RFC 4861 §7.3.1).
-  void confirm(const IpAddress& destination, Instant now);
+  // The neighbour on the way to `destination` has left several requests unanswered (about 3 s). It goes on
+  // being asked as long as prepare() is called: whether to wait is for the caller to say.
+  [[nodiscard]] bool is_silent(const IpAddress& destination, Instant now) const;
 
   // The source address to use toward `destination`: one of ours of the same family, the one that shares
   // its network if there is one. Empty if we have none of the family.

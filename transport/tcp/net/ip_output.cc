@@ -41,16 +41,16 @@ Interface::Route Interface::prepare(const IpAddress& source, const IpAddress& de
   if (found.request) {
     self.request(*hop);
   }
-  switch (found.kind) {
-    case NeighbourTable::Lookup::Kind::known:
-      self.write_link_header(found.mac, source, destination, header);
-      return Route::ready;
-    case NeighbourTable::Lookup::Kind::pending:
-      return Route::pending;
-    case NeighbourTable::Lookup::Kind::unreachable:
-      break;
+  if (found.kind == NeighbourTable::Lookup::Kind::pending) {
+    return Route::pending;
   }
-  return Route::unreachable;
+  self.write_link_header(found.mac, source, destination, header);
+  return Route::ready;
+}
+
+bool Interface::is_silent(const IpAddress& destination, Instant now) const {
+  const auto hop = impl_->next_hop(destination);
+  return hop && impl_->neighbours.is_silent(*hop, now);
 }
 
 void Interface::prepare_reply(const IpAddress& source, const IpAddress& destination, const MacAddress& to,

@@ -1,23 +1,29 @@
 #include "transport/tcp/net/neighbour_table.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tfabric::net {
 namespace {
 
-// RFC 4861 §10: REACHABLE_TIME, RETRANS_TIMER, MAX_UNICAST_SOLICIT.
+// RFC 4861 §10: REACHABLE_TIME, RETRANS_TIMER, MAX_UNICAST_SOLICIT. RFC 1122 §2.3.2.1 allows as many ARP
+// requests.
 constexpr Duration kReachable = std::chrono::seconds(30);
 constexpr Duration kRetry = std::chrono::seconds(1);
 constexpr int kMaxRequests = 3;
-// A neighbour that did not answer is not asked again before this.
-constexpr Duration kFailed = std::chrono::seconds(5);
+// One that does not answer is asked no more once nobody has looked for it so long.
+constexpr Duration kWanted = kMaxRequests * kRetry;
 
 }  // namespace
 
-NeighbourTable::Entry* NeighbourTable::locate(const IpAddress& address) {
+const NeighbourTable::Entry* NeighbourTable::locate(const IpAddress& address) const {
   const auto found =
       std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.address == address; });
   return found == entries_.end() ? nullptr : &*found;
+}
+
+NeighbourTable::Entry* NeighbourTable::locate(const IpAddress& address) {
+  return const_cast<Entry*>(std::as_const(*this).locate(address));
 }
 
 NeighbourTable::Entry& NeighbourTable::create(const IpAddress& address, Instant now) {
@@ -35,27 +41,20 @@ NeighbourTable::Entry& NeighbourTable::create(const IpAddress& address, Instant 
 
 NeighbourTable::Lookup NeighbourTable::find(const IpAddress& address, Instant now) {
   Entry* entry = locate(address);
-  if (entry == nullptr || (entry->state == State::failed && entry->next <= now)) {
-    if (entry == nullptr) {
-      entry = &create(address, now);
-    }
-    entry->state = State::incomplete;
-    entry->requests = 1;
-    entry->next = now + kRetry;
-    entry->used = now;
-    return {.kind = Lookup::Kind::pending, .mac = {}, .request = true};
+  const bool fresh = entry == nullptr;
+  if (fresh) {
+    entry = &create(address, now);
   }
   entry->used = now;
-  switch (entry->state) {
-    case State::incomplete:
-      return {.kind = Lookup::Kind::pending, .mac = {}};
-    case State::failed:
-      return {.kind = Lookup::Kind::unreachable, .mac = {}};
-    case State::reachable:
-    case State::probing:
-      break;
+  const bool request = fresh || entry->state == State::stale;
+  if (request) {
+    entry->state = fresh ? State::incomplete : State::probing;
+    ask(*entry, now);
   }
-  return {.kind = Lookup::Kind::known, .mac = entry->mac};
+  if (entry->state == State::incomplete) {
+    return {.kind = Lookup::Kind::pending, .mac = {}, .request = request};
+  }
+  return {.kind = Lookup::Kind::known, .mac = entry->mac, .request = request};
 }
 
 bool NeighbourTable::learn(const IpAddress& address, const MacAddress& mac, bool may_create, Instant now) {
@@ -70,7 +69,7 @@ bool NeighbourTable::learn(const IpAddress& address, const MacAddress& mac, bool
     entry->used = Instant{};
     fresh = true;
   }
-  const bool known = entry->state == State::reachable || entry->state == State::probing;
+  const bool known = !fresh && entry->state != State::incomplete;
   const bool changed = known && entry->mac != mac;
   if ((!known && !fresh) || changed) {
     ++generation_;
@@ -82,41 +81,43 @@ bool NeighbourTable::learn(const IpAddress& address, const MacAddress& mac, bool
   return changed;
 }
 
-void NeighbourTable::confirm(const IpAddress& address, Instant now) {
-  if (Entry* entry = locate(address);
-      entry != nullptr && entry->state != State::incomplete && entry->state != State::failed) {
-    entry->state = State::reachable;
-    entry->requests = 0;
-    entry->next = now + kReachable;
-    entry->used = now;  // a header is kept and used again without another find()
+bool NeighbourTable::is_silent(const IpAddress& address, Instant now) const {
+  const Entry* entry = locate(address);
+  return entry != nullptr &&
+         (entry->requests > kMaxRequests || (entry->requests == kMaxRequests && entry->next <= now));
+}
+
+void NeighbourTable::grow_stale(Entry& entry) {
+  entry.state = State::stale;
+  if (entry.used != Instant{}) {
+    ++generation_;  // who has a header of it asks again before the next packet
   }
 }
 
-void NeighbourTable::give_up(Entry& entry, Instant now) {
-  entry.state = State::failed;
-  entry.next = now + kFailed;
-  ++generation_;
+void NeighbourTable::ask(Entry& entry, Instant now) {
+  ++entry.requests;
+  entry.next = now + kRetry;
 }
 
 std::optional<IpAddress> NeighbourTable::due(Instant now) {
-  for (Entry& entry : entries_) {
-    if (entry.next > now || entry.state == State::failed) {
-      continue;
-    }
-    if (entry.state == State::reachable) {
-      // Unused ones may go stale quietly; one in use is asked while it goes on being used.
-      if (now - entry.used > kReachable) {
-        entry.next = now + kReachable;
-        continue;
+  for (std::size_t i = 0; i < entries_.size();) {
+    Entry& entry = entries_[i];
+    const bool unwanted = entry.requests >= kMaxRequests && now - entry.used >= kWanted;
+    if (entry.next > now || entry.state == State::stale) {
+      ++i;
+    } else if (entry.state == State::incomplete && unwanted) {
+      entry = entries_.back();
+      entries_.pop_back();
+    } else if (entry.state == State::reachable ? now - entry.used >= kReachable : unwanted) {
+      grow_stale(entry);
+      ++i;
+    } else {
+      if (entry.state == State::reachable) {
+        entry.state = State::probing;
       }
-      entry.state = State::probing;
-    } else if (entry.requests >= kMaxRequests) {
-      give_up(entry, now);
-      continue;
+      ask(entry, now);
+      return entry.address;
     }
-    ++entry.requests;
-    entry.next = now + kRetry;
-    return entry.address;
   }
   return std::nullopt;
 }
@@ -124,7 +125,7 @@ std::optional<IpAddress> NeighbourTable::due(Instant now) {
 Instant NeighbourTable::next_deadline() const {
   Instant next = kNever;
   for (const Entry& entry : entries_) {
-    if (entry.state != State::failed) {
+    if (entry.state != State::stale) {
       next = std::min(next, entry.next);
     }
   }
