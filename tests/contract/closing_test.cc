@@ -36,7 +36,7 @@ CONTRACT_PART(plain_large_sender) {
   Buffer buffer(kLarge);
   buffer.fill(1);
   const auto failure = net.wait_for_error(net.isend(comm, buffer.data(), kLarge, 0));
-  CONTRACT_EXPECT(failure.code == 6 && failure.after < kSoon, "code {} after {} ms", failure.code,
+  CONTRACT_EXPECT(failure.code == kRemoteError && failure.after < kSoon, "code {} after {} ms", failure.code,
                   failure.after.count());
   channel.meet(1);
   net.close_send(comm);
@@ -85,7 +85,7 @@ CONTRACT_PART(plain_large_receiver) {
   void* request = net.irecv(comm, PluginReceive{buffer.data(), kLarge, 0, nullptr});
   channel.meet(1);
   const auto failure = net.wait_for_error(request);
-  CONTRACT_EXPECT(failure.code == 6 && failure.after < kSoon, "code {} after {} ms", failure.code,
+  CONTRACT_EXPECT(failure.code == kRemoteError && failure.after < kSoon, "code {} after {} ms", failure.code,
                   failure.after.count());
   net.close_recv(comm);
 }
@@ -121,7 +121,7 @@ CONTRACT_PART(abandoned_sender) {
   channel.send(true);
   Buffer buffer(kLarge / 32);
   const auto failure = net.send_until_error(comm, buffer);
-  CONTRACT_EXPECT(failure.code == 6 && failure.after < kSoon, "code {} after {} ms", failure.code,
+  CONTRACT_EXPECT(failure.code == kRemoteError && failure.after < kSoon, "code {} after {} ms", failure.code,
                   failure.after.count());
   net.close_send(comm);
   channel.meet(1);
@@ -225,7 +225,7 @@ static void receive_all_late(Channel& channel, bool sender_stays) {
   const PluginReceive receive{buffer.data(), buffer.size(), 0,
                               net.handle_for(comm, buffer.data(), buffer.size())};
   const int code = net.table().irecv(comm, std::span(&receive, 1), &request);
-  if (code == kSuccess) CONTRACT_EXPECT(net.wait_for_error(request).code == 6, "remote error");
+  if (code == kSuccess) CONTRACT_EXPECT(net.wait_for_error(request).code == kRemoteError, "remote error");
   net.close_recv(comm);
   if (sender_stays) channel.meet(2);
 }

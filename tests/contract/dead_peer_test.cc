@@ -22,7 +22,7 @@ const RunOptions kImpatient{.environment = {{"TFABRIC_TCP_USER_TIMEOUT_MS", "150
 constexpr std::size_t kLarge = 32u << 20;
 
 void expect_in_time(const Net::Failure& failure) {
-  CONTRACT_EXPECT(failure.code == 6, "the code is {}, not that of a remote error", failure.code);
+  CONTRACT_EXPECT(failure.code == kRemoteError, "the code is {}, not that of a remote error", failure.code);
   CONTRACT_EXPECT(failure.after < kUserTimeout + kSlack, "the error took {} ms", failure.after.count());
 }
 
@@ -64,8 +64,9 @@ CONTRACT_PART(surviving_receiver) {
   CONTRACT_EXPECT(net.wait_for_error(next).after < kSlack, "all requests of the comm fail");
   void* refused = nullptr;
   const PluginReceive receive{buffer.data(), kLarge, 0, nullptr};
-  CONTRACT_EXPECT(net.table().irecv(comm, std::span(&receive, 1), &refused) == 6 && refused == nullptr,
-                  "irecv too");
+  CONTRACT_EXPECT(
+      net.table().irecv(comm, std::span(&receive, 1), &refused) == kRemoteError && refused == nullptr,
+      "irecv too");
   net.close_recv(comm);
   // The others go on.
   const Loop loop = open_loop(net);
@@ -77,9 +78,9 @@ CONTRACT_PART(surviving_sender) {
   Buffer buffer(kLarge);
   expect_in_time(net.send_until_error(comm, buffer));
   void* refused = nullptr;
-  CONTRACT_EXPECT(
-      net.table().isend(comm, buffer.data(), kLarge, 0, nullptr, &refused) == 6 && refused == nullptr,
-      "isend too");
+  CONTRACT_EXPECT(net.table().isend(comm, buffer.data(), kLarge, 0, nullptr, &refused) == kRemoteError &&
+                      refused == nullptr,
+                  "isend too");
   net.close_send(comm);
   const Loop loop = open_loop(net);
   send_around(net, loop, 1000, 1);
@@ -115,7 +116,7 @@ CONTRACT_PART(idle_receiver) {
   channel.meet(1);
   // Keep-alives begin half a second after the last word.
   const auto failure = net.wait_for_error(net.irecv(comm, PluginReceive{buffer.data(), 100, 0, nullptr}));
-  CONTRACT_EXPECT(failure.code == 6, "code {}", failure.code);
+  CONTRACT_EXPECT(failure.code == kRemoteError, "code {}", failure.code);
   CONTRACT_EXPECT(failure.after < 2 * kUserTimeout + kSlack, "the error took {} ms", failure.after.count());
   net.close_recv(comm);
 }

@@ -224,7 +224,7 @@ CONTRACT_PART(wrong_tag_sender) {
   net.isend(comm, buffer.data(), 100, /*tag=*/5);
   channel.meet(2);
   // The receiver's comm is dead, and so is this one.
-  CONTRACT_EXPECT(net.send_until_error(comm, buffer).code == 6, "a remote error");
+  CONTRACT_EXPECT(net.send_until_error(comm, buffer).code == kRemoteError, "a remote error");
   net.close_send(comm);
 }
 CONTRACT_PART(wrong_tag_receiver) {

@@ -24,6 +24,7 @@ using tools::PluginReceive;
 // ncclResult_t.
 inline constexpr int kSuccess = 0;
 inline constexpr int kSystemError = 2;
+inline constexpr int kRemoteError = 6;
 
 int table_version();
 std::string plugin_path();
