@@ -22,7 +22,6 @@ constexpr std::uint64_t kIterations = 20;
 constexpr std::uint64_t kWarmup = 5;
 constexpr std::uint64_t kTotalBytes = std::uint64_t{256} << 20;
 constexpr int kPollMs = 200;
-constexpr auto kGoodbye = std::chrono::seconds(5);
 
 struct AllreduceRow {
   std::uint64_t bytes = 0;
@@ -165,11 +164,7 @@ Status Coordinator::end() {
   if (auto sent = broadcast({{"end", true}}); !sent) return sent;
   // Those of other hosts are their agents' to wait for.
   for (std::size_t rank = 0; rank < here_.size(); ++rank) {
-    const auto code = here_[rank].wait(kGoodbye);
-    if (code != std::optional<int>(kOk)) {
-      return Error{Errc::remote, fmt::format("{} did not end properly ({})", ranks_[rank].peer(),
-                                             code ? fmt::format("exit code {}", *code) : "killed")};
-    }
+    if (auto ended = here_[rank].expect_end(ranks_[rank].peer(), local_.timeout); !ended) return ended;
   }
   return {};
 }

@@ -71,10 +71,9 @@ int run_local_pair(const Arguments& arguments) {
       start_led(with_local_options({"perf"}, arguments.local), "the server process", {.rank = 1, .size = 2});
   if (!child) return fail(child.error());
   const auto right = run_client(child->control, arguments.local, arguments.sweep, modes_of(arguments.mode));
-  const auto code = child->process.wait(kGoodbye);
-  if (right && code != std::optional<int>(kOk)) {
-    return fail({Errc::remote, "the server process did not end properly"});
-  }
+  const auto ended =
+      child->process.expect_end("the server process", right ? arguments.local.timeout : kGoodbye);
+  if (right && !ended) return fail(ended.error());
   return finish(right);
 }
 

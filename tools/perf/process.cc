@@ -16,6 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/time.h"
+#include "tools/perf/options.h"
 
 namespace tfabric::perf {
 namespace {
@@ -98,6 +99,15 @@ std::optional<int> ChildProcess::wait(std::chrono::milliseconds timeout) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
   return ended(status);
+}
+
+Status ChildProcess::expect_end(const std::string& name, std::chrono::milliseconds timeout) {
+  const auto code = wait(timeout);
+  if (code == std::optional<int>(kOk)) return {};
+  const std::string how = code ? fmt::format("exit code {}", *code)
+                               : fmt::format("killed, by others or because it had not ended after {} s",
+                                             std::chrono::duration<double>(timeout).count());
+  return Error{Errc::remote, fmt::format("{} did not end properly ({})", name, how)};
 }
 
 std::optional<int> ChildProcess::join() {

@@ -37,6 +37,8 @@ class ChildProcess {
 
   // Waits for the child's own end; ends it after `timeout`. Its exit code, or nothing if it was killed.
   std::optional<int> wait(std::chrono::milliseconds timeout);
+  // The same; an end that is not one with exit code 0 is an error, which calls the child `name`.
+  Status expect_end(const std::string& name, std::chrono::milliseconds timeout);
   // The same, however long it takes.
   std::optional<int> join();
 
