@@ -251,7 +251,9 @@ void MemifRail::watch_links() {
       Peer& peer = i->second;
       const bool up = peer.link != nullptr && peer.link->port().link_up();
       peer.was_up = peer.was_up || up;
-      if (!peer.was_up && now - peer.asked >= kAskInterval) {
+      // A server whose end is not open yet has nothing to tell: open_link() will.
+      const bool may_ask = peer.link != nullptr || !is_server_for(i->first);
+      if (may_ask && !peer.was_up && now - peer.asked >= kAskInterval) {
         peer.asked = now;
         ask(i->first);
       }
