@@ -3,17 +3,21 @@
 small=(--memory 512 --cpus 1 --timeout 120)
 
 # Both outputs, whole and apart, also where the last line has no end; files stay in the machine, but for the shared
-# folder's; the command has this folder, and its words come unchanged.
+# folder's; the command has this folder, a folder for temporary files in which the host's are not, and its words come
+# unchanged.
 mkdir "$folder/shared" "$folder/here dir"
 cd "$folder/here dir"
 "$lab/vm" "${small[@]}" --share "$folder/shared" -- bash -c '
-  echo "$PWD|$1"; printf "no end" >/dev/stdout; echo error >&2
+  echo "$PWD|$1|$(ls -A "${TMPDIR:-/tmp}")|"; printf "no end" >/dev/stdout; echo error >&2
   echo written >../outside; echo written >../shared/inside
   mount | grep -c "type hugetlbfs"; exit 7' bash "it's \$one word" >"$folder/out" 2>"$folder/err" &
 plain=$!
 # The time is over.
 "$lab/vm" "${small[@]}" --timeout 2 -- sleep 1000 2>"$folder/late.err" &
 late=$!
+# One of two fails, and the other waits for it.
+"$lab/vm" "${small[@]}" -- false :: sleep 1000 2>"$folder/alone.err" &
+alone=$!
 # The kernel panics.
 "$lab/vm" "${small[@]}" -- bash -c 'echo c >/proc/sysrq-trigger; sleep 1000' 2>"$folder/dead.err" &
 dead=$!
@@ -41,7 +45,7 @@ status=0
 wait $plain || status=$?
 cat "$folder/out" "$folder/err"
 expect_status "a command that fails" 7 $status
-printf '%s\nno end1\n' "$folder/here dir|it's \$one word" | cmp - "$folder/out" || fail "standard output is another"
+printf '%s\nno end1\n' "$folder/here dir|it's \$one word||" | cmp - "$folder/out" || fail "standard output is another"
 echo error | cmp - "$folder/err" || fail "standard error is another"
 [[ ! -e $folder/outside ]] || fail "the host's file system was written"
 [[ $(<"$folder/shared/inside") == written ]] || fail "the shared folder was not written"
@@ -51,6 +55,12 @@ wait $late || status=$?
 expect_status "the time is over" 124 $status
 grep -q 'not done within 2 s' "$folder/late.err" || fail "the time-out is not said: $(<"$folder/late.err")"
 grep -q 'sleep .*: state S: do_nanosleep' "$folder/late.err" || fail "where it waited is not said: $(<"$folder/late.err")"
+
+status=0
+wait $alone || status=$?
+expect_status "one of two that fails" 1 $status
+grep -q "machine b: not done within 30 s of the other's failure" "$folder/alone.err" ||
+  fail "it is not said whom the other has waited for: $(<"$folder/alone.err")"
 
 status=0
 wait $dead || status=$?

@@ -22,6 +22,7 @@ CONSOLE_BYTES = 1 << 20  # that are kept of the kernel's messages
 START_S = 600  # for a machine to start, on a busy host
 STACKS_S = 20  # to tell them over a serial line
 GRACE_S = 5  # for the rest of the output, if something that the command has left behind keeps it open
+ALONE_S = 30  # for a command to end once the other machine's has failed, for which it may wait
 
 
 def die_with_parent():
@@ -69,7 +70,7 @@ class Machine:
         self.name, self.status, self.fault = name, None, ""
         self.console, self.reports = bytearray(), b""
         self.until, self.started, self.exited_at = time.monotonic() + START_S, False, None
-        self.limit = options.timeout
+        self.limit, self.deserted = options.timeout, False
         prefix = f"{name}: ".encode() if name else b""
         mark = settings["mark"].encode()
         self.outputs = [Output(target, prefix, mark) for target in (sys.stdout.buffer, sys.stderr.buffer)]
@@ -168,7 +169,13 @@ class Machine:
     def time_out(self):
         self.interrupt()
         where = stacks.summary(self.console_text()) or ["  the machine does not tell where it is"]
-        self.status, self.fault = TIMED_OUT, "\n".join([f"not done within {self.limit} s:", *where])
+        limit = f"{ALONE_S} s of the other's failure" if self.deserted else f"{self.limit} s"
+        self.status, self.fault = TIMED_OUT, "\n".join([f"not done within {limit}:", *where])
+
+    def desert(self):
+        """The other's command has failed."""
+        if self.started and not self.deserted and self.status is None:
+            self.until, self.deserted = min(self.until, time.monotonic() + ALONE_S), True
 
     def done(self):
         now = time.monotonic()
@@ -226,6 +233,9 @@ def await_all(machines):
             for reader in machine.channels:
                 selector.register(reader, selectors.EVENT_READ, machine)
         while not all([machine.done() for machine in machines]) and not any(machine.fault for machine in machines):
+            if any(machine.status for machine in machines):
+                for machine in machines:
+                    machine.desert()
             for key, _ in selector.select(timeout=0.2):
                 if not key.data.take(key.fd):
                     selector.unregister(key.fd)
@@ -233,6 +243,7 @@ def await_all(machines):
         for machine in machines:
             if machine.status is None:
                 machine.time_out()
-    # One that has failed is why the other was ended.
-    machines = [machine for machine in machines if machine.fault] or machines
-    return next((machine.status for machine in machines if machine.status != 0), 0)
+    # A command that has failed is why the other was ended; else it is a machine that has.
+    machines = [machine for machine in machines if machine.status and not machine.fault] or \
+        [machine for machine in machines if machine.fault] or machines
+    return next((machine.status for machine in machines if machine.status), 0)
