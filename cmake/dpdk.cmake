@@ -32,6 +32,8 @@ target_include_directories(tfabric_dpdk SYSTEM INTERFACE ${DPDK_INCLUDE_DIRS})
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--whole-archive" ${dpdk_archives} "LINKER:--no-whole-archive")
 # See transport/tcp/port/data_path_guard.h.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=memif_free_regions")
+# See transport/tcp/port/memif_messages.cc.
+target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=sendmsg")
 find_library(TFABRIC_LIBBSD libbsd.a REQUIRED)
 find_library(TFABRIC_LIBMD libmd.a REQUIRED)
 target_link_libraries(tfabric_dpdk INTERFACE ${TFABRIC_LIBBSD} ${TFABRIC_LIBMD} m dl pthread)

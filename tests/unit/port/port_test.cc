@@ -13,9 +13,13 @@
 #include <cstring>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <thread>
 
+#include "base/descriptor.h"
+#include "base/unix_socket.h"
 #include "host/interfaces.h"
+#include "tests/temporary_folder.h"
 #include "tests/unit/port/eal_fixture.h"
 #include "transport/tcp/port/control_thread.h"
 #include "transport/tcp/port/device_arguments.h"
@@ -185,6 +189,34 @@ TEST_CASE("work for the control thread is done before the call returns, also fro
   });
   CHECK(outer != std::this_thread::get_id());
   CHECK(inner == outer);
+}
+
+// DPDK's interrupt thread would end the process (memif_messages.cc).
+TEST_CASE("who leaves a memif server before it could greet does it no harm") {
+  need_eal();
+  const test::TemporaryFolder folder;
+  const std::string path = folder.path("wire.sock");
+  const auto server =
+      Port::open({.name = "memif", .device = memif_arguments({.socket = path, .server = true})});
+  INFO((server ? std::string() : server.error().message));
+  REQUIRE(server.ok());
+  const auto connected = [&path] {
+    Descriptor client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    const sockaddr_un address = unix_address(path);
+    REQUIRE(connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    return client;
+  };
+  for (int i = 0; i < 10; ++i) {
+    // The thread that greets is kept busy until the client is gone.
+    std::promise<void> gone;
+    std::thread busy([&gone] { run_on_control_thread([&gone] { gone.get_future().wait(); }); });
+    { const Descriptor client = connected(); }
+    gone.set_value();
+    busy.join();
+  }
+  const Descriptor client = connected();
+  std::array<std::byte, 256> greeting;
+  CHECK(recv(client.get(), greeting.data(), greeting.size(), 0) > 0);
 }
 
 }  // namespace tfabric::port

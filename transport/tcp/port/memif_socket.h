@@ -10,8 +10,9 @@
 
 namespace tfabric::port {
 
-// Whether a memif server listens there. What asks by connecting waits for the server's greeting first: DPDK's
-// driver ends its process if a connection is gone before it could greet.
+// Whether a memif server listens there. What asks by connecting waits for the server's greeting first, if not
+// for long: DPDK's driver, where it is not ours (memif_messages.cc), ends its process if a connection is gone before
+// it could greet.
 [[nodiscard]] bool memif_served(const std::string& path);
 // Blocks until a server listens; an error after `patience`.
 Status await_memif_server(const std::string& path, Duration patience);
