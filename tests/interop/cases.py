@@ -128,10 +128,12 @@ def impaired():
         checks = [happened(to, counter) for to in {"us": ["kernel"], "kernel": ["us"], "both": []}[sends]]
         yield stream(wire, connects, sends, family=family, mtu=mtu, wire=wire, lossy=True, checks=checks,
                      reorders="reorder" in wire or "duplicate" in wire, corrupts="corrupt" in wire)
-    # Longer than ARP and neighbour discovery take to find that nobody answers.
+    # Longer than ARP and neighbour discovery take to find that nobody answers; but the kernel, which would end its attempt
+    # then, is to ask for longer.
+    patient = {f"net.{ip}.neigh.vb.{how}_solicit": 60 for ip in ("ipv4", "ipv6") for how in ("ucast", "mcast")}
     for connects, other, family in [("us", "kernel", 4), ("us", "kernel", 6), ("kernel", "us", 4), ("kernel", "us", 6)]:
         yield stream("no packet passes for the first 4 s", connects, other, family=family, wire="loss=100%", lossy=True,
-                     events=[("us", "ready", 4, "set clear")], checks=[happened(other, "dropped.loss")])
+                     sysctl=patient, events=[("us", "ready", 4, "set clear")], checks=[happened(other, "dropped.loss")])
     for without, sysctl in [("SACK", {"net.ipv4.tcp_sack": 0}), ("timestamps", {"net.ipv4.tcp_timestamps": 0}),
                             ("window scaling", {"net.ipv4.tcp_window_scaling": 0}),
                             ("any option", {"net.ipv4.tcp_sack": 0, "net.ipv4.tcp_timestamps": 0,
