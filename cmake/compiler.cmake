@@ -6,10 +6,8 @@ target_compile_options(tfabric_compiler INTERFACE
   -Wformat=2 -Wimplicit-fallthrough -fno-strict-aliasing
   # Designated initialisers name what they set; the rest has its default on purpose.
   -Wno-missing-field-initializers)
-if(NOT TFABRIC_UNITY)
-  # There, one file's constants would be in the way of another's variables.
-  target_compile_options(tfabric_compiler INTERFACE -Wshadow)
-endif()
+# Where several files are compiled as one, one's constants would be in the way of another's variables.
+target_compile_options(tfabric_compiler INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees overflows in std::vector's own code that cannot happen (its bugs 105329, 105651).
   target_compile_options(tfabric_compiler INTERFACE -Wduplicated-cond -Wlogical-op -Wno-array-bounds

@@ -1,13 +1,21 @@
-# With TFABRIC_UNITY several files of a target are compiled as one, which takes half the time: for the sanitizers' builds,
-# which are made for their tests and seldom changed. The release's are compiled one by one, so that a file that uses what
-# another one includes fails there.
+# In the folders of TFABRIC_UNITY several files of a target are compiled as one, which takes half the time: all of the
+# sanitizers' builds, which are made for their tests and seldom changed, and the release's tests. What is shipped is
+# compiled one by one, so that a file that uses what another one includes fails there.
 
-# tfabric_unity(FOLDER): all of them are compiled so.
-function(tfabric_unity folder)
+# tfabric_unity(FOLDER...): the targets at and below them are compiled so.
+function(tfabric_unity)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   set(lines "")
   set(files "")
-  tfabric_targets(${folder} targets)
+  set(targets "")
+  foreach(folder ${ARGN})
+    cmake_path(ABSOLUTE_PATH folder BASE_DIRECTORY ${CMAKE_SOURCE_DIR} NORMALIZE)
+    if(folder MATCHES "/$")
+      cmake_path(GET folder PARENT_PATH folder)
+    endif()
+    tfabric_targets(${folder} found)
+    list(APPEND targets ${found})
+  endforeach()
   foreach(target ${targets})
     get_target_property(sources ${target} SOURCES)
     get_target_property(source_dir ${target} SOURCE_DIR)
