@@ -11,8 +11,8 @@
 namespace tfabric::port {
 
 // Whether a memif server listens there. What asks by connecting waits for the server's greeting first, if not
-// for long: DPDK's driver, where it is not ours (memif_messages.cc), ends its process if a connection is gone before
-// it could greet.
+// for long: DPDK's driver, where it is not ours (memif_messages.cc), ends its process if a connection is gone
+// before it could greet.
 [[nodiscard]] bool memif_served(const std::string& path);
 // Blocks until a server listens; an error after `patience`.
 Status await_memif_server(const std::string& path, Duration patience);
