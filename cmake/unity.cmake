@@ -4,7 +4,11 @@
 
 # tfabric_unity(FOLDER...): the targets at and below them are compiled so.
 function(tfabric_unity)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+  find_package(Python3 COMPONENTS Interpreter)
+  if(NOT Python3_FOUND)
+    message(STATUS "Files are compiled one by one: python3, which would group them, was not found")
+    return()
+  endif()
   set(lines "")
   set(files "")
   set(targets "")
