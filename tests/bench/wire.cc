@@ -52,7 +52,7 @@ struct SenderReport {
 };
 
 rte_mbuf* make_frame(port::Port& port, std::uint32_t size, Kind kind) {
-  rte_mbuf* const frame = rte_pktmbuf_alloc(port.rx_pool());
+  rte_mbuf* const frame = rte_pktmbuf_alloc(port.rx_pool().get());
   if (frame == nullptr) return nullptr;
   char* const data = rte_pktmbuf_append(frame, static_cast<std::uint16_t>(size));
   if (data == nullptr) {

@@ -52,7 +52,7 @@ std::uint64_t total_for(const hugepage::PageSize& size, std::uint64_t needed) {
 
 std::uint64_t process_need_mib(const std::vector<Eni>& enis) {
   // Measured maxima of that page, rounded up; a `pci` rail's depend on whether its buffers are of 2 KiB.
-  constexpr std::uint64_t kProcess = 40, kRail = 88, kJumboRail = 144;
+  constexpr std::uint64_t kProcess = 40, kRail = 46, kJumboRail = 74;
   constexpr std::uint32_t kSmallMtu = 2048;
   std::uint64_t mib = kProcess;
   for (const Eni& eni : enis) {

@@ -38,7 +38,8 @@ Result<std::uint32_t> buffer_count(const DriverOptions& options, std::uint32_t m
 }
 
 // Its frames go from port to port without a copy, so that all of them have one pool.
-Result<rte_mempool*> make_frame_pool(const DriverOptions& options, std::uint32_t count, std::uint32_t mtu) {
+Result<std::shared_ptr<rte_mempool>> make_frame_pool(const DriverOptions& options, std::uint32_t count,
+                                                     std::uint32_t mtu) {
   const bool af_xdp = std::any_of(options.ports.begin(), options.ports.end(),
                                   [](const PortSpec& spec) { return spec.kind == PortKind::af_xdp; });
   if (!af_xdp) {
@@ -56,14 +57,13 @@ Result<rte_mempool*> make_frame_pool(const DriverOptions& options, std::uint32_t
 
 }  // namespace
 
-Driver::Driver(const DriverOptions& options, rte_mempool* pool)
+Driver::Driver(const DriverOptions& options, const std::shared_ptr<rte_mempool>& pool)
     : store_(pool), emulator_(options.ports.size(), store_, options.seed, options.paths) {
   for (const PortSpec& spec : options.ports) {
     ports_.push_back(std::make_unique<WirePort>(spec, pool));
   }
 }
 
-// The ports' buffers are in the pool, so it goes after them; with the process, as DPDK does.
 Driver::~Driver() = default;
 
 Result<std::unique_ptr<Driver>> Driver::open(const DriverOptions& options) {
@@ -84,7 +84,7 @@ Result<std::unique_ptr<Driver>> Driver::open(const DriverOptions& options) {
       return pool.error();
     }
   }
-  Result<rte_mempool*> pool = make_frame_pool(options, *count, mtu);
+  const auto pool = make_frame_pool(options, *count, mtu);
   if (!pool) {
     return pool.error();
   }

@@ -60,7 +60,7 @@ class Driver {
   [[nodiscard]] std::vector<DirectionView> view() const;
 
  private:
-  Driver(const DriverOptions& options, rte_mempool* pool);
+  Driver(const DriverOptions& options, const std::shared_ptr<rte_mempool>& pool);
   Result<std::vector<Direction*>> select(const Selection& selection);
 
   DataGate gate_;

@@ -18,7 +18,7 @@ std::span<const std::byte> MbufStore::head(const Frame& frame) const {
 std::span<std::byte> MbufStore::writable(Frame& frame) {
   // Frames come from receive queues and are referred to once, so one buffer is the frame's own.
   if (packet_of(frame)->nb_segs > 1) {
-    rte_mbuf* whole = port::linearised_copy(*packet_of(frame), pool_);
+    rte_mbuf* whole = port::linearised_copy(*packet_of(frame), pool_.get());
     if (whole == nullptr) {
       return {};
     }
@@ -29,12 +29,12 @@ std::span<std::byte> MbufStore::writable(Frame& frame) {
 }
 
 std::optional<Frame> MbufStore::copy(const Frame& frame) {
-  rte_mbuf* copy = rte_pktmbuf_copy(packet_of(frame), pool_, 0, frame.size);
+  rte_mbuf* copy = rte_pktmbuf_copy(packet_of(frame), pool_.get(), 0, frame.size);
   return copy == nullptr ? std::nullopt : std::optional(frame_of(copy));
 }
 
 std::optional<Frame> MbufStore::make(std::span<const std::byte> bytes) {
-  rte_mbuf* packet = rte_pktmbuf_alloc(pool_);
+  rte_mbuf* packet = rte_pktmbuf_alloc(pool_.get());
   if (packet == nullptr) {
     return std::nullopt;
   }

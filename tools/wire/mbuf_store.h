@@ -1,6 +1,9 @@
 // The emulator's frames as DPDK's packet buffers: a frame's handle is its rte_mbuf.
 #pragma once
 
+#include <memory>
+#include <utility>
+
 #include "tools/wire/emulator/frame.h"
 
 struct rte_mbuf;
@@ -13,8 +16,8 @@ namespace tfabric::wire {
 
 class MbufStore final : public FrameStore {
  public:
-  // Buffers for copies come from `pool`, which is the caller's and outlives the store.
-  explicit MbufStore(rte_mempool* pool) : pool_(pool) {}
+  // Buffers for copies come from `pool`.
+  explicit MbufStore(std::shared_ptr<rte_mempool> pool) : pool_(std::move(pool)) {}
 
   [[nodiscard]] std::span<const std::byte> head(const Frame& frame) const override;
   [[nodiscard]] std::span<std::byte> writable(Frame& frame) override;
@@ -23,7 +26,7 @@ class MbufStore final : public FrameStore {
   void release(const Frame& frame) override;
 
  private:
-  rte_mempool* pool_;
+  std::shared_ptr<rte_mempool> pool_;
 };
 
 }  // namespace tfabric::wire

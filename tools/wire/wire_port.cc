@@ -48,7 +48,8 @@ std::uint32_t buffer_mtu(const PortSpec& spec) {
   return mtu != 0 ? mtu : kMtu;
 }
 
-WirePort::WirePort(PortSpec spec, rte_mempool* pool) : spec_(std::move(spec)), pool_(pool) {}
+WirePort::WirePort(PortSpec spec, std::shared_ptr<rte_mempool> pool)
+    : spec_(std::move(spec)), pool_(std::move(pool)) {}
 
 WirePort::~WirePort() { drop_staged(); }
 

@@ -23,8 +23,8 @@ namespace tfabric::wire {
 
 class WirePort {
  public:
-  // Received frames lie in `pool`, which outlives the port.
-  WirePort(PortSpec spec, rte_mempool* pool);
+  // Received frames lie in `pool`.
+  WirePort(PortSpec spec, std::shared_ptr<rte_mempool> pool);
   ~WirePort();
   WirePort(const WirePort&) = delete;
   WirePort& operator=(const WirePort&) = delete;
@@ -54,7 +54,7 @@ class WirePort {
   static constexpr std::size_t kStage = 32;
 
   PortSpec spec_;
-  rte_mempool* pool_;
+  std::shared_ptr<rte_mempool> pool_;
   std::unique_ptr<port::Port> port_;  // null: a memif client whose server is not there
   bool up_ = false;
   bool was_up_ = false;

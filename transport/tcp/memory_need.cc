@@ -43,7 +43,7 @@ std::uint32_t need_mib(const config::Tcp& config, bool hugepages) {
   const std::uint64_t queues = std::uint64_t{4u << 20} * config.engines;
   std::uint64_t bytes = kSharedPools;
   for (const config::Rail& rail : config.rails) {
-    bytes += pool_bytes(rail, hugepages) * (config::is_automatic_memif(rail) ? 1 : 2) + queues;
+    bytes += pool_bytes(rail, hugepages) + queues;
     if (config::is_part_of_interface(rail)) {
       bytes += pool_bytes({.kind = config::RailKind::memif}, hugepages) + queues;  // to this host's processes
     }

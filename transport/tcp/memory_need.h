@@ -11,7 +11,7 @@
 namespace tfabric::tcp {
 
 // What DPDK needs for the configured rails, in MiB a process: for each engine its share of the process's two
-// shared pools, and a receive pool a rail (two for one with a network: its own and that of the loop).
+// shared pools, and a receive pool a rail.
 [[nodiscard]] hugepage::Need memory_need_mib(const config::Tcp& config);
 
 // Of this, what AF_XDP locks: each queue of a rail registers the buffers of all.

@@ -159,8 +159,8 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
   const auto loop_exchange = shared ? std::make_shared<engine::Exchange>(ports) : nullptr;
   std::vector<std::unique_ptr<Rail>> rails;
   for (std::uint16_t e = 0; e < queues; ++e) {
-    Result<std::unique_ptr<engine::Link>> loop =
-        make_loop_link(config.name, *interface, {.exchange = loop_exchange, .self = e});
+    Result<std::unique_ptr<engine::Link>> loop = make_loop_link(
+        config.name, *interface, {.exchange = loop_exchange, .self = e}, (*opened)[e]->rx_pool());
     if (!loop) {
       return loop.error();
     }

@@ -101,14 +101,16 @@ engine::LinkOptions link_options(const config::Rail& config, TransmitAccess acce
 
 Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
                                                      const net::InterfaceConfig& interface,
-                                                     engine::ExchangeMember member) {
+                                                     engine::ExchangeMember member,
+                                                     std::shared_ptr<rte_mempool> pool) {
   // A ring whose two ends are one port; packets must not travel by reference, or the receiver would keep
   // the sender's memory.
   Result<std::unique_ptr<port::Port>> port =
       port::Port::open({.name = name + "-loop",
                         .device = port::ring_arguments(),
                         .mtu = static_cast<std::uint16_t>(interface.mtu),
-                        .rx_buffers = receive_buffers(interface.mtu)});
+                        .rx_buffers = receive_buffers(interface.mtu),
+                        .rx_pool = std::move(pool)});
   if (!port) {
     return port.error();
   }

@@ -81,10 +81,11 @@ enum class TransmitAccess : std::uint8_t {
 [[nodiscard]] std::uint32_t effective_mtu(const config::Rail& config);
 // Packet buffers for a receive pool: enough bytes for the windows in use, within reason.
 [[nodiscard]] std::uint32_t receive_buffers(std::uint32_t mtu);
-// A link that gives back what it is given, with the rail's own addresses. Its pool may be shared. Engines
-// reach each other by what `member` names.
+// A link that gives back what it is given, with the rail's own addresses. Engines reach each other by what
+// `member` names. `pool`: of a port with at least this MTU, shared with it; null: an own one.
 Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
                                                      const net::InterfaceConfig& interface,
-                                                     engine::ExchangeMember member = {});
+                                                     engine::ExchangeMember member = {},
+                                                     std::shared_ptr<rte_mempool> pool = nullptr);
 
 }  // namespace tfabric::tcp

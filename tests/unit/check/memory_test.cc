@@ -1,4 +1,4 @@
-// What `tfabric check` says of memory. The rail of these tests needs 176 MiB (docs/configuration.md).
+// What `tfabric check` says of memory. The rail of these tests needs 110 MiB (docs/configuration.md).
 #include <catch2/catch.hpp>
 
 #include "broken_host.h"
@@ -32,7 +32,7 @@ TEST_CASE("what hugepages are taken is said") {
   NicHost broken;
   broken.set_hugepages(1048576, 0, 0);
   REQUIRE(told(broken.examine(), Id::hugepages_used) ==
-          "note memory: a process takes up to 176 MiB of hugepages; free are 512 of 512 pages of 2 MiB | ");
+          "note memory: a process takes up to 110 MiB of hugepages; free are 512 of 512 pages of 2 MiB | ");
 }
 
 TEST_CASE("too few hugepages are a warning, with what reserves the missing ones") {
@@ -40,8 +40,8 @@ TEST_CASE("too few hugepages are a warning, with what reserves the missing ones"
   broken.set_hugepages(2048, 100, 40);
   const Report report = broken.examine();
   REQUIRE_THAT(told(report, Id::hugepages_too_few),
-               StartsWith("warning memory: 40 of 100 pages of 2 MiB are free, and 176 MiB are needed") &&
-                   Contains("echo 148 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages (88 more"));
+               StartsWith("warning memory: 40 of 100 pages of 2 MiB are free, and 110 MiB are needed") &&
+                   Contains("echo 115 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages (55 more"));
   REQUIRE(exit_code_of(report) == kWarnings);
   REQUIRE(report.verdict.network == Network::tcp);
 }
@@ -51,16 +51,16 @@ TEST_CASE("a process is reckoned with the rails that it takes, not with all of t
   broken.configure(pci_rail() +
                    "[[tcp.rails]]\nname = \"eni2\"\nkind = \"pci\"\ndevice = \"0000:00:11.0\"\n"
                    "addresses = [\"10.0.2.5/24\"]\n");
-  REQUIRE_THAT(told(broken.examine(), Id::hugepages_used), Contains("a process takes up to 176 MiB"));
+  REQUIRE_THAT(told(broken.examine(), Id::hugepages_used), Contains("a process takes up to 110 MiB"));
   broken.host.environment["TFABRIC_TCP_RAILS_PER_PROCESS"] = "all";
-  REQUIRE_THAT(told(broken.examine(), Id::hugepages_used), Contains("a process takes up to 312 MiB"));
+  REQUIRE_THAT(told(broken.examine(), Id::hugepages_used), Contains("a process takes up to 180 MiB"));
 }
 
 TEST_CASE("no hugepages are told as none") {
   NicHost broken;
   broken.set_hugepages(2048, 0, 0);
   REQUIRE_THAT(told(broken.examine(), Id::hugepages_none),
-               Contains("no hugepages are reserved") && Contains("echo 88 >"));
+               Contains("no hugepages are reserved") && Contains("echo 55 >"));
   std::filesystem::remove_all(broken.host.root + "/sys/kernel/mm/hugepages");
   REQUIRE_THAT(told(broken.examine(), Id::hugepages_none), Contains("kernel offers no hugepages"));
 }
@@ -83,7 +83,7 @@ TEST_CASE("hugepages that are off, though a NIC would gain by them, are noted") 
 TEST_CASE("a budget that is too small is an error with the number that is enough") {
   const NicHost broken("memory.budget_mib = 100\n");
   REQUIRE_THAT(told(broken.examine(), Id::memory_budget_too_small),
-               StartsWith("error ") && Contains("memory.budget_mib = 176"));
+               StartsWith("error ") && Contains("memory.budget_mib = 110"));
 }
 
 TEST_CASE("pages of 1 GiB are taken whole") {
@@ -91,7 +91,7 @@ TEST_CASE("pages of 1 GiB are taken whole") {
   broken.set_hugepages(1048576, 4, 4);
   REQUIRE_FALSE(has(broken.examine(), Id::hugepages_rounded_up));
   broken.set_hugepages(2048, 0, 0);
-  REQUIRE_THAT(told(broken.examine(), Id::hugepages_rounded_up), Contains("takes 1 GiB for the 176 MiB"));
+  REQUIRE_THAT(told(broken.examine(), Id::hugepages_rounded_up), Contains("takes 1 GiB for the 110 MiB"));
 }
 
 TEST_CASE("no hugetlbfs is needed, but one that is mounted must be readable") {
@@ -115,8 +115,8 @@ TEST_CASE("a control group that allows fewer hugepages is told, and its mend") {
     REQUIRE_THAT(told(report, Id::cgroup_hugetlb_too_small),
                  StartsWith("warning ") &&
                      Contains("64 MiB of the hugepages (/sys/fs/cgroup/hugetlb.2MB.max)") &&
-                     Contains("ordinary memory is taken") && Contains("`hugepages-2Mi: 176Mi`") &&
-                     Contains("echo 184549376 > /sys/fs/cgroup/hugetlb.2MB.max"));
+                     Contains("ordinary memory is taken") && Contains("`hugepages-2Mi: 110Mi`") &&
+                     Contains("echo 115343360 > /sys/fs/cgroup/hugetlb.2MB.max"));
     REQUIRE(report.verdict.network == Network::tcp);
   }
   SECTION("where they are required") {
@@ -176,8 +176,8 @@ TEST_CASE("VFIO needs a limit of locked memory that is high enough, or the right
   const Report report = broken.examine();
   REQUIRE_THAT(
       told(report, Id::memlock_too_low),
-      StartsWith("error locked memory: a process may lock 8192 KiB (ulimit -l), and VFIO locks 176 MiB") &&
+      StartsWith("error locked memory: a process may lock 8192 KiB (ulimit -l), and VFIO locks 110 MiB") &&
           Contains("LimitMEMLOCK=infinity") && Contains("--ulimit memlock=-1:-1") && Contains("Kubernetes"));
-  broken.host.memlock_bytes = 176 * kMib;
+  broken.host.memlock_bytes = 110 * kMib;
   REQUIRE_FALSE(has(broken.examine(), Id::memlock_too_low));
 }

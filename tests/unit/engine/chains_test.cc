@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "tests/unit/engine/loop.h"
-#include "transport/tcp/port/pools.h"
 
 namespace tfabric::engine {
 namespace {
@@ -54,7 +53,7 @@ struct Line : Loop {
     std::size_t at = 0;
     for (std::size_t i = 0; i <= sizes.size(); ++i) {
       const std::size_t size = i < sizes.size() ? sizes[i] : frame.size() - at;
-      rte_mbuf* buffer = rte_pktmbuf_alloc(*port::header_pool());
+      rte_mbuf* buffer = rte_pktmbuf_alloc(link->port().rx_pool().get());
       REQUIRE(buffer != nullptr);
       // At the buffer's end: with room behind it, the rest would be copied there.
       buffer->data_off = static_cast<std::uint16_t>(buffer->buf_len - size);

@@ -134,6 +134,66 @@ TEST_CASE("the same device can be opened again after it was closed") {
   }
 }
 
+TEST_CASE("a receive pool that nobody has is the next one of its shape, if every packet is back") {
+  need_eal();
+  const auto make = [](std::uint32_t count, std::uint32_t mtu = 1500) {
+    auto pool = make_receive_pool("kept", count, mtu, SOCKET_ID_ANY);
+    REQUIRE(pool.ok());
+    return std::move(*pool);
+  };
+  auto pool = make(300);
+  const rte_mempool* const first = pool.get();
+  rte_pktmbuf_free(rte_pktmbuf_alloc(pool.get()));
+  pool.reset();
+  pool = make(300);
+  CHECK(pool.get() == first);
+  CHECK(rte_mempool_full(pool.get()) != 0);
+
+  pool.reset();
+  auto larger = make(301);
+  CHECK(rte_mempool_avail_count(larger.get()) == 301);
+  auto of_jumbo_frames = make(300, 9000);
+  CHECK(rte_pktmbuf_data_room_size(of_jumbo_frames.get()) > 9000);
+  auto of_pages = make_page_pool("kept", 300, SOCKET_ID_ANY);
+  REQUIRE(of_pages.ok());
+  const std::array<const rte_mempool*, 3> kept{larger.get(), of_jumbo_frames.get(), of_pages->get()};
+  larger.reset();
+  of_jumbo_frames.reset();
+  of_pages->reset();
+  of_pages = make_page_pool("kept", 300, SOCKET_ID_ANY);
+  of_jumbo_frames = make(300, 9000);
+  larger = make(301);
+  CHECK(kept == std::array<const rte_mempool*, 3>{larger.get(), of_jumbo_frames.get(), of_pages->get()});
+
+  REQUIRE(rte_pktmbuf_alloc(larger.get()) != nullptr);
+  const std::string name = larger->name;
+  larger.reset();
+  CHECK(rte_mempool_lookup(name.c_str()) == nullptr);
+}
+
+TEST_CASE("two buffers for headers lie on a page") {
+  need_eal();
+  CHECK(rte_mempool_calc_obj_size((*header_pool())->elt_size, 0, nullptr) <= 2048);
+}
+
+TEST_CASE("ports that share a pool leave it to the last of them") {
+  need_eal();
+  auto first = open_ring("net_ring_t2");
+  auto second =
+      Port::open({.name = "second", .device = "net_ring_t3", .mtu = 1500, .rx_pool = first->rx_pool()});
+  REQUIRE(second.ok());
+  const std::string name = first->rx_pool()->name;
+  first.reset();
+  rte_mbuf* packet = rte_pktmbuf_alloc((*second)->rx_pool().get());
+  REQUIRE(packet != nullptr);
+  REQUIRE(rte_mempool_lookup(name.c_str()) == (*second)->rx_pool().get());
+  REQUIRE((*second)->transmit({&packet, 1}) == 1);
+  rte_mbuf* back = nullptr;
+  REQUIRE((*second)->receive({&back, 1}) == 1);
+  CHECK(back == packet);
+  rte_pktmbuf_free(back);
+}
+
 TEST_CASE("a chain of buffers becomes one of the same bytes; one that does not fit is refused") {
   need_eal();
   rte_mempool* pool = *header_pool();

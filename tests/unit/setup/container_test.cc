@@ -41,7 +41,7 @@ TEST_CASE("a pod's fragment has this host's rails and hugepages") {
   const Ended ended = run_setup(kernel, {.verb = Verb::kubernetes});
   REQUIRE(ended.code == kOk);
   REQUIRE_THAT(ended.out, Contains("\"pciAddresses\": [\"0000:00:06.0\", \"0000:00:07.0\"]") &&
-                              Contains("tfabric/tfabric_rails: 2\n") && Contains("hugepages-2Mi: 272Mi\n") &&
+                              Contains("tfabric/tfabric_rails: 2\n") && Contains("hugepages-2Mi: 160Mi\n") &&
                               Contains("add: [\"IPC_LOCK\"]") && !Contains("privileged: true"));
 }
 

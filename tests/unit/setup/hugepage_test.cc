@@ -28,13 +28,13 @@ TEST_CASE("hugepages are what a process of the host's rails takes, for each GPU 
   FakeKernel kernel;
   kernel.add_cloud();
   // 40 MiB, a rail of MTU 9001 and one of 1500.
-  constexpr int kEach = 40 + 144 + 88;
+  constexpr int kEach = 40 + 74 + 46;
   SECTION("one without a GPU") {
     REQUIRE(apply_setup(kernel).code == kOk);
     REQUIRE(kernel.read(kSmall) == std::to_string(kEach / 2) + "\n");
   }
   // Of two ranks or more each has one rail.
-  constexpr int kShare = 40 + 144;
+  constexpr int kShare = 40 + 74;
   SECTION("one for each GPU") {
     for (const std::string address : {"0000:10:00.0", "0000:11:00.0"}) {
       kernel.files.write(kernel.files.add_function(address, "0x030200") + "/vendor", "0x10de\n");
@@ -85,7 +85,7 @@ TEST_CASE("pages of 1 GiB are taken where the kernel finds them, else of 2 MiB")
   SECTION("it finds too few, and gets them back") {
     REQUIRE(apply_setup(kernel, {.ranks = 3}).code == kOk);
     REQUIRE(kernel.read(kLarge) == "0\n");
-    REQUIRE(kernel.read(kSmall) == std::to_string(3 * (40 + 144) / 2) + "\n");
+    REQUIRE(kernel.read(kSmall) == std::to_string(3 * (40 + 74) / 2) + "\n");
   }
   SECTION("they would be most of the memory") {
     kernel.most_large = 100;
@@ -108,10 +108,10 @@ TEST_CASE("a host without the memory is told before anything is done, or once th
     REQUIRE(kernel.changes == 0);
   }
   SECTION("then") {
-    kernel.most_small = 100;
+    kernel.most_small = 50;
     const Ended ended = apply_setup(kernel);
     REQUIRE(ended.code == kFailed);
-    REQUIRE_THAT(ended.err, Contains("gave 100 hugepages of 2 MiB more and not 136"));
+    REQUIRE_THAT(ended.err, Contains("gave 50 hugepages of 2 MiB more and not 80"));
   }
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }

@@ -84,7 +84,7 @@ std::uint32_t Link::super_segment() const {
       65535 - net::kMaxLinkHeaderBytes - stack::kTcpHeaderBytes - stack::kTcpMaxOptionBytes;
   // The first buffer has the headers, and the last is not full.
   const std::uint32_t buffers = std::max<std::uint32_t>(port.tx_tso_segments_max, 2) - 2;
-  const std::uint32_t room = rte_pktmbuf_data_room_size(port_->rx_pool()) - RTE_PKTMBUF_HEADROOM;
+  const std::uint32_t room = rte_pktmbuf_data_room_size(port_->rx_pool().get()) - RTE_PKTMBUF_HEADROOM;
   return std::min(kMost, buffers * room);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <linux/bpf.h>
+#include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
@@ -11,6 +12,7 @@
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <vector>
 
 #include "transport/tcp/port/device_arguments.h"
 
@@ -22,10 +24,14 @@ constexpr unsigned kHeaderBuffers = 8192;
 constexpr unsigned kExternalBuffers = 8192;
 constexpr unsigned kCache = 256;
 
+static_assert(RTE_CACHE_LINE_SIZE + sizeof(rte_mbuf) + RTE_PKTMBUF_HEADROOM + kHeaderRoom ==
+              std::size_t{31} * RTE_CACHE_LINE_SIZE);
+
 std::mutex g_mutex;
 unsigned g_engines = 1;                  // guarded by g_mutex
 rte_mempool* g_header_pool = nullptr;    // guarded by g_mutex
 rte_mempool* g_external_pool = nullptr;  // guarded by g_mutex
+std::vector<rte_mempool*> g_kept;        // guarded by g_mutex: receive pools that nobody uses
 
 // DPDK's names have at most 25 characters.
 std::string pool_name(const std::string& what) {
@@ -36,19 +42,9 @@ std::string pool_name(const std::string& what) {
 // DPDK refuses a cache of more than two thirds of its pool.
 unsigned cache_of(unsigned count) { return std::min(kCache, count / 2); }
 
-Result<rte_mempool*> pool_or_error(rte_mempool* pool, unsigned count, unsigned room) {
-  if (pool == nullptr) {
-    return Error{
-        Errc::unusable,
-        fmt::format(
-            "no memory for {} packet buffers of {} bytes ({}): raise memory.budget_mib, or reserve more "
-            "hugepages",
-            count, room, rte_strerror(rte_errno))};
-  }
-  return pool;
-}
-
 constexpr unsigned kPage = 4096;
+// NO_SPREAD: not made larger for the sake of memory channels. Only pools of pages have it.
+constexpr unsigned kPagesFlag = RTE_MEMPOOL_F_NO_SPREAD;
 
 void free_pages(rte_mempool_memhdr*, void* zone) { rte_memzone_free(static_cast<const rte_memzone*>(zone)); }
 
@@ -76,10 +72,80 @@ bool fill_with_pages(rte_mempool* pool, const std::string& name, rte_pktmbuf_poo
   return true;
 }
 
-Result<rte_mempool*> make_pool(const std::string& what, unsigned count, unsigned room, int numa_node) {
-  return pool_or_error(rte_pktmbuf_pool_create(pool_name(what).c_str(), count, cache_of(count), 0,
-                                               static_cast<std::uint16_t>(room), numa_node),
-                       count, room);
+struct Shape {
+  std::uint32_t count;
+  std::uint16_t room;
+  int numa_node;
+  bool pages;
+};
+
+bool has_shape(const rte_mempool* pool, const Shape& shape) {
+  return pool->size == shape.count &&
+         rte_pktmbuf_data_room_size(const_cast<rte_mempool*>(pool)) == shape.room &&
+         pool->socket_id == shape.numa_node && ((pool->flags & kPagesFlag) != 0) == shape.pages;
+}
+
+rte_mempool* create_page_pool(const std::string& name, const Shape& shape) {
+  constexpr unsigned kObject = kPage - RTE_CACHE_LINE_SIZE;  // less the mempool's header
+  rte_pktmbuf_pool_private of_packets{};
+  of_packets.mbuf_data_room_size = shape.room;
+  rte_mempool* pool = rte_mempool_create_empty(name.c_str(), shape.count, kObject, cache_of(shape.count),
+                                               sizeof of_packets, shape.numa_node, kPagesFlag);
+  if (pool == nullptr || !fill_with_pages(pool, name, of_packets)) {
+    const int error = rte_errno;
+    rte_mempool_free(pool);
+    rte_errno = error;
+    return nullptr;
+  }
+  return pool;
+}
+
+rte_mempool* create(const std::string& what, const Shape& shape) {
+  const std::string name = pool_name(what);
+  return shape.pages ? create_page_pool(name, shape)
+                     : rte_pktmbuf_pool_create(name.c_str(), shape.count, cache_of(shape.count), 0,
+                                               shape.room, shape.numa_node);
+}
+
+// One that was kept if it has this shape. A new shape needs the memory of those kept.
+Result<rte_mempool*> make_pool(const std::string& what, const Shape& shape) {
+  const auto kept = std::find_if(g_kept.begin(), g_kept.end(),
+                                 [&](const rte_mempool* pool) { return has_shape(pool, shape); });
+  if (kept != g_kept.end()) {
+    rte_mempool* pool = *kept;
+    g_kept.erase(kept);
+    return pool;
+  }
+  std::for_each(g_kept.begin(), g_kept.end(), rte_mempool_free);
+  g_kept.clear();
+  rte_mempool* pool = create(what, shape);
+  if (pool == nullptr) {
+    return Error{
+        Errc::unusable,
+        fmt::format(
+            "no memory for {} packet buffers of {} bytes ({}): raise memory.budget_mib, or reserve more "
+            "hugepages",
+            shape.count, shape.room, rte_strerror(rte_errno))};
+  }
+  return pool;
+}
+
+void release(rte_mempool* pool) {
+  const std::lock_guard guard(g_mutex);
+  if (rte_eal_has_hugepages() == 0 && rte_mempool_full(pool) != 0) {
+    g_kept.push_back(pool);
+    return;
+  }
+  rte_mempool_free(pool);
+}
+
+Result<std::shared_ptr<rte_mempool>> make_shared_pool(const std::string& what, const Shape& shape) {
+  const std::lock_guard guard(g_mutex);
+  Result<rte_mempool*> pool = make_pool(what, shape);
+  if (!pool) {
+    return pool.error();
+  }
+  return std::shared_ptr<rte_mempool>(*pool, release);
 }
 
 }  // namespace
@@ -92,8 +158,10 @@ void size_shared_pools(unsigned engines) {
 Result<rte_mempool*> header_pool() {
   const std::lock_guard guard(g_mutex);
   if (g_header_pool == nullptr) {
-    auto pool =
-        make_pool("header", kHeaderBuffers * g_engines, RTE_PKTMBUF_HEADROOM + kHeaderRoom, SOCKET_ID_ANY);
+    auto pool = make_pool("header", {.count = kHeaderBuffers * g_engines,
+                                     .room = RTE_PKTMBUF_HEADROOM + kHeaderRoom,
+                                     .numa_node = SOCKET_ID_ANY,
+                                     .pages = false});
     if (!pool) {
       return pool.error();
     }
@@ -105,7 +173,9 @@ Result<rte_mempool*> header_pool() {
 Result<rte_mempool*> external_pool() {
   const std::lock_guard guard(g_mutex);
   if (g_external_pool == nullptr) {
-    auto pool = make_pool("external", kExternalBuffers * g_engines, 0, SOCKET_ID_ANY);
+    auto pool = make_pool(
+        "external",
+        {.count = kExternalBuffers * g_engines, .room = 0, .numa_node = SOCKET_ID_ANY, .pages = false});
     if (!pool) {
       return pool.error();
     }
@@ -114,34 +184,24 @@ Result<rte_mempool*> external_pool() {
   return g_external_pool;
 }
 
-Result<rte_mempool*> make_receive_pool(const std::string& name, std::uint32_t count, std::uint32_t mtu,
-                                       int numa_node) {
+Result<std::shared_ptr<rte_mempool>> make_receive_pool(const std::string& name, std::uint32_t count,
+                                                       std::uint32_t mtu, int numa_node) {
   constexpr unsigned kMaxRoom = 65535;
   // More than the frame itself needs, with its header and VLAN tag.
-  return make_pool(name, count, std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + af_packet_frame_bytes(mtu)),
-                   numa_node);
+  const unsigned room = std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + af_packet_frame_bytes(mtu));
+  return make_shared_pool(
+      name,
+      {.count = count, .room = static_cast<std::uint16_t>(room), .numa_node = numa_node, .pages = false});
 }
 
-Result<rte_mempool*> make_page_pool(const std::string& what, std::uint32_t count, int numa_node) {
-  constexpr unsigned kObject = kPage - RTE_CACHE_LINE_SIZE;  // less the mempool's header
-  constexpr unsigned kRoom = kObject - sizeof(rte_mbuf);
+Result<std::shared_ptr<rte_mempool>> make_page_pool(const std::string& name, std::uint32_t count,
+                                                    int numa_node) {
+  constexpr unsigned kRoom = kPage - RTE_CACHE_LINE_SIZE - sizeof(rte_mbuf);
   // The kernel keeps that much before a frame for XDP programs, which may put headers there.
   constexpr unsigned kBeforeFrame = RTE_PKTMBUF_HEADROOM + XDP_PACKET_HEADROOM;
   constexpr unsigned kEthernet = 14, kVlan = 4;
   static_assert(kRoom - kBeforeFrame == kAfXdpMtu + kEthernet + kVlan);
-  const std::string name = pool_name(what);
-  rte_pktmbuf_pool_private shape{};
-  shape.mbuf_data_room_size = kRoom;
-  // NO_SPREAD: not made larger for the sake of memory channels.
-  rte_mempool* pool = rte_mempool_create_empty(name.c_str(), count, kObject, cache_of(count), sizeof shape,
-                                               numa_node, RTE_MEMPOOL_F_NO_SPREAD);
-  if (pool == nullptr || !fill_with_pages(pool, name, shape)) {
-    const int error = rte_errno;
-    rte_mempool_free(pool);
-    rte_errno = error;
-    pool = nullptr;
-  }
-  return pool_or_error(pool, count, kRoom);
+  return make_shared_pool(name, {.count = count, .room = kRoom, .numa_node = numa_node, .pages = true});
 }
 
 }  // namespace tfabric::port

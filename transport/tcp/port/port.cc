@@ -41,8 +41,7 @@ struct Port::Impl {
   rte_device* device = nullptr;
   rte_mempool* headers = nullptr;
   rte_mempool* externals = nullptr;
-  rte_mempool* receive_pool = nullptr;
-  bool own_pool = false;
+  std::shared_ptr<rte_mempool> receive_pool;
   bool probed = false;
   bool started = false;
   PortCapabilities capabilities;
@@ -71,7 +70,7 @@ struct Port::Impl {
   std::uint16_t transmit_linearised(std::span<rte_mbuf*> packets, std::uint16_t queue) const;
   // Where linearised packets go: AF_XDP's driver would copy what is not in its umem once more.
   [[nodiscard]] rte_mempool* linear_pool(const rte_mbuf& packet) const {
-    return packet.pkt_len <= kHeaderRoom && xdp_interface.empty() ? headers : receive_pool;
+    return packet.pkt_len <= kHeaderRoom && xdp_interface.empty() ? headers : receive_pool.get();
   }
 };
 
@@ -97,9 +96,6 @@ void run_where_safe(const std::string& device, const Work& work) {
 Port::Impl::~Impl() {
   if (probed) {
     run_where_safe(config.device, [this] { close(); });
-  }
-  if (own_pool) {
-    rte_mempool_free(receive_pool);
   }
 }
 
@@ -173,14 +169,12 @@ Status Port::Impl::make_pools() {
   if (receive_pool == nullptr) {
     const std::uint32_t count = config.rx_buffers * queues;
     const int numa_node = rte_eth_dev_socket_id(id);
-    Result<rte_mempool*> pool = redirect != nullptr
-                                    ? make_page_pool(config.name, count, numa_node)
+    auto pool = redirect != nullptr ? make_page_pool(config.name, count, numa_node)
                                     : make_receive_pool(config.name, count, config.mtu, numa_node);
     if (!pool) {
       return pool.error();
     }
-    receive_pool = *pool;
-    own_pool = true;
+    receive_pool = std::move(*pool);
   }
   return {};
 }
@@ -208,7 +202,8 @@ Status Port::Impl::set_up_queues() {
   rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx, &tx);
   const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id));
   for (std::uint16_t queue = 0; queue < queues; ++queue) {
-    if (const int error = rte_eth_rx_queue_setup(id, queue, rx, socket, nullptr, receive_pool); error != 0) {
+    if (const int error = rte_eth_rx_queue_setup(id, queue, rx, socket, nullptr, receive_pool.get());
+        error != 0) {
       return failure("set up the receive queue of", -error);
     }
     if (const int error = rte_eth_tx_queue_setup(id, queue, tx, socket, nullptr); error != 0) {
@@ -344,7 +339,7 @@ void Port::reclaim() { rte_eth_tx_done_cleanup(impl_->id, queue_, 0); }
 
 rte_mbuf* Port::allocate_header() { return rte_pktmbuf_alloc(impl_->headers); }
 rte_mbuf* Port::allocate_payload(std::size_t size) {
-  return rte_pktmbuf_alloc(size <= kHeaderRoom ? impl_->headers : impl_->receive_pool);
+  return rte_pktmbuf_alloc(size <= kHeaderRoom ? impl_->headers : impl_->receive_pool.get());
 }
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(impl_->externals); }
 
@@ -368,7 +363,7 @@ net::MacAddress Port::mac() const {
 
 std::uint16_t Port::mtu() const { return impl_->config.mtu; }
 const PortCapabilities& Port::capabilities() const { return impl_->capabilities; }
-rte_mempool* Port::rx_pool() const { return impl_->receive_pool; }
+const std::shared_ptr<rte_mempool>& Port::rx_pool() const { return impl_->receive_pool; }
 const std::string& Port::name() const { return impl_->config.name; }
 std::uint16_t Port::id() const { return impl_->id; }
 const Rss* Port::rss() const { return impl_->rss ? &*impl_->rss : nullptr; }

@@ -33,8 +33,8 @@ struct PortConfig {
   std::uint16_t rx_descriptors = 1024;
   std::uint16_t tx_descriptors = 1024;
   std::uint32_t rx_buffers = 4096;  // packets the receive pool holds, a queue (ignored with rx_pool)
-  rte_mempool* rx_pool =
-      nullptr;  // share another port's pool (AF_XDP's is make_page_pool()); null: an own one
+  // Share another port's pool (AF_XDP's is make_page_pool()); null: an own one.
+  std::shared_ptr<rte_mempool> rx_pool;
 };
 
 struct PortCapabilities {
@@ -69,7 +69,8 @@ class Port {
   // Lets the driver free what it has sent. Call when idle and before deregistering memory.
   void reclaim();
 
-  // An empty packet buffer for headers and small payloads (data room >= 2048); null if the pool is empty.
+  // An empty packet buffer for headers and small payloads (room for kHeaderRoom bytes); null if the pool is
+  // empty.
   rte_mbuf* allocate_header();
   // One for up to `size` bytes of payload: it has room for them, or is as large as the port's buffers are;
   // null if the pool is empty.
@@ -81,7 +82,7 @@ class Port {
   [[nodiscard]] net::MacAddress mac() const;
   [[nodiscard]] std::uint16_t mtu() const;
   [[nodiscard]] const PortCapabilities& capabilities() const;
-  [[nodiscard]] rte_mempool* rx_pool() const;
+  [[nodiscard]] const std::shared_ptr<rte_mempool>& rx_pool() const;
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] std::uint16_t id() const;  // DPDK's
   [[nodiscard]] std::uint16_t queue() const { return queue_; }
