@@ -22,8 +22,8 @@ PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "modprobe": "kmod", "busybo
 # same addresses each time need not be translated anew, and start in half the time. preempt=full since soft-RoCE may send
 # without end to a link that is going down, and a single processor would never get to take it down. tsc=reliable is not
 # there, though the TSC is read faster than the HPET: on a busy host the kernel may measure a third of its frequency (seen
-# once in 18 boots), and would then not look at it again.
-KERNEL_LINE = f"console=ttyS0 loglevel=4 no_timer_check norandmaps preempt=full {stacks.KERNEL_WORDS}"
+# once in 18 boots), and would then not look at it again. mitigations=off since an emulated processor does not speculate.
+KERNEL_LINE = f"console=ttyS0 loglevel=4 no_timer_check norandmaps preempt=full mitigations=off {stacks.KERNEL_WORDS}"
 IOMMU_LINE = "intel_iommu=on iommu=pt"
 
 

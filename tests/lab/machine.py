@@ -205,7 +205,9 @@ class Machine:
 
 
 def arguments(options, writers, monitor):
-    words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max",
+    # Without "fast" string instructions the guest's kernel and libc do not move and clear memory by them: qemu turns one for
+    # each byte.
+    words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,-erms",
              "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none",
              "-no-reboot"]
     if options.iommu:
