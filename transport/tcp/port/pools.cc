@@ -31,7 +31,12 @@ std::mutex g_mutex;
 unsigned g_engines = 1;                  // guarded by g_mutex
 rte_mempool* g_header_pool = nullptr;    // guarded by g_mutex
 rte_mempool* g_external_pool = nullptr;  // guarded by g_mutex
-std::vector<rte_mempool*> g_kept;        // guarded by g_mutex: receive pools that nobody uses
+
+// Receive pools that nobody uses; guarded by g_mutex.
+std::vector<rte_mempool*>& kept_pools() {
+  static auto* pools = new std::vector<rte_mempool*>;  // never destroyed: ports may be closed at exit
+  return *pools;
+}
 
 // DPDK's names have at most 25 characters.
 std::string pool_name(const std::string& what) {
@@ -109,15 +114,16 @@ rte_mempool* create(const std::string& what, const Shape& shape) {
 
 // One that was kept if it has this shape. A new shape needs the memory of those kept.
 Result<rte_mempool*> make_pool(const std::string& what, const Shape& shape) {
-  const auto kept = std::find_if(g_kept.begin(), g_kept.end(),
-                                 [&](const rte_mempool* pool) { return has_shape(pool, shape); });
-  if (kept != g_kept.end()) {
-    rte_mempool* pool = *kept;
-    g_kept.erase(kept);
+  std::vector<rte_mempool*>& kept = kept_pools();
+  const auto found =
+      std::find_if(kept.begin(), kept.end(), [&](const rte_mempool* pool) { return has_shape(pool, shape); });
+  if (found != kept.end()) {
+    rte_mempool* pool = *found;
+    kept.erase(found);
     return pool;
   }
-  std::for_each(g_kept.begin(), g_kept.end(), rte_mempool_free);
-  g_kept.clear();
+  std::for_each(kept.begin(), kept.end(), rte_mempool_free);
+  kept.clear();
   rte_mempool* pool = create(what, shape);
   if (pool == nullptr) {
     return Error{
@@ -133,7 +139,7 @@ Result<rte_mempool*> make_pool(const std::string& what, const Shape& shape) {
 void release(rte_mempool* pool) {
   const std::lock_guard guard(g_mutex);
   if (rte_eal_has_hugepages() == 0 && rte_mempool_full(pool) != 0) {
-    g_kept.push_back(pool);
+    kept_pools().push_back(pool);
     return;
   }
   rte_mempool_free(pool);
