@@ -20,13 +20,20 @@ constexpr Duration kShiftPause = std::chrono::seconds(2);
 // Standard errors by which two rates must differ: by chance they do once in 700 comparisons.
 constexpr double kErrors = 3;
 
+// Windows that are looked at, one after the other, while they scatter too much to tell whether more flows are
+// worthwhile.
+constexpr std::uint32_t kLooks = 3;
+
 // With ever more flows, one more would be less than what is worthwhile.
 constexpr std::uint32_t more_than(std::uint32_t flows) { return flows + std::max(1u, (flows + 1) / 2); }
 
+bool more(const RateWindow& candidate, const RateWindow& base) {
+  return candidate.mean() - base.mean() > FlowPlanner::kWorthwhile * base.mean();
+}
+
 bool clearly_more(const RateWindow& candidate, const RateWindow& base) {
-  const double gain = candidate.mean() - base.mean();
-  return gain > FlowPlanner::kWorthwhile * base.mean() &&
-         gain > kErrors * std::sqrt(candidate.mean_variance() + base.mean_variance());
+  return more(candidate, base) && candidate.mean() - base.mean() >
+                                      kErrors * std::sqrt(candidate.mean_variance() + base.mean_variance());
 }
 
 }  // namespace
@@ -82,7 +89,10 @@ void FlowPlanner::on_window(const RateWindow& window, Instant now) {
   }
   if (phase_ == Phase::up) {
     if (!clearly_more(window, base_)) {
-      try_fewer(now);
+      // A new flow that has lost much at its start scatters for a while.
+      if (!more(window, base_) || ++looks_ == kLooks) {
+        try_fewer(now);
+      }
       return;
     }
     too_few_ = best_;
@@ -150,6 +160,7 @@ void FlowPlanner::use(std::uint32_t flows, Phase phase) {
   phase_ = phase;
   skip_ = kSettle;
   window_ = {};
+  looks_ = 0;
 }
 
 void FlowPlanner::finish(Instant now) {

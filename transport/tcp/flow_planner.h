@@ -107,6 +107,7 @@ class FlowPlanner {
   std::uint32_t best_ = 0;     // the fewest known to carry as much as any
   std::uint32_t too_few_ = 0;  // the most known to carry less
   std::uint32_t highest_ = 0;
+  std::uint32_t looks_ = 0;  // at this number of flows, of which none could tell
 };
 
 }  // namespace tfabric::tcp

@@ -102,6 +102,20 @@ TEST_CASE("noise makes it neither climb nor oscillate") {
   CHECK(limited.history.size() <= 4);
 }
 
+TEST_CASE("flows that are slow to find their rate are looked at again") {
+  std::uint32_t flows_now = 1;
+  std::uint32_t samples = 0;
+  Run run{[&](std::uint32_t flows) {
+    samples = flows == flows_now ? samples + 1 : 0;
+    flows_now = flows;
+    // For as long as a first look takes.
+    const double off = flows <= 2 || samples > 22 ? 0 : samples % 2 == 0 ? 0.47 : -0.47;
+    return capped(5, 25)(flows) * (1 + off);
+  }};
+  run.go(5s);
+  CHECK(run.planner.flows() == 5);
+}
+
 TEST_CASE("a limit that changes is noticed") {
   Run run{capped(5, 25)};
   run.go(10s);
