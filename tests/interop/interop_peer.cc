@@ -2,6 +2,8 @@
 // any TCP. No message protocol. What it does is a script (script.h); the last line it prints is a JSON
 // object.
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <map>
@@ -99,14 +101,19 @@ nlohmann::json exchange_of(const Engines& engines) {
 void turn(const Engines& engines, ScriptedFlow& flow, const Arguments& arguments) {
   const Instant until = monotonic_now() + std::chrono::duration_cast<Duration>(
                                               std::chrono::duration<double>(arguments.timeout_s));
-  // The other end and the wire want the CPU, too.
-  const auto progress = [&engines] {
+  // The other end, the wire and other tests want the CPU, too: naps get longer as long as nothing happens.
+  constexpr std::chrono::microseconds kShortest{20}, kLongest{500};
+  auto nap = kShortest;
+  const auto progress = [&engines, &nap, kShortest, kLongest] {
     bool worked = false;
     for (const auto& engine : engines) {
       worked |= engine->progress();
     }
-    if (!worked) {
-      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    if (worked) {
+      nap = kShortest;
+    } else {
+      std::this_thread::sleep_for(nap);
+      nap = std::min(nap * 2, kLongest);
     }
   };
   engine::Engine& engine = *engines.front();
