@@ -205,8 +205,8 @@ class Machine:
 
 
 def arguments(options, writers, monitor):
-    # Without "fast" string instructions the guest's kernel and libc do not move and clear memory by them: qemu turns one for
-    # each byte.
+    # erms says that string instructions on bytes are fast; the guest's kernel and libc would move and clear memory by them,
+    # and qemu makes a turn for each byte.
     words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,-erms",
              "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none",
              "-no-reboot"]

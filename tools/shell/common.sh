@@ -44,9 +44,12 @@ compiling() {
   local preload=$root/build/large_pages.so tunables=glibc.malloc.hugetlb=1
   # All of malloc's memory comes from one heap then, and that grows by whole large pages.
   tunables+=:glibc.malloc.mmap_threshold=33554432:glibc.malloc.top_pad=16777216
-  [[ $preload -nt $root/tools/shell/large_pages.c ]] ||
+  if [[ $preload == *[[:space:]:]* ]]; then
+    preload=''  # these part one library from the next
+  elif [[ ! $preload -nt $root/tools/shell/large_pages.c ]]; then
     cc -O1 -shared -fPIC -o "$preload" "$root/tools/shell/large_pages.c" || preload=''
-  GLIBC_TUNABLES=$tunables LD_PRELOAD=$preload "$@"
+  fi
+  GLIBC_TUNABLES=$tunables LD_PRELOAD=$preload${LD_PRELOAD:+:$LD_PRELOAD} "$@"
 }
 
 # configure_and_build PRESET [TARGET...]: progress goes to the terminal; ccache is used where there is one.

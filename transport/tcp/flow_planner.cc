@@ -21,7 +21,7 @@ constexpr Duration kShiftPause = std::chrono::seconds(2);
 constexpr double kErrors = 3;
 
 // Windows that are looked at, one after the other, while they scatter too much to tell whether more flows are
-// worthwhile.
+// worthwhile. Chance has as many tries.
 constexpr std::uint32_t kLooks = 3;
 
 // With ever more flows, one more would be less than what is worthwhile.
