@@ -5,9 +5,11 @@
 #include <rte_mbuf.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <cstring>
@@ -24,6 +26,7 @@
 #include "transport/tcp/port/control_thread.h"
 #include "transport/tcp/port/device_arguments.h"
 #include "transport/tcp/port/linearise.h"
+#include "transport/tcp/port/pool_ops.h"
 #include "transport/tcp/port/pools.h"
 
 namespace tfabric::port {
@@ -174,6 +177,36 @@ TEST_CASE("a receive pool that nobody has is the next one of its shape, if every
 TEST_CASE("two buffers for headers lie on a page") {
   need_eal();
   CHECK(rte_mempool_calc_obj_size((*header_pool())->elt_size, 0, nullptr) <= 2048);
+}
+
+TEST_CASE("a pool is given the pages that making it touches, and no others") {
+  need_eal();
+  auto pool = make_receive_pool("given", 302, 1500, SOCKET_ID_ANY);
+  REQUIRE(pool.ok());
+  CHECK(std::string(rte_mempool_get_ops((*pool)->ops_index)->name) == pool_ops());
+  CHECK(rte_mempool_avail_count(pool->get()) == 302);
+
+  constexpr std::size_t kPages = 1024;
+  constexpr std::size_t kBytes = kPages * 4096;
+  const auto resident_of = [&](unsigned object_bytes) {
+    void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    REQUIRE(memory != MAP_FAILED);
+    REQUIRE(madvise(memory, kBytes, MADV_NOHUGEPAGE) == 0);
+    constexpr unsigned kObjects = 128;
+    rte_mempool* objects =
+        rte_mempool_create_empty("objects", kObjects, object_bytes, 0, 0, SOCKET_ID_ANY, 0);
+    REQUIRE(objects != nullptr);
+    REQUIRE(rte_mempool_set_ops_byname(objects, pool_ops(), nullptr) == 0);
+    REQUIRE(rte_mempool_populate_iova(objects, static_cast<char*>(memory), RTE_BAD_IOVA, kBytes, nullptr,
+                                      nullptr) == kObjects);
+    std::array<unsigned char, kPages> pages{};
+    REQUIRE(mincore(memory, kBytes, pages.data()) == 0);
+    rte_mempool_free(objects);
+    munmap(memory, kBytes);
+    return std::ranges::count_if(pages, [](unsigned char page) { return (page & 1) != 0; });
+  };
+  CHECK(resident_of(2048) <= 128 + 1);
+  CHECK(resident_of(16384) < 3 * 128);
 }
 
 TEST_CASE("ports that share a pool leave it to the last of them") {

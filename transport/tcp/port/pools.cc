@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "transport/tcp/port/device_arguments.h"
+#include "transport/tcp/port/pool_ops.h"
 
 namespace tfabric::port {
 namespace {
@@ -55,7 +56,7 @@ void free_pages(rte_mempool_memhdr*, void* zone) { rte_memzone_free(static_cast<
 
 // Each buffer is a page of a memory zone: DPDK's own way of finding memory knows no such alignment.
 bool fill_with_pages(rte_mempool* pool, const std::string& name, rte_pktmbuf_pool_private& shape) {
-  if (rte_mempool_set_ops_byname(pool, "ring_mp_mc", nullptr) != 0) {
+  if (rte_mempool_set_ops_byname(pool, pool_ops(), nullptr) != 0) {
     return false;
   }
   rte_pktmbuf_pool_init(pool, &shape);
@@ -108,8 +109,8 @@ rte_mempool* create_page_pool(const std::string& name, const Shape& shape) {
 rte_mempool* create(const std::string& what, const Shape& shape) {
   const std::string name = pool_name(what);
   return shape.pages ? create_page_pool(name, shape)
-                     : rte_pktmbuf_pool_create(name.c_str(), shape.count, cache_of(shape.count), 0,
-                                               shape.room, shape.numa_node);
+                     : rte_pktmbuf_pool_create_by_ops(name.c_str(), shape.count, cache_of(shape.count), 0,
+                                                      shape.room, shape.numa_node, pool_ops());
 }
 
 // One that was kept if it has this shape. A new shape needs the memory of those kept.
