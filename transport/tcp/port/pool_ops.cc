@@ -26,12 +26,12 @@ int populate(rte_mempool* pool, unsigned objects, void* address, rte_iova_t iova
   const std::size_t each = object_bytes(*pool);
   // Of larger objects only the first page is touched here, and the others if they are ever used.
   if (each <= kPage) {
-    const auto begin = reinterpret_cast<std::uintptr_t>(address) / kPage * kPage;
+    const std::size_t into_page = reinterpret_cast<std::uintptr_t>(address) % kPage;
     // None lies across two pages.
     const std::size_t bytes = (objects / (kPage / each) + 1) * kPage;
-    const auto end = reinterpret_cast<std::uintptr_t>(address) + std::min(length, bytes);
     // Linux before 5.14 does not know it, and what it cannot give now is for the touch to find.
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_WRITE);
+    madvise(static_cast<char*>(address) - into_page, into_page + std::min(length, bytes),
+            MADV_POPULATE_WRITE);
   }
   return rte_mempool_op_populate_default(pool, objects, address, iova, length, with_each, argument);
 }
