@@ -16,7 +16,7 @@ GUEST = pathlib.Path(__file__).resolve().parent / "guest"
 # What it takes to reach the host's file system and to speak; all else is loaded from there.
 FIRST_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console"]
 PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "modprobe": "kmod", "busybox": "busybox-static", "ip": "iproute2",
-            "bash": "bash"}
+            "bash": "bash", "mount": "mount"}
 
 # Whether the timer's interrupts come is no question here, and too few of them come on a busy host. Programs that lie at the
 # same addresses each time need not be translated anew, and start in half the time. preempt=full since soft-RoCE may send
