@@ -2,17 +2,17 @@
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
+#include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "transport/tcp/memif_control.h"
 #include "transport/tcp/port/device_arguments.h"
 
@@ -53,35 +53,36 @@ Result<std::unique_ptr<Rail>> MemifRail::open(const config::Rail& config, engine
   if (!loop) {
     return loop.error();
   }
-  Result<int> control = open_memif_control(process);
-  if (!control) {
-    return Error{control.error().code, fmt::format("rail {}: {}", config.name, control.error().message)};
+  Result<int> socket = open_memif_control(process);
+  if (!socket) {
+    return Error{socket.error().code, fmt::format("rail {}: {}", config.name, socket.error().message)};
+  }
+  Descriptor control(*socket);
+  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) {
+    return Error{Errc::system, fmt::format("rail {}: no eventfd for its thread: {}; raise `ulimit -n`",
+                                           config.name, std::generic_category().message(errno))};
   }
   engine::Link* loop_link = loop->get();
   {
     const EngineGuard guard(engine.lock());
     engine.add_link(std::move(*loop));
   }
-  return std::unique_ptr<Rail>(new MemifRail(config, engine, engines, process, *control, loop_link));
+  return std::unique_ptr<Rail>(
+      new MemifRail(config, engine, engines, process, std::move(control), std::move(wake), loop_link));
 }
 
 MemifRail::MemifRail(const config::Rail& config, engine::Engine& engine, std::size_t engines,
-                     std::uint64_t process, int control, engine::Link* loop)
+                     std::uint64_t process, Descriptor control, Descriptor wake, engine::Link* loop)
     : Rail(config),
       engine_(&engine),
       process_(process),
       mtu_(effective_mtu(config)),
       receive_share_(make_receive_share(config, engines)),
-      control_(control),
+      control_(std::move(control)),
       loop_(loop),
-      wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  thread_ = std::thread([this] {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    pthread_setname_np(pthread_self(), "tfabric-memif");
-    run();
-  });
+      wake_(std::move(wake)) {
+  thread_ = start_thread("tfabric-memif", [this] { run(); });
 }
 
 MemifRail::~MemifRail() {
@@ -89,10 +90,8 @@ MemifRail::~MemifRail() {
     const std::lock_guard guard(mutex_);
     stop_ = true;
   }
-  eventfd_write(wake_, 1);
+  eventfd_write(wake_.get(), 1);
   thread_.join();
-  ::close(wake_);
-  ::close(control_);
 }
 
 Result<Way> MemifRail::way_to(const net::IpAddress& /*peer*/, std::uint64_t peer_process) {
@@ -123,7 +122,7 @@ Result<engine::Link*> MemifRail::link_to(std::uint64_t peer_process) {
       const std::lock_guard guard(mutex_);
       wanted_.insert(peer_process);
     }
-    eventfd_write(wake_, 1);
+    eventfd_write(wake_.get(), 1);
   }
   if (!peer.failure.empty()) {
     Error error{Errc::remote, peer.failure};
@@ -141,10 +140,10 @@ Result<engine::Link*> MemifRail::link_to(std::uint64_t peer_process) {
 
 void MemifRail::run() {
   for (;;) {
-    pollfd fds[2] = {{control_, POLLIN, 0}, {wake_, POLLIN, 0}};
+    pollfd fds[2] = {{control_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
     poll(fds, 2, kWatchMilliseconds);
     eventfd_t ignored = 0;
-    eventfd_read(wake_, &ignored);
+    eventfd_read(wake_.get(), &ignored);
     {
       const std::lock_guard guard(mutex_);
       if (stop_) {
@@ -161,7 +160,7 @@ void MemifRail::run() {
 // opens its end as soon as it wants the link or is asked for it, and a datagram from it says that it has; a
 // client asks, and opens when it hears the server.
 void MemifRail::take_requests() {
-  while (const auto process = next_memif_request(control_)) {
+  while (const auto process = next_memif_request(control_.get())) {
     const EngineGuard guard(engine_->lock());
     const auto [found, fresh] = peers_.try_emplace(*process);
     if (fresh) {
@@ -238,7 +237,7 @@ Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) c
 
 void MemifRail::ask(std::uint64_t process) const {
   // Nobody there is noticed by the time-out: the peer may be about to open its socket anew.
-  static_cast<void>(ask_memif_peer(control_, process_, process));
+  static_cast<void>(ask_memif_peer(control_.get(), process_, process));
 }
 
 // Looks whether links have come up, asks again for those that have not, and takes dead ones away.

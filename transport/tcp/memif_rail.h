@@ -12,6 +12,7 @@
 #include <set>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "transport/tcp/rail.h"
 
 namespace tfabric::tcp {
@@ -42,7 +43,7 @@ class MemifRail final : public Rail {
 
   Result<engine::Link*> link_to(std::uint64_t peer_process);
   MemifRail(const config::Rail& config, engine::Engine& engine, std::size_t engines, std::uint64_t process,
-            int control, engine::Link* loop);
+            Descriptor control, Descriptor wake, engine::Link* loop);
   void run();
   void take_requests();
   void open_links();
@@ -56,7 +57,7 @@ class MemifRail final : public Rail {
   std::uint64_t process_;
   std::uint32_t mtu_;
   std::shared_ptr<stack::ReceiveShare> receive_share_;
-  int control_;         // the control socket
+  Descriptor control_;  // the control socket
   engine::Link* loop_;  // to ourselves; its receive pool serves all links
 
   // Guarded by the engine's lock.
@@ -67,7 +68,7 @@ class MemifRail final : public Rail {
   std::mutex mutex_;
   std::set<std::uint64_t> wanted_;  // guarded by mutex_: peers to open a link to
   bool stop_ = false;               // guarded by mutex_
-  int wake_ = -1;                   // eventfd: wanted_ or stop_ has changed
+  Descriptor wake_;                 // eventfd: wanted_ or stop_ has changed
   std::thread thread_;
 };
 

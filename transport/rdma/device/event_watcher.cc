@@ -1,54 +1,44 @@
 #include "transport/rdma/device/event_watcher.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <system_error>
 #include <utility>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace tfabric::rdma {
 
 Result<std::unique_ptr<EventWatcher>> EventWatcher::start(const Verbs& verbs, std::vector<Source> sources) {
-  const int wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (wake < 0) {
+  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) {
     return Error{Errc::system, fmt::format("no eventfd for the events of HCAs: {}; raise `ulimit -n`",
                                            std::generic_category().message(errno))};
   }
-  return std::unique_ptr<EventWatcher>(new EventWatcher(verbs, std::move(sources), wake));
+  return std::unique_ptr<EventWatcher>(new EventWatcher(verbs, std::move(sources), std::move(wake)));
 }
 
-EventWatcher::EventWatcher(const Verbs& verbs, std::vector<Source> sources, int wake)
-    : verbs_(&verbs), sources_(std::move(sources)), wake_(wake) {
-  thread_ = std::thread([this] {
-    // Signals are the application's: none is to be handled on our threads.
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
-    pthread_setname_np(pthread_self(), "tfabric-rdma");
-    run();
-  });
+EventWatcher::EventWatcher(const Verbs& verbs, std::vector<Source> sources, Descriptor wake)
+    : verbs_(&verbs), sources_(std::move(sources)), wake_(std::move(wake)) {
+  thread_ = start_thread("tfabric-rdma", [this] { run(); });
 }
 
 EventWatcher::~EventWatcher() {
   stop_.store(true, std::memory_order_relaxed);
   wake();
   thread_.join();
-  ::close(wake_);
 }
 
-void EventWatcher::wake() const { eventfd_write(wake_, 1); }
+void EventWatcher::wake() const { eventfd_write(wake_.get(), 1); }
 
 void EventWatcher::run() {
   // While ends are meeting: at once, then less and less often, as it may take until the job begins.
   constexpr int kShortest = 1, kLongest = 32, kForEver = -1;  // milliseconds
-  std::vector<pollfd> waits{{.fd = wake_, .events = POLLIN, .revents = 0}};
+  std::vector<pollfd> waits{{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
   for (const Source& source : sources_) {
     waits.push_back({.fd = source.context->async_fd, .events = POLLIN, .revents = 0});
   }
@@ -60,7 +50,7 @@ void EventWatcher::run() {
       return;
     }
     eventfd_t woken = 0;
-    const bool fresh = eventfd_read(wake_, &woken) == 0;
+    const bool fresh = eventfd_read(wake_.get(), &woken) == 0;
     hear(waits);
     const bool all_met = join_comms();
     pause = all_met ? kForEver : fresh ? kShortest : std::clamp(2 * pause, kShortest, kLongest);

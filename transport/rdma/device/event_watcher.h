@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 #include "transport/rdma/async_events.h"
 #include "transport/rdma/device/open_port.h"
@@ -41,7 +42,7 @@ class EventWatcher {
   EventWatcher& operator=(const EventWatcher&) = delete;
 
  private:
-  EventWatcher(const Verbs& verbs, std::vector<Source> sources, int wake);
+  EventWatcher(const Verbs& verbs, std::vector<Source> sources, Descriptor wake);
   void run();
   void hear(std::vector<pollfd>& waits) const;
   // True: there is none left.
@@ -50,7 +51,7 @@ class EventWatcher {
 
   const Verbs* verbs_;
   std::vector<Source> sources_;
-  int wake_;  // an eventfd: there is something to do, or the end
+  Descriptor wake_;  // an eventfd: there is something to do, or the end
   std::atomic<bool> stop_ = false;
   std::thread thread_;
 };

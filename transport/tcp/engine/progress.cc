@@ -4,11 +4,11 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <csignal>
 #include <ctime>
 #include <iterator>
 
 #include "base/log.h"
+#include "base/thread.h"
 
 namespace tfabric::engine {
 namespace {
@@ -24,13 +24,6 @@ constexpr Duration kIdleInterval = std::chrono::milliseconds(5);
 // Turns in a row the keeper takes while there is work.
 constexpr int kKeeperTurns = 64;
 
-// Signals are the application's: none is to be handled on our threads.
-void block_signals() {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
-}
-
 void sleep_for(Duration duration) {
   const timespec pause{.tv_sec = 0, .tv_nsec = duration.count()};
   nanosleep(&pause, nullptr);
@@ -41,15 +34,8 @@ void sleep_for(Duration duration) {
 Progress::Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all)
     : engine_(&engine), mode_(mode), cpu_(cpu) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(others_), [&](Engine* e) { return e != &engine; });
-  thread_ = std::thread([this] {
-    block_signals();
-    pthread_setname_np(pthread_self(), mode_ == ProgressMode::inline_ ? "tfabric-keeper" : "tfabric-engine");
-    if (mode_ == ProgressMode::inline_) {
-      keep();
-    } else {
-      spin();
-    }
-  });
+  thread_ = mode == ProgressMode::inline_ ? start_thread("tfabric-keeper", [this] { keep(); })
+                                          : start_thread("tfabric-engine", [this] { spin(); });
 }
 
 Progress::~Progress() {

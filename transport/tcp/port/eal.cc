@@ -1,7 +1,6 @@
 #include "transport/tcp/port/eal.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
@@ -9,13 +8,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <mutex>
-#include <thread>
 
 #include "base/log.h"
 #include "base/random.h"
+#include "base/thread.h"
 #include "transport/tcp/port/eal_log.h"
 
 namespace tfabric::port {
@@ -77,12 +75,9 @@ const char* hint_for(const EalOptions& options) {
                            : "";
 }
 
-// rte_eal_init pins its thread, and the threads it starts inherit the mask they find: on a thread of ours,
-// with the process's own mask put back right after, nobody else is pinned.
+// rte_eal_init pins its thread to a CPU, and the threads it starts inherit the signals that it blocks: on a
+// thread of ours nobody else is pinned, and they block all.
 Status init_on_this_thread(const EalOptions& options) {
-  sigset_t all;
-  sigfillset(&all);
-  pthread_sigmask(SIG_BLOCK, &all, nullptr);
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
   sched_getaffinity(0, sizeof cpus, &cpus);
@@ -125,7 +120,7 @@ Status start_eal(const EalOptions& options) {
     return {};
   }
   Status status;
-  std::thread([&] { status = init_on_this_thread(options); }).join();
+  start_thread("tfabric-eal", [&] { status = init_on_this_thread(options); }).join();
   if (!status) {
     return status.error();
   }
