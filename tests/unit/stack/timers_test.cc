@@ -215,7 +215,7 @@ TEST_CASE("a peer that answers probes by asking for what it has acknowledged is 
     REQUIRE(peer.state() == State::established);
     peer.acknowledge(50);
   }
-  peer.run(500ms);
+  peer.run(500ms + 200ms);  // from the first probe on
   REQUIRE(peer.connection().error() == ConnectionError::timed_out);
 }
 
@@ -227,10 +227,35 @@ TEST_CASE("a peer that does not answer probes is given up") {
   peer.acknowledge(0, 0);
   peer.write(100);
   peer.sent();
+  REQUIRE(peer.run(200ms) == "A 0 ack 1");
   peer.run(2999ms);
   REQUIRE(peer.state() == State::established);
   peer.run(1ms);
   REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+}
+
+TEST_CASE("a process that was stopped while the peer's window is closed asks before it gives the peer up") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  options.max_rto = 1s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.acknowledge(0, 0);
+  peer.write(100);
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.run(200ms) == "A 0 ack 1");
+  peer.acknowledge(0, 0);
+  peer.advance(10s);
+  REQUIRE(peer.sent() == "A 0 ack 1");
+  REQUIRE(peer.state() == State::established);
+  SECTION("and one that answers is waited for") {
+    peer.acknowledge(0, 1000);
+    REQUIRE(peer.sent() == "PA 1:101 ack 1");
+  }
+  SECTION("and one that does not is given up then") {
+    peer.run(3s);
+    REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+  }
 }
 
 TEST_CASE("writing into a closed window after a long rest does not end the connection") {

@@ -51,7 +51,8 @@ struct Options {
   Duration rto_granularity = std::chrono::milliseconds(1);
   Duration delayed_ack = Duration::zero();              // zero: one ACK for each burst of segments
   Duration connect_timeout = std::chrono::seconds(10);  // SYN unanswered
-  // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, silence.
+  // RFC 5482: data unacknowledged this long ends the connection; while the peer's window is closed, probes
+  // unanswered this long.
   Duration user_timeout = std::chrono::seconds(20);
   Duration keepalive_idle = std::chrono::seconds(5);  // RFC 9293 §3.8.4; zero: off
   Duration keepalive_interval = std::chrono::seconds(1);

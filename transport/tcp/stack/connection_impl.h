@@ -280,6 +280,7 @@ struct Connection::Impl {
   Instant rto_at = kNever, pto_at = kNever, reorder_at = kNever, paced_at = kNever, persist_at = kNever,
           keepalive_at = kNever, delayed_ack_at = kNever, wait_at = kNever, connect_at = kNever;
   Instant last_progress{}, last_heard{}, closed_window_heard{};
+  Instant probe_unanswered = kNever;  // the first probe of a closed window since the peer spoke of it
   Instant challenge_window{};
   std::uint32_t challenges = 0;
   std::uint32_t keepalives_unanswered = 0;

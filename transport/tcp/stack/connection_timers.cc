@@ -22,8 +22,15 @@ Instant Connection::Impl::progress_deadline() const {
   // A peer may keep its window closed for as long as it likes, if only it says so (RFC 9293 §3.8.6.1),
   // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions. One
   // that answers something else, as it has lost what it acknowledged, does not count.
-  const Instant since = snd_wnd == 0 ? std::max(closed_window_heard, last_progress) : last_progress;
-  return since + user_timeout;
+  if (snd_wnd > 0) {
+    return last_progress + user_timeout;
+  }
+  if (flight() > 0) {
+    return std::max(closed_window_heard, last_progress) + user_timeout;
+  }
+  // Only a probe asks it to speak: its silence counts from there, so that our own rest, as of a process that
+  // was stopped, is not taken for the peer's.
+  return probe_unanswered == kNever ? kNever : probe_unanswered + user_timeout;
 }
 
 Instant Connection::Impl::next_deadline() const {
@@ -79,7 +86,12 @@ void Connection::Impl::on_time(Instant at) {
 void Connection::Impl::on_persist() {
   persist_backoff = std::min(persist_backoff + 1, kMaxPersistBackoff);
   persist_at = now + std::min<Duration>(rtt.rto() * (std::int64_t{1} << persist_backoff), options.max_rto);
-  (snd_wnd == 0 ? probe_now : override_window) = true;
+  if (snd_wnd > 0) {
+    override_window = true;
+    return;
+  }
+  probe_now = true;
+  probe_unanswered = std::min(probe_unanswered, now);
 }
 
 void Connection::Impl::on_keepalive() {
