@@ -11,8 +11,11 @@
 namespace tfabric::tcp {
 namespace {
 
-// How long shutdown waits for flows to end in order.
+// How long shutdown waits for flows to end in order, both ways.
 constexpr Duration kLinger = std::chrono::milliseconds(200);
+// ... and for peers to have what they were sent, and the end of it: they may get no CPU for a while, and
+// nobody repeats it once this process is gone.
+constexpr Duration kLingerForPeers = std::chrono::seconds(3);
 
 engine::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
   return {config.local_ports.first,
@@ -115,13 +118,15 @@ void Engines::Gate::resume() {
 
 // Comms are closed by now; their FINs and RSTs deserve to leave.
 void Engines::linger() {
-  const Instant until = monotonic_now() + kLinger;
-  for (bool busy = true; busy && monotonic_now() < until; sched_yield()) {
+  const Instant begin = monotonic_now();
+  for (bool busy = true; busy; sched_yield()) {
+    const Duration passed = monotonic_now() - begin;
     busy = false;
     for (const auto& unit : units_) {
       const EngineGuard guard(unit->engine.lock());
       unit->engine.turn();
-      busy |= unit->engine.flows() > 0;
+      busy |=
+          passed < kLinger ? unit->engine.flows() > 0 : passed < kLingerForPeers && unit->engine.owes_peers();
     }
   }
 }

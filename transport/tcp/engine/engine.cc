@@ -467,6 +467,15 @@ void Engine::close(Flow& flow) {
   mark(flow);
 }
 
+bool Engine::owes_peers() const {
+  return std::any_of(flows_.begin(), flows_.end(), [](const auto& flow) {
+    const stack::State state = flow->connection_->state();
+    return flow->handler_ == nullptr &&
+           (state == stack::State::syn_received || state == stack::State::established ||
+            state == stack::State::fin_wait_1);
+  });
+}
+
 // What was not acknowledged may wait for room in the driver, by reference; now its owner may free it.
 void Engine::forget_payload(Flow& flow) {
   if (flow.connection_->stream_written() != flow.connection_->stream_acked()) {

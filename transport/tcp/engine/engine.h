@@ -115,6 +115,9 @@ class Engine {
   // The neighbour on the flow's way has not answered for some seconds: net::Interface::is_silent().
   [[nodiscard]] bool is_silent(const Flow& flow) const;
   [[nodiscard]] std::size_t flows() const { return flows_.size(); }
+  // There is a flow that was closed and whose peer, which has not closed it itself, does not have all bytes
+  // and the FIN yet.
+  [[nodiscard]] bool owes_peers() const;
   [[nodiscard]] bool has_deadline_before(Instant when) const { return deadlines_.next() <= when; }
   [[nodiscard]] const EngineCounters& counters() const { return counters_; }
   // Forgets all flows, without a word to anybody, and frees what others have handed over. Not turned any more
