@@ -157,7 +157,13 @@ Result<std::optional<Redirect::Joined>> Redirect::joined(const Place& place) {
         Joined{.program = std::move(**found),
                .link = {.descriptor = std::move(descriptor), .mode = "by another process's program"}});
   }
-  if (host::xdp_program_of(place.interface) == program) {
+  if (host::xdp_program_of(place.interface) != program) {
+    return std::optional<Joined>();
+  }
+  // There without a link: it was attached in another way; or it is ours, and the kernel is about to take it
+  // away, as the last that had the link has ended.
+  Result<std::optional<PartProgram>> found = find_part_program(program);
+  if (found && !*found) {
     return strangers_program(place.interface);
   }
   return std::optional<Joined>();

@@ -37,9 +37,10 @@ std::size_t entry_bytes(int option) {
 
 bool is_filled_here(int option) { return option == XDP_TX_RING || option == XDP_UMEM_FILL_RING; }
 
-// The kernel lets go of the queue of a socket that was closed, or whose process has died, a little later.
+// The kernel lets go of the queue of a socket that was closed, or whose process has died, a little later:
+// from a queue of work, with the lock that network namespaces that go away may hold for long.
 int bind_patiently(int socket, const sockaddr_xdp& address) {
-  constexpr Duration kPatience = std::chrono::seconds(1), kPause = std::chrono::milliseconds(5);
+  constexpr Duration kPatience = std::chrono::seconds(3), kPause = std::chrono::milliseconds(5);
   const Instant until = monotonic_now() + kPatience;
   int answer = 0;
   while ((answer = bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address)) != 0 &&
