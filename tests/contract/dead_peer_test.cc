@@ -15,9 +15,10 @@ namespace {
 // ... of the peer, before the comm gives it up; and how much later the error may come.
 constexpr std::chrono::milliseconds kUserTimeout{1500};
 constexpr std::chrono::milliseconds kSlack{2500 * kSlowness};
-const RunOptions kImpatient{.environment = {{"TFABRIC_TCP_USER_TIMEOUT_MS", "1500"},
-                                            {"TFABRIC_TCP_CONNECT_TIMEOUT_MS", "1500"},
-                                            {"TFABRIC_TCP_KEEPALIVE_IDLE_MS", "500"}}};
+const RunOptions kImpatient{
+    .environment = {{"TFABRIC_TCP_USER_TIMEOUT_MS", "1500"}, {"TFABRIC_TCP_KEEPALIVE_IDLE_MS", "500"}}};
+// Only where nobody is to be reached: a machine that is busy may take as long to connect two.
+const RunOptions kHasty{.environment = {{"TFABRIC_TCP_CONNECT_TIMEOUT_MS", "1500"}}};
 
 constexpr std::size_t kLarge = 32u << 20;
 
@@ -26,9 +27,11 @@ void expect_in_time(const Net::Failure& failure) {
   CONTRACT_EXPECT(failure.after < kUserTimeout + kSlack, "the error took {} ms", failure.after.count());
 }
 
-// Drives a request that never completes for a while, then ends as told.
+// Drives a request for a while, then ends as told: in its middle, unless this thread got no CPU meanwhile and
+// the keeper has gone on alone.
 [[noreturn]] void die(Net& net, void* request, int signal) {
-  for (int i = 0; i < 100; ++i) CONTRACT_EXPECT(!net.test(request), "too early");
+  for (int i = 0; i < 100 && !net.test(request); ++i) {
+  }
   kill(getpid(), signal);
   throw CheckFailed("still alive");
 }
@@ -60,8 +63,11 @@ CONTRACT_PART(surviving_receiver) {
   Buffer buffer(kLarge);
   void* request = net.irecv(comm, PluginReceive{buffer.data(), kLarge, 0, nullptr});
   void* next = net.irecv(comm, PluginReceive{buffer.data(), kLarge, 0, nullptr});
-  expect_in_time(net.wait_for_error(request));
-  CONTRACT_EXPECT(net.wait_for_error(next).after < kSlack, "all requests of the comm fail");
+  // Nothing is ever sent for the second; the first may have got all.
+  expect_in_time(net.wait_for_error(next));
+  int done = 0;
+  const int code = net.table().test(request, &done, nullptr);
+  CONTRACT_EXPECT(code == kRemoteError || (code == kSuccess && done == 1), "all requests of the comm fail");
   void* refused = nullptr;
   const PluginReceive receive{buffer.data(), kLarge, 0, nullptr};
   CONTRACT_EXPECT(
@@ -113,9 +119,10 @@ CONTRACT_PART(idle_receiver) {
   Net net;
   void* comm = open_recv(net, channel);
   Buffer buffer(100);
+  void* request = net.irecv(comm, PluginReceive{buffer.data(), 100, 0, nullptr});
   channel.meet(1);
   // Keep-alives begin half a second after the last word.
-  const auto failure = net.wait_for_error(net.irecv(comm, PluginReceive{buffer.data(), 100, 0, nullptr}));
+  const auto failure = net.wait_for_error(request);
   CONTRACT_EXPECT(failure.code == kRemoteError, "code {}", failure.code);
   CONTRACT_EXPECT(failure.after < 2 * kUserTimeout + kSlack, "the error took {} ms", failure.after.count());
   net.close_recv(comm);
@@ -182,7 +189,7 @@ CONTRACT_PART(connector_to_closed) {
 }
 
 TEST_CASE("connecting to a listener that is gone fails in time", "[once]") {
-  SECTION("with its process") { run({{"vanishing_listener"}, {"connector_to_nobody"}}, kImpatient); }
+  SECTION("with its process") { run({{"vanishing_listener"}, {"connector_to_nobody"}}, kHasty); }
   SECTION("its process lives") { run({{"closing_listener"}, {"connector_to_closed"}}, kImpatient); }
 }
 

@@ -15,6 +15,9 @@ namespace {
 
 constexpr int kWarmUp = 200;
 constexpr int kCycles = 3000;
+// Two processes wait for each other some eight times a cycle, and on a busy host each time for their turn on
+// a CPU.
+constexpr std::chrono::seconds kLimit{200 * kSlowness};
 // After the warm-up all pools have their size, but not all of their pages have been used yet.
 constexpr std::size_t kMayGrowKib = 6144;
 
@@ -67,7 +70,7 @@ CONTRACT_PART(cycling_receiver) {
 }
 
 TEST_CASE("3000 comms one after the other leave no memory, descriptors or files behind", "[once]") {
-  for (const pid_t process : run({{"cycling_sender"}, {"cycling_receiver"}})) {
+  for (const pid_t process : run({{"cycling_sender"}, {"cycling_receiver"}}, {.limit = kLimit})) {
     REQUIRE(leftovers_of(process).empty());
   }
 }
@@ -91,7 +94,7 @@ CONTRACT_PART(cycling_alone) {
 }
 
 TEST_CASE("3000 listeners that are closed with an attempt under way leave nothing behind", "[once]") {
-  run({{"cycling_alone"}}, {.environment = {{"TFABRIC_TCP_CONNECT_TIMEOUT_MS", "100"}}});
+  run({{"cycling_alone"}}, {.environment = {{"TFABRIC_TCP_CONNECT_TIMEOUT_MS", "100"}}, .limit = kLimit});
 }
 
 namespace {

@@ -23,12 +23,15 @@ class Registrar {
     stop_ = true;
     if (thread_.joinable()) thread_.join();
   }
+  // Lets messages and registrations go on side by side, however the host shares out its CPUs.
+  void keep_up(int rounds) const {
+    for (const Deadline deadline; rounds_ < rounds && !ended_;) deadline.check("rounds of registrations");
+  }
   void finish() {
     stop_ = true;
     thread_.join();
     if (failure_) std::rethrow_exception(failure_);
-    fmt::print("{} rounds of registrations\n", rounds_);
-    CONTRACT_EXPECT(rounds_ > 10, "only {} rounds", rounds_);
+    fmt::print("{} rounds of registrations\n", rounds_.load());
   }
 
  private:
@@ -44,10 +47,11 @@ class Registrar {
     }
   } catch (...) {
     failure_ = std::current_exception();
+    ended_ = true;
   }
 
-  std::atomic<bool> stop_{false};
-  int rounds_ = 0;
+  std::atomic<bool> stop_{false}, ended_{false};
+  std::atomic<int> rounds_{0};
   std::exception_ptr failure_;
   std::thread thread_;
 };
@@ -62,6 +66,7 @@ CONTRACT_PART(registering_sender) {
     Buffer buffer(bytes_of(i));
     buffer.fill(i);
     net.wait(net.isend(comm, buffer.data(), buffer.size(), 0));
+    registrar.keep_up(static_cast<int>(i / 100));
   }
   registrar.finish();
   channel.meet(1);
@@ -75,6 +80,7 @@ CONTRACT_PART(registering_receiver) {
     Buffer buffer(bytes_of(i) + 8);
     net.wait(net.irecv(comm, PluginReceive{buffer.data(), buffer.size(), 0, nullptr}));
     buffer.expect(i, bytes_of(i));
+    registrar.keep_up(static_cast<int>(i / 100));
   }
   registrar.finish();
   channel.meet(1);
