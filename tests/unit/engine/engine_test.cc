@@ -98,7 +98,7 @@ struct Neighbours final : net::NeighbourSource {
 TEST_CASE("a neighbour that is silent for seconds is waited for, and the reason if the time is over") {
   using namespace std::chrono_literals;
   EngineOptions options;
-  options.tcp.connect_timeout = 4s;
+  options.tcp.connect_timeout = 8s;
   Loop loop(options);
   auto port =
       port::Port::open({.name = "cable", .device = port::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
@@ -118,8 +118,10 @@ TEST_CASE("a neighbour that is silent for seconds is waited for, and the reason 
   const Instant begun = monotonic_now();
   Flow* late = loop.engine.connect(link, kLate, 7, &to_late, 0);
   REQUIRE(late != nullptr);
-  REQUIRE(loop.engine.connect(link, kNobody, 7, &to_never, 0) != nullptr);
-  REQUIRE(loop.until([&] { return monotonic_now() - begun > 3200ms; }));
+  Flow* never = loop.engine.connect(link, kNobody, 7, &to_never, 0);
+  REQUIRE(never != nullptr);
+  // After three seconds, or some more on a busy host.
+  REQUIRE(loop.until([&] { return loop.engine.is_silent(*late) && loop.engine.is_silent(*never); }));
   REQUIRE_FALSE(to_late.failed);
   REQUIRE_FALSE(to_never.failed);
   CHECK(link.counters().tx_packets == 0);
@@ -128,14 +130,17 @@ TEST_CASE("a neighbour that is silent for seconds is waited for, and the reason 
   REQUIRE(loop.until([&] { return to_late.failed || link.counters().tx_packets > 0; }));
   REQUIRE_FALSE(to_late.failed);
   REQUIRE(loop.until([&] { return to_late.failed && to_never.failed; }));
-  CHECK(monotonic_now() - begun >= 4s);
+  CHECK(monotonic_now() - begun >= 8s);
   CHECK(to_late.error == ConnectionError::timed_out);
   CHECK(to_never.error == ConnectionError::unreachable);
   CHECK(loop.until([&] { return loop.engine.flows() == 0; }));
 }
 
 TEST_CASE("beyond a number of open handshakes, SYNs are answered by cookies, and these connections work") {
-  Loop loop({.max_half_open = 4});
+  EngineOptions options{.max_half_open = 4};
+  // A slow machine must not send a SYN twice: it would be answered by another cookie.
+  options.tcp.min_rto = options.tcp.initial_rto = options.tcp.max_rto = std::chrono::seconds(60);
+  Loop loop(options);
   std::vector<Collector> clients(12);
   std::vector<Flow*> flows;
   // The SYNs arrive in one burst, before any handshake can end.

@@ -94,6 +94,9 @@ class Pair {
   // What Path would say.
   void use_flows(std::size_t route, std::uint32_t flows, std::uint32_t keep) {
     const EngineGuard guard(world_.engine.lock());
+    use_flows_locked(route, flows, keep);
+  }
+  void use_flows_locked(std::size_t route, std::uint32_t flows, std::uint32_t keep) {
     static_cast<PathUser&>(*send).use_flows(route, flows, keep, monotonic_now());
   }
 

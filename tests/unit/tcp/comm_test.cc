@@ -151,9 +151,9 @@ TEST_CASE("a flow that is being opened may be lost, one that is in use may not")
   Pair pair(world);
   pair.use_flows(1, 0, 0);
   REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
-  pair.use_flows(1, 2, 2);  // SYNs are not answered any more
   {
     const EngineGuard guard(world.engine.lock());
+    pair.use_flows_locked(1, 2, 2);  // their SYNs are not answered any more
     static_cast<void>(world.engine.remove_link(*world.links[1]));
   }
   CHECK_FALSE(pair.send->failed());

@@ -1,11 +1,13 @@
 #include "two_hosts.h"
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/time.h"
 #include "tests/unit/rdma/good.h"
 
 namespace tfabric::rdma::test {
@@ -88,7 +90,10 @@ void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
   transport::Request *send = nullptr, *receive = nullptr;
   bool sent = false, received = false;
   int size = -1;
-  for (int i = 0; i < 5000 && !(sent && received); ++i) {
+  // For a time that no correct run needs, and not for a number of turns: one is a microsecond where the other
+  // thread that the comm may belong to for a moment has lost its CPU.
+  const Instant deadline = monotonic_now() + std::chrono::seconds(60);
+  while (!(sent && received) && monotonic_now() < deadline) {
     if (receive == nullptr) {
       receive = good(comms.receive->irecv(buffers));
     } else if (!received) {
