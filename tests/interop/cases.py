@@ -41,7 +41,7 @@ class Result:
 
 # A window that the queues on the way hold, so that nothing gets lost; a time-out that no pause of a busy machine
 # reaches.
-CLEAN = {"our_options": ["--receive-buffer", 256 << 10, "--min-rto-ms", 1000],
+CLEAN = {"our_options": ["--receive-buffer", 256 << 10, "--min-rto-ms", 5000],
          "kernel_options": ["--receive-buffer", 128 << 10]}
 BLACK_HOLE_TIMEOUTS = 3  # one after the other: transport/tcp/stack/path_mtu.cc
 SCRIPTS = {"us": ("send:{}", "receive:{}"), "kernel": ("receive:{}", "send:{}"), "both": ("both:{}", "both:{}")}
@@ -187,15 +187,15 @@ def windows():
                    connects=connects, mtu=mtu, family=family, our_options=[*small, "--receive-buffer", size])
     # The window closes: probes ask whether it has opened. A pause longer than the user time-out is no fault of
     # a peer that answers (Linux: at most twice a second).
-    yield Case("the kernel's reader pauses", "send:1M fin eof", "receive:1K idle:3500 receive:1047552 eof fin",
-               our_options=["--min-rto-ms", 200, "--user-timeout-ms", 2000], kernel_options=["--receive-buffer", 16384],
+    yield Case("the kernel's reader pauses", "send:1M fin eof", "receive:1K idle:6000 receive:1047552 eof fin",
+               our_options=["--min-rto-ms", 200, "--user-timeout-ms", 4000], kernel_options=["--receive-buffer", 16384],
                checks=[seen("zero_window", False), seen("keep_alive", True, 2)])
     yield Case("the kernel's reader pauses, packets get lost", "send:256K fin eof",
                "receive:1K idle:3000 receive:261120 eof fin", connects="kernel", family=6, wire="loss=5%", lossy=True,
                kernel_options=["--receive-buffer", 16384], checks=[seen("zero_window", False)])
     # What is less than a segment of the window Linux fills by its timer only, whose time-out may be seconds when the
     # handshake's packets got lost.
-    yield Case("our reader pauses", "receive:1K full idle:2000 receive:523264 eof fin", "send:512K fin eof",
+    yield Case("our reader pauses", "receive:1K full idle:6000 receive:523264 eof fin", "send:512K fin eof",
                connects="kernel", our_options=[*small, "--receive-buffer", 65536],
                checks=[seen("zero_window", True), seen("keep_alive", False, 2)])
     yield Case("our reader pauses, packets get lost", "receive:1K full idle:1500 receive:261120 eof fin",
@@ -204,7 +204,7 @@ def windows():
 
 
 def closing():
-    orderly = {"our_options": ["--min-rto-ms", 1000]}
+    orderly = {"our_options": ["--min-rto-ms", 5000]}
     for connects, family in [("us", 4), ("kernel", 6)]:
         yield Case("our FIN first, then the kernel sends", "send:64K fin receive:512K eof", "receive:64K eof send:512K fin",
                    connects=connects, family=family, **orderly)
@@ -229,8 +229,8 @@ def closing():
 
 
 def keepalive():
-    yield Case("our keep-alive is answered", "both:1K idle:1500 both:1K fin eof", "both:1K both:1K eof fin",
-               our_options=["--keepalive-idle-ms", 300, "--keepalive-interval-ms", 200],
+    yield Case("our keep-alive is answered", "both:1K idle:3000 both:1K fin eof", "both:1K both:1K eof fin",
+               our_options=["--keepalive-idle-ms", 100, "--keepalive-interval-ms", 200],
                checks=[seen("keep_alive", True, 3), seen("keep_alive_ack", False, 3)])
     yield Case("the kernel's keep-alive is answered", "both:1K both:1K eof fin", "both:1K idle:3500 both:1K fin eof",
                connects="kernel", family=6, our_options=["--keepalive-idle-ms", 0], kernel_options=["--keepalive", 1],
@@ -241,15 +241,16 @@ def keepalive():
                "both:1K error:timed_out", lossy=True, events=gone, kernel_options=["--keepalive", 1],
                our_options=["--keepalive-idle-ms", 300, "--keepalive-interval-ms", 200, "--keepalive-probes", 3],
                checks=[waited("us", 700, 3000), waited("kernel", 2500, 6000)])
-    gone = [("us", "step idle:600", 0.1, "set link=down")]
+    # The link goes down while both are idle, before the time of our keep-alives.
+    gone = [("us", "step idle:3000", 0.1, "set link=down")]
     yield Case("either end vanishes, and the other finds out by the user time-out",
-               "both:1K idle:600 push:1K error:timed_out", "both:1K idle:600 push:1K error:timed_out", connects="kernel",
+               "both:1K idle:3000 push:1K error:timed_out", "both:1K idle:3000 push:1K error:timed_out", connects="kernel",
                family=6, lossy=True, events=gone, kernel_options=["--user-timeout-ms", 1500],
                our_options=["--user-timeout-ms", 1500], checks=[waited("us", 1300, 4000), waited("kernel", 1000, 5000)])
     for sends, connects, family in [("us", "kernel", 4), ("kernel", "us", 6)]:
         begun = [("us", "step receive:4M" if sends == "kernel" else "step send:4M", 0.05, "set link=down"),
-                 ("us", "ready", 0.6, "set link=up")]
-        yield stream("the link is down for a while", connects, sends, "4M", family=family, wire="rate=100M", lossy=True,
+                 ("us", "ready", 0.6, "set link=up rate=100M")]
+        yield stream("the link is down for a while", connects, sends, "4M", family=family, wire="rate=10M", lossy=True,
                      events=begun, checks=[happened("kernel" if sends == "us" else "us", "dropped.down")])
 
 

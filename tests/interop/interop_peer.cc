@@ -43,6 +43,7 @@ struct Arguments {
   void finish() {
     using std::chrono::milliseconds;
     tcp.min_rto = milliseconds(min_rto_ms);
+    tcp.max_rto = std::max(tcp.max_rto, tcp.min_rto);
     // Toward a stranger: Linux delays acknowledgements by up to 200 ms.
     tcp.max_ack_delay = tcp.rto_granularity = milliseconds(200);
     tcp.user_timeout = milliseconds(user_timeout_ms);

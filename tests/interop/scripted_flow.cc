@@ -177,6 +177,9 @@ bool ScriptedFlow::done(const Step& step) const {
     case Verb::error:
       return false;  // on_failed()
     case Verb::fin:
+      // Acknowledged: the report is to count what had to be sent again until then.
+      return connection.state() == stack::State::fin_wait_2 ||
+             connection.state() == stack::State::time_wait || connection.state() == stack::State::closed;
     case Verb::reset:
       return true;
   }
