@@ -39,6 +39,7 @@ void expect_in_time(const Net::Failure& failure) {
 void send_and_die(Channel& channel, int signal) {
   Net net;
   void* comm = open_send(net, channel);
+  channel.meet(1);
   Buffer buffer(kLarge);
   die(net, net.isend(comm, buffer.data(), kLarge, 0), signal);
 }
@@ -47,6 +48,7 @@ void receive_and_die(Channel& channel, int signal) {
   void* comm = open_recv(net, channel);
   Buffer buffer(kLarge);
   void* request = net.irecv(comm, PluginReceive{buffer.data(), kLarge, 0, nullptr});
+  channel.meet(1);
   die(net, request, signal);
 }
 
@@ -63,6 +65,7 @@ CONTRACT_PART(surviving_receiver) {
   Buffer buffer(kLarge);
   void* request = net.irecv(comm, PluginReceive{buffer.data(), kLarge, 0, nullptr});
   void* next = net.irecv(comm, PluginReceive{buffer.data(), kLarge, 0, nullptr});
+  channel.meet(1);
   // Nothing is ever sent for the second; the first may have got all.
   expect_in_time(net.wait_for_error(next));
   int done = 0;
@@ -81,6 +84,7 @@ CONTRACT_PART(surviving_receiver) {
 CONTRACT_PART(surviving_sender) {
   Net net;
   void* comm = open_send(net, channel);
+  channel.meet(1);
   Buffer buffer(kLarge);
   expect_in_time(net.send_until_error(comm, buffer));
   void* refused = nullptr;

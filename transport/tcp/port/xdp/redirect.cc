@@ -163,6 +163,9 @@ Result<std::optional<Redirect::Joined>> Redirect::joined(const Place& place) {
   // There without a link: it was attached in another way; or it is ours, and the kernel is about to take it
   // away, as the last that had the link has ended.
   Result<std::optional<PartProgram>> found = find_part_program(program);
+  if (!found && host::xdp_program_of(place.interface) == program) {
+    return found.error();
+  }
   if (found && !*found) {
     return strangers_program(place.interface);
   }
