@@ -23,6 +23,22 @@ Options impatient() {
   return options;
 }
 
+Options with_user_timeout() {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  options.max_rto = 1s;
+  return options;
+}
+
+// A hundred bytes wait for the peer's window, and the first probe of it has left.
+void establish_and_wait_for_window(ScriptedPeer& peer) {
+  peer.establish();
+  peer.acknowledge(0, 0);
+  peer.write(100);
+  REQUIRE(peer.sent().empty());
+  REQUIRE(peer.run(200ms) == "A 0 ack 1");
+}
+
 // The first hundred bytes have a round trip of 10 ms.
 void establish_and_measure(ScriptedPeer& peer) {
   peer.establish();
@@ -180,15 +196,8 @@ TEST_CASE("a keep-alive probe of the peer is answered") {
 }
 
 TEST_CASE("a closed window is probed until it opens, for however long the peer answers") {
-  Options options = ScriptedPeer::plain();
-  options.user_timeout = 3s;
-  options.max_rto = 1s;
-  ScriptedPeer peer(options);
-  peer.establish();
-  peer.acknowledge(0, 0);
-  peer.write(100);
-  REQUIRE(peer.sent().empty());
-  REQUIRE(peer.run(200ms) == "A 0 ack 1");
+  ScriptedPeer peer(with_user_timeout());
+  establish_and_wait_for_window(peer);
   for (int i = 0; i < 60; ++i) {
     peer.acknowledge(0, 0);
     REQUIRE_FALSE(peer.run(2s).empty());
@@ -200,10 +209,7 @@ TEST_CASE("a closed window is probed until it opens, for however long the peer a
 
 // Seed 3405026 of the simulation, where a damaged segment had acknowledged what the peer did not have.
 TEST_CASE("a peer that answers probes by asking for what it has acknowledged is given up") {
-  Options options = ScriptedPeer::plain();
-  options.user_timeout = 3s;
-  options.max_rto = 1s;
-  ScriptedPeer peer(options);
+  ScriptedPeer peer(with_user_timeout());
   peer.establish();
   peer.write(100);
   peer.sent();
@@ -220,14 +226,8 @@ TEST_CASE("a peer that answers probes by asking for what it has acknowledged is 
 }
 
 TEST_CASE("a peer that does not answer probes is given up") {
-  Options options = ScriptedPeer::plain();
-  options.user_timeout = 3s;
-  ScriptedPeer peer(options);
-  peer.establish();
-  peer.acknowledge(0, 0);
-  peer.write(100);
-  peer.sent();
-  REQUIRE(peer.run(200ms) == "A 0 ack 1");
+  ScriptedPeer peer(with_user_timeout());
+  establish_and_wait_for_window(peer);
   peer.run(2999ms);
   REQUIRE(peer.state() == State::established);
   peer.run(1ms);
@@ -235,15 +235,8 @@ TEST_CASE("a peer that does not answer probes is given up") {
 }
 
 TEST_CASE("a process that was stopped while the peer's window is closed asks before it gives the peer up") {
-  Options options = ScriptedPeer::plain();
-  options.user_timeout = 3s;
-  options.max_rto = 1s;
-  ScriptedPeer peer(options);
-  peer.establish();
-  peer.acknowledge(0, 0);
-  peer.write(100);
-  REQUIRE(peer.sent().empty());
-  REQUIRE(peer.run(200ms) == "A 0 ack 1");
+  ScriptedPeer peer(with_user_timeout());
+  establish_and_wait_for_window(peer);
   peer.acknowledge(0, 0);
   peer.advance(10s);
   REQUIRE(peer.sent() == "A 0 ack 1");
@@ -256,6 +249,20 @@ TEST_CASE("a process that was stopped while the peer's window is closed asks bef
     peer.run(3s);
     REQUIRE(peer.connection().error() == ConnectionError::timed_out);
   }
+}
+
+TEST_CASE("a process that was stopped while a small window is left uses it") {
+  ScriptedPeer peer(with_user_timeout());
+  peer.establish();
+  peer.acknowledge(0, 500);
+  peer.write(800);
+  REQUIRE(peer.sent().empty());
+  peer.advance(10s);
+  REQUIRE(peer.sent() == "A 1:501 ack 1");
+  peer.run(2999ms);
+  REQUIRE(peer.state() == State::established);
+  peer.run(1ms);
+  REQUIRE(peer.connection().error() == ConnectionError::timed_out);
 }
 
 TEST_CASE("writing into a closed window after a long rest does not end the connection") {
@@ -272,10 +279,7 @@ TEST_CASE("writing into a closed window after a long rest does not end the conne
 }
 
 TEST_CASE("a window that is taken back with data in flight is waited for, if the peer answers") {
-  Options options = ScriptedPeer::plain();
-  options.user_timeout = 3s;
-  options.max_rto = 1s;
-  ScriptedPeer peer(options);
+  ScriptedPeer peer(with_user_timeout());
   peer.establish();
   peer.write(100);
   REQUIRE(peer.sent() == "PA 1:101 ack 1");

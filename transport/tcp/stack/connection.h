@@ -198,7 +198,7 @@ class Connection {
   // False: what comes out of order is dropped as if it were lost, so that a peer that is not trusted yet
   // costs no memory. True at first.
   void keep_out_of_order(bool keep);
-  // Changes Options::user_timeout (RFC 5482 §3.1); it counts from the last progress, as before.
+  // Changes Options::user_timeout (RFC 5482 §3.1); it counts from when it did before.
   void set_user_timeout(Duration timeout);
   [[nodiscard]] State state() const;
   [[nodiscard]] ConnectionError error() const;

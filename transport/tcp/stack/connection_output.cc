@@ -409,7 +409,6 @@ void Connection::Impl::set_up_persist() {
   if (!blocked) {
     persist_at = kNever;
   } else if (persist_at == kNever) {
-    last_progress = now;  // the user time-out counts from here, not from what was heard before a long idle
     persist_at =
         now + (snd_wnd == 0 ? rtt.rto() : std::max<Duration>(rtt.rto(), std::chrono::milliseconds(100)));
   }

@@ -16,21 +16,16 @@ Instant Connection::Impl::progress_deadline() const {
   if (!synchronized()) {
     return kNever;
   }
-  if (flight() == 0 && persist_at == kNever) {
-    return kNever;
+  // With nothing in flight only a probe of a closed window asks the peer to speak: its silence counts from
+  // there, so that our own rest, as of a process that was stopped, is not taken for the peer's.
+  if (flight() == 0) {
+    return probe_unanswered == kNever ? kNever : probe_unanswered + user_timeout;
   }
   // A peer may keep its window closed for as long as it likes, if only it says so (RFC 9293 §3.8.6.1),
   // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions. One
   // that answers something else, as it has lost what it acknowledged, does not count.
-  if (snd_wnd > 0) {
-    return last_progress + user_timeout;
-  }
-  if (flight() > 0) {
-    return std::max(closed_window_heard, last_progress) + user_timeout;
-  }
-  // Only a probe asks it to speak: its silence counts from there, so that our own rest, as of a process that
-  // was stopped, is not taken for the peer's.
-  return probe_unanswered == kNever ? kNever : probe_unanswered + user_timeout;
+  const Instant since = snd_wnd == 0 ? std::max(closed_window_heard, last_progress) : last_progress;
+  return since + user_timeout;
 }
 
 Instant Connection::Impl::next_deadline() const {
