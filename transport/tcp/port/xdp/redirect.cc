@@ -133,6 +133,16 @@ Result<std::optional<Redirect::Joined>> Redirect::joined(const Place& place) {
   if (program == 0) {
     return std::optional<Joined>();
   }
+  Result<std::optional<PartProgram>> found = find_part_program(program);
+  if (!found) {
+    if (host::xdp_program_of(place.interface) == program) {
+      return found.error();
+    }
+    return std::optional<Joined>();  // it has gone meanwhile
+  }
+  if (!*found) {
+    return strangers_program(place.interface);
+  }
   bpf_attr next{};
   while (bpf(BPF_LINK_GET_NEXT_ID, next) == 0) {
     next.start_id = next.next_id;
@@ -142,33 +152,15 @@ Result<std::optional<Redirect::Joined>> Redirect::joined(const Place& place) {
                      EPERM);
     }
     bpf_link_info info{};
-    if (descriptor.get() < 0 || ask(descriptor, info) < 0 || info.type != BPF_LINK_TYPE_XDP ||
-        info.prog_id != program) {
-      continue;
+    if (descriptor.get() >= 0 && ask(descriptor, info) >= 0 && info.type == BPF_LINK_TYPE_XDP &&
+        info.prog_id == program) {
+      return std::optional(
+          Joined{.program = std::move(**found),
+                 .link = {.descriptor = std::move(descriptor), .mode = "by another process's program"}});
     }
-    Result<std::optional<PartProgram>> found = find_part_program(program);
-    if (!found) {
-      return found.error();
-    }
-    if (!*found) {
-      return strangers_program(place.interface);
-    }
-    return std::optional(
-        Joined{.program = std::move(**found),
-               .link = {.descriptor = std::move(descriptor), .mode = "by another process's program"}});
   }
-  if (host::xdp_program_of(place.interface) != program) {
-    return std::optional<Joined>();
-  }
-  // There without a link: it was attached in another way; or it is ours, and the kernel is about to take it
-  // away, as the last that had the link has ended.
-  Result<std::optional<PartProgram>> found = find_part_program(program);
-  if (!found && host::xdp_program_of(place.interface) == program) {
-    return found.error();
-  }
-  if (found && !*found) {
-    return strangers_program(place.interface);
-  }
+  // Without a link: the last process that had one has ended, and the kernel is about to take the program
+  // away.
   return std::optional<Joined>();
 }
 
