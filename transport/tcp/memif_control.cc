@@ -43,23 +43,21 @@ bool same_user(const msghdr& message) {
 
 }  // namespace
 
-Result<int> open_memif_control(std::uint64_t process) {
-  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) {
+Result<Descriptor> open_memif_control(std::uint64_t process) {
+  Descriptor made(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (made.get() < 0) {
     return Error{Errc::system,
                  fmt::format("cannot make a Unix socket: {}", std::generic_category().message(errno))};
   }
   const int on = 1;
   sockaddr_un address;
   const socklen_t size = make_address(process, address);
-  if (setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
-      bind(fd, reinterpret_cast<sockaddr*>(&address), size) != 0) {
-    const int error = errno;
-    ::close(fd);
+  if (setsockopt(made.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0 ||
+      bind(made.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
     return Error{Errc::system, fmt::format("cannot bind the Unix socket @tfabric-{:016x}: {}", process,
-                                           std::generic_category().message(error))};
+                                           std::generic_category().message(errno))};
   }
-  return fd;
+  return made;
 }
 
 bool ask_memif_peer(int socket, std::uint64_t from, std::uint64_t to) {

@@ -53,11 +53,10 @@ Result<std::unique_ptr<Rail>> MemifRail::open(const config::Rail& config, engine
   if (!loop) {
     return loop.error();
   }
-  Result<int> socket = open_memif_control(process);
-  if (!socket) {
-    return Error{socket.error().code, fmt::format("rail {}: {}", config.name, socket.error().message)};
+  Result<Descriptor> control = open_memif_control(process);
+  if (!control) {
+    return Error{control.error().code, fmt::format("rail {}: {}", config.name, control.error().message)};
   }
-  Descriptor control(*socket);
   Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (wake.get() < 0) {
     return Error{Errc::system, fmt::format("rail {}: no eventfd for its thread: {}; raise `ulimit -n`",
@@ -69,7 +68,7 @@ Result<std::unique_ptr<Rail>> MemifRail::open(const config::Rail& config, engine
     engine.add_link(std::move(*loop));
   }
   return std::unique_ptr<Rail>(
-      new MemifRail(config, engine, engines, process, std::move(control), std::move(wake), loop_link));
+      new MemifRail(config, engine, engines, process, std::move(*control), std::move(wake), loop_link));
 }
 
 MemifRail::MemifRail(const config::Rail& config, engine::Engine& engine, std::size_t engines,

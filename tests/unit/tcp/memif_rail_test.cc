@@ -33,9 +33,8 @@ bool listens(const std::string& socket) {
 TEST_CASE("a memif rail tells a peer to connect only once its own end listens") {
   port::need_eal();
   engine::Engine engine{engine::EngineOptions{}};
-  Result<int> control = open_memif_control(kPeer);
-  REQUIRE(control.ok());
-  const Descriptor peer(*control);
+  const Result<Descriptor> peer = open_memif_control(kPeer);
+  REQUIRE(peer.ok());
   const auto rail = MemifRail::open({.name = "memif0", .kind = config::RailKind::memif}, engine, 1);
   REQUIRE(rail.ok());
   {
@@ -46,8 +45,8 @@ TEST_CASE("a memif rail tells a peer to connect only once its own end listens") 
     REQUIRE(way.ok());
     REQUIRE(way->link == nullptr);
   }
-  pollfd readable{peer.get(), POLLIN, 0};
+  pollfd readable{peer->get(), POLLIN, 0};
   REQUIRE(poll(&readable, 1, 10000) == 1);
-  REQUIRE(next_memif_request(peer.get()) == (*rail)->process());
+  REQUIRE(next_memif_request(peer->get()) == (*rail)->process());
   REQUIRE(listens(fmt::format("tfabric-{:016x}-{:016x}", (*rail)->process(), kPeer)));
 }
