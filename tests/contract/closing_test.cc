@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <chrono>
 #include <csignal>
 #include <list>
 #include <thread>
@@ -105,20 +104,9 @@ CONTRACT_PART(plain_large_receiver) {
   Net net;
   void* comm = open_recv(net, channel);
   Buffer buffer(kLarge);
-  const PluginReceive receive{buffer.data(), kLarge, 0, net.handle_for(comm, buffer.data(), kLarge)};
-  int code = kSuccess;
-  std::chrono::steady_clock::duration last{};
-  while (code == kSuccess) {
-    void* request = nullptr;
-    const auto begin = std::chrono::steady_clock::now();
-    for (const Deadline deadline; code == kSuccess && request == nullptr;
-         deadline.check("a receive is taken"))
-      code = net.table().irecv(comm, std::span(&receive, 1), &request);
-    if (code == kSuccess) code = code_at_end(net, request);
-    last = std::chrono::steady_clock::now() - begin;
-  }
-  CONTRACT_EXPECT(code == kRemoteError && last < kSoon, "code {} after {} ms", code,
-                  std::chrono::duration_cast<std::chrono::milliseconds>(last).count());
+  const auto failure = net.receive_until_error(comm, buffer);
+  CONTRACT_EXPECT(failure.code == kRemoteError && failure.after < kSoon, "code {} after {} ms", failure.code,
+                  failure.after.count());
   channel.meet(1);
   net.close_recv(comm);
 }

@@ -224,12 +224,23 @@ Net::Failure Net::wait_for_error(void* request) {
 
 Net::Failure Net::send_until_error(void* comm, Buffer& buffer) {
   void* const handle = handle_for(comm, buffer.data(), buffer.size());
+  return post_until_error("isend", [&](void** request) {
+    return table_->isend(comm, buffer.data(), buffer.size(), 0, handle, request);
+  });
+}
+Net::Failure Net::receive_until_error(void* comm, Buffer& buffer) {
+  const PluginReceive receive{buffer.data(), buffer.size(), 0,
+                              handle_for(comm, buffer.data(), buffer.size())};
+  return post_until_error(
+      "irecv", [&](void** request) { return table_->irecv(comm, std::span(&receive, 1), request); });
+}
+template <class Post>
+Net::Failure Net::post_until_error(const char* call, Post post) {
   void* request = nullptr;
   return until_error([&] {
     if (request == nullptr) {
-      const int code = timed(
-          "isend", [&] { return table_->isend(comm, buffer.data(), buffer.size(), 0, handle, &request); });
-      CONTRACT_EXPECT(code == kSuccess || request == nullptr, "a failing isend leaves no request");
+      const int code = timed(call, [&] { return post(&request); });
+      CONTRACT_EXPECT(code == kSuccess || request == nullptr, "a failing {} leaves no request", call);
       return code;
     }
     int done = 0;

@@ -93,8 +93,12 @@ class Net {
   Failure wait_for_error(void* request);
   // The same for a comm whose peer is about to go: sends until isend or test fails.
   Failure send_until_error(void* comm, Buffer& buffer);
+  Failure receive_until_error(void* comm, Buffer& buffer);
 
  private:
+  template <class Post>
+  Failure post_until_error(const char* call, Post post);
+
   std::unique_ptr<tools::PluginTable> table_;
   std::unique_ptr<Loans> loans_;
 };

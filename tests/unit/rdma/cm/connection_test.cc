@@ -1,5 +1,4 @@
 // Two ranks whose queue pairs are connected by rdma_cm, over a fake of it.
-#include <array>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <string>
@@ -39,26 +38,17 @@ struct Managed : TwoHosts {
     open();
     const Half half = offer();
     std::unique_ptr<transport::RecvComm> receive;
-    const std::array<transport::ReceiveBuffer, 1> nothing{
-        {{.data = nullptr, .size = 0, .tag = 0, .region = nullptr}}};
     transport::Request* request = nullptr;
     Faults faults;
     faults.receiver = failure_of([&]() -> Result<bool> {
-                        if (receive == nullptr) {
-                          auto accepted = half.listener->accept();
-                          if (!accepted) {
-                            return accepted.error();
-                          }
-                          receive = std::move(*accepted);
-                        } else if (request == nullptr) {
-                          auto posted = receive->irecv(nothing);
-                          if (!posted) {
-                            return posted.error();
-                          }
-                          request = *posted;
-                        } else {
-                          return request->test(nullptr);
+                        if (receive != nullptr) {
+                          return receive_nothing(*receive, request);
                         }
+                        auto accepted = half.listener->accept();
+                        if (!accepted) {
+                          return accepted.error();
+                        }
+                        receive = std::move(*accepted);
                         return false;
                       }).message;
     faults.sender = failure_of([&] { return half.send->isend(nullptr, 0, 0, nullptr); }).message;

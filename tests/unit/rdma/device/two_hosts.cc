@@ -78,6 +78,20 @@ TwoHosts::Comms TwoHosts::connect(const transport::ConnectOptions& options) {
   return {.send = std::move(half.send), .receive = insist([&] { return half.listener->accept(); })};
 }
 
+Result<bool> receive_nothing(transport::RecvComm& comm, transport::Request*& request) {
+  if (request != nullptr) {
+    return request->test(nullptr);
+  }
+  constexpr std::array<transport::ReceiveBuffer, 1> kNothing{
+      {{.data = nullptr, .size = 0, .tag = 0, .region = nullptr}}};
+  const auto posted = comm.irecv(kNothing);
+  if (!posted) {
+    return posted.error();
+  }
+  request = *posted;
+  return false;
+}
+
 void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
   std::vector<std::byte> out(bytes), in(bytes);
   for (std::size_t i = 0; i < bytes; ++i) {

@@ -63,6 +63,10 @@ Error failure_of(Call&& call) {
   return {};
 }
 
+// Posts a receive of no bytes, unless `request` is one already, and tests it. The watcher's thread may have
+// the comm for a moment: then it is not posted yet.
+Result<bool> receive_nothing(transport::RecvComm& comm, transport::Request*& request);
+
 // Sends bytes over the comms, and checks that they arrive.
 void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes);
 
