@@ -2,7 +2,7 @@
 #
 # Debian's static libraries are position-independent. Only the libraries below go in: the core, and the
 # drivers of clouds' NICs and of development. Drivers whose own dependencies cannot be linked statically
-# (mlx5, pcap) are left out; what af_xdp needs of libxdp and libbpf is transport/tcp/port/xdp/libxdp_shim.cc.
+# (mlx5, pcap) are left out; what af_xdp needs of libxdp and libbpf is transport/tcp/nic/xdp/libxdp_shim.cc.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(DPDK QUIET libdpdk)
 if(NOT DPDK_FOUND)
@@ -30,9 +30,9 @@ add_library(tfabric_dpdk INTERFACE)
 target_include_directories(tfabric_dpdk SYSTEM INTERFACE ${DPDK_INCLUDE_DIRS})
 # Drivers register themselves in constructors that nothing refers to: take the archives whole.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--whole-archive" ${dpdk_archives} "LINKER:--no-whole-archive")
-# See transport/tcp/port/data_path_guard.h.
+# See transport/tcp/nic/data_path_guard.h.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=memif_free_regions")
-# See transport/tcp/port/memif_messages.cc.
+# See transport/tcp/nic/memif_messages.cc.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=sendmsg")
 find_library(TFABRIC_LIBBSD libbsd.a REQUIRED)
 find_library(TFABRIC_LIBMD libmd.a REQUIRED)

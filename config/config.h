@@ -42,7 +42,7 @@ enum class CongestionControl : std::uint8_t {
   bottleneck,  // by a model of the path: for links that police each flow
 };
 
-// AF_XDP wants a frame in one page (transport/tcp/port/pools.h).
+// AF_XDP wants a frame in one page (transport/tcp/nic/pools.h).
 inline constexpr std::uint32_t kMostAfXdpMtu = 3502;
 
 // Queue pairs of an interface.

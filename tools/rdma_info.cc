@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "transport/rdma/cm/library.h"
-#include "transport/rdma/faults.h"
+#include "transport/rdma/discovery/faults.h"
 
 namespace tfabric::tools {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "config/config.h"
-#include "transport/rdma/devices.h"
+#include "transport/rdma/discovery/discovery.h"
 
 namespace tfabric::tools {
 

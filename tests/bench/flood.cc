@@ -58,7 +58,7 @@ struct Sink final : engine::FlowHandler, engine::Acceptor {
 
 // An engine with one link to the other process, held by this thread.
 struct Host {
-  Host(std::unique_ptr<port::Port> port, const Options& options, bool victim) : engine(engine_options()) {
+  Host(std::unique_ptr<nic::Port> port, const Options& options, bool victim) : engine(engine_options()) {
     engine.lock().lock();
     auto made = std::make_unique<engine::Link>(
         std::move(port),

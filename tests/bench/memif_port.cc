@@ -8,7 +8,7 @@
 #include <filesystem>
 
 #include "base/time.h"
-#include "transport/tcp/port/eal.h"
+#include "transport/tcp/nic/eal.h"
 
 namespace tfabric::bench {
 namespace {
@@ -31,21 +31,21 @@ SocketFolder::~SocketFolder() {
   }
 }
 
-Result<std::unique_ptr<port::Port>> open_memif_port(const std::string& socket, bool server,
-                                                    std::uint32_t frame) {
-  port::EalOptions eal;
+Result<std::unique_ptr<nic::Port>> open_memif_port(const std::string& socket, bool server,
+                                                   std::uint32_t frame) {
+  nic::EalOptions eal;
   eal.memory_mib = 512;
-  if (auto started = port::start_eal(eal); !started) {
+  if (auto started = nic::start_eal(eal); !started) {
     return started.error();
   }
-  port::PortConfig config;
+  nic::PortConfig config;
   config.name = "bench";
   config.mtu = static_cast<std::uint16_t>(frame - 14);
   // One ring slot holds a whole frame; the driver wants slots aligned.
   const std::uint32_t slot = (std::max(2048u, frame) + 63) / 64 * 64;
   config.device = fmt::format("net_memif0,role={},id=0,socket={},socket-abstract=no,bsize={},rsize=10",
                               server ? "server" : "client", socket, slot);
-  auto port = port::Port::open(config);
+  auto port = nic::Port::open(config);
   if (!port) {
     return port.error();
   }

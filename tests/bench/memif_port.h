@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "transport/tcp/port/port.h"
+#include "transport/tcp/nic/port.h"
 
 namespace tfabric::bench {
 
@@ -25,7 +25,7 @@ class SocketFolder {
 };
 
 // Starts DPDK and waits for the other process. `frame`: bytes of the largest frame, Ethernet header included.
-Result<std::unique_ptr<port::Port>> open_memif_port(const std::string& socket, bool server,
-                                                    std::uint32_t frame);
+Result<std::unique_ptr<nic::Port>> open_memif_port(const std::string& socket, bool server,
+                                                   std::uint32_t frame);
 
 }  // namespace tfabric::bench

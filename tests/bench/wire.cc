@@ -26,7 +26,7 @@
 #include "base/time.h"
 #include "tests/bench/memif_port.h"
 #include "tools/perf/statistics.h"
-#include "transport/tcp/port/port.h"
+#include "transport/tcp/nic/port.h"
 
 namespace tfabric::bench {
 namespace {
@@ -51,7 +51,7 @@ struct SenderReport {
   std::uint64_t packets = 0;
 };
 
-rte_mbuf* make_frame(port::Port& port, std::uint32_t size, Kind kind) {
+rte_mbuf* make_frame(nic::Port& port, std::uint32_t size, Kind kind) {
   rte_mbuf* const frame = rte_pktmbuf_alloc(port.rx_pool().get());
   if (frame == nullptr) return nullptr;
   char* const data = rte_pktmbuf_append(frame, static_cast<std::uint16_t>(size));
@@ -67,7 +67,7 @@ Kind kind_of(const rte_mbuf* frame) {
   return static_cast<Kind>(*rte_pktmbuf_mtod_offset(frame, const std::uint8_t*, kKindOffset));
 }
 
-Status send_one(port::Port& port, std::uint32_t size, Kind kind) {
+Status send_one(nic::Port& port, std::uint32_t size, Kind kind) {
   const Instant deadline = monotonic_now() + kPatience;
   rte_mbuf* frame = nullptr;
   while ((frame = make_frame(port, size, kind)) == nullptr) port.reclaim();
@@ -82,7 +82,7 @@ Status send_one(port::Port& port, std::uint32_t size, Kind kind) {
 }
 
 // Waits for the next packet and frees it.
-Result<Kind> receive_one(port::Port& port) {
+Result<Kind> receive_one(nic::Port& port) {
   const Instant deadline = monotonic_now() + kPatience;
   rte_mbuf* frame = nullptr;
   while (port.receive({&frame, 1}) == 0) {
@@ -95,7 +95,7 @@ Result<Kind> receive_one(port::Port& port) {
   return kind;
 }
 
-SenderReport send_stream(port::Port& port, const Options& options) {
+SenderReport send_stream(nic::Port& port, const Options& options) {
   SenderReport report;
   const double cpu_start = perf::process_cpu_seconds();
   const Instant end =
@@ -139,7 +139,7 @@ struct StreamReport {
   double cpu_seconds = 0;
 };
 
-Result<StreamReport> receive_stream(port::Port& port) {
+Result<StreamReport> receive_stream(nic::Port& port) {
   StreamReport report;
   Instant first{};
   double cpu_start = 0;
@@ -167,7 +167,7 @@ Result<StreamReport> receive_stream(port::Port& port) {
   return report;
 }
 
-Result<std::vector<std::uint64_t>> ping_pong(port::Port& port) {
+Result<std::vector<std::uint64_t>> ping_pong(nic::Port& port) {
   std::vector<std::uint64_t> round_trips;
   for (unsigned i = 0; i < kPings; ++i) {
     const Instant start = monotonic_now();

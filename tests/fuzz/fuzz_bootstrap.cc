@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "tests/fuzz/require.h"
-#include "transport/rdma/bootstrap/agreement.h"
-#include "transport/rdma/bootstrap/handle.h"
-#include "transport/rdma/bootstrap/message.h"
+#include "transport/rdma/session/agreement.h"
+#include "transport/rdma/session/handle.h"
+#include "transport/rdma/session/message.h"
 
 using namespace tfabric;
-using namespace tfabric::rdma::bootstrap;
+using namespace tfabric::rdma::session;
 
 namespace {
 

@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 #include "tests/interop/scripted_flow.h"
-#include "transport/tcp/nic_rail.h"
-#include "transport/tcp/port/eal.h"
+#include "transport/tcp/nic/eal.h"
+#include "transport/tcp/rails/nic_rail.h"
 
 using namespace tfabric;
 using namespace tfabric::interop;
@@ -149,7 +149,7 @@ int run(const Arguments& arguments) {
   if (!script) {
     return complain("the script has a word that is no step; see tests/interop/script.h");
   }
-  if (Status status = port::start_eal({.memory_mib = 128u * (1u + arguments.engines)}); !status) {
+  if (Status status = nic::start_eal({.memory_mib = 128u * (1u + arguments.engines)}); !status) {
     return complain(status.error().message);
   }
   const engine::EngineOptions defaults;

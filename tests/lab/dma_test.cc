@@ -14,11 +14,11 @@
 
 #include "base/seeded_random.h"
 #include "hugepage/registration.h"
-#include "transport/tcp/port/device_memory.h"
-#include "transport/tcp/port/eal.h"
-#include "transport/tcp/port/port.h"
+#include "transport/tcp/nic/device_memory.h"
+#include "transport/tcp/nic/eal.h"
+#include "transport/tcp/nic/port.h"
 
-namespace tfabric::port {
+namespace tfabric::nic {
 namespace {
 
 using hugepage::Region;
@@ -236,4 +236,4 @@ TEST_CASE("more registrations than DPDK has room for: the first are reachable, t
   CHECK(nics.add(pages.data(), kPage)->reachable);
 }
 
-}  // namespace tfabric::port
+}  // namespace tfabric::nic

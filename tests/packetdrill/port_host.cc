@@ -7,8 +7,8 @@
 
 #include "tests/bench/memif_port.h"
 #include "tests/packetdrill/profile.h"
-#include "transport/tcp/context.h"
-#include "transport/tcp/port/eal.h"
+#include "transport/tcp/comm/context.h"
+#include "transport/tcp/nic/eal.h"
 
 namespace tfabric::drill {
 namespace {
@@ -46,7 +46,7 @@ Result<std::unique_ptr<PortHost>> PortHost::open(const net::IpAddress& address,
   if (!address.is_v4()) {
     return Error{Errc::invalid_usage, "it has IPv4 only"};
   }
-  if (Status started = port::start_eal({.hugepages = false, .memory_mib = 192}); !started) {
+  if (Status started = nic::start_eal({.hugepages = false, .memory_mib = 192}); !started) {
     return started.error();
   }
   std::unique_ptr<PortHost> host(new PortHost(std::move(after_event)));

@@ -10,7 +10,7 @@
 #include "tests/packetdrill/host.h"
 #include "tests/packetdrill/wire_end.h"
 #include "transport/tcp/engine/engine.h"
-#include "transport/tcp/rail.h"
+#include "transport/tcp/rails/rail.h"
 
 namespace tfabric::drill {
 

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "transport/tcp/net/wire.h"
-#include "transport/tcp/port/device_arguments.h"
+#include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::drill {
 namespace {
@@ -18,10 +18,9 @@ constexpr std::size_t kSourceMac = 6, kEtherType = 12;  // in a frame
 
 Result<std::unique_ptr<WireEnd>> WireEnd::open(const std::string& socket, std::uint16_t mtu,
                                                const net::Prefix& gateway) {
-  auto port =
-      port::Port::open({.name = "packetdrill's end",
-                        .device = port::memif_arguments({.socket = socket, .server = true, .mtu = mtu}),
-                        .mtu = mtu});
+  auto port = nic::Port::open({.name = "packetdrill's end",
+                               .device = nic::memif_arguments({.socket = socket, .server = true, .mtu = mtu}),
+                               .mtu = mtu});
   if (!port) {
     return port.error();
   }

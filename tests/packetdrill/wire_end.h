@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "transport/tcp/net/interface.h"
-#include "transport/tcp/port/port.h"
+#include "transport/tcp/nic/port.h"
 
 namespace tfabric::drill {
 
@@ -29,12 +29,12 @@ class WireEnd {
   std::vector<std::vector<std::byte>> receive();
 
  private:
-  WireEnd(std::unique_ptr<port::Port> port, net::Interface gateway)
+  WireEnd(std::unique_ptr<nic::Port> port, net::Interface gateway)
       : port_(std::move(port)), gateway_(std::move(gateway)) {}
 
   bool send_frame(std::span<const std::byte> header, std::span<const std::byte> body);
 
-  std::unique_ptr<port::Port> port_;
+  std::unique_ptr<nic::Port> port_;
   net::Interface gateway_;  // answers ARP
   net::MacAddress host_;
 };

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tools/check/lease_check.h"
-#include "transport/tcp/af_xdp_interface.h"
+#include "transport/tcp/rails/af_xdp_interface.h"
 
 namespace tfabric::check {
 namespace {

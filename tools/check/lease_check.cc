@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "host/process_lock.h"
-#include "transport/tcp/rail_lease.h"
-#include "transport/tcp/rail_share.h"
+#include "transport/tcp/rails/rail_lease.h"
+#include "transport/tcp/rails/rail_share.h"
 
 namespace tfabric::check {
 

@@ -10,9 +10,9 @@
 #include "hugepage/pages.h"
 #include "tools/check/hugetlbfs_check.h"
 #include "tools/check/memlock_check.h"
-#include "transport/tcp/memory_limits.h"
-#include "transport/tcp/memory_need.h"
-#include "transport/tcp/rail_share.h"
+#include "transport/tcp/rails/memory_limits.h"
+#include "transport/tcp/rails/memory_need.h"
+#include "transport/tcp/rails/rail_share.h"
 
 namespace tfabric::check {
 namespace {

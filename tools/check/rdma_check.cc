@@ -8,7 +8,7 @@
 
 #include "host/sysfs.h"
 #include "tools/check/memlock_check.h"
-#include "transport/rdma/bootstrap/offered_addresses.h"
+#include "transport/rdma/session/offered_addresses.h"
 
 namespace tfabric::check {
 namespace {
@@ -125,7 +125,7 @@ RdmaView look_at_rdma(const Host& host, const config::Rdma& wishes) {
   }
   view.verbs = std::make_unique<const rdma::Verbs>(*verbs);
   view.found = rdma::discover(*view.verbs, {.sysfs = host::Sysfs(), .addresses = host.addresses}, wishes);
-  if (const auto addresses = rdma::bootstrap::offered_addresses(host.addresses, wishes); !addresses) {
+  if (const auto addresses = rdma::session::offered_addresses(host.addresses, wishes); !addresses) {
     view.bootstrap = addresses.error();
   }
   return view;

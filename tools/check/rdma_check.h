@@ -7,7 +7,7 @@
 #include "config/config.h"
 #include "tools/check/finding.h"
 #include "tools/check/host.h"
-#include "transport/rdma/devices.h"
+#include "transport/rdma/discovery/discovery.h"
 
 namespace tfabric::check {
 

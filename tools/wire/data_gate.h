@@ -9,14 +9,14 @@
 #include <atomic>
 #include <mutex>
 
-#include "transport/tcp/port/data_path_guard.h"
+#include "transport/tcp/nic/data_path_guard.h"
 
 namespace tfabric::wire {
 
-class DataGate final : public port::DataPathGuard {
+class DataGate final : public nic::DataPathGuard {
  public:
-  DataGate() { port::set_data_path_guard(this); }
-  ~DataGate() { port::set_data_path_guard(nullptr); }
+  DataGate() { nic::set_data_path_guard(this); }
+  ~DataGate() { nic::set_data_path_guard(nullptr); }
   DataGate(const DataGate&) = delete;
   DataGate& operator=(const DataGate&) = delete;
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "tools/wire/settings.h"
-#include "transport/tcp/port/device_arguments.h"
-#include "transport/tcp/port/eal.h"
-#include "transport/tcp/port/pools.h"
+#include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/eal.h"
+#include "transport/tcp/nic/pools.h"
 
 namespace tfabric::wire {
 namespace {
@@ -43,16 +43,16 @@ Result<std::shared_ptr<rte_mempool>> make_frame_pool(const DriverOptions& option
   const bool af_xdp = std::any_of(options.ports.begin(), options.ports.end(),
                                   [](const PortSpec& spec) { return spec.kind == PortKind::af_xdp; });
   if (!af_xdp) {
-    return port::make_receive_pool("wire", count, mtu, SOCKET_ID_ANY);
+    return nic::make_receive_pool("wire", count, mtu, SOCKET_ID_ANY);
   }
-  if (mtu > port::kAfXdpMtu) {
+  if (mtu > nic::kAfXdpMtu) {
     return Error{
         Errc::invalid_usage,
         fmt::format("a port's MTU is {}, and with an af_xdp port that of all is at most {}: mtu={} for "
                     "each of them",
-                    mtu, port::kAfXdpMtu, port::kAfXdpMtu)};
+                    mtu, nic::kAfXdpMtu, nic::kAfXdpMtu)};
   }
-  return port::make_page_pool("wire", count, SOCKET_ID_ANY);
+  return nic::make_page_pool("wire", count, SOCKET_ID_ANY);
 }
 
 }  // namespace
@@ -75,11 +75,11 @@ Result<std::unique_ptr<Driver>> Driver::open(const DriverOptions& options) {
   if (!count) {
     return count.error();
   }
-  if (Status started = port::start_eal({.memory_mib = options.memory_mib}); !started) {
+  if (Status started = nic::start_eal({.memory_mib = options.memory_mib}); !started) {
     return started.error();
   }
   // The shared pools come first: the frames get what remains.
-  for (auto make : {port::header_pool, port::external_pool}) {
+  for (auto make : {nic::header_pool, nic::external_pool}) {
     if (Result<rte_mempool*> pool = make(); !pool) {
       return pool.error();
     }

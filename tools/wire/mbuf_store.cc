@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "transport/tcp/port/linearise.h"
+#include "transport/tcp/nic/linearise.h"
 
 namespace tfabric::wire {
 
@@ -18,7 +18,7 @@ std::span<const std::byte> MbufStore::head(const Frame& frame) const {
 std::span<std::byte> MbufStore::writable(Frame& frame) {
   // Frames come from receive queues and are referred to once, so one buffer is the frame's own.
   if (packet_of(frame)->nb_segs > 1) {
-    rte_mbuf* whole = port::linearised_copy(*packet_of(frame), pool_.get());
+    rte_mbuf* whole = nic::linearised_copy(*packet_of(frame), pool_.get());
     if (whole == nullptr) {
       return {};
     }

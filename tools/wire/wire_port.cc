@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "host/interfaces.h"
 #include "tools/wire/mbuf_store.h"
-#include "transport/tcp/port/device_arguments.h"
-#include "transport/tcp/port/memif_socket.h"
+#include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/memif_socket.h"
 
 namespace tfabric::wire {
 namespace {
@@ -24,15 +24,15 @@ std::string device_arguments(const PortSpec& spec) {
   const std::uint32_t mtu = buffer_mtu(spec);
   switch (spec.kind) {
     case PortKind::memif:
-      return port::memif_arguments({.socket = spec.device, .server = spec.memif_server, .mtu = mtu});
+      return nic::memif_arguments({.socket = spec.device, .server = spec.memif_server, .mtu = mtu});
     case PortKind::tap:
-      return port::tap_arguments(spec.device);
+      return nic::tap_arguments(spec.device);
     case PortKind::af_xdp:
-      return port::af_xdp_arguments(spec.device, /*start_queue=*/0, /*queue_count=*/1);
+      return nic::af_xdp_arguments(spec.device, /*start_queue=*/0, /*queue_count=*/1);
     case PortKind::af_packet:
       break;
   }
-  return port::af_packet_arguments(spec.device, mtu);
+  return nic::af_packet_arguments(spec.device, mtu);
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ std::uint32_t buffer_mtu(const PortSpec& spec) {
     return spec.mtu;
   }
   if (spec.kind == PortKind::memif) {
-    return port::kMemifMtu;
+    return nic::kMemifMtu;
   }
   const std::uint32_t mtu = spec.kind == PortKind::tap ? 0 : host::InterfaceQuery().mtu(spec.device);
   return mtu != 0 ? mtu : kMtu;
@@ -65,7 +65,7 @@ Status WirePort::open() {
     return {};
   }
   if (spec_.kind == PortKind::memif) {
-    if (Status free = port::free_memif_socket(spec_.device); !free) {
+    if (Status free = nic::free_memif_socket(spec_.device); !free) {
       return Error{free.error().code, fmt::format("port {}: {}", spec_.name, free.error().message)};
     }
   }
@@ -73,11 +73,11 @@ Status WirePort::open() {
 }
 
 Status WirePort::open_device() {
-  Result<std::unique_ptr<port::Port>> port =
-      port::Port::open({.name = spec_.name,
-                        .device = device_arguments(spec_),
-                        .mtu = static_cast<std::uint16_t>(buffer_mtu(spec_)),
-                        .rx_pool = pool_});
+  Result<std::unique_ptr<nic::Port>> port =
+      nic::Port::open({.name = spec_.name,
+                       .device = device_arguments(spec_),
+                       .mtu = static_cast<std::uint16_t>(buffer_mtu(spec_)),
+                       .rx_pool = pool_});
   if (!port) {
     return Error{port.error().code,
                  fmt::format("port {} ({}): {}", spec_.name, spec_.text, port.error().message)};
@@ -89,7 +89,7 @@ Status WirePort::open_device() {
 
 void WirePort::maintain() {
   if (port_ == nullptr) {
-    if (port::memif_served(spec_.device)) {
+    if (nic::memif_served(spec_.device)) {
       // It may be gone again by now; the next look tells.
       if (Status opened = open_device(); !opened) {
         TF_INFO("{}", opened.error().message);

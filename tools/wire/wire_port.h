@@ -14,7 +14,7 @@
 #include "base/time.h"
 #include "tools/wire/emulator/direction.h"
 #include "tools/wire/port_spec.h"
-#include "transport/tcp/port/port.h"
+#include "transport/tcp/nic/port.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -55,7 +55,7 @@ class WirePort {
 
   PortSpec spec_;
   std::shared_ptr<rte_mempool> pool_;
-  std::unique_ptr<port::Port> port_;  // null: a memif client whose server is not there
+  std::unique_ptr<nic::Port> port_;  // null: a memif client whose server is not there
   bool up_ = false;
   bool was_up_ = false;
   std::array<rte_mbuf*, kStage> stage_{};

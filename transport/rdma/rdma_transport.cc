@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/log.h"
-#include "transport/rdma/bootstrap/offered_addresses.h"
-#include "transport/rdma/bootstrap/quiet_log.h"
-#include "transport/rdma/device/device.h"
-#include "transport/rdma/device/event_watcher.h"
-#include "transport/rdma/device/open_port.h"
+#include "transport/rdma/ports/device.h"
+#include "transport/rdma/ports/event_watcher.h"
+#include "transport/rdma/ports/open_port.h"
+#include "transport/rdma/session/offered_addresses.h"
+#include "transport/rdma/session/quiet_log.h"
 
 namespace tfabric::rdma {
 namespace {
@@ -35,7 +35,7 @@ class RdmaTransport final : public transport::Transport {
     if (!found_.usable) {
       return found_.usable;
     }
-    const auto addresses = bootstrap::offered_addresses(host_.addresses, wishes_);
+    const auto addresses = session::offered_addresses(host_.addresses, wishes_);
     if (!addresses) {
       return Error{Errc::unusable, addresses.error().message};
     }
@@ -147,7 +147,7 @@ class RdmaTransport final : public transport::Transport {
   Host host_;
   config::Rdma wishes_;
   Discovery found_;
-  bootstrap::QuietLog log_;
+  session::QuietLog log_;
   std::vector<std::unique_ptr<OpenPort>> ports_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::unique_ptr<EventWatcher> watcher_;

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "transport/rdma/cm/library.h"
-#include "transport/rdma/devices.h"
+#include "transport/rdma/discovery/discovery.h"
 #include "transport/rdma/verbs/verbs.h"
 #include "transport/transport.h"
 

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "transport/tcp/handshake.h"
-#include "transport/tcp/listener.h"
+#include "transport/tcp/comm/listener.h"
+#include "transport/tcp/session/handshake.h"
 
 namespace tfabric::tcp {
 
@@ -21,7 +21,7 @@ Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes) {
     }
   }
   write_handle(handle, bytes);
-  return std::unique_ptr<transport::Listener>(std::make_unique<Listener>(context_, *greeter_, handle.token));
+  return std::unique_ptr<transport::Listener>(std::make_unique<Listener>(context_, *acceptor_, handle.token));
 }
 
 Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes,
@@ -104,19 +104,19 @@ Result<bool> Device::advance(Attempt& attempt) {
 }
 
 // Route i goes from our rail i to the peer's rail i, each counted round. Empty: a link is not there yet.
-Result<std::vector<Route>> Device::routes_to(const Handle& peer) {
-  std::vector<Route> routes;
+Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
+  std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < std::max(rails_.size(), peer.addresses.size()); ++i) {
     const net::IpAddress& address = peer.addresses[i % peer.addresses.size()];
     Rail& rail = *rails_[i % rails_.size()];
-    const Result<Way> way = rail.way_to(address, peer.process);
-    if (!way) {
-      return way.error();
+    const Result<Route> route = rail.route_to(address, peer.process);
+    if (!route) {
+      return route.error();
     }
-    if (way->link == nullptr) {
-      return std::vector<Route>();
+    if (route->link == nullptr) {
+      return std::vector<SendRoute>();
     }
-    routes.push_back({.link = way->link, .remote = way->remote, .path = path_to(rail, address)});
+    routes.push_back({.link = route->link, .remote = route->remote, .path = path_to(rail, address)});
   }
   return routes;
 }
@@ -138,7 +138,7 @@ std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& re
 Result<bool> Device::open_flows(Attempt& attempt) {
   const Handle& peer = attempt.peer;
   const EngineGuard guard(context_.engine.lock());
-  Result<std::vector<Route>> routes = routes_to(peer);
+  Result<std::vector<SendRoute>> routes = routes_to(peer);
   if (!routes) {
     return routes.error();
   }
@@ -146,7 +146,7 @@ Result<bool> Device::open_flows(Attempt& attempt) {
     return false;
   }
   std::vector<std::uint32_t> flows;
-  for (const Route& route : *routes) {
+  for (const SendRoute& route : *routes) {
     flows.push_back(route.path->flows());
   }
   const std::uint32_t most = *std::max_element(flows.begin(), flows.end());

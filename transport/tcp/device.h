@@ -6,10 +6,10 @@
 #include <mutex>
 #include <vector>
 
-#include "transport/tcp/context.h"
-#include "transport/tcp/greeter.h"
-#include "transport/tcp/rail.h"
-#include "transport/tcp/send_comm.h"
+#include "transport/tcp/comm/context.h"
+#include "transport/tcp/comm/send_comm.h"
+#include "transport/tcp/rails/rail.h"
+#include "transport/tcp/session/acceptor.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {
@@ -20,10 +20,10 @@ class Device final : public transport::Device {
   struct AttemptNumbers {
     std::uint64_t first = 1, step = 1;
   };
-  Device(const Context& context, Greeter& greeter, std::vector<Rail*> rails,
+  Device(const Context& context, Acceptor& acceptor, std::vector<Rail*> rails,
          transport::DeviceProperties properties, AttemptNumbers numbers)
       : context_(context),
-        greeter_(&greeter),
+        acceptor_(&acceptor),
         rails_(std::move(rails)),
         properties_(std::move(properties)),
         attempt_step_(numbers.step),
@@ -49,12 +49,12 @@ class Device final : public transport::Device {
   // Goes on with an attempt; true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_flows(Attempt& attempt);
-  Result<std::vector<Route>> routes_to(const Handle& peer);
+  Result<std::vector<SendRoute>> routes_to(const Handle& peer);
   std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote);
   Error explain_timeout(const Attempt& attempt) const;
 
   Context context_;
-  Greeter* greeter_;
+  Acceptor* acceptor_;
   std::vector<Rail*> rails_;
   transport::DeviceProperties properties_;
   std::mutex mutex_;

@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "transport/tcp/progress_mode.h"
-#include "transport/tcp/rail_probe.h"
+#include "transport/tcp/rails/rail_probe.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -74,7 +74,7 @@ Engines::~Engines() {
   tell();
   for (const auto& unit : units_) {
     const EngineGuard guard(unit->engine.lock());
-    unit->greeter.clear();
+    unit->acceptor.clear();
   }
   for (const auto& unit : units_) {
     unit->rails.clear();

@@ -1,4 +1,4 @@
-// The engines of the process, each with all that belongs to it: its keeper, its greeter, its end of each
+// The engines of the process, each with all that belongs to it: its keeper, its acceptor, its end of each
 // rail.
 //
 // A comm lives in one of them, with all its flows. Each has a range of local TCP ports of its own and a queue
@@ -9,24 +9,24 @@
 #include <vector>
 
 #include "config/config.h"
-#include "transport/tcp/context.h"
+#include "transport/tcp/comm/context.h"
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/progress.h"
-#include "transport/tcp/greeter.h"
-#include "transport/tcp/port/data_path_guard.h"
-#include "transport/tcp/rail.h"
+#include "transport/tcp/nic/data_path_guard.h"
+#include "transport/tcp/rails/rail.h"
+#include "transport/tcp/session/acceptor.h"
 
 namespace tfabric::tcp {
 
 class Engines {
  public:
   struct Unit {
-    explicit Unit(const engine::EngineOptions& options) : engine(options), greeter(engine, peers) {
-      engine.set_acceptor(&greeter);
+    explicit Unit(const engine::EngineOptions& options) : engine(options), acceptor(engine, peers) {
+      engine.set_acceptor(&acceptor);
     }
     engine::Engine engine;
     Peers peers;
-    Greeter greeter;
+    Acceptor acceptor;
     std::unique_ptr<engine::Progress> progress;
     std::vector<std::unique_ptr<Rail>> rails;
   };
@@ -47,10 +47,10 @@ class Engines {
 
  private:
   // Bursts run with their engine held.
-  class Gate final : public port::DataPathGuard {
+  class Gate final : public nic::DataPathGuard {
    public:
-    explicit Gate(Engines& engines) : engines_(&engines) { port::set_data_path_guard(this); }
-    ~Gate() { port::set_data_path_guard(nullptr); }
+    explicit Gate(Engines& engines) : engines_(&engines) { nic::set_data_path_guard(this); }
+    ~Gate() { nic::set_data_path_guard(nullptr); }
     Gate(const Gate&) = delete;
     Gate& operator=(const Gate&) = delete;
     void pause() override;

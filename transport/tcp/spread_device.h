@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "transport/tcp/handle.h"
+#include "transport/tcp/session/handle.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {

@@ -8,19 +8,19 @@
 #include "base/log.h"
 #include "config/keys.h"
 #include "hugepage/budget.h"
-#include "transport/tcp/context.h"
+#include "transport/tcp/comm/context.h"
 #include "transport/tcp/device.h"
 #include "transport/tcp/engines.h"
-#include "transport/tcp/memory_limits.h"
-#include "transport/tcp/memory_need.h"
-#include "transport/tcp/port/device_memory.h"
-#include "transport/tcp/port/eal.h"
-#include "transport/tcp/port/pools.h"
-#include "transport/tcp/preflight.h"
-#include "transport/tcp/queue_ports.h"
-#include "transport/tcp/rail_lease.h"
-#include "transport/tcp/rail_probe.h"
-#include "transport/tcp/rail_share.h"
+#include "transport/tcp/nic/device_memory.h"
+#include "transport/tcp/nic/eal.h"
+#include "transport/tcp/nic/pools.h"
+#include "transport/tcp/rails/memory_limits.h"
+#include "transport/tcp/rails/memory_need.h"
+#include "transport/tcp/rails/preflight.h"
+#include "transport/tcp/rails/queue_ports.h"
+#include "transport/tcp/rails/rail_lease.h"
+#include "transport/tcp/rails/rail_probe.h"
+#include "transport/tcp/rails/rail_share.h"
 #include "transport/tcp/spread_device.h"
 
 namespace tfabric::tcp {
@@ -95,7 +95,7 @@ transport::DeviceProperties properties_of(const std::vector<const config::Rail*>
 }
 
 // What it is, in words.
-Result<std::string> choose_memory(const config::Config& config, port::EalOptions& eal) {
+Result<std::string> choose_memory(const config::Config& config, nic::EalOptions& eal) {
   const hugepage::Need need = memory_need_mib(config.tcp);
   const AllowedPages allowed = allowed_pages();
   Result<hugepage::Budget> budget = hugepage::choose_budget(page_mode(config, eal.physical_addresses), need,
@@ -143,7 +143,7 @@ class TcpTransport final : public transport::Transport {
     const auto& first_rails = engines_.units().front()->rails;
     if (!physical_addresses && std::any_of(first_rails.begin(), first_rails.end(),
                                            [](const auto& rail) { return rail->sends_by_dma(); })) {
-      device_memory_.add(port::vfio_container());
+      device_memory_.add(nic::vfio_container());
     }
     const std::size_t rails = shown.rails.size();
     const std::size_t each = shown.bond ? rails : 1;
@@ -200,7 +200,7 @@ class TcpTransport final : public transport::Transport {
         rails.push_back(unit->rails[i].get());
       }
       parts.push_back(std::make_unique<Device>(
-          Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->greeter, rails,
+          Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->acceptor, rails,
           properties_of(shown, devices_.size(), static_cast<int>(config.max_recvs)),
           Device::AttemptNumbers{.first = parts.size() + 1, .step = units.size()}));
     }
@@ -212,7 +212,7 @@ class TcpTransport final : public transport::Transport {
 
   // Comms outlive nothing of this: who destroys it has closed them all. What devices have begun ends before
   // the engines do.
-  port::DeviceMemory device_memory_;
+  nic::DeviceMemory device_memory_;
   hugepage::RegionTable regions_{&device_memory_};
   Engines engines_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
@@ -282,7 +282,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
     return ports.error();
   }
   own.tcp.local_ports = *ports;
-  port::EalOptions eal;
+  nic::EalOptions eal;
   for (const config::Rail& rail : own.tcp.rails) {
     if (rail.kind == config::RailKind::pci) {
       eal.pci_allow.push_back(rail.device);
@@ -294,14 +294,14 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
   if (!memory) {
     return memory.error();
   }
-  if (Status status = port::start_eal(eal); !status) {
+  if (Status status = nic::start_eal(eal); !status) {
     return status.error();
   }
   Result<std::uint16_t> engines = Engines::count_for(own.tcp);
   if (!engines) {
     return engines.error();
   }
-  port::size_shared_pools(*engines);
+  nic::size_shared_pools(*engines);
   auto transport = std::make_unique<TcpTransport>(own, largest_mtu(own.tcp), *engines);
   if (Status status = transport->open_devices(config.tcp, own.tcp, *used, eal.physical_addresses); !status) {
     return status.error();

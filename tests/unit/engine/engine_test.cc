@@ -7,7 +7,7 @@
 
 #include "tests/unit/engine/loop.h"
 #include "transport/tcp/engine/packet.h"
-#include "transport/tcp/port/device_arguments.h"
+#include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::engine {
 using namespace test;
@@ -101,7 +101,7 @@ TEST_CASE("a neighbour that is silent for seconds is waited for, and the reason 
   options.tcp.connect_timeout = 8s;
   Loop loop(options);
   auto port =
-      port::Port::open({.name = "cable", .device = port::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+      nic::Port::open({.name = "cable", .device = nic::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
   REQUIRE(port.ok());
   const auto neighbours = std::make_shared<Neighbours>();
   auto cable = std::make_unique<Link>(std::move(*port),
@@ -173,9 +173,9 @@ namespace {
 // A link that sends payload by reference, to a ring that keeps what it gets.
 struct Keeping {
   Keeping() {
-    port::need_eal();
-    auto port = port::Port::open(
-        {.name = "keeping", .device = port::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+    nic::need_eal();
+    auto port = nic::Port::open(
+        {.name = "keeping", .device = nic::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
     INFO((port ? std::string() : port.error().message));
     REQUIRE(port.ok());
     link = std::make_unique<Link>(

@@ -9,7 +9,7 @@
 #include "tests/unit/engine/allocations.h"
 #include "tests/unit/engine/attacker.h"
 #include "tests/unit/engine/loop.h"
-#include "transport/tcp/greeter.h"
+#include "transport/tcp/session/acceptor.h"
 
 namespace tfabric::engine {
 namespace {
@@ -41,7 +41,7 @@ struct Traffic {
     flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
     REQUIRE(flow != nullptr);
     REQUIRE(loop.until([&] { return flow->connection().established() && loop.hall.accepted != nullptr; }));
-    loop.engine.set_acceptor(&greeter);
+    loop.engine.set_acceptor(&acceptor);
     const Victim victim{.mac = loop.link->interface().config().mac,
                         .address = flow->key().local,
                         .peer = flow->key().remote,
@@ -50,7 +50,7 @@ struct Traffic {
     attacker.emplace(*loop.link, victim, kSeed);
   }
   ~Traffic() {
-    greeter.clear();
+    acceptor.clear();
     loop.engine.set_acceptor(nullptr);
   }
   Traffic(const Traffic&) = delete;
@@ -82,7 +82,7 @@ struct Traffic {
 
   Loop loop;
   tcp::Peers peers;
-  tcp::Greeter greeter{loop.engine, peers};
+  tcp::Acceptor acceptor{loop.engine, peers};
   Collector client;
   Flow* flow = nullptr;
   std::string text;
@@ -155,11 +155,11 @@ TEST_CASE("strangers who open connections and say nothing, or rubbish, are bound
   const auto gone =
       std::count_if(strangers.begin(), strangers.end(), [](const Collector& c) { return c.failed; });
   if (silent) {
-    CHECK(traffic.greeter.strangers() == 1024);
+    CHECK(traffic.acceptor.half_open() == 1024);
     CHECK(gone == 3000 - 1024);
     CHECK_FALSE(strangers.back().failed);  // the oldest go first
   } else {
-    CHECK(traffic.greeter.strangers() == 0);
+    CHECK(traffic.acceptor.half_open() == 0);
     CHECK(gone == 3000);
   }
   CHECK(traffic.transfer([] {}) * 9 <= alone * 10);

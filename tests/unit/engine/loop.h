@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "tests/unit/port/eal_fixture.h"
+#include "tests/unit/nic/eal_fixture.h"
 #include "transport/tcp/engine/engine.h"
-#include "transport/tcp/rail.h"
+#include "transport/tcp/rails/rail.h"
 
 namespace tfabric::engine::test {
 
@@ -67,7 +67,7 @@ bool turn_until(const Done& done, const Turn& turn) {
 // An engine whose one link leads back to itself.
 struct Loop {
   explicit Loop(EngineOptions options = {}) : engine(options) {
-    port::need_eal();
+    nic::need_eal();
     engine.lock().lock();
     engine.set_acceptor(&hall);
     auto made = tcp::make_loop_link("test", {.name = "test", .mtu = 1500, .addresses = {{kAddress, 24}}});

@@ -5,14 +5,14 @@
 #include <cstring>
 #include <vector>
 
-#include "tests/unit/port/eal_fixture.h"
-#include "transport/tcp/port/pools.h"
+#include "tests/unit/nic/eal_fixture.h"
+#include "transport/tcp/nic/pools.h"
 
 namespace tfabric::engine {
 namespace {
 
 stack::Payload packet_of(std::uint32_t size) {
-  rte_mbuf* packet = rte_pktmbuf_alloc(*port::header_pool());
+  rte_mbuf* packet = rte_pktmbuf_alloc(*nic::header_pool());
   REQUIRE(packet != nullptr);
   char* bytes = rte_pktmbuf_append(packet, static_cast<std::uint16_t>(size));
   std::memset(bytes, 'x', size);
@@ -22,7 +22,7 @@ stack::Payload packet_of(std::uint32_t size) {
 }  // namespace
 
 TEST_CASE("large payloads keep their packet, small ones move to the heap, and so does what is too many") {
-  port::need_eal();
+  nic::need_eal();
   PayloadStore store(2);
   const stack::PayloadOps ops = store.ops();
   std::vector<stack::Payload> kept;

@@ -44,7 +44,7 @@ struct Member {
 
 struct Shared {
   explicit Shared(bool hashed) {
-    port::need_eal();
+    nic::need_eal();
     exchange = std::make_shared<Exchange>(kPorts);
     for (std::uint16_t self = 0; self < 2; ++self) {
       members[self] = std::make_unique<Member>(self, exchange, hashed);
@@ -196,7 +196,7 @@ TEST_CASE("a segment for a port that is nobody's is answered by whoever receives
 }
 
 TEST_CASE("what does not fit into an engine's ring is lost and counted") {
-  port::need_eal();
+  nic::need_eal();
   Exchange exchange(kPorts);
   Member member(0, nullptr, /*hashed=*/false);
   ExchangeCounters counters;
@@ -218,7 +218,7 @@ TEST_CASE("what does not fit into an engine's ring is lost and counted") {
 }
 
 TEST_CASE("each engine gets its copy of what all must hear, and the receiver keeps the frame") {
-  port::need_eal();
+  nic::need_eal();
   Exchange exchange(PortMap(50000, 3000, 3, 0));
   Member member(0, nullptr, /*hashed=*/false);
   ExchangeCounters counters;

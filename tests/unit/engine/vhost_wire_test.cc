@@ -17,7 +17,7 @@ struct Wire {
   explicit Wire(std::uint32_t mtu, const char* vhost_address = "10.78.0.1",
                 const char* virtio_address = "10.78.0.2") {
     // Four receive pools with packets of 9000 bytes.
-    REQUIRE(port::start_eal({.memory_mib = 512}).ok());
+    REQUIRE(nic::start_eal({.memory_mib = 512}).ok());
     engine.set_acceptor(&hall);
     vhost = open(config::RailKind::vhost, std::string(vhost_address) + "/24", mtu);
     virtio = open(config::RailKind::virtio_user, std::string(virtio_address) + "/24", mtu);

@@ -1,4 +1,4 @@
-#include "transport/rdma/async_events.h"
+#include "transport/rdma/ports/async_events.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,10 +1,9 @@
-#include "transport/rdma/devices.h"
-
 #include <catch2/catch.hpp>
 #include <cerrno>
 
 #include "machine.h"
-#include "transport/rdma/faults.h"
+#include "transport/rdma/discovery/discovery.h"
+#include "transport/rdma/discovery/faults.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/rdma/gid.h"
+#include "transport/rdma/discovery/gid.h"
 #include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma {

@@ -1,4 +1,4 @@
-#include "transport/rdma/gid_choice.h"
+#include "transport/rdma/discovery/gid_choice.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "transport/rdma/gid.h"
+#include "transport/rdma/discovery/gid.h"
 
 #include <catch2/catch.hpp>
 #include <cerrno>

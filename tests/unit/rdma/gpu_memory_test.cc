@@ -1,4 +1,4 @@
-#include "transport/rdma/gpu_memory.h"
+#include "transport/rdma/memory/gpu_memory.h"
 
 #include <catch2/catch.hpp>
 #include <cerrno>

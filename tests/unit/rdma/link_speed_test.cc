@@ -1,4 +1,4 @@
-#include "transport/rdma/link_speed.h"
+#include "transport/rdma/discovery/link_speed.h"
 
 #include <catch2/catch.hpp>
 

@@ -6,7 +6,7 @@
 
 #include "fake_sysfs.h"
 #include "fake_verbs.h"
-#include "transport/rdma/devices.h"
+#include "transport/rdma/discovery/discovery.h"
 
 namespace tfabric::rdma {
 

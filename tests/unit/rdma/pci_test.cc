@@ -1,4 +1,4 @@
-#include "transport/rdma/pci.h"
+#include "transport/rdma/discovery/pci.h"
 
 #include <catch2/catch.hpp>
 

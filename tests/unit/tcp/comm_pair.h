@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/random.h"
-#include "tests/unit/port/eal_fixture.h"
-#include "transport/tcp/greeter.h"
-#include "transport/tcp/rail.h"
-#include "transport/tcp/send_comm.h"
+#include "tests/unit/nic/eal_fixture.h"
+#include "transport/tcp/comm/send_comm.h"
+#include "transport/tcp/rails/rail.h"
+#include "transport/tcp/session/acceptor.h"
 
 namespace tfabric::tcp::test {
 
@@ -22,11 +22,11 @@ inline const std::array kAddresses{*net::parse_ip("10.77.0.1"), *net::parse_ip("
 struct World {
   explicit World(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {})
       : engine(engine_options), context{engine, progress, regions, options, peers} {
-    port::need_eal();
+    nic::need_eal();
     const EngineGuard guard(engine.lock());
     fill_random(token);
-    greeter.add_listener(token, pending);
-    engine.set_acceptor(&greeter);
+    acceptor.add_listener(token, pending);
+    engine.set_acceptor(&acceptor);
     for (std::size_t i = 0; i < kAddresses.size(); ++i) {
       const std::string name = "pair" + std::to_string(i);
       auto made = make_loop_link(name, {.name = name, .mtu = 1500, .addresses = {{kAddresses[i], 24}}});
@@ -38,7 +38,7 @@ struct World {
   }
   ~World() {
     const EngineGuard guard(engine.lock());
-    greeter.clear();
+    acceptor.clear();
     engine.set_acceptor(nullptr);
   }
   World(const World&) = delete;
@@ -62,7 +62,7 @@ struct World {
   engine::Progress progress{engine, engine::ProgressMode::inline_, -1, {&engine}};
   hugepage::RegionTable regions;
   Peers peers;
-  Greeter greeter{engine, peers};
+  Acceptor acceptor{engine, peers};
   Context context;
   Pending pending{context};
   Token token{};
@@ -77,7 +77,7 @@ class Pair {
     {
       const EngineGuard guard(world.engine.lock());
       const auto path = std::make_shared<Path>(FlowChoice{}, "test");
-      std::vector<Route> routes;
+      std::vector<SendRoute> routes;
       for (std::size_t i = 0; i < kAddresses.size(); ++i) {
         routes.push_back({.link = world.links[i], .remote = kAddresses[i], .path = path, .next_try = {}});
       }

@@ -205,13 +205,13 @@ TEST_CASE("whoever wants to join without the comm's numbers is refused, and so i
   hello = {.token = {}, .comm = pair.hello.comm, .flow = 5, .flows = 0};
   tokenless.call(world, encode(hello));
   auto words = encode(pair.hello);
-  words[message::kRecordHeaderBytes] = std::byte{kProtocolVersion - 1};
+  words[lane::kRecordHeaderBytes] = std::byte{kProtocolVersion - 1};
   old.call(world, words);
   REQUIRE(
       world.until([&] { return right.heard > 0 && stranger.refused && tokenless.refused && old.refused; }));
   CHECK_FALSE(right.refused);
   CHECK(stranger.heard + tokenless.heard + old.heard == 0);
-  CHECK(world.greeter.strangers() == 0);
+  CHECK(world.acceptor.half_open() == 0);
   {
     const EngineGuard guard(world.engine.lock());
     world.engine.close(*right.flow);

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "tests/unit/tcp/comm_pair.h"
-#include "transport/tcp/port/device_arguments.h"
+#include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -21,8 +21,8 @@ class PartOfInterface final : public Rail {
               .queues = config::QueueRange{0, 1}}),
         link_(link) {}
   [[nodiscard]] net::IpAddress address() const override { return test::kAddresses[0]; }
-  Result<Way> way_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
-    return Way{link_, peer};
+  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
+    return Route{link_, peer};
   }
   [[nodiscard]] std::uint32_t mtu() const override { return 1500; }
   [[nodiscard]] engine::Link& link() const { return *link_; }
@@ -39,7 +39,7 @@ struct Neighbours final : net::NeighbourSource {
 
 engine::Link* add_cable(engine::Engine& engine) {
   auto port =
-      port::Port::open({.name = "cable", .device = port::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+      nic::Port::open({.name = "cable", .device = nic::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
   REQUIRE(port.ok());
   auto cable =
       std::make_unique<engine::Link>(std::move(*port),
@@ -63,7 +63,7 @@ Error unanswered(Duration connect_timeout, Duration flow_timeout, Duration patie
   options.tcp.connect_timeout = flow_timeout;
   test::World world({.connect_timeout = connect_timeout}, options);
   PartOfInterface rail(wire == Wire::swallows_syns ? world.links[0] : add_cable(world.engine));
-  Device device(world.context, world.greeter, {&rail}, {.name = "part"}, {});
+  Device device(world.context, world.acceptor, {&rail}, {.name = "part"}, {});
 
   std::array<std::byte, transport::kHandleBytes> handle{};
   const net::IpAddress nobody = *net::parse_ip("10.77.0.9");

@@ -1,4 +1,4 @@
-#include "transport/tcp/handle.h"
+#include "transport/tcp/session/handle.h"
 
 #include <array>
 #include <catch2/catch.hpp>

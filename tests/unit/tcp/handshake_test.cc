@@ -1,11 +1,11 @@
-#include "transport/tcp/handshake.h"
+#include "transport/tcp/session/handshake.h"
 
 #include <catch2/catch.hpp>
 
-#include "transport/tcp/message/record.h"
+#include "transport/tcp/lane/record.h"
 
 using namespace tfabric::tcp;
-using tfabric::message::kRecordHeaderBytes;
+using tfabric::lane::kRecordHeaderBytes;
 
 namespace {
 template <class T>

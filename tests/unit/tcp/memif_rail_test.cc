@@ -1,4 +1,4 @@
-#include "transport/tcp/memif_rail.h"
+#include "transport/tcp/rails/memif_rail.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,8 +10,8 @@
 #include <thread>
 
 #include "base/descriptor.h"
-#include "tests/unit/port/eal_fixture.h"
-#include "transport/tcp/memif_control.h"
+#include "tests/unit/nic/eal_fixture.h"
+#include "transport/tcp/rails/memif_control.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;
@@ -31,7 +31,7 @@ bool listens(const std::string& socket) {
 }  // namespace
 
 TEST_CASE("a memif rail tells a peer to connect only once its own end listens") {
-  port::need_eal();
+  nic::need_eal();
   engine::Engine engine{engine::EngineOptions{}};
   const Result<Descriptor> peer = open_memif_control(kPeer);
   REQUIRE(peer.ok());
@@ -41,7 +41,7 @@ TEST_CASE("a memif rail tells a peer to connect only once its own end listens") 
     // Meanwhile the rail's thread gets past its look for what is wanted, and waits here to look at its links.
     const EngineGuard guard(engine.lock());
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    const Result<Way> way = (*rail)->way_to({}, kPeer);
+    const Result<Route> route = (*rail)->route_to({}, kPeer);
     REQUIRE(way.ok());
     REQUIRE(way->link == nullptr);
   }

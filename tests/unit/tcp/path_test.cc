@@ -1,5 +1,5 @@
 // Several comms on one path, in virtual time.
-#include "transport/tcp/path.h"
+#include "transport/tcp/flows/path.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

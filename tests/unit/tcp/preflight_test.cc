@@ -1,4 +1,4 @@
-#include "transport/tcp/preflight.h"
+#include "transport/tcp/rails/preflight.h"
 
 #include <catch2/catch.hpp>
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "config/address.h"
-#include "transport/tcp/rail.h"
+#include "transport/tcp/rails/rail.h"
 
 namespace tfabric::check {
 namespace {

@@ -8,7 +8,7 @@
 #include "transport/rdma/cm/address.h"
 #include "transport/rdma/cm/adopt.h"
 #include "transport/rdma/cm/greeting.h"
-#include "transport/rdma/data/queue_pair_states.h"
+#include "transport/rdma/lane/queue_pair_states.h"
 
 namespace tfabric::rdma::cm {
 

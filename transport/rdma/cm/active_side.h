@@ -16,7 +16,7 @@
 #include "base/time.h"
 #include "transport/rdma/cm/channel.h"
 #include "transport/rdma/cm/listening.h"
-#include "transport/rdma/data/endpoint.h"
+#include "transport/rdma/lane/endpoint.h"
 
 namespace tfabric::rdma::cm {
 

@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "transport/rdma/socket_address.h"
+#include "transport/rdma/discovery/socket_address.h"
 #include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma::cm {

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "transport/rdma/cm/abi.h"
-#include "transport/rdma/data/connection.h"
+#include "transport/rdma/lane/connection.h"
 
 namespace tfabric::rdma::cm {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "transport/rdma/cm/channel.h"
-#include "transport/rdma/data/queue_pair_states.h"
+#include "transport/rdma/lane/queue_pair_states.h"
 #include "transport/rdma/verbs/owners.h"
 
 namespace tfabric::rdma::cm {

@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "transport/rdma/cm/library.h"
-#include "transport/rdma/data/endpoint.h"
+#include "transport/rdma/lane/endpoint.h"
 
 namespace tfabric::rdma::cm {
 

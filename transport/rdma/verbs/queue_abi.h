@@ -2,7 +2,7 @@
 // queues, queue pairs, and what is posted to them and polled from them.
 //
 // As abi.h: facts from rdma-core's <infiniband/verbs.h>, that header's names, LP64, compared with it by
-// tests/unit/rdma/data/queue_abi_test.cc. Of the library's own objects only the beginnings are declared:
+// tests/unit/rdma/lane/queue_abi_test.cc. Of the library's own objects only the beginnings are declared:
 // they are never made here.
 #pragma once
 

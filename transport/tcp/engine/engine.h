@@ -144,7 +144,7 @@ class Engine {
   // --- chains.cc: packets in several buffers
   void on_chain(Link& link, rte_mbuf* head);
 
-  // --- strangers.cc: segments of no connection
+  // --- half_open.cc: segments of no connection
   Flow* on_stranger(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
                     const stack::SegmentIn& segment);
   void accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn);

@@ -24,7 +24,7 @@ void free_all(MpscRing<rte_mbuf*, kCapacity>& ring) {
 }
 
 // None if it is longer than what carries such messages, or no buffer is free: it will be sent again.
-rte_mbuf* copy_of(const rte_mbuf& packet, port::Port& port) {
+rte_mbuf* copy_of(const rte_mbuf& packet, nic::Port& port) {
   rte_mbuf* copy = packet.nb_segs == 1 ? port.allocate_header() : nullptr;
   if (copy == nullptr || rte_pktmbuf_tailroom(copy) < packet.data_len) {
     rte_pktmbuf_free(copy);
@@ -54,7 +54,7 @@ void Exchange::drop(std::uint16_t self) {
   free_all(inboxes_[self]->news);
 }
 
-std::uint16_t Exchange::sort(std::span<rte_mbuf*> packets, std::uint16_t self, port::Port& port,
+std::uint16_t Exchange::sort(std::span<rte_mbuf*> packets, std::uint16_t self, nic::Port& port,
                              ExchangeCounters& counters) {
   std::uint16_t kept = 0;
   for (rte_mbuf* packet : packets) {
@@ -85,7 +85,7 @@ void Exchange::forward(rte_mbuf* packet, std::uint16_t to, ExchangeCounters& cou
   }
 }
 
-void Exchange::tell_all(const rte_mbuf& packet, std::uint16_t self, port::Port& port) {
+void Exchange::tell_all(const rte_mbuf& packet, std::uint16_t self, nic::Port& port) {
   for (std::uint16_t e = 0; e < ports_.engines(); ++e) {
     rte_mbuf* copy = e == self ? nullptr : copy_of(packet, port);
     if (copy != nullptr && !inboxes_[e]->news.push(copy)) {

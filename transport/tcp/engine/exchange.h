@@ -17,7 +17,7 @@
 
 #include "base/mpsc_ring.h"
 #include "transport/tcp/engine/port_map.h"
-#include "transport/tcp/port/port.h"
+#include "transport/tcp/nic/port.h"
 
 namespace tfabric::engine {
 
@@ -40,7 +40,7 @@ class Exchange {
 
   // Sorts what engine `self` has received by its queue of `port`. What is not its own is gone; the others
   // move to the front. Returns how many they are.
-  std::uint16_t sort(std::span<rte_mbuf*> packets, std::uint16_t self, port::Port& port,
+  std::uint16_t sort(std::span<rte_mbuf*> packets, std::uint16_t self, nic::Port& port,
                      ExchangeCounters& counters);
   // What others have received for `self`: segments, and copies that are not to be answered. Returns how many.
   std::uint16_t take_segments(std::span<rte_mbuf*> out, std::uint16_t self, ExchangeCounters& counters);
@@ -56,7 +56,7 @@ class Exchange {
   };
 
   void forward(rte_mbuf* packet, std::uint16_t to, ExchangeCounters& counters);
-  void tell_all(const rte_mbuf& packet, std::uint16_t self, port::Port& port);
+  void tell_all(const rte_mbuf& packet, std::uint16_t self, nic::Port& port);
 
   PortMap ports_;
   std::vector<std::unique_ptr<Inbox>> inboxes_;

@@ -11,8 +11,7 @@ namespace {
 constexpr std::uint16_t kIpv4HeaderBytes = 20;
 constexpr std::uint16_t kIpv6HeaderBytes = 40;
 
-net::TcpChecksum checksum_for(const net::InterfaceConfig& config,
-                              const port::PortCapabilities& capabilities) {
+net::TcpChecksum checksum_for(const net::InterfaceConfig& config, const nic::PortCapabilities& capabilities) {
   if (config.trusted_wire) {
     return net::TcpChecksum::none;
   }
@@ -30,7 +29,7 @@ net::ChecksumStatus status_of(std::uint64_t flags, std::uint64_t good, std::uint
 
 }  // namespace
 
-Link::Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options,
+Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const LinkOptions& options,
            ExchangeMember member)
     : port_(std::move(port)),
       interface_(std::move(config)),
@@ -75,7 +74,7 @@ const std::shared_ptr<const stack::Options>& Link::tcp_options(const stack::Opti
 }
 
 std::uint32_t Link::super_segment() const {
-  const port::PortCapabilities& port = port_->capabilities();
+  const nic::PortCapabilities& port = port_->capabilities();
   if (!options_.segmentation || !port.tx_segmentation || checksum_ != net::TcpChecksum::hardware) {
     return 0;
   }

@@ -15,7 +15,7 @@
 #include "transport/tcp/engine/exchange.h"
 #include "transport/tcp/engine/output_queue.h"
 #include "transport/tcp/net/interface.h"
-#include "transport/tcp/port/port.h"
+#include "transport/tcp/nic/port.h"
 #include "transport/tcp/stack/congestion_algorithm.h"
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/segment.h"
@@ -43,14 +43,14 @@ struct LinkCounters {
 
 class Link {
  public:
-  Link(std::unique_ptr<port::Port> port, net::InterfaceConfig config, const LinkOptions& options,
+  Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const LinkOptions& options,
        ExchangeMember member = {});
   ~Link();
   Link(const Link&) = delete;
   Link& operator=(const Link&) = delete;
 
   [[nodiscard]] net::Interface& interface() { return interface_; }
-  [[nodiscard]] port::Port& port() { return *port_; }
+  [[nodiscard]] nic::Port& port() { return *port_; }
   [[nodiscard]] const LinkOptions& options() const { return options_; }
   [[nodiscard]] const ExchangeMember& member() const { return member_; }
   // Largest TCP payload of a segment without options, for the address family.
@@ -100,7 +100,7 @@ class Link {
   // Longer than Ethernet's flow control or a busy peer holds a sender up.
   static constexpr Duration kStall = std::chrono::seconds(1);
 
-  std::unique_ptr<port::Port> port_;
+  std::unique_ptr<nic::Port> port_;
   net::Interface interface_;
   net::TcpChecksum checksum_;
   LinkOptions options_;

@@ -16,7 +16,7 @@ constexpr std::uint32_t kCopyLimit = 256;
 // A packet under construction: a chain whose first buffer holds the headers.
 class Chain {
  public:
-  Chain(port::Port& port, rte_mbuf* head) : port_(&port), head_(head), tail_(head) {}
+  Chain(nic::Port& port, rte_mbuf* head) : port_(&port), head_(head), tail_(head) {}
 
   bool copy(const stack::Payload& piece) {
     for (std::uint32_t done = 0; done < piece.size;) {
@@ -61,13 +61,13 @@ class Chain {
     ++head_->nb_segs;
   }
 
-  port::Port* port_;
+  nic::Port* port_;
   rte_mbuf* head_;
   rte_mbuf* tail_;
   bool tail_external_ = false;
 };
 
-void set_offloads(rte_mbuf& packet, const port::Port& port, const net::LinkHeader& link_header,
+void set_offloads(rte_mbuf& packet, const nic::Port& port, const net::LinkHeader& link_header,
                   const stack::SegmentOut& segment) {
   packet.ol_flags |= RTE_MBUF_F_TX_TCP_CKSUM | (link_header.v4 ? RTE_MBUF_F_TX_IPV4 : RTE_MBUF_F_TX_IPV6);
   packet.l2_len = link_header.ip_offset;
@@ -84,7 +84,7 @@ void set_offloads(rte_mbuf& packet, const port::Port& port, const net::LinkHeade
 }
 
 // All of it, as some drivers want no more buffers within an MSS than a packet may have (i40e: 8).
-bool all_mapped(const port::Port& port, const stack::SegmentOut& segment) {
+bool all_mapped(const nic::Port& port, const stack::SegmentOut& segment) {
   const auto pieces = std::span(segment.pieces).first(segment.piece_count);
   return pieces.size() + 1 <= port.capabilities().tx_segments_max &&
          std::all_of(pieces.begin(), pieces.end(), [](const stack::Payload& piece) {
@@ -94,7 +94,7 @@ bool all_mapped(const port::Port& port, const stack::SegmentOut& segment) {
 
 }  // namespace
 
-rte_mbuf* build_packet(port::Port& port, const net::LinkHeader& link_header, const stack::SegmentOut& segment,
+rte_mbuf* build_packet(nic::Port& port, const net::LinkHeader& link_header, const stack::SegmentOut& segment,
                        std::uint16_t ip_id, const PacketOptions& options) {
   const std::size_t headers = link_header.size + segment.header_size();
   const bool by_reference =

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "transport/tcp/net/interface.h"
-#include "transport/tcp/port/port.h"
+#include "transport/tcp/nic/port.h"
 #include "transport/tcp/stack/segment.h"
 
 struct rte_mbuf;
@@ -23,7 +23,7 @@ struct PacketOptions {
 };
 
 // Null: no packet buffer is free now; nothing has changed, try again later.
-rte_mbuf* build_packet(port::Port& port, const net::LinkHeader& link_header, const stack::SegmentOut& segment,
+rte_mbuf* build_packet(nic::Port& port, const net::LinkHeader& link_header, const stack::SegmentOut& segment,
                        std::uint16_t ip_id, const PacketOptions& options);
 
 }  // namespace tfabric::engine

@@ -35,7 +35,7 @@ bool Engine::receive_from_others(Link& link) {
 std::optional<std::uint16_t> Engine::choose_port(Link& link, const net::IpAddress& local,
                                                  const net::IpAddress& remote, std::uint16_t remote_port) {
   const ExchangeMember& member = link.member();
-  const port::Rss* rss = member.hashed ? link.port().rss() : nullptr;
+  const nic::Rss* rss = member.hashed ? link.port().rss() : nullptr;
   int patience = rss == nullptr ? 0 : kPassedOver * member.exchange->ports().engines();
   return free_port(local, remote, remote_port, [&](std::uint16_t port) {
     if (--patience < 0) {

@@ -5,7 +5,7 @@
 #include <tuple>
 
 #include "fake_connection_manager.h"
-#include "tests/unit/rdma/device/two_hosts.h"
+#include "tests/unit/rdma/ports/two_hosts.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;

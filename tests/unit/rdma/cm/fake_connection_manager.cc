@@ -11,7 +11,7 @@
 #include <cstring>
 #include <deque>
 
-#include "transport/rdma/socket_address.h"
+#include "transport/rdma/discovery/socket_address.h"
 
 namespace tfabric::rdma::test {
 namespace {

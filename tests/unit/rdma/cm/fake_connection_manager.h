@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "transport/rdma/cm/library.h"
-#include "transport/rdma/gid.h"
+#include "transport/rdma/discovery/gid.h"
 
 namespace tfabric::rdma::test {
 

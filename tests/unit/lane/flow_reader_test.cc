@@ -1,0 +1,103 @@
+#include "transport/tcp/lane/flow_reader.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+#include <vector>
+
+using namespace tfabric;
+using namespace tfabric::lane;
+
+namespace {
+
+struct Controls final : ControlSink {
+  std::vector<std::vector<std::byte>> bodies;
+  Status on_control(const RecordHeader&, std::span<const std::byte> body) override {
+    bodies.emplace_back(body.begin(), body.end());
+    return {};
+  }
+};
+
+void append(std::vector<std::byte>& stream, const RecordHeader& header, std::span<const std::byte> body) {
+  const auto bytes = encode(header);
+  stream.insert(stream.end(), bytes.begin(), bytes.end());
+  stream.insert(stream.end(), body.begin(), body.end());
+}
+
+}  // namespace
+
+TEST_CASE("records are read the same however the stream is cut") {
+  std::vector<std::byte> message(1000);
+  for (std::size_t i = 0; i < message.size(); ++i) {
+    message[i] = static_cast<std::byte>(i * 31);
+  }
+  std::vector<std::byte> stream;
+  const auto part = [&](std::uint32_t group, std::uint32_t offset, std::uint32_t length,
+                        std::uint32_t total) {
+    append(stream,
+           {.type = RecordType::chunk, .group = group, .length = length, .total = total, .offset = offset},
+           std::span(message).subspan(offset, length));
+  };
+  append(stream, {.type = RecordType::hello, .length = 5}, std::span(message).first(5));
+  part(0, 512, 488, 1000);
+  part(1, 0, 0, 0);
+  part(0, 0, 512, 1000);
+  append(stream, {.type = RecordType::announce, .length = 0}, {});
+  part(2, 0, 77, 77);
+
+  const unsigned seed = GENERATE(1u, 2u, 3u, 4u, 5u);
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  Controls controls;
+  Inbox inbox;
+  std::array<std::vector<std::byte>, 3> memory;
+  std::array<Completion, 3> completions;
+  for (std::size_t i = 0; i < 3; ++i) {
+    memory[i].resize(1000);
+    const std::array buffers{transport::ReceiveBuffer{memory[i].data(), 1000, 0, nullptr}};
+    REQUIRE(inbox.post(buffers, &completions[i]));
+  }
+  FlowReader reader(controls, &inbox);
+  for (std::size_t at = 0; at < stream.size();) {
+    const std::size_t n = std::min<std::size_t>(1 + random() % 90, stream.size() - at);
+    const auto taken = reader.take(std::span(stream).subspan(at, n));
+    REQUIRE(taken.ok());
+    REQUIRE(*taken == n);
+    at += n;
+  }
+  for (const Completion& completion : completions) {
+    REQUIRE(completion.state == Completion::State::done);
+  }
+  REQUIRE(memory[0] == message);
+  REQUIRE(std::memcmp(memory[2].data(), message.data(), 77) == 0);
+  REQUIRE(controls.bodies.size() == 2);
+  REQUIRE(controls.bodies[0].size() == 5);
+}
+
+TEST_CASE("data for a receive that is not posted stays untaken until it is") {
+  Controls controls;
+  Inbox inbox;
+  FlowReader reader(controls, &inbox);
+  std::vector<std::byte> stream;
+  const std::array<std::byte, 4> data{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  append(stream, {.type = RecordType::chunk, .length = 4, .total = 4}, data);
+  REQUIRE(*reader.take(stream) == kRecordHeaderBytes);
+  const auto rest = std::span(stream).subspan(kRecordHeaderBytes);
+  REQUIRE(*reader.take(rest) == 0);
+  std::array<std::byte, 4> memory{};
+  const std::array buffers{transport::ReceiveBuffer{memory.data(), 4, 0, nullptr}};
+  Completion completion;
+  REQUIRE(inbox.post(buffers, &completion));
+  REQUIRE(*reader.take(rest) == 4);
+  REQUIRE(memory == data);
+}
+
+TEST_CASE("garbage, and data on a comm that only sends, are errors") {
+  Controls controls;
+  std::vector<std::byte> stream(kRecordHeaderBytes, std::byte{0x5a});
+  REQUIRE_FALSE(FlowReader(controls, nullptr).take(stream).ok());
+  stream.clear();
+  append(stream, {.type = RecordType::chunk}, {});
+  REQUIRE_FALSE(FlowReader(controls, nullptr).take(stream).ok());
+}

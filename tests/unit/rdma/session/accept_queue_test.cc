@@ -1,0 +1,110 @@
+#include "transport/rdma/session/accept_queue.h"
+
+#include <catch2/catch.hpp>
+
+#include "base/log.h"
+#include "meeting.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma::session;
+using Catch::Contains;
+using tfabric::rdma::SocketAddress;
+
+namespace {
+
+constexpr Instant kStart{};
+const SocketAddress kPeer{ip("10.0.0.9"), 555};
+
+std::vector<std::byte> offer_message(std::uint64_t token = kToken) {
+  return encode(token, MessageType::offer, encode(with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")}))));
+}
+
+std::vector<std::byte> text(const std::string& characters) {
+  const auto bytes = std::as_bytes(std::span(characters));
+  return {bytes.begin(), bytes.end()};
+}
+
+struct Entrance {
+  QuietLog log;
+  AcceptQueue accept_queue{kToken, kPatience, log};
+};
+
+}  // namespace
+
+TEST_CASE("an offer that has come with the connection is taken at once") {
+  Entrance entrance;
+  entrance.accept_queue.add(stream_with(offer_message(), /*stays=*/true), kPeer, kStart);
+  REQUIRE(entrance.accept_queue.half_open() == 0);
+  const auto acceptor = entrance.accept_queue.take(kStart);
+  REQUIRE(acceptor->peer() == kPeer);
+  REQUIRE(acceptor->offer().rails[0].hca == "a0");
+  REQUIRE(entrance.accept_queue.take(kStart) == nullptr);
+}
+
+TEST_CASE("strangers are dropped as soon as it shows, and the connector among them is taken") {
+  Entrance entrance;
+  entrance.accept_queue.add(stream_with(text("GET / HTTP/1.1\r\n\r\n"), true), kPeer, kStart);
+  entrance.accept_queue.add(stream_with(offer_message(kToken + 1), true), kPeer, kStart);
+  entrance.accept_queue.add(stream_with({}, /*stays=*/false), kPeer, kStart);
+  entrance.accept_queue.add(stream_with(encode(kToken, MessageType::ready, {}), true), kPeer, kStart);
+  REQUIRE(entrance.accept_queue.half_open() == 0);
+  entrance.accept_queue.add(stream_with({}, true), kPeer, kStart);
+  entrance.accept_queue.add(stream_with(offer_message(), true), kPeer, kStart);
+  REQUIRE(entrance.accept_queue.half_open() == 1);
+  REQUIRE(entrance.accept_queue.take(kStart) != nullptr);
+}
+
+TEST_CASE(
+    "a half_open that is dropped is told of, with its address and why, and a scan's others only counted") {
+  static std::vector<std::string> lines;
+  log::set_sink(
+      [](log::Level, log::Subsystem, const char*, int, std::string_view line) { lines.emplace_back(line); });
+  Entrance entrance;
+  for (int i = 0; i < 100; ++i) {
+    entrance.accept_queue.add(stream_with({}, /*stays=*/false), kPeer, kStart);
+  }
+  entrance.accept_queue.add(stream_with(text("SSH-2.0"), true), kPeer, kStart + std::chrono::seconds(1));
+  log::set_sink(nullptr);
+  REQUIRE(lines.size() == 2);
+  REQUIRE(lines[0] == "NET/tfabric: dropped a connection from 10.0.0.9 port 555: it closed the connection");
+  REQUIRE_THAT(lines[1], Contains("not of tfabric's RDMA bootstrap (and 99 more since"));
+}
+
+TEST_CASE("who says nothing is dropped after a while") {
+  Entrance entrance;
+  entrance.accept_queue.add(stream_with({}, true), kPeer, kStart);
+  entrance.accept_queue.add(stream_with({}, true), kPeer, kStart + std::chrono::seconds(5));
+  entrance.accept_queue.step(kStart + std::chrono::seconds(10));
+  REQUIRE(entrance.accept_queue.half_open() == 1);
+  entrance.accept_queue.step(kStart + std::chrono::seconds(15));
+  REQUIRE(entrance.accept_queue.half_open() == 0);
+}
+
+TEST_CASE("of too many strangers the oldest goes, and a connector is still taken") {
+  Entrance entrance;
+  for (std::size_t i = 0; i < kMaxHalfOpen + 10; ++i) {
+    entrance.accept_queue.add(stream_with({}, true), kPeer, kStart);
+    REQUIRE(entrance.accept_queue.half_open() <= kMaxHalfOpen);
+  }
+  entrance.accept_queue.add(stream_with(offer_message(), true), kPeer, kStart);
+  REQUIRE(entrance.accept_queue.half_open() == kMaxHalfOpen);
+  REQUIRE(entrance.accept_queue.take(kStart) != nullptr);
+}
+
+TEST_CASE("a rank with the token whose offer is malformed is told so") {
+  Entrance entrance;
+  std::shared_ptr<FakeWire> wire;
+  entrance.accept_queue.add(stream_with(encode(kToken, MessageType::offer, {}), true, &wire), kPeer, kStart);
+  REQUIRE(entrance.accept_queue.take(kStart) == nullptr);
+  const std::string told(
+      reinterpret_cast<const char*>(&*wire->to_connector.bytes.begin()) + kMessageHeaderBytes, 9);
+  REQUIRE(told == "the offer");
+}
+
+TEST_CASE("a connector that has left before it was accepted is passed over") {
+  Entrance entrance;
+  entrance.accept_queue.add(stream_with(offer_message(), /*stays=*/false), kPeer, kStart);
+  entrance.accept_queue.add(stream_with(offer_message(), true), {ip("10.0.0.10"), 1}, kStart);
+  REQUIRE(entrance.accept_queue.take(kStart)->peer().port == 1);
+  REQUIRE(entrance.accept_queue.take(kStart) == nullptr);
+}

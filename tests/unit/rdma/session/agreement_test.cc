@@ -1,0 +1,239 @@
+#include "transport/rdma/session/agreement.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <set>
+
+#include "offers.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma;
+using namespace tfabric::rdma::session;
+using Catch::Contains;
+
+namespace {
+
+using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
+
+Pairs pairs_of(const Offer& connector, const Offer& acceptor) {
+  Pairs pairs;
+  if (const auto agreement = agree(connector, acceptor)) {
+    for (const RailPair& pair : agreement->rails) {
+      pairs.emplace_back(pair.connector, pair.acceptor);
+    }
+  }
+  return pairs;
+}
+
+// By the rules themselves, without the order in which agree() looks.
+bool can_talk(const OfferedRail& a, const OfferedRail& b) {
+  if (a.link_layer != b.link_layer || a.gid_type != b.gid_type) {
+    return false;
+  }
+  if (a.link_layer == ibv::LinkLayer::infiniband) {
+    return config::same_prefix(a.gid, b.gid, 64);
+  }
+  return a.gid_type == GidType::roce_v1 || is_ipv4(a.gid) == is_ipv4(b.gid);
+}
+
+bool same_rail(const OfferedRail& a, const OfferedRail& b) {
+  return can_talk(a, b) && a.rail_id >= 0 && a.rail_id == b.rail_id && a.plane_id == b.plane_id;
+}
+
+// The most pairs of rails for which `may` holds, by trying all ways.
+template <class May>
+std::size_t most_pairs(const Offer& a, const Offer& b, May may, std::size_t i = 0, unsigned taken = 0) {
+  if (i == a.rails.size()) {
+    return 0;
+  }
+  std::size_t most = most_pairs(a, b, may, i + 1, taken);
+  for (std::size_t j = 0; j < b.rails.size(); ++j) {
+    if ((taken >> j & 1u) == 0 && may(a.rails[i], b.rails[j])) {
+      most = std::max(most, 1 + most_pairs(a, b, may, i + 1, taken | 1u << j));
+    }
+  }
+  return most;
+}
+
+struct Case {
+  explicit Case(std::uint64_t seed) {
+    SeededRandom random(seed);
+    connector = random_offer(random);
+    acceptor = random_offer(random);
+  }
+  Offer connector, acceptor;
+};
+
+constexpr std::uint64_t kSeeds = 5000;
+
+}  // namespace
+
+TEST_CASE("both ranks come to the same agreement from what they told each other") {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Case ranks(seed);
+    INFO("seed " << seed);
+    // Each has its own offer as it made it, and the other's as it arrived: with the queue pairs of that
+    // moment.
+    const auto at_acceptor = agree(*parse_offer(encode(with_queue_pairs(ranks.connector))), ranks.acceptor);
+    const Offer answer = at_acceptor.ok() ? answer_to(ranks.acceptor, *at_acceptor) : ranks.acceptor;
+    const auto at_connector = agree(with_queue_pairs(ranks.connector), *parse_offer(encode(answer)));
+    REQUIRE(at_acceptor.ok() == at_connector.ok());
+    if (at_acceptor.ok()) {
+      REQUIRE(*at_acceptor == *at_connector);
+      REQUIRE(check_answer(*at_connector, answer).ok());
+    } else {
+      REQUIRE(at_acceptor.error().message == at_connector.error().message);
+    }
+  }
+}
+
+TEST_CASE("the pairs do not depend on which of the two ranks connects") {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Case ranks(seed);
+    INFO("seed " << seed);
+    Pairs back = pairs_of(ranks.acceptor, ranks.connector);
+    for (auto& [first, second] : back) {
+      std::swap(first, second);
+    }
+    std::sort(back.begin(), back.end());
+    REQUIRE(pairs_of(ranks.connector, ranks.acceptor) == back);
+  }
+}
+
+TEST_CASE("each rail has one partner that it can talk to, and none is left that could have had one") {
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Case ranks(seed);
+    const Offer &connector = ranks.connector, &acceptor = ranks.acceptor;
+    INFO("seed " << seed);
+    const Pairs pairs = pairs_of(connector, acceptor);
+    std::set<std::size_t> left, right;
+    for (const auto& [i, j] : pairs) {
+      REQUIRE(left.insert(i).second);
+      REQUIRE(right.insert(j).second);
+      REQUIRE(can_talk(connector.rails[i], acceptor.rails[j]));
+    }
+    for (std::size_t i = 0; i < connector.rails.size(); ++i) {
+      for (std::size_t j = 0; j < acceptor.rails.size(); ++j) {
+        REQUIRE((left.count(i) + right.count(j) > 0 || !can_talk(connector.rails[i], acceptor.rails[j])));
+      }
+    }
+  }
+}
+
+TEST_CASE("there are as many pairs as there can be, and as many within a rail of the network") {
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    const Case ranks(seed);
+    const Offer &connector = ranks.connector, &acceptor = ranks.acceptor;
+    INFO("seed " << seed);
+    const Pairs pairs = pairs_of(connector, acceptor);
+    REQUIRE(pairs.size() == most_pairs(connector, acceptor, can_talk));
+    const auto within = std::count_if(pairs.begin(), pairs.end(), [&](const auto& pair) {
+      return same_rail(connector.rails[pair.first], acceptor.rails[pair.second]);
+    });
+    REQUIRE(static_cast<std::size_t>(within) == most_pairs(connector, acceptor, same_rail));
+  }
+}
+
+TEST_CASE("rails of the same number meet, wherever they stand") {
+  const Offer a =
+      offer_of({with_rail_id(roce_rail("a0", "10.0.0.1"), 0), with_rail_id(roce_rail("a1", "10.0.1.1"), 1)});
+  const Offer b =
+      offer_of({with_rail_id(roce_rail("b1", "10.0.0.2"), 1), with_rail_id(roce_rail("b0", "10.0.1.2"), 0)});
+  REQUIRE(pairs_of(a, b) == Pairs{{0, 1}, {1, 0}});
+}
+
+TEST_CASE("without numbers rails of one subnet meet, then the others by position") {
+  const Offer a =
+      offer_of({roce_rail("a0", "10.0.0.1"), roce_rail("a1", "10.0.1.1"), roce_rail("a2", "10.0.2.1")});
+  const Offer b =
+      offer_of({roce_rail("b0", "10.0.2.2"), roce_rail("b1", "10.0.8.2"), roce_rail("b2", "10.0.9.2")});
+  REQUIRE(pairs_of(a, b) == Pairs{{0, 1}, {1, 2}, {2, 0}});
+}
+
+TEST_CASE("rails whose numbers differ meet after all, since NCCL may connect any device with any other") {
+  REQUIRE(pairs_of(offer_of({with_rail_id(roce_rail("a", "10.0.0.1"), 0)}),
+                   offer_of({with_rail_id(roce_rail("b", "10.0.1.1"), 1)})) == Pairs{{0, 0}});
+}
+
+TEST_CASE("a rail without a partner is not used") {
+  const Offer two = offer_of({roce_rail("a0", "10.0.0.1"), roce_rail("a1", "10.0.0.2")});
+  const Offer one = offer_of({roce_rail("b0", "10.0.0.3")});
+  REQUIRE(pairs_of(two, one) == Pairs{{0, 0}});
+}
+
+TEST_CASE("link layers never mix, nor InfiniBand's subnets, RoCE's versions, or the families of its v2") {
+  OfferedRail v1 = roce_rail("v1", "10.0.0.1");
+  v1.gid_type = GidType::roce_v1;
+  const std::vector<OfferedRail> rails{roce_rail("v4", "10.0.0.1"), roce_rail("v6", "fd00::1"), v1,
+                                       infiniband_rail("ib0", "fe80::"),
+                                       infiniband_rail("ib1", "fe80:0:0:1::")};
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    for (std::size_t j = 0; j < rails.size(); ++j) {
+      INFO(rails[i].hca << " and " << rails[j].hca);
+      // The same number does not help.
+      const Offer a = offer_of({with_rail_id(rails[i], 1)}), b = offer_of({with_rail_id(rails[j], 1)});
+      REQUIRE(agree(a, b).ok() == (i == j));
+    }
+  }
+}
+
+TEST_CASE("no rail in common is an error that names both lists and how to mend it") {
+  const auto agreement =
+      agree(offer_of({roce_rail("mlx5_0", "10.0.0.5")}), offer_of({infiniband_rail("mlx5_7", "fe80::")}));
+  REQUIRE(agreement.error().code == Errc::invalid_usage);
+  REQUIRE_THAT(agreement.error().message,
+               Contains("the sender has mlx5_0:1 (RoCE, GID ::ffff:10.0.0.5, RoCE v2)") &&
+                   Contains("the receiver has mlx5_7:1 (InfiniBand, GID fe80::9)") && Contains("rdma.hca") &&
+                   Contains("NCCL_IB_HCA"));
+}
+
+TEST_CASE("of queue pairs and MTUs the smaller counts, and the rest is as the sender wants it") {
+  Offer sender = offer_of({roce_rail("a", "10.0.0.1")});
+  sender.options = {.qps = 4, .split = true, .traffic_class = 106, .service_level = 3};
+  sender.rails[0].mtu = 1024;
+  Offer receiver = offer_of({roce_rail("b", "10.0.0.2")});
+  receiver.options = {.qps = 2, .split = false, .traffic_class = 0, .service_level = 0};
+  const auto agreement = agree(sender, receiver);
+  REQUIRE(agreement->options ==
+          OfferOptions{.qps = 2, .split = true, .traffic_class = 106, .service_level = 3});
+  REQUIRE(agreement->rails[0].mtu == 1024);
+  REQUIRE(agree(receiver, sender)->rails[0].mtu == 1024);
+}
+
+TEST_CASE("an answer must have queue pairs on the rails agreed upon, and nowhere else") {
+  const Offer own = offer_of({roce_rail("b0", "10.0.0.3"), infiniband_rail("b1", "fe80::")});
+  const auto agreement = agree(offer_of({roce_rail("a0", "10.0.0.1")}), own);
+  REQUIRE(check_answer(*agreement, answer_to(own, *agreement)).ok());
+  REQUIRE_THAT(check_answer(*agreement, own).error().message,
+               Contains("0 queue pairs on b0:1") && Contains("not 2"));
+  REQUIRE_THAT(check_answer(*agreement, with_queue_pairs(own)).error().message,
+               Contains("2 queue pairs on b1:1") && Contains("not 0"));
+}
+
+TEST_CASE("rdma_cm connects queue pairs if both ranks want it, and then the answer says where it listens") {
+  Offer sender = offer_of({roce_rail("a0", "10.0.0.1")});
+  Offer receiver = offer_of({roce_rail("b0", "10.0.0.3"), infiniband_rail("b1", "fe80::")});
+  sender.options.rdma_cm = GENERATE(true, false);
+  receiver.options.rdma_cm = GENERATE(true, false);
+  const auto agreement = agree(sender, receiver);
+  const bool both = sender.options.rdma_cm && receiver.options.rdma_cm;
+  REQUIRE(agreement->options.rdma_cm == both);
+  Offer silent = answer_to(receiver, *agreement);
+  silent.rails[0].cm_port = 0;
+  Offer listening = silent;
+  listening.rails[0].cm_port = 4000;
+  REQUIRE(check_answer(*agreement, silent).ok() != both);
+  REQUIRE(check_answer(*agreement, listening).ok() == both);
+  listening.rails[1].cm_port = 4001;  // on a rail that is not used
+  REQUIRE_THAT(check_answer(*agreement, listening).error().message,
+               Contains("the answer says that rdma_cm listens"));
+}
+
+TEST_CASE("a connector's offer must have as many queue pairs on each rail as it says") {
+  Offer offer = with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")}));
+  REQUIRE(check_offer(offer).ok());
+  offer.options.qps = 3;
+  REQUIRE_THAT(check_offer(offer).error().message, Contains("2 queue pairs on a0:1") && Contains("not 3"));
+  offer.options.qps = 0;
+  REQUIRE_THAT(check_offer(offer).error().message, Contains("malformed"));
+}

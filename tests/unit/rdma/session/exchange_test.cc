@@ -1,0 +1,191 @@
+// Both sides of the meeting together: whatever the wire does, both end, and both say what happened.
+#include <catch2/catch.hpp>
+
+#include "meeting.h"
+
+using namespace tfabric;
+using namespace tfabric::rdma::session;
+using Catch::Contains;
+
+namespace {
+
+Offer sender() {
+  return with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1"), roce_rail("a1", "10.0.1.1")}));
+}
+Offer receiver() { return offer_of({roce_rail("b0", "10.0.1.2")}); }
+
+// Bytes that a meeting sends each way.
+struct Lengths {
+  Lengths() {
+    Meeting meeting(sender(), receiver());
+    meeting.run();
+    to_acceptor = meeting.wire->to_acceptor.written;
+    to_connector = meeting.wire->to_connector.written;
+    offer = to_acceptor - kMessageHeaderBytes;  // without the confirmation
+  }
+  std::size_t to_acceptor, to_connector, offer;
+};
+
+void require_met(const Meeting& meeting) {
+  REQUIRE(meeting.finished());
+  REQUIRE(meeting.acceptor->offer() == sender());
+  const Agreement& agreement = meeting.connector->agreement();
+  REQUIRE(meeting.connector->answer() == answer_to(receiver(), agreement));
+  REQUIRE(agreement.rails == std::vector<RailPair>{{.connector = 1, .acceptor = 0, .mtu = 4096}});
+}
+
+// Neither hangs: it has failed with a message that names its peer, or, as a stranger, was dropped.
+void require_both_ended(const Meeting& meeting) {
+  REQUIRE_THAT(meeting.connector_error, Contains("10.0.0.1 port 4000"));
+  REQUIRE(meeting.acceptor == nullptr);
+  REQUIRE(meeting.accept_queue.half_open() == 0);
+  if (!meeting.acceptor_error.empty()) {
+    REQUIRE_THAT(meeting.acceptor_error, Contains("10.0.0.9 port 555"));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("two ranks meet, in pieces of whatever size their bytes come") {
+  for (const std::size_t piece : {1, 2, 3, 7, 19, 20, 21, 64, 1000}) {
+    INFO("pieces of " << piece);
+    Meeting meeting(sender(), receiver());
+    meeting.wire->to_acceptor.piece = meeting.wire->to_connector.piece = piece;
+    meeting.run();
+    require_met(meeting);
+  }
+}
+
+TEST_CASE("two ranks meet if their bytes pause at any byte") {
+  const Lengths lengths;
+  for (std::size_t at = 0; at < lengths.to_acceptor; ++at) {
+    INFO("byte " << at);
+    Meeting meeting(sender(), receiver());
+    meeting.wire->to_acceptor.pause_at = at;
+    meeting.wire->to_connector.pause_at = std::min(at, lengths.to_connector - 1);
+    meeting.run();
+    require_met(meeting);
+  }
+}
+
+TEST_CASE("a connection that is lost at any byte of the connector's is an error on both sides") {
+  const Lengths lengths;
+  for (std::size_t at = 0; at < lengths.to_acceptor; ++at) {
+    INFO("byte " << at);
+    Meeting meeting(sender(), receiver());
+    meeting.wire->to_acceptor.cut_at = at;
+    meeting.run();
+    require_both_ended(meeting);
+    REQUIRE(meeting.acceptor_error.empty() == (at <= lengths.offer));
+  }
+}
+
+TEST_CASE("a connection that is lost at any byte of the acceptor's is an error on both sides") {
+  const Lengths lengths;
+  for (std::size_t at = 1; at < lengths.to_connector; ++at) {
+    INFO("byte " << at);
+    Meeting meeting(sender(), receiver());
+    meeting.wire->to_connector.cut_at = at;
+    meeting.run();
+    require_both_ended(meeting);
+    REQUIRE_FALSE(meeting.acceptor_error.empty());
+  }
+}
+
+TEST_CASE(
+    "a connector that falls silent before its offer is there is given up, and waited for once it is "
+    "answered") {
+  const Lengths lengths;
+  for (std::size_t at = 0; at < lengths.offer; ++at) {
+    INFO("byte " << at);
+    Meeting meeting(sender(), receiver());
+    meeting.wire->to_acceptor.stalled_at = at;
+    meeting.run();
+    require_both_ended(meeting);
+    // Dropped as a stranger, which the connector sees.
+    REQUIRE_THAT(meeting.connector_error, Contains("closed the connection"));
+  }
+  for (std::size_t at = lengths.offer; at < lengths.to_acceptor; ++at) {
+    INFO("byte " << at);
+    Meeting meeting(sender(), receiver());
+    meeting.wire->to_acceptor.stalled_at = at;
+    meeting.run();
+    REQUIRE(meeting.acceptor_error.empty());
+    REQUIRE_FALSE(meeting.acceptor->ready());
+  }
+}
+
+TEST_CASE("an acceptor that falls silent at any byte is given up by the connector") {
+  const Lengths lengths;
+  for (std::size_t at = 0; at < lengths.to_connector; ++at) {
+    INFO("byte " << at);
+    Meeting meeting(sender(), receiver());
+    meeting.wire->to_connector.stalled_at = at;
+    meeting.run();
+    require_both_ended(meeting);
+    REQUIRE_FALSE(meeting.acceptor_error.empty());
+  }
+}
+
+TEST_CASE("ranks without a rail in common both say so, in the same words") {
+  Meeting meeting(sender(), offer_of({infiniband_rail("mlx5_7", "fe80::")}));
+  meeting.run();
+  const std::string common = agree(sender(), offer_of({infiniband_rail("mlx5_7", "fe80::")})).error().message;
+  REQUIRE(meeting.connector_error == "connecting to 10.0.0.1 port 4000: " + common);
+  REQUIRE(meeting.acceptor_error == "connection from 10.0.0.9 port 555: " + common);
+}
+
+TEST_CASE("a rank that gives up tells the other why") {
+  Meeting meeting(sender(), receiver());
+  REQUIRE(meeting.connector->step(meeting.now).ok());
+  meeting.accept_queue.step(meeting.now);
+  const auto acceptor = meeting.accept_queue.take(meeting.now);
+  acceptor->give_up("no queue pair\x1b[2J could be made");
+  const Status status = meeting.connector->step(meeting.now);
+  REQUIRE_THAT(status.error().message, Contains("it gave up: no queue pair [2J could be made"));
+  REQUIRE(meeting.connector->step(meeting.now).error().message == status.error().message);
+
+  Meeting other(sender(), receiver());
+  REQUIRE(other.connector->step(other.now).ok());
+  other.accept_queue.step(other.now);
+  const auto waiting = other.accept_queue.take(other.now);
+  other.connector->give_up(std::string(5000, 'x'));
+  REQUIRE_THAT(waiting->step().error().message, Contains("it gave up: xxx"));
+}
+
+TEST_CASE("after the meeting each side notices that the other is gone") {
+  Meeting meeting(sender(), receiver());
+  meeting.run();
+  REQUIRE(meeting.connector->step(meeting.now).ok());
+  REQUIRE(meeting.acceptor->step().ok());
+  meeting.acceptor.reset();
+  REQUIRE_THAT(meeting.connector->step(meeting.now).error().message,
+               Contains("is gone: it closed the connection"));
+
+  Meeting other(sender(), receiver());
+  other.run();
+  other.connector.reset();
+  REQUIRE_THAT(other.acceptor->step().error().message, Contains("the sending rank is gone: it closed"));
+}
+
+TEST_CASE("a rank that talks out of turn is an error") {
+  Meeting meeting(sender(), receiver());
+  meeting.run();
+  const std::vector<std::byte> ready = encode(kToken, MessageType::ready, {});
+  for (FakePipe* pipe : {&meeting.wire->to_acceptor, &meeting.wire->to_connector}) {
+    pipe->bytes.insert(pipe->bytes.end(), ready.begin(), ready.end());
+  }
+  REQUIRE_THAT(meeting.connector->step(meeting.now).error().message, Contains("nothing asked for"));
+  REQUIRE_THAT(meeting.acceptor->step().error().message, Contains("nothing asked for"));
+}
+
+TEST_CASE("an acceptor's own mistake is an internal error, and nothing is sent") {
+  Meeting meeting(sender(), receiver());
+  REQUIRE(meeting.connector->step(meeting.now).ok());
+  meeting.accept_queue.step(meeting.now);
+  const auto acceptor = meeting.accept_queue.take(meeting.now);
+  REQUIRE(acceptor->agree_on(Offer{}).error().code == Errc::internal);
+  REQUIRE(acceptor->answer(Offer{}).error().code == Errc::internal);
+  REQUIRE(acceptor->answer(receiver()).error().code == Errc::internal);
+  REQUIRE(meeting.wire->to_connector.written == 0);
+}

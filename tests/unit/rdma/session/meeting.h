@@ -1,0 +1,49 @@
+// Two ranks that meet over a fake wire, in virtual time.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "fake_stream.h"
+#include "offers.h"
+#include "transport/rdma/session/accept_queue.h"
+#include "transport/rdma/session/connector.h"
+
+namespace tfabric::rdma::session {
+
+inline constexpr std::uint64_t kToken = 0x1122334455667788;
+inline constexpr Patience kPatience{.step = std::chrono::seconds(10), .accept = std::chrono::seconds(60)};
+
+// A handle with so many addresses: 10.0.0.1, 10.0.0.2, …
+[[nodiscard]] Handle handle_of(std::size_t addresses);
+
+class Meeting {
+ public:
+  Meeting(Offer sender, Offer receiver);
+
+  // Turns both ranks, a second a turn once nothing moves, to the end of all patience or until both are done.
+  void run();
+  // Both know that the other can receive.
+  [[nodiscard]] bool finished() const;
+
+  std::shared_ptr<FakeWire> wire = std::make_shared<FakeWire>();
+  Instant now{};
+  Offer receiver;
+  QuietLog log;
+  AcceptQueue accept_queue{kToken, kPatience, log};
+  std::unique_ptr<Connector> connector;  // null once it has failed
+  std::unique_ptr<Acceptor> acceptor;    // null before the offer has come, and once it has failed
+  // What ended them; empty: nothing did.
+  std::string connector_error, acceptor_error;
+
+ private:
+  void turn_connector();
+  void turn_acceptor();
+  [[nodiscard]] Status answer_offer();
+
+  bool answered_ = false;
+};
+
+}  // namespace tfabric::rdma::session

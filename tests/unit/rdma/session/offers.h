@@ -1,0 +1,31 @@
+// Offers for tests: made by hand, or at random from a seed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/seeded_random.h"
+#include "transport/rdma/session/agreement.h"
+#include "transport/rdma/session/offer.h"
+
+namespace tfabric::rdma::session {
+
+// "10.0.0.5" or "fd00::5".
+[[nodiscard]] config::IpBytes ip(const std::string& text);
+
+// RoCE v2, MTU 4096, prefix /24 or /64.
+[[nodiscard]] OfferedRail roce_rail(const std::string& hca, const std::string& address);
+// `subnet` is its prefix, like "fe80::".
+[[nodiscard]] OfferedRail infiniband_rail(const std::string& hca, const std::string& subnet);
+[[nodiscard]] OfferedRail with_rail_id(OfferedRail rail, std::int16_t rail_id);
+
+[[nodiscard]] Offer offer_of(std::vector<OfferedRail> rails);
+// As a connector makes it: queue pairs and keys on all rails.
+[[nodiscard]] Offer with_queue_pairs(Offer offer);
+// As an acceptor answers: on those rails only.
+[[nodiscard]] Offer answer_to(Offer own, const Agreement& agreement);
+
+// Any rails that can be, without queue pairs; few different values, so that many meet.
+[[nodiscard]] Offer random_offer(SeededRandom& random);
+
+}  // namespace tfabric::rdma::session

@@ -1,0 +1,76 @@
+#include "transport/rdma/lane/completion_fault.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstddef>
+
+namespace tfabric::rdma {
+namespace {
+
+struct Entry {
+  std::string_view name, meaning;
+};
+
+constexpr std::string_view kOurs = "a bug of tfabric or of the provider: report it with this line";
+constexpr std::string_view kSpec = "nothing that this transport uses can bring it: report it with this line";
+
+// By value of enum ibv_wc_status. Causes: InfiniBand Architecture Specification 1.4, vol. 1, §11.6.2.
+constexpr std::array<Entry, 22> kEntries{{
+    {"SUCCESS", "no fault"},
+    {"LOC_LEN_ERR", kOurs},
+    {"LOC_QP_OP_ERR", kOurs},
+    {"LOC_EEC_OP_ERR", kSpec},
+    {"LOC_PROT_ERR",
+     "memory of this host was deregistered or freed while it was being sent or received: look for a buffer "
+     "that is freed too early"},
+    {"WR_FLUSH_ERR",
+     "the queue pair had failed before: look at the other end's log, and for events of the port or the "
+     "device"},
+    {"MW_BIND_ERR", kSpec},
+    {"BAD_RESP_ERR", "the peer's answer makes no sense: look at the firmware's versions of both HCAs"},
+    {"LOC_ACCESS_ERR",
+     "memory of this host may not be written by the HCA: it was deregistered while it was used"},
+    {"REM_INV_REQ_ERR", "the peer's HCA does not take such a request: look at both ends' max_msg_sz and MTU"},
+    {"REM_ACCESS_ERR",
+     "the peer's memory is not registered any more: the peer has given up or freed a buffer that was posted; "
+     "look at its log"},
+    {"REM_OP_ERR", "the peer's HCA could not serve the request: look at the peer's log and its dmesg"},
+    {"RETRY_EXC_ERR",
+     "the peer does not answer: its process or host is gone, a link is down, or packets are lost on the way; "
+     "check the peer, the cable and switch, the GIDs' subnets and route, PFC/ECN on RoCE and UDP port 4791 "
+     "in "
+     "firewalls; rdma.timeout and rdma.retry_count say how long it was tried"},
+    {"RNR_RETRY_EXC_ERR",
+     "the peer has no receive posted for what was announced: both ends must run the same "
+     "libnccl-net.so"},
+    {"LOC_RDD_VIOL_ERR", kSpec},
+    {"REM_INV_RD_REQ_ERR", kSpec},
+    {"REM_ABORT_ERR", "the peer has aborted the operation: look at its log"},
+    {"INV_EECN_ERR", kSpec},
+    {"INV_EEC_STATE_ERR", kSpec},
+    {"FATAL_ERR", "the HCA or its driver has failed: see the kernel's log (dmesg) and the HCA's firmware"},
+    {"RESP_TIMEOUT_ERR", "the peer did not answer in time: check the peer and the network"},
+    {"GENERAL_ERR", "the HCA's vendor code says more: see the kernel's log (dmesg)"},
+}};
+
+constexpr Entry kUnknown{"unknown status", "a newer libibverbs may know it"};
+
+const Entry& entry_of(ibv::WcStatus status) {
+  const auto index = static_cast<std::size_t>(status);
+  return index < kEntries.size() ? kEntries[index] : kUnknown;
+}
+
+}  // namespace
+
+std::string_view to_string(ibv::WcStatus status) { return entry_of(status).name; }
+
+std::string_view meaning_of(ibv::WcStatus status) { return entry_of(status).meaning; }
+
+std::string completion_fault(const ibv::Wc& completion, std::string_view queue_pair) {
+  return fmt::format("{} failed with {} (status {}, vendor code {:#x}): {}", queue_pair,
+                     to_string(completion.status), static_cast<int>(completion.status), completion.vendor_err,
+                     meaning_of(completion.status));
+}
+
+}  // namespace tfabric::rdma

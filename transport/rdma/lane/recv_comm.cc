@@ -1,0 +1,314 @@
+#include "transport/rdma/lane/recv_comm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace tfabric::rdma {
+
+void ReceiveRequest::tell_sizes(int* sizes) const {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    sizes[i] = static_cast<int>(buffers[i].arrived);
+  }
+}
+
+void ReceiveRequest::let_go() {
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (buffers[i].region != nullptr) {
+      --buffers[i].region->uses;
+    }
+  }
+}
+
+Result<std::unique_ptr<RecvComm>> RecvComm::create(std::unique_ptr<Endpoint> endpoint,
+                                                   std::unique_ptr<Meeting> meeting) {
+  std::unique_ptr<RecvComm> comm(new RecvComm(std::move(endpoint), std::move(meeting)));
+  if (const Status filled = comm->fill_receive_queues(); !filled) {
+    return filled.error();
+  }
+  comm->open();
+  return comm;
+}
+
+RecvComm::RecvComm(std::unique_ptr<Endpoint> with, std::unique_ptr<Meeting> meeting)
+    : CommOf(std::move(with), std::move(meeting), "receive"),
+      requests_(*this),
+      flusher_(*this),
+      open_(std::make_unique<std::array<Open, kGroups>>()) {
+  for (std::size_t i = 0; i < endpoint().data_pairs(); ++i) {
+    receives_.emplace_back(*endpoint().pairs()[i].qp, static_cast<std::uint32_t>(i));
+  }
+}
+
+RecvComm::~RecvComm() { close(); }
+
+// The peer writes only to what irecv has announced, so now is early enough.
+Status RecvComm::fill_receive_queues() {
+  for (std::size_t i = 0; i < receives_.size(); ++i) {
+    if (const int returned = receives_[i].fill(); returned != 0) {
+      return Error{Errc::system, fmt::format("{}: no receives can be posted: {}", endpoint().name_of(i),
+                                             verbs_fault(returned))};
+    }
+  }
+  return {};
+}
+
+// --- posting
+
+Status RecvComm::check(const char* what, std::span<const transport::ReceiveBuffer> buffers) const {
+  if (buffers.empty() || buffers.size() > transport::kMaxGroupedReceives) {
+    return Error{Errc::invalid_argument, fmt::format("{} of {} buffers: 1 to {} can be grouped", what,
+                                                     buffers.size(), transport::kMaxGroupedReceives)};
+  }
+  for (const transport::ReceiveBuffer& buffer : buffers) {
+    if (Status memory = check_memory(what, buffer.data, buffer.size, buffer.region); !memory) {
+      return memory;
+    }
+  }
+  return {};
+}
+
+bool RecvComm::has_room(std::size_t receives) const {
+  const std::uint32_t oldest = first_group_ == next_group_ ? next_ : (*open_)[first_group_ % kGroups].number;
+  return requests_.any_free() && next_ - oldest + receives <= kReceives;
+}
+
+Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBuffer> buffers) {
+  const Turn turn(taken_);
+  if (!turn) {
+    return static_cast<transport::Request*>(nullptr);
+  }
+  if (failed()) {
+    return error();
+  }
+  if (const Status sound = check("irecv", buffers); !sound) {
+    return sound.error();
+  }
+  if (!has_room(buffers.size())) {
+    progress();
+    if (failed()) {
+      return error();
+    }
+    return static_cast<transport::Request*>(nullptr);
+  }
+  ReceiveRequest& request = accept(buffers);
+  const std::uint32_t queue_pairs = choose_queue_pairs(request);
+  request.parts = static_cast<std::uint32_t>(std::popcount(queue_pairs));
+  for (std::size_t i = 0; i < receives_.size(); ++i) {
+    if ((queue_pairs >> i & 1u) != 0) {
+      receives_[i].expect(request);
+    }
+  }
+  write_announcement(request, buffers, queue_pairs);
+  unannounced_.push({.number = request.number, .count = request.count});
+  if (join()) {
+    announce();
+  }
+  if (!unannounced_.empty() && !failed()) {
+    progress();  // completions make room
+  }
+  return static_cast<transport::Request*>(&request);
+}
+
+ReceiveRequest& RecvComm::accept(std::span<const transport::ReceiveBuffer> buffers) {
+  ReceiveRequest& request = requests_.acquire();
+  request.count = static_cast<std::uint32_t>(buffers.size());
+  request.number = next_;
+  request.group = next_group_++;
+  request.any_arrived = false;
+  next_ += request.count;
+  (*open_)[request.group % kGroups] = {.number = request.number, .complete = false};
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const std::size_t capacity = std::min<std::size_t>(buffers[i].size, transport::kMaxMessageBytes);
+    request.buffers[i] = {.capacity = static_cast<std::uint32_t>(capacity),
+                          .arrived = 0,
+                          .region = capacity > 0 ? static_cast<Region*>(buffers[i].region) : nullptr};
+    if (request.buffers[i].region != nullptr) {
+      ++request.buffers[i].region->uses;
+    }
+  }
+  return request;
+}
+
+std::uint32_t RecvComm::choose_queue_pairs(const ReceiveRequest& request) {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < request.count; ++i) {
+    bytes += request.buffers[i].capacity;
+  }
+  if (bytes > endpoint().options().split_bytes) {
+    return static_cast<std::uint32_t>((std::uint64_t{1} << receives_.size()) - 1);
+  }
+  const std::uint32_t one = 1u << turn_;
+  turn_ = (turn_ + 1) % receives_.size();
+  return one;
+}
+
+// As the peer will see it, in our block.
+void RecvComm::write_announcement(const ReceiveRequest& request,
+                                  std::span<const transport::ReceiveBuffer> buffers,
+                                  std::uint32_t queue_pairs) {
+  for (std::uint32_t i = 0; i < request.count; ++i) {
+    Announcement& out = endpoint().block().announcements[slot_of(request.number) + i];
+    out = {.address = reinterpret_cast<std::uint64_t>(buffers[i].data),
+           .size = request.buffers[i].capacity,
+           .tag = static_cast<std::uint32_t>(buffers[i].tag),
+           .rkeys = {},
+           .queue_pairs = queue_pairs,
+           .count = request.count,
+           .reserved = {},
+           .number = request.number + i};
+    const Region* region = request.buffers[i].region;
+    for (std::size_t rail = 0; region != nullptr && rail < endpoint().rails().size(); ++rail) {
+      out.rkeys[rail] = region->leases[rail].mr->rkey;
+    }
+  }
+}
+
+void RecvComm::announce() {
+  const std::size_t rail = endpoint().pairs()[0].rail;
+  SendQueue& queue = queues()[0];
+  while (!unannounced_.empty() && make_room(queue)) {
+    const Group group = unannounced_.front();
+    unannounced_.pop();
+    const std::uint64_t offset = announcement_offset(group.number);
+    queue.stage({.opcode = ibv::WrOpcode::rdma_write,
+                 .local = reinterpret_cast<std::uint64_t>(&endpoint().block()) + offset,
+                 .length = static_cast<std::uint32_t>(group.count * sizeof(Announcement)),
+                 .lkey = endpoint().block_mr(rail).lkey,
+                 .remote = endpoint().remote().block + offset,
+                 .rkey = endpoint().remote().rails[rail].block_rkey});
+  }
+  if (!failed()) {
+    post(queue);
+  }
+}
+
+// --- what arrives
+
+void RecvComm::on_immediate(std::size_t queue, std::uint32_t immediate) {
+  ReceiveRequest* request = receives_[queue].take();
+  if (const int returned = receives_[queue].refill(); returned != 0) {
+    fail(Error{Errc::system, fmt::format("receive comm: {}: no receives can be posted: {}",
+                                         endpoint().name_of(queue), verbs_fault(returned))});
+    return;
+  }
+  if (request == nullptr) {
+    fail(Error{Errc::internal, fmt::format("receive comm: {} has brought a message that was not announced",
+                                           endpoint().name_of(queue))});
+    return;
+  }
+  if ((immediate & kTooLarge) != 0) {
+    fail(too_large(*request, immediate));
+    return;
+  }
+  --request->parts;
+  Status taken = request->count == 1 ? take_size(*request, immediate) : Status{};
+  if (taken && request->parts == 0 && request->count > 1) {
+    taken = take_sizes(*request);
+  }
+  if (!taken) {
+    fail(taken.error());
+  } else if (request->parts == 0) {
+    complete(*request);
+  }
+}
+
+Status RecvComm::take_size(ReceiveRequest& request, std::uint32_t immediate) {
+  ReceiveRequest::Buffer& buffer = request.buffers[0];
+  if (immediate > buffer.capacity || (request.any_arrived && immediate != buffer.arrived)) {
+    return Error{Errc::internal,
+                 fmt::format("receive comm: {} says that {} bytes are in a receive of {} bytes",
+                             endpoint().peer(), immediate, buffer.capacity)};
+  }
+  buffer.arrived = immediate;
+  request.any_arrived = true;
+  return {};
+}
+
+Status RecvComm::take_sizes(ReceiveRequest& request) {
+  const std::uint32_t* sizes = &endpoint().block().sizes[slot_of(request.number)];
+  for (std::uint32_t i = 0; i < request.count; ++i) {
+    ReceiveRequest::Buffer& buffer = request.buffers[i];
+    if (sizes[i] > buffer.capacity) {
+      return Error{
+          Errc::internal,
+          fmt::format("receive comm: {} says that {} bytes are in receive {} of a group, of {} bytes",
+                      endpoint().peer(), sizes[i], i, buffer.capacity)};
+    }
+    buffer.arrived = sizes[i];
+  }
+  return {};
+}
+
+Error RecvComm::too_large(const ReceiveRequest& request, std::uint32_t immediate) {
+  const std::uint32_t* sizes = &endpoint().block().sizes[slot_of(request.number)];
+  std::uint32_t which = 0;
+  while (request.count > 1 && which + 1 < request.count && sizes[which] != immediate) {
+    ++which;
+  }
+  return Error{
+      Errc::invalid_usage,
+      fmt::format("message truncated: {} bytes were sent by {} to a receive of {} bytes; the two ranks call "
+                  "different operations or counts",
+                  immediate & ~kTooLarge, endpoint().peer(), request.buffers[which].capacity)};
+}
+
+void RecvComm::complete(ReceiveRequest& request) {
+  counters().received += request.count;
+  (*open_)[request.group % kGroups].complete = true;
+  while (first_group_ != next_group_ && (*open_)[first_group_ % kGroups].complete) {
+    ++first_group_;
+  }
+  ended(request);
+}
+
+// --- flushing
+
+Result<transport::Request*> RecvComm::iflush(std::span<const transport::ReceiveBuffer> buffers) {
+  // Null would mean that there is nothing to wait for.
+  const Turn turn(taken_, Turn::Wait{});
+  if (failed()) {
+    return error();
+  }
+  if (const Status sound = check("iflush", buffers); !sound) {
+    return sound.error();
+  }
+  if (!endpoint().options().flush || !Flusher::concerns(buffers)) {
+    return static_cast<transport::Request*>(nullptr);
+  }
+  ++counters().flushes;
+  FlushRequest* request = flusher_.add(buffers);
+  if (request == nullptr) {
+    return Error{Errc::internal,
+                 fmt::format("iflush: {} flushes are outstanding already", transport::kMaxRequests)};
+  }
+  pump();
+  return static_cast<transport::Request*>(request);
+}
+
+void RecvComm::pump() {
+  announce();
+  while (FlushRequest* request = flusher_.next()) {
+    for (; request->rails_staged < endpoint().rails().size(); ++request->rails_staged) {
+      const std::size_t rail = request->rails_staged;
+      SendQueue& queue = queues()[endpoint().flush_pair(rail)];
+      const auto pad = reinterpret_cast<std::uint64_t>(&endpoint().block().flush_pad[rail]);
+      if (queue.room() < request->count) {
+        post(queue);
+      }
+      if (failed() || !Flusher::stage(*request, rail, endpoint(), pad, queue)) {
+        return;
+      }
+      queue.owe(*request, /*signal=*/false);
+    }
+    flusher_.pop();
+    --request->parts;
+    ended(*request);
+  }
+  for (std::size_t i = endpoint().data_pairs(); i < queues().size() && !failed(); ++i) {
+    post(queues()[i]);
+  }
+}
+
+}  // namespace tfabric::rdma

@@ -1,0 +1,108 @@
+#include "transport/rdma/ports/device.h"
+
+#include <utility>
+
+#include "transport/rdma/lane/send_comm.h"
+#include "transport/rdma/ports/comm_setup.h"
+#include "transport/rdma/ports/listener.h"
+#include "transport/rdma/ports/sender_meeting.h"
+#include "transport/rdma/session/handle.h"
+#include "transport/rdma/session/listener.h"
+#include "transport/rdma/session/own_offer.h"
+
+namespace tfabric::rdma {
+namespace {
+
+constexpr int kDefaultSpeed = 10000;  // NCCL's own when a NIC does not tell
+
+transport::DeviceProperties properties_of(const OpenPort& open) {
+  const Hca& hca = open.hca();
+  const Port port = open.port();
+  transport::DeviceProperties properties;
+  properties.name = open.name();
+  properties.pci_path = hca.pci.path;
+  if (open.function() == OpenPort::Function::data_direct) {
+    properties.pci_path = hca.gpu_memory.data_direct;
+    properties.force_flush = true;  // its writes do not come by the way of the GPU's own reads
+  }
+  properties.guid = hca.guid;
+  properties.memory_kinds = hca.gpu_memory.memory_kinds();
+  properties.speed_mbps = port.speed_mbps > 0 ? static_cast<int>(port.speed_mbps) : kDefaultSpeed;
+  properties.port = port.number;
+  properties.max_recvs = static_cast<int>(transport::kMaxGroupedReceives);
+  properties.rail_id = port.rail_id;
+  properties.plane_id = port.plane_id;
+  return properties;
+}
+
+}  // namespace
+
+Device::Device(OpenPort& port, std::vector<config::IpBytes> addresses, const config::Rdma& wishes,
+               session::QuietLog& log)
+    : port_(&port),
+      addresses_(std::move(addresses)),
+      wishes_(wishes),
+      patience_(session::patience_of(wishes)),
+      log_(&log),
+      properties_(properties_of(port)),
+      attempts_(2 * patience_.step) {}
+
+Result<std::unique_ptr<transport::Listener>> Device::listen(transport::HandleBytes handle) {
+  auto listener = session::Listener::open(addresses_, patience_, *log_, handle);
+  if (!listener) {
+    return listener.error();
+  }
+  return std::unique_ptr<transport::Listener>(
+      std::make_unique<Listener>(std::move(*listener), *port_, wishes_));
+}
+
+Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBytes handle,
+                                                             const transport::ConnectOptions& options) {
+  std::shared_ptr<Attempt> attempt = attempts_.find(handle);
+  if (attempt == nullptr) {
+    auto begun = begin(handle, options);
+    if (!begun) {
+      return begun.error();
+    }
+    attempt = std::move(*begun);
+    attempts_.begin(handle, attempt, monotonic_now());
+  }
+  const Status status = attempt->connector.step(monotonic_now());
+  if (status && !attempt->connector.offered()) {
+    return std::unique_ptr<transport::SendComm>();
+  }
+  attempts_.end(handle);
+  if (!status) {
+    return status.error();
+  }
+  return std::unique_ptr<transport::SendComm>(std::make_unique<SendComm>(
+      std::move(attempt->endpoint),
+      std::make_unique<SenderMeeting>(std::move(attempt->connector), patience_.step)));
+}
+
+Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes handle,
+                                                       const transport::ConnectOptions& options) {
+  const auto peer = session::read_handle(handle);
+  if (!peer) {
+    return peer.error();
+  }
+  const auto route = port_->route_to(std::nullopt);
+  if (!route) {
+    return route.error();
+  }
+  session::Offer offer{.options = session::options_of(wishes_, options.traffic_class),
+                       .rails = {route->offered},
+                       .memory = {}};
+  offer.options.rdma_cm = route->rail->connection_manager != nullptr;
+  auto endpoint = Endpoint::create(
+      Role::sender, {route->rail},
+      connection_options(wishes_, route->rail->link_layer, port_->hca().gpu_memory, offer.options));
+  if (!endpoint) {
+    return endpoint.error();
+  }
+  add_endpoint(**endpoint, /*rail=*/0, offer);
+  return std::make_shared<Attempt>(
+      Attempt{std::move(*endpoint), session::Connector(*peer, std::move(offer), patience_)});
+}
+
+}  // namespace tfabric::rdma

@@ -1,0 +1,93 @@
+#include "transport/rdma/session/acceptor.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace tfabric::rdma::session {
+namespace {
+
+// As it is told to a connector with which there is nothing to connect.
+Offer without_queue_pairs(Offer offer) {
+  for (OfferedRail& rail : offer.rails) {
+    rail.queue_pairs.clear();
+    rail.keys.clear();
+  }
+  return offer;
+}
+
+Status check_own(const Offer& own) {
+  if (const std::string fault = fault_of(own); !fault.empty()) {
+    return Error{Errc::internal, "this rank's own answer is malformed: " + fault};
+  }
+  return {};
+}
+
+}  // namespace
+
+Acceptor::Acceptor(Dialogue dialogue, const SocketAddress& peer, Offer offer)
+    : dialogue_(std::move(dialogue)), peer_(peer), offer_(std::move(offer)) {}
+
+Error Acceptor::about_peer(const Error& error) const {
+  return {error.code, fmt::format("connection from {}: {}", to_string(peer_), error.message)};
+}
+
+Result<Agreement> Acceptor::agree_on(const Offer& own) {
+  const Offer told = without_queue_pairs(own);
+  if (Status status = check_own(told); !status) {
+    return status.error();
+  }
+  Result<Agreement> agreement = agree(offer_, told);
+  if (!agreement) {
+    error_ = about_peer(agreement.error());
+    dialogue_.send(MessageType::answer, encode(told));
+    static_cast<void>(dialogue_.flush());
+    return *error_;
+  }
+  return agreement;
+}
+
+Status Acceptor::answer(const Offer& own) {
+  if (Status status = check_own(own); !status) {
+    return status;
+  }
+  const Result<Agreement> agreement = agree(offer_, own);
+  if (!agreement) {
+    return about_peer(agreement.error());
+  }
+  if (const Status status = check_answer(*agreement, own); !status) {
+    return Error{Errc::internal, "this rank's own answer is wrong: " + status.error().message};
+  }
+  dialogue_.send(MessageType::answer, encode(own));
+  answered_ = true;
+  return step();
+}
+
+Status Acceptor::step() {
+  if (!error_) {
+    if (const Status status = advance(); !status) {
+      error_ = about_peer(status.error());
+    }
+  }
+  return error_ ? Status(*error_) : Status();
+}
+
+Status Acceptor::advance() {
+  if (Status status = dialogue_.flush(); !status) {
+    return status;
+  }
+  Result<std::optional<Message>> message = dialogue_.receive();
+  if (!message) {
+    return Error{message.error().code,
+                 fmt::format("the sending rank is gone{}: {}", ready_ ? "" : " before it was ready",
+                             message.error().message)};
+  }
+  if (*message && (*message)->type == MessageType::ready && answered_ && !ready_) {
+    ready_ = true;
+  } else if (*message) {
+    return Error{Errc::remote, "it sent a message that nothing asked for"};
+  }
+  return {};
+}
+
+}  // namespace tfabric::rdma::session

@@ -1,0 +1,182 @@
+#include "transport/rdma/session/connector.h"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <utility>
+
+namespace tfabric::rdma::session {
+
+Connector::Connector(const Handle& peer, Offer offer, const Patience& patience, Dial dial)
+    : addresses_(peer.addresses),
+      port_(peer.port),
+      token_(peer.token),
+      offer_(std::move(offer)),
+      patience_(patience),
+      dial_(std::move(dial)) {
+  if (Status status = check_offer(offer_); !status) {
+    error_ = Error{Errc::internal, "this rank's own offer is wrong: " + status.error().message};
+  }
+}
+
+Status Connector::step(Instant now) {
+  if (!error_) {
+    if (Status status = advance(now); !status) {
+      error_ = status.error();
+    }
+  }
+  return error_ ? Status(*error_) : Status();
+}
+
+Status Connector::advance(Instant now) {
+  switch (state_) {
+    case State::dialing:
+      return dial_on(now);
+    case State::offered:
+      return await_answer(now);
+    case State::confirming:
+      return go_on_confirming(now);
+    case State::answered:
+    case State::finished:
+      break;
+  }
+  return expect_silence();
+}
+
+Status Connector::dial_on(Instant now) {
+  while (address_ < addresses_.size()) {
+    if (!dialogue_) {
+      if (Status status = begin_dialing(now); !status) {
+        next_address(status.error().message);
+        continue;
+      }
+    }
+    if (Status status = dialogue_->flush(); !status) {
+      next_address(fmt::format("{}: {}", to_string(peer()), status.error().message));
+    } else if (dialogue_->flushed()) {
+      state_ = State::offered;
+      deadline_ = now + patience_.accept;
+      return {};
+    } else if (now >= deadline_) {
+      next_address(fmt::format("{}: no answer", to_string(peer())));
+    } else {
+      return {};
+    }
+  }
+  return cannot_connect();
+}
+
+Status Connector::begin_dialing(Instant now) {
+  Result<std::unique_ptr<Stream>> stream = dial_(peer());
+  if (!stream) {
+    return stream.error();
+  }
+  dialogue_.emplace(std::move(*stream), token_);
+  dialogue_->send(MessageType::offer, encode(offer_));
+  deadline_ = now + patience_.step / static_cast<Duration::rep>(addresses_.size());
+  return {};
+}
+
+void Connector::next_address(const std::string& fault) {
+  faults_.push_back(fault);
+  dialogue_.reset();
+  ++address_;
+}
+
+Error Connector::cannot_connect() const {
+  return {
+      Errc::remote,
+      fmt::format("cannot connect to the receiving rank within {} ms: {}. Is it alive, and does a firewall "
+                  "or security group let TCP through to it? It offers the addresses of its "
+                  "rdma.bootstrap_interface (NCCL_SOCKET_IFNAME): choose one that all hosts reach",
+                  in_milliseconds(patience_.step), fmt::join(faults_, "; "))};
+}
+
+Status Connector::await_answer(Instant now) {
+  Result<std::optional<Message>> message = dialogue_->receive();
+  if (!message) {
+    return Error{Errc::remote,
+                 fmt::format("the receiving rank at {} was reached, and before it answered: {}. Its log says "
+                             "more; a closed connection means that it ended or closed its listener",
+                             to_string(peer()), message.error().message)};
+  }
+  if (*message) {
+    return read_answer(**message);
+  }
+  if (now >= deadline_) {
+    return Error{Errc::remote,
+                 fmt::format("the receiving rank at {} was reached and has not accepted for {} ms "
+                             "(rdma.accept_timeout_ms): is it stopped, or does it wait for another rank?",
+                             to_string(peer()), in_milliseconds(patience_.accept))};
+  }
+  return {};
+}
+
+Status Connector::read_answer(const Message& message) {
+  const auto about_peer = [&](const Error& error) {
+    return Error{error.code, fmt::format("connecting to {}: {}", to_string(peer()), error.message)};
+  };
+  if (message.type != MessageType::answer) {
+    return about_peer({Errc::remote, "it sent something else than an answer"});
+  }
+  Result<Offer> answer = parse_offer(message.body);
+  if (!answer) {
+    return about_peer(answer.error());
+  }
+  Result<Agreement> agreement = agree(offer_, *answer);
+  if (!agreement) {
+    return about_peer(agreement.error());
+  }
+  if (Status status = check_answer(*agreement, *answer); !status) {
+    return about_peer(status.error());
+  }
+  answer_ = std::move(*answer);
+  agreement_ = std::move(*agreement);
+  state_ = State::answered;
+  return {};
+}
+
+void Connector::confirm(Instant now) {
+  assert(state_ == State::answered);
+  dialogue_->send(MessageType::ready, {});
+  state_ = State::confirming;
+  deadline_ = now + patience_.step;
+}
+
+Status Connector::go_on_confirming(Instant now) {
+  if (Status status = dialogue_->flush(); !status) {
+    return Error{Errc::remote,
+                 fmt::format("the receiving rank at {} was lost before the connection was confirmed: {}",
+                             to_string(peer()), status.error().message)};
+  }
+  if (dialogue_->flushed()) {
+    state_ = State::finished;
+  } else if (now >= deadline_) {
+    return Error{
+        Errc::remote,
+        fmt::format("the receiving rank at {} has not taken the confirmation for {} ms: is it alive?",
+                    to_string(peer()), in_milliseconds(patience_.step))};
+  }
+  return {};
+}
+
+Status Connector::expect_silence() {
+  Result<std::optional<Message>> message = dialogue_->receive();
+  if (!message) {
+    return Error{Errc::remote, fmt::format("the receiving rank at {} is gone: {}", to_string(peer()),
+                                           message.error().message)};
+  }
+  if (*message) {
+    return Error{Errc::remote, fmt::format("the receiving rank at {} sent a message that nothing asked for",
+                                           to_string(peer()))};
+  }
+  return {};
+}
+
+void Connector::give_up(std::string_view reason) {
+  if (dialogue_) {
+    dialogue_->give_up(reason);
+  }
+}
+
+}  // namespace tfabric::rdma::session

@@ -1,0 +1,33 @@
+// The 128 bytes that a listener gives NCCL and the connector gets: where the listener's TCP socket is, and
+// the token that proves a connection was meant for it.
+//
+//   6 addresses | 8 token | 32 port | 34 length (bytes up to the last address) | 48 addresses (4 x 16)
+//
+// The rest is as in transport/handle_envelope.h. All addresses have the same port.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/result.h"
+#include "config/address_range.h"
+#include "transport/handle_envelope.h"
+
+namespace tfabric::rdma::session {
+
+// Grows with every change of the handle, the messages, or what travels over queue pairs.
+inline constexpr std::uint8_t kProtocolVersion = 2;
+inline constexpr std::size_t kMaxHandleAddresses = 4;
+
+struct Handle {
+  std::uint64_t token = 0;  // random
+  std::uint16_t port = 0;
+  std::vector<config::IpBytes> addresses;  // 1 to 4, the best first
+};
+
+void write_handle(const Handle& handle, transport::HandleBytes bytes);
+// Fails if the bytes were not written by a write_handle() of this version.
+[[nodiscard]] Result<Handle> read_handle(transport::ConstHandleBytes bytes);
+
+}  // namespace tfabric::rdma::session

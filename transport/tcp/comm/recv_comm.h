@@ -1,0 +1,76 @@
+// The receiving end of a comm.
+#pragma once
+
+#include <deque>
+#include <optional>
+
+#include "transport/tcp/comm/comm_core.h"
+#include "transport/tcp/lane/inbox.h"
+#include "transport/tcp/session/handshake.h"
+
+namespace tfabric::tcp {
+
+class RecvComm final : public transport::RecvComm, public CommCore {
+ public:
+  explicit RecvComm(const Context& context);
+  ~RecvComm() override;
+
+  Result<transport::Request*> irecv(std::span<const transport::ReceiveBuffer> buffers) override;
+  // Bytes are placed by the CPU in host memory: visible as soon as the receive is done.
+  Result<transport::Request*> iflush(std::span<const transport::ReceiveBuffer>) override {
+    return static_cast<transport::Request*>(nullptr);
+  }
+  Result<transport::MemoryRegion*> register_memory(void* data, std::size_t size,
+                                                   transport::MemoryKind kind) override {
+    return register_region(data, size, kind);
+  }
+  Result<transport::MemoryRegion*> register_dmabuf(void* data, std::size_t size, transport::MemoryKind kind,
+                                                   std::uint64_t offset, int fd) override;
+  Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
+
+  // --- engine's side
+  // Answers the hello on a flow.
+  static bool welcome(engine::Flow& flow, const Hello& hello);
+  // Adds a flow with a good hello.
+  void take(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader> reader);
+  // The same for one that joins the comm while it is in use. An error leaves the reader where it is.
+  Status join(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader>& reader);
+  // From now on flows may join it, which name this key.
+  void admit(const CommTable::Key& key);
+  void fail_from_outside(Error error) { fail(std::move(error)); }
+
+ private:
+  void on_submitted() override;
+  void on_progress(engine::Flow& flow) override;
+  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
+  void fail_requests() override;
+  bool survives(engine::Flow& flow) override;
+  [[nodiscard]] bool is_free(std::size_t flow) const override;
+  [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
+    return inbox_.uses(data, size);
+  }
+
+  bool post(Request& request);
+  void send_announcements();
+  void resume_flows();
+  void check_peer_finished();
+  void let_finished_flows_go();
+  [[nodiscard]] bool finished(std::size_t flow) const;
+
+  // user's side
+  RequestPool requests_;
+  // engine's side
+  lane::Inbox inbox_;
+  bool announces_;
+  // What flows that are gone had brought and no receive has taken yet.
+  struct Rest {
+    std::vector<std::byte> bytes;
+    std::size_t taken = 0;
+  };
+  std::vector<Rest> rests_;                           // of flows_, in the same order
+  std::deque<std::vector<std::byte>> announcements_;  // waiting for room in their flow
+  std::size_t announcer_ = 0;                         // the flow that they go on: the peer's first
+  std::optional<CommTable::Key> key_;                 // in the table of comms that flows may join
+};
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,335 @@
+#include "transport/tcp/comm/send_comm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/log.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// A flow that could not join is tried again after so long.
+constexpr Duration kJoinPause = std::chrono::seconds(1);
+
+}  // namespace
+
+using State = SendFlows::State;
+
+SendComm::SendComm(const Context& context, const Hello& hello, std::uint16_t port, std::uint8_t max_recvs,
+                   std::vector<SendRoute> routes)
+    : CommCore(context, nullptr, "send"),
+      announced_only_(max_recvs > 1),
+      requests_(*this, context.progress),
+      hello_(hello),
+      port_(port),
+      awaited_(hello.flows),
+      routes_(std::move(routes)),
+      outbox_({.chunk_bytes = context.options.chunk_bytes}) {
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    routes_[i].path->add(*this, i);
+  }
+}
+
+SendComm::~SendComm() {
+  const EngineGuard guard(context_.engine.lock());
+  for (const SendRoute& route : routes_) {
+    route.path->remove(*this);
+  }
+  detach(outbox_.outstanding() > 0 || posted_.front() != nullptr || !welcomed());
+}
+
+bool SendComm::open_flow(std::size_t route) {
+  SendRoute& way = routes_[route];
+  engine::Flow* flow = context_.engine.connect(*way.link, way.remote, port_, this, /*index=*/0);
+  if (flow == nullptr) {
+    return false;
+  }
+  const std::size_t number = add_flow(*flow, std::make_unique<lane::FlowReader>(*this, nullptr));
+  book_.opening(number, route, flow->connection());
+  way.judge.forget(number);
+  Hello hello = hello_;
+  hello.flow = static_cast<std::uint16_t>(number);
+  hello.flows = welcomed() ? std::uint16_t{0} : hello_.flows;
+  return send_copy(*flow, encode(hello));
+}
+
+// --- user's side
+
+Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, int tag,
+                                            transport::MemoryRegion* region) {
+  if (failed()) {
+    return error();
+  }
+  if (size > transport::kMaxMessageBytes || (data == nullptr && size > 0)) {
+    return Error{Errc::invalid_argument,
+                 fmt::format("isend of {} bytes from {}: at most {} bytes, and an address", size, data,
+                             transport::kMaxMessageBytes)};
+  }
+  Request* request = requests_.acquire();
+  if (request == nullptr) {
+    poke();
+    return static_cast<transport::Request*>(nullptr);
+  }
+  const std::optional<Target> target = next_target(tag);
+  if (!target) {
+    requests_.release(*request);
+    poke();
+    return static_cast<transport::Request*>(nullptr);
+  }
+  request->data = data;
+  request->size = static_cast<std::uint32_t>(size);
+  request->tag = tag;
+  request->group = target->group;
+  request->index = target->index;
+  const auto* registered = static_cast<const Region*>(region);
+  const bool reachable =
+      registered != nullptr && registered->shared->reachable && registered->covers(data, size);
+  request->owner = reachable ? registered->shared : nullptr;
+  enqueue(*request);
+  poke();
+  return static_cast<transport::Request*>(request);
+}
+
+std::optional<SendComm::Target> SendComm::next_target(int tag) {
+  if (!announced_only_) {
+    return Target{next_group_++, 0};
+  }
+  if (!current_) {
+    const Announced* next = announced_.front();
+    if (next == nullptr) {
+      return std::nullopt;
+    }
+    current_ = *next;
+    announced_.pop();
+  }
+  for (std::uint8_t i = 0; i < current_->count; ++i) {
+    if ((current_->used >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
+      continue;
+    }
+    const Target target{current_->group, i};
+    current_->used = static_cast<std::uint8_t>(current_->used | 1u << i);
+    if (std::popcount(current_->used) == current_->count) {
+      current_.reset();
+    }
+    return target;
+  }
+  return std::nullopt;
+}
+
+Result<transport::MemoryRegion*> SendComm::register_dmabuf(void*, std::size_t, transport::MemoryKind,
+                                                           std::uint64_t, int) {
+  return Error{Errc::invalid_argument, "the TCP transport does not take DMA-BUF memory"};
+}
+
+// --- engine's side
+
+void SendComm::on_submitted() {
+  while (Request* const* next = posted_.front()) {
+    Request& request = **next;
+    if (failed()) {
+      request.completion.finish(lane::Completion::State::failed);
+    } else if (!outbox_.post(request.data, request.size, request.tag, request.group, request.index,
+                             &request.completion, request.owner)) {
+      break;  // taken up again when a message is done
+    }
+    posted_.pop();
+  }
+  pump();
+}
+
+void SendComm::pump() {
+  if (failed() || !outbox_.pump(book_.outlets())) {
+    return;
+  }
+  for (engine::Flow* flow : flows_) {
+    if (flow != nullptr) {
+      context_.engine.wake(*flow);
+    }
+  }
+}
+
+void SendComm::on_progress(engine::Flow& flow) {
+  if (failed()) {
+    return;
+  }
+  const std::size_t number = flow.index();
+  outbox_.on_acked(number, flow.connection().stream_acked());
+  if (flow.connection().peer_finished()) {
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(number))});
+    return;
+  }
+  if (welcomed()) {
+    const std::size_t route = book_.route(number);
+    close_if_drained(flow);
+    routes_[route].path->poll(context_.engine.last_turn());
+  }
+  on_submitted();
+}
+
+void SendComm::close_if_drained(engine::Flow& flow) {
+  const std::size_t number = flow.index();
+  const stack::Connection& connection = flow.connection();
+  if (book_.state(number) == State::leaving && outbox_.drained(number) &&
+      connection.stream_acked() == connection.stream_written()) {
+    context_.engine.close(flow);
+    flows_[number] = nullptr;
+    book_.gone(number);
+    ++counters_.left;
+  }
+}
+
+bool SendComm::survives(engine::Flow& flow) {
+  const std::size_t number = flow.index();
+  outbox_.on_acked(number, flow.connection().stream_acked());
+  const bool joining = book_.state(number) == State::opening && welcomed();
+  const bool left = book_.state(number) == State::leaving && outbox_.drained(number);
+  if (joining) {
+    routes_[book_.route(number)].next_try = context_.engine.last_turn() + kJoinPause;
+    ++counters_.refused;
+  }
+  if (joining || left) {
+    book_.gone(number);
+  }
+  return joining || left;
+}
+
+PathUse SendComm::measure(std::size_t route, Instant now) {
+  PathUse use;
+  if (failed() || !welcomed()) {
+    return use;
+  }
+  book_.measure(route, readings_);
+  for (const FlowJudge::Sight& sight : readings_) {
+    use.delivered += sight.reading.delivered;
+    use.busy = std::max(use.busy, sight.reading.busy);
+    use.all_busy += sight.reading.busy;
+    use.limited += sight.reading.limited;
+    use.srtt = std::max(use.srtt, sight.reading.srtt);
+    if (sight.reading.path_mss != 0) {
+      tell_of_mtu(routes_[route], sight.reading.path_mss);
+    }
+  }
+  if (routes_[route].path->network()) {
+    judge(route, now);
+  }
+  use.ready = book_.dealt(route) == routes_[route].path->flows();
+  return use;
+}
+
+void SendComm::tell_of_mtu(const SendRoute& route, std::uint32_t mss) {
+  if (!route.link->is_first_to_tell_of_mtu()) {
+    return;
+  }
+  const net::InterfaceConfig& rail = route.link->interface().config();
+  TF_WARN(
+      "NET/tfabric: rail {}: full packets (MTU {}) to {} vanish without a word, those with {} bytes of "
+      "payload arrive: "
+      "write what the network carries as the rail's mtu at all hosts (1500 does nearly everywhere), or let "
+      "it carry {}",
+      rail.name, rail.mtu, net::to_string(route.remote), mss, rail.mtu);
+}
+
+void SendComm::judge(std::size_t route, Instant now) {
+  std::erase_if(readings_, [&](const FlowJudge::Sight& sight) {
+    return book_.outlets()[sight.flow].connection == nullptr;
+  });
+  const auto verdict = routes_[route].judge.on_readings(readings_, now);
+  if (!verdict) {
+    return;
+  }
+  book_.distrust(verdict->flow);
+  ++counters_.distrusted;
+  constexpr auto gbits = [](std::uint64_t rate) { return static_cast<double>(rate) * 8e-9; };
+  constexpr auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  TF_INFO(
+      "NET/tfabric: {} {} ({:.3f} of {:.3f} Gbit/s, round trip {:.2f} of {:.2f} ms): another takes its place",
+      name_of(verdict->flow), to_string(verdict->fault), gbits(verdict->reading.rate),
+      gbits(verdict->usual_rate), ms(verdict->reading.srtt), ms(verdict->usual_srtt));
+}
+
+void SendComm::use_flows(std::size_t route, std::uint32_t flows, std::uint32_t keep, Instant now) {
+  if (failed() || !welcomed()) {
+    return;
+  }
+  while (book_.count(route) < flows && now >= routes_[route].next_try) {
+    if (!open_flow(route)) {
+      routes_[route].next_try = now + kJoinPause;
+    }
+  }
+  book_.deal_to(route, flows);
+  while (book_.count(route) > keep) {
+    const std::optional<std::size_t> spare = book_.spare(route, control_flow());
+    if (!spare) {
+      break;
+    }
+    leave(*spare);
+  }
+  // Those that were to take the place of bad ones have come.
+  while (book_.dealt(route) == flows && book_.count(route) >= flows) {
+    const std::optional<std::size_t> bad = book_.distrusted(route, control_flow());
+    if (!bad || book_.outlets()[*bad].connection != nullptr) {
+      break;
+    }
+    leave(*bad);
+  }
+}
+
+void SendComm::leave(std::size_t flow) {
+  book_.retire(flow);
+  close_if_drained(*flows_[flow]);
+}
+
+Status SendComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
+  switch (header.type) {
+    case lane::RecordType::welcome:
+      return on_welcome(body);
+    case lane::RecordType::announce:
+      return on_announce(header, body);
+    default:
+      return Error{Errc::internal, "the peer sent a record that a receiver does not send"};
+  }
+}
+
+Status SendComm::on_welcome(std::span<const std::byte> body) {
+  const std::optional<Welcome> welcome = decode_welcome(body);
+  if (!welcome || welcome->status == WelcomeStatus::disagreement) {
+    return Error{Errc::internal,
+                 "the listener does not understand this connector: install the same "
+                 "libnccl-net.so on all hosts"};
+  }
+  if (welcome->status == WelcomeStatus::no_listener) {
+    return Error{Errc::remote, "the listener that the handle names has been closed"};
+  }
+  if (!book_.welcomed(welcome->flow)) {
+    return Error{Errc::internal, "the listener welcomed a connection that nobody had opened"};
+  }
+  if (welcomed()) {
+    ++counters_.joined;
+  } else if (--awaited_ == 0) {
+    welcomed_.store(true, std::memory_order_release);
+  }
+  return {};
+}
+
+Status SendComm::on_announce(const lane::RecordHeader& header, std::span<const std::byte> body) {
+  Announced announced{.group = header.group, .count = static_cast<std::uint8_t>(body.size() / 4)};
+  if (body.empty() || body.size() % 4 != 0 || body.size() / 4 > transport::kMaxGroupedReceives) {
+    return Error{Errc::internal, "the receiver announced a malformed group of receives"};
+  }
+  for (std::size_t i = 0; i < announced.count; ++i) {
+    announced.tags[i] = lane::get_u32(&body[4 * i]);
+  }
+  if (!announced_.push(announced)) {
+    return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
+  }
+  return {};
+}
+
+void SendComm::fail_requests() {
+  outbox_.fail();
+  on_submitted();
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,104 @@
+#include "transport/tcp/flows/flow_judge.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace tfabric::tcp {
+namespace {
+
+constexpr std::uint32_t kTimeoutsInRow = 2;
+constexpr Duration kLeastLate = std::chrono::milliseconds(1);
+// After so many pauses without a verdict, the paths are taken for others than those that were judged.
+constexpr int kForgiving = 8;
+
+// One of the better half, but of several not the best, which may be lucky; 0 if fewer than two are known.
+// `better` orders the best first.
+template <class Value, class Better>
+Value usual(std::vector<Value> values, const Better& better) {
+  std::erase(values, Value{});
+  if (values.size() < 2) {
+    return {};
+  }
+  std::sort(values.begin(), values.end(), better);
+  return values[(values.size() - 1) / 3];
+}
+
+}  // namespace
+
+std::optional<Fault> FlowJudge::fault_of(const FlowReading& reading, std::uint64_t usual_rate,
+                                         Duration usual_srtt) const {
+  if (reading.timeouts_in_row >= kTimeoutsInRow) {
+    return Fault::timeouts;
+  }
+  if (reading.rate * kFar < usual_rate) {
+    return Fault::slow;
+  }
+  if (usual_srtt > Duration::zero() && reading.srtt > kLate * usual_srtt &&
+      reading.srtt > usual_srtt + kLeastLate) {
+    return Fault::late;
+  }
+  return std::nullopt;
+}
+
+bool FlowJudge::condemn(Record& record, std::optional<Fault> fault, const FlowReading& reading, Instant now) {
+  if (fault == Fault::timeouts) {
+    return true;
+  }
+  if (!reading.network_limited()) {
+    return false;  // it tells nothing, nor does it acquit
+  }
+  if (!fault) {
+    record = {};
+    return false;
+  }
+  if (record.sightings++ == 0) {
+    record.since = now;
+  }
+  return record.sightings >= kSightings && now - record.since >= kPatience;
+}
+
+std::optional<FlowJudge::Verdict> FlowJudge::on_readings(std::span<const Sight> sights, Instant now) {
+  std::vector<std::uint64_t> rates;
+  std::vector<Duration> round_trips;
+  for (const Sight& sight : sights) {
+    // Others may have the rate of another time, and short round trips because they are hardly used.
+    if (sight.reading.network_limited()) {
+      rates.push_back(sight.reading.rate);
+      round_trips.push_back(sight.reading.srtt);
+    }
+    if (sight.flow >= records_.size()) {
+      records_.resize(sight.flow + 1);
+    }
+  }
+  const std::uint64_t usual_rate = usual(std::move(rates), std::greater<>());
+  const Duration usual_srtt = usual(std::move(round_trips), std::less<>());
+  std::optional<Verdict> verdict;
+  for (const Sight& sight : sights) {
+    const std::optional<Fault> fault = fault_of(sight.reading, usual_rate, usual_srtt);
+    const bool condemned = condemn(records_[sight.flow], fault, sight.reading, now);
+    if (fault && condemned && now >= next_ && !verdict) {
+      verdict = Verdict{sight.flow, *fault, sight.reading, usual_rate, usual_srtt};
+    }
+  }
+  if (verdict) {
+    pause_ = now - next_ > kForgiving * pause_ ? kFirstPause : std::min<Duration>(2 * pause_, kLastPause);
+    next_ = now + pause_;
+    forget(verdict->flow);
+  }
+  return verdict;
+}
+
+void FlowJudge::forget(std::size_t flow) {
+  if (flow < records_.size()) {
+    records_[flow] = {};
+  }
+}
+
+const char* to_string(Fault fault) {
+  constexpr const char* kNames[] = {"is far slower than the others",
+                                    "has far longer round trips than the others",
+                                    "has timed out again and again"};
+  return kNames[static_cast<std::size_t>(fault)];
+}
+
+}  // namespace tfabric::tcp

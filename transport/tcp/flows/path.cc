@@ -1,0 +1,97 @@
+#include "transport/tcp/flows/path.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// A sample spans so many round trips, and at least and at most so long.
+constexpr int kRoundTrips = 4;
+constexpr Duration kShortest = std::chrono::milliseconds(10), kLongest = std::chrono::milliseconds(200);
+// What has been asked after so many intervals tells of a pause.
+constexpr int kStale = 4;
+// Paths that are remembered although no comm uses them; the job's hosts may be thousands.
+constexpr std::size_t kMaxRemembered = 4096;
+
+constexpr double gbits(double bytes_per_second) { return bytes_per_second * 8e-9; }
+
+}  // namespace
+
+Path::Path(const FlowChoice& choice, std::string name) : choice_(choice), name_(std::move(name)) {
+  if (choice.measured) {
+    planner_.emplace(FlowPlanner::Options{.first = choice.flows, .most = choice.most});
+  }
+}
+
+void Path::remove(const PathUser& user) {
+  std::erase_if(users_, [&](const User& u) { return u.user == &user; });
+}
+
+void Path::measure(Instant now) {
+  uses_.clear();
+  Duration srtt{};
+  for (const User& u : users_) {
+    uses_.push_back(u.user->measure(u.route, now));
+    srtt = std::max(srtt, uses_.back().srtt);
+  }
+  const Duration interval = std::clamp<Duration>(kRoundTrips * srtt, kShortest, kLongest);
+  if (planner_ && now - last_ < kStale * interval) {
+    plan(uses_, now);
+  }
+  last_ = now;
+  next_ = now + interval;
+  apply(now);
+}
+
+void Path::plan(const std::vector<PathUse>& uses, Instant now) {
+  PathSample sample;
+  Duration all_busy{}, limited{};
+  for (const PathUse& use : uses) {
+    sample.delivered += use.delivered;
+    if (2 * use.busy < now - last_) {
+      continue;
+    }
+    ++sample.comms;
+    sample.busy = std::max(sample.busy, use.busy);
+    sample.ready = sample.ready && use.ready;
+    all_busy += use.all_busy;
+    limited += use.limited;
+  }
+  sample.network_limited = 2 * limited >= all_busy;
+  planner_->on_sample(sample, now);
+  if (const auto decision = planner_->take_decision()) {
+    TF_INFO("NET/tfabric: {}: {} connection(s) for each comm instead of {}, {:.2f} Gbit/s instead of {:.2f}",
+            name_, decision->after, decision->before, gbits(decision->rate_after),
+            gbits(decision->rate_before));
+  }
+}
+
+void Path::apply(Instant now) {
+  for (const User& u : users_) {
+    u.user->use_flows(u.route, flows(), planner_ ? planner_->keep() : flows(), now);
+  }
+}
+
+std::shared_ptr<Path> PathBook::path(const std::string& rail, const net::IpAddress& remote,
+                                     const FlowChoice& choice) {
+  forget_unused();
+  const std::string name = fmt::format("rail {} to {}", rail, net::to_string(remote));
+  std::shared_ptr<Path>& path = paths_[name];
+  if (path == nullptr) {
+    path = std::make_shared<Path>(choice, name);
+  }
+  return path;
+}
+
+void PathBook::forget_unused() {
+  if (paths_.size() < kMaxRemembered) {
+    return;
+  }
+  std::erase_if(paths_, [](const auto& entry) { return entry.second->unused(); });
+}
+
+}  // namespace tfabric::tcp

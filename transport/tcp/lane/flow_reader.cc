@@ -1,0 +1,128 @@
+#include "transport/tcp/lane/flow_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "transport/tcp/lane/place.h"
+
+namespace tfabric::lane {
+
+Result<std::size_t> FlowReader::take(std::span<const std::byte> bytes) {
+  std::size_t taken = 0;
+  for (;;) {
+    const std::span<const std::byte> rest = bytes.subspan(taken);
+    switch (phase_) {
+      case Phase::header: {
+        if (rest.empty()) {
+          return taken;
+        }
+        taken += take_header(rest);
+        if (have_ == kRecordHeaderBytes) {
+          if (Status status = start_record(); !status) {
+            return status.error();
+          }
+        }
+        break;
+      }
+      case Phase::find: {
+        bool waiting = false;
+        if (Status status = find_receive(waiting); !status) {
+          return status.error();
+        }
+        if (waiting) {
+          return taken;
+        }
+        break;
+      }
+      case Phase::chunk:
+        if (rest.empty()) {
+          return taken;
+        }
+        taken += take_chunk(rest);
+        break;
+      case Phase::control: {
+        if (rest.empty() && have_ < header_.length) {
+          return taken;
+        }
+        Result<std::size_t> n = take_control(rest);
+        if (!n) {
+          return n.error();
+        }
+        taken += *n;
+        break;
+      }
+    }
+  }
+}
+
+std::size_t FlowReader::take_header(std::span<const std::byte> bytes) {
+  const std::size_t n = std::min(bytes.size(), kRecordHeaderBytes - have_);
+  std::memcpy(header_bytes_.data() + have_, bytes.data(), n);
+  have_ += static_cast<std::uint32_t>(n);
+  return n;
+}
+
+Status FlowReader::start_record() {
+  const auto header = decode(header_bytes_);
+  if (!header) {
+    return Error{Errc::internal, "the peer's byte stream has lost its framing (bad record header)"};
+  }
+  header_ = *header;
+  have_ = 0;
+  if (header_.type != RecordType::chunk) {
+    phase_ = Phase::control;
+    return {};
+  }
+  if (inbox_ == nullptr) {
+    return Error{Errc::internal, "the peer sent data on a comm that it should only receive on"};
+  }
+  phase_ = Phase::find;
+  return {};
+}
+
+Status FlowReader::find_receive(bool& waiting) {
+  Result<Inbox::Receive*> receive = inbox_->find(header_);
+  if (!receive) {
+    return receive.error();
+  }
+  if (*receive == nullptr) {
+    waiting = true;
+    return {};
+  }
+  receive_ = *receive;
+  if (header_.length == 0) {
+    inbox_->placed(*receive_, 0);
+    phase_ = Phase::header;
+  } else {
+    phase_ = Phase::chunk;
+  }
+  return {};
+}
+
+std::size_t FlowReader::take_chunk(std::span<const std::byte> bytes) {
+  const std::size_t n = std::min<std::size_t>(bytes.size(), header_.length - have_);
+  place(receive_->data + header_.offset + have_, bytes.data(), n);
+  have_ += static_cast<std::uint32_t>(n);
+  if (have_ == header_.length) {
+    have_ = 0;
+    phase_ = Phase::header;
+  }
+  inbox_->placed(*receive_, static_cast<std::uint32_t>(n));
+  return n;
+}
+
+Result<std::size_t> FlowReader::take_control(std::span<const std::byte> bytes) {
+  const std::size_t n = std::min<std::size_t>(bytes.size(), header_.length - have_);
+  std::memcpy(body_.data() + have_, bytes.data(), n);
+  have_ += static_cast<std::uint32_t>(n);
+  if (have_ == header_.length) {
+    have_ = 0;
+    phase_ = Phase::header;
+    if (Status status = control_->on_control(header_, std::span(body_).first(header_.length)); !status) {
+      return status.error();
+    }
+  }
+  return n;
+}
+
+}  // namespace tfabric::lane

@@ -1,0 +1,76 @@
+#include "transport/tcp/lane/record.h"
+
+#include <bit>
+
+#include "base/little_endian.h"
+
+namespace tfabric::lane {
+namespace {
+
+// Offsets in the header.
+constexpr std::size_t kType = 0, kIndex = 1, kCheck = 2, kTag = 4, kGroup = 8, kLength = 12, kTotal = 16,
+                      kOffset = 20;
+
+// Mixes all fields but the check itself into 16 bits.
+std::uint16_t check_of(const std::byte* header) {
+  constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
+  std::uint64_t sum = (get_little_endian<std::uint16_t>(header) + 1u) * kMultiplier;
+  sum = (std::rotl(sum, 29) ^ get_little_endian<std::uint64_t>(header + kTag)) * kMultiplier;
+  sum = (std::rotl(sum, 29) ^ get_little_endian<std::uint64_t>(header + kLength)) * kMultiplier;
+  sum = (std::rotl(sum, 29) ^ get_little_endian<std::uint32_t>(header + kOffset)) * kMultiplier;
+  return static_cast<std::uint16_t>(sum >> 48);
+}
+
+bool fields_fit(const RecordHeader& header) {
+  switch (header.type) {
+    case RecordType::chunk:
+      return std::uint64_t{header.offset} + header.length <= header.total;
+    case RecordType::hello:
+    case RecordType::welcome:
+    case RecordType::announce:
+      return header.length <= kMaxControlBytes;
+  }
+  return false;
+}
+
+}  // namespace
+
+void put_u16(std::byte* at, std::uint16_t value) { put_little_endian(at, value); }
+void put_u32(std::byte* at, std::uint32_t value) { put_little_endian(at, value); }
+void put_u64(std::byte* at, std::uint64_t value) { put_little_endian(at, value); }
+std::uint16_t get_u16(const std::byte* at) { return get_little_endian<std::uint16_t>(at); }
+std::uint32_t get_u32(const std::byte* at) { return get_little_endian<std::uint32_t>(at); }
+std::uint64_t get_u64(const std::byte* at) { return get_little_endian<std::uint64_t>(at); }
+
+RecordHeaderBytes encode(const RecordHeader& header) {
+  RecordHeaderBytes bytes{};
+  bytes[kType] = static_cast<std::byte>(header.type);
+  bytes[kIndex] = static_cast<std::byte>(header.index);
+  put_little_endian(&bytes[kTag], header.tag);
+  put_little_endian(&bytes[kGroup], header.group);
+  put_little_endian(&bytes[kLength], header.length);
+  put_little_endian(&bytes[kTotal], header.total);
+  put_little_endian(&bytes[kOffset], header.offset);
+  put_little_endian(&bytes[kCheck], check_of(bytes.data()));
+  return bytes;
+}
+
+std::optional<RecordHeader> decode(std::span<const std::byte, kRecordHeaderBytes> bytes) {
+  if (get_little_endian<std::uint16_t>(&bytes[kCheck]) != check_of(bytes.data())) {
+    return std::nullopt;
+  }
+  RecordHeader header;
+  header.type = static_cast<RecordType>(bytes[kType]);
+  header.index = std::to_integer<std::uint8_t>(bytes[kIndex]);
+  header.tag = get_little_endian<std::uint32_t>(&bytes[kTag]);
+  header.group = get_little_endian<std::uint32_t>(&bytes[kGroup]);
+  header.length = get_little_endian<std::uint32_t>(&bytes[kLength]);
+  header.total = get_little_endian<std::uint32_t>(&bytes[kTotal]);
+  header.offset = get_little_endian<std::uint32_t>(&bytes[kOffset]);
+  if (!fields_fit(header)) {
+    return std::nullopt;
+  }
+  return header;
+}
+
+}  // namespace tfabric::lane

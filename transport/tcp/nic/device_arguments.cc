@@ -1,0 +1,106 @@
+#include "transport/tcp/nic/device_arguments.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <numeric>
+#include <string_view>
+
+namespace tfabric::nic {
+namespace {
+
+unsigned next_device_number() {
+  static std::atomic<unsigned> number{0};
+  return number.fetch_add(1, std::memory_order_relaxed);
+}
+
+// --- memif
+
+constexpr std::uint32_t kMemifRingBytes = 1u << 20;
+
+std::uint32_t memif_buffer_bytes(std::uint32_t mtu) {
+  constexpr std::uint32_t kLine = 64;
+  constexpr std::uint32_t kEthernetBytes = 14;
+  const std::uint32_t frame = mtu + kEthernetBytes;
+  return std::min((frame + kLine - 1) / kLine * kLine, 65535u);
+}
+
+// memif takes the number of descriptors as a power of two, of at most 14.
+unsigned memif_ring_log2(std::uint32_t mtu) {
+  return std::clamp(static_cast<unsigned>(std::bit_width(kMemifRingBytes / memif_buffer_bytes(mtu))) - 1, 6u,
+                    12u);
+}
+
+}  // namespace
+
+std::string memif_arguments(const MemifDevice& device) {
+  return fmt::format("net_memif{},role={},id=0,socket={},socket-abstract={},bsize={},rsize={}",
+                     next_device_number(), device.server ? "server" : "client", device.socket,
+                     device.abstract ? "yes" : "no", memif_buffer_bytes(device.mtu),
+                     memif_ring_log2(device.mtu));
+}
+
+// A ring's frame holds a packet and the kernel's header of at most 66 bytes before it.
+std::uint32_t af_packet_frame_bytes(std::uint32_t mtu) {
+  constexpr std::uint32_t kOverhead = 128, kLeast = 2048;
+  constexpr std::uint32_t kUnit = 512;  // eight frames fill whole pages
+  return std::max(kLeast, (mtu + kOverhead + kUnit - 1) / kUnit * kUnit);
+}
+
+// Blocks are whole pages and whole frames, and the ring whole blocks.
+std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu, std::uint16_t queues) {
+  constexpr std::uint32_t kPage = 4096;
+  constexpr std::uint32_t kRingBytes = 8u << 20;
+  constexpr std::uint32_t kLeastBlock = 65536;
+  const std::uint32_t frame = af_packet_frame_bytes(mtu);
+  std::uint32_t block = std::lcm(frame, kPage);
+  while (block < kLeastBlock) {
+    block *= 2;
+  }
+  return fmt::format("net_af_packet{},iface={},framesz={},blocksz={},framecnt={},qpairs={}",
+                     next_device_number(), interface, frame, block, kRingBytes / block * (block / frame),
+                     queues);
+}
+
+// Without busy polling, a system call each time that nothing has come: in copy mode, where the kernel has
+// what comes lying ready anyway, it costs a third of the bandwidth.
+std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
+                             std::uint16_t queue_count) {
+  return fmt::format("net_af_xdp{},iface={},start_queue={},queue_count={},busy_budget=0",
+                     next_device_number(), interface, start_queue, queue_count);
+}
+
+std::string af_xdp_interface(const std::string& arguments) {
+  constexpr std::string_view kKey = ",iface=";
+  const std::size_t key = arguments.find(kKey);
+  if (!arguments.starts_with("net_af_xdp") || key == std::string::npos) {
+    return {};
+  }
+  const std::size_t begin = key + kKey.size();
+  return arguments.substr(begin, arguments.find(',', begin) - begin);
+}
+
+std::string virtio_user_arguments(const std::string& socket) {
+  // A packet takes a descriptor for each of its buffers: with 256, DPDK's default, seven large ones fill it.
+  constexpr unsigned kDescriptors = 1024;
+  return fmt::format("net_virtio_user{},path={},queues=1,queue_size={}", next_device_number(), socket,
+                     kDescriptors);
+}
+
+std::string vhost_arguments(const std::string& socket) {
+  return fmt::format("net_vhost{},iface={},queues=1,tso=1", next_device_number(), socket);
+}
+
+bool is_vhost_wire(const std::string& arguments) {
+  return arguments.starts_with("net_virtio_user") || arguments.starts_with("net_vhost");
+}
+
+std::string tap_arguments(const std::string& interface) {
+  return fmt::format("net_tap{},iface={}", next_device_number(), interface);
+}
+
+std::string ring_arguments() { return fmt::format("net_ring{}", next_device_number()); }
+
+}  // namespace tfabric::nic

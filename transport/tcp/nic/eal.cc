@@ -1,0 +1,137 @@
+#include "transport/tcp/nic/eal.h"
+
+#include <fmt/format.h>
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "transport/tcp/nic/eal_log.h"
+
+namespace tfabric::nic {
+namespace {
+
+std::mutex g_mutex;
+bool g_started = false;  // guarded by g_mutex
+EalOptions g_options;    // guarded by g_mutex
+
+// The first CPU the process may use: EAL wants one for its main lcore, on whose thread nothing runs.
+int first_cpu(const cpu_set_t& set) {
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) {
+      return cpu;
+    }
+  }
+  return 0;
+}
+
+std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_t& cpus) {
+  std::vector<std::string> arguments{
+      "tfabric",
+      "--no-telemetry",  // no sockets, no thread
+      options.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va",
+      "--log-level=*:notice",
+      fmt::format("--file-prefix=tfabric-{}-{:x}", getpid(), random_u64()),
+      // Lcore 0 whichever the CPU, so that a host of more CPUs than DPDK has lcores works too.
+      fmt::format("--lcores=0@{}", first_cpu(cpus)),
+  };
+  // No files left behind, no other process can attach; without hugepages --in-memory does not exist.
+  arguments.push_back(options.hugepages ? "--in-memory" : "--no-shconf");
+  if (options.hugepages) {
+    // At most that much, taken as it is needed. DPDK 22.11 refuses the page with which the limit would be
+    // reached.
+    arguments.push_back(fmt::format("--socket-limit={}", options.memory_mib + 1));
+    if (options.shared_memory) {
+      arguments.push_back("--single-file-segments");  // vhost takes eight files
+    }
+  } else {
+    arguments.push_back("--no-huge");
+    arguments.push_back("-m");
+    arguments.push_back(fmt::format("{}", options.memory_mib));
+  }
+  if (options.pci_allow.empty()) {
+    arguments.push_back("--no-pci");
+  }
+  for (const std::string& address : options.pci_allow) {
+    arguments.push_back("--allow=" + address);
+  }
+  return arguments;
+}
+
+const char* hint_for(const EalOptions& options) {
+  if (options.physical_addresses) {
+    return "; a NIC without an IOMMU takes root's rights (CAP_SYS_ADMIN, CAP_SYS_RAWIO)";
+  }
+  return options.hugepages ? "; hugepages may be missing or not readable by this user (memory.hugepages = "
+                             "\"off\" does without)"
+                           : "";
+}
+
+// rte_eal_init pins its thread to a CPU, and the threads it starts inherit the signals that it blocks: on a
+// thread of ours nobody else is pinned, and they block all.
+Status init_on_this_thread(const EalOptions& options) {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  sched_getaffinity(0, sizeof cpus, &cpus);
+  std::vector<std::string> arguments = arguments_for(options, cpus);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) {
+    argv.push_back(argument.data());
+  }
+  capture_dpdk_log();
+  if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
+    const std::string why = take_dpdk_error();
+    return Error{Errc::unusable, fmt::format("DPDK does not start: {}{}",
+                                             why.empty() ? rte_strerror(rte_errno) : why, hint_for(options))};
+  }
+  // EAL makes a folder for files that this process does not write.
+  std::error_code ignored;
+  std::filesystem::remove_all(rte_eal_get_runtime_dir(), ignored);
+  // DPDK takes virtual ones without a word where the process may not see physical ones, and the NIC is
+  // refused later.
+  if (options.physical_addresses && rte_eal_iova_mode() != RTE_IOVA_PA) {
+    return Error{Errc::unusable, fmt::format("DPDK cannot see physical addresses{}", hint_for(options))};
+  }
+  return {};
+}
+
+}  // namespace
+
+Status start_eal(const EalOptions& options) {
+  const std::lock_guard guard(g_mutex);
+  if (g_started) {
+    for (const std::string& address : options.pci_allow) {
+      if (std::find(g_options.pci_allow.begin(), g_options.pci_allow.end(), address) ==
+          g_options.pci_allow.end()) {
+        return Error{Errc::unusable,
+                     fmt::format("DPDK already runs in this process without the NIC {}: it starts once a "
+                                 "process, so the configuration must not change while it lives",
+                                 address)};
+      }
+    }
+    return {};
+  }
+  Status status;
+  start_thread("tfabric-eal", [&] { status = init_on_this_thread(options); }).join();
+  if (!status) {
+    return status.error();
+  }
+  g_started = true;
+  g_options = options;
+  return {};
+}
+
+bool eal_started() {
+  const std::lock_guard guard(g_mutex);
+  return g_started;
+}
+
+}  // namespace tfabric::nic

@@ -1,0 +1,99 @@
+// A queue pair of a DPDK ethdev as packets in and out: opened by device arguments, offloads as the driver
+// offers them. Ports of one device share it and its receive pool, and the last one closes it.
+//
+// Threads: one at a time a port (the engine holds its lock); opening and closing from any thread. Packets are
+// rte_mbuf, owned by whoever holds the pointer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/tcp/net/address.h"
+#include "transport/tcp/nic/rss.h"
+#include "transport/tcp/nic/xdp/part.h"
+
+struct rte_mbuf;
+struct rte_mempool;
+
+namespace tfabric::nic {
+
+struct PortConfig {
+  std::string name;  // the rail's name, in messages
+  // What to open: a PCI address ("0000:00:05.0", named in EalOptions::pci_allow), or the arguments of a
+  // virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
+  // device_arguments.h).
+  std::string device;
+  std::optional<xdp::Part> part;  // of AF_XDP's interface; none: all of it
+  std::uint16_t mtu = 1500;
+  std::uint16_t rx_descriptors = 1024;
+  std::uint16_t tx_descriptors = 1024;
+  std::uint32_t rx_buffers = 4096;  // packets the receive pool holds, a queue (ignored with rx_pool)
+  // Share another port's pool (AF_XDP's is make_page_pool()); null: an own one.
+  std::shared_ptr<rte_mempool> rx_pool;
+};
+
+struct PortCapabilities {
+  bool tx_ip_checksum = false;
+  bool tx_tcp_checksum = false;
+  bool tx_segmentation = false;  // TSO: TCP segments of more than the MSS are cut by the driver
+  bool rx_checksum = false;      // ol_flags of received packets tell good or bad
+  bool tx_multi_segment = false;
+  static constexpr std::uint16_t kAnySegments = 65535;
+  bool tx_reclaims = false;               // reclaim() does something
+  std::uint16_t tx_segments_max = 1;      // mbufs a packet may have on transmit
+  std::uint16_t tx_tso_segments_max = 1;  // and one that is to be cut
+};
+
+class Port {
+ public:
+  static Result<std::unique_ptr<Port>> open(const PortConfig& config);
+  // The same with `queues` queue pairs, a port each; the driver must have as many.
+  static Result<std::vector<std::unique_ptr<Port>>> open_queues(const PortConfig& config,
+                                                                std::uint16_t queues);
+  // How many queue pairs the driver of the device has; it need not be open.
+  static Result<std::uint16_t> queues_of(const PortConfig& config);
+  ~Port();  // the last of its device stops, closes and removes it
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+
+  // Fills `out`, returns how many. A packet that is larger than a buffer of the receive pool is a chain.
+  std::uint16_t receive(std::span<rte_mbuf*> out);
+  // Takes a prefix of `packets`, returns how many; the others stay the caller's. A packet that the driver
+  // refuses for good is dropped, and counts as taken.
+  std::uint16_t transmit(std::span<rte_mbuf*> packets);
+  // Lets the driver free what it has sent. Call when idle and before deregistering memory.
+  void reclaim();
+
+  // An empty packet buffer for headers and small payloads (room for kHeaderRoom bytes); null if the pool is
+  // empty.
+  rte_mbuf* allocate_header();
+  // One for up to `size` bytes of payload: it has room for them, or is as large as the port's buffers are;
+  // null if the pool is empty.
+  rte_mbuf* allocate_payload(std::size_t size);
+  // A buffer without data room of its own, to attach external memory to; null if the pool is empty.
+  rte_mbuf* allocate_external();
+
+  [[nodiscard]] bool link_up() const;
+  [[nodiscard]] net::MacAddress mac() const;
+  [[nodiscard]] std::uint16_t mtu() const;
+  [[nodiscard]] const PortCapabilities& capabilities() const;
+  [[nodiscard]] const std::shared_ptr<rte_mempool>& rx_pool() const;
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] std::uint16_t id() const;  // DPDK's
+  [[nodiscard]] std::uint16_t queue() const { return queue_; }
+  // How the NIC spreads packets over the queues; null if there is one, or the driver does not say.
+  [[nodiscard]] const Rss* rss() const;
+
+ private:
+  struct Impl;
+  Port(std::shared_ptr<Impl> impl, std::uint16_t queue);
+  std::shared_ptr<Impl> impl_;
+  std::uint16_t queue_;
+};
+
+}  // namespace tfabric::nic

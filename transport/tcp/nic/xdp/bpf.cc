@@ -1,0 +1,86 @@
+#include "transport/tcp/nic/xdp/bpf.h"
+
+#include <fmt/format.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <span>
+
+namespace tfabric::nic::xdp {
+
+int bpf(bpf_cmd command, bpf_attr& attributes) {
+  const long answer = syscall(SYS_bpf, command, &attributes, sizeof attributes);
+  return answer < 0 ? -errno : static_cast<int>(answer);
+}
+
+namespace {
+
+void set_name(std::span<char> into, std::string_view name) { name.copy(into.data(), into.size() - 1); }
+
+}  // namespace
+
+Result<Descriptor> make_map(bpf_map_type type, const MapSize& size, std::string_view name) {
+  bpf_attr map{};
+  map.map_type = type;
+  map.key_size = size.key;
+  map.value_size = size.value;
+  map.max_entries = size.entries;
+  set_name(map.map_name, name);
+  const int made = bpf(BPF_MAP_CREATE, map);
+  if (made < 0) {
+    return refusal("cannot make a map of an XDP program", -made);
+  }
+  return Descriptor(made);
+}
+
+Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_view name) {
+  bpf_attr load{};
+  load.prog_type = BPF_PROG_TYPE_XDP;
+  load.expected_attach_type = BPF_XDP;
+  load.insns = reinterpret_cast<std::uintptr_t>(instructions.data());
+  load.insn_cnt = static_cast<std::uint32_t>(instructions.size());
+  load.license = reinterpret_cast<std::uintptr_t>("Apache-2.0");
+  set_name(load.prog_name, name);
+  const int code = bpf(BPF_PROG_LOAD, load);
+  if (code < 0) {
+    return refusal("cannot load an XDP program", -code);
+  }
+  return Descriptor(code);
+}
+
+int update(const Descriptor& map, const void* key, const void* value) {
+  bpf_attr request{};
+  request.map_fd = static_cast<std::uint32_t>(map.get());
+  request.key = reinterpret_cast<std::uintptr_t>(key);
+  request.value = reinterpret_cast<std::uintptr_t>(value);
+  return bpf(BPF_MAP_UPDATE_ELEM, request);
+}
+
+Descriptor open_number(bpf_cmd command, std::uint32_t number) {
+  bpf_attr request{};
+  request.prog_id = number;  // those of maps and links lie there, too
+  return Descriptor(bpf(command, request));
+}
+
+Error refusal(const std::string& what, int error) {
+  std::string mend;
+  switch (error) {
+    case EPERM:
+    case EACCES:
+      mend =
+          "; AF_XDP needs the capabilities NET_ADMIN, NET_RAW and BPF: run the job as root, or a container "
+          "with --cap-add for each (SYS_ADMIN in place of BPF, where the container's rules know no BPF)";
+      break;
+    case ENOSYS:
+    case EAFNOSUPPORT:
+      mend = "; this kernel has no AF_XDP: it takes Linux 5.9 or newer with CONFIG_XDP_SOCKETS";
+      break;
+    default:
+      break;
+  }
+  return {Errc::unusable, fmt::format("{}: {}{}", what, std::strerror(error), mend)};
+}
+
+}  // namespace tfabric::nic::xdp

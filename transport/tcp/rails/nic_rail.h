@@ -1,0 +1,34 @@
+// A rail over one network port: a NIC owned by DPDK, a kernel interface by AF_PACKET or AF_XDP, a TAP, or a
+// memif or vhost-user wire with an explicit socket.
+#pragma once
+
+#include "transport/tcp/rails/rail.h"
+
+namespace tfabric::tcp {
+
+class NicRail final : public Rail {
+ public:
+  // One for each engine, in their order.
+  static Result<std::vector<std::unique_ptr<Rail>>> open(const config::Rail& config,
+                                                         std::span<engine::Engine* const> engines,
+                                                         const engine::PortMap& ports, bool announce);
+
+  [[nodiscard]] net::IpAddress address() const override { return address_; }
+  [[nodiscard]] std::uint64_t process() const override { return local_ == nullptr ? 0 : local_->process(); }
+  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
+  [[nodiscard]] std::uint32_t mtu() const override { return network_->interface().config().mtu; }
+  [[nodiscard]] bool sends_by_dma() const override { return network_->options().mapped_only; }
+  [[nodiscard]] engine::Link* network() override { return network_; }
+
+ private:
+  NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop, std::unique_ptr<Rail> local);
+
+  net::IpAddress address_;
+  engine::Link* network_;
+  engine::Link* loop_;
+  // To this host's processes with other parts of the interface, through shared memory: a NIC sends nothing to
+  // itself. Null: the interface is all ours.
+  std::unique_ptr<Rail> local_;
+};
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,137 @@
+#include "transport/tcp/rails/rail_probe.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+namespace tfabric::tcp {
+namespace {
+
+constexpr int kProbes = 3;  // RFC 5227 §1.1: PROBE_NUM
+
+engine::Link* probed_link(Rail& rail) { return is_probed(rail.config()) ? rail.network() : nullptr; }
+
+bool step(RailProbe& probe, Engines::Unit& unit, engine::Link& link) {
+  const EngineGuard guard(unit.engine.lock());
+  return probe.step(link.port().link_up(), monotonic_now());
+}
+
+}  // namespace
+
+bool RailProbe::step(bool has_link, Instant now) {
+  if (fault_) {
+    return true;
+  }
+  if (!await_link(has_link, now)) {
+    return fault_.has_value();
+  }
+  if (probes_ < kProbes && now >= *linked_ + probes_ * (kClaimWindow / kProbes)) {
+    ++probes_;
+    interface_.probe_addresses(now);
+  }
+  const std::string& name = interface_.config().name;
+  if (const auto& conflict = interface_.conflict()) {
+    set_fault(transport::RailFault::Kind::address_taken,
+              fmt::format("another host of its network, with the MAC address {}, has the address {}",
+                          net::to_string(conflict->mac), net::to_string(conflict->address)),
+              fmt::format("give {} an address of its own, that which the network has assigned to it", name));
+    return true;
+  }
+  const bool answered = ask_gateways(now);
+  return fault_ || (answered && now >= *linked_ + kClaimWindow);
+}
+
+bool RailProbe::await_link(bool has_link, Instant now) {
+  if (!began_) {
+    began_ = now;
+  }
+  if (!linked_ && has_link) {
+    linked_ = now;
+  }
+  if (!linked_ && now >= *began_ + kLinkPatience) {
+    set_fault(transport::RailFault::Kind::no_link,
+              fmt::format("there has been no link for {} s",
+                          std::chrono::duration_cast<std::chrono::seconds>(kLinkPatience).count()),
+              "look for its cable and the switch's port; of a virtual machine: attach the interface");
+  }
+  return linked_.has_value();
+}
+
+bool RailProbe::ask_gateways(Instant now) {
+  const bool v4 = ask(interface_.config().gateway_v4, "gateway", now);
+  const bool v6 = ask(interface_.config().gateway_v6, "gateway6", now);
+  return v4 && v6;
+}
+
+bool RailProbe::ask(const std::optional<net::IpAddress>& gateway, const char* key, Instant now) {
+  const auto source = gateway ? interface_.source_for(*gateway) : std::nullopt;
+  if (!source) {
+    return true;
+  }
+  net::LinkHeader header;
+  if (interface_.prepare(*source, *gateway, header, now) == net::Interface::Route::ready) {
+    return true;
+  }
+  if (!interface_.is_silent(*gateway, now)) {
+    return false;
+  }
+  set_fault(transport::RailFault::Kind::gateway_silent,
+            fmt::format("its {} {} does not answer to {}", key, net::to_string(*gateway),
+                        gateway->is_v4() ? "ARP" : "neighbour discovery"),
+            fmt::format(
+                "the right {} for {}, and the rail in its subnet and VLAN; no {} where all peers are in the "
+                "rail's own networks",
+                key, interface_.config().name, key));
+  return true;
+}
+
+void RailProbe::set_fault(transport::RailFault::Kind kind, std::string what, std::string mend) {
+  fault_ = transport::RailFault{
+      .kind = kind, .rail = interface_.config().name, .what = std::move(what), .mend = std::move(mend)};
+}
+
+bool is_probed(const config::Rail& rail) {
+  const bool is_on_network = rail.kind == config::RailKind::pci || config::is_kernel_interface(rail);
+  return is_on_network && !config::is_part_of_interface(rail);  // whose addresses are the kernel's
+}
+
+std::vector<transport::RailFault> probe_rails(const Engines& engines) {
+  // The first engine asks for all: what others hear by their queues of a NIC it is told.
+  Engines::Unit& unit = *engines.units().front();
+  std::vector<std::pair<engine::Link*, RailProbe>> probes;
+  for (const auto& rail : unit.rails) {
+    if (engine::Link* link = probed_link(*rail)) {
+      probes.emplace_back(link, RailProbe(link->interface()));
+    }
+  }
+  for (bool done = probes.empty(); !done;) {
+    done = true;
+    for (auto& [link, probe] : probes) {
+      done &= step(probe, unit, *link);
+    }
+    for (const auto& each : engines.units()) {
+      each->engine.progress();
+    }
+  }
+  std::vector<transport::RailFault> faults;
+  for (const auto& [link, probe] : probes) {
+    if (probe.fault()) {
+      faults.push_back(*probe.fault());
+    }
+  }
+  return faults;
+}
+
+void announce_rails(const Engines& engines) {
+  for (const auto& unit : engines.units()) {
+    const EngineGuard guard(unit->engine.lock());
+    for (const auto& rail : unit->rails) {
+      if (engine::Link* link = probed_link(*rail)) {
+        link->interface().announce(monotonic_now());
+      }
+    }
+  }
+}
+
+}  // namespace tfabric::tcp
