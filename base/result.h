@@ -2,7 +2,7 @@
 //
 // Used on every border of the project instead of exceptions. "Not yet, call again" is never an Error:
 // such functions return an empty optional or a null pointer. The message of an Error names the thing
-// that is wrong, what was expected and how to mend it; it is logged once, where the project meets its
+// that is wrong, what was expected and how to fix it; it is logged once, where the project meets its
 // caller (NCCL or a tool), not where it arises.
 #pragma once
 

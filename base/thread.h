@@ -13,7 +13,7 @@ namespace tfabric {
 
 // `name`: as `top -H` and /proc show it, at most 15 characters (pthread_setname_np(3)). The mask of the
 // caller is as before when this returns. Throws std::system_error where the system has no thread left; its
-// message says how to mend that.
+// message says how to fix that.
 [[nodiscard]] std::thread start_thread(std::string name, std::function<void()> body);
 
 }  // namespace tfabric

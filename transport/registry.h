@@ -19,7 +19,7 @@ namespace tfabric::transport {
 [[nodiscard]] bool prefers_tcp(const config::Config& config);
 
 // Opens the transport that the configuration names ("auto", "tcp", "rdma"). On failure Errc::unusable
-// and one message that says why each candidate is not usable here and how to mend it.
+// and one message that says why each candidate is not usable here and how to fix it.
 Result<std::unique_ptr<Transport>> open(const config::Config& config);
 
 }  // namespace tfabric::transport

@@ -154,7 +154,7 @@ struct RailFault {
   Kind kind = Kind::no_link;
   std::string rail;
   std::string what;  // both for people
-  std::string mend;
+  std::string fix;
 };
 
 // One kind of network. Devices live as long as the transport.

@@ -1,5 +1,5 @@
 """Hosts that are broken on purpose, and what is to come of each: `tfabric check` finds exactly what is wrong, its
-mend is the mend, and the real NCCL's job ends as it should. Shared by tests/broken/run and the lab.
+fix is the fix, and the real NCCL's job ends as it should. Shared by tests/broken/run and the lab.
 """
 import dataclasses
 import fcntl
@@ -23,7 +23,7 @@ from network import START_S, Failed, die_with_parent, stop, wait_until
 SKIPPED = 77
 CHECK_LIMIT_S = 240
 JOB_LIMIT_S = 480  # in the lab, on a busy machine
-MEND_LIMIT_S = 10
+FIX_LIMIT_S = 10
 EXIT_CODES = {"error": 3, "warning": 1}  # docs/check.md
 
 
@@ -36,8 +36,8 @@ class Case:
     """A broken host, and what is expected of it.
 
     `finds`: each finding that is no note, as a pattern like "error interface-down"; of two hosts, those of either.
-    `mend`: a pattern of the mends. If it has a group, that is carried out in a shell, of all findings that have it,
-    with `words` replaced, and check must be content afterwards, but for `mended`.
+    `fix`: a pattern of the fixes. If it has a group, that is carried out in a shell, of all findings that have it,
+    with `words` replaced, and check must be content afterwards, but for `fixed`.
     `job`: "falls back" (status 0 on NCCL's own network, one warning), "runs" (status 0, over tfabric), "is refused" (an
     error in each rank, as the administrator wants it), "fails" (an error in bounded time) or "" (NCCL does not come as
     far as tfabric). `told`: a pattern of what it says.
@@ -45,8 +45,8 @@ class Case:
     build: typing.Callable
     finds: list
     network: str = "nccl"
-    mend: str = "."
-    mended: list = dataclasses.field(default_factory=list)
+    fix: str = "."
+    fixed: list = dataclasses.field(default_factory=list)
     job: str = "falls back"
     told: str = ""
     words: dict = dataclasses.field(default_factory=dict)
@@ -180,7 +180,7 @@ class Judge:
             parts.append(self.judge_job(case, host))
         commands = dict.fromkeys(command for report in reports for _, command in report if command)
         if commands:
-            parts.append(self.judge_mend(case, host, list(commands)))
+            parts.append(self.judge_fix(case, host, list(commands)))
         return "; ".join(parts)
 
     # --- check
@@ -198,8 +198,8 @@ class Judge:
 
     @staticmethod
     def judge_check(case, _host, status, report):
-        """Pairs of a finding's id and, if the case wants it carried out, its mend."""
-        findings = worth_mending(report)
+        """Pairs of a finding's id and, if the case wants it carried out, its fix."""
+        findings = worth_fixing(report)
         expect_findings(case.finds, findings, report)
         worst = next((code for severity, code in EXIT_CODES.items()
                       if any(each["severity"] == severity for each in findings)), 0)
@@ -208,24 +208,24 @@ class Judge:
         expect(network == case.network,
                f"the verdict is {network}, expected {case.network}: {report['verdict']['text']}")
         expect(report["verdict"]["usable"] == (worst != EXIT_CODES["error"]), "`usable` is not as the exit status")
-        mends = []
+        fixes = []
         for each in findings:
-            expect(each["what"] and each["mend"], f"{each['id']} has no text or no mend")
-            found = re.search(case.mend, each["mend"])
-            mends.append((each["id"], found.group(1) if found and found.groups() else None))
-        expect(not findings or any(re.search(case.mend, each["mend"]) for each in findings),
-               f"no mend is like \"{case.mend}\": {[each['mend'] for each in findings]}")
-        return mends
+            expect(each["what"] and each["fix"], f"{each['id']} has no text or no fix")
+            found = re.search(case.fix, each["fix"])
+            fixes.append((each["id"], found.group(1) if found and found.groups() else None))
+        expect(not findings or any(re.search(case.fix, each["fix"]) for each in findings),
+               f"no fix is like \"{case.fix}\": {[each['fix'] for each in findings]}")
+        return fixes
 
-    def judge_mend(self, case, host, commands):
+    def judge_fix(self, case, host, commands):
         for name, value in case.words.items():
             commands = [command.replace(name, value) for command in commands]
-        until = time.monotonic() + MEND_LIMIT_S
+        until = time.monotonic() + FIX_LIMIT_S
         while True:
             try:
                 for status, report in self.check(host, before="\n".join(commands)):
-                    expect_findings(case.mended, worth_mending(report), report)
-                    expect(bool(case.mended) or status == 0, f"check's exit status is {status}")
+                    expect_findings(case.fixed, worth_fixing(report), report)
+                    expect(bool(case.fixed) or status == 0, f"check's exit status is {status}")
                 break
             except Failed as why:
                 # A process that is to end takes its time.
@@ -281,7 +281,7 @@ def output_of(process, limit, what):
         raise Failed(f"{what}: not done after {limit} s:\n{process.communicate()[0]}") from error
 
 
-def worth_mending(report):
+def worth_fixing(report):
     return [each for each in report["findings"] if each["severity"] != "note"]
 
 

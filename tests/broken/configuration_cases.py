@@ -21,7 +21,7 @@ def sound(host):
     host.configure(*host.interfaces())
 
 
-@broken(["error tcp-not-configured", RDMA_MISSING], mend="(export TFABRIC_TCP_RAILS=memif)",
+@broken(["error tcp-not-configured", RDMA_MISSING], fix="(export TFABRIC_TCP_RAILS=memif)",
         told="no TCP rail is configured")
 def no_configuration(host):
     without_rdma()
@@ -31,49 +31,49 @@ def no_configuration(host):
     del host.environment["TFABRIC_CONFIG"]
 
 
-@broken("error tcp-not-configured", mend="TFABRIC_TCP_RAILS=memif", told="no TCP rail is configured")
+@broken("error tcp-not-configured", fix="TFABRIC_TCP_RAILS=memif", told="no TCP rail is configured")
 def no_rails(host):
     """A file without rails, where RDMA is ruled out."""
     host.configure()
 
 
-@broken("error config-unreadable", mend=r"write it .*, or unset TFABRIC_CONFIG", told="No such file")
+@broken("error config-unreadable", fix=r"write it .*, or unset TFABRIC_CONFIG", told="No such file")
 def configuration_missing(host):
     host.environment["TFABRIC_CONFIG"] = str(host.folder / "nowhere.toml")
 
 
-@broken("error config-unreadable", mend=r"(chmod a\+r \S+tfabric.toml)", told="cannot be read .Permission denied")
+@broken("error config-unreadable", fix=r"(chmod a\+r \S+tfabric.toml)", told="cannot be read .Permission denied")
 def configuration_unreadable(host):
     host.configure({"kind": "memif"}, lock_folder="auto").chmod(0o600)
     host.be_nobody()
 
 
-@broken(WRONG, mend="correct line 2 of .*tfabric.toml", told="tfabric.toml:2")
+@broken(WRONG, fix="correct line 2 of .*tfabric.toml", told="tfabric.toml:2")
 def not_toml(host):
     path = host.configure({"kind": "memif"})
     path.write_text('transport = "tcp"\nthis is = = no TOML\n', encoding="utf-8")
 
 
-@broken(WRONG, mend="correct line 3 of .*tfabric.toml", told="did you mean `tcp.flows`")
+@broken(WRONG, fix="correct line 3 of .*tfabric.toml", told="did you mean `tcp.flows`")
 def unknown_key(host):
     host.configure({"kind": "memif"})
     host.write("tfabric.toml", 'transport = "tcp"\n[tcp]\nflow = 4\n[[tcp.rails]]\nkind = "memif"\n')
 
 
-@broken([WRONG, WRONG], mend="correct line 4 of .*tfabric.toml", told="memory.hugepages")
+@broken([WRONG, WRONG], fix="correct line 4 of .*tfabric.toml", told="memory.hugepages")
 def wrong_values(host):
     host.configure({"kind": "memif"})
     host.write("tfabric.toml", 'transport = "tcp"\ntcp.port = 70000\n[memory]\nhugepages = "some"\n'
                '[[tcp.rails]]\nkind = "memif"\n')
 
 
-@broken(WRONG, mend="(unset TFABRIC_TCP_FLOWS)", told="TFABRIC_TCP_FLOWS is \"many\"")
+@broken(WRONG, fix="(unset TFABRIC_TCP_FLOWS)", told="TFABRIC_TCP_FLOWS is \"many\"")
 def wrong_variable(host):
     host.configure({"kind": "memif"})
     host.environment["TFABRIC_TCP_FLOWS"] = "many"
 
 
-@broken(WRONG, mend="`(unset TFABRIC_TCP_FLOW)`", told="did you mean `TFABRIC_TCP_FLOWS`")
+@broken(WRONG, fix="`(unset TFABRIC_TCP_FLOW)`", told="did you mean `TFABRIC_TCP_FLOWS`")
 def unknown_variable(host):
     host.configure({"kind": "memif"})
     host.environment["TFABRIC_TCP_FLOW"] = "4"
@@ -119,19 +119,19 @@ def no_rdma_device(host):
     host.configure(transport="rdma")
 
 
-@broken("error nccl-net-other", mend="(unset NCCL_NET)", job="")
+@broken("error nccl-net-other", fix="(unset NCCL_NET)", job="")
 def nccl_net_is_another(host):
     host.configure({"kind": "memif"})
     host.environment["NCCL_NET"] = "Socket"
 
 
-@broken("error nccl-plugin-off", mend="(unset NCCL_NET_PLUGIN)", job="")
+@broken("error nccl-plugin-off", fix="(unset NCCL_NET_PLUGIN)", job="")
 def nccl_plugin_is_off(host):
     host.configure({"kind": "memif"})
     host.environment["NCCL_NET_PLUGIN"] = "none"
 
 
-@broken("warning plugin-not-found", network="tcp", mend=r"(export LD_LIBRARY_PATH=\S+)", job="")
+@broken("warning plugin-not-found", network="tcp", fix=r"(export LD_LIBRARY_PATH=\S+)", job="")
 def plugin_not_found(host):
     host.configure({"kind": "memif"})
     del host.environment["LD_LIBRARY_PATH"]

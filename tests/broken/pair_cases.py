@@ -83,7 +83,7 @@ def sound_router(host):
     routed(host, "")
 
 
-@broken(["error peer-unreachable"] * 2, network="none", mend="security groups", job="fails", told="10.9.[01].[12]")
+@broken(["error peer-unreachable"] * 2, network="none", fix="security groups", job="fails", told="10.9.[01].[12]")
 def firewall_drops(host):
     routed(host, "blackhole")
 
@@ -93,7 +93,7 @@ def firewall_refuses(host):
     routed(host, "prohibit")
 
 
-@broken(["warning peer-mtu-black-hole"] * 2, network="tcp", mend="mtu", job="runs", options=["--max-bytes", "64M"],
+@broken(["warning peer-mtu-black-hole"] * 2, network="tcp", fix="mtu", job="runs", options=["--max-bytes", "64M"],
         told="full packets .MTU 9000. to 10.9.0.[12] vanish .* with 14[0-9]+ bytes")
 def mtu_black_hole(host):
     """Between two switches, a cable carries less than the rails think, and the first of them drops the rest."""
@@ -106,7 +106,7 @@ def mtu_black_hole(host):
     host.pair(interface_rail(0), interface_rail(1))
 
 
-@broken("warning peer-mtu-differs", network="tcp", mend="mtu = 1500 at both", job="runs")
+@broken("warning peer-mtu-differs", network="tcp", fix="mtu = 1500 at both", job="runs")
 def mtus_differ(host):
     host.interfaces()
     host.pair(interface_rail(0), interface_rail(1, mtu=1400))

@@ -15,12 +15,12 @@ broken = CASES.broken
 
 # --- interfaces
 
-@broken(both("error interface-missing"), mend="network host", told="rail[01]")
+@broken(both("error interface-missing"), fix="network host", told="rail[01]")
 def interface_missing(host):
     host.configure(interface_rail(0), interface_rail(1))
 
 
-@broken(both("error interface-down"), mend=r"as root: (ip link set \S+ up)$", told="is down")
+@broken(both("error interface-down"), fix=r"as root: (ip link set \S+ up)$", told="is down")
 def interface_down(host):
     rails = host.interfaces()
     for rail in rails:
@@ -28,7 +28,7 @@ def interface_down(host):
     host.configure(*rails)
 
 
-@broken("error interface-down", mend=r"as root: (ip link set rail1 up)$", told="rail1 is down")
+@broken("error interface-down", fix=r"as root: (ip link set rail1 up)$", told="rail1 is down")
 def one_interface_down(host):
     """Both ranks step aside, though one of them has the other rail."""
     rails = host.interfaces()
@@ -36,7 +36,7 @@ def one_interface_down(host):
     host.configure(*rails)
 
 
-@broken("error link-down", mend="cable", told="rail1 .*no link")
+@broken("error link-down", fix="cable", told="rail1 .*no link")
 def rail_down(host):
     """The interface is up, and the other end of its cable is not."""
     rails = host.interfaces()
@@ -44,7 +44,7 @@ def rail_down(host):
     host.configure(*rails)
 
 
-@broken(both("error interface-mtu-smaller"), mend=r"as root: (ip link set \S+ mtu 9000)$", told="mtu")
+@broken(both("error interface-mtu-smaller"), fix=r"as root: (ip link set \S+ mtu 9000)$", told="mtu")
 def mtu_above_the_interfaces(host):
     host.interfaces()
     host.configure(interface_rail(0, mtu=9000), interface_rail(1, mtu=9000))
@@ -57,17 +57,17 @@ def xdp_rails(host, **how):
     host.configure(interface_rail(0, kind="af_xdp"), interface_rail(1, kind="af_xdp"))
 
 
-@broken(both("error interface-mtu-larger"), mend=r"as root: (ip link set \S+ mtu 3502)$", told="MTU of 9000")
+@broken(both("error interface-mtu-larger"), fix=r"as root: (ip link set \S+ mtu 3502)$", told="MTU of 9000")
 def mtu_too_large_for_af_xdp(host):
     xdp_rails(host, mtu=9000)
 
 
-@broken(both("error interface-queues"), mend=r"as root: (ethtool -L \S+ rx 1)$", told="receives by 2 queues")
+@broken(both("error interface-queues"), fix=r"as root: (ethtool -L \S+ rx 1)$", told="receives by 2 queues")
 def more_queues_than_engines(host):
     xdp_rails(host, queues=2)
 
 
-@broken(both("error interface-xdp-program"), mend=r"; or as root: ip link set \S+ xdp off$", told="XDP program")
+@broken(both("error interface-xdp-program"), fix=r"; or as root: ip link set \S+ xdp off$", told="XDP program")
 def strangers_xdp_program(host):
     why = why_no_af_xdp()
     if why:
@@ -80,7 +80,7 @@ def strangers_xdp_program(host):
             raise Impossible("no XDP program can be attached")
 
 
-@broken(both("error capability-missing"), mend="--cap-add NET_ADMIN", told="NET_ADMIN")
+@broken(both("error capability-missing"), fix="--cap-add NET_ADMIN", told="NET_ADMIN")
 def no_right_to_af_xdp(host):
     xdp_rails(host)
     host.drop_rights("net_admin")
@@ -88,7 +88,7 @@ def no_right_to_af_xdp(host):
 
 # --- addresses and NICs
 
-@broken("error address-on-kernel", mend=r"as root: (ip address del 10.9.0.2/24 dev rail1);", told="10.9.0.2")
+@broken("error address-on-kernel", fix=r"as root: (ip address del 10.9.0.2/24 dev rail1);", told="10.9.0.2")
 def address_of_the_kernel_too(host):
     rails = host.interfaces()
     host.run("ip", "address", "add", "10.9.0.2/24", "dev", "rail1")
@@ -105,19 +105,19 @@ def no_such_pci_function(host):
 
 # --- rights
 
-@broken(both("error capability-missing"), mend="--cap-add NET_RAW", told="rail")
+@broken(both("error capability-missing"), fix="--cap-add NET_RAW", told="rail")
 def no_right_to_raw_sockets(host):
     host.configure(*host.interfaces())
     host.drop_rights("net_raw")
 
 
-@broken(both("error capability-missing"), mend="--cap-add NET_ADMIN", told="rail")
+@broken(both("error capability-missing"), fix="--cap-add NET_ADMIN", told="rail")
 def no_right_to_make_a_tap(host):
     host.configure(*taps())
     host.drop_rights("net_admin")
 
 
-@broken(both("error tun-missing"), mend="--device /dev/net/tun", told="rail")
+@broken(both("error tun-missing"), fix="--device /dev/net/tun", told="rail")
 def tun_missing(host):
     host.configure(*taps())
     host.hide("/dev/net")
@@ -136,12 +136,12 @@ def memif(folder, role="server"):
              "addresses": [f"10.9.0.{number + 1}/24"]} for number in range(2)]
 
 
-@broken(both("error socket-folder-missing"), mend="^(mkdir -p [^;]+);", told="rail[01]")
+@broken(both("error socket-folder-missing"), fix="^(mkdir -p [^;]+);", told="rail[01]")
 def socket_folder_missing(host):
     host.configure(*memif(host.folder / "sockets"))
 
 
-@broken(both("error socket-folder-denied"), mend=r"^(chown \d+ [^,]+),", told="rail[01]")
+@broken(both("error socket-folder-denied"), fix=r"^(chown \d+ [^,]+),", told="rail[01]")
 def socket_folder_denied(host):
     folder = host.folder / "sockets"
     folder.mkdir(mode=0o755)
@@ -149,12 +149,12 @@ def socket_folder_denied(host):
     host.be_nobody()
 
 
-@broken(both("warning socket-missing"), mend='role = "server"', network="tcp", told="rail[01]")
+@broken(both("warning socket-missing"), fix='role = "server"', network="tcp", told="rail[01]")
 def other_end_missing(host):
     host.configure(*memif(host.folder, role="client"))
 
 
-@broken(both("error socket-denied"), mend=r"(chmod a\+rw \S+)$", told="rail")
+@broken(both("error socket-denied"), fix=r"(chmod a\+rw \S+)$", told="rail")
 def socket_denied(host):
     for number in range(2):
         end = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -166,7 +166,7 @@ def socket_denied(host):
     host.be_nobody()
 
 
-@broken("error lock-folder-denied", mend=r"^(chmod 1777 [^,]+),", told="locks")
+@broken("error lock-folder-denied", fix=r"^(chmod 1777 [^,]+),", told="locks")
 def lock_folder_denied(host):
     folder = host.folder / "locks"
     folder.mkdir(mode=0o755)
@@ -176,7 +176,7 @@ def lock_folder_denied(host):
     host.be_nobody()
 
 
-@broken("error lock-folder-denied", mend=r"^(mkdir -p -m 1777 [^,]+),", told="locks")
+@broken("error lock-folder-denied", fix=r"^(mkdir -p -m 1777 [^,]+),", told="locks")
 def lock_folder_cannot_be_made(host):
     (host.folder / "sockets").mkdir()
     os.chmod(host.folder / "sockets", 0o777)
@@ -186,14 +186,14 @@ def lock_folder_cannot_be_made(host):
 
 # --- processes
 
-@broken(both("warning rail-leased"), network="tcp", mend=r"`(kill \d+)`", told="process \\d+ \\(tfabric\\) has it")
+@broken(both("warning rail-leased"), network="tcp", fix=r"`(kill \d+)`", told="process \\d+ \\(tfabric\\) has it")
 def rails_leased(host):
     rails = host.interfaces()
     host.occupy(*rails)
     host.configure(*rails)
 
 
-@broken("error rails-too-few", mend="fewer processes", options=["--ranks", "4"], told="run at most 2 processes")
+@broken("error rails-too-few", fix="fewer processes", options=["--ranks", "4"], told="run at most 2 processes")
 def more_ranks_than_rails(host):
     host.configure(*host.interfaces())
     host.environment |= {"LOCAL_RANK": "0", "LOCAL_WORLD_SIZE": "4"}
@@ -205,12 +205,12 @@ def eight_memifs():
     return [{"name": f"m{number}", "kind": "memif"} for number in range(8)]
 
 
-@broken("error memory-budget-too-small", mend=r"memory.budget_mib = \d+,", told="memory.budget_mib")
+@broken("error memory-budget-too-small", fix=r"memory.budget_mib = \d+,", told="memory.budget_mib")
 def budget_too_small(host):
     host.configure(*eight_memifs(), memory__budget_mib=100)
 
 
-@broken("error hugepages-(none|too-few)", mend=r"as root, for one process: echo \d+ > /sys/kernel/mm/hugepages/",
+@broken("error hugepages-(none|too-few)", fix=r"as root, for one process: echo \d+ > /sys/kernel/mm/hugepages/",
         told="hugepages")
 def hugepages_required(host):
     free = sum(int(open(f"{path}/free_hugepages", encoding="utf-8").read()) * int(path.rsplit("-", 1)[1][:-2])
@@ -220,7 +220,7 @@ def hugepages_required(host):
     host.configure(*eight_memifs(), memory__hugepages="required")
 
 
-@broken("error cgroup-memory-too-small", mend="raise it", told="control group")
+@broken("error cgroup-memory-too-small", fix="raise it", told="control group")
 def memory_of_the_control_group(host):
     roots = [("/sys/fs/cgroup/memory", "memory.limit_in_bytes"), ("/sys/fs/cgroup", "memory.max")]
     parent = next(((root, limit) for root, limit in roots if os.path.exists(f"{root}/{limit}")

@@ -2,7 +2,7 @@
 // is, or make it send without bound.
 //
 // The first byte chooses the interface (bit 0: a trusted wire, 1: a VLAN, 2: two ends) and what the driver
-// says of checksums (bits 3 and 4). Then come frames: each a byte of options (bit 0: mend the IP checksum and
+// says of checksums (bits 3 and 4). Then come frames: each a byte of options (bit 0: fix the IP checksum and
 // the upper layer's, 1: a second passes before), two of length, its bytes.
 #include <algorithm>
 #include <cstddef>
@@ -47,7 +47,7 @@ void store_checksum(std::span<std::byte> packet, std::size_t at, Checksum checks
 }
 
 // Sums the upper layer where there is one that has a checksum.
-void mend_upper(std::span<std::byte> payload, std::uint8_t protocol, const IpAddress& source,
+void fix_upper(std::span<std::byte> payload, std::uint8_t protocol, const IpAddress& source,
                 const IpAddress& destination) {
   const std::size_t at = protocol == kProtocolTcp ? 16 : 2;
   if (payload.size() < at + 2 ||
@@ -64,7 +64,7 @@ void mend_upper(std::span<std::byte> payload, std::uint8_t protocol, const IpAdd
 }
 
 // A fuzzer seldom guesses a checksum: without this, little gets behind it.
-void mend_checksums(std::span<std::byte> frame) {
+void fix_checksums(std::span<std::byte> frame) {
   const std::size_t offset = frame.size() > 18 && get16(&frame[12]) == kEtherTypeVlan ? 18 : 14;
   if (frame.size() < offset + kIpv4HeaderBytes) {
     return;
@@ -81,7 +81,7 @@ void mend_checksums(std::span<std::byte> frame) {
       return IpAddress::v4(
           {get8(&packet[at]), get8(&packet[at + 1]), get8(&packet[at + 2]), get8(&packet[at + 3])});
     };
-    mend_upper(packet.subspan(header, total - header), get8(&packet[9]), address(12), address(16));
+    fix_upper(packet.subspan(header, total - header), get8(&packet[9]), address(12), address(16));
     put16(&packet[10], 0);
     Checksum checksum;
     checksum.add(packet.first(header));
@@ -91,7 +91,7 @@ void mend_checksums(std::span<std::byte> frame) {
     IpAddress source, destination;
     std::memcpy(source.bytes.data(), &packet[8], 16);
     std::memcpy(destination.bytes.data(), &packet[24], 16);
-    mend_upper(packet.subspan(kIpv6HeaderBytes, get16(&packet[4])), get8(&packet[6]), source, destination);
+    fix_upper(packet.subspan(kIpv6HeaderBytes, get16(&packet[4])), get8(&packet[6]), source, destination);
   }
 }
 
@@ -146,7 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::vector<std::byte> frame(bytes.begin(), bytes.end());
     input = input.subspan(3 + length);
     if ((options & 1) != 0) {
-      mend_checksums(frame);
+      fix_checksums(frame);
     }
     now += (options & 2) != 0 ? Duration(std::chrono::seconds(1)) : Duration(std::chrono::milliseconds(1));
     const InputResult result = interface.input(frame, meta, now);

@@ -46,7 +46,7 @@ void add_check(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* check = app.add_subcommand(
       "check",
-      "Say what is wrong on this host, for this user and environment, and how to mend it, and which network "
+      "Say what is wrong on this host, for this user and environment, and how to fix it, and which network "
       "NCCL will use. Changes nothing");
   check->add_flag("--json", arguments->json, "Print JSON");
   auto* const listen = check->add_flag("--listen", arguments->listen,

@@ -27,9 +27,9 @@ Finding finding_of(const std::string& fault) {
     return {Id::config_invalid, Severity::error, "environment " + part.str(1), part.str(2),
             fmt::format("correct it, or `unset {}`", part.str(1))};
   }
-  const std::string mend = "correct it in the file's [[tcp.rails]], or in TFABRIC_TCP_RAILS";
+  const std::string fix = "correct it in the file's [[tcp.rails]], or in TFABRIC_TCP_RAILS";
   if (std::regex_match(fault, part, of_rail)) {
-    return {Id::config_invalid, Severity::error, part.str(1), part.str(2), mend};
+    return {Id::config_invalid, Severity::error, part.str(1), part.str(2), fix};
   }
   return {Id::config_invalid, Severity::error, "configuration", fault,
           "correct it; docs/configuration.md has all keys"};
@@ -38,7 +38,7 @@ Finding finding_of(const std::string& fault) {
 void add_faults(std::string_view faults, Findings& findings) {
   while (!faults.empty()) {
     Finding finding = finding_of(std::string(config::take_until(faults, '\n')));
-    findings.error(finding.id, finding.subject, finding.what, finding.mend);
+    findings.error(finding.id, finding.subject, finding.what, finding.fix);
   }
 }
 

@@ -1,4 +1,4 @@
-// What `tfabric check` has to say: one thing of this host, how much it matters, and how it is mended.
+// What `tfabric check` has to say: one thing of this host, how much it matters, and how it is fixed.
 #pragma once
 
 #include <cstdint>
@@ -104,22 +104,22 @@ struct Finding {
   Severity severity = Severity::note;
   std::string subject;  // "rail pci0", "memory"
   std::string what;
-  std::string mend;  // a command or a line of the configuration; notes may have none
+  std::string fix;  // a command or a line of the configuration; notes may have none
 };
 
 class Findings {
  public:
-  void error(Id id, std::string subject, std::string what, std::string mend) {
-    add(Severity::error, id, std::move(subject), std::move(what), std::move(mend));
+  void error(Id id, std::string subject, std::string what, std::string fix) {
+    add(Severity::error, id, std::move(subject), std::move(what), std::move(fix));
   }
-  void warning(Id id, std::string subject, std::string what, std::string mend) {
-    add(Severity::warning, id, std::move(subject), std::move(what), std::move(mend));
+  void warning(Id id, std::string subject, std::string what, std::string fix) {
+    add(Severity::warning, id, std::move(subject), std::move(what), std::move(fix));
   }
-  void note(Id id, std::string subject, std::string what, std::string mend = {}) {
-    add(Severity::note, id, std::move(subject), std::move(what), std::move(mend));
+  void note(Id id, std::string subject, std::string what, std::string fix = {}) {
+    add(Severity::note, id, std::move(subject), std::move(what), std::move(fix));
   }
-  void add(Severity severity, Id id, std::string subject, std::string what, std::string mend) {
-    all_.push_back({id, severity, std::move(subject), std::move(what), std::move(mend)});
+  void add(Severity severity, Id id, std::string subject, std::string what, std::string fix) {
+    all_.push_back({id, severity, std::move(subject), std::move(what), std::move(fix)});
   }
   [[nodiscard]] const std::vector<Finding>& all() const { return all_; }
 

@@ -68,10 +68,10 @@ void check_part(const Host& host, const config::Config& config, const config::Ra
                 Findings& findings) {
   const std::string subject = "rail " + rail.name;
   if (const auto fault = tcp::af_xdp_address_fault(rail, host.addresses)) {
-    findings.error(Id::interface_without_address, subject, fault->what, "as root: " + fault->mend);
+    findings.error(Id::interface_without_address, subject, fault->what, "as root: " + fault->fix);
   }
   if (const auto fault = tcp::af_xdp_port_fault(config.tcp.local_ports, host::kernel_ports(host.proc()))) {
-    findings.error(Id::kernel_ports_shared, subject, fault->what, "as root: " + fault->mend);
+    findings.error(Id::kernel_ports_shared, subject, fault->what, "as root: " + fault->fix);
   }
 }
 
@@ -98,10 +98,10 @@ void check_af_xdp_rail(const Host& host, const config::Config& config, const con
   }
   const std::string subject = "rail " + rail.name;
   if (const auto fault = tcp::af_xdp_mtu_fault(*interface)) {
-    findings.error(Id::interface_mtu_larger, subject, fault->what, "as root: " + fault->mend);
+    findings.error(Id::interface_mtu_larger, subject, fault->what, "as root: " + fault->fix);
   }
   if (const auto fault = tcp::af_xdp_queue_fault(*interface, rail, config.tcp.engines)) {
-    findings.error(Id::interface_queues, subject, fault->what, "as root: " + fault->mend);
+    findings.error(Id::interface_queues, subject, fault->what, "as root: " + fault->fix);
   }
   if (part) {
     check_part(host, config, rail, findings);

@@ -7,7 +7,7 @@ namespace tfabric::check {
 namespace {
 
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
-constexpr const char* kMend =
+constexpr const char* kFix =
     "shell: ulimit -l unlimited (allowed by `* - memlock unlimited` in /etc/security/limits.conf); systemd: "
     "LimitMEMLOCK=infinity; docker: --ulimit memlock=-1:-1; Kubernetes has no field for it: "
     "LimitMEMLOCK=infinity in the unit of containerd, or the capability IPC_LOCK for the pod";
@@ -18,7 +18,7 @@ void check_need(const Host& host, const char* who, std::uint32_t need_mib, Findi
     findings.error(Id::memlock_too_low, "locked memory",
                    fmt::format("a process may lock {} KiB (ulimit -l), and {} locks {} MiB for the rails",
                                host.memlock_bytes / 1024, who, need_mib),
-                   kMend);
+                   kFix);
   }
 }
 
@@ -40,7 +40,7 @@ void check_memlock_for_rdma(const Host& host, Findings& findings) {
                      fmt::format("a process may lock {} KiB (ulimit -l), and RDMA locks all that NCCL "
                                  "registers: jobs may fail as they grow",
                                  host.memlock_bytes / 1024),
-                     kMend);
+                     kFix);
   }
 }
 

@@ -42,7 +42,7 @@ void report_left_out(const config::Rdma& wishes, const rdma::Hca& hca, const rdm
                       wishes.exclude_hca.find(hca.name, port.number) == nullptr;
   findings.add(wanted ? Severity::warning : Severity::note, Id::rdma_port_left_out, name_of(hca, port),
                "is left out: " + port.excluded,
-               wanted ? "mend the port as docs/rdma.md says, or take it out of rdma.hca (NCCL_IB_HCA)" : "");
+               wanted ? "fix the port as docs/rdma.md says, or take it out of rdma.hca (NCCL_IB_HCA)" : "");
 }
 
 void check_hca(const config::Rdma& wishes, const rdma::Hca& hca, Findings& findings) {
@@ -50,7 +50,7 @@ void check_hca(const config::Rdma& wishes, const rdma::Hca& hca, Findings& findi
     const bool filtered = !wishes.hca.may_select(hca.name) || wishes.exclude_hca.names_all_of(hca.name);
     findings.add(filtered ? Severity::note : Severity::warning, Id::rdma_port_left_out, hca.name,
                  "is left out: " + hca.excluded,
-                 filtered ? "" : fmt::format("mend it, or do without: rdma.exclude_hca = \"={}\"", hca.name));
+                 filtered ? "" : fmt::format("fix it, or do without: rdma.exclude_hca = \"={}\"", hca.name));
     return;
   }
   bool used = false;

@@ -22,8 +22,8 @@ std::string to_text(const Report& report) {
   for (const Finding& finding : worst_first(report)) {
     text += fmt::format("{:<7} {}: {} [{}]\n", to_string(finding.severity), finding.subject, finding.what,
                         to_string(finding.id));
-    if (!finding.mend.empty()) {
-      text += fmt::format("        mend: {}\n", finding.mend);
+    if (!finding.fix.empty()) {
+      text += fmt::format("        fix: {}\n", finding.fix);
     }
   }
   return text + fmt::format("verdict: {}\n", report.verdict.text);
@@ -40,7 +40,7 @@ nlohmann::json to_json(const Report& report) {
                                {"severity", to_string(finding.severity)},
                                {"subject", finding.subject},
                                {"what", finding.what},
-                               {"mend", finding.mend}});
+                               {"fix", finding.fix}});
   }
   return out;
 }

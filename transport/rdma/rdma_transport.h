@@ -15,7 +15,7 @@
 
 namespace tfabric::rdma {
 
-// Errc::unusable with the reason and its mend if there is no libibverbs or no port to use.
+// Errc::unusable with the reason and its fix if there is no libibverbs or no port to use.
 Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma& wishes);
 
 // What is loaded at run time.

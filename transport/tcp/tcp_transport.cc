@@ -136,7 +136,7 @@ class TcpTransport final : public transport::Transport {
     if (own.probe) {
       if (const auto faults = probe_rails(engines_); !faults.empty()) {
         const transport::RailFault& first = faults.front();
-        return Error{Errc::unusable, fmt::format("rail {}: {}: {}", first.rail, first.what, first.mend)};
+        return Error{Errc::unusable, fmt::format("rail {}: {}: {}", first.rail, first.what, first.fix)};
       }
     }
     announce_rails(engines_);

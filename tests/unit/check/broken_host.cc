@@ -72,7 +72,7 @@ std::string told(const check::Report& report, check::Id id) {
     return std::string(to_string(id));
   }
   return fmt::format("{} {}: {} | {}", to_string(finding->severity), finding->subject, finding->what,
-                     finding->mend);
+                     finding->fix);
 }
 
 bool has(const check::Report& report, check::Id id) { return find(report, id) != nullptr; }

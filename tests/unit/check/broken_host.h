@@ -38,7 +38,7 @@ class BrokenHost {
   }
 };
 
-// "ID" if there is none, else "severity subject: what | mend" of the first with it.
+// "ID" if there is none, else "severity subject: what | fix" of the first with it.
 [[nodiscard]] std::string told(const check::Report& report, check::Id id);
 [[nodiscard]] bool has(const check::Report& report, check::Id id);
 

@@ -32,7 +32,7 @@ TEST_CASE("each fault of a configuration is told, with its line") {
   REQUIRE(first.id == Id::config_invalid);
   REQUIRE_THAT(first.subject, EndsWith("/usr/first.toml:2"));
   REQUIRE_THAT(first.what, Contains("did you mean `tcp.flows`?"));
-  REQUIRE_THAT(first.mend, StartsWith("correct line 2 of "));
+  REQUIRE_THAT(first.fix, StartsWith("correct line 2 of "));
   REQUIRE_THAT(report.findings.all()[1].subject, EndsWith(":3"));
   REQUIRE(report.verdict.network == Network::nccl);
   broken.host.environment["TFABRIC_REQUIRED"] = "1";

@@ -106,7 +106,7 @@ TEST_CASE("no hugetlbfs is needed, but one that is mounted must be readable") {
   REQUIRE(exit_code_of(none) == kAllRight);
 }
 
-TEST_CASE("a control group that allows fewer hugepages is told, and its mend") {
+TEST_CASE("a control group that allows fewer hugepages is told, and its fix") {
   NicHost broken;
   SECTION("version 2, as a container sees its own") {
     broken.files.write("/proc/self/cgroup", "0::/\n");

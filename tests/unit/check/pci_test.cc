@@ -13,7 +13,7 @@ using test::has;
 using test::pci_rail;
 using test::told;
 
-TEST_CASE("a NIC on vfio-pci with hugepages leaves nothing to mend") {
+TEST_CASE("a NIC on vfio-pci with hugepages leaves nothing to fix") {
   BrokenHost broken;
   broken.add_nic();
   broken.configure(pci_rail());

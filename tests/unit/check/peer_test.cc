@@ -38,7 +38,7 @@ Finding judged(const Outcome& outcome) {
 
 }  // namespace
 
-TEST_CASE("two hosts on one network, or with a gateway to the other's, have nothing to mend") {
+TEST_CASE("two hosts on one network, or with a gateway to the other's, have nothing to fix") {
   REQUIRE(compared(tcp({rail("a", "10.0.0.1/24")}), tcp({rail("b", "10.0.0.2/24")})).empty());
   REQUIRE(
       compared(tcp({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp({rail("b", "10.0.1.2/24", "10.0.1.254")}))
@@ -99,7 +99,7 @@ TEST_CASE("an outcome is the same after it has travelled, and is no failure of t
   REQUIRE_FALSE(outcome_from(nlohmann::json::parse("{}")));
 }
 
-TEST_CASE("each way to fail has its own mend") {
+TEST_CASE("each way to fail has its own fix") {
   REQUIRE(judged({.stage = Stage::connecting, .error = "x: the peer is unreachable"}).id ==
           Id::peer_neighbour_silent);
   REQUIRE(judged({.stage = Stage::connecting, .error = "no answer for 10000 ms"}).id == Id::peer_unreachable);

@@ -32,12 +32,12 @@ std::set<std::string> ids_of_code() {
 
 }  // namespace
 
-TEST_CASE("the worst is first, with its mend below it, and the verdict last") {
+TEST_CASE("the worst is first, with its fix below it, and the verdict last") {
   REQUIRE(to_text(three_findings()) ==
           "error   rail a: no driver [pci-no-driver]\n"
-          "        mend: bind it\n"
+          "        fix: bind it\n"
           "warning memory: none [hugepages-none]\n"
-          "        mend: echo\n"
+          "        fix: echo\n"
           "note    CPUs: there are two [progress-mode]\n"
           "verdict: not here\n");
 }
@@ -52,7 +52,7 @@ TEST_CASE("scripts get the same") {
                                                  {"severity", "error"},
                                                  {"subject", "rail a"},
                                                  {"what", "no driver"},
-                                                 {"mend", "bind it"}}));
+                                                 {"fix", "bind it"}}));
 }
 
 TEST_CASE("the exit code is that of the worst finding") {
@@ -85,6 +85,6 @@ TEST_CASE("this host, whatever it has, is looked at without an error of ours") {
     CAPTURE(to_string(finding.id));
     REQUIRE_FALSE(finding.subject.empty());
     REQUIRE_FALSE(finding.what.empty());
-    REQUIRE((finding.severity == Severity::note || !finding.mend.empty()));
+    REQUIRE((finding.severity == Severity::note || !finding.fix.empty()));
   }
 }

@@ -56,7 +56,7 @@ TEST_CASE("ordinary memory takes what is needed there") {
   REQUIRE_FALSE(choose_budget(Mode::automatic, need, 149, free_mib(98)).ok());
 }
 
-TEST_CASE("required hugepages that are missing are an error with its mend") {
+TEST_CASE("required hugepages that are missing are an error with its fix") {
   const auto budget = choose_budget(Mode::required, 101, 0, free_mib(100));
   REQUIRE_FALSE(budget.ok());
   REQUIRE(budget.error().code == Errc::unusable);

@@ -122,7 +122,7 @@ TEST_CASE("HCAs are in the order of PCI addresses, then of names by their number
   REQUIRE(names(machine.look()) == std::vector<std::string>{"mlx5_1", "mlx5_0", "rxe2", "rxe10"});
 }
 
-TEST_CASE("an HCA that cannot be opened is left out with the reason and its mend, and the others are used") {
+TEST_CASE("an HCA that cannot be opened is left out with the reason and its fix, and the others are used") {
   Machine machine;
   machine.add("mlx5_0").open_error = EACCES;
   machine.add("mlx5_1");
@@ -136,7 +136,7 @@ TEST_CASE("an HCA that cannot be opened is left out with the reason and its mend
   REQUIRE(found.hcas[1].excluded.empty());
 }
 
-TEST_CASE("each reason why an HCA cannot be opened has a mend") {
+TEST_CASE("each reason why an HCA cannot be opened has a fix") {
   const std::string file = "/dev/infiniband/uverbs3";
   REQUIRE_THAT(open_fault(ENOENT, file), Contains("--device=/dev/infiniband/uverbs3"));
   REQUIRE_THAT(open_fault(EPERM, file), Contains("device cgroup"));

@@ -171,7 +171,7 @@ TEST_CASE("an echo shrinks the window once a round trip, and the peer is told") 
   REQUIRE_FALSE(has(next, flag::cwr));
 }
 
-TEST_CASE("a time-out amid a reduction is mended by slow start") {
+TEST_CASE("a time-out amid a reduction is fixed by slow start") {
   ScriptedPeer peer(with_ecn());
   establish(peer);
   peer.write(10'000);

@@ -37,7 +37,7 @@ void judge_outcome(const OfferedRail& from, const OfferedRail& to, const Outcome
                    Findings& findings) {
   const std::string subject = fmt::format("{} -> {}", from.name, to.name);
   const std::uint32_t mtu = from.mtu == 0 || to.mtu == 0 ? 0 : std::min(from.mtu, to.mtu);
-  const std::string mend = fmt::format(
+  const std::string fix = fmt::format(
       "find what passes and write it as the mtu of {} and {} (1500 does nearly everywhere), or let "
       "the network carry {}",
       from.name, to.name, mtu);
@@ -55,7 +55,7 @@ void judge_outcome(const OfferedRail& from, const OfferedRail& to, const Outcome
       findings.error(
           Id::peer_message_lost, subject,
           fmt::format("small messages arrive, and full packets (MTU {}) do not: {}", mtu, outcome.error),
-          mend);
+          fix);
       return;
     case Stage::done:
       break;
@@ -66,7 +66,7 @@ void judge_outcome(const OfferedRail& from, const OfferedRail& to, const Outcome
         fmt::format("full packets (MTU {}) vanish without a word: the message arrived after {} ms, in "
                     "smaller ones",
                     mtu, outcome.large.count()),
-        mend);
+        fix);
     return;
   }
   findings.note(Id::peer_reached, subject,

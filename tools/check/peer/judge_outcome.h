@@ -1,4 +1,4 @@
-// What the outcome of a trial means, and how it is mended.
+// What the outcome of a trial means, and how it is fixed.
 #pragma once
 
 #include <chrono>

@@ -67,7 +67,7 @@ Id id_of(transport::RailFault::Kind kind) {
 bool probe(transport::Transport& transport, Findings& findings) {
   const std::vector<transport::RailFault> faults = transport.probe();
   for (const transport::RailFault& fault : faults) {
-    findings.error(id_of(fault.kind), "rail " + fault.rail, fault.what, fault.mend);
+    findings.error(id_of(fault.kind), "rail " + fault.rail, fault.what, fault.fix);
   }
   return faults.empty();
 }

@@ -13,7 +13,7 @@ namespace tfabric::wire {
 // complement sum in any case. False: the frame has no such word.
 bool corrupt(std::span<std::byte> frame, SeededRandom& random);
 
-// Flips bits of a TCP payload and mends the checksum, so that nothing but the application can tell. False: no
+// Flips bits of a TCP payload and fixes the checksum, so that nothing but the application can tell. False: no
 // TCP segment with at least two bytes of payload.
 bool corrupt_valid(std::span<std::byte> frame, SeededRandom& random);
 

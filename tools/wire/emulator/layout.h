@@ -25,7 +25,7 @@ struct IpLayout {
 // Empty: no IP packet, or a malformed one.
 [[nodiscard]] std::optional<IpLayout> ip_layout(std::span<const std::byte> frame);
 
-// Replaces a 16-bit word that an Internet checksum covers, and mends the checksum (RFC 1624, eqn. 3). A
+// Replaces a 16-bit word that an Internet checksum covers, and fixes the checksum (RFC 1624, eqn. 3). A
 // checksum that was wrong stays wrong.
 void replace_word(std::span<std::byte> frame, std::size_t word, std::uint16_t value, std::size_t checksum);
 

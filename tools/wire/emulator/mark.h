@@ -6,7 +6,7 @@
 
 namespace tfabric::wire {
 
-// Sets CE if the packet's sender understands it, and mends the IPv4 header's checksum. False: the packet is
+// Sets CE if the packet's sender understands it, and fixes the IPv4 header's checksum. False: the packet is
 // not ECN-capable, or marked already, or no IP packet.
 bool mark_congestion(std::span<std::byte> frame);
 

@@ -41,7 +41,7 @@ struct Library {
 inline constexpr const char* kLibrary = "librdmacm.so.1";
 
 // Errc::unusable says which library or symbol is missing, or why the kernel does not offer the connection
-// manager, and how to mend it.
+// manager, and how to fix it.
 Result<Library> load(const std::string& library = kLibrary);
 
 // Tells the user that rdma_cm is not used although it is wanted.

@@ -8,7 +8,7 @@
 namespace tfabric::rdma {
 namespace {
 
-std::string mend(int error, const std::string& file) {
+std::string fix(int error, const std::string& file) {
   switch (error) {
     case ENOENT:
       return fmt::format(
@@ -39,7 +39,7 @@ std::string mend(int error, const std::string& file) {
 std::string open_fault(int error, const std::string& file) {
   return fmt::format("cannot be opened: {}: {}",
                      error == 0 ? "libibverbs does not say why" : std::generic_category().message(error),
-                     mend(error, file));
+                     fix(error, file));
 }
 
 std::string transport_fault(ibv::TransportType type) {

@@ -5,14 +5,14 @@
 
 namespace tfabric::rdma {
 
-Result<Symbols> Symbols::load(const std::string& library, const std::string& mend) {
+Result<Symbols> Symbols::load(const std::string& library, const std::string& fix) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     const char* why = dlerror();
     return Error{Errc::unusable, fmt::format("{} cannot be loaded: {}; {}", library,
-                                             why == nullptr ? "the linker does not say why" : why, mend)};
+                                             why == nullptr ? "the linker does not say why" : why, fix)};
   }
-  return Symbols(handle, library, mend);
+  return Symbols(handle, library, fix);
 }
 
 void* Symbols::find(const char* symbol, const char* version) const {

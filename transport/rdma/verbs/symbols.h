@@ -12,7 +12,7 @@ class Symbols {
  public:
   // Errc::unusable says why it cannot be loaded, and what to install. The library stays loaded to the end of
   // the process: rdma-core's know nothing of being unloaded.
-  static Result<Symbols> load(const std::string& library, const std::string& mend);
+  static Result<Symbols> load(const std::string& library, const std::string& fix);
 
   // Null if an older library does not have it.
   template <class Function>
@@ -32,8 +32,8 @@ class Symbols {
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
-  Symbols(void* library, std::string name, std::string mend)
-      : library_(library), name_(std::move(name)), mend_(std::move(mend)) {}
+  Symbols(void* library, std::string name, std::string fix)
+      : library_(library), name_(std::move(name)), mend_(std::move(fix)) {}
 
   [[nodiscard]] void* find(const char* symbol, const char* version) const;
   void lacks(const char* symbol, const char* version);

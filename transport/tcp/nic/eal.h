@@ -23,7 +23,7 @@ struct EalOptions {
 };
 
 // Starts EAL; a second call is checked against the first (same process, so what is running stays) and
-// succeeds. Errors (Errc::unusable) name what is missing and how to mend it.
+// succeeds. Errors (Errc::unusable) name what is missing and how to fix it.
 Status start_eal(const EalOptions& options);
 [[nodiscard]] bool eal_started();
 

@@ -19,7 +19,7 @@ std::optional<InterfaceFault> af_xdp_mtu_fault(const host::Interface& interface)
   return InterfaceFault{
       .what = fmt::format("the interface {} has an MTU of {}, and AF_XDP takes packets of {} bytes at most",
                           interface.name, interface.mtu, config::kMostAfXdpMtu),
-      .mend = fmt::format("ip link set {} mtu {}", interface.name, config::kMostAfXdpMtu)};
+      .fix = fmt::format("ip link set {} mtu {}", interface.name, config::kMostAfXdpMtu)};
 }
 
 namespace {
@@ -29,15 +29,15 @@ std::optional<InterfaceFault> part_fault(const host::Interface& interface, const
   if (queues.end() > interface.channels.combined) {
     return InterfaceFault{.what = fmt::format("the rail has queue {}, and the interface {} has {} in all",
                                               queues.end() - 1, interface.name, interface.channels.combined),
-                          .mend = fmt::format("ethtool -L {} combined {}; or choose other queues",
-                                              interface.name, queues.end())};
+                          .fix = fmt::format("ethtool -L {} combined {}; or choose other queues",
+                                             interface.name, queues.end())};
   }
   if (queues.count != engines) {
     return InterfaceFault{
         .what = fmt::format("the rail has {} queue(s) of the interface {}, and {} engine(s) (tcp.engines) "
                             "take one each",
                             queues.count, interface.name, engines),
-        .mend = fmt::format("tcp.engines = {}, or as many queues as engines", queues.count)};
+        .fix = fmt::format("tcp.engines = {}, or as many queues as engines", queues.count)};
   }
   return std::nullopt;
 }
@@ -58,12 +58,11 @@ std::optional<InterfaceFault> af_xdp_queue_fault(const host::Interface& interfac
       interface.name, channels.receiving(), engines);
   // The driver takes pairs of queues; of an interface without any, the first receive queue.
   if (channels.combined == 0) {
-    return InterfaceFault{.what = what, .mend = fmt::format("ethtool -L {} rx 1", interface.name)};
+    return InterfaceFault{.what = what, .fix = fmt::format("ethtool -L {} rx 1", interface.name)};
   }
-  return InterfaceFault{
-      .what = what,
-      .mend = fmt::format("ethtool -L {} combined {}{}; or tcp.engines = {}", interface.name, engines,
-                          channels.receive > 0 ? " rx 0" : "", channels.combined)};
+  return InterfaceFault{.what = what,
+                        .fix = fmt::format("ethtool -L {} combined {}{}; or tcp.engines = {}", interface.name,
+                                           engines, channels.receive > 0 ? " rx 0" : "", channels.combined)};
 }
 
 std::optional<InterfaceFault> af_xdp_address_fault(const config::Rail& rail,
@@ -80,7 +79,7 @@ std::optional<InterfaceFault> af_xdp_address_fault(const config::Rail& rail,
       return InterfaceFault{.what = fmt::format("the interface {} does not have the address {}, which a rail "
                                                 "with `queues` shares with the kernel",
                                                 rail.device, text),
-                            .mend = fmt::format("ip address add {} dev {}", text, rail.device)};
+                            .fix = fmt::format("ip address add {} dev {}", text, rail.device)};
     }
   }
   return std::nullopt;
@@ -95,8 +94,8 @@ std::optional<InterfaceFault> af_xdp_port_fault(const config::PortRange& ports,
       .what = fmt::format("the kernel gives TCP ports of {0}-{1} (tcp.local_ports) to connections of its "
                           "own, whose segments would come to this rail",
                           ports.first, ports.last),
-      .mend = fmt::format("sysctl -w net.ipv4.ip_local_reserved_ports={}-{}, and in a file of /etc/sysctl.d",
-                          ports.first, ports.last)};
+      .fix = fmt::format("sysctl -w net.ipv4.ip_local_reserved_ports={}-{}, and in a file of /etc/sysctl.d",
+                         ports.first, ports.last)};
 }
 
 }  // namespace tfabric::tcp

@@ -15,7 +15,7 @@ namespace tfabric::tcp {
 
 struct InterfaceFault {
   std::string what;
-  std::string mend;
+  std::string fix;
 };
 
 // Frames that it may receive fit into a packet buffer.

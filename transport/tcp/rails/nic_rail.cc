@@ -74,7 +74,7 @@ Status check_queues(const config::Rail& config, std::size_t engines) {
   const host::Interface interface { .name = config.device, .channels = host::channels_of(config.device) };
   const auto fault = af_xdp_queue_fault(interface, config, static_cast<std::uint32_t>(engines));
   return fault ? Status(Error{Errc::unusable,
-                              fmt::format("rail {}: {}: {}", config.name, fault->what, fault->mend)})
+                              fmt::format("rail {}: {}: {}", config.name, fault->what, fault->fix)})
                : Status();
 }
 

@@ -13,7 +13,7 @@ namespace tfabric::tcp {
 namespace {
 
 std::string text_of(const std::optional<InterfaceFault>& fault) {
-  return fault ? fmt::format("{}: {}", fault->what, fault->mend) : std::string();
+  return fault ? fmt::format("{}: {}", fault->what, fault->fix) : std::string();
 }
 
 std::string interface_fault(const config::Rail& rail, const config::Tcp& config, const HostView& host) {
@@ -49,12 +49,12 @@ std::string function_fault(const config::Rail& rail, const config::Tcp& /*config
   if (!function) {
     return fmt::format("this host has no PCI function {} (`lspci -D` lists them)", rail.device);
   }
-  constexpr const char* kMend = "`tfabric setup`, or bind it to vfio-pci";
+  constexpr const char* kFix = "`tfabric setup`, or bind it to vfio-pci";
   if (function->driver.empty()) {
-    return fmt::format("no driver has {}: {}", rail.device, kMend);
+    return fmt::format("no driver has {}: {}", rail.device, kFix);
   }
   if (function->driver != "vfio-pci" && !host::goes_without_iommu(*function)) {
-    return fmt::format("{} belongs to the kernel's driver {}: {}", rail.device, function->driver, kMend);
+    return fmt::format("{} belongs to the kernel's driver {}: {}", rail.device, function->driver, kFix);
   }
   return {};
 }

@@ -22,7 +22,7 @@ struct HostView {
 };
 
 [[nodiscard]] HostView view_of_host();
-// The first fault, with its mend. An interface that is in another network namespace is none: it may be the
+// The first fault, with its fix. An interface that is in another network namespace is none: it may be the
 // rail of a process there.
 [[nodiscard]] Status check_rails(const config::Tcp& config, const HostView& host);
 

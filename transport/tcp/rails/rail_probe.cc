@@ -86,9 +86,9 @@ bool RailProbe::ask(const std::optional<net::IpAddress>& gateway, const char* ke
   return true;
 }
 
-void RailProbe::set_fault(transport::RailFault::Kind kind, std::string what, std::string mend) {
+void RailProbe::set_fault(transport::RailFault::Kind kind, std::string what, std::string fix) {
   fault_ = transport::RailFault{
-      .kind = kind, .rail = interface_.config().name, .what = std::move(what), .mend = std::move(mend)};
+      .kind = kind, .rail = interface_.config().name, .what = std::move(what), .fix = std::move(fix)};
 }
 
 bool is_probed(const config::Rail& rail) {

@@ -36,7 +36,7 @@ class RailProbe {
   bool await_link(bool has_link, Instant now);
   bool ask_gateways(Instant now);
   bool ask(const std::optional<net::IpAddress>& gateway, const char* key, Instant now);
-  void set_fault(transport::RailFault::Kind kind, std::string what, std::string mend);
+  void set_fault(transport::RailFault::Kind kind, std::string what, std::string fix);
 
   net::Interface& interface_;
   std::optional<Instant> began_, linked_;

@@ -46,7 +46,7 @@ class Ecn {
     reacted_until_ = snd_nxt;
     cwr_ = enabled_;
   }
-  // Slow start mends a time-out; a reduction of before must not hold it back.
+  // Slow start fixes a time-out; a reduction of before must not hold it back.
   void on_rto() { reacted_until_ = 0; }
   // What was in flight at the last reduction is not acknowledged yet: the window is not to grow.
   [[nodiscard]] bool reducing(std::uint64_t snd_una) const { return enabled_ && snd_una < reacted_until_; }

@@ -177,7 +177,7 @@ TEST_CASE("link layers never mix, nor InfiniBand's subnets, RoCE's versions, or 
   }
 }
 
-TEST_CASE("no rail in common is an error that names both lists and how to mend it") {
+TEST_CASE("no rail in common is an error that names both lists and how to fix it") {
   const auto agreement =
       agree(offer_of({roce_rail("mlx5_0", "10.0.0.5")}), offer_of({infiniband_rail("mlx5_7", "fe80::")}));
   REQUIRE(agreement.error().code == Errc::invalid_usage);

@@ -65,22 +65,22 @@ Descriptor open_number(bpf_cmd command, std::uint32_t number) {
 }
 
 Error refusal(const std::string& what, int error) {
-  std::string mend;
+  std::string fix;
   switch (error) {
     case EPERM:
     case EACCES:
-      mend =
+      fix =
           "; AF_XDP needs the capabilities NET_ADMIN, NET_RAW and BPF: run the job as root, or a container "
           "with --cap-add for each (SYS_ADMIN in place of BPF, where the container's rules know no BPF)";
       break;
     case ENOSYS:
     case EAFNOSUPPORT:
-      mend = "; this kernel has no AF_XDP: it takes Linux 5.9 or newer with CONFIG_XDP_SOCKETS";
+      fix = "; this kernel has no AF_XDP: it takes Linux 5.9 or newer with CONFIG_XDP_SOCKETS";
       break;
     default:
       break;
   }
-  return {Errc::unusable, fmt::format("{}: {}{}", what, std::strerror(error), mend)};
+  return {Errc::unusable, fmt::format("{}: {}{}", what, std::strerror(error), fix)};
 }
 
 }  // namespace tfabric::nic::xdp

@@ -18,7 +18,7 @@ namespace tfabric::nic::xdp {
 class Redirect {
  public:
   // Of the interface's queues 0 to `queues` - 1, to which sockets are added. In the network driver if it can
-  // (native mode), else in front of the kernel's stack (generic mode). Errc::unusable, with what to mend.
+  // (native mode), else in front of the kernel's stack (generic mode). Errc::unusable, with what to fix.
   static Result<std::unique_ptr<Redirect>> attach(const std::string& interface, std::uint32_t queues);
   // Of a part, by the program that the processes of other parts have attached, or that is attached for them.
   static Result<std::unique_ptr<Redirect>> join(const std::string& interface, const Part& part);
