@@ -41,7 +41,7 @@ std::vector<std::string> libraries_named(std::string_view list) {
   return libraries;
 }
 
-std::string path_mend(const Host& host) {
+std::string path_fix(const Host& host) {
   return fmt::format("export LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH", host.plugin_folder);
 }
 
@@ -52,12 +52,12 @@ void check_default(const Host& host, Findings& findings) {
     findings.warning(Id::plugin_not_found, "NCCL",
                      fmt::format("NCCL would not load tfabric in this environment ({}); the job's may differ",
                                  name.error().message),
-                     path_mend(host));
+                     path_fix(host));
   } else if (*name != kName) {
     findings.error(
         Id::plugin_of_others, "NCCL",
         fmt::format("the {} that the dynamic linker finds first is that of \"{}\"", kLibrary, *name),
-        path_mend(host));
+        path_fix(host));
   }
 }
 

@@ -23,7 +23,7 @@ void Symbols::lacks(const char* symbol, const char* version) {
   if (status_) {
     status_ = Error{Errc::unusable, fmt::format("{} has no {}, version {}: it is too old or none of "
                                                 "rdma-core's; {}",
-                                                name_, symbol, version, mend_)};
+                                                name_, symbol, version, fix_)};
   }
 }
 

@@ -33,13 +33,13 @@ class Symbols {
 
  private:
   Symbols(void* library, std::string name, std::string fix)
-      : library_(library), name_(std::move(name)), mend_(std::move(fix)) {}
+      : library_(library), name_(std::move(name)), fix_(std::move(fix)) {}
 
   [[nodiscard]] void* find(const char* symbol, const char* version) const;
   void lacks(const char* symbol, const char* version);
 
   void* library_;
-  std::string name_, mend_;
+  std::string name_, fix_;
   Status status_;
 };
 
