@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/value.h"
 #include "tools/perf/process.h"
 #include "tools/perf/report.h"
 #include "tools/perf/ring_allreduce.h"
@@ -189,9 +190,9 @@ std::string heading(const Coordinator& coordinator, const SweepOptions& sweep,
       "{:>12} {:>12} {:>7} {:>6} {:>12} {:>8} {:>8} {:>8} {:>7}\n"
       "{:>12} {:>12} {:>7} {:>6} {:>12} {:>8} {:>8} {:>8} {:>7}\n",
       options.ranks, options.ranks == 1 ? "" : "s", where, sweep.comms, sweep.comms == 1 ? "" : "s",
-      format_size(options.slice_bytes), sweep.inflight, coordinator.network(), "size", "count", "type",
-      "redop", "time", "algbw", "busbw", "CPU", "#wrong", "(B)", "(elements)", "", "", "(us)", "(GB/s)",
-      "(GB/s)", "(s)", "");
+      config::format_size(options.slice_bytes), sweep.inflight, coordinator.network(), "size", "count",
+      "type", "redop", "time", "algbw", "busbw", "CPU", "#wrong", "(B)", "(elements)", "", "", "(us)",
+      "(GB/s)", "(GB/s)", "(s)", "");
 }
 
 std::string table_line(const AllreduceRow& row, std::size_t ranks, bool checked) {

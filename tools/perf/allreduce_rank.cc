@@ -9,7 +9,6 @@
 #include "tools/perf/allreduce.h"
 #include "tools/perf/ring_allreduce.h"
 #include "tools/perf/session.h"
-#include "tools/perf/size.h"
 #include "tools/perf/statistics.h"
 
 namespace tfabric::perf {

@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
+#include "config/value.h"
 #include "tools/perf/allreduce.h"
 #include "tools/perf/options.h"
 #include "tools/perf/point_to_point.h"
 #include "tools/perf/process.h"
-#include "tools/perf/size.h"
 
 namespace tfabric::perf {
 namespace {
@@ -100,8 +100,8 @@ int run_listening_server(const Arguments& arguments) {
 std::string usage_error(const Arguments& arguments) {
   const SweepOptions& sweep = arguments.sweep;
   if (sweep.min_bytes > sweep.max_bytes) {
-    return fmt::format("--min-bytes {} is above --max-bytes {}", format_size(sweep.min_bytes),
-                       format_size(sweep.max_bytes));
+    return fmt::format("--min-bytes {} is above --max-bytes {}", config::format_size(sweep.min_bytes),
+                       config::format_size(sweep.max_bytes));
   }
   return {};
 }
@@ -162,7 +162,7 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& int
       .add_option_function<std::string>(
           name,
           [&into, name](const std::string& value) {
-            const auto size = parse_size(value);
+            const auto size = config::parse_bytes(value);
             if (!size || *size > (std::uint64_t{1} << 40)) {
               throw CLI::ValidationError(
                   name, "\"" + value + "\" is no size; expected a number, as in 8, 64K, 1M, 1G");
@@ -191,9 +191,9 @@ void add_local_options(CLI::App& app, Arguments& a) {
 
 void add_sweep_options(CLI::App& app, Arguments& a) {
   add_size(app, "-b,--min-bytes", a.sweep.min_bytes, "smallest message")
-      ->default_str(format_size(a.sweep.min_bytes));
+      ->default_str(config::format_size(a.sweep.min_bytes));
   add_size(app, "-e,--max-bytes", a.sweep.max_bytes, "largest message")
-      ->default_str(format_size(a.sweep.max_bytes));
+      ->default_str(config::format_size(a.sweep.max_bytes));
   app.add_option("-f,--factor", a.sweep.factor, "from one size to the next")
       ->check(CLI::Range(2, 1 << 20))
       ->capture_default_str();

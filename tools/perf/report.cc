@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
-#include "tools/perf/size.h"
+#include "config/value.h"
 
 namespace tfabric::perf {
 
@@ -25,7 +25,7 @@ std::string table_heading(const SweepOptions& options) {
 }
 
 std::string table_row(const Row& row) {
-  std::string text = fmt::format("{:>8}", format_size(row.size));
+  std::string text = fmt::format("{:>8}", config::format_size(row.size));
   if (row.stream) {
     text += fmt::format(" {:>8} {:>9.3f} {:>8.3f} {:>10.0f}", row.stream->messages,
                         row.stream->bytes_per_second * 8e-9, row.stream->bytes_per_second * 1e-9,

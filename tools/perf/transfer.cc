@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "config/value.h"
 #include "tools/perf/queues.h"
-#include "tools/perf/size.h"
 #include "tools/perf/statistics.h"
 
 namespace tfabric::perf {
@@ -108,9 +108,9 @@ Result<StreamResult> run_stream(const Lanes& lanes, RunBuffers& buffers, const R
   const std::uint64_t total = limit * queues;
   const std::uint64_t warm = plan.warmup * queues;
   watchdog.begin([&] {
-    return fmt::format("{} messages: {} of {} sends done, {} of {} receives done", format_size(plan.size),
-                       total_done(sends), limit * sends.size(), total_done(receives),
-                       limit * receives.size());
+    return fmt::format("{} messages: {} of {} sends done, {} of {} receives done",
+                       config::format_size(plan.size), total_done(sends), limit * sends.size(),
+                       total_done(receives), limit * receives.size());
   });
 
   Instant start = monotonic_now();
@@ -151,8 +151,8 @@ Result<PingPongResult> run_ping_pong(const Lanes& lanes, RunBuffers& buffers, co
   auto receives = receive_queue(lanes, buffers, plan, 0, server);
   const std::uint64_t total = plan.warmup + plan.iterations;
   watchdog.begin([&] {
-    return fmt::format("ping-pong of {}: {} of {} round trips", format_size(plan.size), receives.done(),
-                       total);
+    return fmt::format("ping-pong of {}: {} of {} round trips", config::format_size(plan.size),
+                       receives.done(), total);
   });
   PingPongResult result;
   if (!server) result.round_trip_ns.reserve(plan.iterations);

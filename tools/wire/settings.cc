@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "config/nearest.h"
-#include "tools/wire/quantity.h"
+#include "config/value.h"
 
 namespace tfabric::wire {
 namespace {
@@ -32,15 +32,22 @@ Setting member(const char* name, const char* expected, const char* meaning, Valu
 }
 
 Setting share(const char* name, const char* meaning, double Impairments::*field) {
-  return member(name, "a share of frames like 1% or 0.01", meaning, field, parse_share, format_share);
+  return member(name, "a share of frames like 1% or 0.01", meaning, field, config::parse_share,
+                config::format_share);
 }
 
 Setting time(const char* name, const char* meaning, Duration Impairments::*field) {
-  return member(name, "a time like 5ms, 100us or 0, up to an hour", meaning, field, parse_time, format_time);
+  return member(name, "a time like 5ms, 100us or 0, up to an hour", meaning, field, config::parse_time,
+                config::format_time);
+}
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+  const auto size = config::parse_size(text);
+  return size && *size >= 0 ? std::optional(static_cast<std::uint64_t>(*size)) : std::nullopt;
 }
 
 Setting bytes(const char* name, const char* meaning, std::uint64_t Impairments::*field) {
-  return member(name, "bytes like 1500, 64K or 1M", meaning, field, parse_bytes, format_bytes);
+  return member(name, "bytes like 1500, 64K or 1M", meaning, field, parse_size, config::format_size);
 }
 
 template <class Value, std::size_t kCount>
@@ -64,14 +71,14 @@ Setting choice(const char* name, const char* expected, const char* meaning, Valu
 
 std::optional<std::uint32_t> parse_mtu(std::string_view text) {
   constexpr std::uint64_t kLeast = 68, kMost = 65535;  // RFC 791 §3.2
-  const auto mtu = parse_bytes(text);
+  const auto mtu = parse_size(text);
   return mtu && (*mtu == 0 || (*mtu >= kLeast && *mtu <= kMost))
              ? std::optional(static_cast<std::uint32_t>(*mtu))
              : std::nullopt;
 }
 
 std::optional<double> parse_length(std::string_view text) {
-  const auto number = parse_number(text);
+  const auto number = config::parse_number(text);
   return number && *number >= 1 ? number : std::nullopt;
 }
 
@@ -82,7 +89,7 @@ std::vector<Setting> make_settings() {
   const std::array<std::pair<std::string_view, TooBig>, 2> answers{
       {{"drop", TooBig::drop}, {"icmp", TooBig::icmp}}};
   const auto rate = [](std::string_view text) {
-    return text == "unlimited" ? std::optional<std::uint64_t>(0) : parse_rate(text);
+    return text == "unlimited" ? std::optional<std::uint64_t>(0) : config::parse_rate(text);
   };
   return {
       choice("link", "up, down or freeze", "down: all frames vanish; freeze: nothing leaves until up",
@@ -91,9 +98,9 @@ std::vector<Setting> make_settings() {
              parse_mtu, [](std::uint32_t mtu) { return fmt::format("{}", mtu); }),
       choice("too_big", "drop or icmp", "icmp: the sender of a larger one is told", &I::too_big, answers),
       member("flow_rate", "bit/s like 100M or 2.5G, or unlimited", "bit/s of each flow (5-tuple)",
-             &I::flow_rate, rate, format_rate),
+             &I::flow_rate, rate, config::format_rate),
       member("rate", "bit/s like 100M or 2.5G, or unlimited", "bit/s of whole frames", &I::rate, rate,
-             format_rate),
+             config::format_rate),
       bytes("queue", "bytes that may wait for the rate; more is dropped", &I::queue_bytes),
       bytes("ecn", "mark frames CE while more than that waits; 0: never", &I::ecn_bytes),
       share("loss", "lost, singly", &I::loss),

@@ -164,18 +164,6 @@ TEST_CASE("a rail's numbers have limits") {
   REQUIRE_FALSE(rail_accepts("receive_memory", "much"));
 }
 
-TEST_CASE("sizes have suffixes of powers of 1024, and overflow is refused") {
-  REQUIRE(parse_size("3k") == 3072);
-  REQUIRE(parse_size("2M") == 2 << 20);
-  REQUIRE(parse_size("1G") == 1 << 30);
-  REQUIRE(parse_size("-1") == -1);
-  REQUIRE_FALSE(parse_size("-1K"));
-  REQUIRE(parse_size("8589934591G") == 8589934591 << 30);
-  REQUIRE_FALSE(parse_size("8589934592G"));
-  REQUIRE_FALSE(parse_size("1T"));
-  REQUIRE_FALSE(parse_size("1 K"));
-}
-
 TEST_CASE("a word too far from all others has no nearest") {
   const std::vector<std::string> known{"flows", "port", "bond"};
   REQUIRE(nearest("flwos", known) == "flows");

@@ -12,35 +12,6 @@
 
 using namespace tfabric::perf;
 
-TEST_CASE("sizes are read with binary units in either case") {
-  CHECK(parse_size("0") == 0);
-  CHECK(parse_size("8") == 8);
-  CHECK(parse_size("64K") == 64u << 10);
-  CHECK(parse_size("64k") == 64u << 10);
-  CHECK(parse_size("1M") == 1u << 20);
-  CHECK(parse_size("2MiB") == 2u << 20);
-  CHECK(parse_size("1GB") == 1u << 30);
-  CHECK(parse_size("5B") == 5);
-}
-
-TEST_CASE("what is no size is refused") {
-  for (const char* text : {"", "K", "-1", "+1", "1.5M", "1T", "1KK", "1KMB", " 1", "1 ", "0x10",
-                           "99999999999999999999", "99999999999G", "1iB"}) {
-    INFO(text);
-    CHECK_FALSE(parse_size(text).has_value());
-  }
-}
-
-TEST_CASE("sizes are written in the largest unit that is exact, and read back") {
-  CHECK(format_size(0) == "0");
-  CHECK(format_size(1000) == "1000");
-  CHECK(format_size(65536) == "64K");
-  CHECK(format_size(3u << 20) == "3M");
-  for (const std::uint64_t size : {std::uint64_t{1}, std::uint64_t{1536}, std::uint64_t{1} << 40}) {
-    CHECK(parse_size(format_size(size)) == size);
-  }
-}
-
 TEST_CASE("a sweep goes from the smallest to at most the largest size") {
   using Sizes = std::vector<std::uint64_t>;
   CHECK(size_sweep(8, 64, 2) == Sizes{8, 16, 32, 64});

@@ -1,9 +1,8 @@
-// What people write: quantities, settings, commands, ports.
+// What people write: settings, commands, ports.
 #include <catch2/catch.hpp>
 
 #include "tests/unit/wire/wire_run.h"
 #include "tools/wire/port_spec.h"
-#include "tools/wire/quantity.h"
 #include "tools/wire/request.h"
 #include "tools/wire/settings.h"
 
@@ -29,34 +28,6 @@ std::string request_error(const std::string& line) {
 }
 
 }  // namespace
-
-TEST_CASE("rates, times, shares and sizes") {
-  CHECK(parse_rate("10G") == 10'000'000'000u);
-  CHECK(parse_rate("2.5g") == 2'500'000'000u);
-  CHECK(parse_rate("100Mbit") == 100'000'000u);
-  CHECK(parse_rate("9600") == 9600u);
-  CHECK(parse_rate("0") == 0u);
-  CHECK(parse_time("5ms") == milliseconds(5));
-  CHECK(parse_time("1.5us") == nanoseconds(1500));
-  CHECK(parse_time("2s") == seconds(2));
-  CHECK(parse_time("0") == Duration::zero());
-  CHECK(*parse_share("1%") == Approx(0.01));
-  CHECK(parse_share("0.25") == 0.25);
-  CHECK(parse_share("100%") == 1.0);
-  CHECK(parse_bytes("64K") == 65536u);
-  for (const char* bad : {"", "-1G", "1e9", "G", "1X", "20T", "0.1", "nan", "inf", "1 G"}) {
-    INFO(bad);
-    CHECK_FALSE(parse_rate(bad).has_value());
-  }
-  for (const char* bad : {"", "5", "ms", "-1ms", "2h", "3601s", "1 ms"}) {
-    INFO(bad);
-    CHECK_FALSE(parse_time(bad).has_value());
-  }
-  for (const char* bad : {"", "%", "101%", "1.01", "-1%", "1 %"}) {
-    INFO(bad);
-    CHECK_FALSE(parse_share(bad).has_value());
-  }
-}
 
 TEST_CASE("settings change what they name and leave the rest") {
   const auto once = apply_settings({}, Words{"loss=1%", "delay=5ms", "rate=10G", "mtu=1500", "too_big=icmp"});
