@@ -9,7 +9,7 @@ namespace tfabric {
 
 class Descriptor {
  public:
-  // -1: none.
+  // Takes ownership of `number`; -1 means no descriptor.
   explicit Descriptor(int number) : number_(number) {}
   ~Descriptor() {
     if (number_ >= 0) {
@@ -22,7 +22,7 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   [[nodiscard]] int get() const { return number_; }
-  // Whoever calls closes it.
+  // Gives up ownership: the caller closes the descriptor.
   [[nodiscard]] int release() { return std::exchange(number_, -1); }
 
  private:

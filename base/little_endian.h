@@ -1,5 +1,5 @@
-// Unsigned integers as little-endian bytes, for what travels between hosts. The bytes need no alignment; the
-// caller sees to it that there are sizeof(T) of them.
+// Unsigned integers as little-endian bytes, for data that travels between hosts. `at` needs no alignment and
+// has at least sizeof(T) bytes.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@ namespace tfabric {
 
 template <std::unsigned_integral T>
 void put_little_endian(std::byte* at, T value) {
-  static_assert(std::endian::native == std::endian::little, "a byte swap belongs here");
+  static_assert(std::endian::native == std::endian::little, "big-endian hosts need a byte swap here");
   std::memcpy(at, &value, sizeof value);
 }
 

@@ -1,13 +1,14 @@
 // The project's log: one process-wide sink, set by the plugin (NCCL's logger) or a tool (stderr).
 //
-// Levels and subsystems are NCCL's own, because NCCL's users filter by them: facts about start-up go to
-// Subsystem::init | Subsystem::net, since NCCL hides NET alone at NCCL_DEBUG=INFO. warn() overwrites
-// what ncclGetLastError() shows, so it is called once a fault, never in a polling path. Before a sink is
-// set, lines are dropped. Thread-safe; never called from a per-packet path.
+// Levels and subsystems are NCCL's own, because users filter by them: lines about start-up have
+// Subsystem::init | Subsystem::net, since NCCL hides NET alone at NCCL_DEBUG=INFO. TF_WARN() replaces the
+// text of ncclGetLastError(), so call it once per fault and never in a polling path. Lines are dropped while
+// no sink is set. Thread-safe; never called from a per-packet path.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -27,15 +28,24 @@ enum class Subsystem : std::uint64_t {
 
 using Sink = void (*)(Level level, Subsystem subsystem, const char* file, int line, std::string_view text);
 
-// Replaces the sink; null drops all lines. The sink must be callable from any thread at any time.
-void set_sink(Sink sink);
+namespace detail {
+inline std::atomic<Sink> sink{nullptr};
+}  // namespace detail
 
-void write(Level level, Subsystem subsystem, const char* file, int line, std::string_view text);
-[[nodiscard]] bool enabled();
+// Replaces the sink; null drops all lines. The sink must be callable from any thread at any time.
+inline void set_sink(Sink sink) { detail::sink.store(sink, std::memory_order_release); }
+
+[[nodiscard]] inline bool enabled() { return detail::sink.load(std::memory_order_relaxed) != nullptr; }
+
+inline void write(Level level, Subsystem subsystem, const char* file, int line, std::string_view text) {
+  if (Sink sink = detail::sink.load(std::memory_order_acquire); sink != nullptr) {
+    sink(level, subsystem, file, line, text);
+  }
+}
 
 }  // namespace tfabric::log
 
-// Macros only because file and line must be those of the caller.
+// Macros, because file and line must be those of the caller.
 #define TF_LOG(level, subsystem, ...)                                                        \
   do {                                                                                       \
     if (::tfabric::log::enabled()) {                                                         \

@@ -1,13 +1,60 @@
-// Random bytes from the kernel, for secrets, tokens and ports. Not for simulations: those take a seed.
+// Random numbers: from the kernel for secrets, tokens and ports, and from a seed for simulations.
 #pragma once
+
+#include <sys/random.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/time.h"
+
 namespace tfabric {
 
-void fill_random(std::span<std::byte> bytes);
-[[nodiscard]] std::uint64_t random_u64();
+// Fills `bytes` from the kernel's generator; at boot, it waits until that is ready (getrandom(2)).
+// Thread-safe.
+inline void fill_random(std::span<std::byte> bytes) {
+  while (!bytes.empty()) {
+    if (const ssize_t n = getrandom(bytes.data(), bytes.size(), 0); n > 0) {
+      bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+  }
+}
+
+[[nodiscard]] inline std::uint64_t random_u64() {
+  std::uint64_t value = 0;
+  fill_random(std::as_writable_bytes(std::span(&value, 1)));
+  return value;
+}
+
+// For simulations and the network emulator: a seed gives the same numbers on every machine and compiler,
+// which the distributions of <random> do not promise.
+class SeededRandom {
+ public:
+  explicit SeededRandom(std::uint64_t seed) : state_(seed) {}
+
+  // SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014).
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+  }
+  // Returns a number in [low, high].
+  std::uint64_t between(std::uint64_t low, std::uint64_t high) { return low + next() % (high - low + 1); }
+  Duration between(Duration low, Duration high) {
+    return low +
+           Duration(static_cast<Duration::rep>(between(0, static_cast<std::uint64_t>((high - low).count()))));
+  }
+  bool chance(double probability) {
+    return static_cast<double>(next() >> 11) < probability * static_cast<double>(std::uint64_t{1} << 53);
+  }
+  // An independent generator for one part of a simulation: a further draw there does not change the numbers
+  // of the other parts.
+  SeededRandom fork() { return SeededRandom(next()); }
+
+ private:
+  std::uint64_t state_;
+};
 
 }  // namespace tfabric

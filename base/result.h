@@ -1,9 +1,9 @@
 // Result<T>: a value, or an Error that says what failed.
 //
-// Used on every border of the project instead of exceptions. "Not yet, call again" is never an Error:
+// Used at every border of the project instead of exceptions. "Not yet, call again" is never an Error:
 // such functions return an empty optional or a null pointer. The message of an Error names the thing
-// that is wrong, what was expected and how to fix it; it is logged once, where the project meets its
-// caller (NCCL or a tool), not where it arises.
+// that is wrong, what was expected and how to fix it. It is logged once, where the project returns to its
+// caller (NCCL or a tool), and not where the error is found.
 #pragma once
 
 #include <cassert>
@@ -14,14 +14,14 @@
 
 namespace tfabric {
 
-// What kind of failure it is; the plugin maps each to one ncclResult_t.
+// The kind of failure. The plugin maps each to one ncclResult_t.
 enum class Errc : std::uint8_t {
   invalid_argument,  // the caller broke the contract of the function
-  invalid_usage,     // the user's set-up or the two ends of a job do not fit together
+  invalid_usage,     // the user's set-up is wrong, or the two ends of a job do not match
   system,            // the kernel, a driver or a library failed
-  internal,          // our own bug
-  remote,            // the peer died, or cannot be reached any more
-  unusable,          // this host lacks what is needed; the caller should use something else
+  internal,          // a bug of this project
+  remote,            // the peer has died or cannot be reached any more
+  unusable,          // this host lacks a requirement; the caller should use another transport
 };
 
 struct Error {

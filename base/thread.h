@@ -1,8 +1,9 @@
-// Threads of ours in a process that belongs to somebody else.
+// The project's threads in the application's process.
 //
-// Signals are the application's: the kernel hands one that is sent to the process to any thread that does not
-// block it, and its handler may not expect ours. So a thread of ours has all of them blocked from birth: it
-// inherits the mask, which it could only set itself after its first moment.
+// Signals belong to the application: the kernel delivers a signal for the process to any thread that does not
+// block it, and the application's handler may not expect to run on a foreign thread. So these threads block
+// all signals from their first instruction on. They inherit the mask from their creator, because a mask that
+// a thread sets itself comes too late.
 #pragma once
 
 #include <functional>
@@ -11,8 +12,8 @@
 
 namespace tfabric {
 
-// `name`: as `top -H` and /proc show it, at most 15 characters (pthread_setname_np(3)). The mask of the
-// caller is as before when this returns. Throws std::system_error where the system has no thread left; its
+// `name` is what `top -H` and /proc show, at most 15 characters (pthread_setname_np(3)). The caller's own
+// signal mask is unchanged on return. Throws std::system_error if the system refuses a further thread; the
 // message says how to fix that.
 [[nodiscard]] std::thread start_thread(std::string name, std::function<void()> body);
 

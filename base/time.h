@@ -1,8 +1,7 @@
 // The project's time: nanoseconds on a monotonic clock.
 //
-// Protocol code takes `Instant now` as an argument and never asks for the time, so that it runs in a
-// simulator's virtual time as well as in the engine's. Only the engine and the tools call
-// monotonic_now().
+// Protocol code takes `Instant now` as an argument and never reads a clock, so that it also runs in a
+// simulator's virtual time. Only the engine and the tools call monotonic_now().
 #pragma once
 
 #include <chrono>

@@ -27,10 +27,10 @@ bool unix_socket_served(const std::string& path, const UnixProbe& probe) {
   const int fd = ::socket(AF_UNIX, probe.type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   const sockaddr_un address = unix_address(path);
   const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
-  // Only these say that nobody is there. A full queue of connections is a server's, too, and a process that
-  // has no descriptor left cannot tell.
-  constexpr std::array kNobody{ENOENT, ENOTDIR, ECONNREFUSED, EPROTOTYPE};
-  const bool served = connected || std::find(kNobody.begin(), kNobody.end(), errno) == kNobody.end();
+  // Only these errors mean that no process listens. EAGAIN, a full accept queue, comes from a live server,
+  // and without a free descriptor the answer is unknown.
+  constexpr std::array kUnserved{ENOENT, ENOTDIR, ECONNREFUSED, EPROTOTYPE};
+  const bool served = connected || std::find(kUnserved.begin(), kUnserved.end(), errno) == kUnserved.end();
   if (connected && probe.greeting > Duration::zero()) {
     pollfd wait{fd, POLLIN, 0};
     static_cast<void>(poll(&wait, 1, static_cast<int>(probe.greeting / std::chrono::milliseconds(1))));
@@ -69,7 +69,8 @@ Status free_unix_path(const std::string& path, const UnixProbe& probe) {
     return {};
   }
   if (status.type() != std::filesystem::file_type::socket) {
-    return Error{Errc::invalid_usage, fmt::format("{} is there and no socket: choose another path", path)};
+    return Error{Errc::invalid_usage,
+                 fmt::format("{} exists and is not a socket: choose another path", path)};
   }
   if (unix_socket_served(path, probe)) {
     return Error{Errc::invalid_usage, fmt::format("another process serves {}: choose another path", path)};

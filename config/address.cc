@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <string_view>
 
 #include "config/value.h"
 
@@ -13,7 +12,7 @@ namespace tfabric::config {
 
 std::vector<std::uint8_t> address_bytes(const std::string& text, int family) {
   std::vector<std::uint8_t> bytes(family == AF_INET ? 4 : 16);
-  // inet_pton would stop at a NUL and take what precedes it.
+  // inet_pton() would stop at a NUL and accept the text before it.
   const bool good =
       text.find('\0') == std::string::npos && inet_pton(family, text.c_str(), bytes.data()) == 1;
   return good ? bytes : std::vector<std::uint8_t>();
@@ -54,6 +53,23 @@ IpBytes mapped(std::span<const std::uint8_t> address) {
 
 bool in_network(const PrefixedAddress& network, std::span<const std::uint8_t> address) {
   return network.bytes.size() == address.size() && same_prefix(network.bytes, address, network.length);
+}
+
+std::optional<AddressRange> AddressRange::parse(std::string_view text) {
+  constexpr unsigned kMappedBits = 96;
+  AddressRange range;
+  range.text_ = trimmed(text);
+  if (range.text_.empty()) {
+    return range;
+  }
+  const auto prefixed = parse_prefixed(range.text_);
+  if (!prefixed) {
+    return std::nullopt;
+  }
+  const auto& [bytes, length] = *prefixed;
+  range.first_ = mapped(bytes);
+  range.bits_ = (bytes.size() == 4 ? kMappedBits : 0) + length;
+  return range;
 }
 
 }  // namespace tfabric::config

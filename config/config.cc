@@ -7,11 +7,8 @@
 #include <cerrno>
 #include <system_error>
 
-#include "config/environment.h"
 #include "config/keys.h"
-#include "config/launcher.h"
-#include "config/toml_reader.h"
-#include "config/validate.h"
+#include "config/reading.h"
 
 namespace tfabric::config {
 namespace {

@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "config/address_range.h"
-#include "config/hca_list.h"
-#include "config/interface_list.h"
+#include "config/address.h"
+#include "config/nccl_lists.h"
 
 namespace tfabric::config {
 
@@ -252,6 +251,12 @@ using Environment = std::map<std::string, std::string>;
 [[nodiscard]] Environment process_environment();
 // All variables of the process.
 [[nodiscard]] Environment whole_environment();
+
+// What the variables of a launcher say: torchrun and DeepSpeed, Open MPI, Intel MPI and MPICH, MVAPICH, PALS,
+// JSM, Slurm. The innermost counts if several are nested, such as torchrun under srun.
+[[nodiscard]] Launcher find_launcher(const Environment& environment);
+// Returns true if find_launcher() reads the variable.
+[[nodiscard]] bool is_launcher_variable(std::string_view variable);
 
 // Where the file is looked for if TFABRIC_CONFIG names none: the first that exists counts.
 [[nodiscard]] std::span<const std::string> default_files();

@@ -609,36 +609,6 @@ std::span<const RailKey> rail_keys() {
   return *table;
 }
 
-const RailKey* find_rail_key(std::string_view name) {
-  const auto all = rail_keys();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const RailKey& k) { return k.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
-std::vector<std::string> key_names() {
-  std::vector<std::string> names;
-  for (const Key& key : keys()) {
-    names.push_back(key.name);
-  }
-  return names;
-}
-
-std::vector<std::string> rail_key_names() {
-  std::vector<std::string> names;
-  for (const RailKey& key : rail_keys()) {
-    names.push_back(key.name);
-  }
-  return names;
-}
-
-std::vector<std::string> environment_names() {
-  std::vector<std::string> names{kFileVariable, kRailsVariable};
-  for (const Key& key : keys()) {
-    names.push_back(key.environment);
-  }
-  return names;
-}
-
 std::string_view to_string(RailKind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
 std::string_view to_string(MemifRole role) { return kRoles[static_cast<std::size_t>(role)].first; }
 std::string_view to_string(CongestionControl control) {

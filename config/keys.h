@@ -45,6 +45,11 @@ struct RailKey {
 [[nodiscard]] std::string_view to_string(MemifRole role);
 [[nodiscard]] std::string_view to_string(CongestionControl control);
 
+// Returns the entry of `known` nearest to `word`, or an empty text if none is near enough to be meant.
+[[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> known);
+// Returns a text like ", did you mean `x`?", or an empty one.
+[[nodiscard]] std::string suggestion(std::string_view word, std::span<const std::string> known);
+
 // The environment variable that replaces the file's rails.
 inline constexpr const char* kRailsVariable = "TFABRIC_TCP_RAILS";
 inline constexpr const char* kFileVariable = "TFABRIC_CONFIG";

@@ -1,10 +1,9 @@
-#include "config/launcher.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
+#include "config/config.h"
 #include "config/value.h"
 
 namespace tfabric::config {
@@ -106,7 +105,7 @@ Launcher find_launcher(const Environment& environment) {
   return launcher;
 }
 
-bool is_launchers(std::string_view variable) {
+bool is_launcher_variable(std::string_view variable) {
   const auto is = [&](std::string_view name) { return name == variable && !name.empty(); };
   return std::any_of(kPairs.begin(), kPairs.end(),
                      [&](const Pair& p) { return is(p.rank) || is(p.sizes[0]) || is(p.sizes[1]); }) ||

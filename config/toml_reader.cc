@@ -1,5 +1,3 @@
-#include "config/toml_reader.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <fstream>
 #include <optional>
 #include <string_view>
+
+#include "config/reading.h"
 
 // Header-only: Debian's shared library would be one more file that a container lacks.
 #define TOML_HEADER_ONLY 1
@@ -21,8 +21,6 @@
 #pragma pop_macro("NDEBUG")
 
 #include "config/keys.h"
-#include "config/nearest.h"
-#include "config/rails.h"
 
 namespace tfabric::config {
 namespace {

@@ -1,5 +1,3 @@
-#include "config/validate.h"
-
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
@@ -13,6 +11,7 @@
 
 #include "config/address.h"
 #include "config/keys.h"
+#include "config/reading.h"
 #include "config/value.h"
 
 namespace tfabric::config {

@@ -1,4 +1,4 @@
-// The kernel's network interfaces, of this process's network namespace.
+// The kernel's network interfaces in this process's network namespace, with their IP addresses.
 #pragma once
 
 #include <cstdint>
@@ -6,50 +6,64 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "config/address.h"
 
 namespace tfabric::host {
 
-// Queues that are in use (`ethtool -l`).
+// The queues in use (`ethtool -l`).
 struct Channels {
   std::uint32_t combined = 1;  // pairs of a receive and a transmit queue
-  std::uint32_t receive = 0;   // receive queues besides
+  std::uint32_t receive = 0;   // further receive queues
 
   [[nodiscard]] std::uint32_t receiving() const { return combined + receive; }
 };
 
 struct Interface {
   std::string name;
-  bool up = true;        // as the administrator wants it
-  bool has_link = true;  // there is a carrier; nobody knows while it is down
+  bool up = true;        // as configured by the administrator
+  bool has_link = true;  // has a carrier; unknown while the interface is down
   std::uint32_t mtu = 1500;
   Channels channels;
-  std::uint32_t xdp_program = 0;  // the number of that which is attached; 0: none
+  std::uint32_t xdp_program = 0;  // the id of the attached program; 0: none
 };
 
-// Asks the kernel about single interfaces, by a socket that it keeps.
+struct LocalAddress {
+  std::string netdev;
+  config::IpBytes address{};   // IPv4 mapped into IPv6
+  unsigned prefix_length = 0;  // of the 128 bits
+  bool running = true;         // the interface is up and has a link
+};
+
+// Queries single interfaces, through a socket that it keeps open.
 class InterfaceQuery {
  public:
   struct State {
     bool up = false;
-    bool has_link = false;  // IFF_RUNNING: a carrier that has just come may take a second to be seen
+    bool has_link = false;  // IFF_RUNNING: may appear a second later than the carrier
   };
 
   InterfaceQuery();
-  // 0: it is not known.
+  // Returns 0 if the MTU is unknown.
   [[nodiscard]] std::uint32_t mtu(const std::string& interface) const;
-  // Neither: there is none.
+  // Returns neither up nor link if there is no such interface.
   [[nodiscard]] State state(const std::string& interface) const;
-  // What the driver says, without that delay (Documentation/networking/operstates.rst of Linux). Waits for
-  // whoever changes the network just then: not for where packets move. False, too: the driver does not say.
+  // Returns what the driver reports, without the delay of State::has_link
+  // (Documentation/networking/operstates.rst of Linux), or false if the driver reports nothing. Not for the
+  // data path: it waits for the kernel's lock on network configuration.
   [[nodiscard]] bool has_carrier(const std::string& interface) const;
 
  private:
   Descriptor any_;
 };
 
-// Asked of the kernel, since /sys shows the namespace in which it was mounted. Empty if it cannot be asked.
+// These ask the kernel by system calls, because /sys shows the namespace in which it was mounted. They return
+// an empty list if the kernel does not answer.
 [[nodiscard]] std::vector<Interface> interfaces();
-// A pair if there is no such interface, or its driver does not say.
+[[nodiscard]] std::vector<LocalAddress> local_addresses();
+
+// Returns one pair if there is no such interface, or if its driver does not report its queues.
 [[nodiscard]] Channels channels_of(const std::string& interface);
+// Returns the id of the interface's XDP program, as shown by `ip link` and bpftool; 0: none, or unknown.
+[[nodiscard]] std::uint32_t xdp_program_of(const std::string& interface);
 
 }  // namespace tfabric::host

@@ -1,5 +1,7 @@
-// The form of rtnetlink's messages (rtnetlink(7)).
+// Reading the messages of rtnetlink (rtnetlink(7)).
 #pragma once
+
+#include <linux/rtnetlink.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -9,7 +11,7 @@ namespace tfabric::host::netlink {
 
 using Bytes = std::span<const std::byte>;
 
-// What they begin with; zeros for what they are too short for.
+// Returns the T at the front of `bytes`; bytes that are missing are zero.
 template <class T>
 [[nodiscard]] T read(Bytes bytes) {
   T value{};
@@ -18,7 +20,19 @@ template <class T>
   return value;
 }
 
-// What the attribute of this type holds, of those in `attributes`; empty: it is not there.
-[[nodiscard]] Bytes find(Bytes attributes, unsigned short type);
+// Returns the payload of the first attribute of this type, or nothing if `attributes` has none.
+[[nodiscard]] inline Bytes find(Bytes attributes, unsigned short type) {
+  while (attributes.size() >= sizeof(rtattr)) {
+    const auto attribute = read<rtattr>(attributes);
+    if (attribute.rta_len < sizeof attribute || attribute.rta_len > attributes.size()) {
+      break;
+    }
+    if ((attribute.rta_type & NLA_TYPE_MASK) == type) {
+      return attributes.first(attribute.rta_len).subspan(RTA_LENGTH(0));
+    }
+    attributes = attributes.subspan(std::min<std::size_t>(RTA_ALIGN(attribute.rta_len), attributes.size()));
+  }
+  return {};
+}
 
 }  // namespace tfabric::host::netlink

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "config/config.h"
-#include "config/launcher.h"
 #include "plugin/first_to_tell.h"
 #include "plugin/objects.h"
 #include "plugin/unusable_device.h"

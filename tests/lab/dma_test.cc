@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 #include "hugepage/registration.h"
 #include "transport/tcp/nic/device_memory.h"
 #include "transport/tcp/nic/eal.h"

@@ -1,7 +1,7 @@
 // Random numbers of simulations.
 #pragma once
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 
 namespace tfabric::simulation {
 

@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/interfaces.h"
-#include "host/local_addresses.h"
 #include "host/sysfs.h"
 
 namespace tfabric::check {

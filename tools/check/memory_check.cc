@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <string>
 
-#include "host/cgroup.h"
+#include "host/limits.h"
 #include "hugepage/budget.h"
-#include "hugepage/pages.h"
 #include "tools/check/hugetlbfs_check.h"
 #include "tools/check/memlock_check.h"
 #include "transport/tcp/rails/memory_limits.h"

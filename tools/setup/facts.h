@@ -9,7 +9,7 @@
 
 #include "config/config.h"
 #include "host/pci.h"
-#include "hugepage/pages.h"
+#include "hugepage/budget.h"
 #include "tools/setup/driver.h"
 #include "tools/setup/eni.h"
 #include "tools/setup/journal.h"

@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "config/nearest.h"
+#include "config/keys.h"
 #include "config/value.h"
 
 namespace tfabric::wire {

@@ -62,11 +62,11 @@ TEST_CASE("a socket is not taken from its owner by a process that has no descrip
   ::close(fd);
 }
 
-TEST_CASE("what is no free path for a socket is said") {
+TEST_CASE("a path that a socket cannot be bound to is refused with the reason") {
   const test::TemporaryFolder folder;
   const std::string file = folder.path("file");
   std::ofstream(file) << "text";
-  CHECK_THAT(refusal(file), Contains("no socket"));
+  CHECK_THAT(refusal(file), Contains("is not a socket"));
   CHECK(std::filesystem::exists(file));
   CHECK_THAT(refusal(folder.path("none/s")), Contains("none") && Contains("does not exist"));
   CHECK_THAT(refusal(""), Contains("1 to 107 bytes"));

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "broken_host.h"
-#include "host/cgroup.h"
+#include "host/limits.h"
 
 using namespace tfabric;
 using namespace tfabric::check;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "config/nearest.h"
 #include "config/value.h"
 #include "fixture.h"
 

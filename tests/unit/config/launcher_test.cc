@@ -1,6 +1,6 @@
-#include "config/launcher.h"
-
 #include <catch2/catch.hpp>
+
+#include "config/config.h"
 
 using namespace tfabric::config;
 
@@ -72,8 +72,8 @@ TEST_CASE("jobs are told apart by all that launchers say of them") {
 
 TEST_CASE("the variables that are looked at are the launchers' own") {
   for (const char* name : {"LOCAL_RANK", "LOCAL_SIZE", "SLURM_NODEID", "SLURM_JOB_ID", "MPI_LOCALNRANKS"}) {
-    REQUIRE(is_launchers(name));
+    REQUIRE(is_launcher_variable(name));
   }
-  REQUIRE_FALSE(is_launchers("PATH"));
-  REQUIRE_FALSE(is_launchers(""));
+  REQUIRE_FALSE(is_launcher_variable("PATH"));
+  REQUIRE_FALSE(is_launcher_variable(""));
 }

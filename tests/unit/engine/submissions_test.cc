@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/spsc_ring.h"
+#include "base/rings.h"
 #include "base/time.h"
 
 namespace tfabric::engine {

@@ -37,3 +37,14 @@ TEST_CASE("an interface has a link once its driver says so, whatever its operati
   })
       .join();
 }
+
+TEST_CASE("this network namespace's addresses have their interface and network") {
+  for (const LocalAddress& local : local_addresses()) {
+    INFO(local.netdev);
+    REQUIRE_FALSE(local.netdev.empty());
+    REQUIRE(local.prefix_length <= 128);
+    if (local.address == tfabric::config::IpBytes{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1}) {
+      REQUIRE(local.prefix_length == 96 + 8);
+    }
+  }
+}

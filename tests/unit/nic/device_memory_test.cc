@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 
 namespace tfabric::nic {
 namespace {

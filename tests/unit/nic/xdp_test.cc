@@ -16,7 +16,7 @@
 #include <string>
 #include <thread>
 
-#include "host/xdp_program.h"
+#include "host/interfaces.h"
 #include "tests/unit/nic/eal_fixture.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/pools.h"

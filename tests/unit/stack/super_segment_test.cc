@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 #include "tests/unit/stack/scripted_peer.h"
 
 using namespace tfabric;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;

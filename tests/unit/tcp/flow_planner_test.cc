@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

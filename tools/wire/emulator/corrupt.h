@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <span>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 
 namespace tfabric::wire {
 

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 #include "base/time.h"
 #include "tools/wire/emulator/flow_shaper.h"
 #include "tools/wire/emulator/frame.h"

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 #include "tools/wire/emulator/impairments.h"
 
 namespace tfabric::wire {

@@ -13,7 +13,7 @@
 
 #include "base/result.h"
 #include "config/config.h"
-#include "host/local_addresses.h"
+#include "host/interfaces.h"
 #include "host/sysfs.h"
 #include "transport/rdma/discovery/gid.h"
 #include "transport/rdma/discovery/gid_choice.h"

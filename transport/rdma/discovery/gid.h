@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "config/address_range.h"
-#include "host/local_addresses.h"
+#include "config/address.h"
+#include "host/interfaces.h"
 #include "host/sysfs.h"
 #include "transport/rdma/verbs/verbs.h"
 

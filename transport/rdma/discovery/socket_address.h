@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string>
 
-#include "config/address_range.h"
+#include "config/address.h"
 
 namespace tfabric::rdma {
 

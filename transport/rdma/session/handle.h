@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "config/address_range.h"
+#include "config/address.h"
 #include "transport/handle_envelope.h"
 
 namespace tfabric::rdma::session {

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "config/config.h"
-#include "host/local_addresses.h"
+#include "host/interfaces.h"
 
 namespace tfabric::rdma::session {
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "base/spsc_ring.h"
+#include "base/rings.h"
 #include "transport/tcp/comm/context.h"
 #include "transport/tcp/comm/request.h"
 #include "transport/tcp/engine/flow.h"

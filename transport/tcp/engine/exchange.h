@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "base/mpsc_ring.h"
+#include "base/rings.h"
 #include "transport/tcp/engine/port_map.h"
 #include "transport/tcp/nic/port.h"
 

@@ -8,8 +8,7 @@
 
 #include "config/config.h"
 #include "host/interfaces.h"
-#include "host/kernel_ports.h"
-#include "host/local_addresses.h"
+#include "host/limits.h"
 
 namespace tfabric::tcp {
 

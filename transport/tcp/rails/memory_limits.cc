@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "host/cgroup.h"
+#include "host/limits.h"
 
 namespace tfabric::tcp {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "hugepage/pages.h"
+#include "hugepage/budget.h"
 
 namespace tfabric::tcp {
 

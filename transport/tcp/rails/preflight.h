@@ -8,8 +8,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/interfaces.h"
-#include "host/kernel_ports.h"
-#include "host/local_addresses.h"
+#include "host/limits.h"
 #include "host/sysfs.h"
 
 namespace tfabric::tcp {

@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 #include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma::test {

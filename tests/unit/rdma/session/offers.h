@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/seeded_random.h"
+#include "base/random.h"
 #include "transport/rdma/session/agreement.h"
 #include "transport/rdma/session/offer.h"
 

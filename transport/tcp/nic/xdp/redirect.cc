@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/time.h"
-#include "host/xdp_program.h"
+#include "host/interfaces.h"
 #include "transport/tcp/nic/xdp/bpf.h"
 #include "transport/tcp/nic/xdp/part_program.h"
 #include "transport/tcp/nic/xdp/program.h"

@@ -1,4 +1,4 @@
-#include "host/kernel_ports.h"
+#include "host/limits.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,31 +1,29 @@
-#include "host/cgroup.h"
+#include "host/limits.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
-#include <set>
 #include <string_view>
-#include <vector>
+#include <utility>
 
 #include "config/value.h"
-#include "host/sysfs.h"
 
 namespace tfabric::host {
 namespace {
 
-// Names of a limit's file and of the one with what is used, below a group's folder. `used` is empty where
-// the limit counts whatever is used now, since the kernel makes room by itself.
+// Names of the files with a limit and with its current usage, in a group's folder. `used` is empty where
+// usage does not count against the limit, because the kernel reclaims memory on demand.
 struct Files {
   std::string limit;
   std::string used;
 };
 
-// Version 1 says "none" by the largest multiple of a page, version 2 by "max".
+// No limit is written as the largest multiple of a page in version 1, and as "max" in version 2.
 constexpr std::uint64_t kNone = std::uint64_t{1} << 62;
 
-// The process's folder in each hierarchy: "9:memory:/a/b" of version 1, "0::/a/b" of version 2.
+// The process's folder in a hierarchy: a line is like "9:memory:/a/b" (version 1) or "0::/a/b" (version 2).
 std::string group_of(const std::string& root, std::string_view controller) {
   std::ifstream file(root + "/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {
@@ -43,7 +41,7 @@ std::string group_of(const std::string& root, std::string_view controller) {
   return "/";
 }
 
-// From the group itself up to the root that is mounted, and that one alone if the group is not to be seen.
+// All folders from the group up to the mounted root. In a container, only the root may exist.
 std::vector<std::string> folders(const std::string& mount, std::string group) {
   std::vector<std::string> folders;
   while (group.size() > 1) {
@@ -88,7 +86,7 @@ std::optional<Limit> tightest(const std::string& root, const std::string& contro
   return limit;
 }
 
-// As the kernel writes it into the names of its files.
+// A page size as it appears in the names of the kernel's files.
 std::string size_name(std::uint64_t bytes) {
   constexpr std::array<std::pair<unsigned, const char*>, 3> kUnits{{{30, "GB"}, {20, "MB"}, {10, "KB"}}};
   for (const auto& [shift, unit] : kUnits) {
@@ -97,6 +95,20 @@ std::string size_name(std::uint64_t bytes) {
     }
   }
   return fmt::format("{}", bytes);
+}
+
+// "first-last" or "first last", or one port.
+std::optional<config::PortRange> parse_ports(std::string_view text) {
+  const std::size_t gap = text.find_first_of("- \t");
+  const auto first = config::parse_integer(config::trimmed(text.substr(0, gap)));
+  const auto last =
+      gap == std::string_view::npos ? first : config::parse_integer(config::trimmed(text.substr(gap + 1)));
+  constexpr std::int64_t kMost = 65535;
+  if (!first || !last || *first < 0 || *last < *first || *last > kMost) {
+    return std::nullopt;
+  }
+  return config::PortRange{.first = static_cast<std::uint16_t>(*first),
+                           .last = static_cast<std::uint16_t>(*last)};
 }
 
 }  // namespace
@@ -111,6 +123,37 @@ std::optional<Limit> hugetlb_limit(const std::string& root, std::uint64_t page_b
 
 std::optional<Limit> memory_limit(const std::string& root) {
   return tightest(root, "memory", {{"memory.limit_in_bytes", ""}}, {{"memory.max", ""}});
+}
+
+bool KernelPorts::may_give_of(const config::PortRange& range) const {
+  // Step over the reserved ranges, from the lowest port on.
+  std::uint32_t port = std::max(range.first, given.first);
+  const std::uint32_t last = std::min(range.last, given.last);
+  const auto holds_it = [&](const config::PortRange& each) {
+    return each.first <= port && port <= each.last;
+  };
+  while (port <= last) {
+    const auto reserve = std::find_if(reserved.begin(), reserved.end(), holds_it);
+    if (reserve == reserved.end()) {
+      return true;
+    }
+    port = reserve->last + 1u;
+  }
+  return false;
+}
+
+KernelPorts kernel_ports(const Sysfs& proc) {
+  KernelPorts ports;
+  if (const auto given = parse_ports(proc.read("sys/net/ipv4/ip_local_port_range").value_or(""))) {
+    ports.given = *given;
+  }
+  const std::string reserved = proc.read("sys/net/ipv4/ip_local_reserved_ports").value_or("");
+  for (std::string_view rest = reserved; !rest.empty();) {
+    if (const auto range = parse_ports(config::take_until(rest, ','))) {
+      ports.reserved.push_back(*range);
+    }
+  }
+  return ports;
 }
 
 }  // namespace tfabric::host

@@ -1,13 +1,13 @@
-#include "config/nearest.h"
-
 #include <algorithm>
 #include <numeric>
 #include <vector>
 
+#include "config/keys.h"
+
 namespace tfabric::config {
 namespace {
 
-// Levenshtein's distance, by rows.
+// The Levenshtein distance, computed row by row.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -24,6 +24,36 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
+
+const RailKey* find_rail_key(std::string_view name) {
+  const auto all = rail_keys();
+  const auto found = std::find_if(all.begin(), all.end(), [&](const RailKey& k) { return k.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> key_names() {
+  std::vector<std::string> names;
+  for (const Key& key : keys()) {
+    names.push_back(key.name);
+  }
+  return names;
+}
+
+std::vector<std::string> rail_key_names() {
+  std::vector<std::string> names;
+  for (const RailKey& key : rail_keys()) {
+    names.push_back(key.name);
+  }
+  return names;
+}
+
+std::vector<std::string> environment_names() {
+  std::vector<std::string> names{kFileVariable, kRailsVariable};
+  for (const Key& key : keys()) {
+    names.push_back(key.environment);
+  }
+  return names;
+}
 
 std::string nearest(std::string_view word, std::span<const std::string> known) {
   std::string best;

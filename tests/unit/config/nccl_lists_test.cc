@@ -1,4 +1,4 @@
-#include "config/hca_list.h"
+#include "config/nccl_lists.h"
 
 #include <catch2/catch.hpp>
 
@@ -101,4 +101,25 @@ TEST_CASE("a wrong list in the configuration is an error with its line and what 
   REQUIRE_THAT(message, Contains("c.toml:2: `rdma.hca` is \"mlx5_0:0\", expected \"all\" or a list like"));
   REQUIRE_THAT(error_of(load_environment({{"TFABRIC_RDMA_EXCLUDE_HCA", "^mlx5_0"}})),
                Contains("TFABRIC_RDMA_EXCLUDE_HCA is \"^mlx5_0\", expected \"none\" or a list like"));
+}
+
+TEST_CASE("a list of interfaces means beginnings of names, whole names after =, and all others after ^") {
+  REQUIRE(InterfaceList::parse("eth,ib0")->selects("eth1"));
+  REQUIRE(InterfaceList::parse("eth,ib0")->selects("ib0"));
+  REQUIRE_FALSE(InterfaceList::parse("eth,ib0")->selects("lo"));
+  REQUIRE_FALSE(InterfaceList::parse("=eth1")->selects("eth10"));
+  REQUIRE_FALSE(InterfaceList::parse("^docker,lo")->selects("docker0"));
+  REQUIRE(InterfaceList::parse("^docker,lo")->selects("eth0"));
+}
+
+TEST_CASE("a list without an entry selects every interface, and names none") {
+  REQUIRE(InterfaceList::parse("")->selects("lo"));
+  REQUIRE_FALSE(InterfaceList::parse("")->names_any());
+  REQUIRE(InterfaceList::parse("eth")->names_any());
+}
+
+TEST_CASE("what cannot be an interface's name is refused") {
+  REQUIRE_FALSE(InterfaceList::parse("eth0:1").has_value());
+  REQUIRE_FALSE(InterfaceList::parse("a/b").has_value());
+  REQUIRE_FALSE(InterfaceList::parse("et h0").has_value());
 }

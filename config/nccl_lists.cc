@@ -1,13 +1,14 @@
-#include "config/hca_list.h"
+#include "config/nccl_lists.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "config/value.h"
 
 namespace tfabric::config {
 namespace {
 
-// The kernel's names of devices have at most 63 characters (IB_DEVICE_NAME_MAX, less the NUL).
+// The kernel's device names have at most 63 characters (IB_DEVICE_NAME_MAX without the NUL).
 bool is_hca_name(std::string_view text) {
   constexpr std::size_t kMaxName = 63;
   constexpr std::string_view kForbidden = "^=,:/";
@@ -16,7 +17,7 @@ bool is_hca_name(std::string_view text) {
          });
 }
 
-// Empty: `field` is neither empty (which is `otherwise`) nor a number in [low, high].
+// Returns `otherwise` for an empty field, and nothing if it is not a number in [low, high].
 std::optional<std::int64_t> parse_field(std::string_view field, std::int64_t low, std::int64_t high,
                                         std::int64_t otherwise) {
   if (field.empty()) {
@@ -27,8 +28,8 @@ std::optional<std::int64_t> parse_field(std::string_view field, std::int64_t low
 }
 
 std::optional<HcaPattern> parse_pattern(std::string_view text) {
-  constexpr std::int64_t kMaxPort = 255;  // verbs count ports in 8 bits
-  constexpr std::int64_t kMaxId = 32767;  // NCCL's table has 16 signed bits for rail and plane
+  constexpr std::int64_t kMaxPort = 255;  // verbs has 8 bits for a port number
+  constexpr std::int64_t kMaxId = 32767;  // NCCL's table has a signed 16-bit field each for rail and plane
   HcaPattern pattern{.name = std::string(take_until(text, ':'))};
   const auto port = parse_field(take_until(text, ':'), 1, kMaxPort, 0);
   const auto rail = parse_field(take_until(text, ':'), 0, kMaxId, -1);
@@ -93,6 +94,21 @@ bool HcaList::may_select(std::string_view hca) const {
   return negated_ ? !names_all_of(hca)
                   : std::any_of(patterns_.begin(), patterns_.end(),
                                 [&](const HcaPattern& pattern) { return fits(pattern, hca); });
+}
+
+std::optional<InterfaceList> InterfaceList::parse(std::string_view text) {
+  std::optional<HcaList> list = HcaList::parse(text);
+  if (!list || text.find(':') != std::string_view::npos) {
+    return std::nullopt;
+  }
+  InterfaceList interfaces;
+  interfaces.list_ = std::move(*list);
+  return interfaces;
+}
+
+bool InterfaceList::selects(std::string_view interface) const {
+  constexpr std::uint32_t kAnyPort = 1;  // the entries name no port
+  return list_.selects(interface, kAnyPort);
 }
 
 }  // namespace tfabric::config

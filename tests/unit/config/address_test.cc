@@ -1,4 +1,4 @@
-#include "config/address_range.h"
+#include "config/address.h"
 
 #include <arpa/inet.h>
 
