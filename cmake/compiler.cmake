@@ -6,7 +6,8 @@ target_compile_options(tfabric_compiler INTERFACE
   -Wformat=2 -Wimplicit-fallthrough -fno-strict-aliasing
   # Designated initialisers name what they set; the rest has its default on purpose.
   -Wno-missing-field-initializers)
-# Where several files are compiled as one, one's constants would be in the way of another's variables.
+# Not where several files are compiled as one (tests/CMakeLists.txt): a constant of one file would count as shadowed by a
+# variable of another.
 target_compile_options(tfabric_compiler INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees overflows in std::vector's own code that cannot happen (its bugs 105329, 105651).

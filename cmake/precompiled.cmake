@@ -1,11 +1,12 @@
 # The headers that most files include, compiled once for each way to compile them, which halves the build: of the tests
-# always, of all else with TFABRIC_PRECOMPILE and clang. In builds without it, the release's among them, a file that does not
-# include what it uses fails; of tests tools/shell/tidy finds it.
+# unless TFABRIC_PRECOMPILE_TESTS is off, of the product only with TFABRIC_PRECOMPILE and clang. A file of the product that
+# does not include what it uses fails in the builds without, the release's among them; a file of the tests does in
+# clang-tidy's stage (tools/shell/tidy).
 set(precompiled_headers <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map> <memory> <mutex>
     <optional> <span> <string> <string_view> <thread> <utility> <vector> <fmt/format.h>)
-# So that ccache knows it again when it is made anew.
+# ccache recognises a precompiled header that is compiled again only with these options.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  # Clang reads of it what a file needs.
+  # Clang loads only what a file needs of it, so that a large header does not cost those that do not use it.
   list(APPEND precompiled_headers <nlohmann/json.hpp>)
   set(precompiled_options "SHELL:-Xclang -fno-pch-timestamp")
 else()
@@ -15,14 +16,14 @@ if(TFABRIC_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   message(FATAL_ERROR "TFABRIC_PRECOMPILE needs clang: set CMAKE_CXX_COMPILER=clang++, or leave it off")
 endif()
 
-# tfabric_precompile(TARGET LIKE): TARGET is compiled as the headers of tfabric_precompiled_LIKE are.
+# tfabric_precompile(TARGET LIKE): TARGET uses the headers of tfabric_precompiled_LIKE, and is compiled with its options.
 function(tfabric_precompile target like)
   target_precompile_headers(${target} REUSE_FROM tfabric_precompiled_${like})
   target_compile_options(${target} PRIVATE ${precompiled_options})
 endfunction()
 
-# tfabric_precompiled(NAME program|library [HEADERS ...] LIBS ... [OPTIONS ...]): for programs (-fPIE) or for libraries
-# (-fPIC).
+# tfabric_precompiled(NAME program|library [HEADERS ...] LIBS ... [OPTIONS ...]): the headers, for programs (-fPIE) or for
+# libraries (-fPIC).
 function(tfabric_precompiled name kind)
   cmake_parse_arguments(arg "" "" "HEADERS;LIBS;OPTIONS" ${ARGN})
   set(source ${CMAKE_CURRENT_BINARY_DIR}/precompiled_${name}.cc)
@@ -39,7 +40,11 @@ endfunction()
 
 # tfabric_precompile_libraries(FOLDER): all static libraries of the project at and below FOLDER.
 function(tfabric_precompile_libraries folder)
-  tfabric_targets(${folder} targets)
+  get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
+  foreach(subfolder ${subfolders})
+    tfabric_precompile_libraries(${subfolder})
+  endforeach()
+  get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target ${targets})
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "STATIC_LIBRARY" AND target MATCHES "^tfabric_" AND NOT target STREQUAL "tfabric_fmt")

@@ -13,7 +13,7 @@
 namespace tfabric::bench {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(15);
+constexpr auto kLinkPatience = std::chrono::seconds(15);
 
 }  // namespace
 
@@ -49,7 +49,7 @@ Result<std::unique_ptr<nic::Port>> open_memif_port(const std::string& socket, bo
   if (!port) {
     return port.error();
   }
-  const Instant deadline = monotonic_now() + kPatience;
+  const Instant deadline = monotonic_now() + kLinkPatience;
   while (!(*port)->link_up()) {
     if (monotonic_now() > deadline) {
       return Error{Errc::remote, "the memif link did not come up"};

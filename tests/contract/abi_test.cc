@@ -90,6 +90,7 @@ CONTRACT_PART(raw_table) {
   }
 }
 
-TEST_CASE("every field of the properties is set, and nothing is offered that is not supported", "[each]") {
+TEST_CASE("every field of the properties is set, and nothing is offered that is not supported",
+          "[each][abi]") {
   run({{"raw_table"}});
 }

@@ -17,7 +17,7 @@ constexpr int kWarmUp = 200;
 constexpr int kCycles = 3000;
 // Two processes wait for each other some eight times a cycle, and on a busy host each time for their turn on
 // a CPU.
-constexpr std::chrono::seconds kLimit{200 * kSlowness};
+constexpr std::chrono::seconds kLimit = 5 * kPatience;
 // After the warm-up all pools have their size, but not all of their pages have been used yet.
 constexpr std::size_t kMayGrowKib = 6144;
 
@@ -101,10 +101,12 @@ namespace {
 
 constexpr std::size_t kComms = 64;
 constexpr std::size_t kRounds = 12;
-constexpr std::size_t bytes_of(std::size_t comm, std::size_t round) {
+constexpr std::size_t message_bytes(std::size_t comm, std::size_t round) {
   return (comm * 1009 + round * 40013) % 200000;
 }
-constexpr std::uint64_t seed_of(std::size_t comm, std::size_t round) { return comm * kRounds + round + 1; }
+constexpr std::uint64_t message_seed(std::size_t comm, std::size_t round) {
+  return comm * kRounds + round + 1;
+}
 
 // One comm's current message, in one direction.
 struct Lane {
@@ -119,7 +121,7 @@ bool drive_send(Net& net, Lane& lane, std::size_t number) {
   if (lane.round == kRounds) return true;
   if (lane.request == nullptr) {
     if (lane.buffer.empty())
-      lane.buffer.emplace_back(bytes_of(number, lane.round)).fill(seed_of(number, lane.round));
+      lane.buffer.emplace_back(message_bytes(number, lane.round)).fill(message_seed(number, lane.round));
     lane.request = net.try_isend(lane.comm, lane.buffer[0].data(), lane.buffer[0].size(), 0);
   } else if (net.test(lane.request)) {
     lane.request = nullptr;
@@ -131,11 +133,11 @@ bool drive_send(Net& net, Lane& lane, std::size_t number) {
 bool drive_receive(Net& net, Lane& lane, std::size_t number) {
   if (lane.round == kRounds) return true;
   if (lane.request == nullptr) {
-    if (lane.buffer.empty()) lane.buffer.emplace_back(bytes_of(number, lane.round) + 64);
+    if (lane.buffer.empty()) lane.buffer.emplace_back(message_bytes(number, lane.round) + 64);
     const PluginReceive receive{lane.buffer[0].data(), lane.buffer[0].size(), 0, nullptr};
     lane.request = net.try_irecv(lane.comm, std::span(&receive, 1));
   } else if (net.test(lane.request)) {
-    lane.buffer[0].expect(seed_of(number, lane.round), bytes_of(number, lane.round));
+    lane.buffer[0].expect(message_seed(number, lane.round), message_bytes(number, lane.round));
     lane.request = nullptr;
     lane.buffer.clear();
     ++lane.round;

@@ -28,7 +28,7 @@ struct RunOptions {
   // Beside, and instead of, the usual: memif, groups of up to 8 receives. An empty value removes a variable.
   std::map<std::string, std::string> environment;
   // The watchdog. Longer than any wait inside a part, which can tell more about what hangs.
-  std::chrono::seconds limit{60 * kSlowness};
+  std::chrono::seconds limit = 4 * kPatience;
 };
 
 // One or two parts; returns their processes, which have ended.

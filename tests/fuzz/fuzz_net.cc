@@ -48,7 +48,7 @@ void store_checksum(std::span<std::byte> packet, std::size_t at, Checksum checks
 
 // Sums the upper layer where there is one that has a checksum.
 void fix_upper(std::span<std::byte> payload, std::uint8_t protocol, const IpAddress& source,
-                const IpAddress& destination) {
+               const IpAddress& destination) {
   const std::size_t at = protocol == kProtocolTcp ? 16 : 2;
   if (payload.size() < at + 2 ||
       (protocol != kProtocolTcp && protocol != kProtocolIcmp && protocol != kProtocolIcmpv6)) {

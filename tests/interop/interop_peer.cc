@@ -37,7 +37,7 @@ struct Arguments {
   std::uint16_t engines = 1;  // the stream is in the first
   double timeout_s = 60;
   stack::Options tcp;
-  std::uint32_t min_rto_ms = 200, user_timeout_ms = 20000, keepalive_idle_ms = 5000,
+  std::uint32_t min_rto_ms = 200, user_timeout_ms = 120000, keepalive_idle_ms = 5000,
                 keepalive_interval_ms = 1000;
 
   void finish() {
@@ -123,7 +123,7 @@ void turn(const Engines& engines, ScriptedFlow& flow, const Arguments& arguments
     const tcp::EngineGuard guard(engine.lock());
     flow.on_turn();
   }
-  const Instant linger = monotonic_now() + std::chrono::seconds(3);
+  const Instant linger = monotonic_now() + std::chrono::seconds(60);
   while (engine.flows() > 0 && monotonic_now() < linger && interrupted == 0) {
     progress();
   }
@@ -135,10 +135,10 @@ Status connect(engine::Engine& engine, tcp::Rail& rail, ScriptedFlow& flow, cons
   if (!peer) {
     return Error{Errc::invalid_usage, "--connect " + arguments.connect_to + " is no address"};
   }
-  const auto way = rail.way_to(*peer, 0);
-  engine::Flow* opened = way ? engine.connect(*way->link, *peer, arguments.port, &flow, 0) : nullptr;
+  const auto route = rail.route_to(*peer, 0);
+  engine::Flow* opened = route ? engine.connect(*route->link, *peer, arguments.port, &flow, 0) : nullptr;
   if (opened == nullptr) {
-    return Error{Errc::invalid_usage, "there is no way to " + arguments.connect_to};
+    return Error{Errc::invalid_usage, "there is no route to " + arguments.connect_to};
   }
   flow.adopt(*opened);
   return {};

@@ -122,13 +122,13 @@ void set_socket_calls(packetdrill_interface& table) {
   };
 }
 
-long long microseconds(Instant time) { return time.time_since_epoch() / std::chrono::microseconds(1); }
+long long microseconds_of(Instant time) { return time.time_since_epoch() / std::chrono::microseconds(1); }
 
 int receive_packet(void* self, void* packet, size_t* size, long long* time_us) {
   return locked(self, [&](Adaptor& a) {
     const auto sent = a.host->next_packet();
     *size = sent ? sent->bytes.size() : 0;
-    *time_us = microseconds(sent ? sent->time : a.host->now());
+    *time_us = microseconds_of(sent ? sent->time : a.host->now());
     if (sent) {
       std::memcpy(packet, sent->bytes.data(), sent->bytes.size());
     }
@@ -152,7 +152,7 @@ void set_world_calls(packetdrill_interface& table) {
   };
   table.gettimeofday = [](void* self, timeval* time, struct timezone*) {
     return locked(self, [&](Adaptor& a) {
-      const long long now = microseconds(a.read_clock());
+      const long long now = microseconds_of(a.read_clock());
       time->tv_sec = now / 1000000;
       time->tv_usec = now % 1000000;
       return 0;

@@ -83,11 +83,11 @@ Status PortHost::open_wire(const net::IpAddress& address) {
     return rails.error();
   }
   rail_ = std::move(rails->front());
-  const auto way = rail_->way_to(gateway, 0);
-  if (!way) {
-    return way.error();
+  const auto route = rail_->route_to(gateway, 0);
+  if (!route) {
+    return route.error();
   }
-  link_ = way->link;
+  link_ = route->link;
   wire_->set_host(link_->interface().config().mac);
   for (const Instant deadline = now() + kPatience; !link_->port().link_up() || !wire_->link_up();) {
     if (now() > deadline) {

@@ -38,33 +38,25 @@ install_dependencies() {
     >/dev/null || die "apt-get could not install ${missing[*]}: see above"
 }
 
-# compiling COMMAND...: with its memory in large pages. A fault for each page of 4 KiB takes a seventh of a compiler's time,
-# and a quarter where the processor does not translate for virtual machines.
-compiling() {
-  local preload=$root/build/large_pages.so tunables=glibc.malloc.hugetlb=1
-  # All of malloc's memory comes from one heap then, and that grows by whole large pages.
-  tunables+=:glibc.malloc.mmap_threshold=33554432:glibc.malloc.top_pad=16777216
-  if [[ $preload == *[[:space:]:]* ]]; then
-    preload=''  # these part one library from the next
-  elif [[ ! $preload -nt $root/tools/shell/large_pages.c ]]; then
-    cc -O1 -shared -fPIC -o "$preload" "$root/tools/shell/large_pages.c" || preload=''
-  fi
-  GLIBC_TUNABLES=$tunables LD_PRELOAD=$preload${LD_PRELOAD:+:$LD_PRELOAD} "$@"
-}
-
-# configure_and_build PRESET [TARGET...]: progress goes to the terminal; ccache is used where there is one.
-configure_and_build() {
+# configure PRESET: into build/PRESET; ccache is used where there is one.
+configure() {
   local preset=$1 launcher=()
-  shift
-  # Precompiled headers are known by what they are made of, not by when.
-  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
-  # What a file includes, the compiler says: nothing is preprocessed twice where the cache has nothing yet.
-  export CCACHE_DEPEND=1
   command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
-  say "building: preset $preset${*:+ ($*)}"
   (cd "$root" && cmake --preset "$preset" "${launcher[@]}" >"$root/build/$preset.configure.log" 2>&1) || {
     tail -n 30 "$root/build/$preset.configure.log" >&2
     die "cmake --preset $preset failed"
   }
-  compiling cmake --build "$root/build/$preset" ${1:+--target "$@"} || die "the build of preset $preset failed"
+}
+
+# configure_and_build PRESET [TARGET...]: progress goes to the terminal.
+configure_and_build() {
+  local preset=$1
+  shift
+  # ccache is to compare the contents of precompiled headers and what goes into them, not their times.
+  export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+  # The compiler names what a file includes: a file that is not in the cache is not preprocessed twice.
+  export CCACHE_DEPEND=1
+  say "building: preset $preset${*:+ ($*)}"
+  configure "$preset"
+  cmake --build "$root/build/$preset" ${1:+--target "$@"} || die "the build of preset $preset failed"
 }

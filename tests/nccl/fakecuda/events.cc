@@ -6,13 +6,13 @@
 namespace fakecuda {
 namespace {
 
-struct Registry {
+struct Events {
   std::mutex mutex;
   std::map<cudaEvent_t, std::shared_ptr<Event>> by_handle;  // guarded by mutex
 };
 
-Registry& registry() {
-  static auto* instance = new Registry;
+Events& events() {
+  static auto* instance = new Events;
   return *instance;
 }
 
@@ -53,20 +53,20 @@ Event::Clock::time_point Event::when() {
 cudaEvent_t create_event() {
   auto event = std::make_shared<Event>();
   auto* handle = reinterpret_cast<cudaEvent_t>(event.get());
-  const std::lock_guard guard(registry().mutex);
-  registry().by_handle[handle] = std::move(event);
+  const std::lock_guard guard(events().mutex);
+  events().by_handle[handle] = std::move(event);
   return handle;
 }
 
 std::shared_ptr<Event> find_event(cudaEvent_t handle) {
-  const std::lock_guard guard(registry().mutex);
-  const auto found = registry().by_handle.find(handle);
-  return found == registry().by_handle.end() ? nullptr : found->second;
+  const std::lock_guard guard(events().mutex);
+  const auto found = events().by_handle.find(handle);
+  return found == events().by_handle.end() ? nullptr : found->second;
 }
 
 bool destroy_event(cudaEvent_t handle) {
-  const std::lock_guard guard(registry().mutex);
-  return registry().by_handle.erase(handle) > 0;
+  const std::lock_guard guard(events().mutex);
+  return events().by_handle.erase(handle) > 0;
 }
 
 }  // namespace fakecuda

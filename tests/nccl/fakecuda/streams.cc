@@ -6,14 +6,14 @@
 namespace fakecuda {
 namespace {
 
-struct Registry {
+struct Streams {
   std::mutex mutex;
   std::map<cudaStream_t, std::shared_ptr<Stream>> by_handle;  // guarded by mutex
 };
 
 // Never destroyed: the threads are detached and may outlive main().
-Registry& registry() {
-  static auto* instance = new Registry;
+Streams& streams() {
+  static auto* instance = new Streams;
   return *instance;
 }
 
@@ -22,8 +22,8 @@ cudaStream_t handle_of(Stream* stream) { return reinterpret_cast<cudaStream_t>(s
 std::shared_ptr<Stream> start_stream() {
   auto stream = std::make_shared<Stream>();
   std::thread([stream] { stream->run(); }).detach();
-  const std::lock_guard guard(registry().mutex);
-  registry().by_handle[handle_of(stream.get())] = stream;
+  const std::lock_guard guard(streams().mutex);
+  streams().by_handle[handle_of(stream.get())] = stream;
   return stream;
 }
 
@@ -79,21 +79,21 @@ std::shared_ptr<Stream> find_stream(cudaStream_t handle) {
     static const auto* fallback = new std::shared_ptr<Stream>(start_stream());
     return *fallback;
   }
-  const std::lock_guard guard(registry().mutex);
-  const auto found = registry().by_handle.find(handle);
-  return found == registry().by_handle.end() ? nullptr : found->second;
+  const std::lock_guard guard(streams().mutex);
+  const auto found = streams().by_handle.find(handle);
+  return found == streams().by_handle.end() ? nullptr : found->second;
 }
 
 bool destroy_stream(cudaStream_t handle) {
   std::shared_ptr<Stream> stream;
   {
-    const std::lock_guard guard(registry().mutex);
-    const auto found = registry().by_handle.find(handle);
-    if (found == registry().by_handle.end()) {
+    const std::lock_guard guard(streams().mutex);
+    const auto found = streams().by_handle.find(handle);
+    if (found == streams().by_handle.end()) {
       return false;
     }
     stream = found->second;
-    registry().by_handle.erase(found);
+    streams().by_handle.erase(found);
   }
   stream->finish();
   return true;
@@ -101,9 +101,9 @@ bool destroy_stream(cudaStream_t handle) {
 
 std::vector<std::shared_ptr<Stream>> all_streams() {
   std::vector<std::shared_ptr<Stream>> all;
-  const std::lock_guard guard(registry().mutex);
-  all.reserve(registry().by_handle.size());
-  for (const auto& [handle, stream] : registry().by_handle) {
+  const std::lock_guard guard(streams().mutex);
+  all.reserve(streams().by_handle.size());
+  for (const auto& [handle, stream] : streams().by_handle) {
     all.push_back(stream);
   }
   return all;

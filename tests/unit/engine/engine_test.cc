@@ -95,7 +95,8 @@ struct Neighbours final : net::NeighbourSource {
 
 }  // namespace
 
-TEST_CASE("a neighbour that is silent for seconds is waited for, and the reason if the time is over") {
+TEST_CASE("a neighbour that is silent for seconds is waited for, and the reason if the time is over",
+          "[timed]") {
   using namespace std::chrono_literals;
   EngineOptions options;
   options.tcp.connect_timeout = 8s;

@@ -57,7 +57,7 @@ struct Hall final : Acceptor {
 // one is so short on a fast machine that a timer of a second does not come within millions.
 template <class Done, class Turn>
 bool turn_until(const Done& done, const Turn& turn) {
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
   while (!done() && std::chrono::steady_clock::now() < deadline) {
     turn();
   }

@@ -43,7 +43,7 @@ struct Wire {
   // Connects from one rail to the other.
   Flow& connect(tcp::Rail& from, const tcp::Rail& to, FlowHandler& handler) {
     Flow* flow =
-        engine.connect(*from.way_to(to.address(), 0)->link, to.address(), engine.port(), &handler, 0);
+        engine.connect(*from.route_to(to.address(), 0)->link, to.address(), engine.port(), &handler, 0);
     REQUIRE(flow != nullptr);
     return *flow;
   }
@@ -72,7 +72,7 @@ stack::Payload payload_of(const std::string& text) {
           .size = static_cast<std::uint32_t>(text.size())};
 }
 
-Link& link_of(tcp::Rail& rail, const tcp::Rail& peer) { return *rail.way_to(peer.address(), 0)->link; }
+Link& link_of(tcp::Rail& rail, const tcp::Rail& peer) { return *rail.route_to(peer.address(), 0)->link; }
 
 // Sends a text from each end to the other.
 void exchange(Wire& wire, tcp::Rail& from, tcp::Rail& to) {

@@ -52,7 +52,7 @@ Route route(Interface& interface, const IpAddress& address, LinkHeader& header) 
   return interface.prepare(our6(), address, header, kStart);
 }
 
-bool knows(Interface& interface, const IpAddress& address, const MacAddress& mac) {
+bool knows_by_discovery(Interface& interface, const IpAddress& address, const MacAddress& mac) {
   LinkHeader header;
   return route(interface, address, header) == Route::ready &&
          std::memcmp(header.bytes.data(), mac.bytes.data(), mac.bytes.size()) == 0;
@@ -71,14 +71,14 @@ TEST_CASE("a solicitation for our address is answered to who asks, and teaches u
   append(rest, link_option(kTargetOption, kOurMac));
   REQUIRE(*reply == ethernet(kPeerMac, kOurMac, 0x86dd,
                              packet(header, icmp(header, kAdvertisement, 0, kSolicited | kOverride, rest))));
-  REQUIRE(knows(interface, peer6(), kPeerMac));
+  REQUIRE(knows_by_discovery(interface, peer6(), kPeerMac));
 }
 
 TEST_CASE("a solicitation for somebody else is not answered") {
   Interface interface(our_config());
   REQUIRE(interface.input(frame_of({.target = ip("fd00::9")}), {}, kStart).kind == Kind::handled);
   REQUIRE_FALSE(interface.next_frame());
-  REQUIRE_FALSE(knows(interface, peer6(), kPeerMac));
+  REQUIRE_FALSE(knows_by_discovery(interface, peer6(), kPeerMac));
 }
 
 TEST_CASE("who checks for duplicates of our address is told, to all nodes") {
@@ -104,7 +104,7 @@ TEST_CASE("a packet that waits for its neighbour solicits it, and leaves once it
   REQUIRE(*request == ethernet({{0x33, 0x33, 0xff, 0, 0, 2}}, kOurMac, 0x86dd,
                                packet(ip_header, icmp(ip_header, kSolicitation, 0, 0, rest))));
   REQUIRE(interface.input(frame_of(advertisement()), {}, kStart).kind == Kind::handled);
-  REQUIRE(knows(interface, peer6(), kPeerMac));
+  REQUIRE(knows_by_discovery(interface, peer6(), kPeerMac));
 }
 
 TEST_CASE("an advertisement of our address by another host is a conflict, and by ourselves none") {
@@ -123,7 +123,7 @@ TEST_CASE("an advertisement of our address by another host is a conflict, and by
 TEST_CASE("an advertisement that nobody asked for creates nothing") {
   Interface interface(our_config());
   REQUIRE(interface.input(frame_of(advertisement()), {}, kStart).kind == Kind::handled);
-  REQUIRE_FALSE(knows(interface, peer6(), kPeerMac));
+  REQUIRE_FALSE(knows_by_discovery(interface, peer6(), kPeerMac));
 }
 
 TEST_CASE("what a router has forwarded is no neighbour's") {
@@ -138,7 +138,7 @@ TEST_CASE("what a router has forwarded is no neighbour's") {
     }
     REQUIRE(interface.counters().malformed == 4);
     REQUIRE_FALSE(interface.next_frame());
-    REQUIRE_FALSE(knows(interface, peer6(), kPeerMac));
+    REQUIRE_FALSE(knows_by_discovery(interface, peer6(), kPeerMac));
   }
 }
 
@@ -173,7 +173,7 @@ TEST_CASE("messages with malformed options, codes, targets or destinations are d
     REQUIRE(interface.input(frame_of(message), {}, kStart).kind == Kind::dropped);
     REQUIRE(interface.counters().malformed == 1);
     REQUIRE_FALSE(interface.next_frame());
-    REQUIRE_FALSE(knows(interface, peer6(), kPeerMac));
+    REQUIRE_FALSE(knows_by_discovery(interface, peer6(), kPeerMac));
   }
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("unknown options are passed over") {
   Message message{.options = bytes({14, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0})};
   append(message.options, link_option(kSourceOption, kOtherMac));
   REQUIRE(interface.input(frame_of(message), {}, kStart).kind == Kind::handled);
-  REQUIRE(knows(interface, peer6(), kOtherMac));
+  REQUIRE(knows_by_discovery(interface, peer6(), kOtherMac));
 }
 
 TEST_CASE("IPv6 does not speak for IPv4 neighbours") {

@@ -7,7 +7,7 @@
 using namespace tfabric;
 using namespace tfabric::net;
 using namespace std::chrono_literals;
-using Kind = NeighbourTable::Lookup::Kind;
+using LookupKind = NeighbourTable::Lookup::Kind;
 
 namespace {
 
@@ -31,13 +31,13 @@ int requests_until(NeighbourTable& table, Instant& now, Instant end) {
 TEST_CASE("the first look asks, later ones wait for the answer") {
   NeighbourTable table;
   const auto first = table.find(peer4(), kStart);
-  REQUIRE(first.kind == Kind::pending);
+  REQUIRE(first.kind == LookupKind::pending);
   REQUIRE(first.request);
   REQUIRE_FALSE(table.find(peer4(), kStart).request);
   const auto generation = table.generation();
   REQUIRE_FALSE(table.learn(peer4(), kPeerMac, /*create=*/false, kStart));
   REQUIRE(table.generation() != generation);
-  REQUIRE(table.find(peer4(), kStart).kind == Kind::known);
+  REQUIRE(table.find(peer4(), kStart).kind == LookupKind::known);
   REQUIRE(table.find(peer4(), kStart).mac == kPeerMac);
 }
 
@@ -49,7 +49,7 @@ TEST_CASE("a neighbour that nobody waits for is asked three times a second apart
   REQUIRE(requests_until(table, now, kStart + 3500ms) == 2);
   REQUIRE(table.next_deadline() == kNever);
   const auto again = table.find(peer4(), now);
-  REQUIRE(again.kind == Kind::pending);
+  REQUIRE(again.kind == LookupKind::pending);
   REQUIRE(again.request);
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("a neighbour that somebody waits for is asked once a second until it a
   int requests = 0;
   for (Instant now = kStart; now < kStart + 100s; now += 100ms) {
     const auto found = table.find(peer4(), now);
-    REQUIRE(found.kind == Kind::pending);
+    REQUIRE(found.kind == LookupKind::pending);
     REQUIRE(table.is_silent(peer4(), now) == (now >= kStart + 3s));
     requests += found.request ? 1 : 0;
     while (table.due(now)) {
@@ -67,7 +67,7 @@ TEST_CASE("a neighbour that somebody waits for is asked once a second until it a
   }
   REQUIRE(requests == 100);
   static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart + 100s));
-  REQUIRE(table.find(peer4(), kStart + 100s).kind == Kind::known);
+  REQUIRE(table.find(peer4(), kStart + 100s).kind == LookupKind::known);
   REQUIRE_FALSE(table.is_silent(peer4(), kStart + 100s));
   REQUIRE_FALSE(table.is_silent(peer6(), kStart + 100s));
 }
@@ -75,9 +75,9 @@ TEST_CASE("a neighbour that somebody waits for is asked once a second until it a
 TEST_CASE("what nobody asked for is learned only if told to") {
   NeighbourTable table;
   static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart));
-  REQUIRE(table.find(peer4(), kStart).kind == Kind::pending);
+  REQUIRE(table.find(peer4(), kStart).kind == LookupKind::pending);
   static_cast<void>(table.learn(peer6(), kPeerMac, /*create=*/true, kStart));
-  REQUIRE(table.find(peer6(), kStart).kind == Kind::known);
+  REQUIRE(table.find(peer6(), kStart).kind == LookupKind::known);
 }
 
 TEST_CASE("a moved neighbour is noticed, and headers are made anew") {
@@ -99,7 +99,7 @@ TEST_CASE("a neighbour in use is asked again after 30 s, and answers in use mean
   REQUIRE_FALSE(table.due(kStart + 29s));
   REQUIRE(table.due(kStart + 30s) == peer4());
   REQUIRE_FALSE(table.due(kStart + 30s));
-  REQUIRE(table.find(peer4(), kStart + 30s).kind == Kind::known);
+  REQUIRE(table.find(peer4(), kStart + 30s).kind == LookupKind::known);
   const auto generation = table.generation();
   static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart + 30s));
   REQUIRE(table.generation() == generation);
@@ -119,7 +119,7 @@ TEST_CASE("a neighbour in use that stays silent keeps its MAC, and is asked when
     generation = table.generation();
     REQUIRE(table.is_silent(peer4(), now));
     const auto found = table.find(peer4(), now);
-    REQUIRE(found.kind == Kind::known);
+    REQUIRE(found.kind == LookupKind::known);
     REQUIRE(found.mac == kPeerMac);
     REQUIRE(found.request);
     REQUIRE(requests_until(table, now, now + 10s) == 2);
@@ -135,7 +135,7 @@ TEST_CASE("an unused neighbour is not asked, and at once when it is used again")
   Instant now = kStart + 31s;
   REQUIRE(requests_until(table, now, kStart + 200s) == 0);
   const auto found = table.find(peer4(), now);
-  REQUIRE(found.kind == Kind::known);
+  REQUIRE(found.kind == LookupKind::known);
   REQUIRE(found.request);
 }
 
@@ -170,7 +170,7 @@ TEST_CASE("strangers that announce themselves crowd out nobody we talk to, nor d
     static_cast<void>(table.learn(numbered(i), kPeerMac, /*create=*/true, kStart + 1s));
   }
   REQUIRE(table.generation() == generation);
-  REQUIRE(table.find(peer4(), kStart + 2s).kind == Kind::known);
+  REQUIRE(table.find(peer4(), kStart + 2s).kind == LookupKind::known);
 }
 
 TEST_CASE("a full table forgets what was used longest ago, and says so") {
@@ -178,14 +178,14 @@ TEST_CASE("a full table forgets what was used longest ago, and says so") {
   for (unsigned i = 0; i < NeighbourTable::kMaxNeighbours; ++i) {
     const Instant then = kStart + std::chrono::seconds(i);
     static_cast<void>(table.learn(numbered(i), kPeerMac, /*create=*/true, then));
-    REQUIRE(table.find(numbered(i), then).kind == Kind::known);
+    REQUIRE(table.find(numbered(i), then).kind == LookupKind::known);
   }
   const Instant now = kStart + 2000s;
-  REQUIRE(table.find(numbered(0), now).kind == Kind::known);
+  REQUIRE(table.find(numbered(0), now).kind == LookupKind::known);
   const auto generation = table.generation();
   static_cast<void>(table.find(peer4(), now));
   REQUIRE(table.generation() != generation);
-  REQUIRE(table.find(numbered(0), now).kind == Kind::known);
-  REQUIRE(table.find(numbered(2), now).kind == Kind::known);
-  REQUIRE(table.find(numbered(1), now).kind == Kind::pending);
+  REQUIRE(table.find(numbered(0), now).kind == LookupKind::known);
+  REQUIRE(table.find(numbered(2), now).kind == LookupKind::known);
+  REQUIRE(table.find(numbered(1), now).kind == LookupKind::pending);
 }

@@ -13,7 +13,7 @@ std::vector<Ip> families() {
   return {{.source = peer4(), .destination = our4()}, {.source = peer6(), .destination = our6()}};
 }
 
-Bytes tcp_frame(const Ip& header, std::size_t payload) {
+Bytes whole_frame(const Ip& header, std::size_t payload) {
   return ip_frame(header, tcp(header.source, header.destination, payload));
 }
 
@@ -42,7 +42,7 @@ struct Cut {
 TEST_CASE("TCP in pieces is handed up with what is in the first, and the size of the others") {
   for (const Ip& header : families()) {
     const std::size_t headers = header_bytes(header);
-    Bytes frame = tcp_frame(header, 1000);
+    Bytes frame = whole_frame(header, 1000);
     const std::size_t end = frame.size();
     frame.resize(end + 9);  // padding
     // Odd cuts too, which a checksum could take for even ones; one in the padding.
@@ -61,7 +61,7 @@ TEST_CASE("TCP in pieces is handed up with what is in the first, and the size of
 
 TEST_CASE("a bit that is wrong in any piece is noticed, unless the driver vouches for the packet") {
   for (const Ip& header : families()) {
-    Bytes frame = tcp_frame(header, 1000);
+    Bytes frame = whole_frame(header, 1000);
     const std::size_t at = header_bytes(header) + 333;
     for (const std::size_t wrong : {header_bytes(header) + 5, at + 7, frame.size() - 1}) {
       frame[wrong] ^= std::byte{4};
@@ -77,7 +77,7 @@ TEST_CASE("a bit that is wrong in any piece is noticed, unless the driver vouche
 
 TEST_CASE("a packet that ends before its length says is dropped, however many pieces it has") {
   for (const Ip& header : families()) {
-    Bytes frame = tcp_frame(header, 1000);
+    Bytes frame = whole_frame(header, 1000);
     frame.pop_back();
     Interface interface(our_config());
     REQUIRE(Cut(frame, {200, 500}).input(interface).kind == Kind::dropped);
@@ -87,7 +87,7 @@ TEST_CASE("a packet that ends before its length says is dropped, however many pi
 
 TEST_CASE("headers that are not whole in the first piece are none") {
   for (const Ip& header : families()) {
-    const Bytes frame = tcp_frame(header, 1000);
+    const Bytes frame = whole_frame(header, 1000);
     for (std::size_t first = 0; first < header_bytes(header); ++first) {
       Interface interface(our_config());
       const auto result = Cut(frame, {first}).input(interface);

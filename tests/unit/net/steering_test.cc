@@ -12,7 +12,7 @@ namespace {
 
 constexpr unsigned kTypeV4 = 0x0800, kTypeV6 = 0x86dd;
 
-Bytes tcp_frame(const IpAddress& source, const IpAddress& destination, std::uint16_t vlan = 0) {
+Bytes frame_between(const IpAddress& source, const IpAddress& destination, std::uint16_t vlan = 0) {
   return ethernet(kOurMac, kPeerMac, destination.is_v4() ? kTypeV4 : kTypeV6,
                   packet({.source = source, .destination = destination}, tcp(source, destination)), vlan);
 }
@@ -28,7 +28,7 @@ Use use(const Bytes& frame) { return use_of(frame).kind; }
 
 TEST_CASE("a TCP segment is told by its destination's port, with a VLAN tag and without") {
   for (const std::uint16_t vlan : {0, 7}) {
-    for (const Bytes& frame : {tcp_frame(peer4(), our4(), vlan), tcp_frame(peer6(), our6(), vlan)}) {
+    for (const Bytes& frame : {frame_between(peer4(), our4(), vlan), frame_between(peer6(), our6(), vlan)}) {
       CHECK(use(frame) == Use::tcp);
       CHECK(use_of(frame).port == 2000);
     }
@@ -36,11 +36,11 @@ TEST_CASE("a TCP segment is told by its destination's port, with a VLAN tag and 
 }
 
 TEST_CASE("a TCP segment behind IPv4 options and IPv6 extension headers is told as well") {
-  Bytes v4 = tcp_frame(peer4(), our4());
+  Bytes v4 = frame_between(peer4(), our4());
   v4[14] = std::byte{0x46};
   v4.insert(v4.begin() + 34, 4, std::byte{1});
   CHECK(use_of(v4).port == 2000);
-  Bytes v6 = tcp_frame(peer6(), our6());
+  Bytes v6 = frame_between(peer6(), our6());
   v6[20] = std::byte{0};  // hop-by-hop options, of 16 bytes, before TCP
   Bytes options(16, std::byte{0});
   options[0] = std::byte{6};
@@ -66,7 +66,7 @@ TEST_CASE("neighbours' messages and ICMP errors are news for all, echo is not") 
 }
 
 TEST_CASE("a frame that ends early is told from what is there, and never read beyond") {
-  for (const Bytes& whole : {tcp_frame(peer4(), our4()), tcp_frame(peer6(), our6(), 7),
+  for (const Bytes& whole : {frame_between(peer4(), our4()), frame_between(peer6(), our6(), 7),
                              arp_frame({.sender = peer4(), .target = our4()})}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
       const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));

@@ -11,8 +11,6 @@ using namespace tfabric::stack::test;
 
 namespace {
 
-constexpr std::uint32_t kMss = 1000;
-
 // A path that passes `rate` bytes a second, whatever is sent, and drops the rest: a policer without a queue.
 struct Policed {
   // One round trip.

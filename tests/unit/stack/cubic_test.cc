@@ -3,12 +3,14 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
+#include "tests/unit/stack/scripted_peer.h"
+
 using namespace tfabric;
 using namespace tfabric::stack;
+using namespace tfabric::stack::test;
 using namespace std::chrono_literals;
 
 namespace {
-constexpr std::uint32_t kMss = 1000;
 
 // One round trip in which the whole window is acknowledged, segment by segment.
 void round_trip(Cubic& cubic, Duration rtt, Instant& now) {

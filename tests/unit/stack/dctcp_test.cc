@@ -2,12 +2,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "tests/unit/stack/scripted_peer.h"
+
 using namespace tfabric;
 using namespace tfabric::stack;
+using namespace tfabric::stack::test;
 
 namespace {
-
-constexpr std::uint32_t kMss = 1000;
 
 struct Flow {
   // Windows of data, `marked` of a hundred parts of each with marks.

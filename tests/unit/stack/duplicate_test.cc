@@ -9,7 +9,7 @@ using namespace tfabric::stack::test;
 
 namespace {
 
-Options with_sack() {
+Options sack_options() {
   Options options = ScriptedPeer::plain();
   options.sack = true;
   return options;
@@ -37,7 +37,7 @@ SegmentIn at(const ScriptedPeer& peer, std::uint32_t offset, std::uint32_t size)
 }  // namespace
 
 TEST_CASE("an old segment is reported once") {
-  ScriptedPeer peer(with_sack());
+  ScriptedPeer peer(sack_options());
   peer.establish();
   peer.hand(at(peer, 0, 1000));
   REQUIRE(peer.sent() == "A 1 ack 1001");
@@ -51,7 +51,7 @@ TEST_CASE("an old segment is reported once") {
 }
 
 TEST_CASE("of a segment that is partly old, the old part is reported") {
-  ScriptedPeer peer(with_sack());
+  ScriptedPeer peer(sack_options());
   peer.establish();
   peer.hand(at(peer, 0, 1000));
   peer.sent();
@@ -61,7 +61,7 @@ TEST_CASE("of a segment that is partly old, the old part is reported") {
 }
 
 TEST_CASE("a duplicate out of order is reported before the block that contains it") {
-  ScriptedPeer peer(with_sack());
+  ScriptedPeer peer(sack_options());
   peer.establish();
   peer.hand(at(peer, 2000, 1000));
   peer.hand(at(peer, 5000, 1000));
@@ -72,7 +72,7 @@ TEST_CASE("a duplicate out of order is reported before the block that contains i
 }
 
 TEST_CASE("duplicates of one burst that follow each other are one report") {
-  ScriptedPeer peer(with_sack());
+  ScriptedPeer peer(sack_options());
   peer.establish();
   peer.hand(at(peer, 0, 3000));
   peer.sent();
@@ -93,7 +93,7 @@ TEST_CASE("without SACK nothing is reported") {
 }
 
 TEST_CASE("a report of a duplicate widens the reordering window, if anything was ever repeated") {
-  ScriptedPeer peer(with_sack());
+  ScriptedPeer peer(sack_options());
   peer.establish();
   peer.write(10'000);
   peer.sent();
@@ -107,7 +107,7 @@ TEST_CASE("a report of a duplicate widens the reordering window, if anything was
 }
 
 TEST_CASE("of what a segment that fills a hole repeats, the first run is reported") {
-  ScriptedPeer peer(with_sack());
+  ScriptedPeer peer(sack_options());
   peer.establish();
   for (std::uint32_t left : {1000u, 2000u, 4000u, 7000u}) {
     peer.hand(at(peer, left, 1000));

@@ -8,10 +8,6 @@ using namespace tfabric;
 using namespace tfabric::stack;
 using namespace tfabric::stack::test;
 
-namespace {
-constexpr std::uint32_t kMss = 1000;
-}
-
 TEST_CASE("above ssthresh the sender sends its share of what arrives") {
   Prr prr;
   prr.start(100 * kMss, 70 * kMss);

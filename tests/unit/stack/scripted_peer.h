@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 
 inline constexpr Seq kIss{0xfffffff0u};      // wraps soon
 inline constexpr Seq kPeerIss{0x7ffffff0u};  // passes the middle of the space soon
+inline constexpr std::uint32_t kMss = 1000;
 
 // RFC 9293 §3.4: both sequence numbers are known.
 inline constexpr State kSynchronised[] = {State::established, State::fin_wait_1, State::fin_wait_2,

@@ -20,8 +20,8 @@ Options with_offload(bool sack = true) {
 }
 
 // A connection with ten segments of a thousand bytes in flight, that left as one.
-struct InFlight {
-  explicit InFlight(const Options& options = with_offload()) : peer(options) {
+struct Offloaded {
+  explicit Offloaded(const Options& options = with_offload()) : peer(options) {
     peer.establish();
     peer.write(10'000);
     REQUIRE(peer.sent() == "PA 1:10001 ack 1");
@@ -52,7 +52,7 @@ std::string cut(ScriptedPeer& peer) {
 }  // namespace
 
 TEST_CASE("a window of new data leaves as one, and is acknowledged in parts") {
-  InFlight flight;
+  Offloaded flight;
   flight.peer.acknowledge(3000);
   CHECK(flight.peer.connection().info().flight == 7000);
   flight.peer.acknowledge(3500);
@@ -121,7 +121,7 @@ TEST_CASE("a FIN behind full segments goes with them") {
 }
 
 TEST_CASE("reports split it: what is missing goes again, and no more") {
-  InFlight flight;
+  Offloaded flight;
   flight.peer.advance(1ms);
   flight.peer.report(0, {{1000, 2000}, {3000, 10'000}});
   CHECK(flight.peer.sent() == "A 1:1001 ack 1, A 2001:3001 ack 1");
@@ -131,7 +131,7 @@ TEST_CASE("reports split it: what is missing goes again, and no more") {
 }
 
 TEST_CASE("lost segments in a row go again as one, after the first, which goes alone") {
-  InFlight flight;
+  Offloaded flight;
   flight.peer.advance(1ms);
   flight.peer.report(0, {{4000, 10'000}});
   CHECK(flight.peer.sent() == "A 1:1001 ack 1, A 1001:4001 ack 1");

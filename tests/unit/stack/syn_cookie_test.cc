@@ -10,9 +10,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Ports kPorts{4000, 7};
-constexpr Instant kStart{std::chrono::hours(5)};
-constexpr std::array<std::byte, 1 << 17> kZeros{};
+constexpr Ports kOwnPorts{4000, 7};
+constexpr Instant kBegin{std::chrono::hours(5)};
+constexpr std::array<std::byte, 1 << 17> kPayload{};
 
 std::array<std::byte, 16> secret(int seed = 0) {
   std::array<std::byte, 16> bytes{};
@@ -24,7 +24,7 @@ FlowTableKey flow_of(int peer = 1) {
   FlowTableKey key{};
   key.local[15] = std::byte{9};
   key.remote[15] = static_cast<std::byte>(peer);
-  key.ports = kPorts;
+  key.ports = kOwnPorts;
   return key;
 }
 
@@ -42,10 +42,10 @@ const PayloadOps kNoMemory{
 
 // A client whose SYN is answered by a cookie, and the server that has nothing but its secret.
 struct Handshake {
-  Handshake(const Options& client_options, const Options& server_options, Instant at = kStart)
+  Handshake(const Options& client_options, const Options& server_options, Instant at = kBegin)
       : server(server_options), now(at) {
-    client =
-        Connection::connect(client_options, kNoMemory, {kPorts.remote, kPorts.local}, Seq(0xfffffffeu), now);
+    client = Connection::connect(client_options, kNoMemory, {kOwnPorts.remote, kOwnPorts.local},
+                                 Seq(0xfffffffeu), now);
     SegmentOut out;
     REQUIRE(client->next_segment(out, now));
     syn = received(out);
@@ -59,7 +59,7 @@ struct Handshake {
     SegmentOut out;
     REQUIRE(client->next_segment(out, now));
     SegmentIn segment = received(out);
-    segment.payload = {kZeros.data(), out.payload_size, nullptr};
+    segment.payload = {kPayload.data(), out.payload_size, nullptr};
     return segment;
   }
   [[nodiscard]] auto recall(const SegmentIn& ack) const {
@@ -145,7 +145,7 @@ TEST_CASE("a connection from a cookie is the one that a remembered SYN would hav
 
 TEST_CASE("the first segment may bring data with the cookie, and the answer goes on from there") {
   Handshake handshake(options_with(15), options_with(15));
-  REQUIRE(handshake.client->send({kZeros.data(), 1000, nullptr}));
+  REQUIRE(handshake.client->send({kPayload.data(), 1000, nullptr}));
   const SegmentIn first = handshake.next();
   REQUIRE(first.payload.size == 1000);
   const auto server = handshake.reopen(first);
@@ -153,12 +153,12 @@ TEST_CASE("the first segment may bring data with the cookie, and the answer goes
   REQUIRE(server->readable().size() == 1000);
   server->consume(1000);
   server->settle();
-  REQUIRE(server->send({kZeros.data(), 5000, nullptr}));
+  REQUIRE(server->send({kPayload.data(), 5000, nullptr}));
   SegmentOut out;
   std::uint32_t answered = 0;
   while (server->next_segment(out, handshake.now)) {
     SegmentIn segment = received(out);
-    segment.payload = {kZeros.data(), out.payload_size, nullptr};
+    segment.payload = {kPayload.data(), out.payload_size, nullptr};
     handshake.client->on_segment(segment, handshake.now);
     answered += static_cast<std::uint32_t>(handshake.client->readable().size());
     handshake.client->consume(static_cast<std::uint32_t>(handshake.client->readable().size()));
@@ -169,7 +169,7 @@ TEST_CASE("the first segment may bring data with the cookie, and the answer goes
 }
 
 TEST_CASE("a cookie lives for one to two ticks of its clock, whose one bit in it goes round") {
-  const Instant start = kStart + GENERATE(0s, 1s, 32s, 63s, 64s, 127s);
+  const Instant start = kBegin + GENERATE(0s, 1s, 32s, 63s, 64s, 127s);
   Handshake handshake(options_with(15), options_with(15), start);
   const SegmentIn ack = handshake.next();
   REQUIRE(handshake.recall(ack));
@@ -234,13 +234,13 @@ TEST_CASE("the MSS of a cookie is never above the peer's, and ours if the peer's
   syn.flags = flag::syn;
   syn.mss = static_cast<std::uint16_t>(offered);
   const SynCookies cookies{secret()};
-  const SegmentOut answer = cookies.answer(options, flow_of(), syn, kStart);
+  const SegmentOut answer = cookies.answer(options, flow_of(), syn, kBegin);
   REQUIRE(answer.option_size == 4);  // MSS alone
   SegmentIn ack;
   ack.flags = flag::ack;
   ack.seq = Seq(78);
   ack.ack = answer.seq + 1;
-  const auto handshake = cookies.recall(options, flow_of(), ack, kStart);
+  const auto handshake = cookies.recall(options, flow_of(), ack, kBegin);
   REQUIRE(handshake);
   REQUIRE(handshake->syn.mss == found);
   REQUIRE(handshake->syn.window_scale == -1);
@@ -248,7 +248,7 @@ TEST_CASE("the MSS of a cookie is never above the peer's, and ours if the peer's
 
 TEST_CASE("the timestamp of a cookie is never of the future") {
   for (int i = 0; i < 200; ++i) {
-    const Instant now = kStart + i * 1ms;
+    const Instant now = kBegin + i * 1ms;
     Handshake handshake(options_with(15), options_with(15), now);
     const auto sent = received(handshake.answer).ts_val;
     const auto time = static_cast<std::uint32_t>(now.time_since_epoch() / 1ms);
@@ -256,7 +256,7 @@ TEST_CASE("the timestamp of a cookie is never of the future") {
     // What the connection says later must not look older.
     const auto server = handshake.reopen(handshake.next());
     REQUIRE(server);
-    REQUIRE(server->send_inline(std::span(kZeros).first(1)));
+    REQUIRE(server->send_inline(std::span(kPayload).first(1)));
     SegmentOut out;
     REQUIRE(server->next_segment(out, now));
     REQUIRE(static_cast<std::int32_t>(received(out).ts_val - sent) >= 0);

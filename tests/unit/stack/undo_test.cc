@@ -11,8 +11,8 @@ using namespace tfabric::stack::test;
 
 namespace {
 
-struct InFlight {
-  explicit InFlight(bool timestamps) : peer(options(timestamps)) {
+struct Undone {
+  explicit Undone(bool timestamps) : peer(options(timestamps)) {
     peer.establish();
     peer.write(10'000);
     peer.ts_ecr = timestamp_now();
@@ -33,7 +33,7 @@ struct InFlight {
 }  // namespace
 
 TEST_CASE("a fast retransmission whose every byte has arrived twice gives the window back") {
-  InFlight flight(/*timestamps=*/false);
+  Undone flight(/*timestamps=*/false);
   ScriptedPeer& peer = flight.peer;
   peer.report(0, {{2000, 10'000}});
   REQUIRE(peer.sent() == "A 1:1001 ack 1, A 1001:2001 ack 1");
@@ -48,7 +48,7 @@ TEST_CASE("a fast retransmission whose every byte has arrived twice gives the wi
 }
 
 TEST_CASE("reports of duplicates that have nothing to do with the recovery do not undo it") {
-  InFlight flight(/*timestamps=*/false);
+  Undone flight(/*timestamps=*/false);
   ScriptedPeer& peer = flight.peer;
   peer.acknowledge(5000);
   peer.report(5000, {{6000, 10'000}});
@@ -58,7 +58,7 @@ TEST_CASE("reports of duplicates that have nothing to do with the recovery do no
 }
 
 TEST_CASE("a report that the very byte has arrived twice which the peer waits for undoes nothing") {
-  InFlight flight(/*timestamps=*/false);
+  Undone flight(/*timestamps=*/false);
   ScriptedPeer& peer = flight.peer;
   peer.acknowledge(2000);
   REQUIRE(peer.run(300ms).find("A 2001:3001 ack 1") != std::string::npos);
@@ -68,7 +68,7 @@ TEST_CASE("a report that the very byte has arrived twice which the peer waits fo
 }
 
 TEST_CASE("an answer older than the repetition ends the recovery and gives the window back") {
-  InFlight flight(/*timestamps=*/true);
+  Undone flight(/*timestamps=*/true);
   ScriptedPeer& peer = flight.peer;
   const std::uint32_t of_original = peer.ts_ecr;
   peer.report(0, {{1000, 5000}});
@@ -91,7 +91,7 @@ TEST_CASE("an answer older than the repetition ends the recovery and gives the w
 }
 
 TEST_CASE("a time-out is undone by timestamps, and what was thought lost is not sent again") {
-  InFlight flight(/*timestamps=*/true);
+  Undone flight(/*timestamps=*/true);
   ScriptedPeer& peer = flight.peer;
   const std::uint32_t of_original = peer.ts_ecr;
   std::string text;

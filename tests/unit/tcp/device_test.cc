@@ -108,7 +108,7 @@ TEST_CASE("a flow that gives up early is told with the time that it took") {
   CHECK(milliseconds_in(error.message) < 3'600'000);
 }
 
-TEST_CASE("a neighbour that does not answer is told, whichever timer is first") {
+TEST_CASE("a neighbour that does not answer is told, whichever timer is first", "[timed]") {
   const bool flow_first = GENERATE(true, false);
   // It takes three seconds, and on a busy host some more, until a neighbour counts as silent.
   const Error error =

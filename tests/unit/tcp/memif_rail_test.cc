@@ -42,11 +42,11 @@ TEST_CASE("a memif rail tells a peer to connect only once its own end listens") 
     const EngineGuard guard(engine.lock());
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     const Result<Route> route = (*rail)->route_to({}, kPeer);
-    REQUIRE(way.ok());
-    REQUIRE(way->link == nullptr);
+    REQUIRE(route.ok());
+    REQUIRE(route->link == nullptr);
   }
   pollfd readable{peer->get(), POLLIN, 0};
-  REQUIRE(poll(&readable, 1, 10000) == 1);
+  REQUIRE(poll(&readable, 1, 120'000) == 1);
   REQUIRE(next_memif_request(peer->get()) == (*rail)->process());
   REQUIRE(listens(fmt::format("tfabric-{:016x}-{:016x}", (*rail)->process(), kPeer)));
 }

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr double kGbit = 1e9 / 8;
+constexpr double kGbitPerSecond = 1e9 / 8;
 
 // Comms that always have something to send over a rail that limits each flow and all together.
 struct Network {
@@ -55,7 +55,7 @@ struct Network {
     }
   }
 
-  double flow_rate = 5 * kGbit, rail = 25 * kGbit;
+  double flow_rate = 5 * kGbitPerSecond, rail = 25 * kGbitPerSecond;
   std::vector<std::unique_ptr<Comm>> comms;
   Instant now{std::chrono::hours(1)};
 };
@@ -80,7 +80,7 @@ TEST_CASE("comms of one path are measured together, and each gets as many flows"
 
 TEST_CASE("comms that share a bottleneck do not take it from each other by more flows") {
   Network network;
-  network.flow_rate = 25 * kGbit;
+  network.flow_rate = 25 * kGbitPerSecond;
   Path path(kMeasured, "test");
   for (int i = 0; i < 4; ++i) {
     network.join(path);

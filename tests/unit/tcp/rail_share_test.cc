@@ -11,7 +11,7 @@ using Rule = config::RailsPerProcess::Rule;
 
 namespace {
 
-config::Tcp pci_rails(std::size_t count) {
+config::Tcp many_pci_rails(std::size_t count) {
   config::Tcp tcp;
   for (std::size_t i = 0; i < count; ++i) {
     tcp.rails.push_back({.name = "eth" + std::to_string(i),
@@ -45,7 +45,7 @@ TEST_CASE("ranks share the rails out: each rail is one rank's, and none is left 
   for (std::uint32_t ranks = 1; ranks <= 8; ++ranks) {
     Numbers all;
     for (std::uint32_t r = 0; r < ranks; ++r) {
-      const Numbers mine = rails_of(pci_rails(8), rank(r, ranks));
+      const Numbers mine = rails_of(many_pci_rails(8), rank(r, ranks));
       REQUIRE(mine.size() >= 8 / ranks);
       all.insert(all.end(), mine.begin(), mine.end());
     }
@@ -54,21 +54,21 @@ TEST_CASE("ranks share the rails out: each rail is one rank's, and none is left 
 }
 
 TEST_CASE("a rank whose number of neighbours nobody tells takes the rail of its number") {
-  REQUIRE(rails_of(pci_rails(4), rank(3)) == Numbers{3});
-  REQUIRE_THAT(error_of(pci_rails(4), rank(4)),
+  REQUIRE(rails_of(many_pci_rails(4), rank(3)) == Numbers{3});
+  REQUIRE_THAT(error_of(many_pci_rails(4), rank(4)),
                Contains("4 of tcp.rails") && Contains("local rank 4 (LOCAL_RANK)"));
 }
 
 TEST_CASE("with fewer rails than processes all of them step aside, and say what to do") {
   for (std::uint32_t r = 0; r < 4; ++r) {
-    REQUIRE_THAT(error_of(pci_rails(2), rank(r, 4)),
+    REQUIRE_THAT(error_of(many_pci_rails(2), rank(r, 4)),
                  Contains("2 of tcp.rails") && Contains("of 4 (LOCAL_RANK)") &&
                      Contains("run at most 2 processes") && Contains("TFABRIC_TCP_RAILS_PER_PROCESS=all"));
   }
 }
 
 TEST_CASE("the number of rails a process can be told") {
-  config::Tcp tcp = pci_rails(4);
+  config::Tcp tcp = many_pci_rails(4);
   tcp.rails_per_process = {.rule = Rule::count, .count = 2};
   REQUIRE(rails_of(tcp, rank(0, 2)) == Numbers{0, 1});
   REQUIRE(rails_of(tcp, rank(1, 2)) == Numbers{2, 3});
@@ -80,7 +80,7 @@ TEST_CASE("the number of rails a process can be told") {
 }
 
 TEST_CASE("without a launcher any free rail will do, and rails from the environment are the process's own") {
-  config::Tcp tcp = pci_rails(3);
+  config::Tcp tcp = many_pci_rails(3);
   auto share = share_of(tcp, {});
   REQUIRE(share->any == 1);
   REQUIRE(share->rails == Numbers{0, 1, 2});
@@ -93,7 +93,7 @@ TEST_CASE("without a launcher any free rail will do, and rails from the environm
 }
 
 TEST_CASE("rails that processes find each other over are for all, and enough where the others are not") {
-  config::Tcp tcp = pci_rails(1);
+  config::Tcp tcp = many_pci_rails(1);
   tcp.rails.insert(tcp.rails.begin(), config::Rail{.name = "shm", .kind = RailKind::memif});
   REQUIRE(rails_of(tcp, rank(0, 1)) == Numbers{1});
   REQUIRE(rails_of(tcp, rank(0, 2)).empty());

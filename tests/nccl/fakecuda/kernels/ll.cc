@@ -8,12 +8,12 @@
 namespace fakecuda::kernels {
 namespace {
 
-constexpr std::int64_t kLineBytes = 16, kDataBytes = 8;
+constexpr std::int64_t kLlLineBytes = 16, kLlDataBytes = 8;
 
 class LL final : public Primitives {
  public:
   LL(const Block& block, const Reduction& reduction, const Wiring& wiring)
-      : Primitives(block, reduction), slot_lines_(block.comm->buffer_bytes[kLL] / kSlots / kLineBytes) {
+      : Primitives(block, reduction), slot_lines_(block.comm->buffer_bytes[kLL] / kSlots / kLlLineBytes) {
     for (Conn* conn : wiring.receive) {
       receivers_.push_back({conn, conn->step});
     }
@@ -24,14 +24,14 @@ class LL final : public Primitives {
 
   void run(const Operation& operation) override {
     const std::int64_t count = std::max<std::int64_t>(operation.count, 0);
-    const std::int64_t per_line = kDataBytes / element_bytes_;
+    const std::int64_t per_line = kLlDataBytes / element_bytes_;
     const std::int64_t lines = (count + per_line - 1) / per_line;
     if (operation.send) {
       for (const Side& side : senders_) {
         wait_for_room(side, 1);
         if (side.conn->fifo != nullptr) {
           store_release(side.conn->fifo[side.slot()].size,
-                        (cleans(side.step) ? slot_lines_ : lines) * kLineBytes);
+                        (cleans(side.step) ? slot_lines_ : lines) * kLlLineBytes);
         }
       }
     }
@@ -59,11 +59,11 @@ class LL final : public Primitives {
   static bool cleans(std::uint64_t step) { return (step & 0x7ffffff8) == 0x7ffffff8; }
 
   void run_line(const Operation& operation, std::int64_t line, std::int64_t count) const {
-    const auto whole = static_cast<std::size_t>(kDataBytes / element_bytes_);
+    const auto whole = static_cast<std::size_t>(kLlDataBytes / element_bytes_);
     std::uint64_t value = 0;
     bool have = false;
     if (operation.src != nullptr) {
-      std::memcpy(&value, operation.src + line * kDataBytes, bytes(count));
+      std::memcpy(&value, operation.src + line * kLlDataBytes, bytes(count));
       if (operation.src_is_input) {
         const std::uint64_t own = value;
         reduction_.load(&value, &own, whole);
@@ -90,13 +90,13 @@ class LL final : public Primitives {
       }
     }
     if (operation.dst != nullptr) {
-      std::memcpy(operation.dst + line * kDataBytes, &value, bytes(count));
+      std::memcpy(operation.dst + line * kLlDataBytes, &value, bytes(count));
     }
   }
 
   [[nodiscard]] std::uint64_t* at(const Side& side, std::int64_t line) const {
     const std::int64_t index = static_cast<std::int64_t>(side.slot()) * slot_lines_ + line;
-    return reinterpret_cast<std::uint64_t*>(side.conn->buffers[kLL] + index * kLineBytes);
+    return reinterpret_cast<std::uint64_t*>(side.conn->buffers[kLL] + index * kLlLineBytes);
   }
 
   static std::uint64_t flag(const Side& side) { return static_cast<std::uint32_t>(side.step + 1); }

@@ -8,7 +8,7 @@
 namespace fakecuda::kernels {
 namespace {
 
-constexpr std::int64_t kLineBytes = 128, kDataBytes = 120, kUnitLines = 16;
+constexpr std::int64_t kLl128LineBytes = 128, kLl128DataBytes = 120, kUnitLines = 16;
 constexpr std::size_t kFlagWord = 15;
 
 class LL128 final : public Primitives {
@@ -25,18 +25,18 @@ class LL128 final : public Primitives {
 
   void run(const Operation& operation) override {
     const std::int64_t size = std::max<std::int64_t>(operation.count, 0) * element_bytes_;
-    const std::int64_t unit = kDataBytes * kUnitLines;
+    const std::int64_t unit = kLl128DataBytes * kUnitLines;
     const std::int64_t lines = (size + unit - 1) / unit * kUnitLines;
     if (operation.send) {
       for (const Side& side : senders_) {
         wait_for_room(side, 1);
         if (side.conn->fifo != nullptr) {
-          store_release(side.conn->fifo[side.slot()].size, lines * kLineBytes);
+          store_release(side.conn->fifo[side.slot()].size, lines * kLl128LineBytes);
         }
       }
     }
     for (std::int64_t line = 0; line < lines; ++line) {
-      run_line(operation, line, std::clamp<std::int64_t>(size - line * kDataBytes, 0, kDataBytes));
+      run_line(operation, line, std::clamp<std::int64_t>(size - line * kLl128DataBytes, 0, kLl128DataBytes));
     }
     if (operation.send) {
       for (Side& side : senders_) {
@@ -54,11 +54,11 @@ class LL128 final : public Primitives {
   // `size`: of the data in this line, 0 in the lines that fill the unit.
   void run_line(const Operation& operation, std::int64_t line, std::int64_t size) const {
     const auto count = static_cast<std::size_t>(size / element_bytes_);
-    alignas(8) char value[kDataBytes] = {};
-    alignas(8) char other[kDataBytes];
+    alignas(8) char value[kLl128DataBytes] = {};
+    alignas(8) char other[kLl128DataBytes];
     bool have = false;
     if (operation.src != nullptr && size > 0) {
-      std::memcpy(value, operation.src + line * kDataBytes, static_cast<std::size_t>(size));
+      std::memcpy(value, operation.src + line * kLl128DataBytes, static_cast<std::size_t>(size));
       if (operation.src_is_input) {
         std::memcpy(other, value, sizeof other);
         reduction_.load(value, other, count);
@@ -89,12 +89,12 @@ class LL128 final : public Primitives {
       }
     }
     if (operation.dst != nullptr && size > 0) {
-      std::memcpy(operation.dst + line * kDataBytes, value, static_cast<std::size_t>(size));
+      std::memcpy(operation.dst + line * kLl128DataBytes, value, static_cast<std::size_t>(size));
     }
   }
 
   [[nodiscard]] std::uint64_t* at(const Side& side, std::int64_t line) const {
-    const std::int64_t offset = static_cast<std::int64_t>(side.slot()) * slot_bytes_ + line * kLineBytes;
+    const std::int64_t offset = static_cast<std::int64_t>(side.slot()) * slot_bytes_ + line * kLl128LineBytes;
     return reinterpret_cast<std::uint64_t*>(side.conn->buffers[kLL128] + offset);
   }
 

@@ -31,7 +31,7 @@ SocketAddress place_of(const sockaddr* address) {
   return from_kernel(storage);
 }
 
-int refused(int error) {
+int fails_with(int error) {
   errno = error;
   return error == 0 ? 0 : -1;
 }
@@ -108,7 +108,7 @@ int FakeConnectionManager::established() const {
 cm::EventChannel* FakeConnectionManager::create_event_channel() {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
-  if (refused(fake.channel_error) != 0) {
+  if (fails_with(fake.channel_error) != 0) {
     return nullptr;
   }
   FakeChannel& channel = *fake.channels_.emplace_back(std::make_unique<FakeChannel>());
@@ -209,7 +209,7 @@ int FakeConnectionManager::set_option(cm::Id* /*id*/, int level, int option, voi
                                       std::size_t length) {
   const std::lock_guard lock(current_->mutex_);
   if (level != cm::kOptionId || option != cm::kOptionIdTos || length != 1) {
-    return refused(EINVAL);
+    return fails_with(EINVAL);
   }
   std::memcpy(&current_->last_traffic_class, value, length);
   return 0;
@@ -224,7 +224,7 @@ bool FakeConnectionManager::bind(FakeId& id, sockaddr* address) {
 
 int FakeConnectionManager::bind_addr(cm::Id* id, sockaddr* address) {
   const std::lock_guard lock(current_->mutex_);
-  return refused(current_->bind(*static_cast<FakeId*>(id), address) ? 0 : EADDRNOTAVAIL);
+  return fails_with(current_->bind(*static_cast<FakeId*>(id), address) ? 0 : EADDRNOTAVAIL);
 }
 
 int FakeConnectionManager::listen(cm::Id* raw, int /*backlog*/) {
@@ -236,7 +236,7 @@ int FakeConnectionManager::listen(cm::Id* raw, int /*backlog*/) {
   if (!fake.stranger.empty()) {
     fake.request(*id, fake.stranger);
   }
-  return refused(fake.listen_error);
+  return fails_with(fake.listen_error);
 }
 
 std::uint16_t FakeConnectionManager::get_src_port(cm::Id* id) {
@@ -251,7 +251,7 @@ int FakeConnectionManager::resolve_addr(cm::Id* raw, sockaddr* from, sockaddr* t
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
   if (fake.resolve_error != 0 || !fake.bind(*id, from)) {
-    return refused(fake.resolve_error != 0 ? fake.resolve_error : EADDRNOTAVAIL);
+    return fails_with(fake.resolve_error != 0 ? fake.resolve_error : EADDRNOTAVAIL);
   }
   id->remote = place_of(to);
   fake.tell(*id, cm::EventType::addr_resolved);
@@ -309,7 +309,7 @@ int FakeConnectionManager::accept(cm::Id* raw, cm::ConnParam* param) {
   if (fake.accept_error == 0 && id->peer != nullptr) {
     fake.tell(*id->peer, cm::EventType::connect_response);
   }
-  return refused(fake.accept_error);
+  return fails_with(fake.accept_error);
 }
 
 int FakeConnectionManager::reject(cm::Id* raw, const void* /*private_data*/, std::uint8_t /*length*/) {
@@ -360,7 +360,7 @@ int FakeConnectionManager::init_qp_attr(cm::Id* raw, ibv::QpAttr* attributes, in
               ibv::kQpMaxQpRdAtomic;
       break;
   }
-  return refused(fake.attribute_error);
+  return fails_with(fake.attribute_error);
 }
 
 }  // namespace tfabric::rdma::test

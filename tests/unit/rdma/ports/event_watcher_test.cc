@@ -40,7 +40,7 @@ TEST_CASE("an address that comes is used by comms from then on") {
     });
   };
   bool used = false;
-  for (int i = 0; i < 1000 && !used; ++i) {
+  for (int i = 0; i < 100'000 && !used; ++i) {
     used = seen();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

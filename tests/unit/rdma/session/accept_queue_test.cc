@@ -12,7 +12,6 @@ using tfabric::rdma::SocketAddress;
 
 namespace {
 
-constexpr Instant kStart{};
 const SocketAddress kPeer{ip("10.0.0.9"), 555};
 
 std::vector<std::byte> offer_message(std::uint64_t token = kToken) {

@@ -37,8 +37,6 @@ struct Network {
   std::unique_ptr<Connector> connector;
 };
 
-constexpr Instant kStart{};
-
 }  // namespace
 
 TEST_CASE("the offer is made without anybody accepting, and then the answer is awaited") {

@@ -14,7 +14,7 @@ namespace {
 using Bytes = std::array<std::byte, transport::kHandleBytes>;
 constexpr std::size_t kCheckAt = 36, kAttemptEnd = 48, kEnd = 112;
 
-Bytes sample() {
+Bytes sample_handle() {
   Bytes bytes{};
   write_handle({.token = 0x1122334455667788, .port = 4000, .addresses = {ip("10.0.0.5"), ip("fd00::5")}},
                bytes);
@@ -24,16 +24,16 @@ Bytes sample() {
 }  // namespace
 
 TEST_CASE("a bootstrap handle reads back as it was written") {
-  const auto handle = read_handle(sample());
+  const auto handle = read_handle(sample_handle());
   REQUIRE(handle.ok());
   REQUIRE(handle->token == 0x1122334455667788);
   REQUIRE(handle->port == 4000);
   REQUIRE(handle->addresses == std::vector{ip("10.0.0.5"), ip("fd00::5")});
-  REQUIRE(transport::attempt_of(sample()) == 0);
+  REQUIRE(transport::attempt_of(sample_handle()) == 0);
 }
 
 TEST_CASE("the connector's own mark does not invalidate a bootstrap handle") {
-  Bytes bytes = sample();
+  Bytes bytes = sample_handle();
   transport::set_attempt(bytes, 77);
   REQUIRE(transport::attempt_of(bytes) == 77);
   REQUIRE(read_handle(bytes).ok());
@@ -42,7 +42,7 @@ TEST_CASE("the connector's own mark does not invalidate a bootstrap handle") {
 TEST_CASE("a bootstrap handle with any byte damaged is refused with what to do") {
   for (std::size_t i = 0; i < kEnd; ++i) {
     if (i < kCheckAt + 4 || i >= kAttemptEnd) {
-      Bytes bytes = sample();
+      Bytes bytes = sample_handle();
       bytes[i] ^= std::byte{1};
       INFO("byte " << i);
       REQUIRE(read_handle(bytes).error().code == Errc::invalid_usage);
@@ -51,7 +51,7 @@ TEST_CASE("a bootstrap handle with any byte damaged is refused with what to do")
 }
 
 TEST_CASE("the handle of a rank that uses TCP, or another version, is told from a damaged one") {
-  Bytes bytes = sample();
+  Bytes bytes = sample_handle();
   transport::seal_handle({.kind = transport::HandleKind::tcp, .version = 2}, bytes);
   REQUIRE_THAT(read_handle(bytes).error().message, Contains("the peer uses TCP, this host RDMA"));
   transport::seal_handle({.kind = transport::HandleKind::rdma, .version = 9}, bytes);
@@ -62,7 +62,7 @@ TEST_CASE("the handle of a rank that uses TCP, or another version, is told from 
 
 TEST_CASE("a handle whose number of addresses cannot be is refused") {
   for (const std::byte count : {std::byte{0}, std::byte{1}, std::byte{5}, std::byte{255}}) {
-    Bytes bytes = sample();
+    Bytes bytes = sample_handle();
     bytes[6] = count;
     transport::seal_handle({.kind = transport::HandleKind::rdma, .version = kProtocolVersion}, bytes);
     REQUIRE(read_handle(bytes).error().code == Errc::invalid_argument);

@@ -19,7 +19,7 @@ using tfabric::rdma::SocketAddress;
 namespace {
 
 // Patience for the machine's load, not for anything that has to take so long.
-constexpr auto kLongEnough = std::chrono::seconds(60);
+constexpr auto kLongEnough = std::chrono::seconds(120);
 
 // Leaves the process with few descriptors, for as long as it lives.
 class DescriptorLimit {

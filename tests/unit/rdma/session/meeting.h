@@ -13,6 +13,7 @@
 
 namespace tfabric::rdma::session {
 
+inline constexpr Instant kStart{};
 inline constexpr std::uint64_t kToken = 0x1122334455667788;
 inline constexpr Patience kPatience{.step = std::chrono::seconds(10), .accept = std::chrono::seconds(60)};
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint64_t kKnownToken = 0x0102030405060708;
 constexpr std::size_t kVersionAt = 4, kTypeAt = 5, kTokenAt = 8, kLengthAt = 16;
 
-std::vector<std::byte> sample() {
+std::vector<std::byte> sample_message() {
   return encode(kKnownToken, MessageType::offer, std::vector(5, std::byte{7}));
 }
 
@@ -35,7 +35,7 @@ std::string fault_of(const std::vector<std::byte>& bytes) {
 }
 
 std::vector<std::byte> damaged(std::size_t at) {
-  std::vector<std::byte> bytes = sample();
+  std::vector<std::byte> bytes = sample_message();
   bytes[at] ^= std::byte{0x80};
   return bytes;
 }
@@ -43,12 +43,12 @@ std::vector<std::byte> damaged(std::size_t at) {
 }  // namespace
 
 TEST_CASE("a message is put together from pieces of any size, and the next one after it") {
-  for (std::size_t piece = 1; piece <= sample().size(); ++piece) {
+  for (std::size_t piece = 1; piece <= sample_message().size(); ++piece) {
     INFO("pieces of " << piece);
     MessageReader reader(kKnownToken);
     for (int i = 0; i < 2; ++i) {
       REQUIRE_FALSE(reader.next().has_value());
-      REQUIRE(feed(reader, sample(), piece).ok());
+      REQUIRE(feed(reader, sample_message(), piece).ok());
       REQUIRE(reader.wanted() == 0);
       const auto message = reader.next();
       REQUIRE(message->type == MessageType::offer);

@@ -13,7 +13,7 @@ using Catch::Contains;
 
 namespace {
 
-Offer sample() {
+Offer sample_offer() {
   return with_queue_pairs(offer_of({roce_rail("mlx5_0", "10.0.0.5"), infiniband_rail("mlx5_1", "fe80::")}));
 }
 
@@ -45,7 +45,7 @@ TEST_CASE("the largest offer fits into a message") {
 }
 
 TEST_CASE("an offer that ends at any byte, or goes on after its end, is malformed") {
-  std::vector<std::byte> bytes = encode(sample());
+  std::vector<std::byte> bytes = encode(sample_offer());
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     INFO("byte " << i);
     const auto offer = parse_offer(std::span(bytes).first(i));
@@ -57,7 +57,7 @@ TEST_CASE("an offer that ends at any byte, or goes on after its end, is malforme
 }
 
 TEST_CASE("an offer with any bit changed is malformed, or another offer") {
-  const std::vector<std::byte> bytes = encode(sample());
+  const std::vector<std::byte> bytes = encode(sample_offer());
   for (std::size_t i = 0; i < bytes.size() * 8; ++i) {
     std::vector<std::byte> changed = bytes;
     changed[i / 8] ^= std::byte{1} << (i % 8);
@@ -91,7 +91,7 @@ TEST_CASE("what an offer cannot have is named") {
       {[](Offer& o) { o.rails[0].queue_pairs.clear(); }, "2 keys for 2"},
   };
   for (const auto& [change, expected] : faults) {
-    Offer offer = sample();
+    Offer offer = sample_offer();
     change(offer);
     REQUIRE_THAT(fault_of(offer), Contains(expected));
   }
