@@ -3,13 +3,14 @@
 Everything that the kernel's end has sent or received is in the capture, so what a packet of ours may contain can be
 judged exactly: by what the kernel had sent before it.
 """
+import json
 import re
 import signal
 import subprocess
-import time
+import sys
 from dataclasses import dataclass, field
 
-from network import OURS, Failed, stop
+from network import OURS, START_S, Failed, stop, wait_until
 
 ERROR = 0x800000  # PI_ERROR, Wireshark's severity of expert items
 FIN, SYN, RST, ACK, ECE, CWR = 1, 2, 4, 16, 64, 128
@@ -23,13 +24,23 @@ FIELDS = (["frame.number", "ip.src", "ipv6.src", "ip.dsfield.ecn", "ipv6.tclass.
 TAKES_PLACE = ("spurious_retransmission", "fast_retransmission", "retransmission", "out_of_order")
 
 
+# The last frame of a capture: of an Ethernet type for experiments (IEEE 802), so that it means nothing to any end.
+MARK = b"tfabric: the end of this capture"
+SEND_MARK = """import socket, sys
+with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as packets:
+    packets.bind((sys.argv[1], 0))
+    packets.send(b"\\xff" * 6 + bytes(6) + b"\\x88\\xb5" + sys.argv[2].encode())"""
+
+
 class Capture:
     """dumpcap at an interface, into a file."""
 
     def __init__(self, path):
         self.path, self.process, self.said = path, None, ""
+        self.namespace = self.device = None
 
     def start(self, namespace, device):
+        self.namespace, self.device = namespace, device
         self.process = namespace.start("dumpcap", "-q", "-i", device, "-B", 64, "-w", self.path,
                                        stderr=subprocess.PIPE, text=True)
         while "File:" not in self.said:
@@ -40,12 +51,18 @@ class Capture:
 
     def finish(self):
         """Ends it with all packets so far in the file; it must have lost none."""
-        time.sleep(0.3)  # what the kernel holds for dumpcap comes in blocks
+        if self.device_is_there():
+            self.namespace.run(sys.executable, "-c", SEND_MARK, self.device, MARK.decode())
+            wait_until(lambda: MARK in self.path.read_bytes()[-(1 << 16):], START_S, "the last packets of the capture")
         stop(self.process, signal.SIGINT)
         self.said += self.process.stderr.read()
         counts = re.search(r"received/dropped on interface .*?: (\d+)/(\d+)", self.said)
         if counts is None or int(counts.group(2)) > 0:
             raise Failed(f"dumpcap has lost packets, so that nothing can be judged: {self.said.strip()}")
+
+    def device_is_there(self):
+        """A TAP goes with its end, and dumpcap has read all of it then."""
+        return any(link["ifname"] == self.device for link in json.loads(self.namespace.run("ip", "-j", "link")))
 
     def close(self):
         if self.process:

@@ -8,6 +8,7 @@ The namespaces have no names: each lives as long as the process that holds it, a
 when this one ends, however it ends.
 """
 import ctypes
+import json
 import os
 import shutil
 import signal
@@ -18,7 +19,7 @@ import time
 OURS = {4: "10.7.0.1", 6: "fd00:7::1"}
 KERNEL = {4: "10.7.0.2", 6: "fd00:7::2"}
 PREFIX = {4: 24, 6: 64}
-START_S = 60  # for a program to be ready, on a busy machine
+START_S = 120  # for a program to be ready, on a host that stands still now and then
 
 
 class Failed(Exception):
@@ -42,7 +43,7 @@ def stop(process, signal_number=signal.SIGTERM):
     if process.poll() is None:
         process.send_signal(signal_number)
     try:
-        process.wait(10)
+        process.wait(START_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
@@ -53,7 +54,7 @@ class Namespace:
         own = os.readlink("/proc/self/ns/net")
         self.holder = subprocess.Popen(["unshare", "--net", "sleep", "infinity"], preexec_fn=die_with_parent)
         self.path = f"/proc/{self.holder.pid}/ns/net"
-        wait_until(lambda: os.readlink(self.path) != own, 10, "a network namespace")
+        wait_until(lambda: os.readlink(self.path) != own, START_S, "a network namespace")
         self.run("ip", "link", "set", "lo", "up")
 
     def command(self, *words):
@@ -114,6 +115,11 @@ class Wire:
             return self.ask("settings") != ""
         except OSError:
             return False
+
+    def lost(self, to):
+        """How many packets towards this end have been lost by chance since the last `set clear`."""
+        return next(direction["dropped"]["loss"] for direction in json.loads(self.ask("stats --json"))["directions"]
+                    if direction["to"] == to)
 
     def ask(self, line):
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control:

@@ -5,7 +5,7 @@ import subprocess
 import threading
 import time
 
-from network import KERNEL, OURS, PREFIX, START_S, Failed, stop
+from network import KERNEL, OURS, PREFIX, START_S, Failed, stop, wait_until
 
 KINDS = {"tap": "tap", "xdp": "af_xdp"}  # of our rail, by the network's
 
@@ -88,6 +88,8 @@ def run_peers(case, network, programs, log, capture):
         start_peers(case, network, programs, log, peers, capture)
         for who, step, delay, command in case.events:
             peers[who].await_line(step, case.timeout_s)
+            if case.first_lost:
+                wait_until(lambda: network.wire.lost(case.first_lost) > 0, case.timeout_s, "a packet that the wire loses")
             time.sleep(delay)
             network.wire.ask(command)
     except Failed as error:

@@ -13,7 +13,8 @@ from network import Failed
 
 UNUSABLE, REMOTE = 3, 4  # tfabric's exit codes
 SKIPPED = 77
-LIMIT_S = 120
+LIMIT_S = 300  # for a program to end, on a host that stands still now and then
+PERF_TIMEOUT_S = 120  # for its connections and for each operation
 
 
 def environment(**more):

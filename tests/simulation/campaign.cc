@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <new>
 #include <thread>
 #include <vector>
@@ -32,6 +33,16 @@ struct Board {
   std::atomic<std::int64_t> virtual_nanoseconds{0};
   std::atomic<std::uint64_t> current[kMostJobs];  // the seed at hand of each job
 };
+
+// The processor time that a process has had so far.
+Clock::duration processor_time(pid_t process) {
+  clockid_t clock = {};
+  timespec time = {};
+  if (clock_getcpuclockid(process, &clock) != 0 || clock_gettime(clock, &time) != 0) {
+    return {};
+  }
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
 
 void print_failure(std::uint64_t seed, Mechanism off, const std::string& text) {
   const std::string without =
@@ -102,12 +113,12 @@ class Campaign {
   struct Job {
     pid_t pid = 0;  // 0: done
     std::uint64_t seed = kIdle;
-    Clock::time_point since;
+    Clock::duration since{};  // the job's processor time when it began with the seed
   };
 
   void start(unsigned i) {
     board_->current[i] = kIdle;
-    jobs_[i] = {fork(), kIdle, Clock::now()};
+    jobs_[i] = {.pid = fork()};
     if (jobs_[i].pid == 0) {
       work(options_, *board_, i);
     }
@@ -122,11 +133,11 @@ class Campaign {
     const std::uint64_t seed = board_->current[i];
     if (seed != job.seed) {
       job.seed = seed;
-      job.since = Clock::now();
-    } else if (Clock::now() - job.since > options_.hang) {
+      job.since = processor_time(job.pid);
+    } else if (processor_time(job.pid) - job.since > options_.hang) {
       print_failure(seed, options_.off, "takes too long: is there an endless loop?");
       kill(job.pid, SIGKILL);
-      job.since = Clock::now();
+      job.since = Clock::duration::max();
     }
     int status = 0;
     if (waitpid(job.pid, &status, WNOHANG) != job.pid) {

@@ -14,7 +14,8 @@ struct CampaignOptions {
   unsigned jobs = 1;
   Mechanism off = Mechanism::none;
   std::chrono::seconds progress{10};  // between two lines on stderr
-  std::chrono::seconds hang{300};     // a seed that takes longer is a failure, and its process is killed
+  std::chrono::seconds hang{
+      300};  // processor time; a seed that takes more is a failure, and its process is killed
   Report (*run)(const Scenario&, Observer*) = &simulation::run;
 };
 

@@ -21,7 +21,7 @@ namespace tfabric::perf {
 namespace {
 
 constexpr const char* kGreeting = "tfabric-perf-1";
-constexpr auto kGreetingTimeout = std::chrono::seconds(3);
+constexpr auto kGreetingTimeout = std::chrono::seconds(10);
 constexpr auto kRetryInterval = std::chrono::milliseconds(200);
 
 // A listening socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6. -1: see errno.

@@ -24,7 +24,7 @@ ncclUniqueId publish_id(const std::string& path) {
 }
 
 ncclUniqueId await_id(const std::string& path) {
-  constexpr auto kLimit = std::chrono::seconds(20);
+  constexpr auto kLimit = std::chrono::seconds(120);
   constexpr auto kPause = std::chrono::milliseconds(10);
   const auto deadline = std::chrono::steady_clock::now() + kLimit;
   while (std::chrono::steady_clock::now() < deadline) {

@@ -61,9 +61,11 @@ int run(const Options& options) {
   Session session(options);
   Report report(options.rank, options.rank == 0);
   report.heading();
-  for (const std::string& mode : options.modes) {
-    run_mode(mode, session, report);
-  }
+  do {
+    for (const std::string& mode : options.modes) {
+      run_mode(mode, session, report);
+    }
+  } while (options.endless);
   session.close();
   report.summary();
   return report.wrong() == 0 ? kAllRight : kWrongValues;
@@ -96,6 +98,7 @@ int main(int argc, char** argv) {
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(kSmallest, kLargest));
   app.add_flag("--register", options.register_buffers, "register the buffers with the communicator");
+  app.add_flag("--endless", options.endless, "repeat the modes until NCCL reports an error");
   app.add_option("--stall-limit", stall_limit_s, "seconds an operation may take, 0 for any")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--nccl-version", version, "print NCCL's version and leave");

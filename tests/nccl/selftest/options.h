@@ -15,6 +15,7 @@ struct Options {
   std::vector<std::string> modes{"all"};
   std::size_t max_bytes = std::size_t{64} << 20;
   bool register_buffers = false;
+  bool endless = false;                   // the modes again and again, until NCCL reports an error
   std::chrono::seconds stall_limit{120};  // 0: none
 };
 
