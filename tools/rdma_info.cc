@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "transport/rdma/cm/library.h"
-#include "transport/rdma/discovery/faults.h"
+#include "transport/rdma/discovery/hardware.h"
 
 namespace tfabric::tools {
 namespace {

@@ -12,7 +12,7 @@
 
 #include "config/value.h"
 #include "tools/plugin_loader.h"
-#include "transport/rdma/memory/registration_fault.h"
+#include "transport/rdma/memory/registration.h"
 #include "transport/tcp/progress_mode.h"
 
 namespace tfabric::check {

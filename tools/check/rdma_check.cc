@@ -8,7 +8,7 @@
 
 #include "host/sysfs.h"
 #include "tools/check/memlock_check.h"
-#include "transport/rdma/session/offered_addresses.h"
+#include "transport/rdma/session/own_offer.h"
 
 namespace tfabric::check {
 namespace {

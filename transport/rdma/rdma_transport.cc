@@ -10,8 +10,8 @@
 #include "transport/rdma/ports/device.h"
 #include "transport/rdma/ports/event_watcher.h"
 #include "transport/rdma/ports/open_port.h"
-#include "transport/rdma/session/offered_addresses.h"
-#include "transport/rdma/session/quiet_log.h"
+#include "transport/rdma/session/listener.h"
+#include "transport/rdma/session/own_offer.h"
 
 namespace tfabric::rdma {
 namespace {

@@ -1,8 +1,7 @@
-#include "transport/rdma/ports/async_events.h"
-
 #include <catch2/catch.hpp>
 
 #include "fake_verbs.h"
+#include "transport/rdma/ports/event_watcher.h"
 
 using namespace tfabric::rdma;
 

@@ -3,7 +3,7 @@
 
 #include "machine.h"
 #include "transport/rdma/discovery/discovery.h"
-#include "transport/rdma/discovery/faults.h"
+#include "transport/rdma/discovery/hardware.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;

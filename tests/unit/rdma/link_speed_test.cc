@@ -1,6 +1,6 @@
-#include "transport/rdma/discovery/link_speed.h"
-
 #include <catch2/catch.hpp>
+
+#include "transport/rdma/discovery/hardware.h"
 
 using namespace tfabric::rdma;
 

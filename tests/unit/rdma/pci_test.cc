@@ -1,8 +1,7 @@
-#include "transport/rdma/discovery/pci.h"
-
 #include <catch2/catch.hpp>
 
 #include "fake_sysfs.h"
+#include "transport/rdma/discovery/hardware.h"
 
 using namespace tfabric::rdma;
 

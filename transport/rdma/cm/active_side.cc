@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "transport/rdma/cm/address.h"
-#include "transport/rdma/cm/adopt.h"
-#include "transport/rdma/cm/greeting.h"
-#include "transport/rdma/lane/queue_pair_states.h"
+#include "transport/rdma/cm/path.h"
+#include "transport/rdma/lane/queue_pair.h"
 
 namespace tfabric::rdma::cm {
 

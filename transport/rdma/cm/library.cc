@@ -6,7 +6,7 @@
 #include <system_error>
 
 #include "base/log.h"
-#include "transport/rdma/verbs/symbols.h"
+#include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma::cm {
 namespace {

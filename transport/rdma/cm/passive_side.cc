@@ -6,10 +6,8 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "transport/rdma/cm/address.h"
-#include "transport/rdma/cm/adopt.h"
-#include "transport/rdma/cm/greeting.h"
-#include "transport/rdma/lane/queue_pair_states.h"
+#include "transport/rdma/cm/path.h"
+#include "transport/rdma/lane/queue_pair.h"
 
 namespace tfabric::rdma::cm {
 

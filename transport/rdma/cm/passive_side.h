@@ -12,7 +12,7 @@
 
 #include "base/result.h"
 #include "transport/rdma/cm/channel.h"
-#include "transport/rdma/cm/listening.h"
+#include "transport/rdma/cm/path.h"
 #include "transport/rdma/lane/endpoint.h"
 
 namespace tfabric::rdma::cm {

@@ -12,8 +12,7 @@
 #include <sstream>
 #include <utility>
 
-#include "transport/rdma/discovery/faults.h"
-#include "transport/rdma/discovery/link_speed.h"
+#include "transport/rdma/discovery/hardware.h"
 
 namespace tfabric::rdma {
 namespace {

@@ -17,7 +17,7 @@
 #include "host/sysfs.h"
 #include "transport/rdma/discovery/gid.h"
 #include "transport/rdma/discovery/gid_choice.h"
-#include "transport/rdma/discovery/pci.h"
+#include "transport/rdma/discovery/hardware.h"
 #include "transport/rdma/memory/gpu_memory.h"
 #include "transport/rdma/verbs/owners.h"
 

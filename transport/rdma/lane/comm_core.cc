@@ -7,9 +7,9 @@
 #include <array>
 #include <limits>
 
-#include "transport/rdma/lane/completion_fault.h"
 #include "transport/rdma/lane/open_comms.h"
-#include "transport/rdma/lane/work_id.h"
+#include "transport/rdma/lane/queue_pair.h"
+#include "transport/rdma/lane/work_queues.h"
 
 namespace tfabric::rdma {
 namespace {

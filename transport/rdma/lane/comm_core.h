@@ -15,14 +15,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "transport/rdma/lane/counters.h"
 #include "transport/rdma/lane/endpoint.h"
-#include "transport/rdma/lane/heartbeat.h"
 #include "transport/rdma/lane/meeting.h"
+#include "transport/rdma/lane/open_comms.h"
 #include "transport/rdma/lane/region.h"
 #include "transport/rdma/lane/request.h"
-#include "transport/rdma/lane/send_queue.h"
 #include "transport/rdma/lane/turn.h"
+#include "transport/rdma/lane/work_queues.h"
 #include "transport/transport.h"
 
 namespace tfabric::rdma {

@@ -6,8 +6,8 @@
 #include <array>
 
 #include "base/random.h"
-#include "transport/rdma/lane/queue_pair_states.h"
-#include "transport/rdma/memory/registration_fault.h"
+#include "transport/rdma/lane/queue_pair.h"
+#include "transport/rdma/memory/registration.h"
 
 namespace tfabric::rdma {
 namespace {

@@ -10,7 +10,7 @@
 #include <span>
 
 #include "transport/rdma/lane/comm_core.h"
-#include "transport/rdma/lane/fixed_queue.h"
+#include "transport/rdma/lane/work_queues.h"
 
 namespace tfabric::rdma {
 

@@ -13,9 +13,8 @@
 #include <vector>
 
 #include "transport/rdma/lane/comm_core.h"
-#include "transport/rdma/lane/fixed_queue.h"
 #include "transport/rdma/lane/flusher.h"
-#include "transport/rdma/lane/receive_queue.h"
+#include "transport/rdma/lane/work_queues.h"
 
 namespace tfabric::rdma {
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "transport/rdma/lane/connection.h"
-#include "transport/rdma/memory/registration_cache.h"
+#include "transport/rdma/memory/registration.h"
 #include "transport/transport.h"
 
 namespace tfabric::rdma {

@@ -11,7 +11,7 @@
 #include <memory>
 #include <vector>
 
-#include "transport/rdma/lane/send_queue.h"
+#include "transport/rdma/lane/work_queues.h"
 #include "transport/transport.h"
 
 namespace tfabric::rdma {

@@ -13,7 +13,7 @@
 #include <memory>
 
 #include "transport/rdma/lane/comm_core.h"
-#include "transport/rdma/lane/fixed_queue.h"
+#include "transport/rdma/lane/work_queues.h"
 
 namespace tfabric::rdma {
 

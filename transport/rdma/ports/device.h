@@ -1,17 +1,47 @@
-// A device of the RDMA transport: one port, shown to NCCL.
+// A listener of a device: accepts connectors, and makes their receive comms.
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
+#include "transport/rdma/cm/passive_side.h"
 #include "transport/rdma/lane/endpoint.h"
 #include "transport/rdma/ports/open_port.h"
 #include "transport/rdma/session/attempts.h"
 #include "transport/rdma/session/connector.h"
-#include "transport/rdma/session/quiet_log.h"
+#include "transport/rdma/session/listener.h"
 #include "transport/transport.h"
 
 namespace tfabric::rdma {
+
+class Listener final : public transport::Listener {
+ public:
+  // `port` outlives it.
+  Listener(std::unique_ptr<session::Listener> listener, OpenPort& port, const config::Rdma& wishes)
+      : listener_(std::move(listener)), port_(&port), wishes_(wishes) {}
+
+  Result<std::unique_ptr<transport::RecvComm>> accept() override;
+
+ private:
+  // A comm whose end the connector has been told of.
+  Result<std::unique_ptr<transport::RecvComm>> answer(session::Acceptor acceptor);
+  struct End {
+    std::unique_ptr<Endpoint> endpoint;
+    std::unique_ptr<cm::PassiveSide> passive;  // null: the endpoint is connected
+  };
+  // Fills `own` with what the connector must know.
+  Result<End> make_end(session::Acceptor& acceptor, session::Offer& own);
+  // Connects it, or listens for rdma_cm's requests to.
+  static Result<std::unique_ptr<cm::PassiveSide>> connect(Endpoint& endpoint, bool by_rdma_cm,
+                                                          session::Offer& own);
+
+  std::unique_ptr<session::Listener> listener_;
+  OpenPort* port_;
+  config::Rdma wishes_;
+};
+
+// A device of the RDMA transport: one port, shown to NCCL.
 
 class Device final : public transport::Device {
  public:

@@ -7,7 +7,7 @@
 #include <limits>
 
 #include "base/log.h"
-#include "transport/rdma/ports/mtu.h"
+#include "transport/rdma/ports/comm_setup.h"
 #include "transport/rdma/session/own_offer.h"
 
 namespace tfabric::rdma {

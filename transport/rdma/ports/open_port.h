@@ -15,7 +15,7 @@
 #include "transport/rdma/discovery/discovery.h"
 #include "transport/rdma/lane/connection.h"
 #include "transport/rdma/lane/open_comms.h"
-#include "transport/rdma/memory/registration_cache.h"
+#include "transport/rdma/memory/registration.h"
 #include "transport/rdma/session/offer.h"
 
 namespace tfabric::rdma {

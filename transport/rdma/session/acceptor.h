@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "transport/rdma/discovery/socket_address.h"
 #include "transport/rdma/session/agreement.h"
-#include "transport/rdma/session/dialogue.h"
+#include "transport/rdma/session/message.h"
 
 namespace tfabric::rdma::session {
 

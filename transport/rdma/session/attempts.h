@@ -1,8 +1,4 @@
-// The attempts to connect that are under way. NCCL calls connect() again and again with the same handle
-// memory: the attempt's number stands there, the attempt itself here.
-//
-// One that NCCL gives up is never called again: it is forgotten when the next begins, after `longest`. From
-// any thread; an attempt itself is used by one thread at a time.
+// How long the steps of a connection may take.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +9,25 @@
 #include <vector>
 
 #include "base/time.h"
+#include "config/config.h"
 #include "transport/handle_envelope.h"
 
 namespace tfabric::rdma::session {
+
+struct Patience {
+  Duration step{};    // rdma.connect_timeout_ms: each step but the next
+  Duration accept{};  // rdma.accept_timeout_ms: until the peer's rank accepts
+};
+
+[[nodiscard]] inline Patience patience_of(const config::Rdma& wishes) {
+  return {.step = wishes.connect_timeout, .accept = wishes.accept_timeout};
+}
+
+// The attempts to connect that are under way. NCCL calls connect() again and again with the same handle
+// memory: the attempt's number stands there, the attempt itself here.
+//
+// One that NCCL gives up is never called again: it is forgotten when the next begins, after `longest`. From
+// any thread; an attempt itself is used by one thread at a time.
 
 template <class Attempt>
 class Attempts {

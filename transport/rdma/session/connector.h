@@ -24,9 +24,9 @@
 #include "base/time.h"
 #include "transport/rdma/discovery/socket_address.h"
 #include "transport/rdma/session/agreement.h"
-#include "transport/rdma/session/dialogue.h"
+#include "transport/rdma/session/attempts.h"
 #include "transport/rdma/session/handle.h"
-#include "transport/rdma/session/patience.h"
+#include "transport/rdma/session/message.h"
 #include "transport/rdma/session/socket.h"
 
 namespace tfabric::rdma::session {

@@ -7,7 +7,7 @@
 #include <cassert>
 
 #include "transport/rdma/discovery/discovery.h"
-#include "transport/rdma/session/bytes.h"
+#include "transport/rdma/session/message.h"
 
 namespace tfabric::rdma::session {
 namespace {

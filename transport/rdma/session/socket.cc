@@ -13,6 +13,7 @@
 #include "transport/rdma/discovery/gid.h"
 
 namespace tfabric::rdma::session {
+
 namespace {
 
 Error system_error(const std::string& what, int error) {

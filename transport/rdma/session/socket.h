@@ -1,18 +1,38 @@
-// The kernel's TCP: listening sockets and streams, none of which blocks.
-//
-// A stream that has died is noticed after about 20 s without traffic (keep-alive): as long as the connection
-// is there, so is the peer's process. Errors are Errc::system and name the address.
+// A byte stream to a peer that never blocks: a socket, or in tests whatever they make of it.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
 
 #include "base/result.h"
 #include "transport/rdma/discovery/socket_address.h"
-#include "transport/rdma/session/stream.h"
 
 namespace tfabric::rdma::session {
+
+// What a read or a write has come to. No bytes, not closed, no error: not now, call again.
+struct Transfer {
+  std::size_t bytes = 0;
+  bool closed = false;  // by the peer: nothing more will come
+  int error = 0;        // errno; the stream is of no more use
+};
+
+class Stream {
+ public:
+  Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+  virtual ~Stream() = default;
+
+  virtual Transfer read(std::span<std::byte> bytes) = 0;
+  virtual Transfer write(std::span<const std::byte> bytes) = 0;
+};
+
+// The kernel's TCP: listening sockets and streams, none of which blocks.
+//
+// A stream that has died is noticed after about 20 s without traffic (keep-alive): as long as the connection
+// is there, so is the peer's process. Errors are Errc::system and name the address.
 
 // Owns a descriptor.
 class Socket {

@@ -1,5 +1,3 @@
-#include "transport/rdma/cm/address.h"
-
 #include <arpa/inet.h>
 #include <endian.h>
 #include <netinet/in.h>
@@ -9,8 +7,8 @@
 
 #include "tests/unit/rdma/good.h"
 #include "tests/unit/rdma/machine.h"
-#include "transport/rdma/cm/greeting.h"
 #include "transport/rdma/cm/library.h"
+#include "transport/rdma/cm/path.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;

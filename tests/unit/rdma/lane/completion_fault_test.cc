@@ -1,6 +1,6 @@
-#include "transport/rdma/lane/completion_fault.h"
-
 #include <catch2/catch.hpp>
+
+#include "transport/rdma/lane/queue_pair.h"
 
 using namespace tfabric::rdma;
 using Catch::Contains;

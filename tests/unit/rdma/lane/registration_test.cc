@@ -1,9 +1,10 @@
 // The registration cache, and what is said when memory cannot be registered.
+#include "transport/rdma/memory/registration.h"
+
 #include <catch2/catch.hpp>
 #include <cerrno>
 
 #include "comm_world.h"
-#include "transport/rdma/memory/registration_fault.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;

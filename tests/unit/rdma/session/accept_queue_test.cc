@@ -1,9 +1,8 @@
-#include "transport/rdma/session/accept_queue.h"
-
 #include <catch2/catch.hpp>
 
 #include "base/log.h"
 #include "meeting.h"
+#include "transport/rdma/session/listener.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma::session;

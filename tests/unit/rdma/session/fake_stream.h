@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "transport/rdma/session/stream.h"
+#include "transport/rdma/session/socket.h"
 
 namespace tfabric::rdma::session {
 

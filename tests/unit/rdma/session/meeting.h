@@ -8,8 +8,8 @@
 #include "base/result.h"
 #include "fake_stream.h"
 #include "offers.h"
-#include "transport/rdma/session/accept_queue.h"
 #include "transport/rdma/session/connector.h"
+#include "transport/rdma/session/listener.h"
 
 namespace tfabric::rdma::session {
 

@@ -1,8 +1,7 @@
-#include "transport/rdma/session/offered_addresses.h"
-
 #include <catch2/catch.hpp>
 
 #include "offers.h"
+#include "transport/rdma/session/own_offer.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;

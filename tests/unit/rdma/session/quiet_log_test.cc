@@ -1,10 +1,9 @@
-#include "transport/rdma/session/quiet_log.h"
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <vector>
 
 #include "base/log.h"
+#include "transport/rdma/session/listener.h"
 
 using namespace tfabric;
 using tfabric::rdma::session::QuietLog;

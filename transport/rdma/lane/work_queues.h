@@ -1,20 +1,69 @@
+// What a wr_id says: which queue of the comm the work was posted to, whether as a receive, and its number.
+// Of a failed completion nothing else tells that.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "transport/rdma/lane/endpoint.h"
+#include "transport/rdma/verbs/verbs.h"
+#include "transport/transport.h"
+
+namespace tfabric::rdma {
+
+struct WorkId {
+  bool receive = false;
+  std::uint32_t queue = 0;   // below 2^31
+  std::uint32_t number = 0;  // of the work request on its queue; only for sends
+};
+
+[[nodiscard]] constexpr std::uint64_t pack(const WorkId& id) {
+  return std::uint64_t{id.receive} << 63 | std::uint64_t{id.queue} << 32 | id.number;
+}
+
+[[nodiscard]] constexpr WorkId unpack_work_id(std::uint64_t wr_id) {
+  return {.receive = wr_id >> 63 != 0,
+          .queue = static_cast<std::uint32_t>(wr_id >> 32 & 0x7fffffffu),
+          .number = static_cast<std::uint32_t>(wr_id)};
+}
+
+// First in, first out, without allocation after construction; one thread at a time.
+
+// `Capacity` is a power of two.
+template <class T, std::size_t Capacity>
+class FixedQueue {
+  static_assert((Capacity & (Capacity - 1)) == 0);
+
+ public:
+  [[nodiscard]] bool empty() const { return first_ == next_; }
+  [[nodiscard]] T& front() {
+    assert(!empty());
+    return (*items_)[first_ % Capacity];
+  }
+  void push(const T& value) {
+    assert(next_ - first_ < Capacity);
+    (*items_)[next_++ % Capacity] = value;
+  }
+  void pop() {
+    assert(!empty());
+    ++first_;
+  }
+
+ private:
+  std::unique_ptr<std::array<T, Capacity>> items_ = std::make_unique<std::array<T, Capacity>>();
+  std::size_t first_ = 0, next_ = 0;
+};
+
 // The send queue of one queue pair: work is staged, posted as one chain with one doorbell, and counted until
 // its completion.
 //
 // Work requests are numbered from 1 on, modulo 2^32. A reliable connection completes them in order, so the
 // completion of one is that of all before it: only few are signalled. Who wants to be told is entered as an
 // owner behind the work that it has staged. Nothing is allocated after construction. One thread at a time.
-#pragma once
-
-#include <algorithm>
-#include <array>
-#include <cstdint>
-#include <memory>
-
-#include "transport/rdma/verbs/verbs.h"
-#include "transport/transport.h"
-
-namespace tfabric::rdma {
 
 // One work request. `imm` is in host byte order and counts only for rdma_write_with_imm.
 struct Work {
@@ -101,6 +150,36 @@ class SendQueue {
   std::uint64_t posted_ = 0, posts_ = 0;
   std::unique_ptr<Chain> chain_;
   std::unique_ptr<std::array<Owed, kOwed>> owed_;
+};
+
+// The receive queue of one queue pair, and which posted group its next immediate is of.
+//
+// Receives have no memory: an immediate takes the oldest. As many are posted as groups can be outstanding,
+// and used ones are posted again in batches, so the peer never finds none. A queue pair brings immediates in
+// the order in which groups were announced, so the oldest expected is the one that has come. Nothing is
+// allocated after construction. One thread at a time.
+
+struct ReceiveRequest;
+
+class ReceiveQueue {
+ public:
+  ReceiveQueue(ibv::Qp& qp, std::uint32_t queue);
+
+  // Before the peer may write: an errno value if that fails.
+  int fill();
+  void expect(ReceiveRequest& request) { expected_.push(&request); }
+  // An immediate has come; null: none was expected.
+  ReceiveRequest* take();
+  // Posts used receives again if there are enough of them; an errno value if that fails.
+  int refill() { return used_ < kReceiveBatch ? 0 : post(); }
+
+ private:
+  int post();
+
+  ibv::Qp& qp_;
+  std::uint32_t used_ = 0;
+  FixedQueue<ReceiveRequest*, transport::kMaxRequests> expected_;
+  std::unique_ptr<std::array<ibv::RecvWr, kReceiveBatch>> chain_;
 };
 
 }  // namespace tfabric::rdma

@@ -4,6 +4,9 @@
 // there, and ibv_modify_qp(3). Return 0, or what libibverbs answers (verbs_fault()).
 #pragma once
 
+#include <string>
+#include <string_view>
+
 #include "transport/rdma/lane/connection.h"
 #include "transport/rdma/verbs/queue_abi.h"
 
@@ -19,5 +22,15 @@ int to_ready_to_receive(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& 
                         const QueuePairEnd& remote, const RailEnd& remote_rail);
 int to_ready_to_send(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options, std::uint32_t psn);
 int to_error(const Verbs& verbs, ibv::Qp& qp);
+
+// What a failed work completion means, for people.
+
+// "RETRY_EXC_ERR", without the header's prefix IBV_WC_.
+[[nodiscard]] std::string_view to_string(ibv::WcStatus status);
+// What it usually means and what to check.
+[[nodiscard]] std::string_view meaning_of(ibv::WcStatus status);
+
+// One line about a failed completion on the queue pair that `queue_pair` describes.
+[[nodiscard]] std::string completion_fault(const ibv::Wc& completion, std::string_view queue_pair);
 
 }  // namespace tfabric::rdma

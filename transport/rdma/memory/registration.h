@@ -14,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -72,5 +73,14 @@ class RegistrationCache {
   mutable std::mutex mutex_;
   std::vector<Region> regions_;
 };
+
+// Why memory cannot be registered, and what to do about it: nearly always the limit of locked memory.
+
+// Of this process; RLIM_INFINITY as the greatest value.
+[[nodiscard]] std::uint64_t memlock_limit();
+
+// `error` is errno of the verb. `limit` is RLIMIT_MEMLOCK in bytes.
+[[nodiscard]] std::string registration_fault(int error, std::size_t bytes, std::uint64_t limit);
+[[nodiscard]] Error registration_error(int error, std::size_t bytes);
 
 }  // namespace tfabric::rdma
