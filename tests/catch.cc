@@ -1,4 +1,4 @@
-// All of Catch, which no other file has to compile.
+// The implementation of Catch2, so that no other file has to compile it.
 #define CATCH_CONFIG_RUNNER
 #include <catch2/catch.hpp>
 

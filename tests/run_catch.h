@@ -3,7 +3,7 @@
 
 namespace tfabric::test {
 
-// Runs the program's tests as its arguments say; the program's exit status.
+// Runs the tests that the arguments select, and returns the exit status of the program.
 int run_catch(int argc, char** argv);
 
 }  // namespace tfabric::test

@@ -1,5 +1,5 @@
-// Whether the program was built with AddressSanitizer or ThreadSanitizer: many times slower, and what is
-// freed is kept for long.
+// Tells whether the program was built with AddressSanitizer or ThreadSanitizer, which make it many times
+// slower and keep freed memory for long.
 #pragma once
 
 namespace tfabric::test {

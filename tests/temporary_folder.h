@@ -1,4 +1,4 @@
-// A folder of a test's own, removed with all it holds.
+// A folder for one test, removed with its contents.
 #pragma once
 
 #include <catch2/catch.hpp>

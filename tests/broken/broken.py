@@ -1,4 +1,4 @@
-"""Hosts that are broken on purpose, and what is to come of each: `tfabric check` finds exactly what is wrong, its
+"""Hosts that are broken on purpose, and what must happen on each: `tfabric check` finds exactly what is wrong, its
 fix is the fix, and the real NCCL's job ends as it should. Shared by tests/broken/run and the lab.
 """
 import dataclasses
@@ -33,7 +33,7 @@ class Impossible(Exception):
 
 @dataclasses.dataclass
 class Case:
-    """A broken host, and what is expected of it.
+    """A broken host, and what the test expects of it.
 
     `finds`: each finding that is no note, as a pattern like "error interface-down"; of two hosts, those of either.
     `fix`: a pattern of the fixes. If it has a group, that is carried out in a shell, of all findings that have it,
@@ -58,7 +58,7 @@ class Case:
 
 
 class Table(dict):
-    """Cases by name, in their order; `broken` is the decorator of the function that builds one."""
+    """Cases by name, in their order; `broken` decorates a function that builds one."""
 
     def broken(self, finds, **more):
         def register(build):
@@ -69,23 +69,23 @@ class Table(dict):
 
 
 def both(finding):
-    """Of two rails or hosts that are alike."""
+    """What is expected of two rails or hosts that are alike."""
     return [finding, finding]
 
 
 class Host:
-    """Where a case is built. `prefix`: what commands of the job and of check are begun with, such as setpriv."""
+    """Where a case is built. `prefix`: what the commands of the job and of check begin with, such as setpriv."""
 
     def __init__(self, build, folder):
         self.build, self.folder = build, folder
         self.prefix = []
         self.cleanups = []
-        # Settings of whoever runs this do not count.
+        # Without settings from the environment.
         self.environment = {key: value for key, value in os.environ.items()
                             if not key.startswith(("TFABRIC_", "NCCL_", "LOCAL_", "FAKECUDA_"))
                             or key == "TFABRIC_TEST_NCCL"}
         self.environment |= {"HOME": str(folder), "LD_LIBRARY_PATH": str(build), "TFABRIC_CONFIG": "/dev/null"}
-        self.check_environments = None  # of two hosts: each one's changes of the environment
+        self.check_environments = None  # for two hosts: the changes of each one's environment
 
     def enter(self, *words):
         """The command that runs this one in the host."""
@@ -107,7 +107,7 @@ class Host:
         return path
 
     def configure(self, *rails, name="tfabric.toml", **keys):
-        """Writes the file that counts. `rails`: a dictionary each; `keys` with sections as `memory__hugepages`."""
+        """Writes the configuration file. `rails`: a dictionary each; `keys` with sections, as in `memory__hugepages`."""
         path = self.write(name, configuration(rails, {"lock_folder": f"{self.folder}/locks"} | keys))
         self.environment["TFABRIC_CONFIG"] = str(path)
         return path
@@ -128,7 +128,7 @@ class Host:
         return holders
 
     def after(self, work):
-        """To be done when the host is given up."""
+        """Adds what is to be done when the host is removed."""
         self.cleanups.append(work)
 
     def close(self):
@@ -138,7 +138,7 @@ class Host:
 
 
 def is_locked(file):
-    """By a process. Asked without trying, which would be in its way."""
+    """Whether a process holds the lock. Asks the kernel, since trying to lock would disturb the process."""
     form = "hhqqi"  # struct flock: type, whence, start, length, process
     with open(file, "r+b") as opened:
         answer = fcntl.fcntl(opened, fcntl.F_GETLK, struct.pack(form, fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
@@ -172,7 +172,7 @@ class Judge:
         self.no_nccl = done.stdout.strip() or done.stderr.strip() if done.returncode else ""
 
     def try_case(self, case, host):
-        """Returns what to say of it."""
+        """Runs the case, and returns the text of its result."""
         case.build(host)
         reports = [self.judge_check(case, host, *one) for one in self.check(host)]
         parts = [", ".join(dict.fromkeys(found for found, _ in reports[0])) or "content"]
@@ -186,7 +186,7 @@ class Judge:
     # --- check
 
     def check(self, host, before=""):
-        """Exit status and report; of two hosts, both's. `before`: shell commands that go before it."""
+        """Exit status and report, of both if there are two hosts. `before`: shell commands that run first."""
         words = ["sh", "-c", f'{before}\nexec "$@"', "sh", *host.prefix, self.tool, "check", "--json"]
         if host.check_environments is None:
             jobs = [(words, {})]
@@ -198,7 +198,7 @@ class Judge:
 
     @staticmethod
     def judge_check(case, _host, status, report):
-        """Pairs of a finding's id and, if the case wants it carried out, its fix."""
+        """Pairs of a finding's id and, if the case carries it out, its fix."""
         findings = worth_fixing(report)
         expect_findings(case.finds, findings, report)
         worst = next((code for severity, code in EXIT_CODES.items()
@@ -228,7 +228,7 @@ class Judge:
                     expect(bool(case.fixed) or status == 0, f"check's exit status is {status}")
                 break
             except Failed as why:
-                # A process that is to end takes its time.
+                # A process needs some time to end.
                 if time.monotonic() > until:
                     raise Failed(f"after {commands}: {why}") from why
         return f"content after `{'`, `'.join(commands)}`"
@@ -299,7 +299,7 @@ def expect(condition, what):
 
 
 def run(table, names, judge, make_host):
-    """Goes through the cases; the exit status of it all."""
+    """Runs the cases, and returns the exit status."""
     failed, impossible = [], []
     for name in names or table:
         case, began = table[name], time.monotonic()

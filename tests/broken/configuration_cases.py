@@ -1,4 +1,4 @@
-"""Configurations that are wrong, missing or not to be read; environments."""
+"""Configurations that are wrong, missing or unreadable, and environments."""
 import pathlib
 
 from broken import Impossible, Table
@@ -17,7 +17,7 @@ def without_rdma():
 
 @CASES.broken([], network="tcp", job="runs")
 def sound(host):
-    """Nothing is wrong: what all others are made from."""
+    """A host without a fault, from which all others are made."""
     host.configure(*host.interfaces())
 
 

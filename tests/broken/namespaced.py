@@ -31,7 +31,7 @@ class NamespacedHost(Host):
             space.close()
         self.place.cleanup()
 
-    # --- what hosts are made of
+    # --- the pieces of hosts
 
     def interfaces(self, count=2, mtu=1500, queues=1):
         """rail0 … at a bridge, of so many receive queues each. Returns their rails."""
@@ -40,7 +40,7 @@ class NamespacedHost(Host):
         run("ip", "link", "set", "bridge", "mtu", mtu, "up")
         for number in range(count):
             name = f"rail{number}"
-            # Far apart, as tests/rails says.
+            # The indexes lie far apart for the reason that tests/rails/run names.
             several = ["numrxqueues", queues] if queues > 1 else []
             run("ip", "link", "add", name, "index", (number + 1) << 12, "mtu", mtu, *several, "type", "veth", "peer", "name",
                 f"to-{name}", "mtu", mtu)
@@ -51,7 +51,7 @@ class NamespacedHost(Host):
         return [interface_rail(number) for number in range(count)]
 
     def drop_rights(self, *capabilities):
-        """Root that lacks these."""
+        """Commands run as root without these capabilities."""
         lacking = ",".join(f"-{each}" for each in capabilities)
         self.prefix = ["setpriv", "--bounding-set", lacking, "--inh-caps", lacking]
 
@@ -65,7 +65,7 @@ class NamespacedHost(Host):
             raise Impossible(f"other users cannot run what lies in {self.build}") from error
 
     def hide(self, folder):
-        """An empty folder in its place, for check and for the job."""
+        """Check and the job see an empty folder in its place."""
         try:
             self.run("unshare", "--mount", "true")
         except Exception as error:

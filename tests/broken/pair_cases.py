@@ -1,4 +1,4 @@
-"""What is wrong between two hosts. For check each rail is a host of its own; the job's two ranks have one each."""
+"""Faults between two hosts. For check each rail is a host of its own; each of the job's two ranks has one."""
 from broken import Table
 from namespaced import interface_rail
 
@@ -53,7 +53,7 @@ def same_address(host):
 
 @broken(["error peer-neighbour-silent"] * 2, network="none", job="fails", told="10.9.0")
 def other_vlan(host):
-    """Nothing between the two carries packets from the one to the other."""
+    """The network between the two does not carry packets."""
     host.interfaces()
     host.run("ip", "link", "set", "to-rail1", "nomaster")
     host.pair(interface_rail(0), interface_rail(1), **QUICK)
@@ -114,6 +114,6 @@ def mtus_differ(host):
 
 @broken([], network="tcp", job="fails", options=["--fallback"], told="the peer uses another network")
 def gateway_of_one_rail_silent(host):
-    """Only the process that has the rail finds out: it steps aside alone, and what comes of that is told at once."""
+    """Only the process that has the rail finds the fault: it alone falls back, and the job fails at once."""
     host.interfaces()
     host.configure(interface_rail(0), interface_rail(1, gateway="10.9.0.254"))

@@ -1,4 +1,4 @@
-// The tables themselves, called with the very structs of their version, as NCCL does.
+// Calls each table with the structs of its own version, as NCCL does.
 #include <dlfcn.h>
 
 #include <catch2/catch.hpp>
@@ -20,7 +20,7 @@ using namespace tfabric::contract;
 
 namespace {
 
-// NCCL passes memory that it has not initialised: whatever is not set is what was there.
+// NCCL passes memory that it has not initialised: a field that is not set keeps what was there.
 template <class Properties>
 Properties properties_over(int garbage, abi::Result (*get)(int, Properties*)) {
   Properties properties;
@@ -47,7 +47,7 @@ void check(const void* table) {
   expect_optional_members<kVersion>(net);
   const Properties a = properties_over<Properties>(0xff, net.getProperties);
   const Properties b = properties_over<Properties>(0x5a, net.getProperties);
-  // All bytes, padding too: what a list of members would forget is what this looks for.
+  // Compares all bytes, padding included, to find members that a list of them would forget.
   // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   CONTRACT_EXPECT(std::memcmp(&a, &b, sizeof a) == 0, "a field was not set, or a text has moved");
   CONTRACT_EXPECT(a.name != nullptr && std::strlen(a.name) > 0 && a.pciPath == nullptr, "names");

@@ -16,8 +16,8 @@ class Buffer {
   [[nodiscard]] std::size_t size() const { return size_; }
 
   void fill(std::uint64_t seed);
-  // The first `n` bytes are those of fill(seed), the others are as after construction or clear(), and the
-  // guards are whole. Throws, naming the first wrong byte.
+  // Expects the bytes of fill(seed) in the first `n`, those of clear() in the others, and intact guards.
+  // Throws, naming the first wrong byte.
   void expect(std::uint64_t seed, std::size_t n) const;
   void clear();
 
@@ -27,7 +27,7 @@ class Buffer {
   std::size_t size_;
 };
 
-// fill() and the check of its bytes for any memory.
+// Writes and checks the bytes of Buffer::fill() in any memory.
 void fill_pattern(std::byte* data, std::size_t size, std::uint64_t seed);
 void expect_pattern(const std::byte* data, std::size_t size, std::uint64_t seed);
 

@@ -1,4 +1,4 @@
-// The pipe between the two parts of a test: packets, over a socket pair that the test program made.
+// The channel between the two parts of a test: a socket pair that keeps messages apart.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ class Channel {
     static_assert(std::is_trivially_copyable_v<T>);
     send_bytes(&value, sizeof value);
   }
-  // Waits; throws if the other part is gone, says nothing for long, or sends something of another size.
+  // Waits for a value. Throws if the other part is gone, is silent for kPatience, or sends another size.
   template <class T>
   T receive() {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -28,7 +28,7 @@ class Channel {
     receive_bytes(&value, sizeof value);
     return value;
   }
-  // Both parts wait for each other here. The number catches parts that are out of step.
+  // Waits until the other part is here, too. Throws if it is at another point.
   void meet(std::uint32_t point);
 
  private:

@@ -16,15 +16,15 @@ using namespace tfabric::contract;
 namespace {
 
 constexpr std::size_t kLarge = 64u << 20;
-// What a fabric of one host needs to tell a peer that its comm is gone.
+// How long it takes within a host until a peer knows that its comm is gone.
 constexpr std::chrono::milliseconds kSoon{3000};
 
 void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
-// A transfer is interrupted in its middle, as a rule: where this thread gets no CPU for long, the keeper may
-// end it.
+// These tests usually interrupt a transfer in its middle. Where their thread gets no CPU for long, the keeper
+// thread may complete the transfer first.
 
-// Turns the engine until the first bytes of a receive are there; whether all are, and the request is over.
+// Tests a receive until its first bytes are there. Returns true if the request is done then.
 bool wait_for_first_bytes(Net& net, void* request, const std::byte* data) {
   const Deadline deadline;
   while (*static_cast<const volatile std::byte*>(data) == std::byte{0}) {
@@ -34,7 +34,7 @@ bool wait_for_first_bytes(Net& net, void* request, const std::byte* data) {
   return false;
 }
 
-// Waits until a request is done, or has failed; the code of its last test().
+// Waits until a request is done or has failed, and returns the code of its last test().
 int code_at_end(Net& net, void* request) {
   int done = 0, code = kSuccess;
   for (const Deadline deadline; code == kSuccess && done == 0; deadline.check("the end of a request"))
@@ -44,7 +44,7 @@ int code_at_end(Net& net, void* request) {
 
 }  // namespace
 
-// --- deregistration in the middle of a transfer; the other part sees its requests fail
+// --- memory is deregistered in the middle of a transfer; the requests of the other part fail
 
 CONTRACT_PART(plain_large_sender) {
   Net net;
@@ -64,7 +64,7 @@ CONTRACT_PART(deregistering_receiver) {
   const Mapping memory(kLarge);
   void* handle = net.register_memory(comm, memory.data(), kLarge);
   void* request = net.irecv(comm, PluginReceive{memory.data(), kLarge, 0, handle});
-  // Nothing is sent with that tag.
+  // No message has this tag.
   void* never = net.irecv(comm, PluginReceive{memory.data(), 100, 7, handle});
   void* behind = net.irecv(comm, PluginReceive{other.data(), 100, 7, nullptr});
   const bool over = wait_for_first_bytes(net, request, memory.data());
@@ -83,7 +83,7 @@ CONTRACT_PART(deregistering_receiver) {
 CONTRACT_PART(deregistering_sender) {
   Net net;
   void* comm = open_send(net, channel);
-  std::list<Mapping> used;  // and forbidden, until all is over
+  std::list<Mapping> used;  // none of it may be touched until the end
   for (bool interrupted = false; !interrupted;) {
     const Mapping& memory = used.emplace_back(kLarge);
     fill_pattern(memory.data(), kLarge, 1);
@@ -92,7 +92,7 @@ CONTRACT_PART(deregistering_sender) {
     bool over = false;
     for (int i = 0; i < 200 && !over; ++i) over = net.test(request);
     net.deregister_memory(comm, handle);
-    // A retransmission would read here.
+    // A retransmission would read this memory.
     memory.forbid();
     interrupted = !over && code_at_end(net, request) != kSuccess;
   }
@@ -116,7 +116,7 @@ TEST_CASE("memory that is deregistered while requests use it is left alone from 
   SECTION("by the sender") { run({{"deregistering_sender"}, {"plain_large_receiver"}}); }
 }
 
-// --- closing with everything open: deregister, free, close, never test again
+// --- comms are closed with requests outstanding: deregister, free, close, never test again
 
 CONTRACT_PART(abandoning_receiver) {
   Net net;
@@ -176,12 +176,13 @@ CONTRACT_PART(abandoned_receiver) {
   channel.meet(2);
 }
 
-TEST_CASE("comms are closed with requests outstanding, and the other side's fail soon", "[each][slow]") {
+TEST_CASE("comms are closed with requests outstanding, and those of the other side fail soon",
+          "[each][slow]") {
   SECTION("the receiver's") { run({{"abandoning_receiver"}, {"abandoned_sender"}}); }
   SECTION("the sender's") { run({{"abandoning_sender"}, {"abandoned_receiver"}}); }
 }
 
-// --- what may go on after a deregistration
+// --- what goes on after a deregistration
 
 CONTRACT_PART(frugal) {
   Net net;
@@ -190,14 +191,14 @@ CONTRACT_PART(frugal) {
   void* first_memory = net.register_memory(loop.recv, first.data(), 5000);
   void* second_memory = net.register_memory(loop.recv, second.data(), 5000);
   void* request = net.irecv(loop.recv, PluginReceive{first.data(), 5000, 0, first_memory});
-  // Nothing uses this one.
+  // No request uses this one.
   net.deregister_memory(loop.recv, second_memory);
   spare.fill(3);
   void* send = net.isend(loop.send, spare.data(), 5000, 0);
   net.wait(request);
   net.wait(send);
   first.expect(3, 5000);
-  // Nothing uses this one any more.
+  // No request uses this one any more.
   net.deregister_memory(loop.recv, first_memory);
   net.deregister_memory(loop.recv, nullptr);
   send_around(net, loop, 3000, 4);
@@ -209,7 +210,7 @@ TEST_CASE("memory that no request uses is deregistered without harm to the comm"
   run({{"frugal"}});
 }
 
-// --- what was reported done arrives, whatever the sender does then
+// --- messages that were reported done arrive, whatever the sender does afterwards
 
 static void send_all(Net& net, void* comm) {
   Buffer buffer(1 << 20);
@@ -225,10 +226,10 @@ CONTRACT_PART(leaving_sender) {
   send_all(net, comm);
   net.close_send(comm);
   channel.meet(1);
-  // Ends now, or when the receiver has all.
+  // Ends now, or when the receiver has everything.
   if (channel.receive<bool>()) channel.meet(2);
 }
-// All that was sent, and no more.
+// Receives everything that was sent, and expects no more.
 static void receive_all(Net& net, void* comm) {
   Buffer buffer(1 << 20);
   for (std::uint64_t i = 0; i < 3; ++i) {
@@ -250,7 +251,7 @@ static void receive_all_late(Channel& channel, bool sender_stays) {
   void* comm = open_recv(net, channel);
   channel.meet(1);
   channel.send(sender_stays);
-  // The sender lingers for a while.
+  // A sender that ends waits some seconds for the receiver.
   pause_ms(sender_stays ? 200 : 1000 * kSlowness);
   receive_all(net, comm);
   net.close_recv(comm);
@@ -267,7 +268,8 @@ TEST_CASE("messages whose sends are done arrive although the sender's process ha
   run({{"leaving_sender"}, {"forsaken_receiver"}}, {.environment = kUngrouped});
 }
 
-// The receiver stands still as the sender closes, for longer than that waits for the other end's FIN.
+// The receiver is stopped while the sender closes, for longer than a closing sender waits for the FIN of its
+// peer.
 CONTRACT_PART(sender_to_stopped) {
   const auto receiver = channel.receive<pid_t>();
   std::jthread waker;

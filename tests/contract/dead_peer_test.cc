@@ -1,4 +1,4 @@
-// Peers that die, freeze or were never there: an error in time, never a hang.
+// Peers that die, freeze or were never there must cause an error in time, and never a hang.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -12,12 +12,12 @@ using namespace tfabric::contract;
 
 namespace {
 
-// ... of the peer, before the comm gives it up; and how much later the error may come.
+// How long a peer may be silent before its comm fails, and how much later the error may come.
 constexpr std::chrono::milliseconds kUserTimeout{1500};
 constexpr std::chrono::milliseconds kSlack{2500};
 const RunOptions kImpatient{
     .environment = {{"TFABRIC_TCP_USER_TIMEOUT_MS", "1500"}, {"TFABRIC_TCP_KEEPALIVE_IDLE_MS", "500"}}};
-// Only where nobody is to be reached: a machine that is busy may take as long to connect two.
+// Only for attempts that cannot succeed: on a busy host, others may take as long.
 const RunOptions kHasty{.environment = {{"TFABRIC_TCP_CONNECT_TIMEOUT_MS", "1500"}}};
 
 constexpr std::size_t kMessage = 32u << 20;
@@ -28,8 +28,8 @@ void expect_in_time(const Net::Failure& failure) {
                   failure.after.count());
 }
 
-// Drives a request for a while, then ends as told: in its middle, unless this thread got no CPU meanwhile and
-// the keeper has gone on alone.
+// Drives a request for a while, then sends this process the signal: usually in the middle of the transfer,
+// unless this thread got no CPU and the keeper thread has completed it.
 [[noreturn]] void die(Net& net, void* request, int signal) {
   for (int i = 0; i < 100 && !net.test(request); ++i) {
   }
@@ -67,7 +67,7 @@ CONTRACT_PART(surviving_receiver) {
   void* request = net.irecv(comm, PluginReceive{buffer.data(), kMessage, 0, nullptr});
   void* next = net.irecv(comm, PluginReceive{buffer.data(), kMessage, 0, nullptr});
   channel.meet(1);
-  // Nothing is ever sent for the second; the first may have got all.
+  // The second receive never gets a message; the first may be complete.
   expect_in_time(net.wait_for_error(next));
   int done = 0;
   const int code = net.table().test(request, &done, nullptr);
@@ -78,7 +78,7 @@ CONTRACT_PART(surviving_receiver) {
       net.table().irecv(comm, std::span(&receive, 1), &refused) == kRemoteError && refused == nullptr,
       "irecv too");
   net.close_recv(comm);
-  // The others go on.
+  // Other comms go on.
   const Loop loop = open_loop(net);
   send_around(net, loop, 1000, 1);
 }
@@ -112,7 +112,7 @@ TEST_CASE("a peer that dies in a transfer is an error in time", "[once][dead]") 
   }
 }
 
-// An idle comm: only keep-alives can tell.
+// On an idle comm only keep-alives find out.
 CONTRACT_PART(idle_frozen_sender) {
   Net net;
   void* comm = open_send(net, channel);
@@ -126,7 +126,7 @@ CONTRACT_PART(idle_receiver) {
   Buffer buffer(100);
   void* request = net.irecv(comm, PluginReceive{buffer.data(), 100, 0, nullptr});
   channel.meet(1);
-  // Keep-alives begin half a second after the last word.
+  // Keep-alives begin half a second after the last segment.
   const auto failure = net.wait_for_error(request);
   CONTRACT_EXPECT(failure.code == kRemoteError, "code {}", failure.code);
   CONTRACT_EXPECT(failure.after < limit(2 * kUserTimeout + kSlack), "the error took {} ms",
@@ -147,7 +147,7 @@ Net::Failure connect_fails(Net& net, PluginHandle handle) {
   for (;;) {
     void* comm = nullptr;
     const int code = net.table().connect(0, handle.data(), &comm);
-    CONTRACT_EXPECT(comm == nullptr, "nobody is there to connect to");
+    CONTRACT_EXPECT(comm == nullptr, "there is no peer to connect to");
     if (code != kSuccess) {
       return {code, std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now() -
                                                                           begin)};
@@ -163,7 +163,7 @@ CONTRACT_PART(vanishing_listener) {
   channel.send(net.listen().handle);
   channel.meet(1);
 }
-CONTRACT_PART(connector_to_nobody) {
+CONTRACT_PART(connector_to_gone) {
   Net net;
   const auto handle = channel.receive<PluginHandle>();
   channel.meet(1);
@@ -177,7 +177,7 @@ CONTRACT_PART(closing_listener) {
   net.close_listen(closed.comm);
   channel.send(closed.handle);
   channel.meet(1);
-  // Attempts that failed do no harm to others.
+  // An attempt that failed does not harm others.
   channel.send(open.handle);
   void* comm = net.accept(open.comm);
   channel.meet(2);
@@ -195,7 +195,7 @@ CONTRACT_PART(connector_to_closed) {
 }
 
 TEST_CASE("connecting to a listener that is gone fails in time", "[once][dead]") {
-  SECTION("with its process") { run({{"vanishing_listener"}, {"connector_to_nobody"}}, kHasty); }
+  SECTION("with its process") { run({{"vanishing_listener"}, {"connector_to_gone"}}, kHasty); }
   SECTION("its process lives") { run({{"closing_listener"}, {"connector_to_closed"}}, kImpatient); }
 }
 
@@ -231,7 +231,7 @@ CONTRACT_PART(undisturbed_listener) {
   Net net;
   Net::Listening listening = net.listen();
   channel.send(listening.handle);
-  // Whether the dying peer's attempt got through or not, the listener goes on.
+  // The listener goes on, whether the attempt of the dying peer has arrived or not.
   void* send = nullptr;
   const Deadline deadline;
   while (send == nullptr) {

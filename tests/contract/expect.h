@@ -1,4 +1,4 @@
-// Checks inside a part (see part.h): the first that fails ends the part with a message.
+// Checks inside a part (part.h): the first that fails ends the part with a message.
 #pragma once
 
 #include <fmt/format.h>
@@ -32,13 +32,13 @@ inline std::chrono::milliseconds limit(std::chrono::milliseconds strict) {
   return timed ? strict * kSlowness : std::chrono::duration_cast<std::chrono::milliseconds>(kPatience);
 }
 
-// A point in time after which a wait has failed.
+// The time at which a wait fails.
 class Deadline {
  public:
   explicit Deadline(std::chrono::nanoseconds after = kPatience)
       : at_(std::chrono::steady_clock::now() + after) {}
-  // For each round of a loop that waits: throws, naming what was waited for, once the time is over. Else
-  // gives the CPU away, as NCCL's idle loops do, since the peer may need it.
+  // To be called in each round of a loop that waits for `what`. Throws once the time is over, and else yields
+  // the CPU, as NCCL's idle loops do, since the peer may need it.
   void check(const char* what) const {
     sched_yield();
     if (std::chrono::steady_clock::now() > at_) throw CheckFailed(std::string("timed out: ") + what);

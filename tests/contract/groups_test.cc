@@ -83,7 +83,7 @@ TEST_CASE("groups of 1 to 8 receives are matched by tag, whatever the order of t
   run({{"group_sender"}, {"group_receiver"}});
 }
 
-// One tag several times: in the order of the buffers.
+// Several receives of a group have one tag: they are filled in the order of the buffers.
 CONTRACT_PART(same_tag_sender) {
   Net net;
   void* comm = open_send(net, channel);

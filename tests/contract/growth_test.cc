@@ -1,4 +1,4 @@
-// Many comms: one after the other, and all at once.
+// Many comms, one after the other and all at once.
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -15,8 +15,7 @@ namespace {
 
 constexpr int kWarmUp = 200;
 constexpr int kCycles = 3000;
-// Two processes wait for each other some eight times a cycle, and on a busy host each time for their turn on
-// a CPU.
+// Two processes wait for each other some eight times a cycle, and on a busy host each time for a CPU.
 constexpr std::chrono::seconds kLimit = 5 * kPatience;
 // After the warm-up all pools have their size, but not all of their pages have been used yet.
 constexpr std::size_t kMayGrowKib = 6144;
@@ -75,16 +74,16 @@ TEST_CASE("3000 comms one after the other leave no memory, descriptors or files 
   }
 }
 
-// Listeners nobody connects to, comms that are abandoned half-way: NCCL leaves such behind on errors.
+// NCCL leaves listeners without connections and half-open comms behind on errors.
 CONTRACT_PART(cycling_alone) {
   Net net;
   int late = 0;
-  // At most the attempts of the last 200 ms are kept, in about 125 KiB each.
+  // The plugin keeps the attempts of the last 200 ms at most, in about 125 KiB each.
   expect_no_growth(/*may_grow_kib=*/40000, [&](int) {
     Net::Listening listening = net.listen();
     void* comm = nullptr;
     const int code = net.table().connect(0, listening.handle.data(), &comm);
-    // Where the host stands still within the call, the attempt's time may be over.
+    // The time of the attempt may be over if the host stands still within the call.
     late += code == kRemoteError ? 1 : 0;
     CONTRACT_EXPECT(code == kSuccess || code == kRemoteError, "connect() returned {}", code);
     net.close_listen(listening.comm);
@@ -116,7 +115,7 @@ struct Lane {
   std::vector<Buffer> buffer;
 };
 
-// Both return whether the lane has no more to do.
+// Both return true if the lane has nothing left to do.
 bool drive_send(Net& net, Lane& lane, std::size_t number) {
   if (lane.round == kRounds) return true;
   if (lane.request == nullptr) {
@@ -145,7 +144,7 @@ bool drive_receive(Net& net, Lane& lane, std::size_t number) {
   return false;
 }
 
-// Comms of even numbers go one way, those of odd numbers the other.
+// Comms with even numbers carry messages one way, those with odd numbers the other.
 void use_all(Channel& channel, std::size_t sends_if) {
   Net net;
   std::vector<Lane> lanes(kComms);

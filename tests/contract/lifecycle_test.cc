@@ -1,4 +1,4 @@
-// The plugin in a process that belongs to somebody else: loading, init and finalize, unloading.
+// The plugin in a process that is not its own: loading, init and finalize, unloading.
 #include <dlfcn.h>
 #include <sched.h>
 #include <sys/wait.h>
@@ -20,7 +20,7 @@ using namespace tfabric::contract;
 
 namespace {
 
-// What a library must leave as it is.
+// The state of a process that a library must not change.
 struct Surroundings {
   cpu_set_t cpus;
   sigset_t mask;
@@ -58,8 +58,8 @@ std::vector<Thread> threads_named(const char* prefix) {
   return found;
 }
 
-// For threads that have been joined: pthread_join returns when the kernel has let go of the thread's memory,
-// and its entry in /proc goes a little later.
+// Waits for threads that have been joined: pthread_join returns when the kernel has released the thread's
+// memory, and its entry in /proc disappears a little later.
 template <typename Condition>
 void wait_until(Condition condition, const char* what) {
   for (const Deadline deadline; !condition();) deadline.check(what);
@@ -141,7 +141,7 @@ CONTRACT_PART(repeated) {
 
 TEST_CASE("init and finalize follow each other a dozen times", "[once][lifecycle]") { run({{"repeated"}}); }
 
-// Communicators come and go in any order; the devices stay until the last has gone.
+// Communicators begin and end in any order; the devices stay until the last one has ended.
 CONTRACT_PART(nested) {
   auto first = std::make_unique<Net>();
   const Loop loop = open_loop(*first);
@@ -156,7 +156,7 @@ CONTRACT_PART(nested) {
   first->close_recv(loop.recv);
   first.reset();
   send_around(*third, other, 1000, 3);
-  // Left open: finalize has to take them away.
+  // finalize has to close the comms that are left open.
 }
 
 TEST_CASE("communicators overlap; comms that are never closed go with the last", "[once][lifecycle]") {
@@ -165,14 +165,14 @@ TEST_CASE("communicators overlap; comms that are never closed go with the last",
 
 CONTRACT_PART(reloaded) {
   for (std::uint64_t round = 0; round < 4; ++round) {
-    // NCCL's own reference, beside Net's.
+    // This is NCCL's own reference to the library, beside that of Net.
     void* library = dlopen(plugin_path().c_str(), RTLD_NOW | RTLD_LOCAL);
     CONTRACT_EXPECT(library != nullptr, "{}", dlerror());
     {
       Net net;
       use(net, round);
     }
-    // As often as it was opened: it stays mapped, since threads may be in it.
+    // Closed as often as it was opened, the library stays mapped, since threads may still run in it.
     CONTRACT_EXPECT(dlclose(library) == 0 && dlclose(library) == 0, "dlclose");
   }
 }
@@ -190,4 +190,4 @@ CONTRACT_PART(forked) {
   send_around(net, loop, 100000, 1);
 }
 
-TEST_CASE("a fork while comms live disturbs nobody", "[once][lifecycle]") { run({{"forked"}}); }
+TEST_CASE("a fork while comms live disturbs neither process", "[once][lifecycle]") { run({{"forked"}}); }

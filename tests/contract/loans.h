@@ -1,6 +1,6 @@
-// Registrations for messages that a test has not registered memory for. NCCL registers all memory; our TCP
-// takes any, and the tests mostly give it that; a network that needs registrations (CONTRACT_WIRE=rdma) gets
-// one for each message here, which ends with the request. Thread-safe.
+// Registers the memory of messages for which the test has not done so. NCCL registers all memory, but our TCP
+// accepts any, and most tests do not register theirs. For a network that needs registrations
+// (CONTRACT_WIRE=rdma) each message gets one here, which ends with the request. Thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,14 @@ class Loans {
  public:
   explicit Loans(tools::PluginTable& table);
 
-  // The handle to post `size` bytes at `data` with: `memory` if the test has one.
+  // Returns the handle with which `size` bytes at `data` are posted: `memory` if the test has one.
   void* take(void* comm, const void* data, std::size_t size, void* memory);
-  // What was taken is the request's. Null: it was refused, and will be tried again with the same arguments.
+  // Leaves a handle of take() to `request`. Null: the call was refused, and the test repeats it with the same
+  // arguments.
   void give(void* request, void* comm, const void* data, std::size_t size, void* memory, void* taken);
-  // The request is over.
+  // Ends the registration of a request that is done.
   void end(void* request);
-  // The comm is about to be closed, and its registrations with it.
+  // Forgets a comm that is about to be closed: its registrations end with it.
   void forget(void* comm);
 
  private:

@@ -1,4 +1,4 @@
-// Memory whose next use by anybody is a crash.
+// Memory that can be forbidden: its next use crashes the process.
 #pragma once
 
 #include <sys/mman.h>
@@ -23,7 +23,7 @@ class Mapping {
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  // As if freed, but the addresses are not given to anybody else.
+  // Makes the memory inaccessible, as if freed; the addresses are not used again.
   void forbid() const { mprotect(data_, size_, PROT_NONE); }
 
  private:

@@ -30,7 +30,7 @@ CONTRACT_PART(sizes_sender) {
     void* memory = kSizes[i] == 0 ? nullptr : net.register_memory(comm, buffer.data(), kSizes[i]);
     void* request = net.isend(comm, buffer.data(), kSizes[i], static_cast<int>(i), memory);
     net.wait(request);
-    // Done means that the buffer is never read again.
+    // The plugin must not read the buffer of a request that is done.
     buffer.clear();
     if (memory != nullptr) net.deregister_memory(comm, memory);
   }
@@ -59,7 +59,7 @@ TEST_CASE("messages of 0 bytes to 64 MiB arrive whole, alone, and with their siz
   SECTION("maxRecvs 1") { run({{"sizes_sender"}, {"sizes_receiver"}}, {.environment = kUngrouped}); }
 }
 
-// Messages that are sent and acknowledged before anybody waits for them.
+// Messages that are sent and acknowledged before a receive waits for them.
 CONTRACT_PART(early_sender) {
   Net net;
   void* comm = open_send(net, channel);
@@ -68,7 +68,7 @@ CONTRACT_PART(early_sender) {
   channel.meet(1);
   net.wait(net.isend(comm, buffer.data(), 1000, 0));
   for (int i = 0; i < 3; ++i) net.wait(net.isend(comm, nullptr, 0, 0));
-  channel.meet(2);  // all is sent
+  channel.meet(2);  // everything is sent
   channel.meet(3);
   for (int i = 0; i < 2; ++i) {
     void* request = net.isend(comm, buffer.data(), 0, 0);
@@ -112,7 +112,7 @@ TEST_CASE("a message of no bytes completes its receive also when it came first",
 }
 
 constexpr std::size_t kMany = 64;  // NCCL needs 32
-// All different, some large.
+// All sizes differ, and some are large.
 constexpr std::size_t size_of_message(std::size_t i) { return i * 37 + (i % 16 == 5 ? 300000 : 0); }
 
 CONTRACT_PART(many_sender) {
@@ -125,7 +125,7 @@ CONTRACT_PART(many_sender) {
     buffers.emplace_back(size_of_message(i)).fill(i);
     requests.push_back(net.isend(comm, buffers[i].data(), buffers[i].size(), static_cast<int>(i % 4)));
   }
-  // NCCL asks for the oldest alone.
+  // NCCL tests only the oldest request.
   for (void* request : requests) net.wait(request);
   channel.meet(2);
   net.close_send(comm);
@@ -162,7 +162,7 @@ CONTRACT_PART(refused_sender) {
   Net net;
   void* comm = open_send(net, channel);
   std::byte bytes[64]{};
-  // Nothing is announced yet.
+  // No receive is announced yet.
   for (int i = 0; i < 1000; ++i)
     CONTRACT_EXPECT(net.try_isend(comm, bytes, 64, 0) == nullptr, "no receive was posted");
   channel.meet(1);
@@ -182,8 +182,8 @@ CONTRACT_PART(refused_receiver) {
   channel.meet(1);
   std::vector<Buffer> buffers(kMost, Buffer(0));
   std::vector<void*> requests;
-  // A transport may be busy with the comm for a moment; what is refused again and again is refused for lack
-  // of room.
+  // A transport may be busy with the comm for a moment. A receive that is refused again and again is refused
+  // for lack of room.
   int refusals = 0;
   while (requests.size() < kMost && refusals < 300) {
     Buffer& buffer = buffers[requests.size()];
@@ -223,7 +223,7 @@ CONTRACT_PART(wrong_tag_sender) {
   channel.meet(1);
   net.isend(comm, buffer.data(), 100, /*tag=*/5);
   channel.meet(2);
-  // The receiver's comm is dead, and so is this one.
+  // The comm of the receiver has failed, and so has this one.
   CONTRACT_EXPECT(net.send_until_error(comm, buffer).code == kRemoteError, "a remote error");
   net.close_send(comm);
 }
@@ -243,7 +243,7 @@ CONTRACT_PART(too_long_sender) {
   void* comm = open_send(net, channel);
   Buffer buffer(101);
   channel.meet(1);
-  // The receiver is told, at least.
+  // The sender may not notice, but the receiver gets an error.
   void* handle = net.handle_for(comm, buffer.data(), 101);
   void* request = nullptr;
   const Deadline deadline;
@@ -277,8 +277,8 @@ TEST_CASE("a message with another tag than its receive is the user's error, and 
   run({{"wrong_tag_sender"}, {"wrong_tag_receiver"}}, {.environment = kUngrouped});
 }
 
-// NCCL's LL protocols: the flag says that the request need not be tracked; what it says may be ignored,
-// but it must not stay in *request. Net checks that no old value stays there; here the flag itself does.
+// With NCCL's LL protocols *request holds a flag: the request need not be tracked. The plugin may ignore the
+// flag, but must not leave it in *request. Net checks this for other old values.
 CONTRACT_PART(flagged) {
   Net net;
   const Loop loop = open_loop(net);

@@ -1,4 +1,4 @@
-// Calls that are wrong: an error code, a null result, no crash, and no harm to comms in use.
+// Wrong calls must give an error code and a null result, must not crash, and must not harm comms in use.
 #include <catch2/catch.hpp>
 #include <limits>
 
@@ -14,7 +14,7 @@ char stale_object = 0;
 void* const kStale = &stale_object;
 constexpr auto kNegative = static_cast<std::size_t>(-1);  // also as an int, where the table has ints
 
-// `call` gets a place for a result; it fails, and leaves null there.
+// `call` gets a pointer to its result. It must fail and set the result to null.
 template <class Call>
 void expect_refused(const char* what, Call call) {
   void* out = kStale;
@@ -59,7 +59,7 @@ CONTRACT_PART(misuse_of_handles) {
   expect_refused("a handle of zeros", [&](void** out) { return table.connect(0, zero.data(), out); });
   expect_refused("a handle of another network",
                  [&](void** out) { return table.connect(0, noise.data(), out); });
-  // Each byte of a real one matters, but for those that are the connector's own or unused.
+  // Each byte of a real handle matters, except those that the connector uses itself or that are unused.
   const Net::Listening real = net.listen();
   for (std::size_t i = 0; i < 36; ++i) {
     PluginHandle damaged = real.handle;
@@ -77,7 +77,7 @@ CONTRACT_PART(misuse_of_objects) {
   Buffer buffer(100);
   const PluginReceive receive{buffer.data(), 100, 0, nullptr};
   const std::span<const PluginReceive> receives(&receive, 1);
-  // A comm's memory, freshly freed.
+  // The memory of a comm that has just been freed.
   const Loop closed = open_loop(net);
   net.close_send(closed.send);
   net.close_recv(closed.recv);
@@ -114,7 +114,7 @@ CONTRACT_PART(misuse_of_data) {
   const PluginReceive negative{buffer.data(), kNegative, 0, nullptr};
   const PluginReceive nowhere{nullptr, 100, 0, nullptr};
   void* out = nullptr;
-  send_around(net, loop, 10, 1);  // nothing is refused for not being connected yet
+  send_around(net, loop, 10, 1);  // so that no call is refused because the comm is not connected yet
 
   expect_refused("regMr of nothing",
                  [&](void** o) { return table.register_memory(loop.send, nullptr, 100, o); });
@@ -159,7 +159,7 @@ TEST_CASE("wrong calls are errors", "[each]") {
 }
 
 CONTRACT_PART(before_init) {
-  // A table is called before init, and after a finalize that no init went before (NCCL 2.28 does that).
+  // NCCL 2.28 calls a table before init, and calls finalize without an init before.
   Net net{Net::uninitialised};
   CONTRACT_EXPECT(net.table().finalize() == kSuccess, "finalize before init");
   int count = -1;

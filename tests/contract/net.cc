@@ -11,11 +11,11 @@
 namespace tfabric::contract {
 namespace {
 
-// No call may block. A call that waits for the peer never returns in the tests where the peer waits too; this
-// limit catches the others.
+// No call may block. In tests where the peer waits, too, a call that waits for it never returns; this limit
+// catches the others.
 constexpr std::chrono::milliseconds kLongestCall{3000};
 
-// A pointer as a stale request of NCCL's; nothing is there.
+// A value as NCCL may leave it in *request: a pointer to nothing.
 void* const kUnset = reinterpret_cast<void*>(std::uintptr_t{0x10});
 
 struct Log {
@@ -68,7 +68,7 @@ void* produce(const char* call, Function function) {
   return out;
 }
 
-// isend and irecv find an old request in the slot, and have to overwrite it.
+// isend and irecv find an old value in *request, and have to overwrite it.
 template <class Function>
 void* produce_request(const char* call, Function function) {
   void* request = kUnset;
@@ -111,7 +111,7 @@ Net::Net(Uninitialised) {
 }
 
 void Net::init() {
-  // Starting DPDK takes its time; only calls on comms must be quick.
+  // DPDK takes long to start; only calls on comms must be quick.
   const int code = table_->init(&on_log);
   CONTRACT_EXPECT(code == kSuccess, "init returned {}: {}", code, last_warning());
 }
@@ -197,7 +197,7 @@ void Net::wait(void* request, int* sizes) {
 
 namespace {
 
-// Calls `step`, which gives a result code, until that is an error.
+// Calls `step`, which returns a result code, until it returns an error.
 template <class Step>
 Net::Failure until_error(Step step) {
   const auto begin = std::chrono::steady_clock::now();

@@ -1,7 +1,7 @@
-// The plugin in a part: one table version, loaded as NCCL does, with the contract checked at each call (it
-// returns in time, sets its outputs, fails only where failing is expected).
+// The plugin in a part, loaded as NCCL does. Each call is checked against the contract: it returns in time,
+// sets its outputs, and fails only where the test expects it.
 //
-// The version is that of the environment's CONTRACT_TABLE, 12 without.
+// The environment's CONTRACT_TABLE chooses the version of the table; the default is 12.
 #pragma once
 
 #include <array>
@@ -36,7 +36,7 @@ struct LogLine {
   std::string text;
 };
 inline constexpr int kWarn = 2;
-// All so far, of all threads.
+// Returns what all threads have logged so far.
 std::vector<LogLine> log_lines();
 
 class Net {
@@ -51,7 +51,7 @@ class Net {
   Net& operator=(const Net&) = delete;
 
   void init();
-  // For calls whose failing is the test.
+  // For calls that are expected to fail.
   [[nodiscard]] tools::PluginTable& table() { return *table_; }
 
   struct Listening {
@@ -59,7 +59,7 @@ class Net {
     PluginHandle handle{};
   };
   Listening listen();
-  // One call; null: call again.
+  // One call each. Null: call again.
   void* try_connect(PluginHandle& handle);
   void* try_accept(void* listener);
   void* connect(PluginHandle& handle);
@@ -70,15 +70,15 @@ class Net {
 
   void* register_memory(void* comm, void* data, std::size_t size);
   void deregister_memory(void* comm, void* memory);
-  // For calls by table(): a handle for memory that is not registered. It ends with the comm.
+  // Returns a handle for memory that is not registered, for calls by table(). It ends with the comm.
   void* handle_for(void* comm, void* data, std::size_t size) {
     return loans_->take(comm, data, size, nullptr);
   }
 
-  // One call; null: refused.
+  // One call each. Null: the plugin has refused it.
   void* try_isend(void* comm, const void* data, std::size_t size, int tag, void* memory = nullptr);
   void* try_irecv(void* comm, std::span<const PluginReceive> buffers);
-  // Until it is taken.
+  // Repeat the call until the plugin accepts it.
   void* isend(void* comm, const void* data, std::size_t size, int tag, void* memory = nullptr);
   void* irecv(void* comm, const PluginReceive& buffer) { return irecv(comm, std::span(&buffer, 1)); }
   void* irecv(void* comm, std::span<const PluginReceive> buffers);
@@ -91,7 +91,7 @@ class Net {
     std::chrono::milliseconds after{};
   };
   Failure wait_for_error(void* request);
-  // The same for a comm whose peer is about to go: sends until isend or test fails.
+  // Sends on a comm whose peer is about to end, until isend or test fails.
   Failure send_until_error(void* comm, Buffer& buffer);
   Failure receive_until_error(void* comm, Buffer& buffer);
 
@@ -103,7 +103,8 @@ class Net {
   std::unique_ptr<Loans> loans_;
 };
 
-// The two ends of a comm between two parts: the receiver listens, the handle goes through the channel.
+// Opens the two ends of a comm between two parts: the receiver listens and sends its handle through the
+// channel.
 void* open_send(Net& net, Channel& channel);
 void* open_recv(Net& net, Channel& channel);
 
@@ -114,7 +115,7 @@ struct Loop {
 };
 Loop open_loop(Net& net);
 
-// A message from one end to the other of this process, checked.
+// Sends a message from one end to the other within this process, and checks it.
 void send_around(Net& net, const Loop& loop, std::size_t size, std::uint64_t seed);
 
 }  // namespace tfabric::contract

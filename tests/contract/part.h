@@ -1,4 +1,4 @@
-// Parts: what runs in a process of its own.
+// Parts of a test case, each in a process of its own.
 //
 // Each test case consists of one or two parts. A part is a fresh process (fork and exec of the test
 // program), since the plugin keeps state for a process's life and DPDK's must not be forked; the program

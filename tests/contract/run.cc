@@ -23,7 +23,7 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// What the others may still take once a part has failed.
+// How long the other part may go on once one has failed.
 constexpr std::chrono::seconds kAfterFailure{3};
 constexpr int kChannelFd = 3;
 
@@ -37,8 +37,9 @@ struct Process {
 
 using Variables = std::map<std::string, std::string>;
 
-// What joins the parts: memif by default; with CONTRACT_WIRE=vhost the two ends of a vhost-user wire, whose
-// socket is here; with CONTRACT_WIRE=rdma the RDMA devices that CONTRACT_HCAS names, like "rxea0,rxeb0".
+// The network between the parts: memif by default; with CONTRACT_WIRE=vhost the two ends of a vhost-user
+// socket in a folder of this object; with CONTRACT_WIRE=rdma the RDMA devices that CONTRACT_HCAS names, like
+// "rxea0,rxeb0".
 class Wire {
  public:
   Wire() {
@@ -58,7 +59,7 @@ class Wire {
 
   [[nodiscard]] Variables variables_of(std::size_t part) const {
     if (kind_ == "rdma") {
-      // Soft-RoCE takes a count of 7 for "without end".
+      // Soft-RoCE retries without end for a count of 7.
       return {{"TFABRIC_TRANSPORT", "rdma"},
               {"TFABRIC_RDMA_HCA", "=" + hcas_.at(part)},
               {"TFABRIC_RDMA_RETRY_COUNT", "6"}};
@@ -81,13 +82,13 @@ std::vector<std::string> make_environment(const RunOptions& options, const Varia
   Variables variables;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    // The configuration is the test's alone.
+    // Only the test sets the configuration.
     if (text.rfind("TFABRIC_", 0) == 0 || text.rfind("NCCL_", 0) == 0) continue;
     const std::size_t equals = std::min(text.find('='), text.size());
     variables[text.substr(0, equals)] = text.substr(std::min(equals + 1, text.size()));
   }
   for (const auto& [name, value] : wire) variables[name] = value;
-  // How many a ctest entry wants.
+  // The number that the ctest entry asks for.
   const char* engines = std::getenv("CONTRACT_ENGINES");
   variables["TFABRIC_TCP_ENGINES"] = engines == nullptr ? "" : engines;
   for (const auto& [name, value] : options.environment) variables[name] = value;
@@ -173,7 +174,7 @@ class Watch {
   std::vector<Process> processes;
 
  private:
-  // Returns whether there is something to wait for.
+  // Returns true while a part runs that must end by itself.
   bool reap() {
     bool running = false;
     for (Process& process : processes) {

@@ -25,16 +25,18 @@ struct PartSpec {
 };
 
 struct RunOptions {
-  // Beside, and instead of, the usual: memif, groups of up to 8 receives. An empty value removes a variable.
+  // Added to the defaults (memif, groups of up to 8 receives), or replacing them. An empty value removes a
+  // variable.
   std::map<std::string, std::string> environment;
-  // The watchdog. Longer than any wait inside a part, which can tell more about what hangs.
+  // When the watchdog ends the case. Longer than any wait inside a part, whose message says more about what
+  // hangs.
   std::chrono::seconds limit = 4 * kPatience;
 };
 
-// One or two parts; returns their processes, which have ended.
+// Runs one or two parts, and returns the ids of their processes, which have ended.
 std::vector<pid_t> run(const std::vector<PartSpec>& parts, const RunOptions& options = {});
 
-// For tests of what maxRecvs changes: with 1, sends need no receive that was announced.
+// With maxRecvs = 1, sends need no announced receive.
 inline const std::map<std::string, std::string> kUngrouped{{"TFABRIC_TCP_MAX_RECVS", "1"}};
 
 }  // namespace tfabric::contract

@@ -1,4 +1,4 @@
-// From init to connected comms.
+// The calls from init to connected comms.
 #include <catch2/catch.hpp>
 #include <set>
 
@@ -77,7 +77,7 @@ CONTRACT_PART(many_listeners) {
   std::set<PluginHandle> different;
   for (const auto& listening : listeners) different.insert(listening.handle);
   CONTRACT_EXPECT(different.size() == kListeners, "each listener has a handle of its own");
-  // The first is never connected to, and the others are accepted in another order.
+  // The first gets no connection; the others accept in the reverse order.
   for (int i = kListeners - 1; i > 0; --i) {
     const auto index = static_cast<std::size_t>(i);
     void* comm = net.accept(listeners[index].comm);
@@ -93,7 +93,7 @@ CONTRACT_PART(connector_to_many) {
   Net net;
   std::vector<PluginHandle> handles;
   for (int i = 0; i < kListeners; ++i) handles.push_back(channel.receive<PluginHandle>());
-  // Attempts take turns, as the service thread's do.
+  // The attempts take turns, as those of NCCL's service thread do.
   std::vector<void*> comms(kListeners, nullptr);
   const Deadline deadline;
   for (int open = 0; open < kListeners - 1;) {
@@ -125,7 +125,7 @@ CONTRACT_PART(loop) {
   for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{4097}, std::size_t{9} << 20}) {
     send_around(net, loop, size, ++seed);
   }
-  // Core's GPUDirect self-test closes in this order.
+  // NCCL's GPUDirect self-test closes in this order.
   net.close_recv(loop.recv);
   net.close_send(loop.send);
 }

@@ -19,8 +19,8 @@ struct Thread {
 };
 std::vector<Thread> threads();
 
-// Files that a process that has ended left behind. DPDK's carry its number; those of others on the host come
-// and go meanwhile.
+// Returns the files that a process left behind when it ended. DPDK's files have its number in their names, so
+// those of other processes on the host do not matter.
 std::set<std::string> leftovers_of(pid_t process);
 
 }  // namespace tfabric::contract

@@ -1,4 +1,4 @@
-// What NCCL's threads do at the same time: data on one, registrations on another.
+// NCCL's threads work at the same time: one sends and receives, another registers memory.
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <exception>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMessages = 1500;
 constexpr std::size_t bytes_of(std::size_t i) { return i * 97 % 60000; }
 
-// Registers and deregisters other memory on the comm until it is destroyed, and overlapping pieces of it.
+// Registers and deregisters overlapping pieces of other memory on the comm until it is destroyed.
 class Registrar {
  public:
   Registrar(Net& net, void* comm) : thread_([this, &net, comm] { work(net, comm); }) {}
@@ -23,7 +23,7 @@ class Registrar {
     stop_ = true;
     if (thread_.joinable()) thread_.join();
   }
-  // Lets messages and registrations go on side by side, however the host shares out its CPUs.
+  // Waits for the other thread, so that messages and registrations go on side by side on a busy host, too.
   void keep_up(int rounds) const {
     for (const Deadline deadline; rounds_ < rounds && !ended_;) deadline.check("rounds of registrations");
   }
@@ -92,7 +92,7 @@ TEST_CASE("memory is registered on a comm by one thread while another sends and 
   run({{"registering_sender"}, {"registering_receiver"}});
 }
 
-// Communicators of their own threads, all over one device.
+// Several threads, each with comms of its own on one device.
 CONTRACT_PART(threaded_loops) {
   Net net;
   std::vector<std::exception_ptr> failures(6);

@@ -1,4 +1,5 @@
-// A host or a configuration the plugin cannot work with: no devices, and one line that says why.
+// With a host or a configuration that it cannot work with, the plugin has no devices and logs one line that
+// says why.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,7 +18,7 @@ namespace {
 constexpr const char* kExpectedText = "CONTRACT_EXPECTED_TEXT";
 constexpr unsigned long kInitFlag = 0x1;  // NCCL shows these lines at NCCL_DEBUG=INFO
 
-// A configuration file of its own for a case, gone at its end.
+// A configuration file for one case, removed at its end.
 class File {
  public:
   explicit File(const std::string& text) {
@@ -35,7 +36,7 @@ class File {
   std::string path_ = "/tmp/tfabric-contract-XXXXXX";
 };
 
-// `text` is what the one line has to name.
+// The one line must contain `text`.
 void expect_unusable(std::map<std::string, std::string> environment, const std::string& text) {
   environment[kExpectedText] = text;
   run({{"unusable"}}, {.environment = std::move(environment)});
@@ -46,7 +47,7 @@ void expect_unusable(std::map<std::string, std::string> environment, const std::
 CONTRACT_PART(unusable) {
   Net net;  // init succeeds
   int count = -1;
-  // An error would do as well: NCCL then goes on to its next network too.
+  // An error is allowed, too: NCCL then tries its next network.
   static_cast<void>(net.table().devices(&count));
   CONTRACT_EXPECT(count == 0, "{} devices", count);
   std::string all;
@@ -60,7 +61,7 @@ CONTRACT_PART(unusable) {
   const auto warnings =
       std::count_if(lines.begin(), lines.end(), [](const LogLine& l) { return l.level == kWarn; });
   CONTRACT_EXPECT(warnings <= 1, "{}", all);
-  // Nothing was started.
+  // The plugin has started nothing.
   PluginHandle handle{};
   void* listener = nullptr;
   CONTRACT_EXPECT(net.table().listen(0, handle.data(), &listener) != kSuccess && listener == nullptr,
@@ -88,7 +89,7 @@ CONTRACT_PART(required) {
   CONTRACT_EXPECT(warnings == 3, "each failure names the reason, not {}", warnings);
 }
 
-TEST_CASE("where tfabric is required, what NCCL cannot do with it fails, and says why", "[once]") {
+TEST_CASE("where tfabric is required and not usable, calls fail and say why", "[once]") {
   run({{"required"}}, {.environment = {{"TFABRIC_TCP_RAILS", ""}, {"TFABRIC_REQUIRED", "1"}}});
 }
 

@@ -1,4 +1,4 @@
-// Any bytes as what comes to the RDMA bootstrap. The first byte chooses: a handle, an offer, or a
+// Any bytes as input of the RDMA bootstrap. The first byte chooses: a handle, an offer, or a
 // connection's bytes, which arrive in pieces of that size. What is read must be writable to the same bytes,
 // and two offers must lead to one agreement.
 #include <algorithm>

@@ -27,7 +27,7 @@ void require(bool condition) {
   }
 }
 
-// A file in memory: nothing is left behind, and no two runs meet.
+// A file in memory, so that nothing is left behind and runs do not share it.
 class MemoryFile {
  public:
   explicit MemoryFile(std::string_view text) : file_(memfd_create("tfabric-fuzz", 0)) {
@@ -53,7 +53,7 @@ Environment variables_of(std::string_view text) {
       variables.emplace(line.substr(0, equals), line.substr(equals + 1));
     }
   }
-  variables.erase(kFileVariable);  // the fuzzer is not to read the host's files
+  variables.erase(kFileVariable);  // the fuzzer must not read the host's files
   return variables;
 }
 

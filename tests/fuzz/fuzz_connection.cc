@@ -1,4 +1,4 @@
-// One connection and a peer, an application and a clock that do whatever the bytes say. Sequence numbers
+// One connection with a peer, an application and a clock that do what the input says. Sequence numbers
 // are drawn near those that matter, so that the search gets beyond the first check of a segment.
 #include <algorithm>
 #include <array>
@@ -80,7 +80,7 @@ class Machine {
     }
   }
 
-  // The SYN is answered by a cookie, which the peer brings back with whatever it says besides.
+  // The SYN is answered by a cookie, which the peer returns with other contents of the input.
   std::unique_ptr<stack::Connection> accept_by_cookie(const stack::PayloadOps& ops,
                                                       const stack::SegmentIn& syn) {
     const stack::SynCookies cookies(kSecret);
@@ -163,7 +163,7 @@ class Machine {
     segment.source_port = kPorts.remote;
     segment.destination_port = kPorts.local;
     draw_fields(segment);
-    // Exactly as large as it says, and gone after settle(), for the address sanitizer.
+    // Of exactly this size, and freed after settle(), for AddressSanitizer.
     const std::vector<std::byte> payload(segment.payload.size);
     segment.payload.data = payload.data();
     connection_->on_segment(segment, now_);
@@ -223,7 +223,7 @@ class Machine {
     now_ += time;
     connection_->on_time(now_);
     drain(kMostSegments);
-    // Whoever sleeps until the next deadline would not sleep at all.
+    // A caller that sleeps until the next deadline would not sleep at all.
     TFABRIC_REQUIRE(connection_->next_deadline() > now_);
   }
 
@@ -243,7 +243,7 @@ class Machine {
       if (n == 0) {
         return;
       }
-      // Touches each byte, for the address sanitizer.
+      // Reads each byte, for AddressSanitizer.
       TFABRIC_REQUIRE(std::count(bytes.begin(), bytes.begin() + n, std::byte{}) == n);
       connection_->consume(n);
       most -= n;
@@ -284,7 +284,7 @@ class Machine {
     TFABRIC_REQUIRE(info.cwnd >= info.mss);
     // Twice the buffer: a payload that is read in part, or overlaps what came before it, is kept whole.
     TFABRIC_REQUIRE(retained_bytes_ <= 2 * std::uint64_t{options_.receive_buffer} + 65535);
-    // After the peer's FIN an error takes nothing away, but for abort().
+    // After the peer's FIN an error discards nothing, except abort().
     const bool whole = connection_->received_all() && connection_->error() != stack::ConnectionError::aborted;
     TFABRIC_REQUIRE(connection_->error() == stack::ConnectionError::none || whole ||
                     connection_->readable().empty());

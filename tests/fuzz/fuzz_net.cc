@@ -1,5 +1,5 @@
-// Frames from the wire into an interface: nothing that arrives may crash it, be handed up as other than it
-// is, or make it send without bound.
+// Frames from the wire into an interface: none may crash it, be passed up as something else, or make it send
+// without bound.
 //
 // The first byte chooses the interface (bit 0: a trusted wire, 1: a VLAN, 2: two ends) and what the driver
 // says of checksums (bits 3 and 4). Then come frames: each a byte of options (bit 0: fix the IP checksum and
@@ -46,7 +46,7 @@ void store_checksum(std::span<std::byte> packet, std::size_t at, Checksum checks
   std::memcpy(&packet[at], &value, 2);
 }
 
-// Sums the upper layer where there is one that has a checksum.
+// Writes the checksum of the upper layer, if it has one.
 void fix_upper(std::span<std::byte> payload, std::uint8_t protocol, const IpAddress& source,
                const IpAddress& destination) {
   const std::size_t at = protocol == kProtocolTcp ? 16 : 2;
@@ -63,7 +63,7 @@ void fix_upper(std::span<std::byte> payload, std::uint8_t protocol, const IpAddr
   store_checksum(payload, at, checksum);
 }
 
-// A fuzzer seldom guesses a checksum: without this, little gets behind it.
+// Fixes checksums, which a fuzzer seldom guesses: few frames would pass them.
 void fix_checksums(std::span<std::byte> frame) {
   const std::size_t offset = frame.size() > 18 && get16(&frame[12]) == kEtherTypeVlan ? 18 : 14;
   if (frame.size() < offset + kIpv4HeaderBytes) {
@@ -108,7 +108,7 @@ void check(const Interface& interface, const InputResult& result, std::span<cons
   }
 }
 
-// Sends to where the frame came from, as an answer would.
+// Sends to the source of the frame, as an answer would.
 void answer(Interface& interface, const InputResult& result, Instant now) {
   LinkHeader header;
   const IpAddress to = result.kind == InputResult::Kind::tcp ? result.tcp.source : *parse_ip("10.0.0.2");
@@ -141,7 +141,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t i = 0; i < kMaxFrames && input.size() > 3; ++i) {
     const std::uint8_t options = input[0];
     const std::size_t length = std::min<std::size_t>(std::size_t{input[1]} << 8 | input[2], input.size() - 3);
-    // A copy of just its size, so that a read beyond it is seen.
+    // A copy of exactly its size, so that AddressSanitizer sees a read beyond it.
     const auto bytes = std::as_bytes(input.subspan(3, length));
     std::vector<std::byte> frame(bytes.begin(), bytes.end());
     input = input.subspan(3 + length);

@@ -1,5 +1,5 @@
-// Any bytes as a TCP segment: the parser stays within them, and the answer to a stranger's segment is one
-// that the parser reads.
+// Any bytes as a TCP segment: the parser must stay within them, and the answer to a segment without a
+// connection must be readable for it.
 #include <vector>
 
 #include "tests/fuzz/require.h"

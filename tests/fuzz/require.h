@@ -1,4 +1,4 @@
-// A property that the fuzzer shall try to break. Unlike assert(), it is there in every build.
+// A property that the fuzzer tries to break. Unlike assert(), it is checked in every build.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-"""The matrix: what is combined with what. Each value meets each role and direction at least once, not each other.
+"""The matrix of cases. Each value is combined with each role and direction at least once, not with every other value.
 
 A case's scripts are explained in script.h; `us` is our TCP, `kernel` Linux's. `wire` is what `tfabric wire` does to
 the packets (docs/wire.md). Checks are functions of a Result that say what they miss, or nothing.
@@ -12,7 +12,7 @@ import judge
 class Case:
     name: str
     ours: str
-    kernel: str  # empty: there is no kernel's end
+    kernel: str  # empty: the kernel has no end
     connects: str = "us"
     family: int = 4
     network: str = "wire"  # network.py
@@ -40,8 +40,8 @@ class Result:
     wire: dict
 
 
-# A window that the queues on the way hold, so that nothing gets lost; a time-out that no pause of a busy machine
-# reaches.
+# A window that fits into the queues on the way, so that nothing gets lost, and a time-out that is longer than the pauses of a
+# busy host.
 CLEAN = {"our_options": ["--receive-buffer", 256 << 10, "--min-rto-ms", 5000],
          "kernel_options": ["--receive-buffer", 128 << 10]}
 BLACK_HOLE_TIMEOUTS = 3  # one after the other: transport/tcp/stack/path_mtu.cc
@@ -49,15 +49,15 @@ SCRIPTS = {"us": ("send:{}", "receive:{}"), "kernel": ("receive:{}", "send:{}"),
 
 
 def stream(name, connects, sends, size="2M", **rest):
-    """A bulk transfer and an orderly end: who has sent ends first."""
+    """A bulk transfer and an orderly end, in which the sender closes first."""
     ours, kernel = (script.format(size) for script in SCRIPTS[sends])
     first, second = " fin eof", " eof fin"
     if sends == "kernel":
         first, second = second, first
     case = Case(name, ours + first, kernel + second, connects=connects, **rest)
     headers = (40 if case.family == 4 else 60) + (12 if case.sysctl.get("net.ipv4.tcp_timestamps", 1) else 0)
-    # Where a burst swallows the same segment again and again, a black hole is rightly supposed (RFC 8899 §4.3), and the
-    # transfer may end before the search has come back to the whole size.
+    # If bursts drop the same segment again and again, our end rightly assumes a black hole (RFC 8899 §4.3), and the transfer may
+    # end before its search is back at the full size.
     case.checks = [expect(f"an MSS for {case.mtu}",
                           lambda r: r.us["mss"] == case.mtu - headers or r.us["timeouts"] >= BLACK_HOLE_TIMEOUTS),
                    *case.checks]
@@ -129,8 +129,7 @@ def impaired():
         checks = [happened(to, counter) for to in {"us": ["kernel"], "kernel": ["us"], "both": []}[sends]]
         yield stream(wire, connects, sends, family=family, mtu=mtu, wire=wire, lossy=True, checks=checks,
                      reorders="reorder" in wire or "duplicate" in wire, corrupts="corrupt" in wire)
-    # Longer than ARP and neighbour discovery take to find that nobody answers; but the kernel, which would end its attempt
-    # then, is to ask for longer.
+    # Longer than ARP and neighbour discovery wait for an answer. The kernel, which would give up then, has to ask for longer.
     patient = {f"net.{ip}.neigh.vb.{how}_solicit": 60 for ip in ("ipv4", "ipv6") for how in ("ucast", "mcast")}
     for connects, other, family in [("us", "kernel", 4), ("us", "kernel", 6), ("kernel", "us", 4), ("kernel", "us", 6)]:
         yield stream("no packet passes for the first 4 s", connects, other, family=family, wire="loss=100%", lossy=True,
@@ -156,7 +155,7 @@ def congestion():
                      checks=[PACED] if extra or algorithm == "bottleneck" else [])
     for algorithm, connects, family in [("cubic", "kernel", 4), ("dctcp", "us", 6), ("dctcp", "kernel", 4),
                                         ("bottleneck", "us", 4)]:
-        # The model need not fill the queue.
+        # The model does not have to fill the queue.
         fills = [] if algorithm == "bottleneck" else [MARKED_TO_KERNEL, KERNEL_ECHOES]
         yield stream(f"our {algorithm} with ECN", connects, "us", family=family, wire=marks, lossy=True,
                      our_options=["--congestion", algorithm, "--ecn"], sysctl={"net.ipv4.tcp_ecn": 1},
@@ -186,16 +185,16 @@ def windows():
     for connects, size, mtu, family in [("us", 1000, 1500, 6), ("kernel", 4096, 1500, 4), ("us", 8192, 9000, 4)]:
         yield Case(f"our receive buffer of {size}, MTU {mtu}", "receive:64K eof fin", "send:64K fin eof",
                    connects=connects, mtu=mtu, family=family, our_options=[*small, "--receive-buffer", size])
-    # The window closes: probes ask whether it has opened. A pause longer than the user time-out is no fault of
-    # a peer that answers (Linux: at most twice a second).
+    # The window closes, and probes ask whether it has opened. A peer that answers them (Linux: at most twice a second) may
+    # pause for longer than the user time-out.
     yield Case("the kernel's reader pauses", "send:1M fin eof", "receive:1K idle:6000 receive:1047552 eof fin",
                our_options=["--min-rto-ms", 200, "--user-timeout-ms", 4000], kernel_options=["--receive-buffer", 16384],
                checks=[seen("zero_window", False), seen("keep_alive", True, 2)])
     yield Case("the kernel's reader pauses, packets get lost", "send:256K fin eof",
                "receive:1K idle:3000 receive:261120 eof fin", connects="kernel", family=6, wire="loss=5%", lossy=True,
                kernel_options=["--receive-buffer", 16384], checks=[seen("zero_window", False)])
-    # What is less than a segment of the window Linux fills by its timer only, whose time-out may be seconds when the
-    # handshake's packets got lost.
+    # Linux fills a window that is smaller than a segment only when its timer fires, which may take seconds if packets of the
+    # handshake got lost.
     yield Case("our reader pauses", "receive:1K full idle:6000 receive:523264 eof fin", "send:512K fin eof",
                connects="kernel", our_options=[*small, "--receive-buffer", 65536],
                checks=[seen("zero_window", True), seen("keep_alive", False, 2)])
@@ -225,7 +224,7 @@ def closing():
     yield Case("the kernel refuses", "error:refused", "", family=4)
     yield Case("the kernel refuses", "error:refused", "", family=6)
     for family in (4, 6):
-        yield Case("we refuse at a port where nobody listens", "both:1K fin eof", "both:1K eof fin", connects="kernel",
+        yield Case("we refuse at a port without a listener", "both:1K fin eof", "both:1K eof fin", connects="kernel",
                    family=family, kernel_options=["--refused-port", 4999])
 
 
@@ -237,7 +236,7 @@ def keepalive():
                connects="kernel", family=6, our_options=["--keepalive-idle-ms", 0], kernel_options=["--keepalive", 1],
                checks=[seen("keep_alive", False, 2), seen("keep_alive_ack", True, 2)])
     gone = [("us", "step error:timed_out", 0.1, "set link=down")]
-    # Idle 300 ms and 3 probes, 200 ms apart; the kernel's: idle 1 s and 2 probes, 1 s apart. And time for a busy machine.
+    # Ours: idle 300 ms and 3 probes, 200 ms apart. The kernel's: idle 1 s and 2 probes, 1 s apart. The rest is for a busy host.
     yield Case("either end vanishes, and the other finds out by keep-alive", "both:1K error:timed_out",
                "both:1K error:timed_out", lossy=True, events=gone, kernel_options=["--keepalive", 1],
                our_options=["--keepalive-idle-ms", 300, "--keepalive-interval-ms", 200, "--keepalive-probes", 3],
@@ -268,7 +267,7 @@ def cases(group):
 
 
 def describe(case):
-    # The scripts of a bulk transfer say who sends; others are named after it.
+    # The scripts of a bulk transfer say who sends; the names of other cases say it.
     sends = {("send", "receive"): "us → kernel", ("receive", "send"): "kernel → us"}.get(
         (case.ours.split(":")[0], case.kernel.split(":")[0]), "both ways")
     return f"{case.name}; IPv{case.family}, {'we connect' if case.connects == 'us' else 'the kernel connects'}, {sends}"

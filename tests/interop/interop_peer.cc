@@ -1,6 +1,6 @@
-// Our end of an interop stream: a byte stream over the engine, on a TAP, AF_PACKET or AF_XDP rail, against
-// any TCP. No message protocol. What it does is a script (script.h); the last line it prints is a JSON
-// object.
+// Our end of an interop stream: a byte stream over the engine, without messages, on a TAP, AF_PACKET or
+// AF_XDP rail, with any TCP as its peer. It follows a script (script.h), and prints a JSON object as its last
+// line.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
@@ -44,7 +44,7 @@ struct Arguments {
     using std::chrono::milliseconds;
     tcp.min_rto = milliseconds(min_rto_ms);
     tcp.max_rto = std::max(tcp.max_rto, tcp.min_rto);
-    // Toward a stranger: Linux delays acknowledgements by up to 200 ms.
+    // Linux delays acknowledgements by up to 200 ms.
     tcp.max_ack_delay = tcp.rto_granularity = milliseconds(200);
     tcp.user_timeout = milliseconds(user_timeout_ms);
     tcp.keepalive_idle = milliseconds(keepalive_idle_ms);
@@ -74,7 +74,7 @@ Engines make_engines(const Arguments& arguments, const engine::PortMap& ports) {
   return engines;
 }
 
-// Before the first of them goes: they hold packets of each other's pools.
+// To be called before the first engine is destroyed, since engines hold packets of each other's pools.
 void halt(Engines& engines) {
   for (const auto& engine : engines) {
     const tcp::EngineGuard guard(engine->lock());
@@ -82,7 +82,7 @@ void halt(Engines& engines) {
   }
 }
 
-// How packets have come in, of all engines together.
+// How packets have arrived, summed over all engines.
 nlohmann::json exchange_of(const Engines& engines) {
   std::uint64_t own = 0, forwarded = 0, received = 0, dropped = 0, overheard = 0, tried = 0;
   for (const auto& engine : engines) {
@@ -98,11 +98,12 @@ nlohmann::json exchange_of(const Engines& engines) {
           {"dropped", dropped}, {"overheard", overheard}, {"ports_tried", tried}};
 }
 
-// Turns the engines until the script is over and the connection, whose end is a handshake of its own, gone.
+// Turns the engines until the script is over and the connection, which ends by a handshake of its own, is
+// closed.
 void turn(const Engines& engines, ScriptedFlow& flow, const Arguments& arguments) {
   const Instant until = monotonic_now() + std::chrono::duration_cast<Duration>(
                                               std::chrono::duration<double>(arguments.timeout_s));
-  // The other end, the wire and other tests want the CPU, too: naps get longer as long as nothing happens.
+  // The other end, the wire and other tests need the CPU, too, so naps get longer while nothing happens.
   constexpr std::chrono::microseconds kShortest{20}, kLongest{500};
   auto nap = kShortest;
   const auto progress = [&engines, &nap, kShortest, kLongest] {
@@ -221,7 +222,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   arguments.finish();
   log::set_sink(log_to_stderr);
-  // Ends like any other run that did not get to the end of its script: with a report.
+  // On SIGTERM it ends like any run that has not completed its script: with a report.
   std::signal(SIGTERM, [](int) { interrupted = 1; });
   return run(arguments);
 }

@@ -1,4 +1,4 @@
-"""What tshark, and a few rules of our own, say of the packets at the kernel's end.
+"""Judges the packets at the kernel's end by tshark and by a few rules of our own.
 
 Everything that the kernel's end has sent or received is in the capture, so what a packet of ours may contain can be
 judged exactly: by what the kernel had sent before it.
@@ -24,7 +24,7 @@ FIELDS = (["frame.number", "ip.src", "ipv6.src", "ip.dsfield.ecn", "ipv6.tclass.
 TAKES_PLACE = ("spurious_retransmission", "fast_retransmission", "retransmission", "out_of_order")
 
 
-# The last frame of a capture: of an Ethernet type for experiments (IEEE 802), so that it means nothing to any end.
+# The last frame of a capture, with an Ethernet type for experiments (IEEE 802), so that both ends ignore it.
 MARK = b"tfabric: the end of this capture"
 SEND_MARK = """import socket, sys
 with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as packets:
@@ -33,7 +33,7 @@ with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as packets:
 
 
 class Capture:
-    """dumpcap at an interface, into a file."""
+    """Runs dumpcap at an interface, into a file."""
 
     def __init__(self, path):
         self.path, self.process, self.said = path, None, ""
@@ -50,7 +50,7 @@ class Capture:
             self.said += line
 
     def finish(self):
-        """Ends it with all packets so far in the file; it must have lost none."""
+        """Ends it with all packets so far in the file. Raises Failed if it has lost one."""
         if self.device_is_there():
             self.namespace.run(sys.executable, "-c", SEND_MARK, self.device, MARK.decode())
             wait_until(lambda: MARK in self.path.read_bytes()[-(1 << 16):], START_S, "the last packets of the capture")
@@ -61,7 +61,7 @@ class Capture:
             raise Failed(f"dumpcap has lost packets, so that nothing can be judged: {self.said.strip()}")
 
     def device_is_there(self):
-        """A TAP goes with its end, and dumpcap has read all of it then."""
+        """False for a TAP whose process has ended; dumpcap has read all of its packets then."""
         return any(link["ifname"] == self.device for link in json.loads(self.namespace.run("ip", "-j", "link")))
 
     def close(self):
@@ -83,7 +83,7 @@ class Frame:
 
     @property
     def span(self):
-        """Sequence numbers that it takes."""
+        """How many sequence numbers it takes."""
         return self.tcp["len"] + bool(self.flags & SYN) + bool(self.flags & FIN)
 
     @property
@@ -112,7 +112,7 @@ def parse(line):
 
 
 def read(path, ports):
-    """The frames of a capture. What streams of these ports carry is not looked into: it is no protocol."""
+    """The frames of a capture. tshark must not look for a protocol in the data of these ports."""
     command = ["tshark", "-n", "-r", path, "-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE",
                "-d", f"tcp.port=={ports[0]}-{ports[1]},data", "-T", "fields", "-E", "occurrence=a"]
     for name in FIELDS:
@@ -124,13 +124,13 @@ def read(path, ports):
 
 
 def after(a, b):
-    """By how much sequence number a is after b."""
+    """How far sequence number a is after b."""
     return ((a - b + (1 << 31)) & 0xffffffff) - (1 << 31)
 
 
 @dataclass
 class End:
-    """What one end of a connection has said up to some frame."""
+    """What one end of a connection has announced up to some frame."""
     scale: int = None  # None: it has offered no window scaling
     mss: int = 536
     timestamps: bool = False
@@ -142,7 +142,7 @@ class End:
 
 @dataclass
 class Rules:
-    """The rules of our own, over the frames of one connection, in the order of the capture."""
+    """Our own rules, applied to the frames of one connection in the order of the capture."""
     in_order: bool  # the wire does not reorder
     us: End = field(default_factory=End)
     kernel: End = field(default_factory=End)
@@ -200,14 +200,14 @@ class Rules:
 
 
 def judge_stream(frames, case, reports):
-    """(frame, text) for all that is wrong in a case's frames."""
+    """Pairs of frame and text for everything that is wrong in a case's frames."""
     faults = []
     rules = {}
-    # A repetition that the report accounts for: RFC 8985's probe of the tail answers a busy machine's pause.
+    # Repetitions that the report counts: on a busy host, a pause causes a tail loss probe (RFC 8985 §7).
     allowed = 0 if case.lossy else ((reports or {}).get("us") or {}).get("tail_probes", 0)
     for frame in frames:
         if frame.bad_checksum and case.corrupts:
-            continue  # the wire's work
+            continue  # the wire has corrupted it
         key = frozenset(frame.ports)
         rules.setdefault(key, Rules(in_order=not case.reorders)).take(frame)
         if not frame.ours:
@@ -227,7 +227,7 @@ def judge_stream(frames, case, reports):
 
 
 def judge_packets(frames, tolerate_checksums=False):
-    """What is wrong whatever the case: of TCP our packets, of the rest (ARP, ND, ICMP) everybody's."""
+    """What is wrong in any case: of TCP only our packets count, of the rest (ARP, ND, ICMP) all."""
     faults = []
     for frame in frames:
         if frame.tcp and not frame.ours:

@@ -36,7 +36,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "kernel peer: the script has a word that is no step; see tests/interop/script.h\n");
     return 1;
   }
-  alarm(timeout_s);  // ends a step that would wait for ever
+  alarm(timeout_s);  // ends a step that would never end
   try {
     if (!refused_port.empty()) {
       expect_refusal(connect_to, refused_port);

@@ -257,7 +257,7 @@ void KernelSocket::expect_eof() {
 }
 
 void KernelSocket::expect_error(const std::string& word) {
-  pollfd waiting{fd_, 0, 0};  // POLLERR and POLLHUP are always told
+  pollfd waiting{fd_, 0, 0};  // POLLERR and POLLHUP are always reported
   poll(&waiting, 1, -1);
   int error = 0;
   socklen_t size = sizeof error;

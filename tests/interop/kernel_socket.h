@@ -1,5 +1,4 @@
-// A TCP socket of the kernel's that goes through the steps of a script. Errors are exceptions: a test's
-// program.
+// A TCP socket of the kernel that goes through the steps of a script. It reports errors by exceptions.
 #pragma once
 
 #include <unistd.h>
@@ -23,14 +22,14 @@ struct SocketOptions {
   int keepalive_s = 0;
 };
 
-// Connects, and the peer must refuse.
+// Connects to a peer that must refuse.
 void expect_refusal(const std::string& address, const std::string& port);
 
 class KernelSocket {
  public:
   static KernelSocket connect(const std::string& address, const std::string& port,
                               const SocketOptions& options);
-  // Listens, says so ("ready"), and takes one connection.
+  // Listens, prints "ready", and accepts one connection.
   static KernelSocket accept(const std::string& address, const std::string& port,
                              const SocketOptions& options);
   KernelSocket(KernelSocket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}

@@ -1,4 +1,4 @@
-"""Network namespaces with what joins them: a cable (veth), our emulator (`tfabric wire`), or our peer's own TAP.
+"""Network namespaces, joined by a cable (veth), our emulator (`tfabric wire`), or the TAP of our peer.
 
     ours: va ---- w1  wire: `tfabric wire`  w2 ---- vb :kernel        Network(kind="wire")
     ours: va -------------------------------------- vb :kernel        Network(kind="direct"); "xdp", by AF_XDP
@@ -23,7 +23,7 @@ START_S = 120  # for a program to be ready, on a host that stands still now and 
 
 
 class Failed(Exception):
-    """Something does not work as it should; the text says what."""
+    """A test has failed; the text says how."""
 
 
 def die_with_parent():
@@ -39,7 +39,7 @@ def wait_until(condition, seconds, what):
 
 
 def stop(process, signal_number=signal.SIGTERM):
-    """Ends a process that was started here, with force if it does not end by itself."""
+    """Ends a process that was started here, by SIGKILL if it does not react."""
     if process.poll() is None:
         process.send_signal(signal_number)
     try:
@@ -74,7 +74,7 @@ class Namespace:
             self.run("sysctl", "-qw", f"{key}={value}")
 
     def plain(self, device):
-        """The kernel must not hand out packets that a NIC would still have to cut or sum up."""
+        """Switches offloads off: the kernel must not send packets that a NIC would still have to cut or checksum."""
         self.run("ethtool", "-K", device, "tx", "off", "sg", "off", "tso", "off", "gso", "off", "gro", "off")
 
     def close(self):
@@ -83,7 +83,7 @@ class Namespace:
 
 
 def why_impossible(programs):
-    """Why networks cannot be made here, or the programs {name: Debian package} are not there; None: all is well."""
+    """Why networks cannot be made here, or which of the programs {name: Debian package} is missing; None: nothing is."""
     if os.geteuid() != 0:
         return "network namespaces need root"
     needed = {"ip": "iproute2", "ethtool": "ethtool", "sysctl": "procps", "unshare": "util-linux",
@@ -140,8 +140,8 @@ class Network:
         try:
             self.kernel = self.namespace()
             self.ours = self.kernel if kind == "tap" else self.namespace()
-            # What one connection has learnt of the path is not for the next one. And the kernel's end can listen
-            # at its address before our peer has made the TAP that gets it.
+            # A connection must not use what the last one has learnt about the path. And the kernel's end has to listen at its
+            # address before our peer has made the TAP that gets it.
             self.kernel.sysctl({"net.ipv4.tcp_no_metrics_save": 1, "net.ipv4.ip_nonlocal_bind": 1,
                                 "net.ipv6.ip_nonlocal_bind": 1})
             if kind == "tap":
@@ -174,7 +174,7 @@ class Network:
             namespace.run("ip", "link", "set", end, "mtu", self.mtu, "up")
 
     def raise_tap(self):
-        """A TAP's end is there only while our peer is. Nobody answers there before it has addresses."""
+        """Sets up a TAP, which exists only while our peer runs. The kernel does not answer before it has addresses there."""
         self.kernel.plain(self.theirs)
         self.kernel.run("ip", "link", "set", self.theirs, "up")
 

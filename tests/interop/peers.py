@@ -1,4 +1,4 @@
-"""The two ends of a stream as processes: what they print is followed, and neither outlives its time."""
+"""The two ends of a stream as processes, with what they print, and a limit of time."""
 import json
 import queue
 import subprocess
@@ -7,7 +7,7 @@ import time
 
 from network import KERNEL, OURS, PREFIX, START_S, Failed, stop, wait_until
 
-KINDS = {"tap": "tap", "xdp": "af_xdp"}  # of our rail, by the network's
+KINDS = {"tap": "tap", "xdp": "af_xdp"}  # of our rail, by the kind of the network
 
 
 class Peer:
@@ -65,7 +65,7 @@ def kernel_peer(case, network, programs, log):
 
 
 def start_peers(case, network, programs, log, peers, capture):
-    """Both ends of a case into `peers`, by who they are: who listens comes first. Of a TAP, the capture begins here."""
+    """Starts both ends of a case, the listening one first, and puts them into `peers`. The capture of a TAP begins here."""
     listens = case.connects == "us" and case.kernel
     if listens:
         peers["kernel"] = kernel_peer(case, network, programs, log)
@@ -81,7 +81,7 @@ def start_peers(case, network, programs, log, peers, capture):
 
 
 def run_peers(case, network, programs, log, capture):
-    """Goes through a case. Returns what went wrong, and the reports by who made them."""
+    """Runs a case. Returns what went wrong, and the report of each end."""
     until = time.monotonic() + START_S + case.timeout_s
     peers, faults = {}, []
     try:

@@ -1,9 +1,9 @@
-// What an end of an interop stream does, step by step; the other end's script fits to it.
+// The steps of one end of an interop stream; the script of the other end matches it.
 //
 //   send:64K  receive:64K  both:1M  push:1K  fin  eof  full  idle:500  reset  error:reset  stream:5000  drain
 //
-// The first begins with the connection, each other one when the one before it is done. Amounts are bytes (K,
-// M) or, of idle and stream, milliseconds.
+// The first step begins with the connection, each other one when the one before it is done. Amounts are bytes
+// (K, M) or, for idle and stream, milliseconds.
 #pragma once
 
 #include <cstdint>
@@ -36,10 +36,10 @@ struct Step {
   std::string text;  // as it was given
 };
 
-// Nothing if one of the words is no step.
+// Returns nothing if one of the words is no step.
 [[nodiscard]] std::optional<std::vector<Step>> parse_script(const std::vector<std::string>& words);
 
-// Tells whoever runs the test how far this end is: a line on standard output.
+// Prints a line for the program that runs this end: how far it is.
 void announce(std::string_view what);
 
 }  // namespace tfabric::interop

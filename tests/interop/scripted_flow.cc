@@ -9,11 +9,11 @@
 namespace tfabric::interop {
 namespace {
 
-// What is sent stays there until it is acknowledged; a piece is what is queued at once.
+// Data stays there until it is acknowledged; a piece is what is queued at once.
 constexpr std::size_t kBuffer = 2 << 20, kPiece = 128 << 10;
 constexpr std::uint64_t kWithoutEnd = UINT64_MAX;
 
-// No call of the engine tells that the step is done.
+// Steps whose end no call of the engine reports.
 bool is_polled(Verb verb) { return verb == Verb::idle || verb == Verb::stream || verb == Verb::full; }
 
 // The word that scripts have for an error.
@@ -177,7 +177,7 @@ bool ScriptedFlow::done(const Step& step) const {
     case Verb::error:
       return false;  // on_failed()
     case Verb::fin:
-      // Acknowledged: the report is to count what had to be sent again until then.
+      // The step lasts until all is acknowledged, so that the report counts everything that was sent again.
       return connection.state() == stack::State::fin_wait_2 ||
              connection.state() == stack::State::time_wait || connection.state() == stack::State::closed;
     case Verb::reset:

@@ -1,6 +1,6 @@
 // Our end of an interop stream: a flow of the engine that goes through a script.
 //
-// Called with the engine held, but for the constructor and the questions at the end.
+// To be called with the engine held, except for the constructor and the accessors at the end.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
  public:
   ScriptedFlow(engine::Engine& engine, std::vector<Step> script);
 
-  // Takes a connection, and refuses others once its handshake is done: until then the peer, if it is of our
-  // kind, may find that another port suits it better.
+  // Accepts a connection, and refuses others once its handshake is done. Until then our own TCP as the peer
+  // may try another port.
   bool on_connection(engine::Flow& flow) override;
   std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override;
   void on_progress(engine::Flow& flow) override;
   void on_failed(engine::Flow& flow, stack::ConnectionError error) override;
-  // The flow is one that we open.
+  // Takes a flow that this end has opened.
   void adopt(engine::Flow& flow) { flow_ = &flow; }
-  // Steps that no other call ends.
+  // Ends steps that no other call ends.
   void on_turn();
 
-  // All steps are done, or one never will be.
+  // Returns true if all steps are done, or one cannot be done any more.
   [[nodiscard]] bool over() const { return at_ == script_.size() || !fault_.empty(); }
   [[nodiscard]] nlohmann::json report() const;
-  // What went wrong; empty if nothing did.
+  // What went wrong; empty: nothing.
   [[nodiscard]] std::string fault() const;
 
  private:

@@ -17,7 +17,7 @@ inline void fill_pattern(std::byte* out, std::size_t size, std::uint64_t positio
   }
 }
 
-// How many of `size` bytes that stand at `position` of the stream are wrong.
+// Returns how many of the `size` bytes at `position` of the stream are wrong.
 inline std::uint64_t count_wrong(const std::byte* bytes, std::size_t size, std::uint64_t position) {
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < size; ++i) {

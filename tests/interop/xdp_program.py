@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A stranger's XDP program, which passes every frame to the kernel, attached to an interface for as long as this runs.
+"""Attaches an XDP program that is not ours, and passes every frame to the kernel, to an interface while this runs.
 
     xdp_program.py INTERFACE     prints `attached`
 """
@@ -29,7 +29,7 @@ def bpf(command, attributes):
 
 
 def why_no_af_xdp():
-    """Why AF_XDP cannot be used here; None: it can."""
+    """Why AF_XDP cannot be used here; None: nothing prevents it."""
     try:
         socket.socket(AF_XDP, socket.SOCK_RAW).close()
         os.close(bpf(BPF_MAP_CREATE, struct.pack("IIII", BPF_MAP_TYPE_XSKMAP, 4, 4, 1)))

@@ -1,5 +1,5 @@
-// Preloaded into `tfabric perf`, lets its ranks end LATE_EXIT_S seconds later than they would: as where
-// closing NICs takes long.
+// Preloaded into `tfabric perf`: its ranks end LATE_EXIT_S seconds later, as on hosts where closing NICs
+// takes long.
 #include <unistd.h>
 
 #include <cstdlib>

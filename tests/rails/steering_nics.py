@@ -36,7 +36,7 @@ def queues_of(name, count):
 
 
 def port_of(frame):
-    """A TCP segment's destination; None: it is none."""
+    """The destination port of a TCP segment; None: the frame is none."""
     kind = int.from_bytes(frame[12:14], "big")
     if kind == IPV4 and frame[23] == TCP:
         at = 14 + 4 * (frame[14] & 0xF)
