@@ -1,6 +1,7 @@
-// bench_flood: what floods take from established traffic. Two engines in two processes over one DPDK memif
-// pair; the child sends a stream as fast as it goes and, in every other slice of time, hostile frames beside
-// it. Prints for each kind of flood the throughput with it, and its ratio to the slices without.
+// bench_flood: how much throughput of established traffic a flood costs. Two engines in two processes over
+// one DPDK memif pair; the child sends a stream as fast as it goes and, in every other slice of time, hostile
+// frames beside it. Prints for each kind of flood the throughput with it, and its ratio to the slices
+// without.
 //
 // Making the hostile frames costs the sending process as well, which the ratio includes.
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ struct Options {
   std::string socket;
 };
 
-// Takes all that comes.
+// Accepts everything.
 struct Sink final : engine::FlowHandler, engine::Acceptor {
   bool on_connection(engine::Flow& flow) override {
     flow.set_handler(this, 0);

@@ -10,7 +10,7 @@
 
 namespace tfabric::bench {
 
-// A folder of its own for the pair's socket, removed with what is in it.
+// A folder for the socket of the pair, removed with its contents.
 class SocketFolder {
  public:
   SocketFolder();

@@ -56,8 +56,8 @@ Status finish(tools::PluginLoader& plugin, void* request) {
   }
 }
 
-// Until the request is taken: it may be refused while the two ends are still meeting, or the receive has not
-// been heard of.
+// Repeats a call until the plugin accepts it: it may refuse while the two ends are connecting, or until the
+// receive is announced.
 template <class Post>
 Result<void*> insist(Post&& post) {
   for (;;) {

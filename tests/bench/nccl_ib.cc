@@ -16,7 +16,7 @@
 
 #include "plugin/abi/net_v11.h"
 
-// Filled before anybody can look it up.
+// Filled before it can be looked up.
 extern "C" __attribute__((visibility("default"))) tfabric::abi::NetV11 ncclNetPlugin_v11;
 tfabric::abi::NetV11 ncclNetPlugin_v11{};
 

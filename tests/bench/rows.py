@@ -1,4 +1,4 @@
-"""What tests/bench/run measures, by group: what perf is asked for, and where the value lies in what it says."""
+"""What tests/bench/run measures, by group: the options of perf, and the place of the value in its output."""
 from typing import Callable, NamedTuple, Optional
 
 

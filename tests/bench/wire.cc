@@ -1,4 +1,4 @@
-// bench_wire: what the wire below tfabric can do. Two processes exchange bare packets over one DPDK memif
+// bench_wire: the limits of the wire below tfabric. Two processes exchange bare packets over one DPDK memif
 // pair, with the library's own port layer and nothing above it: no protocol, no copy to a user's buffer.
 //
 // The parent receives and prints one JSON object; the child (this program again) sends. First a stream for

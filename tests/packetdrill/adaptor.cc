@@ -12,7 +12,7 @@
 namespace tfabric::drill {
 namespace {
 
-// Never destroyed: when packetdrill exits, its second thread may still wait in it.
+// Never destroyed, since the second thread of packetdrill may still wait in it at exit.
 Adaptor* instance = nullptr;
 
 // Runs `call` on the adaptor with its lock held.

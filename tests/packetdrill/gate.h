@@ -17,7 +17,7 @@ class Gate {
   // Made by the main thread.
   Gate() : main_(std::this_thread::get_id()) {}
 
-  // Held by whoever touches the host; the functions below expect it held.
+  // Guards the host. The functions below expect it held.
   std::mutex mutex;
 
   // Waits until `ready`; not in the main thread, since nothing would happen meanwhile.

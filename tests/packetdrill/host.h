@@ -30,7 +30,7 @@ class Host {
 
   Socket& open_socket(int fd, bool ipv6);
   [[nodiscard]] Socket* find(int fd);
-  // An established connection of `listener` that nobody has accepted; null if there is none.
+  // Returns an established connection of `listener` that is not accepted yet; null: there is none.
   [[nodiscard]] Socket* acceptable(const Socket& listener);
 
   virtual void connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port) = 0;

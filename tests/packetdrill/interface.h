@@ -1,7 +1,7 @@
-// What packetdrill asks of a shared object that it tests (`--so_filename`): its binary interface.
+// The binary interface that packetdrill expects of a shared object that it tests (`--so_filename`).
 //
 // Each function gets `userdata` first and answers as the call of the same name: a result, or -1 and errno.
-// packetdrill does not look whether one is null before it calls.
+// packetdrill calls them without checking for null.
 #pragma once
 
 #include <poll.h>

@@ -38,7 +38,7 @@ class PortHost final : public Host, private engine::Acceptor, private engine::Fl
   void on_progress(engine::Flow& flow) override;
   void on_failed(engine::Flow& flow, stack::ConnectionError error) override;
 
-  // A turn of the engine, and what has come of it. Nothing happens but in here.
+  // Turns the engine, and handles the result. Nothing else turns it.
   void turn();
   void adopt(Socket& socket, engine::Flow& flow);
   [[nodiscard]] Socket& socket_of(const engine::Flow& flow) const { return *sockets()[flow.index()]; }

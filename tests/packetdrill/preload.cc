@@ -1,4 +1,4 @@
-// What packetdrill asks of the C library, and not of the stack under test; this library, preloaded, answers.
+// Preloaded, it answers the calls that packetdrill makes to the C library instead of the stack under test.
 //
 //   getsockopt           TCP_INFO and its kin, for the assertions in scripts
 //   system               the commands by which scripts set up a kernel: see profile.h. None is run, so that

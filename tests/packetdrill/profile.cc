@@ -31,7 +31,7 @@ stack::Options Profile::options(bool ipv6) const {
   stack::Options options;
   options.mss = ipv6 ? 1440 : 1460;
   options.receive_buffer = 15u << 20;  // the scripts expect "wscale 8"
-  options.send_buffer = 64u << 20;     // what a socket may hold is the adaptor's affair
+  options.send_buffer = 64u << 20;     // the adaptor limits what a socket may hold
   options.min_rto = 200ms;
   options.rto_granularity = 200ms;
   options.max_rto = std::chrono::milliseconds(setting("tcp_rto_max_ms", 120'000));

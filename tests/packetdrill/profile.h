@@ -1,4 +1,4 @@
-// The system that a script presumes: Linux's defaults, and what the script changes of them by commands.
+// The system that a script assumes: Linux's defaults, changed by the commands of the script.
 //
 // Scripts set the kernel up by shell commands (sysctl, ip route, tc). None of these is run: the ones that
 // mean something to our machine are understood, the rest is ignored.

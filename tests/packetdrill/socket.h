@@ -14,7 +14,7 @@
 namespace tfabric::drill {
 
 struct Socket {
-  // Takes what the machine has in order; how much it was.
+  // Takes the data that the machine has in order, and returns how much that is.
   std::size_t read(std::span<std::byte> out);
   [[nodiscard]] std::size_t unread() const;
   // Everything that the peer sends has been read, or the reader wants no more.
@@ -24,7 +24,7 @@ struct Socket {
   [[nodiscard]] std::uint64_t unacknowledged() const;
   // A writer that had filled the buffer may go on.
   [[nodiscard]] bool writable() const;
-  // An error that has not been told yet, as errno; 0 if there is none. Tells it.
+  // Returns an error that has not been returned yet, as errno; 0: there is none.
   int take_error();
   [[nodiscard]] int pending_error() const;
 

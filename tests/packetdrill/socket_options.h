@@ -7,7 +7,7 @@
 
 namespace tfabric::drill {
 
-// Results and errno as the calls'.
+// They return results and set errno as the calls do.
 int get_option(Host& host, int fd, int level, int name, void* value, socklen_t* size);
 int set_option(Host& host, int fd, int level, int name, const void* value, socklen_t size);
 

@@ -1,4 +1,4 @@
-// What a connection tells of itself, in the form of Linux's struct tcp_info.
+// The state of a connection in the form of Linux's struct tcp_info.
 #pragma once
 
 #include <sys/socket.h>

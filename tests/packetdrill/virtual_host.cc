@@ -155,7 +155,7 @@ void VirtualHost::deliver(Socket& socket, const TcpPacket& packet) {
   if (socket.connection->info().bytes_received > before) {
     socket.last_data_received = now_;
     if (socket.closed) {
-      // RFC 1122 §4.2.2.13: nobody will read this. The answer is that of a port without a connection.
+      // RFC 1122 §4.2.2.13: the data will not be read, so the answer is that of a port without a connection.
       socket.connection->fail(stack::ConnectionError::aborted);
       transmit(socket.local, socket.remote, stack::reset_for(packet.segment).value());
     }

@@ -23,9 +23,9 @@ class WireEnd {
   [[nodiscard]] bool link_up() const { return port_->link_up(); }
   // Where packets are sent.
   void set_host(const net::MacAddress& host) { host_ = host; }
-  // False: the wire does not take it.
+  // Returns false if the wire does not take it.
   bool send(std::span<const std::byte> packet);
-  // The IP packets that have come since.
+  // Returns the IP packets that have arrived since the last call.
   std::vector<std::vector<std::byte>> receive();
 
  private:

@@ -1,4 +1,4 @@
-// What sits above a connection: a writer of a known stream and a reader that compares.
+// The application above a connection: a writer of a known stream, and a reader that compares.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class Writer {
   Writer(const WriterOptions& options, std::uint64_t stream, Random random)
       : options_(options), stream_(stream), random_(random) {}
 
-  // Writes what the connection takes; to be called when it may take more, and at next_event().
+  // Writes as much as the connection takes. To be called when it may take more, and at next_event().
   void run(stack::Connection& connection, Instant now);
   [[nodiscard]] Instant next_event() const { return finished() || blocked_ ? kNever : paused_until_; }
   [[nodiscard]] bool finished() const { return written_ == options_.bytes; }
@@ -42,7 +42,7 @@ class Writer {
 };
 
 struct ReaderOptions {
-  double part = 0;   // how often it takes only a part of what it is shown
+  double part = 0;   // how often it takes only a part of the data
   double stall = 0;  // how often it then takes nothing for a while
   Duration longest_stall{};
   std::uint32_t most_stalls = 30;  // so that the run ends
@@ -50,7 +50,7 @@ struct ReaderOptions {
 
 class Reader {
  public:
-  // `compares`: false if the network damages bytes and no checksum tells.
+  // `compares`: false if the network damages bytes in a way that no checksum detects.
   Reader(const ReaderOptions& options, std::uint64_t stream, bool compares, Random random)
       : options_(options), stream_(stream), compares_(compares), random_(random) {}
 

@@ -21,7 +21,7 @@ namespace tfabric::simulation {
 [[nodiscard]] Scenario incast(std::uint64_t seed, std::uint32_t senders);
 // Runs it; the test fails if a property does not hold.
 Report must(const Scenario& scenario);
-// What A's end of the only flow has counted.
+// Returns the counters of A's end of the only flow.
 [[nodiscard]] inline const stack::ConnectionInfo& sender(const Report& report) {
   return report.flows.at(0).at(0);
 }

@@ -31,10 +31,10 @@ struct Board {
   std::atomic<std::uint64_t> runs{0}, failures{0}, packets{0}, bytes{0};
   std::atomic<std::uint64_t> succeed{0}, recover{0}, fair{0}, no_spurious_timeouts{0};
   std::atomic<std::int64_t> virtual_nanoseconds{0};
-  std::atomic<std::uint64_t> current[kMostJobs];  // the seed at hand of each job
+  std::atomic<std::uint64_t> current[kMostJobs];  // the current seed of each job
 };
 
-// The processor time that a process has had so far.
+// Returns the processor time that a process has used so far.
 Clock::duration processor_time(pid_t process) {
   clockid_t clock = {};
   timespec time = {};

@@ -21,7 +21,7 @@ struct CampaignOptions {
 
 struct CampaignResult {
   std::uint64_t runs = 0, failures = 0, packets = 0, bytes = 0;
-  // How many have made these promises; all make the others.
+  // How many scenarios make these promises; all make the others.
   std::uint64_t succeed = 0, recover = 0, fair = 0, no_spurious_timeouts = 0;
   Duration virtual_time{};
   std::chrono::duration<double> took{};

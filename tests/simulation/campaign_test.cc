@@ -1,4 +1,4 @@
-// Many seeds over several processes: every one is run and counted, whatever becomes of the process.
+// Many seeds over several processes: each one is run and counted, even if its process dies.
 #include "tests/simulation/campaign.h"
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
-// What the congestion controls do to a queue, and losses to them: one bulk transfer each. All take 250 ms at
-// least, and 100 more until the connection has ended.
+// How the congestion controls fill a queue, and how losses affect them: one bulk transfer each. All take 250
+// ms at least, and 100 more until the connection has ended.
 #include <catch2/catch.hpp>
 
 #include "tests/simulation/bulk.h"

@@ -7,7 +7,7 @@
 
 namespace tfabric::simulation {
 
-// The segment itself if it is one.
+// Returns the segment itself if it is not a super-segment.
 [[nodiscard]] std::vector<stack::SegmentOut> cut(const stack::SegmentOut& segment);
 
 }  // namespace tfabric::simulation

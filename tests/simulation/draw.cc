@@ -27,7 +27,7 @@ stack::Options draw_tcp(Random& random, const Theme& theme) {
   tcp.initial_window_segments = static_cast<std::uint32_t>(random.between(1, 20));
   tcp.keepalive_idle = theme.hostile || random.chance(0.5) ? random.between(100ms, 5s) : 0ns;
   if (!theme.hostile) {
-    // Many enough that loss alone does not use them up, and neither do the retransmissions of a SYN.
+    // So many that neither loss nor the retransmissions of a SYN use them up.
     tcp.keepalive_probes = 30;
     tcp.connect_timeout = 60s;
     // 20 times while a peer in FIN-WAIT-2 waits for a byte.
@@ -123,8 +123,8 @@ void draw_flows(Random& random, const Theme& theme, Scenario& scenario) {
   }
 }
 
-// How long, at the worst, until the network well again shows: all that is queued has to drain, a packet held
-// back to arrive, and the retransmission timer to expire.
+// The longest time until data moves once the network is well: the queues drain, a packet that was held back
+// arrives, and the retransmission timer expires.
 Duration recovery_time(const Scenario& scenario) {
   Duration longest{};
   double queued = 0;
@@ -143,8 +143,8 @@ Duration recovery_time(const Scenario& scenario) {
   return longest + 2 * path + 100ms;
 }
 
-// Some hosts' NICs cut super-segments (TSO). By a generator of its own, so that the rest of a seed's scenario
-// is what it was before there were any.
+// Some hosts' NICs cut super-segments (TSO). Drawn by a generator of its own, so that the rest of a seed's
+// scenario does not depend on it.
 void draw_offloads(Scenario& scenario) {
   Random random(~scenario.seed);
   std::vector<std::uint32_t> by_host(scenario.hosts.size());
@@ -190,7 +190,7 @@ Scenario draw_fair(std::uint64_t seed, Random& random) {
   FlowOptions flow;
   EndpointOptions& end = flow.ends[0];
   end.tcp.congestion = pick(random, {CongestionAlgorithm::cubic, CongestionAlgorithm::dctcp});
-  // With marks: where a full queue drops, it is luck for as long as this who gets in again.
+  // With marks: where a full queue drops, chance decides for so long which flow gets in again.
   end.tcp.ecn = true;
   scenario.wires[scenario.wire_to({0, 0})].mark_bytes = 30'000;
   end.writer = {.bytes = 2'000'000, .largest_chunk = 100'000};
@@ -238,7 +238,7 @@ Scenario draw_scenario(std::uint64_t seed) {
   if (theme.recovers) {
     scenario.recovers_within = recovery_time(scenario);
   }
-  // Where one packet takes longer than the least time-out, time-outs are no surprise.
+  // If one packet takes longer than the least time-out, time-outs are to be expected.
   const bool fast = std::all_of(scenario.wires.begin(), scenario.wires.end(),
                                 [](const WireOptions& wire) { return wire.bytes_per_second >= 10'000'000; });
   if (theme.quiet && !theme.boxes && fast && !caps_timeouts_below_round_trip(scenario)) {

@@ -1,4 +1,4 @@
-// Scenarios out of seeds: most are small, since the count of them finds more than their size.
+// Draws scenarios from seeds. Most are small, since many small ones find more than a few large ones.
 #pragma once
 
 #include <cstdint>

@@ -42,7 +42,8 @@ void draw_outages(Random& random, const Theme& theme, const Scenario& scenario, 
   }
 }
 
-// That of tunnels, down to the least that IPv6 allows, and of what carries a little more than Ethernet.
+// The MTUs of tunnels, down to the least that IPv6 allows, and of networks that carry a little more than
+// Ethernet.
 std::uint32_t draw_mtu(Random& random) {
   return static_cast<std::uint32_t>(random.chance(0.1) ? kLeastIpv6Segment
                                                        : random.between(kLeastIpv6Segment, 1600));
@@ -109,13 +110,13 @@ WireOptions draw_wire(Random& random, const Theme& theme, const Scenario& scenar
 void draw_middleboxes(Random& random, Scenario& scenario) {
   MiddleboxOptions box;
   box.on_syn = static_cast<std::uint8_t>(random.between(0, 7));
-  // Reports may go missing at any time; what is stripped of its timestamps after they were agreed on is no
-  // segment any more (RFC 7323 §3.2).
+  // A box may strip SACK reports at any time. A segment without its timestamps, once they were agreed on, is
+  // invalid (RFC 7323 §3.2).
   box.on_others = random.chance(0.3) ? box.on_syn : random.chance(0.3) ? strip::sack : std::uint8_t{0};
   box.largest_mss =
       random.chance(0.5) ? static_cast<std::uint16_t>(random.between(100, 1400)) : std::uint16_t{0};
   if (random.chance(0.1)) {
-    // What has been agreed on goes missing, in one direction: a connection need not survive that.
+    // An agreed option is stripped in one direction: a connection need not survive that.
     scenario.wires[random.between(0, scenario.wires.size() - 1)].middlebox = box;
     box.on_others = static_cast<std::uint8_t>(random.between(0, 7));
     scenario.wires[random.between(0, scenario.wires.size() - 1)].middlebox = box;

@@ -10,21 +10,21 @@ T pick(Random& random, const T (&values)[n]) {
   return values[random.between(0, n - 1)];
 }
 
-// What the parts of a run have in common.
+// The kinds of trouble that all parts of a run share.
 struct Theme {
-  bool quiet;      // no loss at all: whatever goes wrong then is the machine's own doing
-  bool recovers;   // bad at first, then well: how long does the machine take?
-  bool hostile;    // aborts, and outages that nobody need survive
-  bool damages;    // the checksum does not tell all damage
+  bool quiet;      // no loss: any failure is the machine's own
+  bool recovers;   // bad at first, then well: recovery is timed
+  bool hostile;    // aborts, and outages that a connection need not survive
+  bool damages;    // the checksum does not detect all damage
   bool blackhole;  // long packets vanish
   bool boxes;      // middleboxes
-  bool patient;    // time-outs so short that a stalled reader outlasts them
+  bool patient;    // time-outs that are shorter than the pauses of a stalled reader
   bool small;      // tiny windows and segments
 };
 
 [[nodiscard]] Theme draw_theme(Random& random);
 [[nodiscard]] WireOptions draw_wire(Random& random, const Theme& theme, const Scenario& scenario);
-// The same box on both ways of each path, most of the time.
+// Mostly the same middlebox in both directions of each path.
 void draw_middleboxes(Random& random, Scenario& scenario);
 
 }  // namespace tfabric::simulation

@@ -227,7 +227,7 @@ void Endpoint::check_outgoing(const stack::SegmentOut& segment, const Bytes& byt
     receive_scale_ = std::max<int>(read_back->window_scale, 0);
     return;
   }
-  // What has been damaged may say anything about windows.
+  // A damaged segment may announce any window.
   if ((segment.flags & flag::rst) != 0 || !place_.compares) {
     return;
   }

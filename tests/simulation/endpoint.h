@@ -19,7 +19,7 @@ enum class Ending : std::uint8_t {
   close,    // when all is written; reads on until the peer's end
   abandon,  // closes at some time and resets a peer that sends on, as the engine does
   abort,    // at some time
-  fail,     // at some time, without a word to the peer
+  fail,     // at some time, without a segment to the peer
 };
 
 struct EndpointOptions {
@@ -40,7 +40,7 @@ struct EndpointOptions {
   Mechanism off = Mechanism::none;
 };
 
-// What an endpoint knows of its place.
+// The place of an endpoint in the simulation.
 struct Place {
   std::string name;  // for messages
   Address local, remote;
@@ -49,7 +49,7 @@ struct Place {
   bool compares = true;  // no damage goes undetected
 };
 
-// What is left of a connection that is gone.
+// The result of a connection that has ended.
 struct Outcome {
   stack::ConnectionError error = stack::ConnectionError::none;
   bool peer_finished = false;
@@ -77,12 +77,12 @@ class Endpoint {
   void run_application(Instant now);
   // Puts out at most `most` segments; true if there are more.
   bool pump(Output& out, std::uint32_t most, Instant now);
-  // Checks what it keeps, and takes away a connection that has come to its end.
+  // Checks the memory it holds, and destroys a connection that has ended.
   void finish_turn();
   [[nodiscard]] Instant next_event() const;
 
   [[nodiscard]] bool opened() const { return opened_; }
-  // The connection has come to its end and is gone; `outcome` tells how.
+  // The connection has ended and is destroyed; `outcome` says how.
   [[nodiscard]] bool done() const { return outcome_.has_value(); }
   [[nodiscard]] bool over() const { return done() || !opened_; }
   [[nodiscard]] const Outcome& outcome() const { return *outcome_; }
@@ -94,7 +94,7 @@ class Endpoint {
   [[nodiscard]] std::uint64_t acked() const {
     return connection_ ? connection_->stream_acked() : outcome_ ? outcome_->acked : 0;
   }
-  // The smallest largest-segment that the path or either end has allowed.
+  // The smallest of the largest segments that the path or either end has allowed.
   [[nodiscard]] std::uint32_t smallest_mss() const { return smallest_mss_; }
   // The connection's state, or what it was when the connection came to its end.
   [[nodiscard]] stack::ConnectionInfo last_info() const {
@@ -129,10 +129,10 @@ class Endpoint {
   std::uint64_t segments_ = 0;
   std::uint32_t smallest_mss_;
 
-  // What the peer allows: no byte may go beyond the furthest edge it has announced.
+  // The peer's window: no byte may go beyond the furthest edge that it has announced.
   std::optional<stack::Seq> send_edge_;
   int send_scale_ = 0;
-  // What we allow: the edge must not move back, but for what the scale rounds off.
+  // Our window: its edge must not move back, except by what the scale rounds off.
   std::optional<stack::Seq> receive_edge_;
   int receive_scale_ = 0;
 };

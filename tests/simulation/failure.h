@@ -1,4 +1,4 @@
-// A property that does not hold: ends the run; its text is printed with the seed.
+// A property that does not hold. It ends the run, and its text is printed with the seed.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,13 +10,13 @@ namespace tfabric::simulation {
 
 enum class Property : std::uint8_t {
   exactly_once_in_order,  // the bytes that are read are those that were written
-  no_deadlock,            // something is always left to happen, until all connections are done
+  no_deadlock,            // until all connections are done, there is always a next event
   no_livelock,            // the packets sent are bounded by the bytes and the time
   bounded_memory,         // a connection keeps no more than its buffers allow, and gives all back
   bounded_recovery,       // once the network is well again, data soon moves
   fairness,               // equal flows get equal shares of a bottleneck (Jain's index)
   no_spurious_timeouts,   // where nothing is lost, hardly ever does the retransmission timer expire
-  contract,               // a connection keeps to its interface, and to what its peer allows
+  contract,               // a connection keeps to its interface, and to the window of its peer
 };
 inline constexpr std::size_t kProperties = 8;
 

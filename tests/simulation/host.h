@@ -21,7 +21,7 @@ class Host final : public Output {
   Endpoint& add(const EndpointOptions& options, Place place, Instant start);
   void turn(Instant now);
   [[nodiscard]] Instant next_turn() const;
-  // Packets, not damaged, that no endpoint was addressed by.
+  // Undamaged packets that belong to no endpoint.
   [[nodiscard]] std::uint64_t strays() const { return strays_; }
 
   Wire::Fate send(Packet packet, Instant now) override;

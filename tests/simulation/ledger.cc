@@ -26,7 +26,8 @@ void Ledger::settled(void* owner, bool kept) {
   check(kept == incoming_taken_, Property::contract, "settle() says {}, retain() was {}", kept,
         incoming_taken_ ? "called" : "not called");
   if (!kept) {
-    check(incoming_.bytes.data() == owner, Property::contract, "the packet is gone though nobody took it");
+    check(incoming_.bytes.data() == owner, Property::contract,
+          "the packet is gone although the connection did not keep it");
     destroy(incoming_);
   }
 }

@@ -1,7 +1,7 @@
-// The owner of received packets: hands them to a connection, and keeps account of who has what.
+// Owns received packets, hands them to a connection, and keeps account of who holds which.
 //
-// A packet is destroyed the moment nobody may look at it any more, so that a look too late is seen by the
-// address sanitizer, and by the reader's comparison without it.
+// A packet is destroyed as soon as it must not be read any more, so that AddressSanitizer, or else the
+// comparison of the reader, finds a read that comes too late.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class Ledger {
 
   [[nodiscard]] stack::PayloadOps ops();
 
-  // A packet that has come in; `owner` is for Payload::owner.
+  // Takes a packet that has arrived; `owner` is for Payload::owner.
   struct Incoming {
     void* owner;
     std::span<const std::byte> bytes;
@@ -48,7 +48,7 @@ class Ledger {
 
   Random random_;
   double copies_, refusals_;
-  Block incoming_;  // the packet at hand, while nobody has taken it
+  Block incoming_;  // the current packet, until the connection keeps it
   bool incoming_taken_ = false;
   std::unordered_map<void*, Block> retained_;  // by owner mark: the address of the block's bytes
   std::uint64_t retained_bytes_ = 0;

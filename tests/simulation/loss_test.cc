@@ -1,4 +1,4 @@
-// What the mechanisms of loss recovery are good for: one bulk transfer over one kind of bad wire each.
+// What each mechanism of loss recovery achieves: one bulk transfer over one kind of bad wire each.
 #include <catch2/catch.hpp>
 
 #include "tests/simulation/bulk.h"

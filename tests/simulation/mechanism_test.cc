@@ -1,5 +1,5 @@
-// Each property is really checked: a scenario in which all mechanisms of the machine keep it, and which fails
-// by that property when the mechanism that it rests on is switched off.
+// Shows that each property is really checked: a scenario keeps it with all mechanisms of the machine, and
+// fails by it without the mechanism that it depends on.
 #include <catch2/catch.hpp>
 
 #include "tests/simulation/bulk.h"
@@ -18,7 +18,7 @@ Scenario small_bulk(std::uint64_t seed, std::uint64_t bytes) {
   return scenario;
 }
 
-// The first `flows` flows do without the mechanism.
+// Switches the mechanism off in the first `flows` flows.
 Scenario switch_off(Scenario scenario, Mechanism off, std::size_t flows) {
   for (std::size_t i = 0; i < flows; ++i) {
     scenario.flows[i].ends[0].off = scenario.flows[i].ends[1].off = off;
@@ -26,7 +26,7 @@ Scenario switch_off(Scenario scenario, Mechanism off, std::size_t flows) {
   return scenario;
 }
 
-// All seeds run well with the mechanism; without it, one of them at least fails by `property`.
+// With the mechanism all seeds succeed; without it, at least one fails by `property`.
 template <class Make>
 void require_needed(Mechanism off, Property property, Make make, std::size_t flows = 1) {
   std::string otherwise;

@@ -7,7 +7,7 @@
 
 namespace tfabric::simulation {
 
-// Bits of what a box takes away, by overwriting it with NOPs.
+// Bits for the options that a box overwrites with NOPs.
 namespace strip {
 inline constexpr std::uint8_t sack = 1, timestamps = 2, window_scale = 4;
 }  // namespace strip

@@ -14,15 +14,15 @@ class Network {
  public:
   Network(const Scenario& scenario, Observer* observer);
 
-  // When something happens next; kNever: nothing is left.
+  // The time of the next event; kNever: there is none.
   [[nodiscard]] Instant next_event() const;
-  // Lets everything happen that does so at `now`, which must not be later than next_event().
+  // Handles all events at `now`, which must not be later than next_event().
   void advance(Instant now);
 
   using Flow = std::array<Endpoint*, 2>;
   [[nodiscard]] const std::vector<Flow>& flows() const { return flows_; }
   [[nodiscard]] std::uint64_t lost() const;
-  // Packets, sound ones, that came to a host where nobody is addressed by them.
+  // Undamaged packets that belong to no connection of the host at which they arrived.
   [[nodiscard]] std::uint64_t strays() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the simulated network can do, and that the machine lives with it: one scenario each.
+// The machine copes with everything that the simulated network can do: one scenario each.
 #include <catch2/catch.hpp>
 
 #include "tests/simulation/bulk.h"

@@ -1,4 +1,4 @@
-// What sees every packet of a run: a capture, or a hash that tells two runs apart.
+// Sees every packet of a run, for a capture or a hash that distinguishes runs.
 #pragma once
 
 #include "base/time.h"

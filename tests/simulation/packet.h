@@ -1,4 +1,4 @@
-// A packet of the simulated network: a TCP segment and what an IP header would say of it.
+// A packet of the simulated network: a TCP segment and what its IP header would contain.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct Packet {
   Address from, to;
   bool ecn_capable = false;             // ECT(0)
   bool congestion_experienced = false;  // CE
-  bool damaged = false;                 // the checksum tells
+  bool damaged = false;                 // the checksum detects it
 };
 
 }  // namespace tfabric::simulation

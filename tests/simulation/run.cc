@@ -23,7 +23,7 @@ class Run {
     network_.advance(now_);
     for (std::uint64_t steps = 1; !over(); ++steps) {
       check(steps < kMostSteps, Property::no_livelock,
-            "the time stands still: a deadline is due that nobody serves");
+            "the time stands still: a deadline is due, and is not served");
       const Instant next = network_.next_event();
       check(next != kNever, Property::no_deadlock,
             "nothing is left to happen, but the connections are not done");
@@ -50,7 +50,7 @@ class Run {
       check_outcome(*flow[1], *flow[0], must_succeed);
     }
     check(scenario_.damages() || network_.strays() == 0, Property::contract,
-          "{} packets are addressed to nobody", network_.strays());
+          "{} packets belong to no connection of their host", network_.strays());
     check_timeouts();
   }
 
@@ -100,7 +100,8 @@ class Run {
     }
   }
 
-  // When the network is well again, notes who waits for an acknowledgement; some time later, that it came.
+  // Notes which ends wait for an acknowledgement when the network is well again, and checks some time later
+  // that it came.
   void watch_recovery() {
     const bool first = watched_.empty();
     for (std::size_t i = 0; i < network_.flows().size(); ++i) {

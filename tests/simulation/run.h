@@ -1,4 +1,4 @@
-// Runs a scenario to its end and checks what must hold on the way and at the end (failure.h).
+// Runs a scenario to its end, and checks the properties of failure.h on the way and at the end.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Report {
   std::uint64_t packets = 0;
   std::uint64_t bytes_read = 0;
   double fairness = 1;
-  // Of each flow's ends, before they were gone.
+  // Of each flow's ends, as long as they had a connection.
   std::vector<std::array<stack::ConnectionInfo, 2>> flows;
 };
 

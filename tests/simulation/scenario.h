@@ -1,4 +1,4 @@
-// Everything a run is made of: drawn from a seed (draw.h), or read from a file (scenario_text.h).
+// Everything that defines a run: drawn from a seed (draw.h), or read from a file (scenario_text.h).
 //
 // The flows go over `rails` networks, each of which joins all hosts: two hosts by a wire in either direction,
 // or any number by a switch. A host's packets then leave by its uplink, and wait in the switch for the wire
@@ -36,7 +36,7 @@ struct Scenario {
   std::uint64_t seed = 0;
   Instant start{};
   Duration bound = std::chrono::seconds(600);  // all must be done by then
-  bool must_succeed = false;                   // nothing happens that excuses an error
+  bool must_succeed = false;                   // no event of the scenario excuses an error
   bool switched = false;
   std::uint32_t rails = 1;
   std::vector<HostOptions> hosts;
@@ -61,10 +61,10 @@ struct Scenario {
   [[nodiscard]] Address address(std::size_t flow, std::size_t end) const {
     return {flows[flow].ends[end].host, flows[flow].rail};
   }
-  // Some wire damages packets so that no checksum tells.
+  // A wire damages packets in a way that no checksum detects.
   [[nodiscard]] bool damages() const;
-  // A path swallows long packets without a word, and the flow need not find out: it is without SACK, on which
-  // the search for the path's MTU rests (path_mtu.h), or even IPv6's least MTU is too much.
+  // A path drops long packets silently, and the flow need not find out: it has no SACK, on which the search
+  // for the path's MTU depends (path_mtu.h), or even IPv6's least MTU is too much.
   [[nodiscard]] bool excuses(const FlowOptions& flow) const;
 };
 

@@ -20,7 +20,7 @@ constexpr std::uint32_t kLeastMtu = 84;                    // a header and an MS
 constexpr Instant kLatestStart{std::chrono::hours(2000)};  // timestamps of milliseconds wrap before
 constexpr Duration kLongestDuration = std::chrono::hours(240);
 
-// What a field is written as: a whole number or a fraction.
+// The text of a field: a whole number or a fraction.
 template <class T>
 auto number(const T& value) {
   if constexpr (std::is_same_v<T, double>) {
@@ -69,7 +69,7 @@ class Names {
   std::string prefix_;
 };
 
-// Every field, as text.
+// Writes every field as text.
 class Writing : Names {
  public:
   template <class T>
@@ -90,7 +90,7 @@ class Writing : Names {
       Writing mine;
       fields(mine, values[i]);
       for (std::size_t line = 0, at = 0; line < mine.lines.size(); ++line) {
-        // Lists within make `mine` longer than the defaults; names tell.
+        // Nested lists make `mine` longer than the defaults, so fields are matched by name.
         const bool known = at < defaults.lines.size() && defaults.lines[at].first == mine.lines[line].first;
         if (!known || defaults.lines[at].second != mine.lines[line].second) {
           lines.emplace_back(fmt::format("{}.{}.{}", full(name), i, mine.lines[line].first),
@@ -139,7 +139,7 @@ class Reading : Names {
       }
     });
   }
-  // The first complaint; empty if there is none.
+  // The first error; empty if there is none.
   [[nodiscard]] std::string complaint() const {
     for (const auto& [name, text] : lines_) {
       if (complaint_.empty() && !used_.contains(name)) {
@@ -194,7 +194,7 @@ std::string why_invalid(const Scenario& scenario, const FlowOptions& flow) {
     }
   }
   if (!flow.ends[0].active && !flow.ends[1].active) {
-    return "neither end is active: nobody opens it";
+    return "neither end is active, so it is never opened";
   }
   if (flow.ends[0].host == flow.ends[1].host) {
     return "both ends are on the same host";
@@ -205,7 +205,7 @@ std::string why_invalid(const Scenario& scenario, const FlowOptions& flow) {
 }  // namespace
 
 std::string to_text(const Scenario& scenario) {
-  // A list of one, for its leaving out of defaults.
+  // A list of one, since lists leave out defaults.
   std::vector<Scenario> list{scenario};
   Writing writing;
   writing.list("scenario", list);

@@ -1,5 +1,5 @@
-// A scenario as text, one `name = value` a line, for files, for people and for the shrinker. What has its
-// default is left out. Times in nanoseconds.
+// A scenario as text, one `name = value` a line, for files, people and the shrinker. Defaults are left out.
+// Times are in nanoseconds.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace tfabric::simulation {
 [[nodiscard]] std::string to_text(const Scenario& scenario);
 // Empty lines and those that begin with '#' are skipped. The scenario is valid: it can be run.
 [[nodiscard]] Result<Scenario> parse_scenario(std::string_view text);
-// What makes it impossible to run; empty if nothing does.
+// Returns why the scenario cannot be run; empty: it can.
 [[nodiscard]] std::string why_invalid(const Scenario& scenario);
 
 }  // namespace tfabric::simulation

@@ -16,8 +16,8 @@ class Search {
   Search(const Scenario& scenario, Property property, std::uint64_t most_runs)
       : best_(scenario), property_(property), most_runs_(most_runs) {}
 
-  // From the large to the small: whole flows and hosts, then bytes, then each field that is not at its
-  // default; again from the start after a round that has got anywhere.
+  // Reduces the large things first: whole flows and hosts, then bytes, then each field that is not at its
+  // default. Begins again after a round that has reduced anything.
   void to_the_end() {
     for (bool smaller = true; smaller && runs_ < most_runs_;) {
       smaller = drop_flows();
@@ -43,8 +43,8 @@ class Search {
     return true;
   }
 
-  // The parts of a run draw from one seed, so that with less of them all is drawn otherwise: a few more
-  // seeds.
+  // The parts of a run draw from one seed, so with fewer parts everything is drawn differently. Hence a few
+  // more seeds.
   bool take_any_seed(Scenario candidate) {
     constexpr int kTries = 8;
     for (int i = 0; i < kTries; ++i, ++candidate.seed) {
@@ -65,7 +65,7 @@ class Search {
     return smaller;
   }
 
-  // A host without flows goes, with its wires.
+  // Removes a host without flows, with its wires.
   bool drop_hosts() {
     bool smaller = false;
     for (std::size_t host = best_.hosts.size(); host-- > 0 && best_.hosts.size() > 2;) {
@@ -110,7 +110,7 @@ class Search {
     return smaller;
   }
 
-  // Leaves out lines of the text, and so sets fields to their defaults: many at once, then fewer.
+  // Leaves out lines of the text, which sets fields to their defaults: many at once, then fewer.
   bool drop_lines() {
     bool smaller = false;
     for (std::size_t count = lines().size() / 2; count > 0; count /= 2) {
@@ -128,7 +128,7 @@ class Search {
     }
     return smaller;
   }
-  // What a property promises stays: with less of a promise, more would break it.
+  // Keeps what a property promises: a smaller promise would be broken more easily.
   static bool may_go(const std::string& line) {
     constexpr std::array<std::string_view, 6> kPromises{
         "bound", "must_succeed", "well_at", "recovers_within", "most_spurious_timeouts", "least_fairness"};

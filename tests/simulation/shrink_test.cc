@@ -54,7 +54,7 @@ TEST_CASE("a failing scenario is reduced to what it needs to fail by the same pr
   REQUIRE(shrunk.scenario.flows[0].ends[0].off == Mechanism::timers);
   REQUIRE(to_text(shrunk.scenario).size() < to_text(scenario).size() / 4);
 
-  // What is written down fails again.
+  // The scenario that was written to a file fails again.
   const Result<Scenario> again = parse_scenario(to_text(shrunk.scenario));
   REQUIRE(again.ok());
   const Report repeated = run(*again);

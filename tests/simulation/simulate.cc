@@ -1,4 +1,4 @@
-// The simulation's program: many seeds, or one scenario, to repeat it, write a capture of it or shrink it.
+// The program of the simulation: runs many seeds, or repeats, captures or shrinks one scenario.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <fstream>

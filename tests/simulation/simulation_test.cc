@@ -1,4 +1,4 @@
-// The simulation itself: that a seed always gives the same run, and that scenarios can be written and read.
+// The simulation itself: a seed always gives the same run, and scenarios can be written and read.
 #include <catch2/catch.hpp>
 
 #include "tests/simulation/bulk.h"

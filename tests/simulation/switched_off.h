@@ -1,5 +1,5 @@
-// Mechanisms of the machine that a test takes away, from outside: what it is told or asked is changed. Each
-// shows that the property which rests on the mechanism is really checked.
+// Switches mechanisms of the machine off from outside, by changing its options and its input. Each one shows
+// that the property that depends on the mechanism is really checked.
 #pragma once
 
 #include <optional>
@@ -24,9 +24,9 @@ enum class Mechanism : std::uint8_t {
 [[nodiscard]] const char* to_string(Mechanism mechanism);
 [[nodiscard]] std::optional<Mechanism> mechanism_named(std::string_view name);
 
-// What the machine is given instead of `options`.
+// The options that the machine gets instead of `options`.
 [[nodiscard]] stack::Options without(Mechanism off, stack::Options options);
-// Changes what has come in; `info` is of the connection it is for.
+// Changes a segment that has arrived; `info` is that of its connection.
 void hide(Mechanism off, const stack::ConnectionInfo& info, stack::SegmentIn& segment);
 
 }  // namespace tfabric::simulation

@@ -49,7 +49,7 @@ void Wire::follow_path(Instant now) {
     const WireOptions::Change& change = options_.changes[changes_done_++];
     bytes_per_second_ = change.bytes_per_second;
     delay_ = change.delay;
-    // What is on the old path stays there.
+    // Packets on the old path stay there.
     for (Timed& timed : in_order_) {
       late_.push_back(std::move(timed));
     }

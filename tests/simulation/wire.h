@@ -19,7 +19,7 @@ struct WireOptions {
   struct Outage {
     Instant from{}, until{};
   };
-  // Another path from then on; what is on its way may be overtaken.
+  // From then on packets take another path, and may overtake those that are under way.
   struct Change {
     Instant at{};
     std::uint64_t bytes_per_second = 1'000'000'000;
@@ -36,14 +36,14 @@ struct WireOptions {
   // packet is lost while it is bad.
   double turns_bad = 0, turns_good = 1, bad_loss = 0;
   double duplicate = 0;
-  double corrupt = 0;  // damaged, and whoever verifies the checksum finds out
-  double damage = 0;   // damaged, and the checksum is right all the same
+  double corrupt = 0;  // damaged, which the checksum detects
+  double damage = 0;   // damaged, with a right checksum
   double reorder = 0;  // delayed by up to reorder_delay, while others pass
   Duration reorder_delay{};
-  double stall = 0;  // chance that a packet starts a time in which nothing arrives; nothing is lost by it
+  double stall = 0;  // chance that a packet starts a time in which nothing arrives, and nothing is lost
   Duration longest_stall{};
-  std::uint32_t mark_bytes = ~0u;  // a queue of so much marks what is capable of it (RFC 3168)
-  std::vector<Outage> outages;     // nothing arrives that is sent meanwhile
+  std::uint32_t mark_bytes = ~0u;  // a queue of so many bytes marks ECN-capable packets (RFC 3168)
+  std::vector<Outage> outages;     // what is sent meanwhile is lost
   std::vector<Change> changes;     // in the order of time
   // A segment longer than this, header included, vanishes from some time on.
   std::uint32_t mtu_bytes = ~0u;

@@ -125,16 +125,16 @@ Result<Listener*> Listener::make(const Settings& settings, Handle& handle) {
 }
 
 Listener::~Listener() {
-  for (const int fd : strangers_) close(fd);
+  for (const int fd : unknown_) close(fd);
   for (const int fd : sockets_) {
     if (fd >= 0) close(fd);
   }
   close(fd_);
 }
 
-// True once the stranger is dealt with: placed, or shown the door.
+// Returns true once the connection is assigned to a comm, or closed.
 bool Listener::introduce(std::size_t at) {
-  const int fd = strangers_[at];
+  const int fd = unknown_[at];
   Introduction hello{};
   const ssize_t n = recv(fd, &hello, sizeof hello, MSG_DONTWAIT | MSG_PEEK);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
@@ -156,16 +156,16 @@ Result<Comm*> Listener::accept() {
     const int fd = accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
     if (fd >= 0) {
       tune(fd, settings_);
-      strangers_.push_back(fd);
+      unknown_.push_back(fd);
     } else if (errno == EAGAIN) {
       break;
     } else if (errno != EINTR && errno != ECONNABORTED) {
       return system_error("accept");
     }
   }
-  for (std::size_t i = 0; i < strangers_.size();) {
+  for (std::size_t i = 0; i < unknown_.size();) {
     if (introduce(i)) {
-      strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+      unknown_.erase(unknown_.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
       ++i;
     }
@@ -197,7 +197,7 @@ Result<Comm*> connect(const Settings& settings, Handle& handle) {
     if (poll(&ready, 1, 0) == 0) return nullptr;
     const Introduction hello{handle.nonce, static_cast<std::uint32_t>(state.introduced),
                              static_cast<std::uint32_t>(state.sockets.size())};
-    // So small a first write is taken whole or fails.
+    // A first write of this size succeeds as a whole or fails.
     if (send(ready.fd, &hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello) return system_error("connect");
   }
   auto* const comm = new Comm(std::exchange(state.sockets, {}), /*sending=*/true, settings.threads);

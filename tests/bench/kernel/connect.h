@@ -47,8 +47,8 @@ class Listener {
   Settings settings_;
   int fd_;
   std::uint64_t nonce_ = 0;
-  std::vector<int> strangers_;  // connected, have not said who they are
-  std::vector<int> sockets_;    // by index, -1 where missing
+  std::vector<int> unknown_;  // connected, and not introduced yet
+  std::vector<int> sockets_;  // by index, -1 where missing
 };
 
 // Null: not yet, call again with the same handle.

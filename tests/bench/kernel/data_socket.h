@@ -1,6 +1,6 @@
 // One kernel TCP socket that moves pieces of messages in order, one way.
 //
-// The comm's polling thread pushes pieces; whoever owns the socket (the same thread, or one helper)
+// The comm's polling thread pushes pieces; the owner of the socket (the same thread, or one helper)
 // progresses it. Single producer, single consumer, no lock.
 #pragma once
 

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxMessage = std::size_t{1} << 30;
 
 abi::LogCallback g_log = nullptr;
 Settings g_settings;
-// Registration is nothing to the kernel's TCP, but NCCL takes null for "not registered".
+// The kernel's TCP needs no registration, but NCCL takes a null handle for "not registered".
 char g_registered = 0;
 
 Code fail(const Error& error) {
@@ -35,7 +35,7 @@ Code fail(const Error& error) {
   }
 }
 
-// Exceptions (memory, threads) end here.
+// Turns exceptions (memory, threads) into result codes.
 template <class Function>
 Code guarded(Function function) {
   try {
