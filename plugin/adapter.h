@@ -1,6 +1,9 @@
-// NCCL's calls in the widest types of all versions, done once; the tables of the versions are shims over
-// these. Nothing is decided here but what the contract asks of a plugin whatever its transport: arguments
-// are checked, outputs always assigned, errors logged once, no exception leaves.
+// NCCL's calls in the widest types of all versions; the tables of the versions (tables.cc) are shims over
+// them.
+//
+// They do what NCCL's contract asks of any plugin, whatever its transport: arguments are checked, outputs are
+// always assigned, an error is logged once, and no exception leaves. Threads: as NCCL calls a plugin. The
+// calls are in adapter.cc (devices and connections) and messages.cc (memory and messages).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +19,7 @@ inline constexpr const char* kName = "tfabric";
 abi::Result init(abi::LogCallback log);
 abi::Result finalize();
 abi::Result devices(int* count);
-// Null if there is no such device (logged).
+// Returns null, and logs why, if there is no such device.
 const transport::DeviceProperties* properties(int device);
 
 abi::Result listen(int device, void* handle, void** listener);
@@ -29,7 +32,7 @@ abi::Result register_dmabuf(void* comm, void* data, std::size_t size, int type, 
 abi::Result deregister_memory(void* comm, void* memory);
 
 abi::Result isend(void* comm, void* data, std::size_t size, int tag, void* memory, void** request);
-// `Size` is int or size_t.
+// `Size` is int or std::size_t, by version.
 template <class Size>
 abi::Result irecv(void* comm, int n, void** data, const Size* sizes, const int* tags, void** memories,
                   void** request);

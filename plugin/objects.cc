@@ -42,7 +42,7 @@ bool is_live(const void* pointer, Kind kind) {
   return found != list().objects.end() && found->second->kind == kind;
 }
 
-// Destroyed outside of the list's lock: closing a comm waits for its engine.
+// The object is destroyed after the list's lock is released, because closing a comm waits for its engine.
 bool destroy(const void* pointer, Kind kind) { return take(pointer, kind) != nullptr; }
 
 std::size_t destroy_all() {

@@ -1,7 +1,8 @@
-// What NCCL holds by void*: listeners and comms, marked so that a wrong pointer is told from a right one.
+// The objects that NCCL holds by void*: listeners and comms. Each has a mark, by which a wrong pointer is
+// found.
 //
-// All live objects are listed: NCCL leaks listeners and half-made comms when a communicator fails, and
-// they must go before their transport does.
+// A list owns all live objects: NCCL leaks listeners and half-made comms when a communicator fails, and they
+// must be destroyed before their transport.
 #pragma once
 
 #include <atomic>
@@ -13,7 +14,7 @@
 namespace tfabric::plugin {
 
 enum class Kind : std::uint32_t {
-  // Values that neither small integers nor pointers look like.
+  // Values that no small integer and no pointer has.
   listener = 0x7fab115eu,
   send_comm = 0x7fab5e4du,
   recv_comm = 0x7fab4ec1u,
@@ -45,11 +46,11 @@ struct RecvObject final : Object {
 
 // Thread-safe.
 void keep(std::unique_ptr<Object> object);
-// Whether `pointer` is a live object of the kind; looks only at the list, never at the memory.
+// Returns true if `pointer` is a live object of the kind. Looks at the list only, never at the memory.
 [[nodiscard]] bool is_live(const void* pointer, Kind kind);
-// Destroys a live object of the kind; false if it is none.
+// Destroys a live object of the kind; returns false if it is none.
 bool destroy(const void* pointer, Kind kind);
-// Destroys all; returns how many there were.
+// Destroys all objects; returns how many there were.
 std::size_t destroy_all();
 
 }  // namespace tfabric::plugin

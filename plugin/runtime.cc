@@ -7,9 +7,8 @@
 
 #include "base/log.h"
 #include "config/config.h"
-#include "plugin/first_to_tell.h"
 #include "plugin/objects.h"
-#include "plugin/unusable_device.h"
+#include "plugin/unusable.h"
 #include "transport/registry.h"
 
 namespace tfabric::plugin {
@@ -20,7 +19,7 @@ struct Runtime::State {
   int users = 0;
   bool opened = false;
   std::unique_ptr<transport::Transport> transport;
-  std::unique_ptr<UnusableDevice> unusable;  // where there is no transport and must be one
+  std::unique_ptr<UnusableDevice> unusable;  // if there is no transport though one is required
   std::vector<transport::Device*> devices;
 };
 
@@ -65,7 +64,7 @@ void Runtime::give_up(const std::string& why, bool required, const config::LockF
   }
   const std::string text = fmt::format(
       "NET/tfabric: not usable here, NCCL will use its own network: {}. `tfabric check` tells more", why);
-  if (is_first_to_tell(folder, launcher)) {
+  if (is_first_of_job(folder, launcher)) {
     TF_WARN("{}", text);
   } else {
     TF_INFO("{}", text);
@@ -119,7 +118,7 @@ char* permanent_text(const std::string& text) {
   static auto* mutex = new std::mutex;
   static auto* texts = new std::set<std::string>;
   const std::lock_guard guard(*mutex);
-  // NCCL's field is not const; nobody writes to it.
+  // The field in NCCL's structure is not const, but NCCL only reads it.
   return const_cast<char*>(texts->insert(text).first->c_str());
 }
 

@@ -1,9 +1,9 @@
 // The process's one transport: opened by the first init, closed by the last finalize.
 //
 // NCCL calls init once a process (tables up to v10, which have no finalize) or once a communicator (v11
-// and later), nested in time. An unusable host is no failure: init succeeds and there are 0 devices,
-// which every NCCL release takes for "use another network", while a failing init crashes 2.28 with an
-// older table. Thread-safe.
+// and later), nested in time. On an unusable host init succeeds and there are 0 devices, which every NCCL
+// release takes for "use another network"; a failing init would crash NCCL 2.28 with an older table.
+// Thread-safe.
 #pragma once
 
 #include <memory>
@@ -20,21 +20,21 @@ class Runtime {
  public:
   static Runtime& instance();
 
-  // Opens the transport if it is not open. Logs one line about what it found.
+  // Opens the transport if it is not open. Logs one line about what is in use or why nothing
+  // is.
   void acquire();
-  // Ends one acquire(); more releases than acquires are tolerated.
+  // Ends one acquire(); the last one closes the transport. More releases than acquires are tolerated.
   void release();
 
-  // The number of devices: 0 if this host is not usable; if it must be (`required`), one with which nothing
-  // can be done.
+  // Returns 0 if this host is not usable, or 1 if tfabric is `required` there: the UnusableDevice.
   int device_count();
-  // Fails, with what was asked for, if there is no such device.
+  // Returns an error that names the number if there is no such device.
   Result<transport::Device*> device(int number);
 
  private:
   Runtime() = default;
   void open();
-  // There is no transport, and this is why.
+  // Logs why there is no transport, and adds the UnusableDevice if tfabric is required.
   void give_up(const std::string& why, bool required, const config::LockFolder& folder,
                const config::Launcher& launcher);
 
@@ -42,7 +42,7 @@ class Runtime {
   State& state();
 };
 
-// Text that stays valid for the rest of the process, as NCCL expects of names and paths.
+// Returns a copy that stays valid for the rest of the process, as NCCL expects of names and paths.
 [[nodiscard]] char* permanent_text(const std::string& text);
 
 }  // namespace tfabric::plugin

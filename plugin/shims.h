@@ -1,4 +1,4 @@
-// What the tables of several versions share: their signatures over the adapter.
+// The signatures of NCCL's calls in the versions of its table, each over the adapter's. Private to tables.cc.
 #pragma once
 
 #include <algorithm>
@@ -11,46 +11,6 @@
 #include "plugin/runtime.h"
 
 namespace tfabric::plugin {
-
-// Fills what all versions have. NCCL passes memory it has not initialised: each version's function sets
-// the rest, so that every field is set.
-template <class Properties>
-abi::Result fill_common(int device, Properties* out, const transport::DeviceProperties** from) {
-  *from = out == nullptr ? nullptr : properties(device);
-  if (*from == nullptr) {
-    return abi::Result::invalid_argument;
-  }
-  const transport::DeviceProperties& p = **from;
-  *out = {};
-  out->name = permanent_text(p.name);
-  out->pciPath = p.pci_path.empty() ? nullptr : permanent_text(p.pci_path);
-  out->guid = p.guid;
-  out->ptrSupport = static_cast<int>(p.memory_kinds);
-  out->speed = p.speed_mbps;
-  out->port = p.port;
-  out->latency = p.latency_us;
-  out->maxComms = p.max_comms;
-  out->maxRecvs = p.max_recvs;
-  return abi::Result::success;
-}
-
-template <class Properties>
-void fill_device_type(Properties* out) {
-  out->netDeviceType = abi::kDeviceTypeHost;
-  out->netDeviceVersion = abi::kDeviceVersionInvalid;
-}
-
-// Version 9 and later.
-template <class Properties>
-void fill_v9(int device, Properties* out, const transport::DeviceProperties& from) {
-  fill_device_type(out);
-  out->regIsGlobal = from.registration_is_global ? 1 : 0;
-  out->forceFlush = from.force_flush ? 1 : 0;
-  out->vProps.ndevs = 1;
-  out->vProps.devs[0] = device;
-  out->maxP2pBytes = from.max_message_bytes;
-  out->maxCollBytes = from.max_message_bytes;
-}
 
 // Version 6.
 inline abi::Result connect_plain(int dev, void* handle, void** comm) {
@@ -74,9 +34,9 @@ inline abi::Result connect_config(int dev, abi::Config* config, void* handle, vo
                                   abi::DeviceHandle** device_comm) {
   return connect_with(options_of(config), dev, handle, comm, device_comm);
 }
-// Version 11 and later: all contexts share the process's one transport, and one is no more than a place in
-// this table, that of its traffic class; null without one. Nothing is behind the pointer, since NCCL
-// finalizes contexts that it never got.
+// Version 11 and later. All contexts share the process's one transport, so a context carries its traffic
+// class only: it is the address of this array's element with that number, or null without a class. It owns
+// nothing, because NCCL also finalizes contexts that it never received.
 inline constexpr std::array<char, 256> kContexts{};
 inline void* context_of(const transport::ConnectOptions& options) {
   const auto place = static_cast<std::size_t>(options.traffic_class);
@@ -112,7 +72,7 @@ inline abi::Result init_context(void** ctx, std::uint64_t /*commId*/, abi::Confi
 }
 inline abi::Result finalize_context(void* /*ctx*/) { return finalize(); }
 
-// A negative size becomes one that no message has.
+// A negative size becomes larger than any object, which the adapter refuses.
 template <class Size>
 std::size_t widen(Size size) {
   return static_cast<std::size_t>(size);
@@ -142,26 +102,4 @@ inline abi::Result iflush_plain(void* comm, int n, void** data, int* sizes, void
   return iflush(comm, n, data, sizes, memories, request);
 }
 
-// The members whose signature is the same in all versions. What is left out stays null: no device
-// offload, no irecvConsumed, no fused devices (rails are bonded below), no hints.
-template <class Net>
-constexpr void set_common(Net& net) {
-  net.name = kName;
-  net.devices = devices;
-  net.regMrDmaBuf = register_dmabuf;
-  net.deregMr = deregister_memory;
-  net.iflush = iflush_plain;
-  net.test = test;
-  net.closeSend = close_send;
-  net.closeRecv = close_recv;
-  net.closeListen = close_listen;
-}
-
 }  // namespace tfabric::plugin
-
-// A table's symbol: data, C linkage, visible.
-#define TFABRIC_EXPORT_TABLE(version, make)                                                                 \
-  extern "C" {                                                                                              \
-  extern __attribute__((visibility("default"))) const tfabric::abi::NetV##version ncclNetPlugin_v##version; \
-  constinit const tfabric::abi::NetV##version ncclNetPlugin_v##version = make();                            \
-  }

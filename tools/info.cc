@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <memory>
@@ -10,9 +11,8 @@
 #include <vector>
 
 #include "config/config.h"
-#include "plugin/unusable_device.h"
+#include "plugin/unusable.h"
 #include "tools/plugin_loader.h"
-#include "tools/rdma_info.h"
 
 namespace tfabric::tools {
 namespace {
@@ -25,14 +25,14 @@ struct Arguments {
   std::string plugin;
 };
 
-// What NCCL would find.
+// What NCCL would find when it loads the library.
 struct View {
   std::string path;
   std::string name;
   int table = 0;
   std::vector<PluginProperties> devices;
   std::vector<std::string> log;  // WARN and INFO lines, in order
-  std::string failure;           // why the plugin cannot be asked
+  std::string failure;           // why the plugin cannot be loaded or started, if it cannot
 };
 
 View look(const std::string& path) {
@@ -132,7 +132,7 @@ void print(const View& view, const Result<config::Config>& config) {
   fmt::print("What NCCL sees: {} device(s){}\n", view.devices.size(),
              view.devices.empty() ? "; it would use its own network"
              : usable(view)       ? ""
-                            : ", with which nothing can be done: jobs would fail, since `required` is set");
+                                  : ", whose connections all fail, since `required` is set: jobs would fail");
   for (std::size_t i = 0; i < view.devices.size(); ++i) {
     const PluginProperties& device = view.devices[i];
     fmt::print("  {}: {}, {} Gbit/s, {} memory, up to {} grouped receives, PCI {}, guid {:016x}\n", i,

@@ -1,9 +1,10 @@
-#include "tools/rdma_info.h"
-
+// The RDMA section of `tfabric info`.
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "tools/info.h"
 #include "transport/rdma/cm/library.h"
 #include "transport/rdma/discovery/hardware.h"
 
@@ -22,7 +23,7 @@ std::string text_of(const rdma::GidEntry& entry, const rdma::Port& port) {
                      chosen ? "; chosen: " + port.gid->reason : "");
 }
 
-// What only one of the kinds of links has.
+// The properties that only InfiniBand or only Ethernet has.
 std::string link_text(const rdma::Port& port) {
   std::string text;
   if (port.link_layer == rdma::ibv::LinkLayer::infiniband) {
@@ -127,7 +128,7 @@ nlohmann::json json_of(const rdma::Hca& hca) {
   return out;
 }
 
-// Calls `show` with what this host has, which lives no longer.
+// Returns what `show` makes of the ports of this host. They are open only during the call.
 template <class Show>
 auto look(const Result<config::Config>& config, const Show& show) {
   const Result<rdma::Verbs> verbs =

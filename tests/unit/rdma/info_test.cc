@@ -1,7 +1,7 @@
 // What `tfabric info` says of RDMA.
 #include <catch2/catch.hpp>
 
-#include "tools/rdma_info.h"
+#include "tools/info.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;
