@@ -18,8 +18,8 @@ namespace {
 
 constexpr int kWarnLevel = 2;
 
-// NCCL's log callback has no context argument, so the logger is one of the process. Leaked on purpose:
-// a plugin's threads may log while the process exits.
+// NCCL's log callback has no context argument, so a process has one logger. It is never destroyed, because a
+// plugin's threads may log while the process exits.
 struct LogState {
   std::mutex mutex;
   PluginLogger logger;
@@ -101,10 +101,7 @@ PluginLoader::PluginLoader(PluginLoader&&) noexcept = default;
 PluginLoader& PluginLoader::operator=(PluginLoader&&) noexcept = default;
 
 Result<PluginLoader> PluginLoader::open(const std::string& path, std::optional<int> version) {
-  if (version && (*version < kOldestTable || *version > kNewestTable)) {
-    return Error{Errc::invalid_usage, fmt::format("table version v{} is unknown; expected v{} ... v{}",
-                                                  *version, kOldestTable, kNewestTable)};
-  }
+  if (version && (*version < kOldestTable || *version > kNewestTable)) return unknown_table(*version);
   void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     const char* const why = dlerror();
@@ -117,7 +114,7 @@ Result<PluginLoader> PluginLoader::open(const std::string& path, std::optional<i
     if (dlsym(library, fmt::format("ncclNetPlugin_v{}", v).c_str()) != nullptr) found.push_back(v);
   }
   if (found.empty()) {
-    return Error{Errc::unusable, fmt::format("\"{}\" is no NCCL network plugin: it exports none of "
+    return Error{Errc::unusable, fmt::format("\"{}\" is not an NCCL network plugin: it exports none of "
                                              "ncclNetPlugin_v{} ... v{}",
                                              path, kOldestTable, kNewestTable)};
   }
@@ -127,11 +124,12 @@ Result<PluginLoader> PluginLoader::open(const std::string& path, std::optional<i
                  fmt::format("\"{}\" has no table v{}; it exports {}", path, chosen, list(found))};
   }
   auto table = make_plugin_table(chosen, dlsym(library, fmt::format("ncclNetPlugin_v{}", chosen).c_str()));
-  if (const char* const member = table->missing_member()) {
+  if (!table) return table.error();
+  if (const char* const member = (*table)->missing_member()) {
     return Error{Errc::unusable, fmt::format("\"{}\": member {} of table v{} is null, which NCCL would call",
                                              path, member, chosen)};
   }
-  return PluginLoader(path, std::move(table), std::move(found));
+  return PluginLoader(path, std::move(*table), std::move(found));
 }
 
 std::string PluginLoader::name() const { return table_->name(); }

@@ -1,5 +1,7 @@
 #include "tools/plugin_table.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <limits>
 #include <tuple>
@@ -17,7 +19,7 @@
 namespace tfabric::tools {
 namespace {
 
-// More than any plugin's maxRecvs may be (NCCL's own arrays hold 64).
+// NCCL's own arrays hold 64, so no plugin's maxRecvs is larger.
 constexpr std::size_t kMaxGroup = 64;
 
 template <class Function>
@@ -230,7 +232,12 @@ std::unique_ptr<PluginTable> make(void* symbol) {
 
 }  // namespace
 
-std::unique_ptr<PluginTable> make_plugin_table(int version, void* symbol) {
+Error unknown_table(int version) {
+  return {Errc::invalid_usage, fmt::format("table version v{} is unknown; expected v{} ... v{}", version,
+                                           kOldestTable, kNewestTable)};
+}
+
+Result<std::unique_ptr<PluginTable>> make_plugin_table(int version, void* symbol) {
   switch (version) {
     case 6:
       return make<6, abi::NetV6, abi::PropertiesV6>(symbol);
@@ -244,9 +251,13 @@ std::unique_ptr<PluginTable> make_plugin_table(int version, void* symbol) {
       return make<10, abi::NetV10, abi::PropertiesV10>(symbol);
     case 11:
       return make<11, abi::NetV11, abi::PropertiesV11>(symbol);
-    default:
+    case 12:
       return make<12, abi::NetV12, abi::PropertiesV12>(symbol);
+    default:
+      break;
   }
+  // Each version has its own layout: to read one by another's would call the wrong members.
+  return unknown_table(version);
 }
 
 }  // namespace tfabric::tools

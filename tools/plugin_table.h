@@ -1,5 +1,5 @@
 // One table version of a plugin behind a virtual interface in the widest types: the private half of
-// plugin_loader.h. The results are ncclResult_t as int; loader code turns them into Errors.
+// plugin_loader.h. The results are ncclResult_t as int; PluginLoader turns them into Errors.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +22,9 @@ class PluginTable {
 
   [[nodiscard]] virtual int version() const = 0;
   [[nodiscard]] virtual const char* name() const = 0;
-  // The first mandatory member that is null, or null if all are there (contract of NCCL's tables).
+  // Returns the name of the first member that is null though NCCL calls it, or null if there is none.
   [[nodiscard]] virtual const char* missing_member() const = 0;
-  // The largest message the table's types can carry.
+  // The largest sizes that NCCL uses with this version of the table, in bytes.
   [[nodiscard]] virtual std::size_t largest_message() const = 0;
   [[nodiscard]] virtual std::size_t largest_registration() const = 0;
 
@@ -46,7 +46,9 @@ class PluginTable {
   virtual int finalize() = 0;
 };
 
-// `symbol` is what dlsym gave for ncclNetPlugin_v<version>, never null; version is 6 ... 12.
-std::unique_ptr<PluginTable> make_plugin_table(int version, void* symbol);
+// `symbol` is what dlsym returned for ncclNetPlugin_v<version>, never null. Returns Errc::invalid_usage if
+// the layout of that version is unknown: unknown_table().
+[[nodiscard]] Error unknown_table(int version);
+Result<std::unique_ptr<PluginTable>> make_plugin_table(int version, void* symbol);
 
 }  // namespace tfabric::tools

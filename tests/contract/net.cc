@@ -105,7 +105,9 @@ Net::Net(Uninitialised) {
   CONTRACT_EXPECT(library != nullptr, "{}", dlerror());
   void* symbol = dlsym(library, fmt::format("ncclNetPlugin_v{}", table_version()).c_str());
   CONTRACT_EXPECT(symbol != nullptr, "no table of version {}", table_version());
-  table_ = tools::make_plugin_table(table_version(), symbol);
+  auto table = tools::make_plugin_table(table_version(), symbol);
+  CONTRACT_EXPECT(table, "{}", table.error().message);
+  table_ = std::move(*table);
   CONTRACT_EXPECT(table_->missing_member() == nullptr, "{}", table_->missing_member());
   loans_ = std::make_unique<Loans>(*table_);
 }
