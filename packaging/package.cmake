@@ -1,8 +1,8 @@
-# What `cmake --install` puts where, and the Debian package (cpack -G DEB; tools/package does it all).
+# Where `cmake --install` puts the files, and the Debian package (cpack -G DEB, which tools/package runs).
 include(GNUInstallDirs)
 
-# Where the dynamic linker looks, which is where NCCL finds it; under the other name, by NCCL_NET_PLUGIN=tfabric, also where
-# an image has a libnccl-net.so of somebody else's on its LD_LIBRARY_PATH.
+# NCCL finds the library where the dynamic linker looks. Under the second name NCCL_NET_PLUGIN=tfabric finds it even if
+# another libnccl-net.so is on the LD_LIBRARY_PATH of an image.
 install(TARGETS nccl-net LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(CODE "file(CREATE_LINK libnccl-net.so
   \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_LIBDIR}/libnccl-net-tfabric.so\" SYMBOLIC)")
@@ -14,17 +14,18 @@ install(FILES ${CMAKE_SOURCE_DIR}/packaging/tfabric.toml DESTINATION ${CMAKE_INS
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tfabric)
+set(CPACK_PACKAGE_VERSION ${TFABRIC_DEBIAN_VERSION})
 set(CPACK_PACKAGE_CONTACT "The tfabric authors <tfabric@localhost>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "NCCL network plugin: user-space TCP on DPDK, RDMA")
-set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "NCCL loads libnccl-net.so into each rank of a training job and hands it all traffic between hosts.
-This package puts it where the dynamic linker finds it: installed, it is on for all jobs of the host that use the host's
-libraries; removed, NCCL is back on its own network.")
+set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "NCCL loads libnccl-net.so into each rank of a training job and sends all traffic between hosts through it.
+This package puts it where the dynamic linker finds it: while it is installed, all jobs that use the host's libraries use it;
+once it is removed, NCCL uses its own network again.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# Loaded at run time, where there is RDMA; and what `tfabric setup` asks about the host's network.
+# The libraries of RDMA are loaded at run time if there are any; `tfabric setup` reads the host's network by iproute2.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libibverbs1, ibverbs-providers, librdmacm1, iproute2")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/triggers
     ${CMAKE_SOURCE_DIR}/packaging/debian/prerm)

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/log.h"
+#include "base/version.h"
 #include "config/config.h"
 #include "plugin/objects.h"
 #include "plugin/unusable.h"
@@ -37,6 +38,7 @@ Runtime::State& Runtime::state() {
 void Runtime::open() {
   State& s = state();
   s.opened = true;
+  TF_INFO("NET/tfabric: version {}", version());
   Result<config::Config> config = config::load();
   if (!config) {
     give_up(config.error().message, config::is_required(), {},

@@ -20,7 +20,7 @@ class Runtime {
  public:
   static Runtime& instance();
 
-  // Opens the transport if it is not open. Logs one line about what is in use or why nothing
+  // Opens the transport if it is not open. Logs the version, and one line about what is in use or why nothing
   // is.
   void acquire();
   // Ends one acquire(); the last one closes the transport. More releases than acquires are tolerated.

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/version.h"
 #include "config/config.h"
 #include "plugin/unusable.h"
 #include "tools/plugin_loader.h"
@@ -70,6 +71,7 @@ bool usable(const View& view) {
 
 nlohmann::json to_json(const View& view, const Result<config::Config>& config) {
   nlohmann::json out;
+  out["version"] = version();
   out["plugin"] = {{"path", view.path}, {"name", view.name}, {"table", view.table}};
   out["usable"] = usable(view);
   out["log"] = view.log;
@@ -121,7 +123,7 @@ void print_config(const Result<config::Config>& config) {
 }
 
 void print(const View& view, const Result<config::Config>& config) {
-  fmt::print("Plugin: {}\n", view.path);
+  fmt::print("Version: {}\nPlugin: {}\n", version(), view.path);
   if (view.table != 0) {
     fmt::print("  NCCL_NET={}, newest table v{}\n", view.name, view.table);
   }

@@ -1,6 +1,7 @@
-// The program `tfabric`: its subcommands, and what they have in common.
+// The program `tfabric`: its sub-commands and their common options.
 #include <CLI/CLI.hpp>
 
+#include "base/version.h"
 #include "tools/check/command.h"
 #include "tools/info.h"
 #include "tools/perf/command.h"
@@ -12,8 +13,8 @@ constexpr int kUsage = 2;
 }
 
 int main(int argc, char** argv) {
-  CLI::App app{"tfabric: NCCL's network over user-space TCP on DPDK"};
-  app.set_version_flag("--version", TFABRIC_VERSION);
+  CLI::App app{"tfabric: a network for NCCL, over user-space TCP on DPDK or over RDMA"};
+  app.set_version_flag("-V,--version", tfabric::version());
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 fine, 1 wrong data, 2 wrong usage, 3 the network is not usable here, 4 time-out or "
@@ -27,7 +28,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    // --help and --version end here too, with a code of 0.
+    // --help and --version end here too, with code 0.
     return app.exit(error) == 0 ? 0 : kUsage;
   }
   return exit_code;

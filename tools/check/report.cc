@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/version.h"
+
 namespace tfabric::check {
 namespace {
 
@@ -31,6 +33,7 @@ std::string to_text(const Report& report) {
 
 nlohmann::json to_json(const Report& report) {
   nlohmann::json out;
+  out["version"] = version();
   out["verdict"] = {{"network", to_string(report.verdict.network)},
                     {"usable", exit_code_of(report) != kNotUsable},
                     {"text", report.verdict.text}};

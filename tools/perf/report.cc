@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <fstream>
 
+#include "base/version.h"
 #include "config/value.h"
 
 namespace tfabric::perf {
@@ -66,7 +67,8 @@ Json json_row(const Row& row) {
   return json;
 }
 
-Status write_json(const std::string& file, const Json& report) {
+Status write_json(const std::string& file, Json report) {
+  report["version"] = version();
   const std::string text = report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   if (file == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -32,6 +32,6 @@ struct Row {
 [[nodiscard]] Json json_row(const Row& row);
 
 // Writes to the file that --json named ("-": stdout).
-Status write_json(const std::string& file, const Json& report);
+Status write_json(const std::string& file, Json report);
 
 }  // namespace tfabric::perf

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/version.h"
 #include "tools/setup/container.h"
 #include "tools/setup/lock.h"
 #include "tools/setup/report.h"
@@ -146,6 +147,7 @@ class Session {
 
   void finish(const char* result) {
     if (request_.json) {
+      json_["version"] = version();
       json_["result"] = result;
       console_.out(to_text(json_, 2) + "\n");
     }

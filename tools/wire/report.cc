@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/version.h"
+
 namespace tfabric::wire {
 namespace {
 
@@ -86,11 +88,11 @@ nlohmann::json statistics_json(std::span<const DirectionView> views) {
     }
     directions.push_back(std::move(direction));
   }
-  return {{"directions", std::move(directions)}};
+  return {{"version", version()}, {"directions", std::move(directions)}};
 }
 
 nlohmann::json settings_json(std::span<const DirectionView> views) {
-  auto settings = nlohmann::json::object();
+  nlohmann::json settings{{"version", version()}};
   for (const DirectionView& view : views) {
     settings[name_of(view)] = view.settings;
   }

@@ -5,6 +5,7 @@
 #include <regex>
 #include <set>
 
+#include "base/version.h"
 #include "broken_host.h"
 
 using namespace tfabric;
@@ -44,6 +45,7 @@ TEST_CASE("the worst is first, with its fix below it, and the verdict last") {
 
 TEST_CASE("scripts get the same") {
   const auto json = to_json(three_findings());
+  REQUIRE(json["version"] == version());
   REQUIRE(json["verdict"]["network"] == "nccl");
   REQUIRE(json["verdict"]["usable"] == false);
   REQUIRE(json["verdict"]["text"] == "not here");

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 
+#include "base/version.h"
 #include "config/config.h"
 #include "tests/unit/setup/run_setup.h"
 #include "tools/setup/facts.h"
@@ -333,6 +334,7 @@ TEST_CASE("as JSON, standard output is that alone") {
   REQUIRE(ended.code == kOk);
   const auto json = parse_json(ended.out);
   REQUIRE(json);
+  REQUIRE(text_of(*json, "version") == version());
   REQUIRE(text_of(*json, "result") == "ok");
   REQUIRE(array_of(*json, "nics").size() == 2);
   REQUIRE(array_of(*json, "left_alone").size() == 1);
