@@ -18,12 +18,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 endif()
 # Hardening. -fcf-protection is left out: the linker drops the mark unless every object has it, and Debian's archives of
 # DPDK do not, so it would cost an instruction at each call and protect nothing.
-target_compile_options(tfabric_compiler INTERFACE
-  $<IF:$<BOOL:$<TARGET_PROPERTY:TFABRIC_DATA_PATH>>,-fstack-protector,-fstack-protector-strong>)
 target_link_options(tfabric_compiler INTERFACE "LINKER:-z,relro" "LINKER:-z,now" "LINKER:-z,noexecstack")
 include(CheckPIESupported)
 check_pie_supported()  # programs are linked with -pie, whatever the compiler's default is
-if(NOT TFABRIC_SANITIZE)  # sanitizers check the same functions themselves
+if(NOT TFABRIC_SANITIZE)  # sanitizers check more than these do
+  target_compile_options(tfabric_compiler INTERFACE
+    $<IF:$<BOOL:$<TARGET_PROPERTY:TFABRIC_DATA_PATH>>,-fstack-protector,-fstack-protector-strong>)
   # With the flags of the configuration, so that it is defined only where there is optimisation, without which glibc warns,
   # and so that a target that is compiled with -O0 can undefine it.
   include(CheckCXXSourceCompiles)
@@ -79,7 +79,9 @@ endif()
 # tfabric_data_path(TARGET...): code that runs for each message or packet. Of it only functions with a buffer of bytes get a
 # stack protector, not all that pass the address of a variable, which would be a third of them at five instructions a call.
 function(tfabric_data_path)
-  set_target_properties(${ARGN} PROPERTIES TFABRIC_DATA_PATH ON)
+  if(NOT TFABRIC_PRECOMPILE)  # all that uses clang's precompiled headers is compiled alike
+    set_target_properties(${ARGN} PROPERTIES TFABRIC_DATA_PATH ON)
+  endif()
 endfunction()
 # What sanitized tests spend their time in is optimised a little, as the rest is not: compiling takes longer then.
 function(tfabric_busy target)
