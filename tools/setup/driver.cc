@@ -7,8 +7,8 @@ namespace {
 
 std::string folder_of(const std::string& address) { return "/sys/bus/pci/devices/" + address; }
 
-// Those that VFIO lets stay in a group: they do no DMA of their own accord, or are VFIO's themselves.
-bool may_stay(const std::string& driver) {
+// Drivers that VFIO tolerates in a group that it assigns: they start no DMA, or are VFIO's own.
+bool tolerated(const std::string& driver) {
   return driver.empty() || driver == "vfio-pci" || driver == "pci-stub" || driver == "pcieport";
 }
 
@@ -43,7 +43,7 @@ Status bind_to(Host& host, const std::string& address, const std::string& driver
   }
   if (const std::string now = driver_of(host, address); now != driver) {
     return Error{Errc::system,
-                 fmt::format("{} does not take {}, which now has {}: the kernel's log (dmesg) may say why",
+                 fmt::format("{} does not accept {}, which now has {}: the kernel's log (dmesg) may say why",
                              driver, address, now.empty() ? "no driver" : now)};
   }
   return {};
@@ -53,7 +53,7 @@ std::vector<Neighbour> group_neighbours(const Host& host, const std::string& add
   std::vector<Neighbour> neighbours;
   for (const std::string& other : host.list(folder_of(address) + "/iommu_group/devices")) {
     const std::string driver = driver_of(host, other);
-    if (other != address && !may_stay(driver)) {
+    if (other != address && !tolerated(driver)) {
       neighbours.push_back({other, driver});
     }
   }

@@ -7,14 +7,13 @@
 #include <filesystem>
 #include <sstream>
 
-#include "tools/setup/bind_step.h"
-#include "tools/setup/file_step.h"
-#include "tools/setup/hugepage_step.h"
+#include "tools/setup/files.h"
+#include "tools/setup/steps.h"
 
 namespace tfabric::setup {
 namespace {
 
-// proc(5): "MemAvailable:    1234 kB".
+// /proc/meminfo has the line "MemAvailable:    1234 kB" (proc(5)).
 std::uint64_t available_mib(const Host& host) {
   std::istringstream words(host.read("/proc/meminfo").value_or(""));
   std::string word;
@@ -27,7 +26,7 @@ std::uint64_t available_mib(const Host& host) {
   return 0;
 }
 
-// PCI Code and ID Assignment: display controllers, VGA (00h) and 3D (02h), of NVIDIA.
+// Counts NVIDIA's display controllers of the classes VGA (0300h) and 3D (0302h).
 unsigned count_gpus(const Host& host) {
   unsigned count = 0;
   for (const std::string& address : host.list("/sys/bus/pci/devices")) {
@@ -46,7 +45,7 @@ bool has_module(Host& host, const std::string& name) {
          host.run({"modprobe", "--dry-run", "--quiet", name}).ok();
 }
 
-// Distributions build some kernels without (CONFIG_VFIO_NOIOMMU).
+// Some modules are built without some of their parameters, VFIO without CONFIG_VFIO_NOIOMMU.
 bool has_parameter(Host& host, const std::string& module, const std::string& name) {
   return host.exists("/sys/module/" + module + "/parameters/" + name) ||
          host.run({"modinfo", "--field", "parm", module}).out.find(name + ":") != std::string::npos;
@@ -59,7 +58,7 @@ bool has_interface_with_addresses(const Facts& facts, const host::PciFunction& f
   });
 }
 
-// An ENI that the kernel does not have any more, or not yet again, is as the journal says.
+// Takes ENIs that are not under the kernel, or whose restoration is not finished, from the journal.
 void read_journal(const Journal& journal, Facts& facts) {
   for (const JournalEntry& entry : journal.entries()) {
     const std::string kind = text_of(entry.wanted, "kind");

@@ -1,4 +1,4 @@
-// What setup needs to know of the host to make its plan. Reading it changes nothing.
+// What setup needs to know of the host to make its plan. Gathering it changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,40 +14,38 @@
 #include "tools/setup/eni.h"
 #include "tools/setup/journal.h"
 #include "tools/setup/network.h"
-#include "tools/setup/protection.h"
 
 namespace tfabric::setup {
 
-// How the kernel's command line of the next boots is changed here.
+// The program that changes the kernel's command line for the next boots.
 enum class BootLoader : std::uint8_t { unknown, update_grub, grubby };
 
 struct Facts {
   Network network;
   std::vector<SshSession> sessions;
-  std::vector<host::PciFunction> functions;                  // Ethernet's
-  std::map<std::string, std::vector<Neighbour>> neighbours;  // in their IOMMU groups
-  std::map<std::string, Eni> recorded;  // by address: those that the journal knows better
-  std::string driver;                   // that they have, or had on the way; empty: none is recorded
-  Json hugepages;                       // the journal's step; null: none
+  std::vector<host::PciFunction> functions;  // the Ethernet ones
+  // By PCI address: what else is in the function's IOMMU group, and ENIs that are described by the journal,
+  // as they are not (completely) under the kernel at present.
+  std::map<std::string, std::vector<Neighbour>> neighbours;
+  std::map<std::string, Eni> recorded;
+  std::string driver;  // which the recorded ENIs have, or are about to get; empty: none is recorded
+  Json hugepages;      // what the journal's HugepageStep wants; null: there is none
   hugepage::Pages pages;
-  std::uint64_t available_mib = 0;  // memory
+  std::uint64_t available_mib = 0;  // of memory
   unsigned gpus = 0;
   bool iommu = false;
-  bool vfio = false, uio = false;   // there are such drivers
-  bool vfio_without_iommu = false;  // VFIO has its unsafe mode
+  bool vfio = false, uio = false;   // the kernel has this driver
+  bool vfio_without_iommu = false;  // VFIO was built with its unsafe mode
   bool systemd = false;
-  std::string network_manager_folder, networkd_folder;  // where such a file is read; empty: not installed
+  std::string network_manager_folder, networkd_folder;  // for drop-in files; empty: not installed
   BootLoader boot_loader = BootLoader::unknown;
   std::optional<std::string> config_text;   // of the file at kConfigPath
-  bool config_is_ours = false;              // and nobody has changed it since
-  Result<config::Config> config = Error{};  // what it says; an error if it is wrong
-  std::string program;                      // this one's path
-  bool has_group = false;                   // the one that is asked about
+  bool config_is_ours = false;              // setup wrote the file, and it has not been edited since
+  Result<config::Config> config = Error{};  // what the file says
+  std::string program;                      // the path of this program
+  bool has_group = false;                   // the group that gather() was asked about exists
 };
 
-inline const std::string kConfigPath = "/usr/local/tfabric/tools/config/tfabric.toml";
-
-// `group`: whose being there is asked about.
 Result<Facts> gather(Host& host, const Journal& journal, const std::string& group);
 
 }  // namespace tfabric::setup

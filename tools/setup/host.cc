@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <grp.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,7 +15,6 @@
 #include <thread>
 
 #include "base/descriptor.h"
-#include "tools/setup/process.h"
 
 namespace tfabric::setup {
 namespace {
@@ -42,7 +40,7 @@ bool write_all(int descriptor, const std::string& text) {
   return true;
 }
 
-// So that a name in it outlives a power cut.
+// Makes the names in the folder survive a power cut.
 Status sync_folder(const std::string& path) {
   const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (folder.get() < 0 || fsync(folder.get()) != 0) {
@@ -59,7 +57,7 @@ std::optional<std::string> Host::read(const std::string& path) const {
   std::array<char, 4096> buffer{};
   ssize_t count = 0;
   do {
-    // Of the kernel's files, some open and cannot be read.
+    // Some of the kernel's files can be opened but not read.
     count = ::read(file.get(), buffer.data(), buffer.size());
     text.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
   } while (count > 0);
@@ -104,7 +102,7 @@ Status Host::write_attribute(const std::string& path, const std::string& text) {
     return failure("open", full(path), errno);
   }
   if (write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
-    return Error{Errc::system, fmt::format("the kernel does not take \"{}\" in {}: {}", text, full(path),
+    return Error{Errc::system, fmt::format("the kernel rejected \"{}\" for {}: {}", text, full(path),
                                            std::strerror(errno))};
   }
   return {};
@@ -157,25 +155,13 @@ Status Host::make_link(const std::string& path, const std::string& target) {
   return sync_folder(fs::path(full(path)).parent_path());
 }
 
-Output Host::run(const std::vector<std::string>& words) { return run_program(words); }
-
 void Host::wait_a_moment() {
   constexpr std::chrono::milliseconds kMoment{100};
   std::this_thread::sleep_for(kMoment);
 }
 
-Error failure_of(const std::vector<std::string>& words, const Output& output) {
-  std::string why = output.err.empty() ? output.out : output.err;
-  while (why.ends_with('\n')) {
-    why.pop_back();
-  }
-  return {Errc::system, fmt::format("`{}` failed with status {}: {}", fmt::join(words, " "), output.status,
-                                    why.empty() ? "it says nothing" : why)};
-}
-
-Status run_or_fail(Host& host, const std::vector<std::string>& words) {
-  const Output output = host.run(words);
-  return output.ok() ? Status() : Status(failure_of(words, output));
+Status Host::remove_if_empty(const std::string& folder) {
+  return exists(folder) && list(folder).empty() ? remove(folder) : Status();
 }
 
 }  // namespace tfabric::setup

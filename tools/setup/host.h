@@ -1,7 +1,7 @@
-// The host that is set up: its files, below a root that tests replace, and the programs that change it.
+// The host that setup changes: its files, below a root that tests replace, and the programs that it runs.
 //
-// All that changes the host goes through the virtual functions, so that a test can stand in for the kernel,
-// and end the work at any of them. Paths are the host's own, with a leading slash. Not for several threads.
+// Every change goes through a virtual function, so that a test can play the kernel and interrupt setup at any
+// change. Paths are the host's own, with a leading slash. Not thread-safe.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 namespace tfabric::setup {
 
 struct Output {
-  int status = 0;  // 127: there is no such program
+  int status = 0;  // exit status; 127 if the program is not installed, 128 + N if signal N ended it
   std::string out, err;
 
   [[nodiscard]] bool ok() const { return status == 0; }
@@ -22,7 +22,7 @@ struct Output {
 
 struct FileAccess {
   std::string group;
-  unsigned mode = 0;  // of access(2)'s nine bits
+  unsigned mode = 0;  // the nine permission bits
   bool operator==(const FileAccess&) const = default;
 };
 
@@ -35,41 +35,45 @@ class Host {
 
   [[nodiscard]] std::string full(const std::string& path) const { return root_ + path; }
   [[nodiscard]] host::Sysfs sysfs() const { return host::Sysfs(full("/sys")); }
-  // All of a file. Absent: not there, or not readable.
+  // Returns the whole content, or nothing if the file does not exist or cannot be read.
   [[nodiscard]] std::optional<std::string> read(const std::string& path) const;
   [[nodiscard]] std::optional<std::string> read_link(const std::string& path) const;
-  // Links are not followed.
+  // Does not follow links.
   [[nodiscard]] bool exists(const std::string& path) const;
-  // The names in a folder, in order.
+  // Returns the names in a folder in ascending order.
   [[nodiscard]] std::vector<std::string> list(const std::string& path) const;
-  // Nothing if it is not there.
+  // Returns nothing if the file does not exist.
   [[nodiscard]] virtual std::optional<FileAccess> access_of(const std::string& path) const;
   [[nodiscard]] virtual bool has_group(const std::string& name) const;
-  // Whether a program is installed where systems have theirs.
+  // Returns true if the program is installed in one of the system's folders.
   [[nodiscard]] bool has_program(const std::string& name) const;
 
-  // Into a file of the kernel's, in one piece.
+  // Writes `text` to a file of sysfs or procfs in a single write(2).
   virtual Status write_attribute(const std::string& path, const std::string& text);
-  // Whoever reads the file meets the old text or the new one, whatever happens meanwhile; its folder must
-  // exist.
+  // Replaces the file atomically and durably: a reader sees the old or the new text, even after a power cut.
+  // The folder must exist.
   virtual Status write_file(const std::string& path, const std::string& text);
   virtual Status rename(const std::string& from, const std::string& to);
-  // A file, a link or an empty folder. What is not there is no error.
+  // Removes a file, a link or an empty folder. Succeeds if there is nothing at `path`.
   virtual Status remove(const std::string& path);
   virtual Status make_folder(const std::string& path);
   virtual Status make_link(const std::string& path, const std::string& target);
-  // Waits for its end. No shell.
+  // Runs a program without a shell and waits for its end. It is looked up in the system's default path, its
+  // standard input is empty, and its messages are in the C locale.
   virtual Output run(const std::vector<std::string>& words);
-  // Sleeps for a moment, while the kernel or udev does something.
+  // Sleeps 100 ms, to let the kernel or udev finish something.
   virtual void wait_a_moment();
+
+  // Removes the folder if it exists and is empty.
+  Status remove_if_empty(const std::string& folder);
 
  private:
   std::string root_;
 };
 
-// What it wrote, or that it wrote nothing.
+// The error for a program that has failed: its words, status and output.
 [[nodiscard]] Error failure_of(const std::vector<std::string>& words, const Output& output);
-// Runs it; an error with what it wrote if it fails.
+// Runs the program; failure_of() if its status is not 0.
 Status run_or_fail(Host& host, const std::vector<std::string>& words);
 
 }  // namespace tfabric::setup

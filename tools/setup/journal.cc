@@ -1,25 +1,28 @@
 #include "tools/setup/journal.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <array>
-
-#include "tools/setup/folders.h"
+#include <cerrno>
+#include <cstring>
 
 namespace tfabric::setup {
 namespace {
 
-constexpr auto kFolder = "/var/lib/tfabric";  // setup's own
+constexpr auto kFolder = "/var/lib/tfabric";
 constexpr int kVersion = 1;
 constexpr std::array<const char*, 3> kStates{"begun", "done", "undoing"};
 
 Error unreadable(const std::string& why) {
-  return {Errc::unusable,
-          fmt::format(
-              "the journal {} {}: it says how this host was before setup, so it is not overwritten; move it "
-              "away if that is known otherwise",
-              Journal::kPath, why)};
+  return {
+      Errc::unusable,
+      fmt::format(
+          "the journal {} {}: it records how this host was before setup, so it is not overwritten; move it "
+          "away if you know that state from elsewhere",
+          Journal::kPath, why)};
 }
 
 }  // namespace
@@ -37,7 +40,7 @@ Result<Journal> Journal::load(const Host& host) {
   }
   const auto json = parse_json(*text);
   if (!json || !part_of(*json, "steps").is_array()) {
-    return unreadable("is no journal of setup's");
+    return unreadable("is not a journal of tfabric setup");
   }
   if (number_of(*json, "version") != kVersion) {
     return unreadable(
@@ -46,7 +49,7 @@ Result<Journal> Journal::load(const Host& host) {
   for (const Json& step : array_of(*json, "steps")) {
     const auto state = std::find(kStates.begin(), kStates.end(), text_of(step, "state"));
     if (state == kStates.end() || text_of(step, "id").empty()) {
-      return unreadable("has a step that is none");
+      return unreadable("has a malformed step");
     }
     journal.entries_.push_back({.id = text_of(step, "id"),
                                 .state = static_cast<JournalEntry::State>(state - kStates.begin()),
@@ -88,7 +91,7 @@ Status Journal::clean(Host& host) {
   if (Status status = host.remove(kPath + ".tfabric-new"); !status) {
     return status;
   }
-  return remove_folders(host, Json{kFolder});
+  return host.remove_if_empty(kFolder);
 }
 
 Status Journal::save(Host& host) const {
@@ -103,6 +106,17 @@ Status Journal::save(Host& host) const {
     return status;
   }
   return host.write_file(kPath, to_text(json, 2) + "\n");
+}
+
+Result<Lock> Lock::take(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (file.get() < 0) {
+    return Error{Errc::system, fmt::format("cannot open {}: {}", path, std::strerror(errno))};
+  }
+  if (flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{Errc::system, "another `tfabric setup` runs on this host: wait for its end"};
+  }
+  return Lock(std::move(file));
 }
 
 }  // namespace tfabric::setup

@@ -1,12 +1,14 @@
-// What setup has done to this host, and how the host was before: enough to finish after an interruption at
-// any moment, and to undo it all.
+// What setup has done to this host and how the host was before: enough to finish an interrupted run, or to
+// undo everything. With it, the lock that keeps two runs apart.
 //
-// On disk it is replaced as a whole, and an entry is there before the host is changed.
+// The file is replaced as a whole, and an entry is on disk before the host is changed.
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "tools/setup/host.h"
 #include "tools/setup/json.h"
 
@@ -15,32 +17,44 @@ namespace tfabric::setup {
 struct JournalEntry {
   enum class State : std::uint8_t { begun, done, undoing };
 
-  std::string id;  // of the step
+  std::string id;  // the step's
   State state = State::begun;
-  Json wanted;  // what makes the step again
-  Json before;  // for undo
+  Json wanted;  // re-creates the step
+  Json before;  // the host's state before the step, for undo
 };
 
 class Journal {
  public:
   static const std::string kPath;
 
-  // Without a file, an empty one. Errors: one that cannot be read, which is not to be overwritten.
+  // Returns an empty journal if there is no file. Errors: the file cannot be understood; it must not be
+  // overwritten then, since it records how the host was.
   static Result<Journal> load(const Host& host);
 
   [[nodiscard]] const std::vector<JournalEntry>& entries() const { return entries_; }
   [[nodiscard]] const JournalEntry* find(const std::string& id) const;
-  // Each is on the disk when it returns. A new entry is the last.
+  // Replaces the entry of the same id, or appends it. On disk when it returns.
   Status put(Host& host, const JournalEntry& entry);
-  // With the last one, the file goes.
+  // Removes an entry; removes the file with the last one.
   Status drop(Host& host, const std::string& id);
-  // What an interruption may leave behind where there is no journal, or none any more.
+  // Removes what an interrupted run may leave behind when there is no journal.
   static Status clean(Host& host);
 
  private:
   Status save(Host& host) const;
 
   std::vector<JournalEntry> entries_;
+};
+
+// Held until it is destroyed or the process ends, in whatever way.
+class Lock {
+ public:
+  // Errors: another process holds it.
+  static Result<Lock> take(const std::string& path);
+
+ private:
+  explicit Lock(Descriptor file) : file_(std::move(file)) {}
+  Descriptor file_;
 };
 
 }  // namespace tfabric::setup

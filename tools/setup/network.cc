@@ -18,11 +18,11 @@ Result<Json> ask(Host& host, std::vector<std::string> words) {
                  fmt::format("`{}` failed: {} (expected iproute2's ip, 4.17 or later, which has -json)",
                              fmt::join(words, " "), output.err)};
   }
-  // Without anything to tell, some versions tell nothing.
+  // Some versions print nothing instead of an empty array.
   const auto json = parse_json(output.out.empty() ? "[]" : output.out);
   if (!json || !json->is_array()) {
-    return Error{Errc::unusable, fmt::format("`{}` does not answer in JSON: a newer iproute2 is needed",
-                                             fmt::join(words, " "))};
+    return Error{Errc::unusable,
+                 fmt::format("`{}` does not print JSON: a newer iproute2 is needed", fmt::join(words, " "))};
   }
   return *json;
 }
@@ -60,7 +60,7 @@ Route to_route(const Json& json, bool v6) {
   return route;
 }
 
-// Whether a rail with these addresses reaches it without another hop.
+// Returns true if a rail with these addresses reaches the gateway directly.
 bool is_neighbour(const std::vector<std::string>& addresses, const std::string& gateway) {
   const auto bytes = config::address_bytes(gateway);
   constexpr std::size_t kV6 = 16;

@@ -5,31 +5,17 @@
 #include <algorithm>
 #include <utility>
 
-#include "tools/setup/access_step.h"
-#include "tools/setup/bind_step.h"
-#include "tools/setup/file_step.h"
-#include "tools/setup/hugepage_plan.h"
-#include "tools/setup/kernel_line_step.h"
-#include "tools/setup/link_step.h"
-#include "tools/setup/module_step.h"
-#include "tools/setup/mount_step.h"
-#include "tools/setup/texts.h"
+#include "tools/setup/files.h"
 
 namespace tfabric::setup {
 namespace {
-
-constexpr auto kUnit = "/etc/systemd/system/tfabric-setup.service";
-constexpr auto kWants = "/etc/systemd/system/multi-user.target.wants/tfabric-setup.service";
-constexpr auto kUdevFile = "/etc/udev/rules.d/90-tfabric-setup.rules";
-constexpr auto kLimitsFile = "/etc/security/limits.d/90-tfabric-setup.conf";
-constexpr auto kGrubFile = "/etc/default/grub.d/90-tfabric-setup.cfg";
 
 template <class T, class... Arguments>
 void add(Plan& plan, Arguments&&... arguments) {
   plan.steps.push_back(std::make_unique<T>(std::forward<Arguments>(arguments)...));
 }
 
-// The driver that gets the ENIs, and whether VFIO needs its mode without an IOMMU.
+// The driver that the ENIs are bound to, and whether VFIO needs its unsafe mode.
 struct Driver {
   std::string name;
   bool no_iommu = false;
@@ -41,25 +27,26 @@ Result<Driver> choose_driver(const Facts& facts, const PlanOptions& options) {
   }
   if (!facts.vfio && !facts.uio) {
     return Error{Errc::unusable,
-                 "this kernel has neither vfio-pci nor uio_pci_generic: install its package of further "
+                 "this kernel has neither vfio-pci nor uio_pci_generic: install its package of extra "
                  "modules (Ubuntu: linux-modules-extra-…; RHEL: kernel-modules)"};
   }
   if (!options.allow_no_iommu) {
     return Error{
         Errc::unusable,
         fmt::format(
-            "{}: NICs that user space has could then write to any memory of this host. Switch an IOMMU "
-            "on (in the firmware's settings, or by intel_iommu=on on the kernel's command line), or "
-            "accept that by --allow-no-iommu",
+            "{}: NICs under the control of user space could then write to any memory of this host. Switch "
+            "an IOMMU on (in the firmware's settings, or by intel_iommu=on on the kernel's command line), "
+            "or accept that by --allow-no-iommu",
             facts.iommu ? "this kernel has no vfio-pci" : "no IOMMU is active here")};
   }
   if (facts.vfio_without_iommu) {
     return Driver{kVfio, /*no_iommu=*/true};
   }
   if (!facts.uio) {
-    return Error{Errc::unusable,
-                 "this kernel's VFIO has no mode without an IOMMU (CONFIG_VFIO_NOIOMMU), and there is no "
-                 "uio_pci_generic: switch an IOMMU on"};
+    return Error{
+        Errc::unusable,
+        "this kernel's VFIO does not work without an IOMMU (CONFIG_VFIO_NOIOMMU is off), and there is "
+        "no uio_pci_generic: switch an IOMMU on"};
   }
   return Driver{kUio};
 }
@@ -67,11 +54,12 @@ Result<Driver> choose_driver(const Facts& facts, const PlanOptions& options) {
 void note_driver(const Driver& driver, Plan& plan) {
   if (driver.no_iommu || driver.name == kUio) {
     plan.notes.push_back(fmt::format(
-        "WARNING: {} without an IOMMU: a process that has one of these NICs, or a fault of its own, "
-        "can read and write all memory of this host, and taints the kernel",
+        "WARNING: {} without an IOMMU: a process that uses one of these NICs can, by intent or by a fault, "
+        "read and write all memory of this host; the kernel is marked as tainted",
         driver.name));
     plan.notes.emplace_back(
-        "jobs need root's rights then (CAP_SYS_ADMIN, CAP_SYS_RAWIO), and what they send is copied first");
+        "jobs then need root's rights (CAP_SYS_ADMIN, CAP_SYS_RAWIO), and the data they send is copied "
+        "first");
   }
 }
 
@@ -95,8 +83,8 @@ Result<std::string> choose_config(const Facts& facts, const PlanOptions& options
       return Error{
           Errc::invalid_usage,
           fmt::format(
-              "{} is there with other rails, and setup has not written it so: with --replace-config it "
-              "is kept beside the new one as tfabric.toml{}, and comes back by --undo",
+              "{} exists with other rails and was not written by setup: with --replace-config it is kept "
+              "beside the new one as tfabric.toml{}, and --undo restores it",
               kConfigPath, FileStep::kKept)};
     }
     plan.notes.push_back(fmt::format("{} is kept as tfabric.toml{} beside it", kConfigPath, FileStep::kKept));
@@ -108,14 +96,14 @@ void note_protection(const Facts& facts, Plan& plan) {
   if (protected_interfaces(facts.network, facts.sessions).empty()) {
     plan.notes.emplace_back(
         "WARNING: no NIC is known to be the one by which this host is reached (there is no default route and "
-        "no ssh session): leave it out by --exclude");
+        "no ssh session): exclude it by --exclude");
   }
 }
 
 void note_gateways(const std::vector<Eni>& enis, Plan& plan) {
   for (const Eni& eni : enis) {
     if (eni.gateway.empty() && eni.gateway6.empty()) {
-      plan.notes.push_back(fmt::format("{} ({}) has no gateway in its own networks: it reaches those alone",
+      plan.notes.push_back(fmt::format("{} ({}) has no gateway in its own networks: it reaches only those",
                                        eni.address, eni.name));
     }
   }
@@ -132,14 +120,15 @@ void add_managers(const Facts& facts, const std::vector<Eni>& enis, Plan& plan) 
   }
 }
 
-// `--group`: whoever has a NIC without an IOMMU has the host, so only root gets it.
+// Adds the steps of --group. Without an IOMMU, access to a NIC is control over the host, so only root gets
+// it.
 Status add_group(const Facts& facts, const PlanOptions& options, const std::vector<Eni>& enis,
                  const Driver& driver, Plan& plan) {
   if (options.group.empty()) {
     return {};
   }
   if (driver.no_iommu || driver.name == kUio) {
-    return Error{Errc::invalid_usage, "--group takes an IOMMU: without one, only root may have the NICs"};
+    return Error{Errc::invalid_usage, "--group needs an IOMMU: without one, only root may use the NICs"};
   }
   if (!facts.has_group) {
     return Error{Errc::invalid_usage,
@@ -148,40 +137,40 @@ Status add_group(const Facts& facts, const PlanOptions& options, const std::vect
   for (const Eni& eni : enis) {
     add<AccessStep>(plan, eni.address, options.group);
   }
-  add<FileStep>(plan, kUdevFile, udev_text(options.group),
+  add<FileStep>(plan, kUdevPath, udev_text(options.group),
                 Reload{.words = {"udevadm", "control", "--reload"}, .path = "/run/udev/control"});
-  add<FileStep>(plan, kLimitsFile, limits_text(options.group));
+  add<FileStep>(plan, kLimitsPath, limits_text(options.group));
   return {};
 }
 
 void add_persistence(const Facts& facts, Plan& plan) {
   if (!facts.systemd) {
     plan.notes.emplace_back(
-        "this host has no systemd: run `tfabric setup --boot` yourself at each boot, before the "
-        "network comes up");
+        "this host has no systemd: run `tfabric setup --boot` yourself at each boot, before the network "
+        "is started");
     return;
   }
-  add<FileStep>(plan, kUnit, unit_text(facts.program),
+  add<FileStep>(plan, kUnitPath, unit_text(facts.program),
                 Reload{.words = {"systemctl", "daemon-reload"}, .path = "/run/systemd/system"});
-  add<LinkStep>(plan, kWants, kUnit);
+  add<LinkStep>(plan, kUnitLinkPath, kUnitPath);
 }
 
 Status add_kernel_line(const Facts& facts, const std::string& arguments, Plan& plan) {
   switch (facts.boot_loader) {
     case BootLoader::update_grub:
-      add<FileStep>(plan, kGrubFile, grub_text(arguments), Reload{.words = {"update-grub"}});
+      add<FileStep>(plan, kGrubPath, grub_text(arguments), Reload{.words = {"update-grub"}});
       break;
     case BootLoader::grubby:
       add<KernelLineStep>(plan, arguments);
       break;
     case BootLoader::unknown:
       return Error{Errc::unusable,
-                   fmt::format("neither update-grub nor grubby is installed here: add \"{}\" to the "
+                   fmt::format("neither update-grub nor grubby is installed: add \"{}\" to the "
                                "kernel's command line by hand, without --kernel-command-line",
                                arguments)};
   }
-  plan.notes.push_back(
-      fmt::format("the kernel's command line gets \"{}\": that counts after the next reboot", arguments));
+  plan.notes.push_back(fmt::format(
+      "the kernel's command line gets \"{}\", which takes effect after the next reboot", arguments));
   return {};
 }
 

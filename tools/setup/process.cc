@@ -1,6 +1,7 @@
-#include "tools/setup/process.h"
-
+// Running the system's programs: Host::run().
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,6 +9,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "tools/setup/host.h"
 
 namespace tfabric::setup {
 namespace {
@@ -33,6 +36,7 @@ struct Pipe {
   }
 };
 
+// In the child: runs the program in its place.
 [[noreturn]] void become(const std::vector<std::string>& words, int out, int err) {
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   dup2(nothing, STDIN_FILENO);
@@ -46,13 +50,13 @@ struct Pipe {
   std::array<char, 64> path{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"};
   std::array<char, 16> locale{"LC_ALL=C"};
   std::array<char*, 3> environment{path.data(), locale.data(), nullptr};
-  // execvp looks in its own environment's path.
+  // execvpe() searches the caller's PATH, not the one it passes on.
   setenv("PATH", path.data() + std::strlen("PATH="), 1);
   execvpe(arguments[0], arguments.data(), environment.data());
   _exit(kNotFound);
 }
 
-// Until both are closed.
+// Reads both pipes until the child has closed them.
 void collect(Pipe& out, Pipe& err, Output& output) {
   std::array<Pipe*, 2> pipes{&out, &err};
   std::array<std::string*, 2> texts{&output.out, &output.err};
@@ -81,7 +85,7 @@ void collect(Pipe& out, Pipe& err, Output& output) {
 
 }  // namespace
 
-Output run_program(const std::vector<std::string>& words) {
+Output Host::run(const std::vector<std::string>& words) {
   Output output;
   Pipe out, err;
   if (!out.open() || !err.open()) {
@@ -106,6 +110,20 @@ Output run_program(const std::vector<std::string>& words) {
     output.err = words[0] + " is not installed";
   }
   return output;
+}
+
+Error failure_of(const std::vector<std::string>& words, const Output& output) {
+  std::string why = output.err.empty() ? output.out : output.err;
+  while (why.ends_with('\n')) {
+    why.pop_back();
+  }
+  return {Errc::system, fmt::format("`{}` failed with status {}: {}", fmt::join(words, " "), output.status,
+                                    why.empty() ? "it printed nothing" : why)};
+}
+
+Status run_or_fail(Host& host, const std::vector<std::string>& words) {
+  const Output output = host.run(words);
+  return output.ok() ? Status() : Status(failure_of(words, output));
 }
 
 }  // namespace tfabric::setup

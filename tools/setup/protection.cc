@@ -1,5 +1,4 @@
-#include "tools/setup/protection.h"
-
+// Which interfaces are left alone: ssh_sessions() and protected_interfaces().
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +7,12 @@
 #include <sstream>
 #include <string_view>
 
+#include "tools/setup/network.h"
+
 namespace tfabric::setup {
 namespace {
 
-// "::ffff:10.0.0.1" and "fe80::1%eth0" as other tools write them.
+// Converts "::ffff:10.0.0.1" and "fe80::1%eth0" to the form that `ip` prints.
 std::string plain_address(std::string text) {
   constexpr std::string_view kMapped = "::ffff:";
   if (text.starts_with(kMapped) && text.find('.') != std::string::npos) {
@@ -20,7 +21,8 @@ std::string plain_address(std::string text) {
   return text.substr(0, text.find('%'));
 }
 
-// sshd(8): "client's address, its port, the server's address, its port".
+// `environment` is the content of /proc/PID/environ. SSH_CONNECTION (ssh(1)) holds the client's address and
+// port, then the server's.
 std::optional<SshSession> session_in(const std::string& environment) {
   constexpr std::string_view kName = "SSH_CONNECTION=";
   std::size_t from = 0;
@@ -46,10 +48,12 @@ std::string interface_towards(Host& host, const std::string& address) {
                                                                    : std::string();
 }
 
+// Collects the protected interfaces.
 class Protection {
  public:
   explicit Protection(const Network& network) : network_(network) {}
 
+  // Adds the interface and, with it, the ports or the parent that it depends on.
   void add(const std::string& interface, const std::string& reason) {
     if (interface.empty() || !reasons_.emplace(interface, reason).second) {
       return;

@@ -10,7 +10,7 @@ namespace {
 using Outcome = StepReport::Outcome;
 using State = JournalEntry::State;
 
-// How the host is before a step, on disk.
+// Writes the host's state before a step to the journal.
 Status record(Host& host, Journal& journal, const Step& step) {
   Result<Json> before = step.state_before(host);
   if (!before) {
@@ -19,8 +19,8 @@ Status record(Host& host, Journal& journal, const Step& step) {
   return journal.put(host, {.id = step.id(), .wanted = step.wanted(), .before = std::move(*before)});
 }
 
-// Of the steps from `first` on that touch the network, all that are new: a manager that lets go of a NIC
-// takes its addresses away, and setup may be killed before the NIC's own turn.
+// Records the state before all new steps from `first` on that touch the network: a manager that releases a
+// NIC removes its addresses, and setup may be killed before it comes to the NIC's own step.
 Status record_network(Host& host, Journal& journal, const std::vector<StepPtr>& steps, std::size_t first,
                       std::set<std::string>& recorded) {
   for (std::size_t i = first; i < steps.size(); ++i) {
@@ -42,7 +42,7 @@ Status apply_step(Host& host, Journal& journal, const Step& step, bool is_new) {
       return status;
     }
   }
-  // What was before is of the first time: now it may be half done.
+  // Keep the `before` of the first attempt: the host may be half-changed by now.
   JournalEntry entry{.id = step.id(), .wanted = step.wanted(), .before = journal.find(step.id())->before};
   if (Status status = is_new ? Status() : journal.put(host, entry); !status) {
     return status;
@@ -85,7 +85,7 @@ bool is_done(const Host& host, const Journal& journal, const Step& step) {
 }
 
 Status apply_steps(Host& host, Journal& journal, const std::vector<StepPtr>& steps, const Report& report) {
-  std::set<std::string> recorded;  // by this run, ahead of their turn
+  std::set<std::string> recorded;  // by this run, ahead of the step's turn
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const StepPtr& step = steps[i];
     if (is_done(host, journal, *step)) {

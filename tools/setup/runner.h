@@ -1,4 +1,4 @@
-// Carries steps out, and undoes them, with the journal always one move ahead.
+// Applies and undoes steps, recording each move in the journal before it is made.
 #pragma once
 
 #include <functional>
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "tools/setup/journal.h"
-#include "tools/setup/step.h"
+#include "tools/setup/steps.h"
 
 namespace tfabric::setup {
 
-// Told of each step once, when it has ended.
+// The outcome of one step.
 struct StepReport {
   enum class Outcome : std::uint8_t { already, done, undone, failed };
 
@@ -18,16 +18,19 @@ struct StepReport {
   Outcome outcome = Outcome::done;
   std::string failure;
 };
+// Called once for each step, when it has ended.
 using Report = std::function<void(const StepReport&)>;
 
-// Whether nothing is left to do for a step.
+// Returns true if nothing is left to do for the step.
 [[nodiscard]] bool is_done(const Host& host, const Journal& journal, const Step& step);
 
-// In their order; ends at the first that fails, having taken back what it did, if it is new.
+// Applies the steps in order. Ends at the first failure; a step that failed is undone if the journal did not
+// have it before this run.
 Status apply_steps(Host& host, Journal& journal, const std::vector<StepPtr>& steps, const Report& report);
-// All of the journal's, the last first. One that fails stays in the journal, and the others go on.
+// Undoes all steps of the journal, the last one first. A step that fails stays in the journal, and the others
+// are undone. Returns the first failure.
 Status undo_steps(Host& host, Journal& journal, const Report& report);
-// What a reboot has undone. The journal stays as it is. One that fails does not stop the others.
+// Applies the steps that a reboot has undone; goes on after a failure, and does not change the journal.
 Status apply_at_boot(Host& host, const Journal& journal, const Report& report);
 
 }  // namespace tfabric::setup

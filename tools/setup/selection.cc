@@ -1,15 +1,16 @@
-#include "tools/setup/selection.h"
-
+// Which NICs become rails: select().
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 
+#include "tools/setup/plan.h"
+
 namespace tfabric::setup {
 namespace {
 
-// Of the NICs for which cmake/dpdk.cmake puts drivers into the library: Intel, virtio, ENA, gve, vmxnet3.
+// PCI vendors whose NICs the library has drivers for (cmake/dpdk.cmake): Intel, virtio, ENA, gve, vmxnet3.
 constexpr std::array<std::uint16_t, 5> kVendors{0x8086, 0x1af4, 0x1d0f, 0x1ae0, 0x15ad};
 
 bool is_named(const std::vector<std::string>& names, const std::string& address,
@@ -25,7 +26,7 @@ std::string interface_of(const Facts& facts, const host::PciFunction& function) 
   return function.interfaces.empty() ? std::string() : function.interfaces.front();
 }
 
-// What else the kernel does with an interface, that would end.
+// Returns another use of the interface that would end with it; empty if there is none.
 std::string other_use(const Network& network, const Link& link) {
   if (!link.master.empty()) {
     return "is part of " + link.master;
@@ -38,13 +39,14 @@ std::string other_use(const Network& network, const Link& link) {
   for (const Route& route : network.routes) {
     if (route.devices.size() > 1 &&
         std::find(route.devices.begin(), route.devices.end(), link.name) != route.devices.end()) {
-      return fmt::format("is one of several ways to {}, and that route would be lost", route.destination);
+      return fmt::format("is one of several next hops to {}, and that route would be lost",
+                         route.destination);
     }
   }
   return {};
 }
 
-// Why a function that is under the kernel cannot be a rail; empty: it can.
+// Returns why a function that is under the kernel cannot become a rail; empty if it can.
 std::string obstacle(const Facts& facts, const host::PciFunction& function,
                      const std::map<std::string, std::string>& reasons) {
   for (const std::string& interface : function.interfaces) {
@@ -53,13 +55,14 @@ std::string obstacle(const Facts& facts, const host::PciFunction& function,
     }
   }
   if (std::find(kVendors.begin(), kVendors.end(), function.vendor) == kVendors.end()) {
-    return fmt::format("is of a kind (vendor {:04x}) for which this build has no driver", function.vendor);
+    return fmt::format("is a NIC of vendor {:04x}, for which this build has no driver", function.vendor);
   }
   if (function.interfaces.size() != 1) {
     return function.interfaces.empty()
-               ? fmt::format("has no interface of the kernel's ({}), so its addresses are not known",
-                             function.driver.empty() ? "no driver has it" : function.driver + " has it")
-               : "has several interfaces, which are given away together or not at all";
+               ? fmt::format(
+                     "has no interface in the kernel ({}), so its addresses are not known",
+                     function.driver.empty() ? "it has no driver" : "its driver is " + function.driver)
+               : "has several interfaces, which can be taken only together";
   }
   const Link* link = facts.network.find(function.interfaces.front());
   if (link == nullptr) {
@@ -87,7 +90,7 @@ Eni make_eni(const Facts& facts, const host::PciFunction& function) {
           .numa_node = function.numa_node};
 }
 
-// VFIO has all of an IOMMU group, or nothing.
+// VFIO assigns only whole IOMMU groups.
 Status check_groups(const Facts& facts, const Selection& selection) {
   for (const Eni& eni : selection.enis) {
     const auto neighbours = facts.neighbours.find(eni.address);
@@ -98,8 +101,8 @@ Status check_groups(const Facts& facts, const Selection& selection) {
         return Error{
             Errc::unusable,
             fmt::format(
-                "{} ({}) shares its IOMMU group with {}, which {} has, and VFIO gives groups away as a "
-                "whole: take that device from its driver first, or leave this one out by --exclude {}",
+                "{} ({}) shares its IOMMU group with {}, whose driver is {}, and VFIO assigns only whole "
+                "groups: unbind that device from its driver first, or exclude this one by --exclude {}",
                 eni.address, eni.name, other.address, other.driver, eni.address)};
       }
     }
@@ -117,7 +120,7 @@ Status check_names(const Facts& facts, const std::vector<std::string>& names) {
           return is_named({name}, function.address, interface_of(facts, function));
         })) {
       return Error{Errc::invalid_usage,
-                   fmt::format("{} is no Ethernet NIC on this host's PCI bus; there {}", name,
+                   fmt::format("{} is not an Ethernet NIC on this host's PCI bus; there {}", name,
                                known.empty() ? "is none" : fmt::format("are {}", fmt::join(known, ", ")))};
     }
   }
@@ -141,10 +144,11 @@ Result<Selection> select(const Facts& facts, const std::vector<std::string>& nic
     const bool excluded = is_named(exclude, function.address, interface);
     const bool recorded = facts.recorded.contains(function.address);
     if (recorded && excluded) {
-      return Error{Errc::invalid_usage,
-                   fmt::format("{} ({}) is a rail since an earlier run: `tfabric setup --undo` gives "
-                               "all of them back first",
-                               function.address, interface)};
+      return Error{
+          Errc::invalid_usage,
+          fmt::format("{} ({}) is a rail since an earlier run: run `tfabric setup --undo` first, which "
+                      "gives back all of them",
+                      function.address, interface)};
     }
     const std::string reason = recorded ? "" : obstacle(facts, function, reasons);
     if (named && !excluded && !reason.empty()) {
@@ -156,7 +160,7 @@ Result<Selection> select(const Facts& facts, const std::vector<std::string>& nic
     } else if (!reason.empty()) {
       selection.left_out.push_back({function.address, interface, reason});
     } else if (!nics.empty() && !named && !recorded) {
-      selection.left_out.push_back({function.address, interface, "is not asked for"});
+      selection.left_out.push_back({function.address, interface, "was not asked for"});
     } else {
       selection.enis.push_back(make_eni(facts, function));
     }

@@ -1,10 +1,7 @@
-#include "tools/setup/session.h"
-
 #include <fmt/format.h>
 
 #include "base/version.h"
-#include "tools/setup/container.h"
-#include "tools/setup/lock.h"
+#include "tools/setup/command.h"
 #include "tools/setup/report.h"
 #include "tools/setup/runner.h"
 
@@ -60,7 +57,7 @@ class Session {
     json_ = plan_json(host_, journal, plan);
     tell(plan_text(host_, journal, plan));
     if (plan.selection.enis.empty()) {
-      return fail({Errc::unusable, "there is no NIC to set up here, beyond those that are left alone"});
+      return fail({Errc::unusable, "there is no NIC to set up here, except those that are left alone"});
     }
     if (request_.verb == Request::Verb::dry_run) {
       return end({}, "Nothing was changed.\n");
@@ -73,14 +70,15 @@ class Session {
       return refuse();
     }
     const Status status = apply_steps(host_, journal, plan.steps, progress());
-    return end(status, needed ? "" : "All of it is so already; nothing was changed.\n", summary(host_, plan));
+    return end(status, needed ? "" : "Everything is set up already; nothing was changed.\n",
+               summary(host_, plan));
   }
 
   int undo(Journal& journal) {
     if (journal.entries().empty()) {
       return end(Journal::clean(host_), "There is nothing to undo.\n");
     }
-    tell("To be undone, the last first:\n");
+    tell("To be undone, the last one first:\n");
     for (const JournalEntry& entry : journal.entries()) {
       tell("  " + entry.id + "\n");
     }
@@ -95,9 +93,10 @@ class Session {
     return answer_.value_or(false);
   }
   int refuse() {
-    return fail({Errc::invalid_usage,
-                 answer_ ? "not agreed to; nothing was changed"
-                         : "nobody can be asked here: --yes agrees to the plan, --dry-run shows it"});
+    return fail(
+        {Errc::invalid_usage,
+         answer_ ? "the plan was not agreed to; nothing was changed"
+                 : "there is no terminal to ask for consent: --yes agrees to the plan, --dry-run shows it"});
   }
 
   Report progress() {
@@ -107,7 +106,7 @@ class Session {
     };
   }
 
-  // For people; beside JSON, on standard error.
+  // Prints for people: to standard error if standard output is JSON.
   void tell(const std::string& text) const { request_.json ? console_.err(text) : console_.out(text); }
 
   int say(const std::string& text) const {

@@ -1,5 +1,3 @@
-#include "tools/setup/container.h"
-
 #include <catch2/catch.hpp>
 
 #include "tests/unit/setup/run_setup.h"
@@ -45,7 +43,7 @@ TEST_CASE("a pod's fragment has this host's rails and hugepages") {
                               Contains("add: [\"IPC_LOCK\"]") && !Contains("privileged: true"));
 }
 
-TEST_CASE("without an IOMMU a container needs more, and it is said") {
+TEST_CASE("without an IOMMU a container gets further capabilities") {
   FakeKernel kernel;
   kernel.add_cloud();
   REQUIRE(apply_setup(kernel).code == kOk);
@@ -56,7 +54,7 @@ TEST_CASE("without an IOMMU a container needs more, and it is said") {
   REQUIRE_THAT(ended.out, Contains("--device /dev/vfio/noiommu-6") && Contains("--cap-add SYS_RAWIO"));
 }
 
-TEST_CASE("NICs that only privileged containers could have are told") {
+TEST_CASE("NICs that only privileged containers could use are an error") {
   FakeKernel kernel;
   kernel.add_cloud();
   kernel.modules = {"uio_pci_generic", "virtio-pci"};

@@ -1,4 +1,5 @@
-// A host with PCI NICs for setup: its files in a folder, its kernel and programs played by this class.
+// A host with PCI NICs for setup: its files are in a temporary folder, and this class simulates its kernel
+// and programs.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,12 @@
 
 namespace tfabric::test {
 
-// What a SIGKILL at a change looks like from inside.
+// Thrown at the change at which setup is to be killed.
 struct Killed {};
 
-// All files and links of a host by path, and what its kernel knows of the network; not what the run alone
-// has.
+// All files and links of a host by path, and the state of its network; without /run.
 using Snapshot = std::map<std::string, std::string>;
-// In words, a line each; empty: none.
+// Describes each difference in a line of text; empty if there is none.
 [[nodiscard]] std::string difference(const Snapshot& before, const Snapshot& now);
 
 struct FakeFolder {
@@ -34,19 +34,19 @@ class FakeKernel final : public FakeFolder, public setup::Host {
     bool up = false;
     setup::Json addresses = setup::Json::array();
     std::vector<setup::Json> routes;
-    setup::Json more = setup::Json::object();  // of `ip address`: "master", "link"
+    setup::Json more = setup::Json::object();  // further members of `ip address`: "master", "link"
   };
 
-  // Hugepages of 2 MiB, an IOMMU, VFIO as modules, systemd; no NIC.
+  // A host with hugepages of 2 MiB, an IOMMU, VFIO as modules and systemd, without a NIC.
   FakeKernel();
 
-  // A virtio NIC behind the IOMMU with an interface that has no address. Returns it.
+  // Adds a virtio NIC behind the IOMMU, whose interface has no address. Returns the interface.
   Interface& add_nic(const std::string& address, const std::string& name, int group);
   static void add_address(Interface& interface, const std::string& local, int length);
   static void add_route(Interface& interface, const setup::Json& route);
-  // What the kernel does by itself for an address of IPv4 with 24 bits of prefix.
+  // Adds the route that the kernel creates for an IPv4 address with a prefix of 24 bits.
   static void add_direct_route(Interface& interface, const std::string& local);
-  // A management NIC with the default route, and two ENIs with all that the kernel may know of them.
+  // Adds a management NIC with the default route, and two ENIs with everything that setup has to restore.
   void add_cloud();
   void reboot();
   [[nodiscard]] Snapshot snapshot() const;
@@ -66,22 +66,24 @@ class FakeKernel final : public FakeFolder, public setup::Host {
   std::map<std::string, Interface> interfaces;  // by name
   std::set<std::string> modules{"vfio-pci", "vfio_iommu_type1", "uio_pci_generic", "virtio-pci"};
   bool vfio_without_iommu = true;  // its unsafe mode is built in
-  std::set<std::string> active;    // services
-  std::vector<std::string> calls;  // of programs that are only told something
+  std::set<std::string> active;    // systemd units
+  std::vector<std::string> calls;  // command lines of programs whose effect is not simulated
   std::set<std::string> groups{"root", "users"};
-  std::map<std::string, setup::FileAccess> access;    // of VFIO's files, if it is not root's alone
-  std::set<std::string> refusing;                     // drivers that take no function
-  std::uint64_t most_small = 100000, most_large = 0;  // hugepages that the kernel finds
-  int changes = 0;                                    // so far
-  int killed_at = -1;                                 // at this one; none if negative
+  std::map<std::string, setup::FileAccess> access;    // of VFIO's files, unless only root may open them
+  std::set<std::string> refusing;                     // drivers that accept no function
+  std::uint64_t most_small = 100000, most_large = 0;  // hugepages that the kernel can provide
+  int changes = 0;                                    // made so far
+  int killed_at = -1;                                 // the change at which to kill; never if negative
 
  private:
   void change();
   void attach(const std::string& address, const std::string& driver);
   void detach(const std::string& address);
+  // Create and remove the files of an interface.
   void show_interface(const std::string& name);
-  // NetworkManager takes from an interface what it gave it, when it is told to leave it alone.
-  void let_go();
+  void hide_interface(const std::string& name, const std::string& function) const;
+  // NetworkManager removes its configuration from the interfaces that its files exclude.
+  void release_unmanaged();
   void load(const std::string& module);
   void unload(const std::string& module);
   setup::Output run_ip(std::vector<std::string> words);

@@ -19,7 +19,7 @@ const FileAccess kForUsers{.group = "users", .mode = 0660};
 
 }  // namespace
 
-TEST_CASE("a group's users get VFIO's files and locked memory, also after a reboot, until it is undone") {
+TEST_CASE("a group's users get VFIO's files and locked memory, also after a reboot, until undo") {
   FakeKernel kernel;
   kernel.add_cloud();
   const Ended ended = apply_setup(kernel, {.group = "users"});
@@ -56,7 +56,7 @@ TEST_CASE("a group may be named later, and another one in its place") {
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
-TEST_CASE("a group that is not there, or a host without an IOMMU, is refused before anything is changed") {
+TEST_CASE("a group that does not exist, or a host without an IOMMU, is refused before anything is changed") {
   FakeKernel kernel;
   kernel.add_cloud();
   const Ended unknown = apply_setup(kernel, {.group = "jobs"});
@@ -65,6 +65,6 @@ TEST_CASE("a group that is not there, or a host without an IOMMU, is refused bef
   kernel.modules = {"uio_pci_generic", "virtio-pci"};
   const Ended unprotected = apply_setup(kernel, {.group = "users", .allow_no_iommu = true});
   REQUIRE(unprotected.code == kUsage);
-  REQUIRE_THAT(unprotected.err, Contains("--group takes an IOMMU"));
+  REQUIRE_THAT(unprotected.err, Contains("--group needs an IOMMU"));
   REQUIRE(kernel.changes == 0);
 }

@@ -16,10 +16,10 @@ TEST_CASE("a program's output, errors and status come back") {
   REQUIRE(output.err == "err\n");
   REQUIRE(host.run({"sh", "-c", "kill -9 $$"}).status == 137);
   REQUIRE(host.run({"sh", "-c", "head -c 300000 /dev/zero"}).out.size() == 300000);
-  REQUIRE(host.run({"cat"}).out.empty());  // nothing to read
+  REQUIRE(host.run({"cat"}).out.empty());  // standard input is empty
 }
 
-TEST_CASE("a program that is not there, or fails, is an error with its words") {
+TEST_CASE("a program that is missing, or fails, is an error that quotes its command line") {
   Host host;
   REQUIRE(host.run({"tfabric-no-such-program"}).status == 127);
   REQUIRE_THAT(run_or_fail(host, {"tfabric-no-such-program", "now"}).error().message,

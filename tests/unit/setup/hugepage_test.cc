@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "tests/unit/setup/run_setup.h"
-#include "tools/setup/hugepage_plan.h"
+#include "tools/setup/plan.h"
 #include "transport/tcp/rails/memory_need.h"
 
 using namespace tfabric;
@@ -24,7 +24,7 @@ void offer_large(FakeKernel& kernel, std::uint64_t found) {
 
 }  // namespace
 
-TEST_CASE("hugepages are what a process of the host's rails takes, for each GPU or rank") {
+TEST_CASE("hugepages are reserved for one process a GPU or rank, by the rails that it uses") {
   FakeKernel kernel;
   kernel.add_cloud();
   // 40 MiB, a rail of MTU 9001 and one of 1500.
@@ -33,7 +33,7 @@ TEST_CASE("hugepages are what a process of the host's rails takes, for each GPU 
     REQUIRE(apply_setup(kernel).code == kOk);
     REQUIRE(kernel.read(kSmall) == std::to_string(kEach / 2) + "\n");
   }
-  // Of two ranks or more each has one rail.
+  // With two ranks or more, each uses one rail.
   constexpr int kShare = 40 + 74;
   SECTION("one for each GPU") {
     for (const std::string address : {"0000:10:00.0", "0000:11:00.0"}) {
@@ -50,7 +50,7 @@ TEST_CASE("hugepages are what a process of the host's rails takes, for each GPU 
     REQUIRE(apply_setup(kernel, {.hugepages_gib = 3}).code == kOk);
     REQUIRE(kernel.read(kSmall) == "1536\n");
   }
-  SECTION("beyond those that somebody uses") {
+  SECTION("in addition to those in use") {
     kernel.files.write(kSmall, "100\n");
     kernel.files.write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "40\n");
     REQUIRE(apply_setup(kernel).code == kOk);
@@ -60,7 +60,7 @@ TEST_CASE("hugepages are what a process of the host's rails takes, for each GPU 
   }
 }
 
-TEST_CASE("what is reserved for a process is no less than its rails take") {
+TEST_CASE("a process never takes more hugepages than are reserved for it") {
   for (const std::uint32_t mtu : {576u, 1500u, 2048u, 2049u, 4000u, 9001u, 9216u}) {
     config::Tcp tcp;
     std::vector<Eni> enis;
@@ -73,16 +73,16 @@ TEST_CASE("what is reserved for a process is no less than its rails take") {
   }
 }
 
-TEST_CASE("pages of 1 GiB are taken where the kernel finds them, else of 2 MiB") {
+TEST_CASE("pages of 1 GiB are used if the kernel can provide them, else pages of 2 MiB") {
   FakeKernel kernel;
   kernel.add_cloud();
   offer_large(kernel, 2);
-  SECTION("it does") {
+  SECTION("it can") {
     REQUIRE(apply_setup(kernel, {.ranks = 2}).code == kOk);
     REQUIRE(kernel.read(kLarge) == "2\n");
     REQUIRE(kernel.read(kSmall) == "0\n");
   }
-  SECTION("it finds too few, and gets them back") {
+  SECTION("it provides too few, and gets them back") {
     REQUIRE(apply_setup(kernel, {.ranks = 3}).code == kOk);
     REQUIRE(kernel.read(kLarge) == "0\n");
     REQUIRE(kernel.read(kSmall) == std::to_string(3 * (40 + 74) / 2) + "\n");
@@ -97,17 +97,17 @@ TEST_CASE("pages of 1 GiB are taken where the kernel finds them, else of 2 MiB")
   REQUIRE(kernel.read(kSmall) == "0\n");
 }
 
-TEST_CASE("a host without the memory is told before anything is done, or once the kernel gives less") {
+TEST_CASE("too little memory is an error before anything is changed, or when the kernel provides less") {
   FakeKernel kernel;
   kernel.add_cloud();
   const auto before = kernel.snapshot();
-  SECTION("before") {
+  SECTION("before anything is changed") {
     const Ended ended = apply_setup(kernel, {.hugepages_gib = 20});
     REQUIRE(ended.code == kNothing);
     REQUIRE_THAT(ended.err, Contains("20480 MiB of hugepages are needed"));
     REQUIRE(kernel.changes == 0);
   }
-  SECTION("then") {
+  SECTION("when the kernel provides less") {
     kernel.most_small = 50;
     const Ended ended = apply_setup(kernel);
     REQUIRE(ended.code == kFailed);
@@ -116,7 +116,7 @@ TEST_CASE("a host without the memory is told before anything is done, or once th
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
-TEST_CASE("hugetlbfs is mounted unless it is") {
+TEST_CASE("hugetlbfs is mounted unless it is mounted already") {
   FakeKernel kernel;
   kernel.add_cloud();
   SECTION("it is not") {

@@ -25,7 +25,7 @@ std::unique_ptr<FakeKernel> make_host() {
 
 const PlanOptions kOptions{.group = "users", .replace_config = true, .kernel_command_line = true};
 
-// Whether it was killed, rather than done.
+// Returns true if it was killed, and not done before that change.
 template <class Run>
 bool kill_at(FakeKernel& kernel, int change, Run run) {
   kernel.killed_at = kernel.changes + change;
@@ -39,12 +39,12 @@ bool kill_at(FakeKernel& kernel, int change, Run run) {
   return killed;
 }
 
-// What a host comes to in the end, where nobody interrupts.
+// The state of a host after an uninterrupted run.
 test::Snapshot finished() {
   const auto kernel = make_host();
   REQUIRE(apply_setup(*kernel, kOptions).code == kOk);
   auto snapshot = kernel->snapshot();
-  snapshot.erase("/var/lib/tfabric/setup.json");  // knows the folder of its fake host
+  snapshot.erase("/var/lib/tfabric/setup.json");  // contains the folder of the simulated host
   return snapshot;
 }
 
@@ -57,7 +57,7 @@ void require_undone(FakeKernel& kernel, const test::Snapshot& before) {
 
 }  // namespace
 
-TEST_CASE("killed anywhere, setup is finished by a further run, and undone as if nothing had been") {
+TEST_CASE("killed anywhere, setup is finished by a further run, and undone completely") {
   const std::size_t size = finished().size();
   int change = 0;
   for (bool killed = true; killed; ++change) {

@@ -1,5 +1,3 @@
-#include "tools/setup/plan.h"
-
 #include <catch2/catch.hpp>
 
 #include "tests/unit/setup/run_setup.h"
@@ -28,7 +26,7 @@ FakeKernel& without_iommu(FakeKernel& kernel) {
 
 }  // namespace
 
-TEST_CASE("where nothing tells by which NIC the host is reached, the plan warns") {
+TEST_CASE("the plan warns if it is unknown by which NIC the host is reached") {
   constexpr auto kWarning = "WARNING: no NIC is known to be the one by which this host is reached";
   FakeKernel kernel;
   kernel.add_cloud();
@@ -39,7 +37,7 @@ TEST_CASE("where nothing tells by which NIC the host is reached, the plan warns"
   REQUIRE_THAT(run_setup(kernel, {.verb = Request::Verb::dry_run}).out, Contains(kWarning));
 }
 
-TEST_CASE("without an IOMMU setup refuses, unless it is told that this is meant") {
+TEST_CASE("without an IOMMU setup refuses, unless an option allows it") {
   FakeKernel kernel;
   kernel.add_cloud();
   without_iommu(kernel);
@@ -57,12 +55,12 @@ TEST_CASE("without an IOMMU setup refuses, unless it is told that this is meant"
     REQUIRE(kernel.read(kUnsafe) == "Y\n");
     REQUIRE(kernel.driver("0000:00:06.0") == "vfio-pci");
   }
-  SECTION("uio_pci_generic, where VFIO was built without") {
+  SECTION("uio_pci_generic, where VFIO was built without it") {
     kernel.vfio_without_iommu = false;
     REQUIRE(apply_setup(kernel, {.allow_no_iommu = true}).code == kOk);
     REQUIRE(kernel.driver("0000:00:06.0") == "uio_pci_generic");
   }
-  SECTION("uio_pci_generic, where that is all there is") {
+  SECTION("uio_pci_generic, where there is no VFIO") {
     kernel.modules = {"uio_pci_generic", "virtio-pci"};
     const Ended ended = apply_setup(kernel, {.allow_no_iommu = true});
     INFO(ended.out << ended.err);
@@ -74,7 +72,7 @@ TEST_CASE("without an IOMMU setup refuses, unless it is told that this is meant"
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
-TEST_CASE("a kernel with no driver for DPDK is told") {
+TEST_CASE("a kernel without a driver for DPDK is an error") {
   FakeKernel kernel;
   kernel.add_cloud();
   kernel.modules.clear();
@@ -83,7 +81,7 @@ TEST_CASE("a kernel with no driver for DPDK is told") {
   REQUIRE_THAT(ended.err, Contains("neither vfio-pci nor uio_pci_generic"));
 }
 
-TEST_CASE("the kernel's command line is changed by what the host has, and back again") {
+TEST_CASE("the kernel's command line is changed by the host's own program, and restored") {
   FakeKernel kernel;
   kernel.add_cloud();
   kernel.files.write("/sys/kernel/mm/hugepages/hugepages-1048576kB/nr_hugepages", "0\n");
@@ -106,7 +104,7 @@ TEST_CASE("the kernel's command line is changed by what the host has, and back a
     kernel.files.write("/usr/sbin/update-grub", "");
     kernel.files.write("/proc/meminfo", "MemAvailable: 3145728 kB\n");
     REQUIRE(apply_setup(kernel, options).code == kOk);
-    // As many as the unit looks for at boot, so that it reserves no others beside them.
+    // The same number as the unit expects at boot, so that it does not reserve more.
     const std::string pages = *kernel.read("/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages");
     REQUIRE_THAT(*kernel.read("/etc/default/grub.d/90-tfabric-setup.cfg"),
                  EndsWith("hugepagesz=2M hugepages=" + pages.substr(0, pages.size() - 1) + "\"\n"));
@@ -128,7 +126,7 @@ TEST_CASE("the kernel's command line is changed by what the host has, and back a
   }
 }
 
-TEST_CASE("a host without systemd is told what to run at boot") {
+TEST_CASE("on a host without systemd the plan says what to run at boot") {
   FakeKernel kernel;
   kernel.add_cloud();
   std::filesystem::remove(kernel.full("/usr/lib/systemd/systemd"));

@@ -1,9 +1,7 @@
-#include "tools/setup/protection.h"
-
 #include <catch2/catch.hpp>
 
 #include "tests/unit/setup/run_setup.h"
-#include "tools/setup/selection.h"
+#include "tools/setup/plan.h"
 
 using namespace tfabric;
 using namespace tfabric::setup;
@@ -51,7 +49,7 @@ TEST_CASE("the preferred default route counts, for each family") {
   REQUIRE(names(*select(facts_of(kernel), {}, {})) == Names{"ens7"});
 }
 
-TEST_CASE("a NIC that carries an ssh session is left alone, whoever has the session") {
+TEST_CASE("a NIC that carries an ssh session of any user is left alone") {
   FakeKernel kernel;
   kernel.add_cloud();
   std::string environment = "HOME=/root";
@@ -64,7 +62,7 @@ TEST_CASE("a NIC that carries an ssh session is left alone, whoever has the sess
   REQUIRE_THAT(select(facts, {"ens7"}, {}).error().message, Contains("ssh session from 10.9.9.9"));
 }
 
-TEST_CASE("the way back to an ssh client is left alone, too") {
+TEST_CASE("the interface of the route back to an ssh client is left alone as well") {
   FakeKernel kernel;
   kernel.add_cloud();
   const Facts facts = facts_of(kernel);
@@ -115,7 +113,7 @@ TEST_CASE("what cannot be a rail is left out with the reason") {
   REQUIRE_THAT(selection->left_out[2].reason, Contains("15b3") && Contains("no driver"));
 }
 
-TEST_CASE("NICs are taken and left by address or name, and a name that is none is told") {
+TEST_CASE("NICs are named by address or interface, and an unknown name is an error") {
   FakeKernel kernel;
   kernel.add_cloud();
   const Facts facts = facts_of(kernel);
@@ -127,7 +125,7 @@ TEST_CASE("NICs are taken and left by address or name, and a name that is none i
   }
 }
 
-TEST_CASE("a NIC whose IOMMU group others are in is refused, unless they leave with it") {
+TEST_CASE("a NIC that shares its IOMMU group is refused, unless the whole group is taken") {
   FakeKernel kernel;
   kernel.add_cloud();
   kernel.add_nic("0000:00:08.0", "ens8", 7);
@@ -137,7 +135,7 @@ TEST_CASE("a NIC whose IOMMU group others are in is refused, unless they leave w
   const auto refused = select(facts, {}, {"ens8"});
   REQUIRE_FALSE(refused);
   REQUIRE_THAT(refused.error().message,
-               Contains("shares its IOMMU group with 0000:00:08.0, which virtio-pci has"));
+               Contains("shares its IOMMU group with 0000:00:08.0, whose driver is virtio-pci"));
 }
 
 TEST_CASE("a gateway comes from any table, if the rail reaches it") {

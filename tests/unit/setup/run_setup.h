@@ -1,10 +1,10 @@
-// `tfabric setup` on a host that is played, with what it says.
+// Runs of `tfabric setup` on a simulated host, with what it prints.
 #pragma once
 
 #include <string>
 
 #include "tests/unit/setup/fake_kernel.h"
-#include "tools/setup/session.h"
+#include "tools/setup/command.h"
 
 namespace tfabric::test {
 

@@ -1,5 +1,3 @@
-#include "tools/setup/session.h"
-
 #include <array>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -7,9 +5,9 @@
 #include "base/version.h"
 #include "config/config.h"
 #include "tests/unit/setup/run_setup.h"
-#include "tools/setup/facts.h"
+#include "tools/setup/files.h"
+#include "tools/setup/journal.h"
 #include "tools/setup/json.h"
-#include "tools/setup/lock.h"
 
 using namespace tfabric;
 using namespace tfabric::setup;
@@ -90,7 +88,7 @@ TEST_CASE("NICs of one network each get their own routes back") {
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
-TEST_CASE("what a network manager takes away as it lets go of a NIC is the host's again") {
+TEST_CASE("what a network manager removes as it releases a NIC is restored") {
   FakeKernel kernel;
   kernel.add_cloud();
   kernel.files.write("/usr/sbin/NetworkManager", "");
@@ -116,13 +114,13 @@ TEST_CASE("what a network manager takes away as it lets go of a NIC is the host'
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
-TEST_CASE("a second run says that all is so already and changes nothing") {
+TEST_CASE("a second run says that everything is set up already and changes nothing") {
   FakeKernel kernel;
   kernel.add_cloud();
   REQUIRE(apply_setup(kernel).code == kOk);
   const auto before = kernel.snapshot();
   const int changes = kernel.changes;
-  const Ended again = run_setup(kernel, {});  // nobody is asked, as nothing is to be done
+  const Ended again = run_setup(kernel, {});  // needs no consent, as there is nothing to do
   INFO(again.out << again.err);
   REQUIRE(again.code == kOk);
   REQUIRE_THAT(again.out, Contains("nothing was changed") && EndsWith("setup successfully\n"));
@@ -134,13 +132,13 @@ TEST_CASE("nothing is done without consent") {
   FakeKernel kernel;
   kernel.add_cloud();
   const auto before = kernel.snapshot();
-  SECTION("nobody can be asked") {
+  SECTION("there is no terminal to ask") {
     const Ended ended = run_setup(kernel, {});
     REQUIRE(ended.code == kUsage);
     REQUIRE_THAT(ended.err, Contains("--yes"));
   }
-  SECTION("they say no") { REQUIRE(run_setup(kernel, {}, false).code == kUsage); }
-  SECTION("they want the plan alone") {
+  SECTION("the answer is no") { REQUIRE(run_setup(kernel, {}, false).code == kUsage); }
+  SECTION("only the plan is wanted") {
     const Ended ended = run_setup(kernel, {.verb = Verb::dry_run});
     REQUIRE(ended.code == kOk);
     REQUIRE_THAT(ended.out, Contains("bind 0000:00:06.0 (ens6) to vfio-pci") &&
@@ -151,14 +149,14 @@ TEST_CASE("nothing is done without consent") {
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
-TEST_CASE("with consent at the terminal it is done") {
+TEST_CASE("with consent at the terminal the plan is carried out") {
   FakeKernel kernel;
   kernel.add_cloud();
   REQUIRE(run_setup(kernel, {}, true).code == kOk);
   REQUIRE(kernel.driver(kFirst) == "vfio-pci");
 }
 
-TEST_CASE("a NIC that the driver does not take is given back to the kernel at once") {
+TEST_CASE("a NIC that the driver does not accept is given back to the kernel at once") {
   FakeKernel kernel;
   kernel.add_cloud();
   kernel.refusing = {"vfio-pci"};
@@ -188,7 +186,7 @@ TEST_CASE("a configuration that setup did not write is kept") {
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
-TEST_CASE("keys that the administrator adds stay, and what was edited is put aside by undo") {
+TEST_CASE("keys that the administrator adds stay, and undo keeps an edited file aside") {
   FakeKernel kernel;
   kernel.add_cloud();
   REQUIRE(apply_setup(kernel).code == kOk);
@@ -217,7 +215,7 @@ TEST_CASE("a later run takes another NIC, and undo gives back all") {
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
-TEST_CASE("after a reboot the unit does again what counts until one only") {
+TEST_CASE("after a reboot the unit repeats the steps that a reboot undoes") {
   FakeKernel kernel;
   kernel.add_cloud();
   REQUIRE(apply_setup(kernel).code == kOk);
@@ -236,7 +234,7 @@ TEST_CASE("after a reboot the unit does again what counts until one only") {
   REQUIRE(kernel.changes == changes);
 }
 
-TEST_CASE("after a reboot a NIC in another's place is left alone, and the others are not") {
+TEST_CASE("after a reboot another NIC at a recorded address is left alone, and the others are taken") {
   FakeKernel kernel;
   kernel.add_cloud();
   REQUIRE(apply_setup(kernel).code == kOk);
@@ -260,7 +258,7 @@ TEST_CASE("at boot without a journal nothing is done") {
   REQUIRE(kernel.changes == 0);
 }
 
-TEST_CASE("network managers that are installed are told to leave the ENIs alone") {
+TEST_CASE("network managers that are installed are configured to leave the ENIs alone") {
   FakeKernel kernel;
   kernel.add_cloud();
   kernel.files.write("/usr/sbin/NetworkManager", "");
@@ -316,7 +314,7 @@ TEST_CASE("a damaged journal is not overwritten") {
   }
 }
 
-TEST_CASE("two do not run at once") {
+TEST_CASE("two runs at once are refused") {
   FakeKernel kernel;
   kernel.add_cloud();
   const auto held = Lock::take(kernel.full("/run/tfabric-setup.lock"));
@@ -327,7 +325,7 @@ TEST_CASE("two do not run at once") {
   REQUIRE(kernel.changes == 0);
 }
 
-TEST_CASE("as JSON, standard output is that alone") {
+TEST_CASE("with --json, standard output is JSON alone") {
   FakeKernel kernel;
   kernel.add_cloud();
   const Ended ended = run_setup(kernel, {.yes = true, .json = true});
@@ -342,7 +340,7 @@ TEST_CASE("as JSON, standard output is that alone") {
   REQUIRE_THAT(ended.err, Contains("setup successfully"));
 }
 
-TEST_CASE("a host without a NIC to spare says so") {
+TEST_CASE("a host whose only NIC is protected is an error") {
   FakeKernel kernel;
   auto& only = kernel.add_nic("0000:00:03.0", "ens3", 1);
   FakeKernel::add_address(only, "192.168.0.2", 24);

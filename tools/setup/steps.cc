@@ -1,15 +1,6 @@
-#include "tools/setup/step.h"
+#include "tools/setup/steps.h"
 
 #include <fmt/format.h>
-
-#include "tools/setup/access_step.h"
-#include "tools/setup/bind_step.h"
-#include "tools/setup/file_step.h"
-#include "tools/setup/hugepage_step.h"
-#include "tools/setup/kernel_line_step.h"
-#include "tools/setup/link_step.h"
-#include "tools/setup/module_step.h"
-#include "tools/setup/mount_step.h"
 
 namespace tfabric::setup {
 
@@ -41,7 +32,7 @@ Result<StepPtr> make_step(const Json& wanted) {
   }
   return Error{
       Errc::unusable,
-      fmt::format("the journal has a step of the kind \"{}\", which this version of tfabric does not know: "
+      fmt::format("the journal has a step of kind \"{}\", which this version of tfabric does not know: "
                   "use the version that wrote it",
                   kind)};
 }

@@ -1,4 +1,4 @@
-#include "tools/setup/texts.h"
+#include "tools/setup/files.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -33,7 +33,7 @@ std::string rail_text(const Eni& eni) {
   return text;
 }
 
-// systemd.service(5): a word of a command line.
+// Quotes a word of a unit's command line (systemd.service(5)).
 std::string unit_word(const std::string& text) {
   std::string word = "\"";
   for (const char c : text) {
@@ -48,8 +48,8 @@ std::string unit_word(const std::string& text) {
 std::string config_text(const std::vector<Eni>& enis) {
   std::string text = kWritten;
   text +=
-      "# More keys may be added (docs/configuration.md). A later run changes the file only if its rails are "
-      "others.\n"
+      "# More keys may be added (docs/configuration.md). A later run replaces the file only if the rails "
+      "differ.\n"
       "transport = \"tcp\"\n";
   for (const Eni& eni : enis) {
     text += rail_text(eni);
