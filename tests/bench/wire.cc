@@ -25,7 +25,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "tests/bench/memif_port.h"
-#include "tools/perf/statistics.h"
+#include "tools/perf/report.h"
 #include "transport/tcp/nic/port.h"
 
 namespace tfabric::bench {

@@ -1,4 +1,6 @@
 // `tfabric perf` alone.
+#include <CLI/CLI.hpp>
+
 #include "tools/perf/command.h"
 
 int main(int argc, char** argv) {

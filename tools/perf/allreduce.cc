@@ -12,13 +12,12 @@
 #include "config/value.h"
 #include "tools/perf/process.h"
 #include "tools/perf/report.h"
-#include "tools/perf/ring_allreduce.h"
-#include "tools/perf/size.h"
+#include "tools/perf/ring.h"
 
 namespace tfabric::perf {
 namespace {
 
-// As in nccl-tests; large sizes repeat less, so that a sweep ends while the user waits.
+// The numbers of nccl-tests. Large sizes are repeated less often, by kTotalBytes, to keep a sweep short.
 constexpr std::uint64_t kIterations = 20;
 constexpr std::uint64_t kWarmup = 5;
 constexpr std::uint64_t kTotalBytes = std::uint64_t{256} << 20;
@@ -46,14 +45,14 @@ class Coordinator {
  private:
   Status start_here();
   Status start_at(const std::string& host);
-  // One message from each rank. The first rank that fails is the answer, whatever the others wait for.
+  // Returns one message of each rank, or the error of the first rank that fails.
   Result<std::vector<Json>> collect();
   Status broadcast(const Json& message);
 
   const LocalOptions& local_;
   const SweepOptions& sweep_;
   const AllreduceOptions& options_;
-  std::vector<ChildProcess> here_;     // the first ranks
+  std::vector<ChildProcess> here_;     // the ranks of this host, which come first
   std::vector<ControlChannel> ranks_;  // host by host
   std::string network_;
 };
@@ -71,7 +70,7 @@ Result<std::vector<Json>> Coordinator::collect() {
       if (!answers[rank]) waiting.push_back({control.fd(), POLLIN, 0});
     }
     if (waiting.empty()) break;
-    // No time limit here: each rank watches its own progress and reports.
+    // Without a time limit: each rank watches its own progress, and reports a failure.
     poll(waiting.data(), waiting.size(), kPollMs);
   }
   std::vector<Json> all;
@@ -104,7 +103,7 @@ Status Coordinator::start_at(const std::string& host) {
                        "tfabric perf allreduce --listen");
     if (!control) return control.error();
     if (auto sent = control->send({{kLocalRank, rank}, {kLocalSize, options_.ranks}}); !sent) return sent;
-    // What is sent before would be read by the agent, and not by the rank.
+    // The agent reads the connection until it has started the rank.
     if (auto started = control->receive(local_.timeout, "its start"); !started) return started.error();
     ranks_.push_back(std::move(*control));
   }
@@ -148,7 +147,7 @@ Result<AllreduceRow> Coordinator::measure(std::uint64_t bytes) {
                          {"inflight", sweep_.inflight},
                          {"slice", options_.slice_bytes / kElementBytes}});
   if (!sent) return sent.error();
-  // Buffers are registered on all ranks before any starts its clock.
+  // All ranks register their buffers before any of them starts its clock.
   if (auto ready = collect(); !ready) return ready.error();
   if (sent = broadcast({{"go", true}}); !sent) return sent.error();
   const auto results = collect();
@@ -163,7 +162,7 @@ Result<AllreduceRow> Coordinator::measure(std::uint64_t bytes) {
 
 Status Coordinator::end() {
   if (auto sent = broadcast({{"end", true}}); !sent) return sent;
-  // Those of other hosts are their agents' to wait for.
+  // The agents wait for the ranks of other hosts.
   for (std::size_t rank = 0; rank < here_.size(); ++rank) {
     if (auto ended = here_[rank].expect_end(ranks_[rank].peer(), local_.timeout); !ended) return ended;
   }

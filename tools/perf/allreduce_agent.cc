@@ -1,4 +1,4 @@
-// What starts ranks for a coordinator on another host, and hands each its connection.
+// The agent: starts ranks for a coordinator on another host, and passes each its connection.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -13,16 +13,16 @@
 namespace tfabric::perf {
 namespace {
 
-// The coordinator connects for one rank after another, and starts none of its own in between.
+// The coordinator connects for all ranks of a host in a row, without other work in between.
 constexpr auto kNextRank = std::chrono::seconds(30);
 
-Result<LocalRank> asked_of(ControlChannel& control) {
+Result<LocalRank> requested_rank(ControlChannel& control) {
   const auto request = control.receive(kNextRank, "the number of a rank");
   if (!request) return request.error();
   const LocalRank rank{.rank = request->value(kLocalRank, std::size_t{0}),
                        .size = request->value(kLocalSize, std::size_t{0})};
   if (rank.size == 0 || rank.size > kMaxRanks || rank.rank >= rank.size) {
-    return Error{Errc::remote, fmt::format("{} asks for rank {} of {} on this host, which makes no sense",
+    return Error{Errc::remote, fmt::format("{} asks for rank {} of {} on this host, which is not valid",
                                            control.peer(), rank.rank, rank.size)};
   }
   return rank;
@@ -30,11 +30,11 @@ Result<LocalRank> asked_of(ControlChannel& control) {
 
 struct StartedRank {
   ChildProcess process;
-  std::size_t size;  // how many there are to be on this host
+  std::size_t size;  // the number of ranks on this host
 };
 
 Result<StartedRank> start_rank(ControlChannel control, const LocalOptions& local) {
-  const auto rank = asked_of(control);
+  const auto rank = requested_rank(control);
   if (!rank) {
     control.send_failure(rank.error());
     return rank.error();
@@ -63,12 +63,13 @@ Result<int> run_allreduce_agent(const LocalOptions& local, std::uint16_t port) {
     wanted = started->size;
     ranks.push_back(std::move(started->process));
   }
-  // They end with the coordinator, by its word or when its connection breaks.
+  // The ranks end with the coordinator, by its message or when its connection breaks.
   int code = kOk;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const auto ended = ranks[rank].join();
     if (ended == std::optional<int>(kOk)) continue;
-    fmt::print(stderr, "tfabric perf: local rank {} {}; if the coordinator is there, it says why\n", rank,
+    fmt::print(stderr,
+               "tfabric perf: local rank {} {}; if the coordinator still runs, it prints the reason\n", rank,
                ended ? fmt::format("ended with exit code {}", *ended) : "was killed");
     code = code == kOk ? ended.value_or(kTransport) : code;
   }

@@ -1,3 +1,4 @@
+// One rank of `tfabric perf allreduce`, led by the coordinator.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,9 +8,9 @@
 
 #include "base/time.h"
 #include "tools/perf/allreduce.h"
-#include "tools/perf/ring_allreduce.h"
+#include "tools/perf/report.h"
+#include "tools/perf/ring.h"
 #include "tools/perf/session.h"
-#include "tools/perf/statistics.h"
 
 namespace tfabric::perf {
 namespace {
@@ -36,7 +37,7 @@ RankPlan rank_plan_from(const Json& json) {
   return plan;
 }
 
-// Small whole numbers, so that float sums are exact in any order; full words for int32, which wrap.
+// Returns small whole numbers for float32, so that sums are exact in any order, and full words for int32.
 std::uint32_t element(ElementType type, std::uint32_t rank, std::uint64_t index) {
   const auto i = static_cast<std::uint32_t>(index);
   if (type == ElementType::float32) return (i * 31 + rank * 17) % 251;
@@ -49,8 +50,8 @@ struct MemoryOn {
   void* memory = nullptr;
 };
 
-// The data of one size, registered on every comm, and the staging slots. Registrations end before the
-// memory does.
+// The data of one size, registered on every comm, and the staging slots. Deregistered before the memory is
+// unmapped.
 class RankBuffers {
  public:
   static Result<RankBuffers> make(const Lanes& lanes, const RankPlan& plan);
@@ -149,7 +150,7 @@ Status Rank::open() {
   return control_.send({{"ready", true}});
 }
 
-// Each lane has its own part of the elements, a ring of its own.
+// Each lane is a ring of its own, over its part of the elements.
 std::vector<RingSchedule> Rank::schedules_for(const RankPlan& plan) const {
   std::vector<RingSchedule> schedules;
   const auto lanes = static_cast<std::uint32_t>(lanes_.count());

@@ -1,3 +1,4 @@
+// The client of `tfabric perf`: opens the lanes, runs the sweep and prints.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +9,11 @@
 #include "tools/perf/queues.h"
 #include "tools/perf/report.h"
 #include "tools/perf/session.h"
-#include "tools/perf/size.h"
-#include "tools/perf/transfer.h"
 
 namespace tfabric::perf {
 namespace {
 
-// Without -n: enough for a steady state, little enough for a sweep that ends while the user waits.
+// The amount of data per size without -n: enough for a steady state, little enough for a short sweep.
 constexpr std::uint64_t kStreamBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kPingPongBytes = std::uint64_t{32} << 20;
 
@@ -91,7 +90,7 @@ Result<StreamRow> Client::stream(const RunPlan& plan, std::uint64_t& wrong) {
   const double server_messages = theirs->value("messages", 0.0);
   StreamRow row;
   row.messages = plan.iterations * lanes_.count() * (plan.bidirectional ? 2 : 1);
-  // A sender may be told "done" long before the data has arrived; the slower side is the truth.
+  // A send may complete long before the data arrives, so the rate is that of the slower side.
   row.messages_per_second = std::min(rate(static_cast<double>(mine->messages), mine->seconds),
                                      rate(server_messages, theirs->value("seconds", 0.0)));
   row.bytes_per_second = row.messages_per_second * static_cast<double>(plan.size);

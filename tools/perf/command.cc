@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -10,7 +11,6 @@
 
 #include "config/value.h"
 #include "tools/perf/allreduce.h"
-#include "tools/perf/options.h"
 #include "tools/perf/point_to_point.h"
 #include "tools/perf/process.h"
 
@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint16_t kDefaultPort = 18590;
 constexpr auto kGoodbye = std::chrono::seconds(5);
 
-// Everything the command line fills; lives as long as the CLI::App through its callbacks.
+// The values of all options. Owned by the CLI::App's callbacks.
 struct Arguments {
   LocalOptions local;
   SweepOptions sweep;
@@ -30,7 +30,7 @@ struct Arguments {
   std::uint16_t port = kDefaultPort;
   bool here = false;
   bool listen = false;
-  int control_fd = -1;  // set by the process that started this one
+  int control_fd = -1;  // of a process that another tfabric perf has started
   bool max_given = false;
 };
 
@@ -56,8 +56,8 @@ int finish(const Result<bool>& right) {
   return *right ? kOk : kWrongData;
 }
 
+// The process that started this one gets the message and prints it.
 int finish_quietly(const Status& status) {
-  // The process that started this one has the message and prints it.
   return status ? static_cast<int>(kOk) : exit_code_of(status.error());
 }
 
@@ -77,7 +77,7 @@ int run_local_pair(const Arguments& arguments) {
   return finish(right);
 }
 
-// One process a host: all of its rails are to be measured.
+// There is one process per host, so it measures all rails.
 void use_all_rails() { setenv("TFABRIC_TCP_RAILS_PER_PROCESS", "all", 0); }
 
 int run_remote_client(const Arguments& arguments) {
@@ -111,7 +111,7 @@ int run_point_to_point(Arguments& arguments) {
     ControlChannel control(arguments.control_fd, "the client process");
     return finish_quietly(run_server(control, arguments.local));
   }
-  if (int{arguments.here} + int{arguments.listen} + int{!arguments.host.empty()} != 1) {
+  if (!arguments.here && !arguments.listen && arguments.host.empty()) {
     return fail(
         {Errc::invalid_usage,
          "say where the other side is: --local (a second process here), --listen (be the server), or the "
@@ -128,25 +128,21 @@ int run_ring(const Arguments& arguments) {
     ControlChannel control(arguments.control_fd, "the coordinator");
     return finish_quietly(run_allreduce_rank(control, arguments.local));
   }
-  if (arguments.listen && !arguments.allreduce.hosts.empty()) {
-    return fail(
-        {Errc::invalid_usage,
-         "say either --listen (start ranks for a coordinator elsewhere) or the HOSTs where such run"});
-  }
   if (arguments.listen) {
     fmt::print(stderr, "waiting for a coordinator on port {}\n", arguments.allreduce.port);
     const auto ended = run_allreduce_agent(arguments.local, arguments.allreduce.port);
     return ended ? *ended : fail(ended.error());
   }
   if (arguments.allreduce.hosts.empty() && arguments.allreduce.ranks < 2) {
-    return fail({Errc::invalid_usage,
-                 "one rank on one host has nobody to reduce with: --ranks 2 or more, or name further HOSTs"});
+    return fail(
+        {Errc::invalid_usage,
+         "one rank on one host has no peer to reduce with: use --ranks 2 or more, or name further HOSTs"});
   }
   if (const auto error = usage_error(arguments); !error.empty()) return fail({Errc::invalid_usage, error});
   return finish(run_allreduce(arguments.local, arguments.sweep, arguments.allreduce));
 }
 
-// A peer that speaks the control protocol wrongly shows as an exception of the JSON library.
+// The JSON library throws if a message of the peer lacks a member or has a wrong type.
 template <class Function>
 int guarded(Function function) {
   try {
@@ -165,7 +161,7 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& int
             const auto size = config::parse_bytes(value);
             if (!size || *size > (std::uint64_t{1} << 40)) {
               throw CLI::ValidationError(
-                  name, "\"" + value + "\" is no size; expected a number, as in 8, 64K, 1M, 1G");
+                  name, "\"" + value + "\" is not a size; expected a number, as in 8, 64K, 1M, 1G");
             }
             into = *size;
           },
@@ -179,10 +175,10 @@ void add_local_options(CLI::App& app, Arguments& a) {
       ->type_name("PATH");
   app.add_option("--version-table", a.local.table_version, "use this table version, not the newest")
       ->check(CLI::Range(6, 12));
-  app.add_option("--dev", a.local.device, "which of the plugin's devices")->check(CLI::NonNegativeNumber);
+  app.add_option("--dev", a.local.device, "the number of the plugin's device")->check(CLI::NonNegativeNumber);
   app.add_option_function<int>(
          "--timeout", [&a](int seconds) { a.local.timeout = std::chrono::seconds(seconds); },
-         "give up after so many seconds without progress")
+         "give up after this many seconds without progress")
       ->check(CLI::Range(1, 86400))
       ->default_str("30");
   app.add_flag("--verbose", a.local.verbose, "show the plugin's INFO lines");
@@ -194,12 +190,12 @@ void add_sweep_options(CLI::App& app, Arguments& a) {
       ->default_str(config::format_size(a.sweep.min_bytes));
   add_size(app, "-e,--max-bytes", a.sweep.max_bytes, "largest message")
       ->default_str(config::format_size(a.sweep.max_bytes));
-  app.add_option("-f,--factor", a.sweep.factor, "from one size to the next")
+  app.add_option("-f,--factor", a.sweep.factor, "factor from one size to the next")
       ->check(CLI::Range(2, 1 << 20))
       ->capture_default_str();
   app.add_option("-n,--iters", a.sweep.iterations, "repetitions of each size (default: by size)")
       ->check(CLI::Range(1, 1000000000));
-  app.add_option("-w,--warmup", a.sweep.warmup, "unmeasured repetitions before (default: by size)")
+  app.add_option("-w,--warmup", a.sweep.warmup, "unmeasured repetitions before them (default: by size)")
       ->check(CLI::Range(0, 1000000000));
   app.add_option("--comms", a.sweep.comms, "parallel comms, like NCCL's channels")
       ->check(CLI::Range(1, 4096))
@@ -207,34 +203,36 @@ void add_sweep_options(CLI::App& app, Arguments& a) {
   app.add_option("--inflight", a.sweep.inflight, "outstanding messages on each comm")
       ->check(CLI::Range(1, 32))
       ->capture_default_str();
-  app.add_option("--json", a.sweep.json_file, "write the results there; \"-\": on stdout, without the table")
+  app.add_option("--json", a.sweep.json_file,
+                 "write the results to this file; \"-\": to standard output, instead of the table")
       ->type_name("FILE");
   app.add_option_function<std::string>(
          "--check",
          [&a](const std::string& value) {
            a.sweep.check = value == "all" ? Check::all : value == "none" ? Check::none : Check::once;
          },
-         "verify the data: once a size outside the measured time, all messages, or none")
+         "verify the data: once per size outside the measured time, all messages, or none")
       ->check(CLI::IsMember({"once", "all", "none"}))
       ->default_str("once");
 }
 
 void add_allreduce(CLI::App& perf, int& exit_code) {
   auto* const app =
-      perf.add_subcommand("allreduce", "ring all-reduce of N processes a host, every element checked");
+      perf.add_subcommand("allreduce", "ring all-reduce of N processes per host, every element checked");
   const auto arguments = std::make_shared<Arguments>();
   arguments->sweep.min_bytes = 4;
   arguments->sweep.max_bytes = std::uint64_t{64} << 20;
   add_local_options(*app, *arguments);
   add_sweep_options(*app, *arguments);
-  app->add_option("hosts", arguments->allreduce.hosts,
-                  "further hosts, where `tfabric perf allreduce --listen` runs")
-      ->type_name("HOST");
-  app->add_flag("--listen", arguments->listen, "start the ranks of this host for a coordinator on another");
+  CLI::Option* const hosts = app->add_option("hosts", arguments->allreduce.hosts,
+                                             "further hosts, where `tfabric perf allreduce --listen` runs")
+                                 ->type_name("HOST");
+  app->add_flag("--listen", arguments->listen, "start the ranks of this host for a coordinator on another")
+      ->excludes(hosts);
   arguments->allreduce.port = kDefaultPort;
   app->add_option("--port", arguments->allreduce.port, "the control connections' TCP port")
       ->capture_default_str();
-  app->add_option("-r,--ranks", arguments->allreduce.ranks, "how many processes on each host")
+  app->add_option("-r,--ranks", arguments->allreduce.ranks, "the number of processes on each host")
       ->check(CLI::Range(1u, kMaxRanks))
       ->capture_default_str();
   app->add_option("--slice", arguments->allreduce.slice_bytes, "bytes of one message on the ring")
@@ -252,9 +250,14 @@ void add_perf(CLI::App& app, int& exit_code) {
   auto* const perf =
       app.add_subcommand("perf", "measure a plugin: bandwidth, latency, message rate, all-reduce");
   const auto arguments = std::make_shared<Arguments>();
-  perf->add_option("host", arguments->host, "where `tfabric perf --listen` runs")->type_name("HOST");
-  perf->add_flag("--local", arguments->here, "use a second process on this host as the other side");
-  perf->add_flag("--listen", arguments->listen, "be the server of one client");
+  CLI::Option* const host =
+      perf->add_option("host", arguments->host, "where `tfabric perf --listen` runs")->type_name("HOST");
+  CLI::Option* const here =
+      perf->add_flag("--local", arguments->here, "use a second process on this host as the other side");
+  here->excludes(host);
+  perf->add_flag("--listen", arguments->listen, "be the server of one client")
+      ->excludes(host)
+      ->excludes(here);
   perf->add_option("--port", arguments->port, "the control connection's TCP port")->capture_default_str();
   perf->add_flag("--bidirectional", arguments->sweep.bidirectional, "send both ways at once");
   perf->add_option("--mode", arguments->mode, "bandwidth, latency, message rate of small messages, or all")

@@ -1,12 +1,46 @@
-// The subcommand `tfabric perf` with its modes; see docs/perf.md.
+// The subcommand `tfabric perf` (docs/perf.md): its options and exit codes.
 #pragma once
 
-#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+}
 
 namespace tfabric::perf {
 
-// Adds it to the program. When it has run, `exit_code` is 0 ok, 1 wrong data, 2 wrong usage, 3 plugin or
-// device unusable, 4 time-out or transport error.
+enum class Check : std::uint8_t { none, once, all };
+
+enum ExitCode : int { kOk = 0, kWrongData = 1, kUsage = 2, kUnusable = 3, kTransport = 4 };
+
+// Adds the subcommand to the program. When it has run, `exit_code` is an ExitCode.
 void add_perf(CLI::App& app, int& exit_code);
+
+// What each side chooses for itself.
+struct LocalOptions {
+  std::string plugin;  // empty: the installation's own
+  std::optional<int> table_version;
+  int device = 0;
+  bool verbose = false;  // prints the plugin's INFO lines as well
+  std::chrono::milliseconds timeout{30000};
+};
+
+// What is measured. The client's options apply to both sides.
+struct SweepOptions {
+  std::uint64_t min_bytes = 8;
+  std::uint64_t max_bytes = std::uint64_t{16} << 20;
+  std::uint64_t factor = 4;
+  std::uint64_t iterations = 0;  // per size and comm; 0: chosen by size
+  std::uint64_t warmup = 0;      // 0: chosen by size, unless warmup_given
+  bool warmup_given = false;
+  std::uint32_t comms = 1;
+  std::uint32_t inflight = 8;
+  bool bidirectional = false;
+  Check check = Check::once;
+  std::string json_file;  // empty: none; "-": standard output, instead of the table
+};
 
 }  // namespace tfabric::perf

@@ -2,23 +2,29 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
-
-#include "base/time.h"
 
 namespace tfabric::perf {
 namespace {
 
-// Above any message (handles of 4096 comms are 1 MiB of hex): a stranger cannot make us allocate more.
+// Larger than any message (handles of 4096 comms are 1 MiB of hex): bounds what a foreign client can
+// allocate.
 constexpr std::size_t kMaxFrame = 4u << 20;
-// A message this small always fits a socket's buffer unless the peer has stopped reading.
+// A message fits the socket's buffer, unless the peer has stopped reading.
 constexpr int kSendTimeoutMs = 10000;
+
+constexpr unsigned kPollsBetweenClocks = 64;
+constexpr auto kLookInterval = std::chrono::milliseconds(50);
+constexpr auto kTerminalInterval = std::chrono::seconds(1);
+constexpr auto kLogInterval = std::chrono::seconds(5);
 
 }  // namespace
 
@@ -51,7 +57,7 @@ Status ControlChannel::send(const Json& message) {
     } else {
       const Error gone{Errc::remote,
                        fmt::format("{} has gone (control connection: {})", peer_, std::strerror(errno))};
-      // It may have said why before it went.
+      // The peer may have reported the reason before it ended.
       const auto reason = check_peer();
       return reason ? gone : reason.error();
     }
@@ -64,11 +70,13 @@ Status ControlChannel::parse_frames() {
   while (input_.size() - at >= 4) {
     std::uint32_t length = 0;
     for (std::size_t i = 0; i < 4; ++i) length = length << 8 | static_cast<unsigned char>(input_[at + i]);
-    if (length > kMaxFrame) return Error{Errc::remote, fmt::format("{} is no tfabric perf", peer_)};
+    if (length > kMaxFrame)
+      return Error{Errc::remote, fmt::format("{} does not speak the protocol of tfabric perf", peer_)};
     if (input_.size() - at - 4 < length) break;
     const auto begin = input_.begin() + static_cast<std::ptrdiff_t>(at + 4);
     Json message = Json::parse(begin, begin + length, nullptr, /*allow_exceptions=*/false);
-    if (!message.is_object()) return Error{Errc::remote, fmt::format("{} is no tfabric perf", peer_)};
+    if (!message.is_object())
+      return Error{Errc::remote, fmt::format("{} does not speak the protocol of tfabric perf", peer_)};
     messages_.push_back(std::move(message));
     at += 4 + length;
   }
@@ -92,7 +100,7 @@ Status ControlChannel::read_available() {
 }
 
 Result<std::optional<Json>> ControlChannel::try_receive() {
-  // What came before the peer went away still counts.
+  // Messages that arrived before the peer ended are still valid.
   const auto status = read_available();
   if (messages_.empty()) {
     if (!status) return status.error();
@@ -130,13 +138,65 @@ Status ControlChannel::check_peer() {
   for (const auto& message : messages_) {
     if (message.contains("error")) return failure_in(message);
   }
-  // A peer that has sent its last result and ended is no failure; receive() will take that result.
+  // A peer that ended after it sent its last result has not failed; receive() returns that result.
   if (!status && messages_.empty()) return status;
   return {};
 }
 
 void ControlChannel::send_failure(const Error& error) {
   static_cast<void>(send({{"error", error.message}, {"code", static_cast<int>(error.code)}}));
+}
+
+Watchdog::Watchdog(ControlChannel& control, std::chrono::milliseconds timeout, bool show_progress)
+    : control_(control),
+      timeout_(timeout),
+      show_progress_(show_progress),
+      terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void Watchdog::begin(Describe describe) {
+  describe_ = std::move(describe);
+  progressed_ = false;
+  // next_look_ is not reset: otherwise many short operations in a row would never check the peer.
+  last_progress_ = monotonic_now();
+  next_show_ = last_progress_ + (terminal_ ? Duration(kTerminalInterval) : Duration(kLogInterval));
+}
+
+void Watchdog::end() {
+  describe_ = nullptr;
+  if (line_shown_) std::fputs("\r\033[K", stderr);
+  line_shown_ = false;
+}
+
+Status Watchdog::idle() {
+  sched_yield();
+  if (++idle_polls_ % kPollsBetweenClocks != 0) return {};
+  return look();
+}
+
+Status Watchdog::look() {
+  const Instant now = monotonic_now();
+  if (std::exchange(progressed_, false)) last_progress_ = now;
+  if (now < next_look_) return {};
+  next_look_ = now + kLookInterval;
+  if (auto peer = control_.check_peer(); !peer) return peer;
+  if (now - last_progress_ > timeout_) {
+    return Error{Errc::remote, fmt::format("no progress for {:.0f} s: {}",
+                                           static_cast<double>(timeout_.count()) / 1e3, describe_())};
+  }
+  if (show_progress_ && now >= next_show_) show(now);
+  return {};
+}
+
+void Watchdog::show(Instant now) {
+  if (terminal_) {
+    fmt::print(stderr, "\r\033[K{}", describe_());
+    std::fflush(stderr);
+    line_shown_ = true;
+    next_show_ = now + kTerminalInterval;
+  } else {
+    fmt::print(stderr, "{}\n", describe_());
+    next_show_ = now + kLogInterval;
+  }
 }
 
 }  // namespace tfabric::perf

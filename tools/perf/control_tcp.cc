@@ -1,4 +1,4 @@
-// The control connection's two ends between hosts.
+// The control connection between hosts, over the kernel's TCP.
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -24,7 +24,8 @@ constexpr const char* kGreeting = "tfabric-perf-1";
 constexpr auto kGreetingTimeout = std::chrono::seconds(10);
 constexpr auto kRetryInterval = std::chrono::milliseconds(200);
 
-// A listening socket for IPv6 and IPv4, or for IPv4 alone where the kernel has no IPv6. -1: see errno.
+// Returns a listening socket for IPv6 and IPv4, or for IPv4 alone if the kernel has no IPv6; -1 with errno
+// set.
 int listen_on(std::uint16_t port) {
   const int on = 1;
   const int off = 0;
@@ -45,7 +46,7 @@ int listen_on(std::uint16_t port) {
   return fd.release();
 }
 
-// One attempt. The descriptor is -1 if nothing answered.
+// Tries each address once. Returns -1 if none accepts.
 int try_connect(const addrinfo* addresses) {
   for (const auto* a = addresses; a != nullptr; a = a->ai_next) {
     Descriptor fd(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -76,7 +77,8 @@ Result<ControlChannel> ControlListener::accept(std::optional<std::chrono::millis
   for (;;) {
     pollfd waiting{socket_.get(), POLLIN, 0};
     if (limit && poll(&waiting, 1, static_cast<int>(limit->count())) == 0) {
-      return Error{Errc::remote, fmt::format("nobody has connected within {} s", limit->count() / 1000)};
+      return Error{Errc::remote,
+                   fmt::format("no coordinator has connected within {} s", limit->count() / 1000)};
     }
     const int fd = accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0) {
@@ -87,7 +89,7 @@ Result<ControlChannel> ControlListener::accept(std::optional<std::chrono::millis
     ControlChannel channel(fd, "the client");
     const auto greeting = channel.receive(kGreetingTimeout, "a greeting");
     if (greeting && greeting->value("greeting", "") == kGreeting) return channel;
-    channel.send_failure({Errc::remote, "this is a tfabric perf server of another version"});
+    channel.send_failure({Errc::remote, "this tfabric perf server has another version"});
   }
 }
 

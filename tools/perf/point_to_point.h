@@ -1,12 +1,16 @@
 // `tfabric perf` between two processes: the client decides and prints, the server follows.
 //
-// After the hellos each side sends its listen handles, both open their lanes, and then the client names
-// one run after another; the server answers "ready" and, after the run, its half of the result.
+// After the hellos each side sends its listen handles, and both open their lanes. Then the client announces
+// one run after another; the server answers "ready" and, after the run, its half of the result. In a run both
+// sides execute the same loop: a stream of messages over all lanes, or a ping-pong on the first one.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "base/result.h"
-#include "tools/perf/control.h"
-#include "tools/perf/options.h"
+#include "tools/perf/command.h"
+#include "tools/perf/session.h"
 
 namespace tfabric::perf {
 
@@ -15,10 +19,47 @@ struct Modes {
   bool latency = true;
 };
 
-// Prints table or JSON. True if all data was right.
+// Prints the table or JSON. Returns true if all data was right.
 Result<bool> run_client(ControlChannel& control, const LocalOptions& local, const SweepOptions& sweep,
                         Modes modes);
-// Follows one client to its end.
+// Follows one client until it ends.
 Status run_server(ControlChannel& control, const LocalOptions& local);
+
+// What both sides agree on for one run. Counts are messages per lane.
+struct RunPlan {
+  std::uint64_t size = 0;
+  std::uint64_t slots = 1;
+  std::uint64_t warmup = 0;
+  std::uint64_t iterations = 1;
+  bool verify = false;
+  bool bidirectional = false;
+};
+[[nodiscard]] Json to_json(const RunPlan& plan);
+[[nodiscard]] RunPlan run_plan_from(const Json& json);
+
+// The buffers of one run, one per lane and direction.
+class RunBuffers {
+ public:
+  static Result<RunBuffers> make(const Lanes& lanes, const RunPlan& plan);
+  std::vector<Buffer> send;
+  std::vector<Buffer> recv;
+};
+
+struct StreamResult {
+  std::uint64_t messages = 0;  // sent and received by this side during `seconds`
+  double seconds = 0;          // from the end of the warm-up to the last completion
+  double cpu_seconds = 0;      // of this process, meanwhile
+  std::uint64_t wrong_bytes = 0;
+};
+// The client sends and the server receives; if the plan is bidirectional, both do both.
+Result<StreamResult> run_stream(const Lanes& lanes, RunBuffers& buffers, const RunPlan& plan, bool server,
+                                Watchdog& watchdog);
+
+struct PingPongResult {
+  std::vector<std::uint64_t> round_trip_ns;  // of the client, without the warm-up
+  std::uint64_t wrong_bytes = 0;
+};
+Result<PingPongResult> run_ping_pong(const Lanes& lanes, RunBuffers& buffers, const RunPlan& plan,
+                                     bool server, Watchdog& watchdog);
 
 }  // namespace tfabric::perf

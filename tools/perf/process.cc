@@ -16,7 +16,7 @@
 
 #include "base/descriptor.h"
 #include "base/time.h"
-#include "tools/perf/options.h"
+#include "tools/perf/command.h"
 
 namespace tfabric::perf {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 constexpr const char* kRank = "LOCAL_RANK";
 constexpr const char* kSize = "LOCAL_WORLD_SIZE";
 
-// This process's environment, with the variables of `rank`.
+// Returns this process's environment with the variables set for `rank`.
 std::vector<std::string> environment_with(LocalRank rank) {
   std::vector<std::string> variables{fmt::format("{}={}", kRank, rank.rank),
                                      fmt::format("{}={}", kSize, rank.size)};
@@ -51,7 +51,7 @@ ChildProcess::~ChildProcess() {
 
 Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, int control,
                                          const std::string& name, LocalRank rank) {
-  // Everything that allocates is done before the fork.
+  // Allocate before the fork only: after it, another thread may hold malloc's lock.
   arguments.insert(arguments.begin(), "tfabric");
   arguments.emplace_back("--control-fd");
   arguments.push_back(std::to_string(control));
@@ -65,7 +65,7 @@ Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, int
 
   const pid_t pid = fork();
   if (pid == 0) {
-    // Only this child inherits its end: others were made close-on-exec.
+    // Only this child inherits the descriptor, since all are close-on-exec.
     fcntl(control, F_SETFD, 0);
     execve("/proc/self/exe", argv.data(), envp.data());
     _exit(127);

@@ -1,7 +1,7 @@
-// Further processes of this program, led by a control connection: perf's other sides on this host.
+// Child processes of this program that are led by a control connection: perf's other sides on this host.
 //
-// fork + exec of /proc/self/exe, so that each side starts with a clean EAL and plugin. The child's end of
-// the connection is a descriptor number that it gets in its arguments.
+// They are started by fork and exec of /proc/self/exe, so that each side has an EAL and a plugin of its own.
+// The child gets the descriptor of its end of the connection as an argument.
 #pragma once
 
 #include <sys/types.h>
@@ -17,29 +17,30 @@
 
 namespace tfabric::perf {
 
-// Where a process is among those of this host: told by the variables of torchrun, so that they share out the
-// rails of which each has one user.
+// A process's rank among those of this host. The plugin reads it from torchrun's variables LOCAL_RANK and
+// LOCAL_WORLD_SIZE, and takes its share of the rails by it.
 struct LocalRank {
   std::size_t rank = 0, size = 1;
 };
-// For this process itself.
+// Sets the variables of this process itself.
 void set_local_rank(LocalRank rank);
 
 class ChildProcess {
  public:
-  // Runs this executable with `arguments` and "--control-fd N" behind them, N being `control`, which stays
-  // the caller's. `name` is for messages.
+  // Runs this executable with `arguments` and "--control-fd N" after them, where N is `control`, which
+  // remains the caller's. `name` is for messages.
   static Result<ChildProcess> start(std::vector<std::string> arguments, int control, const std::string& name,
                                     LocalRank rank);
-  ~ChildProcess();  // ends the child if it is still running
+  ~ChildProcess();  // kills the child if it still runs
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;
 
-  // Waits for the child's own end; ends it after `timeout`. Its exit code, or nothing if it was killed.
+  // Waits for the child's end, and kills it after `timeout`. Returns its exit code, or nothing if it was
+  // killed.
   std::optional<int> wait(std::chrono::milliseconds timeout);
-  // The same; an end that is not one with exit code 0 is an error, which calls the child `name`.
+  // The same; any end but exit code 0 is an error, which calls the child `name`.
   Status expect_end(const std::string& name, std::chrono::milliseconds timeout);
-  // The same, however long it takes.
+  // Waits without a limit.
   std::optional<int> join();
 
  private:
@@ -48,7 +49,7 @@ class ChildProcess {
   pid_t pid_;
 };
 
-// A child that this process leads itself.
+// A child with this process's end of its control connection.
 struct LedProcess {
   ChildProcess process;
   ControlChannel control;

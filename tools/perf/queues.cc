@@ -1,20 +1,64 @@
 #include "tools/perf/queues.h"
 
 #include <algorithm>
-
-#include "tools/perf/pattern.h"
+#include <array>
+#include <cstring>
 
 namespace tfabric::perf {
 namespace {
 
-// All buffers of one direction together stay below this, except that each comm has two slots.
+constexpr std::byte kGuard{0xa5};
+
+// The finaliser of splitmix64: every input bit affects every output bit.
+std::uint64_t mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+std::uint64_t word_at(std::uint64_t seed, std::size_t index) {
+  return mix(seed + index * 0x9e3779b97f4a7c15);
+}
+
+// The limit of all buffers of one direction together, unless two slots per comm exceed it.
 constexpr std::size_t kBufferBudget = std::size_t{256} << 20;
-// NCCL's buffers are aligned so, and its LL128 protocol relies on it.
+// The alignment of NCCL's buffers, on which its LL128 protocol relies.
 constexpr std::size_t kSlotAlignment = 128;
-// Any tag will do: NCCL's is the rank of the sender, constant on a comm.
+// Any constant works: NCCL's tag is the rank of the sender, which does not change on a comm.
 constexpr int kTag = 1;
 
 }  // namespace
+
+std::uint64_t message_seed(std::uint64_t lane, std::uint64_t message, bool from_server) {
+  return mix((lane << 40) + message * 2 + (from_server ? 1 : 0) + 1);
+}
+
+void fill_pattern(std::span<std::byte> data, std::uint64_t seed) {
+  for (std::size_t at = 0; at < data.size(); at += 8) {
+    const std::uint64_t word = word_at(seed, at / 8);
+    std::memcpy(data.data() + at, &word, std::min<std::size_t>(8, data.size() - at));
+  }
+}
+
+std::uint64_t count_wrong(std::span<const std::byte> data, std::uint64_t seed) {
+  std::uint64_t wrong = 0;
+  for (std::size_t at = 0; at < data.size(); at += 8) {
+    const std::size_t length = std::min<std::size_t>(8, data.size() - at);
+    const std::uint64_t word = word_at(seed, at / 8);
+    if (std::memcmp(data.data() + at, &word, length) == 0) continue;
+    std::array<std::byte, 8> expected;
+    std::memcpy(expected.data(), &word, 8);
+    for (std::size_t i = 0; i < length; ++i) wrong += data[at + i] != expected[i] ? 1 : 0;
+  }
+  return wrong;
+}
+
+void fill_guard(std::span<std::byte> guard) { std::fill(guard.begin(), guard.end(), kGuard); }
+
+std::uint64_t count_overrun(std::span<const std::byte> guard) {
+  return static_cast<std::uint64_t>(
+      std::count_if(guard.begin(), guard.end(), [](std::byte b) { return b != kGuard; }));
+}
 
 std::size_t slot_stride(std::size_t size) {
   return (size + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment + kGuardBytes;
@@ -83,7 +127,7 @@ Result<bool> ReceiveQueue::poll(std::uint64_t limit) {
   if (!moved) return moved;
   while (posted_ < limit && has_room()) {
     const auto area = slot(posted_);
-    // The old contents must not pass for the new message.
+    // The old content must not be mistaken for the new message.
     if (setup_.verify) fill_guard(area);
     const tools::PluginReceive buffer{area.data(), setup_.size, kTag, setup_.memory};
     const auto received = setup_.plugin->irecv(setup_.comm, {&buffer, 1});

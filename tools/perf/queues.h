@@ -1,9 +1,9 @@
-// Outstanding messages of one comm, driven as NCCL drives them: at most `slots` outstanding, only the
-// oldest is tested, a refused post is tried again.
+// The outstanding messages of one comm, and the test data in them.
 //
-// Message number m uses slot m % slots of the buffer. Slots are `stride` bytes apart, and behind each
-// receive slot lies a guard. With `verify` each message carries its own pattern, checked on arrival.
-// One thread.
+// Requests are handled as NCCL handles them: at most `slots` are outstanding, only the oldest is tested, and
+// a refused post is tried again. Message number m uses slot m % slots of the buffer; a guard follows the data
+// in each slot. With `verify`, each message carries a pattern of its own, which the receiver checks. One
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,35 @@
 
 namespace tfabric::perf {
 
-inline constexpr std::size_t kGuardBytes = 128;
+// The pattern depends on the message's seed and, in each 8-byte word, on the word's index, so that wrong
+// bytes, bytes of another message and shifted bytes are detected. `lane` and `message` are numbers;
+// `from_server` is the direction.
+[[nodiscard]] std::uint64_t message_seed(std::uint64_t lane, std::uint64_t message, bool from_server);
+void fill_pattern(std::span<std::byte> data, std::uint64_t seed);
+// Returns how many bytes differ from what fill_pattern() wrote.
+[[nodiscard]] std::uint64_t count_wrong(std::span<const std::byte> data, std::uint64_t seed);
 
-// The distance between slots for messages of `size`, and the buffer for `slots` of them.
+// The guard after a receive buffer shows writes beyond the message.
+inline constexpr std::size_t kGuardBytes = 128;
+void fill_guard(std::span<std::byte> guard);
+[[nodiscard]] std::uint64_t count_overrun(std::span<const std::byte> guard);
+
+// Returns the distance between slots for messages of `size` bytes, guard included.
 [[nodiscard]] std::size_t slot_stride(std::size_t size);
-// How many messages of `size` may be outstanding on each of `comms` comms: what is asked for, less where
-// the buffers would grow beyond a limit, at least two.
+// Returns how many messages of `size` bytes may be outstanding on each of `comms` comms: `inflight`, or fewer
+// if the buffers would exceed a limit, but at least two.
 [[nodiscard]] std::size_t slots_for(std::size_t size, std::size_t inflight, std::size_t comms);
 
 struct QueueSetup {
   tools::PluginLoader* plugin = nullptr;
   void* comm = nullptr;
   void* memory = nullptr;
-  std::byte* buffer = nullptr;
+  std::byte* buffer = nullptr;  // slots * slot_stride(size) bytes, registered as `memory`
   std::size_t size = 0;
   std::size_t slots = 1;
   std::uint64_t lane = 0;
   bool verify = false;
-  bool from_server = false;  // the direction, for the pattern
+  bool from_server = false;
 };
 
 class MessageQueue {
@@ -53,10 +64,11 @@ class MessageQueue {
   std::uint64_t done_ = 0;
 };
 
+// poll() completes what is done and posts messages while fewer than `limit` are posted in total. Returns true
+// if it completed or posted anything.
 class SendQueue : public MessageQueue {
  public:
   explicit SendQueue(const QueueSetup& setup) : MessageQueue(setup) {}
-  // Completes what is done and posts up to message number `limit`. True if anything moved.
   Result<bool> poll(std::uint64_t limit);
 
  private:

@@ -1,7 +1,10 @@
 #include "tools/perf/report.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <fstream>
 
@@ -9,6 +12,40 @@
 #include "config/value.h"
 
 namespace tfabric::perf {
+
+std::vector<std::uint64_t> size_sweep(std::uint64_t min, std::uint64_t max, std::uint64_t factor) {
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t size = min; size <= max;) {
+    sizes.push_back(size);
+    if (size > max / factor) break;
+    size = size == 0 ? 1 : size * factor;
+  }
+  return sizes;
+}
+
+std::uint64_t percentile(const std::vector<std::uint64_t>& sorted, double percent) {
+  const auto count = sorted.size();
+  const auto rank = static_cast<std::size_t>(std::ceil(percent * static_cast<double>(count) / 100.0));
+  return sorted[std::clamp<std::size_t>(rank, 1, count) - 1];
+}
+
+LatencySummary half_round_trips(std::vector<std::uint64_t> round_trip_ns) {
+  if (round_trip_ns.empty()) return {};
+  std::sort(round_trip_ns.begin(), round_trip_ns.end());
+  const auto half_us = [&](double percent) {
+    return static_cast<double>(percentile(round_trip_ns, percent)) / 2000.0;
+  };
+  return {half_us(0), half_us(50), half_us(99), half_us(99.9)};
+}
+
+double process_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
 
 std::string table_heading(const SweepOptions& options) {
   std::string text = fmt::format(

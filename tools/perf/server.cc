@@ -1,15 +1,15 @@
+// The server of `tfabric perf`: follows one client.
 #include <fmt/format.h>
 
 #include "tools/perf/point_to_point.h"
 #include "tools/perf/session.h"
-#include "tools/perf/transfer.h"
 
 namespace tfabric::perf {
 namespace {
 
-// Between runs the client may wait for a user's pager; it is its going away that ends the server.
+// The client may pause between runs, for example for a pager. The server ends when the client does.
 constexpr auto kWaitForStep = std::chrono::hours(1);
-// Against a malformed request: far more comms than NCCL opens between two ranks.
+// Bounds a malformed request; NCCL opens far fewer comms between two ranks.
 constexpr std::size_t kMaxComms = 4096;
 
 Status open_lanes(ControlChannel& control, const LocalOptions& local, Session& session, Lanes& lanes,

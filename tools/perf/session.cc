@@ -1,18 +1,22 @@
 #include "tools/perf/session.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 namespace tfabric::perf {
 namespace {
 
 constexpr int kWarn = 2;
 constexpr int kInfo = 3;
-// The lines kept as a possible explanation.
+// How many lines are kept as a possible explanation.
 constexpr std::size_t kMaxKept = 50;
 
 class PluginLog {
@@ -70,6 +74,162 @@ Result<Session> open_session(const LocalOptions& options) {
   auto properties = plugin->properties(options.device);
   if (!properties) return Error{Errc::unusable, properties.error().message};
   return Session{std::move(*plugin), std::move(*properties), options.device};
+}
+
+Result<Mapping> Mapping::make(std::size_t size) {
+  constexpr std::size_t kPage = 4096;
+  size = std::max(kPage, (size + kPage - 1) / kPage * kPage);
+  void* const data =
+      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (data == MAP_FAILED) {
+    return Error{Errc::system,
+                 fmt::format("cannot map {} bytes of buffers: {}; use a smaller --max-bytes or fewer "
+                             "--comms",
+                             size, std::strerror(errno))};
+  }
+  Mapping mapping;
+  mapping.data_ = static_cast<std::byte*>(data);
+  mapping.size_ = size;
+  return mapping;
+}
+Mapping::~Mapping() {
+  if (data_ != nullptr) munmap(data_, size_);
+}
+Mapping::Mapping(Mapping&& other) noexcept { *this = std::move(other); }
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+  std::swap(data_, other.data_);
+  std::swap(size_, other.size_);
+  return *this;
+}
+
+Result<Buffer> Buffer::make(tools::PluginLoader& plugin, void* comm, std::size_t size) {
+  auto mapping = Mapping::make(size);
+  if (!mapping) return mapping.error();
+  auto memory = plugin.register_memory(comm, mapping->data(), mapping->size());
+  if (!memory) return memory.error();
+  Buffer buffer;
+  buffer.plugin_ = &plugin;
+  buffer.comm_ = comm;
+  buffer.memory_ = *memory;
+  buffer.mapping_ = std::move(*mapping);
+  return buffer;
+}
+void Buffer::release() {
+  // A failure has no consequence: the comm is closed next, and the plugin has logged it.
+  if (plugin_ != nullptr) static_cast<void>(plugin_->deregister_memory(comm_, memory_));
+  plugin_ = nullptr;
+  mapping_ = Mapping();
+}
+Buffer::~Buffer() { release(); }
+Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this != &other) {
+    release();
+    plugin_ = std::exchange(other.plugin_, nullptr);
+    comm_ = other.comm_;
+    memory_ = other.memory_;
+    mapping_ = std::move(other.mapping_);
+  }
+  return *this;
+}
+
+Lanes::~Lanes() {
+  auto& plugin = session_.plugin;
+  for (void* comm : send_) {
+    if (comm != nullptr) static_cast<void>(plugin.close_send(comm));
+  }
+  for (void* comm : recv_) {
+    if (comm != nullptr) static_cast<void>(plugin.close_recv(comm));
+  }
+  for (void* listener : listeners_) {
+    if (listener != nullptr) static_cast<void>(plugin.close_listen(listener));
+  }
+}
+
+Result<Json> Lanes::listen(std::size_t count) {
+  Json handles = Json::array();
+  for (std::size_t i = 0; i < count; ++i) {
+    tools::PluginHandle handle{};
+    auto listener = session_.plugin.listen(session_.device, handle);
+    if (!listener) return listener.error();
+    listeners_.push_back(*listener);
+    handles.push_back(to_hex(handle));
+  }
+  return handles;
+}
+
+Result<bool> Lanes::poll_lane(std::size_t lane, std::vector<tools::PluginHandle>& handles) {
+  bool moved = false;
+  if (send_[lane] == nullptr) {
+    auto comm = session_.plugin.connect(session_.device, handles[lane]);
+    if (!comm) return comm.error();
+    send_[lane] = *comm;
+    moved = *comm != nullptr;
+  }
+  if (recv_[lane] == nullptr) {
+    auto comm = session_.plugin.accept(listeners_[lane]);
+    if (!comm) return comm.error();
+    recv_[lane] = *comm;
+    moved = moved || *comm != nullptr;
+  }
+  return moved;
+}
+
+Status Lanes::open(const Json& handles, Watchdog& watchdog) {
+  const std::size_t count = listeners_.size();
+  std::vector<tools::PluginHandle> peers(count);
+  if (!handles.is_array() || handles.size() != count) {
+    return Error{Errc::remote, fmt::format("expected {} connection handles from the peer", count)};
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!handles[i].is_string() || !from_hex(handles[i].get<std::string>(), peers[i])) {
+      return Error{Errc::remote, "the peer sent a malformed connection handle"};
+    }
+  }
+  send_.assign(count, nullptr);
+  recv_.assign(count, nullptr);
+  const auto open_count = [](const std::vector<void*>& comms) {
+    return comms.size() - static_cast<std::size_t>(std::count(comms.begin(), comms.end(), nullptr));
+  };
+  watchdog.begin([&] {
+    return fmt::format("connecting: {} of {} comms connected, {} accepted", open_count(send_), count,
+                       open_count(recv_));
+  });
+  while (open_count(send_) < count || open_count(recv_) < count) {
+    bool moved = false;
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      const auto polled = poll_lane(lane, peers);
+      if (!polled) return polled.error();
+      moved = moved || *polled;
+    }
+    if (moved) {
+      watchdog.progress();
+    } else if (auto idle = watchdog.idle(); !idle) {
+      return idle;
+    }
+  }
+  watchdog.end();
+  for (void*& listener : listeners_)
+    static_cast<void>(session_.plugin.close_listen(std::exchange(listener, nullptr)));
+  return {};
+}
+
+std::string to_hex(std::span<const std::byte> bytes) {
+  std::string text;
+  for (const std::byte b : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(b));
+  return text;
+}
+
+bool from_hex(const std::string& text, std::span<std::byte> bytes) {
+  if (text.size() != 2 * bytes.size()) return false;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    unsigned value = 0;
+    const char* const begin = text.data() + 2 * i;
+    const auto [rest, error] = std::from_chars(begin, begin + 2, value, 16);
+    if (error != std::errc{} || rest != begin + 2) return false;
+    bytes[i] = static_cast<std::byte>(value);
+  }
+  return true;
 }
 
 }  // namespace tfabric::perf

@@ -1,13 +1,12 @@
-#include "tools/perf/transfer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/time.h"
 #include "config/value.h"
+#include "tools/perf/point_to_point.h"
 #include "tools/perf/queues.h"
-#include "tools/perf/statistics.h"
+#include "tools/perf/report.h"
 
 namespace tfabric::perf {
 namespace {
@@ -159,10 +158,11 @@ Result<PingPongResult> run_ping_pong(const Lanes& lanes, RunBuffers& buffers, co
   Instant start{};
   std::uint64_t attempted = 0;
   while (sends.done() < total || receives.done() < total) {
-    // The client sends message i after it has received i-1; the server after it has received i itself.
+    // The client sends message i after it has received message i-1, the server after it has received message
+    // i.
     const std::uint64_t before = receives.done();
     const std::uint64_t may_send = std::min(total, before + (server ? 0 : 1));
-    // A refused send is part of the latency: the clock starts at its first attempt.
+    // The clock starts at the first attempt to send, so refused attempts are part of the latency.
     if (attempted < may_send) {
       attempted = may_send;
       start = monotonic_now();

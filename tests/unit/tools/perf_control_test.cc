@@ -5,7 +5,6 @@
 #include <string>
 
 #include "tools/perf/control.h"
-#include "tools/perf/watchdog.h"
 
 using namespace tfabric;
 using namespace tfabric::perf;
@@ -36,7 +35,7 @@ TEST_CASE("control messages arrive whole and in order") {
   CHECK((*second)["n"] == 2);
 }
 
-TEST_CASE("a peer that goes away, fails or stays silent is an error that names it") {
+TEST_CASE("a peer that ends, fails or stays silent is an error that names it") {
   Pair pair;
   ControlChannel a(pair.fds[0], "rank 7");
   {
@@ -56,20 +55,20 @@ TEST_CASE("a peer that goes away, fails or stays silent is an error that names i
   CHECK(gone.error().message.find("rank 7 has gone") != std::string::npos);
 }
 
-TEST_CASE("garbage on the control connection is refused without allocating what it claims") {
+TEST_CASE("garbage on the control connection is refused, and its length field allocates nothing") {
   for (const std::string& garbage : {std::string("GET / HTTP/1.1\r\n\r\n"), std::string("\0\0\0\2[]", 6),
                                      std::string("\0\0\0\3abc", 7), std::string("\xff\xff\xff\xff", 4)}) {
     Pair pair;
-    ControlChannel a(pair.fds[0], "a stranger");
+    ControlChannel a(pair.fds[0], "the other side");
     REQUIRE(write(pair.fds[1], garbage.data(), garbage.size()) == static_cast<ssize_t>(garbage.size()));
     const auto message = a.receive(kLong, "a greeting");
     REQUIRE_FALSE(message);
-    CHECK(message.error().message == "a stranger is no tfabric perf");
+    CHECK(message.error().message == "the other side does not speak the protocol of tfabric perf");
     close(pair.fds[1]);
   }
 }
 
-TEST_CASE("a loop that makes no progress is ended by the watchdog with what it waited for") {
+TEST_CASE("the watchdog ends a loop without progress, and says what it waited for") {
   Pair pair;
   ControlChannel a(pair.fds[0], "b");
   ControlChannel b(pair.fds[1], "a");
@@ -80,7 +79,7 @@ TEST_CASE("a loop that makes no progress is ended by the watchdog with what it w
   CHECK(status.error().message.find("3 of 8 sends done") != std::string::npos);
 }
 
-TEST_CASE("the watchdog sees the peer's failure while this side waits for data") {
+TEST_CASE("the watchdog detects the peer's failure while this side waits for data") {
   Pair pair;
   ControlChannel a(pair.fds[0], "the server");
   ControlChannel b(pair.fds[1], "the client");
@@ -92,7 +91,7 @@ TEST_CASE("the watchdog sees the peer's failure while this side waits for data")
   CHECK(status.error().message == "the server: its cable was cut");
 }
 
-TEST_CASE("the watchdog sees the peer's failure between many operations that each wait a little") {
+TEST_CASE("the watchdog detects the peer's failure during many short operations") {
   Pair pair;
   ControlChannel a(pair.fds[0], "the coordinator");
   close(pair.fds[1]);

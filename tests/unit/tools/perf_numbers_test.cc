@@ -4,11 +4,9 @@
 #include <limits>
 #include <vector>
 
-#include "tools/perf/lanes.h"
-#include "tools/perf/pattern.h"
 #include "tools/perf/queues.h"
-#include "tools/perf/size.h"
-#include "tools/perf/statistics.h"
+#include "tools/perf/report.h"
+#include "tools/perf/session.h"
 
 using namespace tfabric::perf;
 
@@ -40,7 +38,7 @@ TEST_CASE("latency is half of the round trip in microseconds") {
   CHECK(half_round_trips({}).p99_us == 0.0);
 }
 
-TEST_CASE("the pattern shows each wrong byte, other messages and shifted data") {
+TEST_CASE("the pattern detects each wrong byte, other messages and shifted data") {
   for (const std::size_t size : {0u, 1u, 7u, 8u, 9u, 1000u}) {
     std::vector<std::byte> data(size);
     fill_pattern(data, message_seed(0, 5, false));
@@ -58,7 +56,7 @@ TEST_CASE("the pattern shows each wrong byte, other messages and shifted data") 
   CHECK(count_wrong(data, message_seed(0, 5, false)) > 3500);
 }
 
-TEST_CASE("a write beyond the message shows in the guard") {
+TEST_CASE("the guard detects a write beyond the message") {
   std::array<std::byte, 64> guard;
   fill_guard(guard);
   CHECK(count_overrun(guard) == 0);
@@ -66,7 +64,7 @@ TEST_CASE("a write beyond the message shows in the guard") {
   CHECK(count_overrun(guard) == 1);
 }
 
-TEST_CASE("slots stay aligned, leave room for the guard and within the buffer budget") {
+TEST_CASE("slots are aligned, have room for the guard and stay within the buffer budget") {
   CHECK(slot_stride(0) == kGuardBytes);
   CHECK(slot_stride(1) % 128 == 0);
   CHECK(slot_stride(4096) >= 4096 + kGuardBytes);

@@ -9,8 +9,8 @@ using namespace tfabric::perf;
 
 namespace {
 
-// An all-reduce of whole ranks by their schedules, with queues for comms: what RingAllreduce does, without
-// a plugin. Each turn a random rank does what it may, at most one thing.
+// A model of RingAllreduce on all ranks, with queues instead of a plugin's comms. In each turn a random rank
+// sends or receives at most one message.
 class Model {
  public:
   Model(std::uint64_t count, std::uint32_t ranks, std::uint64_t slice, std::uint64_t outstanding,
@@ -24,7 +24,7 @@ class Model {
     }
   }
 
-  // False if nobody can do anything any more before the end.
+  // Returns false if the ranks deadlock.
   bool run() {
     const auto ranks = static_cast<std::uint32_t>(states_.size());
     unsigned idle = 0;
@@ -112,7 +112,7 @@ TEST_CASE("chunks cover all elements without overlap and differ by at most one")
   }
 }
 
-TEST_CASE("a rank receives what the one before sends, and sends on what it received") {
+TEST_CASE("a rank receives what the previous one sends, and sends on what it received") {
   for (const std::uint32_t ranks : {2u, 3u, 8u}) {
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
       for (std::uint32_t step = 0; step < ring_steps(ranks); ++step) {
@@ -124,7 +124,7 @@ TEST_CASE("a rank receives what the one before sends, and sends on what it recei
   }
 }
 
-TEST_CASE("the schedules of all ranks together make the sums everywhere, in any order of turns") {
+TEST_CASE("the schedules of all ranks produce the sums on every rank, in any order of turns") {
   const unsigned seed = Catch::rngSeed() == 0 ? 1 : Catch::rngSeed();
   for (const std::uint32_t ranks : {2u, 3u, 4u, 5u}) {
     for (const std::uint64_t count : {1u, 2u, 5u, 12u, 33u}) {
