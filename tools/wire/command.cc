@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "tools/wire/control_server.h"
-#include "tools/wire/forward.h"
+#include "tools/wire/control.h"
 #include "tools/wire/port_spec.h"
 #include "tools/wire/settings.h"
 
@@ -20,7 +20,7 @@ enum ExitCode : int { kOk = 0, kUsage = 2, kUnusable = 3, kRemote = 4 };
 struct Arguments {
   ForwardOptions options;
   std::vector<std::string> ports;
-  std::vector<std::string> words;  // of a command to a running wire
+  std::vector<std::string> words;  // the arguments of a command to a running wire
   std::uint32_t seconds = 0;
 };
 
@@ -80,10 +80,9 @@ std::string footer() {
       "Ports: memif:SOCKET[,role=client], tap:INTERFACE, af_packet:INTERFACE, af_xdp:INTERFACE; each with "
       "[,name=NAME][,mtu=BYTES]\n";
   text +=
-      "Settings, for all directions or, with to=PORT, for that towards a port, and with path=NUMBER for one "
-      "of "
-      "several paths:\n";
-  text += fmt::format("  {:<15}{}\n", "clear", "back to a perfect wire");
+      "Settings, for all directions or, with to=PORT, for those towards a port, and with path=NUMBER for one "
+      "of several paths:\n";
+  text += fmt::format("  {:<15}{}\n", "clear", "resets all settings");
   for (const Setting& setting : settings()) {
     text += fmt::format("  {:<15}{} ({}; default {})\n", setting.name, setting.meaning, setting.expected,
                         setting.show({}));
@@ -98,11 +97,11 @@ void add_commands(CLI::App& wire, const std::shared_ptr<Arguments>& arguments, i
     command->callback([arguments, verb, &exit_code] { exit_code = run_command(*arguments, verb); });
     return command;
   };
-  add("set", "Change a running wire: set [to=PORT] [path=NUMBER] SETTING=VALUE...")
+  add("set", "Change the settings of a running wire: set [to=PORT] [path=NUMBER] SETTING=VALUE...")
       ->add_option("settings", arguments->words, "as in loss=1% delay=5ms")
       ->required();
-  for (const auto& [verb, text] : {std::pair{"stats", "Show what a running wire has done"},
-                                   std::pair{"settings", "Show what a running wire does to frames"}}) {
+  for (const auto& [verb, text] : {std::pair{"stats", "Show the statistics of a running wire"},
+                                   std::pair{"settings", "Show the settings of a running wire"}}) {
     add(verb, text)->add_flag("--json", arguments->options.json, "as JSON");
   }
   add("stop", "End a running wire");
@@ -116,22 +115,23 @@ void add_wire(CLI::App& app, int& exit_code) {
   CLI::App* wire =
       app.add_subcommand("wire", "Join ports by an emulated network: rate, delay, loss, reordering …");
   wire->add_option("ports", arguments->ports, "two ports are a wire, more a switch")->type_name("PORT");
-  wire->add_option("--set", options.settings,
-                   "settings to begin with, as \"loss=1% delay=5ms\"; may be repeated")
+  wire->add_option("--set", options.settings, "initial settings, as \"loss=1% delay=5ms\"; may be repeated")
       ->type_name("TEXT")
       ->allow_extra_args(false);
   wire->add_option("--control", options.control, "socket for commands to the running wire")
       ->type_name("PATH");
-  wire->add_option("--seed", options.driver.seed, "the same seed, the same chances")->capture_default_str();
-  wire->add_option("--paths", options.driver.paths, "towards each port; a flow's hash chooses its path")
+  wire->add_option("--seed", options.driver.seed, "of the random numbers")->capture_default_str();
+  wire->add_option("--paths", options.driver.paths,
+                   "number of paths towards each port; a flow's hash chooses its path")
       ->check(CLI::Range(1, 16))
       ->capture_default_str();
-  wire->add_option("--seconds", arguments->seconds, "end after so long (default: at SIGINT, SIGTERM or stop)")
+  wire->add_option("--seconds", arguments->seconds,
+                   "end after this time (default: at SIGINT, SIGTERM or stop)")
       ->check(CLI::Range(1, 1000000));
-  wire->add_option("--memory", options.driver.memory_mib, "MiB for all frames on the way and DPDK")
+  wire->add_option("--memory", options.driver.memory_mib, "MiB for all frames in flight and DPDK")
       ->check(CLI::Range(64, 1 << 20))
       ->capture_default_str();
-  wire->add_flag("--spin", options.spin, "never sleep: keeps a CPU busy, and 50 us of latency away");
+  wire->add_flag("--spin", options.spin, "never sleep: keeps a CPU busy, and saves 50 us of latency");
   wire->add_flag("--json", options.json, "statistics as JSON on standard output at the end");
   wire->footer(footer());
   add_commands(*wire, arguments, exit_code);

@@ -19,12 +19,12 @@ namespace {
 
 constexpr std::size_t kBurst = 32;
 
-// How many buffers fit into the memory that DPDK's own pools and the ports' queues leave.
+// Returns how many buffers fit into the memory that remains after DPDK's own pools and the ports' queues.
 Result<std::uint32_t> buffer_count(const DriverOptions& options, std::uint32_t mtu) {
   constexpr std::uint64_t kPools = 48u << 20, kPort = 2u << 20, kOverhead = 1024, kPage = 4096;
   constexpr std::uint64_t kLeast = 512;
   const std::uint64_t taken = kPools + kPort * options.ports.size();
-  // In ordinary memory DPDK reckons with whole pages.
+  // In ordinary memory DPDK allocates whole pages.
   const std::uint64_t buffer = (std::max<std::uint64_t>(mtu, 2048) + kOverhead + kPage - 1) / kPage * kPage;
   const std::uint64_t memory = std::uint64_t{options.memory_mib} << 20;
   const std::uint64_t count = memory > taken ? (memory - taken) / buffer : 0;
@@ -37,7 +37,7 @@ Result<std::uint32_t> buffer_count(const DriverOptions& options, std::uint32_t m
   return static_cast<std::uint32_t>(count);
 }
 
-// Its frames go from port to port without a copy, so that all of them have one pool.
+// All ports share one pool, since frames go from port to port without a copy.
 Result<std::shared_ptr<rte_mempool>> make_frame_pool(const DriverOptions& options, std::uint32_t count,
                                                      std::uint32_t mtu) {
   const bool af_xdp = std::any_of(options.ports.begin(), options.ports.end(),
@@ -48,9 +48,10 @@ Result<std::shared_ptr<rte_mempool>> make_frame_pool(const DriverOptions& option
   if (mtu > nic::kAfXdpMtu) {
     return Error{
         Errc::invalid_usage,
-        fmt::format("a port's MTU is {}, and with an af_xdp port that of all is at most {}: mtu={} for "
-                    "each of them",
-                    mtu, nic::kAfXdpMtu, nic::kAfXdpMtu)};
+        fmt::format(
+            "a port's MTU is {}, but with an af_xdp port that of every port is at most {}: set mtu={} "
+            "for each of them",
+            mtu, nic::kAfXdpMtu, nic::kAfXdpMtu)};
   }
   return nic::make_page_pool("wire", count, SOCKET_ID_ANY);
 }
@@ -78,7 +79,7 @@ Result<std::unique_ptr<Driver>> Driver::open(const DriverOptions& options) {
   if (Status started = nic::start_eal({.memory_mib = options.memory_mib}); !started) {
     return started.error();
   }
-  // The shared pools come first: the frames get what remains.
+  // The shared pools are allocated first; the frames get what remains.
   for (auto make : {nic::header_pool, nic::external_pool}) {
     if (Result<rte_mempool*> pool = make(); !pool) {
       return pool.error();

@@ -1,44 +1,72 @@
-// Moves frames between DPDK's ports and the emulator.
+// Moves frames between DPDK's ports and the emulator, without copying them.
 //
-// One thread calls everything; it chooses when to turn. Frames are forwarded without being copied.
+// One thread calls everything, and decides when.
 #pragma once
 
+#include <sched.h>
+
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
-#include "tools/wire/data_gate.h"
 #include "tools/wire/emulator/emulator.h"
-#include "tools/wire/mbuf_store.h"
-#include "tools/wire/port_spec.h"
+#include "tools/wire/report.h"
 #include "tools/wire/wire_port.h"
+#include "transport/tcp/nic/data_path_guard.h"
 
 namespace tfabric::wire {
+
+// Excludes DPDK's interrupt thread while a burst is in progress, since the driver unmaps the rings of a memif
+// peer that has ended (nic/data_path_guard.h). The forwarding loop holds the gate during each turn; a thread
+// that waits for it gets it before the next turn.
+class DataGate final : public nic::DataPathGuard {
+ public:
+  DataGate() { nic::set_data_path_guard(this); }
+  ~DataGate() { nic::set_data_path_guard(nullptr); }
+  DataGate(const DataGate&) = delete;
+  DataGate& operator=(const DataGate&) = delete;
+
+  void pause() override {
+    // Without the flag, a loop that never sleeps would take the mutex again before the waiter wakes.
+    wanted_.store(true, std::memory_order_relaxed);
+    mutex_.lock();
+  }
+  void resume() override {
+    wanted_.store(false, std::memory_order_relaxed);
+    mutex_.unlock();
+  }
+
+  // For the loop, by std::lock_guard.
+  void lock() {
+    while (wanted_.load(std::memory_order_relaxed)) {
+      sched_yield();
+    }
+    mutex_.lock();
+  }
+  void unlock() { mutex_.unlock(); }
+
+ private:
+  std::mutex mutex_;
+  std::atomic<bool> wanted_{false};
+};
 
 struct DriverOptions {
   std::vector<PortSpec> ports;
   std::uint64_t seed = 1;
   std::uint32_t paths = 1;         // towards each port
-  std::uint32_t memory_mib = 256;  // in all; what remains for frames bounds how many can be on the way
+  std::uint32_t memory_mib = 256;  // in total; what DPDK leaves for frames bounds how many can be in flight
 };
 
-// Which directions are meant: towards a port of that name, on a path of that number from 1; empty: all.
+// Selects directions: towards the port of this name, on the path of this number (from 1). Empty: all.
 struct Selection {
   std::string_view to, path;
-};
-
-// What one direction does, for people and programs.
-struct DirectionView {
-  std::string to;          // the port's name
-  std::uint32_t path = 0;  // its number from 1; 0: there is only one
-  bool up = false;
-  std::string settings;
-  Statistics statistics;
-  std::uint64_t port_dropped = 0;
 };
 
 class Driver {
@@ -49,13 +77,13 @@ class Driver {
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 
-  // One burst of each port in, and what is due out. False: nothing moved.
+  // Receives one burst per port, and sends what is due. Returns true if anything moved.
   bool turn(Instant now);
-  // Follows the links; about every millisecond.
+  // Updates the links. To be called about every millisecond.
   void maintain();
   [[nodiscard]] Instant next_event() const { return emulator_.next_event(); }
 
-  // Changes the selected directions; all or nothing.
+  // Changes the settings of all selected directions, or of none if there is an error.
   Status set(const Selection& selection, std::span<const std::string> words, Instant now);
   [[nodiscard]] std::vector<DirectionView> view() const;
 

@@ -1,5 +1,4 @@
-#include "tools/wire/forward.h"
-
+// The forwarding loop of `tfabric wire`.
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -11,17 +10,18 @@
 #include <memory>
 #include <thread>
 
-#include "tools/wire/control_server.h"
+#include "tools/wire/command.h"
+#include "tools/wire/control.h"
 #include "tools/wire/report.h"
-#include "tools/wire/request.h"
+#include "tools/wire/settings.h"
 
 namespace tfabric::wire {
 namespace {
 
 constexpr Duration kMaintenance = std::chrono::milliseconds(1);
 constexpr Duration kShow = std::chrono::seconds(1);
-// After the last frame the loop looks for more for a while before it sleeps, and sleeps so long at most: it
-// polls its ports, since memif has nothing to wait for.
+// For how long the loop polls after the last frame before it sleeps, and for how long it sleeps at most. It
+// has to poll, since memif has no descriptor to wait for.
 constexpr Duration kLook = std::chrono::microseconds(50);
 constexpr Duration kNap = std::chrono::microseconds(50);
 
@@ -39,7 +39,7 @@ class Forwarder {
   Forwarder(const ForwardOptions& options, Driver& driver)
       : options_(options),
         driver_(driver),
-        // In JSON mode stdout is the program's that reads it.
+        // With --json, standard output is for the program that reads it.
         people_(options.json ? stderr : stdout),
         terminal_(isatty(fileno(people_)) == 1) {}
 
@@ -139,7 +139,7 @@ void Forwarder::run() {
 }
 
 void Forwarder::idle(Instant now) const {
-  // What is due and not gone waits for a full ring.
+  // A frame that is due but has not left waits for room in the device's ring.
   const Instant next = driver_.next_event();
   if (options_.spin || now - last_moved_ < kLook || next <= now) {
     sched_yield();
@@ -179,7 +179,7 @@ void Forwarder::report() const {
 
 Status forward(const ForwardOptions& options) {
   stop_on_signals();
-  // The kernel's default would add 50 µs to each nap.
+  // The kernel's default timer slack would add 50 µs to each sleep.
   prctl(PR_SET_TIMERSLACK, 1ul);
   Result<std::unique_ptr<Driver>> driver = Driver::open(options.driver);
   if (!driver) {

@@ -18,7 +18,7 @@ Error wrong(const std::string& port, const std::string& what) {
   return {Errc::invalid_usage, fmt::format("port \"{}\": {}", port, what)};
 }
 
-// Takes the text up to `separator` off the front.
+// Removes the text up to `separator` from the front of `text`, and returns it.
 std::string_view take_until(std::string_view& text, char separator) {
   const std::size_t end = std::min(text.find(separator), text.size());
   const std::string_view front = text.substr(0, end);
@@ -32,7 +32,7 @@ bool is_name(std::string_view text) {
   });
 }
 
-// What is wrong with a key; empty: nothing.
+// Returns what is wrong with the key or value; empty if nothing.
 std::string set_key(PortSpec& spec, std::string_view key, std::string_view value) {
   if (key == "role" && spec.kind == PortKind::memif && (value == "server" || value == "client")) {
     spec.memif_server = value == "server";

@@ -16,14 +16,15 @@ enum class PortKind : std::uint8_t { memif, tap, af_packet, af_xdp };
 
 struct PortSpec {
   PortKind kind = PortKind::memif;
-  std::string device;        // the socket's path, or the interface
+  std::string device;        // the path of the socket, or the name of the interface
   std::string name;          // in settings and statistics; default: a, b, c … by position
-  bool memif_server = true;  // makes the socket; else waits for it
-  std::uint32_t mtu = 0;     // bytes of the largest IP packet that fits a buffer; 0: by kind
-  std::string text;          // as it was given
+  bool memif_server = true;  // creates the socket; otherwise connects to it
+  std::uint32_t mtu = 0;     // bytes of the largest IP packet that fits one buffer; 0: by kind
+  std::string text;          // the text that was parsed
 };
 
-// Errors (Errc::invalid_usage) say what was expected. At least two ports, of different names and devices.
+// Parses 2 to 16 ports, whose names and devices must differ. Errors (Errc::invalid_usage) say what was
+// expected.
 Result<std::vector<PortSpec>> parse_ports(const std::vector<std::string>& texts);
 
 }  // namespace tfabric::wire

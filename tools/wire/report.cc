@@ -34,7 +34,7 @@ std::vector<Counter> counters_of(const Statistics& s) {
           {"icmp", s.icmp}};
 }
 
-// The port, and the path if there are several.
+// Names the port, and the path if there are several.
 std::string name_of(const DirectionView& view) {
   return view.path == 0 ? view.to : fmt::format("{} path {}", view.to, view.path);
 }

@@ -1,23 +1,34 @@
-// What a wire has done, as one line of text or JSON.
+// What a wire reports about its directions, as one line of text or JSON.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
-#include "tools/wire/driver.h"
+#include "tools/wire/emulator/impairments.h"
 
 namespace tfabric::wire {
 
-// All counters that are not 0.
+// The state of one direction.
+struct DirectionView {
+  std::string to;          // the port's name
+  std::uint32_t path = 0;  // the path's number from 1; 0 if there is only one
+  bool up = false;
+  std::string settings;
+  Statistics statistics;
+  std::uint64_t port_dropped = 0;
+};
+
+// The counters that are not 0.
 [[nodiscard]] std::string statistics_text(std::span<const DirectionView> views);
 [[nodiscard]] std::string settings_text(std::span<const DirectionView> views);
 [[nodiscard]] nlohmann::json statistics_json(std::span<const DirectionView> views);
 [[nodiscard]] nlohmann::json settings_json(std::span<const DirectionView> views);
 
-// What happened between two views, `elapsed` apart: throughput, losses, queue.
+// Throughput, losses and queue between two views, `elapsed` apart.
 [[nodiscard]] std::string rates_text(std::span<const DirectionView> before,
                                      std::span<const DirectionView> after, Duration elapsed);
 

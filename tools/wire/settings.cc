@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <sstream>
 #include <type_traits>
 #include <utility>
 
@@ -13,7 +14,7 @@
 namespace tfabric::wire {
 namespace {
 
-// A setting that is a member, from text by `parse` and back by `show`.
+// A setting that is stored in a member, converted from text by `parse` and back by `show`.
 template <class Value, class Parse, class Show>
 Setting member(const char* name, const char* expected, const char* meaning, Value Impairments::*field,
                Parse parse, Show show) {
@@ -92,29 +93,30 @@ std::vector<Setting> make_settings() {
     return text == "unlimited" ? std::optional<std::uint64_t>(0) : config::parse_rate(text);
   };
   return {
-      choice("link", "up, down or freeze", "down: all frames vanish; freeze: nothing leaves until up",
+      choice("link", "up, down or freeze", "down: all frames are lost; freeze: nothing leaves until up",
              &I::link, states),
-      member("mtu", "0 (any) or 68 to 65535", "bytes of the largest IP packet; larger ones vanish", &I::mtu,
-             parse_mtu, [](std::uint32_t mtu) { return fmt::format("{}", mtu); }),
-      choice("too_big", "drop or icmp", "icmp: the sender of a larger one is told", &I::too_big, answers),
+      member("mtu", "0 (any) or 68 to 65535", "bytes of the largest IP packet; larger ones are dropped",
+             &I::mtu, parse_mtu, [](std::uint32_t mtu) { return fmt::format("{}", mtu); }),
+      choice("too_big", "drop or icmp", "icmp: the sender of a larger one gets an ICMP error", &I::too_big,
+             answers),
       member("flow_rate", "bit/s like 100M or 2.5G, or unlimited", "bit/s of each flow (5-tuple)",
              &I::flow_rate, rate, config::format_rate),
       member("rate", "bit/s like 100M or 2.5G, or unlimited", "bit/s of whole frames", &I::rate, rate,
              config::format_rate),
       bytes("queue", "bytes that may wait for the rate; more is dropped", &I::queue_bytes),
       bytes("ecn", "mark frames CE while more than that waits; 0: never", &I::ecn_bytes),
-      share("loss", "lost, singly", &I::loss),
+      share("loss", "single losses", &I::loss),
       share("burst", "begin a burst of losses", &I::burst),
-      member("burst_length", "a number of frames from 1", "frames a burst lasts on average", &I::burst_length,
-             parse_length, [](double length) { return fmt::format("{}", length); }),
-      share("burst_loss", "lost of the frames in a burst", &I::burst_loss),
-      share("corrupt", "bits flipped, checksums tell", &I::corrupt),
-      share("corrupt_valid", "bits of TCP's payload flipped, its checksum made right", &I::corrupt_valid),
+      member("burst_length", "a number of frames from 1", "average number of frames in a burst",
+             &I::burst_length, parse_length, [](double length) { return fmt::format("{}", length); }),
+      share("burst_loss", "losses among the frames of a burst", &I::burst_loss),
+      share("corrupt", "bits flipped, detected by checksums", &I::corrupt),
+      share("corrupt_valid", "bits of TCP's payload flipped, its checksum adjusted", &I::corrupt_valid),
       share("duplicate", "sent twice", &I::duplicate),
       time("delay", "of every frame", &I::delay),
-      time("jitter", "at most, added at random; the order stays", &I::jitter),
+      time("jitter", "maximum of a random addition; the order is kept", &I::jitter),
       share("reorder", "held back while others pass", &I::reorder),
-      time("reorder_delay", "for so long", &I::reorder_delay),
+      time("reorder_delay", "how long they are held back", &I::reorder_delay),
   };
 }
 
@@ -125,6 +127,18 @@ std::string suggest(std::string_view name) {
   }
   const std::string near = config::suggestion(name, names);
   return near.empty() ? fmt::format("; expected one of {}", fmt::join(names, ", ")) : near;
+}
+
+// Removes the first word with that prefix, and returns the rest of the word; empty if there is none.
+std::string take_word(std::vector<std::string>& words, std::string_view prefix) {
+  const auto found = std::find_if(words.begin(), words.end(),
+                                  [&](const std::string& word) { return word.starts_with(prefix); });
+  if (found == words.end()) {
+    return {};
+  }
+  std::string value = found->substr(prefix.size());
+  words.erase(found);
+  return value;
 }
 
 }  // namespace
@@ -165,6 +179,42 @@ std::string show_settings(const Impairments& impairments) {
     }
   }
   return words.empty() ? "clear" : fmt::format("{}", fmt::join(words, " "));
+}
+
+Result<Request> parse_request(std::string_view line) {
+  std::istringstream stream{std::string(line)};
+  std::string verb;
+  stream >> verb;
+  Request request;
+  for (std::string word; stream >> word;) {
+    request.words.push_back(std::move(word));
+  }
+  if (verb == "set") {
+    request.kind = Request::Kind::set;
+    request.to = take_word(request.words, "to=");
+    request.path = take_word(request.words, "path=");
+    if (request.words.empty()) {
+      return Error{Errc::invalid_usage, "set needs something to set, as in: set loss=1% delay=5ms"};
+    }
+    return request;
+  }
+  if (verb == "stats" || verb == "settings") {
+    request.kind = verb == "stats" ? Request::Kind::stats : Request::Kind::settings;
+    request.json = request.words == std::vector<std::string>{"--json"};
+    if (!request.words.empty() && !request.json) {
+      return Error{Errc::invalid_usage, fmt::format("{} takes no argument but --json", verb)};
+    }
+    return request;
+  }
+  if (verb == "stop" && request.words.empty()) {
+    request.kind = Request::Kind::stop;
+    return request;
+  }
+  return Error{
+      Errc::invalid_usage,
+      fmt::format("\"{}\" is not a command: expected set [to=PORT] [path=NUMBER] SETTING=VALUE..., settings "
+                  "[--json], stats [--json] or stop",
+                  line)};
 }
 
 }  // namespace tfabric::wire

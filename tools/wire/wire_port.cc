@@ -4,20 +4,21 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/log.h"
 #include "host/interfaces.h"
-#include "tools/wire/mbuf_store.h"
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/linearise.h"
 #include "transport/tcp/nic/memif_socket.h"
 
 namespace tfabric::wire {
 namespace {
 
 constexpr std::uint32_t kMtu = 1500;
-// A peer that takes nothing for so long is not merely slow. Its frames must not fill the memory that the
-// other ports need as well.
+// A peer that accepts nothing for this long is not merely slow. Frames for it must not fill the memory that
+// the other ports need as well.
 constexpr Duration kStall = std::chrono::milliseconds(100);
 
 std::string device_arguments(const PortSpec& spec) {
@@ -36,6 +37,47 @@ std::string device_arguments(const PortSpec& spec) {
 }
 
 }  // namespace
+
+Frame frame_of(rte_mbuf* packet) { return {packet, packet->pkt_len}; }
+
+std::span<const std::byte> MbufStore::head(const Frame& frame) const {
+  const rte_mbuf* packet = packet_of(frame);
+  return {rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len};
+}
+
+std::span<std::byte> MbufStore::writable(Frame& frame) {
+  // Frames come from receive queues and have one reference, so a single buffer is not shared.
+  if (packet_of(frame)->nb_segs > 1) {
+    rte_mbuf* whole = nic::linearised_copy(*packet_of(frame), pool_.get());
+    if (whole == nullptr) {
+      return {};
+    }
+    rte_pktmbuf_free(packet_of(frame));
+    frame = frame_of(whole);
+  }
+  return {rte_pktmbuf_mtod(packet_of(frame), std::byte*), frame.size};
+}
+
+std::optional<Frame> MbufStore::copy(const Frame& frame) {
+  rte_mbuf* copy = rte_pktmbuf_copy(packet_of(frame), pool_.get(), 0, frame.size);
+  return copy == nullptr ? std::nullopt : std::optional(frame_of(copy));
+}
+
+std::optional<Frame> MbufStore::make(std::span<const std::byte> bytes) {
+  rte_mbuf* packet = rte_pktmbuf_alloc(pool_.get());
+  if (packet == nullptr) {
+    return std::nullopt;
+  }
+  char* room = rte_pktmbuf_append(packet, static_cast<std::uint16_t>(bytes.size()));
+  if (room == nullptr) {
+    rte_pktmbuf_free(packet);
+    return std::nullopt;
+  }
+  std::memcpy(room, bytes.data(), bytes.size());
+  return frame_of(packet);
+}
+
+void MbufStore::release(const Frame& frame) { rte_pktmbuf_free(packet_of(frame)); }
 
 std::uint32_t buffer_mtu(const PortSpec& spec) {
   if (spec.mtu != 0) {
@@ -90,14 +132,14 @@ Status WirePort::open_device() {
 void WirePort::maintain() {
   if (port_ == nullptr) {
     if (nic::memif_served(spec_.device)) {
-      // It may be gone again by now; the next look tells.
+      // The server may have ended since; the next call tries again.
       if (Status opened = open_device(); !opened) {
         TF_INFO("{}", opened.error().message);
       }
     }
     return;
   }
-  // A TAP that was moved to another network namespace would seem down.
+  // Not for other kinds: a TAP that was moved to another network namespace would seem to be down.
   up_ = spec_.kind != PortKind::memif || port_->link_up();
   if (is_memif_client() && was_up_ && !up_) {
     drop_staged();

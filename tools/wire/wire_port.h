@@ -1,7 +1,5 @@
-// One end of the wire: a DPDK port that is opened when it can be, and takes what the emulator lets out.
-//
-// One thread. A frame that the port does not take waits, and what is behind it with it; where nobody is
-// attached, or nobody takes anything for a while, frames are dropped and counted.
+// The wire's ports on DPDK: the emulator's frames as packet buffers, and one port that sends and receives
+// them.
 #pragma once
 
 #include <array>
@@ -9,10 +7,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "tools/wire/emulator/direction.h"
+#include "tools/wire/emulator/frame.h"
 #include "tools/wire/port_spec.h"
 #include "transport/tcp/nic/port.h"
 
@@ -21,9 +21,32 @@ struct rte_mempool;
 
 namespace tfabric::wire {
 
+// A frame's handle is its rte_mbuf.
+[[nodiscard]] Frame frame_of(rte_mbuf* packet);
+[[nodiscard]] inline rte_mbuf* packet_of(const Frame& frame) { return static_cast<rte_mbuf*>(frame.handle); }
+
+class MbufStore final : public FrameStore {
+ public:
+  // Buffers for copies come from `pool`.
+  explicit MbufStore(std::shared_ptr<rte_mempool> pool) : pool_(std::move(pool)) {}
+
+  [[nodiscard]] std::span<const std::byte> head(const Frame& frame) const override;
+  [[nodiscard]] std::span<std::byte> writable(Frame& frame) override;
+  [[nodiscard]] std::optional<Frame> copy(const Frame& frame) override;
+  [[nodiscard]] std::optional<Frame> make(std::span<const std::byte> bytes) override;
+  void release(const Frame& frame) override;
+
+ private:
+  std::shared_ptr<rte_mempool> pool_;
+};
+
+// One end of the wire. One thread.
+//
+// A frame that the device does not accept waits, with all frames behind it. If no peer is attached, or the
+// device accepts nothing for a while, frames are dropped and counted.
 class WirePort {
  public:
-  // Received frames lie in `pool`.
+  // Received frames are allocated from `pool`.
   WirePort(PortSpec spec, std::shared_ptr<rte_mempool> pool);
   ~WirePort();
   WirePort(const WirePort&) = delete;
@@ -31,19 +54,19 @@ class WirePort {
   WirePort(WirePort&&) = delete;
   WirePort& operator=(WirePort&&) = delete;
 
-  // Opens the port; a memif client's later, when its server listens.
+  // Opens the port. A memif client may open later, when its server listens.
   Status open();
-  // Looks whether the link is up, and opens a memif client anew whose server has come or come back. Call now
-  // and then, without what a driver's callback may wait for.
+  // Updates the link state, and reopens a memif client whose server has come (back). To be called about every
+  // millisecond, without a lock that a driver's callback may wait for.
   void maintain();
 
   std::uint16_t receive(std::span<rte_mbuf*> packets);
-  // Sends what has arrived by `now`; says whether anything moved.
+  // Sends the frames that have arrived by `now`. Returns true if it took or sent any.
   bool transmit(Direction& direction, Instant now);
 
   [[nodiscard]] const PortSpec& spec() const { return spec_; }
   [[nodiscard]] bool up() const { return up_; }
-  // Frames that nobody took.
+  // Frames that the device did not accept.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
 
  private:
@@ -55,16 +78,16 @@ class WirePort {
 
   PortSpec spec_;
   std::shared_ptr<rte_mempool> pool_;
-  std::unique_ptr<nic::Port> port_;  // null: a memif client whose server is not there
+  std::unique_ptr<nic::Port> port_;  // null: a memif client whose server is missing
   bool up_ = false;
   bool was_up_ = false;
   std::array<rte_mbuf*, kStage> stage_{};
   std::size_t staged_ = 0;
-  Instant taken_{};  // the last time that a frame was taken, or none was waiting
+  Instant taken_{};  // when a frame was last accepted, or none was waiting
   std::uint64_t dropped_ = 0;
 };
 
-// The MTU of a port's buffers: as given, or by its kind.
+// Returns the MTU of a port's buffers: as given, or by its kind.
 [[nodiscard]] std::uint32_t buffer_mtu(const PortSpec& spec);
 
 }  // namespace tfabric::wire

@@ -1,4 +1,4 @@
-// What happens to frames by chance: shares within statistical bounds, and the same again by the same seed.
+// Random decisions: shares are within statistical bounds, and the same seed gives the same result.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -23,7 +23,7 @@ Statistics after_many(const Impairments& impairments, std::uint64_t seed = 1) {
   return run.direction.statistics();
 }
 
-// Five standard deviations of a binomial distribution: a false alarm in millions of seeds.
+// Five standard deviations of a binomial distribution: one false alarm in millions of seeds.
 void check_share(std::uint64_t count, double share, int of = kFrames) {
   const double deviation = std::sqrt(share * (1 - share) * of);
   CHECK(std::abs(static_cast<double>(count) - share * of) < 5 * deviation);
@@ -61,7 +61,7 @@ TEST_CASE("bursts of loss have the length and the share that the model says") {
   CHECK(static_cast<double>(lost) / kFrames == Approx(0.001 / (0.001 + 1.0 / 20)).epsilon(0.35));
 }
 
-TEST_CASE("a burst may let frames through, and loses by a share of its own") {
+TEST_CASE("a burst loses its own share of frames") {
   const Statistics s = after_many({.loss = 0.01, .burst = 1, .burst_length = 1e9, .burst_loss = 0.25});
   check_share(s.dropped.burst, 0.25);
   CHECK(s.dropped.loss == 0);
@@ -85,7 +85,7 @@ TEST_CASE("a frame held back is passed by those that come within its time, and b
   CHECK(displaced <= static_cast<int>(run.direction.statistics().reordered));
 }
 
-TEST_CASE("the same seed gives the same network, another seed another") {
+TEST_CASE("the same seed gives the same result, another seed another one") {
   const Impairments all{.rate = 1'000'000'000,
                         .queue_bytes = 2000,
                         .loss = 0.05,
@@ -107,7 +107,7 @@ TEST_CASE("the same seed gives the same network, another seed another") {
   CHECK(arrivals(3) != arrivals(4));
 }
 
-TEST_CASE("switching on one kind does not change which frames another one hits") {
+TEST_CASE("enabling one impairment does not change which frames another one affects") {
   const auto lost = [](const Impairments& impairments) {
     WireRun run(impairments, 5);
     for (int i = 0; i < 1000; ++i) {
@@ -121,7 +121,7 @@ TEST_CASE("switching on one kind does not change which frames another one hits")
   CHECK(lost({.loss = 0.1}) == lost({.loss = 0.1, .reorder = 0.2, .jitter = microseconds(5)}));
 }
 
-TEST_CASE("memory that has run out costs frames, and is counted") {
+TEST_CASE("without free memory frames are dropped and counted") {
   WireRun run({.corrupt = 1});
   run.store.full = true;
   run.send();

@@ -14,7 +14,7 @@ class Network {
  public:
   explicit Network(std::size_t ports) : emulator(ports, store, 1) {}
 
-  // Sends a frame with these last bytes of the addresses (0xff: broadcast); says at which ports it comes out.
+  // Sends a frame whose addresses end in these bytes (0xff: broadcast); returns the ports that it leaves at.
   std::vector<std::size_t> send(std::size_t port, std::uint8_t from, std::uint8_t to) {
     Bytes frame(60);
     net::put8(&frame[0], to == 0xff ? 0xff : 0x02);
@@ -61,7 +61,7 @@ TEST_CASE("more ports are a switch that learns") {
   CHECK(network.store.held == 0);
 }
 
-TEST_CASE("stations beyond the table's size cost no memory, their frames go everywhere") {
+TEST_CASE("stations beyond the table's size are not learned") {
   MacTable table;
   for (unsigned i = 0; i <= MacTable::kMaxStations; ++i) {
     table.learn({{2, 0, 0, 0, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)}}, 1);
@@ -70,7 +70,7 @@ TEST_CASE("stations beyond the table's size cost no memory, their frames go ever
   CHECK_FALSE(table.port_of({{2, 0, 0, 0, 0x10, 0}}).has_value());
 }
 
-TEST_CASE("directions are apart: one may lose all, the other none") {
+TEST_CASE("directions are independent: one may lose all frames, the other none") {
   Network network(2);
   network.emulator.towards(1).set({.loss = 1}, {});
   CHECK(network.send(0, 1, 2).empty());
@@ -79,7 +79,7 @@ TEST_CASE("directions are apart: one may lose all, the other none") {
   CHECK(network.emulator.towards(0).statistics().delivered == 1);
 }
 
-TEST_CASE("an ICMP answer goes back through the direction to its receiver") {
+TEST_CASE("an ICMP error goes back through the direction to its receiver") {
   Network network(2);
   network.emulator.towards(1).set({.mtu = 1400, .too_big = TooBig::icmp}, {});
   network.emulator.towards(0).set({.delay = milliseconds(3)}, {});
@@ -91,7 +91,7 @@ TEST_CASE("an ICMP answer goes back through the direction to its receiver") {
   CHECK(network.store.held == 0);
 }
 
-TEST_CASE("a runt costs a switch nothing but itself") {
+TEST_CASE("a switch drops a runt") {
   Network network(3);
   network.emulator.offer(0, network.store.add(Bytes(11)), {});
   CHECK(network.emulator.next_event() == kNever);

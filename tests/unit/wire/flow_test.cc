@@ -1,4 +1,6 @@
-// Rates for each flow, and several paths that flows are hashed to, in virtual time.
+// Rates per flow, and flows hashed to several paths, in virtual time.
+#include "tools/wire/emulator/flow.h"
+
 #include <array>
 #include <catch2/catch.hpp>
 #include <map>
@@ -7,7 +9,6 @@
 #include "tests/unit/wire/packets.h"
 #include "tests/unit/wire/wire_run.h"
 #include "tools/wire/emulator/emulator.h"
-#include "tools/wire/emulator/flow_hash.h"
 
 namespace tfabric::wire {
 namespace {
@@ -22,7 +23,7 @@ Bytes packet_of(std::uint16_t port, const PacketOptions& options = {.payload = k
 
 std::uint16_t port_of(std::span<const std::byte> packet) { return net::get16(&packet[tcp_offset({})]); }
 
-// Offers every flow's packets at twice `rate` for a second, and gives what arrives of each, in bits.
+// Offers packets of every flow at twice `rate` for a second, and returns the bits that arrive of each.
 std::map<std::uint16_t, double> share(const Impairments& impairments, std::uint16_t flows, double rate) {
   HeapStore store;
   Direction direction(store, SeededRandom(1));
@@ -54,7 +55,7 @@ TEST_CASE("each flow has its own rate, whatever the others send") {
   }
 }
 
-TEST_CASE("the rate of all limits flows together") {
+TEST_CASE("the rate of the link limits all flows together") {
   double sum = 0;
   const Impairments impairments{.flow_rate = 10'000'000, .rate = 15'000'000, .queue_bytes = 20000};
   for (const auto& [flow, bits] : share(impairments, 3, 10e6)) {
@@ -63,7 +64,7 @@ TEST_CASE("the rate of all limits flows together") {
   CHECK(sum == Approx(15e6).epsilon(0.03));
 }
 
-TEST_CASE("what a flow sends beyond its queue is dropped and counted") {
+TEST_CASE("frames that exceed their flow's queue are dropped and counted") {
   HeapStore store;
   Direction direction(store, SeededRandom(1));
   direction.set({.flow_rate = 8'000'000, .queue_bytes = 3000}, {});
@@ -79,14 +80,14 @@ TEST_CASE("what a flow sends beyond its queue is dropped and counted") {
   CHECK(store.held == 0);
 }
 
-TEST_CASE("a flow is its addresses, protocol and ports") {
+TEST_CASE("a flow is identified by addresses, protocol and ports") {
   for (const bool v4 : {true, false}) {
     const PacketOptions options{.v4 = v4, .payload = 10};
     const std::uint64_t hash = flow_hash(packet_of(5, options));
     CHECK(flow_hash(packet_of(5, {.v4 = v4, .payload = 900})) == hash);
     CHECK(flow_hash(packet_of(6, options)) != hash);
     CHECK(flow_hash(tcp_packet({.v4 = v4, .payload = 10, .vlan = true})) == flow_hash(packet_of(0, options)));
-    // Of a fragment only the first has ports: all take one way.
+    // Only the first fragment has ports, so they are not used: all fragments take one path.
     Bytes fragment = packet_of(5, options);
     if (v4) {
       net::put16(&fragment[20], 0x2000);
@@ -100,7 +101,7 @@ TEST_CASE("a flow is its addresses, protocol and ports") {
   }
 }
 
-TEST_CASE("flows spread over the paths, each keeps to one, and paths are apart") {
+TEST_CASE("flows spread over the paths, each keeps to one, and paths are independent") {
   constexpr std::size_t kPaths = 4;
   HeapStore store;
   Emulator emulator(2, store, 1, kPaths);

@@ -1,4 +1,4 @@
-// Frames on the heap, for tests of the emulator without a port: each is a vector of bytes, counted.
+// Frames on the heap, for tests of the emulator without ports. Each is a vector of bytes.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class HeapStore final : public FrameStore {
     delete static_cast<Bytes*>(frame.handle);
   }
 
-  int held = 0;       // frames that are somewhere
+  int held = 0;       // frames that are not released
   bool full = false;  // no buffer is free
 };
 

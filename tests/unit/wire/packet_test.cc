@@ -1,12 +1,11 @@
 // What is done to the bytes of packets: ECN, corruption, MTU with ICMP.
+#include "tools/wire/emulator/packet.h"
+
 #include <catch2/catch.hpp>
 
 #include "tests/unit/wire/packets.h"
 #include "tests/unit/wire/wire_run.h"
-#include "tools/wire/emulator/corrupt.h"
 #include "tools/wire/emulator/layout.h"
-#include "tools/wire/emulator/mark.h"
-#include "tools/wire/emulator/too_big.h"
 
 namespace tfabric::wire {
 namespace {
@@ -22,7 +21,7 @@ unsigned ecn_of(const Bytes& packet, const PacketOptions& options) {
 
 }  // namespace
 
-TEST_CASE("packets for these tests have right checksums") {
+TEST_CASE("the packets of these tests have right checksums") {
   for (const PacketOptions& options : kKinds) {
     const Bytes packet = tcp_packet(options);
     CHECK(l4_sum(packet, options) == 0);
@@ -30,7 +29,7 @@ TEST_CASE("packets for these tests have right checksums") {
   }
 }
 
-TEST_CASE("CE is set for packets that are capable, and the header's checksum stays right") {
+TEST_CASE("CE is set in ECN-capable packets, and the header's checksum stays right") {
   for (PacketOptions options : kKinds) {
     for (const unsigned ecn : {0u, 1u, 2u, 3u}) {
       options.ecn = ecn;
@@ -69,7 +68,7 @@ TEST_CASE("frames are marked while more than the threshold waits") {
   }
 }
 
-TEST_CASE("corruption is always seen by a checksum") {
+TEST_CASE("a checksum always detects corruption") {
   SeededRandom random(1);
   for (const PacketOptions& options : kKinds) {
     const Bytes good = tcp_packet(options);
@@ -82,7 +81,7 @@ TEST_CASE("corruption is always seen by a checksum") {
   }
 }
 
-TEST_CASE("of a packet without a checksum of its own the IPv4 header is hit") {
+TEST_CASE("a packet without a checksum of its own is corrupted in the IPv4 header") {
   SeededRandom random(1);
   Bytes good = tcp_packet({});
   net::put8(&good[14 + 9], 132);  // SCTP has another kind of checksum
@@ -97,7 +96,7 @@ TEST_CASE("of a packet without a checksum of its own the IPv4 header is hit") {
   }
 }
 
-TEST_CASE("corruption with a valid checksum changes the payload of TCP alone") {
+TEST_CASE("corruption with a valid checksum changes only the payload of TCP") {
   SeededRandom random(1);
   for (const PacketOptions& options : kKinds) {
     const Bytes good = tcp_packet(options);
@@ -120,7 +119,7 @@ TEST_CASE("corruption with a valid checksum changes the payload of TCP alone") {
   CHECK_FALSE(corrupt_valid(udp, random));
 }
 
-TEST_CASE("frames that are cut anywhere are looked at without reading beyond") {
+TEST_CASE("truncated frames are never read beyond their end") {
   SeededRandom random(1);
   for (const PacketOptions& options : kKinds) {
     const Bytes whole = tcp_packet(options);
@@ -134,7 +133,7 @@ TEST_CASE("frames that are cut anywhere are looked at without reading beyond") {
   }
 }
 
-TEST_CASE("frames above the MTU vanish, those of the MTU pass, with a VLAN tag as well") {
+TEST_CASE("frames above the MTU are dropped, those of the MTU pass, also with a VLAN tag") {
   for (const bool vlan : {false, true}) {
     HeapStore store;
     Direction direction(store, SeededRandom(1));
@@ -146,7 +145,7 @@ TEST_CASE("frames above the MTU vanish, those of the MTU pass, with a VLAN tag a
   }
 }
 
-TEST_CASE("the sender of a packet that is too big is told the MTU, over IPv4 and IPv6") {
+TEST_CASE("the sender of a packet that is too big gets the MTU in an ICMP error, over IPv4 and IPv6") {
   for (PacketOptions options : kKinds) {
     options.payload = 3000;
     const Bytes packet = tcp_packet(options);
@@ -173,7 +172,7 @@ TEST_CASE("the sender of a packet that is too big is told the MTU, over IPv4 and
   }
 }
 
-TEST_CASE("nobody is told about a packet that may be fragmented, an ICMP error or a group's packet") {
+TEST_CASE("a packet that may be fragmented, an ICMP error and a group's packet cause no ICMP error") {
   CHECK(too_big_answer(tcp_packet({.payload = 3000, .dont_fragment = false}), 1400).empty());
   for (const bool v4 : {true, false}) {
     const Bytes error = too_big_answer(tcp_packet({.v4 = v4, .payload = 3000}), 1400);
@@ -188,7 +187,7 @@ TEST_CASE("nobody is told about a packet that may be fragmented, an ICMP error o
   }
 }
 
-TEST_CASE("with too_big=icmp the answer comes back, and is counted") {
+TEST_CASE("with too_big=icmp the error is returned and counted") {
   HeapStore store;
   Direction direction(store, SeededRandom(1));
   direction.set({.mtu = 1400, .too_big = TooBig::icmp}, {});

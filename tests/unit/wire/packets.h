@@ -1,4 +1,4 @@
-// Packets with right checksums, for the emulator to spoil.
+// Packets with right checksums.
 #pragma once
 
 #include <cstddef>

@@ -6,7 +6,7 @@
 namespace tfabric::wire {
 namespace {
 
-// Keeps the queue filled for `duration`, and gives the bits that arrived in a second.
+// Keeps the queue filled for `duration`, and returns the bits that arrived per second.
 double measured_rate(std::uint64_t rate, std::size_t frame_bytes, Duration duration) {
   WireRun run({.rate = rate, .queue_bytes = 8 * frame_bytes});
   const Instant end = run.now + duration;
@@ -25,7 +25,7 @@ double measured_rate(std::uint64_t rate, std::size_t frame_bytes, Duration durat
 
 }  // namespace
 
-TEST_CASE("the rate is kept within one percent, from modem to datacentre, for small and large frames") {
+TEST_CASE("the rate is kept within one percent, from 1 Mbit/s to 400 Gbit/s, for small and large frames") {
   for (const std::size_t bytes : {64u, 1514u, 16014u}) {
     for (const double rate : {1e6, 1e9, 1e10, 1e11, 4e11}) {
       INFO(bytes << " bytes at " << rate);
@@ -53,7 +53,7 @@ TEST_CASE("a frame arrives when its last bit has been sent and has travelled") {
         std::vector<Arrival>{{0, Instant(microseconds(6000))}, {1, Instant(microseconds(6500))}});
 }
 
-TEST_CASE("the queue holds no more bytes than its limit, and what is dropped is the tail") {
+TEST_CASE("the queue holds no more bytes than its limit, and drops the tail") {
   WireRun run({.rate = 8'000'000, .queue_bytes = 3000});
   for (int i = 0; i < 10; ++i) {
     run.send(1000);
@@ -89,7 +89,7 @@ TEST_CASE("jitter spreads the delay within its bounds and leaves the order") {
   CHECK(most > microseconds(11900));
 }
 
-TEST_CASE("a delay that is shortened while frames are on the way does not reorder them") {
+TEST_CASE("a delay that is shortened while frames are in flight does not reorder them") {
   WireRun run({.delay = milliseconds(10)});
   run.send();
   run.direction.set({}, run.now);
@@ -98,7 +98,7 @@ TEST_CASE("a delay that is shortened while frames are on the way does not reorde
   CHECK(run.numbers() == std::vector<std::uint32_t>{0, 1});
 }
 
-TEST_CASE("a rate that is changed counts for the frames that have not begun") {
+TEST_CASE("a new rate applies to the frames whose transmission has not begun") {
   WireRun run({.rate = 8'000'000});
   run.send(1000);
   run.send(1000);
@@ -108,7 +108,7 @@ TEST_CASE("a rate that is changed counts for the frames that have not begun") {
   CHECK(run.arrivals[1].at == Instant(microseconds(1100)));
 }
 
-TEST_CASE("a link that is down loses all, those on the way too") {
+TEST_CASE("a link that is down loses all frames, including those in flight") {
   WireRun run({.rate = 8'000'000, .delay = milliseconds(5)});
   for (int i = 0; i < 3; ++i) {
     run.send(1000);
@@ -125,7 +125,7 @@ TEST_CASE("a link that is down loses all, those on the way too") {
   CHECK(run.numbers() == std::vector<std::uint32_t>{4});
 }
 
-TEST_CASE("a frozen link keeps what it has, takes what fits the queue, and goes on where it stopped") {
+TEST_CASE("a frozen link keeps its frames, accepts what fits the queue, and continues where it stopped") {
   WireRun run({.queue_bytes = 1000, .delay = milliseconds(1)});
   run.send(500);
   run.direction.set({.link = LinkState::freeze, .queue_bytes = 1000, .delay = milliseconds(1)}, run.now);

@@ -1,9 +1,8 @@
-// What people write: settings, commands, ports.
+// The text interface: settings, commands, ports.
 #include <catch2/catch.hpp>
 
 #include "tests/unit/wire/wire_run.h"
 #include "tools/wire/port_spec.h"
-#include "tools/wire/request.h"
 #include "tools/wire/settings.h"
 
 namespace tfabric::wire {
@@ -29,7 +28,7 @@ std::string request_error(const std::string& line) {
 
 }  // namespace
 
-TEST_CASE("settings change what they name and leave the rest") {
+TEST_CASE("settings change what they name and keep the rest") {
   const auto once = apply_settings({}, Words{"loss=1%", "delay=5ms", "rate=10G", "mtu=1500", "too_big=icmp"});
   REQUIRE(once.ok());
   CHECK(once->loss == Approx(0.01));
@@ -99,8 +98,8 @@ TEST_CASE("lines of the control socket") {
   CHECK(parse_request("stop")->kind == Request::Kind::stop);
   CHECK_THAT(request_error("set"), Contains("as in: set loss=1%"));
   CHECK_THAT(request_error("set to=b"), Contains("as in: set loss=1%"));
-  CHECK_THAT(request_error("stats everything"), Contains("nothing but --json"));
-  CHECK_THAT(request_error("stop now"), Contains("\"stop now\" is no command"));
+  CHECK_THAT(request_error("stats everything"), Contains("no argument but --json"));
+  CHECK_THAT(request_error("stop now"), Contains("\"stop now\" is not a command"));
   CHECK_THAT(request_error(""), Contains("expected set"));
 }
 

@@ -1,4 +1,4 @@
-// A direction with frames that carry a number each, and what became of them.
+// A Direction with numbered frames, which records their arrivals.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ class WireRun {
     direction.set(impairments, now);
   }
 
-  // Sends the next number in a frame of so many bytes, now.
+  // Sends a frame of this size with the next number, now.
   void send(std::size_t bytes = 100) {
     Bytes frame(bytes);
     std::memcpy(frame.data(), &sent, sizeof sent);
@@ -38,7 +38,7 @@ class WireRun {
     static_cast<void>(direction.offer(store.add(std::move(frame)), now));
   }
 
-  // Lets the time pass until `until`, from event to event.
+  // Advances the time to `until`, from event to event.
   void run(Instant until) {
     for (Instant next = direction.next_event(); next <= until; next = direction.next_event()) {
       now = std::max(now, next);
@@ -77,7 +77,7 @@ class WireRun {
   }
 };
 
-// Frames are neither lost nor made unseen.
+// Returns true if every frame is accounted for.
 inline bool balanced(const Statistics& s) {
   return s.offered + s.duplicated == s.delivered + s.all_dropped() + s.queued + s.on_the_way;
 }

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include "tools/wire/emulator/corrupt.h"
-#include "tools/wire/emulator/flow_hash.h"
 #include "tools/wire/emulator/layout.h"
-#include "tools/wire/emulator/mark.h"
-#include "tools/wire/emulator/too_big.h"
+#include "tools/wire/emulator/packet.h"
 
 namespace tfabric::wire {
 
@@ -50,12 +47,12 @@ void Direction::set(const Impairments& impairments, Instant now) {
     release_all();
   }
   if (impairments_.link == LinkState::freeze) {
-    link_free_ = std::max(link_free_, now);  // what has waited for the link starts now, not in the past
+    link_free_ = std::max(link_free_, now);  // frames that waited for the link start now, not in the past
   }
   impairments_ = impairments;
 }
 
-// --- the entrance
+// --- arrival
 
 std::optional<Frame> Direction::offer(Frame frame, Instant now) {
   ++statistics_.offered;
@@ -76,7 +73,7 @@ std::optional<Frame> Direction::offer(Frame frame, Instant now) {
   return std::nullopt;
 }
 
-// The frame waits until its flow's rate lets it go on.
+// Delays the frame by the rate of its flow.
 void Direction::hold_back(Frame frame, Instant now) {
   const std::optional<Instant> at = shaper_.admit(flow_hash(store_->head(frame)), frame.size,
                                                   impairments_.flow_rate, impairments_.queue_bytes, now);
@@ -137,7 +134,7 @@ void Direction::mark(Frame& frame) {
 
 // --- the queue
 
-// All that has happened by now, in its order.
+// Processes all events up to now, in order.
 void Direction::serve(Instant now) {
   while (!shaped_.empty() && shaped_.top().frame.at <= now) {
     const TimedFrame next = shaped_.top().frame;
@@ -151,7 +148,7 @@ void Direction::serve(Instant now) {
 
 Instant Direction::head_start() const { return std::max(link_free_, queue_.front().at); }
 
-// A frame leaves the queue when its first bit does.
+// A frame leaves the queue when the transmission of its first bit begins.
 void Direction::serve_queue(Instant now) {
   if (impairments_.link != LinkState::up) {
     return;
@@ -171,7 +168,7 @@ void Direction::occupy_link(std::uint32_t bytes, Instant start) {
   }
   link_free_ = start;
   if (impairments_.rate != 0) {
-    // Frames of a few nanoseconds would lose several percent to rounding.
+    // In whole nanoseconds, the rounding of short transmissions would change the rate by several percent.
     constexpr std::uint64_t kPicoseconds = 1'000'000'000'000;
     link_free_picoseconds_ += std::uint64_t{bytes} * 8 * kPicoseconds / impairments_.rate;
     link_free_ += Duration(static_cast<Duration::rep>(link_free_picoseconds_ / 1000));
@@ -179,7 +176,7 @@ void Direction::occupy_link(std::uint32_t bytes, Instant start) {
   }
 }
 
-// --- the way
+// --- propagation
 
 void Direction::propagate(Frame frame, Instant departed) {
   switch (loss_.next(impairments_)) {
@@ -202,7 +199,7 @@ void Direction::propagate(Frame frame, Instant departed) {
   schedule(frame, departed);
 }
 
-// False: no buffer to do it in.
+// Returns false if no buffer is free.
 bool Direction::damage(Frame& frame) {
   const bool seen = impairments_.corrupt > 0 && corrupts_.chance(impairments_.corrupt);
   const bool unseen = impairments_.corrupt_valid > 0 && corrupts_.chance(impairments_.corrupt_valid);
@@ -243,7 +240,7 @@ void Direction::schedule(const Frame& frame, Instant departed) {
   on_the_way_.push({at, frame});
 }
 
-// --- the exit
+// --- delivery
 
 std::size_t Direction::take(std::span<Frame> out, Instant now) {
   if (impairments_.link == LinkState::freeze) {

@@ -1,6 +1,6 @@
-// One direction of the wire: frames in, and the same frames, or some of them, out at later instants.
+// One direction of the wire: accepts frames, and returns them, or some of them, at later instants.
 //
-// No I/O and no clock: `now` is an argument and never goes back. The same seed, frames and instants give the
+// No I/O and no clock: `now` is an argument that never decreases. The same seed, frames and instants give the
 // same result. Not thread-safe.
 #pragma once
 
@@ -12,12 +12,10 @@
 
 #include "base/random.h"
 #include "base/time.h"
-#include "tools/wire/emulator/flow_shaper.h"
+#include "tools/wire/emulator/flow.h"
 #include "tools/wire/emulator/frame.h"
 #include "tools/wire/emulator/impairments.h"
 #include "tools/wire/emulator/loss.h"
-#include "tools/wire/emulator/statistics.h"
-#include "tools/wire/emulator/timed_queue.h"
 
 namespace tfabric::wire {
 
@@ -25,17 +23,17 @@ class Direction {
  public:
   // The store outlives the direction.
   Direction(FrameStore& store, SeededRandom random);
-  ~Direction();  // releases what it holds
+  ~Direction();  // releases its frames
   Direction(const Direction&) = delete;
   Direction& operator=(const Direction&) = delete;
   Direction(Direction&&) = delete;
   Direction& operator=(Direction&&) = delete;
 
-  // Takes the frame. Gives a frame for its sender (ICMP), which the caller owns, seldom.
+  // Takes ownership of the frame. May return an ICMP error for its sender, which the caller owns.
   std::optional<Frame> offer(Frame frame, Instant now);
-  // Frames that have arrived by `now`, in their order, as many as `out` holds; the caller owns them.
+  // Returns the number of frames in `out` that have arrived by `now`, in order; the caller owns them.
   std::size_t take(std::span<Frame> out, Instant now);
-  // Nothing arrives before this instant, unless it is offered later; at it take() may still give nothing.
+  // Of the frames offered so far, none arrives before this instant. take() may return none at it.
   [[nodiscard]] Instant next_event() const;
 
   void set(const Impairments& impairments, Instant now);
@@ -45,8 +43,8 @@ class Direction {
  private:
   struct Late {
     TimedFrame frame;
-    std::uint64_t number = 0;                              // keeps the order of those that arrive together
-    friend bool operator<(const Late& a, const Late& b) {  // priority_queue: the largest first
+    std::uint64_t number = 0;                              // orders frames of the same instant
+    friend bool operator<(const Late& a, const Late& b) {  // priority_queue: the last one first
       return a.frame.at != b.frame.at ? a.frame.at > b.frame.at : a.number > b.number;
     }
   };
@@ -71,20 +69,20 @@ class Direction {
   FrameStore* store_;
   Impairments impairments_;
   Statistics statistics_;
-  // A generator for each mechanism, so that switching one on does not change what the others do.
+  // Each mechanism has a generator of its own, so that enabling one does not change the decisions of others.
   LossModel loss_;
   SeededRandom corrupts_, duplicates_, jitters_, reorders_;
 
   FlowShaper shaper_;
-  std::priority_queue<Late> shaped_;  // wait for the rate of their flow, by the instant they may go on
+  std::priority_queue<Late> shaped_;  // wait for the rate of their flow; by the instant at which they go on
   std::uint64_t shaped_bytes_ = 0, next_shaped_ = 0;
 
-  TimedQueue queue_;                // waits for the rate, by the instant it came
+  TimedQueue queue_;                // waits for the rate; by the instant of arrival in the queue
   std::uint64_t queued_bytes_ = 0;  // in queue_
-  Instant link_free_{};             // the last frame has been sent, and picoseconds of the next nanosecond
+  Instant link_free_{};             // end of the last transmission, and its fraction of a nanosecond
   std::uint64_t link_free_picoseconds_ = 0;
-  TimedQueue on_the_way_;           // by arrival, ascending
-  std::priority_queue<Late> late_;  // held back
+  TimedQueue on_the_way_;           // ascending by arrival
+  std::priority_queue<Late> late_;  // held back by `reorder`
   Instant last_arrival_{};
   std::uint64_t next_late_ = 0;
 };

@@ -4,7 +4,7 @@
 #include <cassert>
 #include <optional>
 
-#include "tools/wire/emulator/flow_hash.h"
+#include "tools/wire/emulator/flow.h"
 #include "transport/tcp/net/wire.h"
 
 namespace tfabric::wire {
@@ -12,7 +12,31 @@ namespace {
 
 constexpr std::size_t kMacBytes = 6;
 
+std::uint64_t number_of(const net::MacAddress& station) {
+  std::uint64_t number = 0;
+  for (const std::uint8_t byte : station.bytes) {
+    number = number << 8 | byte;
+  }
+  return number;
+}
+
 }  // namespace
+
+void MacTable::learn(const net::MacAddress& station, std::size_t port) {
+  if (station.is_group()) {
+    return;
+  }
+  if (const auto known = ports_.find(number_of(station)); known != ports_.end()) {
+    known->second = port;
+  } else if (ports_.size() < kMaxStations) {
+    ports_.emplace(number_of(station), port);
+  }
+}
+
+std::optional<std::size_t> MacTable::port_of(const net::MacAddress& station) const {
+  const auto known = ports_.find(number_of(station));
+  return known == ports_.end() ? std::nullopt : std::optional(known->second);
+}
 
 Emulator::Emulator(std::size_t ports, FrameStore& store, std::uint64_t seed, std::size_t paths)
     : store_(&store), paths_(paths) {
@@ -31,15 +55,15 @@ void Emulator::offer(std::size_t port, Frame frame, Instant now) {
   }
 }
 
-Direction& Emulator::way(std::size_t to, const Frame& frame) {
+Direction& Emulator::direction_for(std::size_t to, const Frame& frame) {
   return towards(to, paths_ == 1 ? 0 : flow_hash(store_->head(frame)) % paths_);
 }
 
 void Emulator::send(std::size_t from, std::size_t to, Frame frame, Instant now) {
-  const std::optional<Frame> answer = way(to, frame).offer(frame, now);
+  const std::optional<Frame> answer = direction_for(to, frame).offer(frame, now);
   if (answer) {
-    // An ICMP error is itself small, and nothing answers it.
-    static_cast<void>(way(from, *answer).offer(*answer, now));
+    // An ICMP error is small, and is never answered by another one.
+    static_cast<void>(direction_for(from, *answer).offer(*answer, now));
   }
 }
 
@@ -55,7 +79,7 @@ void Emulator::switch_frame(std::size_t from, Frame frame, Instant now) {
   if (!to) {
     flood(from, frame, now);
   } else if (*to == from) {
-    store_->release(frame);  // the station is where the frame comes from, and has seen it
+    store_->release(frame);  // the station is behind the port that the frame came from
   } else {
     send(from, *to, frame, now);
   }
@@ -67,7 +91,7 @@ void Emulator::flood(std::size_t from, Frame frame, Instant now) {
     if (to == from) {
       continue;
     }
-    // Without a buffer this port misses it, as it may miss any frame.
+    // Without a free buffer the frame is lost for this port, as any frame may be.
     if (const std::optional<Frame> copy = store_->copy(frame)) {
       send(from, to, *copy, now);
     }

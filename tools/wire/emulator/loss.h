@@ -1,8 +1,8 @@
-// Which frames are lost: singly, and in bursts (E. N. Gilbert 1960, E. O. Elliott 1963).
+// Which frames are lost: single ones, and bursts (E. N. Gilbert 1960, E. O. Elliott 1963).
 //
-// The model has a good and a bad state. In the good one a frame begins a burst by the chance `burst`, in the
-// bad one it ends it by 1 / `burst_length`; so the share of frames in bursts is burst / (burst + 1 /
-// burst_length).
+// The model has a good and a bad state. In the good state a frame begins a burst with probability `burst`, in
+// the bad one it ends the burst with probability 1 / `burst_length`. The share of frames in bursts is
+// therefore burst / (burst + 1 / burst_length).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class LossModel {
 
   explicit LossModel(SeededRandom random) : states_(random.fork()), frames_(random.fork()) {}
 
-  // For the next frame.
+  // Decides about the next frame.
   Verdict next(const Impairments& impairments) {
     if (impairments.burst <= 0) {
       in_burst_ = false;

@@ -1,4 +1,6 @@
-#include "tools/wire/emulator/flow_hash.h"
+#include "tools/wire/emulator/flow.h"
+
+#include <algorithm>
 
 #include "tools/wire/emulator/layout.h"
 #include "transport/tcp/net/wire.h"
@@ -9,7 +11,8 @@ namespace {
 constexpr unsigned kTcp = 6, kUdp = 17;
 constexpr std::size_t kPortsBytes = 4;
 
-// FNV-1a, and then mixed so that each bit depends on all: neighbouring ports are to go different ways.
+// FNV-1a, followed by a mixer that makes each bit depend on all, so that consecutive ports take different
+// paths.
 class Hash {
  public:
   void add(std::span<const std::byte> bytes) {
@@ -26,7 +29,7 @@ class Hash {
   std::uint64_t value_ = 0xcbf29ce484222325u;
 };
 
-// Where the parts that count lie in the frame.
+// Where the fields of the 5-tuple are in the frame.
 struct Parts {
   std::size_t addresses = 0, address_bytes = 0;
   unsigned protocol = 0;
@@ -48,6 +51,10 @@ Parts v6_parts(std::span<const std::byte> head, std::size_t ip) {
           .address_bytes = 32,
           .protocol = net::get8(&head[ip + 6]),
           .ports = ip + net::kIpv6HeaderBytes};
+}
+
+Duration time_of(std::uint64_t bytes, std::uint64_t rate) {
+  return Duration(static_cast<Duration::rep>(static_cast<double>(bytes) * 8e9 / static_cast<double>(rate)));
 }
 
 }  // namespace
@@ -72,6 +79,29 @@ std::uint64_t flow_hash(std::span<const std::byte> head) {
     hash.add(head.subspan(parts.ports, kPortsBytes));
   }
   return hash.finish();
+}
+
+std::optional<Instant> FlowShaper::admit(std::uint64_t flow, std::uint32_t bytes, std::uint64_t rate,
+                                         std::uint64_t queue_bytes, Instant now) {
+  if (!free_at_.contains(flow) && !make_room(now)) {
+    return now;
+  }
+  Instant& free_at = free_at_[flow];
+  const Instant start = std::max(free_at, now);
+  // The queue is full if sending it would take longer than this; it does not include the frame in
+  // transmission.
+  if (start - now > time_of(queue_bytes, rate)) {
+    return std::nullopt;
+  }
+  free_at = start + time_of(bytes, rate);
+  return free_at;
+}
+
+bool FlowShaper::make_room(Instant now) {
+  if (free_at_.size() >= kMaxFlows) {
+    std::erase_if(free_at_, [now](const auto& entry) { return entry.second <= now; });
+  }
+  return free_at_.size() < kMaxFlows;
 }
 
 }  // namespace tfabric::wire

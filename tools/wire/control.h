@@ -1,6 +1,4 @@
-// The control socket of a running wire: lines of text in, a line of text out for each.
-//
-// Never blocks; poll() does the work, on the thread that calls it. Only this user can connect.
+// The control socket of a running wire: each line of text that a client sends is answered by one line.
 #pragma once
 
 #include <functional>
@@ -13,12 +11,14 @@
 
 namespace tfabric::wire {
 
+// The wire's side. Never blocks; poll() does the work, on the thread that calls it. Only this user can
+// connect.
 class ControlServer {
  public:
-  // Takes a line without its end, and gives one.
+  // Gets a line without its end, and returns the answer without one.
   using Handler = std::function<std::string(std::string_view line)>;
 
-  // Limits: who opens more connections waits, who sends longer lines is cut off.
+  // Limits: further clients wait to be accepted; a client that sends a longer line is disconnected.
   static constexpr std::size_t kMaxClients = 8;
   static constexpr std::size_t kMaxLine = 4096;
 
@@ -32,12 +32,12 @@ class ControlServer {
  private:
   struct Client {
     int fd = -1;
-    std::string received;  // of a line that has not ended
+    std::string received;  // an incomplete line
   };
 
   ControlServer(std::string path, int listener, Handler handler);
   void accept_clients();
-  // False: it is to be closed.
+  // These return false if the client is to be disconnected.
   bool serve(Client& client);
   bool answer_lines(Client& client);
 
@@ -47,7 +47,8 @@ class ControlServer {
   std::vector<Client> clients_;
 };
 
-// Asks the wire that serves `path`; Errc::remote if none does, or it does not answer.
+// Sends a line to the wire that serves `path`, and returns its answer. Errc::remote if there is no such wire
+// or it does not answer.
 Result<std::string> ask_wire(const std::string& path, const std::string& line);
 
 }  // namespace tfabric::wire

@@ -1,8 +1,9 @@
-#include "tools/wire/control_server.h"
+#include "tools/wire/control.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,6 +22,30 @@ Error failure(const std::string& what, const std::string& path) {
                                     std::generic_category().message(errno))};
 }
 
+constexpr timeval kPatience{5, 0};
+
+Result<std::string> converse(int fd, const std::string& path, const std::string& line) {
+  const sockaddr_un address = unix_address(path);
+  if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return Error{Errc::remote,
+                 fmt::format("no wire serves {}: {}", path, std::generic_category().message(errno))};
+  }
+  const std::string question = line + "\n";
+  std::string answer;
+  if (send(fd, question.data(), question.size(), MSG_NOSIGNAL) == std::ssize(question)) {
+    std::array<char, 4096> bytes;
+    for (ssize_t n = 0;
+         answer.find('\n') == std::string::npos && (n = recv(fd, bytes.data(), bytes.size(), 0)) > 0;) {
+      answer.append(bytes.data(), static_cast<std::size_t>(n));
+    }
+  }
+  const std::size_t end = answer.find('\n');
+  if (end == std::string::npos) {
+    return Error{Errc::remote, fmt::format("the wire that serves {} does not answer", path)};
+  }
+  return answer.substr(0, end);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& path, Handler handler) {
@@ -33,7 +58,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::open(const std::string& pa
   }
   constexpr int kBacklog = 8;
   const sockaddr_un address = unix_address(path);
-  // The mode of the socket before it is bound is that of the file (Linux).
+  // On Linux, the file gets the mode that the socket has when it is bound.
   if (fchmod(fd, S_IRUSR | S_IWUSR) != 0 ||
       bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       listen(fd, kBacklog) != 0) {
@@ -90,12 +115,24 @@ bool ControlServer::answer_lines(Client& client) {
   for (std::size_t end = 0; (end = client.received.find('\n')) != std::string::npos;) {
     const std::string answer = handler_(std::string_view(client.received).substr(0, end)) + "\n";
     client.received.erase(0, end + 1);
-    // Answers are short beside a socket's buffer: who does not read them has asked for too many.
+    // Answers are short compared with the socket's buffer: a client whose buffer is full does not read them.
     if (send(client.fd, answer.data(), answer.size(), MSG_NOSIGNAL) != std::ssize(answer)) {
       return false;
     }
   }
   return true;
+}
+
+Result<std::string> ask_wire(const std::string& path, const std::string& line) {
+  if (path.size() > kMaxUnixPath) {
+    return Error{Errc::invalid_usage, fmt::format("the path of a socket has at most {} bytes", kMaxUnixPath)};
+  }
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  Result<std::string> answer = converse(fd, path, line);
+  ::close(fd);
+  return answer;
 }
 
 }  // namespace tfabric::wire
