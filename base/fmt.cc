@@ -1,8 +1,8 @@
-// fmt's own functions, compiled once. Debian has them in a shared library only, which the hosts of users
-// lack, and compiling them into each file (FMT_HEADER_ONLY) takes a third of the build's time.
+// fmt's own functions, compiled once. Debian has them only in a shared library, which users' hosts may lack,
+// and compiling them in each file (FMT_HEADER_ONLY) would take a third of the build time.
 #include <fmt/format-inl.h>
 
-// The templates that fmt's headers declare as instantiated elsewhere, of those that text needs.
+// Instances of the templates that fmt's headers declare as extern, limited to those that char text needs.
 FMT_BEGIN_NAMESPACE
 namespace detail {
 

@@ -13,7 +13,7 @@
 namespace tfabric::config {
 namespace {
 
-// 0: `path` can be read; else why not, as errno has it.
+// Returns 0 if `path` is a readable file, else an errno value.
 int read_error(const std::string& path) {
   struct stat status {};
   if (access(path.c_str(), R_OK) != 0 || stat(path.c_str(), &status) != 0) {
@@ -52,7 +52,7 @@ std::string find_file(const Environment& environment, std::span<const std::strin
   return {};
 }
 
-// As far as it can be read; `errors` says what cannot.
+// Reads what can be read; `errors` has the rest.
 Config read(const Environment& environment, std::span<const std::string> files,
             std::map<std::string, std::string>& origins, std::vector<std::string>& errors) {
   Config config;
@@ -92,7 +92,7 @@ Result<Config> load(const Environment& environment, std::span<const std::string>
   std::map<std::string, std::string> origins;
   std::vector<std::string> errors;
   Config config = read(environment, files, origins, errors);
-  // What could not be read has its default value by now: further faults would be its consequences.
+  // A key that could not be read still has its default, which would cause misleading further errors.
   if (errors.empty()) {
     validate(config, errors);
   }

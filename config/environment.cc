@@ -12,26 +12,26 @@
 namespace tfabric::config {
 namespace {
 
-// Variables of tests and scripts, which are no configuration.
-constexpr std::array<std::string_view, 4> kForeign{"TFABRIC_TEST_", "TFABRIC_SIM_", "TFABRIC_BUILD",
-                                                   "TFABRIC_PERF_"};
+// Variables of tests and scripts, which are not part of the configuration.
+constexpr std::array<std::string_view, 4> kOtherUses{"TFABRIC_TEST_", "TFABRIC_SIM_", "TFABRIC_BUILD",
+                                                     "TFABRIC_PERF_"};
 
-constexpr std::string_view kOurs = "TFABRIC_";
+constexpr std::string_view kPrefix = "TFABRIC_";
 
-bool is_foreign(std::string_view name) {
-  return !name.starts_with(kOurs) ||
-         std::any_of(kForeign.begin(), kForeign.end(),
+bool is_other_use(std::string_view name) {
+  return !name.starts_with(kPrefix) ||
+         std::any_of(kOtherUses.begin(), kOtherUses.end(),
                      [&](std::string_view prefix) { return name.starts_with(prefix); });
 }
 
-bool is_nccls(std::string_view name) {
+bool is_nccl_variable(std::string_view name) {
   const auto all = keys();
   return name.starts_with("NCCL_") &&
          std::any_of(all.begin(), all.end(), [&](const Key& key) { return key.nccl_variable == name; });
 }
 
-// NCCL's own variables. One that we do not understand is not taken, as NCCL does: the job may be one that has
-// no use for it. It is told where the key's origin is.
+// Reads NCCL's own variables. Like NCCL, it ignores an invalid value, because the job may have no use for the
+// variable; the key's origin mentions it.
 void read_nccl_variables(const Environment& environment, Config& config,
                          std::map<std::string, std::string>& origins) {
   for (const Key& key : keys()) {
@@ -43,7 +43,7 @@ void read_nccl_variables(const Environment& environment, Config& config,
     if (key.set(config, found->second)) {
       origin = "environment " + key.nccl_variable;
     } else {
-      origin = fmt::format("{} (environment {} is \"{}\", expected {}: not taken)", origin, key.nccl_variable,
+      origin = fmt::format("{} (environment {} is \"{}\", expected {}: ignored)", origin, key.nccl_variable,
                            found->second, key.expected);
     }
   }
@@ -67,7 +67,7 @@ Environment process_environment() {
   Environment variables = whole_environment();
   std::erase_if(variables, [](const auto& variable) {
     const std::string& name = variable.first;
-    return !name.starts_with(kOurs) && !is_nccls(name) && !is_launcher_variable(name);
+    return !name.starts_with(kPrefix) && !is_nccl_variable(name) && !is_launcher_variable(name);
   });
   return variables;
 }
@@ -108,7 +108,7 @@ void read_environment(const Environment& environment, Config& config,
   read_nccl_variables(environment, config, origins);
   for (const auto& variable : environment) {
     const auto& [name, value] = variable;
-    if (name == kFileVariable || is_foreign(name)) {
+    if (name == kFileVariable || is_other_use(name)) {
       continue;
     }
     const std::string origin = "environment " + name;

@@ -9,7 +9,7 @@
 namespace tfabric::config {
 namespace {
 
-// A launcher's variables for the rank within the host, and for the number of ranks there.
+// A launcher's variables for the rank within the host, and for the number of ranks on the host.
 struct Pair {
   std::string_view rank;
   std::array<std::string_view, 2> sizes;
@@ -22,10 +22,11 @@ constexpr std::array<Pair, 6> kPairs{{
     {"PALS_LOCAL_RANKID", {"PALS_LOCAL_SIZE", ""}},
     {"JSM_NAMESPACE_LOCAL_RANK", {"JSM_NAMESPACE_LOCAL_SIZE", ""}},
 }};
-// Slurm tells the tasks of all nodes in one list, like "4(x2),3".
+// Slurm has the numbers of tasks of all nodes in one list, like "4(x2),3".
 constexpr std::string_view kSlurmRank = "SLURM_LOCALID", kSlurmNode = "SLURM_NODEID",
                            kSlurmTasks = "SLURM_STEP_TASKS_PER_NODE";
-// What tells jobs apart. None is set by all launchers, and torchrun's run is "none" for most.
+// Variables that together identify a job. No single one is enough: no launcher sets all of them, and
+// torchrun's run id is mostly "none".
 constexpr std::array<std::string_view, 7> kJob{
     "TORCHELASTIC_RUN_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PALS_APID",
     "SLURM_JOB_ID",        "SLURM_STEP_ID",           "MASTER_PORT"};
@@ -41,7 +42,7 @@ std::optional<std::uint32_t> number_of(const Environment& environment, std::stri
                                                  : std::nullopt;
 }
 
-// The number of tasks on the node `node` of a list like "4(x2),3".
+// Returns the number of tasks on the node with index `node`, from a list like "4(x2),3".
 std::optional<std::uint32_t> tasks_on(std::string_view list, std::uint32_t node) {
   std::uint64_t nodes = 0;
   while (!list.empty()) {
@@ -69,7 +70,7 @@ std::optional<std::uint32_t> slurm_size(const Environment& environment) {
   return list == environment.end() || !node ? std::nullopt : tasks_on(list->second, *node);
 }
 
-// False: what is set is no rank of so many.
+// Returns false if there is no rank, or if it is not below the size.
 bool take(Launcher& launcher, std::string_view variable, std::optional<std::uint32_t> rank,
           std::optional<std::uint32_t> size) {
   if (!rank || (size && *rank >= *size)) {

@@ -8,12 +8,12 @@
 
 #include "config/reading.h"
 
-// Header-only: Debian's shared library would be one more file that a container lacks.
+// Header-only, because a container may lack Debian's shared library.
 #define TOML_HEADER_ONLY 1
 #define TOML_EXCEPTIONS 0
-// toml++ enters its parse_key() with "[[[" or "[&" against its own assertion, and deals with it nonetheless
-// (its issue 294). The assertion would end the application over a malformed file, and under NDEBUG tell Clang
-// that it cannot be.
+// toml++ violates its own assertion in parse_key() for "[[[" or "[&", and handles the input correctly all the
+// same (its issue 294). The assertion would end the application because of a malformed file, and under NDEBUG
+// it would become an assumption for Clang's optimizer.
 #define TOML_ASSERT(condition) static_assert(true)
 #pragma push_macro("NDEBUG")
 #undef NDEBUG
@@ -42,7 +42,7 @@ class Reader {
     return fmt::format("{}:{}", path_, node.source().begin.line);
   }
 
-  // A value as the text that the keys' table understands; empty if it is a table or something else.
+  // Returns a value as text in the form that keys accept; nothing if it is a table or of another type.
   static std::optional<std::string> text_of(const toml::node& node) {
     if (const auto text = node.value_exact<std::string>()) {
       return *text;
@@ -56,7 +56,7 @@ class Reader {
     return std::nullopt;
   }
 
-  // An array of texts, joined as the environment has it; empty if it is something else.
+  // Returns an array of texts joined by '+', as in the environment; nothing if it is of another type.
   static std::optional<std::string> list_of(const toml::node& node) {
     const toml::array* list = node.as_array();
     if (list == nullptr) {
@@ -169,7 +169,7 @@ class Reader {
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
-// The file's text; empty if it is too long for a configuration.
+// Returns the file's text, or nothing if it is longer than kMaxFileBytes.
 std::optional<std::string> read_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
@@ -180,8 +180,8 @@ std::optional<std::string> read_text(const std::string& path) {
   if (text.size() > kMaxFileBytes) {
     return std::nullopt;
   }
-  // Only comments have a use for what is not ASCII. Elsewhere it would lead toml++ 3.3 to code that it calls
-  // unreachable, and is a fault anyway: a blank in a word.
+  // Only comments need characters outside ASCII. Elsewhere they would lead toml++ 3.3 into code that it marks
+  // unreachable. A blank in their place makes them an error outside of comments.
   std::replace_if(
       text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '\t');
   return text;

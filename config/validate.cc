@@ -19,7 +19,7 @@ namespace {
 
 bool is_address(const std::string& text, int family) { return !address_bytes(text, family).empty(); }
 
-// Whether all bits from bit `from` on equal `value`.
+// Returns true if all bits from bit `from` on equal `value`.
 bool ends_in(const std::vector<std::uint8_t>& bytes, std::int64_t from, bool value) {
   for (std::int64_t bit = from; bit < std::ssize(bytes) * 8; ++bit) {
     if (((bytes[static_cast<std::size_t>(bit / 8)] >> (7 - bit % 8) & 1) != 0) != value) {
@@ -29,7 +29,7 @@ bool ends_in(const std::vector<std::uint8_t>& bytes, std::int64_t from, bool val
   return true;
 }
 
-// What is wrong with an address like "10.0.0.5/24"; empty: nothing.
+// Returns what is wrong with an address like "10.0.0.5/24"; an empty text if nothing is.
 std::string address_fault(const std::string& text) {
   const auto address = parse_prefixed(text);
   if (!address) {
@@ -44,25 +44,25 @@ std::string address_fault(const std::string& text) {
   if (ends_in(bytes, 0, false) || (v4 ? bytes[0] >= 0xe0 : bytes[0] == 0xff)) {
     return "is not the address of a host";
   }
-  // RFC 1122 §3.2.1.3, RFC 3021: the first and last of an IPv4 network are no hosts', if it has more than
-  // two.
+  // RFC 1122 §3.2.1.3, RFC 3021: the first and last address of an IPv4 network are not hosts, if it has more
+  // than two addresses.
   if (v4 && length <= 30 && (ends_in(bytes, length, false) || ends_in(bytes, length, true))) {
-    return "is that of a network, expected the host's own in it, like 10.0.0.5/24";
+    return "is the address of a network, expected the host's own address in it, like 10.0.0.5/24";
   }
   return {};
 }
 
-// A kernel interface's name, which is also part of a list that DPDK parses.
+// The name of a kernel interface. DPDK gets it in a list, which restricts its characters.
 bool is_interface_name(const std::string& text) {
-  constexpr std::size_t kMaxName = 15;  // IFNAMSIZ, less the NUL
+  constexpr std::size_t kMaxName = 15;  // IFNAMSIZ without the NUL
   return !text.empty() && text.size() <= kMaxName && std::all_of(text.begin(), text.end(), [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_' || c == '-';
   });
 }
 
-// A socket's path, which is also part of a list that DPDK parses.
+// The path of a socket. DPDK gets it in a list, which restricts its characters.
 bool is_socket_path(const std::string& text) {
-  constexpr std::size_t kMaxPath = 107;  // sockaddr_un, less the NUL
+  constexpr std::size_t kMaxPath = 107;  // sockaddr_un without the NUL
   constexpr std::string_view kForbidden = ",;=[]";
   return text.starts_with('/') && text.size() <= kMaxPath &&
          std::all_of(text.begin(), text.end(), [&](char c) {
@@ -70,7 +70,7 @@ bool is_socket_path(const std::string& text) {
          });
 }
 
-// What is wrong with a rail's device; empty: nothing.
+// Returns what is wrong with a rail's device; an empty text if nothing is.
 std::string device_fault(const Rail& rail) {
   switch (rail.kind) {
     case RailKind::pci:
@@ -100,7 +100,7 @@ std::string device_fault(const Rail& rail) {
                    rail.device);
 }
 
-// NCCL writes names into XML, and tfabric's own forms separate by some of these.
+// NCCL writes names into XML, and tfabric's own text forms use some of these characters as separators.
 bool is_rail_name(const std::string& text) {
   constexpr std::string_view kForbidden = "<>&\"',;";
   return text.size() <= 64 && std::all_of(text.begin(), text.end(), [&](char c) {
@@ -125,7 +125,7 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
     }
   }
   if (rail.role == MemifRole::server && (rail.kind != RailKind::memif || rail.device.empty())) {
-    fault("role is for a memif rail with a device, the path of its socket");
+    fault("role is only for a memif rail with a device, which is the path of its socket");
   }
   for (const std::string& address : rail.addresses) {
     if (const std::string wrong = address_fault(address); !wrong.empty()) {
@@ -139,7 +139,8 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
     fault(fmt::format("gateway6 \"{}\" is not an IPv6 address", rail.gateway6));
   }
   constexpr std::uint32_t kLeastMtu = 576, kLeastMtu6 = 1280;  // RFC 791, RFC 8200 §5
-  // DPDK's virtio driver takes frames of 9728 bytes, with Ethernet's header, a VLAN tag and virtio's header.
+  // DPDK's virtio driver accepts frames of 9728 bytes, with the headers of Ethernet and virtio and a VLAN
+  // tag.
   constexpr std::uint32_t kMostMtu = 65535, kMostVirtioMtu = 9000;
   const bool v6 =
       is_automatic_memif(rail) || std::any_of(rail.addresses.begin(), rail.addresses.end(),
@@ -157,12 +158,12 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
   }
 }
 
-// Parts of one interface.
+// Returns true if both rails are subsets of one interface's queues.
 bool share_interface(const Rail& a, const Rail& b) {
   return a.device == b.device && is_part_of_interface(a) && is_part_of_interface(b);
 }
 
-// What is wrong with a rail beside an earlier one's device; empty: nothing.
+// Returns how a rail's device conflicts with that of an earlier rail; an empty text if it does not.
 std::string device_conflict(const Rail& rail, const Rail& earlier) {
   if (rail.device.empty() || rail.device != earlier.device) {
     return {};
@@ -183,7 +184,7 @@ bool has_address(const Rail& rail, const std::vector<std::uint8_t>& bytes) {
   });
 }
 
-// What two rails cannot both have.
+// Checks names, devices and addresses, which must be unique among the rails.
 void validate_distinct(const std::vector<Rail>& rails, std::vector<std::string>& errors) {
   std::set<std::string> names;
   for (auto rail = rails.begin(); rail != rails.end(); ++rail) {
@@ -213,20 +214,22 @@ void validate_distinct(const std::vector<Rail>& rails, std::vector<std::string>&
 void validate_queues(const Tcp& tcp, std::vector<std::string>& errors) {
   for (const Rail& rail : tcp.rails) {
     if (!rail.queues.whole() && rail.kind != RailKind::af_xdp) {
-      errors.push_back(fmt::format("rail {}: queues is for an af_xdp rail", rail.name));
+      errors.push_back(fmt::format("rail {}: queues is only for an af_xdp rail", rail.name));
     } else if (is_part_of_interface(rail) && rail.vlan != 0) {
-      errors.push_back(fmt::format(
-          "rail {}: a part of an interface takes no vlan: name the VLAN's own interface", rail.name));
-    } else if (is_part_of_interface(rail) && tcp.port != 0) {
       errors.push_back(
-          fmt::format("tcp.port is {}, but the queues of rail {} have ports of their own, one of "
-                      "which each process listens on: tcp.port = 0",
-                      tcp.port, rail.name));
+          fmt::format("rail {}: a rail on some of an interface's queues takes no vlan: use the VLAN's own "
+                      "interface as its device",
+                      rail.name));
+    } else if (is_part_of_interface(rail) && tcp.port != 0) {
+      errors.push_back(fmt::format(
+          "tcp.port is {}, but each process on the queues of rail {} listens on one of their own ports: set "
+          "tcp.port = 0",
+          tcp.port, rail.name));
     }
   }
 }
 
-// Each engine has ports of its own: those of local_ports are shared out, and of `port` on each takes one.
+// Each engine has its own ports: a share of local_ports, and one listening port from `port` on.
 void validate_engines(const Tcp& tcp, std::vector<std::string>& errors) {
   constexpr std::uint32_t kLastPort = 65535;
   const std::uint32_t ports = tcp.local_ports.last - tcp.local_ports.first + 1u;
@@ -259,7 +262,7 @@ void validate(Config& config, std::vector<std::string>& errors) {
   validate_queues(config.tcp, errors);
   if (config.tcp.bond && rails.size() > 1 && std::any_of(rails.begin(), rails.end(), is_automatic_memif)) {
     errors.push_back(
-        "tcp.bond: a memif rail without a device makes its own wires and cannot be bonded with others");
+        "tcp.bond: a memif rail without a device makes its own connections and cannot be bonded with others");
   }
   if (config.tcp.bond && rails.size() > 4) {
     errors.push_back(fmt::format("tcp.bond: {} rails are configured, at most 4 can be bonded", rails.size()));

@@ -24,7 +24,7 @@ bool is_v4(const config::IpBytes& address) {
   return address == config::mapped(v4);
 }
 
-// About one neighbour.
+// A message about one neighbour.
 struct Request {
   nlmsghdr header{};
   ndmsg neighbour{};
@@ -74,8 +74,8 @@ Result<Neighbours> Neighbours::open(const std::string& interface) {
   }
   Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE));
   if (socket.get() < 0) {
-    return Error{Errc::system, fmt::format("cannot ask the kernel for the neighbours of {}: {}", interface,
-                                           std::strerror(errno))};
+    return Error{Errc::system, fmt::format("cannot open a netlink socket for the neighbours of {}: {}",
+                                           interface, std::strerror(errno))};
   }
   return Neighbours(std::move(socket), static_cast<int>(index));
 }
@@ -84,11 +84,11 @@ Status Neighbours::resolve(const config::IpBytes& address) {
   Request request(RTM_NEWNEIGH, interface_, address);
   request.header.nlmsg_flags |= NLM_F_CREATE;
   request.header.nlmsg_seq = ++sequence_;
-  request.neighbour.ndm_flags = NTF_USE;  // as if a packet were to be sent to it
-  // The kernel deals with it before send() returns, and answers errors alone.
+  request.neighbour.ndm_flags = NTF_USE;  // resolve it as if a packet were sent to it
+  // The kernel handles the request before send() returns, and answers only if it failed.
   if (send(socket_.get(), &request, request.header.nlmsg_len, 0) < 0) {
     return Error{Errc::system,
-                 fmt::format("the kernel cannot be asked for a neighbour: {}", std::strerror(errno))};
+                 fmt::format("cannot send a neighbour request to the kernel: {}", std::strerror(errno))};
   }
   std::array<std::byte, NLMSG_SPACE(sizeof(nlmsgerr)) + sizeof request> reply{};
   const ssize_t size = recv(socket_.get(), reply.data(), reply.size(), 0);
@@ -100,7 +100,7 @@ Status Neighbours::resolve(const config::IpBytes& address) {
   const auto error = netlink::read<nlmsgerr>(message.subspan(NLMSG_HDRLEN)).error;
   if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_seq == sequence_ && error != 0) {
     return Error{Errc::system,
-                 fmt::format("the kernel does not look for a neighbour: {}", std::strerror(-error))};
+                 fmt::format("the kernel refused to resolve a neighbour: {}", std::strerror(-error))};
   }
   return {};
 }
@@ -111,7 +111,7 @@ Answer Neighbours::find(const config::IpBytes& address) {
   if (send(socket_.get(), &request, request.header.nlmsg_len, 0) < 0) {
     return {};
   }
-  // Answers of before come first, if any were left.
+  // Skip late answers to earlier requests.
   constexpr std::size_t kMost = 1024;
   std::array<std::byte, kMost> reply{};
   for (;;) {

@@ -1,4 +1,5 @@
-// The MAC addresses of an interface's neighbours, as the kernel knows them (rtnetlink(7)).
+// The MAC addresses of an interface's neighbours, from the kernel's neighbour table (rtnetlink(7)). Not
+// thread-safe.
 #pragma once
 
 #include <array>
@@ -16,19 +17,19 @@ class Neighbours {
   struct Answer {
     enum class Kind : std::uint8_t {
       known,
-      pending,  // the kernel is asking
-      failed    // it does not answer, or nobody has asked
+      pending,  // the kernel has sent a request and waits for an answer
+      failed    // the neighbour does not answer, or the kernel has not sent a request
     };
     Kind kind = Kind::failed;
     std::array<std::uint8_t, 6> mac{};
   };
 
-  // Of an interface in this process's network namespace.
+  // `interface` is in this process's network namespace.
   static Result<Neighbours> open(const std::string& interface);
 
-  // Has the kernel ask for it, unless it knows. Needs the capability NET_ADMIN. Does not wait.
+  // Makes the kernel resolve the address, unless it is known. Needs CAP_NET_ADMIN. Does not wait.
   [[nodiscard]] Status resolve(const config::IpBytes& address);
-  // What the kernel knows at the moment.
+  // Returns what the kernel knows at the moment.
   [[nodiscard]] Answer find(const config::IpBytes& address);
 
  private:

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kFunctions = "bus/pci/devices";
 constexpr std::uint32_t kEthernet = 0x0200;  // PCI Code and ID Assignment: class 02h, subclass 00h
 
-// "0x1af4"; 0 if there is none.
+// Reads a number like "0x1af4"; returns 0 if there is none.
 std::uint32_t read_hexadecimal(const Sysfs& sysfs, const std::string& path) {
   const std::string text = sysfs.read(path).value_or("");
   std::uint32_t value = 0;
@@ -31,7 +31,7 @@ std::optional<int> number_of_group(const std::string& name) {
   return fault == std::errc{} ? std::optional(value) : std::nullopt;
 }
 
-// A driver puts them beside the function's other files, or, virtio's, one level below.
+// Most drivers have their interfaces in the function's folder; virtio's are one level below.
 std::vector<std::string> interfaces_of(const Sysfs& sysfs, const std::string& folder) {
   std::vector<std::string> names = sysfs.list(folder + "/net");
   for (const std::string& below : sysfs.list(folder)) {

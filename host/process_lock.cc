@@ -17,15 +17,15 @@
 namespace tfabric::host {
 namespace {
 
-constexpr mode_t kEverybody = 0666;
-constexpr mode_t kFolder = 01777;  // as /tmp: everybody's files, which only their owners remove
+constexpr mode_t kFileMode = 0666;
+constexpr mode_t kFolderMode = 01777;  // like /tmp: all users create files, and only their owners remove them
 
-// The paths that this process has locked. A second descriptor of a file that it has locked would, when
-// closed, take the lock away.
+// The paths that this process has locked. It must not open them again: closing any descriptor of a file
+// releases the process's lock on it.
 struct Held {
   std::mutex mutex;
   std::set<std::string> paths;  // guarded by mutex
-  pid_t process = 0;            // whose they are; guarded by mutex
+  pid_t process = 0;            // the process that locked them; guarded by mutex
 };
 Held& held() {
   static auto* instance = new Held;
@@ -34,7 +34,7 @@ Held& held() {
 
 std::string explain(int error) { return std::generic_category().message(error); }
 
-// A file's name for any text.
+// Returns a valid file name for any text.
 std::string file_name(const std::string& name) {
   std::string file = name;
   std::replace_if(
@@ -46,18 +46,18 @@ std::string file_name(const std::string& name) {
   return file + ".lock";
 }
 
-// Opens without O_CREAT first: in a folder that everybody writes, Linux (fs.protected_regular) refuses
-// O_CREAT for a file of somebody else's.
+// Opens without O_CREAT first: in a folder that all users can write to, Linux (fs.protected_regular) refuses
+// O_CREAT for another user's file.
 int open_file(const std::string& path) {
   for (int attempt = 0; attempt < 2; ++attempt) {
     int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     if (file >= 0 || errno != ENOENT) {
       return file;
     }
-    file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, kEverybody);
+    file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, kFileMode);
     if (file >= 0) {
-      // Past the umask. That it fails keeps others out, who are told.
-      static_cast<void>(fchmod(file, kEverybody));
+      // fchmod(), because open() applied the umask. If it fails, other users get EACCES and report it.
+      static_cast<void>(fchmod(file, kFileMode));
       return file;
     }
     if (errno != EEXIST) {
@@ -67,13 +67,13 @@ int open_file(const std::string& path) {
   return -1;
 }
 
-// False: it cannot be written.
+// Returns false if the folder cannot be created or written to.
 bool make_folder(const std::string& folder) {
-  if (mkdir(folder.c_str(), kFolder) == 0) {
-    static_cast<void>(chmod(folder.c_str(), kFolder));  // past the umask
+  if (mkdir(folder.c_str(), kFolderMode) == 0) {
+    static_cast<void>(chmod(folder.c_str(), kFolderMode));  // because mkdir() applied the umask
   }
   struct stat status {};
-  // Not a link, which anybody may have put into /tmp.
+  // Links are refused, because any user may have created one in /tmp.
   return lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
          access(folder.c_str(), W_OK | X_OK) == 0;
 }
@@ -92,7 +92,7 @@ Result<ProcessLock::Taken> ProcessLock::take(const std::string& folder, const st
   Held& all = held();
   const std::lock_guard guard(all.mutex);
   if (all.process != getpid()) {
-    all.paths.clear();  // a fork()'s parent has them
+    all.paths.clear();  // after fork(), the locks are the parent's
     all.process = getpid();
   }
   if (all.paths.count(path) > 0) {
@@ -101,8 +101,8 @@ Result<ProcessLock::Taken> ProcessLock::take(const std::string& folder, const st
   const int file = open_file(path);
   if (file < 0) {
     return Error{Errc::system,
-                 fmt::format("cannot open {}: {}. Everybody who runs jobs needs the right to write {}", path,
-                             explain(errno), folder)};
+                 fmt::format("cannot open {}: {}. All users who run jobs need permission to write to {}",
+                             path, explain(errno), folder)};
   }
   struct flock lock = whole_file();
   if (fcntl(file, F_SETLK, &lock) == 0) {
@@ -153,22 +153,24 @@ Result<std::string> lock_folder(const std::string& configured) {
     if (make_folder(configured)) {
       return configured;
     }
-    return Error{Errc::system,
-                 fmt::format("lock_folder is {}, which is no folder that this user can write", configured)};
+    return Error{
+        Errc::system,
+        fmt::format("lock_folder is {}, which is not a folder that this user can write to", configured)};
   }
   for (const char* folder : kLockFolders) {
     if (make_folder(folder)) {
       return std::string(folder);
     }
   }
-  return Error{Errc::system,
-               fmt::format("neither {} nor {} can be made and written: name a folder with `lock_folder`",
-                           kLockFolders[0], kLockFolders[1])};
+  return Error{
+      Errc::system,
+      fmt::format("neither {} nor {} can be created or written to: set `lock_folder` to another folder",
+                  kLockFolders[0], kLockFolders[1])};
 }
 
 std::string describe_process(pid_t process) {
   if (process == 0) {
-    return "a process that cannot be seen from here (of another container?)";
+    return "a process that is not visible from here (in another container?)";
   }
   std::ifstream file(fmt::format("/proc/{}/comm", process));
   std::string name;

@@ -1,9 +1,9 @@
-// Locks by which processes of a host agree who has what. One dies with its process, however that ends, and
-// whatever children it leaves.
+// Locks by which the processes of a host assign resources to each other. A lock ends with its process,
+// however the process ends and even if it leaves children.
 //
-// They are record locks of fcntl() (POSIX), which belong to the process: a lock of flock() would live on in
-// the child that a data loader forks. They hold among processes that see one folder: containers do if it is
-// mounted into them.
+// These are POSIX record locks of fcntl(), which belong to the process: a lock of flock() would live on in a
+// child that a data loader forks. Processes share a lock if they see the same folder; containers do if it is
+// mounted into them. Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -20,11 +20,11 @@ class ProcessLock {
  public:
   struct Taken;
 
-  // `name`: of what is locked; any text. Fails if the folder or its files cannot be used.
+  // Tries to take the lock `name`, which is any text. Fails if the folder or its files cannot be used.
   static Result<Taken> take(const std::string& folder, const std::string& name);
 
-  // Who has it, without taking it: nothing if nobody has; 0: a process that cannot be seen from here. What
-  // cannot be looked at is taken for nobody's.
+  // Returns the process that holds the lock, without taking it: 0 if that process is not visible from here,
+  // nothing if no process holds it or if this cannot be determined.
   static std::optional<pid_t> holder(const std::string& folder, const std::string& name);
 
   ~ProcessLock();
@@ -40,20 +40,20 @@ class ProcessLock {
   int file_ = -1;
 };
 
-// The lock, or who has it.
+// The lock, or the process that holds it.
 struct ProcessLock::Taken {
   std::optional<ProcessLock> lock;
-  pid_t holder =
-      0;  // 0: cannot be seen from here, as in another PID namespace; this process: it has it itself
+  // 0: not visible from here, such as in another PID namespace. This process: it holds the lock already.
+  pid_t holder = 0;
 };
 
-// Those that are used if none is configured: the first that can be written.
+// The folders that are used if none is configured; the first that can be written to is taken.
 inline constexpr std::array<const char*, 2> kLockFolders{"/run/lock/tfabric", "/tmp/tfabric-lock"};
-// The folder to use, made if need be, with everybody's right to write: `configured`, or, if that is empty,
-// one of kLockFolders.
+// Returns the folder to use: `configured`, or one of kLockFolders if that is empty. Creates it if necessary,
+// writable for all users.
 [[nodiscard]] Result<std::string> lock_folder(const std::string& configured);
 
-// "process 1234 (python3)", for messages.
+// Returns a text like "process 1234 (python3)", for messages.
 [[nodiscard]] std::string describe_process(pid_t process);
 
 }  // namespace tfabric::host

@@ -12,7 +12,7 @@ namespace tfabric::host {
 std::optional<std::string> Sysfs::read(const std::string& path) const {
   std::ifstream file(full(path));
   std::string line;
-  // A file of an attribute that has no value opens, and then cannot be read.
+  // The file of an attribute without a value can be opened but not read.
   if (!std::getline(file, line)) {
     return std::nullopt;
   }

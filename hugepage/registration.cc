@@ -15,7 +15,7 @@ std::uintptr_t page_end(std::uintptr_t address) { return (address + kMask) & ~kM
 
 }  // namespace
 
-// Makes `at` a border between two runs, if it lies inside one.
+// Splits the run that contains `at`, if any, into two at this address.
 void RegionTable::split(std::uintptr_t at) {
   auto run = runs_.upper_bound(at);
   if (run == runs_.begin()) {
@@ -28,7 +28,7 @@ void RegionTable::split(std::uintptr_t at) {
   }
 }
 
-// Adds `change` to the count of each page in [begin, end); pages that nobody counts any more are unmapped.
+// Adds `change` to the count of each page in [begin, end), and unmaps pages whose count becomes zero.
 void RegionTable::count(std::uintptr_t begin, std::uintptr_t end, int change) {
   split(begin);
   split(end);
@@ -36,7 +36,7 @@ void RegionTable::count(std::uintptr_t begin, std::uintptr_t end, int change) {
   while (at < end) {
     auto run = runs_.lower_bound(at);
     if (run == runs_.end() || run->first >= end) {
-      runs_.emplace(at, Run{end, 1});  // a gap, on the way up
+      runs_.emplace(at, Run{end, 1});  // a gap: its pages have their first registration
       return;
     }
     if (run->first > at) {
@@ -55,7 +55,7 @@ void RegionTable::count(std::uintptr_t begin, std::uintptr_t end, int change) {
   }
 }
 
-// Makes neighbours of one count one run again, or a long-lived region would end up in as many runs as pages.
+// Merges adjacent runs of equal count. Otherwise a long-lived region would end up with one run per page.
 void RegionTable::join(std::uintptr_t begin, std::uintptr_t end) {
   auto run = runs_.lower_bound(begin);
   if (run != runs_.begin()) {
@@ -72,7 +72,7 @@ void RegionTable::join(std::uintptr_t begin, std::uintptr_t end) {
   }
 }
 
-// Maps the gaps of [begin, end); on failure what was mapped is undone.
+// Maps the gaps of [begin, end). On failure, it unmaps those that it has mapped.
 Status RegionTable::map_new(std::uintptr_t begin, std::uintptr_t end) {
   if (mapper_ == nullptr) {
     return {};

@@ -1,8 +1,8 @@
-// Registered memory: which pages of the process somebody wants to send from or receive into.
+// Registered memory: the pages that NCCL may send from or receive into.
 //
-// Registrations may overlap and repeat; pages are counted, and a page is mapped for devices once, when the
-// first registration covers it, and unmapped when the last one goes. Thread-safe: NCCL registers on one
-// thread while another moves data.
+// Registrations may overlap and repeat. Each page has a count: it is mapped for devices when the first
+// registration covers it, and unmapped when the last one ends. Thread-safe, because NCCL registers memory on
+// one thread while another moves data.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,13 @@
 
 namespace tfabric::hugepage {
 
-// Makes pages reachable for devices. Called with runs of whole pages, under the table's lock; a run that is
-// unmapped may be a part of one that was mapped, or several that touch.
+// Makes pages reachable for devices. Called with ranges of whole pages, under the table's lock. An unmapped
+// range may be a part of a mapped one, or cover several adjacent ones.
 class DmaMapper {
  public:
   virtual Status map(std::uintptr_t address, std::size_t size) = 0;
   virtual void unmap(std::uintptr_t address, std::size_t size) = 0;
-  // Whether devices can really reach all of it: a mapper may take what it cannot map.
+  // Returns true if devices can reach the whole range. map() may succeed for a range that it cannot map.
   [[nodiscard]] virtual bool reachable(std::uintptr_t /*address*/, std::size_t /*size*/) const {
     return true;
   }
@@ -35,29 +35,29 @@ class DmaMapper {
 struct Region {
   std::uintptr_t address = 0;
   std::size_t size = 0;
-  bool reachable = false;  // by devices, as it was when it was registered
+  bool reachable = false;  // by devices, at the time of registration
 };
 
 class RegionTable {
  public:
   static constexpr std::size_t kPageBytes = 4096;
 
-  // `mapper` may be null: nothing needs mapping (devices that copy with the CPU).
+  // `mapper` is borrowed. It may be null if nothing needs mapping (devices that copy with the CPU).
   explicit RegionTable(DmaMapper* mapper = nullptr) : mapper_(mapper) {}
   RegionTable(const RegionTable&) = delete;
   RegionTable& operator=(const RegionTable&) = delete;
 
-  // Never null on success; a region of no bytes covers no page. Errors: an address range that wraps, a
-  // null address with bytes, a mapping that fails.
+  // The table owns the region, which is never null on success. A region of zero bytes covers no page. Errors:
+  // an address range that wraps, a null address with a size, a failed mapping.
   Result<Region*> add(void* data, std::size_t size);
-  // Ends one registration. False: it is not in the table (already removed).
+  // Ends one registration. Returns false if it is not in the table (already removed).
   bool remove(Region* region);
 
   [[nodiscard]] std::size_t regions() const;
   [[nodiscard]] std::size_t pages() const;  // covered by at least one region
 
  private:
-  // Runs of pages with equal count: from the key to `end`.
+  // A run of pages with equal count, from its key in Runs to `end`.
   struct Run {
     std::uintptr_t end = 0;
     std::uint32_t count = 0;

@@ -10,7 +10,7 @@ std::string g_last;
 log::Level g_level;
 }  // namespace
 
-TEST_CASE("lines go to the sink with their level, and nowhere without one") {
+TEST_CASE("lines go to the sink with their level, and are dropped without a sink") {
   log::set_sink([](log::Level level, log::Subsystem, const char*, int, std::string_view text) {
     g_last = text;
     g_level = level;

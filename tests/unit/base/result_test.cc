@@ -25,7 +25,7 @@ TEST_CASE("a result is a value or an error") {
   REQUIRE(half(3).error().message == "odd");
 }
 
-TEST_CASE("a status is good unless it has an error") {
+TEST_CASE("a status is ok unless it has an error") {
   REQUIRE(Status().ok());
   REQUIRE_FALSE(Status(Error{Errc::system, "x"}));
 }

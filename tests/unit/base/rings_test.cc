@@ -9,7 +9,7 @@
 using tfabric::MpscRing;
 using tfabric::SpscRing;
 
-TEST_CASE("the ring gives items back in order, is full at its capacity and empty at none") {
+TEST_CASE("a ring returns items in order, and knows when it is full and empty") {
   SpscRing<int, 4> ring;
   REQUIRE(ring.front() == nullptr);
   for (int round = 0; round < 5; ++round) {
@@ -51,7 +51,7 @@ TEST_CASE("a million items pass between two threads in order") {
   REQUIRE(wrong == 0);
 }
 
-TEST_CASE("a ring of many producers gives items back in order, is full at its capacity and empty at none") {
+TEST_CASE("a ring for many producers returns items in order, and knows when it is full and empty") {
   MpscRing<int, 4> ring;
   int item = -1;
   REQUIRE_FALSE(ring.pop(item));
@@ -68,7 +68,7 @@ TEST_CASE("a ring of many producers gives items back in order, is full at its ca
   }
 }
 
-TEST_CASE("items of several threads arrive once each, those of one thread in order") {
+TEST_CASE("items of several threads arrive once each, and in order for each thread") {
   static MpscRing<std::uint64_t, 64> ring;
   constexpr std::uint64_t kProducers = 3, kItems = 100000;
   std::vector<std::thread> producers;

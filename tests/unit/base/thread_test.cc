@@ -15,12 +15,12 @@ namespace {
 
 using Catch::Contains;
 
-// Who handled SIGUSR1: the thread that starts others and may, or one of those.
+// How many SIGUSR1 the starting thread handled, which may happen, and how many a started thread did.
 std::atomic<int> g_by_starter, g_by_started;
 thread_local bool t_starter = false;
 void count(int /*signal*/) { ++(t_starter ? g_by_starter : g_by_started); }
 
-TEST_CASE("a thread of ours takes no signal, not even in its first moment") {
+TEST_CASE("a started thread handles no signal, not even at its start") {
   g_by_starter = g_by_started = 0;
   struct sigaction counting = {};
   struct sigaction before = {};
@@ -37,19 +37,19 @@ TEST_CASE("a thread of ours takes no signal, not even in its first moment") {
     for (int i = 0; i < 500 || g_by_starter == 0; ++i) start_thread("tfabric-test", [] {}).join();
     done = true;
   });
-  // From here on the others alone are asked: so many signals that some come in any moment.
+  // Only the other threads can handle the signal from here on. A steady stream of them hits every moment.
   pthread_sigmask(SIG_BLOCK, &signal, &mask);
   while (!ready) std::this_thread::yield();
   while (!done) kill(getpid(), SIGUSR1);
   starter.join();
   sigaction(SIGUSR1, &before, nullptr);
   const timespec at_once{};
-  sigtimedwait(&signal, nullptr, &at_once);  // what is left pends
+  sigtimedwait(&signal, nullptr, &at_once);  // discard pending ones
   pthread_sigmask(SIG_SETMASK, &mask, nullptr);
   CHECK(g_by_started == 0);
 }
 
-TEST_CASE("the caller's signal mask is as before, and the thread has its name") {
+TEST_CASE("start_thread() keeps the caller's signal mask and sets the thread's name") {
   sigset_t before, after;
   pthread_sigmask(SIG_SETMASK, nullptr, &before);
   std::string name;
@@ -64,8 +64,8 @@ TEST_CASE("the caller's signal mask is as before, and the thread has its name") 
     CHECK(sigismember(&before, signal) == sigismember(&after, signal));
 }
 
-TEST_CASE("where no thread can be had, the error names it and what to raise") {
-  // No memory is large enough for its stack.
+TEST_CASE("if a thread cannot be started, the error names it and the limit to raise") {
+  // No memory is large enough for the thread's stack.
   pthread_attr_t usual, huge;
   REQUIRE(pthread_getattr_default_np(&usual) == 0);
   REQUIRE(pthread_attr_init(&huge) == 0);

@@ -15,7 +15,7 @@ namespace {
 
 using Catch::Contains;
 
-// A listening socket, which the caller closes; its file stays.
+// Returns a listening socket. The caller closes it; its file remains.
 int serve(const std::string& path) {
   const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_un address = unix_address(path);
@@ -31,7 +31,7 @@ std::string refusal(const std::string& path) {
 
 }  // namespace
 
-TEST_CASE("a socket is served as long as its process listens, and its path can be had afterwards") {
+TEST_CASE("a socket is served while its process listens, and its path is freed afterwards") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("s");
   CHECK_FALSE(unix_socket_served(path, {}));
@@ -47,7 +47,7 @@ TEST_CASE("a socket is served as long as its process listens, and its path can b
   CHECK_FALSE(std::filesystem::exists(path));
 }
 
-TEST_CASE("a socket is not taken from its owner by a process that has no descriptor left") {
+TEST_CASE("a process without a free descriptor does not remove a served socket") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path("s");
   const int fd = serve(path);

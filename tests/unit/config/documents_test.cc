@@ -1,4 +1,4 @@
-// The documents for administrators and the code name the same keys.
+// The documents for administrators have the same keys as the code.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
@@ -20,7 +20,7 @@ std::string read_source(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// The lines of the example that only wait for their '#' to be taken away: "# key = value", "# [[tcp.rails]]".
+// Removes the '#' of the lines that are examples: "# key = value", "# [[tcp.rails]]".
 std::string with_examples(const std::string& text) {
   static const std::regex commented(R"(^# (\w+ = .*|\[.*\])$)");
   std::string result;
@@ -36,7 +36,7 @@ std::string with_examples(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("the example configuration is every key at its default, and no rail") {
+TEST_CASE("the example configuration has every key with its default, and no rail") {
   const auto example = load_text(read_source("packaging/tfabric.toml"));
   if (!example.ok()) {
     FAIL(example.error().message);
@@ -50,7 +50,7 @@ TEST_CASE("the example configuration is every key at its default, and no rail") 
   }
 }
 
-TEST_CASE("the example's rails are right once their # is taken away, and show every kind and key") {
+TEST_CASE("the example's rails are valid without their #, and have every kind and key") {
   const std::string text = with_examples(read_source("packaging/tfabric.toml"));
   const auto example = load_text(text);
   if (!example.ok()) {
@@ -67,7 +67,7 @@ TEST_CASE("the example's rails are right once their # is taken away, and show ev
   }
 }
 
-TEST_CASE("the reference has every key, its variable and what is expected") {
+TEST_CASE("the reference has every key, its variable and its default") {
   const std::string text = read_source("docs/configuration.md");
   for (const Key& key : keys()) {
     INFO(key.name);

@@ -10,7 +10,7 @@ using namespace tfabric;
 using namespace tfabric::config;
 using Catch::Contains;
 
-TEST_CASE("a variable's name is that of the key, in capitals") {
+TEST_CASE("a variable has the key's name in capitals") {
   for (const Key& key : keys()) {
     std::string expected = "TFABRIC_";
     for (const char c : key.name) {
@@ -20,12 +20,12 @@ TEST_CASE("a variable's name is that of the key, in capitals") {
   }
 }
 
-TEST_CASE("an unknown variable names the nearest one") {
+TEST_CASE("the error for an unknown variable suggests the nearest one") {
   const auto message = error_of(load_environment({{"TFABRIC_TCP_FLOW", "4"}}));
   REQUIRE_THAT(message, Contains("TFABRIC_TCP_FLOW: unknown variable, did you mean `TFABRIC_TCP_FLOWS`?"));
 }
 
-TEST_CASE("a variable's bad value is shown with what is expected") {
+TEST_CASE("the error for a variable's invalid value says what is expected") {
   const auto message = error_of(load_environment({{"TFABRIC_TCP_FLOWS", "100"}}));
   REQUIRE_THAT(message,
                Contains("TFABRIC_TCP_FLOWS is \"100\", expected \"auto\" or an integer from 1 to 64"));
@@ -41,7 +41,7 @@ TEST_CASE("variables of tests and scripts are not configuration") {
   REQUIRE_FALSE(load_environment({{"TFABRIC_TESTS", "1"}}).ok());
 }
 
-TEST_CASE("the process's variables that begin with TFABRIC_ are taken, others are not") {
+TEST_CASE("the process's variables that begin with TFABRIC_ are read, others are not") {
   setenv("TFABRIC_TEST_VARIABLE", "a=b", 1);
   setenv("OTHER_TFABRIC_TCP_FLOWS", "3", 1);
   const Environment variables = process_environment();
@@ -51,7 +51,7 @@ TEST_CASE("the process's variables that begin with TFABRIC_ are taken, others ar
   REQUIRE(variables.count("OTHER_TFABRIC_TCP_FLOWS") == 0);
 }
 
-TEST_CASE("rails of the environment replace those of the file") {
+TEST_CASE("rails in the environment replace the file's rails") {
   const auto config =
       load_text("[[tcp.rails]]\nkind = \"tap\"\ndevice = \"t0\"\naddresses = [\"10.0.0.1/24\"]\n",
                 {{"TFABRIC_TCP_RAILS", "memif"}});
@@ -61,13 +61,13 @@ TEST_CASE("rails of the environment replace those of the file") {
   REQUIRE(entry_of(*config, "tcp.rails.memif0.kind").origin == "environment TFABRIC_TCP_RAILS");
 }
 
-TEST_CASE("an empty list of rails removes those of the file") {
+TEST_CASE("an empty list of rails removes the file's rails") {
   const auto config = load_text("[[tcp.rails]]\nkind = \"memif\"\n", {{"TFABRIC_TCP_RAILS", ""}});
   REQUIRE(config.ok());
   REQUIRE(config->tcp.rails.empty());
 }
 
-TEST_CASE("rails in the compact form") {
+TEST_CASE("rails are read from the compact form") {
   const auto config =
       load_environment({{"TFABRIC_TCP_RAILS",
                          " memif ; af_packet:device=eth1, addresses=10.0.0.1/24+fd00::1/64, mtu = 1500 ;"
@@ -99,11 +99,11 @@ TEST_CASE("rails in the compact form") {
   REQUIRE_FALSE(rails[1].ecn);
 }
 
-TEST_CASE("faults of the compact form are told once, with the nearest key") {
+TEST_CASE("an error in the compact form is reported once, with the nearest key") {
   const auto rails = [](const std::string& text) {
     return error_of(load_environment({{"TFABRIC_TCP_RAILS", text}}));
   };
-  // The kind alone is wrong: what follows from taking another kind is not told.
+  // Only the kind is wrong: errors that follow from the default kind are not reported.
   const auto kind = rails("afpacket:device=eth1,addresses=10.0.0.1/24");
   REQUIRE_THAT(
       kind, Contains("TFABRIC_TCP_RAILS") && Contains("`kind` is \"afpacket\"") && Contains("\"af_packet\""));
@@ -113,7 +113,7 @@ TEST_CASE("faults of the compact form are told once, with the nearest key") {
   REQUIRE_THAT(rails(":device=x"), Contains("`kind` is \"\""));
 }
 
-TEST_CASE("engines need ports of their own, to open connections from and to listen on") {
+TEST_CASE("each engine needs its own ports for its connections and to listen on") {
   REQUIRE(load_environment({{"TFABRIC_TCP_ENGINES", "16"}, {"TFABRIC_TCP_PORT", "65520"}}).ok());
   REQUIRE_THAT(error_of(load_environment({{"TFABRIC_TCP_ENGINES", "16"}, {"TFABRIC_TCP_PORT", "65521"}})),
                Contains("tcp.port: 16 engines listen on the ports 65521 to 65536"));

@@ -13,7 +13,7 @@ using Catch::Contains;
 
 namespace {
 
-// Root may read everything; these rights are given up for a while and come back.
+// Root may read every file; this gives up root's rights until its end.
 class WithoutRoot {
  public:
   WithoutRoot() : active_(geteuid() == 0 && setresuid(kNobody, kNobody, 0) == 0) {}
@@ -46,7 +46,7 @@ TEST_CASE("without a file and variables everything has its default, and says so"
   }
 }
 
-TEST_CASE("the file sets values, and each says its line") {
+TEST_CASE("the file sets values, and the origin of each has its line") {
   const Folder folder;
   const std::vector<std::string> files{
       folder.write("c.toml",
@@ -67,7 +67,7 @@ TEST_CASE("the file sets values, and each says its line") {
   REQUIRE(entry_of(*config, "tcp.port").origin == "default");
 }
 
-TEST_CASE("the environment wins over the file, and the file over the defaults") {
+TEST_CASE("the environment takes precedence over the file, and the file over the defaults") {
   const auto config = load_text("[tcp]\nflows = 4\nport = 7000\n", {{"TFABRIC_TCP_FLOWS", "8"}});
   REQUIRE(config.ok());
   REQUIRE(config->tcp.flows == 8);
@@ -76,7 +76,7 @@ TEST_CASE("the environment wins over the file, and the file over the defaults") 
   REQUIRE_THAT(entry_of(*config, "tcp.port").origin, Contains("c.toml:3"));
 }
 
-TEST_CASE("the first file that exists counts, and TFABRIC_CONFIG before all of them") {
+TEST_CASE("the first file that exists is read, and the file of TFABRIC_CONFIG before all") {
   const Folder folder;
   const std::string second = folder.write("second.toml", "[tcp]\nflows = 2\n");
   const std::string third = folder.write("third.toml", "[tcp]\nflows = 3\n");
@@ -88,17 +88,17 @@ TEST_CASE("the first file that exists counts, and TFABRIC_CONFIG before all of t
   REQUIRE(load({{"TFABRIC_CONFIG", "/dev/null"}}, files)->tcp.flows == 0);
 }
 
-TEST_CASE("the file is looked for where HARP installs it") {
+TEST_CASE("the default files are where HARP installs them") {
   REQUIRE(default_files()[0] == "/usr/local/tfabric/tools/config/tfabric.toml");
 }
 
-TEST_CASE("a file that is named and missing is an error that names it") {
+TEST_CASE("a missing file of TFABRIC_CONFIG is an error with its path") {
   const auto message = error_of(load({{"TFABRIC_CONFIG", "/nowhere/tfabric.toml"}}, {}));
   REQUIRE_THAT(message,
                Contains("TFABRIC_CONFIG") && Contains("/nowhere/tfabric.toml") && Contains("No such file"));
 }
 
-TEST_CASE("a folder instead of a file is an error, named or found") {
+TEST_CASE("a folder instead of a file is an error, both in TFABRIC_CONFIG and as a default") {
   const Folder folder;
   const std::string path = folder.path(".");
   REQUIRE_THAT(error_of(load({{"TFABRIC_CONFIG", path}}, {})), Contains("directory"));
@@ -116,30 +116,30 @@ TEST_CASE("a file that exists and may not be read is an error, not a missing fil
   REQUIRE_THAT(error_of(load({{"TFABRIC_CONFIG", files[0]}}, {})), Contains("Permission denied"));
 }
 
-TEST_CASE("malformed TOML names its line") {
+TEST_CASE("the error for malformed TOML has the line") {
   REQUIRE_THAT(error_of(load_text("required = true\n[tcp\nflows = 1\n")), Contains("c.toml:2: "));
   REQUIRE_THAT(error_of(load_text("[tcp]\nflows = 1\nflows = 2\n")), Contains("c.toml:3: "));
   REQUIRE_THAT(error_of(load_text("[tcp]\n\nflows = 99999999999999999999\n")), Contains("c.toml:3: "));
-  // Here toml++ runs into an assertion of its own, which must not end the application.
+  // These violate an assertion inside toml++, which must not end the application.
   for (const char* header : {"[[[tcp.rails]]]\n", "[&\n", "[[=", "[[\nx = 1\n", "[\n"}) {
     REQUIRE_THAT(error_of(load_text(header)), Contains("c.toml:1: ") || Contains("c.toml:2: "));
   }
   REQUIRE_THAT(error_of(load_text("transport = \"\xff\"\n")), Contains("c.toml:1: "));
 }
 
-TEST_CASE("comments may be in any language and encoding, words may not") {
+TEST_CASE("comments may be in any language and encoding, keys and values may not") {
   REQUIRE(load_text("\xef\xbb\xbf# f\xc3\xbcr alle\n[tcp] # \xfc\nflows = 4\n")->tcp.flows == 4);
   REQUIRE_THAT(error_of(load_text("\n[tcp]\nfl\xc3\xb6ws = 4\n")), Contains("c.toml:3: "));
   REQUIRE_THAT(error_of(load_text("transport = \"tcp\xc2\xa0\"\n")), Contains("expected one of"));
 }
 
-TEST_CASE("what is far too long for a configuration is not read to its end") {
+TEST_CASE("a file that is too long for a configuration is not read to its end") {
   REQUIRE(load_text(std::string((1 << 20) - 1, ' ') + "\n").ok());
   REQUIRE_THAT(error_of(load_text(std::string((1 << 20) + 1, ' '))), Contains("larger than 1048576 bytes"));
   REQUIRE_THAT(error_of(load({{"TFABRIC_CONFIG", "/dev/zero"}}, {})), Contains("/dev/zero is larger"));
 }
 
-TEST_CASE("an unknown key or section names the nearest one") {
+TEST_CASE("the error for an unknown key or section suggests the nearest one") {
   REQUIRE_THAT(error_of(load_text("[tcp]\nflow = 1\n")),
                Contains("c.toml:2: ") && Contains("unknown key `tcp.flow`, did you mean `tcp.flows`?"));
   REQUIRE_THAT(error_of(load_text("\n[engin]\ncpu = 1\n")),
@@ -150,12 +150,12 @@ TEST_CASE("an unknown key or section names the nearest one") {
   REQUIRE_THAT(error_of(load_text("something_else = true\n")), !Contains("did you mean"));
 }
 
-TEST_CASE("a rail's unknown key names the nearest one") {
+TEST_CASE("the error for an unknown key of a rail suggests the nearest one") {
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\nkind = \"memif\"\nmtuu = 9000\n")),
                Contains("c.toml:3: ") && Contains("`mtuu`, did you mean `mtu`?"));
 }
 
-TEST_CASE("a value of another type says what is expected") {
+TEST_CASE("the error for a value of another type says what is expected") {
   REQUIRE_THAT(error_of(load_text("[tcp]\nflows = 1.5\n")),
                Contains("c.toml:2: `tcp.flows`") &&
                    Contains("another type, expected \"auto\" or an integer from 1 to 64"));
@@ -174,7 +174,7 @@ TEST_CASE("a value of another type says what is expected") {
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\naddresses = []\n")), Contains("expected addresses like"));
 }
 
-TEST_CASE("a section that is no table says how to write it") {
+TEST_CASE("the error for a section that is not a table says how to write it") {
   REQUIRE_THAT(error_of(load_text("tcp = 5\n")), Contains("c.toml:1: ") && Contains("write [tcp]"));
   REQUIRE_THAT(error_of(load_text("[[engine]]\ncpu = 1\n")), Contains("write [engine]"));
   REQUIRE_THAT(error_of(load_text("[tcp.rails]\nkind = \"memif\"\n")),
@@ -183,7 +183,7 @@ TEST_CASE("a section that is no table says how to write it") {
                Contains("write each rail as [[tcp.rails]]"));
 }
 
-TEST_CASE("each fault has its own line") {
+TEST_CASE("each error is on its own line") {
   const auto message = error_of(load_text("[tcp]\nflows = 0\nport = -1\n", {{"TFABRIC_TCP_MAX_RECVS", "9"}}));
   REQUIRE(std::count(message.begin(), message.end(), '\n') == 2);
   REQUIRE_THAT(message, Contains("tcp.flows") && Contains("tcp.port") && Contains("TFABRIC_TCP_MAX_RECVS"));

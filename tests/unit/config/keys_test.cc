@@ -69,7 +69,7 @@ TEST_CASE("a chunk is a multiple of 128 bytes") {
   REQUIRE_FALSE(accepts("tcp.chunk_bytes", "4225"));
 }
 
-TEST_CASE("words are taken as they are written") {
+TEST_CASE("words are accepted only as they are written") {
   for (const char* word : {"auto", "tcp", "rdma"}) {
     REQUIRE(accepts("transport", word));
   }
@@ -86,7 +86,7 @@ TEST_CASE("words are taken as they are written") {
   }
 }
 
-TEST_CASE("the number of flows may be left to measuring") {
+TEST_CASE("the number of flows may be auto") {
   REQUIRE(accepts("tcp.flows", "auto"));
   for (const char* word : {"Auto", "automatic", "auto "}) {
     REQUIRE_FALSE(accepts("tcp.flows", word));
@@ -94,7 +94,7 @@ TEST_CASE("the number of flows may be left to measuring") {
   REQUIRE_FALSE(accepts("tcp.max_flows", "auto"));
 }
 
-TEST_CASE("flags take the usual words") {
+TEST_CASE("flags accept the usual words") {
   for (const char* word : {"true", "1", "yes", "on", "false", "0", "no", "off"}) {
     REQUIRE(accepts("required", word));
     REQUIRE(accepts("tcp.bond", word));
@@ -104,7 +104,7 @@ TEST_CASE("flags take the usual words") {
   }
 }
 
-TEST_CASE("a value that is refused changes nothing") {
+TEST_CASE("a refused value changes nothing") {
   for (const Key& key : keys()) {
     Config config;
     const std::string before = key.show(config);
@@ -113,7 +113,7 @@ TEST_CASE("a value that is refused changes nothing") {
   }
 }
 
-TEST_CASE("what a key shows sets the same value again") {
+TEST_CASE("the text that a key shows sets the same value") {
   for (const Key& key : keys()) {
     INFO(key.name);
     Config config;
@@ -123,7 +123,7 @@ TEST_CASE("what a key shows sets the same value again") {
   }
 }
 
-TEST_CASE("a range of ports has two ends, room between them, and no privileged port") {
+TEST_CASE("a range of ports has two ends, enough ports, and no privileged port") {
   const Key& key = *std::find_if(keys().begin(), keys().end(),
                                  [](const Key& each) { return each.name == "tcp.local_ports"; });
   Config config;
@@ -163,7 +163,7 @@ TEST_CASE("a rail's numbers have limits") {
   REQUIRE_FALSE(rail_accepts("receive_memory", "much"));
 }
 
-TEST_CASE("a word too far from all others has no nearest") {
+TEST_CASE("a word that is too far from all others has no nearest word") {
   const std::vector<std::string> known{"flows", "port", "bond"};
   REQUIRE(nearest("flwos", known) == "flows");
   REQUIRE(nearest("Port", known) == "port");

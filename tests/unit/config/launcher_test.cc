@@ -19,7 +19,7 @@ void expect(const Environment& environment, const Expected& expected) {
 
 }  // namespace
 
-TEST_CASE("the local rank is found with each launcher") {
+TEST_CASE("the local rank of each launcher is found") {
   expect({}, {});
   expect({{"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"}}, {1, 4});
   expect({{"LOCAL_RANK", "1"}, {"LOCAL_SIZE", "2"}}, {1, 2});
@@ -32,7 +32,7 @@ TEST_CASE("the local rank is found with each launcher") {
   expect({{"SLURM_LOCALID", "1"}}, {1, std::nullopt});
 }
 
-TEST_CASE("Slurm's list of tasks has the node's own") {
+TEST_CASE("the node's number of tasks is found in Slurm's list") {
   const auto on = [](const std::string& node, const std::string& list) {
     return Environment{{"SLURM_LOCALID", "1"}, {"SLURM_NODEID", node}, {"SLURM_STEP_TASKS_PER_NODE", list}};
   };
@@ -47,13 +47,13 @@ TEST_CASE("Slurm's list of tasks has the node's own") {
   }
 }
 
-TEST_CASE("torchrun within srun and mpirun counts, and Open MPI within Slurm") {
+TEST_CASE("the innermost launcher is used: torchrun within srun and mpirun, Open MPI within Slurm") {
   expect({{"SLURM_LOCALID", "0"}, {"LOCAL_RANK", "5"}, {"LOCAL_WORLD_SIZE", "8"}}, {5, 8});
   expect({{"SLURM_LOCALID", "0"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}},
          {1, 2});
 }
 
-TEST_CASE("what is no rank of so many is not taken, and the next launcher asked") {
+TEST_CASE("a rank that is not below its size is ignored in favour of the next launcher") {
   for (const char* wrong : {"", "x", "-1", "4", "70000", "1x", "99999999999999999999"}) {
     CAPTURE(wrong);
     expect({{"LOCAL_RANK", wrong}, {"LOCAL_WORLD_SIZE", "4"}}, {});
@@ -61,7 +61,7 @@ TEST_CASE("what is no rank of so many is not taken, and the next launcher asked"
   }
 }
 
-TEST_CASE("jobs are told apart by all that launchers say of them") {
+TEST_CASE("a job is identified by all variables that its launchers set") {
   REQUIRE(find_launcher({}).job.empty());
   const Launcher launcher = find_launcher({{"SLURM_JOB_ID", "7"},
                                            {"SLURM_STEP_ID", "0"},
@@ -70,7 +70,7 @@ TEST_CASE("jobs are told apart by all that launchers say of them") {
   REQUIRE(launcher.job == "TORCHELASTIC_RUN_ID=none SLURM_JOB_ID=7 SLURM_STEP_ID=0 MASTER_PORT=29500");
 }
 
-TEST_CASE("the variables that are looked at are the launchers' own") {
+TEST_CASE("only launchers' variables are launcher variables") {
   for (const char* name : {"LOCAL_RANK", "LOCAL_SIZE", "SLURM_NODEID", "SLURM_JOB_ID", "MPI_LOCALNRANKS"}) {
     REQUIRE(is_launcher_variable(name));
   }

@@ -1,4 +1,4 @@
-// NCCL's own variables, which users of RDMA have set already.
+// NCCL's own variables, which users of RDMA may have set already.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
@@ -25,7 +25,7 @@ TEST_CASE("NCCL's variables set the keys of the same meaning") {
   REQUIRE(entry_of(*config, "rdma.hca").origin == "environment NCCL_IB_HCA");
 }
 
-TEST_CASE("NCCL's variable wins over the file, and our own over NCCL's") {
+TEST_CASE("NCCL's variable takes precedence over the file, and the key's own over NCCL's") {
   const std::string file = "[rdma]\nhca = \"mlx5_0\"\n";
   const auto nccl = load_text(file, {{"NCCL_IB_HCA", "mlx5_1"}});
   REQUIRE(entry_of(*nccl, "rdma.hca").value == "mlx5_1");
@@ -34,22 +34,22 @@ TEST_CASE("NCCL's variable wins over the file, and our own over NCCL's") {
   REQUIRE(entry_of(*ours, "rdma.hca").origin == "environment TFABRIC_RDMA_HCA");
 }
 
-TEST_CASE("a variable of NCCL's that is not understood is not taken, and the key's origin says so") {
+TEST_CASE("an invalid value of NCCL's variable is ignored, and the key's origin says so") {
   const auto config = load_environment({{"NCCL_IB_GID_INDEX", "three"}});
   REQUIRE(config.ok());
   REQUIRE(config->rdma.gid_index == -1);
   REQUIRE_THAT(entry_of(*config, "rdma.gid_index").origin,
                Contains("default (environment NCCL_IB_GID_INDEX is \"three\", expected the index of a GID") &&
-                   Contains("not taken"));
+                   Contains("ignored"));
 }
 
-TEST_CASE("variables of NCCL's that are empty, or none of ours, change nothing") {
+TEST_CASE("variables of NCCL that are empty, or that no key has, change nothing") {
   const auto config = load_environment({{"NCCL_IB_HCA", ""}, {"NCCL_IB_FIFO_TC", "22"}});
   REQUIRE(config.ok());
   REQUIRE(entry_of(*config, "rdma.hca").origin == "default");
 }
 
-TEST_CASE("the process's variable of NCCL's is taken") {
+TEST_CASE("NCCL's variable is read from the process") {
   setenv("NCCL_IB_HCA", "=mlx5_9", 1);
   const Environment variables = process_environment();
   unsetenv("NCCL_IB_HCA");
@@ -92,7 +92,7 @@ TEST_CASE("NCCL's variables set how two ranks meet and how queue pairs are set u
   REQUIRE(rdma.data_direct == DataDirect::only);
 }
 
-TEST_CASE("the values by which NCCL chooses itself mean the same here") {
+TEST_CASE("NCCL's values for automatic choice mean the same here") {
   const auto config =
       load_environment({{"NCCL_IB_PCI_RELAXED_ORDERING", "2"}, {"NCCL_IB_TC", "-1"}, {"NCCL_IB_SL", "-1"}});
   REQUIRE(config->rdma.relaxed_ordering == Switch::automatic);
@@ -101,7 +101,7 @@ TEST_CASE("the values by which NCCL chooses itself mean the same here") {
   REQUIRE(config->rdma.service_level == -1);
 }
 
-TEST_CASE("the process's variables that a key has are taken, and NCCL's others are not") {
+TEST_CASE("NCCL's variables that a key has are read from the process, others are not") {
   setenv("NCCL_SOCKET_IFNAME", "eth", 1);
   setenv("NCCL_SOCKET_NTHREADS", "2", 1);
   const Environment variables = process_environment();

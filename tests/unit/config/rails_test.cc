@@ -36,7 +36,7 @@ TEST_CASE("rails of the file, with addresses as a list or as one text") {
   REQUIRE(entry_of(*config, "tcp.rails.a.addresses").value == "10.0.0.5/24+fd00::5/64");
 }
 
-TEST_CASE("addresses of hosts are taken") {
+TEST_CASE("addresses of hosts are accepted") {
   for (const char* address :
        {"10.0.0.1/24", "10.0.0.255/23", "10.0.0.0/31", "10.0.0.7/32", "192.168.1.254/24", "fd00::5/64",
         "2001:db8::1/128", "fe80::1/10", "fd00::/64"}) {
@@ -45,7 +45,7 @@ TEST_CASE("addresses of hosts are taken") {
   }
 }
 
-TEST_CASE("what is no address with a prefix is refused, and named") {
+TEST_CASE("text that is not an address with a prefix is refused, and quoted") {
   for (const char* text :
        {"10.0.0.1", "10.0.0.1/", "10.0.0.1/33", "10.0.0.1/-1", "10.0.0.1/24x", "10.0.0/24", "10.0.0.256/24",
         "fd00::1", "fd00::1/129", "fd00:::1/64", "fd00::g/64", "/24", "host/24", "010.0.0.1/24"}) {
@@ -55,20 +55,20 @@ TEST_CASE("what is no address with a prefix is refused, and named") {
   }
 }
 
-TEST_CASE("what is no host's address is refused") {
+TEST_CASE("an address that cannot be a host's is refused") {
   for (const char* text : {"0.0.0.0/0", "224.0.0.1/4", "255.255.255.255/8", "::/64", "ff02::1/64"}) {
     INFO(text);
     REQUIRE_THAT(address_error(text), Contains("not the address of a host"));
   }
 }
 
-TEST_CASE("a network instead of the host's own address is noticed") {
-  REQUIRE_THAT(address_error("10.0.0.0/24"), Contains("that of a network") && Contains("10.0.0.5/24"));
-  REQUIRE_THAT(address_error("10.0.15.255/20"), Contains("that of a network"));
+TEST_CASE("the address of a network instead of the host's own is refused") {
+  REQUIRE_THAT(address_error("10.0.0.0/24"), Contains("the address of a network") && Contains("10.0.0.5/24"));
+  REQUIRE_THAT(address_error("10.0.15.255/20"), Contains("the address of a network"));
   REQUIRE_THAT(address_error("::ffff:10.0.0.1/120"), Contains("write it as IPv4"));
 }
 
-TEST_CASE("a text with a NUL inside is no address") {
+TEST_CASE("text that contains a NUL is not an address") {
   const auto message = error_of(load_text(
       "[[tcp.rails]]\nkind = \"af_packet\"\ndevice = \"eth1\"\naddresses = [\"10.0.0.1\\u0000/24\"]\n"));
   REQUIRE_THAT(message, Contains("is not like"));
@@ -88,7 +88,7 @@ TEST_CASE("a memif rail without a device chooses its addresses and roles") {
   REQUIRE_THAT(rails_error("memif:addresses=10.0.0.1/24"),
                Contains("rail memif0") && Contains("takes no addresses"));
   REQUIRE_THAT(rails_error("memif:role=server"),
-               Contains("rail memif0: role is for a memif rail with a device"));
+               Contains("rail memif0: role is only for a memif rail with a device"));
 }
 
 TEST_CASE("a memif rail with a device has a socket, a role and addresses") {
@@ -107,7 +107,7 @@ TEST_CASE("a memif rail with a device has a socket, a role and addresses") {
   REQUIRE(load_rails("memif:addresses=10.0.0.1/24,device=/" + std::string(106, 'x')).ok());
   REQUIRE_FALSE(load_rails("memif:addresses=10.0.0.1/24,device=/" + std::string(107, 'x')).ok());
   REQUIRE_THAT(rails_error("tap:device=t0,addresses=10.0.0.1/24,role=server"),
-               Contains("role is for a memif"));
+               Contains("role is only for a memif"));
 }
 
 TEST_CASE("a vhost-user rail has a socket and addresses, no role, and an MTU that virtio can carry") {
@@ -118,7 +118,7 @@ TEST_CASE("a vhost-user rail has a socket and addresses, no role, and an MTU tha
     for (const std::string device : {"", "v.sock", "/a=b"}) {
       REQUIRE_THAT(rails_error(rail + device), Contains("absolute path of a vhost-user socket"));
     }
-    REQUIRE_THAT(rails_error(rail + "/v,role=server"), Contains("role is for a memif"));
+    REQUIRE_THAT(rails_error(rail + "/v,role=server"), Contains("role is only for a memif"));
     REQUIRE(load_rails(rail + "/v,mtu=9000").ok());
     REQUIRE_THAT(rails_error(rail + "/v,mtu=9001"), Contains("mtu is 9001, expected 576 to 9000"));
   }
@@ -135,7 +135,7 @@ TEST_CASE("a NIC's device is its PCI address") {
   }
 }
 
-TEST_CASE("a kernel interface's device is a name, and nothing that DPDK would take for an argument") {
+TEST_CASE("a kernel interface's device is a name without characters that DPDK takes for separators") {
   REQUIRE(load_rails("tap:device=t-0_a.100,addresses=10.0.0.5/24").ok());
   for (const char* device : {"", "eth1,blocksz=1", "a/b", "a b", "eth0@if5", "sixteen-letters-", "a\\nb"}) {
     INFO(device);
@@ -150,7 +150,7 @@ TEST_CASE("a rail other than memif needs an address") {
   REQUIRE_THAT(rails_error("pci:device=0000:00:05.0"), Contains("no address") && Contains("10.0.0.5/24"));
 }
 
-TEST_CASE("an MTU carries what its IP version asks for") {
+TEST_CASE("an MTU is at least the minimum of its IP version") {
   const std::string v4 = "af_packet:device=eth1,addresses=10.0.0.5/24,mtu=";
   const std::string v6 = "af_packet:device=eth1,addresses=10.0.0.5/24+fd00::5/64,mtu=";
   REQUIRE(load_rails(v4 + "576").ok());
@@ -178,7 +178,7 @@ TEST_CASE("rails differ in name, device and addresses") {
   REQUIRE_THAT(rails_error("tap:device=t0,addresses=10.0.0.5/24+10.0.0.5/16"), Contains("configured twice"));
 }
 
-TEST_CASE("rails are parts of one interface, by its queues") {
+TEST_CASE("rails can divide the queues of one interface") {
   const auto part = [](const std::string& queues) {
     return "af_xdp:device=eth1,addresses=10.0.0.5/24+fd00::5/64,queues=" + queues + ";";
   };
@@ -194,7 +194,7 @@ TEST_CASE("rails are parts of one interface, by its queues") {
                Contains("rail af_xdp1: rail af_xdp0 has some of these queues of eth1 already"));
   REQUIRE_THAT(rails_error(part("0") + part("all")), Contains("another rail has device eth1 already"));
   REQUIRE_THAT(rails_error("af_packet:device=eth1,addresses=10.0.0.5/24,queues=0"),
-               Contains("queues is for an af_xdp rail"));
+               Contains("queues is only for an af_xdp rail"));
   REQUIRE_THAT(rails_error("af_xdp:device=eth1,addresses=10.0.0.5/24,queues=0,vlan=7"),
                Contains("takes no vlan"));
   REQUIRE_THAT(rails_error(part("0"), {{"TFABRIC_TCP_PORT", "7000"}}), Contains("tcp.port = 0"));
@@ -207,7 +207,7 @@ TEST_CASE("rails are parts of one interface, by its queues") {
   }
 }
 
-TEST_CASE("a rail's name fits into the texts it is written to") {
+TEST_CASE("a rail's name has only characters that are safe in XML and in lists") {
   for (const char* name : {"a<b", "a&b", "a\\\"b", "a b", "a\\nb", "a\\u0000b", "\\u00e9"}) {
     INFO(name);
     const auto message =
@@ -218,7 +218,7 @@ TEST_CASE("a rail's name fits into the texts it is written to") {
   REQUIRE_FALSE(load_rails("memif:name=" + std::string(65, 'x')).ok());
 }
 
-TEST_CASE("what can be bonded") {
+TEST_CASE("up to four rails can be bonded, without automatic memif rails") {
   const auto tap = [](int i) {
     return "tap:device=t" + std::to_string(i) + ",addresses=10." + std::to_string(i) + ".0.5/24;";
   };

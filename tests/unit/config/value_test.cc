@@ -7,7 +7,7 @@ using namespace tfabric;
 using namespace tfabric::config;
 using namespace std::chrono;
 
-TEST_CASE("sizes have suffixes of powers of 1024, and overflow is refused") {
+TEST_CASE("sizes have suffixes for powers of 1024, and overflow is refused") {
   CHECK(parse_size("3k") == 3072);
   CHECK(parse_size("2M") == 2 << 20);
   CHECK(parse_size("1G") == 1 << 30);

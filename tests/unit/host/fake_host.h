@@ -1,4 +1,4 @@
-// A host's /sys and /proc, made in a folder.
+// A host's /sys and /proc, in a temporary folder.
 #pragma once
 
 #include <filesystem>
@@ -20,14 +20,14 @@ class FakeHost {
     std::filesystem::create_directories(file.parent_path());
     std::ofstream(file) << text;
   }
-  // `target` is made, as a folder, and meant from the root, too.
+  // Creates `target` as a folder, and a link to it. Both paths are below the root.
   void link(const std::string& path, const std::string& target) const {
     const std::filesystem::path file = folder_.path() + path;
     std::filesystem::create_directories(file.parent_path());
     std::filesystem::create_directories(folder_.path() + target);
     std::filesystem::create_symlink(folder_.path() + target, file);
   }
-  // A PCI function with what every one has; returns its folder.
+  // Adds a PCI function with the files that every function has; returns its folder.
   std::string add_function(const std::string& address, const std::string& class_code = "0x020000") const {
     const std::string folder = "/sys/bus/pci/devices/" + address;
     write(folder + "/class", class_code + "\n");

@@ -20,13 +20,13 @@ Interface named(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("an interface has a link once its driver says so, whatever its operational state is yet") {
-  std::thread([] {  // so that no other test is in this network namespace
+TEST_CASE("an interface has a link if its driver says so, even before its operational state is up") {
+  std::thread([] {  // a thread, so that other tests stay in their network namespace
     if (unshare(CLONE_NEWNET) != 0) {
-      WARN("no right to make a network namespace: not tried");
+      WARN("no permission to create a network namespace: skipped");
       return;
     }
-    // What is dormant never gets to RUNNING, as what has just come up has not yet.
+    // A dormant interface never becomes RUNNING, like one that has just come up and is not yet RUNNING.
     CHECK(std::system("ip link add one type veth peer name other && ip link set one mode dormant up && "
                       "ip link set other up") == 0);
     CHECK(named("one").up);
@@ -38,7 +38,7 @@ TEST_CASE("an interface has a link once its driver says so, whatever its operati
       .join();
 }
 
-TEST_CASE("this network namespace's addresses have their interface and network") {
+TEST_CASE("the addresses of this network namespace have an interface and a prefix") {
   for (const LocalAddress& local : local_addresses()) {
     INFO(local.netdev);
     REQUIRE_FALSE(local.netdev.empty());

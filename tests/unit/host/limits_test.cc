@@ -19,7 +19,7 @@ constexpr config::PortRange kOurs{.first = 49152, .last = 65535};
 
 }  // namespace
 
-TEST_CASE("the kernel gives ports of its range, but not reserved ones") {
+TEST_CASE("the kernel assigns ports of its range except reserved ones") {
   REQUIRE(ports_of("32768\t60999\n", "\n").may_give_of(kOurs));
   REQUIRE_FALSE(ports_of("32768\t49151\n", "\n").may_give_of(kOurs));
   REQUIRE_FALSE(ports_of("32768\t60999\n", "49152-65535\n").may_give_of(kOurs));
@@ -28,7 +28,7 @@ TEST_CASE("the kernel gives ports of its range, but not reserved ones") {
   REQUIRE(ports_of("1024\t65535\n", "49152-65534\n").may_give_of(kOurs));
 }
 
-TEST_CASE("what cannot be read is as the kernel has it by default") {
+TEST_CASE("settings that cannot be read have the kernel's defaults") {
   REQUIRE(ports_of("", "garbage,7-3,99999").may_give_of(kOurs));
   REQUIRE_FALSE(ports_of("", "").may_give_of({.first = 61000, .last = 65535}));
 }

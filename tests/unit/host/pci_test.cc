@@ -36,7 +36,7 @@ TEST_CASE("Ethernet functions are found with their driver, group, node and inter
   REQUIRE(functions[1].interfaces == std::vector<std::string>{"eth1"});
 }
 
-TEST_CASE("a function that VFIO has without an IOMMU is known for it") {
+TEST_CASE("a function that VFIO owns without an IOMMU is recognized") {
   FakeHost fake;
   const std::string folder = fake.add_function("0000:00:10.0");
   fake.link(folder + "/iommu_group", "/sys/kernel/iommu_groups/0");
@@ -47,14 +47,14 @@ TEST_CASE("a function that VFIO has without an IOMMU is known for it") {
   REQUIRE(goes_without_iommu(*function));
 }
 
-TEST_CASE("UIO's drivers do without an IOMMU, whether there is one or not") {
+TEST_CASE("UIO's drivers work without an IOMMU, even if there is one") {
   REQUIRE(goes_without_iommu({.driver = "uio_pci_generic"}));
   REQUIRE(goes_without_iommu({.driver = "igb_uio", .iommu_group = 3}));
   REQUIRE_FALSE(goes_without_iommu({.driver = "vfio-pci", .iommu_group = 3}));
   REQUIRE_FALSE(goes_without_iommu({.driver = "ena"}));
 }
 
-TEST_CASE("what is no PCI address, or of no function, is found not to be there") {
+TEST_CASE("there is no function for an invalid or unused PCI address") {
   FakeHost fake;
   fake.add_function("0000:00:10.0");
   REQUIRE(pci_function(fake.sysfs(), "0000:00:10.0"));

@@ -16,27 +16,27 @@ using test::TemporaryFolder;
 
 namespace {
 
-// Takes a lock and keeps it until it is killed. `fork_again`: leaves a child behind, which writes its number
-// to `out`.
+// Starts a process that holds a lock until it is killed. With `fork_again`, it has a child that outlives it;
+// it writes the child's pid to `out`, else its own, or 0 if it did not get the lock.
 pid_t start_holder(const std::string& folder, const std::string& name, bool fork_again, int out) {
   const pid_t holder = fork();
   if (holder == 0) {
     const auto taken = ProcessLock::take(folder, name);
-    pid_t told = taken.ok() && taken->lock ? getpid() : 0;
+    pid_t reported = taken.ok() && taken->lock ? getpid() : 0;
     if (fork_again) {
       const pid_t child = fork();
       if (child == 0) {
         pause();
       }
-      told = child;
+      reported = child;
     }
-    static_cast<void>(write(out, &told, sizeof told));
+    static_cast<void>(write(out, &reported, sizeof reported));
     pause();
   }
   return holder;
 }
 
-// Whoever holds `name` now; 0: nobody.
+// Returns the process that holds `name`, or 0 if none does.
 pid_t holder_of(const std::string& folder, const std::string& name) {
   const auto taken = ProcessLock::take(folder, name);
   REQUIRE(taken.ok());
@@ -45,16 +45,16 @@ pid_t holder_of(const std::string& folder, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a lock is another process's until that is killed, even with a child left behind") {
+TEST_CASE("a lock belongs to another process until that is killed, even if its child survives") {
   const TemporaryFolder folder;
   for (const bool fork_again : {false, true}) {
     CAPTURE(fork_again);
     int pipes[2];
     REQUIRE(pipe(pipes) == 0);
     const pid_t holder = start_holder(folder.path(), "rail 0000:00:10.0", fork_again, pipes[1]);
-    pid_t told = 0;
-    REQUIRE(read(pipes[0], &told, sizeof told) == sizeof told);
-    REQUIRE(told > 0);
+    pid_t reported = 0;
+    REQUIRE(read(pipes[0], &reported, sizeof reported) == sizeof reported);
+    REQUIRE(reported > 0);
     REQUIRE(holder_of(folder.path(), "rail 0000:00:10.0") == holder);
     REQUIRE(ProcessLock::holder(folder.path(), "rail 0000:00:10.0") == holder);
     REQUIRE_FALSE(ProcessLock::holder(folder.path(), "rail 0000:00:12.0"));
@@ -63,14 +63,14 @@ TEST_CASE("a lock is another process's until that is killed, even with a child l
     waitpid(holder, nullptr, 0);
     REQUIRE(holder_of(folder.path(), "rail 0000:00:10.0") == 0);
     if (fork_again) {
-      kill(told, SIGKILL);
+      kill(reported, SIGKILL);
     }
     close(pipes[0]);
     close(pipes[1]);
   }
 }
 
-TEST_CASE("a process that asks again for what it has is told so, and keeps it") {
+TEST_CASE("a process that takes its own lock again gets its own pid, and keeps the lock") {
   const TemporaryFolder folder;
   {
     const auto taken = ProcessLock::take(folder.path(), "a");
@@ -80,9 +80,9 @@ TEST_CASE("a process that asks again for what it has is told so, and keeps it") 
     int pipes[2];
     REQUIRE(pipe(pipes) == 0);
     const pid_t other = start_holder(folder.path(), "a", false, pipes[1]);
-    pid_t told = -1;
-    REQUIRE(read(pipes[0], &told, sizeof told) == sizeof told);
-    REQUIRE(told == 0);
+    pid_t reported = -1;
+    REQUIRE(read(pipes[0], &reported, sizeof reported) == sizeof reported);
+    REQUIRE(reported == 0);
     kill(other, SIGKILL);
     waitpid(other, nullptr, 0);
     close(pipes[0]);
@@ -91,7 +91,7 @@ TEST_CASE("a process that asks again for what it has is told so, and keeps it") 
   REQUIRE(holder_of(folder.path(), "a") == 0);
 }
 
-TEST_CASE("everybody may write the lock files, whatever the umask") {
+TEST_CASE("all users may write to the lock files, whatever the umask") {
   const TemporaryFolder parent;
   const mode_t before = umask(077);
   const std::string folder = parent.path("locks");
@@ -106,7 +106,7 @@ TEST_CASE("everybody may write the lock files, whatever the umask") {
   REQUIRE((status.st_mode & 07777) == 0666);
 }
 
-TEST_CASE("a folder that cannot be used, or a link in a lock's place, is an error that names it") {
+TEST_CASE("an unusable folder, or a link in place of a lock file, is an error with its path") {
   const TemporaryFolder folder;
   REQUIRE_THAT(ProcessLock::take("/nowhere", "a").error().message, Contains("/nowhere/a.lock"));
   REQUIRE(symlink("/etc/hostname", folder.path("a.lock").c_str()) == 0);
@@ -118,7 +118,7 @@ TEST_CASE("a folder that cannot be used, or a link in a lock's place, is an erro
   REQUIRE(lock_folder("").ok());
 }
 
-TEST_CASE("a process is described by number and name") {
+TEST_CASE("a process is described by its pid and name") {
   REQUIRE_THAT(describe_process(getpid()), Contains(std::to_string(getpid())) && Contains("unit_host"));
   REQUIRE_THAT(describe_process(0), Contains("another container"));
 }

@@ -7,7 +7,7 @@
 using namespace tfabric::host;
 using tfabric::test::FakeHost;
 
-TEST_CASE("a file is its first line, and one that is not there is absent") {
+TEST_CASE("reading returns the first line of a file, or nothing if it does not exist") {
   const FakeHost fake;
   fake.write("/sys/a/b", " 100 Gb/sec \nmore\n");
   fake.write("/sys/a/n", "-1\n");
@@ -20,7 +20,7 @@ TEST_CASE("a file is its first line, and one that is not there is absent") {
   REQUIRE(fake.sysfs().list("c").empty());
 }
 
-TEST_CASE("a link is followed below the root only") {
+TEST_CASE("links are followed only below the root") {
   const FakeHost fake;
   fake.link("/sys/class/x", "/sys/devices/y");
   REQUIRE(fake.sysfs().resolve("class/x") == "devices/y");

@@ -72,7 +72,7 @@ TEST_CASE("nodes are found with their own pages, by number") {
   REQUIRE(pages.nodes[1].node == 10);
 }
 
-TEST_CASE("a host without hugepages, and one without /sys, offer none") {
+TEST_CASE("a host without hugepages or without /sys has no pages") {
   const FakeSys sys;
   REQUIRE(discover_pages(sys.root()).free_bytes() == 0);
   sys.folder("/sys/kernel/mm/hugepages");
@@ -80,7 +80,7 @@ TEST_CASE("a host without hugepages, and one without /sys, offer none") {
   REQUIRE(discover_pages("/nowhere").sizes.empty());
 }
 
-TEST_CASE("folders and files that are not as expected count as nothing") {
+TEST_CASE("unexpected folders and files are ignored") {
   const FakeSys sys;
   sys.host("hugepages-kB", "1", "1");
   sys.host("something-2048kB", "1", "1");
@@ -93,7 +93,7 @@ TEST_CASE("folders and files that are not as expected count as nothing") {
   REQUIRE(pages.free_bytes() == 0);
 }
 
-TEST_CASE("hugepages are taken if enough are free") {
+TEST_CASE("hugepages are used if enough are free") {
   const auto exact = choose_budget(Mode::automatic, 100, 0, free_mib(100));
   REQUIRE(exact.ok());
   REQUIRE(exact->hugepages);
@@ -102,7 +102,7 @@ TEST_CASE("hugepages are taken if enough are free") {
                Contains("100 MiB of hugepages") && Contains("50 of 1000 pages of 2 MiB free"));
 }
 
-TEST_CASE("DPDK may take whole pages, of the largest size that is free") {
+TEST_CASE("DPDK's limit is rounded up to whole pages of the largest free size") {
   REQUIRE(choose_budget(Mode::automatic, 101, 0, free_mib(200))->mib == 102);
   const Pages large{
       .sizes = {{.bytes = 1u << 30, .total = 2, .free = 1}, {.bytes = 2u << 20, .total = 9, .free = 9}},
@@ -110,14 +110,14 @@ TEST_CASE("DPDK may take whole pages, of the largest size that is free") {
   REQUIRE(choose_budget(Mode::automatic, 101, 0, large)->mib == 1024);
 }
 
-TEST_CASE("where physical addresses are read, there are hugepages or nothing") {
+TEST_CASE("devices with physical addresses get hugepages or an error") {
   REQUIRE(choose_budget(Mode::physical, 100, 0, free_mib(100))->hugepages);
   const auto none = choose_budget(Mode::physical, 101, 0, free_mib(100));
   REQUIRE_FALSE(none.ok());
   REQUIRE_THAT(none.error().message, Contains("without an IOMMU") && Contains("echo 51 >"));
 }
 
-TEST_CASE("with too few, ordinary memory is taken, and the reason told") {
+TEST_CASE("with too few hugepages, ordinary memory is used, with the reason") {
   const auto budget = choose_budget(Mode::automatic, 101, 0, free_mib(100));
   REQUIRE(budget.ok());
   REQUIRE_FALSE(budget->hugepages);
@@ -126,7 +126,7 @@ TEST_CASE("with too few, ordinary memory is taken, and the reason told") {
   REQUIRE_THAT(choose_budget(Mode::automatic, 1, 0, {})->explanation, Contains("the kernel offers none"));
 }
 
-TEST_CASE("ordinary memory takes what is needed there") {
+TEST_CASE("ordinary memory has its own need") {
   const Need need(100, 150);
   REQUIRE(choose_budget(Mode::automatic, need, 0, free_mib(100))->mib == 100);
   REQUIRE(choose_budget(Mode::automatic, need, 0, free_mib(98))->mib == 150);
@@ -135,7 +135,7 @@ TEST_CASE("ordinary memory takes what is needed there") {
   REQUIRE_FALSE(choose_budget(Mode::automatic, need, 149, free_mib(98)).ok());
 }
 
-TEST_CASE("required hugepages that are missing are an error with its fix") {
+TEST_CASE("missing required hugepages are an error with its fix") {
   const auto budget = choose_budget(Mode::required, 101, 0, free_mib(100));
   REQUIRE_FALSE(budget.ok());
   REQUIRE(budget.error().code == Errc::unusable);
@@ -146,14 +146,14 @@ TEST_CASE("required hugepages that are missing are an error with its fix") {
   REQUIRE(choose_budget(Mode::required, 100, 0, free_mib(100))->hugepages);
 }
 
-TEST_CASE("off takes ordinary memory however many hugepages there are") {
+TEST_CASE("off uses ordinary memory even if there are hugepages") {
   const auto budget = choose_budget(Mode::off, 100, 0, free_mib(1000));
   REQUIRE(budget.ok());
   REQUIRE_FALSE(budget->hugepages);
   REQUIRE_THAT(budget->explanation, Contains("memory.hugepages is \"off\""));
 }
 
-TEST_CASE("a limit below the need is an error in every mode, one at the need is none") {
+TEST_CASE("a limit below the need is an error in every mode, a limit equal to it is not") {
   for (const Mode mode : {Mode::automatic, Mode::required, Mode::off}) {
     const auto budget = choose_budget(mode, 100, 99, free_mib(1000));
     REQUIRE_FALSE(budget.ok());
@@ -164,7 +164,7 @@ TEST_CASE("a limit below the need is an error in every mode, one at the need is 
   }
 }
 
-TEST_CASE("needs beyond 4 GiB do not wrap") {
+TEST_CASE("a need above 4 GiB does not overflow") {
   REQUIRE_FALSE(choose_budget(Mode::automatic, 0xffffffffu, 0, free_mib(4096))->hugepages);
   REQUIRE(choose_budget(Mode::automatic, 5000, 0, free_mib(5000))->hugepages);
 }

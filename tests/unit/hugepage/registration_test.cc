@@ -17,11 +17,11 @@ namespace {
 constexpr std::size_t kPage = RegionTable::kPageBytes;
 constexpr std::uintptr_t kBase = 0x7f0000000000;
 
-// Addresses are only numbers to the table.
+// The table never dereferences an address.
 void* at(std::uintptr_t offset) { return reinterpret_cast<void*>(kBase + offset); }
 void* page(std::uintptr_t number) { return at(number * kPage); }
 
-// Knows for each page whether it is mapped, and counts what must not happen.
+// Records which pages are mapped, and counts calls that violate the contract.
 class Mapper final : public DmaMapper {
  public:
   Status map(std::uintptr_t address, std::size_t size) override {
@@ -43,7 +43,7 @@ class Mapper final : public DmaMapper {
   }
 
   std::map<std::uintptr_t, bool> mapped;
-  int faults = 0;  // mapped twice, unmapped what is not mapped, not whole pages
+  int faults = 0;  // pages mapped twice, unmapped without being mapped, or not whole
   int maps = 0, unmaps = 0;
   int fail_after = -1;  // -1: never
 };
@@ -66,7 +66,7 @@ TEST_CASE("a registration covers each page it touches") {
   REQUIRE(mapper.faults == 0);
 }
 
-TEST_CASE("the same memory registered again is counted, and stays mapped until the last one goes") {
+TEST_CASE("memory that is registered again stays mapped until its last registration ends") {
   Mapper mapper;
   RegionTable table(&mapper);
   Region* const first = *table.add(page(0), 8 * kPage);
@@ -82,7 +82,7 @@ TEST_CASE("the same memory registered again is counted, and stays mapped until t
   REQUIRE(mapper.mapped.empty());
 }
 
-TEST_CASE("overlapping registrations map each page once, and unmap what nobody holds") {
+TEST_CASE("overlapping registrations map each page once, and unmap pages without a registration") {
   Mapper mapper;
   RegionTable table(&mapper);
   Region* const low = *table.add(page(0), 10 * kPage);
@@ -100,7 +100,7 @@ TEST_CASE("overlapping registrations map each page once, and unmap what nobody h
   REQUIRE(mapper.faults == 0);
 }
 
-TEST_CASE("a registration over several others maps the gaps alone") {
+TEST_CASE("a registration over several others maps only the gaps") {
   Mapper mapper;
   RegionTable table(&mapper);
   static_cast<void>(*table.add(page(2), 2 * kPage));
@@ -112,7 +112,7 @@ TEST_CASE("a registration over several others maps the gaps alone") {
   REQUIRE(table.pages() == 10);
 }
 
-TEST_CASE("registrations that come and go inside another leave no pieces behind") {
+TEST_CASE("registrations that come and go inside another do not fragment it") {
   Mapper mapper;
   RegionTable table(&mapper);
   Region* const whole = *table.add(page(0), 1000 * kPage);
@@ -135,7 +135,7 @@ TEST_CASE("a region is removed once") {
   REQUIRE_FALSE(table.remove(&stranger));
 }
 
-TEST_CASE("no bytes cover no page, wherever they are") {
+TEST_CASE("a registration of zero bytes covers no page, at any address") {
   Mapper mapper;
   RegionTable table(&mapper);
   for (void* data : {static_cast<void*>(nullptr), page(3)}) {
@@ -147,7 +147,7 @@ TEST_CASE("no bytes cover no page, wherever they are") {
   REQUIRE(mapper.maps == 0);
 }
 
-TEST_CASE("what is no range of memory is refused and leaves nothing") {
+TEST_CASE("an invalid range of memory is refused and leaves no trace") {
   RegionTable table;
   REQUIRE(table.add(nullptr, 1).error().code == Errc::invalid_argument);
   REQUIRE_FALSE(table.add(reinterpret_cast<void*>(~std::uintptr_t{0} - 10), 100).ok());
@@ -157,7 +157,7 @@ TEST_CASE("what is no range of memory is refused and leaves nothing") {
   REQUIRE(table.pages() == 0);
 }
 
-TEST_CASE("a mapping that fails is undone, and others keep theirs") {
+TEST_CASE("a failed mapping is undone, and other registrations keep theirs") {
   Mapper mapper;
   RegionTable table(&mapper);
   Region* const first = *table.add(page(2), 2 * kPage);
@@ -176,7 +176,7 @@ TEST_CASE("a mapping that fails is undone, and others keep theirs") {
   REQUIRE(mapper.faults == 0);
 }
 
-TEST_CASE("random registrations agree with a count for each page") {
+TEST_CASE("random registrations agree with a counter per page") {
   const char* const text = std::getenv("TFABRIC_TEST_SEED");
   const std::uint64_t seed = text == nullptr ? 99 : std::strtoull(text, nullptr, 10);
   INFO("TFABRIC_TEST_SEED=" << seed);
