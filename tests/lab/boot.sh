@@ -1,10 +1,9 @@
-# What the lab promises of a machine: output, exit status, a host that stays as it is, and nothing left behind. Several
-# machines run at once. Sourced by run.
+# Tests the lab itself: output and exit status of the command, an unchanged host, and nothing left behind. Several machines run at
+# once. Sourced by run.
 small=(--memory 512 --cpus 1 --timeout 120)
 
-# Both outputs, whole and apart, also where the last line has no end; files stay in the machine, but for the shared
-# folder's; the command has this folder, a folder for temporary files in which the host's are not, and its words come
-# unchanged.
+# Both outputs are complete and separate, also if the last line has no newline. Files stay in the machine, except those in the
+# shared folder. The command has the current folder, an empty folder for temporary files, and its arguments unchanged.
 mkdir "$folder/shared" "$folder/here dir"
 cd "$folder/here dir"
 "$lab/vm" "${small[@]}" --share "$folder/shared" -- bash -c '
@@ -21,7 +20,7 @@ alone=$!
 # The kernel panics.
 "$lab/vm" "${small[@]}" -- bash -c 'echo c >/proc/sysrq-trigger; sleep 1000' 2>"$folder/dead.err" &
 dead=$!
-# Somebody ends it.
+# A signal ends it.
 mkfifo "$folder/news"
 "$lab/vm" "${small[@]}" -- bash -c 'echo begun; sleep 1000' >"$folder/news" 2>"$folder/ended.err" &
 ended=$!

@@ -1,4 +1,4 @@
-"""A disk with Debian on it, made of the packages that this host's apt knows: docs/lab.md. It is kept, and a machine has
+"""A disk with Debian on it, made from the packages of this host's apt: docs/lab.md. It is kept, and a machine has
 a copy, which is a file without a name."""
 import fcntl
 import hashlib
@@ -17,7 +17,7 @@ PACKAGES = ["systemd-sysv", "udev", "dbus", "iproute2", "kmod", "initramfs-tools
             "network-manager", "netplan.io"]
 LEFT_OUT = ["man", "locale", "doc", "info"]  # of /usr/share
 PROGRAMS = {"mmdebstrap": "mmdebstrap", "mke2fs": "e2fsprogs", "apt-get": "apt"}
-# What the guest's kernel gets modules for, besides its NICs'.
+# Modules of the guest's kernel besides those of its NICs.
 MODULES = ["virtio_pci", "virtio_blk", "ext4", "9pnet_virtio", "9p", "virtio_console", "qemu_fw_cfg", "autofs4",
            "af_packet", "vfio_iommu_type1", "vfio-pci", "uio_pci_generic"]
 
@@ -26,7 +26,7 @@ class Disk:
     restarts = True
 
     def __init__(self, folder, release, modules):
-        """The disk lies in `folder`, and is made there if need be."""
+        """The disk lies in `folder`, and is made there if it does not exist."""
         for program, package in PROGRAMS.items():
             if not find(program):
                 raise Missing(f"{program} is missing here (package {package})")
@@ -45,7 +45,7 @@ class Disk:
         self.descriptors = [copy]
 
     def key(self):
-        """Of all that the disk is made of, but the packages' versions."""
+        """A hash of everything that the disk is made from, except the versions of packages."""
         parts = [self.kernel.release, *self.modules, *PACKAGES, *LEFT_OUT, KERNEL_LINE, IOMMU_LINE]
         for file in sorted(path for path in FURNISH.rglob("*") if path.is_file()):
             parts += [str(file.relative_to(FURNISH)), file.read_text(encoding="utf-8")]
@@ -74,7 +74,7 @@ class Disk:
             unfinished.rename(self.path)
 
     def arguments(self, _options, settings, command, file_of):
-        """qemu's, to start it. The guest reads shell variables."""
+        """The options of qemu that boot it. The guest reads shell variables."""
         told = file_of(shell_variables(settings | {"command": shlex.join(command)}))
         return ["-drive", f"file=/dev/fd/{self.descriptors[0]},if=none,id=disk,format=raw", "-device",
                 "virtio-blk-pci,drive=disk,bootindex=1", "-fw_cfg", f"name=opt/lab/told,file={told}"]
@@ -89,7 +89,7 @@ def suite():
 
 
 def sources():
-    """The distribution's own, as apt has them here; apt need not have read their lists yet."""
+    """The package sources of this host's apt, which need not have read their lists yet."""
     lines = apt("apt-get", "indextargets", "--no-release-info", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)",
                 "Created-By: Packages").splitlines()
     own = {f"{suite()}{part} main" for part in ("", "-updates", "-security")}

@@ -1,5 +1,6 @@
 // Memory registered for NICs, with a real IOMMU behind them: run in the lab by guest/tests/dma, with two NICs
-// on vfio-pci that are joined. What unit tests try with a made-up IOMMU, and what only a driver shows.
+// on vfio-pci that are joined. Repeats what unit tests do with a fake IOMMU, and tests what only a driver
+// shows.
 #include <rte_ether.h>
 #include <rte_mbuf.h>
 #include <sys/mman.h>
@@ -37,7 +38,7 @@ std::unique_ptr<Port> open_nic(const char* address) {
   return std::move(*port);
 }
 
-// Tries for as long as an emulated machine may need.
+// Retries for as long as an emulated machine may need.
 template <class Condition>
 bool eventually(const Condition& condition) {
   constexpr int kTries = 60'000;
@@ -84,7 +85,7 @@ struct Nics {
   std::vector<Region*> regions;
 };
 
-// Pages of the process, away from others, filled with a pattern.
+// Pages of the process, apart from others, filled with a pattern.
 class Pages {
  public:
   explicit Pages(std::size_t count, int protection = PROT_READ | PROT_WRITE)
@@ -111,7 +112,7 @@ class Pages {
 
 constexpr std::uint16_t kEtherType = 0x88b5;  // IEEE 802: for local experiments
 
-// A frame of a header alone.
+// A frame that is only a header.
 rte_mbuf* header_frame(Port& from, const net::MacAddress& to) {
   rte_mbuf* head = from.allocate_header();
   REQUIRE(head != nullptr);
@@ -123,7 +124,7 @@ rte_mbuf* header_frame(Port& from, const net::MacAddress& to) {
   return head;
 }
 
-// One whose payload the NIC reads itself.
+// A frame whose payload the NIC reads by DMA.
 rte_mbuf* frame(Port& from, const Port& to, std::uint8_t* payload, std::uint16_t size,
                 rte_mbuf_ext_shared_info& references) {
   rte_mbuf* head = header_frame(from, to.mac());
@@ -138,7 +139,7 @@ rte_mbuf* frame(Port& from, const Port& to, std::uint8_t* payload, std::uint16_t
   return head;
 }
 
-// The next frame of ours, whatever else is on the wire; null if none comes.
+// Returns the next frame of ours, skipping others on the wire; null if none comes.
 rte_mbuf* next_frame(Port& port) {
   rte_mbuf* found = nullptr;
   eventually([&] {

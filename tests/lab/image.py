@@ -1,4 +1,4 @@
-"""What a machine is started from: Debian's kernel, and an initramfs that is made here, in memory."""
+"""What a machine boots: Debian's kernel, and an initramfs that is made here, in memory."""
 import functools
 import lzma
 import os
@@ -13,22 +13,22 @@ import subprocess
 import stacks
 
 GUEST = pathlib.Path(__file__).resolve().parent / "guest"
-# What it takes to reach the host's file system and to speak; all else is loaded from there.
+# The modules that reach the host's file system and the serial line; all others are loaded from there.
 FIRST_MODULES = ["virtio_pci", "9pnet_virtio", "9p", "overlay", "virtio_console"]
 PROGRAMS = {"qemu-system-x86_64": "qemu-system-x86", "modprobe": "kmod", "busybox": "busybox-static", "ip": "iproute2",
             "bash": "bash", "mount": "mount"}
 
-# Whether the timer's interrupts come is no question here, and too few of them come on a busy host. Programs that lie at the
-# same addresses each time need not be translated anew, and start in half the time. preempt=full since soft-RoCE may send
-# without end to a link that is going down, and a single processor would never get to take it down. tsc=reliable is not
-# there, though the TSC is read faster than the HPET: on a busy host the kernel may measure a third of its frequency (seen
-# once in 18 boots), and would then not look at it again. mitigations=off since an emulated processor does not speculate.
+# no_timer_check, since too few timer interrupts arrive on a busy host. norandmaps, since programs that lie at the same
+# addresses need not be translated again, and start in half the time. preempt=full, since soft-RoCE may send without end to a link
+# that is going down, and a single processor would never get to take it down. mitigations=off, since an emulated processor does not
+# speculate. Not tsc=reliable, though the TSC is read faster than the HPET: on a busy host the kernel may measure a third of its
+# frequency (seen once in 18 boots), and would not check it again.
 KERNEL_LINE = f"console=ttyS0 loglevel=4 no_timer_check norandmaps preempt=full mitigations=off {stacks.KERNEL_WORDS}"
 IOMMU_LINE = "intel_iommu=on iommu=pt"
 
 
 class Missing(Exception):
-    """Something is not installed; the text says what."""
+    """The text names what is not installed."""
 
 
 def by_version(release):
@@ -93,7 +93,7 @@ class Kernel:
             return None
 
     def arguments(self, options, settings, command, file_of):
-        """qemu's, to start it."""
+        """The options of qemu that boot it."""
         kernel = file_of(self.unpacked) if self.unpacked else self.path
         line = KERNEL_LINE
         if options.hugepages:

@@ -1,8 +1,8 @@
-"""One machine: qemu as a child that never outlives this process, what the command writes, and how it ends.
+"""One machine: qemu as a child that never outlives this process, the output of the command, and how it ends.
 
 The guest has three channels besides the kernel's console: the command's standard output and standard error, each ended
 by a mark that only this machine knows, and reports: `started`, `exit STATUS`, `failed WHY`. All are pipes, and what the
-guest is told is a file in memory, so that nothing is left behind in the file system.
+guest reads is a file in memory, so that nothing is left behind in the file system.
 """
 import contextlib
 import ctypes
@@ -18,10 +18,10 @@ import stacks
 from image import find
 
 TIMED_OUT, FAILED = 124, 125
-CONSOLE_BYTES = 1 << 20  # that are kept of the kernel's messages
+CONSOLE_BYTES = 1 << 20  # of the kernel's messages that are kept
 START_S = 600  # for a machine to start, on a busy host
-STACKS_S = 20  # to tell them over a serial line
-GRACE_S = 5  # for the rest of the output, if something that the command has left behind keeps it open
+STACKS_S = 20  # for a kernel to write them to a serial line
+GRACE_S = 5  # for the rest of the output, if a process that the command has left behind keeps it open
 ALONE_S = 30  # for a command to end once the other machine's has failed, for which it may wait
 
 
@@ -30,7 +30,7 @@ def die_with_parent():
 
 
 class Output:
-    """A stream of the command's. With a prefix, line by line."""
+    """An output stream of the command; with a prefix, line by line."""
 
     def __init__(self, target, prefix, mark):
         self.target, self.prefix, self.mark = target, prefix, b"\0" + mark + b"\0"
@@ -43,7 +43,7 @@ class Output:
         at = data.find(self.mark)
         self.ended = at >= 0
         if not self.ended:
-            # The beginning of a mark, perhaps.
+            # This may be the beginning of a mark.
             at = data.find(b"\0", max(0, len(data) - len(self.mark) + 1))
             at = len(data) if at < 0 else at
         self.pending = data[at:]
@@ -65,8 +65,8 @@ class Output:
 
 class Machine:
     def __init__(self, name, source, options, settings, command, nics):
-        """`source` is what it starts from: a Kernel (image.py), or a Disk (disk.py)."""
-        # The command's status; or a fault of the machine's, or that the time was over, in words.
+        """`source` is what it boots: a Kernel (image.py), or a Disk (disk.py)."""
+        # The status of the command; or a text: a fault of the machine, or the time is over.
         self.name, self.status, self.fault = name, None, ""
         self.console, self.reports = bytearray(), b""
         self.until, self.started, self.exited_at = time.monotonic() + START_S, False, None
@@ -96,8 +96,8 @@ class Machine:
         return f"/dev/fd/{file}"
 
     def start(self):
-        """qemu ends when the guest restarts, and a new one goes on: what it has translated slows it down."""
-        # Its own messages go where the kernel's do: they explain why a machine has failed.
+        """qemu ends when the guest restarts, and a new one goes on, since its translated code slows it down."""
+        # qemu's messages go where the kernel's go, since they explain why a machine has failed.
         self.process = subprocess.Popen(
             self.words, stdin=subprocess.DEVNULL, stdout=self.messages, stderr=self.messages,
             pass_fds=[*self.inherited, *(end.fileno() for end in self.sockets)], preexec_fn=die_with_parent)
@@ -105,7 +105,7 @@ class Machine:
             self.close()
 
     def interrupt(self):
-        """It tells where it waits, which ends it."""
+        """Makes the guest write where it waits, which ends it."""
         self.restarts = False
         with contextlib.suppress(BrokenPipeError):  # qemu has just ended
             self.monitor.send(b"nmi\n")
@@ -173,7 +173,7 @@ class Machine:
         self.status, self.fault = TIMED_OUT, "\n".join([f"not done within {limit}:", *where])
 
     def desert(self):
-        """The other's command has failed."""
+        """Called when the command of the other machine has failed."""
         if self.started and not self.deserted and self.status is None:
             self.until, self.deserted = min(self.until, time.monotonic() + ALONE_S), True
 
@@ -195,7 +195,7 @@ class Machine:
         return all(output.ended for output in self.outputs) or now > self.exited_at + GRACE_S
 
     def stop(self):
-        """Nothing of it is left. What it wrote to a shared folder is there: the guest has synced it."""
+        """Removes the machine. What it wrote to a shared folder stays, since the guest has synced it."""
         self.process.kill()
         self.process.wait()
         self.close()
@@ -205,13 +205,13 @@ class Machine:
 
 
 def arguments(options, writers, monitor):
-    # erms says that string instructions on bytes are fast; the guest's kernel and libc would move and clear memory by them,
-    # and qemu makes a turn for each byte.
+    # With erms, the guest's kernel and libc would move and clear memory by string instructions on bytes, which qemu emulates byte
+    # by byte.
     words = [find("qemu-system-x86_64"), "-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max,-erms",
              "-smp", str(options.cpus), "-m", str(options.memory), "-nodefaults", "-no-user-config", "-display", "none",
              "-no-reboot"]
     if options.iommu:
-        # VFIO refuses an IOMMU that does not remap interrupts.
+        # VFIO needs an IOMMU that remaps interrupts.
         words += ["-device", "intel-iommu,intremap=on,caching-mode=on,aw-bits=48"]
     words += ["-device", "virtio-serial-pci"]
     for index, writer in enumerate(writers):
@@ -229,7 +229,7 @@ def arguments(options, writers, monitor):
 
 
 def await_all(machines):
-    """Until all machines are done, or one has failed. Returns the exit status of it all."""
+    """Runs until all machines are done, or one has failed. Returns the exit status."""
     with selectors.DefaultSelector() as selector:
         for machine in machines:
             for reader in machine.channels:
@@ -245,7 +245,7 @@ def await_all(machines):
         for machine in machines:
             if machine.status is None:
                 machine.time_out()
-    # A command that has failed is why the other was ended; else it is a machine that has.
+    # A command that has failed is the reason why the other was ended; otherwise a machine has failed.
     machines = [machine for machine in machines if machine.status and not machine.fault] or \
         [machine for machine in machines if machine.fault] or machines
     return next((machine.status for machine in machines if machine.status), 0)

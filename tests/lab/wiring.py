@@ -1,4 +1,4 @@
-"""The machines' NICs and what joins them: pairs of sockets without a name, so that nothing is taken from the host."""
+"""The machines' NICs, joined by pairs of unnamed sockets, so that they use no names of the host."""
 import socket
 
 FIRST_SLOT = 0x10  # of the NICs on the PCI bus, two a pair
@@ -6,7 +6,7 @@ DHCP_NETWORKS = [(0x8, "10.40.0.0/24"), (0x18, "10.41.0.0/24")]  # slots, and wh
 
 
 def modules(options):
-    """Of the guest's kernel, beyond what every machine needs."""
+    """Modules of the guest's kernel, beyond those that every machine needs."""
     names = ["rdma_rxe", "veth", "sch_netem"] if options.rails else []
     if options.disk:
         names.append("virtio_net")  # of the NICs below
@@ -34,7 +34,7 @@ def join(pairs, machines):
 
 
 def network_cards(options):
-    """Those of a machine with a disk, besides the pairs: with DHCP, and nothing else behind them."""
+    """The NICs of a machine with a disk besides the pairs, with only DHCP behind them."""
     words = []
     for index, (slot, network) in enumerate(DHCP_NETWORKS):
         words += ["-netdev", f"user,id=u{index},restrict=on,ipv6=off,net={network}", "-device",
@@ -44,7 +44,7 @@ def network_cards(options):
 
 
 def arguments(plugs, model, mtu, iommu):
-    """qemu's, and the file descriptors that they name."""
+    """The options of qemu, and the file descriptors that they name."""
     words, descriptors = [], []
     for index, plug in enumerate(plugs):
         descriptors.append(plug.end)

@@ -1,4 +1,4 @@
-// The GPU that the process seems to have.
+// The GPU that the process appears to have.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace fakecuda {
 [[nodiscard]] int device_count();        // FAKECUDA_DEVICES
 [[nodiscard]] int compute_capability();  // FAKECUDA_CC, as in 80 for 8.0
 [[nodiscard]] int driver_version();      // FAKECUDA_DRIVER, as in 13000
-// NCCL asks sysfs for the device's place; there is none, so it takes a place of its own making.
+// NCCL looks this up in sysfs, does not find it, and makes a place up.
 [[nodiscard]] std::string bus_id(int device);  // FAKECUDA_BUSID for device 0
 // cudaDevAttr* and CU_DEVICE_ATTRIBUTE_* share their numbers.
 [[nodiscard]] int device_attribute(int attribute);

@@ -33,7 +33,7 @@ CUresult get_error_string(CUresult error, const char** text) {
   return CUDA_SUCCESS;
 }
 
-// Never looked into, only passed back.
+// An opaque pointer, which is only passed back.
 char the_context;
 
 CUresult context_get_current(CUcontext* context) {

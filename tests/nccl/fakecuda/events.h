@@ -1,4 +1,4 @@
-// Events: a count of records ordered and of records reached, and when the last was.
+// Events: the number of records that were ordered and that were reached, and the time of the last one.
 #pragma once
 
 #include <cuda_runtime_api.h>

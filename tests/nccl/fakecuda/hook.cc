@@ -1,5 +1,5 @@
-// When the library is loaded: finds libnccl.so.2 in the process, reads its .symtab, and redirects each entry
-// point of the CUDA runtime that is linked into it to the function of the same name in this library.
+// When the library is loaded, it finds libnccl.so.2 in the process, reads its .symtab, and redirects each
+// entry point of the CUDA runtime that is linked into it to the function of the same name in this library.
 //
 // libnccl carries that runtime with local symbols, so nothing that is preloaded can take its place by name
 // alone. The file on disk stays as it is. Runtime functions that this library lacks get a stub which says so.
@@ -65,7 +65,7 @@ class Self {
 
   [[nodiscard]] const void* function(const std::string& name) const {
     void* found = library_ != nullptr ? dlsym(library_, name.c_str()) : nullptr;
-    // dlsym looks into this library's dependencies as well: only its own definition will do.
+    // dlsym looks into this library's dependencies as well, but only its own definition counts.
     Dl_info where{};
     const bool own = found != nullptr && dladdr(found, &where) != 0 && where.dli_fbase == info_.dli_fbase;
     return own ? found : nullptr;

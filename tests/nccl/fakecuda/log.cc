@@ -15,7 +15,7 @@ int trace_level() {
 }
 
 void say(std::string_view text) {
-  // One write a line: the ranks share a terminal.
+  // One write for each line, since the ranks share a terminal.
   const std::string line = fmt::format("[fakecuda {}] {}\n", getpid(), text);
   std::fwrite(line.data(), 1, line.size(), stderr);
 }

@@ -40,7 +40,7 @@ void* allocate(std::size_t size, cudaMemoryType type) {
   if (data == MAP_FAILED) {
     return nullptr;
   }
-  // Fresh memory of a GPU is not zero either: poison it, so that who relies on zeroes is found.
+  // Fresh memory of a GPU is not zero either. Poisoned, it reveals code that relies on zeroes.
   if (type == cudaMemoryTypeDevice && env_int("FAKECUDA_POISON", 1) != 0) {
     std::memset(data, 0xa5, bytes);
   }

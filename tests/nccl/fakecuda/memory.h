@@ -1,4 +1,4 @@
-// "Device" and pinned memory: host memory, of which the fake remembers what it is said to be.
+// "Device" and pinned memory: host memory whose declared kind the fake remembers.
 // Thread-safe.
 #pragma once
 

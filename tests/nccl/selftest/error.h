@@ -1,4 +1,4 @@
-// Failures end the rank; its exit code says which kind it was.
+// A failure ends the rank with an exit code for its kind.
 #pragma once
 
 #include <cuda_runtime_api.h>

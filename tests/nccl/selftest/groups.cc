@@ -47,7 +47,7 @@ void all_to_all(Session& session, Report& report) {
   report.row("all-to-all", count * ranks * sizeof(float), time);
 }
 
-// The second communicator has the ranks in reverse order, so that its connections are others.
+// The second communicator has the ranks in reverse order, so that it uses other connections.
 void two_communicators(Session& session, Report& report) {
   constexpr int kRounds = 5;
   const std::size_t count = elements(session);

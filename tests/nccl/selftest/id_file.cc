@@ -12,7 +12,7 @@ namespace selftest {
 ncclUniqueId publish_id(const std::string& path) {
   ncclUniqueId id;
   check(ncclGetUniqueId(&id));
-  // Renamed when it is complete: the others read it as soon as it is there.
+  // Renamed when it is complete, since the others read it as soon as it exists.
   const std::string unfinished = path + ".unfinished";
   std::ofstream(unfinished, std::ios::binary).write(id.internal, sizeof id.internal);
   std::error_code error;

@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
     return run(options);
   } catch (const Failure& failure) {
     fmt::print(stderr, "rank {}: {}\n", options.rank, failure.what());
-    // Without destructors: threads of NCCL may be inside a call that does not return.
+    // Without destructors, since threads of NCCL may be inside a call that does not return.
     std::fflush(nullptr);
     std::_Exit(failure.code());
   }

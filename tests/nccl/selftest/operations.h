@@ -11,9 +11,9 @@ namespace selftest {
 
 // All-reduce, out of place (sum) and in place (average).
 void all_reduce(Session& session, Report& report, std::size_t bytes);
-// Again and again; tells the median of the times, once the first few are over.
+// Many times, of which the first few do not count. Prints the median of the times.
 void repeated_all_reduce(Session& session, Report& report, std::size_t bytes);
-// Around the ring, and from rank 0 to rank 1 alone.
+// Around the ring, and from rank 0 to rank 1 only.
 void send_receive(Session& session, Report& report, std::size_t bytes);
 // All-gather, broadcast, reduce, reduce-scatter.
 void other_collectives(Session& session, Report& report, std::size_t bytes);
@@ -23,7 +23,7 @@ void types_and_operations(Session& session, Report& report);
 // Several operations in a launch, all-to-all, two communicators at the same time.
 void groups_and_splits(Session& session, Report& report);
 
-// Starts an operation, waits for it, and tells how long that took.
+// Starts an operation, waits for it, and returns how long that took.
 template <class Start>
 std::chrono::duration<double> timed(Session& session, std::string_view operation, Start start) {
   const auto begin = std::chrono::steady_clock::now();

@@ -1,4 +1,4 @@
-// What a rank is asked to do.
+// The options of a rank.
 #pragma once
 
 #include <chrono>

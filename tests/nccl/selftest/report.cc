@@ -47,7 +47,7 @@ void Report::row(std::string_view operation, std::size_t bytes, std::chrono::dur
     const std::string size = bytes > 0 ? size_text(bytes) : "";
     const std::string rate =
         bytes > 0 ? fmt::format("{:.3f}", static_cast<double>(bytes) / time.count() / 1e9) : "";
-    // A rank that only sent has nothing to check.
+    // A rank that has only sent has nothing to check.
     const std::string wrong = checked_ > checked_before_ ? fmt::format("{}", wrong_ - wrong_before_) : "-";
     fmt::print("{:<18} {:>12} {:>12.3f} {:>8} {:>8}\n", operation, size, time.count() * 1e3, rate, wrong);
     std::fflush(stdout);

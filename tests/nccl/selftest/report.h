@@ -11,11 +11,11 @@ namespace selftest {
 
 class Report {
  public:
-  // Only a report that is shown prints rows; all print what is wrong, to standard error.
+  // Only the report of rank 0 prints rows; all print wrong values, to standard error.
   Report(int rank, bool shown) : rank_(rank), shown_(shown) {}
 
   void heading() const;
-  // The values of one operation: call it for each of them. Describes the first few that are wrong.
+  // To be called for each value of an operation. Describes the first few that are wrong.
   void expect(bool right, std::string_view operation, std::size_t index, double got, double wanted);
   // Ends an operation. `bytes` 0: no bandwidth.
   void row(std::string_view operation, std::size_t bytes, std::chrono::duration<double> time);

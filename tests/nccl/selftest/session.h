@@ -1,4 +1,4 @@
-// One rank's communicator, its stream, and the buffers that all operations work on.
+// The communicator of one rank, its stream, and the buffers that all operations use.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -62,7 +62,7 @@ class Session {
   explicit Session(const Options& options);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  // After a failure the communicator is left to the end of the process: closing it might wait for ever.
+  // After a failure the communicator stays open until the process ends, since closing it might never return.
   ~Session() = default;
   void close();
 

@@ -31,7 +31,7 @@ T combine(ncclRedOp_t op, T a, T b) {
   }
 }
 
-// Overflow is expected where 8 bits do not hold a product: it wraps on both sides.
+// Products that do not fit into 8 bits wrap, in the test as in NCCL.
 template <class T>
 void all_operations(Session& session, Report& report, ncclDataType_t type, std::string_view type_name) {
   struct Named {

@@ -1,4 +1,4 @@
-// What the ranks put in, and hence what must come out: whole numbers, whose sums a float holds exactly.
+// The inputs of the ranks and the expected results: whole numbers, whose sums a float holds exactly.
 #pragma once
 
 #include <cstddef>

@@ -21,7 +21,7 @@
 #define SHIM_TABLE SHIM_EXPAND(tfabric::abi::NetV, TFABRIC_SHIM_VERSION)
 
 extern "C" {
-// All null if there is no real plugin: NCCL takes a table without a name for none.
+// All null if there is no real plugin: NCCL ignores a table without a name.
 __attribute__((visibility("default"))) SHIM_TABLE SHIM_SYMBOL{};
 }
 

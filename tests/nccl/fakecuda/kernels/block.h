@@ -21,7 +21,7 @@ struct Block {
 
   [[nodiscard]] Peer& peer(int rank) const { return *channel->peers[rank]; }
 
-  // Waits like a GPU, without blocking, but leaves the CPU to the network: there are few of them here.
+  // Waits like a GPU, without blocking, but yields the CPU to the network, since there are few CPUs.
   template <class Ready>
   void wait_until(Ready ready) const {
     for (unsigned turns = 0; !ready(); ++turns) {

@@ -1,5 +1,5 @@
 // The LL128 protocol: lines of 15 words of data and a word of flag, sent in units of 16 lines. The order of
-// the data within a unit is this emulation's own: both ends are emulated.
+// the data within a unit is not NCCL's, since both ends are emulated.
 #include <algorithm>
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// What collectives are made of. Each of the three wire protocols offers one operation:
+// The building block of collectives. Each of the three wire protocols offers one operation:
 //   [receive] -> [combine with src] -> [store to dst] -> [send]
 // The steps of a connection that a communicator's earlier kernels took are continued from, and given back by
 // the destructor.

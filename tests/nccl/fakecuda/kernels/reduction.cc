@@ -93,7 +93,7 @@ void divide_as(std::uint64_t argument, T* data, std::size_t count) {
 }
 
 // Calls `action` with a null pointer of the type to calculate with. Signed types are calculated as unsigned
-// ones: sums and products have the same bits, and the rest is told by Reduction::argument.
+// ones: sums and products have the same bits, and Reduction::argument decides the rest.
 template <class Action>
 void with_type(Type type, Action action) {
   switch (type) {

@@ -21,7 +21,7 @@ struct Reduction {
   void combine(void* out, const void* a, const void* b, std::size_t count) const;
   // Copies a rank's own contribution, scaled if the operation asks for it.
   void load(void* out, const void* in, std::size_t count) const;
-  // What is to be done to the complete sum.
+  // Completes the sum, as the operation asks for it.
   void finish(void* data, std::size_t count) const;
 };
 

@@ -1,6 +1,6 @@
 // Overwrites slots of a FIFO as soon as they are free (FAKECUDA_SCRIBBLE, on unless it is 0): on the sending
-// side once the proxy says that the network is done with them, on the receiving side once they are consumed.
-// A plugin that reports a send or a receive complete too early then causes wrong results.
+// side once the proxy reports that the network is done with them, on the receiving side once they are
+// consumed. A plugin that reports a send or a receive complete too early then causes wrong results.
 #pragma once
 
 #include <cstddef>

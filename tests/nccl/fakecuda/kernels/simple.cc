@@ -87,7 +87,7 @@ class Simple final : public Primitives {
     if ((side.conn->flags & kNicIsDirect) == 0) {
       die("registered buffers on a connection whose NIC does not reach device memory");
     }
-    // Tells the proxy that the user's buffer may be written to from now on.
+    // Allows the proxy to write to the user's buffer from now on.
     store_release(side.conn->fifo[side.slot()].size, std::int64_t{0});
   }
 
