@@ -1,4 +1,4 @@
-# What tools/quickstart and tools/run-tests share. Sourced by bash, with `root` set to the source folder.
+# Functions that the scripts in tools/ share. Sourced by bash, with `root` set to the source folder.
 
 say() { printf '\n== %s\n' "$*"; }
 
@@ -7,7 +7,7 @@ die() {
   exit 1
 }
 
-# The packages of the sections named, from tools/dependencies.txt.
+# Prints the packages of the sections named in tools/dependencies.txt.
 dependencies() {
   local section='' line wanted
   while read -r line; do
