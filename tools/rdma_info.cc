@@ -26,7 +26,7 @@ std::string text_of(const rdma::GidEntry& entry, const rdma::Port& port) {
 // The properties that only InfiniBand or only Ethernet has.
 std::string link_text(const rdma::Port& port) {
   std::string text;
-  if (port.link_layer == rdma::ibv::LinkLayer::infiniband) {
+  if (port.link_layer == rdma::LinkLayer::infiniband) {
     text += fmt::format(", LID {}", port.lid);
   }
   if (!port.netdev.empty()) {
@@ -40,7 +40,7 @@ std::string link_text(const rdma::Port& port) {
 
 std::string text_of(const rdma::Port& port) {
   std::string text = fmt::format("    port {}: ", port.number);
-  if (port.state != rdma::ibv::PortState::nop) {
+  if (port.state != IBV_PORT_NOP) {
     text += fmt::format("{}, {}, {} Gbit/s, MTU {}{}; ", rdma::to_string(port.link_layer),
                         rdma::to_string(port.state), port.speed_mbps / 1000.0, port.mtu, link_text(port));
   }

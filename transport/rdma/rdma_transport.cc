@@ -73,7 +73,7 @@ class RdmaTransport final : public transport::Transport {
     return libraries_.connection_manager ? &*libraries_.connection_manager : nullptr;
   }
 
-  // Each is a device for NCCL, which takes the one that is nearer to the GPU.
+  // Each function becomes a device for NCCL, which uses the one nearer to the GPU.
   [[nodiscard]] std::vector<OpenPort::Function> functions_of(const Hca& hca) const {
     using enum OpenPort::Function;
     if (hca.gpu_memory.data_direct.empty() || wishes_.data_direct == config::DataDirect::off) {
@@ -115,7 +115,7 @@ class RdmaTransport final : public transport::Transport {
         }
       }
       if (!source.ports.empty()) {
-        source.changed = [this, ports = source.ports] { look_again(ports); };
+        source.changed = [this, ports = source.ports] { examine_ports_again(ports); };
         sources.push_back(std::move(source));
       }
     }
@@ -125,29 +125,29 @@ class RdmaTransport final : public transport::Transport {
     }
     watcher_ = std::move(*watcher);
     for (const auto& port : ports_) {
-      port->comms().on_unjoined([this] { watcher_->wake(); });
+      port->comms().on_joining([this] { watcher_->wake(); });
     }
     return {};
   }
 
-  // On the watcher's thread.
-  void look_again(const std::vector<OpenPort*>& ports) {
+  // Called on the watcher's thread.
+  void examine_ports_again(const std::vector<OpenPort*>& ports) {
     Host host = host_;
     host.addresses = host::local_addresses();
     for (OpenPort* open : ports) {
-      const Port port = look_at_port(libraries_.verbs, host, wishes_, open->hca(), open->port().number);
+      const Port port = examine_port_of(libraries_.verbs, host, wishes_, open->hca(), open->port().number);
       if (port.gid) {
         open->update(port);
       }
     }
   }
 
-  // Comms outlive nothing of this: who destroys it has closed them all.
+  // All comms must be closed before the transport is destroyed.
   Libraries libraries_;
   Host host_;
   config::Rdma wishes_;
   Discovery found_;
-  session::QuietLog log_;
+  session::RateLimitedLog log_;
   std::vector<std::unique_ptr<OpenPort>> ports_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::unique_ptr<EventWatcher> watcher_;
@@ -169,7 +169,7 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma&
     if (manager) {
       libraries.connection_manager = *manager;
     } else {
-      cm::warn_of_doing_without(manager.error());
+      cm::warn_of_missing_rdma_cm(manager.error());
     }
   }
   return open_transport(libraries, Host{.sysfs = host::Sysfs(), .addresses = host::local_addresses()},
@@ -178,8 +178,8 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma&
 
 Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,
                                                              const config::Rdma& wishes) {
-  // By a fork (of a data loader, say) the HCA would be left with pages that are not the process's any more.
-  // Kernels from 5.12 on see to that themselves, and the call does nothing.
+  // After a fork (of a data loader, for example), the HCA could be left with pages that do not belong to the
+  // process any more. Kernels from 5.12 on prevent this themselves; there the call does nothing.
   if (libraries.verbs.fork_init() != 0) {
     TF_INFO("NET/tfabric: libibverbs cannot protect registered memory from forks (ibv_fork_init)");
   }

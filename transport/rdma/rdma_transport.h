@@ -1,6 +1,6 @@
 // The RDMA transport: libibverbs, the ports of this host and their devices, from configuration to shutdown.
 //
-// Each port that is used (devices.h) is a device; NCCL spreads its channels over them, and may fuse them.
+// Each used port (discovery.h) is a device. NCCL spreads its channels over devices, and may fuse them.
 #pragma once
 
 #include <memory>
@@ -15,16 +15,16 @@
 
 namespace tfabric::rdma {
 
-// Errc::unusable with the reason and its fix if there is no libibverbs or no port to use.
+// Fails with Errc::unusable, a reason and its fix if libibverbs is missing or no port can be used.
 Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma& wishes);
 
-// What is loaded at run time.
+// The libraries that are loaded at run time.
 struct Libraries {
   Verbs verbs;
-  std::optional<cm::Library> connection_manager;  // empty: rdma_cm is not wanted, or not there
+  std::optional<cm::Library> connection_manager;  // empty if rdma_cm is not configured or not available
 };
 
-// The same with what is looked at given, for tests.
+// As above, with libraries and host as arguments, for tests.
 Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,
                                                              const config::Rdma& wishes);
 

@@ -15,8 +15,8 @@ namespace {
 
 rdma::Port used_port() {
   rdma::Port port{.number = 1,
-                  .link_layer = rdma::ibv::LinkLayer::ethernet,
-                  .state = rdma::ibv::PortState::active,
+                  .link_layer = rdma::LinkLayer::ethernet,
+                  .state = IBV_PORT_ACTIVE,
                   .speed_mbps = 100000,
                   .mtu = 4096};
   port.gid = rdma::GidChoice{3, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 5}, "RoCE v2, IPv4"};

@@ -1,4 +1,4 @@
-// A tree of files in the form of sysfs, in a folder that goes away with it.
+// A temporary tree of files with the layout of sysfs.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class FakeSysfs {
   [[nodiscard]] host::Sysfs sysfs() const { return host::Sysfs(root()); }
   [[nodiscard]] const std::string& root() const { return host_.root(); }
 
-  // A file with its folders.
+  // Creates a file and its folders.
   void write(const std::string& path, const std::string& text) const;
-  // A link to another path of the tree, whose folder is made.
+  // Creates a link to another path of the tree, and that folder.
   void link(const std::string& path, const std::string& target) const;
 
-  // An HCA with its link to a PCI function, if that is not empty: "devices/pci0000:3a/0000:3b:00.0".
+  // Adds an HCA, with a link to its PCI function unless that is empty: "devices/pci0000:3a/0000:3b:00.0".
   void add_hca(const std::string& name, const std::string& pci, int ports = 1) const;
-  // What the kernel tells of a GID of RoCE, and its interface's folder.
+  // The kernel's files about a GID of RoCE, and the folder of its interface.
   void add_gid(const std::string& hca, int port, int index, const std::string& type,
                const std::string& netdev) const;
 

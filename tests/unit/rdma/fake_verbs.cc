@@ -18,16 +18,16 @@ void copy_name(const std::string& name, char (&out)[kSize]) {
   name.copy(out, kSize - 1);
 }
 
-// Where any thread comes, which Catch's assertions are not made for.
+// For code that runs on any thread, where Catch's assertions must not be used.
 void insist(bool condition) {
   if (!condition) {
     std::abort();
   }
 }
 
-ibv::Device device_of(const FakeHca& hca) {
-  ibv::Device device{};
-  device.node_type = ibv::NodeType::ca;
+ibv_device device_of(const FakeHca& hca) {
+  ibv_device device{};
+  device.node_type = IBV_NODE_CA;
   device.transport_type = hca.transport;
   copy_name(hca.name, device.name);
   copy_name(hca.dev_name, device.dev_name);
@@ -63,40 +63,40 @@ FakeVerbs::FakeVerbs(std::vector<FakeHca> with) : hcas(std::move(with)) {
 FakeVerbs::~FakeVerbs() { current_ = nullptr; }
 
 ContextHandle FakeVerbs::open(std::size_t number) {
-  ibv::Device device = device_of(hcas.at(number));
+  ibv_device device = device_of(hcas.at(number));
   return {open_device(&device), {&verbs_}};
 }
 
-FakeHca& FakeVerbs::hca_of(const ibv::Device* device) {
+FakeHca& FakeVerbs::hca_of(const ibv_device* device) {
   return *std::find_if(hcas.begin(), hcas.end(),
                        [&](const FakeHca& hca) { return hca.name == device->name; });
 }
 
-FakeVerbs::OpenDevice& FakeVerbs::open_of(const ibv::Context* context) {
+FakeVerbs::OpenDevice& FakeVerbs::open_of(const ibv_context* context) {
   return **std::find_if(open_.begin(), open_.end(),
                         [&](const auto& open) { return &open->context == context; });
 }
 
-ibv::Context& FakeVerbs::context_of(const std::string& hca) {
+ibv_context& FakeVerbs::context_of(const std::string& hca) {
   const auto found =
       std::find_if(open_.begin(), open_.end(), [&](const auto& open) { return open->hca->name == hca; });
   REQUIRE(found != open_.end());
   return (*found)->context;
 }
 
-FakeVerbs::OpenDevice::OpenDevice(ibv::Context* made) : context(made == nullptr ? own : *made) {
+FakeVerbs::OpenDevice::OpenDevice(ibv_context* made) : context(made == nullptr ? own : *made) {
   context.async_fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
   REQUIRE(context.async_fd >= 0);
 }
 
 FakeVerbs::OpenDevice::~OpenDevice() { close(context.async_fd); }
 
-void FakeVerbs::tell(ibv::Context& context, const ibv::AsyncEvent& event) {
+void FakeVerbs::tell(ibv_context& context, const ibv_async_event& event) {
   open_of(&context).events.push_back(event);
   insist(eventfd_write(context.async_fd, 1) == 0);
 }
 
-ibv::Device** FakeVerbs::get_device_list(int* count) {
+ibv_device** FakeVerbs::get_device_list(int* count) {
   FakeVerbs& fake = *current_;
   if (fake.list_error != 0) {
     errno = fake.list_error;
@@ -106,20 +106,20 @@ ibv::Device** FakeVerbs::get_device_list(int* count) {
   for (const FakeHca& hca : fake.hcas) {
     fake.devices_.push_back(device_of(hca));
   }
-  auto** list = new ibv::Device* [fake.devices_.size() + 1] {};
+  auto** list = new ibv_device* [fake.devices_.size() + 1] {};
   std::transform(fake.devices_.begin(), fake.devices_.end(), list,
-                 [](ibv::Device& device) { return &device; });
+                 [](ibv_device& device) { return &device; });
   *count = static_cast<int>(fake.devices_.size());
   ++fake.lists;
   return list;
 }
 
-void FakeVerbs::free_device_list(ibv::Device** list) {
+void FakeVerbs::free_device_list(ibv_device** list) {
   delete[] list;
   --current_->lists;
 }
 
-ibv::Context* FakeVerbs::open_device(ibv::Device* device) {
+ibv_context* FakeVerbs::open_device(ibv_device* device) {
   FakeVerbs& fake = *current_;
   FakeHca& hca = fake.hca_of(device);
   fake.opened.push_back(hca.name);
@@ -136,7 +136,7 @@ ibv::Context* FakeVerbs::open_device(ibv::Device* device) {
   return &fake.open_.back()->context;
 }
 
-int FakeVerbs::close_device(ibv::Context* context) {
+int FakeVerbs::close_device(ibv_context* context) {
   FakeVerbs& fake = *current_;
   const int error = fake.open_of(context).hca->close_error;
   std::erase_if(fake.open_, [&](const auto& open) { return &open->context == context; });
@@ -144,33 +144,33 @@ int FakeVerbs::close_device(ibv::Context* context) {
   return error;
 }
 
-ibv::Pd* FakeVerbs::alloc_pd(ibv::Context* context) {
+ibv_pd* FakeVerbs::alloc_pd(ibv_context* context) {
   ++current_->pds;
-  return new ibv::Pd{.context = context, .handle = 0};
+  return new ibv_pd{.context = context, .handle = 0};
 }
 
-int FakeVerbs::dealloc_pd(ibv::Pd* pd) {
+int FakeVerbs::dealloc_pd(ibv_pd* pd) {
   --current_->pds;
   delete pd;
   return 0;
 }
 
-ibv::Mr* FakeVerbs::reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t /*offset*/, std::size_t /*length*/,
-                                  std::uint64_t /*iova*/, int /*fd*/, int /*access*/) {
+ibv_mr* FakeVerbs::reg_dmabuf_mr(ibv_pd* pd, std::uint64_t /*offset*/, std::size_t /*length*/,
+                                 std::uint64_t /*iova*/, int /*fd*/, int /*access*/) {
   if (current_->dmabuf_error != 0) {
     errno = current_->dmabuf_error;
     return nullptr;
   }
-  auto* mr = new ibv::Mr{};
+  auto* mr = new ibv_mr{};
   mr->pd = pd;
   return mr;
 }
 
-bool FakeVerbs::mlx5_is_supported(ibv::Device* device) {
+bool FakeVerbs::mlx5_is_supported(ibv_device* device) {
   return std::string_view(device->name).starts_with("mlx5_");
 }
 
-int FakeVerbs::mlx5_data_direct_path(ibv::Context* /*context*/, char* path, std::size_t room) {
+int FakeVerbs::mlx5_data_direct_path(ibv_context* /*context*/, char* path, std::size_t room) {
   const std::string& answer = current_->data_direct;
   if (answer.empty() || answer.size() >= room) {
     return answer.empty() ? ENODEV : ENOSPC;
@@ -179,18 +179,18 @@ int FakeVerbs::mlx5_data_direct_path(ibv::Context* /*context*/, char* path, std:
   return 0;
 }
 
-ibv::Mr* FakeVerbs::mlx5_reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t offset, std::size_t length,
-                                       std::uint64_t iova, int fd, int access, int mlx5_access) {
+ibv_mr* FakeVerbs::mlx5_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length,
+                                      std::uint64_t iova, int fd, int access, int mlx5_access) {
   current_->data_direct_regions += mlx5_access == kMlx5AccessDataDirect ? 1 : 0;
   return reg_dmabuf_mr(pd, offset, length, iova, fd, access);
 }
 
-int FakeVerbs::dereg_mr(ibv::Mr* mr) {
+int FakeVerbs::dereg_mr(ibv_mr* mr) {
   delete mr;
   return 0;
 }
 
-int FakeVerbs::query_device(ibv::Context* context, ibv::DeviceAttr* attributes) {
+int FakeVerbs::query_device(ibv_context* context, ibv_device_attr* attributes) {
   const FakeHca& hca = *current_->open_of(context).hca;
   static_assert(std::endian::native == std::endian::little);
   attributes->node_guid = __builtin_bswap64(hca.node_guid);
@@ -199,10 +199,10 @@ int FakeVerbs::query_device(ibv::Context* context, ibv::DeviceAttr* attributes) 
   return hca.query_error;
 }
 
-int FakeVerbs::query_port(ibv::Context* context, std::uint8_t port, ibv::PortAttr* attributes) {
+int FakeVerbs::query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes) {
   const FakePort& fake = current_->open_of(context).hca->ports.at(port - 1u);
   attributes->state = fake.state;
-  attributes->link_layer = fake.link_layer;
+  attributes->link_layer = static_cast<std::uint8_t>(fake.link_layer);
   attributes->active_width = fake.active_width;
   attributes->active_speed = fake.active_speed;
   attributes->active_mtu = fake.active_mtu;
@@ -212,7 +212,7 @@ int FakeVerbs::query_port(ibv::Context* context, std::uint8_t port, ibv::PortAtt
   return fake.query_error;
 }
 
-int FakeVerbs::query_gid(ibv::Context* context, std::uint8_t port, int index, ibv::Gid* gid) {
+int FakeVerbs::query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
   ++current_->gid_queries;
   const FakePort& fake = current_->open_of(context).hca->ports.at(port - 1u);
   const auto found = fake.gids.find(index);
@@ -223,11 +223,11 @@ int FakeVerbs::query_gid(ibv::Context* context, std::uint8_t port, int index, ib
     errno = error;
     return -1;
   }
-  gid->raw = found == fake.gids.end() ? Gid{} : found->second;
+  *gid = std::bit_cast<ibv_gid>(found == fake.gids.end() ? Gid{} : found->second);
   return 0;
 }
 
-int FakeVerbs::get_async_event(ibv::Context* context, ibv::AsyncEvent* event) {
+int FakeVerbs::get_async_event(ibv_context* context, ibv_async_event* event) {
   auto& events = current_->open_of(context).events;
   eventfd_t one = 0;
   insist(eventfd_read(context->async_fd, &one) == 0);
@@ -237,7 +237,7 @@ int FakeVerbs::get_async_event(ibv::Context* context, ibv::AsyncEvent* event) {
   return 0;
 }
 
-void FakeVerbs::ack_async_event(ibv::AsyncEvent* /*event*/) { --current_->unacknowledged; }
+void FakeVerbs::ack_async_event(ibv_async_event* /*event*/) { --current_->unacknowledged; }
 
 Gid gid_of(const std::string& text) {
   const std::string mapped = text.find(':') == std::string::npos ? "::ffff:" + text : text;

@@ -1,7 +1,7 @@
-// A provider for tests in libibverbs' place: HCAs, their ports and GID tables, and what fails.
+// A fake of libibverbs for tests: HCAs, their ports and GID tables, and failures.
 //
-// The functions of Verbs have no place for an object of ours, so one FakeVerbs can live at a time. Change it
-// between calls as hardware would change.
+// The functions of Verbs have no context argument, so only one FakeVerbs can exist at a time. It may be
+// changed between calls, as hardware changes.
 #pragma once
 
 #include <cerrno>
@@ -19,11 +19,11 @@
 namespace tfabric::rdma {
 
 struct FakePort {
-  ibv::PortState state = ibv::PortState::active;
-  ibv::LinkLayer link_layer = ibv::LinkLayer::ethernet;
+  ibv_port_state state = IBV_PORT_ACTIVE;
+  LinkLayer link_layer = LinkLayer::ethernet;
   std::uint8_t active_width = 2;   // 4X
   std::uint8_t active_speed = 32;  // EDR
-  ibv::Mtu active_mtu = ibv::Mtu::bytes_4096;
+  ibv_mtu active_mtu = IBV_MTU_4096;
   std::uint16_t lid = 0;
   int table_length = 16;
   std::map<int, Gid> gids;
@@ -35,7 +35,7 @@ struct FakePort {
 struct FakeHca {
   std::string name = "mlx5_0";
   std::string dev_name = "uverbs0";
-  ibv::TransportType transport = ibv::TransportType::ib;
+  ibv_transport_type transport = IBV_TRANSPORT_IB;
   std::uint64_t node_guid = 0;
   std::uint64_t sys_image_guid = 0;
   std::vector<FakePort> ports{FakePort{}};
@@ -52,72 +52,72 @@ class FakeVerbs {
   FakeVerbs& operator=(const FakeVerbs&) = delete;
 
   [[nodiscard]] const Verbs& verbs() const { return verbs_; }
-  // Opens the HCA of this number, past open_error.
+  // Opens the HCA of this index, ignoring open_error.
   [[nodiscard]] ContextHandle open(std::size_t number);
-  // Of the HCA of this name, which is open.
-  [[nodiscard]] ibv::Context& context_of(const std::string& hca);
-  // What the device tells next to whoever asks.
-  void tell(ibv::Context& context, const ibv::AsyncEvent& event);
+  // The context of the open HCA of this name.
+  [[nodiscard]] ibv_context& context_of(const std::string& hca);
+  // Queues an event of the device.
+  void tell(ibv_context& context, const ibv_async_event& event);
 
   std::vector<FakeHca> hcas;
-  // Makes the contexts of devices that are opened, for a provider of queue pairs that has its own; empty:
-  // they can do nothing but be queried.
-  std::function<ibv::Context&()> make_context;
-  std::string data_direct;        // libmlx5's answer, below /sys; empty: no HCA has such a function
-  int dmabuf_error = EOPNOTSUPP;  // errno of ibv_reg_dmabuf_mr; 0: it takes anything
+  // Creates the contexts of opened devices, for a provider of queue pairs with its own contexts. If empty,
+  // contexts can only be queried.
+  std::function<ibv_context&()> make_context;
+  std::string data_direct;        // libmlx5's answer, relative to /sys; empty if no HCA has such a function
+  int dmabuf_error = EOPNOTSUPP;  // errno of ibv_reg_dmabuf_mr; 0 accepts anything
   int list_error = 0;             // errno of ibv_get_device_list
 
   // What was done.
   int lists = 0;                    // not freed yet
   int contexts = 0;                 // not closed yet
-  std::vector<std::string> opened;  // every HCA that was to be opened
+  std::vector<std::string> opened;  // every HCA for which opening was tried
   int gid_queries = 0;
   int unacknowledged = 0;       // events
   int pds = 0;                  // not deallocated yet
-  int data_direct_regions = 0;  // that were registered by the function
+  int data_direct_regions = 0;  // registered through the Data Direct function
 
  private:
   struct OpenDevice {
-    explicit OpenDevice(ibv::Context* made);
+    explicit OpenDevice(ibv_context* made);
     ~OpenDevice();
     OpenDevice(const OpenDevice&) = delete;
     OpenDevice& operator=(const OpenDevice&) = delete;
-    ibv::Device device{};
-    ibv::Context own{};
-    ibv::Context& context;  // its async_fd counts the events
+    ibv_device device{};
+    ibv_context own{};
+    ibv_context& context;  // its async_fd counts the queued events
     FakeHca* hca = nullptr;
-    std::deque<ibv::AsyncEvent> events;
+    std::deque<ibv_async_event> events;
   };
 
-  static ibv::Device** get_device_list(int* count);
-  static void free_device_list(ibv::Device** list);
-  static ibv::Context* open_device(ibv::Device* device);
-  static int close_device(ibv::Context* context);
-  static ibv::Pd* alloc_pd(ibv::Context* context);
-  static int dealloc_pd(ibv::Pd* pd);
-  static ibv::Mr* reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
-                                int fd, int access);
-  static bool mlx5_is_supported(ibv::Device* device);
-  static int mlx5_data_direct_path(ibv::Context* context, char* path, std::size_t room);
-  static ibv::Mr* mlx5_reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t offset, std::size_t length,
-                                     std::uint64_t iova, int fd, int access, int mlx5_access);
-  static int dereg_mr(ibv::Mr* mr);
-  static int query_device(ibv::Context* context, ibv::DeviceAttr* attributes);
-  static int query_port(ibv::Context* context, std::uint8_t port, ibv::PortAttr* attributes);
-  static int query_gid(ibv::Context* context, std::uint8_t port, int index, ibv::Gid* gid);
-  static int get_async_event(ibv::Context* context, ibv::AsyncEvent* event);
-  static void ack_async_event(ibv::AsyncEvent* event);
+  static ibv_device** get_device_list(int* count);
+  static void free_device_list(ibv_device** list);
+  static ibv_context* open_device(ibv_device* device);
+  static int close_device(ibv_context* context);
+  static ibv_pd* alloc_pd(ibv_context* context);
+  static int dealloc_pd(ibv_pd* pd);
+  static ibv_mr* reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                               int fd, int access);
+  static bool mlx5_is_supported(ibv_device* device);
+  static int mlx5_data_direct_path(ibv_context* context, char* path, std::size_t room);
+  static ibv_mr* mlx5_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                                    int fd, int access, int mlx5_access);
+  static int dereg_mr(ibv_mr* mr);
+  static int query_device(ibv_context* context, ibv_device_attr* attributes);
+  static int query_port(ibv_context* context, std::uint8_t port, ibv_port_attr* attributes);
+  static int query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid);
+  static int get_async_event(ibv_context* context, ibv_async_event* event);
+  static void ack_async_event(ibv_async_event* event);
 
-  [[nodiscard]] FakeHca& hca_of(const ibv::Device* device);
-  [[nodiscard]] OpenDevice& open_of(const ibv::Context* context);
+  [[nodiscard]] FakeHca& hca_of(const ibv_device* device);
+  [[nodiscard]] OpenDevice& open_of(const ibv_context* context);
 
   static FakeVerbs* current_;
   Verbs verbs_;
-  std::vector<ibv::Device> devices_;
+  std::vector<ibv_device> devices_;
   std::vector<std::unique_ptr<OpenDevice>> open_;
 };
 
-// From its text; IPv4 is mapped.
+// Parses a GID; IPv4 addresses are mapped.
 [[nodiscard]] Gid gid_of(const std::string& text);
 
 }  // namespace tfabric::rdma

@@ -10,7 +10,7 @@ using Catch::Contains;
 
 namespace {
 
-// Entries of one interface with /24 and /64 networks, numbered as they are added.
+// Entries of one interface with /24 and /64 networks, in the order in which they are added.
 class Table {
  public:
   Table& add(const std::string& address, GidType type = GidType::roce_v2, bool here = true) {
@@ -105,7 +105,7 @@ TEST_CASE("a GID that cannot talk to the peer's is not chosen") {
   REQUIRE_THAT(refusal(Table().add("10.0.0.5"), {}, peer_at("fd00::6")),
                Contains("IPv4, but the peer's GID is fd00::6"));
   REQUIRE(chosen(Table().add("10.0.0.5").add("fe80::5"), {}, peer_at("fe80::6")).index == 1);
-  // RoCE v1's frames carry any GID.
+  // Frames of RoCE v1 carry any GID.
   REQUIRE(chosen(Table().add("10.0.0.5", GidType::roce_v1), {}, peer_at("fe80::6", GidType::roce_v1)).index ==
           0);
 }

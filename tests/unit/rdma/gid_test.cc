@@ -67,14 +67,16 @@ TEST_CASE("a table of a thousand empty slots costs one query each, and no file")
   REQUIRE((*table)[0].index == 1023);
 }
 
-TEST_CASE("a GID whose address or interface is in another network namespace is told from those of this one") {
+TEST_CASE(
+    "a GID whose address or interface is in another network namespace is distinguished from those of this "
+    "one") {
   FakePort port;
   port.gids = {{0, gid_of("fe80::1")}, {1, gid_of("10.0.0.5")}, {2, gid_of("10.0.0.6")}};
   FakeVerbs fake({FakeHca{.ports = {port}}});
   const FakeSysfs tree;
   for (int index = 0; index < 3; ++index) tree.add_gid("mlx5_0", 1, index, "RoCE v2", "eth2");
   const ContextHandle context = fake.open(0);
-  // This namespace has the address of GID 2 on eth3, and an eth2 of its own.
+  // This namespace has the address of GID 2 on eth3, and another eth2.
   tree.write("class/net/eth2/address", "02:00:00:00:00:99");
   const auto addresses = one_address("eth3", "10.0.0.6", 120);
   const auto table = read_gid_table(fake.verbs(), *context, tree.sysfs(), addresses,
@@ -87,15 +89,15 @@ TEST_CASE("a GID whose address or interface is in another network namespace is t
 }
 
 TEST_CASE("on InfiniBand every GID is the port's, whatever the files say") {
-  FakePort port{.link_layer = ibv::LinkLayer::infiniband};
+  FakePort port{.link_layer = LinkLayer::infiniband};
   port.gids = {{0, gid_of("fe80::506b:4b03:1:2")}};
   FakeVerbs fake({FakeHca{.ports = {port}}});
   const FakeSysfs tree;
   tree.add_gid("mlx5_0", 1, 0, "IB/RoCE v1", "");
   const ContextHandle context = fake.open(0);
-  const auto table = read_gid_table(
-      fake.verbs(), *context, tree.sysfs(), {},
-      {.hca = "mlx5_0", .port = 1, .link_layer = ibv::LinkLayer::infiniband, .table_length = 4});
+  const auto table =
+      read_gid_table(fake.verbs(), *context, tree.sysfs(), {},
+                     {.hca = "mlx5_0", .port = 1, .link_layer = LinkLayer::infiniband, .table_length = 4});
   REQUIRE(table->at(0).type == GidType::infiniband);
   REQUIRE(table->at(0).here);
 }

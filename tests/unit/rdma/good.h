@@ -1,4 +1,4 @@
-// What a result has in it, in tests.
+// Access to the value of a result in tests.
 #pragma once
 
 #include <catch2/catch.hpp>

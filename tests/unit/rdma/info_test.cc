@@ -1,4 +1,4 @@
-// What `tfabric info` says of RDMA.
+// The RDMA section of `tfabric info`.
 #include <catch2/catch.hpp>
 
 #include "tools/info.h"
@@ -17,8 +17,8 @@ Gid ipv4_gid() { return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 5};
 
 Port roce_port() {
   Port port{.number = 1,
-            .link_layer = ibv::LinkLayer::ethernet,
-            .state = ibv::PortState::active,
+            .link_layer = LinkLayer::ethernet,
+            .state = IBV_PORT_ACTIVE,
             .speed_mbps = 100000,
             .mtu = 4096,
             .netdev = "bond0",
@@ -65,11 +65,11 @@ TEST_CASE("the section has each port, why it is used or not, its GIDs and the on
 TEST_CASE("an InfiniBand port has its LID") {
   Discovery found;
   found.hcas.emplace_back().ports.push_back(
-      {.link_layer = ibv::LinkLayer::infiniband, .state = ibv::PortState::active, .lid = 17});
+      {.link_layer = LinkLayer::infiniband, .state = IBV_PORT_ACTIVE, .lid = 17});
   REQUIRE_THAT(to_text(found), Contains("InfiniBand, ACTIVE, 0 Gbit/s, MTU 0, LID 17; used"));
 }
 
-TEST_CASE("scripts get the same") {
+TEST_CASE("JSON has the same content") {
   const auto json = to_json(two_hcas());
   REQUIRE(json["usable"] == true);
   REQUIRE(json["hcas"].size() == 2);
@@ -83,7 +83,7 @@ TEST_CASE("scripts get the same") {
   REQUIRE(json["hcas"][1]["left_out"] == "cannot be opened: Permission denied");
 }
 
-TEST_CASE("where nothing can be used the reason is told") {
+TEST_CASE("the reason is shown if no port can be used") {
   Discovery found;
   found.usable = Error{Errc::unusable, "this host shows no RDMA device"};
   REQUIRE(to_text(found) == "RDMA: not usable: this host shows no RDMA device\n");
@@ -93,7 +93,7 @@ TEST_CASE("where nothing can be used the reason is told") {
   REQUIRE(rdma_json(wrong)["usable"] == false);
 }
 
-TEST_CASE("this host, whatever it has, is looked at without an error") {
+TEST_CASE("this host is examined without an error, whatever it has") {
   config::Config config;
   REQUIRE_THAT(rdma_text(config), Contains("RDMA: "));
   REQUIRE(rdma_json(config).contains("usable"));

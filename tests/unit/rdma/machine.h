@@ -1,4 +1,4 @@
-// A host of a fake provider, with what sysfs and the kernel say of it.
+// A host with a fake provider, its sysfs and its addresses.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace tfabric::rdma {
 
-// A host whose HCAs tests add: each port has a network of its own, 10.0.<hca>.<port>/24.
+// Tests add HCAs to it. Each port has a network of its own, 10.0.<hca>.<port>/24.
 class Machine {
  public:
   FakeHca& add(const std::string& name, const std::string& pci = {}, int ports = 1) {

@@ -9,15 +9,15 @@ using namespace tfabric::rdma;
 using Catch::Contains;
 
 TEST_CASE("a library that is not there is named, with what to install") {
-  const auto verbs = load_verbs("libibverbs-of-nobody.so.1");
+  const auto verbs = load_verbs("libibverbs-missing.so.1");
   REQUIRE_FALSE(verbs.ok());
   REQUIRE(verbs.error().code == Errc::unusable);
   REQUIRE_THAT(verbs.error().message,
-               Contains("libibverbs-of-nobody.so.1 cannot be loaded: ") &&
+               Contains("libibverbs-missing.so.1 cannot be loaded: ") &&
                    Contains("install rdma-core (Debian: libibverbs1 ibverbs-providers)"));
 }
 
-TEST_CASE("a library without verbs is told by the first symbol that it lacks") {
+TEST_CASE("a library without verbs is reported with the first symbol that it lacks") {
   const auto verbs = load_verbs("libm.so.6");
   REQUIRE_FALSE(verbs.ok());
   REQUIRE_THAT(verbs.error().message, Contains("libm.so.6 has no ibv_get_device_list, version IBVERBS_1.1"));
@@ -46,8 +46,8 @@ TEST_CASE("the installed library, if there is one, has all its functions and ans
   REQUIRE(verbs->modify_qp != nullptr);
   REQUIRE(verbs->destroy_qp != nullptr);
   int count = -1;
-  ibv::Device** list = verbs->get_device_list(&count);
-  // Without the kernel's part there is no list.
+  ibv_device** list = verbs->get_device_list(&count);
+  // Without the kernel's module there is no list.
   if (list != nullptr) {
     REQUIRE(count >= 0);
     REQUIRE(list[count] == nullptr);

@@ -11,12 +11,12 @@
 namespace tfabric::rdma::cm {
 
 Result<std::unique_ptr<ActiveSide>> ActiveSide::begin(const Endpoint& endpoint, Listening peer, Instant now,
-                                                      Duration patience) {
+                                                      Duration timeout) {
   auto channel = Channel::open(*endpoint.rails().front()->connection_manager);
   if (!channel) {
     return channel.error();
   }
-  std::unique_ptr<ActiveSide> side(new ActiveSide(std::move(*channel), std::move(peer), now, patience));
+  std::unique_ptr<ActiveSide> side(new ActiveSide(std::move(*channel), std::move(peer), now, timeout));
   for (std::size_t i = 0; i < endpoint.data_pairs(); ++i) {
     if (Status asked = side->ask(endpoint, i); !asked) {
       return Error{asked.error().code, fmt::format("{}: {}", endpoint.name_of(i), asked.error().message)};
@@ -26,8 +26,7 @@ Result<std::unique_ptr<ActiveSide>> ActiveSide::begin(const Endpoint& endpoint, 
 }
 
 int ActiveSide::timeout_ms() const {
-  return static_cast<int>(
-      std::min<std::int64_t>(in_milliseconds(patience_), std::numeric_limits<int>::max()));
+  return static_cast<int>(std::min<std::int64_t>(in_milliseconds(timeout_), std::numeric_limits<int>::max()));
 }
 
 Status ActiveSide::ask(const Endpoint& endpoint, std::size_t pair) {
@@ -44,9 +43,9 @@ Status ActiveSide::ask(const Endpoint& endpoint, std::size_t pair) {
   }
   const Library& library = channel_.library();
   std::uint8_t traffic_class = endpoint.options().traffic_class;
-  // By it the kernel chooses the priority of a VLAN, where there is one.
-  if (traffic_class != 0 &&
-      library.set_option(id->get(), kOptionId, kOptionIdTos, &traffic_class, sizeof(traffic_class)) != 0) {
+  // The kernel derives the priority of a VLAN from it.
+  if (traffic_class != 0 && library.set_option(id->get(), RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &traffic_class,
+                                               sizeof(traffic_class)) != 0) {
     return call_fault("rdma_set_option of the traffic class");
   }
   if (library.resolve_addr(id->get(), from->get(), to.get(), timeout_ms()) != 0) {
@@ -58,14 +57,14 @@ Status ActiveSide::ask(const Endpoint& endpoint, std::size_t pair) {
 
 Status ActiveSide::step(Endpoint& endpoint, Instant now) {
   while (!endpoint.connected()) {
-    const auto news = channel_.next();
-    if (!news) {
-      return news.error();
+    const auto event = channel_.next();
+    if (!event) {
+      return event.error();
     }
-    if (!*news) {
+    if (!*event) {
       break;
     }
-    if (Status status = on_news(endpoint, **news); !status) {
+    if (Status status = on_event(endpoint, **event); !status) {
       return status;
     }
   }
@@ -73,14 +72,14 @@ Status ActiveSide::step(Endpoint& endpoint, Instant now) {
     return Error{Errc::remote,
                  fmt::format("the connection manager has not connected the queue pairs to {} within {} ms "
                              "(rdma.connect_timeout_ms): does the RDMA network carry its packets both ways?",
-                             endpoint.peer(), in_milliseconds(patience_))};
+                             endpoint.peer(), in_milliseconds(timeout_))};
   }
   return {};
 }
 
-Status ActiveSide::on_news(Endpoint& endpoint, const News& news) {
+Status ActiveSide::on_event(Endpoint& endpoint, const CmEvent& event) {
   const auto found =
-      std::find_if(pairs_.begin(), pairs_.end(), [&](const IdHandle& id) { return id.get() == news.id; });
+      std::find_if(pairs_.begin(), pairs_.end(), [&](const IdHandle& id) { return id.get() == event.id; });
   if (found == pairs_.end()) {
     return {};
   }
@@ -88,33 +87,33 @@ Status ActiveSide::on_news(Endpoint& endpoint, const News& news) {
   const auto named = [&](const Error& error) {
     return Error{error.code, fmt::format("{}: {}", endpoint.name_of(pair), error.message)};
   };
-  switch (news.type) {
-    case EventType::addr_resolved:
-      if (channel_.library().resolve_route(news.id, timeout_ms()) != 0) {
+  switch (event.type) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+      if (channel_.library().resolve_route(event.id, timeout_ms()) != 0) {
         return named(call_fault("rdma_resolve_route"));
       }
       break;
-    case EventType::route_resolved:
+    case RDMA_CM_EVENT_ROUTE_RESOLVED:
       if (Status asked = connect(endpoint, pair); !asked) {
         return named(asked.error());
       }
       break;
-    case EventType::connect_response:
+    case RDMA_CM_EVENT_CONNECT_RESPONSE:
       return establish(endpoint, pair);
-    case EventType::addr_change:  // of a bond; the route stands
+    case RDMA_CM_EVENT_ADDR_CHANGE:  // of a bond; the route is still valid
       break;
     default:
-      return named({Errc::remote, fault_of(news)});
+      return named({Errc::remote, fault_of(event)});
   }
   return {};
 }
 
 Status ActiveSide::connect(const Endpoint& endpoint, std::size_t pair) {
-  const auto greeting = encode({.token = peer_.token, .pair = static_cast<std::uint8_t>(pair)});
+  const auto request_data = encode({.token = peer_.token, .pair = static_cast<std::uint8_t>(pair)});
   const ConnectionOptions& options = endpoint.options();
-  ConnParam param{};
-  param.private_data = greeting.data();
-  param.private_data_len = greeting.size();
+  rdma_conn_param param{};
+  param.private_data = request_data.data();
+  param.private_data_len = request_data.size();
   param.responder_resources = kReads;
   param.initiator_depth = kReads;
   param.retry_count = options.retry_count;
@@ -126,7 +125,7 @@ Status ActiveSide::connect(const Endpoint& endpoint, std::size_t pair) {
 
 Status ActiveSide::establish(Endpoint& endpoint, std::size_t pair) {
   const Library& library = channel_.library();
-  Id& id = *pairs_[pair];
+  rdma_cm_id& id = *pairs_[pair];
   if (Status connected = adopt(library, id, endpoint, pair); !connected) {
     return connected;
   }

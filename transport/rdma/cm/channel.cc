@@ -19,7 +19,7 @@ constexpr int kConsumer = 28;
 
 std::string text_of(int error_number) { return std::generic_category().message(std::abs(error_number)); }
 
-std::vector<std::byte> private_data_of(const ConnParam& conn) {
+std::vector<std::byte> private_data_of(const rdma_conn_param& conn) {
   const auto* bytes = static_cast<const std::byte*>(conn.private_data);
   return bytes == nullptr ? std::vector<std::byte>()
                           : std::vector<std::byte>(bytes, bytes + conn.private_data_len);
@@ -27,39 +27,39 @@ std::vector<std::byte> private_data_of(const ConnParam& conn) {
 
 }  // namespace
 
-void IdDestroyer::operator()(Id* id) const {
+void IdDestroyer::operator()(rdma_cm_id* id) const {
   if (library->destroy_id(id) != 0) {
     TF_WARN("NET/tfabric: an id of librdmacm cannot be destroyed: {}", text_of(errno));
   }
 }
 
-std::string fault_of(const News& news) {
-  switch (news.type) {
-    case EventType::addr_error:
+std::string fault_of(const CmEvent& event) {
+  switch (event.type) {
+    case RDMA_CM_EVENT_ADDR_ERROR:
       return fmt::format(
           "the peer's address cannot be resolved: {}; does the RDMA port's network reach it "
           "(`ping -I`)?",
-          text_of(news.status));
-    case EventType::route_error:
+          text_of(event.status));
+    case RDMA_CM_EVENT_ROUTE_ERROR:
       return fmt::format("there is no route to the peer: {}; on InfiniBand, does the subnet manager run?",
-                         text_of(news.status));
-    case EventType::unreachable:
+                         text_of(event.status));
+    case RDMA_CM_EVENT_UNREACHABLE:
       return fmt::format(
           "the peer's connection manager does not answer: {}; does the network carry its "
           "packets (RoCE: UDP port 4791) both ways?",
-          text_of(news.status));
-    case EventType::rejected:
+          text_of(event.status));
+    case RDMA_CM_EVENT_REJECTED:
       return fmt::format("the peer's connection manager has rejected the connection, reason {}{}",
-                         news.status,
-                         news.status == kInvalidServiceId ? " (nobody listens there any more)"
-                         : news.status == kConsumer       ? " (by the peer's rank, whose log says more)"
-                                                          : "");
-    case EventType::disconnected:
+                         event.status,
+                         event.status == kInvalidServiceId ? " (no process listens there any more)"
+                         : event.status == kConsumer       ? " (by the peer's rank, whose log says more)"
+                                                           : "");
+    case RDMA_CM_EVENT_DISCONNECTED:
       return "the peer has disconnected";
-    case EventType::device_removal:
+    case RDMA_CM_EVENT_DEVICE_REMOVAL:
       return "the device is being removed";
     default:
-      return fmt::format("the connection cannot be made: {}", text_of(news.status));
+      return fmt::format("the connection cannot be made: {}", text_of(event.status));
   }
 }
 
@@ -80,27 +80,27 @@ Result<Channel> Channel::open(const Library& library) {
 }
 
 Result<IdHandle> Channel::create_id() {
-  Id* id = nullptr;
-  if (library_->create_id(channel_.get(), &id, nullptr, PortSpace::tcp) != 0) {
+  rdma_cm_id* id = nullptr;
+  if (library_->create_id(channel_.get(), &id, nullptr, RDMA_PS_TCP) != 0) {
     return call_fault("rdma_create_id");
   }
   return IdHandle(id, {library_});
 }
 
-Result<std::optional<News>> Channel::next() {
-  Event* event = nullptr;
+Result<std::optional<CmEvent>> Channel::next() {
+  rdma_cm_event* event = nullptr;
   if (library_->get_cm_event(channel_.get(), &event) != 0) {
     if (errno == EAGAIN || errno == EINTR) {
-      return std::optional<News>();
+      return std::optional<CmEvent>();
     }
     return call_fault("rdma_get_cm_event");
   }
-  News news{.type = event->event, .status = event->status, .id = event->id, .private_data = {}};
-  if (news.type == EventType::connect_request) {
-    news.private_data = private_data_of(event->conn);
+  CmEvent copy{.type = event->event, .status = event->status, .id = event->id, .private_data = {}};
+  if (copy.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+    copy.private_data = private_data_of(event->param.conn);
   }
   library_->ack_cm_event(event);
-  return std::optional(std::move(news));
+  return std::optional(std::move(copy));
 }
 
 }  // namespace tfabric::rdma::cm

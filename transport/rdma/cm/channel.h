@@ -1,6 +1,6 @@
-// A channel of the connection manager's events, and the ids whose events it brings.
+// A channel of rdma_cm's events, and the ids that it reports events of.
 //
-// One thread at a time. `library` outlives it; ids go before their channel.
+// Used by one thread at a time. `library` must outlive it; ids must be destroyed before their channel.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ namespace tfabric::rdma::cm {
 
 struct IdDestroyer {
   const Library* library = nullptr;
-  void operator()(Id* id) const;
+  void operator()(rdma_cm_id* id) const;
 };
-using IdHandle = std::unique_ptr<Id, IdDestroyer>;
+using IdHandle = std::unique_ptr<rdma_cm_id, IdDestroyer>;
 
-// What an event told.
-struct News {
-  EventType type{};
-  int status = 0;                       // an error number, negative; of a rejection its reason
-  Id* id = nullptr;                     // of a request: a new one
-  std::vector<std::byte> private_data;  // of a request
+// An event, copied from librdmacm.
+struct CmEvent {
+  rdma_cm_event_type type{};
+  int status = 0;                       // a negative error number; for a rejection its reason
+  rdma_cm_id* id = nullptr;             // for a request: a new id
+  std::vector<std::byte> private_data;  // for a request
 };
 
-// Words for what went wrong: "cannot be resolved: No route to host", and what to check.
-[[nodiscard]] std::string fault_of(const News& news);
-// What a call answered, with errno.
+// Describes a failure and what to check: "cannot be resolved: No route to host; …".
+[[nodiscard]] std::string fault_of(const CmEvent& event);
+// Describes the failure of a call by errno.
 [[nodiscard]] Error call_fault(const char* what);
 
 class Channel {
@@ -39,16 +39,16 @@ class Channel {
   static Result<Channel> open(const Library& library);
 
   [[nodiscard]] Result<IdHandle> create_id();
-  // The next, if there is one.
-  [[nodiscard]] Result<std::optional<News>> next();
+  // Returns the next event, if there is one.
+  [[nodiscard]] Result<std::optional<CmEvent>> next();
   [[nodiscard]] const Library& library() const { return *library_; }
 
  private:
   struct Destroyer {
     const Library* library = nullptr;
-    void operator()(EventChannel* channel) const { library->destroy_event_channel(channel); }
+    void operator()(rdma_event_channel* channel) const { library->destroy_event_channel(channel); }
   };
-  using Handle = std::unique_ptr<EventChannel, Destroyer>;
+  using Handle = std::unique_ptr<rdma_event_channel, Destroyer>;
 
   Channel(const Library& library, Handle channel) : library_(&library), channel_(std::move(channel)) {}
 

@@ -11,9 +11,9 @@
 namespace tfabric::rdma::cm {
 namespace {
 
-// The library says only now whether the kernel's part is there.
+// Only creating a channel shows whether the kernel's module is usable.
 Status try_kernel(const Library& library) {
-  EventChannel* channel = library.create_event_channel();
+  rdma_event_channel* channel = library.create_event_channel();
   if (channel == nullptr) {
     return Error{Errc::unusable,
                  fmt::format("the kernel's connection manager cannot be used: {}; load its module "
@@ -62,9 +62,10 @@ Result<Library> load(const std::string& name) {
   return library;
 }
 
-void warn_of_doing_without(const Error& why) {
-  TF_WARN("NET/tfabric: rdma.connection = \"rdma_cm\" cannot be had, queue pairs are connected without: {}",
-          why.message);
+void warn_of_missing_rdma_cm(const Error& why) {
+  TF_WARN(
+      "NET/tfabric: rdma.connection = \"rdma_cm\" is not available; queue pairs are connected without it: {}",
+      why.message);
 }
 
 }  // namespace tfabric::rdma::cm

@@ -50,32 +50,32 @@ Status PassiveSide::listen_on(const Rail& rail, const Endpoint& endpoint) {
 
 Status PassiveSide::step(Endpoint& endpoint) {
   while (!endpoint.connected()) {
-    const auto news = channel_.next();
-    if (!news) {
-      return news.error();
+    const auto event = channel_.next();
+    if (!event) {
+      return event.error();
     }
-    if (!*news) {
+    if (!*event) {
       return {};
     }
-    if (Status status = on_news(endpoint, **news); !status) {
+    if (Status status = on_event(endpoint, **event); !status) {
       return status;
     }
   }
-  listeners_.clear();  // nobody else is expected
+  listeners_.clear();  // all expected requests have arrived
   return {};
 }
 
-Status PassiveSide::on_news(Endpoint& endpoint, const News& news) {
-  if (news.type == EventType::connect_request) {
-    return on_request(endpoint, news);
+Status PassiveSide::on_event(Endpoint& endpoint, const CmEvent& event) {
+  if (event.type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+    return on_request(endpoint, event);
   }
   const auto pair =
-      std::find_if(pairs_.begin(), pairs_.end(), [&](const IdHandle& id) { return id.get() == news.id; });
-  if (news.type == EventType::established || news.type == EventType::addr_change ||
-      (pair == pairs_.end() && news.type != EventType::device_removal)) {
+      std::find_if(pairs_.begin(), pairs_.end(), [&](const IdHandle& id) { return id.get() == event.id; });
+  if (event.type == RDMA_CM_EVENT_ESTABLISHED || event.type == RDMA_CM_EVENT_ADDR_CHANGE ||
+      (pair == pairs_.end() && event.type != RDMA_CM_EVENT_DEVICE_REMOVAL)) {
     return {};
   }
-  const std::string fault = fault_of(news);
+  const std::string fault = fault_of(event);
   return Error{
       Errc::remote,
       pair == pairs_.end()
@@ -83,28 +83,29 @@ Status PassiveSide::on_news(Endpoint& endpoint, const News& news) {
           : fmt::format("{}: {}", endpoint.name_of(static_cast<std::size_t>(pair - pairs_.begin())), fault)};
 }
 
-Status PassiveSide::on_request(Endpoint& endpoint, const News& news) {
+Status PassiveSide::on_request(Endpoint& endpoint, const CmEvent& event) {
   const Library& library = channel_.library();
-  IdHandle id(news.id, {&library});
-  const auto greeting = parse_greeting(news.private_data);
-  if (!greeting || greeting->token != listening_.token || greeting->pair >= pairs_.size() ||
-      pairs_[greeting->pair] != nullptr) {
-    // Destroying it would do the same, with a reason that says less.
+  IdHandle id(event.id, {&library});
+  const auto request_data = parse_request_data(event.private_data);
+  if (!request_data || request_data->token != listening_.token || request_data->pair >= pairs_.size() ||
+      pairs_[request_data->pair] != nullptr) {
+    // Destroying the id would also reject the request, but with a less specific reason.
     library.reject(id.get(), nullptr, 0);
     return {};
   }
-  IdHandle& pair = pairs_[greeting->pair] = std::move(id);
-  return accept(endpoint, greeting->pair, *pair);
+  IdHandle& pair = pairs_[request_data->pair] = std::move(id);
+  return accept(endpoint, request_data->pair, *pair);
 }
 
-Status PassiveSide::accept(Endpoint& endpoint, std::size_t pair, Id& id) {
+Status PassiveSide::accept(Endpoint& endpoint, std::size_t pair, rdma_cm_id& id) {
   const Library& library = channel_.library();
-  ConnParam param{};
+  rdma_conn_param param{};
   param.responder_resources = kReads;
   param.initiator_depth = kReads;
   param.rnr_retry_count = endpoint.options().rnr_retry;
   param.qp_num = endpoint.pairs()[pair].number;
-  // The peer may write as soon as it hears of it.
+  // The queue pair must be ready before the acceptance is sent, since the peer may write as soon as it gets
+  // it.
   if (Status connected = adopt(library, id, endpoint, pair); !connected) {
     return connected;
   }

@@ -2,6 +2,7 @@
 
 #include <endian.h>
 #include <fmt/format.h>
+#include <infiniband/ib.h>
 #include <netinet/in.h>
 
 #include <algorithm>
@@ -17,13 +18,14 @@ namespace tfabric::rdma::cm {
 
 namespace {
 
-SockaddrIb infiniband(const Gid& gid, std::uint16_t pkey, std::uint16_t port) {
-  SockaddrIb address{};
-  address.sib_family = kAfIb;
+sockaddr_ib infiniband(const Gid& gid, std::uint16_t pkey, std::uint16_t port) {
+  sockaddr_ib address{};
+  address.sib_family = AF_IB;
   address.sib_pkey = pkey;
-  address.sib_addr = gid;
-  address.sib_sid = htobe64((static_cast<std::uint64_t>(PortSpace::tcp) << 16) + port);
-  address.sib_sid_mask = htobe64(kServiceSpaceMask | (port == 0 ? 0 : kServicePortMask));
+  static_assert(sizeof(address.sib_addr) == sizeof(gid));
+  std::memcpy(&address.sib_addr, gid.data(), gid.size());
+  address.sib_sid = htobe64((static_cast<std::uint64_t>(RDMA_PS_TCP) << 16) + port);
+  address.sib_sid_mask = htobe64(RDMA_IB_IP_PS_MASK | (port == 0 ? 0 : RDMA_IB_IP_PORT_MASK));
   return address;
 }
 
@@ -32,8 +34,8 @@ SockaddrIb infiniband(const Gid& gid, std::uint16_t pkey, std::uint16_t port) {
 Address Address::make(const Gid& gid, const Rail& rail, std::uint16_t pkey, std::uint16_t port) {
   Address made;
   made.pkey_ = pkey;
-  if (rail.link_layer == ibv::LinkLayer::infiniband) {
-    const SockaddrIb address = infiniband(gid, pkey, port);
+  if (rail.link_layer == LinkLayer::infiniband) {
+    const sockaddr_ib address = infiniband(gid, pkey, port);
     std::memcpy(&made.storage_, &address, sizeof(address));
     return made;
   }
@@ -46,7 +48,7 @@ Address Address::make(const Gid& gid, const Rail& rail, std::uint16_t pkey, std:
 
 Result<Address> Address::of(const Rail& rail, std::uint16_t pkey_index) {
   std::uint16_t pkey = 0;
-  if (rail.link_layer == ibv::LinkLayer::infiniband) {
+  if (rail.link_layer == LinkLayer::infiniband) {
     if (const int returned = rail.verbs->query_pkey(rail.context, rail.port, pkey_index, &pkey);
         returned != 0) {
       return Error{Errc::system, fmt::format("{}: P_Key {} cannot be read: {}; check rdma.pkey", rail.name,
@@ -60,35 +62,35 @@ Address Address::of_peer(const Rail& from, const Address& own, const Gid& gid, s
   return make(gid, from, own.pkey_, port);
 }
 
-std::array<std::byte, kGreetingBytes> encode(const Greeting& greeting) {
-  std::array<std::byte, kGreetingBytes> bytes{};
-  for (std::size_t i = 0; i < sizeof(greeting.token); ++i) {
-    bytes[i] = static_cast<std::byte>(greeting.token >> 8 * i);
+std::array<std::byte, kRequestDataBytes> encode(const RequestData& request_data) {
+  std::array<std::byte, kRequestDataBytes> bytes{};
+  for (std::size_t i = 0; i < sizeof(request_data.token); ++i) {
+    bytes[i] = static_cast<std::byte>(request_data.token >> 8 * i);
   }
-  bytes[sizeof(greeting.token)] = std::byte{greeting.pair};
+  bytes[sizeof(request_data.token)] = std::byte{request_data.pair};
   return bytes;
 }
 
-std::optional<Greeting> parse_greeting(std::span<const std::byte> bytes) {
-  if (bytes.size() < kGreetingBytes) {
+std::optional<RequestData> parse_request_data(std::span<const std::byte> bytes) {
+  if (bytes.size() < kRequestDataBytes) {
     return std::nullopt;
   }
-  Greeting greeting;
-  for (std::size_t i = 0; i < sizeof(greeting.token); ++i) {
-    greeting.token |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
+  RequestData request_data;
+  for (std::size_t i = 0; i < sizeof(request_data.token); ++i) {
+    request_data.token |= std::to_integer<std::uint64_t>(bytes[i]) << 8 * i;
   }
-  greeting.pair = std::to_integer<std::uint8_t>(bytes[sizeof(greeting.token)]);
-  return greeting;
+  request_data.pair = std::to_integer<std::uint8_t>(bytes[sizeof(request_data.token)]);
+  return request_data;
 }
 
 namespace {
 
 struct Step {
-  ibv::QpAttr attributes{};
+  ibv_qp_attr attributes{};
   int mask = 0;
 };
 
-Result<Step> step_to(const Library& library, Id& id, ibv::QpState state) {
+Result<Step> step_to(const Library& library, rdma_cm_id& id, ibv_qp_state state) {
   Step step;
   step.attributes.qp_state = state;
   if (library.init_qp_attr(&id, &step.attributes, &step.mask) != 0) {
@@ -97,16 +99,16 @@ Result<Step> step_to(const Library& library, Id& id, ibv::QpState state) {
   return step;
 }
 
-Status take(const Rail& rail, ibv::Qp& qp, Step& step, const char* what) {
+Status take(const Rail& rail, ibv_qp& qp, Step& step, const char* what) {
   if (const int returned = rail.verbs->modify_qp(&qp, &step.attributes, step.mask); returned != 0) {
-    return Error{Errc::system, fmt::format("cannot be made {} as the connection manager wants it: {}", what,
-                                           verbs_fault(returned))};
+    return Error{Errc::system, fmt::format("cannot be made {} with the connection manager's attributes: {}",
+                                           what, verbs_fault(returned))};
   }
   return {};
 }
 
-// By addresses, the connection manager may come to another port of this host.
-Status check_port(const Id& id, const Rail& rail, std::uint8_t port) {
+// rdma_cm chooses the port by address and route, which may lead to another port of this host.
+Status check_port(const rdma_cm_id& id, const Rail& rail, std::uint8_t port) {
   const std::string_view name = id.verbs->device->name;
   if (name == rail.context->device->name && port == rail.port) {
     return {};
@@ -117,9 +119,9 @@ Status check_port(const Id& id, const Rail& rail, std::uint8_t port) {
                                          name, port, rail.name)};
 }
 
-Status take_path(const Library& library, Id& id, const Rail& rail, ibv::Qp& qp,
+Status take_path(const Library& library, rdma_cm_id& id, const Rail& rail, ibv_qp& qp,
                  const ConnectionOptions& options, const RailEnd& remote) {
-  auto init = step_to(library, id, ibv::QpState::init);
+  auto init = step_to(library, id, IBV_QPS_INIT);
   if (!init) {
     return init.error();
   }
@@ -130,11 +132,11 @@ Status take_path(const Library& library, Id& id, const Rail& rail, ibv::Qp& qp,
   if (Status taken = take(rail, qp, *init, "initialised"); !taken) {
     return taken;
   }
-  auto receive = step_to(library, id, ibv::QpState::rtr);
+  auto receive = step_to(library, id, IBV_QPS_RTR);
   if (!receive) {
     return receive.error();
   }
-  ibv::QpAttr& path = receive->attributes;
+  ibv_qp_attr& path = receive->attributes;
   path.path_mtu = std::min({path.path_mtu, rail.mtu, remote.mtu});
   path.max_dest_rd_atomic = kReads;
   path.min_rnr_timer = options.rnr_timer;
@@ -147,7 +149,7 @@ Status take_path(const Library& library, Id& id, const Rail& rail, ibv::Qp& qp,
   if (Status taken = take(rail, qp, *receive, "ready to receive"); !taken) {
     return taken;
   }
-  auto send = step_to(library, id, ibv::QpState::rts);
+  auto send = step_to(library, id, IBV_QPS_RTS);
   if (!send) {
     return send.error();
   }
@@ -160,8 +162,8 @@ Status take_path(const Library& library, Id& id, const Rail& rail, ibv::Qp& qp,
 
 }  // namespace
 
-Status adopt(const Library& library, Id& id, Endpoint& endpoint, std::size_t pair) {
-  return endpoint.connect_pair(pair, [&](const Rail& rail, ibv::Qp& qp, const RailEnd& remote) {
+Status adopt(const Library& library, rdma_cm_id& id, Endpoint& endpoint, std::size_t pair) {
+  return endpoint.connect_pair(pair, [&](const Rail& rail, ibv_qp& qp, const RailEnd& remote) {
     return take_path(library, id, rail, qp, endpoint.options(), remote);
   });
 }

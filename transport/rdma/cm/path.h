@@ -1,6 +1,8 @@
-// Where a port is for the connection manager: on RoCE its GID's IP address, on InfiniBand the GID itself.
+// What both sides of rdma_cm share: the addresses of ports, the private data of a request, and the steps of a
+// queue pair to the path that the connection manager has resolved.
 #pragma once
 
+#include <rdma/rdma_cma.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -11,7 +13,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "transport/rdma/cm/abi.h"
 #include "transport/rdma/cm/library.h"
 #include "transport/rdma/lane/connection.h"
 #include "transport/rdma/lane/endpoint.h"
@@ -20,12 +21,14 @@ namespace tfabric::rdma::cm {
 
 class Address {
  public:
-  // Of a rail of this host, at any port. `pkey_index`: its partition, on InfiniBand.
+  // The address of a rail of this host, with any port number: the IP address of its GID on RoCE, the GID
+  // itself on InfiniBand. `pkey_index` is its partition on InfiniBand.
   static Result<Address> of(const Rail& rail, std::uint16_t pkey_index);
-  // Of the peer's, as it is reached from a rail of this host, in the partition of the address `own`.
+  // The address of the peer's rail, as reached from a rail of this host, in the partition of the address
+  // `own`.
   static Address of_peer(const Rail& from, const Address& own, const Gid& gid, std::uint16_t port);
 
-  // For librdmacm, which does not change it.
+  // librdmacm does not change the address.
   [[nodiscard]] sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage_); }
 
  private:
@@ -34,32 +37,28 @@ class Address {
   std::uint16_t pkey_ = 0;  // network byte order
 };
 
-// Where a comm's receiving end listens for the connection manager's requests.
-
+// Where a comm's receiving end listens for requests of rdma_cm.
 struct Listening {
-  std::vector<std::uint16_t> ports;  // of its rails
-  std::uint64_t token = 0;           // which requests must bring
+  std::vector<std::uint16_t> ports;  // one for each rail
+  std::uint64_t token = 0;           // requests must contain it
 };
 
-// What a request of the connection manager brings, by which the listening comm knows whose it is.
-
-struct Greeting {
-  std::uint64_t token = 0;  // the listening comm's, as its answer told
-  std::uint8_t pair = 0;    // which queue pair of the comm is meant
+// The private data of a request, by which the listening comm identifies it.
+struct RequestData {
+  std::uint64_t token = 0;  // the listening comm's, from its answer
+  std::uint8_t pair = 0;    // index of the comm's queue pair
 };
 
-// Both little-endian, one after the other. What follows is not looked at: InfiniBand's requests carry private
-// data of one length, the rest of which is zero.
-inline constexpr std::size_t kGreetingBytes = 9;
+// Both fields, little-endian. Bytes after them are ignored: InfiniBand's requests carry private data of a
+// fixed length, padded with zeros.
+inline constexpr std::size_t kRequestDataBytes = 9;
 
-[[nodiscard]] std::array<std::byte, kGreetingBytes> encode(const Greeting& greeting);
-[[nodiscard]] std::optional<Greeting> parse_greeting(std::span<const std::byte> bytes);
-
-// A queue pair takes the path that the connection manager has found.
+[[nodiscard]] std::array<std::byte, kRequestDataBytes> encode(const RequestData& request_data);
+[[nodiscard]] std::optional<RequestData> parse_request_data(std::span<const std::byte> bytes);
 
 // Makes one of the endpoint's queue pairs ready to receive and to send. Route, partition, MTU and packet
-// numbers are the connection manager's, the MTU at most those of both rails; timers, counts and access are
-// the comm's, and so are a service level and a traffic class other than 0.
-Status adopt(const Library& library, Id& id, Endpoint& endpoint, std::size_t pair);
+// numbers come from rdma_cm (the MTU at most that of both rails); timers, counts and access from the comm,
+// and also service level and traffic class if they are not 0.
+Status adopt(const Library& library, rdma_cm_id& id, Endpoint& endpoint, std::size_t pair);
 
 }  // namespace tfabric::rdma::cm

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* kClass = "class/infiniband";
 
-// As users know the key: by its own name and NCCL's.
+// Names the key as users know it, with NCCL's variable.
 std::string selection(const config::Rdma& wishes) {
   return fmt::format("rdma.hca (NCCL_IB_HCA) = \"{}\"",
                      wishes.hca.text().empty() ? "all" : wishes.hca.text());
@@ -41,8 +41,8 @@ std::vector<std::string> words_of(const std::string& text) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-// Why a device was not opened. libibverbs goes on to look for a file that may not be opened under other
-// names, and ends with ENOENT.
+// Returns why a device could not be opened. If the device file exists but cannot be opened, libibverbs tries
+// other names and ends with ENOENT; access() yields the real reason.
 int open_error(int error, const std::string& file) {
   errno = error;
   if (error == ENOENT && access(file.c_str(), F_OK) == 0) {
@@ -51,7 +51,7 @@ int open_error(int error, const std::string& file) {
   return errno;
 }
 
-// Numbers in names count as numbers: their digits are compared by how many there are first.
+// Compares names so that trailing numbers count as numbers: fewer digits come first.
 bool name_before(const std::string& a, const std::string& b) {
   const auto key = [](const std::string& name) {
     std::size_t digits = name.size();
@@ -65,7 +65,7 @@ bool name_before(const std::string& a, const std::string& b) {
 
 bool hca_before(const Hca& a, const Hca& b) {
   if (a.pci.address != b.pci.address) {
-    // Those without one are last.
+    // HCAs without a PCI address come last.
     return a.pci.address.empty() != b.pci.address.empty() ? b.pci.address.empty()
                                                           : a.pci.address < b.pci.address;
   }
@@ -83,7 +83,7 @@ class Search {
       return std::move(found_);
     }
     int count = 0;
-    ibv::Device** list = verbs_.get_device_list(&count);
+    ibv_device** list = verbs_.get_device_list(&count);
     if (list == nullptr) {
       found_.usable =
           Error{Errc::unusable, fmt::format("libibverbs cannot list RDMA devices: {}: load the kernel's "
@@ -94,7 +94,7 @@ class Search {
     for (int i = 0; i < count; ++i) {
       found_.hcas.push_back(examine(*list[i]));
     }
-    // Devices that are open keep what they need of the list.
+    // Open devices do not need the list any more.
     verbs_.free_device_list(list);
     add_without_driver();
     std::sort(found_.hcas.begin(), found_.hcas.end(), hca_before);
@@ -113,13 +113,13 @@ class Search {
       port.rail_id = pattern->rail_id;
       port.plane_id = pattern->plane_id;
     }
-    ibv::PortAttr attributes{};
+    ibv_port_attr attributes{};
     if (const int result = verbs_.query_port(hca.context.get(), number, &attributes); result != 0) {
       port.excluded = "cannot be queried: " + verbs_fault(result);
       return port;
     }
     describe(hca, attributes, port);
-    if (attributes.link_layer == ibv::LinkLayer::unspecified) {
+    if (port.link_layer == LinkLayer::unspecified) {
       port.excluded = "has a link that is neither InfiniBand nor Ethernet";
     } else {
       read_gids(hca, attributes.gid_tbl_len, port);
@@ -131,7 +131,7 @@ class Search {
   }
 
  private:
-  // Why the configuration leaves the whole HCA out; empty: it does not.
+  // Returns why the configuration excludes the whole HCA; empty if it does not.
   [[nodiscard]] std::string filtered(const std::string& hca) const {
     if (wishes_.exclude_hca.names_all_of(hca)) {
       return exclusion(wishes_);
@@ -139,7 +139,7 @@ class Search {
     return wishes_.hca.may_select(hca) ? std::string() : "not selected by " + selection(wishes_);
   }
 
-  // The same of a port.
+  // The same for a port.
   [[nodiscard]] std::string filtered(const std::string& hca, unsigned port) const {
     if (wishes_.exclude_hca.find(hca, port) != nullptr) {
       return exclusion(wishes_);
@@ -154,7 +154,7 @@ class Search {
             .context = ContextHandle(nullptr, {&verbs_})};
   }
 
-  Hca examine(ibv::Device& device) {
+  Hca examine(ibv_device& device) {
     Hca hca = identify(text_of(device.name, sizeof(device.name)),
                        text_of(device.dev_name, sizeof(device.dev_name)));
     hca.excluded = filtered(hca.name);
@@ -169,20 +169,20 @@ class Search {
     return hca;
   }
 
-  void open(ibv::Device& device, Hca& hca) {
+  void open(ibv_device& device, Hca& hca) {
     errno = 0;
     hca.context.reset(verbs_.open_device(&device));
     if (hca.context == nullptr) {
       hca.excluded = open_fault(open_error(errno, hca.device_file), hca.device_file);
       return;
     }
-    ibv::DeviceAttr attributes{};
+    ibv_device_attr attributes{};
     if (const int result = verbs_.query_device(hca.context.get(), &attributes); result != 0) {
       hca.excluded = "cannot be queried: " + verbs_fault(result);
       hca.context.reset();
       return;
     }
-    // Soft-RoCE and old firmware may have no GUID of the card.
+    // Soft-RoCE and old firmware may have no system image GUID.
     hca.guid =
         from_network(attributes.sys_image_guid != 0 ? attributes.sys_image_guid : attributes.node_guid);
     hca.gpu_memory = probe_gpu_memory(verbs_, *hca.context, host_.sysfs, wishes_.gdr);
@@ -190,19 +190,19 @@ class Search {
       hca.ports.push_back(examine_port(hca, static_cast<std::uint8_t>(number)));
     }
     if (hca.pci.path.empty() && !hca.ports.empty()) {
-      // Soft-RoCE: that of the interface.
+      // Soft-RoCE has no PCI function of its own: use that of its network interface.
       hca.pci = find_pci_function(host_.sysfs, fmt::format("class/net/{}/device", hca.ports.front().netdev));
     }
   }
 
-  void describe(const Hca& hca, const ibv::PortAttr& attributes, Port& port) const {
-    constexpr std::uint32_t kLeastMtu = 128;  // what the encodings, from 1 on, double
+  void describe(const Hca& hca, const ibv_port_attr& attributes, Port& port) const {
+    constexpr std::uint32_t kLeastMtu = 128;  // ibv_mtu 1 stands for twice as much
     const auto rate = host_.sysfs.read(fmt::format("{}/{}/ports/{}/rate", kClass, hca.name, port.number));
-    port.link_layer = attributes.link_layer;
+    port.link_layer = static_cast<LinkLayer>(attributes.link_layer);
     port.state = attributes.state;
     port.speed_mbps = std::max(link_speed_mbps(attributes.active_width, attributes.active_speed),
                                rate_mbps(rate.value_or("")));
-    port.mtu = attributes.active_mtu >= ibv::Mtu::bytes_256 && attributes.active_mtu <= ibv::Mtu::bytes_4096
+    port.mtu = attributes.active_mtu >= IBV_MTU_256 && attributes.active_mtu <= IBV_MTU_4096
                    ? kLeastMtu << static_cast<unsigned>(attributes.active_mtu)
                    : 0;
     port.max_message_bytes = attributes.max_msg_sz;
@@ -233,7 +233,7 @@ class Search {
     }
   }
 
-  // What the kernel has and libibverbs does not know.
+  // Adds the HCAs that the kernel lists and libibverbs does not.
   void add_without_driver() {
     for (const std::string& name : host_.sysfs.list(kClass)) {
       if (std::any_of(found_.hcas.begin(), found_.hcas.end(),
@@ -299,7 +299,7 @@ class Search {
   const Host& host_;
   const config::Rdma& wishes_;
   Discovery found_;
-  bool selected_ = false;  // whether the configuration leaves anything
+  bool selected_ = false;  // whether the configuration selects anything
 };
 
 }  // namespace
@@ -308,18 +308,18 @@ Discovery discover(const Verbs& verbs, const Host& host, const config::Rdma& wis
   return Search(verbs, host, wishes).run();
 }
 
-Port look_at_port(const Verbs& verbs, const Host& host, const config::Rdma& wishes, const Hca& hca,
-                  std::uint8_t number) {
+Port examine_port_of(const Verbs& verbs, const Host& host, const config::Rdma& wishes, const Hca& hca,
+                     std::uint8_t number) {
   return Search(verbs, host, wishes).examine_port(hca, number);
 }
 
-std::string_view to_string(ibv::LinkLayer link_layer) {
+std::string_view to_string(LinkLayer link_layer) {
   switch (link_layer) {
-    case ibv::LinkLayer::infiniband:
+    case LinkLayer::infiniband:
       return "InfiniBand";
-    case ibv::LinkLayer::ethernet:
+    case LinkLayer::ethernet:
       return "RoCE";
-    case ibv::LinkLayer::unspecified:
+    case LinkLayer::unspecified:
       break;
   }
   return "unknown";

@@ -1,9 +1,9 @@
-// The RDMA ports of this host: which there are, which are used, and why the others are not.
+// The RDMA ports of this host: which exist, which are used, and why the others are not.
 //
-// All active ports of InfiniBand and RoCE, as the configuration selects them, each with its GID. What is left
-// out stays in the list with its reason, for `tfabric info` and the log. The order is that of PCI addresses,
-// then of names (rxe2 before rxe10), so that hosts of one kind have one order. GIDs, states and speeds are
-// those of the moment: after a link flap discover again.
+// Used are all active InfiniBand and RoCE ports that the configuration selects, each with a GID. Excluded
+// ports stay in the list with the reason, for `tfabric info` and the log. Ports are ordered by PCI address,
+// then by name (rxe2 before rxe10), so that hosts of the same kind have the same order. GIDs, states and
+// speeds are a snapshot: discover again after a link flap.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,19 @@ namespace tfabric::rdma {
 
 struct Port {
   std::uint8_t number = 1;
-  ibv::LinkLayer link_layer = ibv::LinkLayer::unspecified;
-  ibv::PortState state = ibv::PortState::nop;
+  LinkLayer link_layer = LinkLayer::unspecified;
+  ibv_port_state state = IBV_PORT_NOP;
   std::uint32_t speed_mbps = 0;           // 0: unknown
   std::uint32_t mtu = 0;                  // bytes of payload in a packet
-  std::uint32_t max_message_bytes = 0;    // of one work request
+  std::uint32_t max_message_bytes = 0;    // bytes of one work request
   std::uint16_t lid = 0;                  // InfiniBand
-  std::string netdev;                     // RoCE; empty: unknown
-  std::vector<std::string> bond_members;  // if that interface is a bond
-  std::int16_t rail_id = -1;              // as rdma.hca has it; -1: it has none
+  std::string netdev;                     // RoCE; empty if unknown
+  std::vector<std::string> bond_members;  // if the interface is a bond
+  std::int16_t rail_id = -1;              // set by rdma.hca; -1 if not set
   std::int16_t plane_id = -1;
   std::vector<GidEntry> gids;
-  std::optional<GidChoice> gid;  // without a peer in sight
-  std::string excluded;          // why it is left out; empty: it is used
+  std::optional<GidChoice> gid;  // the choice without regard to a peer
+  std::string excluded;          // why the port is not used; empty if it is
 };
 
 struct Hca {
@@ -47,11 +47,11 @@ struct Hca {
   PciFunction pci;
   GpuMemory gpu_memory;
   std::vector<Port> ports;
-  std::string excluded;   // why all of it is left out; empty: see its ports
-  ContextHandle context;  // null if it is left out
+  std::string excluded;   // why the whole HCA is not used; if empty, see its ports
+  ContextHandle context;  // null if the HCA is not used
 };
 
-// What of this host is looked at; tests make their own.
+// The parts of this host that discovery reads. Tests supply their own.
 struct Host {
   host::Sysfs sysfs;
   std::vector<host::LocalAddress> addresses;
@@ -59,17 +59,16 @@ struct Host {
 
 struct Discovery {
   std::vector<Hca> hcas;
-  Status usable;  // Errc::unusable says why there is no port to use, and names what there is
+  Status usable;  // Errc::unusable if no port can be used; the message lists what exists
 };
 
-// Opens what may be used, and nothing else: an HCA that the configuration leaves out is not touched. `verbs`
-// must outlive the result.
+// Opens only HCAs that the configuration does not exclude. `verbs` must outlive the result.
 [[nodiscard]] Discovery discover(const Verbs& verbs, const Host& host, const config::Rdma& wishes);
 
-// A port of an HCA that is open, as it is now.
-[[nodiscard]] Port look_at_port(const Verbs& verbs, const Host& host, const config::Rdma& wishes,
-                                const Hca& hca, std::uint8_t number);
+// Returns the present state of a port of an open HCA.
+[[nodiscard]] Port examine_port_of(const Verbs& verbs, const Host& host, const config::Rdma& wishes,
+                                   const Hca& hca, std::uint8_t number);
 
-[[nodiscard]] std::string_view to_string(ibv::LinkLayer link_layer);
+[[nodiscard]] std::string_view to_string(LinkLayer link_layer);
 
 }  // namespace tfabric::rdma

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <charconv>
 #include <cstddef>
@@ -13,7 +14,7 @@
 namespace tfabric::rdma {
 namespace {
 
-// A bound for what a driver may claim; the longest tables have 1,024 entries.
+// Bounds the length that a driver may claim. The longest known tables have 1,024 entries.
 constexpr int kMaxTableLength = 65536;
 
 // RFC 4291 §2.5.6, RFC 3927 §2.1, IPv4 mapped (RFC 4291 §2.5.5.2).
@@ -21,19 +22,19 @@ constexpr Gid kLinkLocal6{0xfe, 0x80};
 constexpr Gid kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr Gid kLinkLocal4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 169, 254};
 constexpr unsigned kLinkLocal6Bits = 10, kMappedBits = 96, kLinkLocal4Bits = 112;
-constexpr unsigned kSubnetBits = 64;  // of InfiniBand, and of link-local addresses
+constexpr unsigned kSubnetBits = 64;  // on InfiniBand, and of link-local addresses
 
-GidType type_of(const std::string& text, ibv::LinkLayer link_layer) {
-  if (link_layer != ibv::LinkLayer::ethernet) {
+GidType type_of(const std::string& text, LinkLayer link_layer) {
+  if (link_layer != LinkLayer::ethernet) {
     return GidType::infiniband;
   }
-  // Kernels before 4.5 have no such file, and no RoCE v2.
+  // Kernels before 4.5 have neither this file nor RoCE v2.
   return text == "RoCE v2" ? GidType::roce_v2 : GidType::roce_v1;
 }
 
-// Whether a link-local GID is the one that an interface of this name makes of its MAC address (RFC 4291,
-// appendix A): it is in the table whether or not it is configured. The name alone says nothing, since the
-// kernel gives that of the interface's own network namespace.
+// Returns whether a link-local GID is the one that an interface of this name derives from its MAC address
+// (RFC 4291, appendix A); such a GID is in the table even if the address is not configured. The name alone is
+// not enough, because it is valid in the interface's own network namespace.
 bool is_made_of_mac(const Gid& gid, const std::string& netdev, const host::Sysfs& sysfs) {
   const std::string text = sysfs.read("class/net/" + netdev + "/address").value_or("");
   std::array<std::uint8_t, 6> mac{};
@@ -48,7 +49,7 @@ bool is_made_of_mac(const Gid& gid, const std::string& netdev, const host::Sysfs
   return gid == made;
 }
 
-// What the interface and its addresses tell of the GID.
+// Fills in what the local addresses say about the GID.
 void locate(GidEntry& entry, const host::Sysfs& sysfs, std::span<const host::LocalAddress> addresses) {
   const auto local = std::find_if(addresses.begin(), addresses.end(), [&](const host::LocalAddress& address) {
     return address.address == entry.gid && (entry.netdev.empty() || address.netdev == entry.netdev);
@@ -62,11 +63,11 @@ void locate(GidEntry& entry, const host::Sysfs& sysfs, std::span<const host::Loc
   }
 }
 
-GidEntry describe(const ibv::Gid& gid, int index, const host::Sysfs& sysfs,
+GidEntry describe(const ibv_gid& gid, int index, const host::Sysfs& sysfs,
                   std::span<const host::LocalAddress> addresses, const GidSource& source) {
   const std::string attributes =
       fmt::format("class/infiniband/{}/ports/{}/gid_attrs", source.hca, source.port);
-  GidEntry entry{.index = static_cast<std::uint32_t>(index), .gid = gid.raw};
+  GidEntry entry{.index = static_cast<std::uint32_t>(index), .gid = std::bit_cast<Gid>(gid.raw)};
   entry.type =
       type_of(sysfs.read(fmt::format("{}/types/{}", attributes, index)).value_or(""), source.link_layer);
   if (entry.type == GidType::infiniband) {
@@ -124,7 +125,7 @@ std::string_view to_string(GidScope scope) {
   return "IPv4";
 }
 
-Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& context,
+Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv_context& context,
                                              const host::Sysfs& sysfs,
                                              std::span<const host::LocalAddress> addresses,
                                              const GidSource& source) {
@@ -132,12 +133,12 @@ Result<std::vector<GidEntry>> read_gid_table(const Verbs& verbs, ibv::Context& c
   const int length = std::clamp(source.table_length, 0, kMaxTableLength);
   int failed = 0, error = 0;
   for (int index = 0; index < length; ++index) {
-    ibv::Gid gid{};
+    ibv_gid gid{};
     if (verbs.query_gid(&context, source.port, index, &gid) != 0) {
-      // Some libraries fail for an empty slot instead of giving zeros.
+      // Some libraries fail for an empty slot instead of returning zeros.
       error = errno;
       ++failed;
-    } else if (gid.raw != Gid{}) {
+    } else if (std::bit_cast<Gid>(gid.raw) != Gid{}) {
       table.push_back(describe(gid, index, sysfs, addresses, source));
     }
   }

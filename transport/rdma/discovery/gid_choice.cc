@@ -10,7 +10,7 @@
 namespace tfabric::rdma {
 namespace {
 
-// Entries that a message names; more are counted.
+// A message names at most this many entries and counts the others.
 constexpr std::size_t kMostNamed = 8;
 
 std::string indices(std::span<const GidEntry> table) {
@@ -37,7 +37,7 @@ Result<GidChoice> by_index(std::span<const GidEntry> table, std::uint32_t index,
   return GidChoice{index, found->gid, fmt::format("{}; {}", described(*found), reason)};
 }
 
-// Why the GID cannot be used; empty: it can.
+// Returns why the GID cannot be used; empty if it can.
 std::string fault_of(const GidEntry& entry, const config::Rdma& wishes, const std::optional<Peer>& peer) {
   const GidType wanted = wishes.roce_version == 1 ? GidType::roce_v1 : GidType::roce_v2;
   if (wishes.roce_version != 0 && entry.type != wanted) {
@@ -55,7 +55,7 @@ std::string fault_of(const GidEntry& entry, const config::Rdma& wishes, const st
     return fmt::format("{}, but the peer's GID {} is {}", to_string(entry.type), to_string(peer->gid),
                        to_string(peer->type));
   }
-  // The packets of v2 are IPv4 or IPv6 at both ends; those of v1 are neither.
+  // Packets of v2 are IPv4 or IPv6 at both ends; those of v1 are neither.
   if (peer && entry.type == GidType::roce_v2 && v4 != is_ipv4(peer->gid)) {
     return fmt::format("{}, but the peer's GID is {}", v4 ? "IPv4" : "IPv6", to_string(peer->gid));
   }
@@ -76,7 +76,7 @@ class Candidate {
     return std::tuple(entry_->here, in_peers_subnet_, entry_->type, scope_of(entry_->gid));
   }
 
-  // What made this one come after `better`.
+  // Says why this candidate comes after `better`.
   [[nodiscard]] std::string shortcoming(const Candidate& better) const {
     if (entry_->here != better.entry_->here) {
       return "whose interface is not in this network namespace";
@@ -122,7 +122,7 @@ Result<GidChoice> best(std::span<const GidEntry> table, const config::Rdma& wish
   if (candidates.empty()) {
     return none_fits(table, wishes, peer);
   }
-  // Stable: of equals the lower index is the first.
+  // A stable sort puts the lower index first among equals.
   std::stable_sort(candidates.begin(), candidates.end(),
                    [](const Candidate& a, const Candidate& b) { return a.rank() > b.rank(); });
   const Candidate& first = candidates.front();

@@ -1,10 +1,11 @@
-// Which GID of a port is used, and why: a function of the table, of what is configured, and of the peer.
+// Chooses the GID of a port, and says why: a pure function of the port's table, the configuration and the
+// peer.
 //
-// What is configured (index, version, family, range) is a condition. Among those that meet it, and that the
-// peer's GID can talk to, this order decides: an interface of this network namespace before others; the
-// peer's subnet before others; RoCE v2 before v1; IPv4 before global IPv6 before link-local; the lower index.
+// The configured index, version, family and range are conditions. Among the GIDs that meet them and can talk
+// to the peer's GID, this order decides: an interface in this network namespace before others; the peer's
+// subnet before others; RoCE v2 before v1; IPv4 before global IPv6 before link-local; the lower index.
 //
-// InfiniBand: GID 0, the port's own; the configuration's keys are RoCE's, as with NCCL.
+// On InfiniBand it is always GID 0, the port's own; the keys apply to RoCE only, as with NCCL.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,7 @@ struct GidChoice {
   std::string reason;  // "RoCE v2, IPv4, on eth2; before GID 0, which is link-local IPv6"
 };
 
-// Errc::unusable: no GID is as it must be; the message says what is wrong with each.
+// Fails with Errc::unusable if no GID meets the conditions; the message says what is wrong with each.
 Result<GidChoice> choose_gid(std::span<const GidEntry> table, const config::Rdma& wishes,
                              const std::optional<Peer>& peer);
 

@@ -16,7 +16,7 @@ namespace tfabric::rdma {
 
 namespace {
 
-// Domains behind some bridges have more than four digits.
+// PCI domains behind some bridges have more than four digits.
 bool is_function(std::string_view name) {
   constexpr std::size_t kUsual = 12;  // "dddd:bb:dd.f"
   const std::string_view more = name.substr(0, name.size() - std::min(name.size(), kUsual));
@@ -142,43 +142,43 @@ std::string open_fault(int error, const std::string& file) {
                      fix(error, file));
 }
 
-std::string transport_fault(ibv::TransportType type) {
+std::string transport_fault(ibv_transport_type type) {
   switch (type) {
-    case ibv::TransportType::ib:
+    case IBV_TRANSPORT_IB:
       return {};
-    case ibv::TransportType::iwarp:
+    case IBV_TRANSPORT_IWARP:
       return "is iWARP, which has no GIDs: expected InfiniBand or RoCE";
     default:
       return "is neither InfiniBand nor RoCE";
   }
 }
 
-std::string state_fault(ibv::PortState state) {
+std::string state_fault(ibv_port_state state) {
   switch (state) {
-    case ibv::PortState::active:
+    case IBV_PORT_ACTIVE:
       return {};
-    case ibv::PortState::init:
+    case IBV_PORT_INIT:
       return "is in state INIT, expected ACTIVE: no subnet manager has set it up";
-    case ibv::PortState::down:
+    case IBV_PORT_DOWN:
       return "is in state DOWN, expected ACTIVE: look at the cable, the switch and, on RoCE, `ip link`";
     default:
       return fmt::format("is in state {}, expected ACTIVE", to_string(state));
   }
 }
 
-std::string_view to_string(ibv::PortState state) {
+std::string_view to_string(ibv_port_state state) {
   switch (state) {
-    case ibv::PortState::nop:
+    case IBV_PORT_NOP:
       return "NOP";
-    case ibv::PortState::down:
+    case IBV_PORT_DOWN:
       return "DOWN";
-    case ibv::PortState::init:
+    case IBV_PORT_INIT:
       return "INIT";
-    case ibv::PortState::armed:
+    case IBV_PORT_ARMED:
       return "ARMED";
-    case ibv::PortState::active:
+    case IBV_PORT_ACTIVE:
       return "ACTIVE";
-    case ibv::PortState::active_defer:
+    case IBV_PORT_ACTIVE_DEFER:
       return "ACTIVE_DEFER";
   }
   return "UNKNOWN";

@@ -12,7 +12,7 @@
 namespace tfabric::rdma {
 namespace {
 
-constexpr std::size_t kIpv4At = 12;  // in a mapped address
+constexpr std::size_t kIpv4At = 12;  // offset of the IPv4 address in a mapped one
 
 }  // namespace
 

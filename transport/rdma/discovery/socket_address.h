@@ -1,5 +1,5 @@
-// Addresses for the kernel (its TCP, its RDMA connection manager): 16 bytes, IPv4 mapped into IPv6, and a
-// port.
+// Socket addresses for the kernel's TCP and its RDMA connection manager: 16 bytes (IPv4 mapped into IPv6) and
+// a port.
 #pragma once
 
 #include <netinet/in.h>
@@ -23,7 +23,7 @@ struct SocketAddress {
 // "10.0.0.5 port 4000".
 [[nodiscard]] std::string to_string(const SocketAddress& address);
 
-// For the kernel. An IPv4 address is one of AF_INET, so that hosts without IPv6 can use it.
+// The kernel's form. IPv4 addresses become AF_INET, so that hosts without IPv6 can use them.
 struct KernelAddress {
   sockaddr_storage storage{};
   socklen_t length = 0;

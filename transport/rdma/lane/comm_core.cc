@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include "transport/rdma/lane/open_comms.h"
 #include "transport/rdma/lane/queue_pair.h"
@@ -14,7 +13,7 @@
 namespace tfabric::rdma {
 namespace {
 
-// Completions taken by one call.
+// Completions per call of poll_cq.
 constexpr int kPoll = 16;
 
 }  // namespace
@@ -27,7 +26,8 @@ CommCore::CommCore(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> 
       meeting_(std::move(meeting)),
       joined_(meeting_ == nullptr),
       direction_(direction),
-      heartbeat_(endpoint_->options().heartbeat, endpoint_->options().now) {
+      heartbeat_(endpoint_->options().heartbeat, endpoint_->options().now),
+      regions_(endpoint_->rails()) {
   if (endpoint_->connected()) {
     open_queues();
   }
@@ -50,7 +50,7 @@ void CommCore::open() {
 }
 
 void CommCore::close() {
-  // First, since others take their turns for as long as they know the comm.
+  // This comes first, because other threads may take the comm's turn while it is in the list.
   for (const Rail* rail : endpoint_->rails()) {
     if (rail->comms != nullptr) {
       rail->comms->remove(*this);
@@ -60,17 +60,13 @@ void CommCore::close() {
     counters_.work_requests += queue.posted();
     counters_.doorbells += queue.posts();
   }
-  // Of several rails the first tells what was done.
+  // The counters are added to the first rail's only.
   if (OpenComms* comms = endpoint_->rails().front()->comms; comms != nullptr) {
     comms->count(counters_);
   }
   const Turn turn(taken_, Turn::Wait{});
   fence();
-  const std::lock_guard lock(regions_mutex_);
-  for (const auto& region : regions_) {
-    release_leases(*region);
-  }
-  regions_.clear();
+  regions_.release_all();
 }
 
 // --- requests
@@ -85,13 +81,13 @@ Result<bool> CommCore::test(Request& request, int* sizes) {
   }
   if (request.state == Request::State::done) {
     if (sizes != nullptr) {
-      request.tell_sizes(sizes);
+      request.report_sizes(sizes);
     }
-    request.give_back();
+    request.return_to_pool();
     return true;
   }
   if (failed_) {
-    request.give_back();
+    request.return_to_pool();
     return error_;
   }
   return false;
@@ -125,9 +121,9 @@ void CommCore::progress() {
     return;
   }
   if (poll() > 0) {
-    heartbeat_.heard();
+    heartbeat_.completed();
   } else if (!failed_ && heartbeat_.quiet_turn()) {
-    ask_peer();
+    probe_peer();
     watch_peer();
   }
   if (!failed_) {
@@ -135,33 +131,33 @@ void CommCore::progress() {
   }
 }
 
-// Where a completion is awaited, it will tell.
-void CommCore::ask_peer() {
+// A queue with a signalled work request outstanding needs no probe: its completion will show a failure.
+void CommCore::probe_peer() {
   for (std::size_t i = 0; i < endpoint_->data_pairs(); ++i) {
     SendQueue& queue = queues_[i];
     if (!queue.awaited() && make_room(queue)) {
-      queue.stage({.opcode = ibv::WrOpcode::rdma_write});
+      queue.stage({.opcode = IBV_WR_RDMA_WRITE});
       queue.signal();
       post(queue);
     }
   }
 }
 
-// Whether its rank is still there.
+// Returns an error if the peer's rank is gone.
 Status CommCore::peer_status() {
   return meeting_ == nullptr ? Status() : meeting_->watch(endpoint_->options().now());
 }
 
 void CommCore::watch_peer() {
   const Status there = peer_status();
-  // What it wrote before it went may have come since the last look.
+  // Data that the peer wrote before it ended may have arrived since the last poll.
   if (!there && poll() == 0 && !failed_) {
     fail(Error{there.error().code, fmt::format("{} comm: {}", direction_, there.error().message)});
   }
 }
 
 std::size_t CommCore::poll() {
-  std::array<ibv::Wc, kPoll> completions;
+  std::array<ibv_wc, kPoll> completions;
   std::size_t all = 0;
   for (const CompletionQueue& cq : endpoint_->completion_queues()) {
     int taken = kPoll;
@@ -182,10 +178,10 @@ std::size_t CommCore::poll() {
   return all;
 }
 
-void CommCore::on_completion(const ibv::Wc& completion) {
+void CommCore::on_completion(const ibv_wc& completion) {
   ++counters_.completions;
   const WorkId id = unpack_work_id(completion.wr_id);
-  if (completion.status != ibv::WcStatus::success) {
+  if (completion.status != IBV_WC_SUCCESS) {
     const Status there = peer_status();
     fail(Error{Errc::remote, fmt::format("{} comm: {}{}", direction_,
                                          completion_fault(completion, endpoint_->name_of(id.queue)),
@@ -201,7 +197,7 @@ void CommCore::ended(WorkOwner& owner) {
   if (owner.parts == 0) {
     auto& request = static_cast<Request&>(owner);
     request.state = Request::State::done;
-    request.let_go();
+    request.release_memory();
   }
 }
 
@@ -264,35 +260,14 @@ bool CommCore::owns(const void* object) const {
 Result<transport::MemoryRegion*> CommCore::register_region(void* data, std::size_t size,
                                                            transport::MemoryKind kind,
                                                            const std::optional<DmaBuf>& dmabuf) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(data);
-  if ((data == nullptr && size > 0) || size > std::numeric_limits<std::uintptr_t>::max() / 2 - begin) {
-    return Error{Errc::invalid_argument,
-                 fmt::format("registration of {} bytes at {}: there is no such memory", size, data)};
-  }
-  auto region = std::make_unique<Region>();
-  region->data = data;
-  region->size = size;
-  region->kind = kind;
-  const auto& rails = endpoint_->rails();
-  for (std::size_t i = 0; i < rails.size(); ++i) {
-    auto lease = rails[i]->registrations->acquire(data, size, kind, dmabuf);
-    if (!lease) {
-      release_leases(*region);
-      return Error{lease.error().code, fmt::format("{}: {}", rails[i]->name, lease.error().message)};
-    }
-    region->leases[i] = *lease;
-  }
-  transport::MemoryRegion* handle = region.get();
-  const std::lock_guard lock(regions_mutex_);
-  regions_.push_back(std::move(region));
-  return handle;
+  return regions_.add(data, size, kind, dmabuf);
 }
 
 Status CommCore::deregister_region(transport::MemoryRegion* handle) {
   if (handle == nullptr) {
     return {};
   }
-  const std::unique_ptr<Region> region = take_out(handle);
+  const std::unique_ptr<Region> region = regions_.take_out(handle);
   if (region == nullptr) {
     return Error{Errc::invalid_argument,
                  fmt::format("deregistration of {}: no registration on this {} comm, or not any more",
@@ -307,41 +282,8 @@ Status CommCore::deregister_region(transport::MemoryRegion* handle) {
       fence();
     }
   }
-  release_leases(*region);
+  regions_.release(*region);
   return {};
-}
-
-// Empty if it is not of this comm; the handle is not looked into, as nothing may be there.
-std::unique_ptr<Region> CommCore::take_out(const transport::MemoryRegion* handle) {
-  const std::lock_guard lock(regions_mutex_);
-  const auto found =
-      std::find_if(regions_.begin(), regions_.end(), [&](const auto& each) { return each.get() == handle; });
-  if (found == regions_.end()) {
-    return nullptr;
-  }
-  std::unique_ptr<Region> region = std::move(*found);
-  regions_.erase(found);
-  return region;
-}
-
-void CommCore::release_leases(Region& region) {
-  const auto& rails = endpoint_->rails();
-  for (std::size_t i = 0; i < rails.size(); ++i) {
-    if (region.leases[i].mr != nullptr) {
-      rails[i]->registrations->release(region.leases[i]);
-    }
-  }
-}
-
-Status CommCore::check_memory(const char* what, const void* data, std::size_t bytes,
-                              const transport::MemoryRegion* region) const {
-  if (bytes == 0 || (region != nullptr && static_cast<const Region*>(region)->covers(data, bytes))) {
-    return {};
-  }
-  return Error{Errc::invalid_argument,
-               fmt::format("{} of {} bytes at {}: {}", what, bytes, data,
-                           region == nullptr ? "its memory is not registered on this comm"
-                                             : "they are not all in the memory of the registration given")};
 }
 
 }  // namespace tfabric::rdma

@@ -1,8 +1,8 @@
-// What a comm is made of and what its two ends must know of each other: plain values, which the bootstrap
-// exchanges.
+// What a comm consists of and what its two ends must know about each other: plain values, which the session
+// layer exchanges.
 //
-// Queue pair i of one end is connected with queue pair i of the other, over rail i's counterpart: both ends
-// list rails and queue pairs in one order. Numbers are in host byte order; both hosts have the same.
+// Queue pair i of one end is connected to queue pair i of the other; both ends list rails and queue pairs in
+// the same order. Numbers are in host byte order, which is the same on both hosts.
 #pragma once
 
 #include <cstdint>
@@ -22,41 +22,41 @@ namespace cm {
 struct Library;
 }  // namespace cm
 
-// Rails of a comm, limited by the keys that fit into one announcement; NCCL fuses at most 4 NICs.
+// The number of rails is limited by the keys that fit into an announcement. NCCL fuses at most 4 NICs.
 inline constexpr std::size_t kMaxRails = 4;
-// Queue pairs of a comm: bits of Announcement::queue_pairs.
+// The number of queue pairs is limited by the bits of Announcement::queue_pairs.
 inline constexpr std::size_t kMaxQueuePairs = 32;
 
-// A port of this host that comms use, with the GID by which they do; belongs to its device and outlives its
+// A port of this host together with the GID that comms use on it. Belongs to its device and outlives its
 // comms.
 struct Rail {
   const Verbs* verbs = nullptr;
-  ibv::Context* context = nullptr;
-  ibv::Pd* pd = nullptr;
+  ibv_context* context = nullptr;
+  ibv_pd* pd = nullptr;
   RegistrationCache* registrations = nullptr;
-  OpenComms* comms = nullptr;  // null: nobody wants to know them
-  // By which queue pairs are connected; null: not by rdma_cm.
+  OpenComms* comms = nullptr;  // list of the port's comms; may be null
+  // Connects queue pairs by rdma_cm; null if that is not used.
   const cm::Library* connection_manager = nullptr;
   std::string name;  // "mlx5_0:1"
   std::uint8_t port = 1;
   std::uint8_t gid_index = 0;
   Gid gid{};
-  unsigned interface = 0;  // index of the network interface that has the GID; 0: unknown, or InfiniBand
+  unsigned interface = 0;  // index of the GID's network interface; 0 if unknown, and on InfiniBand
   std::uint16_t lid = 0;   // InfiniBand
-  ibv::LinkLayer link_layer = ibv::LinkLayer::ethernet;
-  ibv::Mtu mtu = ibv::Mtu::bytes_1024;
-  std::uint32_t max_message_bytes = 1u << 30;  // of one work request (max_msg_sz)
+  LinkLayer link_layer = LinkLayer::ethernet;
+  ibv_mtu mtu = IBV_MTU_1024;
+  std::uint32_t max_message_bytes = 1u << 30;  // of one work request (the port's max_msg_sz)
   friend bool operator==(const Rail&, const Rail&) = default;
 };
 
-// Of this end. The defaults are NCCL's, for its variables of similar names.
+// Options of this end. The defaults are those of NCCL's variables of similar names.
 struct ConnectionOptions {
-  std::uint8_t queue_pairs = 1;  // a rail
-  // Of the receiver: messages to groups whose buffers are larger together are cut over all queue pairs, as
-  // with NCCL_IB_SPLIT_DATA_ON_QPS=1 all are (0 here); other groups take turns on them.
+  std::uint8_t queue_pairs = 1;  // on each rail
+  // Used by the receiver. A group whose buffers exceed this size in total is split over all queue pairs;
+  // other groups use one queue pair in turn. 0 splits all, as NCCL_IB_SPLIT_DATA_ON_QPS=1 does.
   std::uint64_t split_bytes = ~std::uint64_t{0};
-  // Of the sender: messages larger than that are written without an immediate, which an empty write then
-  // brings, so that adaptive routing may reorder their packets.
+  // Used by the sender. Larger messages are written without an immediate, which a separate empty write
+  // carries, so that adaptive routing may reorder their packets.
   std::uint64_t adaptive_routing_bytes = ~std::uint64_t{0};
   std::uint32_t inline_bytes = 64;
   std::uint16_t pkey_index = 0;
@@ -64,20 +64,20 @@ struct ConnectionOptions {
   std::uint8_t service_level = 0;
   std::uint8_t timeout = 20;  // 4.096 µs · 2^timeout
   std::uint8_t retry_count = 7;
-  // While the receiver of a message has posted nothing for it, which ours always has. Codes of the InfiniBand
-  // Architecture Specification: 7 is without end (table 45 has the timer's; 12 is 0.64 ms).
+  // For a receiver that has posted no receive, which ours always has. Codes of the InfiniBand Architecture
+  // Specification: a retry count of 7 means no limit; table 45 lists the timer codes, of which 12 is 0.64 ms.
   std::uint8_t rnr_retry = 7;
   std::uint8_t rnr_timer = 12;
-  bool flush = true;                             // iflush reads back from GPU memory
-  Duration heartbeat = std::chrono::seconds(1);  // of silence, before the peer is asked (heartbeat.h)
+  bool flush = true;                             // iflush reads from GPU memory
+  Duration heartbeat = std::chrono::seconds(1);  // silence before the peer is probed (meeting.h)
   Instant (*now)() = monotonic_now;
 };
 
 struct RailEnd {
   Gid gid{};
   std::uint16_t lid = 0;
-  ibv::Mtu mtu = ibv::Mtu::bytes_1024;
-  std::uint32_t block_rkey = 0;  // of CommBlock
+  ibv_mtu mtu = IBV_MTU_1024;
+  std::uint32_t block_rkey = 0;  // of the CommBlock
 };
 
 struct QueuePairEnd {
@@ -86,11 +86,11 @@ struct QueuePairEnd {
   std::uint8_t rail = 0;
 };
 
-// One end of a comm, as the other must know it.
+// What one end of a comm must know about the other.
 struct CommEnd {
   std::vector<RailEnd> rails;
   std::vector<QueuePairEnd> queue_pairs;
-  std::uint64_t block = 0;  // address of CommBlock
+  std::uint64_t block = 0;  // address of the CommBlock
 };
 
 }  // namespace tfabric::rdma

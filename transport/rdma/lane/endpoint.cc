@@ -7,26 +7,27 @@
 
 #include "base/random.h"
 #include "transport/rdma/lane/queue_pair.h"
+#include "transport/rdma/lane/work_queues.h"
 #include "transport/rdma/memory/registration.h"
 
 namespace tfabric::rdma {
 namespace {
 
-// A message takes few work requests, and what does not fit waits in the comm.
+// A message takes few work requests; those that do not fit wait in the comm.
 constexpr std::uint32_t kSenderDepth = 256;
-// Announcements, and reads.
+// For announcements and flushing reads.
 constexpr std::uint32_t kSmallDepth = 64;
 
-ibv::QpCap cap_of(Role role, const ConnectionOptions& options) {
+ibv_qp_cap cap_of(Role role, const ConnectionOptions& options) {
   return {.max_send_wr = role == Role::sender ? kSenderDepth : kSmallDepth,
-          // So many receives can be outstanding that each takes one; used ones are posted again in batches.
+          // Each outstanding receive may use one; used ones are posted again in batches.
           .max_recv_wr = role == Role::sender ? 1u : static_cast<std::uint32_t>(kReceives) + kReceiveBatch,
           .max_send_sge = 1,
           .max_recv_sge = 1,
           .max_inline_data = options.inline_bytes};
 }
 
-constexpr ibv::QpCap kFlushCap{
+constexpr ibv_qp_cap kFlushCap{
     .max_send_wr = kSmallDepth, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1, .max_inline_data = 0};
 
 Error named(const Rail& rail, const Error& error) {
@@ -34,8 +35,8 @@ Error named(const Rail& rail, const Error& error) {
 }
 
 Result<MemoryRegion> register_block(const Rail& rail, CommBlock& block) {
-  constexpr unsigned kAccess = ibv::kAccessLocalWrite | ibv::kAccessRemoteWrite;
-  ibv::Mr* mr = rail.verbs->reg_mr(rail.pd, &block, sizeof(block), static_cast<int>(kAccess));
+  constexpr unsigned kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  ibv_mr* mr = rail.verbs->reg_mr(rail.pd, &block, sizeof(block), static_cast<int>(kAccess));
   if (mr == nullptr) {
     return registration_error(errno, sizeof(block));
   }
@@ -65,14 +66,14 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(Role role, std::vector<const 
 
 Status Endpoint::open(Role role) {
   const bool flushes = role == Role::receiver && options_.flush;
-  const ibv::QpCap cap = cap_of(role, options_);
+  const ibv_qp_cap cap = cap_of(role, options_);
   for (const Rail* rail : rails_) {
     auto mr = register_block(*rail, *block_);
     if (!mr) {
       return named(*rail, mr.error());
     }
     block_mrs_.push_back(std::move(*mr));
-    // Every work request completes if it fails, signalled or not.
+    // A failed work request has a completion even if it is not signalled, so count all of them.
     const std::uint32_t entries = (cap.max_send_wr + cap.max_recv_wr) * options_.queue_pairs +
                                   (flushes ? kFlushCap.max_send_wr + kFlushCap.max_recv_wr : 0u);
     auto cq = create_completion_queue(*rail->verbs, *rail->context, static_cast<int>(entries));
@@ -81,7 +82,7 @@ Status Endpoint::open(Role role) {
     }
     cqs_.push_back(std::move(*cq));
   }
-  // Neighbours are on different rails, so that those who take turns use all.
+  // Neighbouring queue pairs are on different rails, so that using them in turn uses all rails.
   data_pairs_ = rails_.size() * options_.queue_pairs;
   for (std::size_t i = 0; i < data_pairs_; ++i) {
     if (Status added = add_pair(i % rails_.size(), cap); !added) {
@@ -96,12 +97,13 @@ Status Endpoint::open(Role role) {
   return {};
 }
 
-Status Endpoint::add_pair(std::size_t rail, const ibv::QpCap& cap) {
+Status Endpoint::add_pair(std::size_t rail, const ibv_qp_cap& cap) {
   const Rail& on = *rails_[rail];
   Pair pair{.rail = rail,
             .number = 0,
             .psn = static_cast<std::uint32_t>(random_u64() & 0xffffffu),
             .cap = cap,
+            .connected = false,
             .qp = {}};
   auto qp = create_queue_pair(*on.verbs, *on.pd, *cqs_[rail], pair.cap);
   if (!qp) {
@@ -109,7 +111,7 @@ Status Endpoint::add_pair(std::size_t rail, const ibv::QpCap& cap) {
   }
   pair.qp = std::move(*qp);
   pair.number = pair.qp->qp_num;
-  // What the provider gives beyond what was asked has no room in the completion queue.
+  // The completion queue has no room for work requests beyond those requested.
   pair.cap.max_send_wr = std::min(pair.cap.max_send_wr, cap.max_send_wr);
   if (const int returned = to_init(on, *pair.qp, options_); returned != 0) {
     return Error{Errc::system, fmt::format("{}: a queue pair cannot be initialised: {}; check rdma.pkey = {}",
@@ -162,7 +164,7 @@ Status Endpoint::meet(const CommEnd& remote, std::string peer) {
 Status Endpoint::connect() {
   Status status;
   for (std::size_t i = 0; i < data_pairs_ && status; ++i) {
-    status = connect_pair(i, [&](const Rail&, ibv::Qp&, const RailEnd& remote) {
+    status = connect_pair(i, [&](const Rail&, ibv_qp&, const RailEnd& remote) {
       return ready(pairs_[i], remote_.queue_pairs[i], remote);
     });
   }
@@ -171,9 +173,14 @@ Status Endpoint::connect() {
 
 Status Endpoint::connect_pair(std::size_t pair, const Connect& connect) {
   const std::size_t rail = pairs_[pair].rail;
+  if (pairs_[pair].connected) {
+    return Error{Errc::remote,
+                 fmt::format("{}: the connection manager reported its connection twice", name_of(pair))};
+  }
   if (Status connected = connect(*rails_[rail], *pairs_[pair].qp, remote_.rails[rail]); !connected) {
     return Error{connected.error().code, fmt::format("{}: {}", name_of(pair), connected.error().message)};
   }
+  pairs_[pair].connected = true;
   ++connected_pairs_;
   return connected_pairs_ == data_pairs_ ? connect_flushing_pairs() : Status();
 }

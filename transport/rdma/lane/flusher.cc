@@ -12,7 +12,7 @@ bool is_flushed(const transport::ReceiveBuffer& buffer) {
 
 }  // namespace
 
-void FlushRequest::let_go() {
+void FlushRequest::release_memory() {
   for (std::uint32_t i = 0; i < count; ++i) {
     --places[i].region->uses;
   }
@@ -47,7 +47,7 @@ bool Flusher::stage(const FlushRequest& request, std::size_t rail, const Endpoin
     return false;
   }
   for (std::uint32_t i = 0; i < request.count; ++i) {
-    queue.stage({.opcode = ibv::WrOpcode::rdma_read,
+    queue.stage({.opcode = IBV_WR_RDMA_READ,
                  .local = flush_pad,
                  .length = 1,
                  .lkey = endpoint.block_mr(rail).lkey,

@@ -1,8 +1,9 @@
-// Makes what was received visible to GPUs: reads from each buffer over a queue pair that is connected with
-// itself. On the PCIe bus the read pushes the writes before it, of the same HCA, to the GPU's memory; so it
-// is done on each rail. The bytes read mean nothing.
+// Makes received data visible to GPUs by reading from each buffer through a queue pair that is connected to
+// itself. On the PCIe bus, a read pushes earlier writes of the same HCA to the GPU's memory, so it is done on
+// each rail. The bytes read are not used.
 //
-// A flush that finds no room waits in order; it is never refused, since NCCL takes that for done.
+// A flush that finds no room waits in order. It is never refused with "not now", because NCCL would take that
+// for completion.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@
 namespace tfabric::rdma {
 
 struct FlushRequest final : PooledRequest<FlushRequest> {
-  void let_go() override;
+  void release_memory() override;
 
   struct Place {
     std::uint64_t address = 0;
@@ -30,14 +31,14 @@ class Flusher {
  public:
   explicit Flusher(CommCore& comm) : requests_(comm) {}
 
-  // Whether any of these buffers is in memory that a flush is for.
+  // Returns whether any of these buffers needs a flush.
   [[nodiscard]] static bool concerns(std::span<const transport::ReceiveBuffer> buffers);
-  // Null: too many are outstanding.
+  // Returns null if too many flushes are outstanding.
   FlushRequest* add(std::span<const transport::ReceiveBuffer> buffers);
 
   [[nodiscard]] FlushRequest* next() { return backlog_.empty() ? nullptr : backlog_.front(); }
   void pop() { backlog_.pop(); }
-  // False: there is not enough room on that rail's queue now.
+  // Returns false if the rail's queue has not enough room now.
   static bool stage(const FlushRequest& request, std::size_t rail, const Endpoint& endpoint,
                     std::uint64_t flush_pad, SendQueue& queue);
 

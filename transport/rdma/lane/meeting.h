@@ -1,9 +1,9 @@
-// How the two ends of a comm meet, as far as the comm itself has to do with it.
+// How a comm is connected while it is already in use, and how it watches its peer.
 //
-// A comm is there before its ends are connected: NCCL gets its send comm as soon as the offer has left, and
-// its receive comm with the answer. The rest happens in whatever is called on the comm, and in what others do
-// for it meanwhile (OpenComms::join_all()). Until then isend() says "not now", and irecv() takes receives
-// that are announced afterwards. Used by whoever has the comm's turn.
+// A comm exists before its ends are connected: NCCL gets the send comm as soon as the offer has been sent,
+// and the receive comm with the answer. The rest of the meeting happens in the calls on the comm, and in the
+// watcher's thread (OpenComms::join_all()). Until it is over, isend() returns "not now", and irecv() takes
+// receives, which are announced afterwards. Used with the comm's turn.
 #pragma once
 
 #include <cstdint>
@@ -23,33 +23,32 @@ class Meeting {
   Meeting& operator=(const Meeting&) = delete;
   virtual ~Meeting() = default;
 
-  // Goes on as far as it can, without blocking, and connects `endpoint` if nobody has. True: both ends can
-  // receive. An error is final.
+  // Continues as far as possible without blocking, and connects `endpoint` if that has not been done. Returns
+  // true once both ends can receive. An error is final.
   virtual Result<bool> join(Endpoint& endpoint, Instant now) = 0;
-  // After that. An error: the peer's rank is gone, or has given up, and why.
+  // After the meeting: returns an error with the reason if the peer's rank has ended or given up.
   virtual Status watch(Instant now) = 0;
-  // This end has failed: the peer is told why, if it can be.
+  // This end has failed: sends the reason to the peer if possible.
   virtual void give_up(const std::string& reason) = 0;
 };
 
-// When to ask a silent peer whether it is still there.
+// Decides when to probe a silent peer.
 //
-// Who waits for data, or for an announcement, has nothing under way that could fail, and would wait for ever
-// for a peer that has died. After `silence` without a completion each queue pair is asked to carry an empty
-// write: if nobody acknowledges it, it fails as any other (after timeout and retries). The clock is read only
-// once in kQuietTurns turns that found nothing, so that it costs nothing where something happens.
-
+// An end that waits for data or for an announcement has no work outstanding that could fail, so it would wait
+// for a dead peer forever. After `silence` without a completion, each queue pair carries an empty write; if
+// it is not acknowledged, it fails like any other after timeout and retries. The clock is read only once in
+// kQuietTurns turns without a completion, so that it costs nothing on a busy comm.
 class Heartbeat {
  public:
   static constexpr std::uint32_t kQuietTurns = 256;
 
   Heartbeat(Duration silence, Instant (*now)()) : silence_(silence), now_(now) {}
 
-  void heard() {
+  void completed() {
     turns_ = 0;
     since_ = kNever;
   }
-  // A turn that found nothing. True: ask now.
+  // Call for a turn without a completion. Returns true if the peer must be probed now.
   bool quiet_turn() {
     if (++turns_ < kQuietTurns) {
       return false;

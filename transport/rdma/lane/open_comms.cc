@@ -8,17 +8,17 @@ void OpenComms::add(CommCore& comm) {
   {
     const std::lock_guard lock(mutex_);
     comms_.push_back(&comm);
-    unjoined_.push_back(&comm);
+    joining_.push_back(&comm);
   }
-  if (on_unjoined_) {
-    on_unjoined_();
+  if (on_joining_) {
+    on_joining_();
   }
 }
 
 void OpenComms::remove(CommCore& comm) {
   const std::lock_guard lock(mutex_);
   std::erase(comms_, &comm);
-  std::erase(unjoined_, &comm);
+  std::erase(joining_, &comm);
 }
 
 void OpenComms::count(const Counters& done) {
@@ -33,8 +33,8 @@ Counters OpenComms::totals() const {
 
 bool OpenComms::join_all() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(unjoined_, [](CommCore* comm) { return comm->join_from_outside(); });
-  return unjoined_.empty();
+  std::erase_if(joining_, [](CommCore* comm) { return comm->join_from_outside(); });
+  return joining_.empty();
 }
 
 void OpenComms::fail_owner(const void* object, const Error& error) {

@@ -1,4 +1,4 @@
-// What comms have done, for the log and for measuring what a message costs.
+// The comms that use a port, and what they have done.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,13 @@
 
 namespace tfabric::rdma {
 
+// For the log, and for measuring the cost of a message.
 struct Counters {
   std::uint64_t sent = 0, received = 0;  // messages
-  std::uint64_t flushes = 0;             // calls of iflush that read from GPU memory
-  std::uint64_t work_requests = 0;       // to send queues: writes, announcements, reads
-  std::uint64_t doorbells = 0;           // chains of them
-  std::uint64_t completions = 0;         // taken from completion queues
+  std::uint64_t flushes = 0;             // calls of iflush that read GPU memory
+  std::uint64_t work_requests = 0;       // posted to send queues: writes, announcements, reads
+  std::uint64_t doorbells = 0;           // chains of work requests
+  std::uint64_t completions = 0;         // read from completion queues
 
   Counters& operator+=(const Counters& other) {
     sent += other.sent;
@@ -29,36 +30,35 @@ struct Counters {
   }
 };
 
-// The comms that use a port, for what they cannot see or do themselves: events of its device, and the meeting
-// with a peer while nobody posts anything. Thread-safe.
-
+// The comms that use a port. Through this list they learn about events of their device, and continue their
+// meeting while the application does not call them. Thread-safe.
 class CommCore;
 
 class OpenComms {
  public:
-  // Called when a comm comes whose ends have not met yet. To be set before there is any.
-  void on_unjoined(std::function<void()> call) { on_unjoined_ = std::move(call); }
+  // `call` is called when a comm is added whose ends have not met. To be set before the first comm is added.
+  void on_joining(std::function<void()> call) { on_joining_ = std::move(call); }
 
   void add(CommCore& comm);
-  // Nothing is called on the comm once it returns.
+  // After it returns, no function is called on the comm.
   void remove(CommCore& comm);
 
-  // What a comm has done that is closed; and what all of these have.
+  // Adds the counters of a closed comm; totals() is their sum.
   void count(const Counters& done);
   [[nodiscard]] Counters totals() const;
 
-  // Goes on with all meetings. True: all are over.
+  // Continues all meetings. Returns true once all are over.
   bool join_all();
-  // The comm that has this queue pair or completion queue, if any, fails.
+  // Fails the comm that owns this queue pair or completion queue, if there is one.
   void fail_owner(const void* object, const Error& error);
   void fail_all(const Error& error);
 
  private:
-  std::function<void()> on_unjoined_;
+  std::function<void()> on_joining_;
   mutable std::mutex mutex_;
   Counters totals_;
   std::vector<CommCore*> comms_;
-  std::vector<CommCore*> unjoined_;
+  std::vector<CommCore*> joining_;
 };
 
 }  // namespace tfabric::rdma

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 
 namespace tfabric::rdma {
@@ -14,59 +15,59 @@ constexpr std::uint8_t kHopLimit = 255;
 
 }  // namespace
 
-int to_init(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options) {
-  ibv::QpAttr attributes{};
-  attributes.qp_state = ibv::QpState::init;
+int to_init(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_INIT;
   attributes.pkey_index = options.pkey_index;
   attributes.port_num = rail.port;
   attributes.qp_access_flags = kRemoteAccess;
   return rail.verbs->modify_qp(&qp, &attributes,
-                               ibv::kQpState | ibv::kQpPkeyIndex | ibv::kQpPort | ibv::kQpAccessFlags);
+                               IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
-int to_ready_to_receive(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options,
+int to_ready_to_receive(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options,
                         const QueuePairEnd& remote, const RailEnd& remote_rail) {
-  ibv::QpAttr attributes{};
-  attributes.qp_state = ibv::QpState::rtr;
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RTR;
   attributes.path_mtu = std::min(rail.mtu, remote_rail.mtu);
   attributes.dest_qp_num = remote.number;
   attributes.rq_psn = remote.psn;
   attributes.max_dest_rd_atomic = kReads;
   attributes.min_rnr_timer = options.rnr_timer;
-  ibv::AhAttr& path = attributes.ah_attr;
+  ibv_ah_attr& path = attributes.ah_attr;
   path.port_num = rail.port;
   path.sl = options.service_level;
   path.dlid = remote_rail.lid;
-  // RoCE has no LIDs; an InfiniBand port without one is reached by its GID as well.
-  if (rail.link_layer == ibv::LinkLayer::ethernet || remote_rail.lid == 0) {
+  // RoCE has no LIDs; an InfiniBand port without one is addressed by its GID, too.
+  if (rail.link_layer == LinkLayer::ethernet || remote_rail.lid == 0) {
     path.is_global = 1;
-    path.grh.dgid.raw = remote_rail.gid;
+    path.grh.dgid = std::bit_cast<ibv_gid>(remote_rail.gid);
     path.grh.sgid_index = rail.gid_index;
     path.grh.hop_limit = kHopLimit;
     path.grh.traffic_class = options.traffic_class;
   }
   return rail.verbs->modify_qp(&qp, &attributes,
-                               ibv::kQpState | ibv::kQpAv | ibv::kQpPathMtu | ibv::kQpDestQpn |
-                                   ibv::kQpRqPsn | ibv::kQpMaxDestRdAtomic | ibv::kQpMinRnrTimer);
+                               IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                                   IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
 }
 
-int to_ready_to_send(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options, std::uint32_t psn) {
-  ibv::QpAttr attributes{};
-  attributes.qp_state = ibv::QpState::rts;
+int to_ready_to_send(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options, std::uint32_t psn) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_RTS;
   attributes.timeout = options.timeout;
   attributes.retry_cnt = options.retry_count;
   attributes.rnr_retry = options.rnr_retry;
   attributes.sq_psn = psn;
   attributes.max_rd_atomic = kReads;
   return rail.verbs->modify_qp(&qp, &attributes,
-                               ibv::kQpState | ibv::kQpTimeout | ibv::kQpRetryCnt | ibv::kQpRnrRetry |
-                                   ibv::kQpSqPsn | ibv::kQpMaxQpRdAtomic);
+                               IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                                   IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-int to_error(const Verbs& verbs, ibv::Qp& qp) {
-  ibv::QpAttr attributes{};
-  attributes.qp_state = ibv::QpState::err;
-  return verbs.modify_qp(&qp, &attributes, ibv::kQpState);
+int to_error(const Verbs& verbs, ibv_qp& qp) {
+  ibv_qp_attr attributes{};
+  attributes.qp_state = IBV_QPS_ERR;
+  return verbs.modify_qp(&qp, &attributes, IBV_QP_STATE);
 }
 
 namespace {
@@ -76,7 +77,7 @@ struct Entry {
 };
 
 constexpr std::string_view kOurs = "a bug of tfabric or of the provider: report it with this line";
-constexpr std::string_view kSpec = "nothing that this transport uses can bring it: report it with this line";
+constexpr std::string_view kSpec = "no operation of this transport causes it: report it with this line";
 
 // By value of enum ibv_wc_status. Causes: InfiniBand Architecture Specification 1.4, vol. 1, §11.6.2.
 constexpr std::array<Entry, 22> kEntries{{
@@ -91,10 +92,10 @@ constexpr std::array<Entry, 22> kEntries{{
      "the queue pair had failed before: look at the other end's log, and for events of the port or the "
      "device"},
     {"MW_BIND_ERR", kSpec},
-    {"BAD_RESP_ERR", "the peer's answer makes no sense: look at the firmware's versions of both HCAs"},
+    {"BAD_RESP_ERR", "the peer's response is invalid: check the firmware versions of both HCAs"},
     {"LOC_ACCESS_ERR",
      "memory of this host may not be written by the HCA: it was deregistered while it was used"},
-    {"REM_INV_REQ_ERR", "the peer's HCA does not take such a request: look at both ends' max_msg_sz and MTU"},
+    {"REM_INV_REQ_ERR", "the peer's HCA does not accept the request: check both ends' max_msg_sz and MTU"},
     {"REM_ACCESS_ERR",
      "the peer's memory is not registered any more: the peer has given up or freed a buffer that was posted; "
      "look at its log"},
@@ -119,18 +120,18 @@ constexpr std::array<Entry, 22> kEntries{{
 
 constexpr Entry kUnknown{"unknown status", "a newer libibverbs may know it"};
 
-const Entry& entry_of(ibv::WcStatus status) {
+const Entry& entry_of(ibv_wc_status status) {
   const auto index = static_cast<std::size_t>(status);
   return index < kEntries.size() ? kEntries[index] : kUnknown;
 }
 
 }  // namespace
 
-std::string_view to_string(ibv::WcStatus status) { return entry_of(status).name; }
+std::string_view to_string(ibv_wc_status status) { return entry_of(status).name; }
 
-std::string_view meaning_of(ibv::WcStatus status) { return entry_of(status).meaning; }
+std::string_view meaning_of(ibv_wc_status status) { return entry_of(status).meaning; }
 
-std::string completion_fault(const ibv::Wc& completion, std::string_view queue_pair) {
+std::string completion_fault(const ibv_wc& completion, std::string_view queue_pair) {
   return fmt::format("{} failed with {} (status {}, vendor code {:#x}): {}", queue_pair,
                      to_string(completion.status), static_cast<int>(completion.status), completion.vendor_err,
                      meaning_of(completion.status));

@@ -1,36 +1,37 @@
-// The way of a queue pair from RESET to ready-to-send, and to its end.
+// The states of a queue pair from RESET to ready-to-send and to the error state, and the meaning of its
+// failed completions.
 //
-// InfiniBand Architecture Specification 1.4, vol. 1, §10.3.1; which attribute each step needs: table 91
-// there, and ibv_modify_qp(3). Return 0, or what libibverbs answers (verbs_fault()).
+// States: InfiniBand Architecture Specification 1.4, vol. 1, §10.3.1; table 91 there and ibv_modify_qp(3)
+// list the attributes of each transition. The transitions return 0, or libibverbs' error (see verbs_fault()).
 #pragma once
 
 #include <string>
 #include <string_view>
 
 #include "transport/rdma/lane/connection.h"
-#include "transport/rdma/verbs/queue_abi.h"
+#include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma {
 
-// Reads that are under way at once: only iflush reads.
+// Outstanding reads of a queue pair. Only iflush reads.
 inline constexpr std::uint8_t kReads = 1;
-// What the peer may do.
-inline constexpr unsigned kRemoteAccess = ibv::kAccessRemoteWrite | ibv::kAccessRemoteRead;
+// The operations that the peer may perform.
+inline constexpr unsigned kRemoteAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-int to_init(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options);
-int to_ready_to_receive(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options,
+int to_init(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options);
+int to_ready_to_receive(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options,
                         const QueuePairEnd& remote, const RailEnd& remote_rail);
-int to_ready_to_send(const Rail& rail, ibv::Qp& qp, const ConnectionOptions& options, std::uint32_t psn);
-int to_error(const Verbs& verbs, ibv::Qp& qp);
+int to_ready_to_send(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options, std::uint32_t psn);
+int to_error(const Verbs& verbs, ibv_qp& qp);
 
-// What a failed work completion means, for people.
+// What a failed work completion means.
 
-// "RETRY_EXC_ERR", without the header's prefix IBV_WC_.
-[[nodiscard]] std::string_view to_string(ibv::WcStatus status);
-// What it usually means and what to check.
-[[nodiscard]] std::string_view meaning_of(ibv::WcStatus status);
+// "RETRY_EXC_ERR": the enumerator without its prefix IBV_WC_.
+[[nodiscard]] std::string_view to_string(ibv_wc_status status);
+// Says what the status usually means and what to check.
+[[nodiscard]] std::string_view meaning_of(ibv_wc_status status);
 
-// One line about a failed completion on the queue pair that `queue_pair` describes.
-[[nodiscard]] std::string completion_fault(const ibv::Wc& completion, std::string_view queue_pair);
+// Describes a failed completion in one line. `queue_pair` names the queue pair.
+[[nodiscard]] std::string completion_fault(const ibv_wc& completion, std::string_view queue_pair);
 
 }  // namespace tfabric::rdma

@@ -7,13 +7,13 @@
 
 namespace tfabric::rdma {
 
-void ReceiveRequest::tell_sizes(int* sizes) const {
+void ReceiveRequest::report_sizes(int* sizes) const {
   for (std::uint32_t i = 0; i < count; ++i) {
     sizes[i] = static_cast<int>(buffers[i].arrived);
   }
 }
 
-void ReceiveRequest::let_go() {
+void ReceiveRequest::release_memory() {
   for (std::uint32_t i = 0; i < count; ++i) {
     if (buffers[i].region != nullptr) {
       --buffers[i].region->uses;
@@ -43,7 +43,7 @@ RecvComm::RecvComm(std::unique_ptr<Endpoint> with, std::unique_ptr<Meeting> meet
 
 RecvComm::~RecvComm() { close(); }
 
-// The peer writes only to what irecv has announced, so now is early enough.
+// The peer writes only to announced receives, so posting receives here is early enough.
 Status RecvComm::fill_receive_queues() {
   for (std::size_t i = 0; i < receives_.size(); ++i) {
     if (const int returned = receives_[i].fill(); returned != 0) {
@@ -106,7 +106,7 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     announce();
   }
   if (!unannounced_.empty() && !failed()) {
-    progress();  // completions make room
+    progress();  // completions free room in the queue
   }
   return static_cast<transport::Request*>(&request);
 }
@@ -144,7 +144,7 @@ std::uint32_t RecvComm::choose_queue_pairs(const ReceiveRequest& request) {
   return one;
 }
 
-// As the peer will see it, in our block.
+// Writes the announcement to our own block, from where it is sent.
 void RecvComm::write_announcement(const ReceiveRequest& request,
                                   std::span<const transport::ReceiveBuffer> buffers,
                                   std::uint32_t queue_pairs) {
@@ -172,7 +172,7 @@ void RecvComm::announce() {
     const Group group = unannounced_.front();
     unannounced_.pop();
     const std::uint64_t offset = announcement_offset(group.number);
-    queue.stage({.opcode = ibv::WrOpcode::rdma_write,
+    queue.stage({.opcode = IBV_WR_RDMA_WRITE,
                  .local = reinterpret_cast<std::uint64_t>(&endpoint().block()) + offset,
                  .length = static_cast<std::uint32_t>(group.count * sizeof(Announcement)),
                  .lkey = endpoint().block_mr(rail).lkey,
@@ -194,8 +194,9 @@ void RecvComm::on_immediate(std::size_t queue, std::uint32_t immediate) {
     return;
   }
   if (request == nullptr) {
-    fail(Error{Errc::internal, fmt::format("receive comm: {} has brought a message that was not announced",
-                                           endpoint().name_of(queue))});
+    fail(Error{Errc::remote,
+               fmt::format("receive comm: {} carried a message for which no receive was announced",
+                           endpoint().name_of(queue))});
     return;
   }
   if ((immediate & kTooLarge) != 0) {
@@ -216,10 +217,15 @@ void RecvComm::on_immediate(std::size_t queue, std::uint32_t immediate) {
 
 Status RecvComm::take_size(ReceiveRequest& request, std::uint32_t immediate) {
   ReceiveRequest::Buffer& buffer = request.buffers[0];
-  if (immediate > buffer.capacity || (request.any_arrived && immediate != buffer.arrived)) {
-    return Error{Errc::internal,
-                 fmt::format("receive comm: {} says that {} bytes are in a receive of {} bytes",
-                             endpoint().peer(), immediate, buffer.capacity)};
+  if (request.any_arrived && immediate != buffer.arrived) {
+    return Error{
+        Errc::remote,
+        fmt::format("receive comm: {} says on one queue pair that a message has {} bytes, on another {}",
+                    endpoint().peer(), buffer.arrived, immediate)};
+  }
+  if (immediate > buffer.capacity) {
+    return Error{Errc::remote, fmt::format("receive comm: {} says that {} bytes are in a receive of {} bytes",
+                                           endpoint().peer(), immediate, buffer.capacity)};
   }
   buffer.arrived = immediate;
   request.any_arrived = true;
@@ -227,16 +233,17 @@ Status RecvComm::take_size(ReceiveRequest& request, std::uint32_t immediate) {
 }
 
 Status RecvComm::take_sizes(ReceiveRequest& request) {
-  const std::uint32_t* sizes = &endpoint().block().sizes[slot_of(request.number)];
+  std::uint32_t* sizes = &endpoint().block().sizes[slot_of(request.number)];
   for (std::uint32_t i = 0; i < request.count; ++i) {
     ReceiveRequest::Buffer& buffer = request.buffers[i];
-    if (sizes[i] > buffer.capacity) {
+    const std::uint32_t size = read_once(sizes[i]);
+    if (size > buffer.capacity) {
       return Error{
-          Errc::internal,
+          Errc::remote,
           fmt::format("receive comm: {} says that {} bytes are in receive {} of a group, of {} bytes",
-                      endpoint().peer(), sizes[i], i, buffer.capacity)};
+                      endpoint().peer(), size, i, buffer.capacity)};
     }
-    buffer.arrived = sizes[i];
+    buffer.arrived = size;
   }
   return {};
 }
@@ -266,7 +273,7 @@ void RecvComm::complete(ReceiveRequest& request) {
 // --- flushing
 
 Result<transport::Request*> RecvComm::iflush(std::span<const transport::ReceiveBuffer> buffers) {
-  // Null would mean that there is nothing to wait for.
+  // Waits for the turn, because a null request would mean that there is nothing to flush.
   const Turn turn(taken_, Turn::Wait{});
   if (failed()) {
     return error();

@@ -1,9 +1,9 @@
-// The receiving end of a comm: announces posted receives into the sender's memory, and counts the immediates
-// that tell that their messages are in place.
+// The receiving end of a comm. It announces posted receives in the sender's memory and counts the immediates
+// that report arrived messages.
 //
-// A group needs room for all its receives in the ring of announcements, of which the oldest group that is not
-// complete frees the next; without that irecv says "not now". Groups complete in any order if they take turns
-// on several queue pairs. How many queue pairs bring a group is decided here, by the size of its buffers.
+// A group needs slots for all its receives in the ring of announcements; slots become free when the oldest
+// incomplete group completes. Without room irecv returns "not now". Groups on different queue pairs may
+// complete in any order. This end decides how many queue pairs carry a group, by the size of its buffers.
 #pragma once
 
 #include <array>
@@ -19,24 +19,24 @@
 namespace tfabric::rdma {
 
 struct ReceiveRequest final : PooledRequest<ReceiveRequest> {
-  void tell_sizes(int* sizes) const override;
-  void let_go() override;
+  void report_sizes(int* sizes) const override;
+  void release_memory() override;
 
   struct Buffer {
     std::uint32_t capacity = 0;
     std::uint32_t arrived = 0;
-    Region* region = nullptr;  // null: no bytes
+    Region* region = nullptr;  // null if it has no bytes
   };
   std::array<Buffer, transport::kMaxGroupedReceives> buffers;
   std::uint32_t count = 0;
-  std::uint32_t number = 0;  // of the first receive
-  std::uint32_t group = 0;   // counted from 0, modulo 2^32
-  bool any_arrived = false;  // an immediate of it
+  std::uint32_t number = 0;  // number of the first receive
+  std::uint32_t group = 0;   // index of the group, from 0, modulo 2^32
+  bool any_arrived = false;  // an immediate of the group has arrived
 };
 
 class RecvComm final : public CommOf<transport::RecvComm> {
  public:
-  // The endpoint is connected; `meeting` says when the sender's is. Null: it is.
+  // The endpoint is connected. `meeting` says when the sender's is, or is null if it is already.
   static Result<std::unique_ptr<RecvComm>> create(std::unique_ptr<Endpoint> endpoint,
                                                   std::unique_ptr<Meeting> meeting);
   ~RecvComm() override;
@@ -53,9 +53,9 @@ class RecvComm final : public CommOf<transport::RecvComm> {
   ReceiveRequest& accept(std::span<const transport::ReceiveBuffer> buffers);
   void write_announcement(const ReceiveRequest& request, std::span<const transport::ReceiveBuffer> buffers,
                           std::uint32_t queue_pairs);
-  // Posts what has not been, as far as there is room.
+  // Posts waiting announcements as far as there is room.
   void announce();
-  // Bits of those that bring the next group.
+  // Returns the bits of the queue pairs that will carry the next group.
   [[nodiscard]] std::uint32_t choose_queue_pairs(const ReceiveRequest& request);
 
   void pump() override;
@@ -65,14 +65,14 @@ class RecvComm final : public CommOf<transport::RecvComm> {
   [[nodiscard]] Error too_large(const ReceiveRequest& request, std::uint32_t immediate);
   void complete(ReceiveRequest& request);
 
-  // A group that is announced, as long as one before it or itself is not complete.
+  // An announced group. It stays in the list until it and all groups before it are complete.
   struct Open {
     std::uint32_t number = 0;
     bool complete = false;
   };
   static constexpr std::size_t kGroups = transport::kMaxRequests;
 
-  // One whose announcement waits: for the sender to be connected, or for room in the queue.
+  // A group whose announcement waits until the sender is connected or the queue has room.
   struct Group {
     std::uint32_t number = 0;
     std::uint32_t count = 0;
@@ -81,11 +81,11 @@ class RecvComm final : public CommOf<transport::RecvComm> {
   RequestPool<ReceiveRequest> requests_;
   FixedQueue<Group, kGroups> unannounced_;
   Flusher flusher_;
-  std::vector<ReceiveQueue> receives_;               // of the data's queue pairs
-  std::unique_ptr<std::array<Open, kGroups>> open_;  // by group modulo kGroups
+  std::vector<ReceiveQueue> receives_;               // of the data queue pairs
+  std::unique_ptr<std::array<Open, kGroups>> open_;  // indexed by group modulo kGroups
   std::uint32_t first_group_ = 0, next_group_ = 0;
   std::uint32_t next_ = kFirstReceive;  // number of the next receive
-  std::size_t turn_ = 0;                // the queue pair whose turn it is
+  std::size_t turn_ = 0;                // the next queue pair for a group that is not split
 };
 
 }  // namespace tfabric::rdma

@@ -1,8 +1,8 @@
-// What all requests of a comm have in common, and the fixed sets they come from.
+// The common part of all requests of a comm, and the fixed pools that they come from.
 //
-// A request is pending from isend, irecv or iflush until all its parts have ended; test() then gives it back.
-// After a failure of the comm nothing is taken from the sets any more, so what the HCA was told of a request
-// never meets another.
+// A request is pending from isend, irecv or iflush until all its parts have ended; test() then returns it to
+// its pool. After a failure of the comm, no request is taken from the pools any more, so work that the HCA
+// still holds never refers to a reused request.
 #pragma once
 
 #include <array>
@@ -24,11 +24,11 @@ class Request : public transport::Request, public WorkOwner {
 
   Result<bool> test(int* sizes) final;
 
-  // Into `sizes`, once done.
-  virtual void tell_sizes(int* /*sizes*/) const {}
-  // Nothing reads or writes its memory any more.
-  virtual void let_go() = 0;
-  virtual void give_back() = 0;
+  // Writes the message sizes to `sizes` once the request is done.
+  virtual void report_sizes(int* /*sizes*/) const {}
+  // Releases the request's memory: the HCA does not access it any more.
+  virtual void release_memory() = 0;
+  virtual void return_to_pool() = 0;
 
   CommCore* comm = nullptr;
   State state = State::pending;
@@ -41,11 +41,11 @@ class Request : public transport::Request, public WorkOwner {
 template <class R>
 class RequestPool;
 
-// A request of kind R, which goes back to the pool that it comes from.
+// A request of kind R, which returns to the pool that it comes from.
 template <class R>
 class PooledRequest : public Request {
  public:
-  void give_back() final { pool->release(static_cast<R&>(*this)); }
+  void return_to_pool() final { pool->release(static_cast<R&>(*this)); }
 
   RequestPool<R>* pool = nullptr;
 
@@ -68,7 +68,7 @@ class RequestPool {
   }
 
   [[nodiscard]] bool any_free() const { return !free_.empty(); }
-  // Needs any_free(). One part is the comm's own until all of it is staged.
+  // Requires any_free(). The comm itself holds one part until the whole request is staged.
   R& acquire() {
     R& request = *free_.back();
     free_.pop_back();

@@ -9,9 +9,9 @@
 namespace tfabric::rdma {
 namespace {
 
-// LL128 lines; NCCL's GPU kernels poll them.
+// The size of LL128 lines, which NCCL's GPU kernels poll.
 constexpr std::uint32_t kLine = 128;
-// From here on the end of a message is worth a completion of its own, also in the middle of a chain.
+// The end of a message of at least this size is signalled even in the middle of a chain.
 constexpr std::uint32_t kSignalBytes = 64u << 10;
 
 std::uint32_t part_of(std::uint32_t size, std::uint32_t queue_pairs) {
@@ -21,7 +21,7 @@ std::uint32_t part_of(std::uint32_t size, std::uint32_t queue_pairs) {
 
 }  // namespace
 
-void SendRequest::let_go() {
+void SendRequest::release_memory() {
   if (region != nullptr) {
     --region->uses;
   }
@@ -34,7 +34,7 @@ SendComm::SendComm(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> 
 
 SendComm::~SendComm() { close(); }
 
-// --- which receive a message goes to
+// --- Matching messages to receives
 
 Announcement& SendComm::announced(std::uint32_t number, std::uint32_t index) {
   return endpoint().block().announcements[slot_of(number) + index];
@@ -42,56 +42,61 @@ Announcement& SendComm::announced(std::uint32_t number, std::uint32_t index) {
 
 bool SendComm::see_group() {
   const auto is_there = [&](std::uint32_t index) {
-    // The peer's HCA writes it at any time.
+    // The peer's HCA may write it at any time.
     return std::atomic_ref(announced(next_, index).number).load(std::memory_order_acquire) == next_ + index;
   };
   if (!is_there(0)) {
     return false;
   }
-  const Announcement& first = announced(next_, 0);
-  if (!is_sound(first)) {
-    fail(Error{Errc::internal,
-               fmt::format("send comm: {} announced a malformed group of receives: install the "
-                           "same libnccl-net.so on all hosts",
-                           endpoint().peer())});
-    return false;
-  }
-  for (std::uint32_t i = 1; i < first.count; ++i) {
+  const std::uint32_t members = read_once(announced(next_, 0).count);
+  const std::uint32_t queue_pairs = read_once(announced(next_, 0).queue_pairs);
+  bool sound = is_sound(members, queue_pairs);
+  for (std::uint32_t i = 1; sound && i < members; ++i) {
     if (!is_there(i)) {
       return false;
     }
+    Announcement& member = announced(next_, i);
+    sound = read_once(member.count) == members && read_once(member.queue_pairs) == queue_pairs;
   }
-  members_ = first.count;
+  if (!sound) {
+    fail(Error{
+        Errc::remote,
+        fmt::format("send comm: {} announced a malformed group of receives ({} receives, queue pairs {:#x}): "
+                    "install the same libnccl-net.so on all hosts",
+                    endpoint().peer(), members, queue_pairs)});
+    return false;
+  }
+  members_ = members;
+  queue_pairs_ = queue_pairs;
   matched_ = 0;
   return true;
 }
 
-bool SendComm::is_sound(const Announcement& first) {
+bool SendComm::is_sound(std::uint32_t members, std::uint32_t queue_pairs) {
   const std::uint64_t all = (std::uint64_t{1} << endpoint().data_pairs()) - 1;
-  return first.count >= 1 && first.count <= transport::kMaxGroupedReceives && first.queue_pairs != 0 &&
-         (first.queue_pairs & ~all) == 0;
+  return members >= 1 && members <= transport::kMaxGroupedReceives && queue_pairs != 0 &&
+         (queue_pairs & ~all) == 0;
 }
 
-const Announcement* SendComm::match(int tag) {
+std::optional<std::uint32_t> SendComm::match(int tag) {
   if (members_ == 0 && !see_group()) {
-    return nullptr;
+    return std::nullopt;
   }
   for (std::uint32_t i = 0; i < members_; ++i) {
-    const Announcement& receive = announced(next_, i);
-    if ((matched_ >> i & 1u) == 0 && receive.tag == static_cast<std::uint32_t>(tag)) {
-      return &receive;
+    if ((matched_ >> i & 1u) == 0 && announced(next_, i).tag == static_cast<std::uint32_t>(tag)) {
+      return i;
     }
   }
-  return nullptr;
+  return std::nullopt;
 }
 
-void SendComm::address(SendRequest& request, const Announcement& to) {
-  const std::uint32_t index = to.number - next_;
+void SendComm::address(SendRequest& request, std::uint32_t index) {
+  const Announcement& to = announced(next_, index);
   request.remote = to.address;
   request.rkeys = to.rkeys;
   request.number = next_;
   request.members = members_;
-  request.queues_left = announced(next_, 0).queue_pairs;
+  request.queues_left = queue_pairs_;
   request.part = part_of(request.size, static_cast<std::uint32_t>(std::popcount(request.queues_left)));
   endpoint().block().sizes[slot_of(next_) + index] = request.size;
   matched_ |= 1u << index;
@@ -118,9 +123,10 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     return Error{Errc::invalid_argument,
                  fmt::format("isend of {} bytes: at most {}", size, transport::kMaxMessageBytes)};
   }
-  const Announcement* to = joined() && requests_.any_free() ? match(tag) : nullptr;
-  if (to == nullptr) {
-    // Nobody may be testing anything meanwhile.
+  const std::optional<std::uint32_t> receive =
+      joined() && requests_.any_free() ? match(tag) : std::optional<std::uint32_t>();
+  if (!receive) {
+    // The caller may have no request to test meanwhile, so make progress here.
     if (!failed()) {
       progress();
     }
@@ -129,8 +135,8 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     }
     return static_cast<transport::Request*>(nullptr);
   }
-  if (size > to->size) {
-    return refuse(size, *to);
+  if (const std::uint32_t room = read_once(announced(next_, *receive).size); size > room) {
+    return refuse(size, *receive, room);
   }
   SendRequest& request = requests_.acquire();
   request.data = static_cast<const std::byte*>(data);
@@ -142,7 +148,7 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     ++request.region->uses;
   }
   ++counters().sent;
-  address(request, *to);
+  address(request, *receive);
   backlog_.push(&request);
   if (request.closes) {
     pump();
@@ -150,21 +156,21 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
   return static_cast<transport::Request*>(&request);
 }
 
-// The receiver is told, since its receive will never end otherwise; unless the queues are too full for that.
-Error SendComm::refuse(std::size_t size, const Announcement& to) {
+// Reports the size to the receiver, whose receive would never end otherwise, unless the queues are too full.
+Error SendComm::refuse(std::size_t size, std::uint32_t index, std::uint32_t room) {
   Error error{
       Errc::invalid_usage,
       fmt::format("message truncated: {} bytes were sent to a receive of {} bytes by {}; the two ranks "
                   "call different operations or counts",
-                  size, to.size, endpoint().peer())};
+                  size, room, endpoint().peer())};
   pump();
-  const auto queue = static_cast<std::size_t>(std::countr_zero(announced(next_, 0).queue_pairs));
-  const std::uint32_t told = kTooLarge | static_cast<std::uint32_t>(size);
+  const auto queue = static_cast<std::size_t>(std::countr_zero(queue_pairs_));
+  const std::uint32_t marked = kTooLarge | static_cast<std::uint32_t>(size);
   if (backlog_.empty() && !failed()) {
     SendRequest& request = requests_.acquire();
-    address(request, to);
-    endpoint().block().sizes[slot_of(request.number) + (to.number - request.number)] = told;
-    if (stage_sizes(request, queue) && stage_empty(queue, told)) {
+    address(request, index);
+    endpoint().block().sizes[slot_of(request.number) + index] = marked;
+    if (stage_sizes(request, queue) && stage_empty(queue, marked)) {
       post(queues()[queue]);
     }
   }
@@ -172,7 +178,7 @@ Error SendComm::refuse(std::size_t size, const Announcement& to) {
   return this->error();
 }
 
-// --- staging
+// --- Staging
 
 void SendComm::pump() {
   while (!backlog_.empty() && stage(*backlog_.front())) {
@@ -230,7 +236,7 @@ bool SendComm::stage_data(SendRequest& request, std::size_t queue, bool immediat
         std::min(end - request.offset, endpoint().rails()[rail]->max_message_bytes / kLine * kLine);
     const bool last = request.offset + length == end;
     queues()[queue].stage(
-        {.opcode = last && !immediate_apart ? ibv::WrOpcode::rdma_write_with_imm : ibv::WrOpcode::rdma_write,
+        {.opcode = last && !immediate_apart ? IBV_WR_RDMA_WRITE_WITH_IMM : IBV_WR_RDMA_WRITE,
          .local = reinterpret_cast<std::uint64_t>(request.data) + request.offset,
          .length = length,
          .lkey = request.region->leases[rail].mr->lkey,
@@ -243,7 +249,7 @@ bool SendComm::stage_data(SendRequest& request, std::size_t queue, bool immediat
   return true;
 }
 
-// Before the first of the group's immediates, on the same queue pair, which keeps the order.
+// The sizes go before the first of the group's immediates on the same queue pair, which keeps the order.
 bool SendComm::stage_sizes(SendRequest& request, std::size_t queue) {
   if (request.sizes_staged || request.members == 1) {
     return true;
@@ -253,7 +259,7 @@ bool SendComm::stage_sizes(SendRequest& request, std::size_t queue) {
   }
   const std::size_t rail = endpoint().pairs()[queue].rail;
   const std::uint64_t offset = sizes_offset(request.number);
-  queues()[queue].stage({.opcode = ibv::WrOpcode::rdma_write,
+  queues()[queue].stage({.opcode = IBV_WR_RDMA_WRITE,
                          .local = reinterpret_cast<std::uint64_t>(&endpoint().block()) + offset,
                          .length = static_cast<std::uint32_t>(request.members * sizeof(std::uint32_t)),
                          .lkey = endpoint().block_mr(rail).lkey,
@@ -267,14 +273,14 @@ bool SendComm::stage_empty(std::size_t queue, std::uint32_t immediate) {
   if (!make_room(queues()[queue])) {
     return false;
   }
-  // Of a write of no bytes neither address nor key is looked at.
-  queues()[queue].stage({.opcode = ibv::WrOpcode::rdma_write_with_imm, .imm = immediate});
+  // The HCA ignores address and key of a write of no bytes.
+  queues()[queue].stage({.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm = immediate});
   return true;
 }
 
 void SendComm::on_immediate(std::size_t queue, std::uint32_t /*immediate*/) {
-  fail(Error{Errc::internal, fmt::format("send comm: {} has got a message, but its peer only receives",
-                                         endpoint().name_of(queue))});
+  fail(Error{Errc::remote, fmt::format("send comm: {} carried a message to this end, which only sends",
+                                       endpoint().name_of(queue))});
 }
 
 }  // namespace tfabric::rdma

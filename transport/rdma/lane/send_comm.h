@@ -1,16 +1,16 @@
-// The sending end of a comm: writes messages straight into receives that the receiver has announced.
+// The sending end of a comm. It writes messages directly into receives that the receiver has announced.
 //
-// Announced groups are taken one after the other, and within a group a message goes to the first free receive
-// with its tag. A message is cut over the queue pairs that the announcement names, at multiples of 128 bytes,
-// since GPUs look at whole lines of that size before they are told; each of these queue pairs brings one
-// immediate a group, after all data that it has of the group. What does not fit into the queues waits in
-// order. Messages of an incomplete group wait for the group, so that it takes one doorbell, or for the next
-// test().
+// Announced groups are filled in order. Within a group a message goes to the first free receive with its tag.
+// A message is split over the queue pairs that the announcement names, at multiples of 128 bytes, because
+// GPUs poll whole lines of that size. Each of these queue pairs carries one immediate for the group, after
+// its data. Work that does not fit into the queues waits in order. Messages of an incomplete group wait until
+// it is complete, so that it takes one doorbell, or for the next test().
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "transport/rdma/lane/comm_core.h"
 #include "transport/rdma/lane/work_queues.h"
@@ -18,30 +18,30 @@
 namespace tfabric::rdma {
 
 struct SendRequest final : PooledRequest<SendRequest> {
-  void tell_sizes(int* sizes) const override { sizes[0] = static_cast<int>(size); }
-  void let_go() override;
+  void report_sizes(int* sizes) const override { sizes[0] = static_cast<int>(size); }
+  void release_memory() override;
 
   const std::byte* data = nullptr;
   std::uint32_t size = 0;
-  Region* region = nullptr;  // null: no bytes
-  // Where it goes.
+  Region* region = nullptr;  // null if it has no bytes
+  // Destination.
   std::uint64_t remote = 0;
   std::array<std::uint32_t, kMaxRails> rkeys{};
-  std::uint32_t number = 0;   // of the group's first receive
-  std::uint32_t members = 1;  // receives in the group
-  bool closes = false;        // it is the last of its group
-  // How far it is staged.
-  std::uint32_t queues_left = 0;  // bits of queue pairs
-  std::uint32_t part = 0;         // bytes that each of them brings
-  std::uint32_t begin = 0;        // of what the present one brings
+  std::uint32_t number = 0;   // number of the group's first receive
+  std::uint32_t members = 1;  // number of receives in the group
+  bool closes = false;        // it completes its group
+  // Staging progress.
+  std::uint32_t queues_left = 0;  // bits of the queue pairs that still have to carry a part
+  std::uint32_t part = 0;         // bytes on each queue pair
+  std::uint32_t begin = 0;        // first byte of the present queue pair's part
   std::uint32_t offset = 0;
-  bool any_staged = false;  // on the present one
+  bool any_staged = false;  // on the present queue pair
   bool sizes_staged = false;
 };
 
 class SendComm final : public CommOf<transport::SendComm> {
  public:
-  // `meeting` connects the endpoint; null: it is connected.
+  // `meeting` connects the endpoint, or is null if it is connected.
   SendComm(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> meeting);
   ~SendComm() override;
 
@@ -49,16 +49,21 @@ class SendComm final : public CommOf<transport::SendComm> {
                                     transport::MemoryRegion* region) override;
 
  private:
-  // The receive that the next message with this tag goes to; null: none is announced.
-  const Announcement* match(int tag);
+  // The peer may overwrite its announcements at any time, so what is derived from them (members_,
+  // queue_pairs_) is read and checked once, and indices come from this end.
+  //
+  // Returns the index within the present group of the receive for the next message with this tag. Empty if
+  // none is announced.
+  std::optional<std::uint32_t> match(int tag);
   bool see_group();
-  [[nodiscard]] bool is_sound(const Announcement& first);
-  void address(SendRequest& request, const Announcement& to);
-  Error refuse(std::size_t size, const Announcement& to);
+  [[nodiscard]] bool is_sound(std::uint32_t members, std::uint32_t queue_pairs);
+  // `index` is that of the receive within the present group.
+  void address(SendRequest& request, std::uint32_t index);
+  Error refuse(std::size_t size, std::uint32_t index, std::uint32_t room);
 
   void pump() override;
   void on_immediate(std::size_t queue, std::uint32_t immediate) override;
-  // True: all of it is staged.
+  // Returns true once all of the request is staged.
   bool stage(SendRequest& request);
   bool stage_part(SendRequest& request, std::size_t queue);
   bool stage_data(SendRequest& request, std::size_t queue, bool immediate_apart);
@@ -69,9 +74,10 @@ class SendComm final : public CommOf<transport::SendComm> {
 
   RequestPool<SendRequest> requests_;
   FixedQueue<SendRequest*, transport::kMaxRequests> backlog_;
-  std::uint32_t next_ = kFirstReceive;  // number of the first receive of the group that messages go to
-  std::uint32_t members_ = 0;           // of that group; 0: it is not announced yet
-  std::uint32_t matched_ = 0;           // bits of its receives that have their message
+  std::uint32_t next_ = kFirstReceive;  // number of the first receive of the present group
+  std::uint32_t members_ = 0;           // receives in the present group; 0 if it is not announced yet
+  std::uint32_t queue_pairs_ = 0;       // bits of the queue pairs that carry it
+  std::uint32_t matched_ = 0;           // bits of the receives that have a message
 };
 
 }  // namespace tfabric::rdma

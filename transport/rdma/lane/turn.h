@@ -1,8 +1,8 @@
-// Who may touch a comm's state now.
+// Mutual exclusion for a comm's state.
 //
-// The thread that posts and tests never waits: it takes its turn if nobody has it, at the cost of one atomic
-// exchange, and says "not now" otherwise. A thread that deregisters memory, closes the comm or reports its
-// failure waits for its turn, which is never far: no call on a comm blocks.
+// The thread that posts and tests never waits: it takes the turn if it is free, at the cost of one atomic
+// exchange, and otherwise returns "not now". Threads that deregister memory, close the comm or report its
+// failure wait for the turn, which never takes long, because no call on a comm blocks.
 #pragma once
 
 #include <atomic>

@@ -6,7 +6,7 @@
 
 namespace tfabric::rdma {
 
-SendQueue::SendQueue(ibv::Qp& qp, std::uint32_t queue, const ibv::QpCap& cap)
+SendQueue::SendQueue(ibv_qp& qp, std::uint32_t queue, const ibv_qp_cap& cap)
     : qp_(qp),
       queue_(queue),
       depth_(cap.max_send_wr),
@@ -16,19 +16,19 @@ SendQueue::SendQueue(ibv::Qp& qp, std::uint32_t queue, const ibv::QpCap& cap)
 
 void SendQueue::stage(const Work& work) {
   assert(room() > 0);
-  ibv::SendWr& wr = chain_->work[staged_];
-  ibv::Sge& sge = chain_->sge[staged_];
+  ibv_send_wr& wr = chain_->work[staged_];
+  ibv_sge& sge = chain_->sge[staged_];
   ++last_;
   wr.wr_id = pack({.receive = false, .queue = queue_, .number = last_});
   wr.next = nullptr;
   wr.sg_list = &sge;
   wr.num_sge = work.length > 0 ? 1 : 0;
   wr.opcode = work.opcode;
-  const bool reads = work.opcode == ibv::WrOpcode::rdma_read;
-  wr.send_flags = !reads && work.length > 0 && work.length <= max_inline_ ? ibv::kSendInline : 0u;
+  const bool reads = work.opcode == IBV_WR_RDMA_READ;
+  wr.send_flags = !reads && work.length > 0 && work.length <= max_inline_ ? unsigned{IBV_SEND_INLINE} : 0u;
   wr.imm_data = htonl(work.imm);
-  wr.rdma.remote_addr = work.remote;
-  wr.rdma.rkey = work.rkey;
+  wr.wr.rdma.remote_addr = work.remote;
+  wr.wr.rdma.rkey = work.rkey;
   sge = {.addr = work.local, .length = work.length, .lkey = work.lkey};
   if (staged_ > 0) {
     chain_->work[staged_ - 1].next = &wr;
@@ -46,7 +46,7 @@ void SendQueue::owe(WorkOwner& owner, bool signal) {
 }
 
 void SendQueue::signal() {
-  chain_->work[staged_ - 1].send_flags |= ibv::kSendSignaled;
+  chain_->work[staged_ - 1].send_flags |= IBV_SEND_SIGNALED;
   signalled_ = last_;
 }
 
@@ -54,7 +54,8 @@ int SendQueue::post() {
   if (staged_ == 0) {
     return 0;
   }
-  // Somebody waits for this chain; or so much is unsignalled that its room must come back in time.
+  // Signal the chain if a request waits for it, or if so much is unsignalled that its room must be freed in
+  // time.
   const bool waited_for =
       next_owed_ != first_owed_ &&
       static_cast<std::int32_t>((*owed_)[(next_owed_ - 1) % kOwed].number - signalled_) > 0;
@@ -64,14 +65,14 @@ int SendQueue::post() {
   posted_ += staged_;
   ++posts_;
   staged_ = 0;
-  ibv::SendWr* bad = nullptr;
+  ibv_send_wr* bad = nullptr;
   return qp_.context->ops.post_send(&qp_, chain_->work.data(), &bad);
 }
 
-ReceiveQueue::ReceiveQueue(ibv::Qp& qp, std::uint32_t queue)
-    : qp_(qp), chain_(std::make_unique<std::array<ibv::RecvWr, kReceiveBatch>>()) {
+ReceiveQueue::ReceiveQueue(ibv_qp& qp, std::uint32_t queue)
+    : qp_(qp), chain_(std::make_unique<std::array<ibv_recv_wr, kReceiveBatch>>()) {
   for (std::size_t i = 0; i < kReceiveBatch; ++i) {
-    ibv::RecvWr& wr = (*chain_)[i];
+    ibv_recv_wr& wr = (*chain_)[i];
     wr = {.wr_id = pack({.receive = true, .queue = queue, .number = 0}),
           .next = i + 1 < kReceiveBatch ? &(*chain_)[i + 1] : nullptr,
           .sg_list = nullptr,
@@ -81,7 +82,7 @@ ReceiveQueue::ReceiveQueue(ibv::Qp& qp, std::uint32_t queue)
 
 int ReceiveQueue::post() {
   used_ -= kReceiveBatch;
-  ibv::RecvWr* bad = nullptr;
+  ibv_recv_wr* bad = nullptr;
   return qp_.context->ops.post_recv(&qp_, chain_->data(), &bad);
 }
 

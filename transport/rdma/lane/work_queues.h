@@ -1,5 +1,4 @@
-// What a wr_id says: which queue of the comm the work was posted to, whether as a receive, and its number.
-// Of a failed completion nothing else tells that.
+// The queues of one queue pair: work to send, receives, and how their completions are identified.
 #pragma once
 
 #include <algorithm>
@@ -9,16 +8,17 @@
 #include <cstdint>
 #include <memory>
 
-#include "transport/rdma/lane/endpoint.h"
 #include "transport/rdma/verbs/verbs.h"
 #include "transport/transport.h"
 
 namespace tfabric::rdma {
 
+// The meaning of a wr_id: the queue of the comm, whether it is a receive, and its number. A failed completion
+// contains no other such information.
 struct WorkId {
   bool receive = false;
   std::uint32_t queue = 0;   // below 2^31
-  std::uint32_t number = 0;  // of the work request on its queue; only for sends
+  std::uint32_t number = 0;  // number of the work request; for sends only
 };
 
 [[nodiscard]] constexpr std::uint64_t pack(const WorkId& id) {
@@ -31,9 +31,8 @@ struct WorkId {
           .number = static_cast<std::uint32_t>(wr_id)};
 }
 
-// First in, first out, without allocation after construction; one thread at a time.
-
-// `Capacity` is a power of two.
+// A first-in, first-out queue that allocates only on construction. `Capacity` must be a power of two. Used by
+// one thread at a time.
 template <class T, std::size_t Capacity>
 class FixedQueue {
   static_assert((Capacity & (Capacity - 1)) == 0);
@@ -58,16 +57,9 @@ class FixedQueue {
   std::size_t first_ = 0, next_ = 0;
 };
 
-// The send queue of one queue pair: work is staged, posted as one chain with one doorbell, and counted until
-// its completion.
-//
-// Work requests are numbered from 1 on, modulo 2^32. A reliable connection completes them in order, so the
-// completion of one is that of all before it: only few are signalled. Who wants to be told is entered as an
-// owner behind the work that it has staged. Nothing is allocated after construction. One thread at a time.
-
-// One work request. `imm` is in host byte order and counts only for rdma_write_with_imm.
+// One work request. `imm` is in host byte order and used only for IBV_WR_RDMA_WRITE_WITH_IMM.
 struct Work {
-  ibv::WrOpcode opcode = ibv::WrOpcode::rdma_write;
+  ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
   std::uint64_t local = 0;
   std::uint32_t length = 0;
   std::uint32_t lkey = 0;
@@ -76,41 +68,48 @@ struct Work {
   std::uint32_t imm = 0;
 };
 
-// Who waits for work; `parts` is how many queues still have some of it.
+// Waits for work; `parts` counts the queues that still have some of it.
 struct WorkOwner {
   std::uint32_t parts = 0;
 };
 
+// The send queue of one queue pair. Work is staged, posted as one chain with one doorbell, and counted until
+// its completion.
+//
+// Work requests are numbered from 1, modulo 2^32. A reliable connection completes them in order, so one
+// completion covers all work before it, and only few are signalled. An owner is entered behind its last work
+// request and notified when that completes. Allocates only on construction. Used by one thread at a time.
 class SendQueue {
  public:
-  // Work requests of one chain.
+  // Maximum number of work requests in a chain.
   static constexpr std::uint32_t kChain = 16;
 
-  // `queue` becomes the middle of each wr_id (work_id.h). `cap` is the queue pair's.
-  SendQueue(ibv::Qp& qp, std::uint32_t queue, const ibv::QpCap& cap);
+  // `queue` is the index in each wr_id. `cap` is the queue pair's.
+  SendQueue(ibv_qp& qp, std::uint32_t queue, const ibv_qp_cap& cap);
 
-  // Work requests that can be staged now: room in the chain, and in the queue.
+  // Work requests that can be staged now: room in the chain and in the queue.
   [[nodiscard]] std::uint32_t room() const { return std::min(kChain - staged_, free()); }
-  // Those that fit into the queue, after as many calls of post() as they need.
+  // Work requests that fit into the queue with as many calls of post() as they need.
   [[nodiscard]] std::uint32_t free() const { return depth_ - (last_ - completed_); }
-  // A completion will come: of work, or of its failure.
+  // Returns true if signalled work is outstanding, so that a completion will come.
   [[nodiscard]] bool awaited() const { return signalled_ != completed_; }
 
-  // Work requests and chains that were posted so far.
+  // Work requests and chains posted so far.
   [[nodiscard]] std::uint64_t posted() const { return posted_; }
   [[nodiscard]] std::uint64_t posts() const { return posts_; }
 
-  // Needs room().
+  // Requires room().
   void stage(const Work& work);
-  // `owner` gets one part more, which ends with what is staged last. With `signal` that is told at once, and
-  // not only with the chain.
+  // Adds a part to `owner`, which ends with the work request staged last. With `signal` that work request is
+  // signalled, otherwise the end of its chain.
   void owe(WorkOwner& owner, bool signal);
-  // A completion tells of what is staged last, though nobody is told.
+  // Signals the work request staged last.
   void signal();
-  // Posts what is staged; an errno value if that fails, which is final.
+  // Posts the staged chain. Returns an errno value on failure, which is final.
   int post();
 
-  // A completion up to this number; owners of which a part has ended are given to `ended`.
+  // Handles a completion: all work up to this number is done. Calls `ended` with each owner of which a part
+  // has ended.
   template <class Ended>
   void complete(std::uint32_t number, Ended&& ended) {
     completed_ = number;
@@ -127,59 +126,61 @@ class SendQueue {
   }
 
  private:
-  // An owner is entered once, and there are no more than requests.
+  // Each request is entered once in a queue, so this is enough.
   static constexpr std::size_t kOwed = transport::kMaxRequests;
   struct Owed {
     std::uint32_t number = 0;
     WorkOwner* owner = nullptr;
   };
   struct Chain {
-    std::array<ibv::SendWr, kChain> work{};
-    std::array<ibv::Sge, kChain> sge{};
+    std::array<ibv_send_wr, kChain> work{};
+    std::array<ibv_sge, kChain> sge{};
   };
 
-  ibv::Qp& qp_;
+  ibv_qp& qp_;
   std::uint32_t queue_;
   std::uint32_t depth_;
   std::uint32_t max_inline_;
   std::uint32_t staged_ = 0;
-  std::uint32_t last_ = 0;       // number of the newest work request, staged or posted
-  std::uint32_t completed_ = 0;  // number of the newest that is complete
-  std::uint32_t signalled_ = 0;  // number of the newest that is signalled
+  std::uint32_t last_ = 0;       // newest work request, staged or posted
+  std::uint32_t completed_ = 0;  // newest completed work request
+  std::uint32_t signalled_ = 0;  // newest signalled work request
   std::uint32_t first_owed_ = 0, next_owed_ = 0;
   std::uint64_t posted_ = 0, posts_ = 0;
   std::unique_ptr<Chain> chain_;
   std::unique_ptr<std::array<Owed, kOwed>> owed_;
 };
 
-// The receive queue of one queue pair, and which posted group its next immediate is of.
-//
-// Receives have no memory: an immediate takes the oldest. As many are posted as groups can be outstanding,
-// and used ones are posted again in batches, so the peer never finds none. A queue pair brings immediates in
-// the order in which groups were announced, so the oldest expected is the one that has come. Nothing is
-// allocated after construction. One thread at a time.
+// Used receives are posted again in batches of this size.
+inline constexpr std::uint32_t kReceiveBatch = 32;
 
 struct ReceiveRequest;
 
+// The receive queue of one queue pair, and the posted groups whose immediates it will carry.
+//
+// Its receives have no memory; each immediate consumes the oldest. As many are posted as groups can be
+// outstanding, and used ones are posted again in batches, so the peer always finds one. A queue pair carries
+// immediates in the order in which the groups were announced, so the next immediate belongs to the oldest
+// expected group. Allocates only on construction. Used by one thread at a time.
 class ReceiveQueue {
  public:
-  ReceiveQueue(ibv::Qp& qp, std::uint32_t queue);
+  ReceiveQueue(ibv_qp& qp, std::uint32_t queue);
 
-  // Before the peer may write: an errno value if that fails.
+  // Posts all receives, before the peer may write. Returns an errno value on failure.
   int fill();
   void expect(ReceiveRequest& request) { expected_.push(&request); }
-  // An immediate has come; null: none was expected.
+  // Returns the group that an arrived immediate belongs to, or null if none was expected.
   ReceiveRequest* take();
-  // Posts used receives again if there are enough of them; an errno value if that fails.
+  // Posts used receives again if there are enough for a batch. Returns an errno value on failure.
   int refill() { return used_ < kReceiveBatch ? 0 : post(); }
 
  private:
   int post();
 
-  ibv::Qp& qp_;
+  ibv_qp& qp_;
   std::uint32_t used_ = 0;
   FixedQueue<ReceiveRequest*, transport::kMaxRequests> expected_;
-  std::unique_ptr<std::array<ibv::RecvWr, kReceiveBatch>> chain_;
+  std::unique_ptr<std::array<ibv_recv_wr, kReceiveBatch>> chain_;
 };
 
 }  // namespace tfabric::rdma

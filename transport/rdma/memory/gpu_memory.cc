@@ -14,9 +14,9 @@ namespace {
 
 struct Module {
   const char* name;
-  const char* file;  // there while it is loaded
+  const char* file;  // exists while the module is loaded
 };
-// The first two are where peer-memory clients tell of themselves to the HCA's driver (MLNX_OFED).
+// The first two are where peer-memory clients register with the HCA's driver (MLNX_OFED).
 constexpr std::array<Module, 3> kModules{{{"nv_peer_mem", "kernel/mm/memory_peers/nv_mem/version"},
                                           {"nvidia-peermem", "kernel/mm/memory_peers/nv_mem_nc/version"},
                                           {"nvidia-peermem", "module/nvidia_peermem/version"}}};
@@ -30,14 +30,15 @@ std::string module_in(const host::Sysfs& sysfs) {
   return {};
 }
 
-// Why not; empty: it takes DMA-BUFs. One that is no file at all is refused by drivers that would look at it.
-std::string dmabuf_fault(const Verbs& verbs, ibv::Pd& pd) {
+// Returns why the driver supports no DMA-BUF, or nothing if it does. The invalid file descriptor makes a
+// driver with support fail with another error.
+std::string dmabuf_fault(const Verbs& verbs, ibv_pd& pd) {
   if (verbs.reg_dmabuf_mr == nullptr) {
     return "libibverbs is older than rdma-core 34";
   }
   constexpr int kNoFile = -1;
   errno = 0;
-  ibv::Mr* mr = verbs.reg_dmabuf_mr(&pd, 0, 0, 0, kNoFile, 0);
+  ibv_mr* mr = verbs.reg_dmabuf_mr(&pd, 0, 0, 0, kNoFile, 0);
   const int error = errno;
   if (mr != nullptr) {
     static_cast<void>(verbs.dereg_mr(mr));
@@ -49,7 +50,7 @@ std::string dmabuf_fault(const Verbs& verbs, ibv::Pd& pd) {
   return {};
 }
 
-std::string data_direct_path(const Verbs& verbs, ibv::Context& context) {
+std::string data_direct_path(const Verbs& verbs, ibv_context& context) {
   std::array<char, PATH_MAX> path{};
   if (verbs.mlx5_is_supported == nullptr || verbs.mlx5_data_direct_path == nullptr ||
       verbs.mlx5_reg_dmabuf_mr == nullptr || !verbs.mlx5_is_supported(context.device) ||
@@ -69,7 +70,7 @@ std::uint32_t GpuMemory::memory_kinds() const {
   return kinds;
 }
 
-GpuMemory probe_gpu_memory(const Verbs& verbs, ibv::Context& context, const host::Sysfs& sysfs,
+GpuMemory probe_gpu_memory(const Verbs& verbs, ibv_context& context, const host::Sysfs& sysfs,
                            config::Switch wished) {
   if (wished == config::Switch::off) {
     return {.reason = "switched off by rdma.gdr"};

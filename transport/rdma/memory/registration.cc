@@ -31,12 +31,12 @@ RegistrationCache::Range bytes_of(const void* data, std::size_t size) {
 
 }  // namespace
 
-RegistrationCache::RegistrationCache(const Verbs& verbs, ibv::Pd& pd, bool relaxed_ordering, bool data_direct)
+RegistrationCache::RegistrationCache(const Verbs& verbs, ibv_pd& pd, bool relaxed_ordering, bool data_direct)
     : verbs_(verbs),
       pd_(pd),
-      // NCCL's own set: sends read locally, receives are written by the peer, flushes read what was received.
-      access_(ibv::kAccessLocalWrite | ibv::kAccessRemoteWrite | ibv::kAccessRemoteRead |
-              (relaxed_ordering ? ibv::kAccessRelaxedOrdering : 0u)),
+      // NCCL's own set: sends read local memory, peers write receives, and flushes read what was received.
+      access_(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+              (relaxed_ordering ? unsigned{IBV_ACCESS_RELAXED_ORDERING} : 0u)),
       data_direct_(data_direct) {}
 
 RegistrationCache::~RegistrationCache() {
@@ -48,7 +48,7 @@ RegistrationCache::~RegistrationCache() {
 Result<RegistrationCache::Lease> RegistrationCache::acquire(void* data, std::size_t size,
                                                             transport::MemoryKind kind,
                                                             const std::optional<DmaBuf>& dmabuf) {
-  // Only the pages that the DMA-BUF has may be named with it.
+  // A DMA-BUF may have no pages beyond the range, so it is not widened.
   const Range range = dmabuf ? bytes_of(data, size) : pages_of(data, size);
   const std::lock_guard lock(mutex_);
   for (Region& region : regions_) {
@@ -63,7 +63,7 @@ Result<RegistrationCache::Lease> RegistrationCache::acquire(void* data, std::siz
   if (!mr) {
     return mr.error();
   }
-  ibv::Mr* raw = mr->get();
+  ibv_mr* raw = mr->get();
   regions_.push_back({.kind = kind, .mr = std::move(*mr), .uses = {range}});
   return Lease{.mr = raw, .range = range};
 }
@@ -72,8 +72,8 @@ Result<MemoryRegion> RegistrationCache::enter(void* data, const Range& range,
                                               const std::optional<DmaBuf>& dmabuf) const {
   const std::size_t size = range.end - range.begin;
   std::byte* begin = static_cast<std::byte*>(data) - (reinterpret_cast<std::uintptr_t>(data) - range.begin);
-  const unsigned plain = access_ & ~ibv::kAccessRelaxedOrdering;
-  ibv::Mr* mr = nullptr;
+  const unsigned plain = access_ & ~unsigned{IBV_ACCESS_RELAXED_ORDERING};
+  ibv_mr* mr = nullptr;
   if (dmabuf && verbs_.reg_dmabuf_mr == nullptr) {
     return Error{Errc::system,
                  "this libibverbs cannot register DMA-BUF memory: install rdma-core 34 or later, or load "
@@ -92,7 +92,7 @@ Result<MemoryRegion> RegistrationCache::enter(void* data, const Range& range,
   return MemoryRegion(mr, {&verbs_});
 }
 
-ibv::Mr* RegistrationCache::enter_dmabuf(const Range& range, const DmaBuf& dmabuf) const {
+ibv_mr* RegistrationCache::enter_dmabuf(const Range& range, const DmaBuf& dmabuf) const {
   const std::size_t size = range.end - range.begin;
   const int access = static_cast<int>(access_);
   return data_direct_ ? verbs_.mlx5_reg_dmabuf_mr(&pd_, dmabuf.offset, size, range.begin, dmabuf.fd, access,
@@ -128,7 +128,7 @@ std::string limit_text(std::uint64_t limit) {
   return limit == kUnlimited ? "unlimited" : fmt::format("{} bytes", limit);
 }
 
-// A registration that is too large for the limit fails with ENOMEM; some kernels say EAGAIN.
+// A registration beyond the limit fails with ENOMEM, in some kernels with EAGAIN.
 bool may_be_the_limit(int error) { return error == ENOMEM || error == EAGAIN; }
 
 }  // namespace

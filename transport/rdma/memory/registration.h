@@ -1,12 +1,12 @@
-// The memory registrations of one rail, shared by all its comms: NCCL registers the same buffers on many.
+// The memory registrations of one rail, shared by all its comms, because NCCL registers the same buffers on
+// many of them.
 //
-// Ranges of host memory are widened to whole pages. A registration is used again for what lies within a range
-// that is registered *now*; it ends with the last of its users. Neighbours are not merged into one region: a
-// region that outlived one of its ranges would answer for addresses that are mapped anew in the meantime, and
-// the HCA would go on to the old pages. For the same reason a region serves only as far as one range that is
-// still in use reaches.
+// Ranges of host memory are widened to whole pages. A registration is reused for ranges within one that is
+// registered now, and ends with its last user. Neighbouring ranges are not merged into one region: a region
+// that outlived one of its ranges would cover addresses that may have been mapped anew, while the HCA still
+// accessed the old pages. For the same reason a region serves only ranges within one that is still in use.
 //
-// Thread-safe. Not on the data path.
+// Thread-safe. Not used on the data path.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace tfabric::rdma {
 
-// Memory exported as a DMA-BUF: where it begins in the file.
+// Memory exported as a DMA-BUF. `offset` is where it begins in the file.
 struct DmaBuf {
   std::uint64_t offset = 0;
   int fd = -1;
@@ -31,9 +31,9 @@ struct DmaBuf {
 
 class RegistrationCache {
  public:
-  // `relaxed_ordering`: the HCA may reorder its writes into the memory (PCIe), where HCA and kernel can.
-  // `data_direct`: DMA-BUFs are reached through the HCA's Data Direct function.
-  RegistrationCache(const Verbs& verbs, ibv::Pd& pd, bool relaxed_ordering, bool data_direct = false);
+  // `relaxed_ordering` lets the HCA reorder its PCIe writes into the memory, if HCA and kernel support it.
+  // `data_direct` makes DMA-BUFs be accessed through the HCA's Data Direct function.
+  RegistrationCache(const Verbs& verbs, ibv_pd& pd, bool relaxed_ordering, bool data_direct = false);
   ~RegistrationCache();
   RegistrationCache(const RegistrationCache&) = delete;
   RegistrationCache& operator=(const RegistrationCache&) = delete;
@@ -43,13 +43,13 @@ class RegistrationCache {
     [[nodiscard]] bool contains(const Range& other) const { return begin <= other.begin && other.end <= end; }
   };
 
-  // One use of a region; belongs to its user, who gives it back with release().
+  // One use of a region. Its user must return it with release().
   struct Lease {
-    ibv::Mr* mr = nullptr;
+    ibv_mr* mr = nullptr;
     Range range;
   };
 
-  // Memory of no bytes cannot be registered by verbs: a page stands for it.
+  // Verbs cannot register zero bytes; a whole page is registered instead.
   Result<Lease> acquire(void* data, std::size_t size, transport::MemoryKind kind,
                         const std::optional<DmaBuf>& dmabuf);
   void release(const Lease& lease);
@@ -64,22 +64,22 @@ class RegistrationCache {
   };
 
   Result<MemoryRegion> enter(void* data, const Range& range, const std::optional<DmaBuf>& dmabuf) const;
-  [[nodiscard]] ibv::Mr* enter_dmabuf(const Range& range, const DmaBuf& dmabuf) const;
+  [[nodiscard]] ibv_mr* enter_dmabuf(const Range& range, const DmaBuf& dmabuf) const;
 
   const Verbs& verbs_;
-  ibv::Pd& pd_;
+  ibv_pd& pd_;
   unsigned access_;
   bool data_direct_;
   mutable std::mutex mutex_;
   std::vector<Region> regions_;
 };
 
-// Why memory cannot be registered, and what to do about it: nearly always the limit of locked memory.
+// Error messages for memory that cannot be registered. The usual cause is the limit on locked memory.
 
-// Of this process; RLIM_INFINITY as the greatest value.
+// RLIMIT_MEMLOCK of this process in bytes; the greatest value means unlimited.
 [[nodiscard]] std::uint64_t memlock_limit();
 
-// `error` is errno of the verb. `limit` is RLIMIT_MEMLOCK in bytes.
+// `error` is the verb's errno, `limit` is RLIMIT_MEMLOCK in bytes.
 [[nodiscard]] std::string registration_fault(int error, std::size_t bytes, std::uint64_t limit);
 [[nodiscard]] Error registration_error(int error, std::size_t bytes);
 

@@ -10,12 +10,12 @@
 
 namespace tfabric::rdma {
 
-ConnectionOptions connection_options(const config::Rdma& wishes, ibv::LinkLayer link_layer,
+ConnectionOptions connection_options(const config::Rdma& wishes, LinkLayer link_layer,
                                      const GpuMemory& gpu_memory, const session::OfferOptions& agreed) {
   constexpr std::uint64_t kMoreThanAny = std::numeric_limits<std::uint64_t>::max();
   const bool adaptive =
       wishes.adaptive_routing == config::Switch::on ||
-      (wishes.adaptive_routing == config::Switch::automatic && link_layer == ibv::LinkLayer::infiniband);
+      (wishes.adaptive_routing == config::Switch::automatic && link_layer == LinkLayer::infiniband);
   ConnectionOptions options;
   options.queue_pairs = static_cast<std::uint8_t>(agreed.qps);
   options.split_bytes = agreed.split ? 0 : kMoreThanAny;
@@ -46,7 +46,7 @@ Result<CommEnd> end_of(const session::Offer& offer, std::size_t rail) {
   const session::OfferedRail& offered = offer.rails[rail];
   if (offer.memory.size() != 1 || offered.keys.size() != 1 || offer.memory[0].bytes != sizeof(CommBlock)) {
     return Error{Errc::remote,
-                 "the peer's comms have another memory: install the same libnccl-net.so everywhere"};
+                 "the peer's comms have another memory layout: install the same libnccl-net.so everywhere"};
   }
   CommEnd end{.rails = {{.gid = offered.gid,
                          .lid = offered.lid,
@@ -76,7 +76,7 @@ Result<bool> ReceiverMeeting::join(Endpoint& endpoint, Instant /*now*/) {
   }
   if (passive_ && !endpoint.connected()) {
     if (const Status status = passive_->step(endpoint); !status) {
-      // If it is the sender that cannot, it has said so, and why.
+      // If the sender failed first, its message has the reason.
       if (const Status told = acceptor_.step(); !told) {
         return told.error();
       }
@@ -93,7 +93,7 @@ Result<bool> SenderMeeting::join(Endpoint& endpoint, Instant now) {
   }
   if (connector_.answered() && !endpoint.connected()) {
     if (const Status status = connect(endpoint, now); !status) {
-      // If it is the receiver that cannot, it has said so, and why.
+      // If the receiver failed first, its message has the reason.
       if (const Status told = connector_.step(now); !told) {
         return told.error();
       }
@@ -130,13 +130,13 @@ Status SenderMeeting::meet(Endpoint& endpoint, Instant now) {
   if (!remote) {
     return remote.error();
   }
-  // The receiver may have fewer: the first of ours are used.
+  // The receiver may have fewer queue pairs; then the first of ours are used.
   endpoint.keep_queue_pairs(static_cast<std::uint8_t>(agreement.options.qps));
   if (Status status = endpoint.meet(*remote, to_string(connector_.peer())); !status) {
     return status;
   }
   if (agreement.options.rdma_cm) {
-    auto active = cm::ActiveSide::begin(endpoint, listening_of(connector_.answer(), rail), now, patience_);
+    auto active = cm::ActiveSide::begin(endpoint, listening_of(connector_.answer(), rail), now, timeout_);
     if (!active) {
       return active.error();
     }

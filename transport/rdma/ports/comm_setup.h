@@ -1,4 +1,6 @@
-// Path MTUs of InfiniBand, in bytes and as libibverbs codes them.
+// Converts between what the session layer exchanges (Offer) and what comms consist of (Endpoint, CommEnd),
+// and connects the two ends of a comm accordingly. A comm of a device has one rail, that of its port; `rail`
+// is its index in the host's offer.
 #pragma once
 
 #include <algorithm>
@@ -19,42 +21,36 @@
 #include "transport/rdma/session/acceptor.h"
 #include "transport/rdma/session/connector.h"
 #include "transport/rdma/session/offer.h"
-#include "transport/rdma/verbs/abi.h"
+#include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma {
 
-// 256 bytes are code 1, each further code doubles them. What is between two codes counts as the lower one.
-[[nodiscard]] constexpr ibv::Mtu mtu_code(std::uint32_t bytes) {
+// Returns libibverbs' code of a path MTU in bytes. A value between two codes gives the lower one.
+[[nodiscard]] constexpr ibv_mtu mtu_code(std::uint32_t bytes) {
   constexpr int kWidthOf256 = 9;
-  return static_cast<ibv::Mtu>(std::clamp(static_cast<int>(std::bit_width(bytes)) - kWidthOf256 + 1,
-                                          static_cast<int>(ibv::Mtu::bytes_256),
-                                          static_cast<int>(ibv::Mtu::bytes_4096)));
+  return static_cast<ibv_mtu>(std::clamp(static_cast<int>(std::bit_width(bytes)) - kWidthOf256 + 1,
+                                         static_cast<int>(IBV_MTU_256), static_cast<int>(IBV_MTU_4096)));
 }
 
-// Between what the bootstrap tells (Offer) and what comms are made of (Endpoint, CommEnd).
-//
-// A comm of a device has one rail: that of its port. Its end is rail `rail` of the host's offer.
-
-[[nodiscard]] ConnectionOptions connection_options(const config::Rdma& wishes, ibv::LinkLayer link_layer,
+[[nodiscard]] ConnectionOptions connection_options(const config::Rdma& wishes, LinkLayer link_layer,
                                                    const GpuMemory& gpu_memory,
                                                    const session::OfferOptions& agreed);
 
-// Adds queue pairs, memory and keys of the endpoint, which has not been connected.
+// Adds queue pairs, memory and keys of an endpoint that is not connected yet.
 void add_endpoint(const Endpoint& endpoint, std::size_t rail, session::Offer& offer);
 
-// `offer` has passed the bootstrap's checks. Errc::remote: it lacks what a comm needs.
+// `offer` must be valid. Fails with Errc::remote if it lacks what a comm needs.
 [[nodiscard]] Result<CommEnd> end_of(const session::Offer& offer, std::size_t rail);
 
-// Where the rail's queue pairs are to be connected by rdma_cm, in the answer of a comm.
+// Adds to an answer, or reads from it, where rdma_cm listens for the rail's queue pairs.
 void add_listening(const cm::Listening& listening, std::size_t rail, session::Offer& answer);
 [[nodiscard]] cm::Listening listening_of(const session::Offer& answer, std::size_t rail);
 
-// The receiver's side of a comm's meeting, once it has answered: waits until the sender has connected its
-// queue pairs, before which nothing may be written to it.
-
+// The receiver's side of a comm's meeting after its answer: waits until the sender has connected its queue
+// pairs. Nothing may be written to it before.
 class ReceiverMeeting final : public Meeting {
  public:
-  // With null the endpoint is connected already.
+  // `passive` is null if the endpoint is connected already.
   ReceiverMeeting(session::Acceptor acceptor, std::unique_ptr<cm::PassiveSide> passive)
       : acceptor_(std::move(acceptor)), passive_(std::move(passive)) {}
 
@@ -67,14 +63,13 @@ class ReceiverMeeting final : public Meeting {
   std::unique_ptr<cm::PassiveSide> passive_;
 };
 
-// The sender's side of a comm's meeting: waits for the receiver's answer, connects the queue pairs to those
-// that it names (by their numbers, or by rdma_cm where that was agreed upon), and confirms.
-
+// The sender's side of a comm's meeting: waits for the receiver's answer, connects its queue pairs to those
+// named there (by their numbers, or by rdma_cm if both agreed), and confirms.
 class SenderMeeting final : public Meeting {
  public:
-  // What it has offered is the endpoint's. Connecting by rdma_cm may take as long as `patience`.
-  SenderMeeting(session::Connector connector, Duration patience)
-      : connector_(std::move(connector)), patience_(patience) {}
+  // The connector must have offered the endpoint. Connecting by rdma_cm may take as long as `timeout`.
+  SenderMeeting(session::Connector connector, Duration timeout)
+      : connector_(std::move(connector)), timeout_(timeout) {}
 
   Result<bool> join(Endpoint& endpoint, Instant now) override;
   Status watch(Instant now) override { return connector_.step(now); }
@@ -85,9 +80,9 @@ class SenderMeeting final : public Meeting {
   [[nodiscard]] Status meet(Endpoint& endpoint, Instant now);
 
   session::Connector connector_;
-  Duration patience_;
+  Duration timeout_;
   bool met_ = false;
-  std::unique_ptr<cm::ActiveSide> active_;  // null: not by rdma_cm
+  std::unique_ptr<cm::ActiveSide> active_;  // null without rdma_cm
 };
 
 }  // namespace tfabric::rdma

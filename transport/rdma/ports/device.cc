@@ -13,8 +13,8 @@ namespace tfabric::rdma {
 
 namespace {
 
-// Our GID is chosen for the peer's. Where none of ours can talk to it, any is offered: that the two have no
-// rail in common is then said by both ranks.
+// Chooses our GID for the peer's. If none can talk to it, returns any: both ranks then report that they have
+// no rail in common.
 Result<OpenPort::Route> route_to(OpenPort& port, const session::Offer& connector) {
   for (const session::OfferedRail& rail : connector.rails) {
     if (auto route = port.route_to(Peer{.gid = rail.gid, .type = rail.gid_type})) {
@@ -94,7 +94,7 @@ Result<std::unique_ptr<cm::PassiveSide>> Listener::connect(Endpoint& endpoint, b
       add_listening((*passive)->listening(), /*rail=*/0, own);
       return passive;
     }
-    cm::warn_of_doing_without(passive.error());
+    cm::warn_of_missing_rdma_cm(passive.error());
     own.options.rdma_cm = false;
   }
   if (Status connected = endpoint.connect(); !connected) {
@@ -105,7 +105,7 @@ Result<std::unique_ptr<cm::PassiveSide>> Listener::connect(Endpoint& endpoint, b
 
 namespace {
 
-constexpr int kDefaultSpeed = 10000;  // NCCL's own when a NIC does not tell
+constexpr int kDefaultSpeed = 10000;  // as NCCL assumes for a NIC of unknown speed
 
 transport::DeviceProperties properties_of(const OpenPort& open) {
   const Hca& hca = open.hca();
@@ -115,7 +115,7 @@ transport::DeviceProperties properties_of(const OpenPort& open) {
   properties.pci_path = hca.pci.path;
   if (open.function() == OpenPort::Function::data_direct) {
     properties.pci_path = hca.gpu_memory.data_direct;
-    properties.force_flush = true;  // its writes do not come by the way of the GPU's own reads
+    properties.force_flush = true;  // its writes do not take the path of the CPU's accesses to the GPU
   }
   properties.guid = hca.guid;
   properties.memory_kinds = hca.gpu_memory.memory_kinds();
@@ -130,17 +130,17 @@ transport::DeviceProperties properties_of(const OpenPort& open) {
 }  // namespace
 
 Device::Device(OpenPort& port, std::vector<config::IpBytes> addresses, const config::Rdma& wishes,
-               session::QuietLog& log)
+               session::RateLimitedLog& log)
     : port_(&port),
       addresses_(std::move(addresses)),
       wishes_(wishes),
-      patience_(session::patience_of(wishes)),
+      limits_(session::time_limits_of(wishes)),
       log_(&log),
       properties_(properties_of(port)),
-      attempts_(2 * patience_.step) {}
+      attempts_(2 * limits_.step) {}
 
 Result<std::unique_ptr<transport::Listener>> Device::listen(transport::HandleBytes handle) {
-  auto listener = session::Listener::open(addresses_, patience_, *log_, handle);
+  auto listener = session::Listener::open(addresses_, limits_, *log_, handle);
   if (!listener) {
     return listener.error();
   }
@@ -169,7 +169,7 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBy
   }
   return std::unique_ptr<transport::SendComm>(std::make_unique<SendComm>(
       std::move(attempt->endpoint),
-      std::make_unique<SenderMeeting>(std::move(attempt->connector), patience_.step)));
+      std::make_unique<SenderMeeting>(std::move(attempt->connector), limits_.step)));
 }
 
 Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes handle,
@@ -194,7 +194,7 @@ Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes ha
   }
   add_endpoint(**endpoint, /*rail=*/0, offer);
   return std::make_shared<Attempt>(
-      Attempt{std::move(*endpoint), session::Connector(*peer, std::move(offer), patience_)});
+      Attempt{std::move(*endpoint), session::Connector(*peer, std::move(offer), limits_)});
 }
 
 }  // namespace tfabric::rdma

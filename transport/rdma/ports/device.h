@@ -1,4 +1,4 @@
-// A listener of a device: accepts connectors, and makes their receive comms.
+// A device of the RDMA transport, which is one port, and its listeners.
 #pragma once
 
 #include <memory>
@@ -17,22 +17,22 @@ namespace tfabric::rdma {
 
 class Listener final : public transport::Listener {
  public:
-  // `port` outlives it.
+  // `port` must outlive it.
   Listener(std::unique_ptr<session::Listener> listener, OpenPort& port, const config::Rdma& wishes)
       : listener_(std::move(listener)), port_(&port), wishes_(wishes) {}
 
   Result<std::unique_ptr<transport::RecvComm>> accept() override;
 
  private:
-  // A comm whose end the connector has been told of.
+  // Makes the receive comm and sends its answer to the connector.
   Result<std::unique_ptr<transport::RecvComm>> answer(session::Acceptor acceptor);
   struct End {
     std::unique_ptr<Endpoint> endpoint;
-    std::unique_ptr<cm::PassiveSide> passive;  // null: the endpoint is connected
+    std::unique_ptr<cm::PassiveSide> passive;  // null if the endpoint is connected
   };
-  // Fills `own` with what the connector must know.
+  // Makes this end, and adds to `own` what the connector must know.
   Result<End> make_end(session::Acceptor& acceptor, session::Offer& own);
-  // Connects it, or listens for rdma_cm's requests to.
+  // Connects the endpoint, or listens for rdma_cm's requests.
   static Result<std::unique_ptr<cm::PassiveSide>> connect(Endpoint& endpoint, bool by_rdma_cm,
                                                           session::Offer& own);
 
@@ -41,13 +41,11 @@ class Listener final : public transport::Listener {
   config::Rdma wishes_;
 };
 
-// A device of the RDMA transport: one port, shown to NCCL.
-
 class Device final : public transport::Device {
  public:
-  // `addresses`: at which its listeners are reached (offered_addresses.h). `port` and `log` outlive it.
+  // `addresses` are those of its listeners (own_offer.h). `port` and `log` must outlive it.
   Device(OpenPort& port, std::vector<config::IpBytes> addresses, const config::Rdma& wishes,
-         session::QuietLog& log);
+         session::RateLimitedLog& log);
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
   Result<std::unique_ptr<transport::Listener>> listen(transport::HandleBytes handle) override;
@@ -55,7 +53,7 @@ class Device final : public transport::Device {
                                                        const transport::ConnectOptions& options) override;
 
  private:
-  // A connection whose offer has not left yet.
+  // A connection whose offer has not been sent completely.
   struct Attempt {
     std::unique_ptr<Endpoint> endpoint;
     session::Connector connector;
@@ -67,8 +65,8 @@ class Device final : public transport::Device {
   OpenPort* port_;
   std::vector<config::IpBytes> addresses_;
   config::Rdma wishes_;
-  session::Patience patience_;
-  session::QuietLog* log_;
+  session::TimeLimits limits_;
+  session::RateLimitedLog* log_;
   transport::DeviceProperties properties_;
   session::Attempts<Attempt> attempts_;
 };

@@ -17,50 +17,66 @@ namespace tfabric::rdma {
 
 namespace {
 
-// What happened to a port; empty: it is no port's event.
-std::string_view port_text(ibv::EventType type) {
+// Describes the event of a port. Empty for other events.
+std::string_view port_text(ibv_event_type type) {
   switch (type) {
-    case ibv::EventType::port_active:
+    case IBV_EVENT_PORT_ACTIVE:
       return "is up";
-    case ibv::EventType::port_err:
+    case IBV_EVENT_PORT_ERR:
       return "is down";
-    case ibv::EventType::lid_change:
+    case IBV_EVENT_LID_CHANGE:
       return "has another LID";
-    case ibv::EventType::pkey_change:
+    case IBV_EVENT_PKEY_CHANGE:
       return "has other partition keys";
-    case ibv::EventType::sm_change:
+    case IBV_EVENT_SM_CHANGE:
       return "has another subnet manager";
-    case ibv::EventType::client_reregister:
+    case IBV_EVENT_CLIENT_REREGISTER:
       return "is asked by the subnet manager to register again";
-    case ibv::EventType::gid_change:
+    case IBV_EVENT_GID_CHANGE:
       return "has other GIDs";
     default:
       return {};
   }
 }
 
-std::string_view object_text(ibv::EventType type) {
+std::string_view object_text(ibv_event_type type) {
   switch (type) {
-    case ibv::EventType::cq_err:
+    case IBV_EVENT_CQ_ERR:
       return "a completion queue has overflowed";
-    case ibv::EventType::qp_fatal:
+    case IBV_EVENT_QP_FATAL:
       return "a queue pair has failed";
-    case ibv::EventType::qp_req_err:
-      return "a queue pair has got a wrong request";
-    case ibv::EventType::qp_access_err:
-      return "a queue pair has got a request for memory that it may not use";
-    case ibv::EventType::device_fatal:
+    case IBV_EVENT_QP_REQ_ERR:
+      return "a queue pair received an invalid request";
+    case IBV_EVENT_QP_ACCESS_ERR:
+      return "a queue pair received a request for memory that is not accessible";
+    case IBV_EVENT_DEVICE_FATAL:
       return "the device has failed";
     default:
       return {};
   }
 }
 
+const void* object_of(const ibv_async_event& event) {
+  switch (event.event_type) {
+    case IBV_EVENT_CQ_ERR:
+      return event.element.cq;
+    case IBV_EVENT_SRQ_ERR:
+    case IBV_EVENT_SRQ_LIMIT_REACHED:
+      return event.element.srq;
+    case IBV_EVENT_WQ_FATAL:
+      return event.element.wq;
+    case IBV_EVENT_DEVICE_FATAL:
+      return nullptr;
+    default:
+      return event.element.qp;
+  }
+}
+
 }  // namespace
 
-std::optional<AsyncEvent> next_async_event(const Verbs& verbs, ibv::Context& context) {
+std::optional<AsyncEvent> next_async_event(const Verbs& verbs, ibv_context& context) {
   pollfd ready{.fd = context.async_fd, .events = POLLIN, .revents = 0};
-  ibv::AsyncEvent raw{};
+  ibv_async_event raw{};
   if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLIN) == 0 ||
       verbs.get_async_event(&context, &raw) != 0) {
     return std::nullopt;
@@ -68,16 +84,14 @@ std::optional<AsyncEvent> next_async_event(const Verbs& verbs, ibv::Context& con
   AsyncEvent event{.type = raw.event_type};
   if (!port_text(event.type).empty()) {
     event.port = static_cast<std::uint32_t>(raw.element.port_num);
-  } else if (event.type != ibv::EventType::device_fatal) {
-    event.object = raw.element.other;
+  } else {
+    event.object = object_of(raw);
   }
   verbs.ack_async_event(&raw);
   return event;
 }
 
-bool changes_ports(ibv::EventType type) {
-  return !port_text(type).empty() || type == ibv::EventType::device_fatal;
-}
+bool changes_ports(ibv_event_type type) { return !port_text(type).empty() || type == IBV_EVENT_DEVICE_FATAL; }
 
 std::string to_string(const AsyncEvent& event) {
   if (const std::string_view text = port_text(event.type); !text.empty()) {
@@ -110,7 +124,7 @@ EventWatcher::~EventWatcher() {
 void EventWatcher::wake() const { eventfd_write(wake_.get(), 1); }
 
 void EventWatcher::run() {
-  // While ends are meeting: at once, then less and less often, as it may take until the job begins.
+  // Intervals of polling while comms are meeting. They grow, because the peer may be far from ready.
   constexpr int kShortest = 1, kLongest = 32, kForEver = -1;  // milliseconds
   std::vector<pollfd> waits{{.fd = wake_.get(), .events = POLLIN, .revents = 0}};
   for (const Source& source : sources_) {
@@ -119,19 +133,19 @@ void EventWatcher::run() {
   int pause = kForEver;
   while (!stop_.load(std::memory_order_relaxed)) {
     if (poll(waits.data(), waits.size(), pause) < 0 && errno != EINTR) {
-      TF_WARN("NET/tfabric: the events of HCAs cannot be heard any more: {}",
+      TF_WARN("NET/tfabric: the events of HCAs cannot be read any more: {}",
               std::generic_category().message(errno));
       return;
     }
     eventfd_t woken = 0;
     const bool fresh = eventfd_read(wake_.get(), &woken) == 0;
-    hear(waits);
+    read_events(waits);
     const bool all_met = join_comms();
     pause = all_met ? kForEver : fresh ? kShortest : std::clamp(2 * pause, kShortest, kLongest);
   }
 }
 
-void EventWatcher::hear(std::vector<pollfd>& waits) const {
+void EventWatcher::read_events(std::vector<pollfd>& waits) const {
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     pollfd& wait = waits[i + 1];
     while (wait.fd >= 0) {
@@ -142,7 +156,7 @@ void EventWatcher::hear(std::vector<pollfd>& waits) const {
       handle(sources_[i], *event);
     }
     if ((wait.revents & (POLLERR | POLLHUP | POLLNVAL)) != 0) {
-      wait.fd = -1;  // nothing more will come: the device is gone
+      wait.fd = -1;  // the device is gone and reports nothing more
     }
   }
 }
@@ -159,7 +173,7 @@ bool EventWatcher::join_comms() const {
 
 void EventWatcher::handle(const Source& source, const AsyncEvent& event) {
   const std::string text = fmt::format("{}: {}", source.hca, to_string(event));
-  if (event.type == ibv::EventType::port_active) {
+  if (event.type == IBV_EVENT_PORT_ACTIVE) {
     TF_INFO("NET/tfabric: {}", text);
   } else {
     TF_WARN("NET/tfabric: {}", text);
@@ -169,7 +183,7 @@ void EventWatcher::handle(const Source& source, const AsyncEvent& event) {
   }
   const Error error{Errc::system, text + "; see the kernel's log (dmesg)"};
   for (OpenPort* port : source.ports) {
-    if (event.type == ibv::EventType::device_fatal) {
+    if (event.type == IBV_EVENT_DEVICE_FATAL) {
       port->comms().fail_all(error);
     } else if (event.object != nullptr) {
       port->comms().fail_owner(event.object, error);

@@ -1,5 +1,4 @@
-// What a device tells by itself: a port that goes down or comes back, a table of GIDs that has changed, a
-// device or a queue pair that has failed.
+// Asynchronous events of devices, and the transport's one thread, which handles them.
 #pragma once
 
 #include <poll.h>
@@ -21,42 +20,43 @@
 namespace tfabric::rdma {
 
 struct AsyncEvent {
-  ibv::EventType type = ibv::EventType::device_fatal;
-  std::uint32_t port = 0;        // of an event of a port; 0: it is of something else
-  const void* object = nullptr;  // the queue pair, completion queue … that it is of; only to be compared
+  ibv_event_type type = IBV_EVENT_DEVICE_FATAL;
+  std::uint32_t port = 0;        // of a port's event; 0 for other events
+  const void* object = nullptr;  // queue pair, completion queue … of the event; for comparison only
 };
 
-// The next event, acknowledged; empty: there is none. Never blocks. One thread at a time for each device.
-[[nodiscard]] std::optional<AsyncEvent> next_async_event(const Verbs& verbs, ibv::Context& context);
+// Returns and acknowledges the next event, if there is one. Never blocks. Used by one thread at a time for
+// each device.
+[[nodiscard]] std::optional<AsyncEvent> next_async_event(const Verbs& verbs, ibv_context& context);
 
-// Whether ports, and the GIDs that were chosen for them, are to be looked at again.
-[[nodiscard]] bool changes_ports(ibv::EventType type);
+// Returns whether ports and their GIDs must be read again after this event.
+[[nodiscard]] bool changes_ports(ibv_event_type type);
 
 // "port 1 is down".
 [[nodiscard]] std::string to_string(const AsyncEvent& event);
 
-// The transport's one thread. It hears what HCAs tell by themselves (async_events.h): logs it, reads GIDs
-// again when they change, and fails the comms that a failure is of. A port that goes down fails nothing by
-// itself: what is under way is repeated for rdma.timeout and rdma.retry_count, and a short flap passes.
+// The transport's one thread. It logs asynchronous events of HCAs, reads GIDs again when they change, and
+// fails the comms that a failure concerns. A port that goes down fails no comm: packets are retransmitted as
+// rdma.timeout and rdma.retry_count say, so a short flap passes.
 //
-// And it goes on with the meetings of comms that nobody posts anything on yet, so that receives are announced
-// before the first message is there. It sleeps otherwise.
+// It also continues the meetings of comms that the application does not use yet, so that receives are
+// announced before the first message is posted. Otherwise it sleeps.
 
 class EventWatcher {
  public:
-  // An HCA with its ports that are used. `changed` is called after an event that changes ports; from the
-  // thread.
+  // An HCA with its used ports. `changed` is called on the watcher's thread after an event that changes
+  // ports.
   struct Source {
-    ibv::Context* context = nullptr;
+    ibv_context* context = nullptr;
     std::string hca;
     std::vector<OpenPort*> ports;
     std::function<void()> changed;
   };
 
-  // All outlive it. Errc::system: no thread can be started.
+  // The arguments must outlive the watcher. Fails with Errc::system if no thread can be started.
   static Result<std::unique_ptr<EventWatcher>> start(const Verbs& verbs, std::vector<Source> sources);
   ~EventWatcher();
-  // There is a comm whose ends have not met.
+  // To be called when a comm is added whose ends have not met.
   void wake() const;
   EventWatcher(const EventWatcher&) = delete;
   EventWatcher& operator=(const EventWatcher&) = delete;
@@ -64,14 +64,14 @@ class EventWatcher {
  private:
   EventWatcher(const Verbs& verbs, std::vector<Source> sources, Descriptor wake);
   void run();
-  void hear(std::vector<pollfd>& waits) const;
-  // True: there is none left.
+  void read_events(std::vector<pollfd>& waits) const;
+  // Returns true if all comms have met.
   [[nodiscard]] bool join_comms() const;
   static void handle(const Source& source, const AsyncEvent& event);
 
   const Verbs* verbs_;
   std::vector<Source> sources_;
-  Descriptor wake_;  // an eventfd: there is something to do, or the end
+  Descriptor wake_;  // an eventfd, signalled by wake() and the destructor
   std::atomic<bool> stop_ = false;
   std::thread thread_;
 };

@@ -61,8 +61,9 @@ Result<OpenPort::Route> OpenPort::route_to(const std::optional<Peer>& peer) {
     return Error{choice.error().code, fmt::format("{}: {}", name_, choice.error().message)};
   }
   if (choice->index > std::numeric_limits<std::uint8_t>::max()) {
-    return Error{Errc::system, fmt::format("{}: GID {} cannot be used: a queue pair names one below 256",
-                                           name_, choice->index)};
+    return Error{Errc::system,
+                 fmt::format("{}: GID {} cannot be used: queue pairs support indices below 256 only", name_,
+                             choice->index)};
   }
   const auto entry = std::find_if(port_.gids.begin(), port_.gids.end(),
                                   [&](const GidEntry& each) { return each.index == choice->index; });

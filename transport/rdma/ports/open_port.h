@@ -1,7 +1,7 @@
-// A port that is used: its protection domain, what is registered in it, its comms, and the GIDs by which they
-// talk to their peers.
+// A port in use: its protection domain and registrations, its comms, and the GIDs with which they reach their
+// peers.
 //
-// Outlives its comms; the HCA's context and the libraries outlive it. Thread-safe.
+// It outlives its comms; the HCA's context and the libraries must outlive it. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -22,29 +22,29 @@ namespace tfabric::rdma {
 
 class OpenPort {
  public:
-  // By which PCI function of the HCA GPU memory is reached: its own, or that of Data Direct.
+  // The PCI function of the HCA through which GPU memory is accessed: its own, or that of Data Direct.
   enum class Function : std::uint8_t { own, data_direct };
 
-  // Its comms' queue pairs are connected by the connection manager, if that is given.
+  // With a `connection_manager`, queue pairs of its comms are connected by rdma_cm.
   static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const cm::Library* connection_manager,
                                                 const Hca& hca, const Port& port, Function function,
                                                 const config::Rdma& wishes);
 
-  ~OpenPort();  // logs what comms have done
+  ~OpenPort();  // logs the comms' counters
   OpenPort(const OpenPort&) = delete;
   OpenPort& operator=(const OpenPort&) = delete;
 
-  // "mlx5_0:1"; by Data Direct "mlx5_0_dma:1"
+  // "mlx5_0:1", or "mlx5_0_dma:1" for Data Direct.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Function function() const { return function_; }
   [[nodiscard]] const Hca& hca() const { return *hca_; }
   [[nodiscard]] OpenComms& comms() { return comms_; }
   [[nodiscard]] Port port() const;
 
-  // Its table of GIDs has changed: comms from now on use what `port` says. Those that there are keep theirs.
+  // The port has changed. New comms use `port`; existing ones keep their GID.
   void update(const Port& port);
 
-  // A way to use the port: for the peer whose GID is given, else for any. The rail lives as long as the port.
+  // How a comm uses the port: with a GID for the given peer, or for any. The rail lives as long as the port.
   struct Route {
     const Rail* rail = nullptr;
     session::OfferedRail offered;  // without queue pairs and keys
@@ -66,7 +66,7 @@ class OpenPort {
   OpenComms comms_;
   mutable std::mutex mutex_;
   Port port_;
-  std::deque<Rail> rails_;  // all that ways have led over
+  std::deque<Rail> rails_;  // all rails that route_to() has returned
 };
 
 }  // namespace tfabric::rdma

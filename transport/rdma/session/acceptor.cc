@@ -7,8 +7,8 @@
 namespace tfabric::rdma::session {
 namespace {
 
-// As it is told to a connector with which there is nothing to connect.
-Offer without_queue_pairs(Offer offer) {
+// Removes the parts that an answer must not have without a common rail.
+Offer rails_only(Offer offer) {
   for (OfferedRail& rail : offer.rails) {
     rail.queue_pairs.clear();
     rail.keys.clear();
@@ -33,7 +33,7 @@ Error Acceptor::about_peer(const Error& error) const {
 }
 
 Result<Agreement> Acceptor::agree_on(const Offer& own) {
-  const Offer told = without_queue_pairs(own);
+  const Offer told = rails_only(own);
   if (Status status = check_own(told); !status) {
     return status.error();
   }
@@ -85,7 +85,7 @@ Status Acceptor::advance() {
   if (*message && (*message)->type == MessageType::ready && answered_ && !ready_) {
     ready_ = true;
   } else if (*message) {
-    return Error{Errc::remote, "it sent a message that nothing asked for"};
+    return Error{Errc::remote, "it sent an unexpected message"};
   }
   return {};
 }

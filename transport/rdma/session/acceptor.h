@@ -1,16 +1,16 @@
-// The receiver's side of the meeting, from the connector's offer on.
+// The receiver's side of the meeting, after it has received the connector's offer.
 //
 //   offer ──► agree_on() ──► answer() ──► ready
 //
-// The caller makes its own offer with the connector's in sight (GIDs that can talk to the connector's), asks
-// agree_on() which of its rails are used, makes their queue pairs, and answers. Nothing may be written to the
-// connector's memory before ready().
+// The caller makes its own offer, knowing the connector's (so that it can choose GIDs that can talk to it),
+// calls agree_on() to learn which of its rails are used, makes their queue pairs, and answers. Nothing may be
+// written to the connector's memory before ready().
 //
-// The connector becomes ready when its rank sends for the first time, which may be hours later: as long as
-// the connection stands, it is waited for.
+// The connector becomes ready when its rank sends for the first time, possibly hours later. The acceptor
+// waits as long as the connection stands.
 //
-// No call blocks. One thread at a time. An error is final and names the peer; step()
-// repeats it. Destroying it closes the connection, which the connector notices.
+// No call blocks. Used by one thread at a time. An error is final and names the peer; step() repeats it.
+// Destroying the acceptor closes the connection, which the connector notices.
 #pragma once
 
 #include <optional>
@@ -30,14 +30,15 @@ class Acceptor {
   [[nodiscard]] const Offer& offer() const { return offer_; }
   [[nodiscard]] const SocketAddress& peer() const { return peer_; }
 
-  // Which rails are used. If there are none, the connector is told of ours and comes to the same error.
+  // Decides which rails are used. If there are none, sends our rails to the connector, which comes to the
+  // same error.
   [[nodiscard]] Result<Agreement> agree_on(const Offer& own);
-  // With queue pairs on the rails of the agreement, and nowhere else.
+  // Sends the answer. `own` must have queue pairs on the rails of the agreement only.
   [[nodiscard]] Status answer(const Offer& own);
-  // Goes on as far as it can. After ready() it tells whether the peer is still there.
+  // Continues as far as possible. After ready() it returns an error if the peer is gone.
   [[nodiscard]] Status step();
   [[nodiscard]] bool ready() const { return ready_; }
-  // This side cannot go on: the connector is told why.
+  // Sends to the connector why this side cannot continue.
   void give_up(std::string_view reason) { dialogue_.give_up(reason); }
 
  private:

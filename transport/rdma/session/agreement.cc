@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kInfinibandPrefix = 64;
 
-// The GID with what follows the first `bits` bits set to zero.
+// Returns the GID with all but the first `bits` bits set to zero.
 Gid masked(Gid gid, unsigned bits) {
   for (unsigned i = 0; i < gid.size(); ++i) {
     const unsigned kept = std::min(8u, bits - std::min(bits, i * 8));
@@ -22,13 +22,13 @@ Gid masked(Gid gid, unsigned bits) {
   return gid;
 }
 
-// Rails can talk if these are equal.
-using Link = std::tuple<ibv::LinkLayer, GidType, bool, Gid>;
+// Two rails can talk if their links are equal.
+using Link = std::tuple<LinkLayer, GidType, bool, Gid>;
 Link link_of(const OfferedRail& rail) {
-  if (rail.link_layer == ibv::LinkLayer::infiniband) {
+  if (rail.link_layer == LinkLayer::infiniband) {
     return {rail.link_layer, rail.gid_type, false, masked(rail.gid, kInfinibandPrefix)};
   }
-  // Frames of RoCE v1 are neither IPv4 nor IPv6.
+  // Frames of RoCE v1 are neither IPv4 nor IPv6, so the family does not matter.
   return {rail.link_layer, rail.gid_type, rail.gid_type == GidType::roce_v2 && is_ipv4(rail.gid), Gid{}};
 }
 
@@ -54,8 +54,8 @@ class Pairing {
         partners_(connector.rails.size()),
         taken_(acceptor.rails.size()) {}
 
-  // Pairs what is left by a key: equal keys are partners. Since they are equal or not, and nothing between,
-  // the n-th of a key on one side meets the n-th on the other, whichever side counts.
+  // Pairs the remaining rails whose keys are equal. Because equality is transitive, the n-th rail with a key
+  // on one side meets the n-th on the other, whichever side is the connector.
   template <class KeyOf>
   void pair_by(KeyOf key_of) {
     for (std::size_t i = 0; i < partners_.size(); ++i) {
@@ -83,8 +83,8 @@ class Pairing {
  private:
   const Offer* connector_;
   const Offer* acceptor_;
-  std::vector<std::optional<std::size_t>> partners_;  // of the connector's rails
-  std::vector<bool> taken_;                           // of the acceptor's
+  std::vector<std::optional<std::size_t>> partners_;  // for each of the connector's rails
+  std::vector<bool> taken_;                           // for each of the acceptor's rails
 };
 
 std::string list_of(const Offer& offer) {

@@ -1,17 +1,16 @@
-// Which rails of two ranks make pairs, and how their queue pairs are set up: a function of both offers, which
-// both ranks compute for themselves, so that nothing about it needs to be told.
+// Which rails of two ranks form pairs, and how their queue pairs are set up: a pure function of both offers,
+// which both ranks compute, so that the result is not sent.
 //
-// Two rails can be a pair if they can talk: on InfiniBand both in one subnet; on RoCE both of one version,
-// and with v2 of one address family. Links of different kinds never pair. Of those that can, pairs are made
-// of
-//   1. rails with the same rail and plane number, as rdma.hca gives them; then
-//   2. rails in one subnet; then
-//   3. those that are left,
-// each time the first with the first, the second with the second. The pairs do not depend on which of the two
-// ranks connects; their order is that of the connector's rails. A rail without a partner is not used.
+// Two rails can form a pair if they can talk: on InfiniBand, if both are in the same subnet; on RoCE, if both
+// use the same version, and with v2 the same address family. Pairs are formed, in this order, of
+//   1. rails with the same rail and plane number, as set by rdma.hca;
+//   2. rails in the same subnet;
+//   3. the remaining rails,
+// each time the first with the first, the second with the second. The pairs do not depend on which rank
+// connects; they are listed in the order of the connector's rails. A rail without a partner is not used.
 //
-// Of queue pairs and of MTUs the smaller number counts; they are connected by rdma_cm if both want it; how
-// messages are split, the traffic class and the service level are the connector's, which is the sender.
+// The smaller number of queue pairs and the smaller MTU are used. rdma_cm is used if both ranks want it.
+// Splitting of messages, traffic class and service level are those of the connector, which is the sender.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +23,8 @@
 namespace tfabric::rdma::session {
 
 struct RailPair {
-  std::size_t connector = 0;  // in the connector's Offer::rails
-  std::size_t acceptor = 0;   // in the acceptor's
+  std::size_t connector = 0;  // index in the connector's Offer::rails
+  std::size_t acceptor = 0;   // index in the acceptor's
   std::uint32_t mtu = 0;
   friend bool operator==(const RailPair&, const RailPair&) = default;
 };
@@ -36,16 +35,15 @@ struct Agreement {
   friend bool operator==(const Agreement&, const Agreement&) = default;
 };
 
-// Queue pairs and memory do not matter. Errc::invalid_usage: no two rails can talk; the message, the same on
-// both sides, names all of them and what to do.
+// Ignores queue pairs and memory. Fails with Errc::invalid_usage if no two rails can talk; the message, the
+// same on both sides, lists the rails and what to do.
 [[nodiscard]] Result<Agreement> agree(const Offer& connector, const Offer& acceptor);
 
-// Whether a connector's offer is without fault, and has as many queue pairs on each rail as it says.
-// Errc::remote: it is not.
+// Fails with Errc::remote if a connector's offer is malformed, or has another number of queue pairs on a rail
+// than it announces.
 [[nodiscard]] Status check_offer(const Offer& offer);
-// Whether the answer has what was agreed upon: on each agreed rail as many queue pairs, and where rdma_cm
-// listens if it is to connect them; elsewhere none.
-// Errc::remote: it has not.
+// Fails with Errc::remote if the answer does not match the agreement: on each agreed rail the agreed number
+// of queue pairs, and rdma_cm's port if it is used; none on other rails.
 [[nodiscard]] Status check_answer(const Agreement& agreement, const Offer& answer);
 
 }  // namespace tfabric::rdma::session

@@ -1,4 +1,4 @@
-// How long the steps of a connection may take.
+// Time limits of connecting, and the attempts that are under way.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,27 @@
 
 namespace tfabric::rdma::session {
 
-struct Patience {
-  Duration step{};    // rdma.connect_timeout_ms: each step but the next
+struct TimeLimits {
+  Duration step{};    // rdma.connect_timeout_ms: for each step but waiting for the peer's rank
   Duration accept{};  // rdma.accept_timeout_ms: until the peer's rank accepts
 };
 
-[[nodiscard]] inline Patience patience_of(const config::Rdma& wishes) {
+[[nodiscard]] inline TimeLimits time_limits_of(const config::Rdma& wishes) {
   return {.step = wishes.connect_timeout, .accept = wishes.accept_timeout};
 }
 
-// The attempts to connect that are under way. NCCL calls connect() again and again with the same handle
-// memory: the attempt's number stands there, the attempt itself here.
+// The attempts to connect that are under way. NCCL calls connect() repeatedly with the same handle memory:
+// the handle contains the attempt's number, this table the attempt itself.
 //
-// One that NCCL gives up is never called again: it is forgotten when the next begins, after `longest`. From
-// any thread; an attempt itself is used by one thread at a time.
+// NCCL does not say when it gives up an attempt, so attempts older than `longest` are dropped when the next
+// one begins. Thread-safe; each attempt is used by one thread at a time.
 
 template <class Attempt>
 class Attempts {
  public:
   explicit Attempts(Duration longest) : longest_(longest) {}
 
-  // Null: the handle's attempt has not begun yet.
+  // Returns null if the handle has no attempt yet.
   [[nodiscard]] std::shared_ptr<Attempt> find(transport::ConstHandleBytes handle) const {
     const std::lock_guard guard(mutex_);
     const auto found = attempts_.find(transport::attempt_of(handle));
@@ -42,7 +42,7 @@ class Attempts {
   }
 
   void begin(transport::HandleBytes handle, std::shared_ptr<Attempt> attempt, Instant now) {
-    // Destroyed after the lock is released.
+    // Declared before the lock, so that they are destroyed after it is released.
     std::vector<std::shared_ptr<Attempt>> abandoned;
     const std::lock_guard guard(mutex_);
     for (auto i = attempts_.begin(); i != attempts_.end();) {
@@ -57,7 +57,7 @@ class Attempts {
     transport::set_attempt(handle, last_);
   }
 
-  // It is over, whichever way.
+  // The attempt has succeeded or failed.
   void end(transport::HandleBytes handle) {
     const std::lock_guard guard(mutex_);
     attempts_.erase(transport::attempt_of(handle));

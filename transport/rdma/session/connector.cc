@@ -7,12 +7,12 @@
 
 namespace tfabric::rdma::session {
 
-Connector::Connector(const Handle& peer, Offer offer, const Patience& patience, Dial dial)
+Connector::Connector(const Handle& peer, Offer offer, const TimeLimits& limits, Dial dial)
     : addresses_(peer.addresses),
       port_(peer.port),
       token_(peer.token),
       offer_(std::move(offer)),
-      patience_(patience),
+      limits_(limits),
       dial_(std::move(dial)) {
   if (Status status = check_offer(offer_); !status) {
     error_ = Error{Errc::internal, "this rank's own offer is wrong: " + status.error().message};
@@ -55,7 +55,7 @@ Status Connector::dial_on(Instant now) {
       next_address(fmt::format("{}: {}", to_string(peer()), status.error().message));
     } else if (dialogue_->flushed()) {
       state_ = State::offered;
-      deadline_ = now + patience_.accept;
+      deadline_ = now + limits_.accept;
       return {};
     } else if (now >= deadline_) {
       next_address(fmt::format("{}: no answer", to_string(peer())));
@@ -73,7 +73,7 @@ Status Connector::begin_dialing(Instant now) {
   }
   dialogue_.emplace(std::move(*stream), token_);
   dialogue_->send(MessageType::offer, encode(offer_));
-  deadline_ = now + patience_.step / static_cast<Duration::rep>(addresses_.size());
+  deadline_ = now + limits_.step / static_cast<Duration::rep>(addresses_.size());
   return {};
 }
 
@@ -89,7 +89,7 @@ Error Connector::cannot_connect() const {
       fmt::format("cannot connect to the receiving rank within {} ms: {}. Is it alive, and does a firewall "
                   "or security group let TCP through to it? It offers the addresses of its "
                   "rdma.bootstrap_interface (NCCL_SOCKET_IFNAME): choose one that all hosts reach",
-                  in_milliseconds(patience_.step), fmt::join(faults_, "; "))};
+                  in_milliseconds(limits_.step), fmt::join(faults_, "; "))};
 }
 
 Status Connector::await_answer(Instant now) {
@@ -107,7 +107,7 @@ Status Connector::await_answer(Instant now) {
     return Error{Errc::remote,
                  fmt::format("the receiving rank at {} was reached and has not accepted for {} ms "
                              "(rdma.accept_timeout_ms): is it stopped, or does it wait for another rank?",
-                             to_string(peer()), in_milliseconds(patience_.accept))};
+                             to_string(peer()), in_milliseconds(limits_.accept))};
   }
   return {};
 }
@@ -117,7 +117,7 @@ Status Connector::read_answer(const Message& message) {
     return Error{error.code, fmt::format("connecting to {}: {}", to_string(peer()), error.message)};
   };
   if (message.type != MessageType::answer) {
-    return about_peer({Errc::remote, "it sent something else than an answer"});
+    return about_peer({Errc::remote, "it sent something other than an answer"});
   }
   Result<Offer> answer = parse_offer(message.body);
   if (!answer) {
@@ -140,7 +140,7 @@ void Connector::confirm(Instant now) {
   assert(state_ == State::answered);
   dialogue_->send(MessageType::ready, {});
   state_ = State::confirming;
-  deadline_ = now + patience_.step;
+  deadline_ = now + limits_.step;
 }
 
 Status Connector::go_on_confirming(Instant now) {
@@ -155,7 +155,7 @@ Status Connector::go_on_confirming(Instant now) {
     return Error{
         Errc::remote,
         fmt::format("the receiving rank at {} has not taken the confirmation for {} ms: is it alive?",
-                    to_string(peer()), in_milliseconds(patience_.step))};
+                    to_string(peer()), in_milliseconds(limits_.step))};
   }
   return {};
 }
@@ -167,8 +167,8 @@ Status Connector::expect_silence() {
                                            message.error().message)};
   }
   if (*message) {
-    return Error{Errc::remote, fmt::format("the receiving rank at {} sent a message that nothing asked for",
-                                           to_string(peer()))};
+    return Error{Errc::remote,
+                 fmt::format("the receiving rank at {} sent an unexpected message", to_string(peer()))};
   }
   return {};
 }

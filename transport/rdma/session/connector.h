@@ -1,16 +1,17 @@
-// The sender's side of the meeting: finds the listener by its handle, makes the offer, gets the answer.
+// The sender's side of the meeting: connects to the listener by its handle, sends the offer, receives the
+// answer.
 //
 //   dialing ──► offered ──► answered ──► confirming ──► finished
 //
-// Once offered(), the connection is there and the kernel has the whole offer: connect() can give NCCL its
-// send comm, since NCCL up to 2.16 calls no accept() before all its connects have returned. The answer comes
-// when the peer's rank accepts; until then somebody goes on calling step().
-// After the answer the caller connects its queue pairs and calls confirm(): only then may the acceptor write
-// to them, since a packet that finds no queue pair is repeated only after rdma.timeout.
+// Once offered(), the connection is established and the kernel has accepted the whole offer. connect() can
+// then return the send comm to NCCL, which up to 2.16 calls no accept() before all its connects have
+// returned. The answer arrives when the peer's rank accepts; step() must be called until then. After the
+// answer the caller connects its queue pairs and calls confirm(). Only then may the acceptor write to them,
+// since a packet that finds no connected queue pair is retransmitted only after rdma.timeout.
 //
-// The addresses of the handle are tried in turn and share one step's time. No call blocks; time is an
-// argument. One thread at a time. An error is final, names the peer, the step and what to check, and step()
-// repeats it. Destroying it closes the connection, which the acceptor notices.
+// The addresses of the handle are tried in turn and share the time limit of one step. No call blocks; time is
+// an argument. Used by one thread at a time. An error is final and names the peer, the step and what to
+// check; step() repeats it. Destroying the connector closes the connection, which the acceptor notices.
 #pragma once
 
 #include <functional>
@@ -33,29 +34,29 @@ namespace tfabric::rdma::session {
 
 class Connector {
  public:
-  // Begins to open a stream.
+  // Starts opening a stream.
   using Dial = std::function<Result<std::unique_ptr<Stream>>(const SocketAddress&)>;
 
-  // `offer` has queue pairs on all its rails, as many as its options say.
-  Connector(const Handle& peer, Offer offer, const Patience& patience, Dial dial = dial_tcp);
+  // `offer` must have queue pairs on all its rails, as many as its options say.
+  Connector(const Handle& peer, Offer offer, const TimeLimits& limits, Dial dial = dial_tcp);
 
-  // Goes on as far as it can. After finished() it tells whether the peer is still there.
+  // Continues as far as possible. After finished() it returns an error if the peer is gone.
   [[nodiscard]] Status step(Instant now);
 
   [[nodiscard]] bool offered() const { return state_ != State::dialing; }
   [[nodiscard]] bool answered() const { return answer_.has_value(); }
   [[nodiscard]] bool finished() const { return state_ == State::finished; }
 
-  // Once answered(): what the acceptor has, and on which rails.
+  // Once answered(): the acceptor's answer, and which rails are used.
   [[nodiscard]] const Offer& answer() const { return *answer_; }
   [[nodiscard]] const Agreement& agreement() const { return agreement_; }
   [[nodiscard]] const Offer& offer() const { return offer_; }
 
-  // Once offered(): where it was reached.
+  // Once offered(): the address at which the peer was reached.
   [[nodiscard]] SocketAddress peer() const { return {addresses_[address_], port_}; }
-  // Once answered(): the queue pairs of the agreed rails can receive.
+  // To be called once answered() and when the queue pairs of the agreed rails can receive.
   void confirm(Instant now);
-  // This side cannot go on: the acceptor is told why.
+  // Sends to the acceptor why this side cannot continue.
   void give_up(std::string_view reason);
 
  private:
@@ -75,12 +76,12 @@ class Connector {
   std::uint16_t port_;
   std::uint64_t token_;
   Offer offer_;
-  Patience patience_;
+  TimeLimits limits_;
   Dial dial_;
 
   State state_ = State::dialing;
-  std::size_t address_ = 0;          // which is tried, or was reached
-  std::vector<std::string> faults_;  // of those before
+  std::size_t address_ = 0;          // index of the address that is tried or was reached
+  std::vector<std::string> faults_;  // of the addresses before it
   std::optional<Dialogue> dialogue_;
   Instant deadline_{};
   std::optional<Offer> answer_;

@@ -1,9 +1,9 @@
-// The 128 bytes that a listener gives NCCL and the connector gets: where the listener's TCP socket is, and
-// the token that proves a connection was meant for it.
+// The 128-byte handle that a listener gives to NCCL and the connector receives: the addresses and port of the
+// listener's TCP socket, and the token that proves that a connection is meant for it.
 //
 //   6 addresses | 8 token | 32 port | 34 length (bytes up to the last address) | 48 addresses (4 x 16)
 //
-// The rest is as in transport/handle_envelope.h. All addresses have the same port.
+// transport/handle_envelope.h defines the other bytes. All addresses have the same port.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,18 @@
 
 namespace tfabric::rdma::session {
 
-// Grows with every change of the handle, the messages, or what travels over queue pairs.
+// To be incremented with every change of the handle, the messages, or what is sent over queue pairs.
 inline constexpr std::uint8_t kProtocolVersion = 2;
 inline constexpr std::size_t kMaxHandleAddresses = 4;
 
 struct Handle {
   std::uint64_t token = 0;  // random
   std::uint16_t port = 0;
-  std::vector<config::IpBytes> addresses;  // 1 to 4, the best first
+  std::vector<config::IpBytes> addresses;  // 1 to 4, best first
 };
 
 void write_handle(const Handle& handle, transport::HandleBytes bytes);
-// Fails if the bytes were not written by a write_handle() of this version.
+// Fails if the bytes were not written by write_handle() of this version.
 [[nodiscard]] Result<Handle> read_handle(transport::ConstHandleBytes bytes);
 
 }  // namespace tfabric::rdma::session

@@ -12,37 +12,37 @@
 
 namespace tfabric::rdma::session {
 
-void QuietLog::say(std::string_view text, Instant now) {
+void RateLimitedLog::write(std::string_view text, Instant now) {
   if (const std::optional<std::string> due = line(text, now)) {
     TF_INFO("NET/tfabric: {}", *due);
   }
 }
 
-std::optional<std::string> QuietLog::line(std::string_view text, Instant now) {
+std::optional<std::string> RateLimitedLog::line(std::string_view text, Instant now) {
   constexpr Duration kInterval = std::chrono::seconds(1);
   const std::lock_guard guard(mutex_);
   if (last_ && now - *last_ < kInterval) {
-    ++unsaid_;
+    ++suppressed_;
     return std::nullopt;
   }
   std::string due(text);
-  if (unsaid_ > 0) {
-    due += fmt::format(" (and {} more since the last such line)", unsaid_);
+  if (suppressed_ > 0) {
+    due += fmt::format(" (and {} more since the last such line)", suppressed_);
   }
   last_ = now;
-  unsaid_ = 0;
+  suppressed_ = 0;
   return due;
 }
 
 void AcceptQueue::add(std::unique_ptr<Stream> stream, const SocketAddress& peer, Instant now) {
-  // Those that belong here have sent their offer with their first packets, and are seen at once.
+  // Ranks send their offer with their first packets, so it is usually here already.
   HalfOpen& half_open = half_open_.emplace_back(HalfOpen{Dialogue(std::move(stream), token_), peer, now});
   if (!look_at(half_open, now)) {
     half_open_.pop_back();
   }
   if (half_open_.size() > kMaxHalfOpen) {
-    drop(half_open_.front().peer, fmt::format("more than {} have not said what they want", kMaxHalfOpen),
-         now);
+    drop(half_open_.front().peer,
+         fmt::format("more than {} connections have sent no offer yet", kMaxHalfOpen), now);
     half_open_.pop_front();
   }
 }
@@ -62,8 +62,8 @@ bool AcceptQueue::look_at(HalfOpen& half_open, Instant now) {
   if (*message) {
     return read_offer(half_open, **message, now);
   }
-  if (now - half_open.since >= patience_.step) {
-    drop(half_open.peer, fmt::format("no offer came within {} ms", in_milliseconds(patience_.step)), now);
+  if (now - half_open.since >= limits_.step) {
+    drop(half_open.peer, fmt::format("no offer came within {} ms", in_milliseconds(limits_.step)), now);
     return false;
   }
   return true;
@@ -75,35 +75,35 @@ bool AcceptQueue::read_offer(HalfOpen& half_open, const Message& message, Instan
                             : Error{Errc::remote, "it did not begin with an offer"};
   Status status = offer ? check_offer(*offer) : Status(offer.error());
   if (!status) {
-    // It has the token, so it is a rank that waits for an answer.
+    // It has shown the token, so it is a rank that waits for an answer.
     half_open.dialogue.give_up(status.error().message);
     drop(half_open.peer, status.error().message, now);
     return false;
   }
-  guests_.push_back(
+  accepted_.push_back(
       std::make_unique<Acceptor>(std::move(half_open.dialogue), half_open.peer, std::move(*offer)));
   return false;
 }
 
 std::unique_ptr<Acceptor> AcceptQueue::take(Instant now) {
-  while (!guests_.empty()) {
-    std::unique_ptr<Acceptor> guest = std::move(guests_.front());
-    guests_.pop_front();
-    const Status status = guest->step();
+  while (!accepted_.empty()) {
+    std::unique_ptr<Acceptor> accepted = std::move(accepted_.front());
+    accepted_.pop_front();
+    const Status status = accepted->step();
     if (status) {
-      return guest;
+      return accepted;
     }
-    drop(guest->peer(), status.error().message, now);
+    drop(accepted->peer(), status.error().message, now);
   }
   return nullptr;
 }
 
 void AcceptQueue::drop(const SocketAddress& peer, std::string_view why, Instant now) {
-  log_->say(fmt::format("dropped a connection from {}: {}", to_string(peer), why), now);
+  log_->write(fmt::format("dropped a connection from {}: {}", to_string(peer), why), now);
 }
 
 Result<std::unique_ptr<Listener>> Listener::open(std::span<const config::IpBytes> addresses,
-                                                 const Patience& patience, QuietLog& log,
+                                                 const TimeLimits& limits, RateLimitedLog& log,
                                                  transport::HandleBytes handle) {
   Result<ListeningSocket> listening = listen_tcp(addresses);
   if (!listening) {
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Listener>> Listener::open(std::span<const config::IpBytes
   const std::uint64_t token = random_u64();
   write_handle({.token = token, .port = listening->port, .addresses = {addresses.begin(), addresses.end()}},
                handle);
-  return std::unique_ptr<Listener>(new Listener(std::move(listening->socket), token, patience, log));
+  return std::unique_ptr<Listener>(new Listener(std::move(listening->socket), token, limits, log));
 }
 
 std::unique_ptr<Acceptor> Listener::accept(Instant now) {
@@ -122,13 +122,14 @@ std::unique_ptr<Acceptor> Listener::accept(Instant now) {
 }
 
 void Listener::take_from_kernel(Instant now) {
-  // A flood must not keep the caller: the next call takes more.
+  // Bounded, so that a flood does not hold up the caller. The next call accepts more.
   constexpr std::size_t kMaxAtOnce = 256;
   for (std::size_t i = 0; i < kMaxAtOnce; ++i) {
     Result<std::optional<AcceptedStream>> accepted = accept_tcp(socket_);
     if (!accepted) {
-      // Such as no more descriptors: the connection waits in the kernel, and the next call tries again.
-      log_->say(accepted.error().message, now);
+      // For example, no descriptors are left. The connection waits in the kernel, and the next call tries
+      // again.
+      log_->write(accepted.error().message, now);
       return;
     }
     if (!*accepted) {

@@ -1,5 +1,5 @@
-// Writes to the log one line a second at most, however many there are: a port scan must not fill it. One for
-// a process; from any thread.
+// The listening side of the bootstrap: a socket of the kernel, the connections that have not shown their
+// token yet, and the acceptors of those that have.
 #pragma once
 
 #include <cstddef>
@@ -23,39 +23,41 @@
 
 namespace tfabric::rdma::session {
 
-class QuietLog {
+// Writes at most one line a second to the log, so that a port scan cannot fill it. A process has one.
+// Thread-safe.
+class RateLimitedLog {
  public:
-  void say(std::string_view text, Instant now);
+  void write(std::string_view text, Instant now);
 
  private:
-  // What is to be written, if anything is.
+  // Returns the line to write, if any.
   std::optional<std::string> line(std::string_view text, Instant now);
 
   std::mutex mutex_;
   std::optional<Instant> last_;
-  std::uint64_t unsaid_ = 0;
+  std::uint64_t suppressed_ = 0;
 };
 
-// Connections that have come to a listener: strangers, until their offer has come with the listener's token;
-// then they wait until they are taken.
+// The connections of a listener. They are half-open until their offer has arrived with the listener's token;
+// then they wait to be accepted.
 //
-// A stranger costs a small object and no more than a header until it has shown the token. Their number and
-// their time are bounded: the oldest goes first. Each is asked in turn and none is waited for. One thread at
-// a time.
+// A half-open connection costs a small object, and no more than a header is stored for it before it has shown
+// the token. Number and duration of half-open connections are bounded; beyond that the oldest is dropped. All
+// are polled in turn. Used by one thread at a time.
 
-// More mean a port scan or a flood. Each has a descriptor, of which a process may have 1024.
+// More than this means a port scan or a flood. Each has a descriptor, of which a process may have 1024.
 inline constexpr std::size_t kMaxHalfOpen = 256;
 
 class AcceptQueue {
  public:
-  AcceptQueue(std::uint64_t token, const Patience& patience, QuietLog& log)
-      : token_(token), patience_(patience), log_(&log) {}
+  AcceptQueue(std::uint64_t token, const TimeLimits& limits, RateLimitedLog& log)
+      : token_(token), limits_(limits), log_(&log) {}
 
-  // Reads what it has sent, and keeps it if there is no reason against it.
+  // Reads what the connection has sent, and keeps the connection unless it is invalid.
   void add(std::unique_ptr<Stream> stream, const SocketAddress& peer, Instant now);
-  // Reads what strangers have sent since.
+  // Reads what half-open connections have sent since the last call.
   void step(Instant now);
-  // The first whose offer is there, and who has not left; null: none.
+  // Returns the first connection whose offer has arrived and that is still open; null if there is none.
   [[nodiscard]] std::unique_ptr<Acceptor> take(Instant now);
 
   [[nodiscard]] std::size_t half_open() const { return half_open_.size(); }
@@ -67,50 +69,49 @@ class AcceptQueue {
     Instant since;
   };
 
-  // False: it is a stranger no longer.
+  // Returns false if the connection is no longer half-open.
   [[nodiscard]] bool look_at(HalfOpen& half_open, Instant now);
   [[nodiscard]] bool read_offer(HalfOpen& half_open, const Message& message, Instant now);
   void drop(const SocketAddress& peer, std::string_view why, Instant now);
 
   std::uint64_t token_;
-  Patience patience_;
-  QuietLog* log_;
+  TimeLimits limits_;
+  RateLimitedLog* log_;
   std::list<HalfOpen> half_open_;  // oldest first
-  std::deque<std::unique_ptr<Acceptor>> guests_;
+  std::deque<std::unique_ptr<Acceptor>> accepted_;
 };
 
-// The receiver's end of the handle: a listening socket of the kernel's.
+// A listening socket of the kernel, which the handle names.
 //
-// No thread of ours is needed: until accept() is called, the kernel completes the connections and keeps the
-// offers that come on them, which is all that the connectors' connect() waits for. Everything else happens
-// within accept(), which never blocks. Who does not bring the token, or brings garbage, or nothing, is
-// dropped within rdma.connect_timeout_ms and delays nobody.
+// It needs no thread: until accept() is called, the kernel completes the connections and stores the offers
+// that arrive, which is all that the connectors' connect() waits for. Everything else happens within
+// accept(), which never blocks. A connection that sends no token, something else, or nothing is dropped
+// within rdma.connect_timeout_ms and delays no other.
 //
-// One thread at a time. Destroying it resets the connections that were not taken: their connectors see an
-// error.
-
+// Used by one thread at a time. Destroying it resets the connections that were not accepted; their connectors
+// get an error.
 class Listener {
  public:
-  // Listens on the addresses (offered_addresses.h), and fills the handle. `log` must outlive the listener.
+  // Listens on the addresses (own_offer.h) and fills the handle. `log` must outlive the listener.
   [[nodiscard]] static Result<std::unique_ptr<Listener>> open(std::span<const config::IpBytes> addresses,
-                                                              const Patience& patience, QuietLog& log,
+                                                              const TimeLimits& limits, RateLimitedLog& log,
                                                               transport::HandleBytes handle);
 
-  // A connector whose offer has come; null: none yet, call again.
+  // Returns a connection whose offer has arrived; null if there is none yet.
   [[nodiscard]] std::unique_ptr<Acceptor> accept(Instant now);
 
-  // Connections whose offer has not come yet.
+  // Number of connections whose offer has not arrived yet.
   [[nodiscard]] std::size_t half_open() const { return accept_queue_.half_open(); }
 
  private:
-  Listener(Socket socket, std::uint64_t token, const Patience& patience, QuietLog& log)
-      : socket_(std::move(socket)), accept_queue_(token, patience, log), log_(&log) {}
+  Listener(Socket socket, std::uint64_t token, const TimeLimits& limits, RateLimitedLog& log)
+      : socket_(std::move(socket)), accept_queue_(token, limits, log), log_(&log) {}
 
   void take_from_kernel(Instant now);
 
   Socket socket_;
   AcceptQueue accept_queue_;
-  QuietLog* log_;
+  RateLimitedLog* log_;
 };
 
 }  // namespace tfabric::rdma::session

@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x42524654;  // "TFRB"
 constexpr std::size_t kMagicBytes = 4, kVersionAt = 4, kTypeAt = 5, kTokenAt = 8, kLengthAt = 16;
 
-// The longest body of a message; empty: there is no such type.
+// Returns the greatest length of a body of this type. Empty for an unknown type.
 std::optional<std::size_t> longest_of(MessageType type) {
   switch (type) {
     case MessageType::offer:
@@ -34,12 +34,12 @@ std::optional<std::size_t> longest_of(MessageType type) {
 
 Status check_magic(const std::byte* header) {
   if (get_little_endian<std::uint32_t>(header) != kMagic) {
-    return Error{Errc::remote, "what it sent is not of tfabric's RDMA bootstrap"};
+    return Error{Errc::remote, "it does not speak tfabric's RDMA bootstrap protocol"};
   }
   return {};
 }
 
-// The length of the body.
+// Returns the length of the body.
 Result<std::size_t> check_header(const std::byte* header, std::uint64_t token) {
   const auto version = std::to_integer<int>(header[kVersionAt]);
   if (version != kProtocolVersion) {
@@ -49,13 +49,13 @@ Result<std::size_t> check_header(const std::byte* header, std::uint64_t token) {
                              version, kProtocolVersion)};
   }
   if (get_little_endian<std::uint64_t>(header + kTokenAt) != token) {
-    return Error{Errc::remote, "it has not the token of this connection"};
+    return Error{Errc::remote, "it does not have the token of this connection"};
   }
   const auto type = static_cast<MessageType>(header[kTypeAt]);
   const auto length = get_little_endian<std::uint32_t>(header + kLengthAt);
   const std::optional<std::size_t> longest = longest_of(type);
   if (!longest || length > *longest) {
-    return Error{Errc::remote, fmt::format("its message of type {} and {} bytes cannot be",
+    return Error{Errc::remote, fmt::format("its message of type {} and {} bytes is invalid",
                                            static_cast<int>(type), length)};
   }
   return std::size_t{length};
@@ -112,7 +112,7 @@ namespace {
 
 Error lost(int error) { return {Errc::remote, std::generic_category().message(error)}; }
 
-// The peer's text goes to the log: nothing that a terminal would obey.
+// The peer's text goes to the log, so control characters are removed.
 std::string text_of(const Message& message) {
   std::string text(reinterpret_cast<const char*>(message.body.data()), message.body.size());
   std::replace_if(

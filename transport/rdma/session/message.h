@@ -1,7 +1,8 @@
-// Fields of a message's body, little-endian, one after the other: counted where their number or length
-// varies.
+// The messages of the bootstrap's connection: their fields, their framing, and their exchange over a stream.
 //
-// The reader never leaves its bytes: once they are used up, all it gives are zeros and ok() is false.
+// ByteWriter and ByteReader write and read the fields of a message's body: little-endian, one after the
+// other, preceded by their count where number or length varies. The reader never reads beyond its bytes: once
+// they are used up, it returns zeros and ok() is false.
 #pragma once
 
 #include <concepts>
@@ -31,7 +32,7 @@ class ByteWriter {
   void put_bytes(std::span<const std::byte> bytes) {
     bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
-  // At most 255 bytes.
+  // `text` has at most 255 bytes.
   void put_text(std::string_view text) {
     put(static_cast<std::uint8_t>(text.size()));
     put_bytes(std::as_bytes(std::span(text)));
@@ -51,7 +52,7 @@ class ByteReader {
     const std::span<const std::byte> bytes = get_bytes(sizeof(T));
     return bytes.empty() ? T{0} : get_little_endian<T>(bytes.data());
   }
-  // Empty if there are not so many.
+  // Returns an empty span if fewer bytes are left.
   std::span<const std::byte> get_bytes(std::size_t count) {
     if (!ok_ || rest_.size() < count) {
       ok_ = false;
@@ -74,22 +75,22 @@ class ByteReader {
   bool ok_ = true;
 };
 
-// What travels on the bootstrap's connection: messages, each a header and `length` bytes.
+// A message is a header, followed by `length` bytes:
 //
 //   0 magic | 4 version | 5 type | 6 zero | 8 token | 16 length
 //
-// Little-endian; magic and version stay where they are in every version. The token is the listener's: who
-// does not bring it is told from those who do before anything is kept of what he sends.
+// Little-endian. Magic and version stay at their place in every version. The token is the listener's; a
+// connection without it is dropped before anything that it sent is stored.
 
 enum class MessageType : std::uint8_t {
-  offer = 1,   // connector to acceptor, first: an Offer
+  offer = 1,   // connector to acceptor, the first message: an Offer
   answer = 2,  // acceptor to connector: an Offer
-  ready = 3,   // connector to acceptor: its queue pairs can receive; empty
-  failure = 4  // either to the other: it gives up; why, as text
+  ready = 3,   // connector to acceptor: its queue pairs can receive; no body
+  failure = 4  // either direction: the sender gives up; the reason as text
 };
 
 inline constexpr std::size_t kMessageHeaderBytes = 20;
-// Offers within their limits have less than 10 KiB.
+// Valid offers have less than 10 KiB.
 inline constexpr std::size_t kMaxOfferBytes = std::size_t{16} << 10;
 inline constexpr std::size_t kMaxFailureBytes = 1024;
 
@@ -98,20 +99,21 @@ struct Message {
   std::vector<std::byte> body;
 };
 
-// Header and body.
+// Returns header and body.
 [[nodiscard]] std::vector<std::byte> encode(std::uint64_t token, MessageType type,
                                             std::span<const std::byte> body);
 
-// Puts messages together from pieces of any size.
+// Assembles messages from pieces of any size.
 class MessageReader {
  public:
   explicit MessageReader(std::uint64_t token) : token_(token) {}
 
-  // How many bytes are missing until more can be said; never beyond the message's end.
+  // Returns how many bytes it needs next, never more than the rest of the message.
   [[nodiscard]] std::size_t wanted() const { return wanted_ - bytes_.size(); }
-  // At most wanted() bytes. Errc::remote: they are of no message with the token; nothing more can be read.
+  // Takes at most wanted() bytes. Fails with Errc::remote if they do not belong to a message with the token;
+  // then nothing more can be read.
   [[nodiscard]] Status take(std::span<const std::byte> bytes);
-  // The message, once it is complete, after which the next one may come.
+  // Returns the message once it is complete; then the next one may be read.
   [[nodiscard]] std::optional<Message> next();
 
  private:
@@ -121,25 +123,24 @@ class MessageReader {
   bool header_read_ = false;
 };
 
-// Messages over a stream, both ways, without waiting.
-//
-// One thread at a time. Errors are Errc::remote and say what the peer did; who it is, the caller knows.
-
+// Sends and receives messages over a stream without blocking. Used by one thread at a time. Errors are
+// Errc::remote and say what the peer did; the caller adds which peer it is.
 class Dialogue {
  public:
   Dialogue(std::unique_ptr<Stream> stream, std::uint64_t token)
       : stream_(std::move(stream)), token_(token), reader_(token) {}
 
-  // Queues a message; flush() sends it.
+  // Queues a message. flush() sends it.
   void send(MessageType type, std::span<const std::byte> body);
-  // Writes as much as the stream takes.
+  // Writes as much as the stream accepts.
   [[nodiscard]] Status flush();
   [[nodiscard]] bool flushed() const { return unsent_.empty(); }
 
-  // The peer's next message, if all of it has come. A failure that the peer tells is an error.
+  // Returns the peer's next message if it has arrived completely. A failure message from the peer is returned
+  // as an error.
   [[nodiscard]] Result<std::optional<Message>> receive();
 
-  // Tells the peer why this side gives up, as far as the stream takes it at once.
+  // Sends to the peer why this side gives up, as far as the stream accepts it at once.
   void give_up(std::string_view reason);
 
  private:

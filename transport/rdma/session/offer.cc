@@ -48,7 +48,7 @@ OfferedRail get_rail(ByteReader& reader) {
   OfferedRail rail;
   rail.hca = reader.get_text();
   rail.port = reader.get<std::uint8_t>();
-  rail.link_layer = static_cast<ibv::LinkLayer>(reader.get<std::uint8_t>());
+  rail.link_layer = static_cast<LinkLayer>(reader.get<std::uint8_t>());
   rail.guid = reader.get<std::uint64_t>();
   rail.lid = reader.get<std::uint16_t>();
   const auto gid = reader.get_bytes(rail.gid.size());
@@ -73,7 +73,7 @@ OfferedRail get_rail(ByteReader& reader) {
   return rail;
 }
 
-// --- Faults
+// --- Validation
 
 bool is_printable(const std::string& text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
@@ -81,11 +81,11 @@ bool is_printable(const std::string& text) {
 
 bool is_known_link(const OfferedRail& rail) {
   switch (rail.link_layer) {
-    case ibv::LinkLayer::infiniband:
+    case LinkLayer::infiniband:
       return rail.gid_type == GidType::infiniband;
-    case ibv::LinkLayer::ethernet:
+    case LinkLayer::ethernet:
       return rail.gid_type == GidType::roce_v1 || rail.gid_type == GidType::roce_v2;
-    case ibv::LinkLayer::unspecified:
+    case LinkLayer::unspecified:
       break;
   }
   return false;
@@ -98,15 +98,15 @@ bool is_mtu(std::uint32_t mtu) {
 
 std::string fault_of(const OfferedRail& rail, std::size_t memories) {
   if (rail.hca.empty() || rail.hca.size() > kMaxHcaName || !is_printable(rail.hca) || rail.port == 0) {
-    return "its name is none of an HCA and a port";
+    return "its name is not that of an HCA and a port";
   }
   if (!is_known_link(rail)) {
     return fmt::format("link layer {} does not go with a GID of type {}", static_cast<int>(rail.link_layer),
                        static_cast<int>(rail.gid_type));
   }
   if (rail.prefix_length > kMaxPrefix || !is_mtu(rail.mtu) || rail.rail_id < -1 || rail.plane_id < -1) {
-    return fmt::format("prefix length {}, MTU {}, rail {} or plane {} is none", rail.prefix_length, rail.mtu,
-                       rail.rail_id, rail.plane_id);
+    return fmt::format("prefix length {}, MTU {}, rail {} or plane {} is invalid", rail.prefix_length,
+                       rail.mtu, rail.rail_id, rail.plane_id);
   }
   if (rail.queue_pairs.size() > kMaxQueuePairs ||
       std::any_of(rail.queue_pairs.begin(), rail.queue_pairs.end(),
@@ -125,7 +125,7 @@ std::string fault_of(const OfferedRail& rail, std::size_t memories) {
 std::string fault_of(const Offer& offer) {
   if (offer.options.qps == 0 || offer.options.qps > kMaxQueuePairs ||
       offer.options.service_level > kMaxServiceLevel) {
-    return fmt::format("{} queue pairs or service level {} cannot be", offer.options.qps,
+    return fmt::format("{} queue pairs or service level {} is out of range", offer.options.qps,
                        offer.options.service_level);
   }
   if (offer.rails.empty() || offer.rails.size() > kMaxRails || offer.memory.size() > kMaxMemories) {
@@ -183,7 +183,7 @@ Result<Offer> parse_offer(std::span<const std::byte> body) {
   offer.cm_token = reader.get<std::uint64_t>();
   std::string fault;
   if (!reader.ok() || !reader.at_end() || flags > (kSplitFlag | kRdmaCmFlag)) {
-    fault = fmt::format("its {} bytes are not of its fields", body.size());
+    fault = fmt::format("its {} bytes do not match its fields", body.size());
   } else {
     fault = fault_of(offer);
   }
@@ -197,7 +197,7 @@ std::string describe(const OfferedRail& rail) {
   return fmt::format(
       "{}:{} ({}, GID {}{}{}{})", rail.hca, rail.port, rdma::to_string(rail.link_layer),
       rdma::to_string(rail.gid),
-      rail.link_layer == ibv::LinkLayer::ethernet ? fmt::format(", {}", rdma::to_string(rail.gid_type)) : "",
+      rail.link_layer == LinkLayer::ethernet ? fmt::format(", {}", rdma::to_string(rail.gid_type)) : "",
       rail.rail_id < 0 ? "" : fmt::format(", rail {}", rail.rail_id),
       rail.plane_id < 0 ? "" : fmt::format(", plane {}", rail.plane_id));
 }

@@ -30,7 +30,7 @@ OfferedRail rail_of(const Hca& hca, const Port& port, const GidEntry& gid, const
 }
 
 OfferOptions options_of(const config::Rdma& wishes, int traffic_class) {
-  // NCCL's order: what is configured, else the communicator's, else 0. A service level has 4 bits.
+  // NCCL's order of precedence: the configuration, the communicator, 0. A service level has 4 bits.
   constexpr int kMaxTrafficClass = 255, kMaxServiceLevel = 15;
   const int traffic = wishes.traffic_class >= 0 ? wishes.traffic_class : traffic_class;
   const int level = wishes.service_level >= 0 ? wishes.service_level : traffic_class;
@@ -42,7 +42,7 @@ OfferOptions options_of(const config::Rdma& wishes, int traffic_class) {
 
 namespace {
 
-// How likely it is that peers on other hosts reach an address. Least first.
+// How likely peers on other hosts can reach an address, the least likely first.
 enum class Reach : std::uint8_t { host, bridge, network };
 
 bool is_loopback(const config::IpBytes& ip) {
@@ -53,7 +53,7 @@ bool is_loopback(const config::IpBytes& ip) {
 }
 
 Reach reach_of(const host::LocalAddress& local) {
-  // Beginnings of the names that Docker, libvirt, Podman, LXC and Kubernetes' network plugins give.
+  // Prefixes of the names that Docker, libvirt, Podman, LXC and Kubernetes' network plugins use.
   constexpr std::array<std::string_view, 9> kBridges{"docker", "virbr", "br-",  "podman", "cni",
                                                      "lxc",    "veth",  "cali", "flannel"};
   if (is_loopback(local.address)) {
@@ -73,7 +73,7 @@ bool may_be_offered(const host::LocalAddress& local, const config::Rdma& wishes)
          wishes.bootstrap_interface.selects(local.netdev);
 }
 
-// The first address of each interface in the family.
+// Appends the first address of the family of each interface.
 void append(std::span<const host::LocalAddress> candidates, bool v4,
             std::vector<config::IpBytes>& addresses) {
   std::vector<std::string_view> seen;

@@ -1,5 +1,5 @@
-// What this host offers, from its ports as they were discovered and from the configuration. The queue pairs,
-// keys and memory are added by whoever makes them.
+// What this host offers to its peers: its rails and options, without queue pairs, keys and memory, which the
+// caller adds; and the addresses on which its listeners can be reached.
 #pragma once
 
 #include <span>
@@ -13,22 +13,21 @@
 
 namespace tfabric::rdma::session {
 
-// `gid` is one of the port's.
+// `gid` must be one of the port's.
 [[nodiscard]] OfferedRail rail_of(const Hca& hca, const Port& port, const GidEntry& gid,
                                   const config::Rdma& wishes);
 
-// `traffic_class` is the communicator's; -1: it has none.
+// `traffic_class` is the communicator's, or -1 if it has none.
 [[nodiscard]] OfferOptions options_of(const config::Rdma& wishes, int traffic_class);
 
-// Which of this host's addresses a listener offers to its peers.
-//
-// Those of the interfaces that rdma.bootstrap_interface (NCCL_SOCKET_IFNAME) selects, else of all that are
-// running but bridges of containers and virtual machines, and loopback: of bridges if there is nothing
-// better, of loopback if there is nothing else. One of each family an interface, IPv4 first, in the kernel's
-// order of interfaces. Not those of IPv6 that are link-local: they mean nothing without the peer's interface.
+// Chooses the addresses that a listener offers: those of the interfaces that rdma.bootstrap_interface
+// (NCCL_SOCKET_IFNAME) selects. Without it, those of all running interfaces except bridges of containers and
+// virtual machines and loopback; of bridges if there is nothing better, of loopback if there is nothing else.
+// One address of each family for each interface, IPv4 first, in the kernel's order of interfaces. Link-local
+// IPv6 addresses are excluded, because they are valid only together with the peer's interface.
 
-// 1 to kMaxHandleAddresses, the best first. Errc::invalid_usage: there is none; the message names what there
-// is.
+// Returns 1 to kMaxHandleAddresses addresses, best first. Fails with Errc::invalid_usage if there are none;
+// the message lists the interfaces of this host.
 [[nodiscard]] Result<std::vector<config::IpBytes>> offered_addresses(
     std::span<const host::LocalAddress> local, const config::Rdma& wishes);
 

@@ -23,11 +23,11 @@ Error system_error(const std::string& what, int error) {
 bool is_not_now(int error) { return error == EAGAIN || error == EINTR; }
 
 void set_option(const Socket& socket, int level, int option, int value) {
-  // None of them is needed for the exchange itself; a kernel that lacks one is no reason to fail.
+  // The exchange does not depend on any of these options, so a kernel without one is not an error.
   static_cast<void>(setsockopt(socket.get(), level, option, &value, sizeof value));
 }
 
-// The peer is asked after 5 s of silence, then every 3 s; five questions without an answer are its end.
+// Probe the peer after 5 s of silence, then every 3 s; give it up after five unanswered probes.
 void watch_peer(const Socket& socket) {
   constexpr int kIdleSeconds = 5, kIntervalSeconds = 3, kQuestions = 5;
   set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
@@ -48,7 +48,7 @@ class SocketStream final : public Stream {
     }
     return {.bytes = static_cast<std::size_t>(count), .closed = count == 0 && !bytes.empty()};
   }
-  // Of a connection that is still being made, the kernel says "not now".
+  // While the connection is being established, the kernel returns EAGAIN.
   Transfer write(std::span<const std::byte> bytes) override {
     const ssize_t count = send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
     if (count < 0) {
@@ -69,7 +69,8 @@ Result<Socket> open_socket(int family, const std::string& purpose) {
   return socket;
 }
 
-// What to bind to: an unspecified address takes in all of the host's, with IPv6 those of IPv4 as well.
+// Returns the address to bind to. The unspecified IPv6 address covers all of the host's addresses, IPv4
+// included.
 SocketAddress local_end(std::span<const config::IpBytes> addresses) {
   if (addresses.size() == 1) {
     return {.ip = addresses.front()};
@@ -117,7 +118,7 @@ Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses) {
 }
 
 Result<std::optional<AcceptedStream>> accept_tcp(const Socket& listening) {
-  // Errors of a connection that was lost while it waited, which the next one has no part in (accept(2)).
+  // Errors of a connection that was lost while it waited; they do not concern the next one (accept(2)).
   constexpr std::array kOfTheLost{ECONNABORTED, EPROTO,      ENETDOWN,   ENOPROTOOPT, EHOSTDOWN,
                                   EHOSTUNREACH, ENETUNREACH, EOPNOTSUPP, ENONET};
   KernelAddress peer{.length = sizeof(sockaddr_storage)};

@@ -1,4 +1,4 @@
-// A byte stream to a peer that never blocks: a socket, or in tests whatever they make of it.
+// Byte streams that never block, and the kernel's TCP sockets that implement them.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace tfabric::rdma::session {
 
-// What a read or a write has come to. No bytes, not closed, no error: not now, call again.
+// The result of a read or a write. Without bytes, end and error it means "not now": call again later.
 struct Transfer {
   std::size_t bytes = 0;
-  bool closed = false;  // by the peer: nothing more will come
-  int error = 0;        // errno; the stream is of no more use
+  bool closed = false;  // closed by the peer; nothing more will arrive
+  int error = 0;        // errno; the stream cannot be used any more
 };
 
 class Stream {
@@ -29,12 +29,10 @@ class Stream {
   virtual Transfer write(std::span<const std::byte> bytes) = 0;
 };
 
-// The kernel's TCP: listening sockets and streams, none of which blocks.
-//
-// A stream that has died is noticed after about 20 s without traffic (keep-alive): as long as the connection
-// is there, so is the peer's process. Errors are Errc::system and name the address.
+// A dead connection is noticed after about 20 s without traffic (keep-alive): while the connection stands,
+// the peer's process exists. Errors are Errc::system and name the address.
 
-// Owns a descriptor.
+// Owns a socket's descriptor.
 class Socket {
  public:
   Socket() = default;
@@ -52,20 +50,20 @@ class Socket {
 
 struct ListeningSocket {
   Socket socket;
-  std::uint16_t port = 0;  // chosen by the kernel
+  std::uint16_t port = 0;  // assigned by the kernel
 };
 
-// Listens on the address if it is one, else on all of this host's.
+// Listens on the address if there is only one, otherwise on all addresses of this host.
 [[nodiscard]] Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses);
 
 struct AcceptedStream {
   std::unique_ptr<Stream> stream;
   SocketAddress peer;
 };
-// Empty: nobody is waiting.
+// Returns nothing if no connection is waiting.
 [[nodiscard]] Result<std::optional<AcceptedStream>> accept_tcp(const Socket& listening);
 
-// Begins to connect; the stream is of use once the first write takes bytes, or says why it did not work.
+// Starts connecting. The first write succeeds once the connection is established, or returns why it failed.
 [[nodiscard]] Result<std::unique_ptr<Stream>> dial_tcp(const SocketAddress& address);
 
 }  // namespace tfabric::rdma::session

@@ -15,16 +15,16 @@ std::string verbs_fault(int returned) {
 
 void log_verbs_fault(const char* what, int returned) { TF_INFO("RDMA: {}: {}", what, verbs_fault(returned)); }
 
-Result<ProtectionDomain> allocate_protection_domain(const Verbs& verbs, ibv::Context& context) {
-  ibv::Pd* pd = verbs.alloc_pd(&context);
+Result<ProtectionDomain> allocate_protection_domain(const Verbs& verbs, ibv_context& context) {
+  ibv_pd* pd = verbs.alloc_pd(&context);
   if (pd == nullptr) {
     return Error{Errc::system, fmt::format("no protection domain can be allocated: {}", verbs_fault(-1))};
   }
   return ProtectionDomain(pd, {&verbs});
 }
 
-Result<CompletionQueue> create_completion_queue(const Verbs& verbs, ibv::Context& context, int entries) {
-  ibv::Cq* cq = verbs.create_cq(&context, entries, nullptr, nullptr, /*comp_vector=*/0);
+Result<CompletionQueue> create_completion_queue(const Verbs& verbs, ibv_context& context, int entries) {
+  ibv_cq* cq = verbs.create_cq(&context, entries, nullptr, nullptr, /*comp_vector=*/0);
   if (cq == nullptr) {
     return Error{
         Errc::system,
@@ -35,13 +35,13 @@ Result<CompletionQueue> create_completion_queue(const Verbs& verbs, ibv::Context
   return CompletionQueue(cq, {&verbs});
 }
 
-Result<QueuePair> create_queue_pair(const Verbs& verbs, ibv::Pd& pd, ibv::Cq& cq, ibv::QpCap& cap) {
-  ibv::QpInitAttr attributes{};
+Result<QueuePair> create_queue_pair(const Verbs& verbs, ibv_pd& pd, ibv_cq& cq, ibv_qp_cap& cap) {
+  ibv_qp_init_attr attributes{};
   attributes.send_cq = &cq;
   attributes.recv_cq = &cq;
   attributes.cap = cap;
-  attributes.qp_type = ibv::QpType::rc;
-  ibv::Qp* qp = verbs.create_qp(&pd, &attributes);
+  attributes.qp_type = IBV_QPT_RC;
+  ibv_qp* qp = verbs.create_qp(&pd, &attributes);
   if (qp == nullptr) {
     return Error{
         Errc::system,

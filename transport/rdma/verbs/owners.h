@@ -1,9 +1,10 @@
-// Owners of what libibverbs makes and opens: each destroys its object with the function it is made for, and
-// logs if that fails, since nothing else can be done about it.
+// Owners of libibverbs' objects. Each destroys its object with the matching function and logs a failure,
+// because nothing else can be done about it.
 //
-// The order of destruction is the user's duty, as the manual pages have it: queue pairs before their
-// completion queues, those and memory regions before the protection domain, all before the context. `verbs`
-// must outlive them. The functions that make one say in Errors what was asked and what libibverbs answers.
+// The caller must destroy objects in the order of the manual pages: queue pairs before their completion
+// queues, both and memory regions before the protection domain, all before the context. `verbs` must outlive
+// them. The functions that create an object return an Error with what was requested and why libibverbs
+// refused it.
 #pragma once
 
 #include <memory>
@@ -14,14 +15,14 @@
 
 namespace tfabric::rdma {
 
-// What went wrong in words, from what a verb returned (an error number, or -1 with errno).
+// Describes the failure of a verb by its return value: an error number, or -1 with errno.
 [[nodiscard]] std::string verbs_fault(int returned);
 void log_verbs_fault(const char* what, int returned);
 
 template <class Object>
 inline constexpr const char* kDestroyFault = "an object of libibverbs cannot be destroyed";
 template <>
-inline constexpr const char* kDestroyFault<ibv::Context> = "a device cannot be closed";
+inline constexpr const char* kDestroyFault<ibv_context> = "a device cannot be closed";
 
 template <class Object, int (*Verbs::*kDestroy)(Object*)>
 struct Destroyer {
@@ -33,15 +34,15 @@ struct Destroyer {
   }
 };
 
-using ContextHandle = std::unique_ptr<ibv::Context, Destroyer<ibv::Context, &Verbs::close_device>>;
-using ProtectionDomain = std::unique_ptr<ibv::Pd, Destroyer<ibv::Pd, &Verbs::dealloc_pd>>;
-using MemoryRegion = std::unique_ptr<ibv::Mr, Destroyer<ibv::Mr, &Verbs::dereg_mr>>;
-using CompletionQueue = std::unique_ptr<ibv::Cq, Destroyer<ibv::Cq, &Verbs::destroy_cq>>;
-using QueuePair = std::unique_ptr<ibv::Qp, Destroyer<ibv::Qp, &Verbs::destroy_qp>>;
+using ContextHandle = std::unique_ptr<ibv_context, Destroyer<ibv_context, &Verbs::close_device>>;
+using ProtectionDomain = std::unique_ptr<ibv_pd, Destroyer<ibv_pd, &Verbs::dealloc_pd>>;
+using MemoryRegion = std::unique_ptr<ibv_mr, Destroyer<ibv_mr, &Verbs::dereg_mr>>;
+using CompletionQueue = std::unique_ptr<ibv_cq, Destroyer<ibv_cq, &Verbs::destroy_cq>>;
+using QueuePair = std::unique_ptr<ibv_qp, Destroyer<ibv_qp, &Verbs::destroy_qp>>;
 
-Result<ProtectionDomain> allocate_protection_domain(const Verbs& verbs, ibv::Context& context);
-Result<CompletionQueue> create_completion_queue(const Verbs& verbs, ibv::Context& context, int entries);
-// Reliable connection; `cap` becomes what the provider has given.
-Result<QueuePair> create_queue_pair(const Verbs& verbs, ibv::Pd& pd, ibv::Cq& cq, ibv::QpCap& cap);
+Result<ProtectionDomain> allocate_protection_domain(const Verbs& verbs, ibv_context& context);
+Result<CompletionQueue> create_completion_queue(const Verbs& verbs, ibv_context& context, int entries);
+// Creates a queue pair of the reliable connection service. `cap` is updated to what the provider allocated.
+Result<QueuePair> create_queue_pair(const Verbs& verbs, ibv_pd& pd, ibv_cq& cq, ibv_qp_cap& cap);
 
 }  // namespace tfabric::rdma

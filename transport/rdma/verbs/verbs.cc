@@ -10,9 +10,9 @@ namespace {
 void take_mlx5(Verbs& verbs) {
   auto symbols = Symbols::load(kMlx5Library, {});
   if (symbols) {
-    symbols->take_if_there(verbs.mlx5_is_supported, "mlx5dv_is_supported", "MLX5_1.8");
-    symbols->take_if_there(verbs.mlx5_data_direct_path, "mlx5dv_get_data_direct_sysfs_path", "MLX5_1.25");
-    symbols->take_if_there(verbs.mlx5_reg_dmabuf_mr, "mlx5dv_reg_dmabuf_mr", "MLX5_1.25");
+    symbols->take_optional(verbs.mlx5_is_supported, "mlx5dv_is_supported", "MLX5_1.8");
+    symbols->take_optional(verbs.mlx5_data_direct_path, "mlx5dv_get_data_direct_sysfs_path", "MLX5_1.25");
+    symbols->take_optional(verbs.mlx5_reg_dmabuf_mr, "mlx5dv_reg_dmabuf_mr", "MLX5_1.25");
   }
 }
 
@@ -41,8 +41,8 @@ Result<Verbs> load_verbs(const std::string& library) {
   take(verbs.alloc_pd, "ibv_alloc_pd");
   take(verbs.dealloc_pd, "ibv_dealloc_pd");
   take(verbs.reg_mr, "ibv_reg_mr");
-  symbols->take_if_there(verbs.reg_mr_iova2, "ibv_reg_mr_iova2", "IBVERBS_1.8");
-  symbols->take_if_there(verbs.reg_dmabuf_mr, "ibv_reg_dmabuf_mr", "IBVERBS_1.12");
+  symbols->take_optional(verbs.reg_mr_iova2, "ibv_reg_mr_iova2", "IBVERBS_1.8");
+  symbols->take_optional(verbs.reg_dmabuf_mr, "ibv_reg_dmabuf_mr", "IBVERBS_1.12");
   take(verbs.dereg_mr, "ibv_dereg_mr");
   take(verbs.create_cq, "ibv_create_cq");
   take(verbs.destroy_cq, "ibv_destroy_cq");
@@ -72,7 +72,7 @@ void* Symbols::find(const char* symbol, const char* version) const {
 
 void Symbols::lacks(const char* symbol, const char* version) {
   if (status_) {
-    status_ = Error{Errc::unusable, fmt::format("{} has no {}, version {}: it is too old or none of "
+    status_ = Error{Errc::unusable, fmt::format("{} has no {}, version {}: it is too old or not one of "
                                                 "rdma-core's; {}",
                                                 name_, symbol, version, fix_)};
   }

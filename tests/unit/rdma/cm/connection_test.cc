@@ -30,7 +30,7 @@ struct Managed : TwoHosts {
   Managed(const Managed&) = delete;
   Managed& operator=(const Managed&) = delete;
 
-  // What the ranks say when they cannot connect.
+  // The errors of the ranks if they cannot connect.
   struct Faults {
     std::string sender, receiver;
   };
@@ -73,7 +73,7 @@ TEST_CASE("rdma_cm connects the queue pairs of two ranks, and nothing of it is l
     exchange(hosts, comms, 0);
     CHECK(hosts.manager.established() == static_cast<int>(qps));
     for (const std::uint32_t number : hosts.fabric.queue_pairs()) {
-      // The route's, and the comm's.
+      // The service level is the route's, the others are the comm's.
       CHECK(hosts.fabric.attributes(number).ah_attr.sl == 3);
       CHECK(hosts.fabric.attributes(number).timeout == 20);
       CHECK(hosts.fabric.attributes(number).min_rnr_timer == 12);
@@ -120,7 +120,7 @@ TEST_CASE("where one rank has no rdma_cm, or cannot listen, queue pairs are conn
   REQUIRE(hosts.manager.established() == 0);
 }
 
-TEST_CASE("requests of strangers are rejected, and disturb nothing") {
+TEST_CASE("requests without the token are rejected, and disturb nothing") {
   Managed hosts;
   hosts.manager.stranger.assign(GENERATE(1u, 56u), std::byte{0x5a});
   hosts.open();
@@ -130,16 +130,19 @@ TEST_CASE("requests of strangers are rejected, and disturb nothing") {
   REQUIRE(hosts.manager.established() == 1);
 }
 
-TEST_CASE("what rdma_cm cannot do is told to both ranks, with what to check") {
-  using cm::EventType;
-  const auto [instead_of, told, status, text] = GENERATE(table<EventType, EventType, int, std::string>(
-      {{EventType::addr_resolved, EventType::addr_error, -EHOSTUNREACH, "No route to host; does the RDMA"},
-       {EventType::route_resolved, EventType::route_error, -ETIMEDOUT, "does the subnet manager run?"},
-       {EventType::connect_response, EventType::unreachable, -ETIMEDOUT, "UDP port 4791"},
-       {EventType::connect_response, EventType::rejected, 8, "reason 8 (nobody listens"},
-       {EventType::connect_response, EventType::rejected, 28, "reason 28 (by the peer's rank"},
-       {EventType::connect_response, EventType::connect_error, -EINVAL, "cannot be made: Invalid"},
-       {EventType::connect_response, EventType::device_removal, 0, "the device is being removed"}}));
+TEST_CASE("both ranks report what rdma_cm cannot do, and what to check") {
+  const auto [instead_of, told, status, text] =
+      GENERATE(table<rdma_cm_event_type, rdma_cm_event_type, int, std::string>(
+          {{RDMA_CM_EVENT_ADDR_RESOLVED, RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH,
+            "No route to host; does the RDMA"},
+           {RDMA_CM_EVENT_ROUTE_RESOLVED, RDMA_CM_EVENT_ROUTE_ERROR, -ETIMEDOUT,
+            "does the subnet manager run?"},
+           {RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, "UDP port 4791"},
+           {RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_REJECTED, 8, "reason 8 (no process listens"},
+           {RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_REJECTED, 28, "reason 28 (by the peer's rank"},
+           {RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_CONNECT_ERROR, -EINVAL, "cannot be made: Invalid"},
+           {RDMA_CM_EVENT_CONNECT_RESPONSE, RDMA_CM_EVENT_DEVICE_REMOVAL, 0,
+            "the device is being removed"}}));
   Managed hosts;
   hosts.manager.instead[instead_of] = {.type = told, .status = status};
   const Managed::Faults faults = hosts.faults();
@@ -147,10 +150,10 @@ TEST_CASE("what rdma_cm cannot do is told to both ranks, with what to check") {
   CHECK_THAT(faults.receiver, Contains("the sending rank") && Contains(text));
 }
 
-TEST_CASE("calls of rdma_cm that fail are told to both ranks") {
+TEST_CASE("both ranks report failed calls of rdma_cm") {
   Managed hosts;
   std::string text;
-  SECTION("an address that is nobody's") {
+  SECTION("an address without a port") {
     hosts.manager.resolve_error = EADDRNOTAVAIL;
     text = "rdma_resolve_addr fails: Cannot assign requested address";
   }
@@ -174,7 +177,7 @@ TEST_CASE("calls of rdma_cm that fail are told to both ranks") {
 TEST_CASE("a connection manager that does not answer is waited for as long as is configured") {
   Managed hosts;
   hosts.sender_wishes.connect_timeout = std::chrono::milliseconds(300);
-  hosts.manager.silent = cm::EventType::route_resolved;
+  hosts.manager.silent = RDMA_CM_EVENT_ROUTE_RESOLVED;
   const Managed::Faults faults = hosts.faults();
   CHECK_THAT(faults.sender, Contains("within 300 ms (rdma.connect_timeout_ms)"));
   CHECK_THAT(faults.receiver, Contains("within 300 ms"));

@@ -2,11 +2,13 @@
 
 #include <arpa/inet.h>
 #include <endian.h>
+#include <infiniband/ib.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstring>
 #include <deque>
@@ -16,15 +18,15 @@
 namespace tfabric::rdma::test {
 namespace {
 
-// What a request carries on InfiniBand and RoCE, whatever was given.
+// The size of a request's private data on InfiniBand and RoCE, whatever was given.
 constexpr std::size_t kPrivateBytes = 56;
 constexpr int kNobodyListens = 8, kByConsumer = 28;
 
 SocketAddress place_of(const sockaddr* address) {
-  if (address->sa_family == cm::kAfIb) {
-    cm::SockaddrIb at{};
+  if (address->sa_family == AF_IB) {
+    sockaddr_ib at{};
     std::memcpy(&at, address, sizeof(at));
-    return {.ip = at.sib_addr, .port = static_cast<std::uint16_t>(be64toh(at.sib_sid))};
+    return {.ip = std::bit_cast<Gid>(at.sib_addr), .port = static_cast<std::uint16_t>(be64toh(at.sib_sid))};
   }
   sockaddr_storage storage{};
   std::memcpy(&storage, address, address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
@@ -38,22 +40,22 @@ int fails_with(int error) {
 
 }  // namespace
 
-struct FakeConnectionManager::FakeEvent : cm::Event {
+struct FakeConnectionManager::FakeEvent : rdma_cm_event {
   std::vector<std::byte> data;
   FakeId* of = nullptr;
 };
 
-struct FakeConnectionManager::FakeChannel : cm::EventChannel {
+struct FakeConnectionManager::FakeChannel : rdma_event_channel {
   std::deque<std::unique_ptr<FakeEvent>> events;
 };
 
-struct FakeConnectionManager::FakeId : cm::Id {
+struct FakeConnectionManager::FakeId : rdma_cm_id {
   FakeChannel* on = nullptr;
   SocketAddress own, remote;
   Port port;
   bool listens = false;
   FakeId* peer = nullptr;
-  std::uint32_t qp_num = 0;  // its user's
+  std::uint32_t qp_num = 0;  // set by its user
   int unacknowledged = 0;
 };
 
@@ -105,7 +107,7 @@ int FakeConnectionManager::established() const {
 
 // --- events
 
-cm::EventChannel* FakeConnectionManager::create_event_channel() {
+rdma_event_channel* FakeConnectionManager::create_event_channel() {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   if (fails_with(fake.channel_error) != 0) {
@@ -116,7 +118,7 @@ cm::EventChannel* FakeConnectionManager::create_event_channel() {
   return &channel;
 }
 
-void FakeConnectionManager::destroy_event_channel(cm::EventChannel* channel) {
+void FakeConnectionManager::destroy_event_channel(rdma_event_channel* channel) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   if (std::any_of(fake.ids_.begin(), fake.ids_.end(), [&](const auto& id) { return id->on == channel; })) {
@@ -126,7 +128,7 @@ void FakeConnectionManager::destroy_event_channel(cm::EventChannel* channel) {
   std::erase_if(fake.channels_, [&](const auto& each) { return each.get() == channel; });
 }
 
-int FakeConnectionManager::get_cm_event(cm::EventChannel* channel, cm::Event** event) {
+int FakeConnectionManager::get_cm_event(rdma_event_channel* channel, rdma_cm_event** event) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto& events = static_cast<FakeChannel*>(channel)->events;
@@ -141,14 +143,14 @@ int FakeConnectionManager::get_cm_event(cm::EventChannel* channel, cm::Event** e
   return 0;
 }
 
-int FakeConnectionManager::ack_cm_event(cm::Event* event) {
+int FakeConnectionManager::ack_cm_event(rdma_cm_event* event) {
   const std::lock_guard lock(current_->mutex_);
   const std::unique_ptr<FakeEvent> own(static_cast<FakeEvent*>(event));
   --own->of->unacknowledged;
   return 0;
 }
 
-void FakeConnectionManager::tell(FakeId& id, cm::EventType type, int status, FakeId* listener,
+void FakeConnectionManager::tell(FakeId& id, rdma_cm_event_type type, int status, FakeId* listener,
                                  std::vector<std::byte> private_data) {
   if (silent == type) {
     return;
@@ -163,15 +165,15 @@ void FakeConnectionManager::tell(FakeId& id, cm::EventType type, int status, Fak
   event->event = type;
   event->status = status;
   event->data = std::move(private_data);
-  event->conn = {};
-  event->conn.private_data = event->data.empty() ? nullptr : event->data.data();
-  event->conn.private_data_len = static_cast<std::uint8_t>(event->data.size());
+  event->param.conn = {};
+  event->param.conn.private_data = event->data.empty() ? nullptr : event->data.data();
+  event->param.conn.private_data_len = static_cast<std::uint8_t>(event->data.size());
   id.on->events.push_back(std::move(event));
 }
 
 // --- ids
 
-FakeConnectionManager::FakeId& FakeConnectionManager::add_id(cm::EventChannel* channel) {
+FakeConnectionManager::FakeId& FakeConnectionManager::add_id(rdma_event_channel* channel) {
   FakeId& id = *ids_.emplace_back(std::make_unique<FakeId>());
   id.verbs = nullptr;
   id.qp = nullptr;
@@ -180,8 +182,8 @@ FakeConnectionManager::FakeId& FakeConnectionManager::add_id(cm::EventChannel* c
   return id;
 }
 
-int FakeConnectionManager::create_id(cm::EventChannel* channel, cm::Id** id, void* context,
-                                     cm::PortSpace /*space*/) {
+int FakeConnectionManager::create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context,
+                                     rdma_port_space /*space*/) {
   const std::lock_guard lock(current_->mutex_);
   FakeId& made = current_->add_id(channel);
   made.context = context;
@@ -189,7 +191,7 @@ int FakeConnectionManager::create_id(cm::EventChannel* channel, cm::Id** id, voi
   return 0;
 }
 
-int FakeConnectionManager::destroy_id(cm::Id* raw) {
+int FakeConnectionManager::destroy_id(rdma_cm_id* raw) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
@@ -199,16 +201,16 @@ int FakeConnectionManager::destroy_id(cm::Id* raw) {
   std::erase_if(id->on->events, [&](const auto& event) { return event->of == id; });
   if (id->peer != nullptr) {
     id->peer->peer = nullptr;
-    fake.tell(*id->peer, cm::EventType::disconnected);
+    fake.tell(*id->peer, RDMA_CM_EVENT_DISCONNECTED);
   }
   std::erase_if(fake.ids_, [&](const auto& each) { return each.get() == id; });
   return 0;
 }
 
-int FakeConnectionManager::set_option(cm::Id* /*id*/, int level, int option, void* value,
+int FakeConnectionManager::set_option(rdma_cm_id* /*id*/, int level, int option, void* value,
                                       std::size_t length) {
   const std::lock_guard lock(current_->mutex_);
-  if (level != cm::kOptionId || option != cm::kOptionIdTos || length != 1) {
+  if (level != RDMA_OPTION_ID || option != RDMA_OPTION_ID_TOS || length != 1) {
     return fails_with(EINVAL);
   }
   std::memcpy(&current_->last_traffic_class, value, length);
@@ -222,12 +224,12 @@ bool FakeConnectionManager::bind(FakeId& id, sockaddr* address) {
   return id.verbs != nullptr;
 }
 
-int FakeConnectionManager::bind_addr(cm::Id* id, sockaddr* address) {
+int FakeConnectionManager::bind_addr(rdma_cm_id* id, sockaddr* address) {
   const std::lock_guard lock(current_->mutex_);
   return fails_with(current_->bind(*static_cast<FakeId*>(id), address) ? 0 : EADDRNOTAVAIL);
 }
 
-int FakeConnectionManager::listen(cm::Id* raw, int /*backlog*/) {
+int FakeConnectionManager::listen(rdma_cm_id* raw, int /*backlog*/) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
@@ -239,14 +241,14 @@ int FakeConnectionManager::listen(cm::Id* raw, int /*backlog*/) {
   return fails_with(fake.listen_error);
 }
 
-std::uint16_t FakeConnectionManager::get_src_port(cm::Id* id) {
+std::uint16_t FakeConnectionManager::get_src_port(rdma_cm_id* id) {
   const std::lock_guard lock(current_->mutex_);
   return htons(static_cast<FakeId*>(id)->own.port);
 }
 
 // --- the way to a connection
 
-int FakeConnectionManager::resolve_addr(cm::Id* raw, sockaddr* from, sockaddr* to, int /*timeout_ms*/) {
+int FakeConnectionManager::resolve_addr(rdma_cm_id* raw, sockaddr* from, sockaddr* to, int /*timeout_ms*/) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
@@ -254,13 +256,13 @@ int FakeConnectionManager::resolve_addr(cm::Id* raw, sockaddr* from, sockaddr* t
     return fails_with(fake.resolve_error != 0 ? fake.resolve_error : EADDRNOTAVAIL);
   }
   id->remote = place_of(to);
-  fake.tell(*id, cm::EventType::addr_resolved);
+  fake.tell(*id, RDMA_CM_EVENT_ADDR_RESOLVED);
   return 0;
 }
 
-int FakeConnectionManager::resolve_route(cm::Id* id, int /*timeout_ms*/) {
+int FakeConnectionManager::resolve_route(rdma_cm_id* id, int /*timeout_ms*/) {
   const std::lock_guard lock(current_->mutex_);
-  current_->tell(*static_cast<FakeId*>(id), cm::EventType::route_resolved);
+  current_->tell(*static_cast<FakeId*>(id), RDMA_CM_EVENT_ROUTE_RESOLVED);
   return 0;
 }
 
@@ -279,18 +281,18 @@ FakeConnectionManager::FakeId& FakeConnectionManager::request(FakeId& listener,
   id.verbs = listener.verbs;
   std::vector<std::byte> padded = private_data;
   padded.resize(kPrivateBytes);
-  tell(id, cm::EventType::connect_request, 0, &listener, std::move(padded));
+  tell(id, RDMA_CM_EVENT_CONNECT_REQUEST, 0, &listener, std::move(padded));
   return id;
 }
 
-int FakeConnectionManager::connect(cm::Id* raw, cm::ConnParam* param) {
+int FakeConnectionManager::connect(rdma_cm_id* raw, rdma_conn_param* param) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
   id->qp_num = param->qp_num;
   FakeId* listener = fake.listener_at(id->remote.ip, id->remote.port);
   if (listener == nullptr) {
-    fake.tell(*id, cm::EventType::rejected, kNobodyListens);
+    fake.tell(*id, RDMA_CM_EVENT_REJECTED, kNobodyListens);
     return 0;
   }
   const auto* bytes = static_cast<const std::byte*>(param->private_data);
@@ -301,63 +303,63 @@ int FakeConnectionManager::connect(cm::Id* raw, cm::ConnParam* param) {
   return 0;
 }
 
-int FakeConnectionManager::accept(cm::Id* raw, cm::ConnParam* param) {
+int FakeConnectionManager::accept(rdma_cm_id* raw, rdma_conn_param* param) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
   id->qp_num = param->qp_num;
   if (fake.accept_error == 0 && id->peer != nullptr) {
-    fake.tell(*id->peer, cm::EventType::connect_response);
+    fake.tell(*id->peer, RDMA_CM_EVENT_CONNECT_RESPONSE);
   }
   return fails_with(fake.accept_error);
 }
 
-int FakeConnectionManager::reject(cm::Id* raw, const void* /*private_data*/, std::uint8_t /*length*/) {
+int FakeConnectionManager::reject(rdma_cm_id* raw, const void* /*private_data*/, std::uint8_t /*length*/) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
   ++fake.rejections_;
   if (id->peer != nullptr) {
-    fake.tell(*id->peer, cm::EventType::rejected, kByConsumer);
+    fake.tell(*id->peer, RDMA_CM_EVENT_REJECTED, kByConsumer);
     id->peer->peer = nullptr;
     id->peer = nullptr;
   }
   return 0;
 }
 
-int FakeConnectionManager::establish(cm::Id* raw) {
+int FakeConnectionManager::establish(rdma_cm_id* raw) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
   ++fake.established_;
   if (id->peer != nullptr) {
-    fake.tell(*id->peer, cm::EventType::established);
+    fake.tell(*id->peer, RDMA_CM_EVENT_ESTABLISHED);
   }
   return 0;
 }
 
-int FakeConnectionManager::init_qp_attr(cm::Id* raw, ibv::QpAttr* attributes, int* mask) {
+int FakeConnectionManager::init_qp_attr(rdma_cm_id* raw, ibv_qp_attr* attributes, int* mask) {
   FakeConnectionManager& fake = *current_;
   const std::lock_guard lock(fake.mutex_);
   auto* id = static_cast<FakeId*>(raw);
   switch (attributes->qp_state) {
-    case ibv::QpState::init:
+    case IBV_QPS_INIT:
       attributes->port_num = id->port.number;
-      *mask = ibv::kQpState | ibv::kQpPkeyIndex | ibv::kQpPort | ibv::kQpAccessFlags;
+      *mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS;
       break;
-    case ibv::QpState::rtr:
-      attributes->path_mtu = ibv::Mtu::bytes_4096;
+    case IBV_QPS_RTR:
+      attributes->path_mtu = IBV_MTU_4096;
       attributes->dest_qp_num = id->peer == nullptr ? 0 : id->peer->qp_num;
       attributes->ah_attr.is_global = 1;
-      attributes->ah_attr.grh.dgid.raw = id->remote.ip;
-      attributes->ah_attr.sl = 3;  // of its route
+      attributes->ah_attr.grh.dgid = std::bit_cast<ibv_gid>(id->remote.ip);
+      attributes->ah_attr.sl = 3;  // the route's
       attributes->ah_attr.port_num = id->port.number;
-      *mask = ibv::kQpState | ibv::kQpAv | ibv::kQpPathMtu | ibv::kQpDestQpn | ibv::kQpRqPsn |
-              ibv::kQpMaxDestRdAtomic | ibv::kQpMinRnrTimer;
+      *mask = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+              IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
       break;
     default:
-      *mask = ibv::kQpState | ibv::kQpTimeout | ibv::kQpRetryCnt | ibv::kQpRnrRetry | ibv::kQpSqPsn |
-              ibv::kQpMaxQpRdAtomic;
+      *mask = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+              IBV_QP_MAX_QP_RD_ATOMIC;
       break;
   }
   return fails_with(fake.attribute_error);

@@ -1,8 +1,8 @@
-// A connection manager for tests in librdmacm's place, with the network between its ids.
+// A fake of librdmacm for tests, with the network between its ids.
 //
-// Each id is of the port whose GID it is bound to. What the library would tell, the channel's next event
-// tells at once, unless a test puts something else in its place. It notes what no correct user does
-// (violations). One can live at a time; thread-safe.
+// Each id belongs to the port whose GID it is bound to. The events that the library would report are queued
+// at once, unless a test replaces them. Incorrect use is noted in violations(). One can exist at a time;
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ namespace tfabric::rdma::test {
 class FakeConnectionManager {
  public:
   struct Port {
-    ibv::Context* context = nullptr;
+    ibv_context* context = nullptr;
     std::uint8_t number = 1;
   };
 
@@ -32,20 +32,20 @@ class FakeConnectionManager {
   FakeConnectionManager& operator=(const FakeConnectionManager&) = delete;
 
   [[nodiscard]] const cm::Library& library() const { return library_; }
-  // Whose address a GID is; asked when an id is bound. A null context: nobody's.
+  // Returns the port of a GID, when an id is bound. A null context means that it is unknown.
   std::function<Port(const Gid&)> port_of;
 
-  // Instead of an event of one kind another is told, of this status, until it is taken out.
+  // Replaces the events of one kind by another with this status, until the entry is removed.
   struct Instead {
-    cm::EventType type{};
+    rdma_cm_event_type type{};
     int status = 0;
   };
-  std::map<cm::EventType, Instead> instead;
-  // Nothing of this kind is told at all.
-  std::optional<cm::EventType> silent;
-  // Errors of all calls of a kind: errno; 0: none.
+  std::map<rdma_cm_event_type, Instead> instead;
+  // Suppresses all events of this kind.
+  std::optional<rdma_cm_event_type> silent;
+  // errno of all calls of a kind; 0 for success.
   int channel_error = 0, listen_error = 0, resolve_error = 0, accept_error = 0, attribute_error = 0;
-  // What a stranger's request brings to whoever begins to listen; empty: there is none.
+  // Private data of a foreign request, sent to each id that begins to listen; empty for none.
   std::vector<std::byte> stranger;
 
   // What was done.
@@ -61,29 +61,29 @@ class FakeConnectionManager {
   struct FakeId;
   struct FakeEvent;
 
-  static cm::EventChannel* create_event_channel();
-  static void destroy_event_channel(cm::EventChannel* channel);
-  static int get_cm_event(cm::EventChannel* channel, cm::Event** event);
-  static int ack_cm_event(cm::Event* event);
-  static int create_id(cm::EventChannel* channel, cm::Id** id, void* context, cm::PortSpace space);
-  static int destroy_id(cm::Id* id);
-  static int set_option(cm::Id* id, int level, int option, void* value, std::size_t length);
-  static int bind_addr(cm::Id* id, sockaddr* address);
-  static std::uint16_t get_src_port(cm::Id* id);
-  static int resolve_addr(cm::Id* id, sockaddr* from, sockaddr* to, int timeout_ms);
-  static int resolve_route(cm::Id* id, int timeout_ms);
-  static int connect(cm::Id* id, cm::ConnParam* param);
-  static int establish(cm::Id* id);
-  static int listen(cm::Id* id, int backlog);
-  static int accept(cm::Id* id, cm::ConnParam* param);
-  static int reject(cm::Id* id, const void* private_data, std::uint8_t length);
-  static int init_qp_attr(cm::Id* id, ibv::QpAttr* attributes, int* mask);
+  static rdma_event_channel* create_event_channel();
+  static void destroy_event_channel(rdma_event_channel* channel);
+  static int get_cm_event(rdma_event_channel* channel, rdma_cm_event** event);
+  static int ack_cm_event(rdma_cm_event* event);
+  static int create_id(rdma_event_channel* channel, rdma_cm_id** id, void* context, rdma_port_space space);
+  static int destroy_id(rdma_cm_id* id);
+  static int set_option(rdma_cm_id* id, int level, int option, void* value, std::size_t length);
+  static int bind_addr(rdma_cm_id* id, sockaddr* address);
+  static std::uint16_t get_src_port(rdma_cm_id* id);
+  static int resolve_addr(rdma_cm_id* id, sockaddr* from, sockaddr* to, int timeout_ms);
+  static int resolve_route(rdma_cm_id* id, int timeout_ms);
+  static int connect(rdma_cm_id* id, rdma_conn_param* param);
+  static int establish(rdma_cm_id* id);
+  static int listen(rdma_cm_id* id, int backlog);
+  static int accept(rdma_cm_id* id, rdma_conn_param* param);
+  static int reject(rdma_cm_id* id, const void* private_data, std::uint8_t length);
+  static int init_qp_attr(rdma_cm_id* id, ibv_qp_attr* attributes, int* mask);
 
   bool bind(FakeId& id, sockaddr* address);
-  FakeId& add_id(cm::EventChannel* channel);
+  FakeId& add_id(rdma_event_channel* channel);
   FakeId* listener_at(const Gid& gid, std::uint16_t port);
   FakeId& request(FakeId& listener, const std::vector<std::byte>& private_data);
-  void tell(FakeId& id, cm::EventType type, int status = 0, FakeId* listener = nullptr,
+  void tell(FakeId& id, rdma_cm_event_type type, int status = 0, FakeId* listener = nullptr,
             std::vector<std::byte> private_data = {});
 
   static FakeConnectionManager* current_;

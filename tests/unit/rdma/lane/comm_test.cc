@@ -1,6 +1,7 @@
-// Send and receive comms, joined by hand over a fake fabric: one mechanism a test.
+// Send and receive comms, connected directly over a fake fabric: one mechanism in each test.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <thread>
 
@@ -51,7 +52,7 @@ struct Stage {
     }
     FAIL("a request does not end");
   }
-  // The error that a request's test ends with.
+  // Returns the error with which the request ends.
   Error failure(transport::Request* request) {
     REQUIRE(request != nullptr);
     for (int i = 0; i < 10; ++i) {
@@ -109,9 +110,9 @@ TEST_CASE("within a group messages are matched by tag, and across groups in orde
       stage.post({stage.buffer(0, 100, 7), stage.buffer(100, 100, 8), stage.buffer(200, 100, 7)});
   transport::Request* next = stage.post({stage.buffer(300, 100, 9)});
   stage.world.fabric.run();
-  REQUIRE(stage.send(0, 10, 9) == nullptr);  // of the next group
+  REQUIRE(stage.send(0, 10, 9) == nullptr);  // belongs to the next group
   std::vector<transport::Request*> sends{stage.send(0, 10, 8), stage.send(1000, 20, 7)};
-  REQUIRE(stage.send(0, 10, 8) == nullptr);  // its receive is taken
+  REQUIRE(stage.send(0, 10, 8) == nullptr);  // its receive is in use
   sends.push_back(stage.send(2000, 0, 7));
   sends.push_back(stage.send(3000, 40, 9));
   std::array<int, 3> sizes{};
@@ -188,8 +189,8 @@ TEST_CASE("256 receives can be posted and as many messages sent; further ones ar
     if (receive == nullptr && receives.size() == transport::kMaxRequests) {
       break;
     }
-    // The ring has room, but the send queue's completions must be taken now and then: what is refused is
-    // tried again.
+    // The ring has room, but completions of the send queue must be processed now and then, so a refused
+    // receive is tried again.
     if (receive != nullptr) {
       receives.push_back(receive);
     }
@@ -288,7 +289,7 @@ TEST_CASE("for adaptive routing a large message is followed by an empty write th
   REQUIRE(sends_for(8193) == 2);
 }
 
-TEST_CASE("a message longer than a work request may be, and longer than the send queue, arrives whole") {
+TEST_CASE("a message longer than a work request and than the send queue arrives whole") {
   Stage stage({}, 1, 128);
   transport::Request* receive = stage.post({stage.buffer(0, 100000)});
   stage.world.fabric.run();
@@ -328,7 +329,7 @@ TEST_CASE("a failed completion fails all requests of the comm with one error tha
                                             stage.post({stage.buffer(100, 100)})};
   stage.world.fabric.run();
   std::vector<transport::Request*> sends{stage.send(0, 100), stage.send(0, 100)};
-  stage.world.fabric.inject(stage.pair.send_pairs[0], ibv::WcStatus::retry_exc_err, 0x81);
+  stage.world.fabric.inject(stage.pair.send_pairs[0], IBV_WC_RETRY_EXC_ERR, 0x81);
   const Error error = stage.failure(sends[0]);
   REQUIRE(error.code == Errc::remote);
   REQUIRE_THAT(
@@ -337,13 +338,13 @@ TEST_CASE("a failed completion fails all requests of the comm with one error tha
           Contains("RETRY_EXC_ERR (status 12, vendor code 0x81): the peer does not answer"));
   REQUIRE(stage.failure(sends[1]).message == error.message);
   REQUIRE_FALSE(stage.pair.send->isend(stage.out.data(), 1, 0, stage.out_region).ok());
-  // Nothing reaches the receiver any more; its own failure is told from outside.
+  // No data reaches the receiver any more; it is failed from outside.
   stage.pair.receive->fail_from_outside(Error{Errc::remote, "the peer has gone"});
   REQUIRE(stage.failure(receives[0]).message == "the peer has gone");
   REQUIRE(stage.failure(receives[1]).message == "the peer has gone");
 }
 
-TEST_CASE("a peer that dies in silence is found out by whoever waits for it") {
+TEST_CASE("a peer that dies silently is noticed by the end that waits for it") {
   static Instant now{};
   now = Instant{};
   Stage stage({.queue_pairs = 2, .now = [] { return now; }});
@@ -377,14 +378,14 @@ TEST_CASE("a peer that dies in silence is found out by whoever waits for it") {
   REQUIRE(stage.world.fabric.violations.empty());
 }
 
-TEST_CASE("what was done before a failure stays done") {
+TEST_CASE("requests that completed before a failure stay completed") {
   Stage stage;
   transport::Request* receive = stage.post({stage.buffer(0, 100)});
   stage.world.fabric.run();
   transport::Request* send = stage.send(0, 100);
   stage.world.fabric.run();
   transport::Request* pending = stage.post({stage.buffer(0, 100)});
-  REQUIRE_FALSE(good(pending->test(nullptr)));  // takes the completion of the first
+  REQUIRE_FALSE(good(pending->test(nullptr)));  // processes the completion of the first
   stage.pair.receive->fail_from_outside(Error{Errc::remote, "gone"});
   REQUIRE(good(receive->test(nullptr)));
   REQUIRE_FALSE(pending->test(nullptr).ok());
@@ -417,7 +418,7 @@ TEST_CASE("memory that no request uses is deregistered without a trace") {
   REQUIRE(stage.pair.receive->deregister_memory(stage.in_region).ok());
   REQUIRE(stage.pair.send->deregister_memory(stage.out_region).ok());
   REQUIRE(stage.pair.send->deregister_memory(nullptr).ok());
-  // Once more, or on another comm than it was registered on.
+  // Deregistering twice, or on another comm, is an error.
   REQUIRE_THAT(stage.pair.send->deregister_memory(stage.out_region).error().message,
                Contains("no registration on this send comm"));
   REQUIRE(stage.world.receiver.caches[0]->regions() == 0);
@@ -489,11 +490,11 @@ TEST_CASE("memory that is not registered, or not all of it, is refused with the 
   REQUIRE_THAT(stage.pair.receive->irecv(std::vector{stage.buffer(99999, 2)}).error().message,
                Contains("irecv of 2 bytes"));
   REQUIRE_THAT(stage.pair.receive->irecv({}).error().message, Contains("irecv of 0 buffers: 1 to 8"));
-  // Such mistakes do not fail the comm.
+  // These mistakes do not fail the comm.
   REQUIRE(stage.send(0, 100) != nullptr);
 }
 
-TEST_CASE("what cannot be posted or polled fails the comm with the verb's error") {
+TEST_CASE("a failure to post or to poll fails the comm with the verb's error") {
   Stage stage;
   transport::Request* receive = stage.post({stage.buffer(0, 100)});
   stage.world.fabric.run();
@@ -505,7 +506,7 @@ TEST_CASE("what cannot be posted or polled fails the comm with the verb's error"
                Contains("completion queue cannot be read: Input/output error"));
 }
 
-TEST_CASE("memory that cannot be is not registered") {
+TEST_CASE("invalid memory is not registered") {
   Stage stage;
   std::byte byte{};
   REQUIRE_FALSE(stage.pair.send->register_memory(nullptr, 1, MemoryKind::host).ok());
@@ -562,13 +563,13 @@ TEST_CASE("memory is registered and deregistered by another thread while message
 
 TEST_CASE("the path of a queue pair is the peer's GID on RoCE, its LID on InfiniBand, with the smaller MTU") {
   World world(1);
-  world.sender.rails[0].mtu = ibv::Mtu::bytes_4096;
+  world.sender.rails[0].mtu = IBV_MTU_4096;
   SECTION("RoCE") {
     Pair pair(world, {.traffic_class = 106, .service_level = 3, .timeout = 14, .retry_count = 5}, {});
-    const ibv::QpAttr& path = world.fabric.attributes(pair.send_pairs[0]);
-    REQUIRE(path.path_mtu == ibv::Mtu::bytes_1024);
+    const ibv_qp_attr& path = world.fabric.attributes(pair.send_pairs[0]);
+    REQUIRE(path.path_mtu == IBV_MTU_1024);
     REQUIRE(path.ah_attr.is_global == 1);
-    REQUIRE(path.ah_attr.grh.dgid.raw == world.receiver.rails[0].gid);
+    REQUIRE(std::bit_cast<Gid>(path.ah_attr.grh.dgid) == world.receiver.rails[0].gid);
     REQUIRE(path.ah_attr.grh.traffic_class == 106);
     REQUIRE(path.ah_attr.sl == 3);
     REQUIRE(path.timeout == 14);
@@ -577,11 +578,11 @@ TEST_CASE("the path of a queue pair is the peer's GID on RoCE, its LID on Infini
   }
   SECTION("InfiniBand") {
     for (Host* host : {&world.sender, &world.receiver}) {
-      host->rails[0].link_layer = ibv::LinkLayer::infiniband;
+      host->rails[0].link_layer = LinkLayer::infiniband;
       host->rails[0].lid = 9;
     }
     Pair pair(world);
-    const ibv::QpAttr& path = world.fabric.attributes(pair.send_pairs[0]);
+    const ibv_qp_attr& path = world.fabric.attributes(pair.send_pairs[0]);
     REQUIRE(path.ah_attr.is_global == 0);
     REQUIRE(path.ah_attr.dlid == 9);
   }
@@ -608,7 +609,7 @@ TEST_CASE("an endpoint that cannot be made says what was asked for, and leaves n
   REQUIRE_THAT(fault(), Contains("check rdma.pkey = 0"));
 }
 
-TEST_CASE("ends that do not fit together are refused with what each has") {
+TEST_CASE("ends that do not match are refused with what each has") {
   World world(1);
   auto from = good(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 2}));
   auto to = good(Endpoint::create(Role::receiver, world.receiver.rail_list(), {.queue_pairs = 1}));
@@ -619,4 +620,138 @@ TEST_CASE("ends that do not fit together are refused with what each has") {
   REQUIRE_FALSE(Endpoint::create(Role::sender, {}, {}).ok());
   REQUIRE_THAT(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 33}).error().message,
                Contains("a comm of 1 rails with 33 queue pairs each"));
+}
+
+namespace {
+
+// A comm whose peer is this test: it writes to the comm's memory and queue pairs what no correct peer does.
+struct Forged {
+  explicit Forged(Role role, const ConnectionOptions& options = {}) : world(1) {
+    own = good(Endpoint::create(role, world.sender.rail_list(), options));
+    peer = good(Endpoint::create(role == Role::sender ? Role::receiver : Role::sender,
+                                 world.receiver.rail_list(), options));
+    block = &own->block();
+    good(peer->meet(own->local(), "host-a"));
+    good(peer->connect());
+    good(own->meet(peer->local(), "host-b"));
+    good(own->connect());
+  }
+
+  // Sends an immediate to the comm on one of its queue pairs.
+  void carry(std::uint32_t immediate, std::size_t pair = 0) {
+    SendQueue queue(*peer->pairs()[pair].qp, 0, peer->pairs()[pair].cap);
+    queue.stage({.opcode = IBV_WR_RDMA_WRITE_WITH_IMM, .imm = immediate});
+    REQUIRE(queue.post() == 0);
+    world.fabric.run();
+  }
+  // Writes the announcement of a group of receives of no address into the sender's memory.
+  void announce(std::uint32_t count, std::uint32_t queue_pairs) const {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      block->announcements[slot_of(kFirstReceive) + i] = {
+          .size = 100, .tag = i, .queue_pairs = queue_pairs, .count = count, .number = kFirstReceive + i};
+    }
+  }
+  Announcement& announced(std::uint32_t index) const {
+    return block->announcements[slot_of(kFirstReceive) + index];
+  }
+
+  World world;
+  std::unique_ptr<Endpoint> own, peer;
+  CommBlock* block = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("an announcement that no correct peer writes fails the send comm and names the peer") {
+  Forged forged(Role::sender, {.queue_pairs = 2});
+  SECTION("no receives") {
+    forged.announce(1, 1);
+    forged.announced(0).count = 0;
+  }
+  SECTION("more receives than a group can have") {
+    forged.announce(1, 1);
+    forged.announced(0).count = transport::kMaxGroupedReceives + 1;
+  }
+  SECTION("no queue pair") { forged.announce(1, 0); }
+  SECTION("a queue pair that the comm does not have") { forged.announce(1, 4); }
+  SECTION("a receive that is of a larger group") {
+    forged.announce(2, 3);
+    forged.announced(1).count = 8;
+  }
+  SECTION("a receive that is carried by another queue pair") {
+    forged.announce(2, 3);
+    forged.announced(1).queue_pairs = 1u << 31;
+  }
+  SendComm comm(std::move(forged.own), nullptr);
+  const auto sent = comm.isend(nullptr, 0, 0, nullptr);
+  REQUIRE_FALSE(sent.ok());
+  REQUIRE(sent.error().code == Errc::remote);
+  REQUIRE_THAT(sent.error().message, Contains("host-b announced a malformed group of receives"));
+  REQUIRE(comm.isend(nullptr, 0, 0, nullptr).error().message == sent.error().message);
+}
+
+TEST_CASE("a peer that changes an announcement after it was taken reaches no memory of the sender") {
+  Forged forged(Role::sender, {.queue_pairs = 2});
+  forged.announce(2, 1);
+  SendComm comm(std::move(forged.own), nullptr);
+  std::vector<std::byte> memory(7);
+  auto* region = good(comm.register_memory(memory.data(), memory.size(), MemoryKind::host));
+  REQUIRE(good(comm.isend(memory.data(), memory.size(), 0, region)) != nullptr);
+  forged.announced(0).queue_pairs = 1u << 31;
+  forged.announced(0).count = 200;
+  forged.announced(1).queue_pairs = 0;
+  forged.announced(1).number = 0x7fffffff;
+  REQUIRE(good(comm.isend(memory.data(), memory.size(), 1, region)) != nullptr);
+  const auto& sizes = forged.block->sizes;
+  REQUIRE(sizes[slot_of(kFirstReceive)] == 7);
+  REQUIRE(sizes[slot_of(kFirstReceive) + 1] == 7);
+  REQUIRE(std::count(sizes.begin(), sizes.end(), 0u) == std::ssize(sizes) - 2);
+  REQUIRE(forged.world.fabric.violations.empty());
+}
+
+TEST_CASE("sizes and messages that no correct peer reports fail the receive comm and name the peer") {
+  Forged forged(Role::receiver, {.queue_pairs = 2, .split_bytes = 0, .flush = false});
+  auto comm = good(RecvComm::create(std::move(forged.own), nullptr));
+  std::vector<std::byte> memory(1000);
+  auto* region = good(comm->register_memory(memory.data(), memory.size(), MemoryKind::host));
+  const auto receive = [&](const std::vector<std::size_t>& sizes) {
+    std::vector<ReceiveBuffer> buffers;
+    for (const std::size_t size : sizes) {
+      buffers.push_back({.data = memory.data(), .size = size, .tag = 0, .region = region});
+    }
+    return good(comm->irecv(buffers));
+  };
+  transport::Request* request = receive({100});
+  std::string expected;
+  SECTION("more bytes than the receive has") {
+    forged.carry(101);
+    expected = "host-b says that 101 bytes are in a receive of 100 bytes";
+  }
+  SECTION("two sizes of one message") {
+    forged.carry(10, 0);
+    forged.carry(20, 1);
+    expected = "host-b says on one queue pair that a message has 10 bytes, on another 20";
+  }
+  SECTION("more bytes than a receive of a group has") {
+    forged.carry(1, 0);
+    forged.carry(1, 1);
+    request = receive({50, 60});
+    forged.block->sizes[slot_of(kFirstReceive + 1) + 1] = 61;
+    forged.carry(0, 0);
+    forged.carry(0, 1);
+    expected = "host-b says that 61 bytes are in receive 1 of a group, of 60 bytes";
+  }
+  SECTION("a message that was not announced") {
+    forged.carry(1, 0);
+    forged.carry(1, 0);
+    expected = "carried a message for which no receive was announced";
+  }
+  Result<bool> tested = request->test(nullptr);
+  for (int i = 0; i < 10 && tested; ++i) {
+    forged.world.fabric.run();
+    tested = request->test(nullptr);
+  }
+  REQUIRE_FALSE(tested.ok());
+  REQUIRE(tested.error().code == Errc::remote);
+  REQUIRE_THAT(tested.error().message, Contains(expected));
 }

@@ -6,7 +6,7 @@ namespace tfabric::rdma::test {
 
 Host::Host(FakeFabric& fabric, std::size_t rail_count, std::uint8_t number, std::uint32_t max_message_bytes) {
   for (std::size_t i = 0; i < rail_count; ++i) {
-    ibv::Context& context = fabric.add_hca();
+    ibv_context& context = fabric.add_hca();
     pds.push_back(good(allocate_protection_domain(fabric.verbs(), context)));
     caches.push_back(
         std::make_unique<RegistrationCache>(fabric.verbs(), *pds.back(), /*relaxed_ordering=*/false));

@@ -1,4 +1,4 @@
-// Two hosts of a fake fabric, and comms between them whose ends are told of each other by hand.
+// Two hosts of a fake fabric, and comms between them that are connected directly.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct Pair {
   Pair(World& world, const ConnectionOptions& sender, const ConnectionOptions& receiver);
   explicit Pair(World& world, const ConnectionOptions& options = {}) : Pair(world, options, options) {}
 
-  // Numbers of the queue pairs.
+  // The numbers of the queue pairs.
   std::vector<std::uint32_t> send_pairs, receive_pairs;
   std::unique_ptr<SendComm> send;
   std::unique_ptr<RecvComm> receive;

@@ -10,7 +10,7 @@
 namespace tfabric::rdma::test {
 namespace {
 
-// Attempts before a peer that does not answer is given up.
+// Attempts before an unreachable peer is given up.
 constexpr unsigned kRetries = 7;
 constexpr std::uint32_t kVendorRetry = 0x81;
 constexpr std::uint32_t kVendorAccess = 0x88;
@@ -30,51 +30,51 @@ bool refused(int& error) {
 
 }  // namespace
 
-struct FakeFabric::Hca : ibv::Context {
+struct FakeFabric::Hca : ibv_context {
   FakeFabric* fabric = nullptr;
 };
 
-struct FakeFabric::FakeMr : ibv::Mr {
+struct FakeFabric::FakeMr : ibv_mr {
   unsigned access = 0;
 };
 
 struct FakeFabric::Entry {
-  ibv::Wc wc{};
+  ibv_wc wc{};
   FakeQp* qp = nullptr;
   std::uint32_t frees_sends = 0, frees_receives = 0;
 };
 
-struct FakeFabric::FakeCq : ibv::Cq {
+struct FakeFabric::FakeCq : ibv_cq {
   std::deque<Entry> entries;
 };
 
 struct FakeFabric::Posted {
-  ibv::SendWr wr{};
-  ibv::Sge sge{};
+  ibv_send_wr wr{};
+  ibv_sge sge{};
   std::vector<std::byte> copy;  // inline data
   std::uint32_t moved = 0;
 };
 
-struct FakeFabric::FakeQp : ibv::Qp {
-  ibv::QpCap cap{};
-  ibv::QpAttr attributes{};
-  std::deque<Posted> sends;  // not complete, in order
+struct FakeFabric::FakeQp : ibv_qp {
+  ibv_qp_cap cap{};
+  ibv_qp_attr attributes{};
+  std::deque<Posted> sends;  // incomplete, in order
   std::size_t arrived = 0;   // of these
   std::deque<std::uint64_t> receives;
-  std::uint32_t sends_taken = 0;  // room in the send queue that is not free
+  std::uint32_t sends_taken = 0;  // used room in the send queue
   std::uint32_t receives_taken = 0;
-  std::uint32_t unsignalled = 0;  // complete, and not told yet
+  std::uint32_t unsignalled = 0;  // completed, but not reported yet
   unsigned retries = 0;
   struct Fault {
-    ibv::WcStatus status;
+    ibv_wc_status status;
     std::uint32_t vendor_err;
     unsigned after;
   };
   std::optional<Fault> fault;
 
-  [[nodiscard]] bool can_deliver() const { return state == ibv::QpState::rts && arrived < sends.size(); }
-  [[nodiscard]] bool can_acknowledge() const { return state == ibv::QpState::rts && arrived > 0; }
-  [[nodiscard]] bool takes_writes() const { return state == ibv::QpState::rtr || state == ibv::QpState::rts; }
+  [[nodiscard]] bool can_deliver() const { return state == IBV_QPS_RTS && arrived < sends.size(); }
+  [[nodiscard]] bool can_acknowledge() const { return state == IBV_QPS_RTS && arrived > 0; }
+  [[nodiscard]] bool takes_writes() const { return state == IBV_QPS_RTR || state == IBV_QPS_RTS; }
 };
 
 FakeFabric::FakeFabric(std::uint64_t seed) : random_(seed) {
@@ -93,9 +93,9 @@ FakeFabric::FakeFabric(std::uint64_t seed) : random_(seed) {
 
 FakeFabric::~FakeFabric() = default;
 
-FakeFabric& FakeFabric::of(const ibv::Context* context) { return *static_cast<const Hca*>(context)->fabric; }
+FakeFabric& FakeFabric::of(const ibv_context* context) { return *static_cast<const Hca*>(context)->fabric; }
 
-ibv::Context& FakeFabric::add_hca() {
+ibv_context& FakeFabric::add_hca() {
   hcas_.push_back(std::make_unique<Hca>());
   Hca& hca = *hcas_.back();
   hca.fabric = this;
@@ -107,17 +107,17 @@ ibv::Context& FakeFabric::add_hca() {
 
 // --- objects
 
-ibv::Pd* FakeFabric::alloc_pd(ibv::Context* context) {
+ibv_pd* FakeFabric::alloc_pd(ibv_context* context) {
   FakeFabric& fabric = of(context);
   const std::lock_guard lock(fabric.mutex_);
   if (refused(fabric.alloc_pd_error)) {
     return nullptr;
   }
   ++fabric.pds;
-  return new ibv::Pd{.context = context, .handle = 0};
+  return new ibv_pd{.context = context, .handle = 0};
 }
 
-int FakeFabric::dealloc_pd(ibv::Pd* pd) {
+int FakeFabric::dealloc_pd(ibv_pd* pd) {
   FakeFabric& fabric = of(pd->context);
   const std::lock_guard lock(fabric.mutex_);
   const auto uses = [&](const auto& object) { return object->pd == pd; };
@@ -130,8 +130,8 @@ int FakeFabric::dealloc_pd(ibv::Pd* pd) {
   return 0;
 }
 
-ibv::Mr* FakeFabric::reg_mr_iova2(ibv::Pd* pd, void* address, std::size_t length, std::uint64_t iova,
-                                  unsigned access) {
+ibv_mr* FakeFabric::reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
+                                 unsigned access) {
   FakeFabric& fabric = of(pd->context);
   const std::lock_guard lock(fabric.mutex_);
   if (refused(fabric.reg_mr_error)) {
@@ -153,18 +153,18 @@ ibv::Mr* FakeFabric::reg_mr_iova2(ibv::Pd* pd, void* address, std::size_t length
   return fabric.mrs_.back().get();
 }
 
-ibv::Mr* FakeFabric::reg_mr(ibv::Pd* pd, void* address, std::size_t length, int access) {
+ibv_mr* FakeFabric::reg_mr(ibv_pd* pd, void* address, std::size_t length, int access) {
   return reg_mr_iova2(pd, address, length, reinterpret_cast<std::uint64_t>(address),
                       static_cast<unsigned>(access));
 }
 
-ibv::Mr* FakeFabric::reg_dmabuf_mr(ibv::Pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
-                                   int /*fd*/, int access) {
+ibv_mr* FakeFabric::reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                                  int /*fd*/, int access) {
   of(pd->context).dmabuf_offset = offset;
   return reg_mr_iova2(pd, reinterpret_cast<void*>(iova), length, iova, static_cast<unsigned>(access));
 }
 
-int FakeFabric::dereg_mr(ibv::Mr* mr) {
+int FakeFabric::dereg_mr(ibv_mr* mr) {
   FakeFabric& fabric = of(mr->context);
   const std::lock_guard lock(fabric.mutex_);
   --fabric.mrs;
@@ -172,7 +172,7 @@ int FakeFabric::dereg_mr(ibv::Mr* mr) {
   return 0;
 }
 
-ibv::Cq* FakeFabric::create_cq(ibv::Context* context, int cqe, void*, ibv::CompChannel*, int) {
+ibv_cq* FakeFabric::create_cq(ibv_context* context, int cqe, void*, ibv_comp_channel*, int) {
   FakeFabric& fabric = of(context);
   const std::lock_guard lock(fabric.mutex_);
   if (refused(fabric.create_cq_error)) {
@@ -185,7 +185,7 @@ ibv::Cq* FakeFabric::create_cq(ibv::Context* context, int cqe, void*, ibv::CompC
   return cq;
 }
 
-int FakeFabric::destroy_cq(ibv::Cq* cq) {
+int FakeFabric::destroy_cq(ibv_cq* cq) {
   FakeFabric& fabric = of(cq->context);
   const std::lock_guard lock(fabric.mutex_);
   if (std::any_of(fabric.qps_.begin(), fabric.qps_.end(),
@@ -197,7 +197,7 @@ int FakeFabric::destroy_cq(ibv::Cq* cq) {
   return 0;
 }
 
-ibv::Qp* FakeFabric::create_qp(ibv::Pd* pd, ibv::QpInitAttr* attributes) {
+ibv_qp* FakeFabric::create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   FakeFabric& fabric = of(pd->context);
   const std::lock_guard lock(fabric.mutex_);
   if (refused(fabric.create_qp_error)) {
@@ -209,43 +209,42 @@ ibv::Qp* FakeFabric::create_qp(ibv::Pd* pd, ibv::QpInitAttr* attributes) {
   qp->send_cq = attributes->send_cq;
   qp->recv_cq = attributes->recv_cq;
   qp->qp_num = fabric.next_number_++;
-  qp->state = ibv::QpState::reset;
+  qp->state = IBV_QPS_RESET;
   qp->qp_type = attributes->qp_type;
   qp->cap = attributes->cap;
-  // As providers do, more than was asked, which the completion queue may be too small for.
+  // Like real providers, returns more than was requested, for which the completion queue may be too small.
   attributes->cap.max_send_wr *= 2;
   fabric.qps_.push_back(std::move(qp));
   return fabric.qps_.back().get();
 }
 
-int FakeFabric::modify_qp(ibv::Qp* raw, ibv::QpAttr* attributes, int mask) {
+int FakeFabric::modify_qp(ibv_qp* raw, ibv_qp_attr* attributes, int mask) {
   auto& qp = static_cast<FakeQp&>(*raw);
   FakeFabric& fabric = of(qp.context);
   const std::lock_guard lock(fabric.mutex_);
   if (refused(fabric.modify_qp_error)) {
     return errno;
   }
-  const ibv::QpState to = attributes->qp_state;
-  if (to == ibv::QpState::err) {
+  const ibv_qp_state to = attributes->qp_state;
+  if (to == IBV_QPS_ERR) {
     fabric.to_error(qp);
     return 0;
   }
-  constexpr int kRtr = ibv::kQpState | ibv::kQpAv | ibv::kQpPathMtu | ibv::kQpDestQpn | ibv::kQpRqPsn |
-                       ibv::kQpMaxDestRdAtomic | ibv::kQpMinRnrTimer;
-  constexpr int kRts = ibv::kQpState | ibv::kQpTimeout | ibv::kQpRetryCnt | ibv::kQpRnrRetry | ibv::kQpSqPsn |
-                       ibv::kQpMaxQpRdAtomic;
-  const bool lawful =
-      (to == ibv::QpState::init && (qp.state == ibv::QpState::reset || qp.state == ibv::QpState::init) &&
-       mask == (ibv::kQpState | ibv::kQpPkeyIndex | ibv::kQpPort | ibv::kQpAccessFlags)) ||
-      (to == ibv::QpState::rtr && qp.state == ibv::QpState::init && mask == kRtr) ||
-      (to == ibv::QpState::rts && qp.state == ibv::QpState::rtr && mask == kRts);
+  constexpr int kRtr = IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
+                       IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER;
+  constexpr int kRts = IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN |
+                       IBV_QP_MAX_QP_RD_ATOMIC;
+  const bool lawful = (to == IBV_QPS_INIT && (qp.state == IBV_QPS_RESET || qp.state == IBV_QPS_INIT) &&
+                       mask == (IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS)) ||
+                      (to == IBV_QPS_RTR && qp.state == IBV_QPS_INIT && mask == kRtr) ||
+                      (to == IBV_QPS_RTS && qp.state == IBV_QPS_RTR && mask == kRts);
   if (!lawful) {
     fabric.violated("a queue pair was modified against its states");
     return EINVAL;
   }
-  if (to == ibv::QpState::rtr) {
+  if (to == IBV_QPS_RTR) {
     qp.attributes = *attributes;
-  } else if (to == ibv::QpState::init) {
+  } else if (to == IBV_QPS_INIT) {
     qp.attributes.qp_access_flags = attributes->qp_access_flags;
   } else {
     qp.attributes.timeout = attributes->timeout;
@@ -256,10 +255,10 @@ int FakeFabric::modify_qp(ibv::Qp* raw, ibv::QpAttr* attributes, int mask) {
   return 0;
 }
 
-int FakeFabric::destroy_qp(ibv::Qp* qp) {
+int FakeFabric::destroy_qp(ibv_qp* qp) {
   FakeFabric& fabric = of(qp->context);
   const std::lock_guard lock(fabric.mutex_);
-  for (ibv::Cq* cq : {qp->send_cq, qp->recv_cq}) {
+  for (ibv_cq* cq : {qp->send_cq, qp->recv_cq}) {
     std::erase_if(static_cast<FakeCq*>(cq)->entries, [&](const Entry& entry) { return entry.qp == qp; });
   }
   erase_owned(fabric.qps_, qp);
@@ -268,7 +267,7 @@ int FakeFabric::destroy_qp(ibv::Qp* qp) {
 
 // --- posting and polling
 
-int FakeFabric::post_send(ibv::Qp* raw, ibv::SendWr* wr, ibv::SendWr** bad) {
+int FakeFabric::post_send(ibv_qp* raw, ibv_send_wr* wr, ibv_send_wr** bad) {
   auto& qp = static_cast<FakeQp&>(*raw);
   FakeFabric& fabric = of(qp.context);
   const std::lock_guard lock(fabric.mutex_);
@@ -286,8 +285,8 @@ int FakeFabric::post_send(ibv::Qp* raw, ibv::SendWr* wr, ibv::SendWr** bad) {
   return 0;
 }
 
-int FakeFabric::post_one(FakeQp& qp, const ibv::SendWr& wr) {
-  if (qp.state != ibv::QpState::rts && qp.state != ibv::QpState::err) {
+int FakeFabric::post_one(FakeQp& qp, const ibv_send_wr& wr) {
+  if (qp.state != IBV_QPS_RTS && qp.state != IBV_QPS_ERR) {
     violated("work was posted to a queue pair that is not ready to send");
     return EINVAL;
   }
@@ -302,7 +301,7 @@ int FakeFabric::post_one(FakeQp& qp, const ibv::SendWr& wr) {
   if (wr.num_sge > 0) {
     posted.sge = wr.sg_list[0];
   }
-  if ((wr.send_flags & ibv::kSendInline) != 0) {
+  if ((wr.send_flags & IBV_SEND_INLINE) != 0) {
     if (posted.sge.length > qp.cap.max_inline_data) {
       violated("more was posted inline than the queue pair takes");
     }
@@ -310,13 +309,13 @@ int FakeFabric::post_one(FakeQp& qp, const ibv::SendWr& wr) {
     posted.copy.assign(from, from + posted.sge.length);
   }
   qp.sends.push_back(std::move(posted));
-  if (qp.state == ibv::QpState::err) {
-    complete(qp, ibv::WcStatus::wr_flush_err, 0);
+  if (qp.state == IBV_QPS_ERR) {
+    complete(qp, IBV_WC_WR_FLUSH_ERR, 0);
   }
   return 0;
 }
 
-int FakeFabric::post_recv(ibv::Qp* raw, ibv::RecvWr* wr, ibv::RecvWr** bad) {
+int FakeFabric::post_recv(ibv_qp* raw, ibv_recv_wr* wr, ibv_recv_wr** bad) {
   auto& qp = static_cast<FakeQp&>(*raw);
   FakeFabric& fabric = of(qp.context);
   const std::lock_guard lock(fabric.mutex_);
@@ -337,7 +336,7 @@ int FakeFabric::post_recv(ibv::Qp* raw, ibv::RecvWr* wr, ibv::RecvWr** bad) {
   return 0;
 }
 
-int FakeFabric::poll_cq(ibv::Cq* raw, int room, ibv::Wc* completions) {
+int FakeFabric::poll_cq(ibv_cq* raw, int room, ibv_wc* completions) {
   auto& cq = static_cast<FakeCq&>(*raw);
   FakeFabric& fabric = of(cq.context);
   const std::lock_guard lock(fabric.mutex_);
@@ -363,11 +362,11 @@ FakeFabric::FakeQp* FakeFabric::find(std::uint32_t qp_num) const {
   return found == qps_.end() ? nullptr : found->get();
 }
 
-const FakeFabric::FakeMr* FakeFabric::region(std::uint32_t key, const ibv::Pd* pd, std::uint64_t address,
+const FakeFabric::FakeMr* FakeFabric::region(std::uint32_t key, const ibv_pd* pd, std::uint64_t address,
                                              std::uint32_t length, unsigned access) const {
   for (const auto& mr : mrs_) {
     const auto begin = reinterpret_cast<std::uint64_t>(mr->addr);
-    const std::uint32_t of_it = (access & ~ibv::kAccessLocalWrite) != 0 ? mr->rkey : mr->lkey;
+    const std::uint32_t of_it = (access & ~unsigned{IBV_ACCESS_LOCAL_WRITE}) != 0 ? mr->rkey : mr->lkey;
     if (of_it == key && mr->pd == pd && (mr->access & access) == access && address >= begin &&
         address + length <= begin + mr->length) {
       return mr.get();
@@ -403,26 +402,27 @@ void FakeFabric::deliver(FakeQp& qp) {
     return;
   }
   FakeQp* peer = find(qp.attributes.dest_qp_num);
-  // What is half there may go on into a queue pair that is in the error state, until it is destroyed: states
-  // of hardware change later than modify_qp says.
+  // A half-transferred message may continue into a queue pair in the error state until it is destroyed:
+  // hardware changes states later than modify_qp returns.
   const bool lingers = work.moved > 0 && work.moved < work.sge.length;
   if (peer == nullptr || !(peer->takes_writes() || lingers) || peer->attributes.dest_qp_num != qp.qp_num) {
     if (++qp.retries > kRetries) {
-      fail(qp, ibv::WcStatus::retry_exc_err, kVendorRetry);
+      fail(qp, IBV_WC_RETRY_EXC_ERR, kVendorRetry);
     }
     return;
   }
-  const bool is_read = work.wr.opcode == ibv::WrOpcode::rdma_read;
+  const bool is_read = work.wr.opcode == IBV_WR_RDMA_READ;
   const std::uint32_t length = work.sge.length;
   if (length > 0 && work.copy.empty() &&
-      region(work.sge.lkey, qp.pd, work.sge.addr, length, is_read ? ibv::kAccessLocalWrite : 0u) == nullptr) {
-    fail(qp, ibv::WcStatus::loc_prot_err, kVendorAccess);
+      region(work.sge.lkey, qp.pd, work.sge.addr, length, is_read ? unsigned{IBV_ACCESS_LOCAL_WRITE} : 0u) ==
+          nullptr) {
+    fail(qp, IBV_WC_LOC_PROT_ERR, kVendorAccess);
     return;
   }
-  const unsigned needed = is_read ? ibv::kAccessRemoteRead : ibv::kAccessRemoteWrite;
+  const unsigned needed = is_read ? IBV_ACCESS_REMOTE_READ : IBV_ACCESS_REMOTE_WRITE;
   if (length > 0 &&
-      region(work.wr.rdma.rkey, peer->pd, work.wr.rdma.remote_addr, length, needed) == nullptr) {
-    fail(qp, ibv::WcStatus::rem_access_err, kVendorAccess);
+      region(work.wr.wr.rdma.rkey, peer->pd, work.wr.wr.rdma.remote_addr, length, needed) == nullptr) {
+    fail(qp, IBV_WC_REM_ACCESS_ERR, kVendorAccess);
     if (peer != &qp) {
       to_error(*peer);
     }
@@ -433,7 +433,7 @@ void FakeFabric::deliver(FakeQp& qp) {
 
 void FakeFabric::move(FakeQp& qp, FakeQp& peer, Posted& work) {
   const std::uint32_t left = work.sge.length - work.moved;
-  const bool with_imm = work.wr.opcode == ibv::WrOpcode::rdma_write_with_imm;
+  const bool with_imm = work.wr.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
   if (with_imm && peer.takes_writes() && peer.receives.empty()) {
     ++not_ready;
     return;
@@ -441,13 +441,13 @@ void FakeFabric::move(FakeQp& qp, FakeQp& peer, Posted& work) {
   if (left > 0) {
     const auto piece = static_cast<std::uint32_t>(random_.between(std::uint64_t{1}, left));
     auto* ours = reinterpret_cast<std::byte*>(work.sge.addr) + work.moved;
-    auto* theirs = reinterpret_cast<std::byte*>(work.wr.rdma.remote_addr) + work.moved;
-    if (work.wr.opcode == ibv::WrOpcode::rdma_read) {
+    auto* theirs = reinterpret_cast<std::byte*>(work.wr.wr.rdma.remote_addr) + work.moved;
+    if (work.wr.opcode == IBV_WR_RDMA_READ) {
       std::memcpy(ours, theirs, piece);
       ++reads;
     } else {
       if (may_write && !may_write(reinterpret_cast<std::uint64_t>(theirs), piece)) {
-        violated(fmt::format("{} bytes were written where nobody has posted", piece));
+        violated(fmt::format("{} bytes were written outside of posted receives", piece));
         return to_error(qp);
       }
       std::memcpy(theirs, work.copy.empty() ? ours : work.copy.data() + work.moved, piece);
@@ -458,13 +458,13 @@ void FakeFabric::move(FakeQp& qp, FakeQp& peer, Posted& work) {
     }
   }
   if (!peer.takes_writes()) {
-    return fail(qp, ibv::WcStatus::retry_exc_err, kVendorRetry);
+    return fail(qp, IBV_WC_RETRY_EXC_ERR, kVendorRetry);
   }
   ++qp.arrived;
   if (with_imm) {
     Entry entry{.wc = {}, .qp = &peer, .frees_sends = 0, .frees_receives = 1};
     entry.wc.wr_id = peer.receives.front();
-    entry.wc.opcode = ibv::WcOpcode::recv_rdma_with_imm;
+    entry.wc.opcode = IBV_WC_RECV_RDMA_WITH_IMM;
     entry.wc.byte_len = work.sge.length;
     entry.wc.imm_data = work.wr.imm_data;
     entry.wc.qp_num = peer.qp_num;
@@ -476,14 +476,14 @@ void FakeFabric::move(FakeQp& qp, FakeQp& peer, Posted& work) {
 
 void FakeFabric::acknowledge(FakeQp& qp) {
   --qp.arrived;
-  complete(qp, ibv::WcStatus::success, 0);
+  complete(qp, IBV_WC_SUCCESS, 0);
 }
 
-// The oldest work request is over.
-void FakeFabric::complete(FakeQp& qp, ibv::WcStatus status, std::uint32_t vendor_err) {
+// Completes the oldest work request.
+void FakeFabric::complete(FakeQp& qp, ibv_wc_status status, std::uint32_t vendor_err) {
   const Posted& work = qp.sends.front();
   ++qp.unsignalled;
-  if (status != ibv::WcStatus::success || (work.wr.send_flags & ibv::kSendSignaled) != 0) {
+  if (status != IBV_WC_SUCCESS || (work.wr.send_flags & IBV_SEND_SIGNALED) != 0) {
     Entry entry{.wc = {}, .qp = &qp, .frees_sends = std::exchange(qp.unsignalled, 0), .frees_receives = 0};
     entry.wc.wr_id = work.wr.wr_id;
     entry.wc.status = status;
@@ -495,7 +495,7 @@ void FakeFabric::complete(FakeQp& qp, ibv::WcStatus status, std::uint32_t vendor
   qp.sends.pop_front();
 }
 
-void FakeFabric::fail(FakeQp& qp, ibv::WcStatus status, std::uint32_t vendor_err) {
+void FakeFabric::fail(FakeQp& qp, ibv_wc_status status, std::uint32_t vendor_err) {
   while (qp.arrived > 0) {
     acknowledge(qp);
   }
@@ -504,22 +504,22 @@ void FakeFabric::fail(FakeQp& qp, ibv::WcStatus status, std::uint32_t vendor_err
 }
 
 void FakeFabric::to_error(FakeQp& qp) {
-  qp.state = ibv::QpState::err;
+  qp.state = IBV_QPS_ERR;
   qp.arrived = 0;
   while (!qp.sends.empty()) {
-    complete(qp, ibv::WcStatus::wr_flush_err, 0);
+    complete(qp, IBV_WC_WR_FLUSH_ERR, 0);
   }
   while (!qp.receives.empty()) {
     Entry entry{.wc = {}, .qp = &qp, .frees_sends = 0, .frees_receives = 1};
     entry.wc.wr_id = qp.receives.front();
-    entry.wc.status = ibv::WcStatus::wr_flush_err;
+    entry.wc.status = IBV_WC_WR_FLUSH_ERR;
     entry.wc.qp_num = qp.qp_num;
     qp.receives.pop_front();
     enter(qp.recv_cq, entry);
   }
 }
 
-void FakeFabric::enter(ibv::Cq* raw, const Entry& entry) {
+void FakeFabric::enter(ibv_cq* raw, const Entry& entry) {
   auto& cq = static_cast<FakeCq&>(*raw);
   if (cq.entries.size() == static_cast<std::size_t>(cq.cqe)) {
     violated("a completion queue overflowed");
@@ -530,7 +530,7 @@ void FakeFabric::enter(ibv::Cq* raw, const Entry& entry) {
 
 // --- for the test
 
-void FakeFabric::inject(std::uint32_t qp_num, ibv::WcStatus status, std::uint32_t vendor_err,
+void FakeFabric::inject(std::uint32_t qp_num, ibv_wc_status status, std::uint32_t vendor_err,
                         unsigned after) {
   const std::lock_guard lock(mutex_);
   find(qp_num)->fault = FakeQp::Fault{.status = status, .vendor_err = vendor_err, .after = after};
@@ -545,12 +545,12 @@ std::vector<std::uint32_t> FakeFabric::queue_pairs() const {
   return numbers;
 }
 
-ibv::QpAttr FakeFabric::attributes(std::uint32_t qp_num) const {
+ibv_qp_attr FakeFabric::attributes(std::uint32_t qp_num) const {
   const std::lock_guard lock(mutex_);
   return find(qp_num)->attributes;
 }
 
-ibv::QpState FakeFabric::state(std::uint32_t qp_num) const {
+ibv_qp_state FakeFabric::state(std::uint32_t qp_num) const {
   const std::lock_guard lock(mutex_);
   return find(qp_num)->state;
 }

@@ -1,4 +1,4 @@
-// Comms that exist before their ends have met, and what they hear of the peer's rank afterwards.
+// Comms that exist before their ends have met, and what they read_events of the peer's rank afterwards.
 #include "transport/rdma/lane/meeting.h"
 
 #include <catch2/catch.hpp>
@@ -18,7 +18,7 @@ using transport::ReceiveBuffer;
 
 namespace {
 
-// What a test lets happen.
+// The behaviour that a test scripts.
 struct Script {
   bool met = false;
   std::optional<Error> error;  // of join(), or of watch() once they have met
@@ -26,7 +26,7 @@ struct Script {
   int joins = 0;
 };
 
-// An end that the other's CommEnd is handed to when the script says so.
+// A meeting that connects to the other's CommEnd when the script says so.
 class ScriptedMeeting final : public Meeting {
  public:
   ScriptedMeeting(Script& script, CommEnd remote, std::string peer)
@@ -58,7 +58,7 @@ class ScriptedMeeting final : public Meeting {
 
 Instant virtual_now{};
 
-// Two comms whose ends have not met. The receiver's endpoint is connected from the beginning, as by its
+// Two comms whose ends have not met. The receiver's endpoint is connected from the beginning, as after its
 // answer.
 struct Couple {
   Couple() {
@@ -81,7 +81,7 @@ struct Couple {
     return good(receive->irecv(std::span(&buffer, 1)));
   }
   transport::Request* write(std::size_t at) { return good(send->isend(out.data() + at, 100, 0, out_region)); }
-  // Lets so much time pass that a silent peer is looked after.
+  // Advances the time until a silent peer is checked.
   template <class Call>
   void long_silence(Call&& call) {
     for (std::uint32_t i = 0; i < 3 * Heartbeat::kQuietTurns; ++i) {
@@ -113,7 +113,7 @@ TEST_CASE("receives are taken before the sender is connected, and announced when
   REQUIRE(couple.write(0) == nullptr);
 
   couple.sender.met = couple.receiver.met = true;
-  REQUIRE(couple.write(0) == nullptr);  // nothing is announced yet
+  REQUIRE(couple.write(0) == nullptr);  // no receive is announced yet
   REQUIRE_FALSE(good(receives[0]->test(nullptr)));
   couple.world.fabric.run();
   std::vector<transport::Request*> sends;
@@ -135,10 +135,10 @@ TEST_CASE("receives are taken before the sender is connected, and announced when
 TEST_CASE("a meeting that fails, fails the comm and its requests with the reason") {
   Couple couple;
   transport::Request* receive = couple.post(0);
-  couple.receiver.error = couple.sender.error = Error{Errc::remote, "nobody came"};
-  REQUIRE_THAT(receive->test(nullptr).error().message, Contains("receive comm: nobody came"));
+  couple.receiver.error = couple.sender.error = Error{Errc::remote, "no peer came"};
+  REQUIRE_THAT(receive->test(nullptr).error().message, Contains("receive comm: no peer came"));
   REQUIRE_THAT(couple.send->isend(nullptr, 0, 0, nullptr).error().message,
-               Contains("send comm: nobody came"));
+               Contains("send comm: no peer came"));
 }
 
 TEST_CASE("comms whose ends have not met can be closed, and their memory deregistered") {
@@ -154,7 +154,7 @@ TEST_CASE("comms whose ends have not met can be closed, and their memory deregis
   REQUIRE(couple.world.fabric.violations.empty());
 }
 
-TEST_CASE("a silent peer's rank is looked after, once what it has sent is taken") {
+TEST_CASE("a silent peer's rank is checked after its last data has been processed") {
   Couple couple;
   couple.sender.met = couple.receiver.met = true;
   REQUIRE(couple.write(0) == nullptr);  // they meet
@@ -179,10 +179,10 @@ TEST_CASE("a silent peer's rank is looked after, once what it has sent is taken"
   }
 }
 
-TEST_CASE("others go on with the meeting where nobody posts anything, and hear of comms that are open") {
+TEST_CASE("the list of open comms continues their meetings, and knows which are open") {
   OpenComms comms;
   int calls = 0;
-  comms.on_unjoined([&] { ++calls; });
+  comms.on_joining([&] { ++calls; });
   World world(1);
   world.sender.rails[0].comms = &comms;
   auto from = good(Endpoint::create(Role::sender, world.sender.rail_list(), {}));
@@ -205,5 +205,5 @@ TEST_CASE("others go on with the meeting where nobody posts anything, and hear o
   REQUIRE_THAT(send->isend(nullptr, 0, 0, nullptr).error().message, Contains("a queue pair has failed"));
   REQUIRE(script.given_up == std::vector<std::string>{"a queue pair has failed"});
   send.reset();
-  comms.fail_all(Error{Errc::system, "nobody is left"});
+  comms.fail_all(Error{Errc::system, "no device is left"});
 }

@@ -1,4 +1,4 @@
-// The registration cache, and what is said when memory cannot be registered.
+// The registration cache, and the errors of memory that cannot be registered.
 #include "transport/rdma/memory/registration.h"
 
 #include <catch2/catch.hpp>
@@ -30,7 +30,7 @@ struct CacheWorld {
   Verbs verbs;
   ProtectionDomain pd;
   RegistrationCache cache;
-  // Only addresses: nothing looks at what is there.
+  // Addresses only; the memory is not accessed.
   std::byte* memory = reinterpret_cast<std::byte*>(0x10000000);
 };
 
@@ -99,7 +99,7 @@ TEST_CASE("a port of Data Direct takes DMA-BUFs through that function, and nothi
   static const Verbs* plain = nullptr;
   plain = &fabric.verbs();
   Verbs verbs = *plain;
-  verbs.mlx5_reg_dmabuf_mr = [](ibv::Pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+  verbs.mlx5_reg_dmabuf_mr = [](ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
                                 int fd, int access, int mlx5_access) {
     asked = mlx5_access;
     return plain->reg_dmabuf_mr(pd, offset, length, iova, fd, access);
@@ -116,13 +116,13 @@ TEST_CASE("a port of Data Direct takes DMA-BUFs through that function, and nothi
 TEST_CASE("relaxed ordering is asked for where it is wished and the library can") {
   CacheWorld relaxed(true);
   relaxed.cache.release(relaxed.acquire(0, 1));
-  REQUIRE((relaxed.fabric.last_access & ibv::kAccessRelaxedOrdering) != 0);
+  REQUIRE((relaxed.fabric.last_access & IBV_ACCESS_RELAXED_ORDERING) != 0);
   Verbs old = relaxed.fabric.verbs();
   old.reg_mr_iova2 = nullptr;
   CacheWorld without(true, old);
   without.cache.release(without.acquire(0, 1));
   REQUIRE(without.fabric.last_access ==
-          (ibv::kAccessLocalWrite | ibv::kAccessRemoteWrite | ibv::kAccessRemoteRead));
+          (IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ));
 }
 
 TEST_CASE("a registration that the limit of locked memory refuses names the limit, and how to raise it") {

@@ -1,5 +1,5 @@
-// The two machines joined over a fabric that a seed draws: sizes, tags, groups, queue pairs, rails, delays,
-// failures, deregistration and closing under way. Every byte is compared, and no byte may be written but into
+// Both ends of comms over a fabric that is driven by a seed: sizes, tags, groups, queue pairs, rails, delays,
+// failures, deregistration and closing in use. Every byte is compared, and no byte may be written outside of
 // receives that are posted and not done.
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@ using transport::ReceiveBuffer;
 namespace {
 
 constexpr std::size_t kArena = 256u << 10;
-constexpr std::size_t kGap = 16;  // between buffers, which nobody may write
+constexpr std::size_t kGap = 16;  // between buffers; must not be written
 
 struct Message {
   std::size_t from = 0;  // in the sender's arena
@@ -29,7 +29,7 @@ struct Message {
 
 struct Group {
   std::vector<Message> receives;  // as posted
-  std::vector<std::size_t> sent;  // order in which they are sent
+  std::vector<std::size_t> sent;  // the order in which they are sent
   transport::Request* receive = nullptr;
   bool done = false;
 };
@@ -70,7 +70,7 @@ class Storm {
     }
     out_region_ = good(pair_.send->register_memory(out_.data(), out_.size(), MemoryKind::host));
     in_region_ = good(pair_.receive->register_memory(in_.data(), in_.size(), MemoryKind::host));
-    // The HCA's region outlives the registration that receives are posted with.
+    // The HCA's region outlives the registration with which receives are posted.
     good(pair_.receive->register_memory(in_.data(), in_.size(), MemoryKind::host));
     world_.fabric.may_write = [this](std::uint64_t address, std::uint32_t length) {
       return is_allowed(address, length);
@@ -107,7 +107,7 @@ class Storm {
     options.split_bytes = kSplit[random_.between(std::uint64_t{0}, 2u)];
     return draw_own(options);
   }
-  // What the two ends need not agree on.
+  // Options on which the two ends need not agree.
   ConnectionOptions draw_own(ConnectionOptions options) {
     options.inline_bytes = random_.chance(0.5) ? 64 : 0;
     options.adaptive_routing_bytes = random_.chance(0.3) ? 700 : ~std::uint64_t{0};
@@ -115,7 +115,7 @@ class Storm {
   }
 
   void draw_groups() {
-    // Now and then so many that the ring of announcements goes round.
+    // Sometimes so many that the ring of announcements wraps around.
     const std::size_t groups = random_.between(std::uint64_t{5}, random_.chance(0.2) ? 400u : 40u);
     const int tags = static_cast<int>(random_.between(std::uint64_t{1}, 8u));
     const std::size_t largest = random_.chance(0.5) ? 200 : 4000;
@@ -147,7 +147,7 @@ class Storm {
     }
   }
 
-  // Any order, but receives with one tag are taken in theirs.
+  // Any order, except that receives with the same tag are used in order.
   void draw_order(Group& group) {
     for (std::size_t i = group.sent.size(); i > 1; --i) {
       std::swap(group.sent[i - 1], group.sent[random_.between(std::uint64_t{0}, i - 1)]);
@@ -235,7 +235,7 @@ class Storm {
     }
   }
 
-  // As NCCL does, the oldest; or any.
+  // Tests the oldest, as NCCL does, or any.
   void test_receive() {
     std::vector<Group*> pending;
     for (Group& group : groups_) {
@@ -282,7 +282,7 @@ class Storm {
     } else if (*done) {
       const Sent& sent = sends_[which];
       REQUIRE(size == static_cast<int>(sent.size));
-      // The buffer is the user's again.
+      // The buffer belongs to the user again.
       std::fill_n(out_.begin() + static_cast<std::ptrdiff_t>(sent.from), sent.size, std::byte{0});
     }
     if (!done || *done) {
@@ -293,7 +293,7 @@ class Storm {
   void note_failure(bool& failed, const Error& error) {
     INFO(error.message);
     REQUIRE(in_trouble_);
-    // Memory that was deregistered when no request used it is refused by itself.
+    // Memory that was deregistered while no request used it is refused on its own.
     if (error.code == Errc::invalid_argument) {
       given_up_ = true;
     } else {
@@ -308,10 +308,9 @@ class Storm {
         return;
       case Trouble::completion: {
         const auto pairs = world_.fabric.queue_pairs();
-        constexpr std::array kStatus{ibv::WcStatus::retry_exc_err, ibv::WcStatus::rem_access_err,
-                                     ibv::WcStatus::loc_prot_err,  ibv::WcStatus::rnr_retry_exc_err,
-                                     ibv::WcStatus::fatal_err,     ibv::WcStatus::general_err,
-                                     ibv::WcStatus::wr_flush_err};
+        constexpr std::array kStatus{IBV_WC_RETRY_EXC_ERR,     IBV_WC_REM_ACCESS_ERR, IBV_WC_LOC_PROT_ERR,
+                                     IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_FATAL_ERR,      IBV_WC_GENERAL_ERR,
+                                     IBV_WC_WR_FLUSH_ERR};
         world_.fabric.inject(pairs[random_.between(std::uint64_t{0}, pairs.size() - 1)],
                              kStatus[random_.between(std::uint64_t{0}, kStatus.size() - 1)], 0x42,
                              static_cast<unsigned>(random_.between(std::uint64_t{0}, 5u)));
@@ -344,7 +343,7 @@ class Storm {
            std::all_of(groups_.begin(), groups_.end(), [](const Group& group) { return group.done; });
   }
 
-  // Whatever is outstanding on an end that has failed ends with an error; the rest is closed.
+  // Requests outstanding on a failed end finish with an error; the other end is closed.
   void finish() {
     if (send_failed_ && pair_.send) {
       for (const Sent& sent : sends_) {
@@ -378,7 +377,7 @@ class Storm {
     REQUIRE(fabric.mrs == 0);
   }
 
-  // But for what was under way when something failed.
+  // Except for messages that were under way at a failure.
   void check_untouched() {
     for (std::size_t g = 0; g < posted_; ++g) {
       for (const Message& message : groups_[g].receives) {
@@ -411,7 +410,7 @@ class Storm {
 
 }  // namespace
 
-TEST_CASE("whatever the seed draws, messages arrive whole where they belong, or the comm fails cleanly") {
+TEST_CASE("for every seed, messages arrive whole in their receives, or the comm fails cleanly") {
 #ifdef __OPTIMIZE__
   constexpr std::uint64_t kSeeds = 3000;
 #else

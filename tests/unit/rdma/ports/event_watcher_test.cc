@@ -1,4 +1,4 @@
-// What a device tells by itself, and what becomes of it.
+// Asynchronous events of devices and their effects.
 #include "transport/rdma/ports/event_watcher.h"
 
 #include <algorithm>
@@ -18,25 +18,25 @@ TEST_CASE("a device that fails, fails the comms on it") {
   TwoHosts::Comms comms = hosts.connect();
   exchange(hosts, comms, 100);
   hosts.machine.fake.tell(hosts.machine.fake.context_of("mlx5_0"),
-                          {.element = {}, .event_type = ibv::EventType::device_fatal});
+                          {.element = {}, .event_type = IBV_EVENT_DEVICE_FATAL});
   REQUIRE_THAT(failure_of([&] { return comms.send->isend(nullptr, 0, 0, nullptr); }).message,
                Contains("mlx5_0: the device has failed"));
 }
 
-TEST_CASE("an address that comes is used by comms from then on") {
+TEST_CASE("a new address is used by comms from then on") {
   TwoHosts hosts;
   hosts.open();
   TwoHosts::Comms first = hosts.connect();
-  // The port's only address is replaced by another.
+  // Another address replaces the port's only one.
   hosts.machine.fake.hcas[0].ports[0].gids = {{3, gid_of("10.0.9.1")}};
   hosts.machine.fake.tell(hosts.machine.fake.context_of("mlx5_0"),
-                          {.element = {.port_num = 1}, .event_type = ibv::EventType::gid_change});
+                          {.element = {.port_num = 1}, .event_type = IBV_EVENT_GID_CHANGE});
   const auto seen = [&] {
     TwoHosts::Comms comms = hosts.connect();
     exchange(hosts, comms, 100);
     const auto numbers = hosts.fabric.queue_pairs();
     return std::any_of(numbers.begin(), numbers.end(), [&](std::uint32_t number) {
-      return hosts.fabric.attributes(number).ah_attr.grh.dgid.raw == gid_of("10.0.9.1");
+      return std::bit_cast<Gid>(hosts.fabric.attributes(number).ah_attr.grh.dgid) == gid_of("10.0.9.1");
     });
   };
   bool used = false;

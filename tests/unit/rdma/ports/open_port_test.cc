@@ -7,7 +7,7 @@ using namespace tfabric;
 using namespace tfabric::rdma;
 using namespace tfabric::rdma::test;
 
-TEST_CASE("a way is the same until the port changes, and comms keep the one they have") {
+TEST_CASE("a route is the same until the port changes, and comms keep the one they have") {
   TwoHosts hosts;
   const Verbs verbs = hosts.verbs();
   const Discovery found = discover(verbs, hosts.machine.host(), hosts.sender_wishes);

@@ -49,7 +49,7 @@ TEST_CASE("a port with a Data Direct function is two devices, if that is wanted"
   REQUIRE(last.guid == devices.front()->properties().guid);
 }
 
-TEST_CASE("where there is nothing to use, the transport says why") {
+TEST_CASE("if no port can be used, the transport says why") {
   TwoHosts hosts;
   hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_9");
   const auto opened = open_transport(hosts.libraries(), hosts.machine.host(), hosts.sender_wishes);
@@ -77,7 +77,7 @@ TEST_CASE("of queue pairs the smaller number of both ranks is used") {
   REQUIRE(hosts.fabric.queue_pairs().size() == 2 * std::min(mine, theirs));
 }
 
-TEST_CASE("a receiver that GPU memory is within reach of has a queue pair to flush it by") {
+TEST_CASE("a receiver that can access GPU memory has a queue pair to flush it") {
   const bool disabled = GENERATE(false, true);
   TwoHosts hosts;
   hosts.receiver_wishes.gdr = config::Switch::on;
@@ -103,7 +103,7 @@ TEST_CASE("packets of both ends have the traffic class of the sender's communica
   REQUIRE(marked == 2);
 }
 
-TEST_CASE("a rank that ends before it accepts is told of") {
+TEST_CASE("a rank that ends before it accepts is reported") {
   TwoHosts hosts;
   hosts.open();
   TwoHosts::Half half = hosts.offer();
@@ -142,7 +142,7 @@ TEST_CASE("ranks that cannot talk both say so") {
                Contains("no RDMA rail in common"));
 }
 
-TEST_CASE("what a receiver cannot make is told to both ranks") {
+TEST_CASE("both ranks report what a receiver cannot create") {
   TwoHosts hosts;
   hosts.open();
   const TwoHosts::Half half = hosts.offer();
@@ -152,7 +152,7 @@ TEST_CASE("what a receiver cannot make is told to both ranks") {
                Contains("mlx5_1:1"));
 }
 
-TEST_CASE("a handle of no listener, and one that nobody listens at, are errors") {
+TEST_CASE("a handle of no listener, and one whose listener is closed, are errors") {
   TwoHosts hosts;
   hosts.open();
   std::array<std::byte, transport::kHandleBytes> handle{};

@@ -21,7 +21,7 @@ config::Rdma wishes_for(const std::string& hca) {
   return wishes;
 }
 
-// Calls until it gives something.
+// Calls until it returns something.
 template <class Make>
 auto eventually(Make&& make) {
   for (int i = 0; i < 100'000; ++i) {
@@ -37,7 +37,7 @@ auto eventually(Make&& make) {
 }  // namespace
 
 TwoHosts::TwoHosts() : sender_wishes(wishes_for("mlx5_0")), receiver_wishes(wishes_for("mlx5_1")) {
-  machine.fake.make_context = [this]() -> ibv::Context& { return fabric.add_hca(); };
+  machine.fake.make_context = [this]() -> ibv_context& { return fabric.add_hca(); };
   machine.add("mlx5_0");
   machine.add("mlx5_1");
   machine.addresses.push_back({.netdev = "lo", .address = gid_of("127.0.0.1"), .prefix_length = 104});
@@ -104,8 +104,8 @@ void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
   transport::Request *send = nullptr, *receive = nullptr;
   bool sent = false, received = false;
   int size = -1;
-  // For a time that no correct run needs, and not for a number of turns: one is a microsecond where the other
-  // thread that the comm may belong to for a moment has lost its CPU.
+  // Bounded by a time that no correct run needs, not by a number of turns: a turn takes a microsecond if the
+  // other thread that may hold the comm has lost its CPU.
   const Instant deadline = monotonic_now() + std::chrono::seconds(120);
   while (!(sent && received) && monotonic_now() < deadline) {
     if (receive == nullptr) {

@@ -1,4 +1,6 @@
 #include <catch2/catch.hpp>
+#include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "meeting.h"
@@ -23,8 +25,8 @@ std::vector<std::byte> text(const std::string& characters) {
 }
 
 struct Entrance {
-  QuietLog log;
-  AcceptQueue accept_queue{kToken, kPatience, log};
+  RateLimitedLog log;
+  AcceptQueue accept_queue{kToken, kLimits, log};
 };
 
 }  // namespace
@@ -39,7 +41,7 @@ TEST_CASE("an offer that has come with the connection is taken at once") {
   REQUIRE(entrance.accept_queue.take(kStart) == nullptr);
 }
 
-TEST_CASE("strangers are dropped as soon as it shows, and the connector among them is taken") {
+TEST_CASE("invalid connections are dropped at once, and a connector among them is accepted") {
   Entrance entrance;
   entrance.accept_queue.add(stream_with(text("GET / HTTP/1.1\r\n\r\n"), true), kPeer, kStart);
   entrance.accept_queue.add(stream_with(offer_message(kToken + 1), true), kPeer, kStart);
@@ -52,8 +54,7 @@ TEST_CASE("strangers are dropped as soon as it shows, and the connector among th
   REQUIRE(entrance.accept_queue.take(kStart) != nullptr);
 }
 
-TEST_CASE(
-    "a half_open that is dropped is told of, with its address and why, and a scan's others only counted") {
+TEST_CASE("the log has the address and reason of a dropped connection, and counts the others of a scan") {
   static std::vector<std::string> lines;
   log::set_sink(
       [](log::Level, log::Subsystem, const char*, int, std::string_view line) { lines.emplace_back(line); });
@@ -65,10 +66,10 @@ TEST_CASE(
   log::set_sink(nullptr);
   REQUIRE(lines.size() == 2);
   REQUIRE(lines[0] == "NET/tfabric: dropped a connection from 10.0.0.9 port 555: it closed the connection");
-  REQUIRE_THAT(lines[1], Contains("not of tfabric's RDMA bootstrap (and 99 more since"));
+  REQUIRE_THAT(lines[1], Contains("not speak tfabric's RDMA bootstrap protocol (and 99 more since"));
 }
 
-TEST_CASE("who says nothing is dropped after a while") {
+TEST_CASE("a silent connection is dropped after a while") {
   Entrance entrance;
   entrance.accept_queue.add(stream_with({}, true), kPeer, kStart);
   entrance.accept_queue.add(stream_with({}, true), kPeer, kStart + std::chrono::seconds(5));
@@ -78,7 +79,7 @@ TEST_CASE("who says nothing is dropped after a while") {
   REQUIRE(entrance.accept_queue.half_open() == 0);
 }
 
-TEST_CASE("of too many strangers the oldest goes, and a connector is still taken") {
+TEST_CASE("of too many half-open connections the oldest is dropped, and a connector is still accepted") {
   Entrance entrance;
   for (std::size_t i = 0; i < kMaxHalfOpen + 10; ++i) {
     entrance.accept_queue.add(stream_with({}, true), kPeer, kStart);
@@ -89,7 +90,7 @@ TEST_CASE("of too many strangers the oldest goes, and a connector is still taken
   REQUIRE(entrance.accept_queue.take(kStart) != nullptr);
 }
 
-TEST_CASE("a rank with the token whose offer is malformed is told so") {
+TEST_CASE("a rank with the token and a malformed offer gets an error message") {
   Entrance entrance;
   std::shared_ptr<FakeWire> wire;
   entrance.accept_queue.add(stream_with(encode(kToken, MessageType::offer, {}), true, &wire), kPeer, kStart);
@@ -105,4 +106,24 @@ TEST_CASE("a connector that has left before it was accepted is passed over") {
   entrance.accept_queue.add(stream_with(offer_message(), true), {ip("10.0.0.10"), 1}, kStart);
   REQUIRE(entrance.accept_queue.take(kStart)->peer().port == 1);
   REQUIRE(entrance.accept_queue.take(kStart) == nullptr);
+}
+
+namespace {
+std::vector<std::string> g_lines;
+}  // namespace
+
+TEST_CASE("one line is written each second, and the next counts the suppressed lines") {
+  log::set_sink([](log::Level, log::Subsystem, const char*, int, std::string_view text) {
+    g_lines.emplace_back(text);
+  });
+  RateLimitedLog log;
+  for (int i = 0; i < 10; ++i) {
+    log.write("a stranger", Instant() + std::chrono::milliseconds(100 * i));
+  }
+  REQUIRE(g_lines == std::vector<std::string>{"NET/tfabric: a stranger"});
+  log.write("another", Instant() + std::chrono::seconds(1));
+  REQUIRE(g_lines.back() == "NET/tfabric: another (and 9 more since the last such line)");
+  log.write("a third", Instant() + std::chrono::seconds(3));
+  REQUIRE(g_lines.back() == "NET/tfabric: a third");
+  log::set_sink(nullptr);
 }

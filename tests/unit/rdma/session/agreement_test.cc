@@ -25,12 +25,12 @@ Pairs pairs_of(const Offer& connector, const Offer& acceptor) {
   return pairs;
 }
 
-// By the rules themselves, without the order in which agree() looks.
+// Applies the rules directly, independent of the order in which agree() searches.
 bool can_talk(const OfferedRail& a, const OfferedRail& b) {
   if (a.link_layer != b.link_layer || a.gid_type != b.gid_type) {
     return false;
   }
-  if (a.link_layer == ibv::LinkLayer::infiniband) {
+  if (a.link_layer == LinkLayer::infiniband) {
     return config::same_prefix(a.gid, b.gid, 64);
   }
   return a.gid_type == GidType::roce_v1 || is_ipv4(a.gid) == is_ipv4(b.gid);
@@ -40,7 +40,7 @@ bool same_rail(const OfferedRail& a, const OfferedRail& b) {
   return can_talk(a, b) && a.rail_id >= 0 && a.rail_id == b.rail_id && a.plane_id == b.plane_id;
 }
 
-// The most pairs of rails for which `may` holds, by trying all ways.
+// Returns the greatest number of pairs for which `may` holds, by exhaustive search.
 template <class May>
 std::size_t most_pairs(const Offer& a, const Offer& b, May may, std::size_t i = 0, unsigned taken = 0) {
   if (i == a.rails.size()) {
@@ -68,12 +68,11 @@ constexpr std::uint64_t kSeeds = 5000;
 
 }  // namespace
 
-TEST_CASE("both ranks come to the same agreement from what they told each other") {
+TEST_CASE("both ranks come to the same agreement from the offers they exchanged") {
   for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
     const Case ranks(seed);
     INFO("seed " << seed);
-    // Each has its own offer as it made it, and the other's as it arrived: with the queue pairs of that
-    // moment.
+    // Each rank has its own offer, and the other's as it arrived, with the queue pairs of that moment.
     const auto at_acceptor = agree(*parse_offer(encode(with_queue_pairs(ranks.connector))), ranks.acceptor);
     const Offer answer = at_acceptor.ok() ? answer_to(ranks.acceptor, *at_acceptor) : ranks.acceptor;
     const auto at_connector = agree(with_queue_pairs(ranks.connector), *parse_offer(encode(answer)));
@@ -170,7 +169,7 @@ TEST_CASE("link layers never mix, nor InfiniBand's subnets, RoCE's versions, or 
   for (std::size_t i = 0; i < rails.size(); ++i) {
     for (std::size_t j = 0; j < rails.size(); ++j) {
       INFO(rails[i].hca << " and " << rails[j].hca);
-      // The same number does not help.
+      // Equal rail numbers do not help.
       const Offer a = offer_of({with_rail_id(rails[i], 1)}), b = offer_of({with_rail_id(rails[j], 1)});
       REQUIRE(agree(a, b).ok() == (i == j));
     }
@@ -224,7 +223,7 @@ TEST_CASE("rdma_cm connects queue pairs if both ranks want it, and then the answ
   listening.rails[0].cm_port = 4000;
   REQUIRE(check_answer(*agreement, silent).ok() != both);
   REQUIRE(check_answer(*agreement, listening).ok() == both);
-  listening.rails[1].cm_port = 4001;  // on a rail that is not used
+  listening.rails[1].cm_port = 4001;  // on an unused rail
   REQUIRE_THAT(check_answer(*agreement, listening).error().message,
                Contains("the answer says that rdma_cm listens"));
 }

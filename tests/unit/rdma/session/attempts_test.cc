@@ -26,7 +26,7 @@ TEST_CASE("an attempt is found again by the handle memory that it began with") {
   REQUIRE(*attempts.find(second) == 2);
 }
 
-TEST_CASE("an attempt that nobody goes on with is forgotten when another begins") {
+TEST_CASE("an abandoned attempt is dropped when another begins") {
   Attempts<int> attempts(kLongest);
   Bytes abandoned{}, next{};
   const auto attempt = std::make_shared<int>(1);

@@ -12,21 +12,21 @@ using tfabric::rdma::SocketAddress;
 
 namespace {
 
-// A network on which each address is a wire of its own.
+// A network in which each address has a wire of its own.
 struct Network {
   explicit Network(std::size_t addresses) {
     for (std::size_t i = 0; i < addresses; ++i) {
       wires.push_back(std::make_shared<FakeWire>());
     }
     connector = std::make_unique<Connector>(
-        handle_of(addresses), with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")})), kPatience,
+        handle_of(addresses), with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")})), kLimits,
         [this](const SocketAddress& address) -> Result<std::unique_ptr<Stream>> {
           dialled.push_back(to_string(address));
           return std::unique_ptr<Stream>(
               std::make_unique<FakeStream>(wires[address.ip.back() - 1u], /*connector=*/true));
         });
   }
-  // What arrives at the connector from the first address.
+  // Bytes that the connector receives from the first address.
   void tell(MessageType type, std::span<const std::byte> body) {
     const std::vector<std::byte> message = encode(kToken, type, body);
     wires[0]->to_connector.bytes.insert(wires[0]->to_connector.bytes.end(), message.begin(), message.end());
@@ -39,7 +39,7 @@ struct Network {
 
 }  // namespace
 
-TEST_CASE("the offer is made without anybody accepting, and then the answer is awaited") {
+TEST_CASE("the offer is sent before the receiver accepts, and then the answer is awaited") {
   Network network(1);
   REQUIRE_FALSE(network.connector->offered());
   REQUIRE(network.connector->step(kStart).ok());
@@ -89,20 +89,20 @@ TEST_CASE("all addresses together take no longer than one step") {
   Instant now = kStart;
   while (network.connector->step(now).ok()) {
     now += std::chrono::milliseconds(500);
-    REQUIRE(now <= kStart + kPatience.step);
+    REQUIRE(now <= kStart + kLimits.step);
   }
   REQUIRE(network.dialled.size() == 4);
 }
 
 TEST_CASE("an address that cannot even be dialled is passed over") {
-  Connector connector(handle_of(1), with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")})), kPatience,
+  Connector connector(handle_of(1), with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")})), kLimits,
                       [](const SocketAddress&) -> Result<std::unique_ptr<Stream>> {
                         return Error{Errc::system, "Too many open files"};
                       });
   REQUIRE_THAT(connector.step(kStart).error().message, Contains("Too many open files"));
 }
 
-TEST_CASE("what is no answer, or not the one that was agreed upon, is an error that names the peer") {
+TEST_CASE("a message that is no answer, or not the agreed one, is an error that names the peer") {
   const Offer own = offer_of({roce_rail("b0", "10.0.0.2")});
   const std::vector<std::pair<MessageType, std::vector<std::byte>>> wrong{
       {MessageType::ready, {}},
@@ -110,7 +110,7 @@ TEST_CASE("what is no answer, or not the one that was agreed upon, is an error t
       {MessageType::answer, {}},
       {MessageType::answer, encode(own)},
   };
-  const std::vector<std::string> expected{"something else than an answer", "something else than an answer",
+  const std::vector<std::string> expected{"something other than an answer", "something other than an answer",
                                           "malformed", "0 queue pairs on b0:1"};
   for (std::size_t i = 0; i < wrong.size(); ++i) {
     Network network(1);
@@ -136,8 +136,8 @@ TEST_CASE("a peer that takes no confirmation is given up") {
                Contains("has not taken the confirmation for 10000 ms"));
 }
 
-TEST_CASE("an offer of our own that cannot be is an internal error, and nobody is dialled") {
-  Connector connector(handle_of(1), offer_of({roce_rail("a0", "10.0.0.1")}), kPatience,
+TEST_CASE("an invalid offer of our own is an internal error, and no address is dialled") {
+  Connector connector(handle_of(1), offer_of({roce_rail("a0", "10.0.0.1")}), kLimits,
                       [](const SocketAddress&) -> Result<std::unique_ptr<Stream>> {
                         FAIL("dialled");
                         return Error{};

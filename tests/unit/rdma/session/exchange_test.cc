@@ -1,4 +1,4 @@
-// Both sides of the meeting together: whatever the wire does, both end, and both say what happened.
+// Both sides of the meeting together: whatever the wire does, both finish or fail with a message.
 #include <catch2/catch.hpp>
 
 #include "meeting.h"
@@ -14,14 +14,14 @@ Offer sender() {
 }
 Offer receiver() { return offer_of({roce_rail("b0", "10.0.1.2")}); }
 
-// Bytes that a meeting sends each way.
+// The number of bytes that a meeting sends in each direction.
 struct Lengths {
   Lengths() {
     Meeting meeting(sender(), receiver());
     meeting.run();
     to_acceptor = meeting.wire->to_acceptor.written;
     to_connector = meeting.wire->to_connector.written;
-    offer = to_acceptor - kMessageHeaderBytes;  // without the confirmation
+    offer = to_acceptor - kMessageHeaderBytes;  // the bytes before the confirmation
   }
   std::size_t to_acceptor, to_connector, offer;
 };
@@ -34,7 +34,7 @@ void require_met(const Meeting& meeting) {
   REQUIRE(agreement.rails == std::vector<RailPair>{{.connector = 1, .acceptor = 0, .mtu = 4096}});
 }
 
-// Neither hangs: it has failed with a message that names its peer, or, as a stranger, was dropped.
+// Checks that neither side hangs: it failed with a message that names its peer, or was dropped as half-open.
 void require_both_ended(const Meeting& meeting) {
   REQUIRE_THAT(meeting.connector_error, Contains("10.0.0.1 port 4000"));
   REQUIRE(meeting.acceptor == nullptr);
@@ -102,7 +102,7 @@ TEST_CASE(
     meeting.wire->to_acceptor.stalled_at = at;
     meeting.run();
     require_both_ended(meeting);
-    // Dropped as a stranger, which the connector sees.
+    // It is dropped as half-open, which the connector notices.
     REQUIRE_THAT(meeting.connector_error, Contains("closed the connection"));
   }
   for (std::size_t at = lengths.offer; at < lengths.to_acceptor; ++at) {
@@ -135,7 +135,7 @@ TEST_CASE("ranks without a rail in common both say so, in the same words") {
   REQUIRE(meeting.acceptor_error == "connection from 10.0.0.9 port 555: " + common);
 }
 
-TEST_CASE("a rank that gives up tells the other why") {
+TEST_CASE("a rank that gives up sends its reason to the other") {
   Meeting meeting(sender(), receiver());
   REQUIRE(meeting.connector->step(meeting.now).ok());
   meeting.accept_queue.step(meeting.now);
@@ -168,15 +168,15 @@ TEST_CASE("after the meeting each side notices that the other is gone") {
   REQUIRE_THAT(other.acceptor->step().error().message, Contains("the sending rank is gone: it closed"));
 }
 
-TEST_CASE("a rank that talks out of turn is an error") {
+TEST_CASE("a message out of turn is an error") {
   Meeting meeting(sender(), receiver());
   meeting.run();
   const std::vector<std::byte> ready = encode(kToken, MessageType::ready, {});
   for (FakePipe* pipe : {&meeting.wire->to_acceptor, &meeting.wire->to_connector}) {
     pipe->bytes.insert(pipe->bytes.end(), ready.begin(), ready.end());
   }
-  REQUIRE_THAT(meeting.connector->step(meeting.now).error().message, Contains("nothing asked for"));
-  REQUIRE_THAT(meeting.acceptor->step().error().message, Contains("nothing asked for"));
+  REQUIRE_THAT(meeting.connector->step(meeting.now).error().message, Contains("an unexpected message"));
+  REQUIRE_THAT(meeting.acceptor->step().error().message, Contains("an unexpected message"));
 }
 
 TEST_CASE("an acceptor's own mistake is an internal error, and nothing is sent") {

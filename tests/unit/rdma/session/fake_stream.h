@@ -1,4 +1,4 @@
-// A connection between two machines of a test: bytes pass when and how the test says, one thread, no clock.
+// A connection between two endpoints in a test. The test decides when bytes pass; one thread, no clock.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,17 @@ namespace tfabric::rdma::session {
 
 // One direction.
 struct FakePipe {
-  std::size_t piece = SIZE_MAX;       // most bytes of one read or write; after it comes one "not now"
-  std::size_t pause_at = SIZE_MAX;    // a write ends here once, and the next is told "not now"
-  std::size_t stalled_at = SIZE_MAX;  // bytes beyond are taken, and never arrive
+  std::size_t piece = SIZE_MAX;       // most bytes of one read or write; then one "not now"
+  std::size_t pause_at = SIZE_MAX;    // a write ends here once; the next returns "not now"
+  std::size_t stalled_at = SIZE_MAX;  // bytes beyond are accepted, but never arrive
   std::size_t cut_at = SIZE_MAX;      // here the connection is lost
-  bool connecting = false;            // "not now" for all that is written
+  bool connecting = false;            // every write returns "not now"
   int refused = 0;                    // errno of all writes
 
   // What was done.
-  std::deque<std::byte> bytes;  // written, and not read yet
+  std::deque<std::byte> bytes;  // written, but not read yet
   std::size_t written = 0;
-  bool rests = false;  // the next write is told "not now"
+  bool rests = false;  // the next write returns "not now"
   bool reading_rests = false;
   bool closed = false;  // by the writer
 };
@@ -53,7 +53,7 @@ class FakeStream final : public Stream {
   FakePipe* out_;
 };
 
-// What a stranger sends, once, and then whether he stays.
+// A stream that delivers these bytes, and then stays open or is closed.
 [[nodiscard]] std::unique_ptr<Stream> stream_with(const std::vector<std::byte>& bytes, bool stays,
                                                   std::shared_ptr<FakeWire>* wire = nullptr);
 

@@ -50,7 +50,7 @@ TEST_CASE("a bootstrap handle with any byte damaged is refused with what to do")
   }
 }
 
-TEST_CASE("the handle of a rank that uses TCP, or another version, is told from a damaged one") {
+TEST_CASE("the handle of a rank that uses TCP, or another version, is distinguished from a damaged one") {
   Bytes bytes = sample_handle();
   transport::seal_handle({.kind = transport::HandleKind::tcp, .version = 2}, bytes);
   REQUIRE_THAT(read_handle(bytes).error().message, Contains("the peer uses TCP, this host RDMA"));
@@ -60,7 +60,7 @@ TEST_CASE("the handle of a rank that uses TCP, or another version, is told from 
   REQUIRE_THAT(read_handle(bytes).error().message, Contains("a transport unknown here"));
 }
 
-TEST_CASE("a handle whose number of addresses cannot be is refused") {
+TEST_CASE("a handle with an invalid number of addresses is refused") {
   for (const std::byte count : {std::byte{0}, std::byte{1}, std::byte{5}, std::byte{255}}) {
     Bytes bytes = sample_handle();
     bytes[6] = count;

@@ -1,4 +1,4 @@
-// Over the kernel's loopback.
+// Sessions over the kernel's loopback interface.
 #include "transport/rdma/session/listener.h"
 
 #include <sys/resource.h>
@@ -18,10 +18,10 @@ using tfabric::rdma::SocketAddress;
 
 namespace {
 
-// Patience for the machine's load, not for anything that has to take so long.
+// Generous limits for a loaded machine; nothing has to take so long.
 constexpr auto kLongEnough = std::chrono::seconds(120);
 
-// Leaves the process with few descriptors, for as long as it lives.
+// Limits the process to few descriptors during its lifetime.
 class DescriptorLimit {
  public:
   explicit DescriptorLimit(rlim_t count) {
@@ -51,7 +51,7 @@ bool eventually(const std::function<bool()>& condition) {
 struct Host {
   explicit Host(const std::vector<config::IpBytes>& addresses = {ip("127.0.0.1")}) {
     std::array<std::byte, transport::kHandleBytes> bytes{};
-    auto opened = Listener::open(addresses, kPatience, log, bytes);
+    auto opened = Listener::open(addresses, kLimits, log, bytes);
     if (!opened) {
       FAIL(opened.error().message);
     }
@@ -60,9 +60,9 @@ struct Host {
   }
   [[nodiscard]] std::unique_ptr<Connector> connector() const {
     return std::make_unique<Connector>(handle, with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")})),
-                                       kPatience);
+                                       kLimits);
   }
-  QuietLog log;
+  RateLimitedLog log;
   std::unique_ptr<Listener> listener;
   Handle handle;
 };
@@ -108,9 +108,9 @@ TEST_CASE("two ranks meet over loopback, and connecting does not wait for accept
 }
 
 TEST_CASE("two ranks meet over IPv6, and over the second of two addresses") {
-  QuietLog log;
+  RateLimitedLog log;
   std::array<std::byte, transport::kHandleBytes> bytes{};
-  if (!Listener::open(std::vector{ip("::1")}, kPatience, log, bytes)) {
+  if (!Listener::open(std::vector{ip("::1")}, kLimits, log, bytes)) {
     WARN("skipped: this host has no IPv6");
     return;
   }
@@ -124,7 +124,7 @@ TEST_CASE("two ranks meet over IPv6, and over the second of two addresses") {
   }
 }
 
-TEST_CASE("200 connectors at once are all served, among silent strangers and such that send garbage") {
+TEST_CASE("200 connectors at once are all served, among silent connections and others that send garbage") {
   constexpr std::size_t kConnectors = 200, kHalfOpens = 40;
   const Host host;
   const SocketAddress address{host.handle.addresses[0], host.handle.port};
@@ -163,7 +163,7 @@ TEST_CASE("200 connectors at once are all served, among silent strangers and suc
     return ready == kConnectors;
   }));
   REQUIRE(acceptors.size() == kConnectors);
-  // Those that said nothing have time left; the others are gone.
+  // The silent connections have time left; the others were dropped.
   REQUIRE(host.listener->half_open() == kHalfOpens / 2);
 }
 
@@ -196,9 +196,9 @@ TEST_CASE("a process without descriptors left takes the connection once it has s
 }
 
 TEST_CASE("an address that is none of this host's cannot be listened on, and the error names it") {
-  QuietLog log;
+  RateLimitedLog log;
   std::array<std::byte, transport::kHandleBytes> bytes{};
-  const auto listener = Listener::open(std::vector{ip("192.0.2.1")}, kPatience, log, bytes);
+  const auto listener = Listener::open(std::vector{ip("192.0.2.1")}, kLimits, log, bytes);
   REQUIRE(listener.error().code == Errc::system);
   REQUIRE_THAT(listener.error().message, Contains("cannot listen on 192.0.2.1"));
 }

@@ -16,13 +16,12 @@ Meeting::Meeting(Offer sender, Offer own) : receiver(std::move(own)) {
   const auto dial = [this](const SocketAddress&) -> Result<std::unique_ptr<Stream>> {
     return std::unique_ptr<Stream>(std::make_unique<FakeStream>(wire, /*connector=*/true));
   };
-  connector = std::make_unique<Connector>(handle_of(1), std::move(sender), kPatience, dial);
+  connector = std::make_unique<Connector>(handle_of(1), std::move(sender), kLimits, dial);
   accept_queue.add(std::make_unique<FakeStream>(wire, /*connector=*/false), {ip("10.0.0.9"), 555}, now);
 }
 
 void Meeting::run() {
-  // In pieces of one byte, and one byte every other turn, the messages of a meeting take fewer turns than
-  // this.
+  // A meeting in pieces of one byte, with one byte every other turn, takes fewer turns than this.
   constexpr int kQuickTurns = 3000;
   constexpr int kSlowTurns = 100;
   for (int i = 0; i < kQuickTurns + kSlowTurns && !finished(); ++i) {

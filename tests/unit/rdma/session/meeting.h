@@ -15,28 +15,29 @@ namespace tfabric::rdma::session {
 
 inline constexpr Instant kStart{};
 inline constexpr std::uint64_t kToken = 0x1122334455667788;
-inline constexpr Patience kPatience{.step = std::chrono::seconds(10), .accept = std::chrono::seconds(60)};
+inline constexpr TimeLimits kLimits{.step = std::chrono::seconds(10), .accept = std::chrono::seconds(60)};
 
-// A handle with so many addresses: 10.0.0.1, 10.0.0.2, …
+// A handle with this number of addresses: 10.0.0.1, 10.0.0.2, …
 [[nodiscard]] Handle handle_of(std::size_t addresses);
 
 class Meeting {
  public:
   Meeting(Offer sender, Offer receiver);
 
-  // Turns both ranks, a second a turn once nothing moves, to the end of all patience or until both are done.
+  // Steps both ranks until both are finished or all time limits have passed. Once nothing moves, each step
+  // advances the time by a second.
   void run();
-  // Both know that the other can receive.
+  // Returns true if both know that the other can receive.
   [[nodiscard]] bool finished() const;
 
   std::shared_ptr<FakeWire> wire = std::make_shared<FakeWire>();
   Instant now{};
   Offer receiver;
-  QuietLog log;
-  AcceptQueue accept_queue{kToken, kPatience, log};
+  RateLimitedLog log;
+  AcceptQueue accept_queue{kToken, kLimits, log};
   std::unique_ptr<Connector> connector;  // null once it has failed
-  std::unique_ptr<Acceptor> acceptor;    // null before the offer has come, and once it has failed
-  // What ended them; empty: nothing did.
+  std::unique_ptr<Acceptor> acceptor;    // null before the offer has arrived, and once it has failed
+  // The errors that ended them; empty if there was none.
   std::string connector_error, acceptor_error;
 
  private:

@@ -16,7 +16,7 @@ std::vector<std::byte> sample_message() {
   return encode(kKnownToken, MessageType::offer, std::vector(5, std::byte{7}));
 }
 
-// What the reader says of the bytes, fed in pieces of at most `piece`.
+// Returns the reader's error for the bytes, fed in pieces of at most `piece`.
 Status feed(MessageReader& reader, std::span<const std::byte> bytes, std::size_t piece) {
   while (!bytes.empty() && reader.wanted() > 0) {
     const std::size_t count = std::min({piece, reader.wanted(), bytes.size()});
@@ -63,21 +63,21 @@ TEST_CASE("a message without a body is complete with its header") {
   REQUIRE(reader.next()->type == MessageType::ready);
 }
 
-TEST_CASE("what is no message is known by its first four bytes") {
+TEST_CASE("data that is no message is recognised by its first four bytes") {
   MessageReader reader(kKnownToken);
   const std::string text = "GET ";
   REQUIRE_THAT(reader.take(std::as_bytes(std::span(text))).error().message,
-               Contains("not of tfabric's RDMA bootstrap"));
+               Contains("not speak tfabric's RDMA bootstrap protocol"));
 }
 
 TEST_CASE("a message of another version, without the token, of no known type or too long is refused") {
   REQUIRE_THAT(fault_of(damaged(kVersionAt)), Contains("version") && Contains("libnccl-net.so"));
-  REQUIRE_THAT(fault_of(damaged(kTypeAt)), Contains("cannot be"));
+  REQUIRE_THAT(fault_of(damaged(kTypeAt)), Contains("is invalid"));
   for (std::size_t i = 0; i < sizeof kKnownToken; ++i) {
     REQUIRE_THAT(fault_of(damaged(kTokenAt + i)), Contains("token"));
   }
-  REQUIRE_THAT(fault_of(damaged(kLengthAt + 3)), Contains("cannot be"));
-  REQUIRE_THAT(fault_of(damaged(kLengthAt + 1)), Contains("cannot be"));
+  REQUIRE_THAT(fault_of(damaged(kLengthAt + 3)), Contains("is invalid"));
+  REQUIRE_THAT(fault_of(damaged(kLengthAt + 1)), Contains("is invalid"));
 }
 
 TEST_CASE("each type of message has its own greatest length") {
@@ -87,5 +87,5 @@ TEST_CASE("each type of message has its own greatest length") {
               .empty());
   std::vector<std::byte> ready = encode(kKnownToken, MessageType::ready, {});
   ready[kLengthAt] = std::byte{1};
-  REQUIRE_THAT(fault_of(ready), Contains("cannot be"));
+  REQUIRE_THAT(fault_of(ready), Contains("is invalid"));
 }

@@ -67,7 +67,7 @@ TEST_CASE("an offer with any bit changed is malformed, or another offer") {
   }
 }
 
-TEST_CASE("what an offer cannot have is named") {
+TEST_CASE("an invalid field of an offer is named") {
   const std::vector<std::pair<std::function<void(Offer&)>, std::string>> faults{
       {[](Offer& o) { o.options.qps = 0; }, "0 queue pairs"},
       {[](Offer& o) { o.options.qps = 33; }, "33 queue pairs"},
@@ -79,7 +79,7 @@ TEST_CASE("what an offer cannot have is named") {
       {[](Offer& o) { o.rails[1].hca.clear(); }, "rail 1: its name"},
       {[](Offer& o) { o.rails[1].port = 0; }, "rail 1: its name"},
       {[](Offer& o) { o.rails[0].gid_type = GidType::infiniband; }, "link layer 2"},
-      {[](Offer& o) { o.rails[0].link_layer = ibv::LinkLayer::unspecified; }, "link layer 0"},
+      {[](Offer& o) { o.rails[0].link_layer = LinkLayer::unspecified; }, "link layer 0"},
       {[](Offer& o) { o.rails[0].mtu = 1500; }, "MTU 1500"},
       {[](Offer& o) { o.rails[0].prefix_length = 129; }, "prefix length 129"},
       {[](Offer& o) { o.rails[0].rail_id = -2; }, "rail -2"},
@@ -97,7 +97,7 @@ TEST_CASE("what an offer cannot have is named") {
   }
 }
 
-TEST_CASE("a rail is described by what decides about it") {
+TEST_CASE("a rail is described by the properties that decide on its partner") {
   REQUIRE(describe(with_rail_id(roce_rail("mlx5_0", "10.0.1.5"), 3)) ==
           "mlx5_0:1 (RoCE, GID ::ffff:10.0.1.5, RoCE v2, rail 3)");
   REQUIRE(describe(infiniband_rail("mlx5_1", "fe80::")) == "mlx5_1:1 (InfiniBand, GID fe80::9)");

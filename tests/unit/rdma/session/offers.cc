@@ -47,7 +47,7 @@ OfferedRail roce_rail(const std::string& hca, const std::string& address) {
 
 OfferedRail infiniband_rail(const std::string& hca, const std::string& subnet) {
   OfferedRail rail{.hca = hca,
-                   .link_layer = ibv::LinkLayer::infiniband,
+                   .link_layer = LinkLayer::infiniband,
                    .guid = 0x506b4b0300aabbcc,
                    .lid = 7,
                    .gid = ip(subnet),
@@ -94,7 +94,7 @@ Offer random_offer(SeededRandom& random) {
   for (std::uint64_t i = 0; i < rails; ++i) {
     OfferedRail rail = random_rail(random);
     rail.mtu = static_cast<std::uint32_t>(kSmallestMtu << random.between(0, 4));
-    if (rail.link_layer == ibv::LinkLayer::ethernet && random.chance(0.3)) {
+    if (rail.link_layer == LinkLayer::ethernet && random.chance(0.3)) {
       rail.gid_type = GidType::roce_v1;
     }
     if (random.chance(0.2)) {

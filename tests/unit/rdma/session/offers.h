@@ -1,4 +1,4 @@
-// Offers for tests: made by hand, or at random from a seed.
+// Offers for tests, built explicitly or at random from a seed.
 #pragma once
 
 #include <string>
@@ -20,12 +20,12 @@ namespace tfabric::rdma::session {
 [[nodiscard]] OfferedRail with_rail_id(OfferedRail rail, std::int16_t rail_id);
 
 [[nodiscard]] Offer offer_of(std::vector<OfferedRail> rails);
-// As a connector makes it: queue pairs and keys on all rails.
+// An offer as a connector makes it: queue pairs and keys on all rails.
 [[nodiscard]] Offer with_queue_pairs(Offer offer);
-// As an acceptor answers: on those rails only.
+// An answer of an acceptor: queue pairs and keys on these rails only.
 [[nodiscard]] Offer answer_to(Offer own, const Agreement& agreement);
 
-// Any rails that can be, without queue pairs; few different values, so that many meet.
+// Random valid rails without queue pairs. They take few different values, so that many match.
 [[nodiscard]] Offer random_offer(SeededRandom& random);
 
 }  // namespace tfabric::rdma::session

@@ -1,8 +1,9 @@
+#include "transport/rdma/discovery/discovery.h"
+
 #include <catch2/catch.hpp>
 #include <cerrno>
 
 #include "machine.h"
-#include "transport/rdma/discovery/discovery.h"
 #include "transport/rdma/discovery/hardware.h"
 
 using namespace tfabric;
@@ -47,8 +48,8 @@ TEST_CASE("an active RoCE port is used, with all that is known of it") {
   REQUIRE(seen.pci.numa_node == 1);
   const Port& port = seen.ports.at(0);
   REQUIRE(port.excluded.empty());
-  REQUIRE(port.link_layer == ibv::LinkLayer::ethernet);
-  REQUIRE(port.state == ibv::PortState::active);
+  REQUIRE(port.link_layer == LinkLayer::ethernet);
+  REQUIRE(port.state == IBV_PORT_ACTIVE);
   REQUIRE(port.speed_mbps == 100000);
   REQUIRE(port.mtu == 4096);
   REQUIRE(port.netdev == "eth0p1");
@@ -56,10 +57,10 @@ TEST_CASE("an active RoCE port is used, with all that is known of it") {
   REQUIRE(port.gid->index == 3);
 }
 
-TEST_CASE("an InfiniBand port is used by its own GID, and its LID is told") {
+TEST_CASE("an InfiniBand port is used with its own GID, and its LID is reported") {
   Machine machine;
   FakePort& port = machine.add("mlx5_0").ports[0];
-  port.link_layer = ibv::LinkLayer::infiniband;
+  port.link_layer = LinkLayer::infiniband;
   port.active_speed = 128;
   port.lid = 17;
   const Discovery found = machine.look();
@@ -71,7 +72,7 @@ TEST_CASE("an InfiniBand port is used by its own GID, and its LID is told") {
   REQUIRE(seen.netdev.empty());
 }
 
-TEST_CASE("a link faster than the 8 bits of verbs can tell has the kernel's speed") {
+TEST_CASE("a link faster than the 8 bits of verbs can express has the kernel's speed") {
   Machine machine;
   machine.add("mlx5_0").ports[0].active_speed = 128;
   machine.tree.write("class/infiniband/mlx5_0/ports/1/rate", "800 Gb/sec (4X XDR)");
@@ -99,7 +100,7 @@ TEST_CASE("a virtual function names its physical one") {
   REQUIRE(machine.look().hcas[0].pci.physical_function == "0000:3b:00.0");
 }
 
-TEST_CASE("a bond's members are told") {
+TEST_CASE("a bond's members are reported") {
   Machine machine;
   machine.add("mlx5_bond_0");
   machine.tree.write("class/net/eth0p1/bonding/slaves", "eth2 eth3");
@@ -157,10 +158,10 @@ TEST_CASE("an HCA that the kernel has and libibverbs does not is reported") {
                Contains("known to the kernel and not to libibverbs: install its provider"));
 }
 
-TEST_CASE("what is neither InfiniBand nor RoCE is left out, and not opened") {
+TEST_CASE("a device that is neither InfiniBand nor RoCE is left out, and not opened") {
   Machine machine;
-  machine.add("siw0").transport = ibv::TransportType::iwarp;
-  machine.add("efa_0").transport = ibv::TransportType::unspecified;
+  machine.add("siw0").transport = IBV_TRANSPORT_IWARP;
+  machine.add("efa_0").transport = IBV_TRANSPORT_UNSPECIFIED;
   const Discovery found = machine.look();
   REQUIRE_THAT(why_unusable(found), Contains("efa_0: is neither InfiniBand nor RoCE; siw0: is iWARP"));
   REQUIRE(machine.fake.opened.empty());
@@ -169,9 +170,9 @@ TEST_CASE("what is neither InfiniBand nor RoCE is left out, and not opened") {
 TEST_CASE("a port that is not active is left out with its state") {
   Machine machine;
   FakeHca& hca = machine.add("mlx5_0", "", 3);
-  hca.ports[0].state = ibv::PortState::down;
-  hca.ports[1].state = ibv::PortState::init;
-  hca.ports[2].state = ibv::PortState::armed;
+  hca.ports[0].state = IBV_PORT_DOWN;
+  hca.ports[1].state = IBV_PORT_INIT;
+  hca.ports[2].state = IBV_PORT_ARMED;
   const Discovery found = machine.look();
   REQUIRE_THAT(why_unusable(found),
                Contains("mlx5_0 port 1: is in state DOWN, expected ACTIVE") &&
@@ -197,7 +198,7 @@ TEST_CASE("ports and HCAs that cannot be queried are left out with the reason") 
                    Contains("mlx5_2 port 1: none of its 16 GIDs can be read"));
 }
 
-TEST_CASE("what the configuration leaves out is told, and not touched") {
+TEST_CASE("an HCA that the configuration excludes is reported, and not opened") {
   Machine machine;
   machine.add("mlx5_0");
   machine.add("mlx5_1");
@@ -268,8 +269,8 @@ TEST_CASE("everything that was opened is closed with the discovery, and the list
 TEST_CASE("discovering again sees what has changed") {
   Machine machine;
   FakeHca& hca = machine.add("mlx5_0");
-  hca.ports[0].state = ibv::PortState::down;
+  hca.ports[0].state = IBV_PORT_DOWN;
   REQUIRE_FALSE(machine.look().usable.ok());
-  hca.ports[0].state = ibv::PortState::active;
+  hca.ports[0].state = IBV_PORT_ACTIVE;
   REQUIRE(machine.look().usable.ok());
 }
