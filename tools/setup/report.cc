@@ -1,5 +1,4 @@
-#include "tools/setup/report.h"
-
+// What setup prints: the plan, its outcome, and what a container needs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,6 +6,7 @@
 
 #include "tools/setup/driver.h"
 #include "tools/setup/files.h"
+#include "tools/setup/runner.h"
 
 namespace tfabric::setup {
 namespace {

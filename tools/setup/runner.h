@@ -1,12 +1,12 @@
-// Applies and undoes steps, recording each move in the journal before it is made.
+// Carries out a plan and undoes it, recording each move in the journal before it is made; and what is printed
+// about it, for people and as JSON.
 #pragma once
 
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "tools/setup/journal.h"
-#include "tools/setup/steps.h"
+#include "tools/setup/plan.h"
 
 namespace tfabric::setup {
 
@@ -32,5 +32,18 @@ Status apply_steps(Host& host, Journal& journal, const std::vector<StepPtr>& ste
 Status undo_steps(Host& host, Journal& journal, const Report& report);
 // Applies the steps that a reboot has undone; goes on after a failure, and does not change the journal.
 Status apply_at_boot(Host& host, const Journal& journal, const Report& report);
+
+[[nodiscard]] std::string plan_text(const Host& host, const Journal& journal, const Plan& plan);
+[[nodiscard]] Json plan_json(const Host& host, const Journal& journal, const Plan& plan);
+// The outcome of one step, a line of text.
+[[nodiscard]] std::string line_of(const StepReport& report);
+[[nodiscard]] Json json_of(const StepReport& report);
+// The state of the host after a successful run.
+[[nodiscard]] std::string summary(const Host& host, const Plan& plan);
+
+// The options of `docker run`, and a fragment of a pod's specification with comments, that give a container
+// this host's rails. Errors: no ENI is bound to DPDK's driver here, or containers cannot use that driver.
+Result<std::string> docker_flags(const Facts& facts);
+Result<std::string> pod_fragment(const Facts& facts);
 
 }  // namespace tfabric::setup

@@ -2,7 +2,6 @@
 
 #include "base/version.h"
 #include "tools/setup/command.h"
-#include "tools/setup/report.h"
 #include "tools/setup/runner.h"
 
 namespace tfabric::setup {

@@ -12,7 +12,12 @@
 
 namespace tfabric::wire {
 
-enum class PortKind : std::uint8_t { memif, tap, af_packet, af_xdp };
+enum class PortKind : std::uint8_t {
+  memif,      // shared memory with another process of this host
+  tap,        // an interface that the wire creates for the kernel
+  af_packet,  // an interface of the kernel, by packet sockets
+  af_xdp,     // an interface of the kernel, by XDP sockets
+};
 
 struct PortSpec {
   PortKind kind = PortKind::memif;
