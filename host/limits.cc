@@ -1,10 +1,13 @@
 #include "host/limits.h"
 
 #include <fmt/format.h>
+#include <sched.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <limits>
 #include <string_view>
 #include <utility>
 
@@ -123,6 +126,20 @@ std::optional<Limit> hugetlb_limit(const std::string& root, std::uint64_t page_b
 
 std::optional<Limit> memory_limit(const std::string& root) {
   return tightest(root, "memory", {{"memory.limit_in_bytes", ""}}, {{"memory.max", ""}});
+}
+
+std::uint64_t memlock_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+    return std::numeric_limits<std::uint64_t>::max();
+  }
+  return limit.rlim_cur;
+}
+
+int usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 bool KernelPorts::may_give_of(const config::PortRange& range) const {

@@ -1,4 +1,5 @@
-// What the kernel's settings leave to this process: memory within its control groups, and local TCP ports.
+// What the kernel's settings leave to this process: memory within its control groups, locked memory, CPUs,
+// and local TCP ports.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +23,11 @@ struct Limit {
 // put before /sys and /proc; tests pass their own.
 [[nodiscard]] std::optional<Limit> hugetlb_limit(const std::string& root, std::uint64_t page_bytes);
 [[nodiscard]] std::optional<Limit> memory_limit(const std::string& root);
+
+// Returns RLIMIT_MEMLOCK in bytes; the largest number if it is unlimited.
+[[nodiscard]] std::uint64_t memlock_limit();
+// Returns how many CPUs the process may run on.
+[[nodiscard]] int usable_cpus();
 
 // The local TCP ports that the kernel assigns to connections by itself.
 struct KernelPorts {

@@ -2,7 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/version.h"
-#include "tools/check/command.h"
+#include "tools/check/check.h"
 #include "tools/info.h"
 #include "tools/perf/command.h"
 #include "tools/setup/command.h"

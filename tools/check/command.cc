@@ -1,13 +1,13 @@
-#include "tools/check/command.h"
-
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
 #include <string>
 
-#include "tools/check/peer/pair.h"
-#include "tools/check/report.h"
+#include "tools/check/check.h"
+#include "tools/check/peer/peer.h"
+#include "transport/examine.h"
 
 namespace tfabric::check {
 namespace {
@@ -19,7 +19,7 @@ struct Arguments {
   std::uint16_t port = kPairPort;
 };
 
-// Both at once, or none of them: the host alone.
+// Does nothing if the host is checked alone.
 Status check_pair(const Arguments& arguments, const Host& host, Report& report) {
   if (arguments.listen) {
     fmt::print(stderr, "waiting for `tfabric check --peer` on port {}\n", arguments.port);
@@ -30,7 +30,7 @@ Status check_pair(const Arguments& arguments, const Host& host, Report& report) 
 
 int run(const Arguments& arguments) {
   const Host host = this_host();
-  Report report = examine(host, look_at_rdma);
+  Report report = examine(host, transport::examine);
   const Status paired = check_pair(arguments, host, report);
   fmt::print("{}", arguments.json ? to_json(report).dump(2) + "\n" : to_text(report));
   if (!paired) {

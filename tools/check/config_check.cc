@@ -1,5 +1,3 @@
-#include "tools/check/config_check.h"
-
 #include <fmt/format.h>
 
 #include <regex>
@@ -9,6 +7,7 @@
 
 #include "config/keys.h"
 #include "config/value.h"
+#include "tools/check/check.h"
 
 namespace tfabric::check {
 namespace {
@@ -42,7 +41,7 @@ void add_faults(std::string_view faults, Findings& findings) {
   }
 }
 
-// The first file that counts, as config::load finds it; empty: none.
+// Returns the file that config::load reads; empty: none.
 std::string file_that_counts(const Host& host) {
   if (std::string named = host.variable(config::kFileVariable); !named.empty()) {
     return named;
@@ -55,7 +54,7 @@ std::string file_that_counts(const Host& host) {
   return {};
 }
 
-// One that exists and cannot be read hides all else that may be wrong.
+// A file that exists and cannot be read hides all other faults.
 bool check_readable(const Host& host, const std::string& file, Findings& findings) {
   const bool named = !host.variable(config::kFileVariable).empty();
   if (file.empty() || host.access(file, R_OK)) {
@@ -107,30 +106,6 @@ Result<config::Config> check_config(const Host& host, Findings& findings) {
     add_faults(config.error().message, findings);
   }
   return config;
-}
-
-void check_tcp_configured(const config::Config& config, bool rdma_usable, Findings& findings) {
-  if (config.transport == "rdma") {
-    if (!config.tcp.rails.empty()) {
-      findings.note(Id::tcp_rails_not_used, "configuration",
-                    "the TCP rails are not used, because transport is \"rdma\"");
-    }
-    return;
-  }
-  if (!config.tcp.rails.empty()) {
-    return;
-  }
-  const std::string what =
-      "no TCP rail is configured" + (config.file.empty() ? std::string(", and there is no configuration file")
-                                                         : fmt::format(" in {}", config.file));
-  if (config.transport == "tcp" || !rdma_usable) {
-    findings.error(Id::tcp_not_configured, "configuration", what,
-                   "`tfabric setup`, or name the NICs as [[tcp.rails]] in "
-                   "/usr/local/tfabric/tools/config/tfabric.toml; to try tfabric within this host: export "
-                   "TFABRIC_TCP_RAILS=memif");
-  } else {
-    findings.note(Id::tcp_not_configured, "configuration", what);
-  }
 }
 
 }  // namespace tfabric::check

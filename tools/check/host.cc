@@ -1,25 +1,18 @@
-#include "tools/check/host.h"
-
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <memory>
-#include <sstream>
 #include <string_view>
 
 #include "config/value.h"
+#include "tools/check/check.h"
 #include "tools/plugin_loader.h"
-#include "transport/rdma/memory/registration.h"
-#include "transport/tcp/progress_mode.h"
 
 namespace tfabric::check {
 namespace {
 
 Result<std::string> name_of_plugin(const std::string& library) {
-  // As NCCL does; it stays loaded, since its code may have been started.
+  // With the flags that NCCL uses. The library stays loaded, since its threads may run.
   if (dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL) == nullptr) {
     const char* why = dlerror();
     return Error{Errc::unusable, why == nullptr ? "it cannot be loaded" : why};
@@ -29,16 +22,6 @@ Result<std::string> name_of_plugin(const std::string& library) {
     return plugin.error();
   }
   return plugin->name();
-}
-
-// The rest of the line of /proc/self/status that begins with `field`.
-std::string status_field(const Host& host, std::string_view field) {
-  for (const std::string& line : host.lines("/proc/self/status")) {
-    if (line.starts_with(field)) {
-      return config::trimmed(std::string_view(line).substr(field.size()));
-    }
-  }
-  return {};
 }
 
 void read_nccl_file(Host& host, const std::string& file) {
@@ -54,20 +37,6 @@ void read_nccl_file(Host& host, const std::string& file) {
 
 }  // namespace
 
-bool Host::exists(const std::string& path) const {
-  std::error_code ignored;
-  return std::filesystem::exists(root + path, ignored);
-}
-
-std::vector<std::string> Host::lines(const std::string& path) const {
-  std::vector<std::string> lines;
-  std::ifstream file(root + path);
-  for (std::string line; std::getline(file, line);) {
-    lines.push_back(line);
-  }
-  return lines;
-}
-
 std::string Host::variable(const std::string& name) const {
   const auto found = environment.find(name);
   return found == environment.end() ? std::string() : found->second;
@@ -76,18 +45,6 @@ std::string Host::variable(const std::string& name) const {
 std::string Host::origin_of(const std::string& name) const {
   const auto file = environment_files.find(name);
   return file == environment_files.end() ? "environment " + name : fmt::format("{} {}", file->second, name);
-}
-
-bool Host::has_capability(int capability) const {
-  std::uint64_t bits = 0;
-  std::istringstream(status_field(*this, "CapEff:")) >> std::hex >> bits;
-  return (bits >> capability & 1) != 0;
-}
-
-int Host::user() const {
-  int real = -1, effective = -1;
-  std::istringstream(status_field(*this, "Uid:")) >> real >> effective;
-  return effective;
 }
 
 void read_nccl_files(Host& host) {
@@ -103,19 +60,15 @@ void read_nccl_files(Host& host) {
 
 Host this_host() {
   Host host;
+  static_cast<diagnosis::Host&>(host) = diagnosis::this_host();
   host.environment = config::whole_environment();
   read_nccl_files(host);
   const auto files = config::default_files();
   host.config_files.assign(files.begin(), files.end());
-  host.memlock_bytes = rdma::memlock_limit();
-  host.usable_cpus = tcp::usable_cpus();
-  host.interfaces = host::interfaces();
-  host.addresses = host::local_addresses();
   host.plugin_folder = std::filesystem::path(tools::default_plugin_path()).parent_path();
   if (host.plugin_folder.empty()) {
-    host.plugin_folder = "/path/to/tfabric";  // this program has been moved away from it
+    host.plugin_folder = "/path/to/tfabric";  // this program is no longer beside its library
   }
-  host.access = [](const std::string& path, int mode) { return ::access(path.c_str(), mode) == 0; };
   host.plugin_name = name_of_plugin;
   return host;
 }

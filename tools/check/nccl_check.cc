@@ -1,5 +1,3 @@
-#include "tools/check/nccl_check.h"
-
 #include <fmt/format.h>
 #include <strings.h>
 
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "tools/check/check.h"
 
 namespace tfabric::check {
 namespace {

@@ -1,11 +1,10 @@
-#include "tools/check/report.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "base/version.h"
+#include "tools/check/check.h"
 
 namespace tfabric::check {
 namespace {
@@ -18,6 +17,17 @@ std::vector<Finding> worst_first(const Report& report) {
 }
 
 }  // namespace
+
+Report examine(const Host& host, const ExamineTransports& examine_transports) {
+  Report report;
+  check_nccl(host, report.findings);
+  const Result<config::Config> config = check_config(host, report.findings);
+  if (config) {
+    report.findings.append(examine_transports(*config, host));
+  }
+  report.verdict = judge(host, config, report.findings);
+  return report;
+}
 
 std::string to_text(const Report& report) {
   std::string text;

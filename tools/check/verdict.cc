@@ -1,16 +1,39 @@
-#include "tools/check/verdict.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <optional>
 
-#include "tools/check/config_check.h"
-#include "tools/check/nccl_check.h"
+#include "tools/check/check.h"
 #include "transport/registry.h"
 
 namespace tfabric::check {
 namespace {
+
+// What comes of an error.
+enum class Consequence : std::uint8_t {
+  unusable,    // the transport does not open
+  not_loaded,  // NCCL never calls tfabric
+  fails,       // all looks well until a job runs
+};
+
+Consequence consequence_of(Id id) {
+  switch (id) {
+    case Id::nccl_net_other:
+    case Id::nccl_plugin_off:
+    case Id::nccl_plugin_other:
+    case Id::plugin_of_others:
+      return Consequence::not_loaded;
+    case Id::peer_network_differs:
+    case Id::peer_same_address:
+    case Id::peer_without_gateway:
+    case Id::peer_neighbour_silent:
+    case Id::peer_unreachable:
+    case Id::peer_message_lost:
+      return Consequence::fails;
+    default:
+      return Consequence::unusable;
+  }
+}
 
 std::string text_of(const Finding& finding) { return fmt::format("{}: {}", finding.subject, finding.what); }
 
@@ -22,7 +45,7 @@ const Finding* first_error(const Findings& findings, Consequence consequence) {
   return found == all.end() ? nullptr : &*found;
 }
 
-// Why NCCL may not go on without tfabric; empty: it may.
+// Returns why NCCL may not go on without tfabric; empty: it may.
 std::string insistence(const Host& host, const Result<config::Config>& config) {
   if (nccl_insists(host)) {
     return host.origin_of("NCCL_NET") + " asks for tfabric and nothing else";

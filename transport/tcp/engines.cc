@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/log.h"
+#include "host/limits.h"
 #include "transport/tcp/progress_mode.h"
 #include "transport/tcp/rails/rail_probe.h"
 
@@ -45,7 +46,7 @@ Result<std::uint16_t> Engines::count_for(const config::Tcp& config) {
 }
 
 Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count)
-    : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, usable_cpus())) {
+    : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, host::usable_cpus())) {
   for (std::uint16_t e = 0; e < count; ++e) {
     engine::EngineOptions own = options;
     own.number = e;

@@ -1,7 +1,5 @@
 #include "transport/tcp/progress_mode.h"
 
-#include <sched.h>
-
 namespace tfabric::tcp {
 namespace {
 
@@ -9,12 +7,6 @@ namespace {
 constexpr int kCpusForThread = 16;
 
 }  // namespace
-
-int usable_cpus() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
 
 engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines, int cpus) {
   switch (config.progress) {

@@ -8,8 +8,7 @@
 
 namespace tfabric::tcp {
 
-// Those that the process may run on.
-[[nodiscard]] int usable_cpus();
+// `cpus`: those that the process may run on.
 [[nodiscard]] engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines,
                                                  int cpus);
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "transport/examine.h"
+
 namespace tfabric::test {
 namespace {
 
@@ -59,14 +61,23 @@ void BrokenHost::set_capabilities(const std::string& hexadecimal) {
 }
 
 check::Report BrokenHost::examine() const {
-  return check::examine(host, [](const check::Host&, const config::Rdma&) {
-    check::RdmaView view;
-    view.library = Error{Errc::unusable, "libibverbs.so.1 is not there"};
-    return view;
+  return examine([] {
+    rdma::Survey survey;
+    survey.library = Error{Errc::unusable, "libibverbs.so.1 is not there"};
+    return survey;
   });
 }
 
-std::string told(const check::Report& report, check::Id id) {
+check::Report BrokenHost::examine(const std::function<rdma::Survey()>& survey) const {
+  return check::examine(host, [&](const config::Config& config, const diagnosis::Host& each) {
+    return transport::examine_with(
+        config, each, [&](const config::Config& wishes, const diagnosis::Host& where, bool chosen) {
+          return rdma::diagnose(survey(), wishes, where, chosen);
+        });
+  });
+}
+
+std::string text_of(const check::Report& report, check::Id id) {
   const check::Finding* finding = find(report, id);
   if (finding == nullptr) {
     return std::string(to_string(id));

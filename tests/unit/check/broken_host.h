@@ -1,18 +1,19 @@
-// A host on which all is right, until a test breaks it.
+// A host without faults, until a test breaks it.
 #pragma once
 
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "tests/unit/host/fake_host.h"
-#include "tools/check/examine.h"
-#include "tools/check/report.h"
+#include "tools/check/check.h"
+#include "transport/rdma/diagnosis/examine.h"
 
 namespace tfabric::test {
 
 inline constexpr const char* kNic = "0000:00:10.0";
-// A rail by that NIC, with what else a rail of a file has.
+// A rail that uses this NIC, as a configuration file has it, with more lines.
 [[nodiscard]] std::string pci_rail(const std::string& more = {});
 
 class BrokenHost {
@@ -26,20 +27,18 @@ class BrokenHost {
   std::set<std::string> denied;  // paths that the user may not use
 
   void configure(const std::string& text) { files.write(host.config_files.front(), text); }
-  // As bound to vfio-pci, in IOMMU group 17, with enough hugepages of 2 MiB.
+  // Bound to vfio-pci, in IOMMU group 17, with enough hugepages of 2 MiB.
   void add_nic();
   void set_hugepages(std::uint64_t kib, std::uint64_t total, std::uint64_t free);
   void set_capabilities(const std::string& hexadecimal);
 
-  // Without RDMA, or with what `look` finds.
+  // Without libibverbs, or with the RDMA devices that `survey` returns.
   [[nodiscard]] check::Report examine() const;
-  [[nodiscard]] check::Report examine(const check::RdmaLook& look) const {
-    return check::examine(host, look);
-  }
+  [[nodiscard]] check::Report examine(const std::function<rdma::Survey()>& survey) const;
 };
 
-// "ID" if there is none, else "severity subject: what | fix" of the first with it.
-[[nodiscard]] std::string told(const check::Report& report, check::Id id);
+// Returns "severity subject: what | fix" of the first finding with this id, or the id alone if there is none.
+[[nodiscard]] std::string text_of(const check::Report& report, check::Id id);
 [[nodiscard]] bool has(const check::Report& report, check::Id id);
 
 }  // namespace tfabric::test

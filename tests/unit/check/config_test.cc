@@ -10,20 +10,20 @@ using Catch::EndsWith;
 using Catch::StartsWith;
 using test::BrokenHost;
 using test::has;
-using test::told;
+using test::text_of;
 
-TEST_CASE("without a file and without RDMA nothing is configured, and that is how NCCL falls back") {
+TEST_CASE("without a configuration file and RDMA, tfabric is not configured and NCCL falls back") {
   BrokenHost broken;
   const Report report = broken.examine();
   REQUIRE_THAT(
-      told(report, Id::tcp_not_configured),
+      text_of(report, Id::tcp_not_configured),
       StartsWith("error configuration: no TCP rail is configured, and there is no configuration file | ") &&
           Contains("TFABRIC_TCP_RAILS=memif"));
   REQUIRE(report.verdict.network == Network::nccl);
   REQUIRE(exit_code_of(report) == kNotUsable);
 }
 
-TEST_CASE("each fault of a configuration is told, with its line") {
+TEST_CASE("each fault of a configuration is a finding with its line") {
   BrokenHost broken;
   broken.configure("[tcp]\nflow = 3\nport = 70000\n");
   const Report report = broken.examine();
@@ -39,19 +39,19 @@ TEST_CASE("each fault of a configuration is told, with its line") {
   REQUIRE(broken.examine().verdict.network == Network::none);
 }
 
-TEST_CASE("a wrong variable is told by its name") {
+TEST_CASE("a finding about a wrong variable names it") {
   BrokenHost broken;
   broken.host.environment = {{"TFABRIC_TCP_PORT", "70000"}};
-  REQUIRE_THAT(told(broken.examine(), Id::config_invalid),
+  REQUIRE_THAT(text_of(broken.examine(), Id::config_invalid),
                StartsWith("error environment TFABRIC_TCP_PORT: is \"70000\"") &&
                    EndsWith("| correct it, or `unset TFABRIC_TCP_PORT`"));
 }
 
-TEST_CASE("rails that cannot be are told by name") {
+TEST_CASE("a finding about an impossible rail names it") {
   BrokenHost broken;
   const auto fault = [&](const std::string& rails) {
     broken.host.environment = {{"TFABRIC_TCP_RAILS", rails}};
-    return told(broken.examine(), Id::config_invalid);
+    return text_of(broken.examine(), Id::config_invalid);
   };
   REQUIRE_THAT(fault("pci:device=5.0,addresses=10.0.0.5/24"),
                StartsWith("error rail pci0: device is \"5.0\", expected a PCI address") &&
@@ -62,26 +62,26 @@ TEST_CASE("rails that cannot be are told by name") {
                Contains("rail tap1: address 10.0.0.5/24 is configured twice"));
 }
 
-TEST_CASE("a file that this user cannot read stops everything") {
+TEST_CASE("a configuration file that this user cannot read hides all other faults") {
   BrokenHost broken;
   broken.configure("[tcp]\n");
   broken.denied = {"/usr/first.toml"};
-  REQUIRE_THAT(told(broken.examine(), Id::config_unreadable),
+  REQUIRE_THAT(text_of(broken.examine(), Id::config_unreadable),
                StartsWith("error /usr/first.toml: ") && EndsWith("| chmod a+r /usr/first.toml"));
   broken.host.environment = {{"TFABRIC_CONFIG", "/nowhere.toml"}};
   const Report report = broken.examine();
   REQUIRE_THAT(
-      told(report, Id::config_unreadable),
+      text_of(report, Id::config_unreadable),
       StartsWith("error /nowhere.toml: TFABRIC_CONFIG names it") && EndsWith("unset TFABRIC_CONFIG"));
   REQUIRE(report.verdict.network == Network::nccl);
 }
 
-TEST_CASE("of two files one counts, and the other is named") {
+TEST_CASE("of two configuration files one counts, and a note names the other") {
   BrokenHost broken;
   broken.configure("[tcp]\n");
   REQUIRE_FALSE(has(broken.examine(), Id::config_file_ignored));
   broken.files.write("/usr/second.toml", "nonsense");
-  REQUIRE_THAT(told(broken.examine(), Id::config_file_ignored),
+  REQUIRE_THAT(text_of(broken.examine(), Id::config_file_ignored),
                StartsWith("note /usr/second.toml: is not read, because /usr/first.toml counts"));
 }
 

@@ -11,9 +11,9 @@ using namespace tfabric::check;
 using Catch::Contains;
 using test::BrokenHost;
 using test::has;
-using test::told;
+using test::text_of;
 
-TEST_CASE("a rail that a process has is told with that process") {
+TEST_CASE("a rail that another process has is reported with that process") {
   BrokenHost broken;
   broken.add_nic();
   broken.configure(test::pci_rail());
@@ -23,7 +23,7 @@ TEST_CASE("a rail that a process has is told with that process") {
     broken.files.write(folder + "/other", "");
     const auto taken = host::ProcessLock::take(broken.host.root + folder, std::string("pci ") + test::kNic);
     REQUIRE(taken->lock);
-    REQUIRE_THAT(told(broken.examine(), Id::rail_leased),
+    REQUIRE_THAT(text_of(broken.examine(), Id::rail_leased),
                  Contains("warning rail eni1: process " + std::to_string(getpid())) && Contains("kill"));
   }
 }
@@ -36,15 +36,15 @@ TEST_CASE("a folder for leases that this user cannot write is an error") {
   REQUIRE_FALSE(has(broken.examine(), Id::lock_folder_denied));
   broken.denied.insert("/srv/");
   const Report report = broken.examine();
-  REQUIRE_THAT(told(report, Id::lock_folder_denied), Contains("mkdir -p -m 1777 /srv/locks"));
+  REQUIRE_THAT(text_of(report, Id::lock_folder_denied), Contains("mkdir -p -m 1777 /srv/locks"));
   REQUIRE(report.verdict.network == Network::nccl);
   broken.files.write("/srv/locks/other", "");
   REQUIRE_FALSE(has(broken.examine(), Id::lock_folder_denied));
   broken.denied.insert("/srv/locks");
-  REQUIRE_THAT(told(broken.examine(), Id::lock_folder_denied), Contains("| chmod 1777 /srv/locks"));
+  REQUIRE_THAT(text_of(broken.examine(), Id::lock_folder_denied), Contains("| chmod 1777 /srv/locks"));
 }
 
-TEST_CASE("started as one of too many ranks, check says that there are too few rails") {
+TEST_CASE("in the environment of one of too many ranks, there are too few rails") {
   BrokenHost broken;
   broken.add_nic();
   broken.configure(test::pci_rail());
@@ -53,6 +53,6 @@ TEST_CASE("started as one of too many ranks, check says that there are too few r
   REQUIRE_FALSE(has(broken.examine(), Id::rails_too_few));
   broken.host.environment["LOCAL_WORLD_SIZE"] = "2";
   const Report report = broken.examine();
-  REQUIRE_THAT(told(report, Id::rails_too_few), Contains("run at most 1 processes"));
+  REQUIRE_THAT(text_of(report, Id::rails_too_few), Contains("run at most 1 processes"));
   REQUIRE(report.verdict.network == Network::nccl);
 }

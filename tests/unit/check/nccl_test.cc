@@ -10,7 +10,7 @@ using Catch::EndsWith;
 using Catch::StartsWith;
 using test::BrokenHost;
 using test::has;
-using test::told;
+using test::text_of;
 
 namespace {
 
@@ -32,12 +32,12 @@ struct NcclHost : BrokenHost {
 
 }  // namespace
 
-TEST_CASE("NCCL_NET keeps NCCL from all networks but one") {
+TEST_CASE("NCCL_NET restricts NCCL to one network") {
   NcclHost broken(Libraries{{"libnccl-net.so", "tfabric"}});
   broken.host.environment["NCCL_NET"] = "Socket";
   const Report report = broken.examine();
   REQUIRE(
-      told(report, Id::nccl_net_other) ==
+      text_of(report, Id::nccl_net_other) ==
       "error environment NCCL_NET: is \"Socket\": NCCL takes that network and no other | unset NCCL_NET, or "
       "export NCCL_NET=tfabric");
   REQUIRE(report.verdict.network == Network::nccl);
@@ -45,7 +45,7 @@ TEST_CASE("NCCL_NET keeps NCCL from all networks but one") {
   REQUIRE(exit_code_of(broken.examine()) == kAllRight);
 }
 
-TEST_CASE("with NCCL_NET=tfabric there is no other network to go on with") {
+TEST_CASE("with NCCL_NET=tfabric NCCL cannot fall back") {
   NcclHost broken(Libraries{{"libnccl-net.so", "tfabric"}});
   broken.host.environment = {{"NCCL_NET", "tfabric"}};
   const Report report = broken.examine();
@@ -65,7 +65,7 @@ TEST_CASE(
   const NcclHost broken(Libraries{});
   const Report report = broken.examine();
   REQUIRE_THAT(
-      told(report, Id::plugin_not_found),
+      text_of(report, Id::plugin_not_found),
       StartsWith(
           "warning NCCL: NCCL would not load tfabric in this environment (libnccl-net.so: no such file);") &&
           EndsWith("| export LD_LIBRARY_PATH=/opt/tfabric:$LD_LIBRARY_PATH"));
@@ -73,9 +73,9 @@ TEST_CASE(
   REQUIRE_THAT(report.verdict.text, EndsWith("memif0, if it finds the plugin (plugin-not-found)"));
 }
 
-TEST_CASE("somebody else's plugin may be found first") {
+TEST_CASE("another plugin that is found first is an error") {
   const NcclHost broken(Libraries{{"libnccl-net.so", "AWS Libfabric"}});
-  REQUIRE_THAT(told(broken.examine(), Id::plugin_of_others), Contains("is that of \"AWS Libfabric\""));
+  REQUIRE_THAT(text_of(broken.examine(), Id::plugin_of_others), Contains("is that of \"AWS Libfabric\""));
 }
 
 TEST_CASE("NCCL_NET_PLUGIN must lead to tfabric") {
@@ -91,7 +91,7 @@ TEST_CASE("NCCL_NET_PLUGIN must lead to tfabric") {
     CAPTURE(value);
     REQUIRE(exit_code_of(with(value)) == kAllRight);
   }
-  REQUIRE_THAT(told(with("ofi"), Id::nccl_plugin_other),
+  REQUIRE_THAT(text_of(with("ofi"), Id::nccl_plugin_other),
                StartsWith("error environment NCCL_NET_PLUGIN: is \"ofi\", so NCCL looks for ofi, "
                           "libnccl-net-ofi.so: none of them is tfabric") &&
                    EndsWith("or export NCCL_NET_PLUGIN=/opt/tfabric/libnccl-net.so"));
@@ -103,20 +103,20 @@ TEST_CASE("NCCL_NET_PLUGIN must lead to tfabric") {
   }
 }
 
-TEST_CASE("what a file of NCCL's sets counts, if the environment does not, and is told by the file") {
+TEST_CASE("a variable that only a file of NCCL's sets counts, and the finding names the file") {
   NcclHost broken(Libraries{{"libnccl-net.so", "tfabric"}});
   broken.files.write("/etc/nccl.conf", "# a remark\nNCCL_NET = Socket\nNCCL_NET_PLUGIN=none\n");
   broken.host.environment["NCCL_NET_PLUGIN"] = "libnccl-net.so";
   read_nccl_files(broken.host);
   const Report report = broken.examine();
   REQUIRE(
-      told(report, Id::nccl_net_other) ==
+      text_of(report, Id::nccl_net_other) ==
       "error /etc/nccl.conf NCCL_NET: is \"Socket\": NCCL takes that network and no other | remove the line "
       "NCCL_NET from /etc/nccl.conf, or export NCCL_NET=tfabric");
   REQUIRE_FALSE(has(report, Id::nccl_plugin_off));
 }
 
-TEST_CASE("the user's file of NCCL's counts before the host's, and one that is named before both") {
+TEST_CASE("NCCL_CONF_FILE takes precedence over the user's file, and that over the host's") {
   NcclHost broken(Libraries{{"libnccl-net.so", "tfabric"}});
   broken.files.write("/home/u/.nccl.conf", "NCCL_NET=user\n");
   broken.files.write("/etc/nccl.conf", "NCCL_NET=host\n");
@@ -133,7 +133,8 @@ TEST_CASE("the user's file of NCCL's counts before the host's, and one that is n
 TEST_CASE("a policy that leaves rails out is noted") {
   NcclHost broken(Libraries{{"libnccl-net.so", "tfabric"}});
   broken.host.environment["NCCL_NETDEVS_POLICY"] = "MAX:1";
-  REQUIRE_THAT(told(broken.examine(), Id::nccl_netdevs), StartsWith("note environment NCCL_NETDEVS_POLICY"));
+  REQUIRE_THAT(text_of(broken.examine(), Id::nccl_netdevs),
+               StartsWith("note environment NCCL_NETDEVS_POLICY"));
   broken.host.environment["NCCL_NETDEVS_POLICY"] = "all";
   REQUIRE_FALSE(has(broken.examine(), Id::nccl_netdevs));
 }

@@ -1,10 +1,7 @@
-// What `tfabric check --peer` makes of what two hosts tell each other and of what they have tried.
-#include <catch2/catch.hpp>
+// What `tfabric check --peer` concludes from the offers of two hosts and from the outcome of trials.
+#include "tools/check/peer/peer.h"
 
-#include "tools/check/peer/judge_outcome.h"
-#include "tools/check/peer/offer.h"
-#include "tools/check/peer/trial.h"
-#include "tools/check/report.h"
+#include <catch2/catch.hpp>
 
 using namespace tfabric;
 using namespace tfabric::check;
@@ -18,15 +15,15 @@ OfferedRail rail(const std::string& name, const std::string& address, const std:
 
 Offer tcp(std::vector<OfferedRail> rails) { return {.network = "tcp", .rails = std::move(rails)}; }
 
-// "id severity: what", of each.
+// Returns "id: what" of each finding.
 std::vector<std::string> compared(const Offer& mine, const Offer& theirs) {
   Findings findings;
   static_cast<void>(compare_offers(mine, theirs, findings));
-  std::vector<std::string> told;
+  std::vector<std::string> texts;
   for (const Finding& finding : findings.all()) {
-    told.push_back(std::string(to_string(finding.id)) + ": " + finding.what);
+    texts.push_back(std::string(to_string(finding.id)) + ": " + finding.what);
   }
-  return told;
+  return texts;
 }
 
 Finding judged(const Outcome& outcome) {
@@ -38,7 +35,7 @@ Finding judged(const Outcome& outcome) {
 
 }  // namespace
 
-TEST_CASE("two hosts on one network, or with a gateway to the other's, have nothing to fix") {
+TEST_CASE("two hosts on one network, or with gateways to each other's, have no findings") {
   REQUIRE(compared(tcp({rail("a", "10.0.0.1/24")}), tcp({rail("b", "10.0.0.2/24")})).empty());
   REQUIRE(
       compared(tcp({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp({rail("b", "10.0.1.2/24", "10.0.1.254")}))
@@ -46,8 +43,8 @@ TEST_CASE("two hosts on one network, or with a gateway to the other's, have noth
 }
 
 TEST_CASE("a peer in another network needs a gateway") {
-  const auto told = compared(tcp({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp({rail("b", "10.0.1.2/24")}));
-  REQUIRE(told ==
+  const auto texts = compared(tcp({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp({rail("b", "10.0.1.2/24")}));
+  REQUIRE(texts ==
           std::vector<std::string>{
               "peer-without-gateway: 10.0.0.1/24 is in none of the networks of the rail (10.0.1.2/24), which "
               "has no gateway"});
@@ -55,14 +52,14 @@ TEST_CASE("a peer in another network needs a gateway") {
   REQUIRE(compared(tcp({rail("a", "fd00::1/15")}), tcp({rail("b", "fd01::1/15")})).empty());
 }
 
-TEST_CASE("the same address at both hosts ends it before anything is tried") {
+TEST_CASE("with the same address at both hosts nothing is tried") {
   Findings findings;
   REQUIRE_FALSE(compare_offers(tcp({rail("a", "10.0.0.1/24")}), tcp({rail("b", "10.0.0.1/16")}), findings));
   REQUIRE(findings.all().size() == 1);
   REQUIRE(findings.all()[0].id == Id::peer_same_address);
 }
 
-TEST_CASE("different networks, numbers of rails and MTUs are told") {
+TEST_CASE("different networks, numbers of rails and MTUs are findings") {
   Offer other{.network = "rdma", .rails = {}};
   REQUIRE(compared(tcp({}), other) ==
           std::vector<std::string>{"peer-network-differs: this host uses tcp, and the peer rdma"});
@@ -73,7 +70,7 @@ TEST_CASE("different networks, numbers of rails and MTUs are told") {
                Contains("mtu is 9000 here and 1500 at"));
 }
 
-TEST_CASE("an offer is the same after it has travelled, and others' messages are none") {
+TEST_CASE("an offer survives JSON, and other messages are rejected") {
   const Offer offer = tcp({rail("a", "10.0.0.1/24", "10.0.0.254")});
   const auto again = offer_from(to_json(offer));
   REQUIRE(again);
@@ -85,7 +82,7 @@ TEST_CASE("an offer is the same after it has travelled, and others' messages are
   }
 }
 
-TEST_CASE("an outcome is the same after it has travelled, and is no failure of the connection") {
+TEST_CASE("an outcome survives JSON, and is no failure of the control connection") {
   const Outcome outcome{.stage = Stage::large_message,
                         .error = "why",
                         .small = std::chrono::milliseconds(3),
@@ -99,7 +96,7 @@ TEST_CASE("an outcome is the same after it has travelled, and is no failure of t
   REQUIRE_FALSE(outcome_from(nlohmann::json::parse("{}")));
 }
 
-TEST_CASE("each way to fail has its own fix") {
+TEST_CASE("each way to fail has its own finding") {
   REQUIRE(judged({.stage = Stage::connecting, .error = "x: the peer is unreachable"}).id ==
           Id::peer_neighbour_silent);
   REQUIRE(judged({.stage = Stage::connecting, .error = "no answer for 10000 ms"}).id == Id::peer_unreachable);
@@ -110,7 +107,7 @@ TEST_CASE("each way to fail has its own fix") {
   REQUIRE(lost.severity == Severity::error);
 }
 
-TEST_CASE("full packets that arrive late have gone into a black hole, unless all is late") {
+TEST_CASE("full packets that arrive late indicate a black hole, unless small ones are late too") {
   using std::chrono::milliseconds;
   REQUIRE(
       judged({.stage = Stage::done, .error = {}, .small = milliseconds(1), .large = milliseconds(3537)}).id ==

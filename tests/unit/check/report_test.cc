@@ -7,6 +7,7 @@
 
 #include "base/version.h"
 #include "broken_host.h"
+#include "transport/examine.h"
 
 using namespace tfabric;
 using namespace tfabric::check;
@@ -33,7 +34,7 @@ std::set<std::string> ids_of_code() {
 
 }  // namespace
 
-TEST_CASE("the worst is first, with its fix below it, and the verdict last") {
+TEST_CASE("the worst finding is first, with its fix below it, and the verdict is last") {
   REQUIRE(to_text(three_findings()) ==
           "error   rail a: no driver [pci-no-driver]\n"
           "        fix: bind it\n"
@@ -43,7 +44,7 @@ TEST_CASE("the worst is first, with its fix below it, and the verdict last") {
           "verdict: not here\n");
 }
 
-TEST_CASE("scripts get the same") {
+TEST_CASE("JSON has the same findings") {
   const auto json = to_json(three_findings());
   REQUIRE(json["version"] == version());
   REQUIRE(json["verdict"]["network"] == "nccl");
@@ -80,8 +81,8 @@ TEST_CASE("the document's table has every finding and no other") {
   REQUIRE(documented == ids_of_code());
 }
 
-TEST_CASE("this host, whatever it has, is looked at without an error of ours") {
-  const Report report = examine(this_host(), look_at_rdma);
+TEST_CASE("any host can be examined, and each finding is complete") {
+  const Report report = examine(this_host(), transport::examine);
   REQUIRE_FALSE(report.verdict.text.empty());
   for (const Finding& finding : report.findings.all()) {
     CAPTURE(to_string(finding.id));

@@ -1,10 +1,9 @@
-#include "tools/check/peer/judge_outcome.h"
-
 #include <fmt/format.h>
 
 #include <string>
 
-#include "transport/tcp/stack/connection.h"
+#include "tools/check/peer/peer.h"
+#include "transport/examine.h"
 
 namespace tfabric::check {
 namespace {
@@ -13,11 +12,10 @@ constexpr auto kBlackHole = 6 * kTrialRto;  // less than the third time-out, mor
 
 void judge_connecting(const std::string& subject, const OfferedRail& from, const OfferedRail& to,
                       const std::string& error, Findings& findings) {
-  // Said by the stack if no neighbour answers, or a router does not know the way.
-  if (error.find(to_string(stack::ConnectionError::unreachable)) != std::string::npos) {
+  if (transport::says_unreachable(error)) {
     findings.error(
         Id::peer_neighbour_silent, subject,
-        fmt::format("nobody answers for {} (ARP or neighbour discovery), or for the gateway {}: {}",
+        fmt::format("no host answers for {} (ARP or neighbour discovery), or for the gateway {}: {}",
                     to.addresses.empty() ? "the peer" : to.addresses.front(),
                     from.gateway.empty() ? "(none)" : from.gateway, error),
         fmt::format("are the rails {} and {} on one network (subnet, VLAN)? Is the address assigned to "

@@ -1,13 +1,11 @@
-#include "tools/check/peer/offer.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 
 #include "config/address.h"
-#include "transport/tcp/rails/rail.h"
+#include "tools/check/peer/peer.h"
+#include "transport/examine.h"
 
 namespace tfabric::check {
 namespace {
@@ -15,15 +13,7 @@ namespace {
 constexpr int kVersion = 1;
 constexpr std::size_t kMostRails = 64;
 
-OfferedRail offer_of(const config::Rail& rail) {
-  return {.name = rail.name,
-          .addresses = rail.addresses,
-          .gateway = rail.gateway,
-          .gateway6 = rail.gateway6,
-          .mtu = tcp::effective_mtu(rail)};
-}
-
-// Whether the rail can send to the address: by a network of its own, or by a gateway.
+// Returns true if the rail can send to the address, by a network of its own or by a gateway.
 bool has_route(const OfferedRail& rail, const config::PrefixedAddress& peer) {
   const bool v4 = peer.bytes.size() == 4;
   if (!(v4 ? rail.gateway : rail.gateway6).empty()) {
@@ -35,7 +25,7 @@ bool has_route(const OfferedRail& rail, const config::PrefixedAddress& peer) {
   });
 }
 
-// A rail is connected to by its first address.
+// Peers connect to a rail by its first address.
 void compare_routes(const OfferedRail& from, const OfferedRail& to, Findings& findings) {
   const auto address = to.addresses.empty() ? std::nullopt : config::parse_prefixed(to.addresses.front());
   if (address && !from.addresses.empty() && !has_route(from, *address)) {
@@ -71,17 +61,7 @@ bool compare_addresses(const Offer& mine, const Offer& theirs, Findings& finding
 }  // namespace
 
 Offer make_offer(const config::Config& config, const transport::Transport& transport) {
-  Offer offer{.network = transport.name(), .rails = {}};
-  if (offer.network == "tcp") {
-    std::transform(config.tcp.rails.begin(), config.tcp.rails.end(), std::back_inserter(offer.rails),
-                   offer_of);
-    return offer;
-  }
-  for (const transport::Device* device : transport.devices()) {
-    offer.rails.push_back(
-        {.name = device->properties().name, .addresses = {}, .gateway = {}, .gateway6 = {}});
-  }
-  return offer;
+  return {.network = transport.name(), .rails = transport::rail_networks(config, transport)};
 }
 
 nlohmann::json to_json(const Offer& offer) {

@@ -1,16 +1,10 @@
-#include "tools/check/peer/pair.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "config/config.h"
-#include "tools/check/config_check.h"
-#include "tools/check/peer/judge_outcome.h"
-#include "tools/check/peer/offer.h"
-#include "tools/check/peer/trial.h"
-#include "tools/check/report.h"
+#include "tools/check/peer/peer.h"
 #include "tools/perf/control.h"
 #include "transport/registry.h"
 
@@ -20,8 +14,8 @@ namespace {
 constexpr auto kMeeting = std::chrono::seconds(15);
 constexpr auto kPatience = std::chrono::seconds(60);
 
-// Each rail by itself, over one connection, and slow to repeat itself (kTrialRto). What would make the
-// transport step aside is a finding here.
+// A trial uses each rail by itself, over one connection, with slow retransmissions (kTrialRto). The transport
+// must not probe the rails when it opens: what would make it unusable is a finding here.
 void prepare(config::Config& config) {
   config.tcp.probe = false;
   config.tcp.bond = false;
@@ -46,9 +40,10 @@ Status try_rails(perf::ControlChannel& control, const transport::Transport& tran
   return {};
 }
 
-struct Part {
-  bool first;   // sends first
-  bool probes;  // its own rails, as a job here would
+// What this host does in the exchange.
+struct Role {
+  bool sends_first;
+  bool probes;  // tries its own rails' networks, as a job here would
 };
 
 Id id_of(transport::RailFault::Kind kind) {
@@ -63,7 +58,7 @@ Id id_of(transport::RailFault::Kind kind) {
   return Id::gateway_silent;
 }
 
-// False: a job would not use tfabric here, and nothing more is tried.
+// Returns false if a job would not use tfabric here; then nothing more is tried.
 bool probe(transport::Transport& transport, Findings& findings) {
   const std::vector<transport::RailFault> faults = transport.probe();
   for (const transport::RailFault& fault : faults) {
@@ -73,7 +68,7 @@ bool probe(transport::Transport& transport, Findings& findings) {
 }
 
 Status exchange(perf::ControlChannel& control, const config::Config& config, transport::Transport& transport,
-                Part part, Findings& findings) {
+                Role role, Findings& findings) {
   const Offer mine = make_offer(config, transport);
   if (Status sent = control.send(to_json(mine)); !sent) {
     return sent;
@@ -92,13 +87,14 @@ Status exchange(perf::ControlChannel& control, const config::Config& config, tra
   if (!compare_offers(mine, *theirs, findings)) {
     return {};
   }
-  // Behind that, as a rail of the peer's with our address would be found by both.
-  if (part.probes && !probe(transport, findings)) {
+  // After the comparison: a rail of the peer's with one of our addresses would answer the probe for that
+  // address.
+  if (role.probes && !probe(transport, findings)) {
     control.send_failure(
         {Errc::unusable, "a rail's network does not answer there: `tfabric check` there says how"});
     return {};
   }
-  return try_rails(control, transport, mine, *theirs, part.first, findings);
+  return try_rails(control, transport, mine, *theirs, role.sends_first, findings);
 }
 
 Status run(perf::ControlChannel& control, const Host& host, bool first, Report& report) {
@@ -111,7 +107,7 @@ Status run(perf::ControlChannel& control, const Host& host, bool first, Report& 
   if (!config) {
     return config.error();
   }
-  const Part part{.first = first, .probes = config->tcp.probe};
+  const Role role{.sends_first = first, .probes = config->tcp.probe};
   prepare(*config);
   const auto transport = transport::open(*config);
   if (!transport) {
@@ -120,7 +116,7 @@ Status run(perf::ControlChannel& control, const Host& host, bool first, Report& 
         "the message says how; if nothing else here explains it, `tfabric info` shows more");
     control.send_failure(transport.error());
   }
-  Status done = transport ? exchange(control, *config, **transport, part, report.findings) : Status();
+  Status done = transport ? exchange(control, *config, **transport, role, report.findings) : Status();
   if (!done) {
     control.send_failure(done.error());
   }

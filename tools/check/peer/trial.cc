@@ -1,5 +1,3 @@
-#include "tools/check/peer/trial.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,14 +8,15 @@
 #include <vector>
 
 #include "base/time.h"
+#include "tools/check/peer/peer.h"
 
 namespace tfabric::check {
 namespace {
 
 constexpr std::size_t kSmall = 64;
 constexpr std::size_t kLarge = 128u << 10;  // several packets of any MTU
-constexpr auto kPatience =
-    std::chrono::seconds(12);  // longer than a connection's own time-out, and than a black hole
+// Longer than a connection's own time-out, and than the stack takes to find a black hole.
+constexpr auto kPatience = std::chrono::seconds(12);
 constexpr auto kControlPatience = std::chrono::seconds(60);
 
 using Handle = std::array<std::byte, transport::kHandleBytes>;
@@ -39,12 +38,12 @@ Result<Handle> handle_from(const nlohmann::json& json) {
       return handle;
     }
   } catch (const nlohmann::json::exception&) {
-    // The same as one of the wrong size.
+    // Treated like a handle of the wrong size.
   }
   return Error{Errc::remote, "the peer has sent no handle"};
 }
 
-// Calls `step` until it has a result or the time is over; what a step returns is false for "not yet".
+// Calls `step` until it returns true or an error, or the time is over.
 template <class Step>
 Status until(const Step& step) {
   const Instant end = monotonic_now() + kPatience;
@@ -127,7 +126,7 @@ class Sender {
   std::unique_ptr<transport::SendComm> comm_;
 };
 
-// Takes what comes, whatever the sender does, until it says how it went.
+// Receives messages until the sender reports the outcome, however far it comes.
 class Receiver {
  public:
   Receiver(perf::ControlChannel& control, transport::Listener& listener)
@@ -150,7 +149,7 @@ class Receiver {
       if (*message) {
         return outcome_from(**message);
       }
-      // An error is the sender's to tell.
+      // The sender sees the same failure, and reports it.
       broken_ = broken_ || !turn();
       std::this_thread::yield();
     }
@@ -258,7 +257,7 @@ Result<Outcome> outcome_from(const nlohmann::json& json) {
                      .large = std::chrono::milliseconds(json.at("large_ms").get<std::int64_t>())};
     }
   } catch (const nlohmann::json::exception&) {
-    // The same as a stage that there is not.
+    // Treated like an unknown stage.
   }
   return Error{Errc::remote, "the peer has not said how it went"};
 }

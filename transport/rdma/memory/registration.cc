@@ -1,7 +1,6 @@
 #include "transport/rdma/memory/registration.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +11,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "host/limits.h"
 
 namespace tfabric::rdma {
 
@@ -133,14 +133,6 @@ bool may_be_the_limit(int error) { return error == ENOMEM || error == EAGAIN; }
 
 }  // namespace
 
-std::uint64_t memlock_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
-    return kUnlimited;
-  }
-  return limit.rlim_cur;
-}
-
 std::string registration_fault(int error, std::size_t bytes, std::uint64_t limit) {
   const std::string what =
       fmt::format("{} bytes cannot be registered: {}", bytes, std::generic_category().message(error));
@@ -162,7 +154,7 @@ std::string registration_fault(int error, std::size_t bytes, std::uint64_t limit
 }
 
 Error registration_error(int error, std::size_t bytes) {
-  return {Errc::system, registration_fault(error, bytes, memlock_limit())};
+  return {Errc::system, registration_fault(error, bytes, host::memlock_limit())};
 }
 
 }  // namespace tfabric::rdma

@@ -76,9 +76,6 @@ class RegistrationCache {
 
 // Error messages for memory that cannot be registered. The usual cause is the limit on locked memory.
 
-// RLIMIT_MEMLOCK of this process in bytes; the greatest value means unlimited.
-[[nodiscard]] std::uint64_t memlock_limit();
-
 // `error` is the verb's errno, `limit` is RLIMIT_MEMLOCK in bytes.
 [[nodiscard]] std::string registration_fault(int error, std::size_t bytes, std::uint64_t limit);
 [[nodiscard]] Error registration_error(int error, std::size_t bytes);

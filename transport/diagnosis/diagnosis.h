@@ -1,4 +1,5 @@
-// What `tfabric check` has to say: one thing of this host, how much it matters, and how it is fixed.
+// What a transport finds wrong with this host, or worth knowing of it, before it is opened. Transports fill
+// these values in, and `tfabric check` shows them.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tfabric::check {
+namespace tfabric::diagnosis {
 
 enum class Severity : std::uint8_t {
   note,     // worth knowing
@@ -15,7 +16,9 @@ enum class Severity : std::uint8_t {
   error,    // tfabric is not usable here
 };
 
-// Scripts know findings by these names, which docs/check.md explains: none changes its meaning.
+// Scripts know findings by their names, which docs/check.md explains: none changes its meaning. Not all come
+// from transports: `tfabric check` adds what it finds in the configuration, in NCCL's settings and between
+// two hosts.
 enum class Id : std::uint8_t {
   config_unreadable,
   config_invalid,
@@ -92,12 +95,8 @@ enum class Id : std::uint8_t {
 };
 inline constexpr Id kLastId = Id::peer_reached;
 
-// What comes of an error.
-enum class Consequence : std::uint8_t {
-  unusable,    // the transport does not open
-  not_loaded,  // NCCL never asks tfabric
-  fails,       // all looks well until a job runs
-};
+[[nodiscard]] std::string_view to_string(Id id);  // "pci-kernel-driver"
+[[nodiscard]] std::string_view to_string(Severity severity);
 
 struct Finding {
   Id id = kLastId;
@@ -107,6 +106,7 @@ struct Finding {
   std::string fix;  // a command or a line of the configuration; notes may have none
 };
 
+// In the order in which they were found.
 class Findings {
  public:
   void error(Id id, std::string subject, std::string what, std::string fix) {
@@ -121,15 +121,27 @@ class Findings {
   void add(Severity severity, Id id, std::string subject, std::string what, std::string fix) {
     all_.push_back({id, severity, std::move(subject), std::move(what), std::move(fix)});
   }
+  void append(const Findings& more) { all_.insert(all_.end(), more.all_.begin(), more.all_.end()); }
   [[nodiscard]] const std::vector<Finding>& all() const { return all_; }
 
  private:
   std::vector<Finding> all_;
 };
 
-[[nodiscard]] std::string_view to_string(Id id);  // "pci-kernel-driver"
-[[nodiscard]] std::string_view to_string(Severity severity);
-// If a finding of this kind is an error.
-[[nodiscard]] Consequence consequence_of(Id id);
+// What examining one transport yields.
+struct Diagnosis {
+  Findings findings;
+  bool has_devices = false;  // the host shows devices of this kind, usable or not
+  bool usable = false;
+};
 
-}  // namespace tfabric::check
+// A rail as its peers need to know it.
+struct RailNetwork {
+  std::string name;
+  std::vector<std::string> addresses;  // "10.0.0.5/24"; none: the rail has no IP network
+  std::string gateway;                 // IPv4; empty: none
+  std::string gateway6;
+  std::uint32_t mtu = 0;  // 0: unknown
+};
+
+}  // namespace tfabric::diagnosis

@@ -1,20 +1,22 @@
-#include "tools/check/memory_check.h"
-
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 
 #include "host/limits.h"
 #include "hugepage/budget.h"
-#include "tools/check/hugetlbfs_check.h"
-#include "tools/check/memlock_check.h"
+#include "transport/tcp/diagnosis/examine.h"
 #include "transport/tcp/rails/memory_limits.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/rail_share.h"
 
-namespace tfabric::check {
+namespace tfabric::tcp {
 namespace {
+
+using diagnosis::Id;
+using diagnosis::Severity;
 
 constexpr const char* kSubject = "memory";
 constexpr std::uint64_t kMib = std::uint64_t{1} << 20;
@@ -31,7 +33,7 @@ std::string free_text(const hugepage::Pages& pages) {
   return text;
 }
 
-// Reserves, of the smallest pages, those that one process lacks.
+// Returns the command that reserves as many of the smallest pages as one process lacks.
 std::string reserve(const hugepage::Pages& pages, std::uint32_t need_mib) {
   const hugepage::PageSize& size = pages.sizes.back();
   const std::uint64_t lacking = need_mib * kMib - pages.free_bytes();
@@ -42,7 +44,7 @@ std::string reserve(const hugepage::Pages& pages, std::uint32_t need_mib) {
       size.total + more, size.bytes / 1024, (need_mib * kMib + size.bytes - 1) / size.bytes);
 }
 
-// What comes of it that there are not enough of them.
+// Returns what happens if there are too few hugepages.
 const char* instead_of_pages(hugepage::Mode mode) {
   switch (mode) {
     case hugepage::Mode::required:
@@ -83,8 +85,8 @@ void report_too_few(hugepage::Mode mode, const hugepage::Pages& pages, std::uint
   }
 }
 
-// Hugepages that are free, and that the control groups do not leave to this process.
-void report_limited(const Host& host, hugepage::Mode mode, const tcp::AllowedPages& allowed,
+// Enough hugepages are free, but the control groups do not let this process have them.
+void report_limited(const diagnosis::Host& host, hugepage::Mode mode, const AllowedPages& allowed,
                     std::uint32_t need_mib, Findings& findings) {
   std::string kubernetes, file;
   std::uint64_t enough = 0;
@@ -119,7 +121,32 @@ void check_rounding(const hugepage::Pages& pages, std::uint32_t need_mib, Findin
   }
 }
 
-void check_hugepages(const Host& host, const hugepage::Pages& pages, std::uint32_t need_mib,
+// tfabric needs no hugetlbfs, since its pages have no names. But DPDK does not start where one is mounted
+// that it may not read.
+void check_hugetlbfs(const diagnosis::Host& host, Findings& findings) {
+  bool mounted = false;
+  for (const std::string& line : host.lines("/proc/mounts")) {
+    std::string device, folder, type;
+    std::istringstream(line) >> device >> folder >> type;
+    if (type != "hugetlbfs") {
+      continue;
+    }
+    mounted = true;
+    if (!host.access(folder, R_OK | X_OK)) {
+      findings.error(
+          Id::hugetlbfs_denied, kSubject,
+          fmt::format("this user (uid {}) may not read the hugetlbfs at {}, and DPDK looks into it",
+                      host.user(), folder),
+          fmt::format("as root: chmod a+rx {}", folder));
+    }
+  }
+  if (!mounted) {
+    findings.note(Id::hugetlbfs_not_mounted, kSubject,
+                  "no hugetlbfs is mounted; tfabric does without, other programs may not");
+  }
+}
+
+void check_hugepages(const diagnosis::Host& host, const hugepage::Pages& pages, std::uint32_t need_mib,
                      Findings& findings) {
   findings.note(
       Id::hugepages_used, kSubject,
@@ -128,8 +155,8 @@ void check_hugepages(const Host& host, const hugepage::Pages& pages, std::uint32
   check_hugetlbfs(host, findings);
 }
 
-void check_ordinary(const Host& host, std::uint32_t need_mib, Findings& findings) {
-  if (const Status status = tcp::check_ordinary_memory(need_mib, host.root); !status) {
+void check_ordinary(const diagnosis::Host& host, std::uint32_t need_mib, Findings& findings) {
+  if (const Status status = check_ordinary_memory(need_mib, host.root); !status) {
     findings.error(
         Id::cgroup_memory_too_small, kSubject, status.error().message,
         "raise it (Kubernetes: `memory` in the pod's limits; docker: --memory), or use fewer rails "
@@ -137,8 +164,8 @@ void check_ordinary(const Host& host, std::uint32_t need_mib, Findings& findings
   }
 }
 
-// Too few pages, or enough that this process may not have.
-void report_missing(const Host& host, hugepage::Mode mode, const tcp::AllowedPages& allowed,
+// There are too few free pages, or enough that this process may not have.
+void report_missing(const diagnosis::Host& host, hugepage::Mode mode, const AllowedPages& allowed,
                     std::uint32_t need_mib, Findings& findings) {
   const hugepage::Pages all = hugepage::discover_pages(host.root);
   if (all.free_bytes() >= need_mib * kMib) {
@@ -148,14 +175,24 @@ void report_missing(const Host& host, hugepage::Mode mode, const tcp::AllowedPag
   }
 }
 
+// `who` locks the memory.
+void check_memlock(const diagnosis::Host& host, const char* who, std::uint32_t need_mib, Findings& findings) {
+  if (!host.may_lock(need_mib * kMib)) {
+    findings.error(Id::memlock_too_low, "locked memory",
+                   fmt::format("a process may lock {} KiB (ulimit -l), and {} locks {} MiB for the rails",
+                               host.memlock_bytes / 1024, who, need_mib),
+                   diagnosis::kMemlockFix);
+  }
+}
+
 }  // namespace
 
-void check_memory(const Host& host, const config::Config& config, Findings& findings) {
-  const hugepage::Need needs = tcp::memory_need_mib(tcp::largest_share(config));
-  const tcp::AllowedPages allowed = tcp::allowed_pages(host.root);
-  const bool physical = tcp::takes_physical_addresses(config.tcp, host.sysfs());
-  const hugepage::Mode mode = tcp::page_mode(config, physical);
-  const bool nic = tcp::has_nic(config.tcp);
+void check_memory(const diagnosis::Host& host, const config::Config& config, Findings& findings) {
+  const hugepage::Need needs = memory_need_mib(largest_share(config));
+  const AllowedPages allowed = allowed_pages(host.root);
+  const bool physical = takes_physical_addresses(config.tcp, host.sysfs());
+  const hugepage::Mode mode = page_mode(config, physical);
+  const bool nic = has_nic(config.tcp);
   const auto budget = hugepage::choose_budget(mode, needs, config.memory.budget_mib, allowed.pages);
   const bool in_hugepages = budget ? budget->hugepages : mode != hugepage::Mode::off;
   const std::uint32_t need = in_hugepages ? needs.hugepages : needs.ordinary;
@@ -180,11 +217,11 @@ void check_memory(const Host& host, const config::Config& config, Findings& find
     }
     check_ordinary(host, need, findings);
   }
-  // Without an IOMMU nobody locks memory: hugepages stay where they are.
+  // Without an IOMMU no memory is locked, because hugepages keep their physical addresses.
   if (nic && !physical) {
-    check_memlock_for_nics(host, need, findings);
+    check_memlock(host, "VFIO", need, findings);
   }
-  check_memlock_for_af_xdp(host, tcp::af_xdp_locked_mib(tcp::largest_share(config)), findings);
+  check_memlock(host, "AF_XDP", af_xdp_locked_mib(largest_share(config)), findings);
 }
 
-}  // namespace tfabric::check
+}  // namespace tfabric::tcp

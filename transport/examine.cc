@@ -1,0 +1,81 @@
+#include "transport/examine.h"
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "transport/rdma/diagnosis/examine.h"
+#include "transport/registry.h"
+#include "transport/tcp/diagnosis/examine.h"
+
+namespace tfabric::transport {
+namespace {
+
+using diagnosis::Findings;
+using diagnosis::Id;
+
+// Whether anything is left to use if TCP has no rails.
+void check_tcp_configured(const config::Config& config, bool rdma_usable, Findings& findings) {
+  if (config.transport == "rdma") {
+    if (!config.tcp.rails.empty()) {
+      findings.note(Id::tcp_rails_not_used, "configuration",
+                    "the TCP rails are not used, because transport is \"rdma\"");
+    }
+    return;
+  }
+  if (!config.tcp.rails.empty()) {
+    return;
+  }
+  const std::string what =
+      "no TCP rail is configured" + (config.file.empty() ? std::string(", and there is no configuration file")
+                                                         : fmt::format(" in {}", config.file));
+  if (config.transport == "tcp" || !rdma_usable) {
+    findings.error(Id::tcp_not_configured, "configuration", what,
+                   "`tfabric setup`, or name the NICs as [[tcp.rails]] in "
+                   "/usr/local/tfabric/tools/config/tfabric.toml; to try tfabric within this host: export "
+                   "TFABRIC_TCP_RAILS=memif");
+  } else {
+    findings.note(Id::tcp_not_configured, "configuration", what);
+  }
+}
+
+}  // namespace
+
+Findings examine(const config::Config& config, const diagnosis::Host& host) {
+  return examine_with(config, host, rdma::examine);
+}
+
+Findings examine_with(const config::Config& config, const diagnosis::Host& host,
+                      const ExamineRdma& examine_rdma) {
+  const bool takes_tcp = prefers_tcp(config);
+  const diagnosis::Diagnosis rdma = examine_rdma(config, host, !takes_tcp);
+  // If neither transport is usable, the errors of the one that this host is made for come first.
+  const bool rdma_first = !takes_tcp && rdma.has_devices;
+  Findings findings;
+  if (rdma_first) {
+    findings.append(rdma.findings);
+  }
+  check_tcp_configured(config, rdma.usable, findings);
+  if (takes_tcp) {
+    findings.append(tcp::examine(config, host).findings);
+  }
+  if (!rdma_first) {
+    findings.append(rdma.findings);
+  }
+  return findings;
+}
+
+std::vector<diagnosis::RailNetwork> rail_networks(const config::Config& config, const Transport& transport) {
+  if (transport.name() == "tcp") {
+    return tcp::rail_networks(config.tcp);
+  }
+  std::vector<diagnosis::RailNetwork> networks;
+  for (const Device* device : transport.devices()) {
+    networks.push_back({.name = device->properties().name, .addresses = {}, .gateway = {}, .gateway6 = {}});
+  }
+  return networks;
+}
+
+bool says_unreachable(std::string_view error) { return tcp::says_unreachable(error); }
+
+}  // namespace tfabric::transport

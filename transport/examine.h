@@ -1,0 +1,34 @@
+// What is wrong on this host, and worth knowing, of all transports of this build: for `tfabric check`, which
+// knows no transport by name. The plugin does not link it.
+#pragma once
+
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "transport/diagnosis/diagnosis.h"
+#include "transport/diagnosis/host.h"
+#include "transport/transport.h"
+
+namespace tfabric::transport {
+
+// Examines RDMA. `chosen`: NCCL gets it if it is usable.
+using ExamineRdma = std::function<diagnosis::Diagnosis(const config::Config& config,
+                                                       const diagnosis::Host& host, bool chosen)>;
+
+// Examines the transports among which open() chooses. Reads only: no rail is opened, and RDMA devices only to
+// query them. If tfabric is not usable, the first error is the one that matters most.
+[[nodiscard]] diagnosis::Findings examine(const config::Config& config, const diagnosis::Host& host);
+// The same with another examination of RDMA, for tests that show devices which the host does not have.
+[[nodiscard]] diagnosis::Findings examine_with(const config::Config& config, const diagnosis::Host& host,
+                                               const ExamineRdma& examine_rdma);
+
+// Returns how peers reach the devices of an open transport that has one device for each rail.
+[[nodiscard]] std::vector<diagnosis::RailNetwork> rail_networks(const config::Config& config,
+                                                                const Transport& transport);
+
+// Returns true if a comm failed with this message because no neighbour answered, or no router knows the way.
+[[nodiscard]] bool says_unreachable(std::string_view error);
+
+}  // namespace tfabric::transport

@@ -1,0 +1,97 @@
+#include "transport/tcp/diagnosis/examine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+
+#include "transport/tcp/progress_mode.h"
+#include "transport/tcp/rails/rail.h"
+#include "transport/tcp/stack/connection.h"
+
+namespace tfabric::tcp {
+namespace {
+
+using RailCheck = void (*)(const diagnosis::Host&, const config::Config&, const config::Rail&, Findings&);
+
+RailCheck check_of(config::RailKind kind) {
+  switch (kind) {
+    case config::RailKind::pci:
+      return check_pci_rail;
+    case config::RailKind::af_packet:
+      return check_af_packet_rail;
+    case config::RailKind::af_xdp:
+      return check_af_xdp_rail;
+    case config::RailKind::tap:
+      return check_tap_rail;
+    case config::RailKind::memif:
+    case config::RailKind::virtio_user:
+    case config::RailKind::vhost:
+      break;
+  }
+  return check_socket_rail;
+}
+
+void check_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                Findings& findings) {
+  check_of(rail.kind)(host, config, rail, findings);
+  if (!config::is_part_of_interface(rail)) {
+    check_addresses(host, rail, findings);
+  }
+}
+
+void check_progress(const diagnosis::Host& host, const config::Config& config, Findings& findings) {
+  const bool threaded =
+      progress_mode(config.engine, config.tcp.engines, host.usable_cpus) == engine::ProgressMode::threaded;
+  const bool chosen = config.engine.progress == config::Progress::automatic;
+  findings.note(diagnosis::Id::progress_mode, "CPUs",
+                fmt::format("data are moved by {}, {}",
+                            threaded ? fmt::format("{} polling thread(s) a process", config.tcp.engines)
+                                     : "the threads that NCCL calls from",
+                            chosen ? fmt::format("since a process may use {} CPU(s)", host.usable_cpus)
+                                   : "as engine.progress says"));
+}
+
+bool has_error(const Findings& findings) {
+  const auto& all = findings.all();
+  return std::any_of(all.begin(), all.end(),
+                     [](const auto& each) { return each.severity == diagnosis::Severity::error; });
+}
+
+}  // namespace
+
+diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host& host) {
+  diagnosis::Diagnosis result;
+  if (config.tcp.rails.empty()) {
+    return result;
+  }
+  check_vfio_modules(host, config.tcp, result.findings);
+  for (const config::Rail& rail : config.tcp.rails) {
+    check_rail(host, config, rail, result.findings);
+  }
+  check_leases(host, config, result.findings);
+  check_memory(host, config, result.findings);
+  check_progress(host, config, result.findings);
+  result.has_devices = true;
+  result.usable = !has_error(result.findings);
+  return result;
+}
+
+std::vector<diagnosis::RailNetwork> rail_networks(const config::Tcp& config) {
+  std::vector<diagnosis::RailNetwork> networks;
+  std::transform(config.rails.begin(), config.rails.end(), std::back_inserter(networks),
+                 [](const config::Rail& rail) {
+                   return diagnosis::RailNetwork{.name = rail.name,
+                                                 .addresses = rail.addresses,
+                                                 .gateway = rail.gateway,
+                                                 .gateway6 = rail.gateway6,
+                                                 .mtu = effective_mtu(rail)};
+                 });
+  return networks;
+}
+
+bool says_unreachable(std::string_view error) {
+  return error.find(to_string(stack::ConnectionError::unreachable)) != std::string_view::npos;
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,59 @@
+// What is wrong on this host with the rails that the configuration names, before any is opened.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "config/config.h"
+#include "transport/diagnosis/diagnosis.h"
+#include "transport/diagnosis/host.h"
+
+namespace tfabric::tcp {
+
+// Reads only: nothing is opened for use, bound or changed. No findings if no rail is configured.
+[[nodiscard]] diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host& host);
+
+// Returns how peers reach the configured rails, in their order.
+[[nodiscard]] std::vector<diagnosis::RailNetwork> rail_networks(const config::Tcp& config);
+
+// Returns true if a comm failed with this message because no neighbour answered to ARP or neighbour
+// discovery, or a router reported that it has no route.
+[[nodiscard]] bool says_unreachable(std::string_view error);
+
+// --- The checks of which examine() consists: each reads the host and adds what it finds ---
+
+using diagnosis::Findings;
+
+// One rail each, by its kind.
+void check_pci_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                    Findings& findings);
+void check_af_packet_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                          Findings& findings);
+void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                       Findings& findings);
+void check_tap_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                    Findings& findings);
+// A Unix socket: `memif` with a device, `virtio_user` and `vhost`. Looks at the file only, because a client
+// that connects to a memif socket and disconnects ends the process that serves it.
+void check_socket_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                       Findings& findings);
+
+// Whether the kernel has one of the rail's addresses: it would reset connections of which it knows nothing.
+void check_addresses(const diagnosis::Host& host, const config::Rail& rail, Findings& findings);
+
+// Whether the kernel has the module vfio-pci, if a rail needs it.
+void check_vfio_modules(const diagnosis::Host& host, const config::Tcp& config, Findings& findings);
+
+// Whether processes can share the rails out, and another process has one of them.
+void check_leases(const diagnosis::Host& host, const config::Config& config, Findings& findings);
+// Returns the process that has the rail now, in any folder that the configuration allows.
+[[nodiscard]] std::optional<pid_t> holder_of(const diagnosis::Host& host, const config::LockFolder& folder,
+                                             const config::Rail& rail);
+
+// The memory that the rails of a process need: hugepages or ordinary memory, and the process's limits.
+void check_memory(const diagnosis::Host& host, const config::Config& config, Findings& findings);
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,212 @@
+// Rails whose device the kernel provides: interfaces, TUN and Unix sockets; and the rails' addresses.
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "config/address.h"
+#include "host/limits.h"
+#include "transport/tcp/diagnosis/examine.h"
+#include "transport/tcp/rails/af_xdp_interface.h"
+
+namespace tfabric::tcp {
+namespace {
+
+using diagnosis::Id;
+
+std::string subject_of(const config::Rail& rail) { return "rail " + rail.name; }
+
+void check_capability(const diagnosis::Host& host, const config::Rail& rail, int capability,
+                      const std::string& name, Findings& findings) {
+  if (!host.has_capability(capability)) {
+    findings.error(
+        Id::capability_missing, subject_of(rail),
+        fmt::format("this process lacks CAP_{}, which {} needs", name, rail.device),
+        fmt::format("run the job as root, or a container with --cap-add {}; or use another kind of "
+                    "rail",
+                    name));
+  }
+}
+
+void report_missing(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
+  std::vector<std::string> names;
+  for (const host::Interface& interface : host.interfaces) {
+    names.push_back(interface.name);
+  }
+  findings.error(Id::interface_missing, subject_of(rail),
+                 fmt::format("there is no interface {} in this network namespace; there are {}", rail.device,
+                             fmt::join(names, ", ")),
+                 "name one of them as the rail's device; a container: --network host");
+}
+
+// Returns the rail's interface; null: there is none.
+const host::Interface* check_interface(const diagnosis::Host& host, const config::Rail& rail,
+                                       Findings& findings) {
+  const std::string subject = subject_of(rail);
+  const auto interface = std::find_if(host.interfaces.begin(), host.interfaces.end(),
+                                      [&](const host::Interface& each) { return each.name == rail.device; });
+  if (interface == host.interfaces.end()) {
+    report_missing(host, rail, findings);
+    return nullptr;
+  }
+  if (!interface->up) {
+    findings.error(Id::interface_down, subject, fmt::format("the interface {} is down", rail.device),
+                   fmt::format("as root: ip link set {} up", rail.device));
+  } else if (!interface->has_link) {
+    findings.error(Id::link_down, subject, fmt::format("the interface {} has no link", rail.device),
+                   "look for its cable and the switch's port; of a virtual one: the other end of it, up");
+  }
+  if (rail.mtu > interface->mtu) {
+    findings.error(Id::interface_mtu_smaller, subject,
+                   fmt::format("mtu is {}, and that of the interface {} is {}: larger packets are lost",
+                               rail.mtu, rail.device, interface->mtu),
+                   fmt::format("mtu = {} (or none) for the rail; or as root: ip link set {} mtu {}",
+                               interface->mtu, rail.device, rail.mtu));
+  }
+  return &*interface;
+}
+
+// A process that shares its interface's XDP program with others needs the right to join their program.
+void check_af_xdp_rights(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
+  check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
+  check_capability(host, rail, CAP_NET_ADMIN, "NET_ADMIN", findings);
+  if (config::is_part_of_interface(rail)) {
+    check_capability(host, rail, CAP_SYS_ADMIN, "SYS_ADMIN", findings);
+  } else if (!host.has_capability(CAP_SYS_ADMIN)) {  // which includes CAP_BPF, also in older kernels
+    check_capability(host, rail, CAP_BPF, "BPF", findings);
+  }
+}
+
+// Checks an interface of which the rail has some queues and the kernel the rest. Whether the attached XDP
+// program is ours is found out, and reported, when a process joins it.
+void check_shared_interface(const diagnosis::Host& host, const config::Config& config,
+                            const config::Rail& rail, Findings& findings) {
+  if (const auto fault = af_xdp_address_fault(rail, host.addresses)) {
+    findings.error(Id::interface_without_address, subject_of(rail), fault->what, "as root: " + fault->fix);
+  }
+  if (const auto fault = af_xdp_port_fault(config.tcp.local_ports, host::kernel_ports(host.proc()))) {
+    findings.error(Id::kernel_ports_shared, subject_of(rail), fault->what, "as root: " + fault->fix);
+  }
+}
+
+// A job of ours that runs now has a program attached, too; check_leases() reports it as the rail's owner.
+void check_no_program(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                      const host::Interface& interface, Findings& findings) {
+  if (interface.xdp_program != 0 && !holder_of(host, config.lock_folder, rail)) {
+    findings.error(
+        Id::interface_xdp_program, subject_of(rail),
+        fmt::format("the interface {} has an XDP program already, number {}, and takes no other", rail.device,
+                    interface.xdp_program),
+        fmt::format(
+            "end what has attached it (`bpftool prog show id {}`); or as root: ip link set {} xdp off",
+            interface.xdp_program, rail.device));
+  }
+}
+
+// Returns true if the rail makes its socket, and false if it connects to one that another program has made.
+bool makes_socket(const config::Rail& rail) {
+  return rail.kind == config::RailKind::vhost ||
+         (rail.kind == config::RailKind::memif && rail.role == config::MemifRole::server);
+}
+
+void check_existing_socket(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
+  if (!host.exists(rail.device)) {
+    findings.warning(
+        Id::socket_missing, subject_of(rail),
+        fmt::format("the socket {} does not exist yet; a job waits 10 seconds for it", rail.device),
+        rail.kind == config::RailKind::memif
+            ? "start the other end first: the rail there has role = \"server\""
+            : "start the virtual switch, and make its port");
+  } else if (!host.access(rail.device, R_OK | W_OK)) {
+    findings.error(Id::socket_denied, subject_of(rail),
+                   fmt::format("this user (uid {}) may not use the socket {}", host.user(), rail.device),
+                   fmt::format("let the program that makes it share it: chmod a+rw {}", rail.device));
+  }
+}
+
+}  // namespace
+
+void check_af_packet_rail(const diagnosis::Host& host, const config::Config& /*config*/,
+                          const config::Rail& rail, Findings& findings) {
+  check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
+  check_interface(host, rail, findings);
+}
+
+void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                       Findings& findings) {
+  check_af_xdp_rights(host, rail, findings);
+  const host::Interface* interface = check_interface(host, rail, findings);
+  if (interface == nullptr) {
+    return;
+  }
+  if (const auto fault = af_xdp_mtu_fault(*interface)) {
+    findings.error(Id::interface_mtu_larger, subject_of(rail), fault->what, "as root: " + fault->fix);
+  }
+  if (const auto fault = af_xdp_queue_fault(*interface, rail, config.tcp.engines)) {
+    findings.error(Id::interface_queues, subject_of(rail), fault->what, "as root: " + fault->fix);
+  }
+  if (config::is_part_of_interface(rail)) {
+    check_shared_interface(host, config, rail, findings);
+  } else {
+    check_no_program(host, config, rail, *interface, findings);
+  }
+}
+
+void check_tap_rail(const diagnosis::Host& host, const config::Config& /*config*/, const config::Rail& rail,
+                    Findings& findings) {
+  constexpr const char* kTun = "/dev/net/tun";
+  check_capability(host, rail, CAP_NET_ADMIN, "NET_ADMIN", findings);
+  if (!host.exists(kTun) || !host.access(kTun, R_OK | W_OK)) {
+    findings.error(Id::tun_missing, subject_of(rail),
+                   fmt::format("{} is not there, or may not be opened", kTun),
+                   "as root: modprobe tun; a container: --device /dev/net/tun");
+  }
+}
+
+void check_socket_rail(const diagnosis::Host& host, const config::Config& /*config*/,
+                       const config::Rail& rail, Findings& findings) {
+  if (config::is_automatic_memif(rail)) {
+    return;
+  }
+  const std::string folder = std::filesystem::path(rail.device).parent_path();
+  if (!host.exists(folder)) {
+    findings.error(Id::socket_folder_missing, subject_of(rail),
+                   fmt::format("the folder of the socket {} is not there", rail.device),
+                   fmt::format("mkdir -p {0}; a container: mount it (-v {0}:{0})", folder));
+  } else if (!makes_socket(rail)) {
+    check_existing_socket(host, rail, findings);
+  } else if (!host.access(folder, W_OK | X_OK)) {
+    findings.error(Id::socket_folder_denied, subject_of(rail),
+                   fmt::format("this user (uid {}) may not make the socket {}", host.user(), rail.device),
+                   fmt::format("chown {} {}, or name a folder of the user's", host.user(), folder));
+  }
+}
+
+void check_addresses(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
+  for (const std::string& text : rail.addresses) {
+    const auto address = config::parse_prefixed(text);
+    if (!address) {
+      continue;
+    }
+    const config::IpBytes bytes = config::mapped(address->bytes);
+    const auto local = std::find_if(host.addresses.begin(), host.addresses.end(),
+                                    [&](const auto& each) { return each.address == bytes; });
+    if (local != host.addresses.end()) {
+      const std::string plain = text.substr(0, text.find('/'));
+      const unsigned mapped_bits = address->bytes.size() == 4 ? 96 : 0;
+      findings.error(
+          Id::address_on_kernel, subject_of(rail),
+          fmt::format("the kernel has the address {} too, on its interface {}, and would reset tfabric's "
+                      "connections",
+                      plain, local->netdev),
+          fmt::format("as root: ip address del {}/{} dev {}; or give the rail an address of its own", plain,
+                      local->prefix_length - mapped_bits, local->netdev));
+    }
+  }
+}
+
+}  // namespace tfabric::tcp
