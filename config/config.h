@@ -16,20 +16,9 @@
 #include "base/result.h"
 #include "config/address.h"
 #include "config/nccl_lists.h"
+#include "config/rail_kinds.h"
 
 namespace tfabric::config {
-
-// What connects a rail to the network.
-enum class RailKind : std::uint8_t {
-  memif,        // shared memory between processes of one host; no NIC, no root. Without a device, the
-                // processes find each other; with one, the path of a socket, it is one point-to-point link
-  pci,          // a NIC owned by DPDK
-  af_packet,    // a kernel interface, through AF_PACKET (root)
-  af_xdp,       // a kernel interface, through AF_XDP (root)
-  tap,          // a TAP interface created by DPDK (root)
-  virtio_user,  // the guest's end of a vhost-user socket, by which a container attaches to a virtual switch
-  vhost,        // the switch's end of a vhost-user socket
-};
 
 // The server of a memif connection creates the socket; the client connects to it.
 enum class MemifRole : std::uint8_t { client, server };
@@ -40,9 +29,6 @@ enum class CongestionControl : std::uint8_t {
   dctcp,       // RFC 8257: for networks whose switches mark early
   bottleneck,  // a model of the path: for links that police each flow
 };
-
-// An AF_XDP frame must fit into one page with its headroom (transport/tcp/nic/pools.h).
-inline constexpr std::uint32_t kMostAfXdpMtu = 3502;
 
 // A contiguous range of an interface's queue pairs.
 struct QueueRange {
@@ -82,19 +68,17 @@ struct Rail {
 }
 
 // Returns true if the rail's device is an interface of the kernel that exists without the rail.
-[[nodiscard]] inline bool is_kernel_interface(const Rail& rail) {
-  return rail.kind == RailKind::af_packet || rail.kind == RailKind::af_xdp;
-}
+[[nodiscard]] inline bool is_kernel_interface(const Rail& rail) { return row_of(rail.kind).kernel_interface; }
 
 // Returns true if the rail uses a subset of an interface's queues; other processes use the rest
 // (docs/rails.md).
-[[nodiscard]] inline bool is_part_of_interface(const Rail& rail) {
-  return rail.kind == RailKind::af_xdp && !rail.queues.whole();
+[[nodiscard]] inline bool has_queue_subset(const Rail& rail) {
+  return row_of(rail.kind).takes_queues && !rail.queues.whole();
 }
 
 // Returns true if the rail's device may be a Unix socket in the file system.
 [[nodiscard]] inline bool has_socket(const Rail& rail) {
-  return rail.kind == RailKind::memif || rail.kind == RailKind::virtio_user || rail.kind == RailKind::vhost;
+  return row_of(rail.kind).device == RailKindRow::socket;
 }
 
 // The folder of the process locks. If it is empty, host/process_lock.h chooses one.

@@ -219,13 +219,13 @@ std::vector<Key> rdma_feature_keys() {
   };
 }
 
-constexpr WordList<RailKind, 7> kKinds{{{"memif", RailKind::memif},
-                                        {"pci", RailKind::pci},
-                                        {"af_packet", RailKind::af_packet},
-                                        {"af_xdp", RailKind::af_xdp},
-                                        {"tap", RailKind::tap},
-                                        {"virtio_user", RailKind::virtio_user},
-                                        {"vhost", RailKind::vhost}}};
+constexpr auto kKinds = [] {
+  WordList<RailKind, kRailKinds.size()> words;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    words[i] = {kRailKinds[i].name, kRailKinds[i].kind};
+  }
+  return words;
+}();
 constexpr WordList<MemifRole, 2> kRoles{{{"client", MemifRole::client}, {"server", MemifRole::server}}};
 constexpr WordList<CongestionControl, 3> kControls{{{"cubic", CongestionControl::cubic},
                                                     {"dctcp", CongestionControl::dctcp},
@@ -289,7 +289,7 @@ std::span<const RailKey> rail_keys() {
   return *table;
 }
 
-std::string_view to_string(RailKind kind) { return kKinds[static_cast<std::size_t>(kind)].first; }
+std::string_view to_string(RailKind kind) { return row_of(kind).name; }
 std::string_view to_string(MemifRole role) { return kRoles[static_cast<std::size_t>(role)].first; }
 std::string_view to_string(CongestionControl control) {
   return kControls[static_cast<std::size_t>(control)].first;

@@ -72,25 +72,22 @@ bool is_socket_path(const std::string& text) {
 
 // Returns what is wrong with a rail's device; an empty text if nothing is.
 std::string device_fault(const Rail& rail) {
-  switch (rail.kind) {
-    case RailKind::pci:
+  const RailKindRow& kind = row_of(rail.kind);
+  switch (kind.device) {
+    case RailKindRow::pci_function:
       return is_pci_address(rail.device)
                  ? ""
                  : fmt::format(
                        "device is \"{}\", expected a PCI address like 0000:00:05.0 (`lspci -D` lists them)",
                        rail.device);
-    case RailKind::memif:
-    case RailKind::virtio_user:
-    case RailKind::vhost:
+    case RailKindRow::socket:
       return is_socket_path(rail.device)
                  ? ""
                  : fmt::format(
                        "device is \"{}\", expected the absolute path of a {} socket: up to 107 "
                        "characters, without blanks and any of , ; = [ ]",
-                       rail.device, rail.kind == RailKind::memif ? "memif" : "vhost-user");
-    case RailKind::af_packet:
-    case RailKind::af_xdp:
-    case RailKind::tap:
+                       rail.device, kind.socket_protocol);
+    case RailKindRow::interface:
       break;
   }
   return is_interface_name(rail.device)
@@ -124,7 +121,7 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
       fault("no address: expected one like 10.0.0.5/24");
     }
   }
-  if (rail.role == MemifRole::server && (rail.kind != RailKind::memif || rail.device.empty())) {
+  if (rail.role == MemifRole::server && (!row_of(rail.kind).takes_role || rail.device.empty())) {
     fault("role is only for a memif rail with a device, which is the path of its socket");
   }
   for (const std::string& address : rail.addresses) {
@@ -139,17 +136,11 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
     fault(fmt::format("gateway6 \"{}\" is not an IPv6 address", rail.gateway6));
   }
   constexpr std::uint32_t kLeastMtu = 576, kLeastMtu6 = 1280;  // RFC 791, RFC 8200 §5
-  // DPDK's virtio driver accepts frames of 9728 bytes, with the headers of Ethernet and virtio and a VLAN
-  // tag.
-  constexpr std::uint32_t kMostMtu = 65535, kMostVirtioMtu = 9000;
   const bool v6 =
       is_automatic_memif(rail) || std::any_of(rail.addresses.begin(), rail.addresses.end(),
                                               [](const auto& a) { return a.find(':') != std::string::npos; });
   const std::uint32_t least = v6 ? kLeastMtu6 : kLeastMtu;
-  const bool virtio = rail.kind == RailKind::virtio_user || rail.kind == RailKind::vhost;
-  const std::uint32_t most = virtio                          ? kMostVirtioMtu
-                             : rail.kind == RailKind::af_xdp ? kMostAfXdpMtu
-                                                             : kMostMtu;
+  const std::uint32_t most = row_of(rail.kind).most_mtu;
   if (rail.mtu != 0 && (rail.mtu < least || rail.mtu > most)) {
     fault(fmt::format("mtu is {}, expected {} to {}", rail.mtu, least, most));
   }
@@ -160,7 +151,7 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
 
 // Returns true if both rails are subsets of one interface's queues.
 bool share_interface(const Rail& a, const Rail& b) {
-  return a.device == b.device && is_part_of_interface(a) && is_part_of_interface(b);
+  return a.device == b.device && has_queue_subset(a) && has_queue_subset(b);
 }
 
 // Returns how a rail's device conflicts with that of an earlier rail; an empty text if it does not.
@@ -213,14 +204,14 @@ void validate_distinct(const std::vector<Rail>& rails, std::vector<std::string>&
 
 void validate_queues(const Tcp& tcp, std::vector<std::string>& errors) {
   for (const Rail& rail : tcp.rails) {
-    if (!rail.queues.whole() && rail.kind != RailKind::af_xdp) {
+    if (!rail.queues.whole() && !row_of(rail.kind).takes_queues) {
       errors.push_back(fmt::format("rail {}: queues is only for an af_xdp rail", rail.name));
-    } else if (is_part_of_interface(rail) && rail.vlan != 0) {
+    } else if (has_queue_subset(rail) && rail.vlan != 0) {
       errors.push_back(
           fmt::format("rail {}: a rail on some of an interface's queues takes no vlan: use the VLAN's own "
                       "interface as its device",
                       rail.name));
-    } else if (is_part_of_interface(rail) && tcp.port != 0) {
+    } else if (has_queue_subset(rail) && tcp.port != 0) {
       errors.push_back(fmt::format(
           "tcp.port is {}, but each process on the queues of rail {} listens on one of their own ports: set "
           "tcp.port = 0",

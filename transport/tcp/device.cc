@@ -170,7 +170,7 @@ Result<bool> Device::open_flows(Attempt& attempt) {
 
 Error Device::explain_timeout(const Attempt& attempt) const {
   const bool part = std::any_of(rails_.begin(), rails_.end(), [](const Rail* rail) {
-    return config::is_part_of_interface(rail->config());
+    return config::has_queue_subset(rail->config());
   });
   return {
       Errc::remote,

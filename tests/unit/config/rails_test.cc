@@ -185,10 +185,10 @@ TEST_CASE("rails can divide the queues of one interface") {
   const auto config = load_rails(part("0") + part("2-3") + part("1"));
   REQUIRE(config.ok());
   const auto& rails = config->tcp.rails;
-  REQUIRE((rails[1].queues.first == 2 && rails[1].queues.end() == 4 && is_part_of_interface(rails[1])));
+  REQUIRE((rails[1].queues.first == 2 && rails[1].queues.end() == 4 && has_queue_subset(rails[1])));
   REQUIRE(entry_of(*config, "tcp.rails.af_xdp0.queues").value == "0");
   REQUIRE(entry_of(*config, "tcp.rails.af_xdp1.queues").value == "2-3");
-  REQUIRE_FALSE(is_part_of_interface(load_rails(part("all"))->tcp.rails[0]));
+  REQUIRE_FALSE(has_queue_subset(load_rails(part("all"))->tcp.rails[0]));
 
   REQUIRE_THAT(rails_error(part("0-2") + part("2")),
                Contains("rail af_xdp1: rail af_xdp0 has some of these queues of eth1 already"));

@@ -35,7 +35,7 @@ RailCheck check_of(config::RailKind kind) {
 void check_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
                 Findings& findings) {
   check_of(rail.kind)(host, config, rail, findings);
-  if (!config::is_part_of_interface(rail)) {
+  if (!config::has_queue_subset(rail)) {
     check_addresses(host, rail, findings);
   }
 }

@@ -74,7 +74,7 @@ const host::Interface* check_interface(const diagnosis::Host& host, const config
 void check_af_xdp_rights(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
   check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
   check_capability(host, rail, CAP_NET_ADMIN, "NET_ADMIN", findings);
-  if (config::is_part_of_interface(rail)) {
+  if (config::has_queue_subset(rail)) {
     check_capability(host, rail, CAP_SYS_ADMIN, "SYS_ADMIN", findings);
   } else if (!host.has_capability(CAP_SYS_ADMIN)) {  // which includes CAP_BPF, also in older kernels
     check_capability(host, rail, CAP_BPF, "BPF", findings);
@@ -149,7 +149,7 @@ void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config
   if (const auto fault = af_xdp_queue_fault(*interface, rail, config.tcp.engines)) {
     findings.error(Id::interface_queues, subject_of(rail), fault->what, "as root: " + fault->fix);
   }
-  if (config::is_part_of_interface(rail)) {
+  if (config::has_queue_subset(rail)) {
     check_shared_interface(host, config, rail, findings);
   } else {
     check_no_program(host, config, rail, *interface, findings);

@@ -44,7 +44,7 @@ std::uint32_t need_mib(const config::Tcp& config, bool hugepages) {
   std::uint64_t bytes = kSharedPools;
   for (const config::Rail& rail : config.rails) {
     bytes += pool_bytes(rail, hugepages) + queues;
-    if (config::is_part_of_interface(rail)) {
+    if (config::has_queue_subset(rail)) {
       bytes += pool_bytes({.kind = config::RailKind::memif}, hugepages) + queues;  // to this host's processes
     }
   }

@@ -79,7 +79,7 @@ Status check_queues(const config::Rail& config, std::size_t engines) {
 }
 
 std::optional<nic::xdp::Part> part_of(const config::Rail& config, const engine::PortMap& ports) {
-  if (!config::is_part_of_interface(config)) {
+  if (!config::has_queue_subset(config)) {
     return std::nullopt;
   }
   nic::xdp::Part part{.first_queue = config.queues.first, .ports = {}, .addresses = {}};
@@ -166,7 +166,7 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
     }
     net::InterfaceConfig outward = *interface;
     std::unique_ptr<Rail> local;
-    if (config::is_part_of_interface(config)) {
+    if (config::has_queue_subset(config)) {
       Result<std::unique_ptr<Rail>> memif =
           MemifRail::open(local_rail_of(config), *engines[e], engines.size());
       if (!memif) {

@@ -60,7 +60,7 @@ std::string function_fault(const config::Rail& rail, const config::Tcp& /*config
 }
 
 std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
-  if (config::is_part_of_interface(rail)) {
+  if (config::has_queue_subset(rail)) {
     return text_of(af_xdp_address_fault(rail, host.addresses));
   }
   for (const std::string& text : rail.addresses) {
@@ -77,7 +77,7 @@ std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*
 }
 
 std::string port_fault(const config::Rail& rail, const config::Tcp& config, const HostView& host) {
-  return config::is_part_of_interface(rail) ? text_of(af_xdp_port_fault(config.local_ports, host.ports))
+  return config::has_queue_subset(rail) ? text_of(af_xdp_port_fault(config.local_ports, host.ports))
                                             : std::string();
 }
 

@@ -19,7 +19,7 @@ Result<config::PortRange> ports_of(const config::Tcp& process) {
   const config::Rail* first = nullptr;
   config::PortRange ports = process.local_ports;
   for (const config::Rail& rail : process.rails) {
-    if (!config::is_part_of_interface(rail)) {
+    if (!config::has_queue_subset(rail)) {
       continue;
     }
     const std::uint32_t channels = host::channels_of(rail.device).combined;

@@ -93,7 +93,7 @@ void RailProbe::set_fault(transport::RailFault::Kind kind, std::string what, std
 
 bool is_probed(const config::Rail& rail) {
   const bool is_on_network = rail.kind == config::RailKind::pci || config::is_kernel_interface(rail);
-  return is_on_network && !config::is_part_of_interface(rail);  // whose addresses are the kernel's
+  return is_on_network && !config::has_queue_subset(rail);  // whose addresses are the kernel's
 }
 
 std::vector<transport::RailFault> probe_rails(const Engines& engines) {

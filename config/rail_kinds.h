@@ -1,0 +1,80 @@
+// The kinds of rails, as far as a configuration is concerned: one row for each kind.
+//
+// A new kind is a value of RailKind, a row here (its name and the keys that it takes) and a row in
+// transport/tcp/rails/rail_kinds.cc (how it is opened).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tfabric::config {
+
+// What connects a rail to the network.
+enum class RailKind : std::uint8_t {
+  memif,        // shared memory between processes of one host; no NIC, no root. Without a device, the
+                // processes find each other; with one, the path of a socket, it is one point-to-point link
+  pci,          // a NIC owned by DPDK
+  af_packet,    // a kernel interface, through AF_PACKET (root)
+  af_xdp,       // a kernel interface, through AF_XDP (root)
+  tap,          // a TAP interface created by DPDK (root)
+  virtio_user,  // the guest's end of a vhost-user socket, by which a container attaches to a virtual switch
+  vhost,        // the switch's end of a vhost-user socket
+};
+
+// An AF_XDP frame must fit into one page with its headroom (transport/tcp/nic/pools.h).
+inline constexpr std::uint32_t kMostAfXdpMtu = 3502;
+// DPDK's virtio driver accepts frames of 9728 bytes, with the headers of Ethernet and virtio and a VLAN tag.
+inline constexpr std::uint32_t kMostVirtioMtu = 9000;
+
+struct RailKindRow {
+  // What the key `device` names.
+  enum Device : std::uint8_t { pci_function, interface, socket };
+
+  RailKind kind;
+  std::string_view name;  // the value of the key `kind`
+  Device device;
+  std::string_view socket_protocol = {};  // for messages; empty: the device is no socket
+  bool kernel_interface = false;          // the interface exists without the rail, in the kernel
+  bool takes_role = false;                // the key `role`
+  bool takes_queues = false;              // the key `queues`
+  std::uint32_t most_mtu = 65535;
+};
+
+// In the order of RailKind.
+inline constexpr std::array<RailKindRow, 7> kRailKinds{{
+    {.kind = RailKind::memif,
+     .name = "memif",
+     .device = RailKindRow::socket,
+     .socket_protocol = "memif",
+     .takes_role = true},
+    {.kind = RailKind::pci, .name = "pci", .device = RailKindRow::pci_function},
+    {.kind = RailKind::af_packet,
+     .name = "af_packet",
+     .device = RailKindRow::interface,
+     .kernel_interface = true},
+    {.kind = RailKind::af_xdp,
+     .name = "af_xdp",
+     .device = RailKindRow::interface,
+     .kernel_interface = true,
+     .takes_queues = true,
+     .most_mtu = kMostAfXdpMtu},
+    {.kind = RailKind::tap, .name = "tap", .device = RailKindRow::interface},
+    {.kind = RailKind::virtio_user,
+     .name = "virtio_user",
+     .device = RailKindRow::socket,
+     .socket_protocol = "vhost-user",
+     .most_mtu = kMostVirtioMtu},
+    {.kind = RailKind::vhost,
+     .name = "vhost",
+     .device = RailKindRow::socket,
+     .socket_protocol = "vhost-user",
+     .most_mtu = kMostVirtioMtu},
+}};
+
+[[nodiscard]] constexpr const RailKindRow& row_of(RailKind kind) {
+  return kRailKinds[static_cast<std::size_t>(kind)];
+}
+
+}  // namespace tfabric::config
