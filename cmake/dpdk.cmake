@@ -30,9 +30,9 @@ add_library(tfabric_dpdk INTERFACE)
 target_include_directories(tfabric_dpdk SYSTEM INTERFACE ${DPDK_INCLUDE_DIRS})
 # Drivers register themselves in constructors that nothing refers to: take the archives whole.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--whole-archive" ${dpdk_archives} "LINKER:--no-whole-archive")
-# See transport/tcp/nic/data_path_guard.h.
+# See transport/tcp/nic/control_thread.h.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=memif_free_regions")
-# See transport/tcp/nic/memif_messages.cc.
+# See transport/tcp/nic/wire_sockets.cc.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=sendmsg")
 find_library(TFABRIC_LIBBSD libbsd.a REQUIRED)
 find_library(TFABRIC_LIBMD libmd.a REQUIRED)

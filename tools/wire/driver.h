@@ -19,12 +19,12 @@
 #include "tools/wire/emulator/emulator.h"
 #include "tools/wire/report.h"
 #include "tools/wire/wire_port.h"
-#include "transport/tcp/nic/data_path_guard.h"
+#include "transport/tcp/nic/control_thread.h"
 
 namespace tfabric::wire {
 
 // Excludes DPDK's interrupt thread while a burst is in progress, since the driver unmaps the rings of a memif
-// peer that has ended (nic/data_path_guard.h). The forwarding loop holds the gate during each turn; a thread
+// peer that has ended (nic/control_thread.h). The forwarding loop holds the gate during each turn; a thread
 // that waits for it gets it before the next turn.
 class DataGate final : public nic::DataPathGuard {
  public:

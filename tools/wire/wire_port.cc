@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "host/interfaces.h"
 #include "transport/tcp/nic/device_arguments.h"
-#include "transport/tcp/nic/linearise.h"
-#include "transport/tcp/nic/memif_socket.h"
+#include "transport/tcp/nic/offloads.h"
+#include "transport/tcp/nic/wire_sockets.h"
 
 namespace tfabric::wire {
 namespace {

@@ -64,7 +64,7 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes,
 
 void Device::drop_abandoned() {
   const Duration longest = 2 * Duration(context_.options.connect_timeout);
-  // Destroyed after the lock is released: that takes the engine's.
+  // Destroyed after the lock is released, since that takes the engine's lock.
   std::vector<std::shared_ptr<Attempt>> abandoned;
   const std::lock_guard guard(mutex_);
   for (auto i = attempts_.begin(); i != attempts_.end() && monotonic_now() - i->second->since > longest;) {
@@ -86,7 +86,7 @@ Result<bool> Device::advance(Attempt& attempt) {
     attempt.comm->fail_if_silent();
   }
   if (attempt.comm != nullptr && attempt.comm->failed()) {
-    // A SYN's time is the same, and may be over first.
+    // A SYN has the same time limit as the attempt, and may reach it first.
     if (attempt.comm->timed_out()) {
       return explain_timeout(attempt);
     }
@@ -103,7 +103,8 @@ Result<bool> Device::advance(Attempt& attempt) {
   return false;
 }
 
-// Route i goes from our rail i to the peer's rail i, each counted round. Empty: a link is not there yet.
+// Route i goes from our rail i to the peer's rail i, both modulo their number. Returns none while a link is
+// missing.
 Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
   std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < std::max(rails_.size(), peer.addresses.size()); ++i) {
@@ -123,7 +124,7 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
 
 std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& remote) {
   const CommOptions& options = context_.options;
-  // Shared memory has no limit for each connection, nor several paths.
+  // Shared memory neither limits single connections nor has several paths.
   const bool network = !config::is_automatic_memif(rail.config()) && remote != rail.address();
   FlowChoice choice{.network = network, .flows = options.flows, .most = options.flows};
   if (options.flows == 0) {
@@ -134,7 +135,7 @@ std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& re
   return context_.peers.paths.path(rail.config().name, remote, choice);
 }
 
-// Opens the flows that the comm begins with, once every link they need is there.
+// Opens the flows that the comm begins with, once every link that they need is up.
 Result<bool> Device::open_flows(Attempt& attempt) {
   const Handle& peer = attempt.peer;
   const EngineGuard guard(context_.engine.lock());
@@ -169,9 +170,8 @@ Result<bool> Device::open_flows(Attempt& attempt) {
 }
 
 Error Device::explain_timeout(const Attempt& attempt) const {
-  const bool part = std::any_of(rails_.begin(), rails_.end(), [](const Rail* rail) {
-    return config::has_queue_subset(rail->config());
-  });
+  const bool subset = std::any_of(rails_.begin(), rails_.end(),
+                                  [](const Rail* rail) { return config::has_queue_subset(rail->config()); });
   return {
       Errc::remote,
       fmt::format(
@@ -180,7 +180,19 @@ Error Device::explain_timeout(const Attempt& attempt) const {
           net::to_string(attempt.peer.addresses.front()), attempt.peer.port, properties_.name,
           std::chrono::duration_cast<std::chrono::milliseconds>(monotonic_now() - attempt.since).count(),
           attempt.peer.port,
-          part ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
+          subset ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
+}
+
+Result<std::unique_ptr<transport::Listener>> SpreadDevice::listen(HandleBytes handle) {
+  return devices_[listens_.fetch_add(1, std::memory_order_relaxed) % devices_.size()]->listen(handle);
+}
+
+Result<std::unique_ptr<transport::SendComm>> SpreadDevice::connect(HandleBytes handle,
+                                                                   const transport::ConnectOptions& options) {
+  // An attempt continues where it began.
+  const std::uint64_t attempt = attempt_of(handle);
+  const std::size_t place = attempt == 0 ? connects_.fetch_add(1, std::memory_order_relaxed) : attempt - 1;
+  return devices_[place % devices_.size()]->connect(handle, options);
 }
 
 }  // namespace tfabric::tcp

@@ -1,6 +1,7 @@
-// A device of the TCP transport: one or more rails, shown to NCCL as one.
+// A device of the TCP transport: one or more rails, shown to NCCL as one; and one over several engines.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -10,10 +11,12 @@
 #include "transport/tcp/comm/send_comm.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/session/acceptor.h"
+#include "transport/tcp/session/handle.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {
 
+// A device of one engine.
 class Device final : public transport::Device {
  public:
   // Attempts to connect have the numbers first, first + step, …
@@ -31,22 +34,22 @@ class Device final : public transport::Device {
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
   Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle) override;
-  // Packets are not marked, whatever traffic class the communicator has.
+  // Ignores the communicator's traffic class: packets are not marked.
   Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle,
                                                        const transport::ConnectOptions& options) override;
 
  private:
-  // A connection that is being made; lives between calls of connect().
+  // A connection that is being made, kept between calls of connect().
   struct Attempt {
     Handle peer;
     Instant since;
-    std::unique_ptr<SendComm> comm;  // null until all links are there
+    std::unique_ptr<SendComm> comm;  // null until all links are up
   };
 
-  // Ends the attempts that connect() is no longer called for: when a communicator fails, NCCL just stops
+  // Ends the attempts for which connect() is no longer called: when a communicator fails, NCCL only stops
   // calling.
   void drop_abandoned();
-  // Goes on with an attempt; true once its comm is ready.
+  // Continues an attempt; returns true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_flows(Attempt& attempt);
   Result<std::vector<SendRoute>> routes_to(const Handle& peer);
@@ -61,6 +64,30 @@ class Device final : public transport::Device {
   std::map<std::uint64_t, std::shared_ptr<Attempt>> attempts_;  // guarded by mutex_; by number, oldest first
   std::uint64_t attempt_step_;
   std::uint64_t next_attempt_;  // guarded by mutex_
+};
+
+// A device whose comms are spread over the process's engines: one device for each engine, used by turns.
+//
+// listen() and connect() are counted apart, since a ring of ranks has as many of each: both are spread
+// evenly.
+class SpreadDevice final : public transport::Device {
+ public:
+  // `devices`: at least one. They number their attempts so that each finds its own (Device::AttemptNumbers):
+  // the first of two 1, 3, 5, …, the second 2, 4, 6, …. `first`: the device that is used first, so that
+  // several spread devices begin with different engines.
+  SpreadDevice(std::vector<std::unique_ptr<transport::Device>> devices, std::size_t first)
+      : devices_(std::move(devices)), listens_(first), connects_(first) {}
+
+  [[nodiscard]] const transport::DeviceProperties& properties() const override {
+    return devices_.front()->properties();
+  }
+  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle) override;
+  Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle,
+                                                       const transport::ConnectOptions& options) override;
+
+ private:
+  std::vector<std::unique_ptr<transport::Device>> devices_;
+  std::atomic<std::size_t> listens_, connects_;
 };
 
 }  // namespace tfabric::tcp

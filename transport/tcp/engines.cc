@@ -6,7 +6,8 @@
 
 #include "base/log.h"
 #include "host/limits.h"
-#include "transport/tcp/progress_mode.h"
+#include "transport/tcp/rails/rail_kinds.h"
+#include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/rails/rail_probe.h"
 
 namespace tfabric::tcp {
@@ -14,8 +15,8 @@ namespace {
 
 // How long shutdown waits for flows to end in order, both ways.
 constexpr Duration kLinger = std::chrono::milliseconds(200);
-// ... and for peers to have what they were sent, and the end of it: they may get no CPU for a while, and
-// nobody repeats it once this process is gone.
+// How long it waits for peers to acknowledge what they were sent, and the FIN: they may get no CPU for a
+// while, and nothing is retransmitted once this process has ended.
 constexpr Duration kLingerForPeers = std::chrono::seconds(3);
 
 engine::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
@@ -32,7 +33,7 @@ Result<std::uint16_t> Engines::count_for(const config::Tcp& config) {
     if (count == 1) {
       break;
     }
-    Result<std::uint16_t> queues = queues_of(rail);
+    Result<std::uint16_t> queues = traits_of(rail.kind).queues(rail);
     if (!queues) {
       return queues.error();
     }
@@ -56,13 +57,9 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
     own.listeners = config.tcp.port == 0 ? std::uint16_t{1} : count;
     units_.push_back(std::make_unique<Unit>(own));
   }
-  std::vector<engine::Engine*> all;
-  for (const auto& unit : units_) {
-    all.push_back(&unit->engine);
-  }
   for (std::uint16_t e = 0; e < count; ++e) {
     const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;
-    units_[e]->progress = std::make_unique<engine::Progress>(units_[e]->engine, mode_, cpu, all);
+    units_[e]->progress = std::make_unique<engine::Progress>(units_[e]->engine, mode_, cpu, all());
   }
   gate_ = std::make_unique<Gate>(*this);
 }
@@ -72,7 +69,7 @@ Engines::~Engines() {
   for (const auto& unit : units_) {
     unit->progress.reset();
   }
-  tell();
+  log_counters();
   for (const auto& unit : units_) {
     const EngineGuard guard(unit->engine.lock());
     unit->acceptor.clear();
@@ -80,7 +77,7 @@ Engines::~Engines() {
   for (const auto& unit : units_) {
     unit->rails.clear();
   }
-  // None is turned any more. Their flows hold packets of each other's pools.
+  // Only now that no engine is turned any more: their flows hold packets of each other's pools.
   for (const auto& unit : units_) {
     const EngineGuard guard(unit->engine.lock());
     unit->engine.halt();
@@ -88,11 +85,16 @@ Engines::~Engines() {
   gate_.reset();
 }
 
-Status Engines::open_rails(const config::Tcp& config) {
+std::vector<engine::Engine*> Engines::all() const {
   std::vector<engine::Engine*> engines;
   for (const auto& unit : units_) {
     engines.push_back(&unit->engine);
   }
+  return engines;
+}
+
+Status Engines::open_rails(const config::Tcp& config) {
+  const std::vector<engine::Engine*> engines = all();
   for (const config::Rail& rail : config.rails) {
     Result<std::vector<std::unique_ptr<Rail>>> opened = open_rail(rail, engines, ports_, !is_probed(rail));
     if (!opened) {
@@ -103,6 +105,16 @@ Status Engines::open_rails(const config::Tcp& config) {
     }
   }
   return {};
+}
+
+std::vector<transport::RailFault> Engines::probe_rails() {
+  return tcp::probe_rails(all(), units_.front()->rails);
+}
+
+void Engines::announce_rails() {
+  for (const auto& unit : units_) {
+    tcp::announce_rails(unit->engine, unit->rails);
+  }
 }
 
 void Engines::Gate::pause() {
@@ -117,7 +129,7 @@ void Engines::Gate::resume() {
   }
 }
 
-// Comms are closed by now; their FINs and RSTs deserve to leave.
+// Comms are closed by now; turns the engines so that their FINs and RSTs leave.
 void Engines::linger() {
   const Instant begin = monotonic_now();
   for (bool busy = true; busy; sched_yield()) {
@@ -132,7 +144,7 @@ void Engines::linger() {
   }
 }
 
-void Engines::tell() const {
+void Engines::log_counters() const {
   if (units_.size() == 1) {
     return;
   }

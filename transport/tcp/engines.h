@@ -1,8 +1,7 @@
-// The engines of the process, each with all that belongs to it: its keeper, its acceptor, its end of each
-// rail.
+// The engines of the process, each with what belongs to it: its progress, its acceptor, its end of each rail.
 //
-// A comm lives in one of them, with all its flows. Each has a range of local TCP ports of its own and a queue
-// pair of each NIC; docs/engines.md says how packets find their way.
+// A comm lives in one engine, with all its flows. Each engine has a range of local TCP ports and a queue pair
+// of each NIC of its own; docs/engines.md says how packets find their engine.
 #pragma once
 
 #include <memory>
@@ -12,9 +11,10 @@
 #include "transport/tcp/comm/context.h"
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/progress.h"
-#include "transport/tcp/nic/data_path_guard.h"
+#include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/session/acceptor.h"
+#include "transport/transport.h"
 
 namespace tfabric::tcp {
 
@@ -31,22 +31,28 @@ class Engines {
     std::vector<std::unique_ptr<Rail>> rails;
   };
 
-  // `options`: of all of them, but for number and ports. EAL must be running.
+  // `options`: of every engine, but for number and ports. EAL must be running.
   Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count);
-  ~Engines();  // flows get a moment to end in order; the comms must be gone
+  // Gives flows some time to end in order. The comms must be gone.
+  ~Engines();
   Engines(const Engines&) = delete;
   Engines& operator=(const Engines&) = delete;
 
+  // Opens them for all engines. Those that are probed (rail_probe.h) are not announced to the network yet.
   Status open_rails(const config::Tcp& config);
+  // Tries all rails at once, and returns their faults; takes seconds if there are any. Rails must be open.
+  [[nodiscard]] std::vector<transport::RailFault> probe_rails();
+  void announce_rails();
+
   [[nodiscard]] const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
   [[nodiscard]] engine::ProgressMode mode() const { return mode_; }
 
-  // How many the rails can have, of those configured: each NIC must have a queue pair for each. Says so in
-  // the log if these are fewer.
+  // How many of the configured engines the rails allow: each NIC must have a queue pair for each engine. Logs
+  // a warning if these are fewer. EAL must be running.
   static Result<std::uint16_t> count_for(const config::Tcp& config);
 
  private:
-  // Bursts run with their engine held.
+  // Pauses the data path by taking all engines' locks: bursts run with their engine held.
   class Gate final : public nic::DataPathGuard {
    public:
     explicit Gate(Engines& engines) : engines_(&engines) { nic::set_data_path_guard(this); }
@@ -60,8 +66,9 @@ class Engines {
     Engines* engines_;
   };
 
+  [[nodiscard]] std::vector<engine::Engine*> all() const;
   void linger();
-  void tell() const;
+  void log_counters() const;
 
   engine::PortMap ports_;
   engine::ProgressMode mode_;

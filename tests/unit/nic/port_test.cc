@@ -25,8 +25,7 @@
 #include "tests/unit/nic/eal_fixture.h"
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/nic/device_arguments.h"
-#include "transport/tcp/nic/linearise.h"
-#include "transport/tcp/nic/pool_ops.h"
+#include "transport/tcp/nic/offloads.h"
 #include "transport/tcp/nic/pools.h"
 
 namespace tfabric::nic {
@@ -284,7 +283,7 @@ TEST_CASE("work for the control thread is done before the call returns, also fro
   CHECK(inner == outer);
 }
 
-// DPDK's interrupt thread would end the process (memif_messages.cc).
+// DPDK's interrupt thread would end the process (wire_sockets.cc).
 TEST_CASE("who leaves a memif server before it could greet does it no harm") {
   need_eal();
   const test::TemporaryFolder folder;

@@ -130,7 +130,7 @@ TEST_CASE("an interface has one XDP program, and one that is not there is named"
     CHECK(first.ok());
     const auto second = Port::open(loopback_port());
     CHECK_THAT(second ? "" : second.error().message,
-               Contains("rail x: the interface lo has an XDP program of somebody"));
+               Contains("rail x: the interface lo has an XDP program of another owner"));
     const auto absent = xdp::Redirect::attach("no-such-if", 1);
     CHECK_THAT(absent ? "" : absent.error().message, Contains("no interface no-such-if"));
   });

@@ -11,7 +11,6 @@
 
 #include "base/descriptor.h"
 #include "tests/unit/nic/eal_fixture.h"
-#include "transport/tcp/rails/memif_control.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

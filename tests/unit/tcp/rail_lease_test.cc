@@ -1,4 +1,4 @@
-#include "transport/tcp/rails/rail_lease.h"
+#include "transport/tcp/rails/rail_share.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

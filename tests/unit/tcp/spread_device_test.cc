@@ -1,4 +1,4 @@
-#include "transport/tcp/spread_device.h"
+#include "transport/tcp/device.h"
 
 #include <array>
 #include <catch2/catch.hpp>

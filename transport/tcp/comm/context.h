@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 
 #include "hugepage/registration.h"
 #include "transport/tcp/engine/engine.h"
@@ -33,7 +32,5 @@ struct Context {
   CommOptions options;
   Peers& peers;
 };
-
-using EngineGuard = std::lock_guard<engine::EngineLock>;
 
 }  // namespace tfabric::tcp

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include "transport/tcp/progress_mode.h"
 #include "transport/tcp/rails/rail.h"
+#include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/stack/connection.h"
 
 namespace tfabric::tcp {

@@ -11,7 +11,7 @@
 #include "config/address.h"
 #include "host/limits.h"
 #include "transport/tcp/diagnosis/examine.h"
-#include "transport/tcp/rails/af_xdp_interface.h"
+#include "transport/tcp/rails/preflight.h"
 
 namespace tfabric::tcp {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "host/process_lock.h"
 #include "transport/tcp/diagnosis/examine.h"
-#include "transport/tcp/rails/rail_lease.h"
 #include "transport/tcp/rails/rail_share.h"
 
 namespace tfabric::tcp {

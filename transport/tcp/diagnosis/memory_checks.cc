@@ -8,7 +8,6 @@
 #include "host/limits.h"
 #include "hugepage/budget.h"
 #include "transport/tcp/diagnosis/examine.h"
-#include "transport/tcp/rails/memory_limits.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/rail_share.h"
 

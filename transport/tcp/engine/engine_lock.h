@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 
 namespace tfabric::engine {
 
@@ -35,3 +36,9 @@ class EngineLock {
 };
 
 }  // namespace tfabric::engine
+
+namespace tfabric::tcp {
+
+using EngineGuard = std::lock_guard<engine::EngineLock>;
+
+}  // namespace tfabric::tcp

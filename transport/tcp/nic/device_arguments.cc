@@ -27,7 +27,7 @@ std::uint32_t memif_buffer_bytes(std::uint32_t mtu) {
   return std::min((frame + kLine - 1) / kLine * kLine, 65535u);
 }
 
-// memif takes the number of descriptors as a power of two, of at most 14.
+// memif takes the number of descriptors as an exponent of two, at most 14.
 unsigned memif_ring_log2(std::uint32_t mtu) {
   return std::clamp(static_cast<unsigned>(std::bit_width(kMemifRingBytes / memif_buffer_bytes(mtu))) - 1, 6u,
                     12u);
@@ -42,14 +42,14 @@ std::string memif_arguments(const MemifDevice& device) {
                      memif_ring_log2(device.mtu));
 }
 
-// A ring's frame holds a packet and the kernel's header of at most 66 bytes before it.
+// A frame in the ring holds the kernel's header, of at most 66 bytes, and the packet.
 std::uint32_t af_packet_frame_bytes(std::uint32_t mtu) {
   constexpr std::uint32_t kOverhead = 128, kLeast = 2048;
   constexpr std::uint32_t kUnit = 512;  // eight frames fill whole pages
   return std::max(kLeast, (mtu + kOverhead + kUnit - 1) / kUnit * kUnit);
 }
 
-// Blocks are whole pages and whole frames, and the ring whole blocks.
+// A block must be whole pages and whole frames, and the ring whole blocks.
 std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu, std::uint16_t queues) {
   constexpr std::uint32_t kPage = 4096;
   constexpr std::uint32_t kRingBytes = 8u << 20;
@@ -64,8 +64,8 @@ std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu,
                      queues);
 }
 
-// Without busy polling, a system call each time that nothing has come: in copy mode, where the kernel has
-// what comes lying ready anyway, it costs a third of the bandwidth.
+// busy_budget=0 turns off busy polling, which is a system call whenever nothing has arrived. In copy mode,
+// where the kernel has received frames ready anyway, it costs a third of the bandwidth.
 std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
                              std::uint16_t queue_count) {
   return fmt::format("net_af_xdp{},iface={},start_queue={},queue_count={},busy_budget=0",
@@ -83,7 +83,8 @@ std::string af_xdp_interface(const std::string& arguments) {
 }
 
 std::string virtio_user_arguments(const std::string& socket) {
-  // A packet takes a descriptor for each of its buffers: with 256, DPDK's default, seven large ones fill it.
+  // A packet takes a descriptor for each of its buffers: with DPDK's default of 256, seven large packets fill
+  // the ring.
   constexpr unsigned kDescriptors = 1024;
   return fmt::format("net_virtio_user{},path={},queues=1,queue_size={}", next_device_number(), socket,
                      kDescriptors);

@@ -10,7 +10,7 @@
 namespace tfabric::nic {
 namespace {
 
-// DPDK has all NICs of the process in one VFIO container.
+// DPDK keeps all NICs of the process in one VFIO container.
 class VfioContainer final : public DmaDevice {
  public:
   Status map(std::uintptr_t address, std::size_t size) override {

@@ -1,10 +1,8 @@
-// Registered memory made reachable for NICs that read packets by DMA, so that payload goes to them by
-// reference.
+// Maps registered memory for NICs that read packets by DMA, so that payload goes to them by reference.
 //
-// What the NICs' IOMMU maps has the process's own addresses (IOVA mode "va"). Mappings go as they came: an
-// IOMMU need not be able to take away a part of one, so a range stays mapped until nothing of it is used. A
-// range that some device refuses, for want of an IOMMU or of room in it, is reachable for none, and is
-// copied.
+// The IOMMU maps memory at the process's own addresses (IOVA mode "va"). It need not support unmapping a part
+// of a mapping, so a range stays mapped until none of it is registered. A range that a device refuses,
+// because it has no IOMMU or no room in it, is unmapped for all devices, and payload in it is copied.
 //
 // map(), unmap() and reachable() are called under RegionTable's lock; devices are added before.
 #pragma once
@@ -30,14 +28,14 @@ class DeviceMemory final : public hugepage::DmaMapper {
  public:
   void add(std::unique_ptr<DmaDevice> device) { devices_.push_back(std::move(device)); }
 
-  // Always succeeds: a refusal is said once, in the log.
+  // Always succeeds; the first refusal is logged.
   Status map(std::uintptr_t address, std::size_t size) override;
   void unmap(std::uintptr_t address, std::size_t size) override;
-  // Every byte is mapped for every device.
+  // Returns true if every byte is mapped for every device.
   [[nodiscard]] bool reachable(std::uintptr_t address, std::size_t size) const override;
 
  private:
-  // A mapping, from its key on.
+  // A mapping; its address is the key.
   struct Mapping {
     std::size_t size = 0;
     std::size_t used = 0;  // bytes that are registered
@@ -55,7 +53,7 @@ class DeviceMemory final : public hugepage::DmaMapper {
   bool refused_ = false;
 };
 
-// That of the NICs that DPDK drives through VFIO.
+// The IOMMU context of the NICs that DPDK drives through VFIO.
 [[nodiscard]] std::unique_ptr<DmaDevice> vfio_container();
 
 }  // namespace tfabric::nic

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 
 #include "base/log.h"
 #include "base/random.h"
 #include "base/thread.h"
-#include "transport/tcp/nic/eal_log.h"
 
 namespace tfabric::nic {
 namespace {
@@ -23,7 +24,46 @@ std::mutex g_mutex;
 bool g_started = false;  // guarded by g_mutex
 EalOptions g_options;    // guarded by g_mutex
 
-// The first CPU the process may use: EAL wants one for its main lcore, on whose thread nothing runs.
+std::mutex g_log_mutex;
+// Of the errors since they were last taken, the first ones are kept: they say what went wrong, and later ones
+// only that something did.
+constexpr std::size_t kMostBytes = 600;
+// Guarded by g_log_mutex.
+std::string& errors() {
+  static auto* lines = new std::string;  // never destroyed: DPDK's threads may log at exit
+  return *lines;
+}
+
+ssize_t on_write(void*, const char* text, std::size_t size) {
+  std::string_view line(text, size);
+  while (!line.empty() && line.back() == '\n') {
+    line.remove_suffix(1);
+  }
+  if (!line.empty()) {
+    TF_TRACE("DPDK: {}", line);
+    if (rte_log_cur_msg_loglevel() <= static_cast<int>(RTE_LOG_ERR)) {
+      const std::lock_guard guard(g_log_mutex);
+      if (errors().size() + line.size() < kMostBytes) {
+        errors() += (errors().empty() ? "" : "; ");
+        errors() += line;
+      }
+    }
+  }
+  return static_cast<ssize_t>(size);
+}
+
+// From here on, what DPDK logs goes to base/log.h at TRACE, and nothing to stdout or stderr.
+void capture_dpdk_log() {
+  const cookie_io_functions_t functions{
+      .read = nullptr, .write = on_write, .seek = nullptr, .close = nullptr};
+  std::FILE* stream = fopencookie(nullptr, "w", functions);
+  if (stream != nullptr) {
+    std::setvbuf(stream, nullptr, _IOLBF, BUFSIZ);
+    rte_openlog_stream(stream);
+  }
+}
+
+// Returns the first CPU that the process may use: EAL wants one for its main lcore, on which nothing runs.
 int first_cpu(const cpu_set_t& set) {
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) {
@@ -40,17 +80,17 @@ std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_
       options.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va",
       "--log-level=*:notice",
       fmt::format("--file-prefix=tfabric-{}-{:x}", getpid(), random_u64()),
-      // Lcore 0 whichever the CPU, so that a host of more CPUs than DPDK has lcores works too.
+      // Lcore 0 on whichever CPU, so that a host with more CPUs than DPDK has lcores works too.
       fmt::format("--lcores=0@{}", first_cpu(cpus)),
   };
-  // No files left behind, no other process can attach; without hugepages --in-memory does not exist.
+  // No files are left behind, and no other process can attach. --in-memory exists with hugepages only.
   arguments.push_back(options.hugepages ? "--in-memory" : "--no-shconf");
   if (options.hugepages) {
-    // At most that much, taken as it is needed. DPDK 22.11 refuses the page with which the limit would be
+    // A limit; memory is taken as it is needed. DPDK 22.11 refuses the page with which the limit would be
     // reached.
     arguments.push_back(fmt::format("--socket-limit={}", options.memory_mib + 1));
     if (options.shared_memory) {
-      arguments.push_back("--single-file-segments");  // vhost takes eight files
+      arguments.push_back("--single-file-segments");  // vhost takes at most eight files
     }
   } else {
     arguments.push_back("--no-huge");
@@ -75,8 +115,8 @@ const char* hint_for(const EalOptions& options) {
                            : "";
 }
 
-// rte_eal_init pins its thread to a CPU, and the threads it starts inherit the signals that it blocks: on a
-// thread of ours nobody else is pinned, and they block all.
+// rte_eal_init() pins its thread to a CPU, and the threads that it starts inherit its signal mask. On a
+// thread of ours no thread of the caller is pinned, and EAL's threads block all signals.
 Status init_on_this_thread(const EalOptions& options) {
   cpu_set_t cpus;
   CPU_ZERO(&cpus);
@@ -95,7 +135,7 @@ Status init_on_this_thread(const EalOptions& options) {
   // EAL makes a folder for files that this process does not write.
   std::error_code ignored;
   std::filesystem::remove_all(rte_eal_get_runtime_dir(), ignored);
-  // DPDK takes virtual ones without a word where the process may not see physical ones, and the NIC is
+  // Where the process may not see physical addresses, DPDK silently takes virtual ones, and the NIC is
   // refused later.
   if (options.physical_addresses && rte_eal_iova_mode() != RTE_IOVA_PA) {
     return Error{Errc::unusable, fmt::format("DPDK cannot see physical addresses{}", hint_for(options))};
@@ -127,6 +167,13 @@ Status start_eal(const EalOptions& options) {
   g_started = true;
   g_options = options;
   return {};
+}
+
+std::string take_dpdk_error() {
+  const std::lock_guard guard(g_log_mutex);
+  std::string lines;
+  lines.swap(errors());
+  return lines;
 }
 
 bool eal_started() {

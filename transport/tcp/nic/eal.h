@@ -1,5 +1,7 @@
-// DPDK's environment abstraction layer inside this library: started once a process, on a thread of our
-// own, so that the caller's CPU affinity, signal handlers, locale and log stay as they are.
+// DPDK's environment abstraction layer (EAL) inside this library.
+//
+// It is started once a process, on a thread of our own, so that the caller's CPU affinity, signal handlers,
+// locale and log stay as they are.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +17,19 @@ struct EalOptions {
   bool hugepages = false;              // false: --no-huge
   std::uint32_t memory_mib = 256;      // the most that DPDK may map
   int numa_node = -1;                  // -1: any
-  // NICs are driven without an IOMMU: they are told physical addresses, which takes hugepages and root's
-  // rights.
+  // NICs are driven without an IOMMU, by physical addresses. This takes hugepages and root's rights.
   bool physical_addresses = false;
-  // Another process is to map it, as vhost does: in few files. Without hugepages it is one file always.
+  // Another process maps the memory, as vhost does, so it must be in few files. Without hugepages it always
+  // is in one.
   bool shared_memory = false;
 };
 
-// Starts EAL; a second call is checked against the first (same process, so what is running stays) and
-// succeeds. Errors (Errc::unusable) name what is missing and how to fix it.
+// Starts EAL. A second call succeeds if it asks for no other NIC than the first: EAL cannot be started again.
+// Errors (Errc::unusable) name what is missing and how to fix it.
 Status start_eal(const EalOptions& options);
 [[nodiscard]] bool eal_started();
+
+// Returns what DPDK has logged as errors since the last call, up to some length; empty if there is nothing.
+[[nodiscard]] std::string take_dpdk_error();
 
 }  // namespace tfabric::nic

@@ -1,7 +1,7 @@
-// The few functions of libnuma that DPDK's EAL calls, by system calls.
+// The few functions of libnuma that DPDK's EAL calls, implemented by system calls.
 //
-// libnuma's static library is not position-independent, and a shared one would be a second file that a
-// container may lack (docs/architecture.md). Semantics and struct layout are those of numa(3),
+// libnuma's static library is not position-independent, and the shared one would be a second file that a
+// container may lack (docs/architecture.md). Semantics and struct layout are those of numa(3) and
 // set_mempolicy(2).
 #include <linux/mempolicy.h>
 #include <sys/syscall.h>

@@ -1,6 +1,7 @@
 #include "transport/tcp/nic/offloads.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string_view>
 
 #include "transport/tcp/nic/device_arguments.h"
@@ -8,15 +9,15 @@
 namespace tfabric::nic {
 namespace {
 
-// Drivers that state no limit of buffers a packet take at least this many: virtio's vhost gathers up to 256,
-// of a ring of 256 descriptors at least.
+// Drivers that state no limit take at least this many buffers for a packet: vhost gathers up to 256, from a
+// ring of at least 256 descriptors.
 constexpr std::uint16_t kUnstatedSegments = 32;
 constexpr std::uint16_t kUnstatedTsoSegments = 40;
 
 bool is_virtual(const std::string& device) { return device.starts_with("net_"); }
 
-// Hypervisors hand over segments that their sender has never cut. NICs that put them together again would
-// hide the timing of the network from the TCP machine, which has batches of its own.
+// Hypervisors hand over segments that their sender never cut. A NIC that joined received segments would hide
+// the network's timing from the TCP machine, which has batches of its own.
 bool wants_lro(std::string_view driver) {
   return driver.starts_with("net_virtio") || driver == "net_vmxnet3";
 }
@@ -43,7 +44,7 @@ rte_eth_conf choose_offloads(const std::string& device, const rte_eth_dev_info& 
       RTE_ETH_RX_OFFLOAD_TCP_LRO | RTE_ETH_RX_OFFLOAD_TCP_CKSUM | RTE_ETH_RX_OFFLOAD_SCATTER;
   if (wants_lro(info.driver_name) && (info.rx_offload_capa & kCoalescing) == kCoalescing) {
     conf.rxmode.offloads |= RTE_ETH_RX_OFFLOAD_TCP_LRO | RTE_ETH_RX_OFFLOAD_SCATTER;
-    // 0, a driver that states none: DPDK would refuse any other value.
+    // 0 if the driver states none: DPDK would refuse any other value.
     conf.rxmode.max_lro_pkt_size = std::min<std::uint32_t>(info.max_lro_pkt_size, 65535);
   }
   return conf;
@@ -55,7 +56,7 @@ PortCapabilities capabilities_of(const std::string& device, const rte_eth_conf& 
   const auto stated = [](std::uint16_t limit, std::uint16_t otherwise) {
     return limit != 0 ? limit : otherwise;
   };
-  // The other virtual devices copy buffer by buffer.
+  // The other virtual devices copy each buffer, so any number will do.
   const std::uint16_t unstated =
       is_virtual(device) && !is_vhost_wire(device) ? PortCapabilities::kAnySegments : kUnstatedSegments;
   return {.tx_ip_checksum = (conf.txmode.offloads & RTE_ETH_TX_OFFLOAD_IPV4_CKSUM) != 0,
@@ -66,6 +67,24 @@ PortCapabilities capabilities_of(const std::string& device, const rte_eth_conf& 
           .tx_segments_max = chains ? stated(info.tx_desc_lim.nb_mtu_seg_max, unstated) : std::uint16_t{1},
           .tx_tso_segments_max =
               chains ? stated(info.tx_desc_lim.nb_seg_max, kUnstatedTsoSegments) : std::uint16_t{1}};
+}
+
+rte_mbuf* linearised_copy(const rte_mbuf& packet, rte_mempool* pool) {
+  rte_mbuf* copy = rte_pktmbuf_alloc(pool);
+  if (copy == nullptr || rte_pktmbuf_tailroom(copy) < packet.pkt_len) {
+    rte_pktmbuf_free(copy);
+    return nullptr;
+  }
+  auto* out = rte_pktmbuf_mtod(copy, char*);
+  for (const rte_mbuf* piece = &packet; piece != nullptr; piece = piece->next) {
+    std::memcpy(out, rte_pktmbuf_mtod(piece, const char*), piece->data_len);
+    out += piece->data_len;
+  }
+  copy->data_len = static_cast<std::uint16_t>(packet.pkt_len);
+  copy->pkt_len = packet.pkt_len;
+  copy->ol_flags |= packet.ol_flags & RTE_MBUF_F_TX_OFFLOAD_MASK;
+  copy->tx_offload = packet.tx_offload;
+  return copy;
 }
 
 }  // namespace tfabric::nic

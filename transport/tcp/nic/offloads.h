@@ -1,11 +1,12 @@
-// Which of a driver's offloads are taken. Each has a twin in software that does the same where there is none:
-// checksums in net/, segments cut by the TCP machine.
+// Which of a driver's offloads are used. Where there is none, software does the same: checksums in net/,
+// segments cut by the TCP machine, chains of buffers joined here.
 //
-// NICs, and virtio between memory and memory, do these for nothing; the other virtual devices would do them
-// in software, no faster than we do.
+// NICs, and virtio between memory and memory, do this at no cost; other virtual devices would do it in
+// software, no faster than we do.
 #pragma once
 
 #include <rte_ethdev.h>
+#include <rte_mbuf.h>
 
 #include <cstdint>
 #include <string>
@@ -14,11 +15,15 @@
 
 namespace tfabric::nic {
 
-// The configuration of a port with this driver. `device`: PortConfig::device.
+// The configuration of a port of a driver. `device`: PortConfig::device.
 [[nodiscard]] rte_eth_conf choose_offloads(const std::string& device, const rte_eth_dev_info& info,
                                            std::uint16_t mtu);
-// What the port can do, so configured.
+// What a port with that configuration can do.
 [[nodiscard]] PortCapabilities capabilities_of(const std::string& device, const rte_eth_conf& conf,
                                                const rte_eth_dev_info& info);
+
+// Copies a packet into one buffer from `pool`, with its offload flags, for drivers that take no chains.
+// Returns null if no buffer is free, or none is large enough. The original is left as it is.
+rte_mbuf* linearised_copy(const rte_mbuf& packet, rte_mempool* pool);
 
 }  // namespace tfabric::nic

@@ -6,19 +6,25 @@
 #include <rte_errno.h>
 #include <rte_lcore.h>
 #include <rte_mbuf.h>
+#include <rte_mbuf_pool_ops.h>
+#include <rte_mempool.h>
 #include <rte_memzone.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <mutex>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "transport/tcp/nic/device_arguments.h"
-#include "transport/tcp/nic/pool_ops.h"
 
 namespace tfabric::nic {
 namespace {
+
+constexpr unsigned kPage = 4096;
 
 // For each engine.
 constexpr unsigned kHeaderBuffers = 8192;
@@ -33,7 +39,7 @@ unsigned g_engines = 1;                  // guarded by g_mutex
 rte_mempool* g_header_pool = nullptr;    // guarded by g_mutex
 rte_mempool* g_external_pool = nullptr;  // guarded by g_mutex
 
-// Receive pools that nobody uses; guarded by g_mutex.
+// Receive pools that are not in use; guarded by g_mutex.
 std::vector<rte_mempool*>& kept_pools() {
   static auto* pools = new std::vector<rte_mempool*>;  // never destroyed: ports may be closed at exit
   return *pools;
@@ -48,13 +54,53 @@ std::string pool_name(const std::string& what) {
 // DPDK refuses a cache of more than two thirds of its pool.
 unsigned cache_of(unsigned count) { return std::min(kCache, count / 2); }
 
-constexpr unsigned kPage = 4096;
 // NO_SPREAD: not made larger for the sake of memory channels. Only pools of pages have it.
 constexpr unsigned kPagesFlag = RTE_MEMPOOL_F_NO_SPREAD;
 
 void free_pages(rte_mempool_memhdr*, void* zone) { rte_memzone_free(static_cast<const rte_memzone*>(zone)); }
 
-// Each buffer is a page of a memory zone: DPDK's own way of finding memory knows no such alignment.
+// --- mempool operations
+
+constexpr const char* kRings = "ring_mp_mc";
+constexpr const char* kPrefaulting = "tfabric";
+
+std::size_t object_bytes(const rte_mempool& pool) {
+  return std::size_t{pool.header_size} + pool.elt_size + pool.trailer_size;
+}
+
+int populate(rte_mempool* pool, unsigned objects, void* address, rte_iova_t iova, std::size_t length,
+             rte_mempool_populate_obj_cb_t* with_each, void* argument) {
+  const std::size_t each = object_bytes(*pool);
+  // Making a pool touches only the first page of larger objects.
+  if (each <= kPage) {
+    const std::size_t into_page = reinterpret_cast<std::uintptr_t>(address) % kPage;
+    // No object crosses two pages.
+    const std::size_t bytes = (objects / (kPage / each) + 1) * kPage;
+    // Ignores failures: Linux before 5.14 does not know the request, and what is missing is faulted in later.
+    madvise(static_cast<char*>(address) - into_page, into_page + std::min(length, bytes),
+            MADV_POPULATE_WRITE);
+  }
+  return rte_mempool_op_populate_default(pool, objects, address, iova, length, with_each, argument);
+}
+
+// Returns false if DPDK has no slot for the operations, or no rings.
+bool register_prefaulting() {
+  const std::span known(rte_mempool_ops_table.ops, rte_mempool_ops_table.num_ops);
+  const auto rings = std::ranges::find(known, std::string_view(kRings),
+                                       [](const rte_mempool_ops& ops) { return std::string_view(ops.name); });
+  if (rings == known.end()) {
+    return false;
+  }
+  rte_mempool_ops ops = *rings;
+  std::string_view(kPrefaulting).copy(ops.name, sizeof ops.name - 1);
+  ops.name[std::string_view(kPrefaulting).size()] = '\0';
+  ops.populate = populate;
+  return rte_mempool_register_ops(&ops) >= 0;
+}
+
+// --- pools of pages
+
+// Makes each buffer a page of a memory zone: DPDK's own way to get a pool's memory cannot align to pages.
 bool fill_with_pages(rte_mempool* pool, const std::string& name, rte_pktmbuf_pool_private& shape) {
   if (rte_mempool_set_ops_byname(pool, pool_ops(), nullptr) != 0) {
     return false;
@@ -113,7 +159,7 @@ rte_mempool* create(const std::string& what, const Shape& shape) {
                                                       shape.room, shape.numa_node, pool_ops());
 }
 
-// One that was kept if it has this shape. A new shape needs the memory of those kept.
+// Reuses a pool of this shape that was kept. If there is none, the kept ones give way to the new pool.
 Result<rte_mempool*> make_pool(const std::string& what, const Shape& shape) {
   std::vector<rte_mempool*>& kept = kept_pools();
   const auto found =
@@ -156,6 +202,14 @@ Result<std::shared_ptr<rte_mempool>> make_shared_pool(const std::string& what, c
 }
 
 }  // namespace
+
+const char* pool_ops() {
+  if (rte_eal_has_hugepages() != 0) {
+    return rte_mbuf_best_mempool_ops();
+  }
+  static const bool registered = register_prefaulting();
+  return registered ? kPrefaulting : rte_mbuf_best_mempool_ops();
+}
 
 void size_shared_pools(unsigned engines) {
   const std::lock_guard guard(g_mutex);

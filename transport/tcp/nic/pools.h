@@ -1,5 +1,5 @@
-// Packet-buffer pools of the process: one for headers, one for buffers that refer to outside memory, and
-// the making of receive pools.
+// The packet-buffer pools of the process: one for headers, one for buffers that refer to outside memory, and
+// receive pools. All functions are thread-safe, and need EAL.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,31 @@ struct rte_mempool;
 
 namespace tfabric::nic {
 
-// Bytes that a header buffer has room for: a whole frame of MTU 1500, and with all that DPDK keeps of a
-// packet no more than 31 cache lines. Two such buffers lie on a page; one of 32 lines DPDK would make longer,
-// for the sake of memory channels, and give a page of its own.
+// Bytes of room in a header buffer: a whole frame of MTU 1500. With all that DPDK keeps of a packet, the
+// buffer has 31 cache lines, so that two lie on a page. One of 32 lines DPDK would lengthen, for the sake of
+// memory channels, to a page of its own.
 inline constexpr std::uint16_t kHeaderRoom = 1664;
 
-// How many engines will share the two pools below; counts until they are made. Thread-safe.
+// Sets how many engines share the two pools below; must be called before they are made.
 void size_shared_pools(unsigned engines);
-// Made at the first call, kept until the process ends. Thread-safe.
+// Made at the first call, and kept until the process ends.
 Result<rte_mempool*> header_pool();
 Result<rte_mempool*> external_pool();
-// A pool of `count` buffers, each with room for a frame with an IP packet of `mtu` bytes in one piece, for
-// any driver. It outlives its packets. Hugepages go back to the host with its last owner; ordinary memory
-// cannot, and DPDK would clear it, which takes longer than all else of a port's end: it is kept for the next
-// pool, if that is of the same shape. Thread-safe.
+
+// Makes a pool of `count` buffers, each with room for a frame with an IP packet of `mtu` bytes in one piece,
+// for any driver. The pool outlives its packets. Its last owner gives hugepages back to the host. Ordinary
+// memory cannot be given back, and clearing it takes DPDK longer than all else that closes a port: it is kept
+// for the next pool of the same shape.
 Result<std::shared_ptr<rte_mempool>> make_receive_pool(const std::string& name, std::uint32_t count,
                                                        std::uint32_t mtu, int numa_node);
-// The same, of buffers that take a page each, with all that DPDK keeps of a packet: what AF_XDP's umem is
-// made of. Neither the kernel nor a NIC can use a buffer that lies across two pages of ordinary memory.
+// The same, of buffers that take a page each, with all that DPDK keeps of a packet: AF_XDP's umem is made of
+// these. Neither the kernel nor a NIC can use a buffer that crosses two pages of ordinary memory.
 Result<std::shared_ptr<rte_mempool>> make_page_pool(const std::string& name, std::uint32_t count,
                                                     int numa_node);
+
+// The name of the mempool operations for a pool. With hugepages, DPDK's best for packets. Without, those of
+// its rings, with the pool's pages requested from the kernel before they are touched: a page fault for each
+// costs more, above all where a hypervisor handles them.
+const char* pool_ops();
 
 }  // namespace tfabric::nic

@@ -1,8 +1,8 @@
-// A queue pair of a DPDK ethdev as packets in and out: opened by device arguments, offloads as the driver
-// offers them. Ports of one device share it and its receive pool, and the last one closes it.
+// A queue pair of a DPDK ethdev, which takes packets in and out, with the offloads that the driver offers.
+// Ports of one device share it and its receive pool, and the last one closes it.
 //
-// Threads: one at a time a port (the engine holds its lock); opening and closing from any thread. Packets are
-// rte_mbuf, owned by whoever holds the pointer.
+// Threads: one at a time uses a port (the engine holds its lock); any thread opens and closes ports. Packets
+// are rte_mbuf, which belong to the holder of the pointer.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/nic/rss.h"
-#include "transport/tcp/nic/xdp/part.h"
+#include "transport/tcp/nic/xdp/program.h"
 
 struct rte_mbuf;
 struct rte_mempool;
@@ -28,54 +28,57 @@ struct PortConfig {
   // virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
   // device_arguments.h).
   std::string device;
-  std::optional<xdp::Part> part;  // of AF_XDP's interface; none: all of it
+  std::optional<xdp::QueueSubset> queue_subset;  // of AF_XDP's interface; none: all queues
   std::uint16_t mtu = 1500;
   std::uint16_t rx_descriptors = 1024;
   std::uint16_t tx_descriptors = 1024;
-  std::uint32_t rx_buffers = 4096;  // packets the receive pool holds, a queue (ignored with rx_pool)
-  // Share another port's pool (AF_XDP's is make_page_pool()); null: an own one.
+  std::uint32_t rx_buffers =
+      4096;  // packets that the receive pool holds for each queue (ignored with rx_pool)
+  // Another port's pool to share (for AF_XDP, of make_page_pool()); null: the port gets its own.
   std::shared_ptr<rte_mempool> rx_pool;
 };
 
 struct PortCapabilities {
   bool tx_ip_checksum = false;
   bool tx_tcp_checksum = false;
-  bool tx_segmentation = false;  // TSO: TCP segments of more than the MSS are cut by the driver
-  bool rx_checksum = false;      // ol_flags of received packets tell good or bad
+  bool tx_segmentation = false;  // TSO: the driver cuts TCP segments larger than the MSS
+  bool rx_checksum = false;      // ol_flags of received packets say good or bad
   bool tx_multi_segment = false;
   static constexpr std::uint16_t kAnySegments = 65535;
   bool tx_reclaims = false;               // reclaim() does something
-  std::uint16_t tx_segments_max = 1;      // mbufs a packet may have on transmit
-  std::uint16_t tx_tso_segments_max = 1;  // and one that is to be cut
+  std::uint16_t tx_segments_max = 1;      // buffers that a packet may have on transmit
+  std::uint16_t tx_tso_segments_max = 1;  // the same for a packet that the driver cuts
 };
+
+struct Ethdev;
 
 class Port {
  public:
   static Result<std::unique_ptr<Port>> open(const PortConfig& config);
-  // The same with `queues` queue pairs, a port each; the driver must have as many.
+  // The same with `queues` queue pairs, a port for each; the driver must have as many.
   static Result<std::vector<std::unique_ptr<Port>>> open_queues(const PortConfig& config,
                                                                 std::uint16_t queues);
-  // How many queue pairs the driver of the device has; it need not be open.
+  // Returns how many queue pairs the driver of a device offers. The device need not be open.
   static Result<std::uint16_t> queues_of(const PortConfig& config);
-  ~Port();  // the last of its device stops, closes and removes it
+  ~Port();  // the last port of a device stops, closes and removes it
   Port(const Port&) = delete;
   Port& operator=(const Port&) = delete;
 
-  // Fills `out`, returns how many. A packet that is larger than a buffer of the receive pool is a chain.
+  // Fills `out`, and returns the number of packets. A packet that is larger than a buffer of the receive pool
+  // is a chain.
   std::uint16_t receive(std::span<rte_mbuf*> out);
-  // Takes a prefix of `packets`, returns how many; the others stay the caller's. A packet that the driver
-  // refuses for good is dropped, and counts as taken.
+  // Takes the first of `packets`, and returns how many; the others stay the caller's. A packet that the
+  // driver refuses for good is dropped, and counts as taken.
   std::uint16_t transmit(std::span<rte_mbuf*> packets);
-  // Lets the driver free what it has sent. Call when idle and before deregistering memory.
+  // Lets the driver free what it has sent. Call it when idle, and before memory is deregistered.
   void reclaim();
 
-  // An empty packet buffer for headers and small payloads (room for kHeaderRoom bytes); null if the pool is
+  // Returns an empty packet buffer for headers and small payloads (kHeaderRoom bytes); null if the pool is
   // empty.
   rte_mbuf* allocate_header();
-  // One for up to `size` bytes of payload: it has room for them, or is as large as the port's buffers are;
-  // null if the pool is empty.
+  // Returns one for `size` bytes of payload, or the largest that the port has; null if the pool is empty.
   rte_mbuf* allocate_payload(std::size_t size);
-  // A buffer without data room of its own, to attach external memory to; null if the pool is empty.
+  // Returns a buffer without data room of its own, to attach external memory to; null if the pool is empty.
   rte_mbuf* allocate_external();
 
   [[nodiscard]] bool link_up() const;
@@ -84,15 +87,14 @@ class Port {
   [[nodiscard]] const PortCapabilities& capabilities() const;
   [[nodiscard]] const std::shared_ptr<rte_mempool>& rx_pool() const;
   [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] std::uint16_t id() const;  // DPDK's
+  [[nodiscard]] std::uint16_t id() const;  // DPDK's port number
   [[nodiscard]] std::uint16_t queue() const { return queue_; }
-  // How the NIC spreads packets over the queues; null if there is one, or the driver does not say.
+  // How the NIC spreads packets over its queues; null if there is one queue, or the driver does not say.
   [[nodiscard]] const Rss* rss() const;
 
  private:
-  struct Impl;
-  Port(std::shared_ptr<Impl> impl, std::uint16_t queue);
-  std::shared_ptr<Impl> impl_;
+  Port(std::shared_ptr<Ethdev> device, std::uint16_t queue);
+  std::shared_ptr<Ethdev> device_;
   std::uint16_t queue_;
 };
 

@@ -11,10 +11,10 @@
 namespace tfabric::nic {
 namespace {
 
-constexpr std::size_t kKeyBytesV4 = 16, kKeyBytesV6 = 40;  // the input and a word more
+constexpr std::size_t kKeyBytesV4 = 16, kKeyBytesV6 = 40;  // the hash's input and one word more
 constexpr std::uint16_t kUnset = 0xffff;
 
-// The words of a tuple, first to last, as the hash takes them: numbers of the host's own order.
+// The words of a tuple in the order of the hash, in host byte order.
 class Words {
  public:
   explicit Words(const Tuple& tuple) {
@@ -49,13 +49,13 @@ std::uint16_t& entry(Table& table, std::uint16_t i) {
   return table[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE];
 }
 
-// The table after it was written, as the device has it; empty if it cannot be read or is of no use.
+// Writes the indirection table and reads it back; returns an empty one if it cannot be read or is invalid.
 std::vector<std::uint16_t> fill_table(std::uint16_t port_id, std::uint16_t entries, std::uint16_t queues) {
   Table table = table_of(entries);
   for (std::uint16_t i = 0; i < entries; ++i) {
     entry(table, i) = i % queues;
   }
-  // Drivers that cannot have spread over all queues of the device at its start, and these are all ours.
+  // A driver that cannot write it has spread packets over all queues at the start, which are the same queues.
   static_cast<void>(rte_eth_dev_rss_reta_update(port_id, table.data(), entries));
   for (std::uint16_t i = 0; i < entries; ++i) {
     entry(table, i) = kUnset;

@@ -1,5 +1,4 @@
-#include "transport/tcp/rails/memif_control.h"
-
+// The control sockets of memif rails: datagram sockets in the abstract namespace.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -9,6 +8,8 @@
 #include <cstring>
 #include <string>
 #include <system_error>
+
+#include "transport/tcp/rails/memif_rail.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -24,17 +25,17 @@ socklen_t make_address(std::uint64_t process, sockaddr_un& address) {
   const std::string name = fmt::format("tfabric-{:016x}", process);
   address = {};
   address.sun_family = AF_UNIX;
-  // A first byte of zero is the abstract namespace: no file is left behind (unix(7)).
+  // A first byte of zero is the abstract namespace: the socket leaves no file behind (unix(7)).
   std::memcpy(address.sun_path + 1, name.data(), name.size());
   return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
 }
 
 bool same_user(const msghdr& message) {
-  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
-       part = CMSG_NXTHDR(const_cast<msghdr*>(&message), part)) {
-    if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SCM_CREDENTIALS) {
+  for (cmsghdr* item = CMSG_FIRSTHDR(&message); item != nullptr;
+       item = CMSG_NXTHDR(const_cast<msghdr*>(&message), item)) {
+    if (item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_CREDENTIALS) {
       ucred credentials{};
-      std::memcpy(&credentials, CMSG_DATA(part), sizeof credentials);
+      std::memcpy(&credentials, CMSG_DATA(item), sizeof credentials);
       return credentials.uid == geteuid();
     }
   }
@@ -64,7 +65,8 @@ bool ask_memif_peer(int socket, std::uint64_t from, std::uint64_t to) {
   const Datagram datagram{kMagic, from};
   sockaddr_un address;
   const socklen_t size = make_address(to, address);
-  // A full queue is not nobody: the request is repeated.
+  // Only these two errors mean that no process listens. On others, such as a full queue, the caller asks
+  // again.
   return sendto(socket, &datagram, sizeof datagram, MSG_NOSIGNAL, reinterpret_cast<sockaddr*>(&address),
                 size) >= 0 ||
          (errno != ECONNREFUSED && errno != ENOENT);

@@ -14,7 +14,8 @@
 #include "base/random.h"
 #include "base/thread.h"
 #include "transport/tcp/nic/device_arguments.h"
-#include "transport/tcp/rails/memif_control.h"
+#include "transport/tcp/rails/memory_need.h"
+#include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -24,6 +25,7 @@ constexpr Duration kOpenTimeout = std::chrono::seconds(10);
 constexpr Duration kAskInterval = std::chrono::milliseconds(50);
 // How often links are looked at while there is nothing to open.
 constexpr int kWatchMilliseconds = 20;
+
 net::MacAddress mac_of(std::uint64_t process) {
   net::MacAddress mac{{0x02}};
   std::memcpy(&mac.bytes[1], &process, 5);
@@ -155,9 +157,9 @@ void MemifRail::run() {
   }
 }
 
-// The server's end must be open before the client's may connect to it, so the two sides differ: a server
-// opens its end as soon as it wants the link or is asked for it, and a datagram from it says that it has; a
-// client asks, and opens when it hears the server.
+// The server's end must be open before the client connects to it, so the two sides differ. A server opens its
+// end as soon as it wants the link or is asked for it, and then says so in a datagram. A client asks, and
+// opens its end when it hears from the server.
 void MemifRail::take_requests() {
   while (const auto process = next_memif_request(control_.get())) {
     const EngineGuard guard(engine_->lock());
@@ -192,7 +194,7 @@ void MemifRail::open_links() {
 }
 
 void MemifRail::open_link(std::uint64_t process) {
-  // Opening a port takes milliseconds: not with the engine held.
+  // Opening a port takes milliseconds, in which other threads need the engine.
   Result<std::unique_ptr<engine::Link>> link = make_link(process);
   if (link && is_server_for(process)) {
     ask(process);
@@ -235,44 +237,53 @@ Result<std::unique_ptr<engine::Link>> MemifRail::make_link(std::uint64_t peer) c
 }
 
 void MemifRail::ask(std::uint64_t process) const {
-  // Nobody there is noticed by the time-out: the peer may be about to open its socket anew.
+  // A peer that does not listen may be about to open its socket again; kOpenTimeout covers one that never
+  // does.
   static_cast<void>(ask_memif_peer(control_.get(), process_, process));
 }
 
-// Looks whether links have come up, asks again for those that have not, and takes dead ones away.
-void MemifRail::watch_links() {
-  std::vector<std::unique_ptr<engine::Link>> dead;
-  {
-    const EngineGuard guard(engine_->lock());
-    const Instant now = monotonic_now();
-    for (auto i = peers_.begin(); i != peers_.end();) {
-      Peer& peer = i->second;
-      const bool up = peer.link != nullptr && peer.link->port().link_up();
-      peer.was_up = peer.was_up || up;
-      // A server whose end is not open yet has nothing to tell: open_link() will.
-      const bool may_ask = peer.link != nullptr || !is_server_for(i->first);
-      if (may_ask && !peer.was_up && now - peer.asked >= kAskInterval) {
-        peer.asked = now;
-        ask(i->first);
-      }
-      const bool late = !peer.was_up && now - peer.since >= kOpenTimeout;
-      if (peer.failure.empty() && (late || (peer.was_up && !up))) {
-        if (peer.link != nullptr) {
-          dead.push_back(engine_->remove_link(*peer.link));
-          peer.link = nullptr;
-        }
-        peer.failure = fmt::format(
-            "rail {}: process {:016x} of this host {}", config().name, i->first,
-            late ? "does not answer (it has ended, or runs in another network namespace)" : "has ended");
-        if (!late) {
-          i = peers_.erase(i);
-          continue;
-        }
-      }
-      ++i;
-    }
+void MemifRail::ask_again(std::uint64_t process, Peer& peer, Instant now) const {
+  // A server whose end is not open yet has nothing to say: open_link() will.
+  const bool may_ask = peer.link != nullptr || !is_server_for(process);
+  if (may_ask && !peer.was_up && now - peer.asked >= kAskInterval) {
+    peer.asked = now;
+    ask(process);
   }
-  // Ports are closed here, outside of the engine's lock.
+}
+
+std::string MemifRail::failure_of(std::uint64_t process, const Peer& peer, bool up, Instant now) const {
+  const bool late = !peer.was_up && now - peer.since >= kOpenTimeout;
+  if (!late && (!peer.was_up || up)) {
+    return {};
+  }
+  return fmt::format(
+      "rail {}: process {:016x} of this host {}", config().name, process,
+      late ? "does not answer (it has ended, or runs in another network namespace)" : "has ended");
+}
+
+// Notices links that have come up, asks again for those that have not, and takes dead ones away.
+void MemifRail::watch_links() {
+  std::vector<std::unique_ptr<engine::Link>> dead;  // closed after the engine's lock is released
+  const EngineGuard guard(engine_->lock());
+  const Instant now = monotonic_now();
+  for (auto i = peers_.begin(); i != peers_.end();) {
+    Peer& peer = i->second;
+    const bool up = peer.link != nullptr && peer.link->port().link_up();
+    peer.was_up = peer.was_up || up;
+    ask_again(i->first, peer, now);
+    if (peer.failure.empty()) {
+      peer.failure = failure_of(i->first, peer, up, now);
+      if (!peer.failure.empty() && peer.link != nullptr) {
+        dead.push_back(engine_->remove_link(*peer.link));
+        peer.link = nullptr;
+      }
+      if (!peer.failure.empty() && peer.was_up) {  // a later attempt finds it gone, and starts anew
+        i = peers_.erase(i);
+        continue;
+      }
+    }
+    ++i;
+  }
 }
 
 }  // namespace tfabric::tcp

@@ -8,7 +8,7 @@ namespace tfabric::tcp {
 
 class NicRail final : public Rail {
  public:
-  // One for each engine, in their order.
+  // Returns one end for each engine, in their order.
   static Result<std::vector<std::unique_ptr<Rail>>> open(const config::Rail& config,
                                                          std::span<engine::Engine* const> engines,
                                                          const engine::PortMap& ports, bool announce);
@@ -21,14 +21,15 @@ class NicRail final : public Rail {
   [[nodiscard]] engine::Link* network() override { return network_; }
 
  private:
+  struct Common;
+  static Result<std::unique_ptr<Rail>> open_end(const Common& common, std::uint16_t number,
+                                                std::unique_ptr<nic::Port> port);
   NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop, std::unique_ptr<Rail> local);
 
   net::IpAddress address_;
   engine::Link* network_;
   engine::Link* loop_;
-  // To this host's processes with other parts of the interface, through shared memory: a NIC sends nothing to
-  // itself. Null: the interface is all ours.
-  std::unique_ptr<Rail> local_;
+  std::unique_ptr<Rail> local_;  // of a rail with a queue subset: local_rail_of(); else null
 };
 
 }  // namespace tfabric::tcp

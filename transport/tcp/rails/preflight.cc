@@ -7,9 +7,99 @@
 
 #include "config/address.h"
 #include "host/pci.h"
-#include "transport/tcp/rails/af_xdp_interface.h"
+#include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
+
+static_assert(config::kMostAfXdpMtu == nic::kAfXdpMtu);
+
+std::optional<InterfaceFault> af_xdp_mtu_fault(const host::Interface& interface) {
+  if (interface.mtu <= config::kMostAfXdpMtu) {
+    return std::nullopt;
+  }
+  return InterfaceFault{
+      .what = fmt::format("the interface {} has an MTU of {}, and AF_XDP takes packets of {} bytes at most",
+                          interface.name, interface.mtu, config::kMostAfXdpMtu),
+      .fix = fmt::format("ip link set {} mtu {}", interface.name, config::kMostAfXdpMtu)};
+}
+
+namespace {
+
+std::optional<InterfaceFault> subset_fault(const host::Interface& interface, const config::QueueRange& queues,
+                                           std::uint32_t engines) {
+  if (queues.end() > interface.channels.combined) {
+    return InterfaceFault{.what = fmt::format("the rail has queue {}, and the interface {} has {} in all",
+                                              queues.end() - 1, interface.name, interface.channels.combined),
+                          .fix = fmt::format("ethtool -L {} combined {}; or choose other queues",
+                                             interface.name, queues.end())};
+  }
+  if (queues.count != engines) {
+    return InterfaceFault{
+        .what = fmt::format("the rail has {} queue(s) of the interface {}, and {} engine(s) (tcp.engines) "
+                            "take one each",
+                            queues.count, interface.name, engines),
+        .fix = fmt::format("tcp.engines = {}, or as many queues as engines", queues.count)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<InterfaceFault> af_xdp_queue_fault(const host::Interface& interface, const config::Rail& rail,
+                                                 std::uint32_t engines) {
+  if (!rail.queues.whole()) {
+    return subset_fault(interface, rail.queues, engines);
+  }
+  const host::Channels& channels = interface.channels;
+  if (channels.receiving() <= engines) {
+    return std::nullopt;
+  }
+  const std::string what = fmt::format(
+      "the interface {} receives by {} queues, and {} engine(s) (tcp.engines) take as many of them",
+      interface.name, channels.receiving(), engines);
+  // DPDK takes pairs of queues, or the first receive queue of an interface without pairs.
+  if (channels.combined == 0) {
+    return InterfaceFault{.what = what, .fix = fmt::format("ethtool -L {} rx 1", interface.name)};
+  }
+  return InterfaceFault{.what = what,
+                        .fix = fmt::format("ethtool -L {} combined {}{}; or tcp.engines = {}", interface.name,
+                                           engines, channels.receive > 0 ? " rx 0" : "", channels.combined)};
+}
+
+std::optional<InterfaceFault> af_xdp_address_fault(const config::Rail& rail,
+                                                   std::span<const host::LocalAddress> addresses) {
+  for (const std::string& text : rail.addresses) {
+    const auto own = config::parse_prefixed(text);
+    if (!own) {
+      continue;
+    }
+    const bool has_it = std::any_of(addresses.begin(), addresses.end(), [&](const auto& each) {
+      return each.netdev == rail.device && each.address == config::mapped(own->bytes);
+    });
+    if (!has_it) {
+      return InterfaceFault{.what = fmt::format("the interface {} does not have the address {}, which a rail "
+                                                "with `queues` shares with the kernel",
+                                                rail.device, text),
+                            .fix = fmt::format("ip address add {} dev {}", text, rail.device)};
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<InterfaceFault> af_xdp_port_fault(const config::PortRange& ports,
+                                                const host::KernelPorts& kernel) {
+  if (!kernel.may_give_of(ports)) {
+    return std::nullopt;
+  }
+  return InterfaceFault{
+      .what = fmt::format("the kernel gives TCP ports of {0}-{1} (tcp.local_ports) to connections of its "
+                          "own, whose segments would come to this rail",
+                          ports.first, ports.last),
+      .fix = fmt::format("sysctl -w net.ipv4.ip_local_reserved_ports={}-{}, and in a file of /etc/sysctl.d",
+                         ports.first, ports.last)};
+}
+
 namespace {
 
 std::string text_of(const std::optional<InterfaceFault>& fault) {
@@ -34,7 +124,7 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
         "mtu is {0}, and that of the interface {1} is {2}: mtu = {2}, or ip link set {1} mtu {0}", rail.mtu,
         rail.device, found->mtu);
   }
-  if (rail.kind == config::RailKind::af_xdp) {
+  if (traits_of(rail.kind).needs_engine_per_queue) {
     const std::string mtu = text_of(af_xdp_mtu_fault(*found));
     return mtu.empty() ? text_of(af_xdp_queue_fault(*found, rail, config.engines)) : mtu;
   }
@@ -42,7 +132,7 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
 }
 
 std::string function_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
-  if (rail.kind != config::RailKind::pci) {
+  if (config::row_of(rail.kind).device != config::RailKindRow::pci_function) {
     return {};
   }
   const auto function = host::pci_function(host.sysfs, rail.device);
@@ -78,7 +168,7 @@ std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*
 
 std::string port_fault(const config::Rail& rail, const config::Tcp& config, const HostView& host) {
   return config::has_queue_subset(rail) ? text_of(af_xdp_port_fault(config.local_ports, host.ports))
-                                            : std::string();
+                                        : std::string();
 }
 
 }  // namespace
@@ -92,8 +182,8 @@ HostView view_of_host() {
 
 Status check_rails(const config::Tcp& config, const HostView& host) {
   for (const config::Rail& rail : config.rails) {
-    for (const auto& look : {interface_fault, function_fault, address_fault, port_fault}) {
-      if (const std::string fault = look(rail, config, host); !fault.empty()) {
+    for (const auto& fault_of : {interface_fault, function_fault, address_fault, port_fault}) {
+      if (const std::string fault = fault_of(rail, config, host); !fault.empty()) {
         return Error{Errc::unusable, fmt::format("rail {}: {}", rail.name, fault)};
       }
     }

@@ -1,7 +1,12 @@
-// What all processes of a host can see of all of its rails before any is opened. Each looks at all of them,
-// and not at its own alone, so that they come to the same conclusion: NCCL's ranks must all use one network.
+// What all processes of a host can see of its rails before any rail is opened.
+//
+// Each process looks at all rails, not at its own alone, so that all come to the same conclusion: NCCL's
+// ranks must all use one network.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,11 +23,34 @@ struct HostView {
   std::vector<host::Interface> interfaces;
   std::vector<host::LocalAddress> addresses;  // the kernel's
   host::KernelPorts ports;
+  std::string root;  // stands before /sys and /proc where memory is looked for; tests set their own
 };
 
 [[nodiscard]] HostView view_of_host();
-// The first fault, with its fix. An interface that is in another network namespace is none: it may be the
-// rail of a process there.
+// Returns the first fault, with its fix. An interface that is missing is no fault: it may be in another
+// network namespace, as the rail of a process there.
 [[nodiscard]] Status check_rails(const config::Tcp& config, const HostView& host);
+
+// --- what an af_xdp rail needs of its interface, beyond being up and having a link
+
+struct InterfaceFault {
+  std::string what;
+  std::string fix;
+};
+
+// Frames of the interface's MTU must fit into a packet buffer.
+[[nodiscard]] std::optional<InterfaceFault> af_xdp_mtu_fault(const host::Interface& interface);
+// Each receive queue of the interface, or of the rail's subset, must have an engine: frames that arrive by
+// another queue go to the kernel, and the rail never sees them.
+[[nodiscard]] std::optional<InterfaceFault> af_xdp_queue_fault(const host::Interface& interface,
+                                                               const config::Rail& rail,
+                                                               std::uint32_t engines);
+
+// A rail with a queue subset must have its addresses from the kernel.
+[[nodiscard]] std::optional<InterfaceFault> af_xdp_address_fault(
+    const config::Rail& rail, std::span<const host::LocalAddress> addresses);
+// The kernel must not give any of these ports to its own connections, whose segments would come to the rail.
+[[nodiscard]] std::optional<InterfaceFault> af_xdp_port_fault(const config::PortRange& ports,
+                                                              const host::KernelPorts& kernel);
 
 }  // namespace tfabric::tcp

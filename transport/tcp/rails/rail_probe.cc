@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <memory>
 #include <utility>
+
+#include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -12,8 +13,8 @@ constexpr int kProbes = 3;  // RFC 5227 §1.1: PROBE_NUM
 
 engine::Link* probed_link(Rail& rail) { return is_probed(rail.config()) ? rail.network() : nullptr; }
 
-bool step(RailProbe& probe, Engines::Unit& unit, engine::Link& link) {
-  const EngineGuard guard(unit.engine.lock());
+bool step(RailProbe& probe, engine::Engine& engine, engine::Link& link) {
+  const EngineGuard guard(engine.lock());
   return probe.step(link.port().link_up(), monotonic_now());
 }
 
@@ -32,10 +33,11 @@ bool RailProbe::step(bool has_link, Instant now) {
   }
   const std::string& name = interface_.config().name;
   if (const auto& conflict = interface_.conflict()) {
-    set_fault(transport::RailFault::Kind::address_taken,
-              fmt::format("another host of its network, with the MAC address {}, has the address {}",
-                          net::to_string(conflict->mac), net::to_string(conflict->address)),
-              fmt::format("give {} an address of its own, that which the network has assigned to it", name));
+    set_fault(
+        transport::RailFault::Kind::address_taken,
+        fmt::format("another host of its network, with the MAC address {}, has the address {}",
+                    net::to_string(conflict->mac), net::to_string(conflict->address)),
+        fmt::format("give {} an address of its own, the one that the network has assigned to it", name));
     return true;
   }
   const bool answered = ask_gateways(now);
@@ -53,7 +55,7 @@ bool RailProbe::await_link(bool has_link, Instant now) {
     set_fault(transport::RailFault::Kind::no_link,
               fmt::format("there has been no link for {} s",
                           std::chrono::duration_cast<std::chrono::seconds>(kLinkPatience).count()),
-              "look for its cable and the switch's port; of a virtual machine: attach the interface");
+              "check its cable and the switch's port; in a virtual machine, attach the interface");
   }
   return linked_.has_value();
 }
@@ -92,15 +94,14 @@ void RailProbe::set_fault(transport::RailFault::Kind kind, std::string what, std
 }
 
 bool is_probed(const config::Rail& rail) {
-  const bool is_on_network = rail.kind == config::RailKind::pci || config::is_kernel_interface(rail);
-  return is_on_network && !config::has_queue_subset(rail);  // whose addresses are the kernel's
+  return traits_of(rail.kind).probed && !config::has_queue_subset(rail);
 }
 
-std::vector<transport::RailFault> probe_rails(const Engines& engines) {
-  // The first engine asks for all: what others hear by their queues of a NIC it is told.
-  Engines::Unit& unit = *engines.units().front();
+std::vector<transport::RailFault> probe_rails(std::span<engine::Engine* const> engines,
+                                              std::span<const std::unique_ptr<Rail>> rails) {
+  // The first engine asks for all: the others hand over to it the answers that arrive by their queues.
   std::vector<std::pair<engine::Link*, RailProbe>> probes;
-  for (const auto& rail : unit.rails) {
+  for (const auto& rail : rails) {
     if (engine::Link* link = probed_link(*rail)) {
       probes.emplace_back(link, RailProbe(link->interface()));
     }
@@ -108,10 +109,10 @@ std::vector<transport::RailFault> probe_rails(const Engines& engines) {
   for (bool done = probes.empty(); !done;) {
     done = true;
     for (auto& [link, probe] : probes) {
-      done &= step(probe, unit, *link);
+      done &= step(probe, *engines.front(), *link);
     }
-    for (const auto& each : engines.units()) {
-      each->engine.progress();
+    for (engine::Engine* engine : engines) {
+      engine->progress();
     }
   }
   std::vector<transport::RailFault> faults;
@@ -123,13 +124,11 @@ std::vector<transport::RailFault> probe_rails(const Engines& engines) {
   return faults;
 }
 
-void announce_rails(const Engines& engines) {
-  for (const auto& unit : engines.units()) {
-    const EngineGuard guard(unit->engine.lock());
-    for (const auto& rail : unit->rails) {
-      if (engine::Link* link = probed_link(*rail)) {
-        link->interface().announce(monotonic_now());
-      }
+void announce_rails(engine::Engine& engine, std::span<const std::unique_ptr<Rail>> rails) {
+  const EngineGuard guard(engine.lock());
+  for (const auto& rail : rails) {
+    if (engine::Link* link = probed_link(*rail)) {
+      link->interface().announce(monotonic_now());
     }
   }
 }

@@ -1,34 +1,36 @@
-// Tries a rail's network without a peer, before NCCL is told of the rail: whether there is a link, whether
-// somebody else has the rail's addresses, and whether its gateways answer. Afterwards it would be too late to
-// use another network.
+// Tries a rail's network without a peer, before NCCL sees the rail: whether there is a link, whether another
+// host has the rail's addresses, and whether its gateways answer. Later NCCL could not choose another
+// network.
 //
-// A good network answers within milliseconds. RFC 5227 wants seconds of silence before an address is taken
-// for free; jobs do not wait so long, and who has an address on the same wire answers at once.
+// A good network answers within milliseconds. RFC 5227 wants seconds of silence before an address counts as
+// free; jobs do not wait so long, and a host on the same wire that has the address answers at once.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/time.h"
 #include "config/config.h"
-#include "transport/tcp/engines.h"
 #include "transport/tcp/net/interface.h"
+#include "transport/tcp/rails/rail.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {
 
 // How long a link may take to come up: negotiating takes NICs up to some seconds.
 inline constexpr Duration kLinkPatience = std::chrono::seconds(10);
-// How long others are listened to for a claim of our addresses, once there is a link.
+// How long the probe listens for other hosts that claim our addresses, once there is a link.
 inline constexpr Duration kClaimWindow = std::chrono::milliseconds(60);
 
-// One rail's. Does no I/O and knows no clock.
+// The probe of one rail. Does no I/O and knows no clock.
 class RailProbe {
  public:
-  // `interface`: whose frames come and go between the steps.
+  // `interface`: its frames are sent and received between the steps. It must outlive the probe.
   explicit RailProbe(net::Interface& interface) : interface_(interface) {}
-  // The next step; true: it is known whether there is a fault.
+  // Takes the next step; returns true once it is known whether there is a fault.
   bool step(bool has_link, Instant now);
   [[nodiscard]] const std::optional<transport::RailFault>& fault() const { return fault_; }
 
@@ -44,11 +46,14 @@ class RailProbe {
   std::optional<transport::RailFault> fault_;
 };
 
-// NICs and interfaces are. Of other kinds the far end may be a process that comes later.
+// Returns true if the rail's network can be tried. A rail with a queue subset is left out: its addresses are
+// the kernel's as well.
 [[nodiscard]] bool is_probed(const config::Rail& rail);
-// All rails of the engines at once, which must be open.
-[[nodiscard]] std::vector<transport::RailFault> probe_rails(const Engines& engines);
-// Tells the network the addresses of those that are probed, which open_rail() was not to do.
-void announce_rails(const Engines& engines);
+// Probes all rails at once, and returns their faults. Turns `engines`; `rails` are the first engine's ends of
+// the open rails.
+[[nodiscard]] std::vector<transport::RailFault> probe_rails(std::span<engine::Engine* const> engines,
+                                                            std::span<const std::unique_ptr<Rail>> rails);
+// Announces to the network the addresses of those rails that are probed. `rails`: the engine's ends.
+void announce_rails(engine::Engine& engine, std::span<const std::unique_ptr<Rail>> rails);
 
 }  // namespace tfabric::tcp

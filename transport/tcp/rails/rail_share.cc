@@ -1,10 +1,14 @@
 #include "transport/tcp/rails/rail_share.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <mutex>
+#include <thread>
 
-#include "transport/tcp/rails/rail.h"
+#include "host/process_lock.h"
+#include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -30,25 +34,24 @@ std::vector<std::size_t> exclusive_rails(const std::vector<config::Rail>& rails)
   return numbers;
 }
 
-// From the first on, up to the last, which is not among them.
 struct Range {
-  std::size_t first = 0, last = 0;
+  std::size_t first = 0, end = 0;
 };
 
-// The part of a process among `count` rails, which are enough.
-Range part_of(std::size_t count, const config::RailsPerProcess& wanted, const config::Launcher& launcher) {
+// The process's range among `count` rails, which are enough.
+Range range_of(std::size_t count, const config::RailsPerProcess& wanted, const config::Launcher& launcher) {
   const std::size_t rank = *launcher.local_rank;
   if (wanted.rule == Rule::count) {
-    return {.first = rank * wanted.count, .last = (rank + 1) * wanted.count};
+    return {.first = rank * wanted.count, .end = (rank + 1) * wanted.count};
   }
   if (!launcher.local_size) {
-    return {.first = rank, .last = rank + 1};
+    return {.first = rank, .end = rank + 1};
   }
   const std::size_t ranks = *launcher.local_size;
-  return {.first = rank * count / ranks, .last = (rank + 1) * count / ranks};
+  return {.first = rank * count / ranks, .end = (rank + 1) * count / ranks};
 }
 
-// All processes of the host, as far as they are known, find a part.
+// Returns true if there are rails for all processes of the host, as far as their number is known.
 bool enough(std::size_t count, const config::RailsPerProcess& wanted, const config::Launcher& launcher) {
   const std::size_t each = wanted.rule == Rule::count ? wanted.count : 1;
   const std::size_t ranks = launcher.local_size.value_or(*launcher.local_rank + 1);
@@ -92,13 +95,13 @@ Result<RailShare> share_of(const config::Tcp& config, const config::Launcher& la
   }
   if (!enough(all.size(), wanted, launcher)) {
     if (all.size() < config.rails.size()) {
-      return share;  // the others serve
+      return share;  // the rails that are not exclusive serve
     }
     return too_few(all.size(), wanted, launcher);
   }
-  const Range part = part_of(all.size(), wanted, launcher);
-  share.rails.assign(all.begin() + static_cast<std::ptrdiff_t>(part.first),
-                     all.begin() + static_cast<std::ptrdiff_t>(part.last));
+  const Range own = range_of(all.size(), wanted, launcher);
+  share.rails.assign(all.begin() + static_cast<std::ptrdiff_t>(own.first),
+                     all.begin() + static_cast<std::ptrdiff_t>(own.end));
   return share;
 }
 
@@ -123,6 +126,114 @@ config::Tcp largest_share(const config::Config& config) {
     }
   }
   return process;
+}
+
+namespace {
+
+constexpr auto kLookAgain = std::chrono::milliseconds(50);
+
+// The leases of this process.
+class Leases {
+ public:
+  // Returns the holder: this process, which may have had it before, or another; 0: one that is not visible.
+  Result<pid_t> take(const std::string& folder, const std::string& name) {
+    const std::lock_guard guard(mutex_);
+    Result<host::ProcessLock::Taken> taken = host::ProcessLock::take(folder, name);
+    if (!taken) {
+      return taken.error();
+    }
+    if (taken->lock) {
+      locks_.push_back(std::move(*taken->lock));
+    }
+    return taken->holder;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<host::ProcessLock> locks_;  // guarded by mutex_
+};
+
+// Never destroyed, as the transport may not be.
+Leases& leases() {
+  static auto* instance = new Leases;
+  return *instance;
+}
+
+std::string name_and_device(const config::Rail& rail) {
+  return fmt::format("rail {} ({})", rail.name, rail.device);
+}
+
+// Takes all rails of the share, and waits for those that other processes have.
+Result<std::vector<std::size_t>> take_all(const std::vector<config::Rail>& rails, const RailShare& share,
+                                          const std::string& folder, Duration wait) {
+  const Instant until = monotonic_now() + wait;
+  for (const std::size_t number : share.rails) {
+    for (;;) {
+      Result<pid_t> holder = leases().take(folder, lease_name(rails[number]));
+      if (!holder) {
+        return holder.error();
+      }
+      if (*holder == getpid()) {
+        break;
+      }
+      if (monotonic_now() > until) {
+        return Error{
+            Errc::unusable,
+            fmt::format(
+                "{} is this process's ({}), but {} has it: end that process, or name a rail that is free",
+                name_and_device(rails[number]), share.why, host::describe_process(*holder))};
+      }
+      std::this_thread::sleep_for(kLookAgain);
+    }
+  }
+  return share.rails;
+}
+
+// Takes the first that are free, among them those that this process has already.
+Result<std::vector<std::size_t>> take_any(const std::vector<config::Rail>& rails, const RailShare& share,
+                                          const std::string& folder) {
+  std::vector<std::size_t> mine;
+  std::string holders;
+  for (const std::size_t number : share.rails) {
+    if (mine.size() == share.any) {
+      break;
+    }
+    Result<pid_t> holder = leases().take(folder, lease_name(rails[number]));
+    if (!holder) {
+      return holder.error();
+    }
+    if (*holder == getpid()) {
+      mine.push_back(number);
+    } else {
+      holders += fmt::format("{}{} by {}", holders.empty() ? "" : ", ", name_and_device(rails[number]),
+                             host::describe_process(*holder));
+    }
+  }
+  if (mine.size() < share.any) {
+    return Error{
+        Errc::unusable,
+        fmt::format(
+            "{} of the {} rail(s) that a process needs ({}) are free; used are: {}. End what has them, "
+            "run fewer processes on this host, or add rails",
+            mine.size(), share.any, share.why, holders.empty() ? "none" : holders)};
+  }
+  return mine;
+}
+
+}  // namespace
+
+std::string lease_name(const config::Rail& rail) { return traits_of(rail.kind).lease_name(rail); }
+
+Result<std::vector<std::size_t>> lease_rails(const std::vector<config::Rail>& rails, const RailShare& share,
+                                             const config::LockFolder& folder, Duration wait) {
+  if (share.rails.empty()) {
+    return share.rails;
+  }
+  Result<std::string> place = host::lock_folder(folder.text());
+  if (!place) {
+    return Error{Errc::unusable, place.error().message};
+  }
+  return share.any > 0 ? take_any(rails, share, *place) : take_all(rails, share, *place, wait);
 }
 
 }  // namespace tfabric::tcp

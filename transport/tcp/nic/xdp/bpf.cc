@@ -58,9 +58,9 @@ int update(const Descriptor& map, const void* key, const void* value) {
   return bpf(BPF_MAP_UPDATE_ELEM, request);
 }
 
-Descriptor open_number(bpf_cmd command, std::uint32_t number) {
+Descriptor open_id(bpf_cmd command, std::uint32_t id) {
   bpf_attr request{};
-  request.prog_id = number;  // those of maps and links lie there, too
+  request.prog_id = id;  // map_id and link_id are the same bytes
   return Descriptor(bpf(command, request));
 }
 

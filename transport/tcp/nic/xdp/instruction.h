@@ -1,4 +1,4 @@
-// eBPF's instructions, those that are needed, by what they do (kernel: Documentation/bpf/standardization).
+// Builds those eBPF instructions that XDP programs here need (kernel: Documentation/bpf/standardization).
 //
 // `size`: BPF_B, BPF_H, BPF_W or BPF_DW; offsets are bytes.
 #pragma once
@@ -29,7 +29,7 @@ namespace tfabric::nic::xdp::instruction {
 [[nodiscard]] constexpr bpf_insn store_value(int size, std::uint8_t base, int offset, std::int32_t value) {
   return make(BPF_ST | BPF_MEM | size, base, 0, offset, value);
 }
-// A map's address is 64 bits wide, and takes two instructions. The code has BPF_IMM, too, which is 0.
+// A map's address has 64 bits, which takes two instructions. BPF_IMM is left out of the code: it is 0.
 [[nodiscard]] constexpr std::array<bpf_insn, 2> load_map(std::uint8_t into, int map) {
   return {make(BPF_LD | BPF_DW, into, BPF_PSEUDO_MAP_FD, 0, map), {}};
 }
@@ -46,11 +46,11 @@ namespace tfabric::nic::xdp::instruction {
 [[nodiscard]] constexpr bpf_insn set(std::uint8_t into, std::int32_t value) {
   return compute_value(BPF_MOV, into, value);
 }
-// Two bytes of the network's into a number of the host's.
+// Converts 16 bits from network to host byte order.
 [[nodiscard]] constexpr bpf_insn from_network_16(std::uint8_t in) {
   return make(BPF_ALU | BPF_END | BPF_TO_BE, in, 0, 0, 16);
 }
-// Jumps, to where is not said yet. `comparison`: BPF_JEQ, BPF_JNE, BPF_JGT or BPF_JLT.
+// Jumps, whose targets are filled in later. `comparison`: BPF_JEQ, BPF_JNE, BPF_JGT or BPF_JLT.
 [[nodiscard]] constexpr bpf_insn jump_if(int comparison, std::uint8_t a, std::uint8_t b) {
   return make(BPF_JMP | comparison | BPF_X, a, b, 0, 0);
 }

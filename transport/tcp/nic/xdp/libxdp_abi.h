@@ -1,5 +1,6 @@
-// What DPDK's driver net_af_xdp shares with libxdp and libbpf: memory layouts and functions, of Debian's
-// libxdp 1.3.1 and libbpf 1.1, by which its archive was built. Here they are ours (libxdp_shim.cc).
+// The memory layouts and functions that DPDK's driver net_af_xdp shares with libxdp and libbpf, as in
+// Debian's libxdp 1.3.1 and libbpf 1.1, with which its archive was built. libxdp_shim.cc defines the
+// functions.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +8,11 @@
 
 extern "C" {
 
-// A ring of the kernel's: the layout of xsk_ring_prod and of xsk_ring_cons. The driver moves along it by
-// itself, in code that was compiled into it.
+// A ring shared with the kernel: the layout of xsk_ring_prod and of xsk_ring_cons. The driver accesses it
+// with inline code that was compiled into it.
 struct xsk_ring {
   std::uint32_t cached_prod;
-  std::uint32_t cached_cons;  // of a ring that is filled here: the kernel's, and the ring's size more
+  std::uint32_t cached_cons;  // for a ring that is filled here, the kernel's index plus the ring's size
   std::uint32_t mask;
   std::uint32_t size;
   std::uint32_t* producer;

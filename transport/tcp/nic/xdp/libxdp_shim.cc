@@ -1,7 +1,7 @@
-// The few functions of libxdp and libbpf that DPDK's driver net_af_xdp calls, by the kernel's own interface.
+// The few functions of libxdp and libbpf that DPDK's driver net_af_xdp calls, implemented by system calls.
 //
-// These libraries lean on libelf, whose static library is not position-independent, and shared ones would be
-// files that a container may lack (docs/architecture.md).
+// The libraries themselves need libelf, whose static library is not position-independent, and shared
+// libraries would be files that a container may lack (docs/architecture.md).
 #include <net/if.h>
 #include <rte_log.h>
 
@@ -20,7 +20,7 @@ namespace {
 using tfabric::nic::xdp::Redirect;
 using tfabric::nic::xdp::Socket;
 
-// Before what the driver says, which is only that something failed (port/eal_log.h).
+// Logs the reason before the driver logs that something failed; take_dpdk_error() returns both.
 int refuse(const tfabric::Error& error) {
   rte_log(RTE_LOG_ERR, RTE_LOGTYPE_PMD, "%s\n", error.message.c_str());
   return -EINVAL;
@@ -28,19 +28,19 @@ int refuse(const tfabric::Error& error) {
 
 }  // namespace
 
-// The driver has one socket a umem, and the kernel one descriptor for both.
+// The driver has one socket for each umem, and the kernel one descriptor for both.
 struct xsk_socket {
   xsk_umem* umem;
 };
 struct xsk_umem {
   std::unique_ptr<Socket> socket;
-  xsk_socket handle;  // the driver's of that socket
+  xsk_socket handle;  // what the driver takes for the socket
 };
 
 namespace {
 
-// The umems that are in use. Debian's driver (22.11.11) deletes sockets and leaves their umems behind, which
-// would keep the interface's queue taken: a umem ends with its socket, if not before.
+// The umems in use. Debian's driver (22.11.11) deletes sockets but not their umems, which would keep the
+// interface's queue taken: so a umem ends with its socket at the latest.
 class Umems {
  public:
   xsk_umem* add(std::unique_ptr<Socket> socket) {
@@ -115,8 +115,7 @@ int xsk_socket__fd(const xsk_socket* socket) {
   return socket == nullptr ? -EINVAL : socket->umem->socket->descriptor();
 }
 
-// The program is attached by port/xdp/redirect.h, and goes away with it: for the driver, which would detach
-// it, there is none.
+// Redirect attaches the program and removes it. The driver would detach it, so to the driver there is none.
 
 int bpf_xdp_query_id(int /*interface*/, int /*flags*/, std::uint32_t* program) {
   *program = 0;

@@ -16,14 +16,13 @@
 #include "base/time.h"
 #include "host/interfaces.h"
 #include "transport/tcp/nic/xdp/bpf.h"
-#include "transport/tcp/nic/xdp/part_program.h"
 #include "transport/tcp/nic/xdp/program.h"
 
 namespace tfabric::nic::xdp {
 namespace {
 
 std::mutex g_mutex;
-// Guarded by g_mutex.
+// All redirects of the process; guarded by g_mutex.
 std::set<Redirect*>& redirects() {
   static auto* all = new std::set<Redirect*>;  // never destroyed: ports may be closed at exit
   return *all;
@@ -40,7 +39,8 @@ int create_link(unsigned index, int code, std::uint32_t mode) {
   return bpf(BPF_LINK_CREATE, attributes);
 }
 
-// IPv6 asks for neighbours by multicast (RFC 4861 §7.2.1). Ends with its socket, unlike the interface's flag.
+// Lets multicast frames pass the NIC's filters, as IPv6 asks for neighbours by multicast (RFC 4861 §7.2.1).
+// This ends with the socket, unlike the interface's flag.
 Result<Descriptor> hear_multicast(const std::string& interface, unsigned index) {
   Descriptor socket(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   packet_mreq request{};
@@ -53,10 +53,10 @@ Result<Descriptor> hear_multicast(const std::string& interface, unsigned index) 
   return socket;
 }
 
-Error strangers_program(const std::string& interface) {
+Error foreign_program(const std::string& interface) {
   return {
       Errc::unusable,
-      fmt::format("the interface {0} has an XDP program of somebody else's: end what has attached it "
+      fmt::format("the interface {0} has an XDP program of another owner: end what has attached it "
                   "(`ip link show {0}` shows it, `bpftool net` more), or as root: ip link set {0} xdp off",
                   interface)};
 }
@@ -69,7 +69,7 @@ struct Redirect::Place {
 };
 
 struct Redirect::Joined {
-  PartProgram program;
+  SubsetProgram program;
   Link link;
 };
 
@@ -119,7 +119,7 @@ Result<std::unique_ptr<Redirect>> Redirect::attach(const std::string& interface,
     return attached.error();
   }
   if (!*attached) {
-    return strangers_program(interface);
+    return foreign_program(interface);
   }
   std::unique_ptr<Redirect> redirect(new Redirect(*place, {.first = 0, .count = queues},
                                                   std::move(program->sockets), std::move(**attached)));
@@ -133,20 +133,20 @@ Result<std::optional<Redirect::Joined>> Redirect::joined(const Place& place) {
   if (program == 0) {
     return std::optional<Joined>();
   }
-  Result<std::optional<PartProgram>> found = find_part_program(program);
+  Result<std::optional<SubsetProgram>> found = find_subset_program(program);
   if (!found) {
     if (host::xdp_program_of(place.interface) == program) {
       return found.error();
     }
-    return std::optional<Joined>();  // it has gone meanwhile
+    return std::optional<Joined>();  // it has ended in between
   }
   if (!*found) {
-    return strangers_program(place.interface);
+    return foreign_program(place.interface);
   }
   bpf_attr next{};
   while (bpf(BPF_LINK_GET_NEXT_ID, next) == 0) {
     next.start_id = next.next_id;
-    Descriptor descriptor = open_number(BPF_LINK_GET_FD_BY_ID, next.start_id);
+    Descriptor descriptor = open_id(BPF_LINK_GET_FD_BY_ID, next.start_id);
     if (descriptor.get() == -EPERM) {
       return refusal(fmt::format("cannot look at the XDP program of the interface {}", place.interface),
                      EPERM);
@@ -159,13 +159,12 @@ Result<std::optional<Redirect::Joined>> Redirect::joined(const Place& place) {
                  .link = {.descriptor = std::move(descriptor), .mode = "by another process's program"}});
     }
   }
-  // Without a link: the last process that had one has ended, and the kernel is about to take the program
-  // away.
+  // There is no link: the last process that had one has ended, and the kernel is about to remove the program.
   return std::optional<Joined>();
 }
 
 Result<std::optional<Redirect::Joined>> Redirect::make_joined(const Place& place) {
-  Result<PartProgram> program = load_part_program();
+  Result<SubsetProgram> program = load_subset_program();
   if (!program) {
     return program.error();
   }
@@ -179,8 +178,8 @@ Result<std::optional<Redirect::Joined>> Redirect::make_joined(const Place& place
   return std::optional(Joined{.program = std::move(*program), .link = std::move(**made)});
 }
 
-// A job's processes come all at once: who finds no program makes one, unless another has meanwhile; and the
-// last of an earlier job may be taking its away.
+// A job's processes start at the same time. A process that finds no program attaches one, unless another was
+// faster; the program of an earlier job's last process may be about to go. So it tries again for a while.
 Result<Redirect::Joined> Redirect::join_or_make(const Place& place) {
   constexpr Duration kPatience = std::chrono::seconds(3), kPause = std::chrono::milliseconds(10);
   const Instant until = monotonic_now() + kPatience;
@@ -207,7 +206,7 @@ Result<Redirect::Joined> Redirect::join_or_make(const Place& place) {
                            place.interface)};
 }
 
-Result<std::unique_ptr<Redirect>> Redirect::join(const std::string& interface, const Part& part) {
+Result<std::unique_ptr<Redirect>> Redirect::join(const std::string& interface, const QueueSubset& subset) {
   Result<Place> place = place_of(interface);
   if (!place) {
     return place.error();
@@ -216,14 +215,14 @@ Result<std::unique_ptr<Redirect>> Redirect::join(const std::string& interface, c
   if (!found) {
     return found.error();
   }
-  for (const config::IpBytes& address : part.addresses) {
+  for (const config::IpBytes& address : subset.addresses) {
     if (Status added = add_address(found->program, address); !added) {
       return added.error();
     }
   }
-  const Queues queues{.first = part.first_queue, .count = static_cast<std::uint32_t>(part.ports.size())};
+  const Queues queues{.first = subset.first_queue, .count = static_cast<std::uint32_t>(subset.ports.size())};
   for (std::uint32_t i = 0; i < queues.count; ++i) {
-    if (Status set = set_ports(found->program, queues.first + i, part.ports[i]); !set) {
+    if (Status set = set_ports(found->program, queues.first + i, subset.ports[i]); !set) {
       return set.error();
     }
   }
@@ -248,7 +247,7 @@ Redirect::~Redirect() {
     redirects().erase(this);
   }
   if (whole_) {
-    // Children that were forked may have the descriptor, too, and live longer.
+    // Closing the descriptor is not enough: forked children may have it, too, and live longer.
     bpf_attr attributes{};
     attributes.link_detach.link_fd = static_cast<std::uint32_t>(link_.get());
     static_cast<void>(bpf(BPF_LINK_DETACH, attributes));
@@ -276,7 +275,7 @@ void Redirect::remove(std::uint32_t queue) const {
   bpf_attr attributes{};
   attributes.map_fd = static_cast<std::uint32_t>(sockets_.get());
   attributes.key = reinterpret_cast<std::uintptr_t>(&queue);
-  // The kernel may have taken it out before, with its socket.
+  // Fails if the kernel has removed the entry already, with its socket.
   static_cast<void>(bpf(BPF_MAP_DELETE_ELEM, attributes));
 }
 

@@ -30,15 +30,15 @@ const xdp_ring_offset& offsets_of(const xdp_mmap_offsets& all, int option) {
   }
 }
 
-// Rings of full frames have descriptors, those of empty ones addresses.
+// Rings of full frames hold descriptors, rings of empty frames addresses.
 std::size_t entry_bytes(int option) {
   return option == XDP_RX_RING || option == XDP_TX_RING ? sizeof(xdp_desc) : sizeof(std::uint64_t);
 }
 
 bool is_filled_here(int option) { return option == XDP_TX_RING || option == XDP_UMEM_FILL_RING; }
 
-// The kernel lets go of the queue of a socket that was closed, or whose process has died, a little later:
-// from a queue of work, with the lock that network namespaces that go away may hold for long.
+// The kernel releases the queue of a closed socket, or of a process that has died, a little later: on a work
+// queue, under a lock that dying network namespaces may hold for long.
 int bind_patiently(int socket, const sockaddr_xdp& address) {
   constexpr Duration kPatience = std::chrono::seconds(3), kPause = std::chrono::milliseconds(5);
   const Instant until = monotonic_now() + kPatience;

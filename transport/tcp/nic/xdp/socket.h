@@ -1,5 +1,5 @@
-// An AF_XDP socket (kernel: Documentation/networking/af_xdp.rst): the memory that frames lie in, and the four
-// rings over which it and the kernel hand them to each other.
+// An AF_XDP socket (kernel: Documentation/networking/af_xdp.rst): the memory of the frames, and the four
+// rings over which the socket and the kernel exchange them.
 #pragma once
 
 #include <linux/if_xdp.h>
@@ -18,7 +18,7 @@ namespace tfabric::nic::xdp {
 
 class Redirect;
 
-// A ring's memory, which is the kernel's.
+// The mapping of a ring's memory, which the kernel has allocated.
 class RingMemory {
  public:
   RingMemory(void* address, std::size_t size) : address_(address), size_(size) {}
@@ -33,18 +33,19 @@ class RingMemory {
   std::size_t size_;
 };
 
-// Where frames lie.
+// The memory of the frames.
 struct Umem {
   void* area = nullptr;
   std::uint64_t size = 0;
   std::uint32_t frame_bytes = 0;  // a page at most
-  std::uint32_t headroom = 0;     // before what the kernel writes
+  std::uint32_t headroom = 0;     // bytes before what the kernel writes
   std::uint32_t flags = 0;        // XDP_UMEM_...
 };
 
 class Socket {
  public:
-  // With its memory and the rings of empty frames: which the kernel may fill, and which it has sent.
+  // Opens a socket with its memory and the rings of empty frames: those that the kernel may fill (`fill`),
+  // and those that it has sent (`completion`).
   static Result<std::unique_ptr<Socket>> open(const Umem& umem, std::uint32_t fill_size,
                                               std::uint32_t completion_size, xsk_ring& fill,
                                               xsk_ring& completion);
@@ -52,9 +53,9 @@ class Socket {
   Socket(const Socket&) = delete;
   Socket& operator=(const Socket&) = delete;
 
-  // With the rings of full frames, and joined to a queue of the interface, whose frames come here from now
-  // on. A ring of size 0 is none. `redirect` must outlive the socket. The kernel lets go of the queue and of
-  // the memory when the socket is closed.
+  // Adds the rings of full frames, and binds to a queue of the interface, whose frames come here from then
+  // on. A ring of size 0 is left out. `redirect` must outlive the socket. Closing the socket releases the
+  // queue and the memory.
   Status bind(const Redirect& redirect, unsigned interface_index, std::uint32_t queue,
               const xsk_socket_config& config, xsk_ring* receive, xsk_ring* transmit);
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
@@ -62,7 +63,7 @@ class Socket {
  private:
   explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
   Status add_umem(const Umem& umem);
-  // `option`: XDP_..._RING, and `page`, where it is mapped.
+  // `option`: XDP_..._RING; `page`: the offset at which it is mapped.
   Status add_ring(int option, std::uint64_t page, std::uint32_t entries, xsk_ring& ring);
 
   Descriptor descriptor_;

@@ -1,9 +1,8 @@
-#include "transport/tcp/rails/memory_limits.h"
+#include "transport/tcp/rails/memory_need.h"
 
 #include <catch2/catch.hpp>
 
 #include "tests/unit/host/fake_host.h"
-#include "transport/tcp/rails/memory_need.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

@@ -1,0 +1,125 @@
+#include "transport/tcp/rails/rail_plan.h"
+
+#include <catch2/catch.hpp>
+
+#include "tests/temporary_folder.h"
+#include "tests/unit/host/fake_host.h"
+
+using namespace tfabric;
+using namespace tfabric::tcp;
+using Catch::Contains;
+using config::RailKind;
+using Positions = std::vector<std::size_t>;
+
+namespace {
+
+constexpr const char* kNics[] = {"0000:00:10.0", "0000:00:11.0", "0000:00:12.0"};
+
+// Three NICs, on a host with an IOMMU and 4 GiB of free hugepages.
+struct Job {
+  Job() {
+    for (std::size_t i = 0; i < std::size(kNics); ++i) {
+      config.tcp.rails.push_back({.name = "eth" + std::to_string(i),
+                                  .kind = RailKind::pci,
+                                  .device = kNics[i],
+                                  .addresses = {"10.0.0.5/24"}});
+      const std::string folder = files.add_function(kNics[i]);
+      files.link(folder + "/driver", "/sys/bus/pci/drivers/vfio-pci");
+      files.link(folder + "/iommu_group", "/sys/kernel/iommu_groups/1");
+    }
+    const std::string pages = "/sys/kernel/mm/hugepages/hugepages-2048kB/";
+    files.write(pages + "nr_hugepages", "2048\n");
+    files.write(pages + "free_hugepages", "2048\n");
+    config.lock_folder = *config::LockFolder::parse(locks.path());
+  }
+
+  [[nodiscard]] RailPlan plan(const Positions& used) const {
+    Result<RailPlan> plan = plan_of(config, used, host);
+    INFO((plan ? std::string() : plan.error().message));
+    REQUIRE(plan.ok());
+    return std::move(*plan);
+  }
+
+  test::FakeHost files;
+  test::TemporaryFolder locks;
+  config::Config config;
+  HostView host{.sysfs = files.sysfs(), .interfaces = {}, .addresses = {}, .ports = {}, .root = files.root()};
+};
+
+}  // namespace
+
+TEST_CASE("a plan has this process's rails alone, and allows DPDK their NICs and no others") {
+  Job job;
+  const RailPlan plan = job.plan({0, 2});
+  REQUIRE(plan.own.tcp.rails.size() == 2);
+  CHECK(plan.own.tcp.rails[1].name == "eth2");
+  CHECK(plan.eal.pci_allow == std::vector<std::string>{kNics[0], kNics[2]});
+  CHECK(plan.eal.hugepages);
+  CHECK(plan.eal.memory_mib > 0);
+  CHECK_FALSE(plan.eal.physical_addresses);
+  CHECK_FALSE(plan.eal.shared_memory);
+  CHECK(plan.rails == "rail(s) eth0 (pci 0000:00:10.0), eth2 (pci 0000:00:12.0), 2 of 3");
+  CHECK_FALSE(plan.memory.empty());
+}
+
+TEST_CASE("every process shows all rails, and carries those that it does not have over its own") {
+  Job job;
+  const RailPlan plan = job.plan({0, 2});
+  REQUIRE(plan.devices.size() == 3);
+  CHECK(plan.devices[0].rails == Positions{0});
+  CHECK(plan.devices[1].rails == Positions{1});
+  CHECK(plan.devices[2].rails == Positions{1});
+  const RailPlan other = job.plan({1});
+  for (std::size_t i = 0; i < plan.devices.size(); ++i) {
+    CHECK(plan.devices[i].properties.name == "eth" + std::to_string(i));
+    CHECK(plan.devices[i].properties.rail_id == static_cast<int>(i));
+    CHECK(plan.devices[i].properties.guid == other.devices[i].properties.guid);
+    CHECK(other.devices[i].rails == Positions{0});
+  }
+}
+
+TEST_CASE("bonded rails are one device, with the sum of their speeds") {
+  Job job;
+  job.config.tcp.bond = true;
+  job.config.tcp.rails[0].speed_mbps = 25000;
+  const RailPlan plan = job.plan({0, 1, 2});
+  REQUIRE(plan.devices.size() == 1);
+  CHECK(plan.devices[0].properties.name == "eth0+eth1+eth2");
+  CHECK(plan.devices[0].properties.speed_mbps == 25000 + 2 * 10000);
+  CHECK(plan.devices[0].rails == Positions{0, 1, 2});
+}
+
+TEST_CASE("without NICs a plan takes ordinary memory, which a vhost-user peer maps") {
+  Job job;
+  job.config.tcp.rails = {{.name = "shm", .kind = RailKind::memif}};
+  RailPlan plan = job.plan({0});
+  CHECK_FALSE(plan.eal.hugepages);
+  CHECK_FALSE(plan.eal.shared_memory);
+  CHECK(plan.eal.pci_allow.empty());
+  CHECK(plan.devices[0].properties.speed_mbps == 50000);
+  CHECK(plan.rails == "rail(s) shm (memif)");
+  job.config.tcp.rails = {{.name = "guest", .kind = RailKind::virtio_user, .device = "/run/guest.sock"}};
+  plan = job.plan({0});
+  CHECK(plan.eal.shared_memory);
+}
+
+TEST_CASE("a plan without rails says where they are configured") {
+  const Result<RailPlan> plan = plan_rails({}, Job().host);
+  REQUIRE_FALSE(plan.ok());
+  CHECK(plan.error().code == Errc::unusable);
+  CHECK_THAT(plan.error().message, Contains("no TCP rail is configured") && Contains("TFABRIC_TCP_RAILS"));
+}
+
+TEST_CASE("the rails of a plan are checked and leased: those of this process's share") {
+  Job job;
+  job.config.launcher = {.local_rank = 1, .local_size = 3, .variable = "LOCAL_RANK", .job = ""};
+  const Result<RailPlan> plan = plan_rails(job.config, job.host);
+  INFO((plan ? std::string() : plan.error().message));
+  REQUIRE(plan.ok());
+  REQUIRE(plan->own.tcp.rails.size() == 1);
+  CHECK(plan->own.tcp.rails[0].name == "eth1");
+  std::filesystem::remove(job.files.root() + "/sys/bus/pci/devices/" + kNics[2] + "/driver");
+  const Result<RailPlan> refused = plan_rails(job.config, job.host);
+  REQUIRE_FALSE(refused.ok());
+  CHECK_THAT(refused.error().message, Contains("rail eth2: no driver has 0000:00:12.0"));
+}

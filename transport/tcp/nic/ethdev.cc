@@ -1,0 +1,200 @@
+#include "transport/tcp/nic/ethdev.h"
+
+#include <fmt/format.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+
+#include <algorithm>
+
+#include "transport/tcp/nic/control_thread.h"
+#include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/eal.h"
+#include "transport/tcp/nic/offloads.h"
+#include "transport/tcp/nic/pools.h"
+#include "transport/tcp/nic/xdp/bpf.h"
+
+namespace tfabric::nic {
+namespace {
+
+bool is_virtual(const std::string& device) { return device.starts_with("net_"); }
+
+// "net_memif0,role=server" is known to DPDK as "net_memif0".
+std::string port_name(const std::string& device) { return device.substr(0, device.find(',')); }
+
+// Runs `work` on the thread on which the driver may be opened and closed (control_thread.h).
+template <class Work>
+void run_where_safe(const std::string& device, const Work& work) {
+  if (device.starts_with("net_memif") || is_vhost_wire(device)) {
+    run_on_control_thread(work);
+  } else {
+    work();
+  }
+}
+
+}  // namespace
+
+Error Ethdev::failure(const char* what, int error) const {
+  const std::string detail = take_dpdk_error();
+  if (redirect != nullptr && error == EPERM) {
+    return xdp::refusal(fmt::format("rail {}: cannot {} {}", config.name, what, config.device), error);
+  }
+  return {Errc::unusable, fmt::format("rail {}: cannot {} {}: {}", config.name, what, config.device,
+                                      detail.empty() ? rte_strerror(error) : detail)};
+}
+
+Ethdev::~Ethdev() {
+  if (probed) {
+    run_where_safe(config.device, [this] { close(); });
+  }
+}
+
+void Ethdev::close() {
+  if (started) {
+    rte_eth_dev_stop(id);
+  }
+  rte_eth_dev_close(id);
+  // DPDK does not open again a NIC that it still knows, and with VFIO no other process could open it. A
+  // virtual device ceases to exist.
+  if (device != nullptr) {
+    rte_dev_remove(device);
+  }
+}
+
+Status Ethdev::open() {
+  Status status;
+  run_where_safe(config.device, [&] {
+    for (Status (Ethdev::*step)() : {&Ethdev::attach, &Ethdev::probe, &Ethdev::make_pools, &Ethdev::configure,
+                                     &Ethdev::set_up_queues, &Ethdev::start}) {
+      if (status = (this->*step)(); !status) {
+        return;
+      }
+    }
+  });
+  return status;
+}
+
+// Comes first, since its errors say what is missing; the driver's do not.
+Status Ethdev::attach() {
+  xdp_interface = af_xdp_interface(config.device);
+  if (xdp_interface.empty()) {
+    return {};
+  }
+  query.emplace();
+  auto attached = config.queue_subset ? xdp::Redirect::join(xdp_interface, *config.queue_subset)
+                                      : xdp::Redirect::attach(xdp_interface, queues);
+  if (!attached) {
+    return Error{attached.error().code, fmt::format("rail {}: {}", config.name, attached.error().message)};
+  }
+  redirect = std::move(*attached);
+  return {};
+}
+
+Status Ethdev::probe() {
+  const std::string name = port_name(config.device);
+  static_cast<void>(take_dpdk_error());
+  if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
+    if (const int error = rte_dev_probe(config.device.c_str()); error != 0) {
+      return failure("open", -error);
+    }
+    if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
+      return Error{Errc::unusable,
+                   fmt::format("rail {}: no driver of this build takes {}; is the NIC bound to vfio-pci?",
+                               config.name, config.device)};
+    }
+  }
+  probed = true;
+  return {};
+}
+
+Status Ethdev::make_pools() {
+  Result<rte_mempool*> header = header_pool();
+  if (!header) {
+    return header.error();
+  }
+  Result<rte_mempool*> external = external_pool();
+  if (!external) {
+    return external.error();
+  }
+  headers = *header;
+  externals = *external;
+  receive_pool = config.rx_pool;
+  if (receive_pool == nullptr) {
+    const std::uint32_t count = config.rx_buffers * queues;
+    const int numa_node = rte_eth_dev_socket_id(id);
+    auto pool = redirect != nullptr ? make_page_pool(config.name, count, numa_node)
+                                    : make_receive_pool(config.name, count, config.mtu, numa_node);
+    if (!pool) {
+      return pool.error();
+    }
+    receive_pool = std::move(*pool);
+  }
+  return {};
+}
+
+Status Ethdev::configure() {
+  rte_eth_dev_info info{};
+  if (const int error = rte_eth_dev_info_get(id, &info); error != 0) {
+    return failure("ask about", -error);
+  }
+  device = info.device;
+  rte_eth_conf conf = choose_offloads(config.device, info, config.mtu);
+  const bool spreads = queues > 1 && !is_virtual(config.device);
+  if (spreads) {
+    request_rss(conf, info);
+  }
+  if (const int error = rte_eth_dev_configure(id, queues, queues, &conf); error != 0) {
+    return failure("configure", -error);
+  }
+  capabilities = capabilities_of(config.device, conf, info);
+  return {};
+}
+
+Status Ethdev::set_up_queues() {
+  std::uint16_t rx = config.rx_descriptors, tx = config.tx_descriptors;
+  rte_eth_dev_adjust_nb_rx_tx_desc(id, &rx, &tx);
+  const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id));
+  for (std::uint16_t queue = 0; queue < queues; ++queue) {
+    if (const int error = rte_eth_rx_queue_setup(id, queue, rx, socket, nullptr, receive_pool.get());
+        error != 0) {
+      return failure("set up the receive queue of", -error);
+    }
+    if (const int error = rte_eth_tx_queue_setup(id, queue, tx, socket, nullptr); error != 0) {
+      return failure("set up the transmit queue of", -error);
+    }
+  }
+  return {};
+}
+
+Status Ethdev::start() {
+  if (const int error = rte_eth_dev_start(id); error != 0) {
+    return failure("start", -error);
+  }
+  started = true;
+  if (queues > 1 && !is_virtual(config.device)) {
+    rss = spread_over_queues(id, queues);
+  }
+  capabilities.tx_reclaims = rte_eth_tx_done_cleanup(id, 0, 0) != -ENOTSUP;
+  // A NIC's filters let only frames for its own address pass, but IPv6 asks for neighbours by multicast (RFC
+  // 4861 §7.2.1), and the rail on a TAP or AF_PACKET may have another MAC address than the interface. Drivers
+  // that know no such mode receive everything anyway. A Redirect has arranged for it.
+  if (redirect == nullptr) {
+    static_cast<void>(is_virtual(config.device) ? rte_eth_promiscuous_enable(id)
+                                                : rte_eth_allmulticast_enable(id));
+  }
+  return {};
+}
+
+Result<std::uint16_t> Ethdev::most_queues() {
+  if (Status status = probe(); !status) {
+    return status.error();
+  }
+  probed = false;  // so that the destructor does not close it
+  rte_eth_dev_info info{};
+  if (const int error = rte_eth_dev_info_get(id, &info); error != 0) {
+    return failure("ask about", -error);
+  }
+  return std::min(info.max_rx_queues, info.max_tx_queues);
+}
+
+}  // namespace tfabric::nic

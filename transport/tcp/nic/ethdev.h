@@ -1,0 +1,59 @@
+// A DPDK ethdev that is open: its driver, queues, packet pools and, for AF_XDP, the redirect of its
+// interface. Ports share it; the last one closes it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "host/interfaces.h"
+#include "transport/tcp/nic/port.h"
+#include "transport/tcp/nic/xdp/redirect.h"
+
+struct rte_device;
+
+namespace tfabric::nic {
+
+// The state is for Port to use. Threads: as Port.
+struct Ethdev {
+  explicit Ethdev(const PortConfig& port_config, std::uint16_t queue_pairs = 1)
+      : config(port_config), queues(queue_pairs) {}
+  Ethdev(const Ethdev&) = delete;
+  Ethdev& operator=(const Ethdev&) = delete;
+  ~Ethdev();
+
+  // Opens and starts the device, on the thread that its driver needs.
+  Status open();
+  // Returns how many queue pairs the driver offers. Leaves the device with DPDK, to be opened later.
+  Result<std::uint16_t> most_queues();
+
+  PortConfig config;
+  std::uint16_t queues;
+  std::string xdp_interface;                  // empty: the device is not AF_XDP's
+  std::optional<host::InterfaceQuery> query;  // about it
+  std::unique_ptr<xdp::Redirect> redirect;    // of xdp_interface; outlives the device
+  std::uint16_t id = 0;                       // DPDK's port number
+  rte_device* device = nullptr;
+  rte_mempool* headers = nullptr;
+  rte_mempool* externals = nullptr;
+  std::shared_ptr<rte_mempool> receive_pool;
+  bool probed = false;
+  bool started = false;
+  PortCapabilities capabilities;
+  std::optional<Rss> rss;
+
+ private:
+  // The steps of open(), in their order.
+  Status attach();
+  Status probe();
+  Status make_pools();
+  Status configure();
+  Status set_up_queues();
+  Status start();
+  void close();
+  [[nodiscard]] Error failure(const char* what, int error) const;
+};
+
+}  // namespace tfabric::nic

@@ -1,0 +1,54 @@
+// The kinds of rails, as far as this transport is concerned: one row for each kind.
+//
+// config/rail_kinds.h has the names and keys. A new kind is one row in each of the two tables, with the
+// functions that the row here names.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "config/config.h"
+
+namespace tfabric::tcp {
+
+// How the driver reads the packets that it sends.
+enum class TransmitAccess : std::uint8_t {
+  cpu,     // with the CPU: it reaches all memory of the process
+  dma,     // by DMA: it reaches what has been mapped for it
+  shared,  // from another process: it reaches what DPDK has allocated
+};
+
+struct RailKindTraits {
+  config::RailKind kind;
+  TransmitAccess transmit_access = TransmitAccess::cpu;
+  // Whether the port's MAC address is the rail's. If not, the rail takes a random one.
+  bool has_own_mac = true;
+  // If the configuration sets none. A kernel interface's own MTU comes first.
+  std::uint32_t default_mtu = 1500;
+  std::uint32_t default_speed_mbps = 10000;  // NCCL's own value for NICs of unknown speed
+  // The rail's network can be tried without a peer. Elsewhere the far end may be a process that starts later.
+  bool probed = false;
+  // Frames that arrive by a queue without an engine are lost.
+  bool needs_engine_per_queue = false;
+  // The kernel locks the packet buffers of each queue.
+  bool locks_buffers = false;
+
+  // The arguments with which DPDK opens the device, with so many queue pairs.
+  std::string (*device_arguments)(const config::Rail& rail, std::uint32_t mtu, std::uint16_t queues);
+  // How many queue pairs the device can have. For a PCI function this asks the driver: EAL must be running.
+  Result<std::uint16_t> (*queues)(const config::Rail& rail);
+  // The name of the rail's lease: the same text in all processes of the host for the same thing.
+  std::string (*lease_name)(const config::Rail& rail);
+  // What must be true, or done, before the device is opened for so many engines; may block for seconds.
+  // Null: nothing.
+  Status (*prepare)(const config::Rail& rail, std::size_t engines) = nullptr;
+};
+
+[[nodiscard]] const RailKindTraits& traits_of(config::RailKind kind);
+
+// The MTU that a rail uses: the configured one, or what its kind offers.
+[[nodiscard]] std::uint32_t effective_mtu(const config::Rail& rail);
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,245 @@
+#include "transport/tcp/rails/rail_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include "config/keys.h"
+#include "hugepage/budget.h"
+#include "transport/tcp/rails/memory_need.h"
+#include "transport/tcp/rails/queue_subset.h"
+#include "transport/tcp/rails/rail_kinds.h"
+#include "transport/tcp/rails/rail_share.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// With this many CPUs for each engine, a process can spare one to poll it.
+constexpr int kCpusForThread = 16;
+
+std::uint32_t largest_mtu(const config::Tcp& config) {
+  std::uint32_t mtu = 0;
+  for (const config::Rail& rail : config.rails) {
+    mtu = std::max(mtu, effective_mtu(rail));
+  }
+  return mtu;
+}
+
+engine::EngineOptions engine_options(const config::Tcp& config) {
+  engine::EngineOptions options;
+  options.port = config.port;
+  options.first_port = config.local_ports.first;
+  options.ports = static_cast<std::uint16_t>(config.local_ports.last - config.local_ports.first + 1);
+  options.max_kept_packets = receive_buffers(largest_mtu(config)) / 2;
+  options.tcp.receive_buffer = config.receive_buffer;
+  options.tcp.send_buffer = config.send_buffer;
+  options.tcp.min_rto = config.min_rto;
+  options.tcp.connect_timeout = config.connect_timeout;
+  options.tcp.user_timeout = config.user_timeout;
+  options.tcp.keepalive_idle = config.keepalive_idle;
+  // The probes fill the user time-out, so that a dead peer is noticed as fast on an idle connection as on a
+  // busy one.
+  options.tcp.keepalive_probes = 5;
+  const auto probing =
+      std::max<Duration>(config.user_timeout - config.keepalive_idle, std::chrono::milliseconds(500));
+  options.tcp.keepalive_interval = probing / options.tcp.keepalive_probes;
+  return options;
+}
+
+// Returns the PCI function behind a rail, as sysfs names it; empty if there is none.
+std::string pci_path_of(const config::Rail& rail) {
+  std::string link;
+  if (config::row_of(rail.kind).device == config::RailKindRow::pci_function) {
+    link = "/sys/bus/pci/devices/" + rail.device;
+  } else if (config::is_kernel_interface(rail)) {
+    link = "/sys/class/net/" + rail.device + "/device";
+  } else {
+    return {};
+  }
+  const std::unique_ptr<char, void (*)(void*)> real(realpath(link.c_str(), nullptr), std::free);
+  // NCCL takes the last component for a bus id "dddd:bb:dd.f"; a virtio device is one level below its
+  // function.
+  std::string path = real == nullptr ? std::string() : std::string(real.get());
+  if (const auto name = path.rfind('/'); path.compare(name + 1, 6, "virtio") == 0) {
+    path.resize(name);
+  }
+  return path;
+}
+
+// All processes of the host must show the same GUID, so it is made from the configuration.
+std::uint64_t guid_of(const config::Rail& rail) {
+  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
+  for (const char c : rail.name + "|" + rail.device) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+transport::DeviceProperties properties_of(const std::vector<const config::Rail*>& rails, std::size_t number,
+                                          int max_recvs) {
+  transport::DeviceProperties properties;
+  properties.speed_mbps = 0;
+  for (const config::Rail* rail : rails) {
+    properties.name += (properties.name.empty() ? "" : "+") + rail->name;
+    const std::uint32_t unknown = traits_of(rail->kind).default_speed_mbps;
+    properties.speed_mbps += static_cast<int>(rail->speed_mbps > 0 ? rail->speed_mbps : unknown);
+  }
+  properties.pci_path = pci_path_of(*rails.front());
+  properties.guid = guid_of(*rails.front());
+  properties.port = 1;
+  properties.max_recvs = max_recvs;
+  properties.rail_id = static_cast<int>(number);
+  return properties;
+}
+
+// The devices that stand for all rails of `shown`: one for each rail or, with tcp.bond, one for all.
+std::vector<DevicePlan> plan_devices(const config::Tcp& shown, const std::vector<std::size_t>& used) {
+  std::vector<DevicePlan> devices;
+  const std::size_t each = shown.bond ? shown.rails.size() : 1;
+  for (std::size_t first = 0; first < shown.rails.size(); first += each) {
+    std::vector<const config::Rail*> described;
+    for (std::size_t i = first; i < first + each; ++i) {
+      described.push_back(&shown.rails[i]);
+    }
+    std::vector<std::size_t> carriers;
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      if (used[i] >= first && used[i] < first + each) {
+        carriers.push_back(i);
+      }
+    }
+    if (carriers.empty()) {
+      carriers.push_back(devices.size() % used.size());
+    }
+    devices.push_back(
+        {.properties = properties_of(described, devices.size(), static_cast<int>(shown.max_recvs)),
+         .rails = std::move(carriers)});
+  }
+  return devices;
+}
+
+// Chooses the memory that DPDK takes, and returns it in words.
+Result<std::string> choose_memory(const config::Config& config, const std::string& root,
+                                  nic::EalOptions& eal) {
+  const hugepage::Need need = memory_need_mib(config.tcp);
+  const AllowedPages allowed = allowed_pages(root);
+  Result<hugepage::Budget> budget = hugepage::choose_budget(page_mode(config, eal.physical_addresses), need,
+                                                            config.memory.budget_mib, allowed.pages);
+  if (!budget) {
+    Error error = budget.error();
+    if (!allowed.limits.empty()) {
+      error.message +=
+          fmt::format(" (the control group allows no more of those that are free: {})", allowed.limits);
+    }
+    return error;
+  }
+  if (!budget->hugepages) {
+    if (Status status = check_ordinary_memory(need.ordinary, root); !status) {
+      return status.error();
+    }
+  }
+  eal.hugepages = budget->hugepages;
+  eal.memory_mib = budget->mib;
+  return budget->explanation;
+}
+
+// Returns the numbers of the rails that this process uses, in order: its share of the exclusive ones, and all
+// others.
+Result<std::vector<std::size_t>> lease(const config::Config& config) {
+  Result<RailShare> share = share_of(config.tcp, config.launcher);
+  if (!share) {
+    return share.error();
+  }
+  Result<std::vector<std::size_t>> used = lease_rails(config.tcp.rails, *share, config.lock_folder);
+  if (!used) {
+    return used.error();
+  }
+  for (std::size_t i = 0; i < config.tcp.rails.size(); ++i) {
+    if (!is_exclusive(config.tcp.rails[i])) {
+      used->push_back(i);
+    }
+  }
+  std::sort(used->begin(), used->end());
+  return used;
+}
+
+// "rail(s) eth1 (pci 0000:00:10.0), eth2 (…), 2 of 4"
+std::string describe_rails(const std::vector<config::Rail>& own, std::size_t all) {
+  std::vector<std::string> names;
+  for (const config::Rail& rail : own) {
+    names.push_back(fmt::format("{} ({}{}{})", rail.name, config::to_string(rail.kind),
+                                rail.device.empty() ? "" : " ", rail.device));
+  }
+  return fmt::format("rail(s) {}{}", fmt::join(names, ", "),
+                     own.size() == all ? "" : fmt::format(", {} of {}", own.size(), all));
+}
+
+nic::EalOptions eal_options(const config::Tcp& own, const host::Sysfs& sysfs) {
+  nic::EalOptions eal;
+  for (const config::Rail& rail : own.rails) {
+    if (config::row_of(rail.kind).device == config::RailKindRow::pci_function) {
+      eal.pci_allow.push_back(rail.device);
+    }
+    eal.shared_memory |= traits_of(rail.kind).transmit_access == TransmitAccess::shared;
+  }
+  eal.physical_addresses = takes_physical_addresses(own, sysfs);
+  return eal;
+}
+
+}  // namespace
+
+engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t engines, int cpus) {
+  switch (config.progress) {
+    case config::Progress::inline_:
+      return engine::ProgressMode::inline_;
+    case config::Progress::threaded:
+      return engine::ProgressMode::threaded;
+    case config::Progress::automatic:
+      break;
+  }
+  return cpus >= kCpusForThread * static_cast<int>(engines) ? engine::ProgressMode::threaded
+                                                            : engine::ProgressMode::inline_;
+}
+
+Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::size_t>& used,
+                         const HostView& host) {
+  RailPlan plan{.own = config, .devices = plan_devices(config.tcp, used)};
+  config::Tcp& own = plan.own.tcp;
+  own.rails.clear();
+  for (const std::size_t number : used) {
+    own.rails.push_back(config.tcp.rails[number]);
+  }
+  Result<config::PortRange> ports = ports_of(own);
+  if (!ports) {
+    return ports.error();
+  }
+  own.local_ports = *ports;
+  plan.engine = engine_options(own);
+  plan.eal = eal_options(own, host.sysfs);
+  Result<std::string> memory = choose_memory(plan.own, host.root, plan.eal);
+  if (!memory) {
+    return memory.error();
+  }
+  plan.rails = describe_rails(own.rails, config.tcp.rails.size());
+  plan.memory = std::move(*memory);
+  return plan;
+}
+
+Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) {
+  if (config.tcp.rails.empty()) {
+    return Error{Errc::unusable,
+                 "no TCP rail is configured: name the host's NICs under [[tcp.rails]] in "
+                 "/usr/local/tfabric/tools/config/tfabric.toml, or in TFABRIC_TCP_RAILS"};
+  }
+  if (Status status = check_rails(config.tcp, host); !status) {
+    return status.error();
+  }
+  Result<std::vector<std::size_t>> used = lease(config);
+  if (!used) {
+    return used.error();
+  }
+  return plan_of(config, *used, host);
+}
+
+}  // namespace tfabric::tcp
