@@ -153,8 +153,7 @@ void Engines::log_counters() const {
     const engine::ExchangeCounters& exchange = counters.exchange;
     TF_INFO(
         "NET/tfabric: engine {}: {} segments by its own queue, {} by others'; {} handed to others, {} lost "
-        "on the "
-        "way; {} copies of what others heard; {} ports tried again",
+        "on the way; {} copies of what others heard; {} ports tried again",
         e, exchange.own, exchange.received, exchange.forwarded, exchange.dropped, exchange.overheard,
         counters.ports_tried);
   }

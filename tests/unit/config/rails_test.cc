@@ -179,31 +179,31 @@ TEST_CASE("rails differ in name, device and addresses") {
 }
 
 TEST_CASE("rails can divide the queues of one interface") {
-  const auto part = [](const std::string& queues) {
+  const auto subset = [](const std::string& queues) {
     return "af_xdp:device=eth1,addresses=10.0.0.5/24+fd00::5/64,queues=" + queues + ";";
   };
-  const auto config = load_rails(part("0") + part("2-3") + part("1"));
+  const auto config = load_rails(subset("0") + subset("2-3") + subset("1"));
   REQUIRE(config.ok());
   const auto& rails = config->tcp.rails;
   REQUIRE((rails[1].queues.first == 2 && rails[1].queues.end() == 4 && has_queue_subset(rails[1])));
   REQUIRE(entry_of(*config, "tcp.rails.af_xdp0.queues").value == "0");
   REQUIRE(entry_of(*config, "tcp.rails.af_xdp1.queues").value == "2-3");
-  REQUIRE_FALSE(has_queue_subset(load_rails(part("all"))->tcp.rails[0]));
+  REQUIRE_FALSE(has_queue_subset(load_rails(subset("all"))->tcp.rails[0]));
 
-  REQUIRE_THAT(rails_error(part("0-2") + part("2")),
+  REQUIRE_THAT(rails_error(subset("0-2") + subset("2")),
                Contains("rail af_xdp1: rail af_xdp0 has some of these queues of eth1 already"));
-  REQUIRE_THAT(rails_error(part("0") + part("all")), Contains("another rail has device eth1 already"));
+  REQUIRE_THAT(rails_error(subset("0") + subset("all")), Contains("another rail has device eth1 already"));
   REQUIRE_THAT(rails_error("af_packet:device=eth1,addresses=10.0.0.5/24,queues=0"),
                Contains("queues is only for an af_xdp rail"));
   REQUIRE_THAT(rails_error("af_xdp:device=eth1,addresses=10.0.0.5/24,queues=0,vlan=7"),
                Contains("takes no vlan"));
-  REQUIRE_THAT(rails_error(part("0"), {{"TFABRIC_TCP_PORT", "7000"}}), Contains("tcp.port = 0"));
+  REQUIRE_THAT(rails_error(subset("0"), {{"TFABRIC_TCP_PORT", "7000"}}), Contains("tcp.port = 0"));
   REQUIRE_THAT(rails_error("af_xdp:device=eth1,addresses=10.0.0.5/24,queues=0;"
                            "af_xdp:device=eth2,addresses=10.0.0.5/24,queues=1"),
                Contains("configured twice"));
   for (const char* wrong : {"", "x", "-1", "3-2", "0-1024", "0-", "1,2"}) {
     INFO(wrong);
-    REQUIRE_FALSE(load_rails(part(wrong)).ok());
+    REQUIRE_FALSE(load_rails(subset(wrong)).ok());
   }
 }
 

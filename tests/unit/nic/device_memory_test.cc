@@ -14,7 +14,7 @@ constexpr std::size_t kPage = hugepage::RegionTable::kPageBytes;
 
 void* page(std::uintptr_t number) { return reinterpret_cast<void*>(number * kPage); }
 
-// An IOMMU that takes away what it has mapped, and nothing else; it may be full.
+// An IOMMU that unmaps only whole mappings, and may be full.
 struct Iommu {
   std::map<std::uintptr_t, std::size_t> mapped;  // by the first page, in pages
   std::size_t room = 1000;
@@ -78,7 +78,7 @@ TEST_CASE("registered memory is mapped for each device, and unmapped when the la
   }
 }
 
-TEST_CASE("a mapping of which a part is in use stays whole") {
+TEST_CASE("a mapping of which some pages are in use stays whole") {
   Host host;
   hugepage::Region* whole = host.add(10, 10);
   hugepage::Region* part = host.add(14, 2);
@@ -94,7 +94,7 @@ TEST_CASE("a mapping of which a part is in use stays whole") {
   CHECK_FALSE(host.iommus[0].wrong);
 }
 
-TEST_CASE("what one device refuses is reachable for none, and the registration succeeds all the same") {
+TEST_CASE("memory that one device refuses is reachable for none, and its registration succeeds") {
   Host host(2);
   host.iommus[1].room = 1;
   hugepage::Region* first = host.add(10, 2);
@@ -113,7 +113,7 @@ TEST_CASE("what one device refuses is reachable for none, and the registration s
   CHECK_FALSE(host.iommus[0].wrong);
 }
 
-TEST_CASE("without a device nothing is reachable, and nothing needs to be") {
+TEST_CASE("without a device no memory is reachable") {
   DeviceMemory memory;
   hugepage::RegionTable table(&memory);
   const auto region = table.add(page(1), kPage);
@@ -121,7 +121,7 @@ TEST_CASE("without a device nothing is reachable, and nothing needs to be") {
   CHECK_FALSE((*region)->reachable);
 }
 
-TEST_CASE("whatever is registered in whatever order, what is in use is mapped, and nothing is left") {
+TEST_CASE("for random registrations, memory in use is mapped, and no mapping is left at the end") {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     INFO("seed " << seed);
     SeededRandom random(seed);

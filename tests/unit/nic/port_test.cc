@@ -43,7 +43,7 @@ std::string message_of(const Result<std::unique_ptr<Port>>& result) {
   return result ? "" : result.error().message;
 }
 
-// Calls `what` with the loopback interface of a new network namespace, which is a thread's and goes with it.
+// Calls `what` with the loopback interface of a new network namespace, on a thread that ends with it.
 void in_own_namespace(const std::function<void(ifreq& lo, int fd)>& what) {
   bool possible = false;
   std::thread([&] {
@@ -136,7 +136,8 @@ TEST_CASE("the same device can be opened again after it was closed") {
   }
 }
 
-TEST_CASE("a receive pool that nobody has is the next one of its shape, if every packet is back") {
+TEST_CASE(
+    "a receive pool that is not in use any more is the next one of its shape, if every packet is back") {
   need_eal();
   const auto make = [](std::uint32_t count, std::uint32_t mtu = 1500) {
     auto pool = make_receive_pool("kept", count, mtu, SOCKET_ID_ANY);
@@ -173,12 +174,12 @@ TEST_CASE("a receive pool that nobody has is the next one of its shape, if every
   CHECK(rte_mempool_lookup(name.c_str()) == nullptr);
 }
 
-TEST_CASE("two buffers for headers lie on a page") {
+TEST_CASE("two header buffers lie on a page") {
   need_eal();
   CHECK(rte_mempool_calc_obj_size((*header_pool())->elt_size, 0, nullptr) <= 2048);
 }
 
-TEST_CASE("a pool is given the pages that making it touches, and no others") {
+TEST_CASE("the kernel is asked for the pages that making a pool touches, and for no others") {
   need_eal();
   auto pool = make_receive_pool("given", 302, 1500, SOCKET_ID_ANY);
   REQUIRE(pool.ok());
@@ -250,7 +251,7 @@ TEST_CASE("a chain of buffers becomes one of the same bytes; one that does not f
   rte_pktmbuf_free(head);
 }
 
-TEST_CASE("the MTU of a kernel interface is that of the namespace at hand") {
+TEST_CASE("the MTU of a kernel interface is read in the thread's network namespace") {
   CHECK(host::InterfaceQuery().mtu("no-such-if") == 0);
   CHECK(host::InterfaceQuery().mtu("a-name-that-no-interface-can-have") == 0);
   in_own_namespace([](ifreq& lo, int fd) {
@@ -272,7 +273,7 @@ TEST_CASE("an AF_PACKET port can be opened with any MTU") {
   });
 }
 
-TEST_CASE("work for the control thread is done before the call returns, also from that thread itself") {
+TEST_CASE("run_on_control_thread() returns when the work is done, also on that thread itself") {
   need_eal();
   std::thread::id outer, inner;
   run_on_control_thread([&] {
@@ -283,8 +284,8 @@ TEST_CASE("work for the control thread is done before the call returns, also fro
   CHECK(inner == outer);
 }
 
-// DPDK's interrupt thread would end the process (wire_sockets.cc).
-TEST_CASE("who leaves a memif server before it could greet does it no harm") {
+// Without wire_sockets.cc, DPDK's interrupt thread would end the process.
+TEST_CASE("a memif client that leaves before the server could greet it does no harm") {
   need_eal();
   const test::TemporaryFolder folder;
   const std::string path = folder.path("wire.sock");
@@ -299,13 +300,14 @@ TEST_CASE("who leaves a memif server before it could greet does it no harm") {
     return client;
   };
   for (int i = 0; i < 10; ++i) {
-    // The thread that greets is kept busy until the client is gone.
+    // Keeps the thread that greets busy until the client is gone.
     std::promise<void> gone;
     std::thread busy([&gone] { run_on_control_thread([&gone] { gone.get_future().wait(); }); });
     { const Descriptor client = connected(); }
     gone.set_value();
     busy.join();
-    // Whoever is greeted was accepted, and all who came before: a third that is not would block in connect().
+    // A client that is greeted was accepted, like all before it. If they were not, a third would block in
+    // connect().
     const Descriptor client = connected();
     std::array<std::byte, 256> greeting;
     CHECK(recv(client.get(), greeting.data(), greeting.size(), 0) > 0);

@@ -32,13 +32,13 @@ TEST_CASE("the Toeplitz hash is that of the published vectors") {
                              38024)) == 0x02d1feef);
 }
 
-TEST_CASE("the queue is the indirection table's, by the low bits of the hash") {
+TEST_CASE("the low bits of the hash choose the queue from the indirection table") {
   CHECK(known().queue_of(tuple("66.9.149.187", 2794, "161.142.100.80", 1766)) == 0x51ccc178 % 8 % 4);
   CHECK(known().queue_of(tuple("3ffe:2501:200:1fff::7", 2794, "3ffe:2501:200:3::1", 1766)) ==
         0x40207d3d % 8 % 4);
 }
 
-TEST_CASE("no queue is told of packets that the hash does not cover, or by a key that is too short") {
+TEST_CASE("no queue is known for packets that the hash does not cover, or with a key that is too short") {
   const Tuple v4 = tuple("66.9.149.187", 2794, "161.142.100.80", 1766);
   Rss rss = known();
   rss.tcp_v4 = false;

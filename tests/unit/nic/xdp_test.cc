@@ -29,7 +29,7 @@ using Catch::Contains;
 namespace tfabric::nic {
 namespace {
 
-// Calls `what` in a new network namespace whose loopback is up, with an interface that AF_XDP can have.
+// Calls `what` in a new network namespace, whose loopback is up and can be used by AF_XDP.
 void where_xdp_is(const std::function<void()>& what) {
   std::string why;
   std::thread([&] {
@@ -59,8 +59,8 @@ PortConfig loopback_port() {
   return {.name = "x", .device = af_xdp_arguments("lo", 0, 1), .mtu = kAfXdpMtu, .rx_buffers = 4096};
 }
 
-// Sends a frame of so many bytes, and returns what is wrong with what has come back. Throws nothing, as it is
-// called in a thread.
+// Sends a frame of so many bytes, and returns what is wrong with the frame that comes back. Throws nothing,
+// since it is called in a thread.
 std::string given_back_by_loopback(unsigned size) {
   auto port = Port::open(loopback_port());
   if (!port) {
@@ -72,7 +72,7 @@ std::string given_back_by_loopback(unsigned size) {
     return "no buffer for it";
   }
   constexpr std::ptrdiff_t kAddresses = 14;
-  std::fill(bytes, bytes + kAddresses, 0);  // from nobody to nobody
+  std::fill(bytes, bytes + kAddresses, 0);  // no real addresses
   std::fill(bytes + kAddresses, bytes + size, 0xa5);
   std::array<rte_mbuf*, 4> in{out};
   if ((*port)->transmit(std::span(in).first(1)) != 1) {
@@ -108,7 +108,7 @@ TEST_CASE("the XDP program is: r2 = context[16]; r1 = the map; r3 = XDP_PASS; re
   CHECK(std::memcmp(program.data(), kBytes.data(), kBytes.size()) == 0);
 }
 
-TEST_CASE("a port's arguments tell the interface that AF_XDP is to have") {
+TEST_CASE("a port's arguments name the interface for AF_XDP") {
   CHECK(af_xdp_interface(af_xdp_arguments("eth1", 0, 4)) == "eth1");
   CHECK(af_xdp_interface(af_packet_arguments("eth1", 1500)).empty());
   CHECK(af_xdp_interface(ring_arguments()).empty());
@@ -123,7 +123,7 @@ TEST_CASE("an AF_XDP port carries frames of its whole MTU, and leaves nothing on
   });
 }
 
-TEST_CASE("an interface has one XDP program, and one that is not there is named") {
+TEST_CASE("an interface with an XDP program is refused, and a missing interface is named") {
   need_eal();
   where_xdp_is([] {
     const auto first = xdp::Redirect::attach("lo", 1);

@@ -12,10 +12,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class PartOfInterface final : public Rail {
+class SubsetRail final : public Rail {
  public:
-  explicit PartOfInterface(engine::Link* link)
-      : Rail({.name = "part",
+  explicit SubsetRail(engine::Link* link)
+      : Rail({.name = "subset",
               .kind = config::RailKind::af_xdp,
               .device = "eth1",
               .queues = config::QueueRange{0, 1}}),
@@ -31,7 +31,7 @@ class PartOfInterface final : public Rail {
   engine::Link* link_;
 };
 
-// One that finds nobody.
+// Finds no neighbour.
 struct Neighbours final : net::NeighbourSource {
   void ask(const net::IpAddress&) override {}
   std::optional<net::Neighbour> next() override { return std::nullopt; }
@@ -56,24 +56,24 @@ engine::Link* add_cable(engine::Engine& engine) {
 
 enum class Wire : std::uint8_t { swallows_syns, finds_no_neighbour };
 
-// The error of a connection attempt to an address where nobody is. `patience`: how long nobody asks for it;
-// the neighbour, if it is one that is looked for, is known to be silent then.
+// Returns the error of a connection attempt to an address that no host has. `patience`: how long the test
+// waits before it asks again; a neighbour that is looked for is known to be silent by then.
 Error unanswered(Duration connect_timeout, Duration flow_timeout, Duration patience, Wire wire) {
   engine::EngineOptions options;
   options.tcp.connect_timeout = flow_timeout;
   test::World world({.connect_timeout = connect_timeout}, options);
-  PartOfInterface rail(wire == Wire::swallows_syns ? world.links[0] : add_cable(world.engine));
-  Device device(world.context, world.acceptor, {&rail}, {.name = "part"}, {});
+  SubsetRail rail(wire == Wire::swallows_syns ? world.links[0] : add_cable(world.engine));
+  Device device(world.context, world.acceptor, {&rail}, {.name = "subset"}, {});
 
   std::array<std::byte, transport::kHandleBytes> handle{};
-  const net::IpAddress nobody = *net::parse_ip("10.77.0.9");
-  write_handle({.port = 7, .addresses = {nobody}}, handle);
+  const net::IpAddress absent = *net::parse_ip("10.77.0.9");
+  write_handle({.port = 7, .addresses = {absent}}, handle);
   REQUIRE(device.connect(handle, {}).ok());
   const Instant until = monotonic_now() + patience;
   REQUIRE(world.until([&] {
     const EngineGuard guard(world.engine.lock());
     return monotonic_now() > until &&
-           (wire == Wire::swallows_syns || rail.link().interface().is_silent(nobody, monotonic_now()));
+           (wire == Wire::swallows_syns || rail.link().interface().is_silent(absent, monotonic_now()));
   }));
   std::optional<Error> error;
   REQUIRE(world.until([&] {
@@ -94,21 +94,21 @@ int milliseconds_in(const std::string& message) {
 
 }  // namespace
 
-TEST_CASE("a peer that does not answer is explained, though the SYN's time is over first") {
+TEST_CASE("a peer that does not answer is explained, even if the SYN's time is over first") {
   const Error error = unanswered(100ms, 100ms, 200ms, Wire::swallows_syns);
   CHECK(error.code == Errc::remote);
   CHECK(milliseconds_in(error.message) >= 200);
   CHECK_THAT(error.message, Catch::Contains("do both NICs lead TCP ports to their queues"));
 }
 
-TEST_CASE("a flow that gives up early is told with the time that it took") {
+TEST_CASE("the error of a flow that gives up early says how long it took") {
   const Error error = unanswered(1h, 100ms, 200ms, Wire::swallows_syns);
   CHECK(error.code == Errc::remote);
   CHECK(milliseconds_in(error.message) >= 200);
   CHECK(milliseconds_in(error.message) < 3'600'000);
 }
 
-TEST_CASE("a neighbour that does not answer is told, whichever timer is first", "[timed]") {
+TEST_CASE("a neighbour that does not answer is reported, whichever timer is first", "[timed]") {
   const bool flow_first = GENERATE(true, false);
   // It takes three seconds, and on a busy host some more, until a neighbour counts as silent.
   const Error error =

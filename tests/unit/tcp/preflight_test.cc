@@ -21,7 +21,7 @@ config::Rail interface_rail(std::uint32_t mtu = 0) {
   return rail;
 }
 
-// All is well but what a test changes.
+// A host without faults, but for those that a test adds.
 struct View {
   test::FakeHost files;
   std::uint32_t engines = 1;
@@ -39,7 +39,7 @@ struct View {
 
 }  // namespace
 
-TEST_CASE("an interface that is down, has no link or too small an MTU is told before it is opened") {
+TEST_CASE("an interface that is down, has no link or too small an MTU is reported before it is opened") {
   View view;
   REQUIRE(view.fault({interface_rail(1500)}).empty());
   REQUIRE_THAT(view.fault({interface_rail(9000)}),
@@ -67,7 +67,9 @@ TEST_CASE("an interface for AF_XDP takes frames that fit a page, and has no more
   REQUIRE_THAT(view.fault({rail}), Contains("MTU of 9001") && Contains("ip link set eth1 mtu 3502"));
 }
 
-TEST_CASE("a part of an interface has queues of it, as many as engines, and shares with the kernel") {
+TEST_CASE(
+    "a queue subset has as many queues as the process has engines, and shares the interface with the "
+    "kernel") {
   View view;
   config::Rail rail = interface_rail();
   rail.kind = RailKind::af_xdp;
@@ -94,7 +96,7 @@ TEST_CASE("a part of an interface has queues of it, as many as engines, and shar
   REQUIRE_THAT(view.fault({rail}), Contains("ip address add fd00::5/64 dev eth1"));
 }
 
-TEST_CASE("another process's rail counts as well, but not one that is in another network namespace") {
+TEST_CASE("another process's rail is checked too, but not one in another network namespace") {
   View view;
   config::Rail other = interface_rail();
   other.name = "b";
@@ -104,7 +106,7 @@ TEST_CASE("another process's rail counts as well, but not one that is in another
   REQUIRE_THAT(view.fault({other, interface_rail()}), Contains("rail a: "));
 }
 
-TEST_CASE("an address that the kernel has is told, of either family") {
+TEST_CASE("an address that the kernel has is reported, of either family") {
   const std::string address = GENERATE("10.0.0.5", "fd00::5");
   View view;
   view.host.addresses.push_back(
@@ -115,7 +117,7 @@ TEST_CASE("an address that the kernel has is told, of either family") {
   REQUIRE_THAT(view.fault({interface_rail()}), Contains(address) && Contains("kernel"));
 }
 
-TEST_CASE("a PCI function that is not there, or is not VFIO's, is told") {
+TEST_CASE("a PCI function that is missing, or not bound to VFIO, is reported") {
   View view;
   const config::Rail rail{.name = "eni", .kind = RailKind::pci, .device = kNic};
   REQUIRE_THAT(view.fault({rail}), Contains("no PCI function 0000:00:10.0"));

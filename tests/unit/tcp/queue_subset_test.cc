@@ -5,7 +5,7 @@
 using namespace tfabric;
 using namespace tfabric::tcp;
 
-TEST_CASE("an interface's queues share the ports out evenly, in their order") {
+TEST_CASE("an interface's queues divide the ports evenly, in their order") {
   const config::PortRange all{.first = 49152, .last = 65535};
   const auto of = [&](std::uint16_t first, std::uint16_t count, std::uint32_t channels) {
     const config::PortRange own = ports_of(all, {.first = first, .count = count}, channels);
@@ -18,7 +18,7 @@ TEST_CASE("an interface's queues share the ports out evenly, in their order") {
   REQUIRE(of(2, 1, 3) == std::pair<std::uint16_t, std::uint16_t>(60074, 65534));
 }
 
-TEST_CASE("a process without parts of interfaces has all ports") {
+TEST_CASE("a process without queue subsets has all ports") {
   config::Tcp process;
   process.rails = {{.name = "a", .kind = config::RailKind::af_xdp, .device = "eth1"}, {.name = "b"}};
   const auto ports = ports_of(process);
@@ -26,7 +26,7 @@ TEST_CASE("a process without parts of interfaces has all ports") {
   REQUIRE((ports->first == 49152 && ports->last == 65535));
 }
 
-TEST_CASE("a process whose rails are different queues is told how to list them") {
+TEST_CASE("a process whose rails have different queues fails with how to list them") {
   config::Tcp process;
   process.rails = {
       {.name = "a", .kind = config::RailKind::af_xdp, .device = "none0", .queues = {.first = 0, .count = 1}},

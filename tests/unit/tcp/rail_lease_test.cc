@@ -1,5 +1,3 @@
-#include "transport/tcp/rails/rail_share.h"
-
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -7,6 +5,7 @@
 #include <csignal>
 
 #include "tests/temporary_folder.h"
+#include "transport/tcp/rails/rail_share.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;
@@ -59,7 +58,7 @@ class Neighbour {
 
 }  // namespace
 
-TEST_CASE("a rank that is killed frees its rail for the one that takes its place") {
+TEST_CASE("a killed rank frees its rail for its successor") {
   const test::TemporaryFolder parent;
   const auto folder = *config::LockFolder::parse(parent.path());
   const RailShare second{.rails = {1}, .any = 0, .why = "local rank 1 of 2 (LOCAL_RANK)"};
@@ -75,7 +74,7 @@ TEST_CASE("a rank that is killed frees its rail for the one that takes its place
   REQUIRE(second_life.told() == '1');
 }
 
-TEST_CASE("without a rank the first free rail is taken, and who has the others is told") {
+TEST_CASE("without a rank the first free rail is taken, and the error names the holders of the others") {
   const test::TemporaryFolder parent;
   const auto folder = *config::LockFolder::parse(parent.path());
   const RailShare any{.rails = {0, 1}, .any = 1, .why = "no launcher tells the local rank"};
@@ -94,7 +93,7 @@ TEST_CASE("without a rank the first free rail is taken, and who has the others i
   REQUIRE(*lease_rails(pci_rails(), any, folder) == Numbers{0});
 }
 
-TEST_CASE("no rail needs no folder, and a folder that cannot be used is told") {
+TEST_CASE("a lease of no rails needs no folder, and a folder that cannot be used is reported") {
   const auto nowhere = *config::LockFolder::parse("/nowhere/locks");
   REQUIRE(lease_rails(pci_rails(), {}, nowhere)->empty());
   const auto refused = lease_rails(pci_rails(), {.rails = {0}, .any = 0, .why = ""}, nowhere);
@@ -102,7 +101,7 @@ TEST_CASE("no rail needs no folder, and a folder that cannot be used is told") {
   REQUIRE_THAT(refused.error().message, Contains("/nowhere/locks"));
 }
 
-TEST_CASE("both ends of a wire, and interfaces of other network namespaces, are different things") {
+TEST_CASE("both ends of a wire have leases of their own; an interface has one, whatever the kind of rail") {
   config::Rail rail{.name = "m", .kind = RailKind::memif, .device = "/run/m.sock"};
   const std::string client = lease_name(rail);
   rail.role = config::MemifRole::server;

@@ -20,11 +20,11 @@ InterfaceConfig without_gateways() {
   return config;
 }
 
-// A wire on which `answer` may answer what the interface asks.
+// A wire whose far end answers the interface's frames by a function of the test.
 struct Wire {
   explicit Wire(InterfaceConfig config) : interface(std::move(config)), probe(interface) {}
 
-  // Steps of a millisecond; how long it took until the probe was done.
+  // Takes steps of a millisecond, and returns how long the probe took.
   template <class Answer>
   Duration run(const Answer& answer, Duration link_after = 0ms) {
     for (Instant now = kStart; now < kStart + 60s; now += 1ms) {
@@ -39,7 +39,7 @@ struct Wire {
         }
       }
     }
-    FAIL("the probe has no end");
+    FAIL("the probe does not end");
     return {};
   }
 
@@ -78,7 +78,8 @@ Bytes routers(const Bytes& frame) {
 
 }  // namespace
 
-TEST_CASE("a rail without a gateway listens for a moment, and asks for its addresses as one who has none") {
+TEST_CASE(
+    "a rail without a gateway asks for its addresses like a host without any, and listens for a moment") {
   Wire wire(without_gateways());
   REQUIRE(wire.run(silence) == tcp::kClaimWindow);
   REQUIRE_FALSE(wire.probe.fault());
@@ -143,7 +144,7 @@ TEST_CASE("a host that has our address is a fault at once, for either family") {
                Contains("02:00:00:00:00:02") && Contains(v4 ? "10.0.0.1" : "fd00::1"));
 }
 
-TEST_CASE("our own probe that comes back, from a loop or a bond, is nobody's claim") {
+TEST_CASE("our own probe that comes back, from a loop or a bond, is no claim") {
   Wire wire(without_gateways());
   REQUIRE(wire.run([](const Bytes& frame) { return frame; }) == tcp::kClaimWindow);
   REQUIRE_FALSE(wire.probe.fault());

@@ -41,7 +41,7 @@ std::string error_of(const config::Tcp& tcp, const config::Launcher& launcher) {
 
 }  // namespace
 
-TEST_CASE("ranks share the rails out: each rail is one rank's, and none is left over") {
+TEST_CASE("ranks divide the rails: each rail is one rank's, and none is left over") {
   for (std::uint32_t ranks = 1; ranks <= 8; ++ranks) {
     Numbers all;
     for (std::uint32_t r = 0; r < ranks; ++r) {
@@ -53,7 +53,7 @@ TEST_CASE("ranks share the rails out: each rail is one rank's, and none is left 
   }
 }
 
-TEST_CASE("a rank whose number of neighbours nobody tells takes the rail of its number") {
+TEST_CASE("a rank takes the rail of its number if the number of ranks is not known") {
   REQUIRE(rails_of(many_pci_rails(4), rank(3)) == Numbers{3});
   REQUIRE_THAT(error_of(many_pci_rails(4), rank(4)),
                Contains("4 of tcp.rails") && Contains("local rank 4 (LOCAL_RANK)"));
@@ -67,7 +67,7 @@ TEST_CASE("with fewer rails than processes all of them step aside, and say what 
   }
 }
 
-TEST_CASE("the number of rails a process can be told") {
+TEST_CASE("the number of rails a process can be configured") {
   config::Tcp tcp = many_pci_rails(4);
   tcp.rails_per_process = {.rule = Rule::count, .count = 2};
   REQUIRE(rails_of(tcp, rank(0, 2)) == Numbers{0, 1});
@@ -92,7 +92,7 @@ TEST_CASE("without a launcher any free rail will do, and rails from the environm
   REQUIRE(rails_of(tcp, rank(1, 3)) == Numbers{1});
 }
 
-TEST_CASE("rails that processes find each other over are for all, and enough where the others are not") {
+TEST_CASE("automatic memif rails are for all processes, and are enough if the exclusive ones are not") {
   config::Tcp tcp = many_pci_rails(1);
   tcp.rails.insert(tcp.rails.begin(), config::Rail{.name = "shm", .kind = RailKind::memif});
   REQUIRE(rails_of(tcp, rank(0, 1)) == Numbers{1});

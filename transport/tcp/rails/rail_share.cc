@@ -65,8 +65,7 @@ Error too_few(std::size_t count, const config::RailsPerProcess& wanted, const co
       fmt::format(
           "{} of tcp.rails can be used by one process each, and every process needs {} ({}): run at most {} "
           "processes on this host, add rails, lower tcp.rails_per_process, or, where each process has rails "
-          "of "
-          "its own in TFABRIC_TCP_RAILS, set TFABRIC_TCP_RAILS_PER_PROCESS=all",
+          "of its own in TFABRIC_TCP_RAILS, set TFABRIC_TCP_RAILS_PER_PROCESS=all",
           count, each, describe(launcher), wanted.rule == Rule::count ? count / wanted.count : count)};
 }
 
