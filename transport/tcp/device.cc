@@ -157,7 +157,7 @@ Result<bool> Device::open_flows(Attempt& attempt) {
   auto comm = std::make_unique<SendComm>(context_, hello, peer.port, peer.max_recvs, std::move(*routes));
   for (std::size_t i = 0; i < most * flows.size() && !comm->failed(); ++i) {
     const std::size_t route = i % flows.size();
-    if (i / flows.size() < flows[route] && !comm->open_flow(route)) {
+    if (i / flows.size() < flows[route] && !comm->open_flow({route})) {
       comm->fail_from_outside(
           {Errc::unusable,
            fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",

@@ -81,7 +81,7 @@ class TcpTransport final : public transport::Transport {
   std::unique_ptr<transport::Device> make_device(const DevicePlan& plan, const config::Tcp& config) {
     const CommOptions options{.flows = config.flows,
                               .max_flows = config.max_flows,
-                              .chunk_bytes = config.chunk_bytes,
+                              .piece_bytes = config.chunk_bytes,
                               .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
                               .connect_timeout = config.connect_timeout};
     const auto& units = engines_.units();

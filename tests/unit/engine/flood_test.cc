@@ -82,7 +82,7 @@ struct Traffic {
 
   Loop loop;
   tcp::Peers peers;
-  tcp::Acceptor acceptor{loop.engine, peers};
+  tcp::Acceptor acceptor{loop.engine, peers.comms};
   Collector client;
   Flow* flow = nullptr;
   std::string text;

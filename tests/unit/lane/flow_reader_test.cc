@@ -36,7 +36,7 @@ TEST_CASE("records are read the same however the stream is cut") {
   const auto part = [&](std::uint32_t group, std::uint32_t offset, std::uint32_t length,
                         std::uint32_t total) {
     append(stream,
-           {.type = RecordType::chunk, .group = group, .length = length, .total = total, .offset = offset},
+           {.type = RecordType::piece, .group = {group}, .length = length, .total = total, .offset = offset},
            std::span(message).subspan(offset, length));
   };
   append(stream, {.type = RecordType::hello, .length = 5}, std::span(message).first(5));
@@ -81,7 +81,7 @@ TEST_CASE("data for a receive that is not posted stays untaken until it is") {
   FlowReader reader(controls, &inbox);
   std::vector<std::byte> stream;
   const std::array<std::byte, 4> data{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
-  append(stream, {.type = RecordType::chunk, .length = 4, .total = 4}, data);
+  append(stream, {.type = RecordType::piece, .length = 4, .total = 4}, data);
   REQUIRE(*reader.take(stream) == kRecordHeaderBytes);
   const auto rest = std::span(stream).subspan(kRecordHeaderBytes);
   REQUIRE(*reader.take(rest) == 0);
@@ -98,6 +98,41 @@ TEST_CASE("garbage, and data on a comm that only sends, are errors") {
   std::vector<std::byte> stream(kRecordHeaderBytes, std::byte{0x5a});
   REQUIRE_FALSE(FlowReader(controls, nullptr).take(stream).ok());
   stream.clear();
-  append(stream, {.type = RecordType::chunk}, {});
+  append(stream, {.type = RecordType::piece}, {});
   REQUIRE_FALSE(FlowReader(controls, nullptr).take(stream).ok());
+}
+
+TEST_CASE("a piece that is repeated on another flow ends the comm before a byte of it is written") {
+  Controls controls;
+  Inbox inbox;
+  std::array<std::byte, 8> memory{};
+  const std::array buffers{transport::ReceiveBuffer{memory.data(), memory.size(), 0, nullptr}};
+  Completion completion;
+  REQUIRE(inbox.post(buffers, &completion));
+  std::vector<std::byte> first, second;
+  append(first, {.type = RecordType::piece, .length = 4, .total = 8}, std::array<std::byte, 4>{});
+  append(second, {.type = RecordType::piece, .length = 4, .total = 8},
+         std::array{std::byte{1}, std::byte{1}, std::byte{1}, std::byte{1}});
+  FlowReader one(controls, &inbox), two(controls, &inbox);
+  REQUIRE(*one.take(first) == first.size());
+  REQUIRE_FALSE(two.take(second).ok());
+  REQUIRE(completion.state == Completion::State::pending);
+  REQUIRE(memory == std::array<std::byte, 8>{});
+}
+
+TEST_CASE("a reader knows whether its stream ends within a record") {
+  Controls controls;
+  Inbox inbox;
+  std::array<std::byte, 4> memory{};
+  const std::array buffers{transport::ReceiveBuffer{memory.data(), memory.size(), 0, nullptr}};
+  Completion completion;
+  REQUIRE(inbox.post(buffers, &completion));
+  std::vector<std::byte> stream;
+  append(stream, {.type = RecordType::piece, .length = 4, .total = 4}, memory);
+  FlowReader reader(controls, &inbox);
+  for (std::size_t i = 0; i < stream.size(); ++i) {
+    CHECK(reader.mid_record() == (i > 0));
+    REQUIRE(*reader.take(std::span(stream).subspan(i, 1)) == 1);
+  }
+  CHECK_FALSE(reader.mid_record());
 }

@@ -89,7 +89,7 @@ TEST_CASE("messages of all sizes arrive whole over several flows and are done on
     REQUIRE(pairs.back()->a->established());
     outlets.push_back({.connection = pairs.back()->a.get()});
   }
-  Outbox outbox({.chunk_bytes = 16384});
+  Outbox outbox({.piece_bytes = 16384});
   const std::vector<std::uint32_t> sizes{0, 1, 8, 16, 17, 127, 128, 4096, 100000, 1000003, 0, 3};
   std::vector<std::vector<std::byte>> sent, received;
   std::vector<Completion> send_done(sizes.size()), receive_done(sizes.size());
@@ -101,14 +101,16 @@ TEST_CASE("messages of all sizes arrive whole over several flows and are done on
     received.emplace_back(sizes[i] + 64);
     const std::array buffers{transport::ReceiveBuffer{received[i].data(), received[i].size(), 4, nullptr}};
     REQUIRE(inbox.post(buffers, &receive_done[i]));
-    REQUIRE(outbox.post(sent[i].data(), sizes[i], 4, static_cast<std::uint32_t>(i), 0, &send_done[i]));
+    REQUIRE(outbox.post(
+        {.data = sent[i].data(), .size = sizes[i], .tag = 4, .group = {static_cast<std::uint32_t>(i)}},
+        &send_done[i]));
   }
   REQUIRE(outbox.uses(sent[9].data() + 5, 1));
   for (int round = 0; round < 1000 && outbox.outstanding() > 0; ++round) {
     outbox.pump(outlets);
     for (std::uint32_t i = 0; i < flows; ++i) {
       pairs[i]->run(now);
-      outbox.on_acked(i, outlets[i].connection->stream_acked());
+      outbox.on_acked({i}, outlets[i].connection->stream_acked());
     }
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -127,16 +129,17 @@ TEST_CASE("what is not done fails with the outbox, and more than fits is refused
   std::vector<Completion> completions(Outbox::kMaxMessages + 1);
   std::byte data[64];
   for (std::size_t i = 0; i < Outbox::kMaxMessages; ++i) {
-    REQUIRE(outbox.post(data, sizeof data, 0, static_cast<std::uint32_t>(i), 0, &completions[i]));
+    REQUIRE(outbox.post({.data = data, .size = sizeof data, .group = {static_cast<std::uint32_t>(i)}},
+                        &completions[i]));
   }
-  REQUIRE_FALSE(outbox.post(data, sizeof data, 0, 0, 0, &completions.back()));
+  REQUIRE_FALSE(outbox.post({.data = data, .size = sizeof data}, &completions.back()));
   outbox.fail();
   REQUIRE(completions.front().state == State::failed);
   REQUIRE(outbox.outstanding() == 0);
   REQUIRE_FALSE(outbox.uses(data, sizeof data));
 }
 
-TEST_CASE("a chunk goes to the flow on which it is there first") {
+TEST_CASE("a piece goes to the flow on which it arrives first") {
   Inbox inbox;
   const Instant now(std::chrono::seconds(5));
   std::vector<std::unique_ptr<stack::Connection>> connections;
@@ -146,34 +149,34 @@ TEST_CASE("a chunk goes to the flow on which it is there first") {
         stack::Connection::connect(stack::Options{}, kCopyOps, {i, 80}, stack::Seq(1), now));
     outlets.push_back({.connection = connections.back().get()});
   }
-  constexpr std::uint32_t kChunk = 64u << 10;
-  std::vector<std::byte> data(100 * kChunk);
-  Outbox outbox({.chunk_bytes = kChunk});
+  constexpr std::uint32_t kPiece = 64u << 10;
+  std::vector<std::byte> data(100 * kPiece);
+  Outbox outbox({.piece_bytes = kPiece});
   Completion completion;
   const auto deal = [&] {
-    REQUIRE(outbox.post(data.data(), static_cast<std::uint32_t>(data.size()), 0, 0, 0, &completion));
+    REQUIRE(outbox.post({.data = data.data(), .size = static_cast<std::uint32_t>(data.size())}, &completion));
     REQUIRE(outbox.pump(outlets));
-    std::vector<std::uint64_t> chunks;
+    std::vector<std::uint64_t> pieces;
     for (const auto& connection : connections) {
-      chunks.push_back(connection->stream_written() / kChunk);
+      pieces.push_back(connection->stream_written() / kPiece);
     }
-    return chunks;
+    return pieces;
   };
   SECTION("by its share of the rate, a flow of unknown rate like the fastest") {
     outlets[0].rate = 4'000'000;
     outlets[1].rate = 1'000'000;
     outlets[2].rate = 1'000'000;
-    const auto chunks = deal();
-    CHECK(chunks[0] == chunks[3]);
-    CHECK(chunks[0] >= 39);
-    CHECK(chunks[1] >= 9);
-    CHECK(chunks[1] == chunks[2]);
+    const auto pieces = deal();
+    CHECK(pieces[0] == pieces[3]);
+    CHECK(pieces[0] >= 39);
+    CHECK(pieces[1] >= 9);
+    CHECK(pieces[1] == pieces[2]);
   }
   SECTION("and one that is to get none gets none") {
     outlets[1].connection = nullptr;
     CHECK(deal() == std::vector<std::uint64_t>{34, 0, 33, 33});
-    CHECK(outbox.drained(1));
-    CHECK_FALSE(outbox.drained(0));
+    CHECK(outbox.drained({1}));
+    CHECK_FALSE(outbox.drained({0}));
   }
   SECTION("and a slow one none, if the fast ones are done with all before") {
     outlets[0].rate = outlets[1].rate = outlets[2].rate = 100'000'000;

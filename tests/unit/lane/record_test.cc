@@ -5,10 +5,10 @@
 using namespace tfabric::lane;
 
 TEST_CASE("a record header reads back as it was written") {
-  const RecordHeader header{.type = RecordType::chunk,
-                            .index = 3,
+  const RecordHeader header{.type = RecordType::piece,
+                            .index = {3},
                             .tag = 0xfffffff0u,
-                            .group = 0x80000001u,
+                            .group = {0x80000001u},
                             .length = 4096,
                             .total = 1u << 30,
                             .offset = 128};
@@ -19,7 +19,7 @@ TEST_CASE("a record header reads back as it was written") {
 
 TEST_CASE("a header with any one bit changed is refused") {
   const RecordHeaderBytes good =
-      encode({.type = RecordType::chunk, .tag = 7, .group = 9, .length = 100, .total = 100});
+      encode({.type = RecordType::piece, .tag = 7, .group = {9}, .length = 100, .total = 100});
   int accepted = 0;
   for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
     RecordHeaderBytes bad = good;
@@ -29,11 +29,11 @@ TEST_CASE("a header with any one bit changed is refused") {
   REQUIRE(accepted == 0);
 }
 
-TEST_CASE("a chunk outside of its message and an overlong control record are refused") {
-  REQUIRE_FALSE(decode(encode({.type = RecordType::chunk, .length = 2, .total = 100, .offset = 99})));
+TEST_CASE("a piece outside of its message and an overlong control record are refused") {
+  REQUIRE_FALSE(decode(encode({.type = RecordType::piece, .length = 2, .total = 100, .offset = 99})));
   REQUIRE_FALSE(
-      decode(encode({.type = RecordType::chunk, .length = 0xffffffffu, .total = 100, .offset = 2})));
+      decode(encode({.type = RecordType::piece, .length = 0xffffffffu, .total = 100, .offset = 2})));
   REQUIRE_FALSE(decode(encode({.type = RecordType::hello, .length = kMaxControlBytes + 1})));
   REQUIRE_FALSE(decode(encode({.type = static_cast<RecordType>(99)})));
-  REQUIRE(decode(encode({.type = RecordType::chunk})));
+  REQUIRE(decode(encode({.type = RecordType::piece})));
 }

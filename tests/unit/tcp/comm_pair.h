@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "tests/unit/nic/eal_fixture.h"
+#include "transport/tcp/comm/listener.h"
 #include "transport/tcp/comm/send_comm.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/session/acceptor.h"
@@ -62,7 +63,7 @@ struct World {
   engine::Progress progress{engine, engine::ProgressMode::inline_, -1, {&engine}};
   hugepage::RegionTable regions;
   Peers peers;
-  Acceptor acceptor{engine, peers};
+  Acceptor acceptor{engine, peers.comms};
   Context context;
   Pending pending{context};
   Token token{};
@@ -84,7 +85,7 @@ class Pair {
       send = std::make_unique<SendComm>(world.context, hello, world.engine.port(),
                                         world.context.options.max_recvs, std::move(routes));
       path->remove(*send);  // the test says how many flows are used
-      REQUIRE((send->open_flow(0) && send->open_flow(1)));
+      REQUIRE((send->open_flow({0}) && send->open_flow({1})));
     }
     REQUIRE(world.until([&] { return send->welcomed() && world.pending.has_ready(); }));
     const EngineGuard guard(world.engine.lock());
@@ -92,11 +93,11 @@ class Pair {
   }
 
   // What Path would say.
-  void use_flows(std::size_t route, std::uint32_t flows, std::uint32_t keep) {
+  void use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep) {
     const EngineGuard guard(world_.engine.lock());
     use_flows_locked(route, flows, keep);
   }
-  void use_flows_locked(std::size_t route, std::uint32_t flows, std::uint32_t keep) {
+  void use_flows_locked(lane::RouteId route, std::uint32_t flows, std::uint32_t keep) {
     static_cast<PathUser&>(*send).use_flows(route, flows, keep, monotonic_now());
   }
 

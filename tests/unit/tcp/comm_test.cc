@@ -11,7 +11,7 @@ using namespace tfabric::tcp::test;
 
 namespace {
 
-// A connection that says what it is told to, and hears.
+// A connection that sends given bytes and counts what it receives.
 struct Caller final : engine::FlowHandler {
   std::size_t on_data(engine::Flow&, std::span<const std::byte> bytes) override {
     heard += bytes.size();
@@ -47,7 +47,7 @@ TEST_CASE("flows join and leave while messages are under way, and all messages a
   const auto seed = GENERATE(range(1, 6));
   INFO("seed " << seed);
   SeededRandom random(static_cast<std::uint64_t>(seed));
-  World world({.chunk_bytes = 4096});
+  World world({.piece_bytes = 4096});
   Pair pair(world);
   std::vector<Pair::Message*> messages;
   for (int i = 0; i < 60; ++i) {
@@ -57,8 +57,8 @@ TEST_CASE("flows join and leave while messages are under way, and all messages a
   for (Pair::Message* message : messages) {
     pair.post_send(*message);
     const auto flows = static_cast<std::uint32_t>(random.between(std::uint64_t{0}, 6u));
-    const std::size_t route = random.chance(0.5) ? 1 : 0;
-    pair.use_flows(route, std::max(flows, route == 0 ? 1u : 0u), flows + 1);
+    const lane::RouteId route{random.chance(0.5) ? std::size_t{1} : std::size_t{0}};
+    pair.use_flows(route, std::max(flows, route.value == 0 ? 1u : 0u), flows + 1);
     // Receives lag behind, so that data waits in flows that are leaving.
     for (; received < messages.size() && random.chance(0.6) && messages[received]->out != nullptr;
          ++received) {
@@ -74,11 +74,11 @@ TEST_CASE("flows join and leave while messages are under way, and all messages a
     }
     pair.finish(*messages[finished]);
   }
-  // Both ends of two flows, and what the last have left in TIME-WAIT for a moment. As the path does, say so
-  // again: flows may still be on their way in.
+  // Four flows remain: both ends of two. The others may be in TIME-WAIT for a moment. Like the path, the test
+  // repeats the number of flows, since further ones may still be joining.
   REQUIRE(world.until([&] {
-    pair.use_flows(0, 1, 1);
-    pair.use_flows(1, 1, 1);
+    pair.use_flows({0}, 1, 1);
+    pair.use_flows({1}, 1, 1);
     return live_flows(world) <= 4;
   }));
   pair.exchange(1000000);
@@ -86,14 +86,14 @@ TEST_CASE("flows join and leave while messages are under way, and all messages a
 }
 
 TEST_CASE("a flow that leaves with data whose receive is not posted delivers it later") {
-  World world({.chunk_bytes = 4096});
+  World world({.piece_bytes = 4096});
   Pair pair(world);
   std::vector<Pair::Message*> messages{&pair.message(300000), &pair.message(0), &pair.message(5)};
   for (Pair::Message* message : messages) {
     pair.post_send(*message);
   }
   REQUIRE(world.until([&] { return !pair.send->failed(); }));
-  pair.use_flows(1, 0, 0);
+  pair.use_flows({1}, 0, 0);
   for (int i = 0; i < 2000; ++i) {
     const EngineGuard guard(world.engine.lock());
     world.engine.turn();
@@ -109,10 +109,10 @@ TEST_CASE("a flow that leaves with data whose receive is not posted delivers it 
 TEST_CASE("the receiver sees the end of the comm only when its last flow is closed") {
   World world;
   Pair pair(world);
-  pair.use_flows(0, 3, 3);
+  pair.use_flows({0}, 3, 3);
   pair.exchange(100000);
-  pair.use_flows(0, 1, 1);
-  pair.use_flows(1, 0, 0);
+  pair.use_flows({0}, 1, 1);
+  pair.use_flows({1}, 0, 0);
   REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
   CHECK_FALSE(pair.receive->failed());
   pair.send.reset();
@@ -127,17 +127,17 @@ TEST_CASE("closing the sender while flows join fails nothing that was sent") {
   pair.post_receive(message);
   pair.post_send(message);
   pair.finish(message);
-  pair.use_flows(0, 8, 8);  // their SYNs have not even left
+  pair.use_flows({0}, 8, 8);  // their SYNs have not even left
   pair.send.reset();
   REQUIRE(world.until([&] { return pair.receive->failed(); }));
   CHECK_THAT(pair.receive->error().message, Catch::Contains("the peer closed it"));
 }
 
 TEST_CASE("a link that goes down takes flows that have nothing left to bring, and the comm goes on") {
-  World world({.chunk_bytes = 4096});
+  World world({.piece_bytes = 4096});
   Pair pair(world);
   pair.exchange(100000);
-  pair.use_flows(1, 0, 0);
+  pair.use_flows({1}, 0, 0);
   REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
   {
     const EngineGuard guard(world.engine.lock());
@@ -147,13 +147,13 @@ TEST_CASE("a link that goes down takes flows that have nothing left to bring, an
 }
 
 TEST_CASE("a flow that is being opened may be lost, one that is in use may not") {
-  World world({.chunk_bytes = 4096});
+  World world({.piece_bytes = 4096});
   Pair pair(world);
-  pair.use_flows(1, 0, 0);
+  pair.use_flows({1}, 0, 0);
   REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
   {
     const EngineGuard guard(world.engine.lock());
-    pair.use_flows_locked(1, 2, 2);  // their SYNs are not answered any more
+    pair.use_flows_locked({1}, 2, 2);  // their SYNs are not answered any more
     static_cast<void>(world.engine.remove_link(*world.links[1]));
   }
   CHECK_FALSE(pair.send->failed());
@@ -166,10 +166,10 @@ TEST_CASE("a flow that is being opened may be lost, one that is in use may not")
 }
 
 TEST_CASE("grouped receives keep their order while flows come and go") {
-  World world({.chunk_bytes = 4096, .max_recvs = 4});
+  World world({.piece_bytes = 4096, .max_recvs = 4});
   Pair pair(world);
   for (int round = 0; round < 40; ++round) {
-    pair.use_flows(static_cast<std::size_t>(round % 2), static_cast<std::uint32_t>(round % 4), 4);
+    pair.use_flows({static_cast<std::size_t>(round % 2)}, static_cast<std::uint32_t>(round % 4), 4);
     Pair::Message& first = pair.message(static_cast<std::size_t>(round) * 777, 7);
     Pair::Message& second = pair.message(20000, 8);
     const std::array buffers{
@@ -192,25 +192,25 @@ TEST_CASE("grouped receives keep their order while flows come and go") {
   }
 }
 
-TEST_CASE("whoever wants to join without the comm's numbers is refused, and so is another version") {
+TEST_CASE("a flow that joins without the comm's numbers is refused, and so is another version") {
   World world;
   Pair pair(world);
   Hello hello = pair.hello;
   hello.flow = 5;
   hello.flows = 0;
-  Caller right, stranger, tokenless, old;
+  Caller right, wrong_comm, tokenless, old;
   right.call(world, encode(hello));
   hello.comm ^= 1;
-  stranger.call(world, encode(hello));
+  wrong_comm.call(world, encode(hello));
   hello = {.token = {}, .comm = pair.hello.comm, .flow = 5, .flows = 0};
   tokenless.call(world, encode(hello));
   auto words = encode(pair.hello);
   words[lane::kRecordHeaderBytes] = std::byte{kProtocolVersion - 1};
   old.call(world, words);
   REQUIRE(
-      world.until([&] { return right.heard > 0 && stranger.refused && tokenless.refused && old.refused; }));
+      world.until([&] { return right.heard > 0 && wrong_comm.refused && tokenless.refused && old.refused; }));
   CHECK_FALSE(right.refused);
-  CHECK(stranger.heard + tokenless.heard + old.heard == 0);
+  CHECK(wrong_comm.heard + tokenless.heard + old.heard == 0);
   CHECK(world.acceptor.half_open() == 0);
   {
     const EngineGuard guard(world.engine.lock());
@@ -245,4 +245,89 @@ TEST_CASE("a comm takes no more flows than it may have") {
     }
   }
   pair.exchange(10000);
+}
+
+namespace {
+
+// Appends a piece of a message for receive `group`.
+void append_piece(std::vector<std::byte>& stream, std::uint32_t group, std::uint32_t offset,
+                  std::uint32_t length, std::uint32_t total) {
+  const auto header = lane::encode({.type = lane::RecordType::piece,
+                                    .group = {group},
+                                    .length = length,
+                                    .total = total,
+                                    .offset = offset});
+  stream.insert(stream.end(), header.begin(), header.end());
+  stream.resize(stream.size() + length);
+}
+
+Hello joining(const Pair& pair) {
+  Hello hello = pair.hello;
+  hello.flow = 5;
+  hello.flows = 0;
+  return hello;
+}
+
+}  // namespace
+
+TEST_CASE("a piece that comes twice fails the receive, although the sizes add up") {
+  // At once with the hello, when the flow still belongs to the acceptor, and when the comm has it.
+  const bool at_once = GENERATE(true, false);
+  World world;
+  Pair pair(world);
+  Pair::Message& message = pair.message(300);
+  pair.post_receive(message);
+  std::vector<std::byte> words = encode(joining(pair)), pieces;
+  append_piece(pieces, 0, 0, 10, 30);
+  append_piece(pieces, 0, 10, 10, 30);
+  append_piece(pieces, 0, 10, 10, 30);
+  if (at_once) {
+    words.insert(words.end(), pieces.begin(), pieces.end());
+  }
+  Caller caller;
+  caller.call(world, words);
+  if (!at_once) {
+    REQUIRE(world.until([&] { return caller.heard > 0; }));
+    const EngineGuard guard(world.engine.lock());
+    REQUIRE(lane::send_record(caller.flow->connection(), pieces));
+    world.engine.wake(*caller.flow);
+  }
+  REQUIRE(world.until([&] { return pair.receive->failed(); }));
+  CHECK_THAT(pair.receive->error().message,
+             Catch::Contains("sent bytes 10 to 19 of the message for receive 0 twice"));
+  const auto result = message.in->test(nullptr);
+  REQUIRE_FALSE(result.ok());
+  CHECK_THAT(result.error().message, Catch::Contains("twice"));
+}
+
+TEST_CASE("a flow that is closed in the middle of a message fails the comm") {
+  World world;
+  Pair pair(world);
+  Pair::Message& message = pair.message(300);
+  pair.post_receive(message);
+  std::vector<std::byte> words = encode(joining(pair));
+  append_piece(words, 0, 0, 20, 30);
+  words.resize(words.size() - GENERATE(1u, 20u, 30u));
+  Caller caller;
+  caller.call(world, words);
+  REQUIRE(world.until([&] { return caller.heard > 0; }));
+  {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.close(*caller.flow);
+  }
+  REQUIRE(world.until([&] { return pair.receive->failed(); }));
+  CHECK_THAT(pair.receive->error().message, Catch::Contains("the peer closed it in the middle of a message"));
+}
+
+TEST_CASE("two flows of one number do not make a comm of two flows") {
+  World world;
+  const Hello hello{.token = world.token, .comm = 77, .flow = 0, .flows = 2};
+  Caller first, second;
+  first.call(world, encode(hello));
+  REQUIRE(world.until([&] { return first.heard > 0; }));
+  second.call(world, encode(hello));
+  REQUIRE(world.until([&] { return second.refused; }));
+  CHECK_FALSE(world.pending.has_ready());
+  const EngineGuard guard(world.engine.lock());
+  world.engine.abort(*first.flow);
 }

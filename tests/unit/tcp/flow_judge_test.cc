@@ -24,7 +24,7 @@ struct Court {
   void go(Duration duration) {
     for (const Instant end = now + duration; now < end; now += kTick) {
       if (const auto verdict = judge.on_readings(sights, now)) {
-        replaced.push_back(verdict->flow);
+        replaced.push_back(verdict->flow.value);
       }
     }
   }
@@ -33,7 +33,7 @@ struct Court {
 Court court_of(const std::vector<FlowReading>& readings) {
   Court court;
   for (std::size_t i = 0; i < readings.size(); ++i) {
-    court.sights.push_back({i, readings[i]});
+    court.sights.push_back({{i}, readings[i]});
   }
   return court;
 }

@@ -1,7 +1,7 @@
-#include "transport/tcp/session/handle.h"
-
 #include <array>
 #include <catch2/catch.hpp>
+
+#include "transport/tcp/session/handshake.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

@@ -17,14 +17,14 @@ constexpr double kGbitPerSecond = 1e9 / 8;
 // Comms that always have something to send over a rail that limits each flow and all together.
 struct Network {
   struct Comm final : PathUser {
-    PathUse measure(std::size_t, Instant at) override {
+    PathUse measure(lane::RouteId, Instant at) override {
       const Duration passed = at - last;
       last = at;
       const double seconds = std::chrono::duration<double>(passed).count();
       const auto bytes = static_cast<std::uint64_t>(network->rate_of(*this) * seconds);
       return {.delivered = bytes, .busy = passed, .all_busy = passed, .limited = passed, .srtt = 100us};
     }
-    void use_flows(std::size_t, std::uint32_t wanted, std::uint32_t most, Instant) override {
+    void use_flows(lane::RouteId, std::uint32_t wanted, std::uint32_t most, Instant) override {
       flows = wanted;
       keep = most;
       ++told;
@@ -46,7 +46,7 @@ struct Network {
     comms.back()->network = this;
     comms.back()->last = now;
     comms.back()->flows = path.flows();
-    path.add(*comms.back(), 0);
+    path.add(*comms.back(), {0});
     return *comms.back();
   }
   void run(Path& path, Duration duration) {

@@ -7,12 +7,61 @@
 
 namespace tfabric::tcp {
 
+// --- requests
+
+using State = lane::Completion::State;
+
+RequestPool::RequestPool(CommCore& comm, engine::Progress& progress)
+    : requests_(std::make_unique<std::array<Request, transport::kMaxRequests>>()) {
+  free_.reserve(transport::kMaxRequests);
+  for (Request& request : *requests_) {
+    request.progress_ = &progress;
+    request.comm_ = &comm;
+    request.pool_ = this;
+    free_.push_back(&request);
+  }
+}
+
+Request* RequestPool::acquire() {
+  if (free_.empty()) {
+    return nullptr;
+  }
+  Request* request = free_.back();
+  free_.pop_back();
+  request->completion.state.store(State::pending, std::memory_order_relaxed);
+  request->completion.count = 1;
+  return request;
+}
+
+Result<bool> Request::test(int* sizes) {
+  State state = completion.state.load(std::memory_order_acquire);
+  if (state == State::pending) {
+    progress_->poke();
+    state = completion.state.load(std::memory_order_acquire);
+  }
+  if (state == State::pending) {
+    return false;
+  }
+  if (state == State::done && sizes != nullptr) {
+    for (std::size_t i = 0; i < completion.count; ++i) {
+      sizes[i] = static_cast<int>(completion.sizes[i]);
+    }
+  }
+  pool_->release(*this);
+  if (state == State::failed) {
+    return comm_->error();
+  }
+  return true;
+}
+
+// --- flows
+
 CommCore::CommCore(const Context& context, lane::Inbox* inbox, const char* direction)
     : context_(context), inbox_(inbox), direction_(direction) {}
 
-std::size_t CommCore::add_flow(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader) {
+lane::FlowId CommCore::add_flow(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader) {
   std::size_t number = 0;
-  while (number < flows_.size() && (flows_[number] != nullptr || !is_free(number))) {
+  while (number < flows_.size() && (flows_[number] != nullptr || !is_free({number}))) {
     ++number;
   }
   if (number == flows_.size()) {
@@ -25,7 +74,7 @@ std::size_t CommCore::add_flow(engine::Flow& flow, std::unique_ptr<lane::FlowRea
   flows_[number] = &flow;
   names_[number] = name_for(flow);
   readers_[number] = std::move(reader);
-  return number;
+  return {number};
 }
 
 std::string CommCore::name_for(const engine::Flow& flow) const {
@@ -33,14 +82,14 @@ std::string CommCore::name_for(const engine::Flow& flow) const {
 }
 
 std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> bytes) {
-  return read(flow.index(), bytes);
+  return read(id_of(flow), bytes);
 }
 
-std::size_t CommCore::read(std::size_t flow, std::span<const std::byte> bytes) {
+std::size_t CommCore::read(lane::FlowId flow, std::span<const std::byte> bytes) {
   if (failed()) {
     return bytes.size();
   }
-  Result<std::size_t> taken = readers_[flow]->take(bytes);
+  Result<std::size_t> taken = readers_[flow.value]->take(bytes);
   if (!taken) {
     fail(Error{taken.error().code, fmt::format("{}: {}", name_of(flow), taken.error().message)});
     return bytes.size();
@@ -49,25 +98,24 @@ std::size_t CommCore::read(std::size_t flow, std::span<const std::byte> bytes) {
 }
 
 void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
-  const std::size_t index = flow.index();
-  flows_[index] = nullptr;
+  flows_[flow.index()] = nullptr;
   if (!failed() && survives(flow)) {
     return;
   }
   if (!failed()) {
     timed_out_ = error == stack::ConnectionError::timed_out;
   }
-  fail(failure_of(index, error));
+  fail(failure_of(id_of(flow), error));
 }
 
-Error CommCore::failure_of(std::size_t flow, stack::ConnectionError error) const {
+Error CommCore::failure_of(lane::FlowId flow, stack::ConnectionError error) const {
   return {Errc::remote, fmt::format("{}: {}", name_of(flow), stack::to_string(error))};
 }
 
 void CommCore::fail_if_silent() {
   for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
     if (flows_[i] != nullptr && context_.engine.is_silent(*flows_[i])) {
-      fail(failure_of(i, stack::ConnectionError::unreachable));
+      fail(failure_of({i}, stack::ConnectionError::unreachable));
     }
   }
 }
@@ -117,22 +165,7 @@ void CommCore::detach(bool outstanding) {
   }
 }
 
-bool CommCore::send_copy(engine::Flow& flow, std::span<const std::byte> bytes) {
-  constexpr std::size_t kPiece = stack::Connection::kInlineBytes;
-  const auto pieces = static_cast<std::uint32_t>((bytes.size() + kPiece - 1) / kPiece);
-  stack::Connection& connection = flow.connection();
-  if (!connection.can_send_ranges(pieces) || connection.send_room() < bytes.size()) {
-    return false;
-  }
-  while (!bytes.empty()) {
-    const std::size_t n = std::min(bytes.size(), kPiece);
-    const bool sent = connection.send_inline(bytes.first(n));
-    assert(sent);
-    static_cast<void>(sent);
-    bytes = bytes.subspan(n);
-  }
-  return true;
-}
+// --- memory
 
 Result<transport::MemoryRegion*> CommCore::register_region(void* data, std::size_t size,
                                                            transport::MemoryKind kind) {
@@ -158,7 +191,7 @@ Status CommCore::deregister_region(transport::MemoryRegion* region) {
   const std::unique_ptr<Region> owned(static_cast<Region*>(region));
   {
     const EngineGuard guard(context_.engine.lock());
-    // What is posted and not yet seen counts as outstanding too.
+    // Requests that the engine has not taken yet are outstanding too.
     context_.engine.take_submissions();
     if (!failed() && uses(owned->data, owned->size)) {
       fail(Error{

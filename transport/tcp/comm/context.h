@@ -7,19 +7,19 @@
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/progress.h"
 #include "transport/tcp/flows/path.h"
-#include "transport/tcp/session/comm_table.h"
+#include "transport/tcp/session/handshake.h"
 
 namespace tfabric::tcp {
 
 struct CommOptions {
-  std::uint32_t flows = 1;  // a comm, for each rail of its device; 0: found by measuring
+  std::uint32_t flows = 1;  // of a comm, for each rail of its device; 0: found by measuring
   std::uint32_t max_flows = 16;
-  std::uint32_t chunk_bytes = 512u << 10;
+  std::uint32_t piece_bytes = 512u << 10;
   std::uint8_t max_recvs = 1;
   Duration connect_timeout = std::chrono::seconds(10);
 };
 
-// What an engine's comms know of their peers.
+// What the comms of one engine share about their peers.
 struct Peers {
   CommTable comms;
   PathBook paths;

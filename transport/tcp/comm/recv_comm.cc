@@ -19,26 +19,23 @@ RecvComm::~RecvComm() {
   detach(inbox_.outstanding() > 0 || posted_.front() != nullptr);
 }
 
-bool RecvComm::welcome(engine::Flow& flow, const Hello& hello) {
-  return send_copy(flow, encode(Welcome{.flow = hello.flow}));
-}
-
 void RecvComm::take(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader> reader) {
-  const std::size_t number = add_flow(flow, std::move(reader));
+  const lane::FlowId number = add_flow(flow, std::move(reader));
   rests_.resize(flow_count());
-  rests_[number] = {};
+  rests_[number.value] = {};
   if (hello.flow == 0) {
     announcer_ = number;
   }
 }
 
-Status RecvComm::join(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader>& reader) {
+Status RecvComm::take_flow(engine::Flow& flow, const Hello& hello,
+                           std::unique_ptr<lane::FlowReader>& reader) {
   if (failed()) {
     return Error{Errc::remote, "the comm that it would join has failed"};
   }
   std::size_t used = 0;
   for (std::size_t i = 0; i < flows_.size(); ++i) {
-    used += flows_[i] != nullptr || !is_free(i) ? 1 : 0;
+    used += flows_[i] != nullptr || !is_free({i}) ? 1 : 0;
   }
   if (used >= kMaxFlows) {
     return Error{Errc::remote, fmt::format("the comm that it would join has {} connections", used)};
@@ -107,7 +104,7 @@ void RecvComm::on_submitted() {
 
 bool RecvComm::post(Request& request) {
   const auto buffers = std::span(request.buffers).first(request.completion.count);
-  const std::uint32_t group = inbox_.next_group();
+  const lane::GroupId group = inbox_.next_group();
   if (!inbox_.post(buffers, &request.completion)) {
     return false;
   }
@@ -126,28 +123,28 @@ bool RecvComm::post(Request& request) {
 }
 
 void RecvComm::send_announcements() {
-  engine::Flow* flow = flows_[announcer_];
+  engine::Flow* flow = flows_[announcer_.value];
   if (flow == nullptr) {
-    announcements_.clear();  // there is nobody to announce to
+    announcements_.clear();  // the peer has closed the flow: it sends nothing more
     return;
   }
-  while (!announcements_.empty() && send_copy(*flow, announcements_.front())) {
+  while (!announcements_.empty() && lane::send_record(flow->connection(), announcements_.front())) {
     announcements_.pop_front();
     context_.engine.wake(*flow);
   }
 }
 
 void RecvComm::resume_flows() {
-  // A flow may fail the comm, which empties the places of all.
+  // Reading a flow may fail the comm, which then has no flows any more.
   for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
     if (flows_[i] == nullptr) {
       Rest& rest = rests_[i];
-      rest.taken += read(i, std::span(rest.bytes).subspan(rest.taken));
+      rest.taken += read({i}, std::span(rest.bytes).subspan(rest.taken));
       continue;
     }
-    // A message of no bytes waits in the reader, its header taken: the engine may have nothing left to
-    // deliver.
-    read(i, {});
+    // A message of no bytes may wait in the reader, which has taken its header: the engine then has nothing
+    // to deliver that would make the reader go on.
+    read({i}, {});
     if (!failed()) {
       context_.engine.resume(*flows_[i]);
     }
@@ -169,22 +166,31 @@ void RecvComm::on_progress(engine::Flow& flow) {
   }
 }
 
-// The peer's comm is closed for good, and all its messages are placed: what is posted now, and whatever is
-// posted later, gets none.
+// Fails the comm if the peer has closed all flows and all its messages are placed: receives that are posted,
+// now or later, get none. Lets go of the flows that the peer has closed while it goes on with others.
 void RecvComm::check_peer_finished() {
   if (failed() || any_reader_waiting()) {
     return;
   }
+  std::size_t ended = 0;
   for (std::size_t i = 0; i < flows_.size(); ++i) {
-    if (!finished(i)) {
-      let_finished_flows_go();
+    if (!finished({i})) {
+      continue;
+    }
+    if (mid_record({i})) {
+      fail(Error{Errc::remote,
+                 fmt::format("{}: the peer closed it in the middle of a message", name_of({i}))});
       return;
     }
+    ++ended;
   }
-  fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(0))});
+  if (ended < flows_.size()) {
+    let_finished_flows_go();
+  } else {
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of({0}))});
+  }
 }
 
-// The peer has closed them and goes on with the others.
 void RecvComm::let_finished_flows_go() {
   for (engine::Flow*& flow : flows_) {
     if (flow != nullptr && flow->connection().peer_finished()) {
@@ -194,19 +200,20 @@ void RecvComm::let_finished_flows_go() {
   }
 }
 
-bool RecvComm::is_free(std::size_t flow) const {
-  return rests_[flow].taken == rests_[flow].bytes.size() && !reader_waiting(flow);
+bool RecvComm::is_free(lane::FlowId flow) const {
+  const Rest& rest = rests_[flow.value];
+  return rest.taken == rest.bytes.size() && !reader_waiting(flow);
 }
 
-bool RecvComm::finished(std::size_t flow) const {
-  if (flows_[flow] != nullptr) {
-    return flows_[flow]->connection().peer_finished();
+bool RecvComm::finished(lane::FlowId flow) const {
+  if (const engine::Flow* live = flows_[flow.value]; live != nullptr) {
+    return live->connection().peer_finished();
   }
-  return rests_[flow].taken == rests_[flow].bytes.size();
+  return rests_[flow.value].taken == rests_[flow.value].bytes.size();
 }
 
-// The peer may close and end its process, and its link go down with it, before the last receives are posted:
-// its sends are done, so their bytes must arrive.
+// The peer may close the comm and end its process, which takes its link down, before the last receives are
+// posted. Its sends are done by then, so their bytes are kept for these receives.
 bool RecvComm::survives(engine::Flow& flow) {
   stack::Connection& connection = flow.connection();
   if (!connection.received_all()) {

@@ -10,13 +10,13 @@
 
 namespace tfabric::tcp {
 
-class RecvComm final : public transport::RecvComm, public CommCore {
+class RecvComm final : public transport::RecvComm, public CommCore, public FlowSink {
  public:
   explicit RecvComm(const Context& context);
   ~RecvComm() override;
 
   Result<transport::Request*> irecv(std::span<const transport::ReceiveBuffer> buffers) override;
-  // Bytes are placed by the CPU in host memory: visible as soon as the receive is done.
+  // Does nothing: the CPU places the bytes in host memory, so they are visible when the receive is done.
   Result<transport::Request*> iflush(std::span<const transport::ReceiveBuffer>) override {
     return static_cast<transport::Request*>(nullptr);
   }
@@ -29,13 +29,12 @@ class RecvComm final : public transport::RecvComm, public CommCore {
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side
-  // Answers the hello on a flow.
-  static bool welcome(engine::Flow& flow, const Hello& hello);
-  // Adds a flow with a good hello.
+  // Adds a flow that the comm begins with.
   void take(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader> reader);
-  // The same for one that joins the comm while it is in use. An error leaves the reader where it is.
-  Status join(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader>& reader);
-  // From now on flows may join it, which name this key.
+  // Adds a flow that joins the comm while it is in use.
+  Status take_flow(engine::Flow& flow, const Hello& hello,
+                   std::unique_ptr<lane::FlowReader>& reader) override;
+  // Lets flows join the comm from now on; their hellos name this key.
   void admit(const CommTable::Key& key);
   void fail_from_outside(Error error) { fail(std::move(error)); }
 
@@ -45,7 +44,7 @@ class RecvComm final : public transport::RecvComm, public CommCore {
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
   bool survives(engine::Flow& flow) override;
-  [[nodiscard]] bool is_free(std::size_t flow) const override;
+  [[nodiscard]] bool is_free(lane::FlowId flow) const override;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return inbox_.uses(data, size);
   }
@@ -55,22 +54,22 @@ class RecvComm final : public transport::RecvComm, public CommCore {
   void resume_flows();
   void check_peer_finished();
   void let_finished_flows_go();
-  [[nodiscard]] bool finished(std::size_t flow) const;
+  [[nodiscard]] bool finished(lane::FlowId flow) const;
 
   // user's side
   RequestPool requests_;
   // engine's side
   lane::Inbox inbox_;
   bool announces_;
-  // What flows that are gone had brought and no receive has taken yet.
+  // Bytes of a flow that is gone which no receive has taken yet.
   struct Rest {
     std::vector<std::byte> bytes;
     std::size_t taken = 0;
   };
-  std::vector<Rest> rests_;                           // of flows_, in the same order
+  std::vector<Rest> rests_;                           // by FlowId
   std::deque<std::vector<std::byte>> announcements_;  // waiting for room in their flow
-  std::size_t announcer_ = 0;                         // the flow that they go on: the peer's first
-  std::optional<CommTable::Key> key_;                 // in the table of comms that flows may join
+  lane::FlowId announcer_;                            // the flow that they go on: the peer's first
+  std::optional<CommTable::Key> key_;                 // in the table of comms that flows may join; if it is
 };
 
 }  // namespace tfabric::tcp

@@ -10,12 +10,12 @@
 namespace tfabric::tcp {
 namespace {
 
-// A flow that could not join is tried again after so long.
+// The pause after a flow could not join, before another is tried.
 constexpr Duration kJoinPause = std::chrono::seconds(1);
 
 }  // namespace
 
-using State = SendFlows::State;
+using FlowState = SendFlows::State;
 
 SendComm::SendComm(const Context& context, const Hello& hello, std::uint16_t port, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
@@ -26,9 +26,9 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint16_t por
       port_(port),
       awaited_(hello.flows),
       routes_(std::move(routes)),
-      outbox_({.chunk_bytes = context.options.chunk_bytes}) {
+      outbox_({.piece_bytes = context.options.piece_bytes}) {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
-    routes_[i].path->add(*this, i);
+    routes_[i].path->add(*this, {i});
   }
 }
 
@@ -40,19 +40,19 @@ SendComm::~SendComm() {
   detach(outbox_.outstanding() > 0 || posted_.front() != nullptr || !welcomed());
 }
 
-bool SendComm::open_flow(std::size_t route) {
-  SendRoute& way = routes_[route];
-  engine::Flow* flow = context_.engine.connect(*way.link, way.remote, port_, this, /*index=*/0);
+bool SendComm::open_flow(lane::RouteId route) {
+  SendRoute& over = at(route);
+  engine::Flow* flow = context_.engine.connect(*over.link, over.remote, port_, this, /*index=*/0);
   if (flow == nullptr) {
     return false;
   }
-  const std::size_t number = add_flow(*flow, std::make_unique<lane::FlowReader>(*this, nullptr));
-  book_.opening(number, route, flow->connection());
-  way.judge.forget(number);
+  const lane::FlowId id = add_flow(*flow, std::make_unique<lane::FlowReader>(*this, nullptr));
+  book_.opening(id, route, flow->connection());
+  over.judge.forget(id);
   Hello hello = hello_;
-  hello.flow = static_cast<std::uint16_t>(number);
+  hello.flow = static_cast<std::uint16_t>(id.value);
   hello.flows = welcomed() ? std::uint16_t{0} : hello_.flows;
-  return send_copy(*flow, encode(hello));
+  return lane::send_record(flow->connection(), encode(hello));
 }
 
 // --- user's side
@@ -78,15 +78,15 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     poke();
     return static_cast<transport::Request*>(nullptr);
   }
-  request->data = data;
-  request->size = static_cast<std::uint32_t>(size);
-  request->tag = tag;
-  request->group = target->group;
-  request->index = target->index;
   const auto* registered = static_cast<const Region*>(region);
   const bool reachable =
       registered != nullptr && registered->shared->reachable && registered->covers(data, size);
-  request->owner = reachable ? registered->shared : nullptr;
+  request->send = {.data = data,
+                   .size = static_cast<std::uint32_t>(size),
+                   .tag = static_cast<std::uint32_t>(tag),
+                   .group = target->group,
+                   .index = target->index,
+                   .owner = reachable ? registered->shared : nullptr};
   enqueue(*request);
   poke();
   return static_cast<transport::Request*>(request);
@@ -94,7 +94,9 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
 
 std::optional<SendComm::Target> SendComm::next_target(int tag) {
   if (!announced_only_) {
-    return Target{next_group_++, 0};
+    const lane::GroupId group = next_group_;
+    next_group_ = group.next();
+    return Target{group, {}};
   }
   if (!current_) {
     const Announced* next = announced_.front();
@@ -108,7 +110,7 @@ std::optional<SendComm::Target> SendComm::next_target(int tag) {
     if ((current_->used >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
       continue;
     }
-    const Target target{current_->group, i};
+    const Target target{current_->group, {i}};
     current_->used = static_cast<std::uint8_t>(current_->used | 1u << i);
     if (std::popcount(current_->used) == current_->count) {
       current_.reset();
@@ -130,8 +132,7 @@ void SendComm::on_submitted() {
     Request& request = **next;
     if (failed()) {
       request.completion.finish(lane::Completion::State::failed);
-    } else if (!outbox_.post(request.data, request.size, request.tag, request.group, request.index,
-                             &request.completion, request.owner)) {
+    } else if (!outbox_.post(request.send, &request.completion)) {
       break;  // taken up again when a message is done
     }
     posted_.pop();
@@ -154,48 +155,48 @@ void SendComm::on_progress(engine::Flow& flow) {
   if (failed()) {
     return;
   }
-  const std::size_t number = flow.index();
-  outbox_.on_acked(number, flow.connection().stream_acked());
+  const lane::FlowId id = id_of(flow);
+  outbox_.on_acked(id, flow.connection().stream_acked());
   if (flow.connection().peer_finished()) {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(number))});
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(id))});
     return;
   }
   if (welcomed()) {
-    const std::size_t route = book_.route(number);
+    const lane::RouteId route = book_.route(id);
     close_if_drained(flow);
-    routes_[route].path->poll(context_.engine.last_turn());
+    at(route).path->poll(context_.engine.last_turn());
   }
   on_submitted();
 }
 
 void SendComm::close_if_drained(engine::Flow& flow) {
-  const std::size_t number = flow.index();
+  const lane::FlowId id = id_of(flow);
   const stack::Connection& connection = flow.connection();
-  if (book_.state(number) == State::leaving && outbox_.drained(number) &&
+  if (book_.state(id) == FlowState::leaving && outbox_.drained(id) &&
       connection.stream_acked() == connection.stream_written()) {
     context_.engine.close(flow);
-    flows_[number] = nullptr;
-    book_.gone(number);
+    flows_[id.value] = nullptr;
+    book_.gone(id);
     ++counters_.left;
   }
 }
 
 bool SendComm::survives(engine::Flow& flow) {
-  const std::size_t number = flow.index();
-  outbox_.on_acked(number, flow.connection().stream_acked());
-  const bool joining = book_.state(number) == State::opening && welcomed();
-  const bool left = book_.state(number) == State::leaving && outbox_.drained(number);
+  const lane::FlowId id = id_of(flow);
+  outbox_.on_acked(id, flow.connection().stream_acked());
+  const bool joining = book_.state(id) == FlowState::opening && welcomed();
+  const bool left = book_.state(id) == FlowState::leaving && outbox_.drained(id);
   if (joining) {
-    routes_[book_.route(number)].next_try = context_.engine.last_turn() + kJoinPause;
+    at(book_.route(id)).next_try = context_.engine.last_turn() + kJoinPause;
     ++counters_.refused;
   }
   if (joining || left) {
-    book_.gone(number);
+    book_.gone(id);
   }
   return joining || left;
 }
 
-PathUse SendComm::measure(std::size_t route, Instant now) {
+PathUse SendComm::measure(lane::RouteId route, Instant now) {
   PathUse use;
   if (failed() || !welcomed()) {
     return use;
@@ -208,34 +209,34 @@ PathUse SendComm::measure(std::size_t route, Instant now) {
     use.limited += sight.reading.limited;
     use.srtt = std::max(use.srtt, sight.reading.srtt);
     if (sight.reading.path_mss != 0) {
-      tell_of_mtu(routes_[route], sight.reading.path_mss);
+      warn_of_path_mtu(at(route), sight.reading.path_mss);
     }
   }
-  if (routes_[route].path->network()) {
+  if (at(route).path->network()) {
     judge(route, now);
   }
-  use.ready = book_.dealt(route) == routes_[route].path->flows();
+  use.ready = book_.dealt(route) == at(route).path->flows();
   return use;
 }
 
-void SendComm::tell_of_mtu(const SendRoute& route, std::uint32_t mss) {
+void SendComm::warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) {
   if (!route.link->is_first_to_tell_of_mtu()) {
     return;
   }
   const net::InterfaceConfig& rail = route.link->interface().config();
   TF_WARN(
-      "NET/tfabric: rail {}: full packets (MTU {}) to {} vanish without a word, those with {} bytes of "
-      "payload arrive: "
-      "write what the network carries as the rail's mtu at all hosts (1500 does nearly everywhere), or let "
-      "it carry {}",
+      "NET/tfabric: rail {}: full packets (MTU {}) to {} are lost without an ICMP error, those with {} bytes "
+      "of "
+      "payload arrive: set the rail's mtu on all hosts to what the network carries (1500 works nearly "
+      "everywhere), or make it carry {}",
       rail.name, rail.mtu, net::to_string(route.remote), mss, rail.mtu);
 }
 
-void SendComm::judge(std::size_t route, Instant now) {
+void SendComm::judge(lane::RouteId route, Instant now) {
   std::erase_if(readings_, [&](const FlowJudge::Sight& sight) {
-    return book_.outlets()[sight.flow].connection == nullptr;
+    return book_.outlets()[sight.flow.value].connection == nullptr;
   });
-  const auto verdict = routes_[route].judge.on_readings(readings_, now);
+  const auto verdict = at(route).judge.on_readings(readings_, now);
   if (!verdict) {
     return;
   }
@@ -249,36 +250,44 @@ void SendComm::judge(std::size_t route, Instant now) {
       gbits(verdict->usual_rate), ms(verdict->reading.srtt), ms(verdict->usual_srtt));
 }
 
-void SendComm::use_flows(std::size_t route, std::uint32_t flows, std::uint32_t keep, Instant now) {
+void SendComm::use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) {
   if (failed() || !welcomed()) {
     return;
   }
-  while (book_.count(route) < flows && now >= routes_[route].next_try) {
+  while (book_.count(route) < flows && now >= at(route).next_try) {
     if (!open_flow(route)) {
-      routes_[route].next_try = now + kJoinPause;
+      at(route).next_try = now + kJoinPause;
     }
   }
   book_.deal_to(route, flows);
+  close_spare_flows(route, keep);
+  close_replaced_flows(route, flows);
+}
+
+void SendComm::close_spare_flows(lane::RouteId route, std::uint32_t keep) {
   while (book_.count(route) > keep) {
-    const std::optional<std::size_t> spare = book_.spare(route, control_flow());
+    const std::optional<lane::FlowId> spare = book_.spare(route, control_flow());
     if (!spare) {
-      break;
+      return;
     }
     leave(*spare);
   }
-  // Those that were to take the place of bad ones have come.
+}
+
+// Closes the flows on bad paths once others have taken their place.
+void SendComm::close_replaced_flows(lane::RouteId route, std::uint32_t flows) {
   while (book_.dealt(route) == flows && book_.count(route) >= flows) {
-    const std::optional<std::size_t> bad = book_.distrusted(route, control_flow());
-    if (!bad || book_.outlets()[*bad].connection != nullptr) {
-      break;
+    const std::optional<lane::FlowId> bad = book_.distrusted(route, control_flow());
+    if (!bad || book_.outlets()[bad->value].connection != nullptr) {
+      return;
     }
     leave(*bad);
   }
 }
 
-void SendComm::leave(std::size_t flow) {
+void SendComm::leave(lane::FlowId flow) {
   book_.retire(flow);
-  close_if_drained(*flows_[flow]);
+  close_if_drained(*flows_[flow.value]);
 }
 
 Status SendComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
@@ -294,16 +303,16 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
 
 Status SendComm::on_welcome(std::span<const std::byte> body) {
   const std::optional<Welcome> welcome = decode_welcome(body);
-  if (!welcome || welcome->status == WelcomeStatus::disagreement) {
+  if (welcome && welcome->status == WelcomeStatus::no_listener) {
+    return Error{Errc::remote, "the listener that the handle names has been closed"};
+  }
+  if (!welcome || welcome->status != WelcomeStatus::ok) {
     return Error{Errc::internal,
                  "the listener does not understand this connector: install the same "
                  "libnccl-net.so on all hosts"};
   }
-  if (welcome->status == WelcomeStatus::no_listener) {
-    return Error{Errc::remote, "the listener that the handle names has been closed"};
-  }
-  if (!book_.welcomed(welcome->flow)) {
-    return Error{Errc::internal, "the listener welcomed a connection that nobody had opened"};
+  if (!book_.welcomed({welcome->flow})) {
+    return Error{Errc::internal, "the listener welcomed a connection that was not being opened"};
   }
   if (welcomed()) {
     ++counters_.joined;

@@ -1,8 +1,8 @@
 // The sending end of a comm.
 //
 // It has one or more flows on each of its routes: as many as the route's path says, which may change while
-// the comm is in use. One that is added names the comm in its hello and gets chunks once it is welcomed; one
-// that leaves gets no more, and is closed when all it had has been acknowledged.
+// the comm is in use. A flow that joins names the comm in its hello and gets pieces once it is welcomed; a
+// flow that leaves gets no more pieces, and is closed when everything sent on it has been acknowledged.
 #pragma once
 
 #include <array>
@@ -16,16 +16,16 @@
 
 namespace tfabric::tcp {
 
-// One of our rails and one of the peer's, which flows of a comm join.
+// One of our rails with one of the peer's, between which the comm has flows.
 struct SendRoute {
   engine::Link* link = nullptr;
   net::IpAddress remote;
   std::shared_ptr<Path> path;
-  Instant next_try{};  // no further flow is opened before
+  Instant next_try{};  // before this, no further flow is opened
   FlowJudge judge;
 };
 
-// Of a comm's flows, since the beginning.
+// Counts of a comm's flows, since it was opened.
 struct FlowCounters {
   std::uint64_t joined = 0, left = 0, refused = 0;  // while the comm was in use; refused: could not join
   std::uint64_t distrusted = 0;
@@ -33,8 +33,8 @@ struct FlowCounters {
 
 class SendComm final : public transport::SendComm, public CommCore, public PathUser {
  public:
-  // `hello`: of the first flow. `max_recvs` is the receiver's, from its handle: above 1, messages go only to
-  // receives that the receiver has announced. With the engine held.
+  // `hello` is the first flow's. `max_recvs` is the receiver's, from its handle: if it is above 1, messages
+  // go only to receives that the receiver has announced. Construct with the engine held.
   SendComm(const Context& context, const Hello& hello, std::uint16_t port, std::uint8_t max_recvs,
            std::vector<SendRoute> routes);
   ~SendComm() override;
@@ -50,21 +50,22 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side, while connecting
-  // Opens a flow; false if its link cannot.
-  bool open_flow(std::size_t route);
-  // The listener has welcomed all flows that the comm begins with.
+  // Opens a flow. Returns false if the route's link cannot.
+  bool open_flow(lane::RouteId route);
+  // Returns true once the listener has welcomed all flows that the comm begins with.
   [[nodiscard]] bool welcomed() const { return welcomed_.load(std::memory_order_acquire); }
   [[nodiscard]] const FlowCounters& counters() const { return counters_; }
   void fail_from_outside(Error error) { fail(std::move(error)); }
 
  private:
+  // A posted receive of the peer's.
   struct Target {
-    std::uint32_t group = 0;
-    std::uint8_t index = 0;
+    lane::GroupId group;
+    lane::ReceiveIndex index;
   };
   // A group of receives as the receiver announced it.
   struct Announced {
-    std::uint32_t group = 0;
+    lane::GroupId group;
     std::uint8_t count = 0;
     std::uint8_t used = 0;  // bit i: receive i has its message
     std::array<std::uint32_t, transport::kMaxGroupedReceives> tags{};
@@ -75,25 +76,28 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
   bool survives(engine::Flow& flow) override;
-  [[nodiscard]] bool is_free(std::size_t flow) const override {
+  [[nodiscard]] bool is_free(lane::FlowId flow) const override {
     return book_.state(flow) == SendFlows::State::gone && outbox_.drained(flow);
   }
-  PathUse measure(std::size_t route, Instant now) override;
-  void use_flows(std::size_t route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
+  PathUse measure(lane::RouteId route, Instant now) override;
+  void use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return outbox_.uses(data, size);
   }
 
-  // The receive that the next message with this tag goes to; empty: not announced yet.
+  // Returns the receive that the next message with this tag goes to; nothing if it is not announced yet.
   std::optional<Target> next_target(int tag);
   void pump();
   void close_if_drained(engine::Flow& flow);
-  void leave(std::size_t flow);
-  static void tell_of_mtu(const SendRoute& route, std::uint32_t mss);
-  void judge(std::size_t route, Instant now);
-  // Announcements come on the first flow, in their order: it stays as long as there are any.
-  [[nodiscard]] std::optional<std::size_t> control_flow() const {
-    return announced_only_ ? std::optional<std::size_t>(0) : std::nullopt;
+  void leave(lane::FlowId flow);
+  void close_spare_flows(lane::RouteId route, std::uint32_t keep);
+  void close_replaced_flows(lane::RouteId route, std::uint32_t flows);
+  SendRoute& at(lane::RouteId route) { return routes_[route.value]; }
+  static void warn_of_path_mtu(const SendRoute& route, std::uint32_t mss);
+  void judge(lane::RouteId route, Instant now);
+  // The flow that may not leave: announcements come on the first flow, so that they stay in order.
+  [[nodiscard]] std::optional<lane::FlowId> control_flow() const {
+    return announced_only_ ? std::optional<lane::FlowId>(lane::FlowId{0}) : std::nullopt;
   }
   Status on_welcome(std::span<const std::byte> body);
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
@@ -101,7 +105,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   bool announced_only_;
   // user's side
   RequestPool requests_;
-  std::uint32_t next_group_ = 0;
+  lane::GroupId next_group_;
   std::optional<Announced> current_;
   // between the two
   SpscRing<Announced, lane::Inbox::kMaxGroups> announced_;
@@ -109,8 +113,8 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   // engine's side
   Hello hello_;
   std::uint16_t port_;
-  std::size_t awaited_;  // welcomes, of the flows that the comm begins with
-  std::vector<SendRoute> routes_;
+  std::size_t awaited_;            // welcomes still to come, of the flows that the comm begins with
+  std::vector<SendRoute> routes_;  // by RouteId
   SendFlows book_;
   std::vector<FlowJudge::Sight> readings_;  // of the route that is being measured
   FlowCounters counters_;

@@ -8,11 +8,11 @@ namespace {
 
 constexpr std::uint32_t kTimeoutsInRow = 2;
 constexpr Duration kLeastLate = std::chrono::milliseconds(1);
-// After so many pauses without a verdict, the paths are taken for others than those that were judged.
+// After this many pauses without a verdict, the paths are assumed to have changed, and the pause is reset.
 constexpr int kForgiving = 8;
 
-// One of the better half, but of several not the best, which may be lucky; 0 if fewer than two are known.
-// `better` orders the best first.
+// Returns a value of the better half; of three or more not the best, which may be an exception. Returns 0 if
+// fewer than two are known. `better` orders the best first.
 template <class Value, class Better>
 Value usual(std::vector<Value> values, const Better& better) {
   std::erase(values, Value{});
@@ -45,7 +45,7 @@ bool FlowJudge::condemn(Record& record, std::optional<Fault> fault, const FlowRe
     return true;
   }
   if (!reading.network_limited()) {
-    return false;  // it tells nothing, nor does it acquit
+    return false;  // this reading speaks neither for nor against the flow
   }
   if (!fault) {
     record = {};
@@ -61,13 +61,14 @@ std::optional<FlowJudge::Verdict> FlowJudge::on_readings(std::span<const Sight> 
   std::vector<std::uint64_t> rates;
   std::vector<Duration> round_trips;
   for (const Sight& sight : sights) {
-    // Others may have the rate of another time, and short round trips because they are hardly used.
+    // A flow that the network does not limit may have a rate that was measured at another time, and short
+    // round trips because it is hardly used.
     if (sight.reading.network_limited()) {
       rates.push_back(sight.reading.rate);
       round_trips.push_back(sight.reading.srtt);
     }
-    if (sight.flow >= records_.size()) {
-      records_.resize(sight.flow + 1);
+    if (sight.flow.value >= records_.size()) {
+      records_.resize(sight.flow.value + 1);
     }
   }
   const std::uint64_t usual_rate = usual(std::move(rates), std::greater<>());
@@ -75,7 +76,7 @@ std::optional<FlowJudge::Verdict> FlowJudge::on_readings(std::span<const Sight> 
   std::optional<Verdict> verdict;
   for (const Sight& sight : sights) {
     const std::optional<Fault> fault = fault_of(sight.reading, usual_rate, usual_srtt);
-    const bool condemned = condemn(records_[sight.flow], fault, sight.reading, now);
+    const bool condemned = condemn(records_[sight.flow.value], fault, sight.reading, now);
     if (fault && condemned && now >= next_ && !verdict) {
       verdict = Verdict{sight.flow, *fault, sight.reading, usual_rate, usual_srtt};
     }
@@ -88,9 +89,9 @@ std::optional<FlowJudge::Verdict> FlowJudge::on_readings(std::span<const Sight> 
   return verdict;
 }
 
-void FlowJudge::forget(std::size_t flow) {
-  if (flow < records_.size()) {
-    records_[flow] = {};
+void FlowJudge::forget(lane::FlowId flow) {
+  if (flow.value < records_.size()) {
+    records_[flow.value] = {};
   }
 }
 

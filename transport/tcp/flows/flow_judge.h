@@ -1,11 +1,11 @@
-// Which of a comm's flows toward one peer is on a bad path: networks hash connections to paths, and some of
-// those are worse than others. A flow that is judged is replaced by one from another port, which is hashed
-// anew.
+// Finds the flow of a comm that is on a bad path. Networks hash connections to paths, some of which are worse
+// than others; a bad flow is replaced by one from another port, which is hashed again.
 //
-// A flow is bad if for a while, whenever the network was what limited it, it has delivered less than kFar of
-// what the better half of its sisters deliver, or its round trips were kLate times as long; or if time-out
-// has followed time-out with nothing delivered between them. What is as bad for all is nobody's fault.
-// Verdicts come at intervals that grow, so that a comm with hopeless paths does not change them for ever.
+// A flow is bad if, over kPatience, whenever the network limited it, it delivered less than 1/kFar of what
+// the better half of the comm's flows toward that peer deliver, or its round trips were kLate times as long;
+// or if time-outs followed each other with nothing delivered between them. A flow that is no worse than the
+// others is not bad. The intervals between verdicts grow, so that a comm all of whose paths are bad does not
+// replace its flows for ever.
 //
 // No I/O and no clock.
 #pragma once
@@ -18,6 +18,7 @@
 
 #include "base/time.h"
 #include "transport/tcp/flows/flow_meter.h"
+#include "transport/tcp/lane/message.h"
 
 namespace tfabric::tcp {
 
@@ -29,36 +30,36 @@ class FlowJudge {
   static constexpr int kLate = 4;           // and by at least a millisecond
   static constexpr Duration kPatience = std::chrono::milliseconds(500);
   static constexpr std::uint32_t kSightings = 8;
-  // Between two verdicts: doubled each time, from the first to the second.
+  // The pause after a verdict: begins with the first and doubles with each, up to the second.
   static constexpr Duration kFirstPause = std::chrono::seconds(2);
   static constexpr Duration kLastPause = std::chrono::minutes(10);
 
   struct Sight {
-    std::size_t flow = 0;  // the comm's number for it
+    lane::FlowId flow;
     FlowReading reading;
   };
   struct Verdict {
-    std::size_t flow = 0;
+    lane::FlowId flow;
     Fault fault = Fault::slow;
     FlowReading reading;
     std::uint64_t usual_rate = 0;
     Duration usual_srtt{};
   };
-  // `sights`: of all flows that get chunks.
+  // `sights`: of all flows that pieces go to.
   std::optional<Verdict> on_readings(std::span<const Sight> sights, Instant now);
-  // The flow of that number is gone.
-  void forget(std::size_t flow);
+  // Forgets what was seen of the flow: its number now belongs to another one, or to none.
+  void forget(lane::FlowId flow);
 
  private:
   struct Record {
-    std::uint32_t sightings = 0;  // in a row that it was bad
+    std::uint32_t sightings = 0;  // how often in a row the flow was bad
     Instant since{};
   };
   [[nodiscard]] std::optional<Fault> fault_of(const FlowReading& reading, std::uint64_t usual_rate,
                                               Duration usual_srtt) const;
   bool condemn(Record& record, std::optional<Fault> fault, const FlowReading& reading, Instant now);
 
-  std::vector<Record> records_;  // by flow
+  std::vector<Record> records_;  // by FlowId
   Duration pause_ = kFirstPause;
   Instant next_{};
 };

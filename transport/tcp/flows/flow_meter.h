@@ -1,8 +1,9 @@
 // What one flow has done between two readings of its connection, and the rate that it is expected to deliver.
 //
-// The rate follows what is measured while the network is what limits the flow; otherwise it was the
-// application's, and only a greater one is news. Of a flow that has not been used for a while it is
-// forgotten, or one that was slow once would never be used again. No I/O and no clock.
+// While the network limits the flow, the expected rate follows the measured one. Otherwise the application
+// sets the rate, and only a measurement above the expected rate changes it. The rate of a flow that is not
+// used for a while is forgotten: otherwise a flow that was slow once would never be used again. No I/O and no
+// clock.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +16,17 @@ namespace tfabric::tcp {
 
 struct FlowReading {
   std::uint64_t delivered = 0;        // bytes
-  Duration busy{}, limited{};         // with bytes on their way; and of that, held back by the network
+  Duration busy{}, limited{};         // time with bytes on their way; the part when the network limited it
   Duration srtt{};                    // zero: not known
   std::uint64_t rate = 0;             // the expected one, bytes a second; 0: not known
   std::uint32_t timeouts_in_row = 0;  // with nothing delivered between them
-  std::uint32_t path_mss = 0;         // where larger segments vanish: those that arrive; else 0
+  std::uint32_t path_mss = 0;  // if the path drops larger segments silently: the size that arrives; else 0
   [[nodiscard]] bool network_limited() const { return busy > Duration::zero() && 2 * limited >= busy; }
 };
 
 class FlowMeter {
  public:
-  // Since the last one, or since the beginning.
+  // Returns what the flow did since the last reading, or since it began.
   FlowReading read(const stack::ConnectionInfo& info) {
     FlowReading reading{.delivered = info.delivered - delivered_,
                         .busy = info.busy - busy_,

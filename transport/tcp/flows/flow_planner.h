@@ -1,10 +1,10 @@
 // How many flows a comm is to have toward one peer over one rail, found by measuring.
 //
 // Clouds limit what one connection carries (5 to 10 Gbit/s is usual), so that a rail needs several; beyond
-// that, more flows only cost memory and fairness. Whoever uses the path hands in what it has delivered,
-// interval by interval. While the network is what limits it, the planner tries more flows, keeps them if the
-// sum grows by kWorthwhile and by more than the measurements scatter, and then looks for the fewest that
-// carry as much. What is found is kept, tried again rarely, and sooner if the rate changes by much.
+// that, more flows only cost memory and fairness. The path reports what it has delivered, interval by
+// interval. While the network limits it, the planner tries more flows, keeps them if the sum grows by
+// kWorthwhile and by more than the measurements scatter, and then looks for the fewest flows that carry as
+// much. The result is kept; the search is repeated rarely, and sooner if the rate changes by much.
 //
 // No I/O and no clock. Not thread-safe.
 #pragma once
@@ -19,11 +19,11 @@ namespace tfabric::tcp {
 
 // What a path has delivered in an interval of many round trips.
 struct PathSample {
-  Duration busy{};              // of the interval, with bytes on their way; zero: none
+  Duration busy{};              // the part of the interval with bytes on their way; zero: none
   std::uint64_t delivered = 0;  // bytes, all comms together
-  std::uint32_t comms = 0;      // that were busy; rates compare only between equal numbers
+  std::uint32_t comms = 0;      // comms that were busy; only rates of as many comms are compared
   bool network_limited = false;
-  bool ready = true;  // every comm uses as many flows as are wanted
+  bool ready = true;  // every comm uses as many flows as it should
 };
 
 // The rate over several samples.
@@ -48,7 +48,7 @@ class FlowPlanner {
  public:
   // The least share by which the sum must grow for more flows to stay.
   static constexpr double kWorthwhile = 0.1;
-  // Between searches that found nothing new: doubled each time, from the first to the second.
+  // The pause after a search that found nothing new: begins with the first and doubles, up to the second.
   static constexpr Duration kFirstRetry = std::chrono::seconds(30);
   static constexpr Duration kLastRetry = std::chrono::minutes(10);
 
@@ -59,9 +59,9 @@ class FlowPlanner {
   explicit FlowPlanner(const Options& options) : options_(options), flows_(options.first) {}
 
   void on_sample(const PathSample& sample, Instant now);
-  // Flows that are to be used now.
+  // How many flows are to be used now.
   [[nodiscard]] std::uint32_t flows() const { return flows_; }
-  // Of those that are not used, so many in all may stay open: they are soon wanted again.
+  // How many flows in all may stay open: during a search, those that are not used are soon needed again.
   [[nodiscard]] std::uint32_t keep() const { return searching() ? highest_ : flows_; }
   [[nodiscard]] bool searching() const { return phase_ != Phase::settled; }
 
@@ -69,7 +69,7 @@ class FlowPlanner {
     std::uint32_t before = 0, after = 0;
     double rate_before = 0, rate_after = 0;  // bytes a second
   };
-  // A search has ended with another number than before; once each.
+  // Returns the result of a search that ended with another number than before; once for each.
   std::optional<Decision> take_decision() { return std::exchange(decision_, std::nullopt); }
   [[nodiscard]] std::uint64_t searches() const { return searches_; }
 
@@ -88,14 +88,14 @@ class FlowPlanner {
   std::uint32_t flows_;
   Phase phase_ = Phase::settled;
   RateWindow window_;
-  std::uint32_t skip_ = 0;  // samples until new flows have found their rate
+  std::uint32_t skip_ = 0;  // samples to skip until new flows have found their rate
   std::optional<Decision> decision_;
   std::uint64_t searches_ = 0;
 
   // Settled.
-  double rate_ = 0;  // slowly follows what is measured; 0: not known
+  double rate_ = 0;  // a slow average of the measured rate; 0: not known
   std::uint32_t rate_comms_ = 0;
-  std::uint32_t shifted_ = 0;  // windows in a row far off it
+  std::uint32_t shifted_ = 0;  // windows in a row whose rate was far from rate_
   Instant retry_at_{}, earliest_{};
   Duration retry_ = kFirstRetry;
 
@@ -107,7 +107,7 @@ class FlowPlanner {
   std::uint32_t best_ = 0;     // the fewest known to carry as much as any
   std::uint32_t too_few_ = 0;  // the most known to carry less
   std::uint32_t highest_ = 0;
-  std::uint32_t looks_ = 0;  // at this number of flows, of which none could tell
+  std::uint32_t looks_ = 0;  // windows measured with this number of flows that did not decide
 };
 
 }  // namespace tfabric::tcp

@@ -9,12 +9,12 @@
 namespace tfabric::tcp {
 namespace {
 
-// A sample spans so many round trips, and at least and at most so long.
+// The length of a sample: in round trips, and its bounds.
 constexpr int kRoundTrips = 4;
 constexpr Duration kShortest = std::chrono::milliseconds(10), kLongest = std::chrono::milliseconds(200);
-// What has been asked after so many intervals tells of a pause.
+// A sample that is longer than this many intervals spans a pause in the traffic, and is not used.
 constexpr int kStale = 4;
-// Paths that are remembered although no comm uses them; the job's hosts may be thousands.
+// From this number of paths on, those that no comm uses are forgotten. A job may have thousands of hosts.
 constexpr std::size_t kMaxRemembered = 4096;
 
 constexpr double gbits(double bytes_per_second) { return bytes_per_second * 8e-9; }

@@ -1,8 +1,8 @@
-// A path: one peer's address over one of our rails, and what all comms that use it have learnt about it.
+// A path: one peer's address over one of our rails, and what has been measured by all comms that use it.
 //
-// It asks the comms at intervals of many round trips what their flows have delivered, lets the planner decide
-// how many flows each comm is to have, and tells them. What has been learnt stays, so that a later comm
-// begins with it (RFC 9040's idea). Used with the engine held.
+// At intervals of several round trips it reads from the comms what their flows have delivered, lets the
+// planner decide how many flows each comm is to have, and passes that number to the comms. The result is kept
+// for later comms, which begin with it (the idea of RFC 9040). Used with the engine held.
 #pragma once
 
 #include <cstdint>
@@ -13,25 +13,26 @@
 #include <vector>
 
 #include "transport/tcp/flows/flow_planner.h"
+#include "transport/tcp/lane/message.h"
 #include "transport/tcp/net/address.h"
 
 namespace tfabric::tcp {
 
-// What one comm's flows on a path have done since they were asked last.
+// What one comm's flows on a path have done since the last measurement.
 struct PathUse {
   std::uint64_t delivered = 0;     // bytes
-  Duration busy{};                 // of the flow that was busy longest
-  Duration all_busy{}, limited{};  // of all flows together; and of that, held back by the network
+  Duration busy{};                 // how long the busiest flow had bytes on their way
+  Duration all_busy{}, limited{};  // the same, summed over all flows; the part when the network limited them
   Duration srtt{};                 // the longest of them
   bool ready = true;               // as many flows are in use as were wanted
 };
 
-// A comm, as its paths see it. `route`: the comm's own number for the path.
+// A comm, as its paths use it. `route` is the comm's own number for the path.
 class PathUser {
  public:
-  virtual PathUse measure(std::size_t route, Instant now) = 0;
-  // Deals chunks to `flows` flows, opening what is missing; up to `keep` in all may stay open.
-  virtual void use_flows(std::size_t route, std::uint32_t flows, std::uint32_t keep, Instant now) = 0;
+  virtual PathUse measure(lane::RouteId route, Instant now) = 0;
+  // Deals pieces to `flows` flows and opens those that are missing. Up to `keep` flows in all may stay open.
+  virtual void use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) = 0;
 
  protected:
   ~PathUser() = default;
@@ -39,8 +40,8 @@ class PathUser {
 
 // How many flows a comm has on a path.
 struct FlowChoice {
-  bool network = false;   // there may be several paths, of which some are bad
-  bool measured = false;  // else it stays `flows`
+  bool network = false;   // the network may have several paths, some of them bad
+  bool measured = false;  // find the number by measuring; otherwise it stays `flows`
   std::uint32_t flows = 1;
   std::uint32_t most = 1;
 };
@@ -50,13 +51,13 @@ class Path {
   // `name`: for the log.
   Path(const FlowChoice& choice, std::string name);
 
-  void add(PathUser& user, std::size_t route) { users_.push_back({&user, route}); }
+  void add(PathUser& user, lane::RouteId route) { users_.push_back({&user, route}); }
   void remove(const PathUser& user);
   [[nodiscard]] bool unused() const { return users_.empty(); }
   [[nodiscard]] bool network() const { return choice_.network; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint32_t flows() const { return planner_ ? planner_->flows() : choice_.flows; }
-  // To be called often while there is traffic; does something at intervals.
+  // Call often while there is traffic; measures at intervals.
   void poll(Instant now) {
     if (now >= next_) {
       measure(now);
@@ -66,7 +67,7 @@ class Path {
  private:
   struct User {
     PathUser* user = nullptr;
-    std::size_t route = 0;
+    lane::RouteId route;
   };
   void measure(Instant now);
   void plan(const std::vector<PathUse>& uses, Instant now);
@@ -83,7 +84,7 @@ class Path {
 // The paths of an engine.
 class PathBook {
  public:
-  // The path from the rail of that name to `remote`; the same one while it is remembered.
+  // Returns the path from the rail of that name to `remote`: the same object while it is remembered.
   std::shared_ptr<Path> path(const std::string& rail, const net::IpAddress& remote, const FlowChoice& choice);
 
  private:

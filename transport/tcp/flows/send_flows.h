@@ -1,9 +1,10 @@
-// The flows of a send comm: which path each takes, which of them get chunks, which come and which go.
+// The flows of a send comm: which route each takes, which of them pieces go to, which join and which leave.
 //
 //   opening --welcome--> open --retire()--> leaving --all acknowledged--> gone
 //
-// A flow that is opening may be lost, and one that is leaving once all of it is acknowledged, without harm to
-// the comm. This is the book-keeping; the comm itself opens and closes them. Used with the engine held.
+// The comm survives the loss of a flow that is opening, and of one that is leaving and has nothing
+// unacknowledged. This class only keeps the books: the comm itself opens and closes the flows. Used with the
+// engine held.
 #pragma once
 
 #include <cstdint>
@@ -21,50 +22,50 @@ class SendFlows {
  public:
   enum class State : std::uint8_t { gone, opening, open, leaving };
 
-  // Flow `number` of the comm is being opened over path `route`.
-  void opening(std::size_t number, std::size_t route, stack::Connection& connection);
-  // False: it was not being opened.
-  bool welcomed(std::size_t number);
-  void gone(std::size_t number);
-  // It gets no more chunks, and is to be closed once all of it is acknowledged.
-  void retire(std::size_t number);
-  // Its path is bad: it gets no chunks while there is another, and counts as missing.
-  void distrust(std::size_t number) { flows_[number].distrusted = true; }
-  // An open flow of the route that is distrusted; not `keep`.
-  [[nodiscard]] std::optional<std::size_t> distrusted(std::size_t route,
-                                                      std::optional<std::size_t> keep) const;
-  [[nodiscard]] State state(std::size_t number) const {
-    return number < flows_.size() ? flows_[number].state : State::gone;
+  // The comm is opening the flow over this route.
+  void opening(lane::FlowId flow, lane::RouteId route, stack::Connection& connection);
+  // Returns false if the flow was not being opened.
+  bool welcomed(lane::FlowId flow);
+  void gone(lane::FlowId flow);
+  // The flow gets no more pieces; the comm closes it once all of it is acknowledged.
+  void retire(lane::FlowId flow);
+  // The flow's path is bad: the flow gets no pieces while there is another one, and counts as missing.
+  void distrust(lane::FlowId flow) { flows_[flow.value].distrusted = true; }
+  // Returns an open flow of the route that is distrusted, other than `keep`.
+  [[nodiscard]] std::optional<lane::FlowId> distrusted(lane::RouteId route,
+                                                       std::optional<lane::FlowId> keep) const;
+  [[nodiscard]] State state(lane::FlowId flow) const {
+    return flow.value < flows_.size() ? flows_[flow.value].state : State::gone;
   }
 
-  [[nodiscard]] std::size_t route(std::size_t number) const { return flows_[number].route; }
+  [[nodiscard]] lane::RouteId route(lane::FlowId flow) const { return flows_[flow.value].route; }
 
-  // Chunks go to the first `wanted` open flows of the route.
-  void deal_to(std::size_t route, std::uint32_t wanted);
-  // How many flows of the route get chunks.
-  [[nodiscard]] std::uint32_t dealt(std::size_t route) const;
-  // Flows of the route that are open or will be, and trusted.
-  [[nodiscard]] std::uint32_t count(std::size_t route) const;
-  // A flow of the route that gets no chunks, though open; not `keep`.
-  [[nodiscard]] std::optional<std::size_t> spare(std::size_t route, std::optional<std::size_t> keep) const;
+  // Sends pieces to the first `wanted` open flows of the route, and to no others of it.
+  void deal_to(lane::RouteId route, std::uint32_t wanted);
+  // How many flows of the route pieces go to.
+  [[nodiscard]] std::uint32_t dealt(lane::RouteId route) const;
+  // How many flows of the route are open or opening, and trusted.
+  [[nodiscard]] std::uint32_t count(lane::RouteId route) const;
+  // Returns an open flow of the route that no pieces go to, other than `keep`.
+  [[nodiscard]] std::optional<lane::FlowId> spare(lane::RouteId route,
+                                                  std::optional<lane::FlowId> keep) const;
 
-  // Reads what the route's flows have done since the last time, by number; their rates are news for
-  // outlets().
-  void measure(std::size_t route, std::vector<FlowJudge::Sight>& readings);
-  // As the outbox wants them.
+  // Reads what the route's flows have done since the last time, and updates their rates in outlets().
+  void measure(lane::RouteId route, std::vector<FlowJudge::Sight>& readings);
+  // By FlowId, for the outbox.
   [[nodiscard]] std::span<const lane::Outlet> outlets() const { return outlets_; }
 
  private:
   struct Flow {
     State state = State::gone;
-    std::size_t route = 0;
+    lane::RouteId route;
     stack::Connection* connection = nullptr;
     FlowMeter meter;
     bool distrusted = false;
   };
 
   template <class Accept>
-  std::uint32_t deal(std::size_t route, std::uint32_t wanted, const Accept& accept);
+  std::uint32_t deal(lane::RouteId route, std::uint32_t wanted, const Accept& accept);
 
   std::vector<Flow> flows_;
   std::vector<lane::Outlet> outlets_;

@@ -8,6 +8,15 @@
 namespace tfabric::lane {
 
 Result<std::size_t> FlowReader::take(std::span<const std::byte> bytes) {
+  Result<std::size_t> taken = take_records(bytes);
+  if (!taken && phase_ != Phase::failed) {
+    phase_ = Phase::failed;
+    error_ = taken.error();
+  }
+  return taken;
+}
+
+Result<std::size_t> FlowReader::take_records(std::span<const std::byte> bytes) {
   std::size_t taken = 0;
   for (;;) {
     const std::span<const std::byte> rest = bytes.subspan(taken);
@@ -24,9 +33,9 @@ Result<std::size_t> FlowReader::take(std::span<const std::byte> bytes) {
         }
         break;
       }
-      case Phase::find: {
+      case Phase::claim: {
         bool waiting = false;
-        if (Status status = find_receive(waiting); !status) {
+        if (Status status = claim_receive(waiting); !status) {
           return status.error();
         }
         if (waiting) {
@@ -34,11 +43,11 @@ Result<std::size_t> FlowReader::take(std::span<const std::byte> bytes) {
         }
         break;
       }
-      case Phase::chunk:
+      case Phase::piece:
         if (rest.empty()) {
           return taken;
         }
-        taken += take_chunk(rest);
+        taken += take_piece(rest);
         break;
       case Phase::control: {
         if (rest.empty() && have_ < header_.length) {
@@ -51,6 +60,8 @@ Result<std::size_t> FlowReader::take(std::span<const std::byte> bytes) {
         taken += *n;
         break;
       }
+      case Phase::failed:
+        return error_;
     }
   }
 }
@@ -69,19 +80,19 @@ Status FlowReader::start_record() {
   }
   header_ = *header;
   have_ = 0;
-  if (header_.type != RecordType::chunk) {
+  if (header_.type != RecordType::piece) {
     phase_ = Phase::control;
     return {};
   }
   if (inbox_ == nullptr) {
     return Error{Errc::internal, "the peer sent data on a comm that it should only receive on"};
   }
-  phase_ = Phase::find;
+  phase_ = Phase::claim;
   return {};
 }
 
-Status FlowReader::find_receive(bool& waiting) {
-  Result<Inbox::Receive*> receive = inbox_->find(header_);
+Status FlowReader::claim_receive(bool& waiting) {
+  Result<Inbox::Receive*> receive = inbox_->claim(header_);
   if (!receive) {
     return receive.error();
   }
@@ -94,12 +105,12 @@ Status FlowReader::find_receive(bool& waiting) {
     inbox_->placed(*receive_, 0);
     phase_ = Phase::header;
   } else {
-    phase_ = Phase::chunk;
+    phase_ = Phase::piece;
   }
   return {};
 }
 
-std::size_t FlowReader::take_chunk(std::span<const std::byte> bytes) {
+std::size_t FlowReader::take_piece(std::span<const std::byte> bytes) {
   const std::size_t n = std::min<std::size_t>(bytes.size(), header_.length - have_);
   place(receive_->data + header_.offset + have_, bytes.data(), n);
   have_ += static_cast<std::uint32_t>(n);

@@ -5,6 +5,57 @@
 #include <cassert>
 
 namespace tfabric::lane {
+namespace {
+
+// The errors of claim(). They are out of line so that the data path holds only the comparisons.
+
+[[gnu::cold]] Error other_tag(const RecordHeader& piece, std::uint32_t posted) {
+  return {Errc::invalid_usage,
+          fmt::format("message with tag {} arrived for a receive posted with tag {}: the two ranks "
+                      "call different operations",
+                      static_cast<std::int32_t>(piece.tag), static_cast<std::int32_t>(posted))};
+}
+
+[[gnu::cold]] Error truncated(const RecordHeader& piece, std::size_t capacity) {
+  return {Errc::invalid_usage,
+          fmt::format("message truncated: {} bytes arrived for a receive of {} bytes; the two ranks call "
+                      "different operations or counts",
+                      piece.total, capacity)};
+}
+
+[[gnu::cold]] Error received_before(const RecordHeader& piece) {
+  return {Errc::internal, fmt::format("the peer sent data for receive {} twice", piece.group.value)};
+}
+
+[[gnu::cold]] Error no_such_receive(const RecordHeader& piece, std::uint8_t count) {
+  return {Errc::internal,
+          fmt::format("the peer named receive {} of a group of {}", piece.index.value, count)};
+}
+
+[[gnu::cold]] Error other_total(const RecordHeader& piece, std::uint32_t total) {
+  return {Errc::internal,
+          fmt::format("the peer's pieces for receive {} disagree: of {} and of {} bytes in all",
+                      piece.group.value, total, piece.total)};
+}
+
+[[gnu::cold]] Error empty_piece(const RecordHeader& piece) {
+  return {Errc::internal, fmt::format("the peer sent an empty piece of a message of {} bytes for receive {}",
+                                      piece.total, piece.group.value)};
+}
+
+[[gnu::cold]] Error bad_claim(const RecordHeader& piece, Coverage::Claim claim) {
+  if (claim == Coverage::Claim::scattered) {
+    return {Errc::internal,
+            fmt::format("the peer's pieces for receive {} leave more gaps than pieces of {} bytes can",
+                        piece.group.value, Coverage::kLeastPiece)};
+  }
+  return {Errc::internal,
+          fmt::format("the peer sent bytes {} to {} of the message for receive {} twice, or some "
+                      "of them",
+                      piece.offset, piece.offset + piece.length - 1, piece.group.value)};
+}
+
+}  // namespace
 
 Inbox::Inbox() : groups_(std::make_unique<std::array<Group, kMaxGroups>>()) {}
 
@@ -19,54 +70,62 @@ bool Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Completion* 
   group.open = true;
   group.completion = completion;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    group.receives[i] = Receive{.data = static_cast<std::byte*>(buffers[i].data),
-                                .capacity = buffers[i].size,
-                                .tag = static_cast<std::uint32_t>(buffers[i].tag),
-                                .group = next_};
+    Receive& receive = group.receives[i];
+    receive.data = static_cast<std::byte*>(buffers[i].data);
+    receive.capacity = buffers[i].size;
+    receive.tag = static_cast<std::uint32_t>(buffers[i].tag);
+    receive.total = receive.placed = 0;
+    receive.started = receive.complete = false;
+    receive.group = next_;
+    receive.coverage.reset();
   }
-  ++next_;
+  next_ = next_.next();
   ++outstanding_;
   return true;
 }
 
-Result<Inbox::Receive*> Inbox::find(const RecordHeader& chunk) {
-  // Serial-number comparison: group numbers wrap.
-  if (static_cast<std::int32_t>(chunk.group - next_) >= 0) {
+Result<Inbox::Receive*> Inbox::claim(const RecordHeader& piece) {
+  assert(std::uint64_t{piece.offset} + piece.length <= piece.total);  // decode() refuses others
+  if (!piece.group.precedes(next_)) {
     return static_cast<Receive*>(nullptr);
   }
-  Group& group = slot(chunk.group);
-  if (!group.open || group.receives[0].group != chunk.group) {
-    return Error{Errc::internal, fmt::format("the peer sent data for receive {} twice", chunk.group)};
+  Group& group = slot(piece.group);
+  if (!group.open || group.receives[0].group != piece.group) {
+    return received_before(piece);
   }
-  if (chunk.index >= group.count) {
-    return Error{Errc::internal,
-                 fmt::format("the peer named receive {} of a group of {}", chunk.index, group.count)};
+  if (piece.index.value >= group.count) {
+    return no_such_receive(piece, group.count);
   }
-  Receive& receive = group.receives[chunk.index];
-  if (chunk.tag != receive.tag) {
-    return Error{Errc::invalid_usage,
-                 fmt::format("message with tag {} arrived for a receive posted with tag {}: the two ranks "
-                             "call different operations",
-                             static_cast<std::int32_t>(chunk.tag), static_cast<std::int32_t>(receive.tag))};
+  Receive& receive = group.receives[piece.index.value];
+  if (piece.tag != receive.tag) {
+    return other_tag(piece, receive.tag);
   }
-  if (chunk.total > receive.capacity) {
-    return Error{
-        Errc::invalid_usage,
-        fmt::format("message truncated: {} bytes arrived for a receive of {} bytes; the two ranks call "
-                    "different operations or counts",
-                    chunk.total, receive.capacity)};
+  if (piece.total > receive.capacity) {
+    return truncated(piece, receive.capacity);
   }
-  if (receive.complete || (receive.started && receive.total != chunk.total)) {
-    return Error{Errc::internal, fmt::format("the peer's chunks for receive {} disagree", chunk.group)};
+  if (receive.complete) {
+    return received_before(piece);
+  }
+  if (receive.started && receive.total != piece.total) {
+    return other_total(piece, receive.total);
+  }
+  if (piece.length == 0 && piece.total != 0) {
+    return empty_piece(piece);
+  }
+  if (piece.length != 0) {
+    const Coverage::Claim claim = receive.coverage.claim(piece.offset, piece.length, piece.total);
+    if (claim != Coverage::Claim::granted) {
+      return bad_claim(piece, claim);
+    }
   }
   receive.started = true;
-  receive.total = chunk.total;
+  receive.total = piece.total;
   return &receive;
 }
 
 void Inbox::placed(Receive& receive, std::uint32_t n) {
   receive.placed += n;
-  assert(receive.placed <= receive.total);
+  assert(receive.placed <= receive.total);  // claims do not overlap
   if (receive.placed < receive.total || receive.complete) {
     return;
   }

@@ -1,9 +1,10 @@
-// The receives a comm has posted, and where each arriving chunk belongs.
+// The receives that a comm has posted, and the place of each arriving piece.
 //
-// Receives are posted in groups (of one, unless max_recvs > 1); groups are numbered from 0 in posting
-// order, and a chunk names its group and the receive within it. Chunks of one message may arrive on any
-// flow, in any order; each byte arrives once. A group is complete when all bytes of all its messages are
-// placed. Used with the engine held. Nothing is allocated after construction.
+// Receives are posted in groups (of one, unless max_recvs > 1), and a piece names its group and the receive
+// within it. Pieces of one message may arrive on any flow, in any order, and each byte exactly once: a piece
+// that contradicts this is an error of the peer and ends the comm. A group is complete when all bytes of all
+// its messages are placed. Used with the engine held. Memory is allocated after construction only while
+// pieces of a message arrive out of order on several flows, and is kept then.
 #pragma once
 
 #include <array>
@@ -13,7 +14,8 @@
 #include <span>
 
 #include "base/result.h"
-#include "transport/tcp/lane/completion.h"
+#include "transport/tcp/lane/message.h"
+#include "transport/tcp/lane/place.h"
 #include "transport/tcp/lane/record.h"
 #include "transport/transport.h"
 
@@ -28,32 +30,33 @@ class Inbox {
     std::byte* data = nullptr;
     std::size_t capacity = 0;
     std::uint32_t tag = 0;
-    std::uint32_t total = 0;   // size of the message, once its first chunk has arrived
+    std::uint32_t total = 0;   // size of the message, known once its first piece has arrived
     std::uint32_t placed = 0;  // bytes of it that are in place
     bool started = false;
     bool complete = false;
-    std::uint32_t group = 0;
+    GroupId group;
+    Coverage coverage;
   };
 
   Inbox();
 
-  // Posts the next group; its completion is finished when every message of it is in place. False: the
-  // oldest posted group that is not complete is too far behind.
+  // Posts the next group; its completion is finished when every message of it is in place. Returns false if
+  // the group that was posted kMaxGroups before it is not complete yet.
   bool post(std::span<const transport::ReceiveBuffer> buffers, Completion* completion);
-  // The number the next posted group will have.
-  [[nodiscard]] std::uint32_t next_group() const { return next_; }
+  // The number that the next posted group will have.
+  [[nodiscard]] GroupId next_group() const { return next_; }
 
-  // Where a chunk goes. Null: its receive is not posted yet; the flow must wait. An error is the
-  // peer's or the user's fault and final for the comm (a message longer than its buffer, another tag, a
-  // group that was complete).
-  Result<Receive*> find(const RecordHeader& chunk);
-  // `n` more bytes of the message are in place; may complete the group. Also with n = 0 for a message of
-  // no bytes.
+  // Claims the piece's bytes and returns the receive that they belong to; null if it is not posted yet, and
+  // the flow has to wait. An error is the peer's or the user's fault and final for the comm: a message longer
+  // than its buffer, another tag, a receive that the group does not have, bytes that were claimed before.
+  Result<Receive*> claim(const RecordHeader& piece);
+  // Reports that `n` more claimed bytes of the message are in place, which may complete the group. A message
+  // of no bytes is reported with n = 0.
   void placed(Receive& receive, std::uint32_t n);
 
-  // Fails every group that is not complete. Nothing is placed after it.
+  // Fails every group that is not complete. Nothing may be placed after it.
   void fail();
-  // True if a receive that is not complete would write into [data, data + size).
+  // Returns true if a receive that is not complete would write into [data, data + size).
   [[nodiscard]] bool uses(const void* data, std::size_t size) const;
   [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
 
@@ -66,11 +69,11 @@ class Inbox {
     Completion* completion = nullptr;
   };
 
-  Group& slot(std::uint32_t group) { return (*groups_)[group % kMaxGroups]; }
+  Group& slot(GroupId group) { return (*groups_)[group.value % kMaxGroups]; }
   void finish(Group& group);
 
   std::unique_ptr<std::array<Group, kMaxGroups>> groups_;
-  std::uint32_t next_ = 0;
+  GroupId next_;
   std::size_t outstanding_ = 0;
 };
 

@@ -1,7 +1,7 @@
 #include "transport/tcp/lane/place.h"
 
+#include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -11,8 +11,8 @@
 namespace tfabric::lane {
 namespace {
 
-// Keeps the compiler from reordering or merging the stores on its two sides. On x86-64 the hardware
-// keeps ordinary stores in order (TSO), so that is all it takes.
+// Keeps the compiler from reordering or merging the stores before and after it. On x86-64 nothing else is
+// needed, because the hardware keeps ordinary stores in order (TSO).
 inline void keep_order() { asm volatile("" ::: "memory"); }
 
 template <class Word>
@@ -23,7 +23,7 @@ inline void copy_word(std::byte* destination, const std::byte* source) {
   std::memcpy(destination, &word, sizeof word);
   keep_order();
 #else
-  // A weakly ordered machine: each word is published behind the ones before it.
+  // On a weakly ordered machine each store is a release: no word becomes visible before an earlier one.
   __atomic_store_n(reinterpret_cast<Word*>(destination), word, __ATOMIC_RELEASE);
 #endif
 }
@@ -47,7 +47,7 @@ inline void copy_small(std::byte*& destination, const std::byte*& source, std::s
   source += size;
 }
 
-// Steps of 1, 2 and 4 bytes up to an 8-byte boundary of the destination.
+// Copies 1, 2 or 4 bytes at a time up to an 8-byte boundary of the destination.
 inline void copy_to_word_boundary(std::byte*& destination, const std::byte*& source, std::size_t& size) {
   while (size > 0) {
     const auto misaligned = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(destination) & 7u);
@@ -126,6 +126,40 @@ void place(std::byte* destination, const std::byte* source, std::size_t size) {
       copy_small(destination, source, step);
     }
   }
+}
+
+Coverage::Claim Coverage::claim_out_of_order(std::uint32_t offset, std::uint32_t length,
+                                             std::uint32_t total) {
+  const std::uint32_t end = offset + length;
+  const auto next = std::lower_bound(beyond_.begin(), beyond_.end(), offset,
+                                     [](const Range& range, std::uint32_t at) { return range.begin < at; });
+  const bool has_next = next != beyond_.end(), has_previous = next != beyond_.begin();
+  if (offset < prefix_ || (has_next && next->begin < end) ||
+      (has_previous && std::prev(next)->end > offset)) {
+    return Claim::repeated;
+  }
+  const bool joins_next = has_next && next->begin == end;
+  if (offset == prefix_) {
+    prefix_ = joins_next ? next->end : end;
+    if (joins_next) {
+      beyond_.erase(next);
+    }
+    return Claim::granted;
+  }
+  const bool joins_previous = has_previous && std::prev(next)->end == offset;
+  if (joins_previous) {
+    std::prev(next)->end = joins_next ? next->end : end;
+    if (joins_next) {
+      beyond_.erase(next);
+    }
+  } else if (joins_next) {
+    next->begin = offset;
+  } else if (beyond_.size() > total / (2 * kLeastPiece)) {
+    return Claim::scattered;
+  } else {
+    beyond_.insert(next, {offset, end});
+  }
+  return Claim::granted;
 }
 
 }  // namespace tfabric::lane

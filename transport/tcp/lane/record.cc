@@ -1,8 +1,11 @@
 #include "transport/tcp/lane/record.h"
 
+#include <algorithm>
 #include <bit>
+#include <cassert>
 
 #include "base/little_endian.h"
+#include "transport/tcp/stack/connection.h"
 
 namespace tfabric::lane {
 namespace {
@@ -11,7 +14,7 @@ namespace {
 constexpr std::size_t kType = 0, kIndex = 1, kCheck = 2, kTag = 4, kGroup = 8, kLength = 12, kTotal = 16,
                       kOffset = 20;
 
-// Mixes all fields but the check itself into 16 bits.
+// Mixes all fields except the check itself into 16 bits.
 std::uint16_t check_of(const std::byte* header) {
   constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
   std::uint64_t sum = (get_little_endian<std::uint16_t>(header) + 1u) * kMultiplier;
@@ -23,7 +26,7 @@ std::uint16_t check_of(const std::byte* header) {
 
 bool fields_fit(const RecordHeader& header) {
   switch (header.type) {
-    case RecordType::chunk:
+    case RecordType::piece:
       return std::uint64_t{header.offset} + header.length <= header.total;
     case RecordType::hello:
     case RecordType::welcome:
@@ -45,9 +48,9 @@ std::uint64_t get_u64(const std::byte* at) { return get_little_endian<std::uint6
 RecordHeaderBytes encode(const RecordHeader& header) {
   RecordHeaderBytes bytes{};
   bytes[kType] = static_cast<std::byte>(header.type);
-  bytes[kIndex] = static_cast<std::byte>(header.index);
+  bytes[kIndex] = static_cast<std::byte>(header.index.value);
   put_little_endian(&bytes[kTag], header.tag);
-  put_little_endian(&bytes[kGroup], header.group);
+  put_little_endian(&bytes[kGroup], header.group.value);
   put_little_endian(&bytes[kLength], header.length);
   put_little_endian(&bytes[kTotal], header.total);
   put_little_endian(&bytes[kOffset], header.offset);
@@ -61,9 +64,9 @@ std::optional<RecordHeader> decode(std::span<const std::byte, kRecordHeaderBytes
   }
   RecordHeader header;
   header.type = static_cast<RecordType>(bytes[kType]);
-  header.index = std::to_integer<std::uint8_t>(bytes[kIndex]);
+  header.index.value = std::to_integer<std::uint8_t>(bytes[kIndex]);
   header.tag = get_little_endian<std::uint32_t>(&bytes[kTag]);
-  header.group = get_little_endian<std::uint32_t>(&bytes[kGroup]);
+  header.group.value = get_little_endian<std::uint32_t>(&bytes[kGroup]);
   header.length = get_little_endian<std::uint32_t>(&bytes[kLength]);
   header.total = get_little_endian<std::uint32_t>(&bytes[kTotal]);
   header.offset = get_little_endian<std::uint32_t>(&bytes[kOffset]);
@@ -71,6 +74,22 @@ std::optional<RecordHeader> decode(std::span<const std::byte, kRecordHeaderBytes
     return std::nullopt;
   }
   return header;
+}
+
+bool send_record(stack::Connection& connection, std::span<const std::byte> record) {
+  constexpr std::size_t kRange = stack::Connection::kInlineBytes;
+  const auto ranges = static_cast<std::uint32_t>((record.size() + kRange - 1) / kRange);
+  if (!connection.can_send_ranges(ranges) || connection.send_room() < record.size()) {
+    return false;
+  }
+  while (!record.empty()) {
+    const std::size_t n = std::min(record.size(), kRange);
+    const bool sent = connection.send_inline(record.first(n));
+    assert(sent);
+    static_cast<void>(sent);
+    record = record.subspan(n);
+  }
+  return true;
 }
 
 }  // namespace tfabric::lane

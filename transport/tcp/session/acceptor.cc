@@ -1,7 +1,5 @@
 #include "transport/tcp/session/acceptor.h"
 
-#include <fmt/format.h>
-
 #include <iterator>
 
 #include "base/log.h"
@@ -9,57 +7,14 @@
 namespace tfabric::tcp {
 namespace {
 
-// Connections that have not said hello yet. More mean a port scan or a flood.
+// The most connections that have not sent their hello. More than this is a port scan or a flood.
 constexpr std::size_t kMaxHalfOpen = 1024;
-// How long one may take for it. The hello is on its way when the handshake ends.
+// How long a connection may take to send its hello. A correct peer sends it as soon as the handshake is done.
 constexpr Duration kHelloTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-// --- Pending
-
-bool Pending::add(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader>& reader) {
-  Half& half = halves_[hello.comm];
-  if (half.comm == nullptr) {
-    half.comm = std::make_unique<RecvComm>(context_);
-    half.flows = hello.flows;
-  }
-  if (half.flows != hello.flows) {
-    return false;
-  }
-  half.comm->take(flow, hello, std::move(reader));
-  if (half.comm->flow_count() == half.flows) {
-    half.comm->admit({hello.token, hello.comm});
-    ready_.push_back(std::move(half.comm));
-    halves_.erase(hello.comm);
-    ready_count_.fetch_add(1, std::memory_order_release);
-  }
-  return true;
-}
-
-std::unique_ptr<RecvComm> Pending::take() {
-  if (ready_.empty()) {
-    return nullptr;
-  }
-  std::unique_ptr<RecvComm> comm = std::move(ready_.front());
-  ready_.pop_front();
-  ready_count_.fetch_sub(1, std::memory_order_relaxed);
-  return comm;
-}
-
-void Pending::abandon() {
-  const Error closed{Errc::remote, "the listener was closed before accept()"};
-  for (auto& [number, half] : halves_) {
-    half.comm->fail_from_outside(closed);
-  }
-  for (const auto& comm : ready_) {
-    comm->fail_from_outside(closed);
-  }
-}
-
-// --- Acceptor
-
-// A connection whose hello has not come yet.
+// A connection whose hello has not arrived yet.
 class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::ControlSink {
  public:
   HalfOpen(Acceptor& acceptor, engine::Flow& flow)
@@ -71,20 +26,26 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
   [[nodiscard]] engine::Flow& flow() { return *flow_; }
   [[nodiscard]] Instant since() const { return since_; }
   HalfOpens::iterator place;  // in the acceptor's list
-  // It goes with the flow to its comm, in the middle of reading.
+  // The comm that takes the flow takes the reader too, while it is reading.
   std::unique_ptr<lane::FlowReader>& reader() { return reader_; }
 
   std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
-    lane::FlowReader& reader = *reader_;  // stays alive: a comm may take it over while it runs
+    lane::FlowReader& reader = *reader_;  // a comm may take it over during the call: it stays alive
     Result<std::size_t> taken = reader.take(bytes);
     if (taken) {
       return *taken;
     }
-    TF_TRACE("NET/tfabric: dropped a connection {}: {}", flow_->describe(), taken.error().message);
-    if (reader_ != nullptr) {
-      acceptor_->engine_->abort(*flow_);
-      acceptor_->forget(*this);
+    if (reader_ == nullptr) {
+      // A comm has taken the flow, and what came after the hello is wrong: the reader repeats its error
+      // there.
+      if (flow_->handler() != nullptr) {
+        flow_->handler()->on_data(*flow_, {});
+      }
+      return bytes.size();
     }
+    TF_TRACE("NET/tfabric: dropped a connection {}: {}", flow_->describe(), taken.error().message);
+    acceptor_->engine_->abort(*flow_);
+    acceptor_->forget(*this);
     return bytes.size();
   }
   void on_progress(engine::Flow& flow) override {
@@ -112,7 +73,7 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
   std::unique_ptr<lane::FlowReader> reader_;
 };
 
-Acceptor::Acceptor(engine::Engine& engine, Peers& peers) : engine_(&engine), peers_(&peers) {}
+Acceptor::Acceptor(engine::Engine& engine, const CommTable& comms) : engine_(&engine), comms_(&comms) {}
 Acceptor::~Acceptor() { clear(); }
 
 bool Acceptor::on_connection(engine::Flow& flow) {
@@ -144,7 +105,7 @@ Status Acceptor::greet(HalfOpen& half_open, const Hello& hello) {
   if (Status status = introduce(half_open, hello); !status) {
     return status;
   }
-  if (!RecvComm::welcome(flow, hello)) {
+  if (!lane::send_record(flow.connection(), encode(Welcome{.flow = hello.flow}))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
   flow.connection().keep_out_of_order(true);
@@ -153,25 +114,22 @@ Status Acceptor::greet(HalfOpen& half_open, const Hello& hello) {
   return {};
 }
 
-// To the one that it names, whose flow it is from now on. An error changes nothing.
+// Gives the flow to the listener or comm that its hello names. An error changes nothing.
 Status Acceptor::introduce(HalfOpen& half_open, const Hello& hello) {
   engine::Flow& flow = half_open.flow();
   if (hello.flows == 0) {
-    RecvComm* comm = peers_->comms.find({hello.token, hello.comm});
+    FlowSink* comm = comms_->find({hello.token, hello.comm});
     return comm == nullptr ? Error{Errc::remote, "no comm that it may join has the numbers it brought"}
-                           : comm->join(flow, hello, half_open.reader());
+                           : comm->take_flow(flow, hello, half_open.reader());
   }
   const auto listener = listeners_.find(hello.token);
   if (listener == listeners_.end()) {
     return Error{Errc::remote, "no listener has the token it brought"};
   }
-  if (!listener->second->add(flow, hello, half_open.reader())) {
-    return Error{Errc::internal, "its flow numbers contradict those of its comm"};
-  }
-  return {};
+  return listener->second->take_flow(flow, hello, half_open.reader());
 }
 
-// Its own function is still running: destroyed later.
+// Destroys it later, since a function of it is still running.
 void Acceptor::forget(HalfOpen& half_open) { done_.splice(done_.end(), half_open_, half_open.place); }
 
 void Acceptor::clear() {

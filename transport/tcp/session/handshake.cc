@@ -1,12 +1,25 @@
 #include "transport/tcp/session/handshake.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "transport/tcp/lane/record.h"
 
 namespace tfabric::tcp {
 namespace {
+
+using lane::get_u16;
+using lane::get_u64;
+using lane::put_u16;
+using lane::put_u64;
+
+// The handle's fields.
+constexpr transport::HandleForm kForm{.kind = transport::HandleKind::tcp, .version = kProtocolVersion};
+constexpr std::size_t kCountAt = 6, kMaxRecvsAt = 7, kTokenAt = 8, kProcessAt = 24, kPortAt = 32,
+                      kAddressesAt = 48;
 
 constexpr std::size_t kHelloBytes = 32;   // version, zero, flow, flows, zero, comm, token
 constexpr std::size_t kWelcomeBytes = 8;  // version, status, flow, zero
@@ -20,12 +33,46 @@ std::vector<std::byte> record_of(lane::RecordType type, std::span<const std::byt
 
 }  // namespace
 
+void write_handle(const Handle& handle, HandleBytes bytes) {
+  assert(handle.addresses.size() <= kMaxHandleAddresses);
+  std::fill(bytes.begin(), bytes.end(), std::byte{0});
+  bytes[kCountAt] = static_cast<std::byte>(handle.addresses.size());
+  bytes[kMaxRecvsAt] = static_cast<std::byte>(handle.max_recvs);
+  std::copy(handle.token.begin(), handle.token.end(), bytes.begin() + kTokenAt);
+  put_u64(&bytes[kProcessAt], handle.process);
+  put_u16(&bytes[kPortAt], handle.port);
+  for (std::size_t i = 0; i < handle.addresses.size(); ++i) {
+    std::memcpy(&bytes[kAddressesAt + 16 * i], handle.addresses[i].bytes.data(), 16);
+  }
+  transport::seal_handle(kForm, bytes);
+}
+
+Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
+  if (Status status = transport::check_handle(kForm, bytes); !status) {
+    return status.error();
+  }
+  Handle handle;
+  const auto count = std::to_integer<std::size_t>(bytes[kCountAt]);
+  if (count == 0 || count > kMaxHandleAddresses) {
+    return Error{Errc::invalid_argument, fmt::format("the peer's handle names {} addresses, not 1 to {}",
+                                                     count, kMaxHandleAddresses)};
+  }
+  handle.max_recvs = std::to_integer<std::uint8_t>(bytes[kMaxRecvsAt]);
+  std::copy_n(bytes.begin() + kTokenAt, handle.token.size(), handle.token.begin());
+  handle.process = get_u64(&bytes[kProcessAt]);
+  handle.port = get_u16(&bytes[kPortAt]);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::memcpy(handle.addresses.emplace_back().bytes.data(), &bytes[kAddressesAt + 16 * i], 16);
+  }
+  return handle;
+}
+
 std::vector<std::byte> encode(const Hello& hello) {
   std::array<std::byte, kHelloBytes> body{};
   body[0] = std::byte{kProtocolVersion};
-  lane::put_u16(&body[2], hello.flow);
-  lane::put_u16(&body[4], hello.flows);
-  lane::put_u64(&body[8], hello.comm);
+  put_u16(&body[2], hello.flow);
+  put_u16(&body[4], hello.flows);
+  put_u64(&body[8], hello.comm);
   std::copy(hello.token.begin(), hello.token.end(), body.begin() + 16);
   return record_of(lane::RecordType::hello, body);
 }
@@ -34,7 +81,7 @@ std::vector<std::byte> encode(const Welcome& welcome) {
   std::array<std::byte, kWelcomeBytes> body{};
   body[0] = std::byte{kProtocolVersion};
   body[1] = static_cast<std::byte>(welcome.status);
-  lane::put_u16(&body[2], welcome.flow);
+  put_u16(&body[2], welcome.flow);
   return record_of(lane::RecordType::welcome, body);
 }
 
@@ -43,11 +90,11 @@ std::optional<Hello> decode_hello(std::span<const std::byte> body) {
     return std::nullopt;
   }
   Hello hello;
-  hello.flow = lane::get_u16(&body[2]);
-  hello.flows = lane::get_u16(&body[4]);
-  hello.comm = lane::get_u64(&body[8]);
+  hello.flow = get_u16(&body[2]);
+  hello.flows = get_u16(&body[4]);
+  hello.comm = get_u64(&body[8]);
   std::copy_n(body.begin() + 16, hello.token.size(), hello.token.begin());
-  // One that joins has a number like any other, of which there are no more than flows.
+  // A flow that joins a comm in use is numbered among the most that a comm may have.
   const std::uint16_t numbers = hello.flows == 0 ? kMaxFlows : hello.flows;
   if (numbers > kMaxFlows || hello.flow >= numbers) {
     return std::nullopt;
@@ -59,7 +106,7 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> body) {
   if (body.size() != kWelcomeBytes || body[0] != std::byte{kProtocolVersion}) {
     return std::nullopt;
   }
-  return Welcome{static_cast<WelcomeStatus>(body[1]), lane::get_u16(&body[2])};
+  return Welcome{static_cast<WelcomeStatus>(body[1]), get_u16(&body[2])};
 }
 
 }  // namespace tfabric::tcp
