@@ -1,11 +1,11 @@
-// What the handles of all transports have in common, at the same place in each, so that a rank that is handed
-// another transport's handle, or another version's, can say so.
+// The common fields of all transports' handles, at the same offsets in each, so that a rank can report that a
+// handle is of another transport or version.
 //
 //   0 magic | 4 version | 5 transport | 6 … 36 the transport's | 36 check | 40 attempt
 //   48 … 112 the transport's | 112 … 128 zero
 //
-// `attempt` is the connector's own: NCCL hands it the same memory on every retry, zero at first. The check
-// covers all the rest up to 112.
+// `attempt` belongs to the connector: NCCL passes the same memory on every retry, initially zero. The check
+// covers all other bytes up to 112.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,15 @@ using ConstHandleBytes = std::span<const std::byte, kHandleBytes>;
 
 enum class HandleKind : std::uint8_t { tcp = 1, rdma = 2 };
 
-// What a rank writes, and what it can read.
+// The form that a rank writes, and the only one that it reads.
 struct HandleForm {
   HandleKind kind = HandleKind::tcp;
   std::uint8_t version = 0;  // of the transport's protocol
 };
 
-// Writes magic, version, transport and check, once all else is in its place.
+// Writes magic, version, transport and check. Call last.
 void seal_handle(const HandleForm& form, HandleBytes bytes);
-// Errc::invalid_usage, with what to do, if the bytes were not sealed in this form.
+// Returns Errc::invalid_usage, with the remedy, if the bytes were not sealed in this form.
 [[nodiscard]] Status check_handle(const HandleForm& form, ConstHandleBytes bytes);
 
 [[nodiscard]] std::uint64_t attempt_of(ConstHandleBytes bytes);

@@ -1,7 +1,5 @@
-// Which transports this build has, and the choice among them by configuration.
-//
-// The one place where configuration meets the transports: the plugin and the tools call open() and know
-// no transport by name.
+// The choice among the transports of this build, by configuration. The plugin and the tools call open() and
+// know no transport by name.
 #pragma once
 
 #include <memory>
@@ -14,12 +12,12 @@
 
 namespace tfabric::transport {
 
-// Whether TCP is taken, and RDMA not looked for: who has named NICs for TCP wants them used, whatever RDMA
-// devices the host shows besides.
+// Returns true if TCP is used without looking for RDMA: a configuration that names NICs for TCP wants these
+// used, even if the host has RDMA devices.
 [[nodiscard]] bool prefers_tcp(const config::Config& config);
 
 // Opens the transport that the configuration names ("auto", "tcp", "rdma"). On failure Errc::unusable
-// and one message that says why each candidate is not usable here and how to fix it.
+// and one message that says why each transport is not usable here and how to fix it.
 Result<std::unique_ptr<Transport>> open(const config::Config& config);
 
 }  // namespace tfabric::transport

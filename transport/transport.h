@@ -1,15 +1,15 @@
-// The border between plugin/ and the transports (tcp, later rdma and hybrid).
+// The interface between plugin/ and the transports (tcp, rdma).
 //
 // A transport offers devices; a device makes listeners and send comms; a listener makes receive comms;
-// comms make requests. Comms are one-way, sender to receiver. No call blocks: what cannot be done now
-// returns a null pointer (or false from test()) and is called again with the same arguments. No
-// exception crosses this border. Nothing here is an NCCL type; the plugin translates.
+// comms make requests. Comms are one-way, sender to receiver. No call blocks: a call that cannot be done now
+// returns a null pointer (or false from test()) and is repeated with the same arguments. No exception crosses
+// this interface. It has no NCCL types; the plugin translates.
 //
-// Threads: one thread at a time posts and tests on a comm, while another may register and deregister
-// memory on the same comm; different comms and devices are used by different threads freely.
-// Ownership: what a call returns as unique_ptr belongs to the caller; its destructor closes it, cancels
-// what is outstanding and never waits for the peer. Requests belong to their comm and are dead, their
-// pointers free for reuse, once test() has returned true or an error.
+// Threads: one thread at a time posts and tests on a comm, while another may register and deregister memory
+// on the same comm. Different threads may use different comms and devices at the same time. Ownership: an
+// object returned as unique_ptr belongs to the caller; its destructor closes it, cancels outstanding requests
+// and never waits for the peer. Requests belong to their comm and are invalid once test() has returned true
+// or an error.
 #pragma once
 
 #include <array>
@@ -37,9 +37,9 @@ inline constexpr std::size_t kMaxGroupedReceives = 8;
 // Kinds of memory, with the values of NCCL_PTR_*, used as bits in DeviceProperties::memory_kinds.
 enum class MemoryKind : std::uint32_t { host = 0x1, cuda = 0x2, dmabuf = 0x4 };
 
-// What a communicator wants of its connections.
+// What a communicator requests for its connections.
 struct ConnectOptions {
-  int traffic_class = -1;  // -1: it wants none
+  int traffic_class = -1;  // -1: none
 };
 
 // Constant for a device's life, and the same in every process of a host: NCCL's topology search relies
@@ -73,9 +73,9 @@ class Request {
   Request(const Request&) = delete;
   Request& operator=(const Request&) = delete;
 
-  // True once the operation is over. For a send: every byte is acknowledged, the buffer may be reused.
-  // For a receive: every byte is placed; sizes[i] is then the number of bytes that arrived for the i-th
-  // buffer. `sizes` may be null. An error is final for the comm.
+  // Returns true once the operation is done. For a send: every byte is acknowledged, the buffer may be
+  // reused. For a receive: every byte is placed, and sizes[i] is the number of bytes that arrived for the
+  // i-th buffer. `sizes` may be null. An error is final for the comm.
   virtual Result<bool> test(int* sizes) = 0;
 
  protected:
@@ -108,16 +108,17 @@ class Comm {
 
 class SendComm : public Comm {
  public:
-  // Null: not now, call again. size may be 0. The buffer belongs to the transport until test() says true.
+  // Returns null if the message cannot be posted now: call again. `size` may be 0. The buffer belongs to the
+  // transport until test() returns true.
   virtual Result<Request*> isend(const void* data, std::size_t size, int tag, MemoryRegion* region) = 0;
 };
 
 class RecvComm : public Comm {
  public:
-  // Posts a group of 1 ... max_recvs buffers; within a group messages are matched by tag, and across
-  // groups in order. Null: not now, call again.
+  // Posts a group of 1 ... max_recvs buffers. Messages are matched by tag within a group, and in order across
+  // groups. Returns null if the group cannot be posted now: call again.
   virtual Result<Request*> irecv(std::span<const ReceiveBuffer> buffers) = 0;
-  // Makes received bytes visible to the GPU. Null: nothing to wait for.
+  // Makes received bytes visible to the GPU. Returns null if there is nothing to wait for.
   virtual Result<Request*> iflush(std::span<const ReceiveBuffer> buffers) = 0;
 };
 
@@ -128,7 +129,7 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
   virtual ~Listener() = default;
 
-  // Null: nobody has connected yet, call again.
+  // Returns null if no peer has connected yet: call again.
   virtual Result<std::unique_ptr<RecvComm>> accept() = 0;
 };
 
@@ -142,18 +143,18 @@ class Device {
   [[nodiscard]] virtual const DeviceProperties& properties() const = 0;
   // Fills the whole handle with relocatable data.
   virtual Result<std::unique_ptr<Listener>> listen(std::span<std::byte, kHandleBytes> handle) = 0;
-  // Null: not yet, call again with the same handle memory, in which the attempt's state is kept.
-  // Completes without the peer's accept().
+  // Returns null if the connection is not made yet: call again with the same handle memory, which keeps the
+  // state of the attempt. Completes without the peer's accept().
   virtual Result<std::unique_ptr<SendComm>> connect(std::span<std::byte, kHandleBytes> handle,
                                                     const ConnectOptions& options) = 0;
 };
 
-// Why a rail that is open will not carry a job's traffic, as its network tells.
+// Why an open rail will not carry a job's traffic.
 struct RailFault {
   enum class Kind : std::uint8_t { no_link, address_taken, gateway_silent };
   Kind kind = Kind::no_link;
   std::string rail;
-  std::string what;  // both for people
+  std::string what;  // text for users, like `fix`
   std::string fix;
 };
 
@@ -166,11 +167,11 @@ class Transport {
   virtual ~Transport() = default;
 
   [[nodiscard]] virtual std::string name() const = 0;
-  // One line for people: what is in use, of rails, memory, progress and ways to GPU memory.
+  // One line for users: the rails, memory, progress mode and paths to GPU memory in use.
   [[nodiscard]] virtual std::string summary() const = 0;
   [[nodiscard]] virtual std::vector<Device*> devices() const = 0;
-  // Tries what of each rail's network can be tried without a peer. Takes a fraction of a second where all is
-  // well, and some seconds where not. Call before there are comms.
+  // Checks of each rail's network what can be checked without a peer. Takes a fraction of a second if there
+  // is no fault, and some seconds otherwise. Call before there are comms.
   virtual std::vector<RailFault> probe() { return {}; }
 };
 

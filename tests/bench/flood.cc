@@ -178,7 +178,7 @@ int run_sender(const Options& options) {
   static_cast<void>(sender.slice(nullptr));  // warms up
   fmt::print("frames of {} bytes, {:.0f} hostile frames a second\n", options.frame, options.rate);
   for (const Flood flood :
-       {Flood::syns, Flood::guesses, Flood::strangers, Flood::garbage, Flood::errors, Flood::all}) {
+       {Flood::syns, Flood::guesses, Flood::unknown, Flood::garbage, Flood::errors, Flood::all}) {
     measure(sender, flood, options, host.sink);
   }
   if (host.sink.failed) {

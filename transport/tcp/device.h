@@ -11,7 +11,7 @@
 #include "transport/tcp/comm/send_comm.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/session/acceptor.h"
-#include "transport/tcp/session/handle.h"
+#include "transport/tcp/session/handshake.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {

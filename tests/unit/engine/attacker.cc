@@ -7,7 +7,7 @@
 
 #include "transport/tcp/net/checksum.h"
 #include "transport/tcp/net/wire.h"
-#include "transport/tcp/stack/handshake.h"
+#include "transport/tcp/stack/segment.h"
 
 namespace tfabric::engine::test {
 namespace {
@@ -24,7 +24,7 @@ Attacker::Attacker(Link& link, const Victim& victim, unsigned seed)
 }
 
 const char* to_string(Flood flood) {
-  constexpr const char* kNames[] = {"SYNs", "guesses", "strangers", "garbage", "ICMP errors", "all"};
+  constexpr const char* kNames[] = {"SYNs", "guesses", "unknown", "garbage", "ICMP errors", "all"};
   return kNames[static_cast<std::size_t>(flood)];
 }
 
@@ -34,8 +34,8 @@ void Attacker::send(Flood flood, stack::Seq rcv_nxt, stack::Seq snd_nxt) {
       return send_syn();
     case Flood::guesses:
       return send_guess(rcv_nxt, snd_nxt);
-    case Flood::strangers:
-      return send_stranger();
+    case Flood::unknown:
+      return send_unknown();
     case Flood::garbage:
       return send_garbage();
     case Flood::errors:
@@ -45,7 +45,7 @@ void Attacker::send(Flood flood, stack::Seq rcv_nxt, stack::Seq snd_nxt) {
   }
 }
 
-net::IpAddress Attacker::stranger() {
+net::IpAddress Attacker::random_host() {
   // On the victim's own network, where each address would have to be asked for.
   net::IpAddress address = victim_.address;
   address.bytes.back() = static_cast<std::byte>(3 + draw() % 250);
@@ -73,7 +73,7 @@ void Attacker::send_syn() {
                                .timestamps = draw() % 2 == 0,
                                .ts_val = draw(),
                                .window_scale = static_cast<int>(draw() % 15)});
-  send_segment(stranger(), syn);
+  send_segment(random_host(), syn);
 }
 
 // The attacker knows the addresses, the ports and roughly the numbers, but not all of them.
@@ -115,14 +115,14 @@ void Attacker::send_guess(stack::Seq rcv_nxt, stack::Seq snd_nxt) {
   send_segment(victim_.peer, guess);
 }
 
-void Attacker::send_stranger() {
+void Attacker::send_unknown() {
   stack::SegmentOut segment;
   segment.source_port = static_cast<std::uint16_t>(draw());
   segment.destination_port = draw() % 2 == 0 ? victim_.listening_port : static_cast<std::uint16_t>(draw());
   segment.seq = stack::Seq(draw());
   segment.ack = stack::Seq(draw());
   segment.flags = draw() % 4 == 0 ? static_cast<std::uint8_t>(draw()) : flag::ack;
-  send_segment(stranger(), segment);
+  send_segment(random_host(), segment);
 }
 
 void Attacker::send_garbage() {
@@ -143,7 +143,7 @@ void Attacker::send_error(stack::Seq snd_nxt) {
   std::memcpy(frame.data(), victim_.mac.bytes.data(), 6);
   frame[6] = std::byte{2};
   net::put16(&frame[12], 0x0800);
-  net::start_ip_header(&frame[kIp], stranger(), victim_.address);
+  net::start_ip_header(&frame[kIp], random_host(), victim_.address);
   net::put16(&frame[kIp + 2], frame.size() - kIp);
   net::put8(&frame[kIp + 9], 1);
   net::Checksum ip;

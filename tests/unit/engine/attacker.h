@@ -14,11 +14,11 @@
 namespace tfabric::engine::test {
 
 enum class Flood : std::uint8_t {
-  syns,       // from addresses that do not exist, to the listening port
-  guesses,    // resets, SYNs, data and acknowledgements on the established flow, near its numbers
-  strangers,  // segments of no connection, and cookies that are guessed
-  garbage,    // frames of random bytes, and of a right beginning
-  errors,     // ICMP about the established flow, and echo requests
+  syns,     // from addresses that do not exist, to the listening port
+  guesses,  // resets, SYNs, data and acknowledgements on the established flow, near its numbers
+  unknown,  // segments of no connection, and guessed cookies
+  garbage,  // frames of random bytes, and of a right beginning
+  errors,   // ICMP about the established flow, and echo requests
   all,
 };
 [[nodiscard]] const char* to_string(Flood flood);
@@ -41,11 +41,11 @@ class Attacker {
  private:
   void send_syn();
   void send_guess(stack::Seq rcv_nxt, stack::Seq snd_nxt);
-  void send_stranger();
+  void send_unknown();
   void send_garbage();
   void send_error(stack::Seq snd_nxt);
   void send_segment(const net::IpAddress& source, const stack::SegmentOut& segment);
-  net::IpAddress stranger();
+  net::IpAddress random_host();
   std::uint32_t draw() { return static_cast<std::uint32_t>(random_()); }
 
   Link* link_;

@@ -152,7 +152,7 @@ TEST_CASE("what cannot be a part of a stream is dropped, and the flow goes on") 
   CHECK(line.received() == text);
 }
 
-TEST_CASE("a packet of several buffers for nobody is answered by a reset") {
+TEST_CASE("a packet of several buffers for no connection is answered by a reset") {
   Line line;
   const auto resets = line.engine.counters().no_flow;
   std::string frame = line.frame(text_of(3000), flag::ack);

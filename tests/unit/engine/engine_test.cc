@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/unit/engine/loop.h"
-#include "transport/tcp/engine/packet.h"
+#include "transport/tcp/engine/link.h"
 #include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::engine {
@@ -54,7 +54,7 @@ TEST_CASE("bytes that a handler does not take stay, and are shown again on resum
   CHECK(loop.until([&] { return loop.engine.flows() == 0; }));
 }
 
-TEST_CASE("a port where nobody listens, and an acceptor that refuses, answer with a reset") {
+TEST_CASE("a port without a listener, and an acceptor that refuses, answer with a reset") {
   Loop loop;
   Collector to_nobody, to_refuser;
   loop.hall.refuse = true;
@@ -82,7 +82,7 @@ namespace {
 
 const net::IpAddress kLate = *net::parse_ip("10.77.0.8"), kNobody = *net::parse_ip("10.77.0.9");
 
-// Knows where kLate is once it has moved in.
+// Knows the neighbour kLate once it has arrived.
 struct Neighbours final : net::NeighbourSource {
   void ask(const net::IpAddress&) override {}
   std::optional<net::Neighbour> next() override {
@@ -95,7 +95,7 @@ struct Neighbours final : net::NeighbourSource {
 
 }  // namespace
 
-TEST_CASE("a neighbour that is silent for seconds is waited for, and the reason if the time is over",
+TEST_CASE("a neighbour that is silent for seconds is waited for, and is the reason of a time-out",
           "[timed]") {
   using namespace std::chrono_literals;
   EngineOptions options;
@@ -198,7 +198,7 @@ struct Keeping {
 
 }  // namespace
 
-TEST_CASE("what is sent again refers to nobody's memory, which may be acknowledged and freed meanwhile") {
+TEST_CASE("a retransmission does not refer to the sender's memory, which may be freed meanwhile") {
   Keeping keeping;
   keeping.segment.retransmission = true;
   REQUIRE(keeping.link->send(keeping.header, keeping.segment));

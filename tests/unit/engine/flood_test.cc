@@ -81,8 +81,8 @@ struct Traffic {
   }
 
   Loop loop;
-  tcp::Peers peers;
-  tcp::Acceptor acceptor{loop.engine, peers.comms};
+  tcp::CommTable comms;
+  tcp::Acceptor acceptor{loop.engine, comms};
   Collector client;
   Flow* flow = nullptr;
   std::string text;
@@ -93,7 +93,7 @@ struct Traffic {
 
 TEST_CASE("a flood takes less than a tenth of the turns, and no memory") {
   const Flood flood =
-      GENERATE(Flood::syns, Flood::guesses, Flood::strangers, Flood::garbage, Flood::errors, Flood::all);
+      GENERATE(Flood::syns, Flood::guesses, Flood::unknown, Flood::garbage, Flood::errors, Flood::all);
   INFO(to_string(flood) << ", seed " << kSeed);
   Traffic traffic;
   const int alone = traffic.transfer([] {});
@@ -102,7 +102,7 @@ TEST_CASE("a flood takes less than a tenth of the turns, and no memory") {
       traffic.attack(flood);
     }
   };
-  // Fills what is bounded: the handshakes that are remembered.
+  // Fills the table of half-open connections, which is bounded.
   while (traffic.loop.engine.counters().cookies_sent == 0) {
     traffic.attack(Flood::syns);
     traffic.loop.engine.turn();
@@ -123,19 +123,19 @@ TEST_CASE("a flood takes less than a tenth of the turns, and no memory") {
   CHECK(counters.cookies_taken == 0);
 }
 
-TEST_CASE("strangers who open connections and say nothing, or rubbish, are bounded and delay nobody") {
+TEST_CASE("half-open connections that send nothing, or garbage, are bounded and delay no other connection") {
   const bool silent = GENERATE(true, false);
   INFO((silent ? "silent" : "rubbish"));
   Traffic traffic;
   Loop& loop = traffic.loop;
   const int alone = traffic.transfer([] {});
-  std::vector<Collector> strangers(3000);
+  std::vector<Collector> half_open(3000);
   std::size_t opened = 0;
   const auto open_one = [&] {
-    if (opened == strangers.size()) {
+    if (opened == half_open.size()) {
       return;
     }
-    Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &strangers[opened++], 0);
+    Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &half_open[opened++], 0);
     REQUIRE(flow != nullptr);
     if (!silent) {
       constexpr std::array<std::byte, 40> kRubbish{std::byte{0x5a}};
@@ -145,7 +145,7 @@ TEST_CASE("strangers who open connections and say nothing, or rubbish, are bound
   const int turns = traffic.transfer(open_one);
   INFO(alone << " turns alone, " << turns << " with strangers");
   CHECK(turns * 9 <= alone * 10);
-  while (opened < strangers.size()) {
+  while (opened < half_open.size()) {
     open_one();
     loop.engine.turn();
   }
@@ -153,11 +153,11 @@ TEST_CASE("strangers who open connections and say nothing, or rubbish, are bound
     loop.engine.turn();
   }
   const auto gone =
-      std::count_if(strangers.begin(), strangers.end(), [](const Collector& c) { return c.failed; });
+      std::count_if(half_open.begin(), half_open.end(), [](const Collector& c) { return c.failed; });
   if (silent) {
     CHECK(traffic.acceptor.half_open() == 1024);
     CHECK(gone == 3000 - 1024);
-    CHECK_FALSE(strangers.back().failed);  // the oldest go first
+    CHECK_FALSE(half_open.back().failed);  // the oldest go first
   } else {
     CHECK(traffic.acceptor.half_open() == 0);
     CHECK(gone == 3000);
@@ -165,7 +165,7 @@ TEST_CASE("strangers who open connections and say nothing, or rubbish, are bound
   CHECK(traffic.transfer([] {}) * 9 <= alone * 10);
 }
 
-TEST_CASE("who comes while SYNs are flooding gets in by a cookie") {
+TEST_CASE("a connection that is opened during a SYN flood is accepted by a cookie") {
   Traffic traffic;
   Loop& loop = traffic.loop;
   while (loop.engine.counters().cookies_sent == 0) {

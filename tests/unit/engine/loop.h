@@ -1,5 +1,5 @@
-// An engine whose one link leads back to itself, and handlers that collect what comes. Frames that a test
-// puts on the link with send() or send_frame() arrive as if a stranger had sent them.
+// An engine whose one link leads back to itself, and handlers that collect the bytes that arrive. Frames that
+// a test puts on the link with send() or send_frame() arrive as if another host had sent them.
 #pragma once
 
 #include <algorithm>
@@ -53,8 +53,9 @@ struct Hall final : Acceptor {
   bool refuse = false;
 };
 
-// Turns until `done`, for a time that no correct run needs; whether it is. Not for a number of turns: an idle
-// one is so short on a fast machine that a timer of a second does not come within millions.
+// Turns the engine until `done`, for longer than any correct run needs; returns whether it is. A number of
+// turns would be no limit: on a fast machine an idle one is so short that a timer of a second does not expire
+// within millions.
 template <class Done, class Turn>
 bool turn_until(const Done& done, const Turn& turn) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);

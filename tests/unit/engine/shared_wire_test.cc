@@ -1,5 +1,5 @@
 // Two engines of a process on one wire: each has a ring that leads back to itself, as if each queue's hash
-// chose whoever has sent. All that is for the other engine is handed over.
+// chose the sender's engine. All segments for the other engine are handed over.
 #include <array>
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -72,7 +72,7 @@ struct Shared {
     const std::lock_guard guard(member.engine.lock());
     return member.engine.connect(*member.link, kAddress, kPorts.listening_of(to), &client, 0);
   }
-  // Sends from engine `from`; whether all has arrived at engine `to`.
+  // Sends from engine `from`; returns true if everything has arrived at engine `to`.
   bool carries(std::uint16_t from, std::uint16_t to, Flow& flow, const std::string& text) {
     Engine& engine = members[from]->engine;
     {
@@ -183,7 +183,7 @@ TEST_CASE("engines that are turned by threads of their own carry both ways at on
   }
 }
 
-TEST_CASE("a segment for a port that is nobody's is answered by whoever receives it") {
+TEST_CASE("a segment for a port of no engine is answered by the engine that receives it") {
   Shared shared(/*hashed=*/false);
   Collector client;
   Member& member = *shared.members[0];
@@ -217,7 +217,7 @@ TEST_CASE("what does not fit into an engine's ring is lost and counted") {
   CHECK(counters.dropped == kSent - 1024);
 }
 
-TEST_CASE("each engine gets its copy of what all must hear, and the receiver keeps the frame") {
+TEST_CASE("each engine gets a copy of the packets that all need, and the receiver keeps the frame") {
   nic::need_eal();
   Exchange exchange(PortMap(50000, 3000, 3, 0));
   Member member(0, nullptr, /*hashed=*/false);

@@ -1,5 +1,3 @@
-#include "transport/tcp/engine/submissions.h"
-
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
@@ -8,6 +6,7 @@
 
 #include "base/rings.h"
 #include "base/time.h"
+#include "transport/tcp/engine/access.h"
 
 namespace tfabric::engine {
 namespace {
@@ -63,7 +62,7 @@ TEST_CASE("no submission is lost between two threads") {
   });
   long round = 0;
   bool lost = false;
-  // A burst with nobody behind it: its last submission must not need another one.
+  // No submission follows the burst: its last one must not need another.
   for (; round < kRounds && !lost; ++round) {
     const long burst = 1 + round % 3;
     for (long i = 0; i < burst; ++i) {

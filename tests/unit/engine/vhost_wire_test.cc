@@ -94,7 +94,8 @@ void exchange(Wire& wire, tcp::Rail& from, tcp::Rail& to) {
 
 }  // namespace
 
-TEST_CASE("bytes cross a vhost-user wire both ways, segmented and summed by nobody but the driver") {
+TEST_CASE(
+    "bytes cross a vhost-user wire both ways, and only the driver cuts segments and computes checksums") {
   for (const std::uint32_t mtu : {1500u, 9000u}) {
     for (const bool v4 : {true, false}) {
       INFO("MTU " << mtu << (v4 ? ", IPv4" : ", IPv6"));

@@ -6,6 +6,8 @@
 #include <random>
 #include <vector>
 
+#include "transport/tcp/lane/record.h"
+
 using namespace tfabric;
 using namespace tfabric::lane;
 
@@ -135,4 +137,52 @@ TEST_CASE("a reader knows whether its stream ends within a record") {
     REQUIRE(*reader.take(std::span(stream).subspan(i, 1)) == 1);
   }
   CHECK_FALSE(reader.mid_record());
+}
+
+TEST_CASE("a reader repeats its error, also to a comm that takes it over afterwards") {
+  Controls controls;
+  Inbox inbox;
+  std::vector<std::byte> stream;
+  append(stream, {.type = RecordType::hello, .length = 0}, {});
+  stream.resize(stream.size() + kRecordHeaderBytes, std::byte{0x5a});
+  FlowReader reader(controls, nullptr);
+  REQUIRE_FALSE(reader.take(stream).ok());
+  reader.attach(controls, &inbox);
+  const auto again = reader.take({});
+  REQUIRE_FALSE(again.ok());
+  REQUIRE_THAT(again.error().message, Catch::Contains("lost its framing"));
+}
+
+TEST_CASE("a record header reads back as it was written") {
+  const RecordHeader header{.type = RecordType::piece,
+                            .index = {3},
+                            .tag = 0xfffffff0u,
+                            .group = {0x80000001u},
+                            .length = 4096,
+                            .total = 1u << 30,
+                            .offset = 128};
+  const auto decoded = decode(encode(header));
+  REQUIRE(decoded.has_value());
+  REQUIRE(*decoded == header);
+}
+
+TEST_CASE("a header with any one bit changed is refused") {
+  const RecordHeaderBytes good =
+      encode({.type = RecordType::piece, .tag = 7, .group = {9}, .length = 100, .total = 100});
+  int accepted = 0;
+  for (std::size_t bit = 0; bit < good.size() * 8; ++bit) {
+    RecordHeaderBytes bad = good;
+    bad[bit / 8] ^= static_cast<std::byte>(1u << (bit % 8));
+    accepted += decode(bad).has_value() ? 1 : 0;
+  }
+  REQUIRE(accepted == 0);
+}
+
+TEST_CASE("a piece outside of its message and an overlong control record are refused") {
+  REQUIRE_FALSE(decode(encode({.type = RecordType::piece, .length = 2, .total = 100, .offset = 99})));
+  REQUIRE_FALSE(
+      decode(encode({.type = RecordType::piece, .length = 0xffffffffu, .total = 100, .offset = 2})));
+  REQUIRE_FALSE(decode(encode({.type = RecordType::hello, .length = kMaxControlBytes + 1})));
+  REQUIRE_FALSE(decode(encode({.type = static_cast<RecordType>(99)})));
+  REQUIRE(decode(encode({.type = RecordType::piece})));
 }

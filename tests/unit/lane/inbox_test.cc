@@ -60,7 +60,7 @@ TEST_CASE("a piece for a receive that is not posted yet has to wait") {
   REQUIRE(*found == nullptr);
 }
 
-TEST_CASE("a receive is complete when all bytes of its message are placed, and tells the message's size") {
+TEST_CASE("a receive is complete when all bytes of its message are placed, and has the message's size") {
   Inbox inbox;
   std::array<std::byte, 100> memory;
   const std::array buffers{ReceiveBuffer{memory.data(), memory.size(), 5, nullptr}};

@@ -31,7 +31,7 @@ void keep_warning(log::Level level, log::Subsystem /*subsystem*/, const char* /*
 
 }  // namespace
 
-TEST_CASE("a request for our address is answered to who asks, and teaches us who it is") {
+TEST_CASE("a request for our address is answered to its sender, and its sender is learned") {
   Interface interface(our_config());
   const auto result = interface.input(arp_frame({.sender = peer4(), .target = our4()}), {}, kStart);
   REQUIRE(result.kind == Kind::handled);
@@ -47,7 +47,7 @@ TEST_CASE("a request for our address is answered to who asks, and teaches us who
   REQUIRE(knows(interface, peer4(), kPeerMac));
 }
 
-TEST_CASE("a request for somebody else is not answered and teaches nothing new") {
+TEST_CASE("a request for another host is not answered, and nothing is learned") {
   Interface interface(our_config());
   REQUIRE(interface.input(arp_frame({.sender = peer4(), .target = ip("10.0.0.9")}), {}, kStart).kind ==
           Kind::handled);
@@ -69,7 +69,7 @@ TEST_CASE("a packet that waits for its neighbour asks for it, and leaves once it
   REQUIRE(knows(interface, peer4(), kPeerMac));
 }
 
-TEST_CASE("a neighbour that is not there is asked again, and is told to be silent") {
+TEST_CASE("a neighbour that does not exist is asked again, and reported as silent") {
   using namespace std::chrono_literals;
   Interface interface(our_config());
   LinkHeader header;
@@ -108,7 +108,7 @@ TEST_CASE("another host's announcement changes what is known, and creates nothin
   REQUIRE(knows(interface, peer4(), kMoved));
 }
 
-TEST_CASE("a host that claims our address is told once, and not believed") {
+TEST_CASE("a host that claims our address is reported once, and not believed") {
   g_warnings = 0;
   log::set_sink(keep_warning);
   Interface interface(our_config());
@@ -124,7 +124,8 @@ TEST_CASE("a host that claims our address is told once, and not believed") {
   REQUIRE(interface.prepare(our4(), our4(), header, kStart) == Route::ready);
 }
 
-TEST_CASE("who probes for duplicates is told of one by conflict() alone, until the addresses are announced") {
+TEST_CASE(
+    "a duplicate that a probe finds is reported only by conflict(), until the addresses are announced") {
   g_warnings = 0;
   log::set_sink(keep_warning);
   Interface interface(our_config());
@@ -142,7 +143,7 @@ TEST_CASE("who probes for duplicates is told of one by conflict() alone, until t
   REQUIRE(g_warnings == 1);
 }
 
-TEST_CASE("a probe for our address, from a host without one, is answered and teaches nothing") {
+TEST_CASE("a probe for our address, from a host without one, is answered, and nothing is learned") {
   Interface interface(our_config());
   static_cast<void>(interface.input(arp_frame({.sender = ip("0.0.0.0"), .target = our4()}), {}, kStart));
   REQUIRE(interface.next_frame().has_value());

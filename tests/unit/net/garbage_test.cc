@@ -1,4 +1,4 @@
-// Whatever arrives: nothing may crash, hang, grow without bound, or be handed up as other than it is.
+// Arbitrary input: nothing may crash, hang, grow without bound, or be returned as something else than it is.
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <random>

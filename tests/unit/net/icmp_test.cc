@@ -44,7 +44,7 @@ TEST_CASE("an echo is answered with what it carried") {
   REQUIRE(interface.counters().icmp == 1);
 }
 
-TEST_CASE("an echo to a group or from nobody is not answered") {
+TEST_CASE("an echo to a group or from the unspecified address is not answered") {
   Interface interface(our_config());
   Ip to_group = icmp6();
   to_group.destination = ip("ff02::1");
@@ -67,7 +67,7 @@ TEST_CASE("echoes are answered at a limited rate") {
   REQUIRE(replies == 50);
 }
 
-TEST_CASE("errors about our segments are handed up with what they quote") {
+TEST_CASE("errors about our segments are returned with what they quote") {
   struct Case {
     Ip header;
     unsigned type, code;
@@ -168,7 +168,7 @@ TEST_CASE("ICMP with a bad checksum or too short is counted and dropped") {
   }
 }
 
-TEST_CASE("types that are nobody's business are let be") {
+TEST_CASE("types without a use are ignored") {
   Interface interface(our_config());
   REQUIRE(icmp_input(interface, icmp4(), 13, 0, 0, Bytes(12)).kind == Kind::handled);
   REQUIRE(icmp_input(interface, icmp4(), 5, 0, 0, quoted(our4(), peer4())).kind ==

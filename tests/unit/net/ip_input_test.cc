@@ -45,7 +45,7 @@ TEST_CASE("TCP for us is handed up as it came") {
   }
 }
 
-TEST_CASE("a router's mark of congestion is told, other marks are not") {
+TEST_CASE("a router's congestion mark is reported, other marks are not") {
   for (Ip header : {v4(), v6()}) {
     for (const unsigned traffic_class : {0u, 1u, 2u, 3u, 0xfcu, 0xffu}) {
       header.traffic_class = traffic_class;
@@ -180,7 +180,7 @@ TEST_CASE("what is for others is not ours") {
   REQUIRE_FALSE(interface.next_frame());
 }
 
-TEST_CASE("a sender that is a group or nobody is refused") {
+TEST_CASE("a packet from a group or the unspecified address is refused") {
   for (const char* source : {"224.0.0.1", "0.0.0.0"}) {
     Ip header = v4();
     header.source = ip(source);

@@ -74,14 +74,14 @@ TEST_CASE("a solicitation for our address is answered to who asks, and teaches u
   REQUIRE(knows_by_discovery(interface, peer6(), kPeerMac));
 }
 
-TEST_CASE("a solicitation for somebody else is not answered") {
+TEST_CASE("a solicitation for another host is not answered") {
   Interface interface(our_config());
   REQUIRE(interface.input(frame_of({.target = ip("fd00::9")}), {}, kStart).kind == Kind::handled);
   REQUIRE_FALSE(interface.next_frame());
   REQUIRE_FALSE(knows_by_discovery(interface, peer6(), kPeerMac));
 }
 
-TEST_CASE("who checks for duplicates of our address is told, to all nodes") {
+TEST_CASE("a probe for a duplicate of our address is answered to all nodes") {
   Interface interface(our_config());
   const Message probe{.source = ip("::"), .destination = ip("ff02::1:ff00:1"), .options = {}};
   REQUIRE(interface.input(frame_of(probe), {}, kStart).kind == Kind::handled);
@@ -120,7 +120,7 @@ TEST_CASE("an advertisement of our address by another host is a conflict, and by
   REQUIRE(interface.conflict()->mac == kOtherMac);
 }
 
-TEST_CASE("an advertisement that nobody asked for creates nothing") {
+TEST_CASE("an unsolicited advertisement creates nothing") {
   Interface interface(our_config());
   REQUIRE(interface.input(frame_of(advertisement()), {}, kStart).kind == Kind::handled);
   REQUIRE_FALSE(knows_by_discovery(interface, peer6(), kPeerMac));

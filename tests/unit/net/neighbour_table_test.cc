@@ -1,6 +1,8 @@
 #include "transport/tcp/net/neighbour_table.h"
 
 #include <catch2/catch.hpp>
+#include <cstring>
+#include <deque>
 
 #include "frames.h"
 
@@ -15,7 +17,7 @@ IpAddress numbered(unsigned i) {
   return IpAddress::v4({10, 1, static_cast<std::uint8_t>(i >> 8), static_cast<std::uint8_t>(i)});
 }
 
-// How often the table asks for anybody until `end`, looking every 100 ms.
+// How often the table asks for a neighbour until `end`, looking every 100 ms.
 int requests_until(NeighbourTable& table, Instant& now, Instant end) {
   int requests = 0;
   for (; now < end; now += 100ms) {
@@ -41,7 +43,7 @@ TEST_CASE("the first look asks, later ones wait for the answer") {
   REQUIRE(table.find(peer4(), kStart).mac == kPeerMac);
 }
 
-TEST_CASE("a neighbour that nobody waits for is asked three times a second apart, then forgotten") {
+TEST_CASE("a neighbour that is not needed any more is asked three times a second apart, then forgotten") {
   NeighbourTable table;
   REQUIRE(table.find(peer4(), kStart).request);
   REQUIRE(table.next_deadline() == kStart + 1s);
@@ -53,7 +55,7 @@ TEST_CASE("a neighbour that nobody waits for is asked three times a second apart
   REQUIRE(again.request);
 }
 
-TEST_CASE("a neighbour that somebody waits for is asked once a second until it answers") {
+TEST_CASE("a neighbour that is needed is asked once a second until it answers") {
   NeighbourTable table;
   int requests = 0;
   for (Instant now = kStart; now < kStart + 100s; now += 100ms) {
@@ -72,7 +74,7 @@ TEST_CASE("a neighbour that somebody waits for is asked once a second until it a
   REQUIRE_FALSE(table.is_silent(peer6(), kStart + 100s));
 }
 
-TEST_CASE("what nobody asked for is learned only if told to") {
+TEST_CASE("an unsolicited announcement is learned only with `create`") {
   NeighbourTable table;
   static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart));
   REQUIRE(table.find(peer4(), kStart).kind == LookupKind::pending);
@@ -161,7 +163,7 @@ TEST_CASE("a neighbour whose header is kept is looked for again every 30 s, and 
   REQUIRE(requests <= 10);
 }
 
-TEST_CASE("strangers that announce themselves crowd out nobody we talk to, nor do headers become stale") {
+TEST_CASE("announcements of unknown hosts replace no neighbour in use, and headers stay valid") {
   NeighbourTable table;
   static_cast<void>(table.find(peer4(), kStart));
   static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart));
@@ -188,4 +190,60 @@ TEST_CASE("a full table forgets what was used longest ago, and says so") {
   REQUIRE(table.find(numbered(0), now).kind == LookupKind::known);
   REQUIRE(table.find(numbered(2), now).kind == LookupKind::known);
   REQUIRE(table.find(numbered(1), now).kind == LookupKind::pending);
+}
+
+using Route = Interface::Route;
+
+namespace {
+
+struct Kernel final : NeighbourSource {
+  std::vector<IpAddress> asked;
+  std::deque<Neighbour> answers;
+
+  void ask(const IpAddress& address) override { asked.push_back(address); }
+  std::optional<Neighbour> next() override {
+    if (answers.empty()) {
+      return std::nullopt;
+    }
+    const Neighbour first = answers.front();
+    answers.pop_front();
+    return first;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("where the kernel knows the neighbours, it is asked, and no frame") {
+  const auto kernel = std::make_shared<Kernel>();
+  InterfaceConfig config = our_config();
+  config.neighbours = kernel;
+  Interface interface(config);
+  const auto [ours, peer] = GENERATE(std::pair(our4(), peer4()), std::pair(our6(), peer6()));
+  LinkHeader header;
+  REQUIRE(interface.prepare(ours, peer, header, kStart) == Route::pending);
+  REQUIRE(kernel->asked == std::vector{peer});
+  const std::uint32_t generation = interface.generation();
+  interface.on_time(kStart);
+  REQUIRE(interface.prepare(ours, peer, header, kStart) == Route::pending);
+
+  kernel->answers.push_back({.address = peer, .mac = kPeerMac});
+  interface.on_time(kStart);
+  REQUIRE(interface.generation() != generation);
+  REQUIRE(interface.prepare(ours, peer, header, kStart) == Route::ready);
+  REQUIRE(std::memcmp(header.bytes.data(), kPeerMac.bytes.data(), kPeerMac.bytes.size()) == 0);
+  interface.announce(kStart);
+  REQUIRE_FALSE(interface.next_frame());
+}
+
+TEST_CASE("a neighbour that the kernel does not find is asked for again") {
+  const auto kernel = std::make_shared<Kernel>();
+  InterfaceConfig config = our_config();
+  config.neighbours = kernel;
+  Interface interface(config);
+  LinkHeader header;
+  for (Instant now = kStart; now < kStart + std::chrono::seconds(5); now += std::chrono::milliseconds(100)) {
+    REQUIRE(interface.prepare(our4(), peer4(), header, now) == Route::pending);
+    interface.on_time(now);
+  }
+  REQUIRE(kernel->asked.size() == 5);
 }

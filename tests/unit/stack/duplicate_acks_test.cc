@@ -36,10 +36,10 @@ TEST_CASE("each duplicate acknowledgement tells of one segment behind the missin
   DuplicateAcks duplicates;
   REQUIRE(duplicates.on_duplicate(segments) == 10);
   REQUIRE(duplicates.on_duplicate(segments) == 20);
-  REQUIRE(duplicates.told() == 30);
+  REQUIRE(duplicates.reported() == 30);
   REQUIRE(duplicates.count() == 2);
-  REQUIRE(duplicates.told(0, 1005) == 5);
-  REQUIRE(duplicates.told(0, 1430) == 30);
+  REQUIRE(duplicates.reported(0, 1005) == 5);
+  REQUIRE(duplicates.reported(0, 1430) == 30);
 }
 
 TEST_CASE("duplicate acknowledgements never tell of more than was sent") {
@@ -48,7 +48,7 @@ TEST_CASE("duplicate acknowledgements never tell of more than was sent") {
   for (int i = 0; i < 10; ++i) {
     duplicates.on_duplicate(segments);
   }
-  REQUIRE(duplicates.told() == 30);
+  REQUIRE(duplicates.reported() == 30);
 }
 
 TEST_CASE("behind a partial acknowledgement another segment is missing, and as many have arrived") {
@@ -56,24 +56,24 @@ TEST_CASE("behind a partial acknowledgement another segment is missing, and as m
   DuplicateAcks duplicates;
   duplicates.on_duplicate(segments);
   duplicates.on_duplicate(segments);
-  REQUIRE(duplicates.told() == 500);
+  REQUIRE(duplicates.reported() == 500);
   segments.remove_first();
   segments.remove_first();
   duplicates.on_partial_ack(segments, 300);
-  REQUIRE(duplicates.told() == 400);  // 200 has arrived, 300 has not, so 400 has
+  REQUIRE(duplicates.reported() == 400);  // 200 has arrived, 300 has not, so 400 has
   segments.remove_first();
   segments.remove_first();
   duplicates.on_partial_ack(segments, 1000);
-  REQUIRE(duplicates.told() == 0);
+  REQUIRE(duplicates.reported() == 0);
 }
 
-TEST_CASE("a hole that is filled in pieces takes nothing back of what was told") {
+TEST_CASE("a hole that is filled in pieces takes back nothing that was reported") {
   SentSegments segments = in_flight({1000, 200, 300});
   DuplicateAcks duplicates;
   duplicates.on_duplicate(segments);
   segments.trim_first(400);
   duplicates.on_partial_ack(segments, 400);
-  REQUIRE(duplicates.told() == 200);
+  REQUIRE(duplicates.reported() == 200);
 }
 
 TEST_CASE("a duplicate acknowledgement for a tiny segment makes no room for a full one") {

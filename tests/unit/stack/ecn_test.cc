@@ -148,7 +148,7 @@ TEST_CASE("the acknowledgement of before a change of marks does not move the win
   CHECK(edge(later) >= edge(earlier));
 }
 
-TEST_CASE("an echo shrinks the window once a round trip, and the peer is told") {
+TEST_CASE("an echo shrinks the window once a round trip, and the peer gets CWR") {
   ScriptedPeer peer(with_ecn());
   establish(peer);
   peer.write(30'000);

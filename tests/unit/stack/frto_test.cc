@@ -1,9 +1,8 @@
 // RFC 5682: time-outs that were spurious.
-#include "transport/tcp/stack/frto.h"
-
 #include <catch2/catch.hpp>
 
 #include "tests/unit/stack/scripted_peer.h"
+#include "transport/tcp/stack/undo.h"
 
 using namespace tfabric;
 using namespace tfabric::stack;

@@ -1,4 +1,4 @@
-// What strangers may try on a connection whose numbers they guess (RFC 5961), and what comes after TIME-WAIT.
+// Attacks on a connection by guessed sequence numbers (RFC 5961), and segments after TIME-WAIT.
 #include <catch2/catch.hpp>
 #include <iterator>
 
@@ -41,7 +41,7 @@ TEST_CASE("a SYN on a synchronised connection is answered by a challenge ACK, at
   CHECK(peer.state() == state);
 }
 
-TEST_CASE("a new SYN on a half-open connection is told what was said to the first") {
+TEST_CASE("a new SYN on a half-open connection is answered like the first one") {
   ScriptedPeer peer(ScriptedPeer::plain());
   peer.reach(State::syn_received);
   SegmentIn syn = peer.segment(flag::syn);

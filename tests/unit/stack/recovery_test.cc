@@ -197,7 +197,7 @@ TEST_CASE("small segments that are lost go again as one, but for the first after
   REQUIRE(peer.sent() == "PA 11:51 ack 1");
 }
 
-TEST_CASE("what was sent again is told apart until it has arrived") {
+TEST_CASE("retransmitted bytes are counted until they have arrived") {
   InFlight flight(/*sack=*/true);
   ScriptedPeer& peer = flight.peer;
   peer.advance(10ms);

@@ -28,7 +28,7 @@ FlowTableKey flow_of(int peer = 1) {
   return key;
 }
 
-// As it looks to whoever receives it.
+// As its receiver parses it.
 SegmentIn received(const SegmentOut& out) {
   std::array<std::byte, kTcpHeaderBytes + kTcpMaxOptionBytes> header;
   write_header(out, header.data());
@@ -140,7 +140,7 @@ TEST_CASE("a connection from a cookie is the one that a remembered SYN would hav
   REQUIRE(x.cwnd == y.cwnd);
   REQUIRE(x.mss == y.mss);
   REQUIRE(x.ecn == y.ecn);
-  REQUIRE(x.srtt == Duration::zero());  // nobody knows when the SYN-ACK left
+  REQUIRE(x.srtt == Duration::zero());  // it is unknown when the SYN-ACK left
 }
 
 TEST_CASE("the first segment may bring data with the cookie, and the answer goes on from there") {

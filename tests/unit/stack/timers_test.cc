@@ -165,7 +165,7 @@ TEST_CASE("each byte of progress starts the user time-out anew") {
   REQUIRE(peer.state() == State::established);
 }
 
-TEST_CASE("an idle connection asks by keep-alive probes, and ends when nobody answers") {
+TEST_CASE("an idle connection asks by keep-alive probes, and ends when the peer does not answer") {
   ScriptedPeer peer(with_keepalive());
   peer.establish();
   REQUIRE(peer.run(4999ms).empty());

@@ -1,9 +1,8 @@
 // RFC 8985 §7: the tail loss probe.
-#include "transport/tcp/stack/tlp.h"
-
 #include <catch2/catch.hpp>
 
 #include "tests/unit/stack/scripted_peer.h"
+#include "transport/tcp/stack/rack.h"
 
 using namespace tfabric;
 using namespace tfabric::stack;

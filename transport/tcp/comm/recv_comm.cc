@@ -90,7 +90,7 @@ void RecvComm::on_submitted() {
     if (failed()) {
       request.completion.finish(lane::Completion::State::failed);
     } else if (!post(request)) {
-      break;  // taken up again when a receive is complete
+      break;  // repeated when a receive is complete
     }
     posted_.pop();
     any = true;

@@ -69,7 +69,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   std::vector<Rest> rests_;                           // by FlowId
   std::deque<std::vector<std::byte>> announcements_;  // waiting for room in their flow
   lane::FlowId announcer_;                            // the flow that they go on: the peer's first
-  std::optional<CommTable::Key> key_;                 // in the table of comms that flows may join; if it is
+  std::optional<CommTable::Key> key_;                 // in the table of comms that flows may join
 };
 
 }  // namespace tfabric::tcp

@@ -133,7 +133,7 @@ void SendComm::on_submitted() {
     if (failed()) {
       request.completion.finish(lane::Completion::State::failed);
     } else if (!outbox_.post(request.send, &request.completion)) {
-      break;  // taken up again when a message is done
+      break;  // repeated when a message is done
     }
     posted_.pop();
   }
@@ -220,15 +220,14 @@ PathUse SendComm::measure(lane::RouteId route, Instant now) {
 }
 
 void SendComm::warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) {
-  if (!route.link->is_first_to_tell_of_mtu()) {
+  if (!route.link->is_first_mtu_warning()) {
     return;
   }
   const net::InterfaceConfig& rail = route.link->interface().config();
   TF_WARN(
-      "NET/tfabric: rail {}: full packets (MTU {}) to {} are lost without an ICMP error, those with {} bytes "
-      "of "
-      "payload arrive: set the rail's mtu on all hosts to what the network carries (1500 works nearly "
-      "everywhere), or make it carry {}",
+      "NET/tfabric: rail {}: full packets (MTU {}) to {} are lost without an ICMP error, those with {} "
+      "bytes of payload arrive: set the rail's mtu on all hosts to what the network carries (1500 works "
+      "nearly everywhere), or make it carry {}",
       rail.name, rail.mtu, net::to_string(route.remote), mss, rail.mtu);
 }
 

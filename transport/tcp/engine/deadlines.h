@@ -1,8 +1,8 @@
-// Which of many flows has something due: a heap of deadlines.
+// The deadlines of all flows, in a heap.
 //
-// A deadline that moves to later, as a retransmission time-out does with every acknowledgement, costs a
-// store: its place in the heap is put right when its old time comes. One that moves to earlier is moved in
-// the heap at once. Not thread-safe.
+// A deadline that is moved to a later time, as a retransmission time-out is with every acknowledgement, costs
+// only a store: its place in the heap is corrected when its old time comes. A deadline that is moved to an
+// earlier time is moved in the heap at once. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace tfabric::engine {
 
-// Part of whatever has a deadline; must be taken out with remove() before it goes.
+// Base of an object that has a deadline. Must be removed with remove() before it is destroyed.
 class Timed {
  public:
   [[nodiscard]] Instant deadline() const { return deadline_; }
@@ -30,9 +30,9 @@ class Deadlines {
  public:
   void set(Timed& timed, Instant deadline);
   void remove(Timed& timed);
-  // Takes out one whose deadline has come; null if there is none.
+  // Removes and returns an object whose deadline has passed; null if there is none.
   Timed* take_due(Instant now);
-  // No deadline is before this.
+  // Returns a time before which there is no deadline.
   [[nodiscard]] Instant next() const { return heap_.empty() ? kNever : heap_.front().at; }
 
  private:

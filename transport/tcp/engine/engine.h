@@ -1,9 +1,9 @@
 // The poll loop: packets from the links to the TCP machines, and the machines' segments to the links.
 //
-// A process has one or more; each turns links and flows of its own. Everything of an engine is touched only
-// with its lock held, and what NCCL's threads want of it they leave in a lock-free list (submit()). A turn is
+// A process has one engine or several, each with links and flows of its own. An engine is only used with its
+// lock held; NCCL's threads leave their requests in a lock-free list (submit()). A turn is
 //   submissions -> receive bursts -> timers -> handlers' progress -> output -> transmit bursts,
-// so that a burst of segments is answered by one ACK a flow.
+// so that a burst of segments is answered by one ACK for each flow.
 #pragma once
 
 #include <array>
@@ -16,13 +16,12 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "transport/tcp/engine/access.h"
 #include "transport/tcp/engine/deadlines.h"
-#include "transport/tcp/engine/engine_lock.h"
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/link.h"
 #include "transport/tcp/engine/payload_store.h"
 #include "transport/tcp/engine/reply_budget.h"
-#include "transport/tcp/engine/submissions.h"
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/flow_table.h"
 #include "transport/tcp/stack/port_selector.h"
@@ -30,11 +29,12 @@
 
 namespace tfabric::engine {
 
-// Takes the connections that strangers open to the engine's port.
+// Accepts the connections that peers open to the engine's port.
 class Acceptor {
  public:
-  // Called with the engine held, before the SYN is answered; while many handshakes are open, when the last
-  // segment of the handshake has come. Sets the flow's handler; false refuses.
+  // Called with the engine held, before the SYN is answered; while many handshakes are open, only when the
+  // last segment of the handshake has arrived. Sets the flow's handler; returns false to refuse the
+  // connection.
   virtual bool on_connection(Flow& flow) = 0;
   // Called with the engine held, about once a millisecond.
   virtual void on_time(Instant /*now*/) {}
@@ -45,16 +45,17 @@ class Acceptor {
 
 struct EngineOptions {
   stack::Options tcp;
-  std::uint16_t number = 0;  // among the process's engines
-  std::uint16_t port = 0;    // the one listening port; 0: any
-  // Ports of the connections that we open (RFC 6335 §6: the dynamic ones).
+  std::uint16_t number = 0;  // the engine's number in the process
+  std::uint16_t port = 0;    // the listening port; 0: any
+  // The local ports of connections that we open (RFC 6335 §6: the dynamic ones).
   std::uint16_t first_port = 49152;
   std::uint16_t ports = 16384;
-  // Those among them that engines of the process listen on, counted from `port` less our own number.
+  // How many engines of the process listen, on the ports [port - number, port - number + listeners).
   std::uint16_t listeners = 1;
-  // Handshakes that strangers have begun and that are remembered; beyond, SYNs are answered by cookies.
+  // The most half-open connections that are remembered. While there are as many, SYNs are answered by
+  // cookies.
   std::uint32_t max_half_open = 256;
-  std::uint32_t max_time_wait = 1024;     // beyond, the oldest goes
+  std::uint32_t max_time_wait = 1024;     // with more, the oldest is dropped
   std::uint32_t max_kept_packets = 2048;  // see PayloadStore
 };
 
@@ -62,7 +63,7 @@ struct EngineCounters {
   std::uint64_t turns = 0, segments = 0, no_flow = 0, output_lost = 0;
   std::uint64_t cookies_sent = 0, cookies_taken = 0, cookies_refused = 0;
   std::uint64_t time_wait_reused = 0, time_wait_dropped = 0;
-  std::uint64_t ports_tried = 0;  // beyond the first of each connection
+  std::uint64_t ports_tried = 0;  // local ports of a connection after its first
   ExchangeCounters exchange;
 };
 
@@ -78,75 +79,78 @@ class Engine {
   void set_acceptor(Acceptor* acceptor) { acceptor_ = acceptor; }
 
   // --- from any thread
-  // One turn, unless somebody else is at it. Returns whether anything was done.
+  // Takes one turn, unless another thread holds the lock. Returns true if anything was done.
   bool progress();
-  // `submitter` has left work; it is called in this or a coming turn. Must not be destroyed before
-  // take_submissions().
+  // `submitter` has left work: on_submitted() is called in this turn or the next. The object must not be
+  // destroyed before take_submissions().
   void submit(Submitter& submitter) { submissions_.submit(submitter); }
-  // The time of the last turn, for those who step in when nobody polls.
+  // The time of the last turn.
   [[nodiscard]] Instant last_turn() const {
     return Instant(Duration(last_turn_.load(std::memory_order_relaxed)));
   }
 
   // --- with the lock held
-  // One turn. Returns whether anything was done.
+  // Takes one turn. Returns true if anything was done.
   bool turn();
-  // Calls all who have submitted. Afterwards one who submits no more may be destroyed.
+  // Calls all submitters. Afterwards, a submitter that submits no more may be destroyed.
   void take_submissions() { submissions_.take(); }
-  // `announce`: its addresses are told to the network at once.
+  // `announce`: announces the link's addresses to the network at once.
   void add_link(std::unique_ptr<Link> link, bool announce = true);
-  // Fails the link's flows and gives the link back.
+  // Fails the link's flows and returns the link.
   std::unique_ptr<Link> remove_link(Link& link);
   [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
 
-  // Opens a connection; null if the link has no address of the destination's family or no port is free.
+  // Opens a connection. Returns null if the link has no address of the destination's family or no port is
+  // free.
   Flow* connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
                 std::size_t index);
-  // The handler wants to see its unread bytes again, or has queued bytes to send.
+  // Passes the unread bytes to the handler again.
   void resume(Flow& flow);
+  // The handler has queued bytes to send.
   void wake(Flow& flow);
-  // Orderly: what is queued goes out, then FIN. The handler is forgotten.
+  // Closes in order: sends what is queued, then a FIN. The handler is forgotten.
   void close(Flow& flow);
-  // RST. The handler is forgotten.
+  // Resets the connection. The handler is forgotten.
   void abort(Flow& flow);
-  // Waits until no driver refers to payload memory, a bounded time. Call after the flows that send it
-  // are aborted.
+  // Waits, for a bounded time, until no driver refers to payload memory. Call after aborting the flows that
+  // send it.
   void drain_payload();
-  // The neighbour on the flow's way has not answered for some seconds: net::Interface::is_silent().
+  // Returns true if the next hop of the flow has not answered for some seconds: net::Interface::is_silent().
   [[nodiscard]] bool is_silent(const Flow& flow) const;
   [[nodiscard]] std::size_t flows() const { return flows_.size(); }
-  // There is a flow that was closed and whose peer, which has not closed it itself, does not have all bytes
-  // and the FIN yet.
+  // Returns true while a locally closed flow, which the peer has not closed, still has unacknowledged data or
+  // FIN.
   [[nodiscard]] bool owes_peers() const;
   [[nodiscard]] bool has_deadline_before(Instant when) const { return deadlines_.next() <= when; }
   [[nodiscard]] const EngineCounters& counters() const { return counters_; }
-  // Forgets all flows, without a word to anybody, and frees what others have handed over. Not turned any more
-  // afterwards, and neither are those it shares wires with: packets of one engine's pool may be the other's.
+  // Forgets all flows, without a segment to their peers, and frees the packets that other engines have handed
+  // over. No engine that shares a wire with this one may be turned afterwards, because it may hold packets of
+  // this one's pool.
   void halt();
 
  private:
   static constexpr std::size_t kBurst = 32;
 
-  // How the packet at hand has come in.
+  // How the current packet has come in.
   enum class Arrival : std::uint8_t { own_queue, handed_over, news };
 
+  // --- receive.cc
   bool receive(Link& link);
   void on_packet(Link& link, rte_mbuf* packet);
   bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
-  // What the driver and the way it has come in by tell of a packet.
+  // Returns what is known of a packet from the driver and from the way it came in.
   [[nodiscard]] net::RxMeta meta_of(const Link& link, const rte_mbuf& packet) const;
-  // The flow that is to have the segment; null: none, and what there was to answer is answered.
+  // Returns the flow that the segment belongs to; null if there is none, or the segment has been answered.
   Flow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
-  // Returns whether the segment's packet now belongs to the flow.
+  // Returns true if the segment's packet now belongs to the flow.
   bool hand(Flow& flow, const stack::SegmentIn& segment);
   void on_icmp(const net::IcmpError& error);
 
-  // --- chains.cc: packets in several buffers
   void on_chain(Link& link, rte_mbuf* head);
 
   // --- half_open.cc: segments of no connection
-  Flow* on_stranger(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
-                    const stack::SegmentIn& segment);
+  Flow* on_unknown(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
+                   const stack::SegmentIn& segment);
   void accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn);
   Flow* reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack);
   Flow* introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection);
@@ -156,7 +160,7 @@ class Engine {
                        stack::Seq iss);
   bool reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn);
 
-  // --- shared_wire.cc: what engines that share a wire hand each other
+  // --- shared_wire.cc: packets from other engines, and ports
   bool receive_from_others(Link& link);
   std::optional<std::uint16_t> choose_port(Link& link, const net::IpAddress& local,
                                            const net::IpAddress& remote, std::uint16_t remote_port);
@@ -180,7 +184,7 @@ class Engine {
                  std::unique_ptr<stack::Connection> connection);
   void remove_flow(Flow& flow);
   void mark(Flow& flow);
-  // A free one of our ports for which `fits(port)` holds.
+  // Returns a free one of our ports for which `fits(port)` is true; nothing if there is none.
   template <class Fits>
   std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
                                          std::uint16_t remote_port, const Fits& fits) {
@@ -215,10 +219,25 @@ class Engine {
   Arrival arrival_ = Arrival::own_queue;
   Instant now_{};
   Instant next_service_{};
-  Instant cookies_until_{};  // no cookie that was given is good after this
+  Instant cookies_until_{};  // all cookies that were sent have expired after this
   std::uint32_t half_open_ = 0;
   ReplyBudget resets_;
   EngineCounters counters_;
 };
+
+inline void Engine::mark(Flow& flow) {
+  if (!flow.wants_progress_) {
+    flow.wants_progress_ = true;
+    progressed_.push_back(&flow);
+  }
+  wake(flow);
+}
+
+inline void Engine::wake(Flow& flow) {
+  if (!flow.wants_output_) {
+    flow.wants_output_ = true;
+    flow.link_->output().push(flow);
+  }
+}
 
 }  // namespace tfabric::engine

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "transport/tcp/net/steering.h"
+#include "transport/tcp/net/interface.h"
 
 namespace tfabric::engine {
 namespace {
@@ -23,7 +23,8 @@ void free_all(MpscRing<rte_mbuf*, kCapacity>& ring) {
   }
 }
 
-// None if it is longer than what carries such messages, or no buffer is free: it will be sent again.
+// Returns null if the packet is too long for such a message, or if no buffer is free: the message will be
+// repeated.
 rte_mbuf* copy_of(const rte_mbuf& packet, nic::Port& port) {
   rte_mbuf* copy = packet.nb_segs == 1 ? port.allocate_header() : nullptr;
   if (copy == nullptr || rte_pktmbuf_tailroom(copy) < packet.data_len) {
@@ -61,7 +62,7 @@ std::uint16_t Exchange::sort(std::span<rte_mbuf*> packets, std::uint16_t self, n
     const net::FrameUse use =
         net::use_of({rte_pktmbuf_mtod(packet, const std::byte*), rte_pktmbuf_data_len(packet)});
     if (use.kind == net::FrameUse::Kind::tcp) {
-      // A port that is nobody's gets its RST from whoever finds it.
+      // For a port that belongs to no engine, the engine that received the segment answers with a RST.
       const std::uint16_t owner = ports_.owner(use.port).value_or(self);
       if (owner != self) {
         forward(packet, owner, counters);
@@ -69,7 +70,7 @@ std::uint16_t Exchange::sort(std::span<rte_mbuf*> packets, std::uint16_t self, n
       }
       ++counters.own;
     } else if (use.kind == net::FrameUse::Kind::news) {
-      tell_all(*packet, self, port);
+      copy_to_all(*packet, self, port);
     }
     packets[kept++] = packet;
   }
@@ -85,7 +86,7 @@ void Exchange::forward(rte_mbuf* packet, std::uint16_t to, ExchangeCounters& cou
   }
 }
 
-void Exchange::tell_all(const rte_mbuf& packet, std::uint16_t self, nic::Port& port) {
+void Exchange::copy_to_all(const rte_mbuf& packet, std::uint16_t self, nic::Port& port) {
   for (std::uint16_t e = 0; e < ports_.engines(); ++e) {
     rte_mbuf* copy = e == self ? nullptr : copy_of(packet, port);
     if (copy != nullptr && !inboxes_[e]->news.push(copy)) {

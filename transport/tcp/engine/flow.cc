@@ -1,8 +1,25 @@
+// The flows and links of an engine: how they are added, closed and removed.
 #include "transport/tcp/engine/flow.h"
 
 #include <fmt/format.h>
+#include <rte_mbuf.h>
+
+#include <algorithm>
+#include <cassert>
+#include <ctime>
+
+#include "base/log.h"
+#include "transport/tcp/engine/engine.h"
 
 namespace tfabric::engine {
+namespace {
+
+// After how many attempts, of a millisecond each, drain_payload() drops what a stalled driver does not take,
+// and gives up.
+constexpr int kDropAttempts = 10;
+constexpr int kDrainAttempts = 1000;
+
+}  // namespace
 
 std::string Flow::describe() const {
   const auto end = [](const net::IpAddress& address, std::uint16_t port) {
@@ -10,6 +27,151 @@ std::string Flow::describe() const {
     return address.is_v4() ? fmt::format("{}:{}", text, port) : fmt::format("[{}]:{}", text, port);
   };
   return end(key_.local, key_.ports.local) + " - " + end(key_.remote, key_.ports.remote);
+}
+
+Flow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
+                       std::unique_ptr<stack::Connection> connection) {
+  flows_.push_back(std::make_unique<Flow>(key, link, handler, index, std::move(connection)));
+  Flow& flow = *flows_.back();
+  flow.position_ = flows_.size() - 1;
+  table_.insert(table_key(key), &flow);
+  return flow;
+}
+
+stack::Seq Engine::initial_sequence(const FlowKey& key) const {
+  return sequences_.initial(key.local.bytes, key.remote.bytes, key.ports, now_);
+}
+
+Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
+                      std::size_t index) {
+  const std::optional<net::IpAddress> local = link.interface().source_for(remote);
+  if (!local) {
+    return nullptr;
+  }
+  const std::optional<std::uint16_t> local_port = choose_port(link, *local, remote, port);
+  if (!local_port) {
+    return nullptr;
+  }
+  const FlowKey key{*local, remote, {*local_port, port}};
+  auto connection =
+      stack::Connection::connect(link.tcp_options(options_.tcp, remote.is_v4()), payloads_.ops(), key.ports,
+                                 initial_sequence(key), monotonic_now());
+  Flow& flow = add_flow(key, link, handler, index, std::move(connection));
+  begin_trial(flow);
+  wake(flow);
+  return &flow;
+}
+
+void Engine::close(Flow& flow) {
+  flow.handler_ = nullptr;
+  flow.connection_->close();
+  mark(flow);
+}
+
+bool Engine::owes_peers() const {
+  return std::any_of(flows_.begin(), flows_.end(), [](const auto& flow) {
+    const stack::State state = flow->connection_->state();
+    return flow->handler_ == nullptr &&
+           (state == stack::State::syn_received || state == stack::State::established ||
+            state == stack::State::fin_wait_1);
+  });
+}
+
+// Unacknowledged bytes may wait for room in the driver by reference: they are dropped, because their owner
+// may now free the memory.
+void Engine::forget_payload(Flow& flow) {
+  if (flow.connection_->stream_written() != flow.connection_->stream_acked()) {
+    flow.link_->drop_staged();
+  }
+}
+
+void Engine::abort(Flow& flow) {
+  flow.handler_ = nullptr;
+  forget_payload(flow);
+  flow.connection_->abort();
+  mark(flow);
+}
+
+void Engine::remove_flow(Flow& flow) {
+  if (flow.half_open_) {
+    --half_open_;
+  }
+  if (flow.time_wait_) {
+    time_wait_.erase(std::find(time_wait_.begin(), time_wait_.end(), &flow));
+  }
+  deadlines_.remove(flow);
+  table_.erase(table_key(flow.key_));
+  const std::size_t position = flow.position_;
+  if (position + 1 != flows_.size()) {
+    flows_[position].swap(flows_.back());
+    flows_[position]->position_ = position;
+  }
+  flows_.pop_back();
+}
+
+// Removes flows that have nothing left to do. Those that are still in another list wait for the next turn; a
+// flow that still has a handler comes back here when the handler has released it.
+void Engine::reap() {
+  std::size_t kept = 0;
+  for (Flow* flow : finished_) {
+    if (flow->wants_output_ || flow->wants_progress_) {
+      finished_[kept++] = flow;
+    } else if (flow->handler_ == nullptr) {
+      remove_flow(*flow);
+    } else {
+      flow->finished_ = false;
+    }
+  }
+  finished_.resize(kept);
+}
+
+void Engine::add_link(std::unique_ptr<Link> link, bool announce) {
+  if (announce) {
+    link->interface().announce(now_);
+  }
+  links_.push_back(std::move(link));
+}
+
+std::unique_ptr<Link> Engine::remove_link(Link& link) {
+  for (const auto& flow : flows_) {
+    if (flow->link_ == &link && flow->connection_->error() == stack::ConnectionError::none) {
+      flow->connection_->fail(stack::ConnectionError::unreachable);
+      mark(*flow);
+    }
+  }
+  run_progress();
+  const auto on_link = [&link](const Flow* flow) { return flow->link_ == &link; };
+  link.output().clear();
+  std::erase_if(progressed_, on_link);
+  std::erase_if(finished_, on_link);
+  for (std::size_t i = flows_.size(); i-- > 0;) {
+    if (flows_[i]->link_ == &link) {
+      remove_flow(*flows_[i]);
+    }
+  }
+  const auto found =
+      std::find_if(links_.begin(), links_.end(), [&link](const auto& l) { return l.get() == &link; });
+  assert(found != links_.end());
+  std::unique_ptr<Link> removed = std::move(*found);
+  links_.erase(found);
+  return removed;
+}
+
+void Engine::drain_payload() {
+  for (const auto& link : links_) {
+    for (int attempt = 0; link->holds_payload(); ++attempt) {
+      if (attempt == kDropAttempts) {
+        link->drop_staged();
+      }
+      if (attempt == kDrainAttempts) {
+        TF_WARN("NET/tfabric: the driver of {} still holds packets of memory that is being deregistered",
+                link->port().name());
+        break;
+      }
+      timespec pause{.tv_sec = 0, .tv_nsec = 1000000};
+      nanosleep(&pause, nullptr);
+    }
+  }
 }
 
 }  // namespace tfabric::engine

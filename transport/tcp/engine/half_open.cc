@@ -1,6 +1,6 @@
-// Segments that belong to no connection: SYNs, the cookies they bring back, and everything else, which is
-// answered by a reset or by nothing. Nothing here costs memory but the handshakes that are remembered, and
-// their number is bounded.
+// Segments that belong to no connection, and half-open connections: SYNs, acknowledgements that return a
+// cookie, and all others, which are answered by a reset or not at all. Only the remembered handshakes cost
+// memory, and their number is bounded.
 #include "transport/tcp/engine/engine.h"
 
 namespace tfabric::engine {
@@ -10,9 +10,9 @@ constexpr std::uint8_t kOpening = stack::flag::syn | stack::flag::ack | stack::f
 
 }  // namespace
 
-// Returns the flow whose segment it turned out to be, for it to be handed in.
-Flow* Engine::on_stranger(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
-                          const stack::SegmentIn& segment) {
+// Returns the flow that the segment has opened by a cookie, and that it has to be handed to; null otherwise.
+Flow* Engine::on_unknown(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
+                         const stack::SegmentIn& segment) {
   const std::uint8_t flags = segment.flags & kOpening;
   const bool listening = segment.destination_port == options_.port && acceptor_ != nullptr;
   if (listening && flags == stack::flag::syn) {
@@ -20,8 +20,8 @@ Flow* Engine::on_stranger(Link& link, const net::TcpPacket& tcp, const FlowKey& 
     return nullptr;
   }
   if (listening && flags == stack::flag::ack && now_ < cookies_until_) {
-    // If it brings no cookie it is not answered: the segment with the cookie may have been overtaken, and a
-    // reset would end a connection that is about to begin.
+    // A segment without a cookie is not answered: it may have overtaken the one with the cookie, and a reset
+    // would end a connection that is about to begin.
     return reopen(link, key, segment);
   }
   ++counters_.no_flow;
@@ -51,13 +51,13 @@ void Engine::begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKe
   flow->half_open_ = true;
   flow->came_elsewhere_ = arrival_ == Arrival::handed_over && link.member().hashed;
   ++half_open_;
-  // Until the peer has proved that it has this address, we do not ask the network for it.
+  // Until the peer has proved that it has this address, the network is not asked for its link address.
   link.interface().prepare_reply(tcp.destination, tcp.source, tcp.link_source, flow->header_);
   flow->header_ready_ = flow->header_is_reply_ = true;
   mark(*flow);
 }
 
-// RFC 4987 §3.6: the connection as if its SYN had been remembered.
+// RFC 4987 §3.6: creates the connection as if its SYN had been remembered.
 Flow* Engine::reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack) {
   std::shared_ptr<const stack::Options> options = link.tcp_options(options_.tcp, key.local.is_v4());
   const auto handshake = cookies_.recall(*options, table_key(key), ack, now_);
@@ -96,7 +96,7 @@ void Engine::answer_with_reset(Link& link, const net::TcpPacket& tcp, const stac
   }
 }
 
-// A SYN that opens anew what rests in TIME-WAIT ends the rest (RFC 6191 §3). Whether it did.
+// A SYN that opens a connection in TIME-WAIT again replaces it (RFC 6191 §3). Returns true if it did.
 bool Engine::reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn) {
   const bool busy = flow.wants_output_ || flow.wants_progress_ || flow.finished_ || flow.handler_ != nullptr;
   if (busy || acceptor_ == nullptr || half_open_ >= options_.max_half_open ||
@@ -106,7 +106,8 @@ bool Engine::reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::Seg
   ++counters_.time_wait_reused;
   const FlowKey key = flow.key_;
   Link& link = *flow.link_;
-  // RFC 9293 §3.4.1, as the clock of ISNs may be slower than the data was. The rest is a window's margin.
+  // RFC 9293 §3.4.1: the clock of ISNs may have advanced by less than the old connection's data. The constant
+  // adds the size of an unscaled window as a margin.
   constexpr std::uint32_t kBeyond = 65537;
   const stack::Seq least = flow.connection_->info().snd_nxt + kBeyond;
   remove_flow(flow);

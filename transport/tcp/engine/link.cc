@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "transport/tcp/engine/packet.h"
-
 namespace tfabric::engine {
 namespace {
 
@@ -22,8 +20,8 @@ net::ChecksumStatus status_of(std::uint64_t flags, std::uint64_t good, std::uint
   if ((flags & (good | bad)) == 0) {
     return net::ChecksumStatus::unknown;
   }
-  // Both: the field is not right, but the data are known to be. So is what virtio delivers from the same
-  // host, with the sum of the pseudo-header alone in the field.
+  // Both flags mean that the checksum field is wrong but the data are correct, as in packets that virtio
+  // delivers from the same host with only the pseudo-header's sum in the field.
   return (flags & good) != 0 ? net::ChecksumStatus::good : net::ChecksumStatus::bad;
 }
 
@@ -37,11 +35,11 @@ Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const L
       options_(options),
       member_(std::move(member)) {
   options_.transmit_by_reference &= port_->capabilities().tx_multi_segment;
-  // What a NIC has sent it lets go of when it is asked, or else whenever it is given more: memory could not
-  // be deregistered until then.
+  // A driver that cannot be asked to free what it has sent does so only when it is given more packets: memory
+  // could not be deregistered until then.
   options_.transmit_by_reference &= !options_.mapped_only || port_->capabilities().tx_reclaims;
   options_.mapped_only &= options_.transmit_by_reference;
-  // One reference is the link's own, so that the count never reaches zero while packets come and go.
+  // One reference is the link's own, so that the count never reaches zero while the link exists.
   references_.free_cb = [](void*, void*) {};
   rte_mbuf_ext_refcnt_set(&references_, 1);
 }
@@ -78,10 +76,10 @@ std::uint32_t Link::super_segment() const {
   if (!options_.segmentation || !port.tx_segmentation || checksum_ != net::TcpChecksum::hardware) {
     return 0;
   }
-  // An IP packet's length has 16 bits, and the frame is to stay below 64 KiB.
+  // An IP packet's length has 16 bits, and the frame must stay below 64 KiB.
   constexpr std::uint32_t kMost =
       65535 - net::kMaxLinkHeaderBytes - stack::kTcpHeaderBytes - stack::kTcpMaxOptionBytes;
-  // The first buffer has the headers, and the last is not full.
+  // The first buffer holds the headers, and the last is not full.
   const std::uint32_t buffers = std::max<std::uint32_t>(port.tx_tso_segments_max, 2) - 2;
   const std::uint32_t room = rte_pktmbuf_data_room_size(port_->rx_pool().get()) - RTE_PKTMBUF_HEADROOM;
   return std::min(kMost, buffers * room);
@@ -105,7 +103,7 @@ net::RxMeta Link::meta_of(const rte_mbuf& packet) const {
 }
 
 bool Link::send(const net::LinkHeader& header, const stack::SegmentOut& segment) {
-  // What is sent again may be acknowledged while it waits for room in the driver: its owner would then free
+  // A retransmission may be acknowledged while it waits for room in the driver: its owner would then free
   // memory that the packet refers to.
   const bool by_reference = options_.transmit_by_reference && !segment.retransmission;
   const PacketOptions options{.checksum = checksum_,

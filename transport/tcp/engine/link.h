@@ -1,6 +1,7 @@
-// A port with its network interface: the way frames leave and enter an engine.
+// A port with its network interface, by which frames enter and leave an engine; and the packets of outgoing
+// segments.
 //
-// Belongs to one engine and is used with the engine held.
+// A link belongs to one engine and is used with the engine held.
 #pragma once
 
 #include <rte_mbuf.h>
@@ -13,27 +14,27 @@
 
 #include "base/time.h"
 #include "transport/tcp/engine/exchange.h"
-#include "transport/tcp/engine/output_queue.h"
+#include "transport/tcp/engine/flow.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/nic/port.h"
-#include "transport/tcp/stack/congestion_algorithm.h"
+#include "transport/tcp/stack/congestion_control.h"
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/segment.h"
 
 namespace tfabric::engine {
 
 struct LinkOptions {
-  // Payload goes to the driver by reference. Drivers that read packets with the CPU (memif, af_packet, tap)
-  // reach all memory of the process; for a NIC's DMA it must have been mapped.
+  // Hand payload to the driver by reference. Drivers that read packets with the CPU (memif, af_packet, tap)
+  // reach all memory of the process; for a NIC's DMA it must be mapped.
   bool transmit_by_reference = false;
   bool mapped_only = false;
-  // The driver cuts segments (TSO), if it can.
+  // Let the driver cut segments (TSO), if it can.
   bool segmentation = true;
-  // Of the connections over this link.
+  // For the connections over this link.
   stack::CongestionAlgorithm congestion = stack::CongestionAlgorithm::cubic;
   bool ecn = false;
   bool pacing = false;
-  // Links of one rail have one; null: no bound but each connection's receive buffer.
+  // Shared by the links of a rail. Null: only its receive buffer bounds a connection's window.
   std::shared_ptr<stack::ReceiveShare> receive_share;
 };
 
@@ -53,51 +54,51 @@ class Link {
   [[nodiscard]] nic::Port& port() { return *port_; }
   [[nodiscard]] const LinkOptions& options() const { return options_; }
   [[nodiscard]] const ExchangeMember& member() const { return member_; }
-  // Largest TCP payload of a segment without options, for the address family.
+  // Returns the largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
-  // The options of connections over this link, which share them: `common` with what is the link's own.
+  // Returns the options that the connections over this link share: `common` with the link's own settings.
   [[nodiscard]] const std::shared_ptr<const stack::Options>& tcp_options(const stack::Options& common,
                                                                          bool v4);
 
-  // Most payload of a segment that is handed over to be cut by the driver (TSO); 0: none is.
+  // Returns the most payload of a super-segment for the driver to cut (TSO); 0: there are no super-segments.
   [[nodiscard]] std::uint32_t super_segment() const;
 
-  // What comes in by the port's queue and is not for another engine; `counters` has what is.
+  // Receives the packets of the port's queue, without those for other engines, which `counters` counts.
   std::uint16_t receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters);
-  // What the driver said of a packet's checksums.
+  // Returns what the driver reports about a packet's checksums.
   [[nodiscard]] net::RxMeta meta_of(const rte_mbuf& packet) const;
 
-  // Another segment can be handed over.
+  // Returns true if another segment can be staged.
   [[nodiscard]] bool has_room() const { return staged_ < kStage; }
-  // The same, having asked the driver to take what is staged if need be.
+  // The same, but gives the driver what is staged if there is no room.
   bool make_room();
-  // The flows that wait for their turn to send.
+  // The flows that wait to send.
   [[nodiscard]] OutputQueue& output() { return output_; }
-  // False: no packet buffer is free. The segment must count as lost.
+  // Stages a segment. Returns false if no packet buffer is free: the segment then counts as lost.
   bool send(const net::LinkHeader& header, const stack::SegmentOut& segment);
-  // Hands a whole frame over (ARP, ND, ICMP).
+  // Stages a whole frame (ARP, ND, ICMP).
   bool send_frame(std::span<const std::byte> frame);
-  // Gives the driver what is staged; what it does not take stays.
+  // Gives the driver what is staged. What the driver does not take stays.
   void flush();
   [[nodiscard]] bool idle() const { return staged_ == 0; }
-  // Whether packets still refer to payload memory; asks the driver to take what is staged and to let go
-  // of what it has sent.
+  // Returns true if packets still refer to payload memory, after asking the driver to take what is staged and
+  // to free what it has sent.
   [[nodiscard]] bool holds_payload();
-  // Forgets what the driver has not taken. TCP sends it again if it still matters.
+  // Drops what the driver has not taken. TCP retransmits it if it is still needed.
   void drop_staged();
 
-  // Once: whoever finds that packets of its MTU do not pass tells it.
-  [[nodiscard]] bool is_first_to_tell_of_mtu() { return !std::exchange(mtu_told_, true); }
+  // Returns true once, for the warning that packets of the rail's MTU do not pass.
+  [[nodiscard]] bool is_first_mtu_warning() { return !std::exchange(mtu_warned_, true); }
 
-  // The link was up once and is not any more.
+  // Returns true if the link was up once and is down now.
   [[nodiscard]] bool lost();
-  // The driver has taken nothing of what is staged for kStall. Call regularly.
+  // Returns true if the driver has taken nothing of what is staged for kStall. Call regularly.
   [[nodiscard]] bool stalled(Instant now);
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
 
  private:
   static constexpr std::uint16_t kStage = 64;
-  // Longer than Ethernet's flow control or a busy peer holds a sender up.
+  // Longer than Ethernet's flow control or a busy peer stops a sender.
   static constexpr Duration kStall = std::chrono::seconds(1);
 
   std::unique_ptr<nic::Port> port_;
@@ -108,7 +109,7 @@ class Link {
   OutputQueue output_;
   ExchangeMember member_;
   bool was_up_ = false;
-  bool mtu_told_ = false;
+  bool mtu_warned_ = false;
   std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change
   Instant stalled_since_{};
   std::uint16_t ip_id_ = 0;
@@ -117,5 +118,21 @@ class Link {
   rte_mbuf_ext_shared_info references_{};
   LinkCounters counters_;
 };
+
+// --- packets (packet.cc)
+
+struct PacketOptions {
+  net::TcpChecksum checksum = net::TcpChecksum::software;
+  // Counts the references to registered memory: one of the link itself and one for each attached buffer.
+  // Null: payload is copied.
+  rte_mbuf_ext_shared_info* references = nullptr;
+  // The driver reads by DMA: only payload that has an owner, and so is mapped, is attached by reference.
+  bool mapped_only = false;
+};
+
+// Builds the packet of an outgoing segment: headers in a buffer of their own, payload by reference where the
+// link allows it, otherwise by copy. Returns null, with nothing changed, if no packet buffer is free now.
+rte_mbuf* build_packet(nic::Port& port, const net::LinkHeader& link_header, const stack::SegmentOut& segment,
+                       std::uint16_t ip_id, const PacketOptions& options);
 
 }  // namespace tfabric::engine

@@ -1,5 +1,3 @@
-#include "transport/tcp/engine/packet.h"
-
 #include <rte_mbuf.h>
 
 #include <algorithm>
@@ -7,10 +5,12 @@
 #include <cstring>
 #include <span>
 
+#include "transport/tcp/engine/link.h"
+
 namespace tfabric::engine {
 namespace {
 
-// Payload up to this size is copied behind the headers: cheaper than a second buffer.
+// Payload up to this size is copied after the headers, which costs less than a second buffer.
 constexpr std::uint32_t kCopyLimit = 256;
 
 // A packet under construction: a chain whose first buffer holds the headers.
@@ -41,7 +41,7 @@ class Chain {
     if (next == nullptr) {
       return false;
     }
-    // Only read from by the driver; DPDK's interface knows no const.
+    // The driver only reads it; DPDK's interface has no const.
     void* data = const_cast<std::byte*>(piece.data);
     rte_mbuf_ext_refcnt_update(&references, 1);
     rte_pktmbuf_attach_extbuf(next, data, reinterpret_cast<rte_iova_t>(data),
@@ -76,14 +76,15 @@ void set_offloads(rte_mbuf& packet, const nic::Port& port, const net::LinkHeader
   if (segment.segment_size != 0) {
     packet.ol_flags |= RTE_MBUF_F_TX_TCP_SEG;
     packet.tso_segsz = segment.segment_size;
-    // Each of the packets that it is cut into has a length of its own in its header.
+    // Each packet that it is cut into has a length of its own in its IP header.
     if (link_header.v4 && port.capabilities().tx_ip_checksum) {
       packet.ol_flags |= RTE_MBUF_F_TX_IP_CKSUM;
     }
   }
 }
 
-// All of it, as some drivers want no more buffers within an MSS than a packet may have (i40e: 8).
+// Returns true if the whole payload can be attached by reference. The limit of buffers holds for the whole
+// segment, because some drivers allow no more buffers within an MSS than in a packet (i40e: 8).
 bool all_mapped(const nic::Port& port, const stack::SegmentOut& segment) {
   const auto pieces = std::span(segment.pieces).first(segment.piece_count);
   return pieces.size() + 1 <= port.capabilities().tx_segments_max &&

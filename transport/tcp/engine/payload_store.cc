@@ -9,7 +9,7 @@
 namespace tfabric::engine {
 namespace {
 
-// A block on the heap is told from a packet buffer by the lowest bit of the owner: both are aligned.
+// The lowest bit of the owner marks a block on the heap: both blocks and packet buffers are aligned.
 constexpr std::size_t kHeapMark = 1;
 
 struct HeapBlock {
@@ -23,7 +23,7 @@ HeapBlock* block_of(void* owner) {
   return reinterpret_cast<HeapBlock*>(static_cast<std::byte*>(owner) - kHeapMark);
 }
 
-// Below a quarter of its buffer, a payload is not worth keeping the buffer for.
+// A payload that fills less than a quarter of its buffer is copied, to free the buffer.
 bool fills_buffer(const stack::Payload& payload, const rte_mbuf& packet) {
   return payload.size >= packet.buf_len / 4u;
 }

@@ -1,8 +1,8 @@
 // Keeps received payload that cannot be placed yet: out of order, or for a receive that is not posted.
 //
-// A packet buffer whose payload fills much of it is kept as it is; a small payload, and every payload
-// when too many buffers are kept already, is copied to the heap, so that the receive pool cannot run dry
-// however long a receiver waits. What is kept is bounded by the flows' receive windows.
+// A packet buffer whose payload fills much of it is kept as it is. A small payload, and every payload while
+// too many buffers are kept, is copied to the heap, so that the receive pool cannot run out of buffers
+// however long a receiver waits. The flows' receive windows bound the memory.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,8 @@ class PayloadStore {
   PayloadStore(const PayloadStore&) = delete;
   PayloadStore& operator=(const PayloadStore&) = delete;
 
-  // For the machines. The owner of an incoming payload is its rte_mbuf; retain() takes it over.
+  // The functions for the machines. The owner of an incoming payload is its rte_mbuf, which retain() takes
+  // over.
   [[nodiscard]] stack::PayloadOps ops();
 
   [[nodiscard]] std::uint32_t packets() const { return packets_; }

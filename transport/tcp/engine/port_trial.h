@@ -1,28 +1,29 @@
-// Whether a connection that is being opened keeps its local port, or tries another one.
+// Decides whether a connection that is being opened keeps its local port, or is opened from another one.
 //
-// The port decides by which queue of either NIC the connection's packets come in, by hashes that nobody
-// tells. A packet in another engine's queue is handed over, which costs more for each of them than opening
-// anew does once. So the first answer is looked at: the SYN-ACK came in here by the right queue or not, and
-// carries a hint of how the SYN fared there. What comes in there counts more: NCCL's data goes from who
-// connects to who listens, and only acknowledgements come back.
+// The port determines by which queue of either NIC the connection's packets come in, by hashes that are not
+// known. A packet in another engine's queue has to be handed over, which costs more in total than opening the
+// connection again does once. The SYN-ACK shows how both directions are: it came in by the right queue of
+// this host or not, and it carries a hint by which queue the SYN came in at the peer. The peer's direction
+// counts more, because NCCL's data flows from the connector to the listener, and only acknowledgements come
+// back.
 //
-// No I/O and no ports of its own: it is told, and decides. The number of tries is bounded.
+// No I/O and no ports of its own. The number of tries is bounded.
 #pragma once
 
 #include <cstdint>
 
 namespace tfabric::engine {
 
-// By the window field of its SYN-ACK a listener of our kind says that the SYN came in by another engine's
-// queue. It is within two bytes of what would stand there otherwise, and so means nothing to others; by
-// others it may be sent by chance, which costs a few tries.
+// By this window field in its SYN-ACK, a tfabric listener says that the SYN came in by another engine's
+// queue. It is two bytes less than the usual value, and so has no meaning for other peers. Another peer may
+// send it by chance, which costs a few tries.
 inline constexpr std::uint16_t kElsewhereWindow = 65533;
 
 class PortTrial {
  public:
   explicit PortTrial(std::uint16_t engines);
 
-  // How both directions came in: by the queue of the engine they are for, or not.
+  // Whether each direction came in by the queue of the engine that it is for.
   struct Answer {
     bool here = false;
     bool there = false;
@@ -33,7 +34,7 @@ class PortTrial {
     best,     // open it from best(), and keep that
   };
   Verdict judge(std::uint16_t port, const Answer& answer);
-  // Of the ports that were tried, the first of the best ones.
+  // Returns the first of the best ports that were tried.
   [[nodiscard]] std::uint16_t best() const { return best_; }
 
  private:

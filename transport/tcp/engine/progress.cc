@@ -13,12 +13,12 @@
 namespace tfabric::engine {
 namespace {
 
-// The keeper steps in when nobody has turned the engine for this long.
+// The keeper takes a turn when the engine had none for this long.
 constexpr Duration kNeglected = std::chrono::milliseconds(1);
-// An engine is turned by those who turn another one when nobody has for this long: longer than a turn, and
-// short beside a round trip through a cloud's network.
+// Threads that turn another engine also turn one that had no turn for this long: longer than a turn takes,
+// and short compared with a round trip through a cloud's network.
 constexpr Duration kLeftAlone = std::chrono::microseconds(20);
-// How often it looks while there are flows, and while there are none.
+// How often the keeper wakes while there are flows, and while there are none.
 constexpr Duration kKeeperInterval = std::chrono::milliseconds(1);
 constexpr Duration kIdleInterval = std::chrono::milliseconds(5);
 // Turns in a row the keeper takes while there is work.
@@ -64,7 +64,7 @@ bool Progress::help() {
 
 void Progress::keep() {
   while (!stop_.load(std::memory_order_relaxed)) {
-    // Packets for other engines may come in by our queue, so with others there is no rest.
+    // Packets for other engines may come in by our queue, so with several engines the interval stays short.
     bool flows = true;
     if (monotonic_now() - engine_->last_turn() >= kNeglected && engine_->lock().try_lock()) {
       for (int i = 0; i < kKeeperTurns && engine_->turn() && !engine_->lock().contended(); ++i) {
@@ -92,7 +92,7 @@ void Progress::spin() {
       continue;
     }
     if (!engine_->progress()) {
-      // An idle turn: give the core away if somebody else needs it.
+      // After an idle turn, other threads may have the core.
       sched_yield();
     }
   }

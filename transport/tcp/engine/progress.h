@@ -1,13 +1,12 @@
-// Who turns the engine when: NCCL's own threads, a keeper that steps in when they do not, or a polling
-// thread.
+// Which thread turns an engine, and when: NCCL's own threads and a keeper thread, or a polling thread.
 //
-// Inline: NCCL's calls turn the engine themselves; the keeper wakes at short intervals and takes a turn
-// only if nobody has for a while, since ACKs, retransmissions, keep-alives and new connections must go on
-// while NCCL computes. Threaded: one thread turns without pause and NCCL's calls only look. Both run the
-// same Engine::turn().
+// Inline: NCCL's calls turn the engine themselves. The keeper wakes at short intervals and takes a turn only
+// if there was none for a while, since acknowledgements, retransmissions, keep-alives and new connections
+// must go on while NCCL computes. Threaded: one thread turns without pause, and NCCL's calls only read
+// completions. Both use Engine::turn().
 //
-// With several engines, what is for one may come in by another's queue: who turns one inline also turns those
-// that nobody has turned for a moment.
+// With several engines, packets for one may come in by another's queue: a thread that turns one inline also
+// turns those that had no turn for a moment.
 #pragma once
 
 #include <atomic>
@@ -22,14 +21,14 @@ enum class ProgressMode : std::uint8_t { inline_, threaded };
 
 class Progress {
  public:
-  // `cpu`: threaded only, pin the thread to it; -1: where the process may run. `all`: the process's engines,
-  // this one among them; they outlive the thread and the calls of poke().
+  // `cpu`: in threaded mode, the CPU to pin the thread to; -1: any that the process may use. `all`: the
+  // process's engines, including this one; they outlive the thread and the calls of poke().
   Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all);
   ~Progress();  // ends the thread
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // From NCCL's calls: a turn, if the mode asks for it. Returns whether anything was done.
+  // From NCCL's calls: takes a turn in inline mode. Returns true if anything was done.
   bool poke();
   [[nodiscard]] ProgressMode mode() const { return mode_; }
 

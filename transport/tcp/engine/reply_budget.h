@@ -1,9 +1,10 @@
-// How many answers strangers get: a token bucket whose tokens are worth one answer on average.
+// Limits the answers to segments of no connection: a token bucket in which an answer costs one token on
+// average.
 //
-// Its level must not be readable from outside. Were each answer one token, an attacker could spoof a segment
-// between two others, count the answers to his own probes, and learn from the one that is missing whether
-// the spoofed one was answered, and so whether two others talk (as in CVE-2016-5696). Therefore an answer
-// takes zero, one or two tokens, at random.
+// Its level must not be observable from outside. If each answer cost exactly one token, an attacker could
+// spoof a segment between two other hosts, count the answers to his own probes, and see from a missing one
+// that the spoofed segment was answered, and so whether the two hosts have a connection (as in
+// CVE-2016-5696). Therefore an answer costs zero, one or two tokens, at random.
 #pragma once
 
 #include <algorithm>

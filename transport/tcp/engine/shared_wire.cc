@@ -1,6 +1,8 @@
-// The engine's part in a wire that engines share: what others hand over, and from which port a connection is
-// opened so that little has to be handed over.
+// Engines that share a wire: the packets that others hand over, and the choice of a connection's local port
+// so that few packets have to be handed over.
 #include <rte_mbuf.h>
+
+#include <algorithm>
 
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/port_trial.h"
@@ -8,8 +10,13 @@
 namespace tfabric::engine {
 namespace {
 
-// Ports that the NIC's own hash leads elsewhere and that are passed over, an engine, before any is taken.
+// How many ports, for each engine, are skipped because the NIC's hash leads to another queue, before any is
+// taken.
 constexpr int kPassedOver = 64;
+
+// With two queues at each end, one port in four is right at both. Each try takes a round trip.
+constexpr int kTriesPerEngine = 4;
+constexpr int kMostTries = 24;
 
 }  // namespace
 
@@ -30,8 +37,8 @@ bool Engine::receive_from_others(Link& link) {
   return count > 0;
 }
 
-// A local port for a connection; empty if none is free. One is preferred whose packets come in by our queue,
-// where the NIC says which do.
+// Returns a local port for a connection; nothing if none is free. If the NIC's hash is known, prefers a port
+// whose packets come in by our queue.
 std::optional<std::uint16_t> Engine::choose_port(Link& link, const net::IpAddress& local,
                                                  const net::IpAddress& remote, std::uint16_t remote_port) {
   const ExchangeMember& member = link.member();
@@ -52,8 +59,8 @@ void Engine::begin_trial(Flow& flow) {
   }
 }
 
-// Called with each segment of a flow that is on trial. True: it was the answer to a SYN that is to be sent
-// again from another port, and is dealt with.
+// Called with each segment of a flow whose port is on trial. Returns true if the segment answered a SYN that
+// is now sent again from another port; it needs no further handling.
 bool Engine::try_another_port(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
   constexpr std::uint8_t kSynAck = stack::flag::syn | stack::flag::ack;
   const stack::ConnectionInfo info = flow.connection_->info();
@@ -76,7 +83,7 @@ bool Engine::try_another_port(Flow& flow, const net::TcpPacket& tcp, const stack
     case PortTrial::Verdict::best:
       port = flow.trial_->best();
       if (table_.find(table_key({key.local, key.remote, {*port, key.ports.remote}})) != nullptr) {
-        port.reset();  // somebody else has it by now
+        port.reset();  // another flow has it by now
       }
       break;
   }
@@ -110,6 +117,27 @@ void Engine::halt() {
       member.exchange->drop(member.self);
     }
   }
+}
+
+// --- PortTrial
+
+PortTrial::PortTrial(std::uint16_t engines) : tries_left_(std::min(kTriesPerEngine * engines, kMostTries)) {}
+
+PortTrial::Verdict PortTrial::judge(std::uint16_t port, const Answer& answer) {
+  const int score = (answer.there ? 2 : 0) + (answer.here ? 1 : 0);
+  constexpr int kRight = 3;
+  if (decided_ || score == kRight) {
+    return Verdict::keep;
+  }
+  if (score > best_score_) {
+    best_score_ = score;
+    best_ = port;
+  }
+  if (--tries_left_ > 0) {
+    return Verdict::another;
+  }
+  decided_ = true;
+  return score == best_score_ ? Verdict::keep : Verdict::best;
 }
 
 }  // namespace tfabric::engine

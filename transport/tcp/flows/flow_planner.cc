@@ -6,25 +6,27 @@
 namespace tfabric::tcp {
 namespace {
 
-// Samples that new flows are given to leave slow start, and the queues to fill.
+// How many samples new flows get to leave slow start, and queues to fill.
 constexpr std::uint32_t kSettle = 6;
-// A search that has not ended by then compares with a rate of long ago.
+// A search that takes longer would compare with a rate that is too old.
 constexpr Duration kSearchPatience = std::chrono::minutes(1);
-// Fewer flows are enough if they carry this share.
+// Fewer flows are enough if they carry this share of the rate.
 constexpr double kAsMuch = 0.95;
-// Beyond, both ways, the rate is another one, and what was found may not hold any more …
+// If the rate differs by more than this factor, up or down, the last search's result may no longer be right,
+// and a new search begins …
 constexpr double kMuchLess = 0.7, kMuchMore = 1.4;
 constexpr std::uint32_t kShiftedWindows = 2;
-// … but what follows a search at once is its own aftermath.
+// … but not this soon after a search, which changes the rate itself.
 constexpr Duration kShiftPause = std::chrono::seconds(2);
-// Standard errors by which two rates must differ: by chance they do once in 700 comparisons.
+// By how many standard errors two rates must differ: by chance they do so once in 700 comparisons.
 constexpr double kErrors = 3;
 
-// Windows that are looked at, one after the other, while they scatter too much to tell whether more flows are
-// worthwhile. Chance has as many tries.
+// How many windows are measured, one after the other, while they scatter too much to decide whether more
+// flows are worthwhile. With each window, chance gets another try.
 constexpr std::uint32_t kLooks = 3;
 
-// With ever more flows, one more would be less than what is worthwhile.
+// Flows are added in proportion: with many flows, a single one more would change less than what is
+// worthwhile.
 constexpr std::uint32_t more_than(std::uint32_t flows) { return flows + std::max(1u, (flows + 1) / 2); }
 
 bool more(const RateWindow& candidate, const RateWindow& base) {
@@ -84,12 +86,12 @@ void FlowPlanner::on_window(const RateWindow& window, Instant now) {
     return;
   }
   if (window.comms() != base_.comms()) {
-    finish(now);  // comms have come or gone: nothing can be compared
+    finish(now);  // the number of comms has changed: the rates cannot be compared
     return;
   }
   if (phase_ == Phase::up) {
     if (!clearly_more(window, base_)) {
-      // A new flow that has lost much at its start scatters for a while.
+      // The rate of a new flow that had many losses at its start scatters for a while.
       if (!more(window, base_) || ++looks_ == kLooks) {
         try_fewer(now);
       }
@@ -101,7 +103,7 @@ void FlowPlanner::on_window(const RateWindow& window, Instant now) {
     try_more(now);
     return;
   }
-  // `base_` stays: to lose a little at each step would add up.
+  // `base_` stays: small losses at each step would otherwise add up.
   (window.mean() >= kAsMuch * base_.mean() ? best_ : too_few_) = flows_;
   try_fewer(now);
 }
@@ -145,7 +147,7 @@ void FlowPlanner::try_more(Instant now) {
   }
 }
 
-// Halves what lies between too few and enough.
+// Bisects between too few flows and enough.
 void FlowPlanner::try_fewer(Instant now) {
   if (best_ - too_few_ <= 1) {
     finish(now);

@@ -1,4 +1,4 @@
-// How many flows a comm is to have toward one peer over one rail, found by measuring.
+// Finds by measuring how many flows a comm should have toward one peer over one rail.
 //
 // Clouds limit what one connection carries (5 to 10 Gbit/s is usual), so that a rail needs several; beyond
 // that, more flows only cost memory and fairness. The path reports what it has delivered, interval by
@@ -92,14 +92,14 @@ class FlowPlanner {
   std::optional<Decision> decision_;
   std::uint64_t searches_ = 0;
 
-  // Settled.
+  // While settled.
   double rate_ = 0;  // a slow average of the measured rate; 0: not known
   std::uint32_t rate_comms_ = 0;
   std::uint32_t shifted_ = 0;  // windows in a row whose rate was far from rate_
   Instant retry_at_{}, earliest_{};
   Duration retry_ = kFirstRetry;
 
-  // A search.
+  // During a search.
   Instant since_{};
   std::uint32_t origin_ = 0;
   double origin_rate_ = 0;

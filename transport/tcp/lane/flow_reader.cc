@@ -7,16 +7,13 @@
 
 namespace tfabric::lane {
 
-Result<std::size_t> FlowReader::take(std::span<const std::byte> bytes) {
-  Result<std::size_t> taken = take_records(bytes);
-  if (!taken && phase_ != Phase::failed) {
-    phase_ = Phase::failed;
-    error_ = taken.error();
-  }
-  return taken;
+Result<std::size_t> FlowReader::refuse(const Error& error) {
+  phase_ = Phase::failed;
+  error_ = error;
+  return error;
 }
 
-Result<std::size_t> FlowReader::take_records(std::span<const std::byte> bytes) {
+Result<std::size_t> FlowReader::take(std::span<const std::byte> bytes) {
   std::size_t taken = 0;
   for (;;) {
     const std::span<const std::byte> rest = bytes.subspan(taken);
@@ -28,19 +25,20 @@ Result<std::size_t> FlowReader::take_records(std::span<const std::byte> bytes) {
         taken += take_header(rest);
         if (have_ == kRecordHeaderBytes) {
           if (Status status = start_record(); !status) {
-            return status.error();
+            return refuse(status.error());
           }
         }
         break;
       }
       case Phase::claim: {
-        bool waiting = false;
-        if (Status status = claim_receive(waiting); !status) {
-          return status.error();
+        const Result<Inbox::Receive*> receive = inbox_->claim(header_);
+        if (!receive) {
+          return refuse(receive.error());
         }
-        if (waiting) {
-          return taken;
+        if (*receive == nullptr) {
+          return taken;  // it is not posted yet
         }
+        begin_piece(**receive);
         break;
       }
       case Phase::piece:
@@ -55,7 +53,7 @@ Result<std::size_t> FlowReader::take_records(std::span<const std::byte> bytes) {
         }
         Result<std::size_t> n = take_control(rest);
         if (!n) {
-          return n.error();
+          return refuse(n.error());
         }
         taken += *n;
         break;
@@ -91,23 +89,14 @@ Status FlowReader::start_record() {
   return {};
 }
 
-Status FlowReader::claim_receive(bool& waiting) {
-  Result<Inbox::Receive*> receive = inbox_->claim(header_);
-  if (!receive) {
-    return receive.error();
-  }
-  if (*receive == nullptr) {
-    waiting = true;
-    return {};
-  }
-  receive_ = *receive;
+void FlowReader::begin_piece(Inbox::Receive& receive) {
+  receive_ = &receive;
   if (header_.length == 0) {
-    inbox_->placed(*receive_, 0);
     phase_ = Phase::header;
+    inbox_->placed(receive, 0);
   } else {
     phase_ = Phase::piece;
   }
-  return {};
 }
 
 std::size_t FlowReader::take_piece(std::span<const std::byte> bytes) {

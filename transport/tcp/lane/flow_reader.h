@@ -47,9 +47,9 @@ class FlowReader {
  private:
   enum class Phase : std::uint8_t { header, claim, piece, control, failed };
 
-  Result<std::size_t> take_records(std::span<const std::byte> bytes);
+  [[gnu::cold]] Result<std::size_t> refuse(const Error& error);
   Status start_record();
-  Status claim_receive(bool& waiting);
+  void begin_piece(Inbox::Receive& receive);
   std::size_t take_header(std::span<const std::byte> bytes);
   std::size_t take_piece(std::span<const std::byte> bytes);
   Result<std::size_t> take_control(std::span<const std::byte> bytes);

@@ -7,52 +7,59 @@
 namespace tfabric::lane {
 namespace {
 
+// The total of a message none of whose pieces has arrived. No message is as long
+// (transport::kMaxMessageBytes).
+constexpr std::uint32_t kUnknownTotal = ~0u;
+
 // The errors of claim(). They are out of line so that the data path holds only the comparisons.
+using Refused = Result<Inbox::Receive*>;
 
-[[gnu::cold]] Error other_tag(const RecordHeader& piece, std::uint32_t posted) {
-  return {Errc::invalid_usage,
-          fmt::format("message with tag {} arrived for a receive posted with tag {}: the two ranks "
-                      "call different operations",
-                      static_cast<std::int32_t>(piece.tag), static_cast<std::int32_t>(posted))};
+[[gnu::cold, gnu::noinline]] Refused other_tag(const RecordHeader& piece, std::uint32_t posted) {
+  return Error{Errc::invalid_usage,
+               fmt::format("message with tag {} arrived for a receive posted with tag {}: the two ranks "
+                           "call different operations",
+                           static_cast<std::int32_t>(piece.tag), static_cast<std::int32_t>(posted))};
 }
 
-[[gnu::cold]] Error truncated(const RecordHeader& piece, std::size_t capacity) {
-  return {Errc::invalid_usage,
-          fmt::format("message truncated: {} bytes arrived for a receive of {} bytes; the two ranks call "
-                      "different operations or counts",
-                      piece.total, capacity)};
+[[gnu::cold, gnu::noinline]] Refused truncated(const RecordHeader& piece, std::size_t capacity) {
+  return Error{
+      Errc::invalid_usage,
+      fmt::format("message truncated: {} bytes arrived for a receive of {} bytes; the two ranks call "
+                  "different operations or counts",
+                  piece.total, capacity)};
 }
 
-[[gnu::cold]] Error received_before(const RecordHeader& piece) {
-  return {Errc::internal, fmt::format("the peer sent data for receive {} twice", piece.group.value)};
+[[gnu::cold, gnu::noinline]] Refused received_before(const RecordHeader& piece) {
+  return Error{Errc::internal, fmt::format("the peer sent data for receive {} twice", piece.group.value)};
 }
 
-[[gnu::cold]] Error no_such_receive(const RecordHeader& piece, std::uint8_t count) {
-  return {Errc::internal,
-          fmt::format("the peer named receive {} of a group of {}", piece.index.value, count)};
+[[gnu::cold, gnu::noinline]] Refused no_such_receive(const RecordHeader& piece, std::uint8_t count) {
+  return Error{Errc::internal,
+               fmt::format("the peer named receive {} of a group of {}", piece.index.value, count)};
 }
 
-[[gnu::cold]] Error other_total(const RecordHeader& piece, std::uint32_t total) {
-  return {Errc::internal,
-          fmt::format("the peer's pieces for receive {} disagree: of {} and of {} bytes in all",
-                      piece.group.value, total, piece.total)};
+[[gnu::cold, gnu::noinline]] Refused other_total(const RecordHeader& piece, std::uint32_t total) {
+  return Error{Errc::internal,
+               fmt::format("the peer's pieces for receive {} disagree: of {} and of {} bytes in all",
+                           piece.group.value, total, piece.total)};
 }
 
-[[gnu::cold]] Error empty_piece(const RecordHeader& piece) {
-  return {Errc::internal, fmt::format("the peer sent an empty piece of a message of {} bytes for receive {}",
-                                      piece.total, piece.group.value)};
+[[gnu::cold, gnu::noinline]] Refused empty_piece(const RecordHeader& piece) {
+  return Error{Errc::internal,
+               fmt::format("the peer sent an empty piece of a message of {} bytes for receive {}",
+                           piece.total, piece.group.value)};
 }
 
-[[gnu::cold]] Error bad_claim(const RecordHeader& piece, Coverage::Claim claim) {
+[[gnu::cold, gnu::noinline]] Refused bad_claim(const RecordHeader& piece, Coverage::Claim claim) {
   if (claim == Coverage::Claim::scattered) {
-    return {Errc::internal,
-            fmt::format("the peer's pieces for receive {} leave more gaps than pieces of {} bytes can",
-                        piece.group.value, Coverage::kLeastPiece)};
+    return Error{Errc::internal,
+                 fmt::format("the peer's pieces for receive {} leave more gaps than pieces of {} bytes can",
+                             piece.group.value, Coverage::kLeastPiece)};
   }
-  return {Errc::internal,
-          fmt::format("the peer sent bytes {} to {} of the message for receive {} twice, or some "
-                      "of them",
-                      piece.offset, piece.offset + piece.length - 1, piece.group.value)};
+  return Error{Errc::internal,
+               fmt::format("the peer sent bytes {} to {} of the message for receive {} twice, or some "
+                           "of them",
+                           piece.offset, piece.offset + piece.length - 1, piece.group.value)};
 }
 
 }  // namespace
@@ -74,8 +81,9 @@ bool Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Completion* 
     receive.data = static_cast<std::byte*>(buffers[i].data);
     receive.capacity = buffers[i].size;
     receive.tag = static_cast<std::uint32_t>(buffers[i].tag);
-    receive.total = receive.placed = 0;
-    receive.started = receive.complete = false;
+    receive.total = kUnknownTotal;
+    receive.placed = 0;
+    receive.complete = false;
     receive.group = next_;
     receive.coverage.reset();
   }
@@ -106,8 +114,11 @@ Result<Inbox::Receive*> Inbox::claim(const RecordHeader& piece) {
   if (receive.complete) {
     return received_before(piece);
   }
-  if (receive.started && receive.total != piece.total) {
-    return other_total(piece, receive.total);
+  if (receive.total != piece.total) {
+    if (receive.total != kUnknownTotal) {
+      return other_total(piece, receive.total);
+    }
+    receive.total = piece.total;
   }
   if (piece.length == 0 && piece.total != 0) {
     return empty_piece(piece);
@@ -118,8 +129,6 @@ Result<Inbox::Receive*> Inbox::claim(const RecordHeader& piece) {
       return bad_claim(piece, claim);
     }
   }
-  receive.started = true;
-  receive.total = piece.total;
   return &receive;
 }
 

@@ -32,7 +32,6 @@ class Inbox {
     std::uint32_t tag = 0;
     std::uint32_t total = 0;   // size of the message, known once its first piece has arrived
     std::uint32_t placed = 0;  // bytes of it that are in place
-    bool started = false;
     bool complete = false;
     GroupId group;
     Coverage coverage;

@@ -74,7 +74,7 @@ std::optional<MacAddress> parse_mac(std::string_view text) {
 std::optional<IpAddress> parse_ip(std::string_view text) {
   const std::string terminated(text);
   if (terminated.find('\0') != std::string::npos) {
-    return std::nullopt;  // inet_pton would take what precedes it
+    return std::nullopt;  // inet_pton would accept the part before it
   }
   std::array<std::uint8_t, 4> octets;
   if (inet_pton(AF_INET, terminated.c_str(), octets.data()) == 1) {

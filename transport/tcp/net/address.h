@@ -29,7 +29,7 @@ struct IpAddress {
   [[nodiscard]] bool is_multicast() const;
   [[nodiscard]] bool is_link_local() const;
   friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
-  // Each packet's addresses are compared; std::array's own operator goes byte by byte.
+  // Addresses are compared for each packet; std::array's own operator compares byte by byte.
   friend bool operator==(const IpAddress& a, const IpAddress& b) {
     return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) == 0;
   }

@@ -1,4 +1,4 @@
-// ARP for IPv4 over Ethernet (RFC 826), with address conflicts noticed (RFC 5227).
+// ARP for IPv4 over Ethernet (RFC 826), with detection of address conflicts (RFC 5227).
 #include <cstring>
 
 #include "transport/tcp/net/interface_impl.h"
@@ -21,7 +21,7 @@ InputResult Interface::Impl::on_arp(const FrameView& frame) {
   const std::uint16_t operation = get16(at + 6);
   const MacAddress sender_mac = mac_at(at + 8);
   if (sender_mac.is_group()) {
-    return malformed();  // RFC 1812 §3.3.2: no host has such a one
+    return malformed();  // RFC 1812 §3.3.2: no host has such an address
   }
   const IpAddress sender = v4_at(at + 14);
   const IpAddress target = v4_at(at + 24);

@@ -50,7 +50,7 @@ std::uint64_t sum_words(const std::byte* at, std::size_t size) {
 
 #if defined(__x86_64__)
 
-// 32-bit words into 64-bit lanes: no carry to look after, and no overflow below 2^34 bytes.
+// Adds 32-bit words in 64-bit lanes: there are no carries to handle, and no overflow below 2^34 bytes.
 __attribute__((target("avx2"))) std::uint64_t sum_avx2(const std::byte* at, std::size_t size) {
   const __m256i zero = _mm256_setzero_si256();
   __m256i low = zero, high = zero;
@@ -117,7 +117,7 @@ void Checksum::add_pseudo_header(const IpAddress& source, const IpAddress& desti
 std::uint16_t Checksum::finish() const {
   const auto in_order = static_cast<std::uint16_t>(~fold(sum_));
   static_assert(std::endian::native == std::endian::little);
-  return in_order;  // bytes as they lie in memory: network byte order when stored as they are
+  return in_order;  // the bytes as in memory: in network byte order when they are stored unchanged
 }
 
 void Checksum::store(std::byte* field) const {

@@ -17,8 +17,8 @@ class Checksum {
   // upper-layer packet.
   void add_pseudo_header(const IpAddress& source, const IpAddress& destination, std::uint8_t protocol,
                          std::uint32_t length);
-  // The value to store in the checksum field, already in network byte order. Over a packet that contains
-  // its own right checksum it is 0.
+  // Returns the value to store in the checksum field, already in network byte order. Over a packet that
+  // contains its own correct checksum it is 0.
   [[nodiscard]] std::uint16_t finish() const;
   // Stores finish() in the checksum field at `field`.
   void store(std::byte* field) const;

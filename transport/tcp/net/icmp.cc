@@ -1,4 +1,5 @@
-// ICMP (RFC 792) and ICMPv6 (RFC 4443): echo is answered, errors about our TCP segments are handed up.
+// ICMP (RFC 792) and ICMPv6 (RFC 4443): echo requests are answered, errors about our TCP segments are
+// returned to the caller.
 #include <algorithm>
 
 #include "transport/tcp/net/checksum.h"
@@ -84,7 +85,7 @@ InputResult Interface::Impl::on_icmpv6(const FrameView& frame, const IpView& pac
 }
 
 void Interface::Impl::send_echo_reply(const FrameView& frame, const IpView& packet, std::uint8_t type) {
-  // RFC 1122 §3.2.2: not to a group, nor to what was sent to one.
+  // RFC 1122 §3.2.2: no answer to a group address, or to a packet that was sent to one.
   if (!owns(packet.destination) || packet.source.is_multicast() || packet.source.is_unspecified() ||
       !take_reply_token()) {
     return;
@@ -111,7 +112,7 @@ InputResult Interface::Impl::quoted_segment(std::span<const std::byte> quoted, I
     error.local = v4_at(&quoted[12]);
     error.remote = v4_at(&quoted[16]);
   } else {
-    // Our own packets carry no extension headers.
+    // Our own packets have no extension headers.
     if (quoted.size() < kIpv6HeaderBytes || get8(quoted.data()) >> 4 != 6 ||
         get8(&quoted[6]) != kProtocolTcp) {
       return handled;

@@ -10,7 +10,7 @@ namespace tfabric::net {
 namespace {
 
 constexpr std::size_t kMaxQueuedFrames = 64;
-// RFC 4443 §2.4(f): answers to strangers are limited in rate.
+// RFC 4443 §2.4(f): the rate of answers is limited.
 constexpr double kRepliesPerSecond = 1000;
 constexpr double kReplyBurst = 50;
 constexpr std::size_t kVlanTagBytes = 4;
@@ -34,7 +34,7 @@ InputResult Interface::input(std::span<const std::byte> frame, const RxMeta& met
   }
   FrameView view{.source = mac_at(&frame[6]), .destination = mac_at(frame.data()), .type = get16(&frame[12])};
   if (view.source.is_group()) {
-    return self.malformed();  // answers would go to everybody
+    return self.malformed();  // answers would be broadcast
   }
   std::size_t header = kEthernetHeaderBytes;
   std::uint16_t vlan = 0;
@@ -90,7 +90,7 @@ void Interface::announce(Instant now) {
   }
   for (const Prefix& prefix : self.config.addresses) {
     if (prefix.address.is_v4()) {
-      constexpr std::uint16_t kRequest = 1;  // RFC 5227 §3: announcements are requests for oneself
+      constexpr std::uint16_t kRequest = 1;  // RFC 5227 §3: announcements are requests for the own address
       self.send_arp(kRequest, kBroadcast, prefix.address, MacAddress{}, prefix.address);
     } else {
       self.send_advertisement(prefix.address, *parse_ip("ff02::1"), MacAddress{{0x33, 0x33, 0, 0, 0, 1}},
@@ -106,7 +106,7 @@ void Interface::probe_addresses(Instant now) {
   for (const Prefix& prefix : self.config.addresses) {
     if (prefix.address.is_v4()) {
       constexpr std::uint16_t kRequest = 1;
-      // RFC 5227 §1.1: from no address, so that nobody learns ours by it.
+      // RFC 5227 §1.1: the sender's address is zero, so that other hosts do not learn ours from the probe.
       self.send_arp(kRequest, kBroadcast, *parse_ip("0.0.0.0"), MacAddress{}, prefix.address);
     } else {
       self.send_duplicate_probe(prefix.address);
@@ -193,7 +193,7 @@ void Interface::Impl::on_claim(const IpAddress& address, const MacAddress& mac) 
   }
   conflict = AddressConflict{.address = address, .mac = mac};
   if (probing) {
-    return;  // who probes tells it
+    return;  // the caller of probe_addresses() reports it
   }
   TF_WARN(
       "NET/tfabric: rail {}: the host with MAC address {} also claims {}: give each ENI an address of "

@@ -1,10 +1,10 @@
 // One network interface below TCP: Ethernet, ARP (RFC 826), neighbour discovery (RFC 4861), IPv4, IPv6
 // and ICMP, without I/O and without a clock.
 //
-// Frames come in as bytes; what is TCP for one of our addresses is handed back to the caller, everything
-// else is dealt with here. Frames that the interface itself wants to send (ARP, ND, ICMP) wait in a
-// bounded queue until next_frame() takes them. TCP frames are built by the caller: prepare() gives the
-// Ethernet and IP header for a destination. Not thread-safe.
+// Frames come in as bytes. TCP segments for one of our addresses are returned to the caller; the interface
+// handles all other frames itself. Its own frames (ARP, ND, ICMP) wait in a bounded queue until next_frame()
+// takes them. The caller builds TCP frames: prepare() returns the Ethernet and IP header for a destination.
+// Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@
 
 #include "base/time.h"
 #include "transport/tcp/net/address.h"
-#include "transport/tcp/net/neighbour_source.h"
+#include "transport/tcp/net/neighbour_table.h"
 
 namespace tfabric::net {
 
@@ -26,30 +26,31 @@ inline constexpr std::size_t kMaxLinkHeaderBytes = 14 + 4 + 40;  // Ethernet, VL
 inline constexpr std::uint8_t kProtocolTcp = 6;
 
 struct InterfaceConfig {
-  std::string name;  // in messages
+  std::string name;  // for messages
   MacAddress mac;
   std::uint16_t mtu = 1500;  // bytes of the largest IP packet; at most 65535
   std::vector<Prefix> addresses;
   std::optional<IpAddress> gateway_v4;
   std::optional<IpAddress> gateway_v6;
   std::uint16_t vlan = 0;  // 0: untagged
-  // The wire joins exactly two ends (memif): the peer's MAC is taken as broadcast, no ARP or ND needed.
+  // The wire has exactly two ends (memif): frames go to the broadcast MAC address, without ARP or ND.
   bool point_to_point = false;
-  // Checksums of TCP and IPv4 are neither made nor checked: a wire through memory.
+  // Checksums of TCP and IPv4 are neither computed nor checked, because the wire is shared memory.
   bool trusted_wire = false;
-  // The addresses are the kernel's too, which answers for them and knows the neighbours; null: they are ours
-  // alone. Whoever has several interfaces with these addresses has one for each.
+  // If the addresses are the kernel's too: the kernel answers for them, and resolves neighbours by this
+  // object. Null: they are only ours. Each of several interfaces with the same addresses has an object of its
+  // own.
   std::shared_ptr<NeighbourSource> neighbours;
 };
 
-// What the driver knows about a received frame's checksums, and where the rest of it lies if it is in several
-// pieces (large receive offload, mergeable buffers).
+// What the driver knows about a received frame's checksums, and the rest of the frame if it is in several
+// buffers (large receive offload, mergeable buffers).
 enum class ChecksumStatus : std::uint8_t { unknown, good, bad };
 struct RxMeta {
   ChecksumStatus ip = ChecksumStatus::unknown;
   ChecksumStatus tcp = ChecksumStatus::unknown;
   std::span<const std::span<const std::byte>> rest;
-  // Somebody else who has these addresses answers this frame; we only learn from it.
+  // Another engine with the same addresses answers this frame; we only learn from it.
   bool overheard = false;
 };
 
@@ -72,7 +73,7 @@ struct IcmpError {
   std::uint32_t mtu = 0;  // packet_too_big
 };
 
-// Somebody else on the wire has an address of ours.
+// Another host on the wire uses one of our addresses.
 struct AddressConflict {
   IpAddress address;
   MacAddress mac;
@@ -91,7 +92,7 @@ struct InterfaceCounters {
                 fragments = 0, reply_queue_full = 0;
 };
 
-// The Ethernet and IP header for one destination, ready but for lengths, identification and checksum.
+// The Ethernet and IP header for one destination, complete except for lengths, identification and checksum.
 struct LinkHeader {
   std::array<std::byte, kMaxLinkHeaderBytes> bytes;
   std::uint8_t size = 0;       // of Ethernet (+ VLAN) and IP together
@@ -108,10 +109,9 @@ class Interface {
 
   [[nodiscard]] const InterfaceConfig& config() const;
 
-  // Of a frame in several pieces, `frame` is the first, and must hold all headers; it is dropped unless it is
-  // TCP. Frames too short, malformed, with a bad
-  // checksum, fragmented or not for us are counted and dropped; nothing is answered to them but what the
-  // RFCs ask for, at a limited rate.
+  // Takes a received frame. Of a frame in several buffers, `frame` is the first, which must hold all headers;
+  // it is dropped unless it is TCP. Frames that are too short, malformed, fragmented, not for us or have a
+  // bad checksum are counted and dropped; they are answered only if an RFC asks for it, at a limited rate.
   InputResult input(std::span<const std::byte> frame, const RxMeta& meta, Instant now);
 
   enum class Route : std::uint8_t {
@@ -120,29 +120,29 @@ class Interface {
     unreachable  // no route
   };
   Route prepare(const IpAddress& source, const IpAddress& destination, LinkHeader& header, Instant now);
-  // The header of an answer to a frame that has just come from `to`, back the way it came: strangers cost no
-  // neighbour entry, which would crowd out those we talk to.
+  // Makes the header of an answer to a frame that has just come from `to`, without a neighbour entry: entries
+  // for unknown hosts would replace those of our peers.
   void prepare_reply(const IpAddress& source, const IpAddress& destination, const MacAddress& to,
                      LinkHeader& header) const;
-  // Changes whenever a header made by prepare() may have become stale.
+  // Changes whenever a header made by prepare() may be out of date.
   [[nodiscard]] std::uint32_t generation() const;
-  // The neighbour on the way to `destination` has left several requests unanswered (about 3 s). It goes on
-  // being asked as long as prepare() is called: whether to wait is for the caller to say.
+  // Returns true if the next hop to `destination` has left several requests unanswered (about 3 s). Requests
+  // go on as long as prepare() is called: the caller decides how long to wait.
   [[nodiscard]] bool is_silent(const IpAddress& destination, Instant now) const;
 
-  // The source address to use toward `destination`: one of ours of the same family, the one that shares
-  // its network if there is one. Empty if we have none of the family.
+  // Returns the source address to use toward `destination`: one of ours of the same family, and of the same
+  // network if there is one. Returns nothing if we have none of the family.
   [[nodiscard]] std::optional<IpAddress> source_for(const IpAddress& destination) const;
   [[nodiscard]] bool owns(const IpAddress& address) const;
 
-  // The next frame of the interface's own (ARP, ND, ICMP) to put on the wire; empty if there is none.
+  // Returns the interface's next own frame (ARP, ND, ICMP) to send; nothing if there is none.
   std::optional<std::vector<std::byte>> next_frame();
   // Announces our addresses (gratuitous ARP, unsolicited NA). Call once the link is up.
   void announce(Instant now);
-  // Asks whether somebody else has our addresses, as one who does not have them yet (RFC 5227 §2.1.1, RFC
-  // 4862 §5.4.2). Who has answers, and conflict() tells of it; the log does not, before announce().
+  // Probes whether another host uses our addresses, as if we did not use them yet (RFC 5227 §2.1.1, RFC 4862
+  // §5.4.2). If one answers, conflict() returns it; before announce(), it is not logged.
   void probe_addresses(Instant now);
-  // The first that was noticed, by a probe or by the way.
+  // The first conflict that was noticed, by a probe or otherwise.
   [[nodiscard]] const std::optional<AddressConflict>& conflict() const;
   void on_time(Instant now);
   [[nodiscard]] Instant next_deadline() const;
@@ -153,21 +153,38 @@ class Interface {
   std::unique_ptr<Impl> impl_;
 };
 
-// The IP header of an outgoing TCP packet, in zeros at `ip`, but for what finish_tcp_packet() completes.
+// Writes the IP header of an outgoing TCP packet to `ip`, which must be zero, except for the fields that
+// finish_tcp_packet() completes.
 void start_ip_header(std::byte* ip, const IpAddress& source, const IpAddress& destination);
 
 // Completes the headers of one outgoing TCP packet in place: `packet` starts with the bytes of `header`,
-// followed by the TCP header (checksum field zero); `pieces` is the payload that follows. Writes IP
-// lengths, IPv4 identification and checksum, and the TCP checksum unless `tcp_checksum` says otherwise.
-// `ecn_capable`: the IP header carries ECT(0) (RFC 3168 §5).
+// followed by the TCP header (checksum field zero); `pieces` is the payload after them. Writes IP lengths,
+// IPv4 identification and checksum, and the TCP checksum as `tcp_checksum` says. `ecn_capable`: the IP header
+// carries ECT(0) (RFC 3168 §5).
 enum class TcpChecksum : std::uint8_t {
   software,  // computed here
-  hardware,  // the pseudo-header's sum is stored, as NICs expect it
-  cut,       // and, of a packet that the NIC is to cut, the sum without its length
-  none,      // left zero: a trusted wire
+  hardware,  // the pseudo-header's sum, as NICs expect it
+  cut,       // the same without the length, for a packet that the NIC cuts
+  none,      // zero, for a trusted wire
 };
 void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
                        std::span<const std::span<const std::byte>> pieces, std::uint16_t ip_id,
                        TcpChecksum tcp_checksum, bool ecn_capable);
+
+// The use of a frame, read from its headers without any check or state: engines that share a NIC sort the
+// frames that come in by it (engine/exchange.h). The checks are made by the engine that the frame belongs to.
+struct FrameUse {
+  enum class Kind : std::uint8_t {
+    tcp,    // a TCP segment for `port`
+    news,   // needed by every engine: ARP, ICMP except echo (neighbours, errors about segments)
+    other,  // everything else, also malformed frames: handled by the engine that received it
+  };
+  Kind kind = Kind::other;
+  std::uint16_t port = 0;  // tcp: the destination's
+};
+
+// `frame`: as received; its beginning is enough. A frame that Interface::input() takes for TCP is `tcp` here,
+// with the same port.
+[[nodiscard]] FrameUse use_of(std::span<const std::byte> frame);
 
 }  // namespace tfabric::net

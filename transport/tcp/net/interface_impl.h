@@ -11,7 +11,7 @@ namespace tfabric::net {
 
 inline constexpr MacAddress kBroadcast{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
 
-// A frame's payload, behind Ethernet and VLAN.
+// A frame's payload, after the Ethernet header and VLAN tag.
 struct FrameView {
   MacAddress source;
   MacAddress destination;
@@ -44,7 +44,7 @@ struct Interface::Impl {
     return kEthernetHeaderBytes + (config.vlan != 0 ? 4 : 0);
   }
   void request(const IpAddress& address);
-  // The sender of a frame claims `address`, which is ours.
+  // The sender of a frame claims `address`, which is ours: an address conflict.
   void on_claim(const IpAddress& address, const MacAddress& mac);
   InputResult malformed() {
     ++counters.malformed;
@@ -66,7 +66,7 @@ struct Interface::Impl {
   InputResult on_icmp(const FrameView& frame, const IpView& packet);
   InputResult on_icmpv6(const FrameView& frame, const IpView& packet);
   void send_echo_reply(const FrameView& frame, const IpView& packet, std::uint8_t type);
-  // The TCP segment that an ICMP error quotes; not `icmp_error` if it is none of ours.
+  // Returns the TCP segment that an ICMP error quotes; no `icmp_error` if the segment is not ours.
   InputResult quoted_segment(std::span<const std::byte> quoted, IcmpError::Kind kind, std::uint32_t mtu,
                              bool v4);
 
@@ -82,7 +82,7 @@ struct Interface::Impl {
   std::optional<IpAddress> next_hop(const IpAddress& destination) const;
   void write_link_header(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
                          LinkHeader& header) const;
-  // A whole frame with an ICMP message, its checksum filled in.
+  // Sends a whole frame with an ICMP message, and fills in its checksum.
   void send_icmp(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
                  std::span<const std::byte> message, std::uint8_t hop_limit);
 
@@ -91,7 +91,7 @@ struct Interface::Impl {
   std::deque<std::vector<std::byte>> frames;
   InterfaceCounters counters;
   Instant now{};
-  bool overheard = false;  // the frame at hand: RxMeta
+  bool overheard = false;  // of the current frame: RxMeta
   double reply_tokens = 0;
   Instant reply_refilled{};
   std::optional<AddressConflict> conflict;

@@ -1,5 +1,5 @@
-// IPv4 (RFC 791) and IPv6 (RFC 8200) packets that arrive. Fragments are dropped and counted: our own
-// segments are never fragmented (RFC 1191), and reassembly is an attack surface.
+// Arriving IPv4 (RFC 791) and IPv6 (RFC 8200) packets. Fragments are dropped and counted: our peers' segments
+// are never fragmented (RFC 1191), and reassembly is an attack surface.
 
 #include <algorithm>
 
@@ -85,7 +85,8 @@ InputResult Interface::Impl::on_ipv6(const FrameView& frame, const RxMeta& meta)
   packet.source = v6_at(&bytes[8]);
   packet.destination = v6_at(&bytes[24]);
   if (packet.source.is_v4() || packet.destination.is_v4()) {
-    return malformed();  // IPv4-mapped addresses are IPv4's, for us; IPv6 could speak for IPv4 neighbours
+    return malformed();  // we use IPv4-mapped addresses for IPv4: an IPv6 packet could impersonate an IPv4
+                         // neighbour
   }
   packet.congestion_experienced = (get16(bytes.data()) >> 4 & kEcnMask) == kCongestionExperienced;
   packet.payload = bytes.subspan(kIpv6HeaderBytes, here);

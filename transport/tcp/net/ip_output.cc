@@ -1,4 +1,4 @@
-// Headers of packets that leave: route, neighbour, Ethernet and IP.
+// The headers of outgoing packets: route, neighbour, Ethernet and IP.
 #include <algorithm>
 #include <cstring>
 

@@ -1,5 +1,6 @@
-// Neighbour discovery (RFC 4861 §4.3, §4.4, §7.2). Addresses are configured: no autoconfiguration. Duplicates
-// are probed for when asked to, and others' probes answered (RFC 4862 §5.4).
+// Neighbour discovery (RFC 4861 §4.3, §4.4, §7.2). There is no autoconfiguration: addresses are
+// configured. Duplicates are probed for on demand, and the probes of other hosts are answered (RFC 4862
+// §5.4).
 #include <cstring>
 
 #include "transport/tcp/net/interface_impl.h"
@@ -14,12 +15,12 @@ constexpr std::size_t kOptionBytes = 8;
 constexpr std::uint8_t kSolicited = 0x40, kOverride = 0x20;
 constexpr std::uint8_t kNdHopLimit = 255;  // RFC 4861 §6.1.1: proves that no router forwarded it
 
-// The options of a message, as far as they matter.
+// The options of a message that are used.
 struct Options {
   std::optional<MacAddress> source, target;  // link-layer addresses
 };
 
-// Empty if they are malformed: the whole message is to be dropped then (RFC 4861 §7.1).
+// Returns nothing if they are malformed: the whole message must then be dropped (RFC 4861 §7.1).
 std::optional<Options> read_options(std::span<const std::byte> bytes) {
   Options options;
   while (!bytes.empty()) {
@@ -53,7 +54,8 @@ MacAddress multicast_mac(const IpAddress& address) {
   return mac;
 }
 
-// What RFC 4861 §7.1 asks of both messages. An IPv4-mapped target would be an IPv4 neighbour for us.
+// Checks what RFC 4861 §7.1 requires of both messages. An IPv4-mapped target would be an IPv4 neighbour for
+// us.
 bool is_valid(const IpView& packet) {
   if (packet.payload.size() < kFixedBytes || packet.hop_limit != kNdHopLimit ||
       get8(&packet.payload[1]) != 0) {
@@ -70,7 +72,7 @@ InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddr
     return malformed();
   }
   const auto options = read_options(packet.payload.subspan(kFixedBytes));
-  // RFC 4861 §7.1.1: who has no address yet has no neighbours either.
+  // RFC 4861 §7.1.1: a host without an address must not send its link-layer address.
   const bool nameless = packet.source.is_unspecified();
   if (!options || (nameless && (options->source || !packet.destination.is_multicast()))) {
     return malformed();
@@ -82,7 +84,7 @@ InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddr
     return {.kind = InputResult::Kind::handled};
   }
   if (nameless) {
-    // Somebody checks for duplicates of our address: RFC 4861 §7.2.4, to all nodes.
+    // Another host probes for a duplicate of our address: answered to all nodes (RFC 4861 §7.2.4).
     send_advertisement(target, *parse_ip("ff02::1"), MacAddress{{0x33, 0x33, 0, 0, 0, 1}},
                        /*solicited=*/false);
     return {.kind = InputResult::Kind::handled};
@@ -131,7 +133,7 @@ void Interface::Impl::send_solicitation(const IpAddress& target) {
   }
 }
 
-// RFC 4862 §5.4.2: from no address, and so without the option with the sender's own.
+// RFC 4862 §5.4.2: from the unspecified address, and therefore without the source link-layer address option.
 void Interface::Impl::send_duplicate_probe(const IpAddress& target) {
   std::array<std::byte, kFixedBytes> message{};
   put8(message.data(), kSolicitation);

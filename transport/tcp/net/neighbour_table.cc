@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kReachable = std::chrono::seconds(30);
 constexpr Duration kRetry = std::chrono::seconds(1);
 constexpr int kMaxRequests = 3;
-// One that does not answer is asked no more once nobody has looked for it so long.
+// A neighbour that does not answer is no longer asked when it was not looked up for this long.
 constexpr Duration kWanted = kMaxRequests * kRetry;
 
 }  // namespace
@@ -31,7 +31,7 @@ NeighbourTable::Entry& NeighbourTable::create(const IpAddress& address, Instant 
     const auto oldest = std::min_element(entries_.begin(), entries_.end(),
                                          [](const Entry& a, const Entry& b) { return a.used < b.used; });
     if (oldest->used != Instant{}) {
-      ++generation_;  // nobody would tell a header made for it that the neighbour has moved
+      ++generation_;  // without the entry, headers made for it would not follow a change of its MAC address
     }
     *oldest = Entry{.address = address, .used = now};
     return *oldest;
@@ -64,7 +64,8 @@ bool NeighbourTable::learn(const IpAddress& address, const MacAddress& mac, bool
     if (!may_create) {
       return false;
     }
-    // Of no use to us yet: first to go when strangers fill the table, and no header was made for it.
+    // It is of no use to us yet: it is replaced first when unknown hosts fill the table, and no header was
+    // made for it.
     entry = &create(address, now);
     entry->used = Instant{};
     fresh = true;
@@ -90,7 +91,7 @@ bool NeighbourTable::is_silent(const IpAddress& address, Instant now) const {
 void NeighbourTable::grow_stale(Entry& entry) {
   entry.state = State::stale;
   if (entry.used != Instant{}) {
-    ++generation_;  // who has a header of it asks again before the next packet
+    ++generation_;  // users of a header for it prepare a new one before the next packet
   }
 }
 

@@ -1,9 +1,9 @@
-// Which MAC address an on-link neighbour has: the common part of ARP (RFC 826) and neighbour discovery
-// (RFC 4861 §7.3). It only decides; its owner sends the requests it asks for.
+// The MAC addresses of on-link neighbours: the common part of ARP (RFC 826) and neighbour discovery (RFC 4861
+// §7.3). It only decides when to send requests; its owner sends them.
 //
-// A neighbour that does not answer is asked once a second for as long as somebody wants it, and the MAC it
-// had is used meanwhile (RFC 7048): requests get lost as other packets do, and how long to wait for a peer is
-// for those to say who talk to it.
+// A neighbour that does not answer is asked once a second as long as it is looked up, and the MAC address
+// that it had is used meanwhile (RFC 7048): requests get lost like other packets, and the users of the
+// connection decide how long to wait for a peer.
 #pragma once
 
 #include <cstddef>
@@ -19,37 +19,37 @@ namespace tfabric::net {
 class NeighbourTable {
  public:
   static constexpr std::size_t kMaxNeighbours =
-      1024;  // the least recently used goes first, those we never asked for before all
+      1024;  // entries that we never looked up are replaced first, then the least recently used
 
   struct Lookup {
     enum class Kind : std::uint8_t { known, pending } kind = Kind::pending;
     MacAddress mac;
-    bool request = false;  // ask for it now
+    bool request = false;  // the owner has to send a request now
   };
-  // Looks up, and makes an entry if there is none.
+  // Looks up a neighbour, and creates an entry if there is none.
   Lookup find(const IpAddress& address, Instant now);
-  // The neighbour said which MAC it has. `create`: also if nobody asked. Returns whether the MAC of a
-  // known neighbour has changed.
+  // The neighbour has announced its MAC address. `create`: make an entry even if it was not looked up.
+  // Returns true if the MAC address of a known neighbour has changed.
   bool learn(const IpAddress& address, const MacAddress& mac, bool create, Instant now);
-  // It has left several requests unanswered, and that is all that was heard of it since.
+  // Returns true if the neighbour has left several requests unanswered and has sent nothing else since.
   [[nodiscard]] bool is_silent(const IpAddress& address, Instant now) const;
 
-  // The next neighbour to ask at `now`; empty if there is none.
+  // Returns the next neighbour to send a request for at `now`; nothing if there is none.
   std::optional<IpAddress> due(Instant now);
   [[nodiscard]] Instant next_deadline() const;
   // Grows whenever an answer of find() may differ from an earlier one.
   [[nodiscard]] std::uint32_t generation() const { return generation_; }
 
  private:
-  // Stale: not asked before somebody wants it again.
+  // Stale: no requests until it is looked up again.
   enum class State : std::uint8_t { incomplete, reachable, stale, probing };
   struct Entry {
     IpAddress address;
     MacAddress mac;
     State state = State::incomplete;
     int requests = 0;  // unanswered
-    Instant next{};    // when to ask; no meaning while stale
-    Instant used{};    // by us; never: its announcement alone has made this entry
+    Instant next{};    // when to send the next request; unused while stale
+    Instant used{};  // when it was last looked up; zero: never, only its announcement has created this entry
   };
 
   [[nodiscard]] const Entry* locate(const IpAddress& address) const;
@@ -60,6 +60,24 @@ class NeighbourTable {
 
   std::vector<Entry> entries_;
   std::uint32_t generation_ = 1;
+};
+
+struct Neighbour {
+  IpAddress address;
+  MacAddress mac;
+};
+
+// Resolves an interface's neighbours in place of ARP and neighbour discovery: the kernel, if the interface
+// and its addresses are the kernel's as well and it receives the answers of both. Used by one interface;
+// never blocks.
+class NeighbourSource {
+ public:
+  virtual ~NeighbourSource() = default;
+  // Asks for a neighbour: next() returns it if it answers.
+  virtual void ask(const IpAddress& address) = 0;
+  // Returns one of the requested neighbours that is known by now. Called often; costs nothing while none is
+  // awaited.
+  virtual std::optional<Neighbour> next() = 0;
 };
 
 }  // namespace tfabric::net

@@ -10,8 +10,8 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/neighbours.h"
-#include "transport/tcp/engine/port_map.h"
-#include "transport/tcp/net/neighbour_source.h"
+#include "transport/tcp/engine/exchange.h"
+#include "transport/tcp/net/neighbour_table.h"
 #include "transport/tcp/nic/xdp/program.h"
 
 namespace tfabric::tcp {

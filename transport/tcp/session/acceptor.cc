@@ -105,12 +105,12 @@ Status Acceptor::greet(HalfOpen& half_open, const Hello& hello) {
   if (Status status = introduce(half_open, hello); !status) {
     return status;
   }
+  forget(half_open);
   if (!lane::send_record(flow.connection(), encode(Welcome{.flow = hello.flow}))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
   flow.connection().keep_out_of_order(true);
   engine_->wake(flow);
-  forget(half_open);
   return {};
 }
 

@@ -13,11 +13,12 @@ constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 // Pacing gains by phase, in percent. 277: draft-ietf-ccwg-bbr §2.4; the others §5.3.3.
 constexpr std::array<std::uint64_t, 5> kPacingGain = {277, 36, 100, 125, 75};
 constexpr std::uint64_t kWindowGain = 2;           // draft-ietf-ccwg-bbr §2.5
-constexpr std::uint32_t kRoundsWithoutGrowth = 3;  // §5.3.1.2: the pipe is full
+constexpr std::uint32_t kRoundsWithoutGrowth = 3;  // §5.3.1.2: then the pipe is full
 constexpr std::uint64_t kGrowth = 125;             // percent, §5.3.1.2
 constexpr std::uint64_t kLossPercent = 2;          // §2.7: BBR.LossThresh
-// Fewer losses in a round (§5.3.1.3, there for startup alone) are chance, unless they are a third of it: one
-// of a dozen segments is more than kLossPercent, and on a path with random losses no window would ever grow.
+// Fewer losses in a round (§5.3.1.3, which says it for startup only) are taken for random ones, unless they
+// are a third of the round: one of a dozen segments is more than kLossPercent, and on a path with random
+// losses the window would never grow.
 constexpr std::uint64_t kLeastLosses = 6;
 constexpr std::uint64_t kNoChancePercent = 33;
 constexpr std::uint64_t kLimitPercent = 70;              // §2.7: BBR.Beta
@@ -25,7 +26,7 @@ constexpr std::uint32_t kLeastWait = 8, kMostWait = 64;  // rounds between probe
 constexpr std::uint64_t kLeastSegments = 4;              // §2.7: BBR.MinPipeCwnd
 constexpr std::uint64_t kMicroseconds = 1'000'000;       // a second
 
-// Rounded up: never zero.
+// Rounds up: the result is never zero.
 std::uint64_t microseconds(Duration time) {
   return static_cast<std::uint64_t>(time / std::chrono::microseconds(1)) + 1;
 }
@@ -48,7 +49,7 @@ std::uint64_t Bottleneck::bdp(Duration min_rtt) const {
   return bandwidth() * microseconds(min_rtt) / kMicroseconds;
 }
 
-// Losses or marks have answered what was sent last.
+// The data sent last was answered by losses or marks.
 void Bottleneck::limit_rate() { rate_limit_ = std::max(round_rate_, bandwidth() / 100 * kLimitPercent); }
 
 void Bottleneck::take_rate(const AckSample& sample) {
@@ -113,7 +114,7 @@ void Bottleneck::next_phase(const AckSample& sample, bool round_ended) {
       }
       break;
     case Phase::probe_up:
-      // The first round ends with what was sent before the probe: the second one has the answer.
+      // The first round ends with data that was sent before the probe: only the second one shows its effect.
       if (round_ended && (rounds_ >= 2 || lossy_)) {
         wait_rounds_ = lossy_ ? std::min(2 * wait_rounds_, kMostWait) : kLeastWait;
         phase_ = Phase::probe_down;
@@ -128,11 +129,13 @@ void Bottleneck::set_window(const AckSample& sample) {
     cwnd_ += sample.delivered;
     return;
   }
-  // An application that sends little makes small samples: no reason to send slower than the least window.
+  // The samples of an application that sends little are small: they are no reason to send slower than the
+  // least window allows.
   const std::uint64_t least = phase_ == Phase::startup ? initial_window_ : kLeastSegments * mss_;
   pacing_rate_ = std::max(rate / 100 * kPacingGain[static_cast<std::size_t>(phase_)],
                           std::max<std::uint64_t>(least * kMicroseconds / microseconds(sample.min_rtt), 1));
-  // Room for the bursts of both ends, for an acknowledgement a burst, and for those that come in heaps.
+  // Room for the bursts of both ends, for one acknowledgement for each burst, and for acknowledgements in
+  // batches.
   const std::uint64_t burst = std::min<std::uint64_t>(Pacer::kMaxBurstBytes, rate / 1000);
   const std::uint64_t target =
       std::max(kWindowGain * bdp(sample.min_rtt) + 3 * burst + aggregation_.excess(), kLeastSegments * mss_);
@@ -156,14 +159,14 @@ void Bottleneck::on_ack(const AckSample& sample) {
   set_window(sample);
 }
 
-// What the losses of a round say is read at its end; one alone says nothing.
+// Losses are judged at the end of a round: a single one has no meaning.
 void Bottleneck::on_loss(std::uint64_t) { saved_cwnd_ = cwnd_; }
 
 void Bottleneck::on_rto(std::uint64_t, bool repeated) {
   if (!repeated) {
     saved_cwnd_ = cwnd_;
   }
-  cwnd_ = mss_;  // grows back with what arrives
+  cwnd_ = mss_;  // grows again with the acknowledgements
 }
 
 void Bottleneck::on_ecn(std::uint64_t) { limit_rate(); }

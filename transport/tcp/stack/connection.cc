@@ -4,14 +4,14 @@
 #include <cassert>
 
 #include "transport/tcp/stack/connection_impl.h"
-#include "transport/tcp/stack/timestamp.h"
+#include "transport/tcp/stack/segment.h"
 
 namespace tfabric::stack {
 namespace {
 
-// How long a finished connection keeps its ports. RFC 9293 §3.6.1 asks for 2 MSL (minutes); initial
-// sequence numbers that grow with time and timestamps (RFC 6191) guard against old segments, and rails
-// are private networks with no old segments to speak of.
+// How long a finished connection keeps its ports. RFC 9293 §3.6.1 asks for 2 MSL (minutes). Initial sequence
+// numbers that grow with time, and timestamps (RFC 6191), protect against old segments, and rails are private
+// networks, where old segments hardly exist.
 constexpr Duration kTimeWait = std::chrono::milliseconds(100);
 
 }  // namespace
@@ -59,7 +59,7 @@ std::unique_ptr<Connection> Connection::accept_answered(std::shared_ptr<const Op
                                                         const PayloadOps& ops, const SegmentIn& syn,
                                                         Seq initial_sequence, Instant now) {
   std::unique_ptr<Connection> connection = accept(std::move(options), ops, syn, initial_sequence, now);
-  SegmentOut answer;  // is on its way, or has arrived
+  SegmentOut answer;  // was sent already
   connection->impl_->next_segment(answer, now);
   return connection;
 }
@@ -93,10 +93,10 @@ bool Connection::settle() { return impl_->settle(); }
 bool Connection::received_all() const { return impl_->peer_fin; }
 bool Connection::peer_finished() const { return impl_->peer_fin && impl_->unread() == 0; }
 
-// Tells the peer when the window has opened by much (RFC 9293 §3.8.6.2.2).
+// Announces the window when it has opened by much (RFC 9293 §3.8.6.2.2).
 void Connection::Impl::touch_window(std::uint32_t) {
   if (state == State::fin_wait_2) {
-    restart_fin_wait_2();  // a peer whose window was closed could not send until now
+    restart_fin_wait_2();  // while the window was closed, the peer could not send
   }
   const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
   const std::uint32_t room = receive_room(), largest = largest_window();
@@ -162,9 +162,9 @@ void Connection::abort() {
   if (c.state == State::closed) {
     return;
   }
-  const bool tell = c.state != State::syn_sent && c.state != State::time_wait;
+  const bool notify = c.state != State::syn_sent && c.state != State::time_wait;
   c.end(ConnectionError::aborted);
-  c.send_reset = tell;
+  c.send_reset = notify;
   c.reset_seq = c.seq_of(c.snd_nxt);
 }
 
@@ -215,7 +215,7 @@ void Connection::set_path_mss(std::uint16_t mss, Instant now) {
   c.now = now;
   c.excused = 0;
   if (c.flight() > 0) {
-    // RFC 1191 §6.4: what was too big is lost; it goes again in smaller pieces.
+    // RFC 1191 §6.4: segments that were too large are lost; their bytes are sent again in smaller ones.
     c.recovery = Recovery::timeout;
     c.recover = c.snd_nxt;
     c.segments.mark_all_lost();
@@ -285,20 +285,6 @@ ConnectionInfo Connection::info() const {
   return info;
 }
 
-void Connection::Impl::become_established() {
-  state = State::established;
-  send_syn = false;  // one that was due again and has not left yet
-  connect_at = kNever;
-  rto_at = kNever;
-  if (!syn_repeated && now > syn_sent_at) {  // a clock that has not moved has measured nothing
-    rtt.on_sample(now - syn_sent_at);
-    min_rtt.on_sample(now - syn_sent_at, now);
-  }
-  rtt.reset_backoff();
-  last_progress = last_heard = now;
-  keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
-}
-
 void Connection::Impl::start_time_wait() {
   state = State::time_wait;
   wait_at = now + kTimeWait;
@@ -331,7 +317,7 @@ void Connection::Impl::on_peer_fin() {
       state = State::close_wait;
       break;
     case State::fin_wait_1:
-      state = State::closing;  // our FIN is not acknowledged yet, or it would be fin_wait_2
+      state = State::closing;  // our FIN is not acknowledged yet: otherwise the state would be fin_wait_2
       break;
     case State::fin_wait_2:
       start_time_wait();

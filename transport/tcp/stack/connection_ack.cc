@@ -1,13 +1,13 @@
-// What an acknowledgement says of what was sent: windows, SACK and D-SACK (RFC 2018, 2883), round-trip
-// times. What follows from it for the repair of losses is in connection_recovery.cc.
+// What an acknowledgement reports: windows, SACK and D-SACK (RFC 2018, 2883), round-trip times. What follows
+// from it for the repair of losses is in connection_recovery.cc.
 #include <algorithm>
 
 #include "transport/tcp/stack/connection_impl.h"
-#include "transport/tcp/stack/timestamp.h"
+#include "transport/tcp/stack/segment.h"
 
 namespace tfabric::stack {
 
-// The acknowledgement and window of a segment. False: the segment is to be dropped.
+// Takes the acknowledgement and window of a segment. Returns false if the segment has to be dropped.
 bool Connection::Impl::on_ack(const SegmentIn& segment) {
   if (state == State::syn_received) {
     if (segment.ack - (iss + 1) < 0 || segment.ack > seq_of(snd_nxt)) {
@@ -22,11 +22,11 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
   }
   const std::int64_t delta = segment.ack - seq_of(snd_una);
   if (delta > static_cast<std::int64_t>(snd_nxt - snd_una)) {
-    challenge_ack();  // acknowledges what we have not sent
+    challenge_ack();  // it acknowledges data that we have not sent
     return false;
   }
   if (delta < -static_cast<std::int64_t>(std::max<std::uint64_t>(max_snd_wnd, 65536))) {
-    challenge_ack();  // RFC 5961 §5.2: too old to be true
+    challenge_ack();  // RFC 5961 §5.2: too old for a correct peer
     return false;
   }
   const std::uint64_t window_before = snd_wnd;
@@ -48,7 +48,7 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
   if (news.acked == 0) {
     news.validated = validation.validated(news.flight_before, congestion->cwnd());
   }
-  // After what is acknowledged, or that would look reordered (RFC 8985 §6.2 step 3: in ascending order).
+  // After the acknowledged segments, or they would look reordered (RFC 8985 §6.2 step 3: in ascending order).
   if (sack && segment.sack_count > 0) {
     take_sack(segment, news);
   }
@@ -63,13 +63,13 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
 }
 
 void Connection::Impl::update_send_window(const SegmentIn& segment) {
-  // RFC 9293 §3.10.7.4: from the newest segment only. One that acknowledges something new is newer than
-  // all before it, even if it is a retransmission with an old sequence number: snd_una moves with it, and
-  // the old window on top of the new snd_una would reach beyond the edge that the peer has announced.
+  // RFC 9293 §3.10.7.4: only the newest segment's window counts. A segment that acknowledges something new is
+  // newer than all before it, even if it is a retransmission with an old sequence number: snd_una moves with
+  // it, and the old window added to the new snd_una would reach beyond the edge that the peer has announced.
   if (segment.ack > seq_of(snd_una) || snd_wl1 < segment.seq ||
       (snd_wl1 == segment.seq && snd_wl2 <= segment.ack)) {
     if (snd_wnd == 0 && segment.window != 0) {
-      last_progress = now;  // the user time-out begins anew
+      last_progress = now;  // the user time-out starts again
     }
     snd_wnd = std::uint64_t{segment.window} << snd_scale;
     max_snd_wnd = std::max(max_snd_wnd, snd_wnd);
@@ -85,13 +85,13 @@ void Connection::Impl::update_send_window(const SegmentIn& segment) {
 void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
   std::size_t i = 0;
   const SackBlock& first = segment.sack[0];
-  // RFC 2883 §4: the first block tells of a duplicate if it is acknowledged, or within the second block.
+  // RFC 2883 §4: the first block reports a duplicate if it is acknowledged, or within the second block.
   if (first.right <= segment.ack || (segment.sack_count > 1 && segment.sack[1].left <= first.left &&
                                      first.right <= segment.sack[1].right)) {
     const std::int64_t left = first.left - seq_of(snd_una), right = first.right - seq_of(snd_una);
-    // Nobody can have received twice what was never sent twice, nor the byte that he waits for. A peer who
-    // says so has lost its way; to take its word that nothing is lost would bring the window again, and its
-    // word.
+    // Nothing arrives twice that was not sent twice, nor can the byte that the peer waits for have arrived. A
+    // peer that reports it is faulty; believing it that nothing was lost would send the window again, and
+    // make it report the same again.
     const bool awaited = left <= 0 && right > 0;
     if (left < right && !awaited && left + static_cast<std::int64_t>(snd_una) >= 0 &&
         right <= static_cast<std::int64_t>(flight()) && bytes_retransmitted > 0) {
@@ -104,7 +104,7 @@ void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
     const std::int64_t left = segment.sack[i].left - seq_of(snd_una);
     const std::int64_t right = segment.sack[i].right - seq_of(snd_una);
     if (left < 0 || right <= left || right > static_cast<std::int64_t>(flight())) {
-      continue;  // outside of what is in flight
+      continue;  // not within the bytes in flight
     }
     const bool added = scoreboard.add(
         snd_una + static_cast<std::uint64_t>(left), snd_una + static_cast<std::uint64_t>(right),
@@ -112,7 +112,7 @@ void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
           for (SentSegments::Number n = segments.find(from); n != segments.end() && segments.at(n).start < to;
                ++n) {
             const SentSegment& sent = segments.at(n);
-            // A segment of which the peer has only a part goes again as a whole, if at all.
+            // A segment that the peer has only in part counts as not arrived: it is retransmitted as a whole.
             if (!sent.sacked && block.left <= std::max(sent.start, snd_una) && sent.end() <= block.right) {
               segments.mark_sacked(n);
               on_delivered(sent, sent.size, news);
@@ -123,7 +123,7 @@ void Connection::Impl::take_sack(const SegmentIn& segment, AckNews& news) {
   }
 }
 
-// `segment` has arrived for the first time we hear of it, or the first `bytes` of it.
+// `segment`, or its first `bytes`, is reported as arrived for the first time.
 void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t bytes, AckNews& news) {
   news.delivered += bytes;
   rate.on_delivered(segment, bytes, now);
@@ -142,14 +142,14 @@ void Connection::Impl::on_delivered(const SentSegment& segment, std::uint32_t by
     return;
   }
   news.repetition_arrived = true;
-  // RFC 7323 §4.1: timestamps tell which of two was timed; without them nothing is for certain.
+  // RFC 7323 §4.1: timestamps show which of the two transmissions was timed; without them it is unknown.
   if (timestamps && !ambiguous) {
     news.newest_repeated = std::max(news.newest_repeated.value_or(segment.sent_at), segment.sent_at);
   }
 }
 
-// Whether it may be the original that has arrived of a segment that was sent twice (RFC 8985 §6.2 step 2). As
-// long as all has been sent twice, there is no round-trip time that could tell.
+// Returns true if, of a segment that was sent twice, the original may be what has arrived (RFC 8985 §6.2 step
+// 2). As long as everything was sent twice, there is no round-trip time by which to decide.
 bool Connection::Impl::may_be_original(const SentSegment& segment, const AckNews& news) const {
   const Duration least = min_rtt.value();
   return least == Duration::zero() || now - segment.sent_at < least ||
@@ -175,8 +175,8 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
     }
     segments.trim_first(bytes);
   }
-  // Duplicate acknowledgements have told of these already.
-  news.delivered -= std::min(news.delivered, duplicates.told(snd_una, position));
+  // Duplicate acknowledgements have reported these already.
+  news.delivered -= std::min(news.delivered, duplicates.reported(snd_una, position));
   undo.on_ack(snd_una, position, news.ts_ecr);
   snd_una = position;
   queue.release(std::min(snd_una, queue.end()));
@@ -186,9 +186,9 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
   last_progress = now;
 }
 
-// RFC 6298 §3 with Karn's algorithm: no sample of what was sent twice, if one cannot tell of which, and a
-// time-out that was doubled stays so until there is one. For the time-out, one sample a round trip, of the
-// segment that took the longest.
+// RFC 6298 §3 with Karn's algorithm: a segment that was sent twice gives no sample unless it is known which
+// transmission was acknowledged, and a doubled time-out stays doubled until there is a sample. For the
+// time-out, one sample is taken in each round trip, of the segment that took the longest.
 void Connection::Impl::take_round_trip(const AckNews& news) {
   if (news.first_timed() == kNever) {
     return;

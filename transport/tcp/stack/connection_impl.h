@@ -1,7 +1,7 @@
 // The state of one connection and the steps of its machine. Private to stack/.
 //
 // Bytes of the send stream are counted by 64-bit offsets: offset 0 is the first data byte (sequence number
-// ISS + 1), and our FIN occupies the offset behind the last byte. Names follow RFC 9293 §3.3.1.
+// ISS + 1), and our FIN occupies the offset after the last byte. Names follow RFC 9293 §3.3.1.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,6 @@
 #include "transport/tcp/stack/delivery_rate.h"
 #include "transport/tcp/stack/duplicate_acks.h"
 #include "transport/tcp/stack/ecn.h"
-#include "transport/tcp/stack/frto.h"
-#include "transport/tcp/stack/handshake.h"
-#include "transport/tcp/stack/min_rtt.h"
 #include "transport/tcp/stack/pacer.h"
 #include "transport/tcp/stack/path_mtu.h"
 #include "transport/tcp/stack/prr.h"
@@ -22,34 +19,38 @@
 #include "transport/tcp/stack/reassembly.h"
 #include "transport/tcp/stack/rtt.h"
 #include "transport/tcp/stack/scoreboard.h"
-#include "transport/tcp/stack/send_limits.h"
+#include "transport/tcp/stack/segment.h"
 #include "transport/tcp/stack/send_queue.h"
 #include "transport/tcp/stack/sent_segments.h"
-#include "transport/tcp/stack/tlp.h"
 #include "transport/tcp/stack/undo.h"
 
 namespace tfabric::stack {
 
-// What one acknowledgement has told of what was sent.
+[[nodiscard]] inline bool has(const SegmentIn& segment, std::uint8_t bits) {
+  return (segment.flags & bits) != 0;
+}
+
+// What one acknowledgement reports about the bytes sent.
 struct AckNews {
   std::uint64_t flight_before = 0;
   std::uint64_t acked = 0;      // by how much snd_una has moved
   std::uint64_t delivered = 0;  // bytes acknowledged or reported for the first time
   bool validated = false;       // RFC 7661: the window was in use
-  bool sacked = false;          // a report said something new
-  bool duplicate = false;       // RFC 5681 §2, without any report
+  bool sacked = false;          // SACK reported something new
+  bool duplicate = false;       // RFC 5681 §2, without SACK blocks
   std::optional<Scoreboard::Block> dsack;
   std::optional<std::uint32_t> ts_ecr;
   bool ece = false;               // the peer echoes a mark
-  bool original_arrived = false;  // something of before `recover` that was sent once
-  // When the segments were sent that have arrived: those sent once, and, where timestamps tell, those sent
-  // twice.
+  bool original_arrived = false;  // a segment before `recover` that was sent once has arrived
+  // When the arrived segments were sent: those sent once, and those sent twice if timestamps show which
+  // transmission has arrived.
   Instant oldest_sent = kNever, newest_sent{};
   std::optional<Instant> newest_repeated;
   bool repetition_arrived = false;
 
-  // The first and the last of what the round trip can be measured of. Behind what had to be sent twice, what
-  // was sent once may have waited for long: it is as old as the loss, not as the path.
+  // The first and the last segment by which the round trip can be measured. After a segment that was sent
+  // twice, those that were sent once may have waited for it for long: they would measure the time of the
+  // repair, not of the path.
   [[nodiscard]] Instant first_timed() const {
     return repetition_arrived ? newest_repeated.value_or(kNever) : oldest_sent;
   }
@@ -63,17 +64,18 @@ struct Connection::Impl {
 
   // --- connection_input.cc
   void on_segment(const SegmentIn& segment, Instant now);
-  void on_segment_in_syn_sent(const SegmentIn& segment);
-  void on_repeated_syn(const SegmentIn& segment);
   bool acceptable(const SegmentIn& segment);
   bool passes_timestamps(const SegmentIn& segment);
   void on_reset(const SegmentIn& segment);
   void on_fin_acked();
   void on_payload(const SegmentIn& segment);
+  // Parts of on_payload(), which is on the path of every segment.
+  [[gnu::always_inline]] inline void note_fin(const SegmentIn& segment);
+  [[gnu::always_inline]] inline bool trim(Seq& seq, Payload& payload);
+  void keep_out_of_order(Seq seq, const Payload& payload);
+  [[gnu::always_inline]] inline void take_in_order(const Payload& payload);
   void take_mark(const SegmentIn& segment);
   void on_peer_fin();
-  void take_syn_options(const SegmentIn& segment);
-  void become_established();
   void challenge_ack();
   void answer_unacceptable(const SegmentIn& segment);
   bool settle();
@@ -110,7 +112,6 @@ struct Connection::Impl {
   // --- connection_output.cc
   bool next_segment(SegmentOut& out, Instant now);
   bool emit_reset(SegmentOut& out);
-  bool emit_syn(SegmentOut& out);
   bool emit_data(SegmentOut& out);
   bool emit_retransmission(SegmentOut& out);
   void put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size);
@@ -119,7 +120,7 @@ struct Connection::Impl {
   void put_new_data(SegmentOut& out, std::uint64_t data);
   void put_mtu_probe(SegmentOut& out, std::uint32_t size);
   [[nodiscard]] std::optional<std::uint32_t> mtu_probe() const;
-  // A segment of [position, position + size) or of what fits into one; `cut`: a super-segment.
+  // Emits a segment of [position, position + size), or of as much as fits into one; `cut`: a super-segment.
   void emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size, bool cut);
   void emit_empty(SegmentOut& out, Seq seq);
   void emit_earlier_ack(SegmentOut& out);
@@ -129,15 +130,18 @@ struct Connection::Impl {
   void add_timestamps(SegmentOut& out) const;
   void add_options(SegmentOut& out);
   void note_duplicate(Seq left, Seq right);
+
+  // --- connection_open.cc
+  void take_syn_options(const SegmentIn& segment);
+  void on_segment_in_syn_sent(const SegmentIn& segment);
+  void on_repeated_syn(const SegmentIn& segment);
+  void become_established();
+  bool emit_syn(SegmentOut& out);
+
+  // --- connection_window.cc
   std::uint16_t announce_window();
   std::uint16_t window_field(Seq ack, std::uint32_t window);
   void set_up_persist();
-  // Bytes that the peer's window has room for.
-  [[nodiscard]] std::uint64_t usable_window() const;
-  // Bytes of the next segment of new data; none if only our FIN is left.
-  [[nodiscard]] std::uint64_t next_data() const;
-  // The peer's window is no good for that segment.
-  [[nodiscard]] bool window_blocks() const;
   [[nodiscard]] SendLimit send_limit() const;
 
   // --- connection_burst.cc
@@ -159,8 +163,8 @@ struct Connection::Impl {
   [[nodiscard]] Instant progress_deadline() const;
 
   // --- connection.cc
-  void end(ConnectionError why);
   void touch_window(std::uint32_t consumed);
+  void end(ConnectionError why);
   void set_mss(std::uint32_t value);
 
   // --- small ones
@@ -169,28 +173,45 @@ struct Connection::Impl {
   }
   [[nodiscard]] std::uint64_t flight() const { return snd_nxt - snd_una; }
   [[nodiscard]] std::uint32_t effective_mss() const { return mss - (timestamps ? 12u : 0u); }
-  // The options that every segment has.
+  // The bytes of the options that every segment has.
   [[nodiscard]] std::uint32_t option_bytes() const { return mss - effective_mss(); }
   [[nodiscard]] bool synchronized() const { return state >= State::established; }
   [[nodiscard]] bool may_send_data() const {
     return state >= State::established && state != State::fin_wait_2 && state != State::time_wait;
   }
-  // Where our FIN stands in the stream.
+  // The offset of our FIN.
   [[nodiscard]] std::uint64_t fin_position() const { return queue.end(); }
   [[nodiscard]] std::uint64_t stream_end() const { return queue.end() + (fin_queued ? 1 : 0); }
   [[nodiscard]] std::uint64_t unread() const { return reassembly.queued_bytes() + current.size; }
-  // What may be announced and unread together.
+  // The most bytes that may be announced and unread together.
   [[nodiscard]] std::uint32_t receive_limit() const { return share.limit(options.receive_buffer); }
-  // The largest window that the field can say: a peer without window scaling gets little of a large buffer.
+  // The largest window that the header field can express: without window scaling, only a part of a large
+  // buffer.
   [[nodiscard]] std::uint32_t largest_window() const {
     return std::min(receive_limit(), 65535u << rcv_scale);
   }
-  // The window that the buffer has room for.
+  // The window that the buffer has room for now.
   [[nodiscard]] std::uint32_t receive_room() const {
     const std::uint64_t used = unread();
     const std::uint32_t limit = receive_limit();
     return static_cast<std::uint32_t>(used < limit ? std::min<std::uint64_t>(limit - used, largest_window())
                                                    : 0);
+  }
+  // The bytes that the peer's window has room for.
+  [[nodiscard]] std::uint64_t usable_window() const {
+    const std::uint64_t edge = snd_una + snd_wnd;
+    return edge > snd_nxt ? edge - snd_nxt : 0;
+  }
+  // The bytes of the next segment of new data; 0 if only our FIN is left.
+  [[nodiscard]] std::uint64_t next_data() const {
+    const std::uint64_t end = queue.end();
+    return std::min<std::uint64_t>(end - std::min(snd_nxt, end), effective_mss());
+  }
+  // True if the peer's window is too small for that segment. RFC 9293 §3.8.6.2.1 (silly window syndrome): no
+  // small segments, unless they are all that is queued or half of the largest window.
+  [[nodiscard]] bool window_blocks() const {
+    const std::uint64_t usable = usable_window();
+    return usable == 0 || (usable < next_data() && usable < max_snd_wnd / 2);
   }
   void arm_rto() { rto_at = now + rtt.rto(); }
 
@@ -210,18 +231,18 @@ struct Connection::Impl {
   std::uint64_t max_snd_wnd = 0;
   Seq snd_wl1, snd_wl2;
   std::uint8_t snd_scale = 0;
-  std::uint32_t mss = 536;  // payload and options of a segment; RFC 9293 §3.7.1 until the peer says more
+  std::uint32_t mss = 536;  // payload and options of a segment; the default of RFC 9293 §3.7.1
   bool fin_queued = false;
   SendQueue queue;
 
   // Receiving.
   ReceiveShare::Member share;
   Seq irs, rcv_nxt;
-  Seq rcv_adv;  // right edge of the window as announced
+  Seq rcv_adv;  // right edge of the announced window
   Seq last_ack_sent;
   std::uint8_t rcv_scale = 0;
   Reassembly reassembly;
-  Payload current;            // in-order payload of the segment at hand, not yet consumed
+  Payload current;            // in-order payload of the current segment that is not consumed yet
   bool current_kept = false;  // the segment's packet belongs to us now
   bool keeps_out_of_order = true;
   bool fin_known = false;
@@ -238,19 +259,19 @@ struct Connection::Impl {
   Scoreboard scoreboard;
   Recovery recovery = Recovery::none;
   std::uint64_t recover = 0;     // recovery ends when this is acknowledged
-  std::uint64_t newly_lost = 0;  // bytes of which the controller does not know yet
+  std::uint64_t newly_lost = 0;  // lost bytes that are not reported to the controller yet
   Rack rack;
   Tlp tlp;
   Prr prr;
   Undo undo;
   Frto frto;
   DuplicateAcks duplicates;           // without SACK
-  bool force_retransmission = false;  // the first one of a recovery goes out whatever the window
+  bool force_retransmission = false;  // the first one of a recovery is sent whatever the window
   std::unique_ptr<CongestionControl> congestion;
   CwndValidation validation;
   DeliveryRate rate;
   PathMtu path_mtu;
-  std::uint64_t excused = 0;  // of what is lost, what a probe of the path's MTU has lost
+  std::uint64_t excused = 0;  // lost bytes of a probe of the path's MTU
   RttEstimator rtt;
   MinRtt min_rtt;
   Pacer pacer;
@@ -258,29 +279,29 @@ struct Connection::Impl {
   bool ask_ecn = false;  // our next SYN asks for it
   Instant timed_at{};    // when the last sample of rtt was taken
 
-  // What to put out.
+  // What to send.
   bool send_syn = false;
   bool syn_repeated = false;  // Karn's algorithm: the answer is no sample of the round-trip time
   Instant syn_sent_at{};
   bool send_reset = false;
   Seq reset_seq;
   bool ack_now = false;
-  std::optional<SackBlock> duplicate;  // what has arrived twice and is to be reported (RFC 2883)
+  std::optional<SackBlock> duplicate;  // bytes that have arrived twice, to be reported (RFC 2883)
   bool probe_now = false;
-  bool override_window = false;  // one segment goes out that a small window has waited for
+  bool override_window = false;  // send one segment although the peer's window is small
   bool probe_tail = false;
   struct EarlierAck {
     Seq ack;
     bool ece = false;
   };
-  std::optional<EarlierAck> earlier_ack;  // of what came before the marks changed (RFC 8257 §3.2)
+  std::optional<EarlierAck> earlier_ack;  // of the bytes that came before the marks changed (RFC 8257 §3.2)
   std::uint32_t unacked_payload = 0;      // bytes received since our last ACK
 
   // Timers; kNever: not running.
   Instant rto_at = kNever, pto_at = kNever, reorder_at = kNever, paced_at = kNever, persist_at = kNever,
           keepalive_at = kNever, delayed_ack_at = kNever, wait_at = kNever, connect_at = kNever;
   Instant last_progress{}, last_heard{}, closed_window_heard{};
-  Instant probe_unanswered = kNever;  // the first probe of a closed window since the peer spoke of it
+  Instant probe_unanswered = kNever;  // the first probe of a closed window since the peer last announced it
   Instant challenge_window{};
   std::uint32_t challenges = 0;
   std::uint32_t keepalives_unanswered = 0;

@@ -1,4 +1,4 @@
-// Segments that arrive: RFC 9293 §3.10.7, with RFC 5961 and 7323.
+// Arriving segments: RFC 9293 §3.10.7, with RFC 5961 and 7323.
 #include <algorithm>
 #include <cassert>
 
@@ -7,9 +7,9 @@
 namespace tfabric::stack {
 namespace {
 
-// RFC 5961 §7: challenge ACKs a second and connection. There is no limit for all connections together: who
-// can read from outside how much of it is used up learns whether two others talk, and where in their stream
-// they are (CVE-2016-5696).
+// RFC 5961 §7: the most challenge ACKs a second, for each connection. A limit for all connections together
+// would be unsafe: an attacker who can observe how much of it is used up learns whether two other hosts are
+// connected, and at which sequence numbers (CVE-2016-5696).
 constexpr std::uint32_t kChallengesPerSecond = 100;
 
 std::uint32_t sequence_length(const SegmentIn& segment) {
@@ -17,37 +17,7 @@ std::uint32_t sequence_length(const SegmentIn& segment) {
          ((segment.flags & flag::fin) != 0 ? 1u : 0u);
 }
 
-bool has(const SegmentIn& segment, std::uint8_t bit) { return (segment.flags & bit) != 0; }
-
 }  // namespace
-
-void Connection::Impl::take_syn_options(const SegmentIn& segment) {
-  irs = segment.seq;
-  rcv_nxt = irs + 1;
-  rcv_adv = rcv_nxt;
-  last_ack_sent = rcv_nxt;
-  mss = std::clamp<std::uint32_t>(segment.mss == 0 ? kDefaultMss : segment.mss, kLeastMss, options.mss);
-  path_mtu.start(mss);
-  congestion =
-      make_congestion_control(options.congestion, mss, std::uint64_t{options.initial_window_segments} * mss);
-  // RFC 3168 §6.1.1.
-  const std::uint8_t bits = segment.flags & (flag::ece | flag::cwr);
-  const bool agreed = has(segment, flag::ack) ? bits == flag::ece : bits == (flag::ece | flag::cwr);
-  if (ask_ecn && agreed) {
-    ecn.enable(/*each_mark=*/options.congestion == CongestionAlgorithm::dctcp);
-  }
-  timestamps = options.timestamps && segment.has_timestamps;
-  ts_recent = segment.ts_val;
-  sack = options.sack && segment.sack_permitted;
-  if (segment.window_scale >= 0) {
-    snd_scale = static_cast<std::uint8_t>(segment.window_scale);
-  } else {
-    snd_scale = rcv_scale = 0;  // RFC 7323 §2.2: both or none
-  }
-  snd_wnd = max_snd_wnd = segment.window;  // not scaled on a SYN
-  snd_wl1 = segment.seq;
-  snd_wl2 = segment.ack;
-}
 
 void Connection::Impl::challenge_ack() {
   if (now - challenge_window >= std::chrono::seconds(1)) {
@@ -56,7 +26,7 @@ void Connection::Impl::challenge_ack() {
   }
   if (challenges < kChallengesPerSecond) {
     ++challenges;
-    // A half-open connection answers by what it has said already (RFC 9293 §3.5.1, figure 10).
+    // A half-open connection repeats its SYN-ACK (RFC 9293 §3.5.1, figure 10).
     (state == State::syn_received ? send_syn : ack_now) = true;
   }
 }
@@ -76,7 +46,7 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     if (state == State::syn_received && segment.seq == irs) {
       on_repeated_syn(segment);
     } else {
-      challenge_ack();  // RFC 5961 §4.2: whatever its sequence number, and its timestamp
+      challenge_ack();  // RFC 5961 §4.2: whatever its sequence number and its timestamp
     }
     return;
   }
@@ -90,64 +60,21 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
   if (!has(segment, flag::ack) || !on_ack(segment)) {
     return;
   }
-  // RFC 7323 §5.3 R3, after the checks of sequence number and acknowledgement: or one forged segment with a
-  // time of the future would make us drop all that the peer sends.
+  // RFC 7323 §5.3 R3, only after the checks of sequence number and acknowledgement: otherwise one forged
+  // segment with a future timestamp would make us drop everything that the peer sends.
   if (timestamps && segment.seq <= last_ack_sent) {
     ts_recent = segment.ts_val;
   }
   if (keepalive_at != kNever) {
     if (now - last_heard >= options.keepalive_idle / 2) {
-      give_memory_back();  // the peer's probe, most likely, which comes before ours
+      give_memory_back();  // an idle connection: this is most likely the peer's probe, which comes before
+                           // ours
     }
     keepalive_at = now + options.keepalive_idle;
   }
   last_heard = now;
   keepalives_unanswered = 0;
   on_payload(segment);
-}
-
-// RFC 9293 §3.10.7.3.
-void Connection::Impl::on_segment_in_syn_sent(const SegmentIn& segment) {
-  const bool acks_syn = has(segment, flag::ack) && segment.ack == iss + 1;
-  if (has(segment, flag::ack) && !acks_syn) {
-    if (!has(segment, flag::rst)) {
-      send_reset = true;  // an old duplicate's connection; ours goes on
-      reset_seq = segment.ack;
-    }
-    return;
-  }
-  if (has(segment, flag::rst)) {
-    if (acks_syn) {
-      end(ConnectionError::refused);
-    }
-    return;
-  }
-  if (!has(segment, flag::syn)) {
-    return;
-  }
-  take_syn_options(segment);
-  if (acks_syn) {
-    become_established();
-    ack_now = true;
-  } else {
-    state = State::syn_received;  // simultaneous open
-    send_syn = true;
-  }
-}
-
-// In SYN-RECEIVED, the SYN that we have heard already.
-void Connection::Impl::on_repeated_syn(const SegmentIn& segment) {
-  if (!has(segment, flag::ack) || segment.ack != iss + 1) {
-    send_syn = true;  // our SYN-ACK was lost
-    return;
-  }
-  // Simultaneous open (RFC 9293 §3.5, figure 8): both ends answer a SYN with a SYN-ACK, and each of these
-  // ends the handshake. Were it answered by one more SYN-ACK, the two ends would never stop.
-  become_established();
-  snd_wnd = max_snd_wnd = segment.window;  // not scaled on a SYN
-  snd_wl1 = segment.seq;
-  snd_wl2 = segment.ack;
-  ack_now = true;
 }
 
 // RFC 7323 §5: PAWS.
@@ -166,9 +93,9 @@ bool Connection::Impl::passes_timestamps(const SegmentIn& segment) {
   return true;
 }
 
-// Whoever sends this does not know what we have: tell. Data is exempt from the limit of challenge ACKs, or
-// its sender would be stranded; an empty segment is not, or two ends that find each other's ACKs
-// unacceptable would exchange them at the speed of the wire.
+// The sender of the segment does not know what we have received: acknowledge. Data is exempt from the limit
+// of challenge ACKs, because its sender could not go on without an answer. An empty segment is not exempt,
+// because two ends that find each other's ACKs unacceptable would exchange them at the speed of the wire.
 void Connection::Impl::answer_unacceptable(const SegmentIn& segment) {
   if (sequence_length(segment) == 0) {
     challenge_ack();
@@ -176,8 +103,7 @@ void Connection::Impl::answer_unacceptable(const SegmentIn& segment) {
   }
   ack_now = true;
   if (state == State::fin_wait_2) {
-    restart_fin_wait_2();  // a peer that repeats itself has not fallen silent: it is our answers that are
-                           // lost
+    restart_fin_wait_2();  // the peer is alive and retransmits, because our answers are lost
   }
 }
 
@@ -198,16 +124,16 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
   if (has(segment, flag::rst)) {
     return false;
   }
-  // An old segment may still carry the only news of an acknowledgement that was lost. What lies beyond our
-  // window is not the peer's: its sequence number would make us deaf to the windows that the peer announces
-  // (snd_wl1).
+  // An old segment may still carry an acknowledgement that was lost elsewhere. A segment beyond our window is
+  // not the peer's: its sequence number, in snd_wl1, would make us ignore the windows that the peer
+  // announces.
   if (has(segment, flag::ack) && segment.seq < rcv_nxt && state != State::syn_received) {
     on_ack(segment);
     last_heard = now;
     keepalives_unanswered = 0;
   }
   if (state == State::time_wait && has(segment, flag::fin) && segment.seq + segment.payload.size == fin_seq) {
-    start_time_wait();  // RFC 9293 §3.10.7.4: our acknowledgement of it was lost
+    start_time_wait();  // RFC 9293 §3.10.7.4: our acknowledgement of the FIN was lost
   }
   if (state != State::closed) {
     if (segment.payload.size > 0 && segment.seq < rcv_nxt) {
@@ -218,8 +144,8 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
   return false;
 }
 
-// [left, right) has arrived twice. Between two acknowledgements there is room for one report; duplicates
-// that follow each other become one.
+// [left, right) has arrived twice. An acknowledgement has room for one report; adjacent duplicates are
+// joined.
 void Connection::Impl::note_duplicate(Seq left, Seq right) {
   if (duplicate && duplicate->right == left) {
     duplicate->right = right;
@@ -228,9 +154,9 @@ void Connection::Impl::note_duplicate(Seq left, Seq right) {
   }
 }
 
-// RFC 5961 §3.2. Besides the next number, the end of all that has arrived is one that only the peer knows:
-// that of a peer which aborts while something is missing here, and which will not be there to answer our
-// challenge.
+// RFC 5961 §3.2. Besides the next sequence number, the end of everything that has arrived is accepted, since
+// only the peer knows it: a peer that aborts while segments are missing here sends its reset there, and
+// cannot answer our challenge.
 void Connection::Impl::on_reset(const SegmentIn& segment) {
   const bool at_end = reassembly.has_holes() && segment.seq == reassembly.last_end();
   if (segment.seq != rcv_nxt && !at_end) {
@@ -260,7 +186,7 @@ void Connection::Impl::take_mark(const SegmentIn& segment) {
   ack_now = true;
 }
 
-void Connection::Impl::on_payload(const SegmentIn& segment) {
+void Connection::Impl::note_fin(const SegmentIn& segment) {
   if (has(segment, flag::fin) && !fin_known) {
     fin_known = true;
     fin_seq = segment.seq + segment.payload.size;
@@ -269,44 +195,43 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     restart_fin_wait_2();
   }
   if (has(segment, flag::fin) && segment.seq > rcv_nxt) {
-    ack_now = true;  // RFC 5681 §4.2, of a FIN without data too
+    ack_now = true;  // RFC 5681 §4.2, for a FIN without data too
   }
-  if (segment.payload.size == 0 || peer_fin) {
-    return;
-  }
-  take_mark(segment);
-  share.on_data(now);
-  Seq seq = segment.seq;
-  Payload payload = segment.payload;
+}
+
+// Cuts off what has arrived before and what lies beyond the window. Returns false if nothing is left.
+bool Connection::Impl::trim(Seq& seq, Payload& payload) {
   if (seq < rcv_nxt) {
     const auto old = static_cast<std::uint32_t>(rcv_nxt - seq);
     note_duplicate(seq, seq + std::min(old, payload.size));
     if (old >= payload.size) {
-      ack_now = true;
-      return;
+      return false;
     }
     payload.data += old;
     payload.size -= old;
     seq = rcv_nxt;
     ack_now = true;
   }
-  // Nothing follows a FIN; were it taken, rcv_nxt would pass the FIN without seeing it.
+  // Nothing follows a FIN: if such bytes were taken, rcv_nxt would pass the FIN without noticing it.
   const std::int32_t room = (fin_known ? min(rcv_adv, fin_seq) : rcv_adv) - seq;
   if (room <= 0) {
-    ack_now = true;
-    return;
+    return false;
   }
   payload.size = std::min(payload.size, static_cast<std::uint32_t>(room));
-  if (seq > rcv_nxt) {
-    ++out_of_order;
-    ack_now = true;  // RFC 5681 §4.2: at once
-    std::optional<SackBlock> twice;
-    current_kept = keeps_out_of_order && reassembly.insert(seq, payload, twice);
-    if (twice) {
-      note_duplicate(twice->left, twice->right);
-    }
-    return;
+  return true;
+}
+
+void Connection::Impl::keep_out_of_order(Seq seq, const Payload& payload) {
+  ++out_of_order;
+  ack_now = true;  // RFC 5681 §4.2: at once
+  std::optional<SackBlock> twice;
+  current_kept = keeps_out_of_order && reassembly.insert(seq, payload, twice);
+  if (twice) {
+    note_duplicate(twice->left, twice->right);
   }
+}
+
+void Connection::Impl::take_in_order(const Payload& payload) {
   unacked_payload += payload.size;
   if (options.delayed_ack == Duration::zero() || reassembly.has_holes() || unacked_payload >= 2 * mss) {
     ack_now = true;
@@ -314,7 +239,8 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
     delayed_ack_at = now + options.delayed_ack;
   }
   if (reassembly.queue_empty() && !reassembly.has_holes()) {
-    // The usual case: shown to the owner where it is, and kept only if it is not consumed.
+    // The usual case: the owner reads the bytes where they are, and they are kept only if it does not consume
+    // them.
     current = payload;
     rcv_nxt += payload.size;
     bytes_received += payload.size;
@@ -332,12 +258,30 @@ void Connection::Impl::on_payload(const SegmentIn& segment) {
   }
 }
 
+void Connection::Impl::on_payload(const SegmentIn& segment) {
+  note_fin(segment);
+  if (segment.payload.size == 0 || peer_fin) {
+    return;
+  }
+  take_mark(segment);
+  share.on_data(now);
+  Seq seq = segment.seq;
+  Payload payload = segment.payload;
+  if (!trim(seq, payload)) {
+    ack_now = true;
+  } else if (seq > rcv_nxt) {
+    keep_out_of_order(seq, payload);
+  } else {
+    take_in_order(payload);
+  }
+}
+
 bool Connection::Impl::settle() {
   if (current.size > 0 && state != State::closed) {
     if (reassembly.append(current)) {
       current_kept = true;
     } else {
-      // No memory: as if these bytes had not come. Nothing has acknowledged them yet.
+      // Without memory, these bytes count as not arrived. They are not acknowledged yet.
       rcv_nxt = rcv_nxt - current.size;
       bytes_received -= current.size;
     }

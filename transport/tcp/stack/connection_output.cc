@@ -1,12 +1,10 @@
-// Segments that leave: what to send next, and when not (RFC 9293 §3.8, RFC 7323).
+// Outgoing segments: what to send next, and when to wait (RFC 9293 §3.8, RFC 7323).
 #include <algorithm>
 #include <cassert>
 #include <utility>
 
 #include "transport/tcp/stack/connection_impl.h"
-#include "transport/tcp/stack/handshake.h"
-#include "transport/tcp/stack/option_writer.h"
-#include "transport/tcp/stack/timestamp.h"
+#include "transport/tcp/stack/segment.h"
 
 namespace tfabric::stack {
 
@@ -32,7 +30,7 @@ bool Connection::Impl::next_segment(SegmentOut& out, Instant at) {
     return true;
   }
   if (probe_now) {
-    // RFC 9293 §3.8.4 and §3.8.6.1: an old sequence number, to which the peer answers with its window.
+    // RFC 9293 §3.8.4 and §3.8.6.1: the peer answers an old sequence number with its window.
     probe_now = false;
     emit_empty(out, seq_of(snd_una) - 1);
     return true;
@@ -61,38 +59,12 @@ void Connection::Impl::start_header(SegmentOut& out, std::uint8_t flags, Seq seq
 
 bool Connection::Impl::emit_reset(SegmentOut& out) {
   send_reset = false;
-  // The end of a connection acknowledges what we have heard of the peer (RFC 9293 §3.5.2). The answer to an
-  // acknowledgement of something else has its sequence number from there and acknowledges nothing, or a peer
-  // that is still in SYN-SENT would take it for the answer to its SYN.
+  // A reset that ends our connection acknowledges what we have received (RFC 9293 §3.5.2). A reset that
+  // answers an acknowledgement of another connection takes its sequence number from there and acknowledges
+  // nothing: otherwise a peer that is still in SYN-SENT would take it for the answer to its SYN.
   const bool ack = state == State::closed && rcv_nxt != Seq();
   start_header(out, ack ? flag::rst | flag::ack : flag::rst, reset_seq);
   add_timestamps(out);  // RFC 7323 §3.2
-  return true;
-}
-
-bool Connection::Impl::emit_syn(SegmentOut& out) {
-  send_syn = false;
-  ack_now = false;
-  const bool answer = state == State::syn_received;
-  start_header(out, answer ? flag::syn | flag::ack : flag::syn, iss);
-  if (answer ? ecn.enabled() : ask_ecn) {
-    out.flags |= answer ? flag::ece : flag::ece | flag::cwr;  // RFC 3168 §6.1.1
-  }
-  put_syn_options(out, {.mss = options.mss,
-                        .sack = answer ? sack : options.sack,
-                        .timestamps = answer ? timestamps : options.timestamps,
-                        .ts_val = timestamp(now),
-                        .ts_ecr = answer ? ts_recent : 0,
-                        .window_scale = !answer || rcv_scale > 0 || snd_scale > 0 ? rcv_scale : -1});
-  const std::uint32_t window = std::min(receive_limit(), 65535u);
-  out.window = static_cast<std::uint16_t>(window);  // never scaled on a SYN
-  if (answer) {
-    rcv_adv = rcv_nxt + window;
-    last_ack_sent = rcv_nxt;
-  }
-  syn_repeated = syn_sent_at != Instant{};
-  syn_sent_at = now;
-  arm_rto();
   return true;
 }
 
@@ -114,7 +86,8 @@ void Connection::Impl::add_options(SegmentOut& out) {
   const std::size_t room = timestamps ? 3 : 4;
   std::size_t count = 0;
   if (duplicate) {
-    // RFC 2883 §4: in the first block, once; a block that contains it follows, as it is the newest one.
+    // RFC 2883 §4: reported once, in the first block. A block that contains it follows, since it is the
+    // newest one.
     blocks[count++] = *duplicate;
     duplicate.reset();
   }
@@ -128,44 +101,13 @@ void Connection::Impl::add_options(SegmentOut& out) {
   }
 }
 
-// The window field. The right edge moves forward only in steps worth sending (RFC 9293 §3.8.6.2.2), and
-// never back (§3.8.6): what the field's scale rounds off is still accepted (RFC 7323 §2.4).
-std::uint16_t Connection::Impl::announce_window() {
-  const std::uint32_t room = receive_room();
-  const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - rcv_nxt, 0));
-  std::uint32_t window = announced;
-  if (room > announced && room - announced >= std::min(options.receive_buffer / 4, mss)) {
-    window = room;
-  }
-  const std::uint16_t field = window_field(rcv_nxt, window);
-  last_ack_sent = rcv_nxt;
-  ack_now = false;
-  unacked_payload = 0;
-  delayed_ack_at = kNever;
-  return field;
-}
-
-// The field for a window of so many bytes from `ack` on, which becomes what is announced.
-std::uint16_t Connection::Impl::window_field(Seq ack, std::uint32_t window) {
-  const std::uint32_t field = std::min(window >> rcv_scale, 65535u);
-  // Rounded down, the edge would seem to move back; rounded up, it moves forward by what is rounded. A
-  // peer that sends byte by byte would get a window that never shrinks, so up only while there is room.
-  const std::uint32_t kept = field << rcv_scale;
-  const auto announced = static_cast<std::uint32_t>(std::max(rcv_adv - ack, 0));
-  const auto arrived = static_cast<std::uint32_t>(rcv_nxt - ack);
-  const bool up = kept < announced && field < 65535u && unread() + kept <= receive_limit() + arrived;
-  const std::uint32_t rounded = up ? field + 1 : field;
-  rcv_adv = max(rcv_adv, ack + (rounded << rcv_scale));
-  return static_cast<std::uint16_t>(rounded);
-}
-
 void Connection::Impl::emit_empty(SegmentOut& out, Seq seq) {
   start_header(out, ack_flags(), seq);
   add_options(out);
   out.window = announce_window();
 }
 
-// Of bytes that came before the marks of the path changed. The window ends where it was announced to end.
+// Acknowledges the bytes that came before the marks of the path changed. The window's end stays as announced.
 void Connection::Impl::emit_earlier_ack(SegmentOut& out) {
   start_header(out, earlier_ack->ece ? flag::ack | flag::ece : flag::ack, seq_of(snd_nxt));
   add_options(out);
@@ -174,7 +116,7 @@ void Connection::Impl::emit_earlier_ack(SegmentOut& out) {
   earlier_ack.reset();
 }
 
-// The pacer wants to wait; next_deadline() says for how long.
+// Returns true if the pacer delays the next segment, until next_deadline().
 bool Connection::Impl::paced() {
   if (pacer.may_send(now)) {
     return false;
@@ -218,8 +160,8 @@ bool Connection::Impl::emit_retransmission(SegmentOut& out) {
   if (segments.at(number).size >= effective_mss()) {
     size = force_retransmission ? size : repeated_burst(number);
   } else if (!frto.holds_retransmissions()) {
-    // Small segments go again as one. But not the first after a time-out, by whose acknowledgement F-RTO
-    // tells whether the originals have arrived.
+    // Small segments are retransmitted as one, except the first after a time-out: F-RTO needs its
+    // acknowledgement to find out whether the originals have arrived.
     const std::uint64_t room = force_retransmission ? effective_mss() : window() - pipe();
     size = segments.lost_run(number, std::min<std::uint64_t>(room, effective_mss()));
   }
@@ -228,8 +170,8 @@ bool Connection::Impl::emit_retransmission(SegmentOut& out) {
   return true;
 }
 
-// `size` bytes from a segment's first on, or as many as fit: of one segment, of small ones that become one,
-// or of several that the driver cuts.
+// Retransmits `size` bytes from the beginning of a segment, or as many as fit: of one segment, of small ones
+// that are joined, or of several that the driver cuts.
 void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, std::uint32_t size) {
   const std::uint64_t start = segments.at(number).start;
   emit_range(out, start, size, /*cut=*/size > effective_mss());
@@ -252,10 +194,10 @@ void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, s
   }
 }
 
-// TLP_send_probe(), RFC 8985 §7.3: new data if there is any that the peer can take, whatever the congestion
-// window; else the last segment again.
+// TLP_send_probe(), RFC 8985 §7.3: sends new data, whatever the congestion window, if there is any that the
+// peer can take; otherwise retransmits the last segment.
 bool Connection::Impl::emit_tail_probe(SegmentOut& out) {
-  // What has come in since the timer expired may have made the probe needless.
+  // Segments that have arrived since the timer expired may have made the probe needless.
   if (segments.empty() || recovery != Recovery::none || segments.sacked_segments() > 0) {
     return false;
   }
@@ -287,7 +229,7 @@ bool Connection::Impl::emit_new_data(SegmentOut& out) {
     set_up_persist();
     return false;
   }
-  // The congestion window counts data: a FIN with none goes out when the window is full.
+  // The congestion window counts data only: a FIN without data may be sent when the window is full.
   if ((pipe() + next_data() > window() && flight() > 0) || segments.full() || paced()) {
     return false;
   }
@@ -300,8 +242,8 @@ bool Connection::Impl::emit_new_data(SegmentOut& out) {
   return true;
 }
 
-// The size of a segment by which the path may be probed now. Its loss must be found by what follows it, and
-// must not be mixed up with others (RFC 4821 §7.4).
+// Returns the size of a segment by which the path may be probed now. Its loss must be detectable by the
+// segments after it, and must not be confused with other losses (RFC 4821 §7.4).
 std::optional<std::uint32_t> Connection::Impl::mtu_probe() const {
   const std::optional<std::uint32_t> size = path_mtu.wanted_probe(now);
   if (!size || !sack || recovery != Recovery::none || segments.lost_bytes() > 0) {
@@ -323,7 +265,7 @@ void Connection::Impl::put_mtu_probe(SegmentOut& out, std::uint32_t size) {
 }
 
 void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t data) {
-  // A FIN behind a full segment goes with it.
+  // A FIN directly after this data goes into the same segment, even a full one.
   const bool with_fin = fin_queued && snd_nxt + data == queue.end();
   const auto size = static_cast<std::uint32_t>(std::min(data + (with_fin ? 1 : 0), usable_window()));
   const bool was_idle = flight() == 0;
@@ -353,11 +295,11 @@ void Connection::Impl::put_new_data(SegmentOut& out, std::uint64_t data) {
   persist_at = kNever;
 }
 
-// A segment with stream bytes [position, position + size), of which our FIN may be the last.
+// Emits the stream bytes [position, position + size), the last of which may be our FIN.
 void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::uint32_t size, bool cut) {
   start_header(out, ack_flags(), seq_of(position));
   add_options(out);
-  // SACK blocks take room that the path's MTU does not give twice.
+  // SACK blocks take their room from the payload: the path's MTU limits both together.
   const std::uint32_t room = mss - out.option_size;
   const std::uint64_t data_end = queue.end();
   const auto data = static_cast<std::uint32_t>(
@@ -372,46 +314,6 @@ void Connection::Impl::emit_range(SegmentOut& out, std::uint64_t position, std::
     out.flags |= flag::psh;
   }
   out.window = announce_window();
-}
-
-std::uint64_t Connection::Impl::usable_window() const {
-  const std::uint64_t edge = snd_una + snd_wnd;
-  return edge > snd_nxt ? edge - snd_nxt : 0;
-}
-
-std::uint64_t Connection::Impl::next_data() const {
-  const std::uint64_t end = queue.end();
-  return std::min<std::uint64_t>(end - std::min(snd_nxt, end), effective_mss());
-}
-
-// RFC 9293 §3.8.6.2.1: no silly pieces, unless they are all there is or half of what the peer can take.
-bool Connection::Impl::window_blocks() const {
-  const std::uint64_t usable = usable_window();
-  return usable == 0 || (usable < next_data() && usable < max_snd_wnd / 2);
-}
-
-SendLimit Connection::Impl::send_limit() const {
-  if (!synchronized() || snd_una == stream_end()) {
-    return SendLimit::nothing_to_send;
-  }
-  if (snd_nxt < stream_end() && window_blocks()) {
-    return SendLimit::peer_window;
-  }
-  const bool all_sent = snd_nxt == stream_end() && segments.lost_bytes() == 0;
-  return all_sent ? SendLimit::acknowledgements : SendLimit::network;
-}
-
-// With nothing in flight, no acknowledgement will bring a better window. Of a closed one only a probe learns
-// that it has opened (RFC 9293 §3.8.6.1); a small one is used after a while (§3.8.6.2.1: 0.1 to 1 s).
-void Connection::Impl::set_up_persist() {
-  const bool blocked =
-      synchronized() && may_send_data() && flight() == 0 && snd_nxt < stream_end() && window_blocks();
-  if (!blocked) {
-    persist_at = kNever;
-  } else if (persist_at == kNever) {
-    persist_at =
-        now + (snd_wnd == 0 ? rtt.rto() : std::max<Duration>(rtt.rto(), std::chrono::milliseconds(100)));
-  }
 }
 
 // RFC 9293 §3.10.7.1.

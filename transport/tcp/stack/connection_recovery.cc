@@ -15,19 +15,19 @@ Rack::Path Connection::Impl::path() const {
   return {.min_rtt = min_rtt.value(), .srtt = rtt.srtt(), .in_recovery = recovery != Recovery::none};
 }
 
-// Bytes that are thought to be on their way (RFC 6675 §4).
+// Returns the bytes assumed to be in the network (RFC 6675 §4).
 std::uint64_t Connection::Impl::pipe() const {
   if (sack) {
     return segments.in_network();
   }
-  return segments.in_network() - std::min(segments.in_network(), duplicates.told());
+  return segments.in_network() - std::min(segments.in_network(), duplicates.reported());
 }
 
 std::uint64_t Connection::Impl::window() const {
   return recovery == Recovery::fast && sack && congestion->uses_prr() ? prr.cwnd() : congestion->cwnd();
 }
 
-// What is to be done about losses, now that an acknowledgement has been taken in.
+// Detects and repairs losses after an acknowledgement.
 void Connection::Impl::repair(AckNews& news) {
   take_round_trip(news);
   if (sack) {
@@ -61,7 +61,7 @@ void Connection::Impl::repair(AckNews& news) {
       pto_at = kNever;
     }
     if (rto_at == kNever && segments.lost_bytes() == 0) {
-      arm_rto();  // it had expired, and what was to be sent again has turned out not to be lost
+      arm_rto();  // it had expired, and the segments to be retransmitted have turned out not to be lost
     }
   }
 }
@@ -71,40 +71,41 @@ void Connection::Impl::tell_controller(const AckNews& news, bool recovering) {
     congestion->on_ecn(validation.used(news.flight_before));
     undo.stop();
   }
-  congestion->on_ack({.now = now,
-                      .acked = news.acked,
-                      .delivered = news.delivered,
-                      // By what has arrived (RFC 6937 §3.1, DeliveredData), not by what is acknowledged: one
-                      // acknowledgement that fills a hole would release a burst (RFC 3465 §2.3). Reports
-                      // alone count where reordering is known to happen; elsewhere they tell of losses. After
-                      // a time-out they do not: a peer that reports all but never acknowledges it would get
-                      // all of it again with each (RFC 5681 §3.1).
-                      .growth = news.acked > 0 || (rack.reordering_seen() && recovery != Recovery::timeout)
-                                    ? news.delivered
-                                    : 0,
-                      .lost = newly_lost,
-                      .delivered_total = rate.delivered(),
-                      .in_flight = pipe(),
-                      .snd_una = snd_una,
-                      .snd_nxt = snd_nxt,
-                      .marked = ecn.enabled() && news.ece ? news.acked : 0,
-                      .rtt = news.first_timed() == kNever ? Duration::zero() : now - news.last_timed(),
-                      .srtt = rtt.srtt(),
-                      .min_rtt = min_rtt.value(),
-                      .rate = rate.take(min_rtt.value()),
-                      .validated = news.validated,
-                      .in_recovery = recovering || ecn.reducing(snd_una)});
+  congestion->on_ack(
+      {.now = now,
+       .acked = news.acked,
+       .delivered = news.delivered,
+       // Counts the bytes that have arrived (RFC 6937 §3.1, DeliveredData), not the acknowledged
+       // ones: one acknowledgement that fills a hole would release a burst (RFC 3465 §2.3). SACK
+       // reports alone count only on paths that are known to reorder; on others they mean losses.
+       // After a time-out they do not count: a peer that reports everything but acknowledges
+       // nothing would get all of it again with each report (RFC 5681 §3.1).
+       .growth =
+           news.acked > 0 || (rack.reordering_seen() && recovery != Recovery::timeout) ? news.delivered : 0,
+       .lost = newly_lost,
+       .delivered_total = rate.delivered(),
+       .in_flight = pipe(),
+       .snd_una = snd_una,
+       .snd_nxt = snd_nxt,
+       .marked = ecn.enabled() && news.ece ? news.acked : 0,
+       .rtt = news.first_timed() == kNever ? Duration::zero() : now - news.last_timed(),
+       .srtt = rtt.srtt(),
+       .min_rtt = min_rtt.value(),
+       .rate = rate.take(min_rtt.value()),
+       .validated = news.validated,
+       .in_recovery = recovering || ecn.reducing(snd_una)});
   pacer.set_rate(send_rate(), now);
 }
 
-// Bytes a second; zero: as fast as it goes.
+// Returns bytes a second; zero: no pacing.
 std::uint64_t Connection::Impl::send_rate() const {
   if (congestion->pacing_rate() != 0 || !options.pacing || rtt.srtt() == Duration::zero()) {
     return congestion->pacing_rate();
   }
-  // Slow start must be able to double its window in a round; beyond it, a fifth more than the window, so
-  // that pacing does not become the limit where the window is (the same gains as Linux's). Of the whole
-  // window: what PRR lets leave of it for one acknowledgement may be a few bytes, which is no rate.
+  // Slow start must be able to double its window in a round; after it, the rate is a fifth more than the
+  // window's, so that pacing does not become the limit instead of the window (the same gains as Linux's). The
+  // rate is that of the whole window: PRR may release only a few bytes for one acknowledgement, which are no
+  // measure of a rate.
   const std::uint64_t percent = congestion->in_slow_start() ? 200 : 120;
   constexpr std::uint64_t kNanoseconds = 1'000'000'000;
   return congestion->cwnd() * percent / 100 * kNanoseconds / static_cast<std::uint64_t>(rtt.srtt().count());
@@ -118,7 +119,7 @@ void Connection::Impl::take_dsack(const AckNews& news) {
   }
   if (tlp.on_ack({.ack = snd_una, .dsack_of_probe = of_probe, .bare_duplicate = news.duplicate}) &&
       recovery == Recovery::none) {
-    // RFC 8985 §7.4.2: the probe has repaired a loss; the window learns of it all the same.
+    // RFC 8985 §7.4.2: the probe has repaired a loss; the window is reduced all the same.
     congestion->on_loss(validation.used(news.flight_before));
     undo.stop();
   }
@@ -147,7 +148,7 @@ void Connection::Impl::undo_recovery() {
   }
 }
 
-// `delivered`: by the acknowledgement at hand.
+// `delivered`: the bytes that the current acknowledgement reports as arrived.
 void Connection::Impl::find_losses(std::uint64_t delivered) {
   const std::uint64_t before = segments.lost_bytes();
   reorder_at = rack.detect(segments, path(), now);
@@ -160,7 +161,7 @@ void Connection::Impl::find_losses(std::uint64_t delivered) {
   }
 }
 
-// RFC 4821 §7.5: that it was too big is no sign of congestion. It goes again in pieces.
+// RFC 4821 §7.5: the loss of a probe is no sign of congestion. Its bytes are sent again in smaller segments.
 void Connection::Impl::take_probe_loss() {
   const SentSegment& segment = segments.at(segments.find(*path_mtu.probe()));
   if (segment.lost) {
@@ -223,7 +224,7 @@ void Connection::Impl::on_rto() {
   rtt.back_off();
   if (state == State::syn_sent || state == State::syn_received) {
     send_syn = true;
-    ask_ecn = false;  // RFC 3168 §6.1.1.1: somebody on the path may drop SYNs that ask
+    ask_ecn = false;  // RFC 3168 §6.1.1.1: a device on the path may drop SYNs that ask for ECN
     return;
   }
   if (flight() == 0) {
@@ -236,8 +237,9 @@ void Connection::Impl::on_rto() {
     set_mss(path_mtu.mss());
   }
   const bool repeated = recovery == Recovery::timeout && snd_una < recover;
-  // RFC 2018 §8: the peer may have taken its reports back. It has for certain if it reports the very byte
-  // that it asks for; nothing would be left to retransmit, and no timer would run.
+  // RFC 2018 §8: the peer may have discarded data that it has reported. It certainly has if it reports the
+  // very byte that it asks for: without this check nothing would be left to retransmit, and no timer would
+  // run.
   const bool reneged = segments.at(segments.first()).sacked;
   if (repeated || reneged) {
     scoreboard.clear();
@@ -264,7 +266,7 @@ void Connection::Impl::on_rto() {
   duplicates.reset();
 }
 
-// RFC 8985 §7.2: a probe is worth it while nothing tells of losses.
+// RFC 8985 §7.2: schedules a probe while no loss is known.
 void Connection::Impl::arm_pto() {
   pto_at = kNever;
   probe_tail = false;
@@ -280,7 +282,7 @@ void Connection::Impl::on_pto() {
   pto_at = kNever;
   if (flight() > 0 && recovery == Recovery::none) {
     probe_tail = true;
-    arm_rto();  // RFC 8985 §7.3: it counts from the probe
+    arm_rto();  // RFC 8985 §7.3: the time-out counts from the probe
   }
 }
 

@@ -1,4 +1,4 @@
-// What time does to a connection: which timers run, and what happens when they expire.
+// The timers of a connection: which ones run, and what happens when they expire.
 #include <algorithm>
 
 #include "transport/tcp/stack/connection_impl.h"
@@ -6,7 +6,8 @@
 namespace tfabric::stack {
 namespace {
 
-// A peer that has acknowledged our FIN and sends neither data nor its own (Linux: tcp_fin_timeout, 60 s).
+// How long to wait for a peer that has acknowledged our FIN and sends neither data nor a FIN (Linux:
+// tcp_fin_timeout, 60 s).
 constexpr Duration kFinWait2 = std::chrono::seconds(5);
 constexpr int kMaxPersistBackoff = 10;
 
@@ -16,14 +17,14 @@ Instant Connection::Impl::progress_deadline() const {
   if (!synchronized()) {
     return kNever;
   }
-  // With nothing in flight only a probe of a closed window asks the peer to speak: its silence counts from
-  // there, so that our own rest, as of a process that was stopped, is not taken for the peer's.
+  // With nothing in flight, only a probe of a closed window asks the peer for an answer: its silence counts
+  // from there, so that a pause of our own process is not taken for the peer's.
   if (flight() == 0) {
     return probe_unanswered == kNever ? kNever : probe_unanswered + user_timeout;
   }
-  // A peer may keep its window closed for as long as it likes, if only it says so (RFC 9293 §3.8.6.1),
-  // whether we ask by probes or, when it has taken back a window that we have used, by retransmissions. One
-  // that answers something else, as it has lost what it acknowledged, does not count.
+  // A peer may keep its window closed for as long as it likes if it goes on announcing that (RFC 9293
+  // §3.8.6.1), in answer to probes or, if it has taken back a window that we have used, to retransmissions.
+  // Other answers, such as of a peer that has lost what it acknowledged, do not count.
   const Instant since = snd_wnd == 0 ? std::max(closed_window_heard, last_progress) : last_progress;
   return since + user_timeout;
 }
@@ -36,10 +37,10 @@ Instant Connection::Impl::next_deadline() const {
 void Connection::Impl::on_time(Instant at) {
   now = at;
   if (connect_at <= now || progress_deadline() <= now) {
-    // RFC 5482; the peer may be alive on a path that is not: tell it, if it can hear.
-    const bool tell = state != State::syn_sent;
+    // RFC 5482. The reset tells a peer that is alive, in case only the path to us is broken.
+    const bool notify = state != State::syn_sent;
     end(ConnectionError::timed_out);
-    send_reset = tell;
+    send_reset = notify;
     reset_seq = seq_of(snd_nxt);
     return;
   }
@@ -49,10 +50,10 @@ void Connection::Impl::on_time(Instant at) {
       return;
     }
     if (unread() == 0) {
-      end(ConnectionError::timed_out);  // not none: the peer's stream has no end
+      end(ConnectionError::timed_out);  // an error, because the peer's stream has no end
       return;
     }
-    restart_fin_wait_2();  // it is our own reader who lets the peer wait
+    restart_fin_wait_2();  // our own reader makes the peer wait
   }
   if (paced_at <= now) {
     paced_at = kNever;  // next_segment() goes on
@@ -92,7 +93,7 @@ void Connection::Impl::on_persist() {
 void Connection::Impl::on_keepalive() {
   give_memory_back();
   if (flight() > 0) {
-    // The user time-out watches; but not for longer than there is something in flight.
+    // The user time-out watches as long as there is something in flight.
     keepalive_at = now + options.keepalive_idle;
     return;
   }
@@ -107,7 +108,7 @@ void Connection::Impl::on_keepalive() {
   keepalive_at = now + options.keepalive_interval;
 }
 
-// Of an idle connection; it is allocated anew with the next data.
+// Frees the memory of an idle connection; the next data allocates it again.
 void Connection::Impl::give_memory_back() {
   if (flight() == 0) {
     queue.shrink();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "transport/tcp/stack/bottleneck.h"
+#include "transport/tcp/stack/dctcp.h"
+
 namespace tfabric::stack {
 namespace {
 
@@ -85,6 +88,20 @@ void Cubic::on_undo() {
   cwnd_ = std::max(cwnd_, saved_.cwnd);
   ssthresh_ = saved_.ssthresh;
   curve_ = saved_.curve;
+}
+
+// The factory of all algorithms; here because CUBIC is the default.
+std::unique_ptr<CongestionControl> make_congestion_control(CongestionAlgorithm algorithm, std::uint32_t mss,
+                                                           std::uint64_t initial_window) {
+  switch (algorithm) {
+    case CongestionAlgorithm::dctcp:
+      return std::make_unique<Dctcp>(mss, initial_window);
+    case CongestionAlgorithm::bottleneck:
+      return std::make_unique<Bottleneck>(mss, initial_window);
+    case CongestionAlgorithm::cubic:
+      break;
+  }
+  return std::make_unique<Cubic>(mss, initial_window);
 }
 
 }  // namespace tfabric::stack

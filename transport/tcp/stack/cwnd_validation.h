@@ -1,11 +1,11 @@
-// Whether the congestion window is in use (RFC 7661): an application that sends in bursts does not learn
-// from them what the path would bear, so that the window must not grow on their account.
+// Whether the congestion window is in use (RFC 7661). The bursts of an application that sends little do not
+// show what the path would carry, so that the window must not grow because of them.
 //
 // pipeACK is the largest volume acknowledged in a round trip within the last sampling period. The window
 // counts as validated if more than half of it was in flight in the round trip at hand, or was acknowledged
-// in such a round. So slow start ends with a window of twice what was in use, which is what a round of it
-// would have made of that. The window is not reduced after a long time without validation (RFC 7661 §4.4):
-// gaps between collectives last milliseconds, and losses correct a window that has become too large.
+// in such a round. So slow start ends with a window of twice what was in use, as after one of its rounds. The
+// window is not reduced after a long time without validation (RFC 7661 §4.4): gaps between collectives last
+// milliseconds, and losses correct a window that has become too large.
 #pragma once
 
 #include <algorithm>
@@ -37,17 +37,17 @@ class CwndValidation {
     current_ = std::max(current_, snd_una - round_start_);
     start_round(snd_una, snd_nxt);
   }
-  // Data is sent with nothing in flight: a round trip begins with it.
+  // Data is sent without anything in flight: a round trip begins with it.
   void on_idle() { in_round_ = false; }
 
   [[nodiscard]] std::uint64_t pipe_ack() const { return std::max(previous_, current_); }
-  // RFC 7661 §4.3. `flight`: bytes in flight before the acknowledgement at hand.
+  // RFC 7661 §4.3. `flight`: the bytes in flight before the current acknowledgement.
   [[nodiscard]] bool validated(std::uint64_t flight, std::uint64_t cwnd) const {
     return 2 * used(flight) > cwnd;
   }
-  // How much of the window has been in use. A congestion event takes a share of that (RFC 7661 §4.4.1), not
-  // of `flight`: when the last packet of a burst is lost, nothing else is in flight, but it is the burst that
-  // was too much for the path.
+  // How much of the window was in use. A congestion event reduces the window to a share of this (RFC 7661
+  // §4.4.1), not of `flight`: when the last packet of a burst is lost, nothing else is in flight, but the
+  // burst was too much for the path.
   [[nodiscard]] std::uint64_t used(std::uint64_t flight) const {
     return std::max({flight, in_round_ ? flight_ : 0, pipe_ack()});
   }
@@ -62,7 +62,7 @@ class CwndValidation {
 
   bool in_round_ = false;
   std::uint64_t round_start_ = 0, round_end_ = 0;
-  std::uint64_t flight_ = 0;  // the most of the round
+  std::uint64_t flight_ = 0;  // the most bytes in flight in this round
   std::uint64_t previous_ = 0, current_ = 0;
   Instant period_end_{};
 };

@@ -34,7 +34,7 @@ void Dctcp::on_ack(const AckSample& sample) {
     cwnd_ += sample.growth;
     return;
   }
-  grown_ += sample.growth;  // RFC 5681 §3.1, by counting instead of dividing
+  grown_ += sample.growth;  // RFC 5681 §3.1, counted instead of divided
   if (grown_ >= cwnd_) {
     grown_ -= cwnd_;
     cwnd_ += mss_;

@@ -32,7 +32,7 @@ class FlowTable {
   // `secret`: random bytes.
   explicit FlowTable(std::array<std::byte, 16> secret) : key_(make_sip_key(secret)), slots_(kInitialSlots) {}
 
-  // Null: there is none.
+  // Returns null if there is none.
   [[nodiscard]] T* find(const FlowTableKey& key) {
     Slot& recent = recent_of(key);
     if (recent.value != nullptr && recent.key == key) {
@@ -65,7 +65,7 @@ class FlowTable {
       }
     }
     --size_;
-    // Move back whoever could not be found any more across the gap.
+    // Move back the entries that could not be found across the gap.
     for (std::size_t j = next(i); slots_[j].value != nullptr; j = next(j)) {
       if (((j - home(slots_[j].key)) & mask()) >= ((j - i) & mask())) {
         slots_[i] = slots_[j];
@@ -116,8 +116,8 @@ class FlowTable {
 
   SipKey key_;
   std::vector<Slot> slots_;
-  // What was found last, by its ports: segments come in bursts, and hashing is most of the search. Who makes
-  // it useless by ports of his choice has the table as it would be without it.
+  // The entries found last, by their ports: segments come in bursts, and hashing is most of the cost of a
+  // search. An attacker who chooses ports can make this cache useless, but no worse than no cache.
   std::array<Slot, kRecent> recent_{};
   std::size_t size_ = 0;
 };

@@ -18,7 +18,7 @@ class HyStart {
     std::uint64_t snd_una = 0, snd_nxt = 0;
     Duration rtt{};  // zero: no sample
   };
-  // Each acknowledgement in slow start. Returns true when slow start is over.
+  // For each acknowledgement in slow start. Returns true when slow start is over.
   bool on_ack(const Ack& ack) {
     bool over = false;
     if (ack.snd_una >= window_end_) {
@@ -33,18 +33,18 @@ class HyStart {
     }
     return over;
   }
-  // How many bytes the window grows for `acked`.
+  // By how many bytes the window grows for `acked`.
   [[nodiscard]] std::uint64_t growth(std::uint64_t acked) const {
     return conservative_ ? acked / kCssGrowthDivisor : acked;
   }
-  // Slow start begins anew.
+  // Slow start begins again.
   void restart() { *this = {}; }
   [[nodiscard]] bool conservative() const { return conservative_; }
 
  private:
-  // RFC 9406 §4.3, but for the least threshold: its 4 ms are many round trips of a data centre, in which
-  // a queue of 200 us is one. L, the limit of growth by one acknowledgement, is left away: a burst is
-  // acknowledged at once here, and the window would no longer double in a round.
+  // RFC 9406 §4.3, except for the least threshold: its 4 ms are many round trips of a data centre, where a
+  // queue of 200 us is a long one. L, the limit of growth by one acknowledgement, is omitted: a burst is
+  // acknowledged as a whole here, and with L the window would not double in a round.
   static constexpr Duration kMinRttThresh = std::chrono::microseconds(200);
   static constexpr Duration kMaxRttThresh = std::chrono::milliseconds(16);
   static constexpr int kMinRttDivisor = 8;

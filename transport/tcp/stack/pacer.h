@@ -1,9 +1,9 @@
-// When the next segment may leave, at a rate that congestion control gives.
+// When the next segment may leave, at a rate that congestion control sets.
 //
-// Segments leave in bursts, as drivers and peers work best with them: of what the rate makes of a
-// millisecond, but at most 64 KB. Policers of clouds drop longer bursts at the speed of the NIC. An owner
-// that looks at the clock more seldom than that is made up for, or the rate would be what its turns allow: by
-// up to two milliseconds' worth at once, and the rest at twice the rate.
+// Segments leave in bursts, because drivers and peers work best with them: of a millisecond's worth at the
+// rate, but at most 64 KB, since the rate limiters of clouds drop longer bursts at the speed of the NIC. If
+// the engine is turned less often than that, the lost time is made up for, or else the turns would limit the
+// rate: up to two milliseconds' worth at once, and the rest at twice the rate.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,14 @@ class Pacer {
   static constexpr std::uint64_t kMaxBurstBytes = 64 << 10;
   static constexpr Duration kMaxBurst = std::chrono::milliseconds(1);
 
-  // Bytes a second; zero: no pacing. The divisions are once an acknowledgement, and only if it is new.
+  // Bytes a second; zero: no pacing. It divides at most once for each acknowledgement, and only if the rate
+  // changes.
   void set_rate(std::uint64_t rate, Instant now) {
     if (rate == rate_) {
       return;
     }
-    // What has left is paid for at the faster rate: a wait at a slow one may be many round trips.
+    // The wait for what has left is computed anew at the faster rate: at the slow one it may be many round
+    // trips.
     const bool faster = rate > rate_ && rate_ != 0;
     const std::uint64_t owed = faster && due_ > now ? bytes_in(due_ - now) : 0;
     rate_ = rate;
@@ -51,9 +53,9 @@ class Pacer {
     }
     return true;
   }
-  // When may_send() will be true, if it is not.
+  // When may_send() will return true, if it does not now.
   [[nodiscard]] Instant next() const { return next_; }
-  // Bytes of the burst at hand that are left, while may_send().
+  // The bytes that are left of the current burst, while may_send() is true.
   [[nodiscard]] std::uint64_t room(Instant now) const {
     if (rate_ == 0) {
       return std::numeric_limits<std::uint64_t>::max();
@@ -65,9 +67,9 @@ class Pacer {
     if (rate_ == 0) {
       return;
     }
-    // due_: when what was sent would be done at the rate. What was not sent in time is made up for, but for
-    // no more than a burst or what the owner was late; and a burst that is done waits until half of one has
-    // gathered again, so that bursts do not crumble into segments.
+    // due_: when the bytes sent so far would all have left at exactly the rate. Time that was lost is made up
+    // for, by at most a burst or the owner's delay. After a burst the next one waits until half a burst is
+    // due, so that bursts do not shrink to single segments.
     const Duration time = time_of(bytes);
     const Duration waived = std::min(debt_, time / 2);
     debt_ -= waived;
@@ -80,7 +82,7 @@ class Pacer {
   }
 
  private:
-  // A longer pause is not one of a busy host.
+  // A longer pause is not caused by a busy host.
   static constexpr Duration kMaxDebt = std::chrono::milliseconds(50);
   static constexpr std::uint64_t kPicoseconds = 1'000'000'000'000;  // in a second
 
@@ -96,9 +98,9 @@ class Pacer {
   std::uint64_t picoseconds_per_byte_ = 0;
   Duration burst_{};
   Instant due_{}, next_{};
-  bool waiting_ = false;  // somebody wants to send and may not
-  Duration late_{};       // by how much the burst at hand began too late
-  Duration debt_{};       // of earlier ones, what is not made up for yet
+  bool waiting_ = false;  // a segment is ready and has to wait
+  Duration late_{};       // the delay with which the current burst began
+  Duration debt_{};       // the delay of earlier bursts that is not made up for yet
 };
 
 }  // namespace tfabric::stack

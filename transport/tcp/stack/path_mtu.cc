@@ -5,11 +5,11 @@
 namespace tfabric::stack {
 namespace {
 
-// Headers of IPv6 and TCP, the larger of the two families.
+// The headers of IPv6 and TCP; those of IPv4 are smaller.
 constexpr std::uint32_t kHeaders = 60;
 // RFC 8899 §5.1.2: BASE_PLPMTU. IPv6's least MTU (RFC 8200 §5) passes wherever anything does.
 constexpr std::uint32_t kBase = 1280 - kHeaders;
-// MTUs that are met: of tunnels over Ethernet, Ethernet, and clouds' gateways and networks with jumbo frames.
+// MTUs in use: of tunnels over Ethernet, Ethernet, and clouds' gateways and networks with jumbo frames.
 constexpr std::array<std::uint32_t, 7> kSteps{kBase,           1400 - kHeaders, 1460 - kHeaders,
                                               1500 - kHeaders, 4096 - kHeaders, 8500 - kHeaders,
                                               8896 - kHeaders};
@@ -25,7 +25,7 @@ bool PathMtu::on_timeout(std::uint32_t size) {
     return false;
   }
   mss_ = kBase;
-  timeouts_ = 1;  // nothing is probed before this size has proved to be good
+  timeouts_ = 1;  // no probe before a segment of this size has arrived
   lost_probes_ = 0;
   search_at_ = {};
   return true;

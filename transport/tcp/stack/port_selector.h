@@ -1,9 +1,9 @@
 // Local ports of connections that we open: RFC 6056 §3.3.4, the double-hash algorithm.
 //
-// Toward one destination the ports follow each other, so that each is used again as late as possible; where
-// they begin is a keyed hash of the destination, and how far they have come a counter that it shares with
-// few others. Who does not know the key can neither guess the next port nor learn from the ports that he is
-// given how many others are opened.
+// Toward one destination the ports follow each other, so that each is used again as late as possible. They
+// begin at a keyed hash of the destination, plus a counter that the destination shares with few others.
+// Without the key it is impossible to guess the next port, or to learn from one's own ports how many others
+// are opened.
 #pragma once
 
 #include <array>
@@ -19,11 +19,11 @@ namespace tfabric::stack {
 
 class PortSelector {
  public:
-  // `count` ports from `first` on, at least one; `secret`: 16 random bytes.
+  // Chooses among `count` ports from `first` on, at least one. `secret`: 16 random bytes.
   PortSelector(std::span<const std::byte, 16> secret, std::uint16_t first, std::uint16_t count)
       : key_(make_sip_key(secret)), first_(first), count_(count) {}
 
-  // A port for which `usable(port)` holds; empty if there is none.
+  // Returns a port for which `usable(port)` is true; nothing if there is none.
   template <class Usable>
   std::optional<std::uint16_t> choose(std::span<const std::byte, 16> local,
                                       std::span<const std::byte, 16> remote, std::uint16_t remote_port,

@@ -1,5 +1,5 @@
-// Proportional Rate Reduction (RFC 9937, before it RFC 6937): how much may be sent in fast recovery, so
-// that the window reaches ssthresh when recovery ends, neither at once nor in bursts. Bytes.
+// Proportional Rate Reduction (RFC 9937, which replaces RFC 6937): how many bytes may be sent in fast
+// recovery, so that the window reaches ssthresh when recovery ends, neither at once nor in bursts.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace tfabric::stack {
 
 class Prr {
  public:
-  // Recovery begins. `recover_fs`: what was in flight and not reported before (RecoverFS).
+  // Recovery begins. `recover_fs`: the bytes in flight that were not reported before (RecoverFS).
   void start(std::uint64_t recover_fs, std::uint64_t ssthresh) {
     recover_fs_ = std::max<std::uint64_t>(recover_fs, 1);
     ssthresh_ = ssthresh;
@@ -17,11 +17,11 @@ class Prr {
   }
   struct Ack {
     std::uint64_t delivered = 0;  // DeliveredData
-    std::uint64_t in_flight = 0;  // RFC 6675's pipe, after the losses that this ACK tells of
+    std::uint64_t in_flight = 0;  // pipe of RFC 6675, after the losses that this ACK reveals
     bool safe = false;            // SafeACK: snd_una has moved, and there is no new loss
     std::uint32_t mss = 0;
   };
-  // Each ACK from the one that begins recovery.
+  // For each ACK, from the one that begins recovery on.
   void on_ack(const Ack& ack) {
     prr_delivered_ += ack.delivered;
     std::uint64_t out = 0;

@@ -7,8 +7,8 @@ namespace {
 
 constexpr std::size_t kDupThresh = 3;         // RFC 5681 §2, RFC 8985 §6.2 step 4
 constexpr std::uint32_t kReoWndPersist = 16;  // recoveries: RFC 8985 §6.2 step 4
-// The window never exceeds SRTT, at a quarter of the least RTT a step; more steps would only take longer
-// to be forgotten.
+// The window never exceeds SRTT and grows by a quarter of the least RTT a step; more steps would only take
+// longer to be forgotten.
 constexpr std::uint32_t kMaxReoWndMult = 255;
 
 // RACK_sent_after(), RFC 8985 §6.2.

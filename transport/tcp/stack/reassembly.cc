@@ -16,7 +16,7 @@ Reassembly::~Reassembly() {
 void Reassembly::release(Payload& payload) { ops_.release(ops_.context, payload); }
 
 void Reassembly::note_arrival(Seq seq, Seq end) {
-  // What continues the last arrival is in the same block.
+  // A payload that continues the last arrival is in the same block.
   if (recent_count_ == 0 || seq != newest_end_) {
     std::copy_backward(recent_.begin(), recent_.end() - 1, recent_.end());
     recent_count_ = std::min(recent_count_ + 1, recent_.size());
@@ -42,8 +42,8 @@ bool Reassembly::insert(Seq seq, Payload payload, std::optional<SackBlock>& dupl
     }
   }
   if (after != pieces_.end() && seq + payload.size > after->seq) {
-    // Only what lies before the next piece is kept: should the new payload reach beyond that piece's end,
-    // the rest comes again with a retransmission. One owner stays one piece.
+    // Only the part before the next piece is kept. If the new payload reaches beyond that piece's end, the
+    // rest comes again with a retransmission. So each owner has one piece.
     payload.size = static_cast<std::uint32_t>(after->seq - seq);
     if (payload.size == 0) {
       return false;
@@ -91,7 +91,7 @@ bool Reassembly::append(Payload payload) {
 }
 
 void Reassembly::enqueue(const Payload& payload) {
-  // Room at the front is used before the vector grows; so often that each payload is moved about once.
+  // The payloads are moved to the front before the vector grows: on average each is moved about once.
   if (queue_.size() == queue_.capacity() && queue_head_ > queue_.size() / 2) {
     queue_.erase(queue_.begin(), queue_.begin() + static_cast<std::ptrdiff_t>(queue_head_));
     queue_head_ = 0;
@@ -139,7 +139,7 @@ std::size_t Reassembly::sack_blocks(std::span<SackBlock> out) {
       out[others++] = block;
     }
   }
-  // One arrival a block is remembered.
+  // One arrival is remembered for each block.
   recent_count_ = 0;
   std::array<SackBlock, kMaxSackBlocks> recent;
   for (const auto& block : by_age) {

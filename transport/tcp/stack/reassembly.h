@@ -1,7 +1,7 @@
-// Received payload that cannot be delivered yet: what is in order and not consumed, and what is out of
+// Received payload that cannot be delivered yet: bytes in order that are not consumed, and bytes out of
 // order.
 //
-// Bytes are kept once: of overlapping arrivals the first one stays. The number of out-of-order pieces is
+// Each byte is kept once: of overlapping arrivals the first one stays. The number of out-of-order pieces is
 // bounded. Payloads are retained and released through PayloadOps, each exactly once.
 #pragma once
 
@@ -26,11 +26,11 @@ class Reassembly {
   Reassembly(const Reassembly&) = delete;
   Reassembly& operator=(const Reassembly&) = delete;
 
-  // Keeps a payload that starts at `seq`, beyond the next byte in order. Returns whether the payload now
-  // belongs to this object. `duplicate`: what of its beginning was there already.
+  // Keeps a payload that starts at `seq`, beyond the next byte in order. Returns true if the payload now
+  // belongs to this object. `duplicate`: the bytes at its beginning that were there already.
   bool insert(Seq seq, Payload payload, std::optional<SackBlock>& duplicate);
-  // Moves what has become in order at `next` to the queue; returns the new next byte. `duplicate`: the first
-  // run of bytes before `next` that were there already.
+  // Moves the bytes that have become in order at `next` to the queue; returns the new next byte. `duplicate`:
+  // the first run of bytes before `next` that were there already.
   Seq advance(Seq next, std::optional<SackBlock>& duplicate);
 
   // The queue of bytes in order.
@@ -38,18 +38,18 @@ class Reassembly {
   [[nodiscard]] std::span<const std::byte> front() const {
     return {queue_[queue_head_].data, queue_[queue_head_].size};
   }
-  // Keeps a payload behind the queue. False: no memory; it is not kept.
+  // Appends a payload to the queue. Returns false, and keeps nothing, if there is no memory.
   bool append(Payload payload);
   void consume(std::uint32_t n);
   [[nodiscard]] std::uint64_t queued_bytes() const { return queued_bytes_; }
 
-  // Gives back the memory of empty lists.
+  // Frees the memory of empty lists.
   void shrink();
 
   [[nodiscard]] bool has_holes() const { return !pieces_.empty(); }
-  // One past the last byte beyond the holes; only if there are any.
+  // One past the last byte beyond the holes. Only if there are holes.
   [[nodiscard]] Seq last_end() const { return pieces_.back().end(); }
-  // SACK blocks, those with the most recent arrivals first (RFC 2018 §4); returns how many.
+  // Writes SACK blocks, those with the most recent arrivals first (RFC 2018 §4); returns how many.
   std::size_t sack_blocks(std::span<SackBlock> out);
 
  private:

@@ -6,8 +6,8 @@
 namespace tfabric::stack {
 namespace {
 
-// Many round trips of a data centre, and less than a step of a collective lasts: who has not received for so
-// long has no part in a collision that begins now.
+// Many round trips of a data centre, and less than a step of a collective: a connection that has not received
+// for this long is not one of several that begin to receive at the same time.
 constexpr Duration kRound = std::chrono::milliseconds(10);
 
 }  // namespace

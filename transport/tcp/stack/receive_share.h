@@ -1,11 +1,11 @@
-// How large a window each connection of a rail may announce, so that all together stay within bounds: what
-// peers may have under way to this host at a time (incast: many senders that answer one another's steps all
-// begin at once, and the last switch's queue overflows), and what receivers that are slow may make us hold.
+// How large a window each connection of a rail may announce, so that all together stay within two bounds: the
+// bytes that peers may have on their way to this host at a time (incast: many senders begin at once, and the
+// queue of the last switch overflows), and the bytes that slow receivers may make us hold.
 //
-// A window that was announced is not taken back (RFC 9293 §3.8.6): a connection whose window is larger than
-// its share announces no more until that much has arrived. So the bound on what is held is kept but for the
-// windows announced while there were fewer connections: of n connections that were opened one after the
-// other, at most held * (1 + ln n) in all.
+// An announced window is not taken back (RFC 9293 §3.8.6): a connection whose window is larger than its share
+// announces no more until that much has arrived. So the bound on held bytes can be exceeded by windows that
+// were announced while there were fewer connections: n connections that were opened one after the other hold
+// at most held * (1 + ln n).
 //
 // Shared by connections of one engine; not thread-safe.
 #pragma once
@@ -20,13 +20,13 @@ namespace tfabric::stack {
 struct ReceiveShareOptions {
   std::uint64_t under_way = 16u << 20;  // bytes, of the connections that receive
   std::uint64_t held = 1u << 30;        // bytes, of all connections
-  // Each connection may announce that much: two segments keep acknowledgements coming (RFC 9293 §3.8.6.3).
+  // Every connection may announce this much: two segments keep acknowledgements coming (RFC 9293 §3.8.6.3).
   std::uint32_t least = 2 * 1460;
 };
 
 class ReceiveShare {
  public:
-  // What a connection has of it.
+  // A connection's part in the share.
   class Member {
    public:
     // Null: there is no bound. The share must outlive its members.
@@ -49,7 +49,7 @@ class ReceiveShare {
         share_->on_data(round_, now);
       }
     }
-    // What the connection, with a buffer of so many bytes, may announce and hold.
+    // Returns what a connection with a buffer of this many bytes may announce and hold.
     [[nodiscard]] std::uint32_t limit(std::uint32_t buffer) const {
       return share_ == nullptr ? buffer : std::min(buffer, share_->limit());
     }
@@ -60,7 +60,7 @@ class ReceiveShare {
   };
 
   explicit ReceiveShare(const ReceiveShareOptions& options) : options_(options) { divide(); }
-  // Of each connection, in bytes.
+  // The share of each connection, in bytes.
   [[nodiscard]] std::uint32_t limit() const { return limit_; }
 
  private:
@@ -87,7 +87,7 @@ class ReceiveShare {
   std::uint64_t round_ = 0;
   Instant round_ends_{};
   std::uint64_t receiving_ = 0;  // connections that have received in this round
-  std::uint64_t received_ = 0;   // in the one before
+  std::uint64_t received_ = 0;   // connections that received in the round before
   std::uint64_t divisor_ = 1;    // connections among which `under_way` is divided
   std::uint32_t limit_ = 0;
 };

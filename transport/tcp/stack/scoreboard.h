@@ -1,7 +1,7 @@
-// What of the bytes in flight the peer has reported by SACK (RFC 2018).
+// The bytes in flight that the peer has reported by SACK (RFC 2018).
 //
-// Positions are 64-bit stream offsets. Blocks are disjoint, ascending and above snd_una; their number is
-// bounded, and a report that would exceed it is ignored (the peer repeats it).
+// Positions are 64-bit stream offsets. Blocks are disjoint, ascending and above snd_una. Their number is
+// bounded; a report that would exceed the bound is ignored, since the peer repeats it.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@ class Scoreboard {
   };
   static constexpr std::size_t kMaxBlocks = 256;
 
-  // The peer holds [left, right). Calls visit(left, right, block) for each part of it that was not
-  // reported before, with the block that it is now in; returns whether there was any.
+  // The peer reports [left, right). Calls visit(left, right, block) for each part of it that was not reported
+  // before, with the block that the part is now in. Returns true if there was such a part.
   template <class Visit>
   bool add(std::uint64_t left, std::uint64_t right, Visit&& visit);
   // Everything before `una` is acknowledged.
@@ -65,6 +65,15 @@ bool Scoreboard::add(std::uint64_t left, std::uint64_t right, Visit&& visit) {
   *first = merged;
   blocks_.erase(first + 1, last);
   return news;
+}
+
+inline void Scoreboard::release(std::uint64_t una) {
+  const auto kept =
+      std::find_if(blocks_.begin(), blocks_.end(), [&](const Block& b) { return b.right > una; });
+  blocks_.erase(blocks_.begin(), kept);
+  if (!blocks_.empty()) {
+    blocks_.front().left = std::max(blocks_.front().left, una);
+  }
 }
 
 }  // namespace tfabric::stack

@@ -122,4 +122,27 @@ void write_header(const SegmentOut& segment, std::byte* out) {
   std::memcpy(out + kTcpHeaderBytes, segment.options.data(), segment.option_size);
 }
 
+void put_syn_options(SegmentOut& out, const SynOptions& options) {
+  put8(out, 2);  // MSS (RFC 9293 §3.7.1)
+  put8(out, 4);
+  put16(out, options.mss);
+  if (options.timestamps != options.sack) {
+    put16(out, 0x0101);
+  }
+  if (options.sack) {
+    put16(out, 0x0402);  // SACK permitted (RFC 2018 §2)
+  }
+  if (options.timestamps) {
+    put16(out, 0x080a);  // timestamps (RFC 7323 §3.2)
+    put32(out, options.ts_val);
+    put32(out, options.ts_ecr);
+  }
+  if (options.window_scale >= 0) {
+    put8(out, 1);
+    put8(out, 3);  // window scale (RFC 7323 §2.2)
+    put8(out, 3);
+    put8(out, static_cast<unsigned>(options.window_scale));
+  }
+}
+
 }  // namespace tfabric::stack

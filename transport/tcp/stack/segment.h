@@ -1,14 +1,17 @@
-// A TCP segment as the machine sees it, in and out, and the code that reads and writes its header.
+// A TCP segment as the machine receives and sends it, and the reading and writing of its header and options.
 //
-// No IP, no checksums: net/ has verified the checksum of what comes in and writes that of what goes out.
+// IP and checksums are net/'s: it has verified the checksum of a segment that comes in, and writes the one of
+// a segment that goes out.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
+#include "base/time.h"
 #include "transport/tcp/stack/seq.h"
 
 namespace tfabric::stack {
@@ -21,17 +24,23 @@ inline constexpr std::uint8_t fin = 0x01, syn = 0x02, rst = 0x04, psh = 0x08, ac
 
 inline constexpr std::size_t kTcpHeaderBytes = 20;
 inline constexpr std::size_t kTcpMaxOptionBytes = 40;
-// What fits in 40 bytes of options (RFC 2018 §3).
+// As many as fit in 40 bytes of options (RFC 2018 §3).
 inline constexpr std::size_t kMaxSackBlocks = 4;
 
 struct SackBlock {
   Seq left;   // first sequence number of the block
-  Seq right;  // the one after its last
+  Seq right;  // the sequence number after its last one
   friend bool operator==(const SackBlock&, const SackBlock&) = default;
 };
 
-// Bytes that belong to somebody else, with the owner's mark. For incoming payload the owner is the packet
-// buffer; the machine gives it back through PayloadOps. For outgoing ranges it is the registered memory.
+struct Ports {
+  std::uint16_t local = 0;
+  std::uint16_t remote = 0;
+};
+
+// Bytes in memory that the machine does not own, with a mark of the owner. The owner of incoming payload is
+// the packet buffer, which the machine gives back through PayloadOps; the owner of an outgoing range is the
+// registered memory.
 struct Payload {
   const std::byte* data = nullptr;
   std::uint32_t size = 0;
@@ -58,15 +67,15 @@ struct SegmentIn {
   Payload payload;
 };
 
-// Reads a TCP header and its options; payload.data points into `bytes`, payload.owner is null. Empty if
-// the header is malformed (lengths that do not fit, an option that runs over the end). Unknown options
-// are skipped.
+// Reads a TCP header and its options; payload.data points into `bytes`, payload.owner is null. Returns
+// nothing if the header is malformed (lengths that do not fit, an option that runs over the end). Skips
+// unknown options.
 [[nodiscard]] std::optional<SegmentIn> parse_segment(std::span<const std::byte> bytes);
 
 inline constexpr std::size_t kMaxPieces = 24;
 
-// An outgoing segment: the header to write, and the payload as pieces that must stay untouched until
-// they are acknowledged.
+// An outgoing segment: the header to write, and the payload in parts (pieces) of memory that must stay
+// untouched until they are acknowledged.
 struct SegmentOut {
   std::uint16_t source_port = 0;
   std::uint16_t destination_port = 0;
@@ -76,10 +85,11 @@ struct SegmentOut {
   std::uint8_t option_size = 0;  // a multiple of 4
   std::uint8_t piece_count = 0;
   bool retransmission = false;
-  bool ecn_capable = false;  // the IP header is to carry ECT(0) (RFC 3168 §5)
+  bool ecn_capable = false;  // the IP header has to carry ECT(0) (RFC 3168 §5)
   std::uint16_t window = 0;  // as on the wire
-  // TSO: a super-segment, to be cut into segments of so much payload, with the same header but for sequence
-  // number, and FIN and PSH on the last alone. 0: it is one segment.
+  // TSO: the payload of each segment that the driver has to cut this super-segment into. The segments have
+  // the same header except for the sequence number; only the last one has FIN and PSH. 0: this is one
+  // segment.
   std::uint16_t segment_size = 0;
   std::uint32_t payload_size = 0;
   std::array<std::byte, kTcpMaxOptionBytes> options;
@@ -90,5 +100,56 @@ struct SegmentOut {
 
 // Writes header_size() bytes with a zero checksum field.
 void write_header(const SegmentOut& segment, std::byte* out);
+
+// --- options
+
+// The clock of the timestamps option. RFC 7323 §5.4 asks for 1 ms to 1 s a tick.
+[[nodiscard]] inline std::uint32_t timestamp(Instant now) {
+  return static_cast<std::uint32_t>(now.time_since_epoch() / std::chrono::milliseconds(1));
+}
+
+// Returns true if `a` is before `b` on a clock that wraps.
+[[nodiscard]] constexpr bool timestamp_before(std::uint32_t a, std::uint32_t b) {
+  return static_cast<std::int32_t>(a - b) < 0;
+}
+
+// RFC 9293 §3.7.1: the MSS of a peer that sends no option.
+inline constexpr std::uint16_t kDefaultMss = 536;
+// A smaller MSS is an attack on our packet rate, and leaves no room for payload beside 40 bytes of options.
+inline constexpr std::uint16_t kLeastMss = 64;
+
+// The window scale that a receive buffer needs (RFC 7323 §2.3).
+[[nodiscard]] constexpr std::uint8_t window_scale_for(std::uint32_t buffer) {
+  std::uint8_t scale = 0;
+  while (scale < 14 && (buffer >> scale) > 65535) {
+    ++scale;
+  }
+  return scale;
+}
+
+// The options of a SYN or a SYN-ACK (RFC 9293 §3.7.1, RFC 7323, RFC 2018).
+struct SynOptions {
+  std::uint16_t mss = 0;
+  bool sack = false;
+  bool timestamps = false;
+  std::uint32_t ts_val = 0, ts_ecr = 0;
+  int window_scale = -1;  // -1: no option
+};
+
+// Append an option, or a part of one, to a segment that leaves.
+inline void put8(SegmentOut& out, unsigned value) {
+  out.options[out.option_size++] = static_cast<std::byte>(value);
+}
+inline void put16(SegmentOut& out, unsigned value) {
+  put8(out, value >> 8 & 0xff);
+  put8(out, value & 0xff);
+}
+inline void put32(SegmentOut& out, std::uint32_t value) {
+  put16(out, value >> 16);
+  put16(out, value & 0xffff);
+}
+
+// Writes the options of a SYN, aligned as in RFC 7323 appendix A. An option that is absent takes no room.
+void put_syn_options(SegmentOut& out, const SynOptions& options);
 
 }  // namespace tfabric::stack

@@ -1,7 +1,8 @@
-// The bytes a connection has to send, as ranges of somebody's memory, from the oldest unacknowledged on.
+// The bytes that a connection has to send, as ranges of the user's memory, from the oldest unacknowledged
+// byte on.
 //
 // Positions are 64-bit offsets in the byte stream; 0 is the first byte ever queued. Ranges are cut into
-// segments only when they are sent, so a retransmission may be cut otherwise. Small pieces (headers) are
+// segments only when they are sent, so a retransmission may be cut differently. Small ranges (headers) are
 // kept as copies.
 #pragma once
 
@@ -18,7 +19,7 @@ namespace tfabric::stack {
 class SendQueue {
  public:
   static constexpr std::uint32_t kInlineBytes = 40;
-  // Ranges at most; a connection that needs more has too many tiny messages in flight.
+  // The most ranges. Only a connection with very many tiny messages in flight needs as many.
   static constexpr std::size_t kMaxRanges = 16384;
 
   bool push(const Payload& range);
@@ -26,7 +27,7 @@ class SendQueue {
   [[nodiscard]] std::size_t free_ranges() const { return kMaxRanges - count_; }
   [[nodiscard]] std::uint64_t end() const { return end_; }
 
-  // Gives back the memory of an empty queue.
+  // Frees the memory of an empty queue.
   void shrink() {
     if (count_ == 0) {
       decltype(ring_)().swap(ring_);
@@ -34,8 +35,8 @@ class SendQueue {
   }
   // Forgets everything before `position`.
   void release(std::uint64_t position);
-  // Adds to `out` the pieces of [position, position + size), as many as fit; returns how many bytes they
-  // are. The range must be queued.
+  // Adds the memory of [position, position + size) to `out`, as many parts as fit, and returns how many bytes
+  // they are. The range must be queued.
   std::uint32_t gather(std::uint64_t position, std::uint32_t size, SegmentOut& out);
 
  private:

@@ -6,7 +6,8 @@
 namespace tfabric::stack {
 namespace {
 
-// Segments before those that are joined; more would take longer than the packets saved are worth.
+// Joining moves the segments before the joined ones. With more than this, it costs more than the saved
+// packets.
 constexpr SentSegments::Number kMostRenumbered = 256;
 
 }  // namespace
@@ -86,7 +87,7 @@ void SentSegments::unlink(Number number) {
   repeated_bytes_ -= segment.retransmitted ? segment.size : 0;
 }
 
-// Out of the network, or out of what is lost.
+// Takes a segment out of the list of those in the network, or out of the lost ones.
 void SentSegments::take_out(Number number) {
   SentSegment& segment = at(number);
   if (segment.lost) {
@@ -150,7 +151,7 @@ void SentSegments::split(Number number, std::uint32_t size) {
   if (front.sacked) {
     ++sacked_segments_;
   } else if (!front.lost) {
-    // Sent together: next to each other.
+    // The two parts were sent together: they are neighbours in the list.
     if (number == newest_) {
       newest_ = behind;
     } else {
@@ -191,7 +192,8 @@ SentSegments::Number SentSegments::join(Number first, Number last) {
     joined.size += at(i).size;
     joined.retransmitted |= at(i).retransmitted;
   }
-  // Those before close the gap: few where losses are repaired from the first on.
+  // The segments before the joined ones close the gap. They are few if losses are repaired from the first one
+  // on.
   const Number gap = last - first;
   for (Number i = first; i != head_;) {
     --i;
@@ -233,7 +235,7 @@ void SentSegments::mark_all_lost() {
 }
 
 void SentSegments::unmark_lost() {
-  // The originals lie in the order of their sending; few that were sent again come after them.
+  // The originals are in the order of their sending; the few that were retransmitted come after them.
   for (const bool retransmitted : {false, true}) {
     for (Number i = head_; lost_bytes_ > 0 && i != end(); ++i) {
       SentSegment& segment = at(i);

@@ -1,10 +1,10 @@
-// What is known of each segment between snd_una and snd_nxt: when it left, whether it has arrived, whether
-// it counts as lost (the per-segment state of RFC 8985 §5.2).
+// The state of each segment between snd_una and snd_nxt: when it left, whether it has arrived, whether it is
+// marked lost (the per-segment state of RFC 8985 §5.2).
 //
-// Segments are numbered as they are first sent, and lie in a ring in the order of the stream. Those that
-// are thought to be in the network are linked in the order in which they were last sent, so that loss
-// detection looks only at segments it has something to decide about. Positions are offsets in the stream;
-// sizes count our FIN as one.
+// Segments are numbered in the order in which they are first sent, and lie in a ring in the order of the
+// stream. Those that are assumed to be in the network are linked in the order in which they were last sent,
+// so that loss detection looks only at segments that it has to decide about. Positions are offsets in the
+// stream; sizes count our FIN as one byte.
 #pragma once
 
 #include <cstddef>
@@ -17,12 +17,12 @@ namespace tfabric::stack {
 
 struct SentSegment {
   std::uint64_t start = 0;
-  Instant sent_at{};  // the last time
-  // Of the moment it was sent; see delivery_rate.h.
+  Instant sent_at{};  // when it was last sent
+  // The connection's state when it was sent; see delivery_rate.h.
   std::uint64_t delivered = 0;
   Instant delivered_at{}, first_sent_at{};
   std::uint32_t size = 0;
-  std::uint32_t previous = 0, next = 0;  // in the order of sending, while it is in the network
+  std::uint32_t previous = 0, next = 0;  // numbers in the order of sending, while it is in the network
   bool retransmitted = false;
   bool sacked = false;
   bool lost = false;
@@ -34,8 +34,8 @@ struct SentSegment {
 class SentSegments {
  public:
   using Number = std::uint32_t;  // wraps
-  // New data waits while so many are unacknowledged: tiny writes, each a segment of its own. Cutting a
-  // segment for its retransmission is still possible.
+  // With this many unacknowledged segments (of tiny writes), new data waits. A segment can still be split for
+  // its retransmission.
   static constexpr std::size_t kMaxSegments = 65536;
 
   [[nodiscard]] bool empty() const { return count_ == 0; }
@@ -45,51 +45,51 @@ class SentSegments {
   [[nodiscard]] Number end() const { return head_ + static_cast<Number>(count_); }
   [[nodiscard]] SentSegment& at(Number number) { return ring_[number & (ring_.size() - 1)]; }
   [[nodiscard]] const SentSegment& at(Number number) const { return ring_[number & (ring_.size() - 1)]; }
-  // The segment that holds `position`, which must be within them.
+  // Returns the segment that contains `position`, which must be within the segments.
   [[nodiscard]] Number find(std::uint64_t position) const;
 
-  // Bytes in the network (RFC 6675's pipe), lost, and reported by SACK; together all there are.
+  // Bytes in the network (pipe of RFC 6675), lost, and reported by SACK; together they are all.
   [[nodiscard]] std::uint64_t in_network() const { return in_network_; }
-  // Of those in the network, sent more than once.
+  // The bytes of in_network() that were sent more than once.
   [[nodiscard]] std::uint64_t repeated_bytes() const { return repeated_bytes_; }
   [[nodiscard]] std::uint64_t lost_bytes() const { return lost_bytes_; }
   [[nodiscard]] std::uint64_t sacked_bytes() const { return sacked_bytes_; }
   [[nodiscard]] std::size_t sacked_segments() const { return sacked_segments_; }
 
-  // The one in the network that was sent the longest ago; only while in_network() > 0.
+  // The segments in the network that were sent the longest ago and last; only while in_network() > 0.
   [[nodiscard]] Number oldest() const { return oldest_; }
   [[nodiscard]] Number newest() const { return newest_; }
 
-  // Gives back the memory if there are none.
+  // Frees the memory if there are no segments.
   void shrink() {
     if (count_ == 0) {
       decltype(ring_)().swap(ring_);
     }
   }
-  // New data of `size` bytes behind the last segment, at `start`.
+  // Adds new data of `size` bytes after the last segment, at `start`.
   SentSegment& add(std::uint64_t start, std::uint32_t size, Instant now);
-  // A segment goes out again, as it is.
+  // The segment is retransmitted as it is.
   void resend(Number number, Instant now);
-  // Cuts a segment in two, of which the first has `size` bytes.
+  // Splits a segment in two, the first of which has `size` bytes.
   void split(Number number, std::uint32_t size);
-  // The bytes of the lost segments that follow each other from `number`, the first lost one, on: as many
-  // whole segments as are no more than `most`, but one at least. One alone where joining them would cost too
-  // much.
+  // Returns the bytes of the lost segments that follow each other from `number`, the first lost one, on: as
+  // many whole segments as have at most `most` bytes, but at least one; only one if joining them would cost
+  // too much.
   [[nodiscard]] std::uint32_t lost_run(Number number, std::uint64_t most) const;
-  // Makes one of the lost segments from `first`, the first lost one, to `last`, and returns its number. The
-  // numbers of those before it change.
+  // Joins the lost segments from `first`, the first lost one, to `last`, and returns the number of the
+  // result. The numbers of the segments before it change.
   Number join(Number first, Number last);
   void mark_sacked(Number number);
   void mark_lost(Number number);
-  // Everything but what is sacked is lost.
+  // Marks everything that is not sacked as lost.
   void mark_all_lost();
-  // Nothing is lost after all: what was, is in the network since it was sent.
+  // Nothing is lost after all: the segments marked lost count as in the network since they were sent.
   void unmark_lost();
-  // The peer may have taken its reports back (RFC 2018 §8): nothing is sacked.
+  // The peer may have discarded what it has reported (RFC 2018 §8): nothing counts as sacked.
   void forget_sacks();
-  // The lost segment that is first in the stream; only while lost_bytes() > 0.
+  // Returns the first lost segment in the stream; only while lost_bytes() > 0.
   [[nodiscard]] Number first_lost();
-  // The first segment is acknowledged, or its first `bytes` are.
+  // The first segment is acknowledged, or only its first `bytes`.
   void remove_first();
   void trim_first(std::uint32_t bytes);
 

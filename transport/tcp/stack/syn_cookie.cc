@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "transport/tcp/stack/handshake.h"
-#include "transport/tcp/stack/timestamp.h"
+#include "transport/tcp/stack/segment.h"
 
 namespace tfabric::stack {
 namespace {
@@ -13,8 +12,9 @@ constexpr Duration kTick = SynCookies::kLifetime / 2;
 constexpr std::uint32_t kMssBits = 3, kClockBits = 1;
 constexpr std::uint32_t kMssMask = (1u << kMssBits) - 1;
 
-// The peer's MSS is rounded down to one of these; the last index stands for our own, which few exceed: the
-// least that is taken, RFC 9293's for IPv4 and RFC 8200's for IPv6, tunnels, Ethernet for both, jumbo frames.
+// The peer's MSS is rounded down to one of these: the least that is accepted, the defaults of RFC 9293 for
+// IPv4 and RFC 8200 for IPv6, tunnels, Ethernet for both, jumbo frames. The last index stands for our own
+// MSS, which few peers exceed.
 constexpr std::array<std::uint16_t, kMssMask> kMss = {kLeastMss, 536, 1220, 1360, 1440, 1460, 8940};
 constexpr std::uint8_t kOwnMss = kMssMask;
 
@@ -31,8 +31,8 @@ std::uint8_t mss_index(std::uint16_t offered, std::uint16_t own) {
   return static_cast<std::uint8_t>(above - kMss.begin() - 1);
 }
 
-// The latest timestamp, not after now, with these lowest bits: it must not seem to go back when the
-// connection speaks on (RFC 7323 §5).
+// Returns the latest timestamp, not after now, with these lowest bits: the clock must not seem to go back
+// when the connection sends its next segment (RFC 7323 §5).
 std::uint32_t pack(std::uint8_t packed, Instant now) {
   const std::uint32_t time = timestamp(now);
   const std::uint32_t candidate = (time >> kPackedBits << kPackedBits) | packed;
@@ -103,7 +103,7 @@ std::optional<SynCookies::Handshake> SynCookies::recall(const Options& options, 
                         .mss_index = static_cast<std::uint8_t>(found.iss.raw() & kMssMask),
                         .packed = packed,
                         .timestamps = timestamps};
-  // Of this tick or of the one before it.
+  // The cookie is of this tick or of the one before it.
   const std::uint32_t tick = tick_of(now);
   const std::uint32_t given = tick - ((tick ^ (found.iss.raw() >> kMssBits)) & 1);
   if (sequence(flow, covered, given) != found.iss) {

@@ -1,16 +1,16 @@
-// SYN cookies (RFC 4987 §3.6): a SYN-ACK that costs no memory, for when too many handshakes are open.
+// SYN cookies (RFC 4987 §3.6): a SYN-ACK that costs no memory, used while too many handshakes are open.
 //
 // Its initial sequence number is
 //   28 bits of a keyed hash | 1 bit of the clock | 3 bits of MSS,
-// where the hash covers the 4-tuple, the peer's ISN, the clock of 64 s ticks and all that follows. Window
-// scale, SACK and ECN travel in the lowest bits of the SYN-ACK's timestamp, which the peer echoes; a peer
-// without timestamps gets the MSS and no other option. From the ACK that ends the handshake the SYN is then
-// found again as it was, but for an MSS that is rounded down to one of a few (ours is among them) and the
-// window, which that ACK brings anew.
+// where the hash covers the 4-tuple, the peer's ISN, the clock of 64 s ticks and the bits that follow. Window
+// scale, SACK and ECN are in the lowest bits of the SYN-ACK's timestamp, which the peer echoes; a peer
+// without timestamps gets the MSS and no other option. The ACK that ends the handshake allows the SYN to be
+// rebuilt, except that its MSS is rounded down to one of a few (ours is among them) and its window is the
+// ACK's.
 //
-// A cookie is good for 64 to 128 s. A guess is right once in 2^28 tries, and opens a connection that has to
-// introduce itself like any other. The owner asks about cookies only for as long after it has given one.
-// Sans I/O; not bound to a thread.
+// A cookie is valid for 64 to 128 s. A guess is right once in 2^28 tries, and opens a connection that still
+// has to show its token. The owner checks for cookies only as long as one that it has sent can be valid. Does
+// no I/O and is not bound to a thread.
 #pragma once
 
 #include <array>
@@ -29,17 +29,17 @@ namespace tfabric::stack {
 
 class SynCookies {
  public:
-  // How long a cookie may be good for.
+  // The longest time for which a cookie is valid.
   static constexpr Duration kLifetime = std::chrono::seconds(128);
 
   // `secret`: 16 random bytes.
   explicit SynCookies(std::span<const std::byte, 16> secret) : key_(make_sip_key(secret)) {}
 
-  // The SYN-ACK for `syn`. `options` are those that the connection would have had.
+  // Returns the SYN-ACK for `syn`. `options` are those that the connection would have.
   [[nodiscard]] SegmentOut answer(const Options& options, const FlowTableKey& flow, const SegmentIn& syn,
                                   Instant now) const;
-  // The SYN and our initial sequence number, of which `ack` brings the cookie back; empty if it brings none
-  // that is ours and fresh.
+  // Returns the SYN and our initial sequence number if `ack` acknowledges a cookie of ours that is still
+  // valid.
   struct Handshake {
     SegmentIn syn;
     Seq iss;
@@ -48,7 +48,7 @@ class SynCookies {
                                                 const SegmentIn& ack, Instant now) const;
 
  private:
-  // What the hash covers besides the flow and the clock.
+  // The part of the hash's input besides the flow and the clock.
   struct Covered {
     Seq irs;
     std::uint8_t mss_index = 0;

@@ -1,5 +1,4 @@
-#include "transport/tcp/net/steering.h"
-
+// What a frame is for: see use_of() in interface.h.
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/net/wire.h"
 

@@ -1,8 +1,7 @@
-#include "transport/tcp/net/steering.h"
-
 #include <catch2/catch.hpp>
 
 #include "frames.h"
+#include "transport/tcp/net/interface.h"
 
 using namespace tfabric;
 using namespace tfabric::net;
@@ -26,7 +25,7 @@ Use use(const Bytes& frame) { return use_of(frame).kind; }
 
 }  // namespace
 
-TEST_CASE("a TCP segment is told by its destination's port, with a VLAN tag and without") {
+TEST_CASE("a TCP segment is recognised with its destination port, with a VLAN tag and without") {
   for (const std::uint16_t vlan : {0, 7}) {
     for (const Bytes& frame : {frame_between(peer4(), our4(), vlan), frame_between(peer6(), our6(), vlan)}) {
       CHECK(use(frame) == Use::tcp);
@@ -35,7 +34,7 @@ TEST_CASE("a TCP segment is told by its destination's port, with a VLAN tag and 
   }
 }
 
-TEST_CASE("a TCP segment behind IPv4 options and IPv6 extension headers is told as well") {
+TEST_CASE("a TCP segment after IPv4 options and IPv6 extension headers is recognised as well") {
   Bytes v4 = frame_between(peer4(), our4());
   v4[14] = std::byte{0x46};
   v4.insert(v4.begin() + 34, 4, std::byte{1});
@@ -50,12 +49,12 @@ TEST_CASE("a TCP segment behind IPv4 options and IPv6 extension headers is told 
   CHECK(use_of(v6).port == 2000);
 }
 
-TEST_CASE("a fragment is nobody's segment") {
+TEST_CASE("a fragment is not taken for a segment") {
   const Ip header{.source = peer4(), .destination = our4(), .fragment = 0x2000};
   CHECK(use(ip_frame(header, tcp(peer4(), our4()))) == Use::other);
 }
 
-TEST_CASE("neighbours' messages and ICMP errors are news for all, echo is not") {
+TEST_CASE("neighbours' messages and ICMP errors are news for all engines, echo is not") {
   CHECK(use(arp_frame({.sender = peer4(), .target = our4()})) == Use::news);
   CHECK(use(icmp_frame(peer4(), our4(), 3)) == Use::news);
   CHECK(use(icmp_frame(peer6(), our6(), 2)) == Use::news);
@@ -65,7 +64,7 @@ TEST_CASE("neighbours' messages and ICMP errors are news for all, echo is not") 
   CHECK(use(icmp_frame(peer6(), our6(), 128)) == Use::other);
 }
 
-TEST_CASE("a frame that ends early is told from what is there, and never read beyond") {
+TEST_CASE("a frame that ends early is classified by the bytes there are, and never read beyond its end") {
   for (const Bytes& whole : {frame_between(peer4(), our4()), frame_between(peer6(), our6(), 7),
                              arp_frame({.sender = peer4(), .target = our4()})}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
