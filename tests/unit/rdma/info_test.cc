@@ -1,7 +1,8 @@
 // The RDMA section of `tfabric info`.
-#include <catch2/catch.hpp>
-
 #include "tools/info.h"
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
 
 using namespace tfabric;
 using namespace tfabric::rdma;
