@@ -1,7 +1,7 @@
-#include "transport/tcp/device.h"
-
 #include <array>
 #include <catch2/catch.hpp>
+
+#include "transport/tcp/device.h"
 
 namespace tfabric::tcp {
 namespace {
