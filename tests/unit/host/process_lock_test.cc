@@ -30,7 +30,9 @@ pid_t start_holder(const std::string& folder, const std::string& name, bool fork
       }
       reported = child;
     }
-    static_cast<void>(write(out, &reported, sizeof reported));
+    if (write(out, &reported, sizeof reported) < 0) {
+      _exit(1);  // the reader sees the end of the pipe
+    }
     pause();
   }
   return holder;

@@ -30,7 +30,9 @@ class Neighbour {
     if (process_ == 0) {
       const auto leased = lease_rails(pci_rails(), share, folder, Duration::zero());
       const char told = leased.ok() ? static_cast<char>('0' + leased->front()) : 'x';
-      static_cast<void>(write(pipes[1], &told, 1));
+      if (write(pipes[1], &told, 1) < 0) {
+        _exit(1);
+      }
       pause();
     }
     REQUIRE(read(pipes[0], &told_, 1) == 1);
