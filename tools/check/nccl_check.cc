@@ -12,7 +12,7 @@
 namespace tfabric::check {
 namespace {
 
-constexpr const char* kName = "tfabric";  // the plugin's, for NCCL_NET
+constexpr const char* kName = "tfabric";  // the plugin's name, as NCCL_NET selects it
 constexpr const char* kLibrary = "libnccl-net.so";
 
 bool same(std::string_view a, std::string_view b) {
@@ -25,7 +25,7 @@ std::string unset(const Host& host, const std::string& name) {
                                               : fmt::format("remove the line {} from {}", name, file->second);
 }
 
-// NCCL looks for a library of that name, and for one with the name in its own.
+// Returns the libraries for which NCCL looks: each name of the list as it is, and as libnccl-net-NAME.so.
 std::vector<std::string> libraries_named(std::string_view list) {
   std::vector<std::string> libraries;
   while (!list.empty()) {
@@ -44,7 +44,7 @@ std::string path_fix(const Host& host) {
   return fmt::format("export LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH", host.plugin_folder);
 }
 
-// The library that NCCL takes if nothing says otherwise.
+// Checks the library that NCCL loads if NCCL_NET_PLUGIN is not set.
 void check_default(const Host& host, Findings& findings) {
   const Result<std::string> name = host.plugin_name(kLibrary);
   if (!name) {
