@@ -157,8 +157,8 @@ bool WirePort::transmit(Direction& direction, Instant now) {
   for (;;) {
     std::array<Frame, kStage> frames;
     const std::size_t count = direction.take(std::span(frames).first(kStage - staged_), now);
-    std::transform(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(count), &stage_[staged_],
-                   packet_of);
+    std::transform(frames.begin(), frames.begin() + static_cast<std::ptrdiff_t>(count),
+                   stage_.data() + staged_, packet_of);
     staged_ += count;
     moved = moved || count > 0;
     if (staged_ == 0) {
@@ -166,7 +166,7 @@ bool WirePort::transmit(Direction& direction, Instant now) {
       return moved;
     }
     const std::size_t sent = up_ ? port_->transmit({stage_.data(), staged_}) : 0;
-    std::copy(&stage_[sent], &stage_[staged_], stage_.begin());
+    std::copy(stage_.data() + sent, stage_.data() + staged_, stage_.begin());
     staged_ -= sent;
     if (sent > 0) {
       taken_ = now;
