@@ -94,7 +94,7 @@ def firewall_refuses(host):
 
 
 @broken(["warning peer-mtu-black-hole"] * 2, network="tcp", fix="mtu", job="runs", options=["--max-bytes", "64M"],
-        told="full packets .MTU 9000. to 10.9.0.[12] vanish .* with 14[0-9]+ bytes")
+        told="full packets .MTU 9000. to 10.9.0.[12] are lost .* those with 14[0-9]+ bytes")
 def mtu_black_hole(host):
     """Between two switches, a cable carries less than the rails think, and the first of them drops the rest."""
     host.interfaces(mtu=9000)
