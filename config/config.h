@@ -170,17 +170,17 @@ struct Rdma {
   InterfaceList bootstrap_interface;
   AddressFamily bootstrap_family = AddressFamily::automatic;  // automatic: both
   std::chrono::milliseconds connect_timeout{10000};           // for each step except the accept
-  std::chrono::milliseconds accept_timeout{60000};            // until the peer's rank accepts
 
   // Queue pairs.
   RdmaConnection connection = RdmaConnection::bootstrap;
-  std::uint32_t qps = 1;       // per comm and rail
-  bool split = false;          // each message over all queue pairs, instead of whole messages in turn
-  std::uint32_t mtu = 0;       // bytes; 0: the port's
-  int traffic_class = -1;      // RoCE; -1: the communicator's, else 0
-  int service_level = -1;      // InfiniBand; -1: the communicator's traffic class, else 0
-  std::uint32_t pkey = 0;      // index in the port's table
-  std::uint32_t timeout = 20;  // of an acknowledgement: 4.096 us * 2^timeout
+  std::uint32_t qps = 1;           // per comm and rail
+  bool split = false;              // each message over all queue pairs, instead of whole messages in turn
+  std::uint32_t mtu = 0;           // bytes; 0: the port's
+  int traffic_class = -1;          // RoCE; -1: the communicator's, else 0
+  int control_traffic_class = -1;  // RoCE, of what receivers send; -1: that of data
+  int service_level = -1;          // InfiniBand; -1: the communicator's traffic class, else 0
+  std::uint32_t pkey = 0;          // index in the port's table
+  std::uint32_t timeout = 20;      // of an acknowledgement: 4.096 us * 2^timeout
   std::uint32_t retry_count = 7;
   std::uint32_t rnr_retry = 7;                      // while no receive is posted; 7: without limit
   std::uint32_t rnr_timer = 12;                     // code from the IBA's table (12: 0.64 ms)
@@ -193,9 +193,13 @@ struct Rdma {
   DataDirect data_direct = DataDirect::both;    // both: beside the HCA's own function; only: instead
 };
 
+  bool return_async_events = true;              // a fatal event of the HCA fails the comms that it concerns
 struct Engine {
   Progress progress = Progress::automatic;
   int cpu = -1;  // threaded: the CPU of the first engine's thread; -1: not pinned
+
+  // A line for each variable NCCL_IB_* of the environment that no key reads: what happens instead.
+  std::vector<std::string> unused_variables;
 };
 
 struct Memory {

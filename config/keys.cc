@@ -160,7 +160,6 @@ std::vector<Key> rdma_bootstrap_keys() {
            "NCCL_SOCKET_IFNAME"),
       rdma("rdma.bootstrap_family", &Rdma::bootstrap_family, OneOf{kFamilies}, "NCCL_SOCKET_FAMILY"),
       rdma("rdma.connect_timeout_ms", &Rdma::connect_timeout, milliseconds(100, kHour)),
-      rdma("rdma.accept_timeout_ms", &Rdma::accept_timeout, milliseconds(100, kHour)),
       rdma("rdma.connection", &Rdma::connection, OneOf{kConnections}),
   };
 }
@@ -170,11 +169,13 @@ std::vector<Key> rdma_queue_pair_keys() {
       {{"auto", 0}, {"256", 256}, {"512", 512}, {"1024", 1024}, {"2048", 2048}, {"4096", 4096}}};
   const KeysOf<Rdma> rdma{&Config::rdma};
   return {
-      rdma("rdma.qps", &Rdma::qps, integer(1, 32), "NCCL_IB_QPS_PER_CONNECTION"),
+      rdma("rdma.qps", &Rdma::qps, integer(1, 128), "NCCL_IB_QPS_PER_CONNECTION"),
       rdma("rdma.split", &Rdma::split, Flag{}, "NCCL_IB_SPLIT_DATA_ON_QPS"),
       rdma("rdma.mtu", &Rdma::mtu, OneOf{kMtus}),
       rdma("rdma.traffic_class", &Rdma::traffic_class,
            Number{.what = "a traffic class (-1: the communicator's)", .low = -1, .high = 255}, "NCCL_IB_TC"),
+      rdma("rdma.control_traffic_class", &Rdma::control_traffic_class,
+           Number{.what = "a traffic class (-1: that of data)", .low = -1, .high = 255}, "NCCL_IB_FIFO_TC"),
       rdma("rdma.service_level", &Rdma::service_level,
            Number{.what = "a service level (-1: the communicator's traffic class)", .low = -1, .high = 15},
            "NCCL_IB_SL"),
@@ -213,6 +214,7 @@ std::vector<Key> rdma_feature_keys() {
       rdma("rdma.relaxed_ordering", &Rdma::relaxed_ordering, OneOf{kOrderings},
            "NCCL_IB_PCI_RELAXED_ORDERING"),
       rdma("rdma.use_inline", &Rdma::use_inline, Flag{}, "NCCL_IB_USE_INLINE"),
+      rdma("rdma.return_async_events", &Rdma::return_async_events, Flag{}, "NCCL_IB_RETURN_ASYNC_EVENTS"),
       rdma("rdma.gdr", &Rdma::gdr, OneOf{kSwitches}),
       rdma("rdma.data_direct", &Rdma::data_direct, OneOf{kDataDirect}, "NCCL_IB_DATA_DIRECT"),
       rdma("rdma.gdr_flush_disable", &Rdma::gdr_flush_disable, Flag{}, "NCCL_GDR_FLUSH_DISABLE"),

@@ -183,7 +183,7 @@ Result<void*> PluginLoader::register_memory(void* comm, void* data, std::size_t 
                              table_->largest_registration(), size)};
   }
   void* memory = nullptr;
-  const int result = table_->register_memory(comm, data, size, &memory);
+  const int result = table_->register_memory(comm, data, size, abi::kPointerHost, &memory);
   return pointer("regMr", result, memory);
 }
 

@@ -150,10 +150,9 @@ class TableOf final : public PluginTable {
       return code(net_->accept(listener, comm));
     }
   }
-  int register_memory(void* comm, void* data, std::size_t size, void** memory) override {
-    constexpr int kHostMemory = 0x1;  // NCCL_PTR_HOST
+  int register_memory(void* comm, void* data, std::size_t size, int kind, void** memory) override {
     using Size = typename Signature<decltype(net_->regMr)>::template Argument<2>;
-    return code(net_->regMr(comm, data, static_cast<Size>(size), kHostMemory, memory));
+    return code(net_->regMr(comm, data, static_cast<Size>(size), kind, memory));
   }
   int deregister_memory(void* comm, void* memory) override { return code(net_->deregMr(comm, memory)); }
 

@@ -34,7 +34,8 @@ class PluginTable {
   virtual int listen(int device, void* handle, void** listener) = 0;
   virtual int connect(int device, void* handle, void** comm) = 0;
   virtual int accept(void* listener, void** comm) = 0;
-  virtual int register_memory(void* comm, void* data, std::size_t size, void** memory) = 0;
+  // `kind`: NCCL_PTR_HOST or NCCL_PTR_CUDA (abi::kPointerHost, abi::kPointerCuda).
+  virtual int register_memory(void* comm, void* data, std::size_t size, int kind, void** memory) = 0;
   virtual int deregister_memory(void* comm, void* memory) = 0;
   virtual int isend(void* comm, void* data, std::size_t size, int tag, void* memory, void** request) = 0;
   virtual int irecv(void* comm, std::span<const PluginReceive> buffers, void** request) = 0;

@@ -26,7 +26,7 @@ void* Loans::take(void* comm, const void* data, std::size_t size, void* memory) 
     return taken;
   }
   void* taken = nullptr;
-  const int code = table_->register_memory(comm, const_cast<void*>(data), size, &taken);
+  const int code = table_->register_memory(comm, const_cast<void*>(data), size, abi::kPointerHost, &taken);
   CONTRACT_EXPECT(code == 0 && taken != nullptr, "regMr() returned {}", code);
   return taken;
 }

@@ -97,8 +97,9 @@ CONTRACT_PART(misuse_of_objects) {
     expect_error("closeListen", [&] { return table.close_listen(wrong); });
   }
   for (void* wrong : {static_cast<void*>(nullptr), listening.comm, closed.send, closed.recv}) {
-    expect_refused("regMr",
-                   [&](void** out) { return table.register_memory(wrong, buffer.data(), 100, out); });
+    expect_refused("regMr", [&](void** out) {
+      return table.register_memory(wrong, buffer.data(), 100, kHostMemory, out);
+    });
   }
   expect_error("closeSend again", [&] { return table.close_send(closed.send); });
   expect_error("closeRecv again", [&] { return table.close_recv(closed.recv); });
@@ -117,11 +118,12 @@ CONTRACT_PART(misuse_of_data) {
   send_around(net, loop, 10, 1);  // so that no call is refused because the comm is not connected yet
 
   expect_refused("regMr of nothing",
-                 [&](void** o) { return table.register_memory(loop.send, nullptr, 100, o); });
-  expect_refused("regMr, negative",
-                 [&](void** o) { return table.register_memory(loop.send, buffer.data(), kNegative, o); });
+                 [&](void** o) { return table.register_memory(loop.send, nullptr, 100, kHostMemory, o); });
+  expect_refused("regMr, negative", [&](void** o) {
+    return table.register_memory(loop.send, buffer.data(), kNegative, kHostMemory, o);
+  });
   expect_error("regMr without mhandle",
-               [&] { return table.register_memory(loop.send, buffer.data(), 100, nullptr); });
+               [&] { return table.register_memory(loop.send, buffer.data(), 100, kHostMemory, nullptr); });
   expect_refused("isend, negative",
                  [&](void** o) { return table.isend(loop.send, buffer.data(), kNegative, 0, nullptr, o); });
   expect_refused("isend from nowhere",

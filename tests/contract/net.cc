@@ -150,8 +150,9 @@ void Net::close_listen(void* listener) {
   succeed("closeListen", [&] { return table_->close_listen(listener); });
 }
 
-void* Net::register_memory(void* comm, void* data, std::size_t size) {
-  void* memory = produce("regMr", [&](void** out) { return table_->register_memory(comm, data, size, out); });
+void* Net::register_memory(void* comm, void* data, std::size_t size, int kind) {
+  void* memory =
+      produce("regMr", [&](void** out) { return table_->register_memory(comm, data, size, kind, out); });
   CONTRACT_EXPECT(memory != nullptr, "NCCL takes a null handle for memory that is not registered");
   return memory;
 }

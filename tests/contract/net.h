@@ -26,6 +26,9 @@ inline constexpr int kSuccess = 0;
 inline constexpr int kSystemError = 2;
 inline constexpr int kRemoteError = 6;
 
+// Kinds of memory, as a table names them.
+inline constexpr int kHostMemory = abi::kPointerHost, kCudaMemory = abi::kPointerCuda;
+
 int table_version();
 std::string plugin_path();
 
@@ -68,7 +71,7 @@ class Net {
   void close_recv(void* comm);
   void close_listen(void* listener);
 
-  void* register_memory(void* comm, void* data, std::size_t size);
+  void* register_memory(void* comm, void* data, std::size_t size, int kind = kHostMemory);
   void deregister_memory(void* comm, void* memory);
   // Returns a handle for memory that is not registered, for calls by table(). It ends with the comm.
   void* handle_for(void* comm, void* data, std::size_t size) {

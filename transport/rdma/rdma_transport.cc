@@ -108,7 +108,11 @@ class RdmaTransport final : public transport::Transport {
   Status watch() {
     std::vector<EventWatcher::Source> sources;
     for (const Hca& hca : found_.hcas) {
-      EventWatcher::Source source{.context = hca.context.get(), .hca = hca.name, .ports = {}, .changed = {}};
+      EventWatcher::Source source{.context = hca.context.get(),
+                                  .hca = hca.name,
+                                  .ports = {},
+                                  .changed = {},
+                                  .fail_comms = wishes_.return_async_events};
       for (const auto& port : ports_) {
         if (&port->hca() == &hca) {
           source.ports.push_back(port.get());

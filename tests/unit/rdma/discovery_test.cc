@@ -63,11 +63,13 @@ TEST_CASE("an InfiniBand port is used with its own GID, and its LID is reported"
   port.link_layer = LinkLayer::infiniband;
   port.active_speed = 128;
   port.lid = 17;
+  port.flags = IBV_QPF_GRH_REQUIRED;
   const Discovery found = machine.look();
   REQUIRE(found.usable.ok());
   const Port& seen = found.hcas[0].ports[0];
   REQUIRE(seen.gid->index == 0);
   REQUIRE(seen.lid == 17);
+  REQUIRE(seen.grh_required);
   REQUIRE(seen.speed_mbps == 400000);
   REQUIRE(seen.netdev.empty());
 }

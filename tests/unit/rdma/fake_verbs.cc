@@ -207,6 +207,7 @@ int FakeVerbs::query_port(ibv_context* context, std::uint8_t port, ibv_port_attr
   attributes->active_speed = fake.active_speed;
   attributes->active_mtu = fake.active_mtu;
   attributes->lid = fake.lid;
+  attributes->flags = fake.flags;
   attributes->max_msg_sz = 1u << 30;
   attributes->gid_tbl_len = fake.table_length;
   return fake.query_error;

@@ -25,6 +25,7 @@ struct FakePort {
   std::uint8_t active_speed = 32;  // EDR
   ibv_mtu active_mtu = IBV_MTU_4096;
   std::uint16_t lid = 0;
+  std::uint8_t flags = 0;  // IBV_QPF_*
   int table_length = 16;
   std::map<int, Gid> gids;
   int query_error = 0;            // errno of ibv_query_port

@@ -207,6 +207,7 @@ class Search {
                    : 0;
     port.max_message_bytes = attributes.max_msg_sz;
     port.lid = attributes.lid;
+    port.grh_required = (attributes.flags & IBV_QPF_GRH_REQUIRED) != 0;
   }
 
   void read_gids(const Hca& hca, int table_length, Port& port) const {

@@ -31,6 +31,7 @@ struct Port {
   std::uint32_t mtu = 0;                  // bytes of payload in a packet
   std::uint32_t max_message_bytes = 0;    // bytes of one work request
   std::uint16_t lid = 0;                  // InfiniBand
+  bool grh_required = false;              // InfiniBand: packets need a global route header
   std::string netdev;                     // RoCE; empty if unknown
   std::vector<std::string> bond_members;  // if the interface is a bond
   std::int16_t rail_id = -1;              // set by rdma.hca; -1 if not set

@@ -30,12 +30,14 @@ struct alignas(64) Announcement {
   std::uint32_t size = 0;
   std::uint32_t tag = 0;
   std::array<std::uint32_t, kMaxRails> rkeys{};
-  std::uint32_t queue_pairs = 0;  // bit i: queue pair i carries a part of the group, and one immediate
-  std::uint32_t count = 0;        // number of receives in the group
+  std::uint32_t queue_pair = 0;  // carries the group and one immediate; kAllQueuePairs: each of them a part
+  std::uint32_t count = 0;       // number of receives in the group
   std::array<std::uint32_t, 5> reserved{};
   std::uint32_t number = 0;
 };
 static_assert(sizeof(Announcement) == 64 && std::is_standard_layout_v<Announcement>);
+
+inline constexpr std::uint32_t kAllQueuePairs = ~std::uint32_t{0};
 
 // Set in an immediate, or in an entry of CommBlock::sizes, if the message is larger than its receive and was
 // not sent. The other bits are its size.

@@ -24,8 +24,8 @@ struct Library;
 
 // The number of rails is limited by the keys that fit into an announcement. NCCL fuses at most 4 NICs.
 inline constexpr std::size_t kMaxRails = 4;
-// The number of queue pairs is limited by the bits of Announcement::queue_pairs.
-inline constexpr std::size_t kMaxQueuePairs = 32;
+// As many as NCCL_IB_QPS_PER_CONNECTION allows.
+inline constexpr std::size_t kMaxQueuePairs = 128;
 
 // A port of this host together with the GID that comms use on it. Belongs to its device and outlives its
 // comms.
@@ -44,6 +44,7 @@ struct Rail {
   unsigned interface = 0;  // index of the GID's network interface; 0 if unknown, and on InfiniBand
   std::uint16_t lid = 0;   // InfiniBand
   LinkLayer link_layer = LinkLayer::ethernet;
+  bool grh_required = false;  // InfiniBand: packets need a global route header (IBV_QPF_GRH_REQUIRED)
   ibv_mtu mtu = IBV_MTU_1024;
   std::uint32_t max_message_bytes = 1u << 30;  // of one work request (the port's max_msg_sz)
   friend bool operator==(const Rail&, const Rail&) = default;
@@ -76,6 +77,7 @@ struct ConnectionOptions {
 struct RailEnd {
   Gid gid{};
   std::uint16_t lid = 0;
+  bool grh_required = false;
   ibv_mtu mtu = IBV_MTU_1024;
   std::uint32_t block_rkey = 0;  // of the CommBlock
 };

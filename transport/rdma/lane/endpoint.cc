@@ -111,8 +111,10 @@ Status Endpoint::add_pair(std::size_t rail, const ibv_qp_cap& cap) {
   }
   pair.qp = std::move(*qp);
   pair.number = pair.qp->qp_num;
-  // The completion queue has no room for work requests beyond those requested.
+  // The completion queue has no room for work requests beyond those requested, and nothing may be inlined
+  // that was not wished for.
   pair.cap.max_send_wr = std::min(pair.cap.max_send_wr, cap.max_send_wr);
+  pair.cap.max_inline_data = std::min(pair.cap.max_inline_data, cap.max_inline_data);
   if (const int returned = to_init(on, *pair.qp, options_); returned != 0) {
     return Error{Errc::system, fmt::format("{}: a queue pair cannot be initialised: {}; check rdma.pkey = {}",
                                            on.name, verbs_fault(returned), options_.pkey_index)};
@@ -123,7 +125,11 @@ Status Endpoint::add_pair(std::size_t rail, const ibv_qp_cap& cap) {
 
 RailEnd Endpoint::end_of(std::size_t rail) const {
   const Rail& on = *rails_[rail];
-  return {.gid = on.gid, .lid = on.lid, .mtu = on.mtu, .block_rkey = block_mrs_[rail]->rkey};
+  return {.gid = on.gid,
+          .lid = on.lid,
+          .grh_required = on.grh_required,
+          .mtu = on.mtu,
+          .block_rkey = block_mrs_[rail]->rkey};
 }
 
 CommEnd Endpoint::local() const {

@@ -38,8 +38,10 @@ int to_ready_to_receive(const Rail& rail, ibv_qp& qp, const ConnectionOptions& o
   path.port_num = rail.port;
   path.sl = options.service_level;
   path.dlid = remote_rail.lid;
-  // RoCE has no LIDs; an InfiniBand port without one is addressed by its GID, too.
-  if (rail.link_layer == LinkLayer::ethernet || remote_rail.lid == 0) {
+  // RoCE has no LIDs; an InfiniBand port without one is addressed by its GID, too, and a virtual function may
+  // demand it although it has one.
+  if (rail.link_layer == LinkLayer::ethernet || remote_rail.lid == 0 || rail.grh_required ||
+      remote_rail.grh_required) {
     path.is_global = 1;
     path.grh.dgid = std::bit_cast<ibv_gid>(remote_rail.gid);
     path.grh.sgid_index = rail.gid_index;

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 
 namespace tfabric::rdma {
 
@@ -93,14 +92,15 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     return static_cast<transport::Request*>(nullptr);
   }
   ReceiveRequest& request = accept(buffers);
-  const std::uint32_t queue_pairs = choose_queue_pairs(request);
-  request.parts = static_cast<std::uint32_t>(std::popcount(queue_pairs));
+  const std::uint32_t queue_pair = choose_queue_pair(request);
+  request.parts = 0;
   for (std::size_t i = 0; i < receives_.size(); ++i) {
-    if ((queue_pairs >> i & 1u) != 0) {
+    if (queue_pair == kAllQueuePairs || queue_pair == i) {
       receives_[i].expect(request);
+      ++request.parts;
     }
   }
-  write_announcement(request, buffers, queue_pairs);
+  write_announcement(request, buffers, queue_pair);
   unannounced_.push({.number = request.number, .count = request.count});
   if (join()) {
     announce();
@@ -131,15 +131,15 @@ ReceiveRequest& RecvComm::accept(std::span<const transport::ReceiveBuffer> buffe
   return request;
 }
 
-std::uint32_t RecvComm::choose_queue_pairs(const ReceiveRequest& request) {
+std::uint32_t RecvComm::choose_queue_pair(const ReceiveRequest& request) {
   std::uint64_t bytes = 0;
   for (std::uint32_t i = 0; i < request.count; ++i) {
     bytes += request.buffers[i].capacity;
   }
   if (bytes > endpoint().options().split_bytes) {
-    return static_cast<std::uint32_t>((std::uint64_t{1} << receives_.size()) - 1);
+    return kAllQueuePairs;
   }
-  const std::uint32_t one = 1u << turn_;
+  const auto one = static_cast<std::uint32_t>(turn_);
   turn_ = (turn_ + 1) % receives_.size();
   return one;
 }
@@ -147,14 +147,14 @@ std::uint32_t RecvComm::choose_queue_pairs(const ReceiveRequest& request) {
 // Writes the announcement to our own block, from where it is sent.
 void RecvComm::write_announcement(const ReceiveRequest& request,
                                   std::span<const transport::ReceiveBuffer> buffers,
-                                  std::uint32_t queue_pairs) {
+                                  std::uint32_t queue_pair) {
   for (std::uint32_t i = 0; i < request.count; ++i) {
     Announcement& out = endpoint().block().announcements[slot_of(request.number) + i];
     out = {.address = reinterpret_cast<std::uint64_t>(buffers[i].data),
            .size = request.buffers[i].capacity,
            .tag = static_cast<std::uint32_t>(buffers[i].tag),
            .rkeys = {},
-           .queue_pairs = queue_pairs,
+           .queue_pair = queue_pair,
            .count = request.count,
            .reserved = {},
            .number = request.number + i};
@@ -177,7 +177,8 @@ void RecvComm::announce() {
                  .length = static_cast<std::uint32_t>(group.count * sizeof(Announcement)),
                  .lkey = endpoint().block_mr(rail).lkey,
                  .remote = endpoint().remote().block + offset,
-                 .rkey = endpoint().remote().rails[rail].block_rkey});
+                 .rkey = endpoint().remote().rails[rail].block_rkey,
+                 .control = true});
   }
   if (!failed()) {
     post(queue);

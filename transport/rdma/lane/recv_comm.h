@@ -52,11 +52,11 @@ class RecvComm final : public CommOf<transport::RecvComm> {
   [[nodiscard]] bool has_room(std::size_t receives) const;
   ReceiveRequest& accept(std::span<const transport::ReceiveBuffer> buffers);
   void write_announcement(const ReceiveRequest& request, std::span<const transport::ReceiveBuffer> buffers,
-                          std::uint32_t queue_pairs);
+                          std::uint32_t queue_pair);
   // Posts waiting announcements as far as there is room.
   void announce();
-  // Returns the bits of the queue pairs that will carry the next group.
-  [[nodiscard]] std::uint32_t choose_queue_pairs(const ReceiveRequest& request);
+  // Returns the queue pair that will carry the next group, or kAllQueuePairs.
+  [[nodiscard]] std::uint32_t choose_queue_pair(const ReceiveRequest& request);
 
   void pump() override;
   void on_immediate(std::size_t queue, std::uint32_t immediate) override;

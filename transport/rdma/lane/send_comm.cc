@@ -49,33 +49,37 @@ bool SendComm::see_group() {
     return false;
   }
   const std::uint32_t members = read_once(announced(next_, 0).count);
-  const std::uint32_t queue_pairs = read_once(announced(next_, 0).queue_pairs);
-  bool sound = is_sound(members, queue_pairs);
+  const std::uint32_t queue_pair = read_once(announced(next_, 0).queue_pair);
+  const std::optional<QueuePairs> carriers = named_by(queue_pair);
+  bool sound = carriers && members >= 1 && members <= transport::kMaxGroupedReceives;
   for (std::uint32_t i = 1; sound && i < members; ++i) {
     if (!is_there(i)) {
       return false;
     }
     Announcement& member = announced(next_, i);
-    sound = read_once(member.count) == members && read_once(member.queue_pairs) == queue_pairs;
+    sound = read_once(member.count) == members && read_once(member.queue_pair) == queue_pair;
   }
   if (!sound) {
     fail(Error{
         Errc::remote,
-        fmt::format("send comm: {} announced a malformed group of receives ({} receives, queue pairs {:#x}): "
+        fmt::format("send comm: {} announced a malformed group of receives ({} receives, queue pair {:#x}): "
                     "install the same libnccl-net.so on all hosts",
-                    endpoint().peer(), members, queue_pairs)});
+                    endpoint().peer(), members, queue_pair)});
     return false;
   }
   members_ = members;
-  queue_pairs_ = queue_pairs;
+  carriers_ = *carriers;
   matched_ = 0;
   return true;
 }
 
-bool SendComm::is_sound(std::uint32_t members, std::uint32_t queue_pairs) {
-  const std::uint64_t all = (std::uint64_t{1} << endpoint().data_pairs()) - 1;
-  return members >= 1 && members <= transport::kMaxGroupedReceives && queue_pairs != 0 &&
-         (queue_pairs & ~all) == 0;
+std::optional<QueuePairs> SendComm::named_by(std::uint32_t queue_pair) {
+  const auto all = static_cast<std::uint32_t>(endpoint().data_pairs());
+  if (queue_pair == kAllQueuePairs) {
+    return QueuePairs{.begin = 0, .end = all};
+  }
+  return queue_pair < all ? std::optional(QueuePairs{.begin = queue_pair, .end = queue_pair + 1})
+                          : std::nullopt;
 }
 
 std::optional<std::uint32_t> SendComm::match(int tag) {
@@ -96,8 +100,8 @@ void SendComm::address(SendRequest& request, std::uint32_t index) {
   request.rkeys = to.rkeys;
   request.number = next_;
   request.members = members_;
-  request.queues_left = queue_pairs_;
-  request.part = part_of(request.size, static_cast<std::uint32_t>(std::popcount(request.queues_left)));
+  request.queues_left = carriers_;
+  request.part = part_of(request.size, carriers_.count());
   endpoint().block().sizes[slot_of(next_) + index] = request.size;
   matched_ |= 1u << index;
   request.closes = static_cast<std::uint32_t>(std::popcount(matched_)) == members_;
@@ -164,7 +168,7 @@ Error SendComm::refuse(std::size_t size, std::uint32_t index, std::uint32_t room
                   "call different operations or counts",
                   size, room, endpoint().peer())};
   pump();
-  const auto queue = static_cast<std::size_t>(std::countr_zero(queue_pairs_));
+  const std::size_t queue = carriers_.begin;
   const std::uint32_t marked = kTooLarge | static_cast<std::uint32_t>(size);
   if (backlog_.empty() && !failed()) {
     SendRequest& request = requests_.acquire();
@@ -193,8 +197,8 @@ void SendComm::pump() {
 }
 
 bool SendComm::stage(SendRequest& request) {
-  while (request.queues_left != 0) {
-    const auto queue = static_cast<std::size_t>(std::countr_zero(request.queues_left));
+  while (request.queues_left.count() > 0) {
+    const std::size_t queue = request.queues_left.begin;
     if (!stage_part(request, queue)) {
       return false;
     }
@@ -202,7 +206,7 @@ bool SendComm::stage(SendRequest& request) {
       queues()[queue].owe(request, request.size >= kSignalBytes);
     }
     request.any_staged = false;
-    request.queues_left &= request.queues_left - 1;
+    ++request.queues_left.begin;
     request.begin = request.offset = std::min(request.size, request.begin + request.part);
   }
   return true;
@@ -264,7 +268,8 @@ bool SendComm::stage_sizes(SendRequest& request, std::size_t queue) {
                          .length = static_cast<std::uint32_t>(request.members * sizeof(std::uint32_t)),
                          .lkey = endpoint().block_mr(rail).lkey,
                          .remote = endpoint().remote().block + offset,
-                         .rkey = endpoint().remote().rails[rail].block_rkey});
+                         .rkey = endpoint().remote().rails[rail].block_rkey,
+                         .control = true});
   request.sizes_staged = request.any_staged = true;
   return true;
 }

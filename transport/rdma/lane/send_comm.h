@@ -17,6 +17,12 @@
 
 namespace tfabric::rdma {
 
+// The data queue pairs [begin, end) of a comm.
+struct QueuePairs {
+  std::uint32_t begin = 0, end = 0;
+  [[nodiscard]] std::uint32_t count() const { return end - begin; }
+};
+
 struct SendRequest final : PooledRequest<SendRequest> {
   void report_sizes(int* sizes) const override { sizes[0] = static_cast<int>(size); }
   void release_memory() override;
@@ -31,9 +37,9 @@ struct SendRequest final : PooledRequest<SendRequest> {
   std::uint32_t members = 1;  // number of receives in the group
   bool closes = false;        // it completes its group
   // Staging progress.
-  std::uint32_t queues_left = 0;  // bits of the queue pairs that still have to carry a part
-  std::uint32_t part = 0;         // bytes on each queue pair
-  std::uint32_t begin = 0;        // first byte of the present queue pair's part
+  QueuePairs queues_left;   // that still have to carry a part
+  std::uint32_t part = 0;   // bytes on each queue pair
+  std::uint32_t begin = 0;  // first byte of the present queue pair's part
   std::uint32_t offset = 0;
   bool any_staged = false;  // on the present queue pair
   bool sizes_staged = false;
@@ -50,13 +56,14 @@ class SendComm final : public CommOf<transport::SendComm> {
 
  private:
   // The peer may overwrite its announcements at any time, so what is derived from them (members_,
-  // queue_pairs_) is read and checked once, and indices come from this end.
+  // carriers_) is read and checked once, and indices come from this end.
   //
   // Returns the index within the present group of the receive for the next message with this tag. Empty if
   // none is announced.
   std::optional<std::uint32_t> match(int tag);
   bool see_group();
-  [[nodiscard]] bool is_sound(std::uint32_t members, std::uint32_t queue_pairs);
+  // Returns the queue pairs that an announcement names; empty if the comm does not have them.
+  [[nodiscard]] std::optional<QueuePairs> named_by(std::uint32_t queue_pair);
   // `index` is that of the receive within the present group.
   void address(SendRequest& request, std::uint32_t index);
   Error refuse(std::size_t size, std::uint32_t index, std::uint32_t room);
@@ -76,7 +83,7 @@ class SendComm final : public CommOf<transport::SendComm> {
   FixedQueue<SendRequest*, transport::kMaxRequests> backlog_;
   std::uint32_t next_ = kFirstReceive;  // number of the first receive of the present group
   std::uint32_t members_ = 0;           // receives in the present group; 0 if it is not announced yet
-  std::uint32_t queue_pairs_ = 0;       // bits of the queue pairs that carry it
+  QueuePairs carriers_;                 // the queue pairs that carry it
   std::uint32_t matched_ = 0;           // bits of the receives that have a message
 };
 

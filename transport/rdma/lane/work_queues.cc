@@ -24,8 +24,8 @@ void SendQueue::stage(const Work& work) {
   wr.sg_list = &sge;
   wr.num_sge = work.length > 0 ? 1 : 0;
   wr.opcode = work.opcode;
-  const bool reads = work.opcode == IBV_WR_RDMA_READ;
-  wr.send_flags = !reads && work.length > 0 && work.length <= max_inline_ ? unsigned{IBV_SEND_INLINE} : 0u;
+  const bool inlined = work.control && work.length > 0 && work.length <= max_inline_;
+  wr.send_flags = inlined ? unsigned{IBV_SEND_INLINE} : 0u;
   wr.imm_data = htonl(work.imm);
   wr.wr.rdma.remote_addr = work.remote;
   wr.wr.rdma.rkey = work.rkey;

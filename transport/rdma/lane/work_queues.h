@@ -58,6 +58,9 @@ class FixedQueue {
 };
 
 // One work request. `imm` is in host byte order and used only for IBV_WR_RDMA_WRITE_WITH_IMM.
+//
+// Only control work may be inlined, because then the CPU reads what is sent. The data of messages may be GPU
+// memory, which the CPU cannot read, and the kind of memory that a region is registered as need not be true.
 struct Work {
   ibv_wr_opcode opcode = IBV_WR_RDMA_WRITE;
   std::uint64_t local = 0;
@@ -66,6 +69,7 @@ struct Work {
   std::uint64_t remote = 0;
   std::uint32_t rkey = 0;
   std::uint32_t imm = 0;
+  bool control = false;  // is sent from the comm's own CommBlock
 };
 
 // Waits for work; `parts` counts the queues that still have some of it.
@@ -84,7 +88,8 @@ class SendQueue {
   // Maximum number of work requests in a chain.
   static constexpr std::uint32_t kChain = 16;
 
-  // `queue` is the index in each wr_id. `cap` is the queue pair's.
+  // `queue` is the index in each wr_id. `cap` is the queue pair's; of max_inline_data only as much as was
+  // asked for, since providers grant more (mlx5 60 bytes for 0).
   SendQueue(ibv_qp& qp, std::uint32_t queue, const ibv_qp_cap& cap);
 
   // Work requests that can be staged now: room in the chain and in the queue.

@@ -65,7 +65,7 @@ std::string data_direct_path(const Verbs& verbs, ibv_context& context) {
 std::uint32_t GpuMemory::memory_kinds() const {
   using transport::MemoryKind;
   std::uint32_t kinds = static_cast<std::uint32_t>(MemoryKind::host);
-  kinds |= any() ? static_cast<std::uint32_t>(MemoryKind::cuda) : 0u;
+  kinds |= peer_module ? static_cast<std::uint32_t>(MemoryKind::cuda) : 0u;
   kinds |= dmabuf ? static_cast<std::uint32_t>(MemoryKind::dmabuf) : 0u;
   return kinds;
 }

@@ -29,7 +29,9 @@ struct GpuMemory {
   std::string reason;  // "by DMA-BUF; no peer-memory module is loaded"
 
   [[nodiscard]] bool any() const { return peer_module || dmabuf; }
-  // Bits of transport::MemoryKind, always including host memory.
+  // Bits of transport::MemoryKind, always including host memory. MemoryKind::cuda, memory that is registered
+  // by its address, needs a peer-memory module. An HCA that takes DMA-BUFs is not enough: whether the GPU's
+  // driver exports any is NCCL's to find out, and closed kernel modules of NVIDIA do not.
   [[nodiscard]] std::uint32_t memory_kinds() const;
 };
 

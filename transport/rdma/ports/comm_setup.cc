@@ -50,6 +50,7 @@ Result<CommEnd> end_of(const session::Offer& offer, std::size_t rail) {
   }
   CommEnd end{.rails = {{.gid = offered.gid,
                          .lid = offered.lid,
+                         .grh_required = offered.grh_required,
                          .mtu = mtu_code(offered.mtu),
                          .block_rkey = offered.keys[0]}},
               .queue_pairs = {},

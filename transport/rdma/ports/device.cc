@@ -68,9 +68,13 @@ Result<Listener::End> Listener::make_end(session::Acceptor& acceptor, session::O
   if (!remote) {
     return remote.error();
   }
-  auto endpoint = Endpoint::create(
-      Role::receiver, {route->rail},
-      connection_options(wishes_, route->rail->link_layer, port_->hca().gpu_memory, agreement->options));
+  ConnectionOptions options =
+      connection_options(wishes_, route->rail->link_layer, port_->hca().gpu_memory, agreement->options);
+  if (wishes_.control_traffic_class >= 0) {
+    // All that a receiver sends are announcements and acknowledgements.
+    options.traffic_class = static_cast<std::uint8_t>(wishes_.control_traffic_class);
+  }
+  auto endpoint = Endpoint::create(Role::receiver, {route->rail}, options);
   if (!endpoint) {
     return endpoint.error();
   }
@@ -134,13 +138,13 @@ Device::Device(OpenPort& port, std::vector<config::IpBytes> addresses, const con
     : port_(&port),
       addresses_(std::move(addresses)),
       wishes_(wishes),
-      limits_(session::time_limits_of(wishes)),
+      step_limit_(wishes.connect_timeout),
       log_(&log),
       properties_(properties_of(port)),
-      attempts_(2 * limits_.step) {}
+      attempts_(2 * step_limit_) {}
 
 Result<std::unique_ptr<transport::Listener>> Device::listen(transport::HandleBytes handle) {
-  auto listener = session::Listener::open(addresses_, limits_, *log_, handle);
+  auto listener = session::Listener::open(addresses_, step_limit_, *log_, handle);
   if (!listener) {
     return listener.error();
   }
@@ -169,7 +173,7 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBy
   }
   return std::unique_ptr<transport::SendComm>(std::make_unique<SendComm>(
       std::move(attempt->endpoint),
-      std::make_unique<SenderMeeting>(std::move(attempt->connector), limits_.step)));
+      std::make_unique<SenderMeeting>(std::move(attempt->connector), step_limit_)));
 }
 
 Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes handle,
@@ -194,7 +198,7 @@ Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes ha
   }
   add_endpoint(**endpoint, /*rail=*/0, offer);
   return std::make_shared<Attempt>(
-      Attempt{std::move(*endpoint), session::Connector(*peer, std::move(offer), limits_)});
+      Attempt{std::move(*endpoint), session::Connector(*peer, std::move(offer), step_limit_)});
 }
 
 }  // namespace tfabric::rdma

@@ -65,7 +65,7 @@ class Device final : public transport::Device {
   OpenPort* port_;
   std::vector<config::IpBytes> addresses_;
   config::Rdma wishes_;
-  session::TimeLimits limits_;
+  Duration step_limit_;
   session::RateLimitedLog* log_;
   transport::DeviceProperties properties_;
   session::Attempts<Attempt> attempts_;

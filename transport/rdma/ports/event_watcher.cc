@@ -181,6 +181,9 @@ void EventWatcher::handle(const Source& source, const AsyncEvent& event) {
   if (changes_ports(event.type) && source.changed) {
     source.changed();
   }
+  if (!source.fail_comms) {
+    return;
+  }
   const Error error{Errc::system, text + "; see the kernel's log (dmesg)"};
   for (OpenPort* port : source.ports) {
     if (event.type == IBV_EVENT_DEVICE_FATAL) {

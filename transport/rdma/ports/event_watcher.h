@@ -51,6 +51,7 @@ class EventWatcher {
     std::string hca;
     std::vector<OpenPort*> ports;
     std::function<void()> changed;
+    bool fail_comms = true;  // rdma.return_async_events
   };
 
   // The arguments must outlive the watcher. Fails with Errc::system if no thread can be started.

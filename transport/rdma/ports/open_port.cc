@@ -81,6 +81,7 @@ Result<OpenPort::Route> OpenPort::route_to(const std::optional<Peer>& peer) {
                   .interface = if_nametoindex(entry->netdev.c_str()),
                   .lid = port_.lid,
                   .link_layer = port_.link_layer,
+                  .grh_required = port_.grh_required,
                   .mtu = mtu_code(route.offered.mtu),
                   .max_message_bytes = port_.max_message_bytes};
   const auto known = std::find(rails_.begin(), rails_.end(), rail);

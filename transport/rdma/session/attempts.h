@@ -1,4 +1,4 @@
-// Time limits of connecting, and the attempts that are under way.
+// The attempts to connect that are under way.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,15 @@
 #include <vector>
 
 #include "base/time.h"
-#include "config/config.h"
 #include "transport/handle_envelope.h"
 
 namespace tfabric::rdma::session {
 
-struct TimeLimits {
-  Duration step{};    // rdma.connect_timeout_ms: for each step but waiting for the peer's rank
-  Duration accept{};  // rdma.accept_timeout_ms: until the peer's rank accepts
-};
-
-[[nodiscard]] inline TimeLimits time_limits_of(const config::Rdma& wishes) {
-  return {.step = wishes.connect_timeout, .accept = wishes.accept_timeout};
-}
-
-// The attempts to connect that are under way. NCCL calls connect() repeatedly with the same handle memory:
+// NCCL calls connect() repeatedly with the same handle memory:
 // the handle contains the attempt's number, this table the attempt itself.
 //
 // NCCL does not say when it gives up an attempt, so attempts older than `longest` are dropped when the next
 // one begins. Thread-safe; each attempt is used by one thread at a time.
-
 template <class Attempt>
 class Attempts {
  public:

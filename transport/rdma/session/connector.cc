@@ -5,14 +5,22 @@
 #include <cassert>
 #include <utility>
 
-namespace tfabric::rdma::session {
+#include "base/log.h"
 
-Connector::Connector(const Handle& peer, Offer offer, const TimeLimits& limits, Dial dial)
+namespace tfabric::rdma::session {
+namespace {
+
+// The log says that a rank has not been accepted yet after this time, and each time that it has doubled.
+constexpr Duration kReminder = std::chrono::seconds(60);
+
+}  // namespace
+
+Connector::Connector(const Handle& peer, Offer offer, Duration step_limit, Dial dial)
     : addresses_(peer.addresses),
       port_(peer.port),
       token_(peer.token),
       offer_(std::move(offer)),
-      limits_(limits),
+      step_limit_(step_limit),
       dial_(std::move(dial)) {
   if (Status status = check_offer(offer_); !status) {
     error_ = Error{Errc::internal, "this rank's own offer is wrong: " + status.error().message};
@@ -55,7 +63,8 @@ Status Connector::dial_on(Instant now) {
       next_address(fmt::format("{}: {}", to_string(peer()), status.error().message));
     } else if (dialogue_->flushed()) {
       state_ = State::offered;
-      deadline_ = now + limits_.accept;
+      offered_at_ = now;
+      reminder_ = now + kReminder;
       return {};
     } else if (now >= deadline_) {
       next_address(fmt::format("{}: no answer", to_string(peer())));
@@ -73,7 +82,7 @@ Status Connector::begin_dialing(Instant now) {
   }
   dialogue_.emplace(std::move(*stream), token_);
   dialogue_->send(MessageType::offer, encode(offer_));
-  deadline_ = now + limits_.step / static_cast<Duration::rep>(addresses_.size());
+  deadline_ = now + step_limit_ / static_cast<Duration::rep>(addresses_.size());
   return {};
 }
 
@@ -89,7 +98,7 @@ Error Connector::cannot_connect() const {
       fmt::format("cannot connect to the receiving rank within {} ms: {}. Is it alive, and does a firewall "
                   "or security group let TCP through to it? It offers the addresses of its "
                   "rdma.bootstrap_interface (NCCL_SOCKET_IFNAME): choose one that all hosts reach",
-                  in_milliseconds(limits_.step), fmt::join(faults_, "; "))};
+                  in_milliseconds(step_limit_), fmt::join(faults_, "; "))};
 }
 
 Status Connector::await_answer(Instant now) {
@@ -103,11 +112,21 @@ Status Connector::await_answer(Instant now) {
   if (*message) {
     return read_answer(**message);
   }
-  if (now >= deadline_) {
-    return Error{Errc::remote,
-                 fmt::format("the receiving rank at {} was reached and has not accepted for {} ms "
-                             "(rdma.accept_timeout_ms): is it stopped, or does it wait for another rank?",
-                             to_string(peer()), in_milliseconds(limits_.accept))};
+  if (!dialogue_->mid_message()) {
+    deadline_ = now + step_limit_;
+  } else if (now >= deadline_) {
+    return Error{
+        Errc::remote,
+        fmt::format("the receiving rank at {} has begun to answer, and not finished for {} ms: is it alive?",
+                    to_string(peer()), in_milliseconds(step_limit_))};
+  }
+  if (now >= reminder_) {
+    TF_INFO(
+        "NET/tfabric: the receiving rank at {} was reached {} s ago and has not accepted yet; this rank "
+        "waits "
+        "as long as that one lives. Is it stopped, still loading, or waiting for another rank?",
+        to_string(peer()), in_milliseconds(now - offered_at_) / 1000);
+    reminder_ = now + (now - offered_at_);  // after twice the time
   }
   return {};
 }
@@ -140,7 +159,7 @@ void Connector::confirm(Instant now) {
   assert(state_ == State::answered);
   dialogue_->send(MessageType::ready, {});
   state_ = State::confirming;
-  deadline_ = now + limits_.step;
+  deadline_ = now + step_limit_;
 }
 
 Status Connector::go_on_confirming(Instant now) {
@@ -155,7 +174,7 @@ Status Connector::go_on_confirming(Instant now) {
     return Error{
         Errc::remote,
         fmt::format("the receiving rank at {} has not taken the confirmation for {} ms: is it alive?",
-                    to_string(peer()), in_milliseconds(limits_.step))};
+                    to_string(peer()), in_milliseconds(step_limit_))};
   }
   return {};
 }

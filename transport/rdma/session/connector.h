@@ -5,11 +5,13 @@
 //
 // Once offered(), the connection is established and the kernel has accepted the whole offer. connect() can
 // then return the send comm to NCCL, which up to 2.16 calls no accept() before all its connects have
-// returned. The answer arrives when the peer's rank accepts; step() must be called until then. After the
-// answer the caller connects its queue pairs and calls confirm(). Only then may the acceptor write to them,
-// since a packet that finds no connected queue pair is retransmitted only after rdma.timeout.
+// returned. The answer arrives when the peer's rank accepts, which may take as long as its program likes,
+// since it may load a model first; the connection shows that it lives. step() must be called until then.
+// After the answer the caller connects its queue pairs and calls confirm(). Only then may the acceptor write
+// to them, since a packet that finds no connected queue pair is retransmitted only after rdma.timeout.
 //
-// The addresses of the handle are tried in turn and share the time limit of one step. No call blocks; time is
+// The other steps have a time limit each (rdma.connect_timeout_ms); the addresses of the handle are tried in
+// turn and share that of one step. No call blocks; time is
 // an argument. Used by one thread at a time. An error is final and names the peer, the step and what to
 // check; step() repeats it. Destroying the connector closes the connection, which the acceptor notices.
 #pragma once
@@ -38,7 +40,7 @@ class Connector {
   using Dial = std::function<Result<std::unique_ptr<Stream>>(const SocketAddress&)>;
 
   // `offer` must have queue pairs on all its rails, as many as its options say.
-  Connector(const Handle& peer, Offer offer, const TimeLimits& limits, Dial dial = dial_tcp);
+  Connector(const Handle& peer, Offer offer, Duration step_limit, Dial dial = dial_tcp);
 
   // Continues as far as possible. After finished() it returns an error if the peer is gone.
   [[nodiscard]] Status step(Instant now);
@@ -76,14 +78,15 @@ class Connector {
   std::uint16_t port_;
   std::uint64_t token_;
   Offer offer_;
-  TimeLimits limits_;
+  Duration step_limit_;
   Dial dial_;
 
   State state_ = State::dialing;
   std::size_t address_ = 0;          // index of the address that is tried or was reached
   std::vector<std::string> faults_;  // of the addresses before it
   std::optional<Dialogue> dialogue_;
-  Instant deadline_{};
+  Instant deadline_{};                 // of the step
+  Instant offered_at_{}, reminder_{};  // while the peer's rank does not accept
   std::optional<Offer> answer_;
   Agreement agreement_;
   std::optional<Error> error_;

@@ -17,7 +17,7 @@
 namespace tfabric::rdma::session {
 
 // To be incremented with every change of the handle, the messages, or what is sent over queue pairs.
-inline constexpr std::uint8_t kProtocolVersion = 2;
+inline constexpr std::uint8_t kProtocolVersion = 3;
 inline constexpr std::size_t kMaxHandleAddresses = 4;
 
 struct Handle {

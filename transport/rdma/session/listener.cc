@@ -62,8 +62,8 @@ bool AcceptQueue::look_at(HalfOpen& half_open, Instant now) {
   if (*message) {
     return read_offer(half_open, **message, now);
   }
-  if (now - half_open.since >= limits_.step) {
-    drop(half_open.peer, fmt::format("no offer came within {} ms", in_milliseconds(limits_.step)), now);
+  if (now - half_open.since >= step_limit_) {
+    drop(half_open.peer, fmt::format("no offer came within {} ms", in_milliseconds(step_limit_)), now);
     return false;
   }
   return true;
@@ -103,7 +103,7 @@ void AcceptQueue::drop(const SocketAddress& peer, std::string_view why, Instant 
 }
 
 Result<std::unique_ptr<Listener>> Listener::open(std::span<const config::IpBytes> addresses,
-                                                 const TimeLimits& limits, RateLimitedLog& log,
+                                                 Duration step_limit, RateLimitedLog& log,
                                                  transport::HandleBytes handle) {
   Result<ListeningSocket> listening = listen_tcp(addresses);
   if (!listening) {
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Listener>> Listener::open(std::span<const config::IpBytes
   const std::uint64_t token = random_u64();
   write_handle({.token = token, .port = listening->port, .addresses = {addresses.begin(), addresses.end()}},
                handle);
-  return std::unique_ptr<Listener>(new Listener(std::move(listening->socket), token, limits, log));
+  return std::unique_ptr<Listener>(new Listener(std::move(listening->socket), token, step_limit, log));
 }
 
 std::unique_ptr<Acceptor> Listener::accept(Instant now) {

@@ -50,8 +50,8 @@ inline constexpr std::size_t kMaxHalfOpen = 256;
 
 class AcceptQueue {
  public:
-  AcceptQueue(std::uint64_t token, const TimeLimits& limits, RateLimitedLog& log)
-      : token_(token), limits_(limits), log_(&log) {}
+  AcceptQueue(std::uint64_t token, Duration step_limit, RateLimitedLog& log)
+      : token_(token), step_limit_(step_limit), log_(&log) {}
 
   // Reads what the connection has sent, and keeps the connection unless it is invalid.
   void add(std::unique_ptr<Stream> stream, const SocketAddress& peer, Instant now);
@@ -75,7 +75,7 @@ class AcceptQueue {
   void drop(const SocketAddress& peer, std::string_view why, Instant now);
 
   std::uint64_t token_;
-  TimeLimits limits_;
+  Duration step_limit_;
   RateLimitedLog* log_;
   std::list<HalfOpen> half_open_;  // oldest first
   std::deque<std::unique_ptr<Acceptor>> accepted_;
@@ -94,7 +94,7 @@ class Listener {
  public:
   // Listens on the addresses (own_offer.h) and fills the handle. `log` must outlive the listener.
   [[nodiscard]] static Result<std::unique_ptr<Listener>> open(std::span<const config::IpBytes> addresses,
-                                                              const TimeLimits& limits, RateLimitedLog& log,
+                                                              Duration step_limit, RateLimitedLog& log,
                                                               transport::HandleBytes handle);
 
   // Returns a connection whose offer has arrived; null if there is none yet.
@@ -104,8 +104,8 @@ class Listener {
   [[nodiscard]] std::size_t half_open() const { return accept_queue_.half_open(); }
 
  private:
-  Listener(Socket socket, std::uint64_t token, const TimeLimits& limits, RateLimitedLog& log)
-      : socket_(std::move(socket)), accept_queue_(token, limits, log), log_(&log) {}
+  Listener(Socket socket, std::uint64_t token, Duration step_limit, RateLimitedLog& log)
+      : socket_(std::move(socket)), accept_queue_(token, step_limit, log), log_(&log) {}
 
   void take_from_kernel(Instant now);
 

@@ -67,6 +67,9 @@ class ByteReader {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
+  // What was read cannot be right.
+  void refuse() { ok_ = false; }
+
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool at_end() const { return rest_.empty(); }
 
@@ -110,6 +113,8 @@ class MessageReader {
 
   // Returns how many bytes it needs next, never more than the rest of the message.
   [[nodiscard]] std::size_t wanted() const { return wanted_ - bytes_.size(); }
+  // Returns true if a message has begun and is not complete.
+  [[nodiscard]] bool mid_message() const { return !bytes_.empty(); }
   // Takes at most wanted() bytes. Fails with Errc::remote if they do not belong to a message with the token;
   // then nothing more can be read.
   [[nodiscard]] Status take(std::span<const std::byte> bytes);
@@ -139,6 +144,9 @@ class Dialogue {
   // Returns the peer's next message if it has arrived completely. A failure message from the peer is returned
   // as an error.
   [[nodiscard]] Result<std::optional<Message>> receive();
+
+  // Returns true if a message of the peer has begun to arrive.
+  [[nodiscard]] bool mid_message() const { return reader_.mid_message(); }
 
   // Sends to the peer why this side gives up, as far as the stream accepts it at once.
   void give_up(std::string_view reason);

@@ -16,6 +16,7 @@ constexpr std::uint32_t kMax24Bits = (1u << 24) - 1;
 constexpr std::uint8_t kMaxServiceLevel = 15;
 constexpr std::uint8_t kMaxPrefix = 128;
 constexpr std::uint8_t kSplitFlag = 1, kRdmaCmFlag = 2;
+constexpr std::uint8_t kGrhFlag = 1;  // of a rail
 
 // --- Fields
 
@@ -25,6 +26,7 @@ void put(ByteWriter& writer, const OfferedRail& rail) {
   writer.put(static_cast<std::uint8_t>(rail.link_layer));
   writer.put(rail.guid);
   writer.put(rail.lid);
+  writer.put(static_cast<std::uint8_t>(rail.grh_required ? kGrhFlag : 0));
   writer.put_bytes(std::as_bytes(std::span(rail.gid)));
   writer.put(static_cast<std::uint8_t>(rail.gid_type));
   writer.put(rail.prefix_length);
@@ -51,6 +53,11 @@ OfferedRail get_rail(ByteReader& reader) {
   rail.link_layer = static_cast<LinkLayer>(reader.get<std::uint8_t>());
   rail.guid = reader.get<std::uint64_t>();
   rail.lid = reader.get<std::uint16_t>();
+  const auto flags = reader.get<std::uint8_t>();
+  rail.grh_required = flags == kGrhFlag;
+  if (flags > kGrhFlag) {
+    reader.refuse();
+  }
   const auto gid = reader.get_bytes(rail.gid.size());
   std::transform(gid.begin(), gid.end(), rail.gid.begin(),
                  [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });

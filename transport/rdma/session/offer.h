@@ -18,8 +18,8 @@
 
 namespace tfabric::rdma::session {
 
-inline constexpr std::size_t kMaxRails = 8;        // NCCL fuses at most 8 devices
-inline constexpr std::size_t kMaxQueuePairs = 32;  // on a rail; an announcement can name no more
+inline constexpr std::size_t kMaxRails = 8;         // NCCL fuses at most 8 devices
+inline constexpr std::size_t kMaxQueuePairs = 128;  // of a comm, and so on a rail
 inline constexpr std::size_t kMaxMemories = 8;
 inline constexpr std::size_t kMaxHcaName = 63;  // IB_DEVICE_NAME_MAX without the NUL
 
@@ -35,7 +35,8 @@ struct OfferedRail {
   std::uint8_t port = 1;
   LinkLayer link_layer = LinkLayer::ethernet;
   std::uint64_t guid = 0;
-  std::uint16_t lid = 0;  // InfiniBand
+  std::uint16_t lid = 0;      // InfiniBand
+  bool grh_required = false;  // InfiniBand: its packets, in both directions, need a global route header
   Gid gid{};
   GidType gid_type = GidType::roce_v2;
   std::uint8_t prefix_length = 0;  // of the GID's subnet, out of 128 bits (InfiniBand: 64); 0 if unknown

@@ -20,6 +20,7 @@ OfferedRail rail_of(const Hca& hca, const Port& port, const GidEntry& gid, const
           .link_layer = port.link_layer,
           .guid = hca.guid,
           .lid = port.lid,
+          .grh_required = port.grh_required,
           .gid = gid.gid,
           .gid_type = gid.type,
           .prefix_length = static_cast<std::uint8_t>(gid.prefix_length),

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "comm_world.h"
+#include "tests/gpu_pages.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma;
@@ -273,6 +274,20 @@ TEST_CASE(
   REQUIRE(fabric.receive_completions - then == 1);
 }
 
+TEST_CASE("128 queue pairs carry groups in turn, or all of them a part of each message") {
+  const std::uint64_t split = GENERATE(~std::uint64_t{0}, 0u);
+  Stage stage({.queue_pairs = 128, .split_bytes = split});
+  for (int turn = 0; turn < 130; ++turn) {
+    transport::Request* receive = stage.post({stage.buffer(0, 50000)});
+    stage.world.fabric.run();
+    transport::Request* send = stage.send(static_cast<std::size_t>(turn), 50000);
+    stage.finish(receive);
+    stage.finish(send);
+    REQUIRE(std::equal(stage.in.begin(), stage.in.begin() + 50000, stage.out.begin() + turn));
+  }
+  REQUIRE(stage.world.fabric.violations.empty());
+}
+
 TEST_CASE("for adaptive routing a large message is followed by an empty write that brings the immediate") {
   Stage stage({.adaptive_routing_bytes = 8192});
   const auto sends_for = [&](std::size_t size) {
@@ -444,6 +459,49 @@ TEST_CASE("a comm that is closed with work outstanding leaves no object and writ
   REQUIRE(stage.world.fabric.violations.empty());
 }
 
+TEST_CASE("the CPU touches no memory of messages, whatever a provider takes inline") {
+  const std::uint32_t granted = GENERATE(0u, 60u, 4096u);
+  const std::uint32_t wished = GENERATE(0u, 64u);
+  const MemoryKind registered_as = GENERATE(MemoryKind::host, MemoryKind::cuda);
+  CAPTURE(granted, wished);
+  World world(1);
+  world.fabric.least_inline = granted;
+  Pair pair(world, {.split_bytes = 100, .adaptive_routing_bytes = 200, .inline_bytes = wished});
+  tfabric::test::GpuPages from(1u << 16), to(1u << 16);
+  world.fabric.add_device_memory(from.address(), from.alias(), from.size());
+  world.fabric.add_device_memory(to.address(), to.alias(), to.size());
+  const std::vector<std::byte> content = bytes_from(from.size(), 1);
+  std::copy(content.begin(), content.end(), from.alias());
+  auto* const out = good(pair.send->register_memory(from.address(), from.size(), registered_as));
+  auto* const in = good(pair.receive->register_memory(to.address(), to.size(), registered_as));
+  from.hide_from_cpu();
+  to.hide_from_cpu();
+
+  for (const std::size_t size : {1u, 8u, 16u, 60u, 61u, 64u, 128u, 256u, 5000u}) {
+    const ReceiveBuffer buffer{.data = to.address(), .size = size, .tag = 0, .region = in};
+    // Alone, and in a group, whose sizes go separately.
+    for (const std::size_t count : {1u, 2u}) {
+      std::vector<transport::Request*> requests{good(pair.receive->irecv(std::vector(count, buffer)))};
+      world.fabric.run();
+      for (std::size_t i = 0; i < count; ++i) {
+        requests.push_back(good(pair.send->isend(from.address(), size, 0, out)));
+      }
+      for (transport::Request* request : requests) {
+        REQUIRE(request != nullptr);
+        bool done = false;
+        for (int turn = 0; turn < 10 && !done; ++turn) {
+          world.fabric.run();
+          done = good(request->test(nullptr));
+        }
+        REQUIRE(done);
+      }
+      REQUIRE(std::equal(content.begin(), content.begin() + static_cast<std::ptrdiff_t>(size), to.alias()));
+      std::fill_n(to.alias(), size, std::byte{0});
+    }
+  }
+  REQUIRE(world.fabric.violations.empty());
+}
+
 TEST_CASE("a flush reads once from each buffer that has bytes, on each rail") {
   Stage stage({.queue_pairs = 1}, 2, 1u << 30, MemoryKind::cuda);
   const std::vector<ReceiveBuffer> buffers{stage.buffer(0, 10), stage.buffer(100, 0), stage.buffer(200, 20)};
@@ -586,6 +644,19 @@ TEST_CASE("the path of a queue pair is the peer's GID on RoCE, its LID on Infini
     REQUIRE(path.ah_attr.is_global == 0);
     REQUIRE(path.ah_attr.dlid == 9);
   }
+  SECTION("InfiniBand, where the port of one end demands a global route header") {
+    const bool sender = GENERATE(false, true);
+    for (Host* host : {&world.sender, &world.receiver}) {
+      host->rails[0].link_layer = LinkLayer::infiniband;
+      host->rails[0].lid = 9;
+      host->rails[0].grh_required = (host == &world.sender) == sender;
+    }
+    Pair pair(world);
+    for (const std::uint32_t number : {pair.send_pairs[0], pair.receive_pairs[0]}) {
+      REQUIRE(world.fabric.attributes(number).ah_attr.is_global == 1);
+      REQUIRE(world.fabric.attributes(number).ah_attr.dlid == 9);
+    }
+  }
 }
 
 TEST_CASE("an endpoint that cannot be made says what was asked for, and leaves nothing behind") {
@@ -618,8 +689,8 @@ TEST_CASE("ends that do not match are refused with what each has") {
   REQUIRE_THAT(connected.error().message,
                Contains("host-b has 1 rails with 1 queue pairs, this host 1 with 2: both ends must agree"));
   REQUIRE_FALSE(Endpoint::create(Role::sender, {}, {}).ok());
-  REQUIRE_THAT(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 33}).error().message,
-               Contains("a comm of 1 rails with 33 queue pairs each"));
+  REQUIRE_THAT(Endpoint::create(Role::sender, world.sender.rail_list(), {.queue_pairs = 129}).error().message,
+               Contains("a comm of 1 rails with 129 queue pairs each"));
 }
 
 namespace {
@@ -645,10 +716,10 @@ struct Forged {
     world.fabric.run();
   }
   // Writes the announcement of a group of receives of no address into the sender's memory.
-  void announce(std::uint32_t count, std::uint32_t queue_pairs) const {
+  void announce(std::uint32_t count, std::uint32_t queue_pair) const {
     for (std::uint32_t i = 0; i < count; ++i) {
       block->announcements[slot_of(kFirstReceive) + i] = {
-          .size = 100, .tag = i, .queue_pairs = queue_pairs, .count = count, .number = kFirstReceive + i};
+          .size = 100, .tag = i, .queue_pair = queue_pair, .count = count, .number = kFirstReceive + i};
     }
   }
   Announcement& announced(std::uint32_t index) const {
@@ -665,22 +736,22 @@ struct Forged {
 TEST_CASE("an announcement that no correct peer writes fails the send comm and names the peer") {
   Forged forged(Role::sender, {.queue_pairs = 2});
   SECTION("no receives") {
-    forged.announce(1, 1);
+    forged.announce(1, 0);
     forged.announced(0).count = 0;
   }
   SECTION("more receives than a group can have") {
-    forged.announce(1, 1);
+    forged.announce(1, kAllQueuePairs);
     forged.announced(0).count = transport::kMaxGroupedReceives + 1;
   }
-  SECTION("no queue pair") { forged.announce(1, 0); }
-  SECTION("a queue pair that the comm does not have") { forged.announce(1, 4); }
+  SECTION("a queue pair that the comm does not have") { forged.announce(1, 2); }
+  SECTION("a queue pair that no comm has") { forged.announce(1, kAllQueuePairs - 1); }
   SECTION("a receive that is of a larger group") {
-    forged.announce(2, 3);
+    forged.announce(2, kAllQueuePairs);
     forged.announced(1).count = 8;
   }
   SECTION("a receive that is carried by another queue pair") {
-    forged.announce(2, 3);
-    forged.announced(1).queue_pairs = 1u << 31;
+    forged.announce(2, kAllQueuePairs);
+    forged.announced(1).queue_pair = 1;
   }
   SendComm comm(std::move(forged.own), nullptr);
   const auto sent = comm.isend(nullptr, 0, 0, nullptr);
@@ -692,14 +763,14 @@ TEST_CASE("an announcement that no correct peer writes fails the send comm and n
 
 TEST_CASE("a peer that changes an announcement after it was taken reaches no memory of the sender") {
   Forged forged(Role::sender, {.queue_pairs = 2});
-  forged.announce(2, 1);
+  forged.announce(2, 0);
   SendComm comm(std::move(forged.own), nullptr);
   std::vector<std::byte> memory(7);
   auto* region = good(comm.register_memory(memory.data(), memory.size(), MemoryKind::host));
   REQUIRE(good(comm.isend(memory.data(), memory.size(), 0, region)) != nullptr);
-  forged.announced(0).queue_pairs = 1u << 31;
+  forged.announced(0).queue_pair = 1u << 31;
   forged.announced(0).count = 200;
-  forged.announced(1).queue_pairs = 0;
+  forged.announced(1).queue_pair = 7;
   forged.announced(1).number = 0x7fffffff;
   REQUIRE(good(comm.isend(memory.data(), memory.size(), 1, region)) != nullptr);
   const auto& sizes = forged.block->sizes;

@@ -214,6 +214,8 @@ ibv_qp* FakeFabric::create_qp(ibv_pd* pd, ibv_qp_init_attr* attributes) {
   qp->cap = attributes->cap;
   // Like real providers, returns more than was requested, for which the completion queue may be too small.
   attributes->cap.max_send_wr *= 2;
+  attributes->cap.max_inline_data = std::max(attributes->cap.max_inline_data, fabric.least_inline);
+  qp->cap.max_inline_data = attributes->cap.max_inline_data;
   fabric.qps_.push_back(std::move(qp));
   return fabric.qps_.back().get();
 }
@@ -440,13 +442,13 @@ void FakeFabric::move(FakeQp& qp, FakeQp& peer, Posted& work) {
   }
   if (left > 0) {
     const auto piece = static_cast<std::uint32_t>(random_.between(std::uint64_t{1}, left));
-    auto* ours = reinterpret_cast<std::byte*>(work.sge.addr) + work.moved;
-    auto* theirs = reinterpret_cast<std::byte*>(work.wr.wr.rdma.remote_addr) + work.moved;
+    std::byte* ours = dma(work.sge.addr + work.moved);
+    std::byte* theirs = dma(work.wr.wr.rdma.remote_addr + work.moved);
     if (work.wr.opcode == IBV_WR_RDMA_READ) {
       std::memcpy(ours, theirs, piece);
       ++reads;
     } else {
-      if (may_write && !may_write(reinterpret_cast<std::uint64_t>(theirs), piece)) {
+      if (may_write && !may_write(work.wr.wr.rdma.remote_addr + work.moved, piece)) {
         violated(fmt::format("{} bytes were written outside of posted receives", piece));
         return to_error(qp);
       }
@@ -529,6 +531,19 @@ void FakeFabric::enter(ibv_cq* raw, const Entry& entry) {
 }
 
 // --- for the test
+
+void FakeFabric::add_device_memory(const std::byte* address, std::byte* alias, std::size_t size) {
+  device_memory_.push_back({reinterpret_cast<std::uint64_t>(address), size, alias});
+}
+
+std::byte* FakeFabric::dma(std::uint64_t address) const {
+  for (const DeviceMemory& memory : device_memory_) {
+    if (address - memory.begin < memory.size) {
+      return memory.alias + (address - memory.begin);
+    }
+  }
+  return reinterpret_cast<std::byte*>(address);
+}
 
 void FakeFabric::inject(std::uint32_t qp_num, ibv_wc_status status, std::uint32_t vendor_err,
                         unsigned after) {

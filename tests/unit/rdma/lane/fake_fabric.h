@@ -44,8 +44,15 @@ class FakeFabric {
   [[nodiscard]] ibv_qp_attr attributes(std::uint32_t qp_num) const;
   [[nodiscard]] ibv_qp_state state(std::uint32_t qp_num) const;
 
+  // Memory that an HCA reaches by DMA where the CPU does not: bytes at `address` lie at `alias` for the
+  // fabric.
+  void add_device_memory(const std::byte* address, std::byte* alias, std::size_t size);
+
   // Called before each remote write. Returning false is a violation.
   std::function<bool(std::uint64_t address, std::uint32_t length)> may_write;
+
+  // What a queue pair takes inline at least, whatever is asked for. mlx5 grants 60 bytes for 0.
+  std::uint32_t least_inline = 60;
 
   // errno of the next call; 0 for success.
   int alloc_pd_error = 0, reg_mr_error = 0, create_cq_error = 0, create_qp_error = 0, modify_qp_error = 0;
@@ -89,6 +96,8 @@ class FakeFabric {
   [[nodiscard]] FakeQp* find(std::uint32_t qp_num) const;
   [[nodiscard]] const FakeMr* region(std::uint32_t key, const ibv_pd* pd, std::uint64_t address,
                                      std::uint32_t length, unsigned access) const;
+  // Returns where the fabric finds the byte at this address.
+  [[nodiscard]] std::byte* dma(std::uint64_t address) const;
   void violated(const std::string& what) { violations.push_back(what); }
   int post_one(FakeQp& qp, const ibv_send_wr& wr);
   void deliver(FakeQp& qp);
@@ -105,6 +114,11 @@ class FakeFabric {
   std::vector<std::unique_ptr<Hca>> hcas_;
   std::vector<std::unique_ptr<FakeMr>> mrs_;
   std::vector<std::unique_ptr<FakeQp>> qps_;
+  struct DeviceMemory {
+    std::uint64_t begin, size;
+    std::byte* alias;
+  };
+  std::vector<DeviceMemory> device_memory_;
   std::uint32_t next_number_ = 0x11;
   std::uint32_t next_key_ = 0x1000;
 };

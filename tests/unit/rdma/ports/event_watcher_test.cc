@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "tests/captured_log.h"
 #include "two_hosts.h"
 
 using namespace tfabric;
@@ -21,6 +22,23 @@ TEST_CASE("a device that fails, fails the comms on it") {
                           {.element = {}, .event_type = IBV_EVENT_DEVICE_FATAL});
   REQUIRE_THAT(failure_of([&] { return comms.send->isend(nullptr, 0, 0, nullptr); }).message,
                Contains("mlx5_0: the device has failed"));
+}
+
+TEST_CASE("with rdma.return_async_events = false a fatal event is only logged") {
+  TwoHosts hosts;
+  hosts.sender_wishes.return_async_events = false;
+  hosts.open();
+  TwoHosts::Comms comms = hosts.connect();
+  {
+    const tfabric::test::CapturedLog log;
+    hosts.machine.fake.tell(hosts.machine.fake.context_of("mlx5_0"),
+                            {.element = {}, .event_type = IBV_EVENT_DEVICE_FATAL});
+    for (int i = 0; i < 100'000 && log.count("mlx5_0: the device has failed") == 0; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    REQUIRE(log.count("mlx5_0: the device has failed") == 1);
+  }
+  exchange(hosts, comms, 100);
 }
 
 TEST_CASE("a new address is used by comms from then on") {

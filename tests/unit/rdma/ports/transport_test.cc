@@ -1,4 +1,5 @@
 // The whole transport over a fake provider: discovery, the meeting of two ranks, their comms.
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cerrno>
@@ -101,6 +102,22 @@ TEST_CASE("packets of both ends have the traffic class of the sender's communica
     marked += hosts.fabric.attributes(number).ah_attr.grh.traffic_class == (configured ? 106 : 5) ? 1 : 0;
   }
   REQUIRE(marked == 2);
+}
+
+TEST_CASE("announcements have a traffic class of their own if the receiver has one for them") {
+  TwoHosts hosts;
+  hosts.sender_wishes.traffic_class = 106;
+  hosts.sender_wishes.control_traffic_class = 9;  // of what it receives on other comms
+  hosts.receiver_wishes.control_traffic_class = 22;
+  hosts.open();
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100);
+  std::vector<int> classes;
+  for (const std::uint32_t number : hosts.fabric.queue_pairs()) {
+    classes.push_back(hosts.fabric.attributes(number).ah_attr.grh.traffic_class);
+  }
+  std::sort(classes.begin(), classes.end());
+  REQUIRE(classes == std::vector{22, 106});
 }
 
 TEST_CASE("a rank that ends before it accepts is reported") {

@@ -26,7 +26,7 @@ std::vector<std::byte> text(const std::string& characters) {
 
 struct Entrance {
   RateLimitedLog log;
-  AcceptQueue accept_queue{kToken, kLimits, log};
+  AcceptQueue accept_queue{kToken, kStepLimit, log};
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ bool eventually(const std::function<bool()>& condition) {
 struct Host {
   explicit Host(const std::vector<config::IpBytes>& addresses = {ip("127.0.0.1")}) {
     std::array<std::byte, transport::kHandleBytes> bytes{};
-    auto opened = Listener::open(addresses, kLimits, log, bytes);
+    auto opened = Listener::open(addresses, kStepLimit, log, bytes);
     if (!opened) {
       FAIL(opened.error().message);
     }
@@ -60,7 +60,7 @@ struct Host {
   }
   [[nodiscard]] std::unique_ptr<Connector> connector() const {
     return std::make_unique<Connector>(handle, with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")})),
-                                       kLimits);
+                                       kStepLimit);
   }
   RateLimitedLog log;
   std::unique_ptr<Listener> listener;
@@ -110,7 +110,7 @@ TEST_CASE("two ranks meet over loopback, and connecting does not wait for accept
 TEST_CASE("two ranks meet over IPv6, and over the second of two addresses") {
   RateLimitedLog log;
   std::array<std::byte, transport::kHandleBytes> bytes{};
-  if (!Listener::open(std::vector{ip("::1")}, kLimits, log, bytes)) {
+  if (!Listener::open(std::vector{ip("::1")}, kStepLimit, log, bytes)) {
     WARN("skipped: this host has no IPv6");
     return;
   }
@@ -198,7 +198,7 @@ TEST_CASE("a process without descriptors left takes the connection once it has s
 TEST_CASE("an address that is none of this host's cannot be listened on, and the error names it") {
   RateLimitedLog log;
   std::array<std::byte, transport::kHandleBytes> bytes{};
-  const auto listener = Listener::open(std::vector{ip("192.0.2.1")}, kLimits, log, bytes);
+  const auto listener = Listener::open(std::vector{ip("192.0.2.1")}, kStepLimit, log, bytes);
   REQUIRE(listener.error().code == Errc::system);
   REQUIRE_THAT(listener.error().message, Contains("cannot listen on 192.0.2.1"));
 }

@@ -16,7 +16,7 @@ Meeting::Meeting(Offer sender, Offer own) : receiver(std::move(own)) {
   const auto dial = [this](const SocketAddress&) -> Result<std::unique_ptr<Stream>> {
     return std::unique_ptr<Stream>(std::make_unique<FakeStream>(wire, /*connector=*/true));
   };
-  connector = std::make_unique<Connector>(handle_of(1), std::move(sender), kLimits, dial);
+  connector = std::make_unique<Connector>(handle_of(1), std::move(sender), kStepLimit, dial);
   accept_queue.add(std::make_unique<FakeStream>(wire, /*connector=*/false), {ip("10.0.0.9"), 555}, now);
 }
 

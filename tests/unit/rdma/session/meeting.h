@@ -15,7 +15,7 @@ namespace tfabric::rdma::session {
 
 inline constexpr Instant kStart{};
 inline constexpr std::uint64_t kToken = 0x1122334455667788;
-inline constexpr TimeLimits kLimits{.step = std::chrono::seconds(10), .accept = std::chrono::seconds(60)};
+inline constexpr Duration kStepLimit = std::chrono::seconds(10);
 
 // A handle with this number of addresses: 10.0.0.1, 10.0.0.2, …
 [[nodiscard]] Handle handle_of(std::size_t addresses);
@@ -34,7 +34,7 @@ class Meeting {
   Instant now{};
   Offer receiver;
   RateLimitedLog log;
-  AcceptQueue accept_queue{kToken, kLimits, log};
+  AcceptQueue accept_queue{kToken, kStepLimit, log};
   std::unique_ptr<Connector> connector;  // null once it has failed
   std::unique_ptr<Acceptor> acceptor;    // null before the offer has arrived, and once it has failed
   // The errors that ended them; empty if there was none.

@@ -70,7 +70,7 @@ TEST_CASE("an offer with any bit changed is malformed, or another offer") {
 TEST_CASE("an invalid field of an offer is named") {
   const std::vector<std::pair<std::function<void(Offer&)>, std::string>> faults{
       {[](Offer& o) { o.options.qps = 0; }, "0 queue pairs"},
-      {[](Offer& o) { o.options.qps = 33; }, "33 queue pairs"},
+      {[](Offer& o) { o.options.qps = 129; }, "129 queue pairs"},
       {[](Offer& o) { o.options.service_level = 16; }, "service level 16"},
       {[](Offer& o) { o.rails.clear(); }, "0 rails"},
       {[](Offer& o) { o.rails.resize(9, o.rails[0]); }, "9 rails"},
@@ -84,7 +84,7 @@ TEST_CASE("an invalid field of an offer is named") {
       {[](Offer& o) { o.rails[0].prefix_length = 129; }, "prefix length 129"},
       {[](Offer& o) { o.rails[0].rail_id = -2; }, "rail -2"},
       {[](Offer& o) { o.rails[0].plane_id = -2; }, "plane -2"},
-      {[](Offer& o) { o.rails[0].queue_pairs.resize(129); }, "more than 32"},
+      {[](Offer& o) { o.rails[0].queue_pairs.resize(129); }, "more than 128"},
       {[](Offer& o) { o.rails[0].queue_pairs[0].number = 1 << 24; }, "24 bits"},
       {[](Offer& o) { o.rails[0].queue_pairs[0].psn = 1 << 24; }, "24 bits"},
       {[](Offer& o) { o.rails[0].keys.pop_back(); }, "1 keys for 2"},
