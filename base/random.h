@@ -1,8 +1,6 @@
 // Random numbers: from the kernel for secrets, tokens and ports, and from a seed for simulations.
 #pragma once
 
-#include <sys/random.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -11,15 +9,12 @@
 
 namespace tfabric {
 
-// Fills `bytes` from the kernel's generator; at boot, it waits until that is ready (getrandom(2)).
-// Thread-safe.
-inline void fill_random(std::span<std::byte> bytes) {
-  while (!bytes.empty()) {
-    if (const ssize_t n = getrandom(bytes.data(), bytes.size(), 0); n > 0) {
-      bytes = bytes.subspan(static_cast<std::size_t>(n));
-    }
-  }
-}
+// Returns false if the kernel refuses random numbers to this process, both by getrandom(2) and by
+// /dev/urandom. Then no secret can be made, and tfabric must not be used.
+[[nodiscard]] bool has_random();
+// Fills `bytes` from the kernel's generator; at boot, it waits until that is ready. Without has_random(), the
+// numbers only differ from each other. Thread-safe.
+void fill_random(std::span<std::byte> bytes);
 
 [[nodiscard]] inline std::uint64_t random_u64() {
   std::uint64_t value = 0;

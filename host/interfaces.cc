@@ -118,6 +118,17 @@ Channels channels_of(const std::string& interface) {
   return {.combined = channels.combined_count, .receive = channels.rx_count};
 }
 
+std::uint32_t speed_mbps_of(const std::string& interface) {
+  const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ethtool_cmd settings{};
+  settings.cmd = ETHTOOL_GSET;
+  if (!ask(any, interface, SIOCETHTOOL, &settings)) {
+    return 0;
+  }
+  const std::uint32_t speed = ethtool_cmd_speed(&settings);
+  return speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) || speed == UINT16_MAX ? 0 : speed;
+}
+
 std::uint32_t xdp_program_of(const std::string& interface) {
   const Descriptor kernel(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
   LinkRequest request{};

@@ -63,6 +63,9 @@ class InterfaceQuery {
 
 // Returns one pair if there is no such interface, or if its driver does not report its queues.
 [[nodiscard]] Channels channels_of(const std::string& interface);
+// Returns the speed that the driver reports (`ethtool`), in Mbit/s; 0: unknown, as on most clouds' virtual
+// NICs and on an interface without a link.
+[[nodiscard]] std::uint32_t speed_mbps_of(const std::string& interface);
 // Returns the id of the interface's XDP program, as shown by `ip link` and bpftool; 0: none, or unknown.
 [[nodiscard]] std::uint32_t xdp_program_of(const std::string& interface);
 

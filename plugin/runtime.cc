@@ -7,8 +7,10 @@
 
 #include "base/log.h"
 #include "base/version.h"
+#include "base/random.h"
 #include "config/config.h"
 #include "plugin/objects.h"
+#include "plugin/copies.h"
 #include "plugin/unusable.h"
 #include "transport/registry.h"
 
@@ -56,6 +58,22 @@ void Runtime::open() {
 }
 
 void Runtime::give_up(const std::string& why, bool required, const config::LockFolder& folder,
+  if (const std::string other = claim_process(); !other.empty()) {
+    give_up(
+        fmt::format(
+            "another copy of tfabric, {}, is in use in this process: let all NCCLs of the process load the "
+            "same file",
+            other),
+        config::is_required(), {}, config::find_launcher(config::process_environment()));
+    return;
+  }
+  if (!has_random()) {
+    give_up(
+        "the kernel gives this process no random numbers, neither by getrandom(2) nor by /dev/urandom: allow "
+        "one of them in the container's seccomp profile",
+        config::is_required(), {}, config::find_launcher(config::process_environment()));
+    return;
+  }
                       const config::Launcher& launcher) {
   State& s = state();
   if (required) {
@@ -116,6 +134,7 @@ Result<transport::Device*> Runtime::device(int number) {
   return s.devices[static_cast<std::size_t>(number)];
 }
 
+  release_process();
 char* permanent_text(const std::string& text) {
   static auto* mutex = new std::mutex;
   static auto* texts = new std::set<std::string>;

@@ -9,12 +9,14 @@
 #include <clocale>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/contract/net.h"
 #include "tests/contract/part.h"
 #include "tests/contract/run.h"
 #include "tests/contract/state.h"
 #include "tests/sanitized.h"
+#include "tools/plugin_loader.h"
 
 using namespace tfabric::contract;
 
@@ -191,3 +193,30 @@ CONTRACT_PART(forked) {
 }
 
 TEST_CASE("a fork while comms live disturbs neither process", "[once][lifecycle]") { run({{"forked"}}); }
+
+// Two NCCLs of a process may have loaded the library from two places.
+CONTRACT_PART(two_copies) {
+  const std::string path =
+      std::filesystem::temp_directory_path() / fmt::format("tfabric-copy-{}.so", getpid());
+  std::filesystem::copy_file(plugin_path(), path);
+  Net first;
+  auto second = tfabric::tools::PluginLoader::open(path);
+  std::filesystem::remove(path);
+  CONTRACT_EXPECT(second, "{}", second.error().message);
+  std::string log;
+  const auto start_second = [&] {
+    log.clear();
+    const auto status =
+        second->init([&](const tfabric::tools::PluginLogLine& line) { log += line.text + "\n"; });
+    CONTRACT_EXPECT(status, "{}", status.error().message);
+    return second->devices().value();
+  };
+  CONTRACT_EXPECT(start_second() == 0, "the second copy shows devices beside the first");
+  CONTRACT_EXPECT(log.find("another copy of tfabric, " + plugin_path()) != std::string::npos, "{}", log);
+  CONTRACT_EXPECT(second->finalize(), "finalize of the second copy");
+  use(first, 1);
+}
+
+TEST_CASE("of two copies of the library in one process the second steps aside", "[once][lifecycle]") {
+  run({{"two_copies"}});
+}

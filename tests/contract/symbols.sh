@@ -10,7 +10,10 @@ if [ -n "$2" ]; then
 fi
 failed=0
 
-expected=$(for v in 6 7 8 9 10 11 12; do echo "ncclNetPlugin_v$v"; done | sort)
+expected=$({
+  for v in 6 7 8 9 10 11 12; do echo "ncclNetPlugin_v$v"; done
+  echo tfabric_copy_state
+} | sort)
 shown=$(nm -D --defined-only "$library" | awk '{print $3}' | sort)
 if [ "$shown" != "$expected" ]; then
   echo "it exports:"; echo "$shown"; failed=1

@@ -30,7 +30,9 @@ class TcpTransport final : public transport::Transport {
     if (Status status = transport->open_rails(plan); !status) {
       return status.error();
     }
-    for (const DevicePlan& device : plan.devices) {
+    const std::uint32_t speed = transport->driver_speed_mbps();
+    for (DevicePlan device : plan.devices) {
+      device.properties = shown_properties(device, speed);
       transport->devices_.push_back(transport->make_device(device, plan.own.tcp));
     }
     return std::unique_ptr<transport::Transport>(std::move(transport));
@@ -75,6 +77,17 @@ class TcpTransport final : public transport::Transport {
       device_memory_.add(nic::vfio_container());
     }
     return {};
+  }
+
+  // Returns the highest speed that a NIC's driver reports; 0: none does.
+  [[nodiscard]] std::uint32_t driver_speed_mbps() const {
+    std::uint32_t speed = 0;
+    for (const auto& rail : engines_.units().front()->rails) {
+      if (traits_of(rail->config().kind).driver_reports_speed) {
+        speed = std::max(speed, rail->network()->port().speed_mbps());
+      }
+    }
+    return speed;
   }
 
   // A device for each engine, shown as one.

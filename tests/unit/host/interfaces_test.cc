@@ -31,6 +31,9 @@ TEST_CASE("an interface has a link if its driver says so, even before its operat
                       "ip link set other up") == 0);
     CHECK(named("one").up);
     CHECK(named("one").has_link);
+    CHECK(speed_mbps_of("one") == 10000);  // what Linux reports for a veth interface
+    CHECK(speed_mbps_of("lo") == 0);
+    CHECK(speed_mbps_of("none") == 0);
     CHECK(std::system("ip link set other down") == 0);
     CHECK(named("one").up);
     CHECK_FALSE(named("one").has_link);

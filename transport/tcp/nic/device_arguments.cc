@@ -35,6 +35,12 @@ unsigned memif_ring_log2(std::uint32_t mtu) {
 
 }  // namespace
 
+std::uint64_t memif_region_bytes(std::uint32_t mtu) {
+  constexpr std::uint64_t kRings = 2, kHeaderBytes = 128, kDescriptorBytes = 16;
+  const std::uint64_t slots = std::uint64_t{1} << memif_ring_log2(mtu);
+  return kRings * (kHeaderBytes + slots * (kDescriptorBytes + memif_buffer_bytes(mtu)));
+}
+
 std::string memif_arguments(const MemifDevice& device) {
   return fmt::format("net_memif{},role={},id=0,socket={},socket-abstract={},bsize={},rsize={}",
                      next_device_number(), device.server ? "server" : "client", device.socket,

@@ -21,6 +21,8 @@ struct MemifDevice {
 // The packets of one direction have a fixed number of bytes, few enough to stay in a core's cache. The
 // client's MTU counts for both ends.
 [[nodiscard]] std::string memif_arguments(const MemifDevice& device);
+// The shared memory of such a wire with one queue pair, in bytes.
+[[nodiscard]] std::uint64_t memif_region_bytes(std::uint32_t mtu);
 // With several queues, the kernel spreads packets over them by a hash of their addresses and ports.
 [[nodiscard]] std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu,
                                               std::uint16_t queues = 1);

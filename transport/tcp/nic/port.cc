@@ -134,6 +134,13 @@ bool Port::link_up() const {
   return rte_eth_link_get_nowait(device_->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
+std::uint32_t Port::speed_mbps() const {
+  rte_eth_link link{};
+  const bool known = rte_eth_link_get_nowait(device_->id, &link) == 0 &&
+                     link.link_status == RTE_ETH_LINK_UP && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
+  return known ? link.link_speed : 0;
+}
+
 net::MacAddress Port::mac() const {
   rte_ether_addr address{};
   net::MacAddress mac;

@@ -82,6 +82,8 @@ class Port {
   rte_mbuf* allocate_external();
 
   [[nodiscard]] bool link_up() const;
+  // As the driver reports it, in Mbit/s; 0: unknown, as without a link.
+  [[nodiscard]] std::uint32_t speed_mbps() const;
   [[nodiscard]] net::MacAddress mac() const;
   [[nodiscard]] std::uint16_t mtu() const;
   [[nodiscard]] const PortCapabilities& capabilities() const;

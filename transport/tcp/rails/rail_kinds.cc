@@ -143,6 +143,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
     {.kind = RailKind::pci,
      .transmit_access = TransmitAccess::dma,
      .default_mtu = 9000,
+     .driver_reports_speed = true,
      .probed = true,
      .device_arguments = pci_arguments,
      .queues = pci_queues,
@@ -192,6 +193,22 @@ static_assert(in_order(), "the rows of both tables are in the order of RailKind"
 }  // namespace
 
 const RailKindTraits& traits_of(config::RailKind kind) { return kTraits[static_cast<std::size_t>(kind)]; }
+
+std::uint32_t known_speed_mbps(const config::Rail& rail) {
+  if (rail.speed_mbps != 0 || !config::is_kernel_interface(rail)) {
+    return rail.speed_mbps;
+  }
+  constexpr std::uint32_t kLeast = 1000;  // TAP interfaces report 10 Mbit/s, whatever they carry
+  const std::uint32_t speed = host::speed_mbps_of(rail.device);
+  if (speed < kLeast) {
+    return 0;
+  }
+  if (!config::has_queue_subset(rail)) {
+    return speed;
+  }
+  const std::uint32_t queues = std::max(host::channels_of(rail.device).combined, 1u);
+  return speed / queues * std::min<std::uint32_t>(rail.queues.count, queues);
+}
 
 std::uint32_t effective_mtu(const config::Rail& rail) {
   if (rail.mtu != 0) {

@@ -28,6 +28,8 @@ struct RailKindTraits {
   // If the configuration sets none. A kernel interface's own MTU comes first.
   std::uint32_t default_mtu = 1500;
   std::uint32_t default_speed_mbps = 10000;  // NCCL's own value for NICs of unknown speed
+  // The driver reports the speed of its link once the device is open.
+  bool driver_reports_speed = false;
   // The rail's network can be tried without a peer. Elsewhere the far end may be a process that starts later.
   bool probed = false;
   // Frames that arrive by a queue without an engine are lost.
@@ -47,6 +49,10 @@ struct RailKindTraits {
 };
 
 [[nodiscard]] const RailKindTraits& traits_of(config::RailKind kind);
+
+// The rail's speed as configured or, for a kernel's interface, as its driver reports it, of which a subset of
+// the queues has its share. 0: unknown before the device is open.
+[[nodiscard]] std::uint32_t known_speed_mbps(const config::Rail& rail);
 
 // The MTU that a rail uses: the configured one, or what its kind offers.
 [[nodiscard]] std::uint32_t effective_mtu(const config::Rail& rail);

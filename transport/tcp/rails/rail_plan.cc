@@ -9,6 +9,7 @@
 #include "config/keys.h"
 #include "hugepage/budget.h"
 #include "transport/tcp/rails/memory_need.h"
+#include "transport/tcp/rails/process_limits.h"
 #include "transport/tcp/rails/queue_subset.h"
 #include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_share.h"
@@ -77,22 +78,39 @@ std::uint64_t guid_of(const config::Rail& rail) {
   return hash;
 }
 
-transport::DeviceProperties properties_of(const std::vector<const config::Rail*>& rails, std::size_t number,
-                                          int max_recvs) {
-  transport::DeviceProperties properties;
+DevicePlan describe(const std::vector<const config::Rail*>& rails, std::size_t number, int max_recvs) {
+  DevicePlan plan;
+  transport::DeviceProperties& properties = plan.properties;
   properties.speed_mbps = 0;
   for (const config::Rail* rail : rails) {
     properties.name += (properties.name.empty() ? "" : "+") + rail->name;
-    const std::uint32_t unknown = traits_of(rail->kind).default_speed_mbps;
-    properties.speed_mbps += static_cast<int>(rail->speed_mbps > 0 ? rail->speed_mbps : unknown);
+    const RailKindTraits& kind = traits_of(rail->kind);
+    const std::uint32_t speed = known_speed_mbps(*rail);
+    if (speed == 0 && kind.driver_reports_speed) {
+      ++plan.rails_of_unknown_speed;
+    } else {
+      properties.speed_mbps += static_cast<int>(speed > 0 ? speed : kind.default_speed_mbps);
+    }
   }
   properties.pci_path = pci_path_of(*rails.front());
   properties.guid = guid_of(*rails.front());
   properties.port = 1;
   properties.max_recvs = max_recvs;
   properties.rail_id = static_cast<int>(number);
+  return plan;
+}
+
+}  // namespace
+
+transport::DeviceProperties shown_properties(const DevicePlan& device, std::uint32_t driver_speed_mbps) {
+  transport::DeviceProperties properties = device.properties;
+  const std::uint32_t speed =
+      driver_speed_mbps > 0 ? driver_speed_mbps : traits_of(config::RailKind::pci).default_speed_mbps;
+  properties.speed_mbps += static_cast<int>(device.rails_of_unknown_speed * speed);
   return properties;
 }
+
+namespace {
 
 // The devices that stand for all rails of `shown`: one for each rail or, with tcp.bond, one for all.
 std::vector<DevicePlan> plan_devices(const config::Tcp& shown, const std::vector<std::size_t>& used) {
@@ -112,9 +130,8 @@ std::vector<DevicePlan> plan_devices(const config::Tcp& shown, const std::vector
     if (carriers.empty()) {
       carriers.push_back(devices.size() % used.size());
     }
-    devices.push_back(
-        {.properties = properties_of(described, devices.size(), static_cast<int>(shown.max_recvs)),
-         .rails = std::move(carriers)});
+    devices.push_back(describe(described, devices.size(), static_cast<int>(shown.max_recvs)));
+    devices.back().rails = std::move(carriers);
   }
   return devices;
 }
@@ -233,6 +250,9 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
                  "/usr/local/tfabric/tools/config/tfabric.toml, or in TFABRIC_TCP_RAILS"};
   }
   if (Status status = check_rails(config.tcp, host); !status) {
+    return status.error();
+  }
+  if (Status status = check_process(config.tcp, process_limits()); !status) {
     return status.error();
   }
   Result<std::vector<std::size_t>> used = lease(config);

@@ -1,0 +1,107 @@
+#include "transport/tcp/rails/process_limits.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <limits>
+#include <system_error>
+
+#include "base/descriptor.h"
+#include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/rails/rail_kinds.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// EAL and its threads take 8 descriptors, a rail up to 6, and a memif wire to a peer 5 more.
+constexpr std::uint64_t kLeastDescriptors = 32;
+
+std::uint64_t limit_of(__rlimit_resource resource) {
+  rlimit limit{};
+  return getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
+             ? std::numeric_limits<std::uint64_t>::max()
+             : limit.rlim_cur;
+}
+
+std::uint64_t open_descriptors() {
+  std::error_code fault;
+  std::uint64_t count = 0;
+  for (auto i = std::filesystem::directory_iterator("/proc/self/fd", fault);
+       !fault && i != std::filesystem::directory_iterator(); i.increment(fault)) {
+    ++count;
+  }
+  return count;
+}
+
+int first_cpu() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) {
+      return cpu;
+    }
+  }
+  return 0;
+}
+
+Error fault(std::string text) { return {Errc::unusable, std::move(text)}; }
+
+}  // namespace
+
+ProcessLimits process_limits() {
+  ProcessLimits limits;
+  limits.descriptors = limit_of(RLIMIT_NOFILE);
+  limits.descriptors_left = limits.descriptors - std::min(limits.descriptors, open_descriptors());
+  limits.file_bytes = limit_of(RLIMIT_FSIZE);
+  if (const Descriptor file(memfd_create("tfabric", MFD_CLOEXEC)); file.get() < 0) {
+    limits.memory_file_fault = std::generic_category().message(errno);
+  }
+  limits.cpu = first_cpu();
+  // The file by which DPDK recognises a CPU.
+  const std::string core = fmt::format("/sys/devices/system/cpu/cpu{}/topology/core_id", limits.cpu);
+  limits.cpu_visible = access(core.c_str(), F_OK) == 0;
+  return limits;
+}
+
+Status check_process(const config::Tcp& config, const ProcessLimits& limits) {
+  if (!limits.cpu_visible) {
+    return fault(fmt::format(
+        "/sys/devices/system/cpu does not show CPU {}, without which DPDK does not start: let the "
+        "container see /sys (read-only is enough)",
+        limits.cpu));
+  }
+  if (limits.descriptors_left < kLeastDescriptors) {
+    return fault(
+        fmt::format("this process may open {} more files (`ulimit -n` is {}), and needs at least {}: "
+                    "raise it with `ulimit -n`, or in the container's or service's settings",
+                    limits.descriptors_left, limits.descriptors, kLeastDescriptors));
+  }
+  for (const config::Rail& rail : config.rails) {
+    if (rail.kind != config::RailKind::memif) {
+      continue;
+    }
+    if (!limits.memory_file_fault.empty()) {
+      return fault(fmt::format(
+          "rail {}: a memif rail shares memory by memfd_create(2), which this process is refused ({}): "
+          "allow it in the container's seccomp profile",
+          rail.name, limits.memory_file_fault));
+    }
+    const std::uint64_t needed = nic::memif_region_bytes(effective_mtu(rail));
+    if (limits.file_bytes < needed) {
+      return fault(
+          fmt::format("rail {}: a memif rail shares memory in a file of {} bytes, and `ulimit -f` allows {}: "
+                      "raise it with `ulimit -f unlimited`",
+                      rail.name, needed, limits.file_bytes));
+    }
+  }
+  return {};
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,27 @@
+// What DPDK cannot do without, whatever the rails, and a container or `ulimit` may refuse to a process. It is
+// checked before EAL starts: later the refusal would look like a fault of the network, or end the process.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "config/config.h"
+
+namespace tfabric::tcp {
+
+struct ProcessLimits {
+  std::uint64_t descriptors = 0;       // RLIMIT_NOFILE
+  std::uint64_t descriptors_left = 0;  // of these
+  std::uint64_t file_bytes = 0;        // RLIMIT_FSIZE; the largest number if unlimited
+  std::string memory_file_fault;       // why memfd_create(2) fails; empty: it does not
+  int cpu = 0;                         // the first CPU that the process may use
+  bool cpu_visible = true;             // /sys/devices/system/cpu shows it
+};
+
+[[nodiscard]] ProcessLimits process_limits();
+
+// Returns the first fault for these rails, with its cause and its fix.
+[[nodiscard]] Status check_process(const config::Tcp& config, const ProcessLimits& limits);
+
+}  // namespace tfabric::tcp
