@@ -71,6 +71,14 @@ TEST_CASE("a handle reads back as it was written") {
   REQUIRE(attempt_of(bytes) == 0);
 }
 
+TEST_CASE("a handle that groups no receives, or more than there can be, is refused") {
+  for (const std::uint8_t wrong : {0, 9, 255}) {
+    std::array<std::byte, transport::kHandleBytes> bytes;
+    write_handle({.max_recvs = wrong, .addresses = {*net::parse_ip("10.0.0.1")}}, bytes);
+    REQUIRE_FALSE(read_handle(bytes));
+  }
+}
+
 TEST_CASE("the connector's own mark does not invalidate a handle") {
   auto bytes = sample();
   set_attempt(bytes, 77);

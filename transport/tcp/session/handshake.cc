@@ -58,6 +58,10 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
                                                      count, kMaxHandleAddresses)};
   }
   handle.max_recvs = std::to_integer<std::uint8_t>(bytes[kMaxRecvsAt]);
+  if (handle.max_recvs == 0 || handle.max_recvs > transport::kMaxGroupedReceives) {
+    return Error{Errc::invalid_argument, fmt::format("the peer's handle groups {} receives, not 1 to {}",
+                                                     handle.max_recvs, transport::kMaxGroupedReceives)};
+  }
   std::copy_n(bytes.begin() + kTokenAt, handle.token.size(), handle.token.begin());
   handle.process = get_u64(&bytes[kProcessAt]);
   handle.port = get_u16(&bytes[kPortAt]);

@@ -1,0 +1,166 @@
+// What a peer's flows bring to a receive comm: records of any kind with any fields, on two flows, cut
+// anywhere, while receives are posted. Bytes that are no record come too.
+//
+// Whatever they say, no byte outside of the posted buffers is written (they are of their exact size, for
+// AddressSanitizer), a group that is done has all bytes of all its messages, and a refused stream stays
+// refused.
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "tests/fuzz/input.h"
+#include "tests/fuzz/require.h"
+#include "transport/tcp/lane/flow_reader.h"
+#include "transport/tcp/lane/inbox.h"
+#include "transport/tcp/session/handshake.h"
+
+using namespace tfabric;
+using namespace tfabric::lane;
+
+namespace {
+
+constexpr std::size_t kFlows = 2;
+
+// The handshake's records, as the session reads them.
+struct Controls final : ControlSink {
+  Status on_control(const RecordHeader& header, std::span<const std::byte> body) override {
+    TFABRIC_REQUIRE(body.size() == header.length && body.size() <= kMaxControlBytes);
+    if (const auto hello = tcp::decode_hello(body)) {
+      const auto again = tcp::encode(*hello);
+      TFABRIC_REQUIRE(std::equal(body.begin(), body.end(), again.begin() + kRecordHeaderBytes, again.end()));
+    }
+    if (const auto welcome = tcp::decode_welcome(body)) {
+      const auto again = tcp::encode(*welcome);
+      TFABRIC_REQUIRE(again.size() == kRecordHeaderBytes + body.size());
+    }
+    return {};
+  }
+};
+
+struct Group {
+  std::vector<std::unique_ptr<std::vector<std::byte>>> memory;
+  std::unique_ptr<Completion> completion = std::make_unique<Completion>();
+};
+
+class Comm {
+ public:
+  explicit Comm(fuzz::Input& input) : input_(input) {
+    for (std::size_t i = 0; i < kFlows; ++i) {
+      readers_.emplace_back(controls_, &inbox_);
+      rest_.emplace_back();
+    }
+  }
+
+  void run() {
+    while (!input_.empty()) {
+      const std::uint8_t choice = input_.u8();
+      if (choice < 80) {
+        post();
+      } else {
+        arrive(choice % kFlows, choice >= 240);
+      }
+      for (std::size_t flow = 0; flow < kFlows; ++flow) {
+        feed(flow);
+      }
+    }
+    for (const Group& group : groups_) {
+      if (group.completion->state == Completion::State::done) {
+        for (std::size_t i = 0; i < group.memory.size(); ++i) {
+          TFABRIC_REQUIRE(group.completion->sizes[i] <= group.memory[i]->size());
+        }
+      }
+    }
+  }
+
+ private:
+  void post() {
+    Group group;
+    const std::size_t count = 1 + input_.u8() % transport::kMaxGroupedReceives;
+    std::vector<transport::ReceiveBuffer> buffers;
+    for (std::size_t i = 0; i < count; ++i) {
+      group.memory.push_back(std::make_unique<std::vector<std::byte>>(input_.u16() % 20000));
+      buffers.push_back({.data = group.memory.back()->data(),
+                         .size = group.memory.back()->size(),
+                         .tag = input_.u8() % 4,
+                         .region = nullptr});
+    }
+    group.completion->count = static_cast<std::uint8_t>(count);
+    if (inbox_.post(buffers, group.completion.get())) {
+      groups_.push_back(std::move(group));
+    }
+  }
+
+  void arrive(std::size_t flow, bool raw) {
+    std::vector<std::byte>& stream = rest_[flow];
+    if (raw) {
+      for (std::size_t i = input_.u8() % 48; i > 0; --i) {
+        stream.push_back(static_cast<std::byte>(input_.u8()));
+      }
+      return;
+    }
+    // Groups near those that are posted, and sizes that often fit.
+    const RecordHeader header{.type = static_cast<RecordType>(1 + input_.u8() % 5),
+                              .index = {static_cast<std::uint8_t>(input_.u8() % 10)},
+                              .tag = static_cast<std::uint32_t>(input_.u8() % 4),
+                              .group = {inbox_.next_group().value - 8 + input_.u8() % 12},
+                              .length = static_cast<std::uint32_t>(input_.u16() % 9000),
+                              .total = static_cast<std::uint32_t>(input_.u16() % 20000),
+                              .offset = static_cast<std::uint32_t>(input_.u8()) * 4096 / 16};
+    const RecordHeaderBytes bytes = encode(header);
+    if (const auto decoded = decode(bytes)) {
+      TFABRIC_REQUIRE(*decoded == header);
+    }
+    stream.insert(stream.end(), bytes.begin(), bytes.end());
+    const std::uint8_t fill = input_.u8();
+    stream.insert(stream.end(), std::min<std::size_t>(header.length, 9000), static_cast<std::byte>(fill));
+  }
+
+  void feed(std::size_t flow) {
+    std::vector<std::byte>& stream = rest_[flow];
+    const std::size_t cut = std::min<std::size_t>(stream.size(), 1 + input_.u16());
+    const auto taken = readers_[flow].take(std::span(stream).first(cut));
+    if (!taken) {
+      const auto again = readers_[flow].take(std::span(stream).first(cut));
+      TFABRIC_REQUIRE(!again && again.error().message == taken.error().message);
+      stream.clear();
+      return;
+    }
+    TFABRIC_REQUIRE(*taken <= cut);
+    stream.erase(stream.begin(), stream.begin() + static_cast<std::ptrdiff_t>(*taken));
+  }
+
+  fuzz::Input& input_;
+  Controls controls_;
+  Inbox inbox_;
+  std::vector<FlowReader> readers_;
+  std::vector<std::vector<std::byte>> rest_;  // bytes of each flow that no reader has taken yet
+  std::vector<Group> groups_;
+};
+
+void try_handle(const std::uint8_t* data, std::size_t size) {
+  std::array<std::byte, transport::kHandleBytes> given{}, written{};
+  std::memcpy(given.data(), data, std::min(size, given.size()));
+  // With a right seal the rest is read, too.
+  for (const bool sealed : {false, true}) {
+    if (sealed) {
+      transport::seal_handle({.kind = transport::HandleKind::tcp, .version = tcp::kProtocolVersion}, given);
+    }
+    if (const auto handle = tcp::read_handle(given)) {
+      TFABRIC_REQUIRE(!handle->addresses.empty() && handle->addresses.size() <= tcp::kMaxHandleAddresses);
+      TFABRIC_REQUIRE(handle->max_recvs >= 1 && handle->max_recvs <= transport::kMaxGroupedReceives);
+      tcp::write_handle(*handle, written);
+      TFABRIC_REQUIRE(tcp::read_handle(written)->addresses == handle->addresses);
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  try_handle(data, size);
+  fuzz::Input input(data, size);
+  Comm(input).run();
+  return 0;
+}
