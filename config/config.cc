@@ -11,41 +11,45 @@
 #include "config/reading.h"
 
 namespace tfabric::config {
-namespace {
 
-// Returns 0 if `path` is a readable file, else an errno value.
-int read_error(const std::string& path) {
+std::string file_fault(const std::string& path, bool& missing) {
   struct stat status {};
+  missing = false;
   if (access(path.c_str(), R_OK) != 0 || stat(path.c_str(), &status) != 0) {
-    return errno;
+    missing = errno == ENOENT || errno == ENOTDIR;
+    return std::generic_category().message(errno);
   }
-  return S_ISDIR(status.st_mode) ? EISDIR : 0;
+  if (S_ISDIR(status.st_mode)) {
+    return std::generic_category().message(EISDIR);
+  }
+  // Opening another kind of file may wait for ever. /dev/null stands for no configuration.
+  return S_ISREG(status.st_mode) || S_ISCHR(status.st_mode) ? "" : "it is a pipe, a socket or a block device";
 }
 
-std::string explain(int error) { return std::generic_category().message(error); }
+namespace {
 
 std::string find_file(const Environment& environment, std::span<const std::string> files,
                       std::vector<std::string>& errors) {
+  bool missing = false;
   if (const auto named = environment.find(kFileVariable);
       named != environment.end() && !named->second.empty()) {
-    if (const int error = read_error(named->second); error != 0) {
+    if (const std::string fault = file_fault(named->second, missing); !fault.empty()) {
       errors.push_back(
           fmt::format("environment {} names {}, which cannot be read ({}): name a readable file, or unset "
                       "the variable",
-                      kFileVariable, named->second, explain(error)));
+                      kFileVariable, named->second, fault));
       return {};
     }
     return named->second;
   }
   for (const std::string& file : files) {
-    const int error = read_error(file);
-    if (error == 0) {
+    const std::string fault = file_fault(file, missing);
+    if (fault.empty()) {
       return file;
     }
-    if (error != ENOENT && error != ENOTDIR) {
-      errors.push_back(
-          fmt::format("{} cannot be read ({}): make it readable for the users who run jobs, or remove it",
-                      file, explain(error)));
+    if (!missing) {
+      errors.push_back(fmt::format(
+          "{} cannot be read ({}): make it readable for the users who run jobs, or remove it", file, fault));
       return {};
     }
   }
@@ -61,6 +65,7 @@ Config read(const Environment& environment, std::span<const std::string> files,
     read_toml(config.file, config, origins, errors);
   }
   read_environment(environment, config, origins, errors);
+  note_unused_variables(environment, config);
   return config;
 }
 
@@ -74,8 +79,9 @@ void describe(Config& config, const std::map<std::string, std::string>& origins)
   }
   for (const Rail& rail : config.tcp.rails) {
     for (const RailKey& key : rail_keys()) {
-      config.entries.push_back(
-          {fmt::format("tcp.rails.{}.{}", rail.name, key.name), key.show(rail), origin("tcp.rails")});
+      const auto set = rail.origins.find(key.name);
+      config.entries.push_back({fmt::format("tcp.rails.{}.{}", rail.name, key.name), key.show(rail),
+                                set == rail.origins.end() ? "default" : set->second});
     }
   }
 }
@@ -92,9 +98,10 @@ Result<Config> load(const Environment& environment, std::span<const std::string>
   std::map<std::string, std::string> origins;
   std::vector<std::string> errors;
   Config config = read(environment, files, origins, errors);
+  validate_rails(config, errors);
   // A key that could not be read still has its default, which would cause misleading further errors.
   if (errors.empty()) {
-    validate(config, errors);
+    validate_together(config, errors);
   }
   if (!errors.empty()) {
     return Error{Errc::invalid_usage, fmt::format("{}", fmt::join(errors, "\n"))};

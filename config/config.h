@@ -60,6 +60,11 @@ struct Rail {
   bool tso = true;                           // the driver segments, if it can
   std::uint64_t receive_window = 16u << 20;  // bytes that all peers may have in flight to this rail
   std::uint64_t receive_memory = 1u << 30;   // bytes that its connections may hold for slow receivers
+
+  // Where it was read, for messages and display: "/path/file.toml:12", "environment TFABRIC_TCP_RAILS".
+  std::string where{};
+  std::map<std::string, std::string> origins{};  // of its keys that were set
+  bool malformed = false;                        // some key could not be read and has its default instead
 };
 
 // Returns true for a memif rail whose processes find each other, and choose their own sockets and addresses.
@@ -188,18 +193,18 @@ struct Rdma {
   std::uint32_t adaptive_routing_threshold = 8192;  // bytes; larger messages may arrive out of order
   Switch relaxed_ordering = Switch::automatic;  // of the NIC's PCI writes; automatic: where it is supported
   bool use_inline = false;                      // control writes are inlined into their work requests
+  bool return_async_events = true;              // a fatal event of the HCA fails the comms that it concerns
   Switch gdr = Switch::automatic;               // GPU memory is registered; automatic: where possible
   bool gdr_flush_disable = false;               // iflush() does nothing
   DataDirect data_direct = DataDirect::both;    // both: beside the HCA's own function; only: instead
-};
-
-  bool return_async_events = true;              // a fatal event of the HCA fails the comms that it concerns
-struct Engine {
-  Progress progress = Progress::automatic;
-  int cpu = -1;  // threaded: the CPU of the first engine's thread; -1: not pinned
 
   // A line for each variable NCCL_IB_* of the environment that no key reads: what happens instead.
   std::vector<std::string> unused_variables;
+};
+
+struct Engine {
+  Progress progress = Progress::automatic;
+  int cpu = -1;  // threaded: the CPU of the first engine's thread; -1: not pinned
 };
 
 struct Memory {
@@ -233,11 +238,14 @@ struct Config {
   };
   std::vector<Entry> entries;
   std::string file;  // the file that was read; empty: none
+  // What is worth knowing and no error, such as a variable that does not belong to any key. A line each.
+  std::vector<std::string> notes;
 };
 
 // Environment variables by name. Tests pass their own.
 using Environment = std::map<std::string, std::string>;
-// Returns the variables that load() reads: TFABRIC_*, those of NCCL that keys honour, and those of launchers.
+// Returns the variables that load() reads: TFABRIC_*, NCCL_IB_* and other variables of NCCL that keys honour,
+// and those of launchers.
 [[nodiscard]] Environment process_environment();
 // Returns all variables of the process.
 [[nodiscard]] Environment whole_environment();
@@ -251,6 +259,10 @@ using Environment = std::map<std::string, std::string>;
 
 // Where the file is looked for if TFABRIC_CONFIG is not set; the first that exists is used.
 [[nodiscard]] std::span<const std::string> default_files();
+
+// Returns why a configuration file cannot be read, or nothing if it can. Sets `missing` if there is no such
+// file.
+[[nodiscard]] std::string file_fault(const std::string& path, bool& missing);
 
 // Loads and validates. Errors (Errc::invalid_usage) name the file and line or the variable, what was expected
 // and the nearest known key; several errors are joined by newlines. A file that exists but cannot be read is

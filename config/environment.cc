@@ -67,7 +67,8 @@ Environment process_environment() {
   Environment variables = whole_environment();
   std::erase_if(variables, [](const auto& variable) {
     const std::string& name = variable.first;
-    return !name.starts_with(kPrefix) && !is_nccl_variable(name) && !is_launcher_variable(name);
+    return !name.starts_with(kPrefix) && !name.starts_with("NCCL_IB_") && !is_nccl_variable(name) &&
+           !is_launcher_variable(name);
   });
   return variables;
 }
@@ -80,11 +81,16 @@ void set_rail_key(Rail& rail, std::string_view key, std::string_view value, cons
         fmt::format("{}: a rail has no key `{}`{}", where, key, suggestion(key, rail_key_names())));
   } else if (!found->set(rail, value)) {
     errors.push_back(fmt::format("{}: `{}` is \"{}\", expected {}", where, key, value, found->expected));
+  } else {
+    rail.origins[std::string(key)] = where;
+    return;
   }
+  rail.malformed = true;
 }
 
 std::vector<Rail> parse_rails(std::string_view text, std::vector<std::string>& errors) {
   std::vector<Rail> rails;
+  const std::size_t before = errors.size();
   const std::string where = fmt::format("environment {}", kRailsVariable);
   while (!text.empty()) {
     std::string_view one = take_until(text, ';');
@@ -92,13 +98,18 @@ std::vector<Rail> parse_rails(std::string_view text, std::vector<std::string>& e
       continue;
     }
     Rail rail;
+    rail.where = where;
     set_rail_key(rail, "kind", trimmed(take_until(one, ':')), where, errors);
-    while (!one.empty()) {
+    for (bool first = true; !one.empty(); first = false) {
       std::string_view pair = take_until(one, ',');
-      const std::string key = trimmed(take_until(pair, '='));
+      const bool device_alone = first && pair.find('=') == std::string_view::npos;
+      const std::string key = device_alone ? "device" : trimmed(take_until(pair, '='));
       set_rail_key(rail, key, trimmed(pair), where, errors);
     }
     rails.push_back(std::move(rail));
+  }
+  if (errors.size() > before) {
+    errors.back() += fmt::format("; rails are written like {}", kRailsExample);
   }
   return rails;
 }
@@ -108,7 +119,7 @@ void read_environment(const Environment& environment, Config& config,
   read_nccl_variables(environment, config, origins);
   for (const auto& variable : environment) {
     const auto& [name, value] = variable;
-    if (name == kFileVariable || is_other_use(name)) {
+    if (name == kFileVariable || is_other_use(name) || is_of_service(name, value)) {
       continue;
     }
     const std::string origin = "environment " + name;
@@ -122,7 +133,8 @@ void read_environment(const Environment& environment, Config& config,
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const Key& k) { return k.environment == variable.first; });
     if (found == all.end()) {
-      errors.push_back(fmt::format("{}: unknown variable{}", origin, suggestion(name, environment_names())));
+      config.notes.push_back(
+          fmt::format("{} is unknown, and changes nothing{}", origin, suggestion(name, environment_names())));
     } else if (!found->set(config, value)) {
       errors.push_back(fmt::format("{} is \"{}\", expected {}", origin, value, found->expected));
     } else {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <vector>
 
@@ -7,7 +8,9 @@
 namespace tfabric::config {
 namespace {
 
-// The Levenshtein distance, computed row by row.
+char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
+
+// The Levenshtein distance without regard to case, computed row by row.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0);
@@ -16,7 +19,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
       const std::size_t above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1)});
       diagonal = above;
     }
   }
@@ -56,6 +59,14 @@ std::vector<std::string> environment_names() {
 }
 
 std::string nearest(std::string_view word, std::span<const std::string> known) {
+  // The beginning of a name, such as "numa" for "numa_node".
+  const auto continues = [&](const std::string& candidate) {
+    return candidate.size() > word.size() && candidate[word.size()] == '_' &&
+           distance(word, std::string_view(candidate).substr(0, word.size())) == 0;
+  };
+  if (const auto longer = std::find_if(known.begin(), known.end(), continues); longer != known.end()) {
+    return *longer;
+  }
   std::string best;
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : known) {

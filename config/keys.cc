@@ -54,7 +54,7 @@ Number integer(std::int64_t low, std::int64_t high) {
 }
 
 Number size(std::int64_t low, std::int64_t high, std::int64_t multiple = 1) {
-  return {.what = "a size", .low = low, .high = high, .multiple = multiple};
+  return {.what = "a size", .low = low, .high = high, .multiple = multiple, .parse = parse_long_size};
 }
 
 Number milliseconds(std::int64_t low, std::int64_t high, const char* what = "milliseconds") {
@@ -256,7 +256,8 @@ std::vector<RailKey> make_rail_keys() {
       rail("addresses", &Rail::addresses, form::Addresses{}, /*list=*/true),
       rail("gateway", &Rail::gateway, Text{"an IPv4 address"}),
       rail("gateway6", &Rail::gateway6, Text{"an IPv6 address"}),
-      rail("mtu", &Rail::mtu, plain(0, 65535)),
+      rail("mtu", &Rail::mtu,
+           Number{.what = "bytes without a suffix,", .low = 0, .high = 65535, .parse = parse_integer}),
       rail("speed_mbps", &Rail::speed_mbps, plain(0, 1600000)),
       rail("numa_node", &Rail::numa_node, plain(-1, 1023)),
       rail("vlan", &Rail::vlan, plain(0, 4094)),

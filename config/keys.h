@@ -52,6 +52,10 @@ struct RailKey {
 
 // The environment variable that replaces the file's rails.
 inline constexpr const char* kRailsVariable = "TFABRIC_TCP_RAILS";
+// The compact form of rails, in that variable and on the command lines of tools.
+inline constexpr const char* kRailsExample =
+    "\"pci:device=0000:00:05.0,addresses=10.0.0.5/24;af_packet:device=eth2,addresses=10.1.0.5/24+fd00::5/"
+    "64\"";
 inline constexpr const char* kFileVariable = "TFABRIC_CONFIG";
 
 }  // namespace tfabric::config

@@ -21,6 +21,7 @@
 #pragma pop_macro("NDEBUG")
 
 #include "config/keys.h"
+#include "config/value.h"
 
 namespace tfabric::config {
 namespace {
@@ -137,6 +138,7 @@ class Reader {
         continue;
       }
       Rail rail;
+      rail.where = where(item);
       for (const auto& [key, value] : *table) {
         read_rail_key(rail, std::string(key.str()), value);
       }
@@ -154,6 +156,7 @@ class Reader {
     if (known != nullptr && !text) {
       errors_.push_back(
           fmt::format("{}: `{}` is of another type, expected {}", where(node), key, known->expected));
+      rail.malformed = true;
       return;
     }
     set_rail_key(rail, key, text.value_or(""), where(node), errors_);
@@ -169,38 +172,98 @@ class Reader {
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
-// Returns the file's text, or nothing if it is longer than kMaxFileBytes.
-std::optional<std::string> read_text(const std::string& path) {
+// Returns the file's bytes, or nothing if there are more than kMaxFileBytes.
+std::optional<std::string> read_bytes(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string text;
   std::array<char, 4096> block;
   while (text.size() <= kMaxFileBytes && (file.read(block.data(), block.size()) || file.gcount() > 0)) {
     text.append(block.data(), static_cast<std::size_t>(file.gcount()));
   }
-  if (text.size() > kMaxFileBytes) {
-    return std::nullopt;
+  return text.size() > kMaxFileBytes ? std::nullopt : std::optional(std::move(text));
+}
+
+bool is_outside_ascii(char c) { return static_cast<unsigned char>(c) >= 0x80; }
+
+// Returns the line without its comment. A # in quotes begins none.
+std::string_view without_comment(std::string_view line) {
+  char quote = '\0';
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (quote == '"' && line[i] == '\\') {
+      ++i;
+    } else if (quote != '\0') {
+      quote = line[i] == quote ? '\0' : quote;
+    } else if (line[i] == '"' || line[i] == '\'') {
+      quote = line[i];
+    } else if (line[i] == '#') {
+      return line.substr(0, i);
+    }
   }
-  // Only comments need characters outside ASCII. Elsewhere they would lead toml++ 3.3 into code that it marks
-  // unreachable. A blank in their place makes them an error outside of comments.
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '\t');
-  return text;
+  return line;
+}
+
+// Returns the number of the first line that has a character outside ASCII before its comment; 0 if there is
+// none.
+std::size_t line_outside_ascii(std::string_view text) {
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::string_view line = without_comment(take_until(text, '\n'));
+    if (std::any_of(line.begin(), line.end(), is_outside_ascii)) {
+      return number;
+    }
+  }
+  return 0;
+}
+
+// Returns line `number` of the text, from 1.
+std::string_view line_of(std::string_view text, std::size_t number) {
+  std::string_view line;
+  for (std::size_t i = 0; i < number; ++i) {
+    line = take_until(text, '\n');
+  }
+  return line;
+}
+
+// Returns what to do if the line has a text without quotes, as in `transport = tcp`; an empty text if it has
+// not.
+std::string missing_quotes(std::string_view line) {
+  const std::string key = trimmed(take_until(line, '='));
+  const std::string value = trimmed(without_comment(line));
+  const bool quoted =
+      value.empty() || std::string_view("\"'[{").find(value.front()) != std::string_view::npos;
+  if (key.empty() || quoted || value.find('"') != std::string::npos) {
+    return {};
+  }
+  return parse_bool(value) ? fmt::format(": write {} = {}", key, *parse_bool(value) ? "true" : "false")
+                           : fmt::format(": a text is written in quotes: {} = \"{}\"", key, value);
 }
 
 }  // namespace
 
 void read_toml(const std::string& path, Config& config, std::map<std::string, std::string>& origins,
                std::vector<std::string>& errors) {
-  const auto text = read_text(path);
+  auto text = read_bytes(path);
   if (!text) {
     errors.push_back(
         fmt::format("{} is larger than {} bytes, expected a configuration", path, kMaxFileBytes));
     return;
   }
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text->starts_with(kByteOrderMark)) {
+    text->erase(0, kByteOrderMark.size());
+  }
+  if (const std::size_t line = line_outside_ascii(*text); line != 0) {
+    errors.push_back(
+        fmt::format("{}:{}: a character that is not ASCII, which only a comment may have", path, line));
+    return;
+  }
+  // In comments, too, they would lead toml++ 3.3 into code that it marks unreachable.
+  std::replace_if(text->begin(), text->end(), is_outside_ascii, '?');
   const toml::parse_result parsed = toml::parse(*text, path);
   if (!parsed) {
     const toml::parse_error& error = parsed.error();
-    errors.push_back(fmt::format("{}:{}: {}", path, error.source().begin.line, error.description()));
+    const auto line = error.source().begin.line;
+    errors.push_back(
+        fmt::format("{}:{}: {}{}", path, line, error.description(), missing_quotes(line_of(*text, line))));
     return;
   }
   Reader(path, config, origins, errors).read(parsed.table());

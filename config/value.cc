@@ -90,13 +90,14 @@ std::string with_unit(double value, const std::array<Unit, kCount>& units, std::
 }  // namespace
 
 std::optional<bool> parse_bool(std::string_view text) {
-  for (const std::string_view yes : {"true", "1", "yes", "on"}) {
-    if (text == yes) {
+  const std::string word = upper(text);
+  for (const std::string_view yes : {"TRUE", "1", "YES", "ON"}) {
+    if (word == yes) {
       return true;
     }
   }
-  for (const std::string_view no : {"false", "0", "no", "off"}) {
-    if (text == no) {
+  for (const std::string_view no : {"FALSE", "0", "NO", "OFF"}) {
+    if (word == no) {
       return false;
     }
   }
@@ -120,6 +121,10 @@ std::optional<double> parse_number(std::string_view text) {
 
 std::optional<std::int64_t> parse_size(std::string_view text) {
   return parse_scaled<std::int64_t>(text, /*long_units=*/false);
+}
+
+std::optional<std::int64_t> parse_long_size(std::string_view text) {
+  return parse_scaled<std::int64_t>(text, /*long_units=*/true);
 }
 
 std::optional<std::uint64_t> parse_bytes(std::string_view text) {

@@ -13,7 +13,8 @@
 
 namespace tfabric::config {
 
-[[nodiscard]] std::optional<bool> parse_bool(std::string_view text);  // true false 1 0 yes no on off
+[[nodiscard]] std::optional<bool> parse_bool(
+    std::string_view text);  // true false 1 0 yes no on off, in either case
 [[nodiscard]] std::optional<std::int64_t> parse_integer(std::string_view text);
 // A decimal number without a sign or an exponent, like "2.5".
 [[nodiscard]] std::optional<double> parse_number(std::string_view text);
@@ -21,6 +22,8 @@ namespace tfabric::config {
 // An integer with an optional K, M or G (powers of 1024) in either case. Only one without a unit may be
 // negative.
 [[nodiscard]] std::optional<std::int64_t> parse_size(std::string_view text);
+// The same, also with KB, KiB and the like, which all are powers of 1024, and with B.
+[[nodiscard]] std::optional<std::int64_t> parse_long_size(std::string_view text);
 // The same without a sign, and with the longer units of nccl-tests: "8B", "64KB", "1MiB".
 [[nodiscard]] std::optional<std::uint64_t> parse_bytes(std::string_view text);
 // bit/s: a number with an optional K, M, G or T (powers of 1000) and an optional "bit", like "2.5G"; up to

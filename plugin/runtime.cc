@@ -4,13 +4,14 @@
 
 #include <mutex>
 #include <set>
+#include <span>
 
 #include "base/log.h"
-#include "base/version.h"
 #include "base/random.h"
+#include "base/version.h"
 #include "config/config.h"
-#include "plugin/objects.h"
 #include "plugin/copies.h"
+#include "plugin/objects.h"
 #include "plugin/unusable.h"
 #include "transport/registry.h"
 
@@ -37,27 +38,26 @@ Runtime::State& Runtime::state() {
   return *instance;
 }
 
+namespace {
+
+// Logs each line once a process, however often NCCL starts the plugin.
+void log_once(std::span<const std::string> lines) {
+  static auto* mutex = new std::mutex;
+  static auto* logged = new std::set<std::string>;
+  const std::lock_guard guard(*mutex);
+  for (const std::string& line : lines) {
+    if (logged->insert(line).second) {
+      TF_INFO("NET/tfabric: {}", line);
+    }
+  }
+}
+
+}  // namespace
+
 void Runtime::open() {
   State& s = state();
   s.opened = true;
   TF_INFO("NET/tfabric: version {}", version());
-  Result<config::Config> config = config::load();
-  if (!config) {
-    give_up(config.error().message, config::is_required(), {},
-            config::find_launcher(config::process_environment()));
-    return;
-  }
-  Result<std::unique_ptr<transport::Transport>> transport = transport::open(*config);
-  if (!transport) {
-    give_up(transport.error().message, config->required, config->lock_folder, config->launcher);
-    return;
-  }
-  s.transport = std::move(*transport);
-  s.devices = s.transport->devices();
-  TF_INFO("NET/tfabric: {}", s.transport->summary());
-}
-
-void Runtime::give_up(const std::string& why, bool required, const config::LockFolder& folder,
   if (const std::string other = claim_process(); !other.empty()) {
     give_up(
         fmt::format(
@@ -74,6 +74,27 @@ void Runtime::give_up(const std::string& why, bool required, const config::LockF
         config::is_required(), {}, config::find_launcher(config::process_environment()));
     return;
   }
+  Result<config::Config> config = config::load();
+  if (!config) {
+    give_up(config.error().message, config::is_required(), {},
+            config::find_launcher(config::process_environment()));
+    return;
+  }
+  log_once(config->notes);
+  Result<std::unique_ptr<transport::Transport>> transport = transport::open(*config);
+  if (!transport) {
+    give_up(transport.error().message, config->required, config->lock_folder, config->launcher);
+    return;
+  }
+  s.transport = std::move(*transport);
+  s.devices = s.transport->devices();
+  TF_INFO("NET/tfabric: {}", s.transport->summary());
+  if (s.transport->name() == "rdma") {
+    log_once(config->rdma.unused_variables);
+  }
+}
+
+void Runtime::give_up(const std::string& why, bool required, const config::LockFolder& folder,
                       const config::Launcher& launcher) {
   State& s = state();
   if (required) {
@@ -113,6 +134,7 @@ void Runtime::release() {
   s.transport.reset();
   s.unusable.reset();
   s.opened = false;
+  release_process();
 }
 
 int Runtime::device_count() {
@@ -134,7 +156,6 @@ Result<transport::Device*> Runtime::device(int number) {
   return s.devices[static_cast<std::size_t>(number)];
 }
 
-  release_process();
 char* permanent_text(const std::string& text) {
   static auto* mutex = new std::mutex;
   static auto* texts = new std::set<std::string>;

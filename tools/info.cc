@@ -12,6 +12,7 @@
 
 #include "base/version.h"
 #include "config/config.h"
+#include "plugin/abi/types.h"
 #include "plugin/unusable.h"
 #include "tools/plugin_loader.h"
 
@@ -106,6 +107,14 @@ nlohmann::json to_json(const View& view, const Result<config::Config>& config) {
   return out;
 }
 
+// `kinds`: NCCL_PTR_*.
+const char* memory_text(int kinds) {
+  if ((kinds & abi::kPointerCuda) != 0) {
+    return "host and GPU";
+  }
+  return (kinds & abi::kPointerDmabuf) != 0 ? "host and, by DMA-BUF, GPU" : "host";
+}
+
 void print_config(const Result<config::Config>& config) {
   if (!config) {
     fmt::print("Configuration: wrong\n  {}\n", config.error().message);
@@ -119,6 +128,11 @@ void print_config(const Result<config::Config>& config) {
   }
   for (const auto& entry : config->entries) {
     fmt::print("  {:<{}}  {:<{}}  {}\n", entry.key, key_width, entry.value, value_width, entry.origin);
+  }
+  for (const auto* notes : {&config->notes, &config->rdma.unused_variables}) {
+    for (const std::string& note : *notes) {
+      fmt::print("  Note: {}\n", note);
+    }
   }
 }
 
@@ -138,8 +152,7 @@ void print(const View& view, const Result<config::Config>& config) {
   for (std::size_t i = 0; i < view.devices.size(); ++i) {
     const PluginProperties& device = view.devices[i];
     fmt::print("  {}: {}, {} Gbit/s, {} memory, up to {} grouped receives, PCI {}, guid {:016x}\n", i,
-               device.name, device.speed_mbps / 1000.0,
-               (device.ptr_support & 2) != 0 ? "host and GPU" : "host", device.max_recvs,
+               device.name, device.speed_mbps / 1000.0, memory_text(device.ptr_support), device.max_recvs,
                device.pci_path.empty() ? "none" : device.pci_path, device.guid);
   }
   fmt::print("{}", rdma_text(config));

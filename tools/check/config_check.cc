@@ -15,7 +15,6 @@ namespace {
 Finding finding_of(const std::string& fault) {
   static const std::regex in_file(R"(^(/.*):(\d+)(?::\d+)?: (.*)$)");
   static const std::regex in_variable(R"(^environment (\w+):? (.*)$)");
-  static const std::regex of_rail(R"(^(rail [^:]*): (.*)$)");
   std::smatch part;
   if (std::regex_match(fault, part, in_file)) {
     return {
@@ -25,10 +24,6 @@ Finding finding_of(const std::string& fault) {
   if (std::regex_match(fault, part, in_variable)) {
     return {Id::config_invalid, Severity::error, "environment " + part.str(1), part.str(2),
             fmt::format("correct it, or `unset {}`", part.str(1))};
-  }
-  const std::string fix = "correct it in the file's [[tcp.rails]], or in TFABRIC_TCP_RAILS";
-  if (std::regex_match(fault, part, of_rail)) {
-    return {Id::config_invalid, Severity::error, part.str(1), part.str(2), fix};
   }
   return {Id::config_invalid, Severity::error, "configuration", fault,
           "correct it; docs/configuration.md has all keys"};
@@ -56,22 +51,28 @@ std::string file_that_counts(const Host& host) {
 
 // A file that exists and cannot be read hides all other faults.
 bool check_readable(const Host& host, const std::string& file, Findings& findings) {
-  const bool named = !host.variable(config::kFileVariable).empty();
-  if (file.empty() || host.access(file, R_OK)) {
+  if (file.empty()) {
     return true;
   }
-  if (named && !host.exists(file)) {
-    findings.error(
-        Id::config_unreadable, file,
-        "TFABRIC_CONFIG names it, and it is not there: tfabric does not go on without it",
-        fmt::format("write it (docs/configuration.md), name another, or unset {}", config::kFileVariable));
-    return false;
+  const std::string by =
+      host.variable(config::kFileVariable).empty() ? "" : "TFABRIC_CONFIG names it, and it ";
+  bool missing = false;
+  const std::string fault = config::file_fault(host.root + file, missing);
+  if (fault.empty() && host.access(file, R_OK)) {
+    return true;
   }
-  findings.error(
-      Id::config_unreadable, file,
-      fmt::format("{}cannot be read by this user: tfabric does not go on without it",
-                  named ? "TFABRIC_CONFIG names it, and it " : "it "),
-      named ? fmt::format("chmod a+r {}, or unset TFABRIC_CONFIG", file) : fmt::format("chmod a+r {}", file));
+  std::string fix =
+      by.empty() ? "make it a readable file, or remove it" : "name a readable file, or unset TFABRIC_CONFIG";
+  if (missing) {
+    fix = fmt::format("write it (docs/configuration.md), name another, or unset {}", config::kFileVariable);
+  } else if (fault.empty() || !host.access(file, R_OK)) {
+    fix = fmt::format("chmod a+r {}{}", file, by.empty() ? "" : ", or unset TFABRIC_CONFIG");
+  }
+  findings.error(Id::config_unreadable, file,
+                 missing ? by + "is not there: tfabric does not go on without it"
+                         : fmt::format("{}cannot be read by this user{}: tfabric does not go on without it",
+                                       by, fault.empty() ? "" : " (" + fault + ")"),
+                 fix);
   return false;
 }
 
@@ -104,6 +105,10 @@ Result<config::Config> check_config(const Host& host, Findings& findings) {
   Result<config::Config> config = load_config(host);
   if (!config) {
     add_faults(config.error().message, findings);
+    return config;
+  }
+  for (const std::string& note : config->notes) {
+    findings.note(Id::config_variable_unknown, "environment", note);
   }
   return config;
 }

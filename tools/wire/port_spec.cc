@@ -88,6 +88,10 @@ Result<PortSpec> parse_port(const std::string& text, std::size_t position) {
     return wrong(text, "expected memif:SOCKET, tap:INTERFACE, af_packet:INTERFACE or af_xdp:INTERFACE");
   }
   spec.device = take_until(rest, ',');
+  constexpr std::string_view kKey = "device=";  // as for rails in TFABRIC_TCP_RAILS
+  if (spec.device.starts_with(kKey)) {
+    spec.device.erase(0, kKey.size());
+  }
   if (const std::string fault = device_fault(spec); !fault.empty()) {
     return wrong(text, fault);
   }

@@ -2,6 +2,8 @@
 //
 //   memif:/run/a.sock[,role=client]   tap:tap0   af_packet:veth0   af_xdp:veth0
 //   each with [,name=a][,mtu=9000]
+//
+// As in TFABRIC_TCP_RAILS, the device may also be written as a key: memif:device=/run/a.sock,role=client.
 #pragma once
 
 #include <cstdint>

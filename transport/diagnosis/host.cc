@@ -28,8 +28,9 @@ std::string status_field(const Host& host, std::string_view field) {
 }  // namespace
 
 bool Host::exists(const std::string& path) const {
-  std::error_code ignored;
-  return std::filesystem::exists(root + path, ignored);
+  // What cannot be looked at, such as a loop of symbolic links, is there.
+  std::error_code fault;
+  return std::filesystem::exists(root + path, fault) || fault;
 }
 
 std::vector<std::string> Host::lines(const std::string& path) const {

@@ -1,5 +1,8 @@
 // What `tfabric check` says of the configuration.
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include "broken_host.h"
 
@@ -53,9 +56,11 @@ TEST_CASE("a finding about an impossible rail names it") {
     broken.host.environment = {{"TFABRIC_TCP_RAILS", rails}};
     return text_of(broken.examine(), Id::config_invalid);
   };
-  REQUIRE_THAT(fault("pci:device=5.0,addresses=10.0.0.5/24"),
-               StartsWith("error rail pci0: device is \"5.0\", expected a PCI address") &&
-                   Contains("| correct it in the file's [[tcp.rails]], or in TFABRIC_TCP_RAILS"));
+  REQUIRE_THAT(
+      fault("pci:device=5.0,addresses=10.0.0.5/24"),
+      StartsWith(
+          "error environment TFABRIC_TCP_RAILS: rail pci0: device is \"5.0\", expected a PCI address") &&
+          Contains("| correct it, or `unset TFABRIC_TCP_RAILS`"));
   REQUIRE_THAT(fault("tap:device=a,addresses=10.0.0.5/24;tap:device=a,addresses=10.0.0.6/24"),
                Contains("rail tap1: another rail has device a"));
   REQUIRE_THAT(fault("tap:device=a,addresses=10.0.0.5/24;tap:device=b,addresses=10.0.0.5/24"),
@@ -74,6 +79,31 @@ TEST_CASE("a configuration file that this user cannot read hides all other fault
       text_of(report, Id::config_unreadable),
       StartsWith("error /nowhere.toml: TFABRIC_CONFIG names it") && EndsWith("unset TFABRIC_CONFIG"));
   REQUIRE(report.verdict.network == Network::nccl);
+}
+
+TEST_CASE("a configuration file that is a pipe or a loop of links is named for what it is") {
+  BrokenHost broken;
+  broken.configure("[tcp]\n");
+  const std::string first = broken.host.root + "/usr/first.toml";
+  std::filesystem::remove(first);
+  std::filesystem::create_symlink(first, first);
+  REQUIRE_THAT(
+      text_of(broken.examine(), Id::config_unreadable),
+      Contains("Too many levels of symbolic links") && EndsWith("| make it a readable file, or remove it"));
+  std::filesystem::remove(first);
+  REQUIRE(mkfifo(first.c_str(), 0644) == 0);
+  REQUIRE_THAT(text_of(broken.examine(), Id::config_unreadable), Contains("it is a pipe"));
+}
+
+TEST_CASE("a variable that belongs to no key is a note, one of a Kubernetes Service is none") {
+  BrokenHost broken;
+  broken.host.environment = {{"TFABRIC_TCP_RAILS", "memif"},
+                             {"TFABRIC_TCP_FLOW", "4"},
+                             {"TFABRIC_PORT", "tcp://10.96.0.1:80"},
+                             {"TFABRIC_SERVICE_HOST", "10.96.0.1"}};
+  REQUIRE(text_of(broken.examine(), Id::config_variable_unknown) ==
+          "note environment: environment TFABRIC_TCP_FLOW is unknown, and changes nothing, did you mean "
+          "`TFABRIC_TCP_FLOWS`? | ");
 }
 
 TEST_CASE("of two configuration files one counts, and a note names the other") {

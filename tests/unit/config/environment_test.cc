@@ -20,9 +20,36 @@ TEST_CASE("a variable has the key's name in capitals") {
   }
 }
 
-TEST_CASE("the error for an unknown variable suggests the nearest one") {
-  const auto message = error_of(load_environment({{"TFABRIC_TCP_FLOW", "4"}}));
-  REQUIRE_THAT(message, Contains("TFABRIC_TCP_FLOW: unknown variable, did you mean `TFABRIC_TCP_FLOWS`?"));
+TEST_CASE("an unknown variable is a note with the nearest one, and no error") {
+  const auto config = load_environment({{"TFABRIC_TCP_FLOW", "4"}, {"TFABRIC_XYZZY", "1"}});
+  REQUIRE(config.ok());
+  REQUIRE(config->notes == std::vector<std::string>{
+                               "environment TFABRIC_TCP_FLOW is unknown, and changes nothing, did you mean "
+                               "`TFABRIC_TCP_FLOWS`?",
+                               "environment TFABRIC_XYZZY is unknown, and changes nothing"});
+}
+
+TEST_CASE("variables that Kubernetes sets beside a Service are left alone, whatever its name") {
+  Environment environment;
+  for (const std::string service : {"TFABRIC", "TFABRIC_TCP", "TFABRIC_TRANSPORT", "TFABRIC_STATS"}) {
+    environment[service + "_SERVICE_HOST"] = "10.96.0.1";
+    environment[service + "_SERVICE_PORT"] = "80";
+    environment[service + "_SERVICE_PORT_HTTP"] = "80";
+    environment[service + "_PORT"] = "tcp://10.96.0.1:80";
+    for (const std::string port : {"_PORT_80_TCP", "_PORT_53_UDP", "_PORT_9_SCTP"}) {
+      environment[service + port] = "tcp://10.96.0.1:80";
+      environment[service + port + "_PROTO"] = "tcp";
+      environment[service + port + "_PORT"] = "80";
+      environment[service + port + "_ADDR"] = "10.96.0.1";
+    }
+  }
+  const auto config = load_environment(environment);
+  REQUIRE(config.ok());
+  REQUIRE(config->notes.empty());
+  REQUIRE(entry_of(*config, "tcp.port").origin == "default");
+  REQUIRE(load_environment({{"TFABRIC_TCP_PORT", "7000"}})->tcp.port == 7000);
+  REQUIRE_THAT(error_of(load_environment({{"TFABRIC_TCP_PORT", "http"}})), Contains("expected a TCP port"));
+  REQUIRE(load_environment({{"TFABRIC_TCP_PORT_X", "1"}})->notes.size() == 1);
 }
 
 TEST_CASE("the error for a variable's invalid value says what is expected") {
@@ -38,7 +65,8 @@ TEST_CASE("variables of tests and scripts are not configuration") {
                                         {"TFABRIC_BUILD", "x"},
                                         {"TFABRIC_PERF_X", "y"}});
   REQUIRE(config.ok());
-  REQUIRE_FALSE(load_environment({{"TFABRIC_TESTS", "1"}}).ok());
+  REQUIRE(config->notes.empty());
+  REQUIRE(load_environment({{"TFABRIC_TESTS", "1"}})->notes.size() == 1);
 }
 
 TEST_CASE("the process's variables that begin with TFABRIC_ are read, others are not") {
@@ -99,6 +127,18 @@ TEST_CASE("rails are read from the compact form") {
   REQUIRE_FALSE(rails[1].ecn);
 }
 
+TEST_CASE("a rail's device may follow its kind, as for the ports of `tfabric wire`") {
+  const auto config = load_environment(
+      {{"TFABRIC_TCP_RAILS",
+        "memif:/tmp/a.sock,role=server,addresses=10.0.0.1/24;pci:0000:00:05.0,addresses=10.1.0.1/24;memif"}});
+  REQUIRE(config.ok());
+  const auto& rails = config->tcp.rails;
+  REQUIRE(rails[0].device == "/tmp/a.sock");
+  REQUIRE(rails[0].role == MemifRole::server);
+  REQUIRE(rails[1].device == "0000:00:05.0");
+  REQUIRE(rails[2].device.empty());
+}
+
 TEST_CASE("an error in the compact form is reported once, with the nearest key") {
   const auto rails = [](const std::string& text) {
     return error_of(load_environment({{"TFABRIC_TCP_RAILS", text}}));
@@ -109,8 +149,10 @@ TEST_CASE("an error in the compact form is reported once, with the nearest key")
       kind, Contains("TFABRIC_TCP_RAILS") && Contains("`kind` is \"afpacket\"") && Contains("\"af_packet\""));
   REQUIRE(std::count(kind.begin(), kind.end(), '\n') == 0);
   REQUIRE_THAT(rails("memif:mtuu=9000"), Contains("`mtuu`, did you mean `mtu`?"));
-  REQUIRE_THAT(rails("memif:mtu"), Contains("`mtu` is \"\", expected an integer"));
+  REQUIRE_THAT(rails("memif:role=client,mtu"), Contains("`mtu` is \"\", expected bytes"));
   REQUIRE_THAT(rails(":device=x"), Contains("`kind` is \"\""));
+  REQUIRE_THAT(rails("device=eth1,kind=tap"),
+               Contains("rails are written like \"pci:device=0000:00:05.0,addresses=10.0.0.5/24;"));
 }
 
 TEST_CASE("each engine needs its own ports for its connections and to listen on") {

@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -106,6 +107,19 @@ TEST_CASE("a folder instead of a file is an error, both in TFABRIC_CONFIG and as
   REQUIRE_THAT(error_of(load({}, files)), Contains(path) && Contains("directory"));
 }
 
+TEST_CASE(
+    "a pipe is not waited for, and a loop of links is an error, both in TFABRIC_CONFIG and as a default") {
+  const Folder folder;
+  const std::string pipe = folder.path("pipe"), loop = folder.path("loop");
+  REQUIRE(mkfifo(pipe.c_str(), 0644) == 0);
+  std::filesystem::create_symlink(loop, loop);
+  const std::vector<std::string> pipes{pipe}, loops{loop};
+  REQUIRE_THAT(error_of(load({{"TFABRIC_CONFIG", pipe}}, {})), Contains(pipe) && Contains("it is a pipe"));
+  REQUIRE_THAT(error_of(load({}, pipes)), Contains(pipe) && Contains("it is a pipe"));
+  REQUIRE_THAT(error_of(load({{"TFABRIC_CONFIG", loop}}, {})), Contains("Too many levels of symbolic links"));
+  REQUIRE_THAT(error_of(load({}, loops)), Contains("Too many levels of symbolic links"));
+}
+
 TEST_CASE("a file that exists and may not be read is an error, not a missing file") {
   const Folder folder;
   const std::vector<std::string> files{folder.write("c.toml", "required = true\n")};
@@ -130,7 +144,12 @@ TEST_CASE("the error for malformed TOML has the line") {
 TEST_CASE("comments may be in any language and encoding, keys and values may not") {
   REQUIRE(load_text("\xef\xbb\xbf# f\xc3\xbcr alle\n[tcp] # \xfc\nflows = 4\n")->tcp.flows == 4);
   REQUIRE_THAT(error_of(load_text("\n[tcp]\nfl\xc3\xb6ws = 4\n")), Contains("c.toml:3: "));
-  REQUIRE_THAT(error_of(load_text("transport = \"tcp\xc2\xa0\"\n")), Contains("expected one of"));
+  REQUIRE_THAT(error_of(load_text("transport = \"tcp\xc2\xa0\"\n")),
+               Contains("c.toml:1: a character that is not ASCII"));
+  // It must not become another folder.
+  REQUIRE_THAT(error_of(load_text("# f\xc3\xbcr alle\nlock_folder = \"/tmp/j\xc3\xb6rg\"\n")),
+               Contains("c.toml:2: a character that is not ASCII, which only a comment may have"));
+  REQUIRE_THAT(error_of(load_text("lock_folder = \"/tmp/#\xc3\xb6\"\n")), Contains("not ASCII"));
 }
 
 TEST_CASE("a file that is too long for a configuration is not read to its end") {
@@ -155,6 +174,34 @@ TEST_CASE("the error for an unknown key of a rail suggests the nearest one") {
                Contains("c.toml:3: ") && Contains("`mtuu`, did you mean `mtu`?"));
 }
 
+TEST_CASE("names in capitals and beginnings of names are recognised") {
+  REQUIRE_THAT(error_of(load_text("[TCP]\nflows = 1\n")),
+               Contains("unknown section `TCP`, did you mean `tcp`?"));
+  REQUIRE_THAT(error_of(load_text("[tcp]\nFlows = 1\n")), Contains("did you mean `tcp.flows`?"));
+  const auto rail = [](const std::string& line) {
+    return error_of(load_text("[[tcp.rails]]\nkind = \"memif\"\n" + line + "\n"));
+  };
+  REQUIRE_THAT(rail("numa = 1"), Contains("c.toml:3: ") && Contains("did you mean `numa_node`?"));
+  REQUIRE_THAT(rail("speed = 1000"), Contains("did you mean `speed_mbps`?"));
+}
+
+TEST_CASE("a text without quotes is shown with them") {
+  REQUIRE_THAT(error_of(load_text("\ntransport = tcp # ours\n")),
+               Contains("c.toml:2: ") && Contains("a text is written in quotes: transport = \"tcp\""));
+  REQUIRE_THAT(error_of(load_text("[tcp]\nreceive_buffer = 512K\n")),
+               Contains("c.toml:2: ") && Contains("receive_buffer = \"512K\""));
+  REQUIRE_THAT(error_of(load_text("[tcp]\nbond = yes\n")), Contains("write bond = true"));
+  REQUIRE_THAT(error_of(load_text("transport = \"tcp\n")), !Contains("written in quotes"));
+}
+
+TEST_CASE("sizes may have long units, flags any of their words, and an MTU neither") {
+  REQUIRE(load_text("[tcp]\nreceive_buffer = \"512KB\"\n")->tcp.receive_buffer == 512u << 10);
+  REQUIRE(load_text("[tcp]\nreceive_buffer = \"1MiB\"\n")->tcp.receive_buffer == 1u << 20);
+  REQUIRE(load_text("[tcp]\nbond = \"Yes\"\n")->tcp.bond);
+  REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\nkind = \"memif\"\nmtu = \"9K\"\n")),
+               Contains("c.toml:3: `mtu` is \"9K\", expected bytes without a suffix, from 0 to 65535"));
+}
+
 TEST_CASE("the error for a value of another type says what is expected") {
   REQUIRE_THAT(error_of(load_text("[tcp]\nflows = 1.5\n")),
                Contains("c.toml:2: `tcp.flows`") &&
@@ -168,7 +215,7 @@ TEST_CASE("the error for a value of another type says what is expected") {
   REQUIRE_THAT(error_of(load_text("required = 2024-01-01\n")), Contains("expected true or false"));
   REQUIRE_THAT(error_of(load_text("[required]\nx = 1\n")), Contains("expected true or false"));
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\nmtu = 1.5\n")),
-               Contains("c.toml:2: `mtu`") && Contains("expected an integer from 0 to 65535"));
+               Contains("c.toml:2: `mtu`") && Contains("expected bytes without a suffix, from 0 to 65535"));
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\nmtu = [\"9000\"]\n")), Contains("another type"));
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\naddresses = [1]\n")), Contains("expected addresses like"));
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\naddresses = []\n")), Contains("expected addresses like"));

@@ -95,11 +95,11 @@ TEST_CASE("the number of flows may be auto") {
 }
 
 TEST_CASE("flags accept the usual words") {
-  for (const char* word : {"true", "1", "yes", "on", "false", "0", "no", "off"}) {
+  for (const char* word : {"true", "1", "yes", "on", "false", "0", "no", "off", "True", "OFF"}) {
     REQUIRE(accepts("required", word));
     REQUIRE(accepts("tcp.bond", word));
   }
-  for (const char* word : {"", "2", "True", "enabled"}) {
+  for (const char* word : {"", "2", "enabled", "y"}) {
     REQUIRE_FALSE(accepts("required", word));
   }
 }

@@ -44,9 +44,30 @@ TEST_CASE("an invalid value of NCCL's variable is ignored, and the key's origin 
 }
 
 TEST_CASE("variables of NCCL that are empty, or that no key has, change nothing") {
-  const auto config = load_environment({{"NCCL_IB_HCA", ""}, {"NCCL_IB_FIFO_TC", "22"}});
+  const auto config = load_environment({{"NCCL_IB_HCA", ""}, {"NCCL_IB_ECE_ENABLE", "1"}});
   REQUIRE(config.ok());
   REQUIRE(entry_of(*config, "rdma.hca").origin == "default");
+}
+
+TEST_CASE("a variable of NCCL's InfiniBand network that no key has is named, with what happens instead") {
+  const auto config = load_environment({{"NCCL_IB_MERGE_NICS", "1"},
+                                        {"NCCL_IB_RESILIENCY_PORT_FAILOVER", "1"},
+                                        {"NCCL_IB_TOMORROW", "x"},
+                                        {"NCCL_IB_OOO_RQ", ""},
+                                        {"NCCL_IB_FIFO_TC", "22"},
+                                        {"NCCL_IB_RETURN_ASYNC_EVENTS", "0"},
+                                        {"NCCL_IB_QPS_PER_CONNECTION", "128"}});
+  REQUIRE(config.ok());
+  REQUIRE(config->rdma.control_traffic_class == 22);
+  REQUIRE_FALSE(config->rdma.return_async_events);
+  REQUIRE(config->rdma.qps == 128);
+  REQUIRE(
+      config->rdma.unused_variables ==
+      std::vector<std::string>{
+          "environment NCCL_IB_MERGE_NICS=1 is not read: each port is a device of its own; none are fused",
+          "environment NCCL_IB_RESILIENCY_PORT_FAILOVER=1 is not read: a failed queue pair fails its comm",
+          "environment NCCL_IB_TOMORROW=x is not read: it is unknown to this version of tfabric, and changes "
+          "nothing"});
 }
 
 TEST_CASE("NCCL's variable is read from the process") {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "fixture.h"
@@ -81,6 +82,47 @@ TEST_CASE("gateways are addresses of their family") {
   REQUIRE_THAT(rails_error(rail + "gateway6=10.0.0.1"),
                Contains("gateway6 \"10.0.0.1\" is not an IPv6 address"));
   REQUIRE_THAT(rails_error(rail + "gateway=10.0.0.1/24"), Contains("is not an IPv4 address"));
+}
+
+TEST_CASE("a gateway is in a network of its rail, or on the link of a rail that is a network of its own") {
+  const auto rail = [](const std::string& rest) { return "af_packet:device=eth1,addresses=" + rest; };
+  REQUIRE(load_rails(rail("10.0.0.5/24+10.1.0.5/24,gateway=10.1.0.1")).ok());
+  REQUIRE(load_rails(rail("10.0.0.5/32,gateway=169.254.1.1")).ok());
+  REQUIRE(load_rails(rail("fd00::5/128,gateway6=fd00:9::1")).ok());
+  REQUIRE(load_rails(rail("fd00::5/64,gateway6=fe80::1")).ok());
+  REQUIRE_THAT(
+      rails_error(rail("10.0.0.5/24+10.1.0.5/24,gateway=10.2.0.1")),
+      Contains("gateway \"10.2.0.1\" is in no network of the rail's addresses (10.0.0.5/24, 10.1.0.5/24)"));
+  REQUIRE_THAT(rails_error(rail("fd00::5/64,gateway6=fd01::1")), Contains("is in no network of"));
+  REQUIRE_THAT(rails_error(rail("fd00::5/64,gateway=10.0.0.1")),
+               Contains("gateway \"10.0.0.1\" serves no address: the rail has none of IPv4"));
+}
+
+TEST_CASE("all faults of rails are reported at once, each where the file has it") {
+  const auto message = error_of(
+      load_text("[tcp]\nflows = 0\n"
+                "[[tcp.rails]]\nkind = \"pci\"\ndevice = \"eth1\"\naddresses = [\"10.0.0.5/24\"]\n"
+                "[[tcp.rails]]\nkind = \"pcie\"\ndevice = \"0000:00:05.0\"\n"
+                "[[tcp.rails]]\nkind = \"tap\"\ndevice = \"t0\"\nmtu = 100\naddresses = [\"10.0.0.6/24\"]\n"
+                "gateway = \"10.9.0.1\"\n"
+                "[[tcp.rails]]\nkind = \"af_packet\"\ndevice = \"t0\"\n"));
+  for (const char* expected :
+       {"c.toml:2: `tcp.flows`", "c.toml:5: rail pci0: device", "c.toml:8: `kind`",
+        "c.toml:13: rail tap2: mtu", "c.toml:15: rail tap2: gateway",
+        "c.toml:16: rail af_packet3: no address", "c.toml:18: rail af_packet3: another rail has device t0"}) {
+    INFO(message);
+    REQUIRE_THAT(message, Contains(expected));
+  }
+  REQUIRE(std::count(message.begin(), message.end(), '\n') == 6);
+}
+
+TEST_CASE("each key of a rail has its own origin") {
+  const auto config = load_text(
+      "[[tcp.rails]]\nkind = \"memif\"\n\n[[tcp.rails]]\nname = \"b\"\nkind = \"memif\"\nmtu = 9000\n");
+  REQUIRE_THAT(entry_of(*config, "tcp.rails.memif0.kind").origin, Contains("c.toml:2"));
+  REQUIRE_THAT(entry_of(*config, "tcp.rails.b.mtu").origin, Contains("c.toml:7"));
+  REQUIRE(entry_of(*config, "tcp.rails.b.vlan").origin == "default");
+  REQUIRE(entry_of(*config, "tcp.rails.memif0.mtu").origin == "default");
 }
 
 TEST_CASE("a memif rail without a device chooses its addresses and roles") {

@@ -115,6 +115,7 @@ TEST_CASE("ports") {
   CHECK((*ports)[2].kind == PortKind::tap);
   CHECK((*ports)[2].name == "host");
   CHECK(parse_ports({"af_packet:a", "af_xdp:b"})->at(1).kind == PortKind::af_xdp);
+  CHECK(parse_ports({"af_packet:device=a,mtu=9000", "tap:b"})->at(0).device == "a");
   CHECK_THAT(ports_error({"tap:t0"}), Contains("2 to 16 ports, 1 given"));
   CHECK_THAT(ports_error({"eth0", "tap:t0"}), Contains("\"eth0\"") && Contains("memif:SOCKET"));
   CHECK_THAT(ports_error({"tap:", "tap:t0"}), Contains("name of an interface"));
