@@ -42,6 +42,8 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::interface_xdp_program, "interface-xdp-program"},
     {Id::interface_without_address, "interface-without-address"},
     {Id::kernel_ports_shared, "kernel-ports-shared"},
+    {Id::speed_unknown, "speed-unknown"},
+    {Id::process_limited, "process-limited"},
     {Id::capability_missing, "capability-missing"},
     {Id::tun_missing, "tun-missing"},
     {Id::socket_folder_missing, "socket-folder-missing"},

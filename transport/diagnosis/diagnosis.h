@@ -49,6 +49,8 @@ enum class Id : std::uint8_t {
   interface_xdp_program,
   interface_without_address,
   kernel_ports_shared,
+  speed_unknown,
+  process_limited,
   capability_missing,
   tun_missing,
   socket_folder_missing,

@@ -24,8 +24,8 @@ ProcessLimits generous() {
 std::string fault_of(const ProcessLimits& limits, config::RailKind kind = config::RailKind::memif) {
   config::Tcp tcp;
   tcp.rails = {{.name = "shm", .kind = kind}};
-  const Status status = check_process(tcp, limits);
-  return status ? std::string() : status.error().message;
+  const auto fault = process_fault(tcp, limits);
+  return fault ? fault->what + ": " + fault->fix : std::string();
 }
 
 }  // namespace

@@ -38,6 +38,7 @@ void check_rail(const diagnosis::Host& host, const config::Config& config, const
   if (!config::has_queue_subset(rail)) {
     check_addresses(host, rail, findings);
   }
+  check_speed(rail, findings);
 }
 
 void check_progress(const diagnosis::Host& host, const config::Config& config, Findings& findings) {
@@ -65,6 +66,7 @@ diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host
   if (config.tcp.rails.empty()) {
     return result;
   }
+  check_process(config, result.findings);
   check_vfio_modules(host, config.tcp, result.findings);
   for (const config::Rail& rail : config.tcp.rails) {
     check_rail(host, config, rail, result.findings);

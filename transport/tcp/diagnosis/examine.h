@@ -44,6 +44,12 @@ void check_socket_rail(const diagnosis::Host& host, const config::Config& config
 // Whether the kernel has one of the rail's addresses: it would reset connections of which it knows nothing.
 void check_addresses(const diagnosis::Host& host, const config::Rail& rail, Findings& findings);
 
+// What NCCL is shown as the rail's speed, if that is not known beforehand.
+void check_speed(const config::Rail& rail, Findings& findings);
+
+// What this process is refused and DPDK needs: descriptors, memory files, the CPUs' files in /sys.
+void check_process(const config::Config& config, Findings& findings);
+
 // Whether the kernel has the module vfio-pci, if a rail needs it.
 void check_vfio_modules(const diagnosis::Host& host, const config::Tcp& config, Findings& findings);
 

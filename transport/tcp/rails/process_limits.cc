@@ -51,8 +51,6 @@ int first_cpu() {
   return 0;
 }
 
-Error fault(std::string text) { return {Errc::unusable, std::move(text)}; }
-
 }  // namespace
 
 ProcessLimits process_limits() {
@@ -70,38 +68,39 @@ ProcessLimits process_limits() {
   return limits;
 }
 
-Status check_process(const config::Tcp& config, const ProcessLimits& limits) {
+std::optional<ProcessFault> process_fault(const config::Tcp& config, const ProcessLimits& limits) {
   if (!limits.cpu_visible) {
-    return fault(fmt::format(
-        "/sys/devices/system/cpu does not show CPU {}, without which DPDK does not start: let the "
-        "container see /sys (read-only is enough)",
-        limits.cpu));
+    return ProcessFault{
+        .what = fmt::format("/sys/devices/system/cpu does not show CPU {}, without which DPDK does not start",
+                            limits.cpu),
+        .fix = "let the container see /sys (read-only is enough)"};
   }
   if (limits.descriptors_left < kLeastDescriptors) {
-    return fault(
-        fmt::format("this process may open {} more files (`ulimit -n` is {}), and needs at least {}: "
-                    "raise it with `ulimit -n`, or in the container's or service's settings",
-                    limits.descriptors_left, limits.descriptors, kLeastDescriptors));
+    return ProcessFault{
+        .what = fmt::format("this process may open {} more files (`ulimit -n` is {}), and needs at least {}",
+                            limits.descriptors_left, limits.descriptors, kLeastDescriptors),
+        .fix = "raise it with `ulimit -n`, or in the container's or service's settings"};
   }
   for (const config::Rail& rail : config.rails) {
     if (rail.kind != config::RailKind::memif) {
       continue;
     }
     if (!limits.memory_file_fault.empty()) {
-      return fault(fmt::format(
-          "rail {}: a memif rail shares memory by memfd_create(2), which this process is refused ({}): "
-          "allow it in the container's seccomp profile",
-          rail.name, limits.memory_file_fault));
+      return ProcessFault{.what = fmt::format("rail {}: a memif rail shares memory by memfd_create(2), which "
+                                              "this process is refused ({})",
+                                              rail.name, limits.memory_file_fault),
+                          .fix = "allow it in the container's seccomp profile"};
     }
     const std::uint64_t needed = nic::memif_region_bytes(effective_mtu(rail));
     if (limits.file_bytes < needed) {
-      return fault(
-          fmt::format("rail {}: a memif rail shares memory in a file of {} bytes, and `ulimit -f` allows {}: "
-                      "raise it with `ulimit -f unlimited`",
-                      rail.name, needed, limits.file_bytes));
+      return ProcessFault{
+          .what = fmt::format(
+              "rail {}: a memif rail shares memory in a file of {} bytes, and `ulimit -f` allows {} bytes",
+              rail.name, needed, limits.file_bytes),
+          .fix = "raise it with `ulimit -f unlimited`"};
     }
   }
-  return {};
+  return std::nullopt;
 }
 
 }  // namespace tfabric::tcp

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
-#include "base/result.h"
 #include "config/config.h"
 
 namespace tfabric::tcp {
@@ -21,7 +21,12 @@ struct ProcessLimits {
 
 [[nodiscard]] ProcessLimits process_limits();
 
-// Returns the first fault for these rails, with its cause and its fix.
-[[nodiscard]] Status check_process(const config::Tcp& config, const ProcessLimits& limits);
+struct ProcessFault {
+  std::string what;
+  std::string fix;
+};
+// Returns the first fault for these rails.
+[[nodiscard]] std::optional<ProcessFault> process_fault(const config::Tcp& config,
+                                                        const ProcessLimits& limits);
 
 }  // namespace tfabric::tcp

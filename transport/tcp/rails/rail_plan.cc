@@ -252,8 +252,8 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
   if (Status status = check_rails(config.tcp, host); !status) {
     return status.error();
   }
-  if (Status status = check_process(config.tcp, process_limits()); !status) {
-    return status.error();
+  if (const auto fault = process_fault(config.tcp, process_limits())) {
+    return Error{Errc::unusable, fmt::format("{}: {}", fault->what, fault->fix)};
   }
   Result<std::vector<std::size_t>> used = lease(config);
   if (!used) {
