@@ -67,7 +67,7 @@ def more_queues_than_engines(host):
     xdp_rails(host, queues=2)
 
 
-@broken(both("error interface-xdp-program"), fix=r"; or as root: ip link set \S+ xdp off$", told="XDP program")
+@broken(both("error interface-xdp-program"), fix=r", as root: ip link set \S+ xdp off$", told="XDP program")
 def strangers_xdp_program(host):
     why = why_no_af_xdp()
     if why:
@@ -186,7 +186,7 @@ def lock_folder_cannot_be_made(host):
 
 # --- processes
 
-@broken(both("warning rail-leased"), network="tcp", fix=r"`(kill \d+)`", told="process \\d+ \\(tfabric\\) has it")
+@broken(both("error rail-leased"), fix=r"`(kill \d+)`", told="process \\d+ \\(tfabric\\) has it")
 def rails_leased(host):
     rails = host.interfaces()
     host.occupy(*rails)

@@ -97,6 +97,10 @@ using ExamineTransports = std::function<Findings(const config::Config& config, c
 // is not called if the configuration is wrong.
 [[nodiscard]] Report examine(const Host& host, const ExamineTransports& examine_transports);
 
+// Adds that the rails of this host and of its peer were not tried, or not all of them, and renews the
+// verdict.
+void add_not_tried(const Host& host, const Error& why, Report& report);
+
 // The worst findings first; the verdict is the last line.
 [[nodiscard]] std::string to_text(const Report& report);
 [[nodiscard]] nlohmann::json to_json(const Report& report);

@@ -32,6 +32,9 @@ int run(const Arguments& arguments) {
   const Host host = this_host();
   Report report = examine(host, transport::examine);
   const Status paired = check_pair(arguments, host, report);
+  if (!paired) {
+    add_not_tried(host, paired.error(), report);
+  }
   fmt::print("{}", arguments.json ? to_json(report).dump(2) + "\n" : to_text(report));
   if (!paired) {
     fmt::print(stderr, "tfabric check: {}\n", paired.error().message);

@@ -29,6 +29,12 @@ Report examine(const Host& host, const ExamineTransports& examine_transports) {
   return report;
 }
 
+void add_not_tried(const Host& host, const Error& why, Report& report) {
+  report.findings.error(Id::peer_not_tried, "peer", why.message,
+                        "as the message says; then try the two hosts again");
+  report.verdict = judge(host, load_config(host), report.findings);
+}
+
 std::string to_text(const Report& report) {
   std::string text;
   for (const Finding& finding : worst_first(report)) {

@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
+#include <string>
+#include <string_view>
 
 #include "tools/check/check.h"
 #include "transport/registry.h"
@@ -14,6 +15,7 @@ enum class Consequence : std::uint8_t {
   unusable,    // the transport does not open
   not_loaded,  // NCCL never calls tfabric
   fails,       // all looks well until a job runs
+  unknown,     // tfabric is used, and whether it reaches the peer was not tried
 };
 
 Consequence consequence_of(Id id) {
@@ -30,6 +32,8 @@ Consequence consequence_of(Id id) {
     case Id::peer_unreachable:
     case Id::peer_message_lost:
       return Consequence::fails;
+    case Id::peer_not_tried:
+      return Consequence::unknown;
     default:
       return Consequence::unusable;
   }
@@ -45,10 +49,14 @@ const Finding* first_error(const Findings& findings, Consequence consequence) {
   return found == all.end() ? nullptr : &*found;
 }
 
+std::string insistence_of_nccl(const Host& host) {
+  return host.origin_of("NCCL_NET") + " asks for tfabric and nothing else";
+}
+
 // Returns why NCCL may not go on without tfabric; empty: it may.
 std::string insistence(const Host& host, const Result<config::Config>& config) {
   if (nccl_insists(host)) {
-    return host.origin_of("NCCL_NET") + " asks for tfabric and nothing else";
+    return insistence_of_nccl(host);
   }
   return (config ? config->required : is_required(host)) ? "`required` is set" : "";
 }
@@ -63,34 +71,83 @@ Verdict judge_unusable(const Host& host, const Result<config::Config>& config, c
           fmt::format("NCCL fails here ({}), because tfabric is not usable: {}", insists, text_of(why))};
 }
 
+// NCCL has no other network where NCCL_NET names this one.
+Verdict judge_not_loaded(const Host& host, const Finding& why) {
+  if (nccl_insists(host)) {
+    return {Network::none, fmt::format("NCCL fails here ({}), because it does not load tfabric: {}",
+                                       insistence_of_nccl(host), text_of(why))};
+  }
+  return {Network::nccl, "NCCL does not take tfabric here, because of " + text_of(why)};
+}
+
+bool warns(const Findings& findings, Id id) {
+  const auto& all = findings.all();
+  return std::any_of(all.begin(), all.end(), [&](const Finding& finding) {
+    return finding.id == id && finding.severity == Severity::warning;
+  });
+}
+
+bool is_leased(const Findings& findings, const config::Rail& rail) {
+  const auto& all = findings.all();
+  return std::any_of(all.begin(), all.end(), [&](const Finding& finding) {
+    return finding.id == Id::rail_leased && finding.subject == "rail " + rail.name;
+  });
+}
+
+void append(std::string& list, const std::string& name) { list += (list.empty() ? "" : ", ") + name; }
+
 std::string ports_used(const Findings& findings) {
   std::string names;
   for (const Finding& finding : findings.all()) {
     if (finding.id == Id::rdma_port_used) {
-      names += (names.empty() ? "" : ", ") + finding.subject;
+      append(names, finding.subject);
     }
   }
   return names;
 }
 
-std::string rail_names(const config::Tcp& config) {
-  std::string names;
-  for (const config::Rail& rail : config.rails) {
-    names += (names.empty() ? "" : ", ") + rail.name;
+// Returns what the warnings leave open, to follow a statement.
+std::string conditions(const Host& host, const Findings& findings) {
+  std::string text;
+  if (warns(findings, Id::socket_missing)) {
+    text += ", if the other end makes its socket in time (socket-missing)";
   }
-  return names;
+  if (warns(findings, Id::memlock_too_low)) {
+    text += ", as long as locked memory suffices (memlock-too-low)";
+  }
+  if (warns(findings, Id::peer_rail_missing)) {
+    text += ", and not every rail was tried (peer-rail-missing)";
+  }
+  if (warns(findings, Id::plugin_not_found)) {
+    text += ", if it finds the plugin (plugin-not-found)";
+    text += nccl_insists(host) ? fmt::format("; else it fails, since {}", insistence_of_nccl(host)) : "";
+  }
+  return text;
 }
 
-bool has(const Findings& findings, Id id) {
-  const auto& all = findings.all();
-  return std::any_of(all.begin(), all.end(), [&](const Finding& finding) { return finding.id == id; });
+// Which network a process gets that starts now. No rail that another process has is among its rails.
+Verdict judge_usable(const config::Config& config, const Findings& findings) {
+  if (!transport::prefers_tcp(config)) {
+    return {Network::rdma, "NCCL uses tfabric here, RDMA over " + ports_used(findings)};
+  }
+  std::string free, leased;
+  for (const config::Rail& rail : config.tcp.rails) {
+    append(is_leased(findings, rail) ? leased : free, rail.name);
+  }
+  if (leased.empty()) {
+    return {Network::tcp, "NCCL uses tfabric here, TCP over DPDK by the rail(s) " + free};
+  }
+  return {Network::tcp,
+          fmt::format("a process that starts now gets tfabric, TCP over DPDK, by no other rail(s) than {}: "
+                      "other processes have {} (rail-leased)",
+                      free, leased)};
 }
 
 }  // namespace
 
 Verdict judge(const Host& host, const Result<config::Config>& config, const Findings& findings) {
   if (const Finding* why = first_error(findings, Consequence::not_loaded); why != nullptr) {
-    return {Network::nccl, "NCCL does not take tfabric here, because of " + text_of(*why)};
+    return judge_not_loaded(host, *why);
   }
   if (const Finding* why = first_error(findings, Consequence::unusable); why != nullptr || !config) {
     return judge_unusable(host, config, why == nullptr ? Finding{} : *why);
@@ -98,14 +155,13 @@ Verdict judge(const Host& host, const Result<config::Config>& config, const Find
   if (const Finding* why = first_error(findings, Consequence::fails); why != nullptr) {
     return {Network::none, "NCCL takes tfabric here, and then jobs fail, because of " + text_of(*why)};
   }
-  const std::string condition =
-      has(findings, Id::plugin_not_found) ? ", if it finds the plugin (plugin-not-found)" : "";
-  if (transport::prefers_tcp(*config)) {
-    return {Network::tcp, fmt::format("NCCL uses tfabric here, TCP over DPDK by the rail(s) {}{}",
-                                      rail_names(config->tcp), condition)};
+  Verdict verdict = judge_usable(*config, findings);
+  if (const Finding* why = first_error(findings, Consequence::unknown); why != nullptr) {
+    verdict.text = "it is not known whether jobs run here over tfabric, because of " + text_of(*why);
+    return verdict;
   }
-  return {Network::rdma,
-          fmt::format("NCCL uses tfabric here, RDMA over {}{}", ports_used(findings), condition)};
+  verdict.text += conditions(host, findings);
+  return verdict;
 }
 
 std::string_view to_string(Network network) {

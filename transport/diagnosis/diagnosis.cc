@@ -41,6 +41,7 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::interface_queues, "interface-queues"},
     {Id::interface_xdp_program, "interface-xdp-program"},
     {Id::interface_without_address, "interface-without-address"},
+    {Id::interface_in_use, "interface-in-use"},
     {Id::kernel_ports_shared, "kernel-ports-shared"},
     {Id::speed_unknown, "speed-unknown"},
     {Id::process_limited, "process-limited"},
@@ -87,6 +88,7 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::peer_mtu_differs, "peer-mtu-differs"},
     {Id::peer_mtu_black_hole, "peer-mtu-black-hole"},
     {Id::peer_message_lost, "peer-message-lost"},
+    {Id::peer_not_tried, "peer-not-tried"},
     {Id::peer_reached, "peer-reached"},
 });
 

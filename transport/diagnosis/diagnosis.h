@@ -48,6 +48,7 @@ enum class Id : std::uint8_t {
   interface_queues,
   interface_xdp_program,
   interface_without_address,
+  interface_in_use,
   kernel_ports_shared,
   speed_unknown,
   process_limited,
@@ -94,6 +95,7 @@ enum class Id : std::uint8_t {
   peer_mtu_differs,
   peer_mtu_black_hole,
   peer_message_lost,
+  peer_not_tried,
   peer_reached,
 };
 inline constexpr Id kLastId = Id::peer_reached;

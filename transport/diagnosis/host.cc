@@ -15,14 +15,21 @@
 namespace tfabric::diagnosis {
 namespace {
 
-// Returns the rest of the line of /proc/self/status that begins with `field`.
-std::string status_field(const Host& host, std::string_view field) {
-  for (const std::string& line : host.lines("/proc/self/status")) {
+// Returns the rest of the line of /proc/PROCESS/status that begins with `field`.
+std::string status_field(const Host& host, const std::string& process, std::string_view field) {
+  for (const std::string& line : host.lines("/proc/" + process + "/status")) {
     if (line.starts_with(field)) {
       return config::trimmed(std::string_view(line).substr(field.size()));
     }
   }
   return {};
+}
+
+// The line has the real, the effective and two more user numbers (proc(5)).
+int effective_user(const Host& host, const std::string& process) {
+  int real = -1, effective = -1;
+  std::istringstream(status_field(host, process, "Uid:")) >> real >> effective;
+  return effective;
 }
 
 }  // namespace
@@ -44,7 +51,7 @@ std::vector<std::string> Host::lines(const std::string& path) const {
 
 bool Host::has_capability(int capability) const {
   std::uint64_t bits = 0;
-  std::istringstream(status_field(*this, "CapEff:")) >> std::hex >> bits;
+  std::istringstream(status_field(*this, "self", "CapEff:")) >> std::hex >> bits;
   return (bits >> capability & 1) != 0;
 }
 
@@ -52,11 +59,9 @@ bool Host::may_lock(std::uint64_t bytes) const {
   return memlock_bytes >= bytes || has_capability(CAP_IPC_LOCK);
 }
 
-int Host::user() const {
-  int real = -1, effective = -1;
-  std::istringstream(status_field(*this, "Uid:")) >> real >> effective;
-  return effective;
-}
+int Host::user() const { return effective_user(*this, "self"); }
+
+int Host::user_of(pid_t process) const { return effective_user(*this, std::to_string(process)); }
 
 Host this_host() {
   Host host;

@@ -1,6 +1,8 @@
 // What the checks of transports read of a host. Tests make hosts that are broken in the way they want.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -29,7 +31,8 @@ struct Host {
   [[nodiscard]] bool has_capability(int capability) const;
   // Returns true if the process may lock this much memory.
   [[nodiscard]] bool may_lock(std::uint64_t bytes) const;
-  [[nodiscard]] int user() const;  // the effective user's number; -1: unknown
+  [[nodiscard]] int user() const;                  // the effective user's number; -1: unknown
+  [[nodiscard]] int user_of(pid_t process) const;  // the same of another process
 };
 
 // How the limit of locked memory is raised: the fix of findings for which may_lock() is false.

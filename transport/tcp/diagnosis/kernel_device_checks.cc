@@ -1,4 +1,4 @@
-// Rails whose device the kernel provides: interfaces, TUN and Unix sockets; and the rails' addresses.
+// Rails whose device the kernel provides: interfaces, TUN and Unix sockets.
 #include <fmt/format.h>
 #include <linux/capability.h>
 #include <unistd.h>
@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "config/address.h"
 #include "host/limits.h"
+#include "transport/diagnosis/way_in.h"
 #include "transport/tcp/diagnosis/examine.h"
 #include "transport/tcp/rails/preflight.h"
 
@@ -101,9 +101,21 @@ void check_no_program(const diagnosis::Host& host, const config::Config& config,
         Id::interface_xdp_program, subject_of(rail),
         fmt::format("the interface {} has an XDP program already, number {}, and takes no other", rail.device,
                     interface.xdp_program),
-        fmt::format(
-            "end what has attached it (`bpftool prog show id {}`); or as root: ip link set {} xdp off",
-            interface.xdp_program, rail.device));
+        fmt::format("`bpftool prog show id {}` shows whose it is: ask its owner to end it, or name another "
+                    "interface; if nothing needs it any more, as root: ip link set {} xdp off",
+                    interface.xdp_program, rail.device));
+  }
+}
+
+// A job takes every frame that arrives from the kernel, those of an ssh session among them.
+void check_not_needed(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
+  if (const std::string way = diagnosis::way_in_by(host, rail.device); !way.empty()) {
+    findings.warning(
+        Id::interface_in_use, subject_of(rail),
+        fmt::format("a job takes all frames of the interface {} from the kernel, and {}: what goes over it "
+                    "stops while a job runs, and this host may be out of reach",
+                    rail.device, way),
+        "name an interface without other uses; or share this one by its queues (`queues`, docs/rails.md)");
   }
 }
 
@@ -111,6 +123,13 @@ void check_no_program(const diagnosis::Host& host, const config::Config& config,
 bool makes_socket(const config::Rail& rail) {
   return rail.kind == config::RailKind::vhost ||
          (rail.kind == config::RailKind::memif && rail.role == config::MemifRole::server);
+}
+
+// Returns true for the folders at the top, and those in /var, which belong to the whole host: giving one to a
+// user would harm others.
+bool is_shared_folder(const std::string& folder) {
+  const auto depth = std::count(folder.begin(), folder.end(), '/');
+  return depth <= 1 || (depth == 2 && folder.starts_with("/var/"));
 }
 
 void check_existing_socket(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
@@ -153,6 +172,7 @@ void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config
     check_shared_interface(host, config, rail, findings);
   } else {
     check_no_program(host, config, rail, *interface, findings);
+    check_not_needed(host, rail, findings);
   }
 }
 
@@ -182,30 +202,9 @@ void check_socket_rail(const diagnosis::Host& host, const config::Config& /*conf
   } else if (!host.access(folder, W_OK | X_OK)) {
     findings.error(Id::socket_folder_denied, subject_of(rail),
                    fmt::format("this user (uid {}) may not make the socket {}", host.user(), rail.device),
-                   fmt::format("chown {} {}, or name a folder of the user's", host.user(), folder));
-  }
-}
-
-void check_addresses(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
-  for (const std::string& text : rail.addresses) {
-    const auto address = config::parse_prefixed(text);
-    if (!address) {
-      continue;
-    }
-    const config::IpBytes bytes = config::mapped(address->bytes);
-    const auto local = std::find_if(host.addresses.begin(), host.addresses.end(),
-                                    [&](const auto& each) { return each.address == bytes; });
-    if (local != host.addresses.end()) {
-      const std::string plain = text.substr(0, text.find('/'));
-      const unsigned mapped_bits = address->bytes.size() == 4 ? 96 : 0;
-      findings.error(
-          Id::address_on_kernel, subject_of(rail),
-          fmt::format("the kernel has the address {} too, on its interface {}, and would reset tfabric's "
-                      "connections",
-                      plain, local->netdev),
-          fmt::format("as root: ip address del {}/{} dev {}; or give the rail an address of its own", plain,
-                      local->prefix_length - mapped_bits, local->netdev));
-    }
+                   is_shared_folder(folder)
+                       ? fmt::format("name a socket in a folder of the user's: {} has other uses", folder)
+                       : fmt::format("chown {} {}, or name a folder of the user's", host.user(), folder));
   }
 }
 

@@ -1,5 +1,11 @@
 #include <fmt/format.h>
+#include <pwd.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 #include "host/process_lock.h"
 #include "transport/tcp/diagnosis/examine.h"
@@ -11,11 +17,60 @@ namespace {
 using diagnosis::Id;
 
 // The share is known only if this process was started as a rank is, with the launcher's variables.
-void check_share(const config::Config& config, Findings& findings) {
-  if (const auto share = share_of(config.tcp, config.launcher); !share) {
+void check_share(const Result<RailShare>& share, Findings& findings) {
+  if (!share) {
     findings.error(Id::rails_too_few, "configuration", share.error().message,
                    "as the message says: fewer processes, or a rail for each");
   }
+}
+
+struct Taken {
+  std::size_t rail = 0;  // its number
+  pid_t holder = 0;
+};
+
+std::vector<Taken> taken_rails(const diagnosis::Host& host, const config::Config& config) {
+  std::vector<Taken> taken;
+  for (std::size_t i = 0; i < config.tcp.rails.size(); ++i) {
+    const config::Rail& rail = config.tcp.rails[i];
+    if (const auto holder = is_exclusive(rail) ? holder_of(host, config.lock_folder, rail) : std::nullopt) {
+      taken.push_back({i, *holder});
+    }
+  }
+  return taken;
+}
+
+// Returns true if a process with this share cannot use tfabric while another process has the rail.
+bool needs(const RailShare& share, std::size_t rail, std::size_t taken) {
+  if (share.any > 0) {
+    return share.rails.size() < share.any + taken;
+  }
+  return std::find(share.rails.begin(), share.rails.end(), rail) != share.rails.end();
+}
+
+std::string name_of_user(int user) {
+  constexpr std::size_t kMost = 16384;
+  std::vector<char> space(kMost);
+  passwd entry{};
+  passwd* found = nullptr;
+  const bool known = getpwuid_r(static_cast<uid_t>(user), &entry, space.data(), space.size(), &found) == 0 &&
+                     found != nullptr;
+  return known ? fmt::format("{} (uid {})", found->pw_name, user) : fmt::format("the user with uid {}", user);
+}
+
+// The command that ends the process is for its own user: to others it is a stranger's job.
+std::string lease_fix(const diagnosis::Host& host, pid_t holder) {
+  const int user = holder > 0 ? host.user_of(holder) : -1;
+  if (user < 0) {
+    return "wait for its job; `ps` outside of this container shows whose it is";
+  }
+  if (user != host.user()) {
+    return fmt::format("wait for its job, or ask {}, whose process it is, to end it", name_of_user(user));
+  }
+  return fmt::format(
+      "wait for its job; the process is this user's own, {}, and if its job is not needed: "
+      "`kill {}`",
+      name_of_user(user), holder);
 }
 
 void check_lock_folder(const diagnosis::Host& host, const std::string& folder, Findings& findings) {
@@ -45,19 +100,18 @@ std::optional<pid_t> holder_of(const diagnosis::Host& host, const config::LockFo
 }
 
 void check_leases(const diagnosis::Host& host, const config::Config& config, Findings& findings) {
-  check_share(config, findings);
+  const Result<RailShare> share = share_of(config.tcp, config.launcher);
+  check_share(share, findings);
   check_lock_folder(host, config.lock_folder.text(), findings);
-  for (const config::Rail& rail : config.tcp.rails) {
-    if (!is_exclusive(rail)) {
-      continue;
-    }
-    if (const auto holder = holder_of(host, config.lock_folder, rail); holder) {
-      findings.warning(
-          Id::rail_leased, "rail " + rail.name,
-          fmt::format("{} has {}: a job that is started now cannot use it", host::describe_process(*holder),
-                      rail.device),
-          *holder > 0 ? fmt::format("wait for it, or `kill {}`", *holder) : "wait for its job, or end that");
-    }
+  const std::vector<Taken> taken = taken_rails(host, config);
+  for (const Taken& each : taken) {
+    const config::Rail& rail = config.tcp.rails[each.rail];
+    const bool needed = share && needs(*share, each.rail, taken.size());
+    findings.add(needed ? diagnosis::Severity::error : diagnosis::Severity::warning, Id::rail_leased,
+                 "rail " + rail.name,
+                 fmt::format("{} has {}: a job that is started now cannot use it",
+                             host::describe_process(each.holder), rail.device),
+                 lease_fix(host, each.holder));
   }
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "host/pci.h"
+#include "transport/diagnosis/way_in.h"
 #include "transport/tcp/diagnosis/examine.h"
 
 namespace tfabric::tcp {
@@ -63,8 +64,9 @@ void check_group(const diagnosis::Host& host, const std::string& subject, const 
         fmt::format("{} is in IOMMU group {} together with what the kernel's drivers have: {}; VFIO "
                     "gives away whole groups only",
                     function.address, *function.iommu_group, fmt::join(others, ", ")),
-        "bind those to vfio-pci too (`tfabric setup`), or put the NIC into a slot with a group of "
-        "its own");
+        "`tfabric setup` takes those NICs of the group that can be spared; another device, such as a disk "
+        "or the NIC by which this host is reached, must stay: put the rail's NIC into a slot with a group "
+        "of its own, or take another NIC");
   }
 }
 
@@ -102,7 +104,20 @@ std::string names_of(const std::vector<host::PciFunction>& functions) {
                        : fmt::format("its PCI NICs are {}", fmt::join(names, ", "));
 }
 
-void report_kernel_driver(const std::string& subject, const host::PciFunction& function, Findings& findings) {
+// Returns how to give a function to vfio-pci, unless this host is reached by it.
+std::string taking(const diagnosis::Host& host, const host::PciFunction& function) {
+  for (const std::string& interface : function.interfaces) {
+    if (const std::string way = diagnosis::way_in_by(host, interface); !way.empty()) {
+      return fmt::format("name another NIC as the rail's device: {} must stay with the kernel, because {}",
+                         function.address, way);
+    }
+  }
+  return binding(function.address) +
+         (function.interfaces.empty() ? "" : "; the interface is gone then: do not take one that you need");
+}
+
+void report_kernel_driver(const diagnosis::Host& host, const std::string& subject,
+                          const host::PciFunction& function, Findings& findings) {
   const std::string interfaces =
       function.interfaces.empty()
           ? ""
@@ -110,8 +125,7 @@ void report_kernel_driver(const std::string& subject, const host::PciFunction& f
   findings.error(
       Id::pci_kernel_driver, subject,
       fmt::format("{} belongs to the kernel's driver {}{}", function.address, function.driver, interfaces),
-      binding(function.address) +
-          (function.interfaces.empty() ? "" : "; the interface is gone then: do not take one that you need"));
+      taking(host, function));
 }
 
 void check_without_iommu(const diagnosis::Host& host, const std::string& subject,
@@ -148,7 +162,7 @@ void check_driver(const diagnosis::Host& host, const std::string& subject, const
   } else if (host::goes_without_iommu(function)) {
     check_without_iommu(host, subject, function, findings);
   } else if (function.driver != kVfio) {
-    report_kernel_driver(subject, function, findings);
+    report_kernel_driver(host, subject, function, findings);
   } else {
     check_vfio_device(host, subject, function, findings);
   }
