@@ -52,6 +52,33 @@ TEST_CASE("a peer in another network needs a gateway") {
   REQUIRE(compared(tcp({rail("a", "fd00::1/15")}), tcp({rail("b", "fd01::1/15")})).empty());
 }
 
+TEST_CASE("of rails that are queues of interfaces, those with the first rail's queues are tried") {
+  const auto subset = [](const std::string& name, const std::string& device, std::uint16_t queue) {
+    config::Rail rail{.name = name, .kind = config::RailKind::af_xdp, .device = device};
+    rail.queues = {.first = queue, .count = 1};
+    return rail;
+  };
+  config::Tcp tcp;
+  tcp.rails = {{.name = "m"},
+               subset("eth1-0", "eth1", 0),
+               subset("eth2-0", "eth2", 0),
+               subset("eth1-1", "eth1", 1),
+               subset("eth2-1", "eth2", 1)};
+  Findings findings;
+  leave_one_subset(tcp, findings);
+  std::vector<std::string> left, noted;
+  for (const config::Rail& rail : tcp.rails) {
+    left.push_back(rail.name);
+  }
+  for (const Finding& finding : findings.all()) {
+    REQUIRE(finding.id == Id::peer_not_tried);
+    REQUIRE(finding.severity == Severity::note);
+    noted.push_back(finding.subject);
+  }
+  REQUIRE(left == std::vector<std::string>{"m", "eth1-0", "eth2-0"});
+  REQUIRE(noted == std::vector<std::string>{"rail eth1-1", "rail eth2-1"});
+}
+
 TEST_CASE("with the same address at both hosts nothing is tried") {
   Findings findings;
   REQUIRE_FALSE(compare_offers(tcp({rail("a", "10.0.0.1/24")}), tcp({rail("b", "10.0.0.1/16")}), findings));

@@ -98,6 +98,26 @@ Result<Offer> offer_from(const nlohmann::json& json) {
   }
 }
 
+void leave_one_subset(config::Tcp& config, Findings& findings) {
+  const auto first = std::find_if(config.rails.begin(), config.rails.end(), config::has_queue_subset);
+  if (first == config.rails.end()) {
+    return;
+  }
+  const config::QueueRange kept = first->queues;
+  std::erase_if(config.rails, [&](const config::Rail& rail) {
+    const bool other = config::has_queue_subset(rail) &&
+                       (rail.queues.first != kept.first || rail.queues.count != kept.count);
+    if (other) {
+      findings.note(
+          Id::peer_not_tried, "rail " + rail.name,
+          fmt::format("is not tried: it is other queues than those of the rails that are tried, and "
+                      "a process has the same queues of all interfaces ({})",
+                      rail.device));
+    }
+    return other;
+  });
+}
+
 bool compare_offers(const Offer& mine, const Offer& theirs, Findings& findings) {
   if (mine.network != theirs.network) {
     findings.error(Id::peer_network_differs, "peer",

@@ -5,6 +5,7 @@
 
 #include "config/config.h"
 #include "tools/check/peer/peer.h"
+#include "tools/check/peer/way.h"
 #include "tools/perf/control.h"
 #include "transport/registry.h"
 
@@ -15,8 +16,15 @@ constexpr auto kMeeting = std::chrono::seconds(15);
 constexpr auto kPatience = std::chrono::seconds(60);
 
 // A trial uses each rail by itself, over one connection, with slow retransmissions (kTrialRto). The transport
-// must not probe the rails when it opens: what would make it unusable is a finding here.
+// must not probe the rails when it opens: what would make it unusable is a finding here. This process has
+// all rails, whatever share of them a rank has: a rail of another rank would be tried over one of its own.
 void prepare(config::Config& config) {
+  config.tcp.rails_per_process = {.rule = config::RailsPerProcess::Rule::all, .count = 0};
+  // What is enough for a rank's share may be too little for all rails: this trial takes ordinary memory then.
+  config.memory.budget_mib = 0;
+  if (config.memory.hugepages == config::HugepageMode::required) {
+    config.memory.hugepages = config::HugepageMode::automatic;
+  }
   config.tcp.probe = false;
   config.tcp.bond = false;
   config.tcp.flows = 1;
@@ -97,7 +105,18 @@ Status exchange(perf::ControlChannel& control, const config::Config& config, tra
   return try_rails(control, transport, mine, *theirs, role.sends_first, findings);
 }
 
+bool has_taken_rail(const Report& report) {
+  const auto& all = report.findings.all();
+  return std::any_of(all.begin(), all.end(),
+                     [](const Finding& finding) { return finding.id == Id::rail_leased; });
+}
+
 Status run(perf::ControlChannel& control, const Host& host, bool first, Report& report) {
+  if (exit_code_of(report) != kNotUsable && has_taken_rail(report)) {
+    control.send_failure(
+        {Errc::unusable, "other processes have rails there: `tfabric check` there names them"});
+    return Error{Errc::unusable, "the rails were not tried, since other processes have some of them"};
+  }
   if (exit_code_of(report) == kNotUsable) {
     const Error error{Errc::unusable, "tfabric is not usable there: `tfabric check` at that host says why"};
     control.send_failure(error);
@@ -107,8 +126,13 @@ Status run(perf::ControlChannel& control, const Host& host, bool first, Report& 
   if (!config) {
     return config.error();
   }
+  if (Status way = check_way_of(control.fd(), host, *config); !way) {
+    control.send_failure(way.error());
+    return way;
+  }
   const Role role{.sends_first = first, .probes = config->tcp.probe};
   prepare(*config);
+  leave_one_subset(config->tcp, report.findings);
   const auto transport = transport::open(*config);
   if (!transport) {
     report.findings.error(
@@ -120,7 +144,7 @@ Status run(perf::ControlChannel& control, const Host& host, bool first, Report& 
   if (!done) {
     control.send_failure(done.error());
   }
-  report.verdict = judge(host, config, report.findings);
+  report.verdict = judge(host, load_config(host), report.findings);
   return done;
 }
 
@@ -135,6 +159,9 @@ Status listen_for_peer(std::uint16_t port, const Host& host, Report& report) {
 }
 
 Status try_peer(const std::string& peer, std::uint16_t port, const Host& host, Report& report) {
+  if (Status way = check_way_to(peer, host); !way) {
+    return way;
+  }
   auto control = perf::connect_server(peer, port, kMeeting);
   if (!control) {
     return Error{

@@ -44,6 +44,10 @@ struct Offer {
 // Errc::invalid_usage: the other side is not `tfabric check` of this version.
 Result<Offer> offer_from(const nlohmann::json& json);
 
+// Of rails that are queues of interfaces, a process has those with the same queues. Removes the others, which
+// share their interfaces' networks, and notes it.
+void leave_one_subset(config::Tcp& config, Findings& findings);
+
 // Rails are paired by their order. Returns false if there is nothing to try.
 bool compare_offers(const Offer& mine, const Offer& theirs, Findings& findings);
 
