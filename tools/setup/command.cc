@@ -77,6 +77,16 @@ void add_plan_options(CLI::App& setup, PlanOptions& plan) {
       ->type_name("NIC")
       ->allow_extra_args(false);
   setup
+      .add_option(
+          "--address", plan.addresses,
+          "the rail's address, of a NIC whose interface has none or another, such as eth1=10.0.1.5/24; "
+          "may be repeated")
+      ->type_name("NIC=ADDRESS/LENGTH")
+      ->allow_extra_args(false);
+  setup.add_option("--gateway", plan.gateways, "the rail's gateway, such as eth1=10.0.1.1; may be repeated")
+      ->type_name("NIC=ADDRESS")
+      ->allow_extra_args(false);
+  setup
       .add_option("--ranks", plan.ranks,
                   "processes of this host that need hugepages (default: one for each GPU)")
       ->type_name("N")

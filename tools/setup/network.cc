@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "config/address.h"
 
@@ -60,17 +62,68 @@ Route to_route(const Json& json, bool v6) {
   return route;
 }
 
-// Returns true if a rail with these addresses reaches the gateway directly.
-bool is_neighbour(const std::vector<std::string>& addresses, const std::string& gateway) {
-  const auto bytes = config::address_bytes(gateway);
+bool is_default(const Route& route) { return route.destination == "default"; }
+
+// A unicast route by this interface alone.
+bool is_by(const Route& route, const std::string& interface, bool v6) {
+  const std::string type = text_of(route.json, "type");
+  return route.v6 == v6 && route.devices == std::vector<std::string>{interface} &&
+         (type.empty() || type == "unicast");
+}
+
+// Returns nothing for the default route and for the route to a single host, which `ip` shows without a
+// length.
+std::optional<config::PrefixedAddress> network_of(const Route& route) {
+  return config::parse_prefixed(route.destination);
+}
+
+// Returns true if the interface reaches the address without a gateway.
+bool is_direct(const Network& network, const std::string& interface, const std::string& address, bool v6) {
+  const auto bytes = config::address_bytes(address);
+  return std::any_of(network.routes.begin(), network.routes.end(), [&](const Route& route) {
+    if (!is_by(route, interface, v6) || !route.gateway.empty() || !part_of(route.json, "via").is_null()) {
+      return false;
+    }
+    const auto covered = network_of(route);
+    return covered ? config::in_network(*covered, bytes) : route.destination == address;
+  });
+}
+
+bool has_flag(const Route& route, const std::string& flag) {
+  const auto flags = texts_of(route.json, "flags");
+  return std::find(flags.begin(), flags.end(), flag) != flags.end();
+}
+
+// Returns true if a rail with these addresses reaches the route's gateway directly.
+bool is_neighbour(const Network& network, const std::string& interface,
+                  const std::vector<std::string>& addresses, const Route& route) {
+  const auto bytes = config::address_bytes(route.gateway);
   constexpr std::size_t kV6 = 16;
   if (bytes.size() == kV6 && bytes[0] == 0xfe && (bytes[1] & 0xc0) == 0x80) {
     return true;  // RFC 4291 §2.5.6: link-local
   }
-  return std::any_of(addresses.begin(), addresses.end(), [&](const std::string& text) {
-    const auto network = config::parse_prefixed(text);
-    return network && config::in_network(*network, bytes);
+  const bool in_own = std::any_of(addresses.begin(), addresses.end(), [&](const std::string& text) {
+    const auto own = config::parse_prefixed(text);
+    return own && config::in_network(*own, bytes);
   });
+  return in_own || has_flag(route, "onlink") || is_direct(network, interface, route.gateway, route.v6);
+}
+
+// Returns true if the route leads to networks in which peers may be. Routes to single hosts and to link-local
+// addresses lead to services of the cloud, whose gateway may be none for others.
+bool leads_to_peers(const Route& route) {
+  const auto network = network_of(route);
+  const bool link_local = network && network->bytes.size() == 4 && network->bytes[0] == 169 &&
+                          network->bytes[1] == 254;  // RFC 3927
+  return !route.gateway.empty() && (is_default(route) || (network && !link_local));
+}
+
+// Default routes come first, then wide networks, then small metrics.
+bool is_preferred(const Route& route, const Route& other) {
+  const auto rank = [](const Route& each) {
+    return std::pair(is_default(each) ? 0u : 1u + network_of(each)->length, each.metric);
+  };
+  return rank(route) < rank(other);
 }
 
 }  // namespace
@@ -115,20 +168,32 @@ std::vector<std::string> usable_addresses(const Link& link) {
   return addresses;
 }
 
-std::string gateway_of(const Network& network, const Link& link, bool v6) {
-  const auto addresses = usable_addresses(link);
+std::string gateway_of(const Network& network, const std::string& interface,
+                       const std::vector<std::string>& addresses, bool v6) {
   const bool has_family = std::any_of(addresses.begin(), addresses.end(), [&](const std::string& address) {
     return (address.find(':') != std::string::npos) == v6;
   });
   const Route* best = nullptr;
   for (const Route& route : network.routes) {
-    if (has_family && route.v6 == v6 && route.destination == "default" &&
-        route.devices == std::vector<std::string>{link.name} && is_neighbour(addresses, route.gateway) &&
-        (best == nullptr || route.metric < best->metric)) {
+    if (has_family && is_by(route, interface, v6) && leads_to_peers(route) &&
+        is_neighbour(network, interface, addresses, route) &&
+        (best == nullptr || is_preferred(route, *best))) {
       best = &route;
     }
   }
   return best == nullptr ? std::string() : best->gateway;
+}
+
+std::vector<std::string> networks_by_others(const Network& network, const std::string& interface,
+                                            const std::string& gateway, bool v6) {
+  std::vector<std::string> networks;
+  for (const Route& route : network.routes) {
+    if (is_by(route, interface, v6) && leads_to_peers(route) && !is_default(route) &&
+        route.gateway != gateway) {
+      networks.push_back(fmt::format("{} by {}", route.destination, route.gateway));
+    }
+  }
+  return networks;
 }
 
 }  // namespace tfabric::setup

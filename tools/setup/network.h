@@ -43,9 +43,18 @@ Result<Network> read_network(Host& host);
 
 // Returns the addresses that a rail may use, those of global scope, as "10.0.0.5/24".
 [[nodiscard]] std::vector<std::string> usable_addresses(const Link& link);
-// Returns the gateway of the interface's default route of the smallest metric, in any table, that is
-// reachable from the interface's addresses; empty if there is none.
-[[nodiscard]] std::string gateway_of(const Network& network, const Link& link, bool v6);
+// Returns the gateway by which a rail with these addresses reaches other networks, from the routes of all
+// tables over the interface: that of the default route with the smallest metric, else that of the widest
+// network. It must be on the link: in a network of the addresses, link-local, marked as on-link, or in a
+// network that the interface reaches without a gateway, as with the /32 addresses of some clouds. Empty if
+// there is none.
+[[nodiscard]] std::string gateway_of(const Network& network, const std::string& interface,
+                                     const std::vector<std::string>& addresses, bool v6);
+// Returns the networks that the interface reaches by another gateway than this one, as "10.9.0.0/16 by
+// 10.0.1.7": a rail has one gateway.
+[[nodiscard]] std::vector<std::string> networks_by_others(const Network& network,
+                                                          const std::string& interface,
+                                                          const std::string& gateway, bool v6);
 
 // An open ssh session on this host.
 struct SshSession {

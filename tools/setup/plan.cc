@@ -1,6 +1,7 @@
 #include "tools/setup/plan.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
@@ -100,11 +101,22 @@ void note_protection(const Facts& facts, Plan& plan) {
   }
 }
 
-void note_gateways(const std::vector<Eni>& enis, Plan& plan) {
+void note_gateways(const Facts& facts, const std::vector<Eni>& enis, Plan& plan) {
   for (const Eni& eni : enis) {
     if (eni.gateway.empty() && eni.gateway6.empty()) {
-      plan.notes.push_back(fmt::format("{} ({}) has no gateway in its own networks: it reaches only those",
-                                       eni.address, eni.name));
+      plan.notes.push_back(
+          fmt::format("{0} ({1}) has no gateway, so it reaches only its own networks: "
+                      "--gateway {1}=ADDRESS, if peers are in others",
+                      eni.address, eni.name));
+    }
+    for (const bool v6 : {false, true}) {
+      const std::string& gateway = v6 ? eni.gateway6 : eni.gateway;
+      const auto others = networks_by_others(facts.network, eni.name, gateway, v6);
+      if (!gateway.empty() && !others.empty()) {
+        plan.notes.push_back(
+            fmt::format("{} ({}) has one gateway as a rail, {}; under the kernel it reaches {}", eni.address,
+                        eni.name, gateway, fmt::join(others, ", ")));
+      }
     }
   }
 }
@@ -177,7 +189,11 @@ Status add_kernel_line(const Facts& facts, const std::string& arguments, Plan& p
 }  // namespace
 
 Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
-  Result<Selection> selection = select(facts, options.nics, options.exclude);
+  const Result<GivenNetworks> given = parse_given(options.addresses, options.gateways);
+  if (!given) {
+    return given.error();
+  }
+  Result<Selection> selection = select(facts, options.nics, options.exclude, *given);
   if (!selection) {
     return selection.error();
   }
@@ -200,7 +216,7 @@ Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
   }
   note_protection(facts, plan);
   note_driver(*driver, plan);
-  note_gateways(enis, plan);
+  note_gateways(facts, enis, plan);
   const std::string kernel_line = kernel_arguments(**hugepages);
   plan.steps.push_back(std::move(*hugepages));
   add<MountStep>(plan);

@@ -9,15 +9,17 @@
 #include <vector>
 
 #include "tools/setup/facts.h"
+#include "tools/setup/given.h"
 #include "tools/setup/steps.h"
 
 namespace tfabric::setup {
 
 struct PlanOptions {
   std::vector<std::string> nics, exclude;
-  std::optional<std::uint32_t> ranks;          // processes of this host; default: one a GPU
-  std::optional<std::uint32_t> hugepages_gib;  // default: what the ranks need
-  std::string group;                           // whose users may run jobs; empty: root alone
+  std::vector<std::string> addresses, gateways;  // "eth1=10.0.1.5/24", "eth1=10.0.1.1"
+  std::optional<std::uint32_t> ranks;            // processes of this host; default: one a GPU
+  std::optional<std::uint32_t> hugepages_gib;    // default: what the ranks need
+  std::string group;                             // whose users may run jobs; empty: root alone
   bool allow_no_iommu = false;
   bool replace_config = false;
   bool kernel_command_line = false;
@@ -43,9 +45,10 @@ struct Plan {
 Result<Plan> make_plan(const Facts& facts, const PlanOptions& options);
 
 // Selects all Ethernet functions that can become rails and are not protected; with `nics`, only those (PCI
-// addresses or interface names). Errors: a NIC that is named cannot be used or does not exist.
+// addresses or interface names). `given` counts before what the interfaces have. Errors: a NIC that is named
+// cannot be used or does not exist.
 Result<Selection> select(const Facts& facts, const std::vector<std::string>& nics,
-                         const std::vector<std::string>& exclude);
+                         const std::vector<std::string>& exclude, const GivenNetworks& given = {});
 
 // Returns an upper limit of the MiB that a process with these rails and one engine takes
 // (docs/configuration.md).

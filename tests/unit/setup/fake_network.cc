@@ -44,7 +44,9 @@ Output FakeKernel::show_routes(bool v6) const {
     for (Json route : interface.routes) {
       if (setup::flag_of(route, "v6") == v6) {
         route["dev"] = name;
-        route["flags"] = Json::array();
+        if (!route.contains("flags")) {
+          route["flags"] = Json::array();
+        }
         route.erase("v6");
         sorted.insert(setup::to_text(route));
       }
@@ -124,6 +126,9 @@ Output FakeKernel::append_route(const Words& words, bool v6) {
   }
   if (options.contains("metric")) {
     route["metric"] = std::stoi(options.at("metric"));
+  }
+  if (options.contains("onlink")) {
+    route["flags"] = {"onlink"};
   }
   auto& routes = found->second.routes;
   if (std::find(routes.begin(), routes.end(), route) != routes.end()) {
