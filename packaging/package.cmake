@@ -25,9 +25,12 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# The libraries of RDMA are loaded at run time if there are any; `tfabric setup` reads the host's network by iproute2.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libibverbs1, ibverbs-providers, librdmacm1, iproute2")
+# `tfabric setup` runs ip with -json (since iproute2 4.17), modprobe, modinfo, mount and umount. What else it runs (systemctl,
+# nmcli, networkctl, udevadm, update-grub, grubby) it runs where it finds that in use.
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "iproute2 (>= 4.17), kmod, mount")
+# The libraries of RDMA are loaded at run time if there are any.
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libibverbs1, ibverbs-providers, librdmacm1")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/triggers
-    ${CMAKE_SOURCE_DIR}/packaging/debian/prerm)
+    ${CMAKE_SOURCE_DIR}/packaging/debian/prerm ${CMAKE_SOURCE_DIR}/packaging/debian/postrm)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 include(CPack)
