@@ -103,8 +103,8 @@ void Runtime::give_up(const std::string& why, bool required, const config::LockF
     s.devices = {s.unusable.get()};
     return;
   }
-  const std::string text = fmt::format(
-      "NET/tfabric: not usable here, NCCL will use its own network: {}. `tfabric check` tells more", why);
+  const std::string text = fmt::format("NET/tfabric: not usable here{}: {}. `tfabric check` tells more",
+                                       what_follows(config::whole_environment()), why);
   if (is_first_of_job(folder, launcher)) {
     TF_WARN("{}", text);
   } else {

@@ -1,6 +1,7 @@
 #include "plugin/unusable.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include <functional>
@@ -8,6 +9,7 @@
 #include <optional>
 
 #include "host/process_lock.h"
+#include "plugin/adapter.h"
 
 namespace tfabric::plugin {
 namespace {
@@ -39,6 +41,17 @@ bool is_first_of_job(const config::LockFolder& wanted, const config::Launcher& l
     }
   }
   return launcher.local_rank.value_or(0) == 0;
+}
+
+std::string what_follows(const config::Environment& environment) {
+  const auto net = environment.find("NCCL_NET");
+  if (net == environment.end() || strcasecmp(net->second.c_str(), kName) != 0) {
+    return ", NCCL will use its own network";
+  }
+  return fmt::format(
+      ", and NCCL_NET={} names no other network, so communicators fail (ncclInvalidUsage); without "
+      "NCCL_NET, NCCL would use its own",
+      net->second);
 }
 
 UnusableDevice::UnusableDevice(const std::string& reason)

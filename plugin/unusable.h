@@ -15,6 +15,10 @@ namespace tfabric::plugin {
 // is. Thread-safe.
 [[nodiscard]] bool is_first_of_job(const config::LockFolder& folder, const config::Launcher& launcher);
 
+// Returns what NCCL does where tfabric is not usable and not required, to follow "not usable here": it uses
+// its own network, or fails if NCCL_NET names this plugin alone.
+[[nodiscard]] std::string what_follows(const config::Environment& environment);
+
 inline constexpr const char* kUnusableName = "tfabric-unusable";
 
 // A device whose listeners and connections all fail with the reason. NCCL takes every answer of init and

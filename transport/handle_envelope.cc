@@ -1,8 +1,15 @@
 #include "transport/handle_envelope.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+
 #include "base/little_endian.h"
+#include "transport/this_rank.h"
 
 namespace tfabric::transport {
 namespace {
@@ -32,6 +39,41 @@ const char* name_of(HandleKind kind) {
   return "a transport unknown here";
 }
 
+template <class T>
+T read(ConstHandleBytes bytes) {
+  T value{};
+  std::memcpy(&value, bytes.data(), sizeof value);
+  return value;
+}
+
+// Returns where the peer listens, if the handle is of one of NCCL's own networks: these begin with a
+// sockaddr. Empty if it is not like one.
+std::string address_in_foreign(ConstHandleBytes bytes) {
+  const auto v4 = read<sockaddr_in>(bytes);
+  const auto v6 = read<sockaddr_in6>(bytes);
+  const bool is_v4 = v4.sin_family == AF_INET;
+  if ((!is_v4 && v6.sin6_family != AF_INET6) || v4.sin_port == 0) {
+    return {};
+  }
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  const void* const address = is_v4 ? static_cast<const void*>(&v4.sin_addr) : &v6.sin6_addr;
+  inet_ntop(is_v4 ? AF_INET : AF_INET6, address, text.data(), text.size());
+  return text.data();
+}
+
+// Ranks of one job choose their networks by themselves, so the message names the two that differ.
+Error foreign(ConstHandleBytes bytes) {
+  const std::string address = address_in_foreign(bytes);
+  return {Errc::invalid_usage,
+          fmt::format(
+              "the peer's handle is not of this plugin: the peer uses another network. Here, {} uses "
+              "tfabric, and its peer {}. Set NCCL_NET=tfabric on all ranks, or make the plugin usable on all "
+              "hosts: the log of the host where it is not has `not usable here`, and `tfabric check` "
+              "there says how",
+              this_rank(),
+              address.empty() ? "does not" : fmt::format("at {}, as it seems, NCCL's own network", address))};
+}
+
 }  // namespace
 
 void seal_handle(const HandleForm& form, HandleBytes bytes) {
@@ -44,10 +86,7 @@ void seal_handle(const HandleForm& form, HandleBytes bytes) {
 Status check_handle(const HandleForm& form, ConstHandleBytes bytes) {
   if (get_little_endian<std::uint32_t>(bytes.data()) != kMagic ||
       get_little_endian<std::uint32_t>(&bytes[kCheckAt]) != check_of(bytes.data())) {
-    return Error{
-        Errc::invalid_usage,
-        "the peer's handle is not of this plugin: the peer uses another network. Set NCCL_NET=tfabric on "
-        "all ranks, or make the plugin usable on all hosts (`tfabric info` tells why it is not)"};
+    return foreign(bytes);
   }
   const auto kind = static_cast<HandleKind>(bytes[kTransportAt]);
   if (kind != form.kind) {

@@ -93,6 +93,16 @@ TEST_CASE("where tfabric is required and not usable, calls fail and say why", "[
   run({{"required"}}, {.environment = {{"TFABRIC_TCP_RAILS", ""}, {"TFABRIC_REQUIRED", "1"}}});
 }
 
+TEST_CASE("where NCCL_NET names tfabric alone, the line says that communicators fail", "[once]") {
+  // NCCL compares the name without regard to case.
+  for (const std::string name : {"tfabric", "TFabric"}) {
+    expect_unusable(
+        {{"TFABRIC_TCP_RAILS", ""}, {"NCCL_NET", name}},
+        "not usable here, and NCCL_NET=" + name + " names no other network, so communicators fail");
+  }
+  expect_unusable({{"TFABRIC_TCP_RAILS", ""}, {"NCCL_NET", "Socket"}}, "NCCL will use its own network: ");
+}
+
 TEST_CASE("an unusable configuration means no devices and one clear line", "[once]") {
   const std::map<std::string, std::string> no_rails{{"TFABRIC_TCP_RAILS", ""}};
   SECTION("none at all") { expect_unusable(no_rails, "no TCP rail is configured"); }

@@ -1,0 +1,42 @@
+#include "transport/this_rank.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+
+#include "config/value.h"
+
+namespace tfabric::transport {
+namespace {
+
+// As in config/launcher.cc: of nested launchers, the innermost comes first.
+constexpr std::array<const char*, 8> kRanks{
+    "RANK",        "OMPI_COMM_WORLD_RANK", "PMI_RANK",  "MV2_COMM_WORLD_RANK",
+    "PALS_RANKID", "JSM_NAMESPACE_RANK",   "PMIX_RANK", "SLURM_PROCID"};
+
+std::string host_name() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
+}
+
+}  // namespace
+
+std::string rank_in(const config::Environment& environment) {
+  for (const char* variable : kRanks) {
+    const auto found = environment.find(variable);
+    const auto rank = found == environment.end() ? std::nullopt : config::parse_integer(found->second);
+    if (rank && *rank >= 0) {
+      return fmt::format("rank {} ({})", *rank, variable);
+    }
+  }
+  return {};
+}
+
+std::string this_rank() {
+  const std::string rank = rank_in(config::whole_environment());
+  return fmt::format("{} on {}", rank.empty() ? fmt::format("process {}", getpid()) : rank, host_name());
+}
+
+}  // namespace tfabric::transport

@@ -1,0 +1,17 @@
+// Who this process is in its job, for messages that are read beside those of other ranks.
+#pragma once
+
+#include <string>
+
+#include "config/config.h"
+
+namespace tfabric::transport {
+
+// Returns the rank in the whole job that the launcher tells, as "rank 3 (RANK)"; empty if none does.
+[[nodiscard]] std::string rank_in(const config::Environment& environment);
+
+// Returns "rank 3 (RANK) on node-b", or "process 4711 on node-b" without a launcher. Reads the environment of
+// the process: not for the data path.
+[[nodiscard]] std::string this_rank();
+
+}  // namespace tfabric::transport
