@@ -284,9 +284,7 @@ class Machine {
     TFABRIC_REQUIRE(info.cwnd >= info.mss);
     // Twice the buffer: a payload that is read in part, or overlaps what came before it, is kept whole.
     TFABRIC_REQUIRE(retained_bytes_ <= 2 * std::uint64_t{options_.receive_buffer} + 65535);
-    // After the peer's FIN an error discards nothing, except abort().
-    const bool whole = connection_->received_all() && connection_->error() != stack::ConnectionError::aborted;
-    TFABRIC_REQUIRE(connection_->error() == stack::ConnectionError::none || whole ||
+    TFABRIC_REQUIRE(connection_->error() != stack::ConnectionError::aborted ||
                     connection_->readable().empty());
     if (connection_->finished()) {
       TFABRIC_REQUIRE(connection_->next_deadline() == kNever);

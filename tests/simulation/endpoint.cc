@@ -44,13 +44,11 @@ Instant Endpoint::next_event() const {
   if (options_.off != Mechanism::timers) {
     at = connection_->next_deadline();
   }
-  if (connection_->error() == ConnectionError::none) {
-    if (!abandoned_) {
-      at = std::min(at, reader_.next_event());
-    }
-    if (!ended_) {
-      at = std::min(at, writer_.next_event());
-    }
+  if (!abandoned_) {
+    at = std::min(at, reader_.next_event());
+  }
+  if (connection_->error() == ConnectionError::none && !ended_) {
+    at = std::min(at, writer_.next_event());
   }
   if (!ended_) {
     at = std::min(at, options_.ending == Ending::close ? all_written_ : options_.ending_at);
@@ -123,11 +121,8 @@ void Endpoint::run_application(Instant now) {
     smallest_mss_ = std::min<std::uint32_t>(smallest_mss_, options_.path_mss);
     connection_->set_path_mss(options_.path_mss, now);
   }
-  if (connection_->error() != ConnectionError::none) {
-    return;
-  }
-  read(now);
-  if (ended_) {
+  read(now);  // after an error, too: what had arrived in order is there
+  if (ended_ || connection_->error() != ConnectionError::none) {
     return;
   }
   writer_.run(*connection_, now);
@@ -259,7 +254,7 @@ void Endpoint::reap() {
   if (!connection_ || !connection_->finished()) {
     return;
   }
-  if (connection_->error() == ConnectionError::none && !abandoned_ && !connection_->readable().empty()) {
+  if (!abandoned_ && !connection_->readable().empty()) {
     return;  // the reader stalls
   }
   outcome_ = Outcome{connection_->error(), connection_->peer_finished(), connection_->stream_acked()};

@@ -147,6 +147,11 @@ class Run {
     const std::string& name = end.place().name;
     check(scenario_.damages() || end.reader().read() <= peer.writer().written(),
           Property::exactly_once_in_order, "{}: read more than was written", name);
+    // Whatever became of the connection, its reader gets what its peer was told to have arrived.
+    const bool reads_on = end.options().ending == Ending::close || end.options().ending == Ending::fail;
+    check(scenario_.damages() || !reads_on || end.reader().read() >= peer.acked(),
+          Property::exactly_once_in_order, "{}: read {} bytes, of {} that it has acknowledged", name,
+          end.reader().read(), peer.acked());
     if (!must_succeed) {
       return;
     }

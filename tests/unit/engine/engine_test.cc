@@ -66,6 +66,36 @@ TEST_CASE("a port without a listener, and an acceptor that refuses, answer with 
   CHECK(loop.until([&] { return loop.engine.flows() == 0; }));
 }
 
+TEST_CASE("bytes that a handler has not taken are there when the flow fails, each once") {
+  Loop loop;
+  loop.hall.guest.appetite = 1000;
+  Collector client;
+  Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
+  REQUIRE(flow != nullptr);
+  std::string text(5000, ' ');
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    text[i] = static_cast<char>('a' + i * i % 23);
+  }
+  REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 5000}));
+  loop.engine.wake(*flow);
+  REQUIRE(loop.until([&] { return flow->connection().stream_acked() == 5000; }));
+  REQUIRE(loop.hall.guest.received.size() == 1000);
+  SECTION("the peer resets it") {
+    loop.engine.abort(*flow);
+    REQUIRE(loop.until([&] { return loop.hall.guest.failed; }));
+  }
+  SECTION("its link is taken away") { loop.engine.remove_link(*loop.link); }
+  SECTION("and the handler takes more before it knows") {
+    loop.hall.accepted->connection().fail(ConnectionError::unreachable);
+    loop.hall.guest.appetite = 1000;
+    loop.engine.resume(*loop.hall.accepted);
+    CHECK(loop.hall.guest.received == text.substr(0, 2000));
+    REQUIRE(loop.until([&] { return loop.hall.guest.failed; }));
+  }
+  REQUIRE(loop.hall.guest.failed);
+  CHECK(loop.hall.guest.received + loop.hall.guest.rest == text);
+}
+
 TEST_CASE("a link that is taken away fails its flows") {
   Loop loop;
   Collector client;

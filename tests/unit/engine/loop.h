@@ -27,12 +27,17 @@ struct Collector final : FlowHandler {
     return n;
   }
   void on_progress(Flow& flow) override { finished = finished || flow.connection().peer_finished(); }
-  void on_failed(Flow&, ConnectionError why) override {
+  void on_failed(Flow& flow, ConnectionError why) override {
     failed = true;
     error = why;
+    stack::Connection& connection = flow.connection();
+    for (auto part = connection.readable(); !part.empty(); part = connection.readable()) {
+      rest.append(reinterpret_cast<const char*>(part.data()), part.size());
+      connection.consume(static_cast<std::uint32_t>(part.size()));
+    }
   }
 
-  std::string received;
+  std::string received, rest;  // rest: read when the flow failed
   std::size_t appetite = std::size_t{1} << 40;
   bool finished = false;
   bool failed = false;

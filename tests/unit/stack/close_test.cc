@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "tests/unit/stack/scripted_peer.h"
@@ -68,6 +69,51 @@ TEST_CASE("the peer has finished only when its last byte is read") {
   REQUIRE_FALSE(peer.connection().peer_finished());
   peer.connection().consume(100);
   REQUIRE(peer.connection().peer_finished());
+}
+
+TEST_CASE("bytes that are acknowledged can be read after any error but our own abort()") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.reading = false;
+  peer.hand(peer.segment(flag::ack, 700));
+  peer.hand(peer.segment(flag::ack, 300));
+  SegmentIn behind = peer.segment(flag::ack, 100);  // behind a hole: not acknowledged
+  behind.seq += 50;
+  peer.hand(behind);
+  REQUIRE(peer.sent() == "A 1 ack 1001");
+  std::size_t expected = 1000;
+
+  SECTION("a reset") {
+    peer.hand(peer.segment(flag::rst));
+    REQUIRE(peer.connection().error() == ConnectionError::reset);
+  }
+  SECTION("a time-out") {
+    peer.write(10);
+    REQUIRE(peer.sent() == "PA 1:11 ack 1001");
+    peer.run(60s);
+    REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+  }
+  SECTION("the loss of the path") { peer.connection().fail(ConnectionError::unreachable); }
+  SECTION("abort() after an error, which changes nothing") {
+    peer.connection().fail(ConnectionError::unreachable);
+    peer.connection().abort();
+  }
+  SECTION("abort()") {
+    peer.connection().abort();
+    expected = 0;
+  }
+  REQUIRE(peer.state() == State::closed);
+  std::size_t read = 0;
+  while (!peer.connection().readable().empty()) {
+    const std::size_t n = std::min<std::size_t>(peer.connection().readable().size(), 400);
+    peer.connection().consume(static_cast<std::uint32_t>(n));
+    read += n;
+  }
+  REQUIRE(read == expected);
+  REQUIRE_FALSE(peer.connection().peer_finished());
+  if (expected > 0) {
+    REQUIRE(peer.sent().empty());  // reading opens no window any more
+  }
 }
 
 TEST_CASE("bytes behind the FIN are not read and do not hide it") {

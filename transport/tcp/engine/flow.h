@@ -28,7 +28,8 @@ class FlowHandler {
   // Something has changed: the handshake is done, bytes were acknowledged, there is room to send, or the peer
   // has finished. At most once for each flow in a turn.
   virtual void on_progress(Flow& flow) = 0;
-  // The flow has failed. It no longer exists when this returns.
+  // The flow has failed. Bytes in order that were not taken can still be read from its connection, which they
+  // have reached whatever became of the flow. It no longer exists when this returns.
   virtual void on_failed(Flow& flow, stack::ConnectionError error) = 0;
   // The flow has another local port now. Only before its handshake is done.
   virtual void on_moved(Flow& /*flow*/) {}

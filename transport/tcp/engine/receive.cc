@@ -203,8 +203,9 @@ void Engine::deliver(Flow& flow) {
       return;
     }
     const std::size_t taken = flow.handler_->on_data(flow, bytes);
-    // If the bytes are wrong, the handler aborts the flow, and nothing is left to consume.
-    if (taken == 0 || connection.error() != stack::ConnectionError::none) {
+    // If the bytes are wrong, the handler aborts the flow, and nothing is left to consume. After any other
+    // error they are, and on_failed() must not find them again.
+    if (taken == 0 || connection.error() == stack::ConnectionError::aborted) {
       return;
     }
     connection.consume(static_cast<std::uint32_t>(taken));

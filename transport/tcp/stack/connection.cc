@@ -70,7 +70,7 @@ void Connection::on_segment(const SegmentIn& segment, Instant now) { impl_->on_s
 
 std::span<const std::byte> Connection::readable() const {
   const Impl& c = *impl_;
-  if (c.error != ConnectionError::none && (!c.peer_fin || c.error == ConnectionError::aborted)) {
+  if (c.error == ConnectionError::aborted) {
     return {};
   }
   return c.reassembly.queue_empty() ? std::span(c.current.data, c.current.size) : c.reassembly.front();

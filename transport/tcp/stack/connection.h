@@ -5,7 +5,9 @@
 //     consume(), then calls settle(), and only then hands in the next segment;
 //   - calls on_time() when next_deadline() has passed;
 //   - calls next_segment() after each of these, after send() and after consume(), until it returns false.
-// Not thread-safe. Errors are states: after error() != none nothing more is sent or delivered.
+// Not thread-safe. Errors are states: after error() != none nothing more is sent, and nothing more arrives.
+// Bytes that had arrived in order stay readable after any error except abort(): they may be acknowledged, and
+// their sender then believes them delivered.
 #pragma once
 
 #include <cstddef>
@@ -156,8 +158,7 @@ class Connection {
   // Ends the handling of a segment: bytes that were not consumed are retained (PayloadOps). Returns true if
   // the packet (the payload's owner) now belongs to the machine, false if it still belongs to the caller.
   bool settle();
-  // Returns true if all bytes up to the peer's FIN have arrived, consumed or not. They stay readable after a
-  // later error, except abort().
+  // Returns true if all bytes up to the peer's FIN have arrived, consumed or not.
   [[nodiscard]] bool received_all() const;
   // Returns true if all bytes up to the peer's FIN have been consumed.
   [[nodiscard]] bool peer_finished() const;
