@@ -75,7 +75,8 @@ class Request {
 
   // Returns true once the operation is done. For a send: every byte is acknowledged, the buffer may be
   // reused. For a receive: every byte is placed, and sizes[i] is the number of bytes that arrived for the
-  // i-th buffer. `sizes` may be null. An error is final for the comm.
+  // i-th buffer. `sizes` may be null. An error is final for the comm. That a peer has ended is reported here
+  // first: requests that are posted before end with the error.
   virtual Result<bool> test(int* sizes) = 0;
 
  protected:

@@ -49,9 +49,20 @@ Result<bool> Request::test(int* sizes) {
   }
   pool_->release(*this);
   if (state == State::failed) {
-    return comm_->error();
+    return comm_->report();
   }
   return true;
+}
+
+Result<transport::Request*> CommCore::post_after_failure(RequestPool& pool) {
+  if (reported_) {
+    return error();
+  }
+  Request* request = pool.acquire();
+  if (request != nullptr) {
+    request->completion.finish(State::failed);
+  }
+  return static_cast<transport::Request*>(request);
 }
 
 // --- flows
@@ -99,17 +110,21 @@ std::size_t CommCore::read(lane::FlowId flow, std::span<const std::byte> bytes) 
 
 void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   flows_[flow.index()] = nullptr;
-  if (!failed() && survives(flow)) {
+  if (failed() || survives(flow)) {
     return;
   }
-  if (!failed()) {
-    timed_out_ = error == stack::ConnectionError::timed_out;
-  }
-  fail(failure_of(id_of(flow), error));
+  timed_out_ = error == stack::ConnectionError::timed_out;
+  cut_off(failure_of(id_of(flow), error));
 }
 
+// A peer that closes its comm with requests outstanding resets the flows, as does one whose comm has failed.
 Error CommCore::failure_of(lane::FlowId flow, stack::ConnectionError error) const {
-  return {Errc::remote, fmt::format("{}: {}", name_of(flow), stack::to_string(error))};
+  const char* const what =
+      error == stack::ConnectionError::reset && in_use()
+          ? "the peer closed its communicator while requests were outstanding; its log says if an error was "
+            "the reason"
+          : stack::to_string(error);
+  return {Errc::remote, fmt::format("{}: {}", name_of(flow), what)};
 }
 
 void CommCore::fail_if_silent() {

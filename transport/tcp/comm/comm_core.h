@@ -2,7 +2,9 @@
 //
 // Two sides share a comm. The user's side is NCCL's thread, which posts requests into a queue and reads
 // completions. The engine's side runs with the engine held and does everything else. The first flow that
-// fails, or the first fault in the peer's data, fails the comm: all requests end with the same error.
+// fails, or the first fault in the peer's data, fails the comm: all requests end with the same error. Only
+// test() reports a failure first: a request that is posted before that is taken, and ends with the error,
+// since peers that close their communicators at about the same time must not make a post fail.
 #pragma once
 
 #include <array>
@@ -86,6 +88,11 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
   [[nodiscard]] const Error& error() const { return error_; }
   // Valid at the same time. Returns true if the peer did not answer on one of the flows for too long.
   [[nodiscard]] bool timed_out() const { return timed_out_; }
+  // Returns the error that ended a request.
+  [[nodiscard]] const Error& report() {
+    reported_ = true;
+    return error_;
+  }
 
   Result<transport::MemoryRegion*> register_region(void* data, std::size_t size, transport::MemoryKind kind);
   Status deregister_region(transport::MemoryRegion* region);
@@ -109,6 +116,9 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
 
   // Queues a posted request for the engine. The queue has room for all requests of the pool.
   void enqueue(Request& request);
+  // What a post returns once failed(): a request of the pool that ends with the error, null if all are
+  // outstanding, or the error if test() has reported it.
+  [[gnu::cold]] Result<transport::Request*> post_after_failure(RequestPool& pool);
   // Fails the comm, aborts its flows and all requests.
   void fail(Error error);
   // Takes the comm out of the engine; for the destructors of derived classes. The flows are closed in order
@@ -126,6 +136,10 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
   [[nodiscard]] const std::string& name_of(lane::FlowId flow) const { return names_[flow.value]; }
   // A flow has failed. Returns true if it had no undelivered data, and the comm goes on without it.
   virtual bool survives(engine::Flow& flow) = 0;
+  // A flow has failed, and the comm does not survive it.
+  virtual void cut_off(Error error) { fail(std::move(error)); }
+  // Returns false until NCCL has the comm.
+  [[nodiscard]] virtual bool in_use() const = 0;
   // Returns true if nothing is left of the flow that had this number and is gone.
   [[nodiscard]] virtual bool is_free(lane::FlowId flow) const = 0;
 
@@ -150,6 +164,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
   std::atomic<bool> failed_{false};
   Error error_;
   bool timed_out_ = false;
+  bool reported_ = false;  // user's side
 };
 
 }  // namespace tfabric::tcp

@@ -12,11 +12,14 @@ RecvComm::RecvComm(const Context& context)
       announces_(context.options.max_recvs > 1) {}
 
 RecvComm::~RecvComm() {
-  const EngineGuard guard(context_.engine.lock());
-  if (key_) {
-    context_.peers.comms.remove(*key_);
+  {
+    const EngineGuard guard(context_.engine.lock());
+    if (key_) {
+      context_.peers.comms.remove(*key_);
+    }
+    detach(inbox_.outstanding() > 0 || posted_.front() != nullptr);
   }
-  detach(inbox_.outstanding() > 0 || posted_.front() != nullptr);
+  poke();  // the process may end at any time, and the peer should be told of the end before
 }
 
 void RecvComm::take(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader> reader) {
@@ -30,7 +33,7 @@ void RecvComm::take(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane
 
 Status RecvComm::take_flow(engine::Flow& flow, const Hello& hello,
                            std::unique_ptr<lane::FlowReader>& reader) {
-  if (failed()) {
+  if (failed() || cut_off_) {
     return Error{Errc::remote, "the comm that it would join has failed"};
   }
   std::size_t used = 0;
@@ -54,7 +57,7 @@ void RecvComm::admit(const CommTable::Key& key) {
 
 Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBuffer> buffers) {
   if (failed()) {
-    return error();
+    return post_after_failure(requests_);
   }
   if (buffers.empty() || buffers.size() > context_.options.max_recvs) {
     return Error{Errc::invalid_argument, fmt::format("irecv of {} buffers: 1 to {} can be grouped",
@@ -98,7 +101,7 @@ void RecvComm::on_submitted() {
   if (any && !failed()) {
     send_announcements();
     resume_flows();
-    check_peer_finished();
+    check_ended();
   }
 }
 
@@ -140,6 +143,9 @@ void RecvComm::resume_flows() {
     if (flows_[i] == nullptr) {
       Rest& rest = rests_[i];
       rest.taken += read({i}, std::span(rest.bytes).subspan(rest.taken));
+      if (rest.taken == rest.bytes.size()) {
+        rest = {};
+      }
       continue;
     }
     // A message of no bytes may wait in the reader, which has taken its header: the engine then has nothing
@@ -162,7 +168,19 @@ void RecvComm::on_progress(engine::Flow& flow) {
     on_submitted();
   }
   if (flow.connection().peer_finished()) {
+    check_ended();
+  }
+}
+
+void RecvComm::check_ended() {
+  if (!cut_off_) {
     check_peer_finished();
+    return;
+  }
+  // Every reader has been offered all bytes that were left. Those that wait have come to messages whose
+  // receives are not posted yet, so receives that are posted get nothing more.
+  if (inbox_.outstanding() > 0 || !any_reader_waiting()) {
+    fail(*cut_off_);
   }
 }
 
@@ -187,7 +205,7 @@ void RecvComm::check_peer_finished() {
   if (ended < flows_.size()) {
     let_finished_flows_go();
   } else {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of({0}))});
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", name_of({0}))});
   }
 }
 
@@ -212,20 +230,43 @@ bool RecvComm::finished(lane::FlowId flow) const {
   return rests_[flow.value].taken == rests_[flow.value].bytes.size();
 }
 
-// The peer may close the comm and end its process, which takes its link down, before the last receives are
-// posted. Its sends are done by then, so their bytes are kept for these receives.
-bool RecvComm::survives(engine::Flow& flow) {
+// Takes the bytes that have arrived and are not read over from a flow that comes to its end. They are
+// acknowledged, so the peer's sends may be done, while the receives may be posted much later.
+void RecvComm::keep_rest(engine::Flow& flow) {
   stack::Connection& connection = flow.connection();
-  if (!connection.received_all()) {
-    return false;
-  }
   std::vector<std::byte>& bytes = rests_[flow.index()].bytes;
   for (auto part = connection.readable(); !part.empty(); part = connection.readable()) {
     bytes.insert(bytes.end(), part.begin(), part.end());
     connection.consume(static_cast<std::uint32_t>(part.size()));
   }
-  check_peer_finished();
+}
+
+// A flow whose FIN has arrived has brought everything: after its FIN, a peer may end its process, which takes
+// its link down.
+bool RecvComm::survives(engine::Flow& flow) {
+  keep_rest(flow);
+  if (!flow.connection().received_all()) {
+    return false;
+  }
+  check_ended();
   return true;
+}
+
+// The comm gets nothing more, since no flow can replace the one that has failed. It fails once receives have
+// taken what all its flows had brought.
+void RecvComm::cut_off(Error error) {
+  cut_off_ = std::move(error);
+  for (engine::Flow*& flow : flows_) {
+    if (flow != nullptr) {
+      keep_rest(*flow);
+      context_.engine.abort(*flow);
+      flow = nullptr;
+    }
+  }
+  on_submitted();  // posts the receives that the engine has not taken yet
+  if (!failed()) {
+    check_ended();
+  }
 }
 
 Status RecvComm::on_control(const lane::RecordHeader&, std::span<const std::byte>) {

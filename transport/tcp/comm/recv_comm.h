@@ -44,6 +44,8 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
   bool survives(engine::Flow& flow) override;
+  void cut_off(Error error) override;
+  [[nodiscard]] bool in_use() const override { return true; }
   [[nodiscard]] bool is_free(lane::FlowId flow) const override;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return inbox_.uses(data, size);
@@ -52,6 +54,8 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   bool post(Request& request);
   void send_announcements();
   void resume_flows();
+  void keep_rest(engine::Flow& flow);
+  void check_ended();
   void check_peer_finished();
   void let_finished_flows_go();
   [[nodiscard]] bool finished(lane::FlowId flow) const;
@@ -67,6 +71,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
     std::size_t taken = 0;
   };
   std::vector<Rest> rests_;                           // by FlowId
+  std::optional<Error> cut_off_;                      // no flow is left, and this is why
   std::deque<std::vector<std::byte>> announcements_;  // waiting for room in their flow
   lane::FlowId announcer_;                            // the flow that they go on: the peer's first
   std::optional<CommTable::Key> key_;                 // in the table of comms that flows may join

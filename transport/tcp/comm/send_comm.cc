@@ -33,11 +33,14 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint16_t por
 }
 
 SendComm::~SendComm() {
-  const EngineGuard guard(context_.engine.lock());
-  for (const SendRoute& route : routes_) {
-    route.path->remove(*this);
+  {
+    const EngineGuard guard(context_.engine.lock());
+    for (const SendRoute& route : routes_) {
+      route.path->remove(*this);
+    }
+    detach(outbox_.outstanding() > 0 || posted_.front() != nullptr || !welcomed());
   }
-  detach(outbox_.outstanding() > 0 || posted_.front() != nullptr || !welcomed());
+  poke();  // the process may end at any time, and the peer should be told of the end before
 }
 
 bool SendComm::open_flow(lane::RouteId route) {
@@ -60,7 +63,7 @@ bool SendComm::open_flow(lane::RouteId route) {
 Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, int tag,
                                             transport::MemoryRegion* region) {
   if (failed()) {
-    return error();
+    return post_after_failure(requests_);
   }
   if (size > transport::kMaxMessageBytes || (data == nullptr && size > 0)) {
     return Error{Errc::invalid_argument,
@@ -158,7 +161,7 @@ void SendComm::on_progress(engine::Flow& flow) {
   const lane::FlowId id = id_of(flow);
   outbox_.on_acked(id, flow.connection().stream_acked());
   if (flow.connection().peer_finished()) {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed it", name_of(id))});
+    on_peer_finished(id);
     return;
   }
   if (welcomed()) {
@@ -167,6 +170,26 @@ void SendComm::on_progress(engine::Flow& flow) {
     at(route).path->poll(context_.engine.last_turn());
   }
   on_submitted();
+}
+
+void SendComm::take_acknowledgements() {
+  for (const engine::Flow* flow : flows_) {
+    if (flow != nullptr) {
+      outbox_.on_acked(id_of(*flow), flow->connection().stream_acked());
+    }
+  }
+}
+
+// The receiver closes all flows of its comm at once, and one flow's FIN may overtake another's
+// acknowledgements. So sends fail only when no flow can acknowledge anything more.
+void SendComm::on_peer_finished(lane::FlowId flow) {
+  take_acknowledgements();
+  const bool over = std::all_of(flows_.begin(), flows_.end(), [this](const engine::Flow* other) {
+    return other == nullptr || other->connection().peer_finished() || outbox_.drained(id_of(*other));
+  });
+  if (over) {
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", name_of(flow))});
+  }
 }
 
 void SendComm::close_if_drained(engine::Flow& flow) {
@@ -184,6 +207,7 @@ void SendComm::close_if_drained(engine::Flow& flow) {
 bool SendComm::survives(engine::Flow& flow) {
   const lane::FlowId id = id_of(flow);
   outbox_.on_acked(id, flow.connection().stream_acked());
+  take_acknowledgements();
   const bool joining = book_.state(id) == FlowState::opening && welcomed();
   const bool left = book_.state(id) == FlowState::leaving && outbox_.drained(id);
   if (joining) {

@@ -76,6 +76,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
   bool survives(engine::Flow& flow) override;
+  [[nodiscard]] bool in_use() const override { return welcomed(); }
   [[nodiscard]] bool is_free(lane::FlowId flow) const override {
     return book_.state(flow) == SendFlows::State::gone && outbox_.drained(flow);
   }
@@ -88,6 +89,8 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   // Returns the receive that the next message with this tag goes to; nothing if it is not announced yet.
   std::optional<Target> next_target(int tag);
   void pump();
+  void take_acknowledgements();
+  void on_peer_finished(lane::FlowId flow);
   void close_if_drained(engine::Flow& flow);
   void leave(lane::FlowId flow);
   void close_spare_flows(lane::RouteId route, std::uint32_t keep);

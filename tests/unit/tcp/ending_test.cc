@@ -1,0 +1,322 @@
+// The end of comms: what a sender was told to be sent comes out, whatever becomes of the connection; and a
+// peer that closes is no error of a post.
+#include <array>
+#include <bitset>
+#include <catch2/catch.hpp>
+
+#include "tests/unit/tcp/comm_pair.h"
+
+using namespace tfabric;
+using namespace tfabric::tcp;
+using namespace tfabric::tcp::test;
+using Catch::Contains;
+
+namespace {
+
+// A message larger than the windows of both flows.
+constexpr std::size_t kNeverWhole = 12'000'000;
+
+void finish_send(World& world, Pair::Message& message) {
+  REQUIRE(world.until([&] {
+    const Result<bool> done = message.out->test(nullptr);
+    INFO((done ? std::string() : done.error().message));
+    REQUIRE(done.ok());
+    return *done;
+  }));
+  message.out = nullptr;
+}
+
+// Sends messages none of whose receives is posted, until the sends are done.
+std::vector<Pair::Message*> send_ahead(World& world, Pair& pair) {
+  std::vector<Pair::Message*> messages{&pair.message(100'000), &pair.message(0), &pair.message(5),
+                                       &pair.message(300'000), &pair.message(0)};
+  for (Pair::Message* message : messages) {
+    pair.post_send(*message);
+  }
+  for (Pair::Message* message : messages) {
+    finish_send(world, *message);
+  }
+  return messages;
+}
+
+Error failure_of(World& world, transport::Request& request) {
+  std::optional<Error> error;
+  REQUIRE(world.until([&] {
+    const Result<bool> done = request.test(nullptr);
+    REQUIRE_FALSE((done.ok() && *done));
+    if (!done) {
+      error = done.error();
+    }
+    return error.has_value();
+  }));
+  return error.value_or(Error{});
+}
+
+void remove_link(World& world, std::size_t number) {
+  const EngineGuard guard(world.engine.lock());
+  static_cast<void>(world.engine.remove_link(*world.links.at(number)));
+}
+
+void turn(World& world, int times) {
+  for (int i = 0; i < times; ++i) {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.turn();
+  }
+}
+
+// The sending end of a comm with a flow on each link, toward the listener with this token.
+std::unique_ptr<SendComm> open_send(World& world, const Token& token) {
+  const Hello hello{.token = token, .comm = random_u64(), .flows = 2};
+  std::unique_ptr<SendComm> send;
+  {
+    const EngineGuard guard(world.engine.lock());
+    const auto path = std::make_shared<Path>(FlowChoice{}, "test");
+    std::vector<SendRoute> routes;
+    for (std::size_t i = 0; i < kAddresses.size(); ++i) {
+      routes.push_back({.link = world.links[i], .remote = kAddresses[i], .path = path, .next_try = {}});
+    }
+    send = std::make_unique<SendComm>(world.context, hello, world.engine.port(),
+                                      /*max_recvs=*/std::uint8_t{1}, std::move(routes));
+    path->remove(*send);
+    REQUIRE((send->open_flow({0}) && send->open_flow({1})));
+  }
+  REQUIRE(world.until([&] { return send->welcomed(); }));
+  return send;
+}
+
+// A receiver's end that reads of its two flows what the test allows.
+struct Reading final : FlowSink, engine::FlowHandler {
+  Status take_flow(engine::Flow& flow, const Hello& hello,
+                   std::unique_ptr<lane::FlowReader>& reader) override {
+    flow.set_handler(this, hello.flow);
+    flows.at(hello.flow) = &flow;
+    readers.push_back(std::move(reader));  // it is reading the hello just now
+    return {};
+  }
+  std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override {
+    const std::size_t n = allowed.test(flow.index()) ? bytes.size() : 0;
+    read.at(flow.index()) += n;
+    return n;
+  }
+  void on_progress(engine::Flow&) override {}
+  void on_failed(engine::Flow& flow, stack::ConnectionError) override { flows.at(flow.index()) = nullptr; }
+
+  std::array<engine::Flow*, 2> flows{};
+  std::array<std::size_t, 2> read{};
+  std::bitset<2> allowed;
+  std::vector<std::unique_ptr<lane::FlowReader>> readers;
+};
+
+}  // namespace
+
+TEST_CASE("messages whose sends are done come out, whatever became of their flows") {
+  // Receives are posted one after the other, or all at once with one more than messages were sent.
+  const bool at_once = GENERATE(false, true);
+  const int turns = GENERATE(0, 1, 50);
+  World world({.piece_bytes = 4096});
+  Pair pair(world);
+  const std::vector<Pair::Message*> messages = send_ahead(world, pair);
+  const char* reason = "the peer is unreachable";
+  SECTION("both links are gone") {
+    remove_link(world, 0);
+    remove_link(world, 1);
+  }
+  SECTION("the first of two links is gone") { remove_link(world, 0); }
+  SECTION("the second of two links is gone") { remove_link(world, 1); }
+  SECTION("the sender has closed, and then the links have gone") {
+    pair.send.reset();
+    turn(world, turns);
+    remove_link(world, 1);
+    remove_link(world, 0);
+    reason = "the peer";
+  }
+  SECTION("the sender has closed with another message under way") {
+    pair.post_send(pair.message(kNeverWhole));
+    turn(world, turns);
+    pair.send.reset();
+    reason = "the peer closed its communicator while requests were outstanding";
+  }
+  turn(world, 200);
+  REQUIRE_FALSE(pair.receive->failed());
+
+  Pair::Message& beyond = pair.message(kNeverWhole);
+  if (at_once) {
+    for (Pair::Message* message : messages) {
+      pair.post_receive(*message);
+    }
+    pair.post_receive(beyond);
+  }
+  for (Pair::Message* message : messages) {
+    if (!at_once) {
+      pair.post_receive(*message);
+    }
+    pair.finish(*message);
+  }
+  if (!at_once) {
+    pair.post_receive(beyond);
+  }
+  const Error error = failure_of(world, *beyond.in);
+  CHECK(error.code == Errc::remote);
+  CHECK_THAT(error.message, Contains(reason));
+  const transport::ReceiveBuffer buffer{beyond.received.data(), 1, 0, nullptr};
+  CHECK_FALSE(pair.receive->irecv(std::span(&buffer, 1)).ok());
+}
+
+TEST_CASE("a receive that cannot be completed fails at once when the link goes, and only then its comm") {
+  World world({.piece_bytes = 4096});
+  Pair pair(world);
+  std::vector<Pair::Message*> messages = send_ahead(world, pair);
+  Pair::Message& part = pair.message(kNeverWhole);
+  pair.post_send(part);
+  pair.post_receive(*messages[0]);
+  pair.finish(*messages[0]);
+  turn(world, 200);
+  remove_link(world, 0);
+  REQUIRE_FALSE(pair.receive->failed());
+  messages.erase(messages.begin());
+  for (Pair::Message* message : messages) {
+    pair.post_receive(*message);
+    pair.finish(*message);
+  }
+  REQUIRE_FALSE(pair.receive->failed());
+  pair.post_receive(part);
+  CHECK_THAT(failure_of(world, *part.in).message, Contains("the peer is unreachable"));
+}
+
+TEST_CASE("messages come out of a comm that is accepted after its sender and their link have gone") {
+  World world({.piece_bytes = 4096});
+  std::vector<std::byte> sent(100'000, std::byte{7}), received(100'000);
+  auto send = open_send(world, world.token);
+  const auto out = send->isend(sent.data(), sent.size(), 0, nullptr);
+  REQUIRE((out.ok() && *out != nullptr));
+  REQUIRE(world.until([&] {
+    const Result<bool> done = (*out)->test(nullptr);
+    return done.ok() && *done;
+  }));
+  send.reset();
+  remove_link(world, 0);
+  remove_link(world, 1);
+  std::unique_ptr<RecvComm> receive;
+  {
+    const EngineGuard guard(world.engine.lock());
+    receive = world.pending.take();
+  }
+  REQUIRE(receive != nullptr);
+  const transport::ReceiveBuffer buffer{received.data(), received.size(), 0, nullptr};
+  const auto in = receive->irecv(std::span(&buffer, 1));
+  REQUIRE((in.ok() && *in != nullptr));
+  REQUIRE(world.until([&] {
+    const Result<bool> done = (*in)->test(nullptr);
+    REQUIRE(done.ok());
+    return *done;
+  }));
+  CHECK(received == sent);
+}
+
+TEST_CASE("a receiver that closes after its last message is no error of the send, on any of its flows") {
+  engine::EngineOptions small;
+  small.tcp.receive_buffer = 64u << 10;
+  World world({.piece_bytes = 256u << 10}, small);
+  Reading receiver;
+  Token token{};
+  fill_random(token);
+  {
+    const EngineGuard guard(world.engine.lock());
+    world.acceptor.add_listener(token, receiver);
+  }
+  auto send = open_send(world, token);
+  receiver.allowed.set(0);
+  const std::vector<std::byte> bytes(512u << 10);
+  const auto out = send->isend(bytes.data(), bytes.size(), 0, nullptr);
+  REQUIRE((out.ok() && *out != nullptr));
+  const std::size_t piece = (256u << 10) + lane::kRecordHeaderBytes;
+  REQUIRE(world.until([&] { return receiver.read[0] == piece; }));
+  // The first flow's FIN comes before the second flow's acknowledgements.
+  {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.close(*receiver.flows[0]);
+  }
+  turn(world, 1000);
+  const Result<bool> early = (*out)->test(nullptr);
+  INFO((early ? std::string() : early.error().message));
+  REQUIRE((early.ok() && !*early));
+  {
+    const EngineGuard guard(world.engine.lock());
+    receiver.allowed.set(1);
+    world.engine.resume(*receiver.flows[1]);
+  }
+  REQUIRE(world.until([&] {
+    const Result<bool> done = (*out)->test(nullptr);
+    REQUIRE(done.ok());
+    return *done;
+  }));
+  CHECK(receiver.read[1] == piece);
+  {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.close(*receiver.flows[1]);
+  }
+  REQUIRE(world.until([&] { return send->failed(); }));
+  CHECK_THAT(send->error().message, Contains("the peer closed its communicator"));
+  const EngineGuard guard(world.engine.lock());
+  world.acceptor.remove_listener(token);
+}
+
+TEST_CASE("a receiver that closes is no error of isend, but of the request's test") {
+  World world({.max_recvs = GENERATE(std::uint8_t{1}, std::uint8_t{4})});
+  Pair pair(world);
+  const char* reason = "the peer closed its communicator";
+  SECTION("with nothing outstanding") { pair.receive.reset(); }
+  SECTION("with receives outstanding") {
+    for (int i = 0; i < 3; ++i) {
+      pair.post_receive(pair.message(1000));
+    }
+    pair.receive.reset();
+  }
+  SECTION("and its links go at once") {
+    pair.receive.reset();
+    remove_link(world, 1);
+    remove_link(world, 0);
+    reason = "the peer is unreachable";  // the FINs were on the links
+  }
+  REQUIRE(world.until([&] { return pair.send->failed(); }));
+  // As many as NCCL may have outstanding, and some more.
+  std::vector<transport::Request*> requests;
+  for (std::size_t i = 0; i < transport::kMaxRequests + 2; ++i) {
+    const auto request = pair.send->isend(nullptr, 0, 0, nullptr);
+    REQUIRE(request.ok());
+    if (*request != nullptr) {
+      requests.push_back(*request);
+    }
+  }
+  REQUIRE(requests.size() == transport::kMaxRequests);
+  for (transport::Request* request : requests) {
+    const Result<bool> done = request->test(nullptr);
+    REQUIRE_FALSE(done.ok());
+    CHECK(done.error().code == Errc::remote);
+    CHECK_THAT(done.error().message, Contains(reason));
+  }
+  CHECK_FALSE(pair.send->isend(nullptr, 0, 0, nullptr).ok());
+}
+
+TEST_CASE("a sender that closes is no error of irecv, but of the request's test") {
+  World world({.max_recvs = GENERATE(std::uint8_t{1}, std::uint8_t{4})});
+  Pair pair(world);
+  SECTION("with nothing outstanding") { pair.send.reset(); }
+  SECTION("with a message under way") {
+    if (world.context.options.max_recvs > 1) {
+      pair.post_receive(pair.message(kNeverWhole));
+    }
+    pair.post_send(pair.message(kNeverWhole));
+    pair.send.reset();
+  }
+  REQUIRE(world.until([&] { return world.context.options.max_recvs == 1 || pair.receive->failed(); }));
+  turn(world, 1000);
+  std::vector<Pair::Message*> messages;
+  for (int i = 0; i < 3; ++i) {
+    messages.push_back(&pair.message(kNeverWhole));
+    pair.post_receive(*messages.back());
+  }
+  for (Pair::Message* message : messages) {
+    CHECK_THAT(failure_of(world, *message->in).message, Contains("the peer closed its communicator"));
+  }
+}
