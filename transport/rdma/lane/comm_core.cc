@@ -88,6 +88,7 @@ Result<bool> CommCore::test(Request& request, int* sizes) {
   }
   if (failed_) {
     request.return_to_pool();
+    reported_ = true;
     return error_;
   }
   return false;
@@ -97,7 +98,7 @@ bool CommCore::join() {
   if (!joined_) {
     const Result<bool> joined = meeting_->join(*endpoint_, endpoint_->options().now());
     if (!joined) {
-      fail(Error{joined.error().code, fmt::format("{} comm: {}", direction_, joined.error().message)});
+      lose_peer(Error{joined.error().code, fmt::format("{} comm: {}", direction_, joined.error().message)});
       return false;
     }
     if (*joined && queues_.empty()) {
@@ -152,7 +153,7 @@ void CommCore::watch_peer() {
   const Status there = peer_status();
   // Data that the peer wrote before it ended may have arrived since the last poll.
   if (!there && poll() == 0 && !failed_) {
-    fail(Error{there.error().code, fmt::format("{} comm: {}", direction_, there.error().message)});
+    lose_peer(Error{there.error().code, fmt::format("{} comm: {}", direction_, there.error().message)});
   }
 }
 
@@ -175,6 +176,9 @@ std::size_t CommCore::poll() {
                                           direction_, endpoint_->peer(), verbs_fault(taken))});
     }
   }
+  if (fault_ && !failed_) {
+    lose_peer(*fault_);
+  }
   return all;
 }
 
@@ -182,10 +186,13 @@ void CommCore::on_completion(const ibv_wc& completion) {
   ++counters_.completions;
   const WorkId id = unpack_work_id(completion.wr_id);
   if (completion.status != IBV_WC_SUCCESS) {
-    const Status there = peer_status();
-    fail(Error{Errc::remote, fmt::format("{} comm: {}{}", direction_,
-                                         completion_fault(completion, endpoint_->name_of(id.queue)),
-                                         there ? "" : "; " + there.error().message)});
+    if (!fault_) {
+      // The comm fails once all queues are polled: others may hold messages that have arrived.
+      const Status there = peer_status();
+      fault_ = Error{Errc::remote, fmt::format("{} comm: {}{}", direction_,
+                                               completion_fault(completion, endpoint_->name_of(id.queue)),
+                                               there ? "" : "; " + there.error().message)};
+    }
   } else if (id.receive) {
     on_immediate(id.queue, ntohl(completion.imm_data));
   } else {
@@ -232,6 +239,13 @@ void CommCore::fail(Error error) {
   if (!failed_) {
     fail_softly(std::move(error));
     endpoint_->stop();
+  }
+}
+
+void CommCore::lose_peer(Error error) {
+  if (!failed_) {
+    peer_lost_ = true;
+    fail(std::move(error));
   }
 }
 

@@ -5,6 +5,10 @@
 // result. If memory is deregistered or the comm closed while requests use it, the queue pairs are destroyed
 // first, after which the HCA accesses nothing through them; so this does not wait for the peer. turn.h says
 // which thread may call when.
+//
+// That the peer has ended is reported by test() only: a request that is posted before that is taken, and ends
+// with the error, since peers that close their communicators at about the same time must not make a post
+// fail.
 #pragma once
 
 #include <atomic>
@@ -59,6 +63,17 @@ class CommCore {
   void fail(Error error);
   // As fail(), but work that was posted before is still sent.
   void fail_softly(Error error);
+  // As fail(), because the peer has ended or cannot be reached.
+  void lose_peer(Error error);
+  // What a post returns once failed(): a request that ends with the error, null if the pool has none, or the
+  // error itself.
+  template <class R>
+  [[gnu::cold]] Result<transport::Request*> post_after_failure(RequestPool<R>& pool) {
+    if (!peer_lost_ || reported_) {
+      return error_;
+    }
+    return pool.any_free() ? static_cast<transport::Request*>(&pool.acquire()) : nullptr;
+  }
   [[nodiscard]] bool failed() const { return failed_; }
   [[nodiscard]] const Error& error() const { return error_; }
   // Continues the meeting if it is not over. Returns true if both ends are connected, so that work can be
@@ -104,7 +119,10 @@ class CommCore {
   Heartbeat heartbeat_;
   bool failed_ = false;
   bool fenced_ = false;
+  bool peer_lost_ = false;  // why it has failed
+  bool reported_ = false;   // by test()
   Error error_;
+  std::optional<Error> fault_;  // the first failed completion of those that are being polled
   Regions regions_;
 };
 

@@ -79,7 +79,7 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     return static_cast<transport::Request*>(nullptr);
   }
   if (failed()) {
-    return error();
+    return post_after_failure(requests_);
   }
   if (const Status sound = check("irecv", buffers); !sound) {
     return sound.error();
@@ -87,7 +87,7 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
   if (!has_room(buffers.size())) {
     progress();
     if (failed()) {
-      return error();
+      return post_after_failure(requests_);
     }
     return static_cast<transport::Request*>(nullptr);
   }

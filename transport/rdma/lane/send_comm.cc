@@ -118,7 +118,7 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
     return static_cast<transport::Request*>(nullptr);
   }
   if (failed()) {
-    return error();
+    return post_after_failure(requests_);
   }
   if (const Status memory = check_memory("isend", data, size, region); !memory) {
     return memory.error();
@@ -135,7 +135,7 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
       progress();
     }
     if (failed()) {
-      return error();
+      return post_after_failure(requests_);
     }
     return static_cast<transport::Request*>(nullptr);
   }

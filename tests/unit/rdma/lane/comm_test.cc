@@ -383,8 +383,10 @@ TEST_CASE("a peer that dies silently is noticed by the end that waits for it") {
     REQUIRE(wait(attempt));
   }
   SECTION("the sender, for a receive to be announced") {
+    // Posts are no error: only the test of a request is.
     const auto attempt = [&] {
-      return stage.pair.send->isend(stage.out.data(), 1, 0, stage.out_region).ok();
+      transport::Request* send = stage.send(0, 1);
+      return send == nullptr || send->test(nullptr).ok();
     };
     REQUIRE_FALSE(wait(attempt));
     stage.pair.receive.reset();
@@ -405,6 +407,43 @@ TEST_CASE("requests that completed before a failure stay completed") {
   REQUIRE(good(receive->test(nullptr)));
   REQUIRE_FALSE(pending->test(nullptr).ok());
   stage.finish(send);
+}
+
+TEST_CASE("what has arrived on one rail is received although another rail's queue pair has failed") {
+  Stage stage({}, 2);
+  transport::Request* first = stage.post({stage.buffer(0, 100)});
+  transport::Request* second = stage.post({stage.buffer(100, 100)});
+  stage.world.fabric.run();
+  static_cast<void>(stage.send(0, 100));
+  static_cast<void>(stage.send(100, 100));
+  stage.world.fabric.run();
+  stage.world.fabric.inject(stage.pair.receive_pairs[0], IBV_WC_RETRY_EXC_ERR, 0);
+  transport::Request* third = stage.post({stage.buffer(200, 100)});
+  stage.world.fabric.run();
+  REQUIRE_THAT(third->test(nullptr).error().message, Contains("RETRY_EXC_ERR"));
+  REQUIRE(good(first->test(nullptr)));
+  REQUIRE(good(second->test(nullptr)));
+  REQUIRE(std::equal(stage.in.begin(), stage.in.begin() + 200, stage.out.begin()));
+}
+
+TEST_CASE("a peer that has ended is no error of a post, but of the request's test, until that has said so") {
+  static Instant now{};
+  now = Instant{};
+  Stage stage({.now = [] { return now; }});
+  transport::Request* receive = stage.post({stage.buffer(0, 100)});
+  stage.pair.send.reset();
+  // The comm notices it while it probes the peer.
+  bool ended = false;
+  for (int i = 0; i < 100 && !ended; ++i) {
+    now += std::chrono::milliseconds(100);
+    stage.world.fabric.run();
+    for (std::uint32_t turn = 0; turn < Heartbeat::kQuietTurns && !ended; ++turn) {
+      transport::Request* posted = stage.post({stage.buffer(0, 100)});  // good() checks it
+      ended = posted == nullptr ? !receive->test(nullptr).ok() : !posted->test(nullptr).ok();
+    }
+  }
+  REQUIRE(ended);
+  REQUIRE_FALSE(stage.pair.receive->irecv(std::vector{stage.buffer(0, 1)}).ok());
 }
 
 TEST_CASE("memory that is deregistered under a receive is not written any more, and the comm has failed") {

@@ -137,6 +137,10 @@ TEST_CASE("a meeting that fails, fails the comm and its requests with the reason
   transport::Request* receive = couple.post(0);
   couple.receiver.error = couple.sender.error = Error{Errc::remote, "no peer came"};
   REQUIRE_THAT(receive->test(nullptr).error().message, Contains("receive comm: no peer came"));
+  // A post is no error until test() has reported it.
+  transport::Request* send = good(couple.send->isend(nullptr, 0, 0, nullptr));
+  REQUIRE(send != nullptr);
+  REQUIRE_THAT(send->test(nullptr).error().message, Contains("send comm: no peer came"));
   REQUIRE_THAT(couple.send->isend(nullptr, 0, 0, nullptr).error().message,
                Contains("send comm: no peer came"));
 }

@@ -92,6 +92,18 @@ Result<bool> receive_nothing(transport::RecvComm& comm, transport::Request*& req
   return false;
 }
 
+Result<bool> send_nothing(transport::SendComm& comm, transport::Request*& request) {
+  if (request != nullptr) {
+    return request->test(nullptr);
+  }
+  const auto posted = comm.isend(nullptr, 0, 0, nullptr);
+  if (!posted) {
+    return posted.error();
+  }
+  request = *posted;
+  return false;
+}
+
 void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes) {
   std::vector<std::byte> out(bytes), in(bytes);
   for (std::size_t i = 0; i < bytes; ++i) {

@@ -66,6 +66,8 @@ Error failure_of(Call&& call) {
 // Posts a receive of no bytes unless `request` is set, and tests it. Posting may be refused while the
 // watcher's thread holds the comm.
 Result<bool> receive_nothing(transport::RecvComm& comm, transport::Request*& request);
+// The same for a message of no bytes.
+Result<bool> send_nothing(transport::SendComm& comm, transport::Request*& request);
 
 // Sends bytes over the comms and checks that they arrive.
 void exchange(TwoHosts& hosts, TwoHosts::Comms& comms, std::size_t bytes);
