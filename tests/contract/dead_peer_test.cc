@@ -112,6 +112,43 @@ TEST_CASE("a peer that dies in a transfer is an error in time", "[once][dead]") 
   }
 }
 
+// What a dead peer was told to have arrived comes out; receives may be posted long after its death.
+CONTRACT_PART(delivered_and_killed) {
+  Net net;
+  void* comm = open_send(net, channel);
+  Buffer buffer(1u << 20);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    buffer.fill(i);
+    net.wait(net.isend(comm, buffer.data(), buffer.size(), 0));
+  }
+  // Of this one a part arrives: the receiver's window is smaller.
+  Buffer large(kMessage);
+  channel.meet(1);
+  die(net, net.isend(comm, large.data(), kMessage, 0), SIGKILL);
+}
+CONTRACT_PART(late_receiver) {
+  Net net;
+  void* comm = open_recv(net, channel);
+  channel.meet(1);
+  usleep(500000);
+  Buffer buffer(1u << 20);
+  for (std::uint64_t i = 0; i < 3; ++i) {
+    buffer.clear();
+    net.wait(net.irecv(comm, PluginReceive{buffer.data(), buffer.size(), 0, nullptr}));
+    buffer.expect(i, buffer.size());
+  }
+  Buffer large(kMessage);
+  void* request = net.irecv(comm, PluginReceive{large.data(), kMessage, 0, nullptr});
+  expect_in_time(net.wait_for_error(request));
+  net.close_recv(comm);
+}
+
+TEST_CASE("messages that a peer has sent arrive although it has died since", "[once][dead]") {
+  RunOptions options = kImpatient;
+  options.environment.insert(kUngrouped.begin(), kUngrouped.end());
+  run({{"delivered_and_killed", Ending::killed}, {"late_receiver"}}, options);
+}
+
 // On an idle comm only keep-alives find out.
 CONTRACT_PART(idle_frozen_sender) {
   Net net;
