@@ -152,7 +152,7 @@ void Forwarder::maintain(Instant now) {
   next_maintenance_ = now + kMaintenance;
   driver_.maintain();
   if (control_ != nullptr) {
-    control_->poll();
+    control_->poll(now);
   }
   if (terminal_ && now - last_shown_ >= kShow) {
     show(now);

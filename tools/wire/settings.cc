@@ -32,8 +32,16 @@ Setting member(const char* name, const char* expected, const char* meaning, Valu
           .show = [=](const Impairments& impairments) { return show(impairments.*field); }};
 }
 
+// Smaller shares would not be shown in a form that can be set again, and one frame in a million is rare
+// enough.
+std::optional<double> parse_share(std::string_view text) {
+  constexpr double kLeast = 1e-6;
+  const auto share = config::parse_share(text);
+  return share && (*share == 0 || *share >= kLeast) ? share : std::nullopt;
+}
+
 Setting share(const char* name, const char* meaning, double Impairments::*field) {
-  return member(name, "a share of frames like 1% or 0.01", meaning, field, config::parse_share,
+  return member(name, "a share of frames like 1% or 0.01, 0 or from 0.0001%", meaning, field, parse_share,
                 config::format_share);
 }
 
@@ -79,8 +87,9 @@ std::optional<std::uint32_t> parse_mtu(std::string_view text) {
 }
 
 std::optional<double> parse_length(std::string_view text) {
+  constexpr double kMost = 1e6;
   const auto number = config::parse_number(text);
-  return number && *number >= 1 ? number : std::nullopt;
+  return number && *number >= 1 && *number <= kMost ? number : std::nullopt;
 }
 
 std::vector<Setting> make_settings() {
@@ -107,7 +116,7 @@ std::vector<Setting> make_settings() {
       bytes("ecn", "mark frames CE while more than that waits; 0: never", &I::ecn_bytes),
       share("loss", "single losses", &I::loss),
       share("burst", "begin a burst of losses", &I::burst),
-      member("burst_length", "a number of frames from 1", "average number of frames in a burst",
+      member("burst_length", "a number of frames from 1 to 1000000", "average number of frames in a burst",
              &I::burst_length, parse_length, [](double length) { return fmt::format("{}", length); }),
       share("burst_loss", "losses among the frames of a burst", &I::burst_loss),
       share("corrupt", "bits flipped, detected by checksums", &I::corrupt),

@@ -73,6 +73,24 @@ TEST_CASE("what is shown can be set again") {
   CHECK(show_settings(*apply_settings({}, request->words)) == text);
 }
 
+TEST_CASE("the smallest and largest values that are taken are shown in a form that can be set again") {
+  for (const char* word :
+       {"loss=0.000001", "loss=0.0001%", "burst_length=1000000", "burst_length=1.0000000000000002", "rate=1",
+        "rate=9999999999999", "delay=1ns", "delay=3600s", "queue=9223372036854775807"}) {
+    CAPTURE(word);
+    const auto set = apply_settings({}, Words{word});
+    REQUIRE(set.ok());
+    const std::string text = show_settings(*set);
+    const auto again = parse_request("set " + text);
+    REQUIRE(again.ok());
+    const auto set_again = apply_settings({}, again->words);
+    REQUIRE(set_again.ok());
+    CHECK(show_settings(*set_again) == text);
+  }
+  CHECK_THAT(settings_error({"loss=0.0000001"}), Contains("0 or from 0.0001%"));
+  CHECK_THAT(settings_error({"burst_length=100000000000000000000"}), Contains("from 1 to 1000000"));
+}
+
 TEST_CASE("a wrong setting is named, with what was expected") {
   CHECK_THAT(settings_error({"los=1%"}), Contains("\"los\"") && Contains("did you mean `loss`"));
   CHECK_THAT(settings_error({"frobnicate=1"}), Contains("\"frobnicate\"") && Contains("expected one of"));
