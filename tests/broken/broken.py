@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import re
+import secrets
 import shutil
 import signal
 import struct
@@ -22,6 +23,7 @@ from network import START_S, Failed, die_with_parent, stop, wait_until
 
 SKIPPED = 77
 CHECK_LIMIT_S = 240
+TOKEN = ["--token", secrets.token_hex(16)]  # of the two ends of a control connection
 JOB_LIMIT_S = 480  # in the lab, on a busy machine
 FIX_LIMIT_S = 10
 EXIT_CODES = {"error": 3, "warning": 1}  # docs/check.md
@@ -114,8 +116,8 @@ class Host:
 
     def occupy(self, one, other):
         """Two processes have these rails, and talk over them."""
-        words = [[self.build / "tfabric", "perf", "--listen"],
-                 [self.build / "tfabric", "perf", "127.0.0.1", "--mode", "bw", "-b", "1M", "-e", "1M", "-n", 1000000]]
+        words = [[self.build / "tfabric", "perf", "--listen", *TOKEN],
+                 [self.build / "tfabric", "perf", "127.0.0.1", *TOKEN, "--mode", "bw", "-b", "1M", "-e", "1M", "-n", 1000000]]
         holders = []
         for rail, command in zip((one, other), words):
             path = self.configure(rail, name=f"{rail['name']}.toml")
@@ -192,7 +194,7 @@ class Judge:
             jobs = [(words, {})]
         else:
             listening, calling = host.check_environments
-            jobs = [(words + ["--listen"], listening), (words + ["--peer", "127.0.0.1"], calling)]
+            jobs = [(words + ["--listen", *TOKEN], listening), (words + ["--peer", "127.0.0.1", *TOKEN], calling)]
         processes = [host.start(words, host.environment | changes, stderr=subprocess.PIPE) for words, changes in jobs]
         return [finish_check(process) for process in processes]
 

@@ -2,6 +2,7 @@
 import argparse
 import os
 import pathlib
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ UNUSABLE, REMOTE = 3, 4  # tfabric's exit codes
 SKIPPED = 77
 LIMIT_S = 300  # for a program to end, on a host that stands still now and then
 PERF_TIMEOUT_S = 120  # for its connections and for each operation
+TOKEN = ["--token", secrets.token_hex(16)]  # of the two ends of a control connection
 
 
 def environment(**more):

@@ -105,7 +105,7 @@ void add_not_tried(const Host& host, const Error& why, Report& report);
 [[nodiscard]] std::string to_text(const Report& report);
 [[nodiscard]] nlohmann::json to_json(const Report& report);
 
-inline constexpr int kAllRight = 0, kWarnings = 1, kNotUsable = 3;
+inline constexpr int kAllRight = 0, kWarnings = 1, kWrongUsage = 2, kNotUsable = 3;
 [[nodiscard]] int exit_code_of(const Report& report);
 
 // --- The subcommand ---

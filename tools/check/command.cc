@@ -4,9 +4,12 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tools/check/check.h"
 #include "tools/check/peer/peer.h"
+#include "tools/control/invitation.h"
+#include "tools/control/token_option.h"
 #include "transport/examine.h"
 
 namespace tfabric::check {
@@ -16,19 +19,31 @@ struct Arguments {
   bool json = false;
   bool listen = false;
   std::string peer;
+  std::vector<std::string> tokens;
   std::uint16_t port = kPairPort;
 };
 
 // Does nothing if the host is checked alone.
 Status check_pair(const Arguments& arguments, const Host& host, Report& report) {
+  const std::string token = arguments.tokens.empty() ? std::string() : arguments.tokens.front();
   if (arguments.listen) {
-    fmt::print(stderr, "waiting for `tfabric check --peer` on port {}\n", arguments.port);
-    return listen_for_peer(arguments.port, host, report);
+    return listen_for_peer(arguments.port, control::invite(kPairService, token), host, report);
   }
-  return arguments.peer.empty() ? Status() : try_peer(arguments.peer, arguments.port, host, report);
+  if (arguments.peer.empty()) {
+    return {};
+  }
+  return try_peer({.host = arguments.peer,
+                   .port = arguments.port,
+                   .invitation = {.service = kPairService, .token = token}},
+                  host, report);
 }
 
 int run(const Arguments& arguments) {
+  const auto wrong = control::token_error(arguments.tokens, arguments.peer.empty() ? 0 : 1, kPairService);
+  if (!wrong.empty()) {
+    fmt::print(stderr, "tfabric check: {}\n", wrong);
+    return kWrongUsage;
+  }
   const Host host = this_host();
   Report report = examine(host, transport::examine);
   const Status paired = check_pair(arguments, host, report);
@@ -59,6 +74,7 @@ void add_check(CLI::App& app, int& exit_code) {
                    "Try the rails with this host, where --listen runs: opens the NICs")
       ->type_name("HOST")
       ->excludes(listen);
+  control::add_token(*check, arguments->tokens);
   check->add_option("--port", arguments->port, "The TCP port, of the kernel's, at which the two meet")
       ->capture_default_str();
   check->footer(

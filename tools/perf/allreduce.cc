@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/value.h"
+#include "tools/perf/allreduce_messages.h"
 #include "tools/perf/process.h"
 #include "tools/perf/report.h"
 #include "tools/perf/ring.h"
@@ -44,20 +45,26 @@ class Coordinator {
 
  private:
   Status start_here();
-  Status start_at(const std::string& host);
+  Status start_at(const std::string& host, const std::string& token);
+  // Tells each rank its place and its neighbour's handles, and waits until all have connected.
+  Status join_ring();
   // Returns one message of each rank, or the error of the first rank that fails.
-  Result<std::vector<Json>> collect();
+  Result<std::vector<Json>> collect_messages();
+  // The same, read by `from`.
+  template <class Value>
+  Result<std::vector<Value>> collect(Result<Value> (*from)(const Json& json, const std::string& sender));
+  Status collect_ready();
   Status broadcast(const Json& message);
 
   const LocalOptions& local_;
   const SweepOptions& sweep_;
   const AllreduceOptions& options_;
-  std::vector<ChildProcess> here_;     // the ranks of this host, which come first
-  std::vector<ControlChannel> ranks_;  // host by host
+  std::vector<ChildProcess> here_;       // the ranks of this host, which come first
+  std::vector<control::Channel> ranks_;  // host by host
   std::string network_;
 };
 
-Result<std::vector<Json>> Coordinator::collect() {
+Result<std::vector<Json>> Coordinator::collect_messages() {
   std::vector<std::optional<Json>> answers(ranks_.size());
   for (;;) {
     std::vector<pollfd> waiting;
@@ -78,6 +85,29 @@ Result<std::vector<Json>> Coordinator::collect() {
   return all;
 }
 
+template <class Value>
+Result<std::vector<Value>> Coordinator::collect(Result<Value> (*from)(const Json& json,
+                                                                      const std::string& sender)) {
+  const auto messages = collect_messages();
+  if (!messages) return messages.error();
+  std::vector<Value> values;
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    auto value = from((*messages)[rank], ranks_[rank].peer());
+    if (!value) return value.error();
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
+Status Coordinator::collect_ready() {
+  const auto messages = collect_messages();
+  if (!messages) return messages.error();
+  for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
+    if (auto ready = ready_from((*messages)[rank], ranks_[rank].peer()); !ready) return ready;
+  }
+  return {};
+}
+
 Status Coordinator::broadcast(const Json& message) {
   for (auto& rank : ranks_) {
     if (auto sent = rank.send(message); !sent) return sent;
@@ -96,15 +126,18 @@ Status Coordinator::start_here() {
   return {};
 }
 
-Status Coordinator::start_at(const std::string& host) {
+Status Coordinator::start_at(const std::string& host, const std::string& token) {
+  const control::Destination agent{
+      .host = host, .port = options_.port, .invitation = {.service = kAllreduceService, .token = token}};
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
-    auto control =
-        connect_server(host, options_.port, local_.timeout, fmt::format("rank {} ({})", ranks_.size(), host),
-                       "tfabric perf allreduce --listen");
+    auto control = control::connect(agent, local_.timeout, fmt::format("rank {} ({})", ranks_.size(), host));
     if (!control) return control.error();
-    if (auto sent = control->send({{kLocalRank, rank}, {kLocalSize, options_.ranks}}); !sent) return sent;
+    if (auto sent = control->send(to_json(LocalRank{.rank = rank, .size = options_.ranks})); !sent)
+      return sent;
     // The agent reads the connection until it has started the rank.
-    if (auto started = control->receive(local_.timeout, "its start"); !started) return started.error();
+    const auto answer = control->receive(local_.timeout, "its start");
+    if (!answer) return answer.error();
+    if (auto begun = started_from(*answer, control->peer()); !begun) return begun;
     ranks_.push_back(std::move(*control));
   }
   return {};
@@ -112,25 +145,29 @@ Status Coordinator::start_at(const std::string& host) {
 
 Status Coordinator::start() {
   if (auto started = start_here(); !started) return started;
-  for (const std::string& host : options_.hosts) {
-    if (auto started = start_at(host); !started) return started;
+  for (std::size_t i = 0; i < options_.hosts.size(); ++i) {
+    const auto& token = options_.tokens[options_.tokens.size() == 1 ? 0 : i];
+    if (auto started = start_at(options_.hosts[i], token); !started) return started;
   }
-  if (auto sent = broadcast({{"comms", sweep_.comms}}); !sent) return sent;
-  const auto hellos = collect();
-  if (!hellos) return hellos.error();
-  network_ = (*hellos)[0].value("network", "?");
+  if (auto sent = broadcast(to_json(RingSetup{.comms = sweep_.comms})); !sent) return sent;
+  return join_ring();
+}
+
+Status Coordinator::join_ring() {
+  auto ends = collect<End>(end_from);
+  if (!ends) return ends.error();
+  network_ = (*ends)[0].network;
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
-    const auto& next = (*hellos)[(rank + 1) % ranks_.size()];
-    if (next.value("plugin", "") != (*hellos)[rank].value("plugin", "")) {
+    End& next = (*ends)[(rank + 1) % ranks_.size()];
+    if (next.plugin != (*ends)[rank].plugin) {
       return Error{Errc::unusable, "the ranks have loaded different plugins"};
     }
-    auto sent = ranks_[rank].send(
-        {{"rank", rank}, {"ranks", ranks_.size()}, {"handles", next.value("handles", Json::array())}});
-    if (!sent) return sent;
+    const RingPlace place{.rank = static_cast<std::uint32_t>(rank),
+                          .ranks = static_cast<std::uint32_t>(ranks_.size()),
+                          .handles = std::move(next.handles)};
+    if (auto sent = ranks_[rank].send(to_json(place)); !sent) return sent;
   }
-  const auto ready = collect();
-  if (!ready) return ready.error();
-  return {};
+  return collect_ready();
 }
 
 Result<AllreduceRow> Coordinator::measure(std::uint64_t bytes) {
@@ -140,28 +177,28 @@ Result<AllreduceRow> Coordinator::measure(std::uint64_t bytes) {
   const std::uint64_t automatic = std::clamp<std::uint64_t>(kTotalBytes / row.bytes, 2, kIterations);
   const std::uint64_t iterations = sweep_.iterations != 0 ? sweep_.iterations : automatic;
   const std::uint64_t warmup = sweep_.warmup_given ? sweep_.warmup : std::min(kWarmup, automatic / 2);
-  auto sent = broadcast({{"elements", row.elements},
-                         {"warmup", warmup},
-                         {"iterations", iterations},
-                         {"check", sweep_.check != Check::none},
-                         {"inflight", sweep_.inflight},
-                         {"slice", options_.slice_bytes / kElementBytes}});
-  if (!sent) return sent.error();
+  const RankPlan plan{.elements = row.elements,
+                      .warmup = warmup,
+                      .iterations = iterations,
+                      .inflight = sweep_.inflight,
+                      .slice_elements = options_.slice_bytes / kElementBytes,
+                      .check = sweep_.check != Check::none};
+  if (auto sent = broadcast(to_json(RankStep{.plan = plan})); !sent) return sent.error();
   // All ranks register their buffers before any of them starts its clock.
-  if (auto ready = collect(); !ready) return ready.error();
-  if (sent = broadcast({{"go", true}}); !sent) return sent.error();
-  const auto results = collect();
+  if (auto ready = collect_ready(); !ready) return ready.error();
+  if (auto sent = broadcast(go()); !sent) return sent.error();
+  const auto results = collect<RankResult>(rank_result_from);
   if (!results) return results.error();
-  for (const auto& result : *results) {
-    row.seconds = std::max(row.seconds, result.value("seconds", 0.0) / static_cast<double>(iterations));
-    row.cpu_seconds += result.value("cpu_seconds", 0.0) / static_cast<double>(iterations);
-    row.wrong += result.value("wrong", std::uint64_t{0});
+  for (const RankResult& result : *results) {
+    row.seconds = std::max(row.seconds, result.seconds / static_cast<double>(iterations));
+    row.cpu_seconds += result.cpu_seconds / static_cast<double>(iterations);
+    row.wrong += result.wrong;
   }
   return row;
 }
 
 Status Coordinator::end() {
-  if (auto sent = broadcast({{"end", true}}); !sent) return sent;
+  if (auto sent = broadcast(to_json(RankStep{})); !sent) return sent;
   // The agents wait for the ranks of other hosts.
   for (std::size_t rank = 0; rank < here_.size(); ++rank) {
     if (auto ended = here_[rank].expect_end(ranks_[rank].peer(), local_.timeout); !ended) return ended;

@@ -11,24 +11,22 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tools/control/channel.h"
+#include "tools/control/listener.h"
 #include "tools/perf/command.h"
-#include "tools/perf/control.h"
 
 namespace tfabric::perf {
 
-inline constexpr std::uint32_t kMaxRanks = 64;
-
 struct AllreduceOptions {
-  std::uint32_t ranks = 2;         // per host
-  std::vector<std::string> hosts;  // besides this one
-  std::uint16_t port = 0;          // where the agents listen
+  std::uint32_t ranks = 2;          // per host
+  std::vector<std::string> hosts;   // besides this one
+  std::vector<std::string> tokens;  // of the agents: one for all, or one for each host
+  std::uint16_t port = 0;           // where the agents listen
   std::uint32_t slice_bytes = 512u << 10;
 };
 
-// The members of the coordinator's first message on each connection to an agent. The agent answers when it
-// passes the connection to the rank's process.
-inline constexpr const char* kLocalRank = "local_rank";
-inline constexpr const char* kLocalSize = "local_size";
+// What an agent serves: the invitation's service.
+inline constexpr const char* kAllreduceService = "tfabric perf allreduce";
 
 // Prints the table or JSON. Returns true if all elements were right.
 Result<bool> run_allreduce(const LocalOptions& local, const SweepOptions& sweep,
@@ -36,10 +34,10 @@ Result<bool> run_allreduce(const LocalOptions& local, const SweepOptions& sweep,
 
 // Waits for one coordinator, starts the ranks that it asks for, and waits for their end. Returns the exit
 // code of the first rank that fails, or kOk.
-Result<int> run_allreduce_agent(const LocalOptions& local, std::uint16_t port);
+Result<int> run_allreduce_agent(const LocalOptions& local, control::Listener& listener);
 
 // The process of one rank. The coordinator is at the other end of `control`.
-Status run_allreduce_rank(ControlChannel& control, const LocalOptions& local);
+Status run_allreduce_rank(control::Channel& control, const LocalOptions& local);
 
 // Returns the command line of a child process with the same local options.
 std::vector<std::string> with_local_options(std::vector<std::string> command, const LocalOptions& local);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tools/perf/allreduce.h"
+#include "tools/perf/allreduce_messages.h"
 #include "tools/perf/process.h"
 
 namespace tfabric::perf {
@@ -16,53 +17,59 @@ namespace {
 // The coordinator connects for all ranks of a host in a row, without other work in between.
 constexpr auto kNextRank = std::chrono::seconds(30);
 
-Result<LocalRank> requested_rank(ControlChannel& control) {
-  const auto request = control.receive(kNextRank, "the number of a rank");
-  if (!request) return request.error();
-  const LocalRank rank{.rank = request->value(kLocalRank, std::size_t{0}),
-                       .size = request->value(kLocalSize, std::size_t{0})};
-  if (rank.size == 0 || rank.size > kMaxRanks || rank.rank >= rank.size) {
-    return Error{Errc::remote, fmt::format("{} asks for rank {} of {} on this host, which is not valid",
-                                           control.peer(), rank.rank, rank.size)};
+// `expected`: the ranks come in their order, and agree on how many they are.
+Result<LocalRank> requested_rank(control::Channel& control, std::optional<LocalRank> expected) {
+  const auto message = control.receive(kNextRank, "the number of a rank");
+  if (!message) return message.error();
+  auto rank = local_rank_from(*message, control.peer());
+  if (!rank) return rank.error();
+  const LocalRank next = expected.value_or(LocalRank{.rank = 0, .size = rank->size});
+  if (rank->rank != next.rank || rank->size != next.size) {
+    return Error{Errc::remote, fmt::format("{} asks for rank {} of {} on this host, expected rank {} of {}",
+                                           control.peer(), rank->rank, rank->size, next.rank, next.size)};
   }
   return rank;
 }
 
-struct StartedRank {
-  ChildProcess process;
-  std::size_t size;  // the number of ranks on this host
-};
+Result<ChildProcess> start_rank(control::Channel& control, const LocalOptions& local, LocalRank rank) {
+  if (auto sent = control.send(started()); !sent) return sent.error();
+  return ChildProcess::start(with_local_options(kRankCommand, local), control.fd(),
+                             fmt::format("local rank {}", rank.rank), rank);
+}
 
-Result<StartedRank> start_rank(ControlChannel control, const LocalOptions& local) {
-  const auto rank = requested_rank(control);
+// Accepts one connection, and starts a rank that gets it. Returns the rank that comes next; nothing if this
+// was the last one.
+Result<std::optional<LocalRank>> serve_rank(const LocalOptions& local, control::Listener& listener,
+                                            std::optional<LocalRank> expected,
+                                            std::vector<ChildProcess>& ranks) {
+  const auto limit = expected ? std::optional<std::chrono::milliseconds>(kNextRank) : std::nullopt;
+  auto control = listener.accept("the coordinator", limit);
+  if (!control) return control.error();
+  const auto rank = requested_rank(*control, expected);
   if (!rank) {
-    control.send_failure(rank.error());
+    control->send_failure(rank.error());
     return rank.error();
   }
-  if (auto sent = control.send({{"started", true}}); !sent) return sent.error();
-  auto process = ChildProcess::start(with_local_options(kRankCommand, local), control.fd(),
-                                     fmt::format("local rank {}", rank->rank), *rank);
+  auto process = start_rank(*control, local, *rank);
   if (!process) {
-    control.send_failure(process.error());
+    control->send_failure(process.error());
     return process.error();
   }
-  return StartedRank{std::move(*process), rank->size};
+  ranks.push_back(std::move(*process));
+  return ranks.size() < rank->size ? std::optional(LocalRank{.rank = rank->rank + 1, .size = rank->size})
+                                   : std::nullopt;
 }
 
 }  // namespace
 
-Result<int> run_allreduce_agent(const LocalOptions& local, std::uint16_t port) {
-  auto listener = ControlListener::open(port);
-  if (!listener) return listener.error();
+Result<int> run_allreduce_agent(const LocalOptions& local, control::Listener& listener) {
   std::vector<ChildProcess> ranks;
-  for (std::size_t wanted = 1; ranks.size() < wanted;) {
-    auto control = ranks.empty() ? listener->accept() : listener->accept(kNextRank);
-    if (!control) return control.error();
-    auto started = start_rank(std::move(*control), local);
-    if (!started) return started.error();
-    wanted = started->size;
-    ranks.push_back(std::move(started->process));
-  }
+  std::optional<LocalRank> next;
+  do {
+    auto served = serve_rank(local, listener, next, ranks);
+    if (!served) return served.error();
+    next = *served;
+  } while (next);
   // The ranks end with the coordinator, by its message or when its connection breaks.
   int code = kOk;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {

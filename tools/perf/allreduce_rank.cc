@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "tools/perf/allreduce.h"
+#include "tools/perf/allreduce_messages.h"
 #include "tools/perf/report.h"
 #include "tools/perf/ring.h"
 #include "tools/perf/session.h"
@@ -16,26 +17,6 @@ namespace tfabric::perf {
 namespace {
 
 constexpr auto kWaitForStep = std::chrono::hours(1);
-
-struct RankPlan {
-  std::uint64_t elements = 0;
-  std::uint64_t warmup = 0;
-  std::uint64_t iterations = 1;
-  std::size_t inflight = 8;
-  std::uint64_t slice_elements = 1;
-  bool check = true;
-};
-
-RankPlan rank_plan_from(const Json& json) {
-  RankPlan plan;
-  plan.elements = json.value("elements", std::uint64_t{1});
-  plan.warmup = json.value("warmup", std::uint64_t{0});
-  plan.iterations = json.value("iterations", std::uint64_t{1});
-  plan.inflight = std::max<std::size_t>(1, json.value("inflight", std::size_t{8}));
-  plan.slice_elements = std::max<std::uint64_t>(1, json.value("slice", std::uint64_t{1}));
-  plan.check = json.value("check", true);
-  return plan;
-}
 
 // Returns small whole numbers for float32, so that sums are exact in any order, and full words for int32.
 std::uint32_t element(ElementType type, std::uint32_t rank, std::uint64_t index) {
@@ -111,7 +92,7 @@ Result<RankBuffers> RankBuffers::make(const Lanes& lanes, const RankPlan& plan) 
 
 class Rank {
  public:
-  Rank(ControlChannel& control, const LocalOptions& local, Session& session)
+  Rank(control::Channel& control, const LocalOptions& local, Session& session)
       : control_(control), session_(session), lanes_(session), watchdog_(control, local.timeout, false) {}
 
   Status open();
@@ -124,7 +105,7 @@ class Rank {
                                     const RankPlan& plan, ElementType type);
   [[nodiscard]] std::vector<RingSchedule> schedules_for(const RankPlan& plan) const;
 
-  ControlChannel& control_;
+  control::Channel& control_;
   Session& session_;
   Lanes lanes_;
   Watchdog watchdog_;
@@ -133,21 +114,23 @@ class Rank {
 };
 
 Status Rank::open() {
-  const auto setup = control_.receive(kWaitForStep, "the set-up");
+  const auto setup_message = control_.receive(kWaitForStep, "the set-up");
+  if (!setup_message) return setup_message.error();
+  const auto setup = ring_setup_from(*setup_message, control_.peer());
   if (!setup) return setup.error();
-  auto handles = lanes_.listen(setup->value("comms", std::size_t{1}));
+  auto handles = lanes_.listen(setup->comms);
   if (!handles) return handles.error();
-  if (auto sent = control_.send(
-          {{"network", session_.network()}, {"plugin", session_.plugin.name()}, {"handles", *handles}});
-      !sent) {
-    return sent;
-  }
-  const auto place = control_.receive(kWaitForStep, "the ring's handles");
+  const End own{
+      .plugin = session_.plugin.name(), .network = session_.network(), .handles = std::move(*handles)};
+  if (auto sent = control_.send(to_json(own)); !sent) return sent;
+  const auto place_message = control_.receive(kWaitForStep, "the ring's handles");
+  if (!place_message) return place_message.error();
+  auto place = ring_place_from(*place_message, control_.peer());
   if (!place) return place.error();
-  rank_ = place->value("rank", 0u);
-  ranks_ = std::max(2u, place->value("ranks", 2u));
-  if (auto opened = lanes_.open(place->value("handles", Json::array()), watchdog_); !opened) return opened;
-  return control_.send({{"ready", true}});
+  rank_ = place->rank;
+  ranks_ = place->ranks;
+  if (auto opened = lanes_.open(std::move(place->handles), watchdog_); !opened) return opened;
+  return control_.send(ready());
 }
 
 // Each lane is a ring of its own, over its part of the elements.
@@ -223,8 +206,10 @@ Status Rank::run_size(const RankPlan& plan) {
   const auto buffers = RankBuffers::make(lanes_, plan);
   if (!buffers) return buffers.error();
   const auto schedules = schedules_for(plan);
-  if (auto sent = control_.send({{"ready", true}}); !sent) return sent;
-  if (auto go = control_.receive(kWaitForStep, "the start"); !go) return go.error();
+  if (auto sent = control_.send(ready()); !sent) return sent;
+  const auto start_message = control_.receive(kWaitForStep, "the start");
+  if (!start_message) return start_message.error();
+  if (auto begun = go_from(*start_message, control_.peer()); !begun) return begun;
 
   for (std::uint64_t i = 0; i < plan.warmup; ++i) {
     if (auto run = all_reduce(*buffers, schedules, ElementType::float32); !run) return run;
@@ -245,19 +230,21 @@ Status Rank::run_size(const RankPlan& plan) {
       wrong += *checked;
     }
   }
-  return control_.send({{"seconds", seconds}, {"cpu_seconds", cpu_seconds}, {"wrong", wrong}});
+  return control_.send(to_json(RankResult{.seconds = seconds, .cpu_seconds = cpu_seconds, .wrong = wrong}));
 }
 
 Status Rank::follow() {
   for (;;) {
-    const auto request = control_.receive(kWaitForStep, "the next size");
-    if (!request) return request.error();
-    if (request->contains("end")) return {};
-    if (auto done = run_size(rank_plan_from(*request)); !done) return done;
+    const auto message = control_.receive(kWaitForStep, "the next size");
+    if (!message) return message.error();
+    const auto step = rank_step_from(*message, control_.peer());
+    if (!step) return step.error();
+    if (!step->plan) return {};
+    if (auto done = run_size(*step->plan); !done) return done;
   }
 }
 
-Status run_rank(ControlChannel& control, const LocalOptions& local, Session& session) {
+Status run_rank(control::Channel& control, const LocalOptions& local, Session& session) {
   Rank rank(control, local, session);
   if (auto opened = rank.open(); !opened) return opened;
   return rank.follow();
@@ -265,7 +252,7 @@ Status run_rank(ControlChannel& control, const LocalOptions& local, Session& ses
 
 }  // namespace
 
-Status run_allreduce_rank(ControlChannel& control, const LocalOptions& local) {
+Status run_allreduce_rank(control::Channel& control, const LocalOptions& local) {
   auto session = open_session(local);
   if (!session) {
     control.send_failure(session.error());

@@ -23,7 +23,7 @@ std::uint64_t by_size(std::uint64_t budget, std::uint64_t size, std::uint64_t le
 
 class Client {
  public:
-  Client(ControlChannel& control, const LocalOptions& local, const SweepOptions& sweep, Session& session)
+  Client(control::Channel& control, const LocalOptions& local, const SweepOptions& sweep, Session& session)
       : control_(control),
         local_(local),
         sweep_(sweep),
@@ -33,7 +33,7 @@ class Client {
 
   Status open();
   Result<Row> measure(std::uint64_t size, Modes modes);
-  Status end() { return control_.send({{"step", "end"}}); }
+  Status end() { return control_.send(to_json(Step{})); }
   [[nodiscard]] const std::string& server_network() const { return server_network_; }
 
  private:
@@ -41,11 +41,11 @@ class Client {
   Result<LatencySummary> ping_pong(const RunPlan& plan, std::uint64_t& wrong);
   Status verify(std::uint64_t size, std::uint64_t& wrong);
   // Announces a run and waits until the server has its buffers.
-  Result<RunBuffers> begin(const char* step, const RunPlan& plan);
-  Result<Json> server_result() { return control_.receive(local_.timeout, "the result"); }
+  Result<RunBuffers> begin(const Step& step);
+  Result<StreamResult> server_result();
   [[nodiscard]] RunPlan plan_for(std::uint64_t size) const;
 
-  ControlChannel& control_;
+  control::Channel& control_;
   const LocalOptions& local_;
   const SweepOptions& sweep_;
   Session& session_;
@@ -57,59 +57,66 @@ class Client {
 Status Client::open() {
   auto handles = lanes_.listen(sweep_.comms);
   if (!handles) return handles.error();
-  if (auto sent =
-          control_.send({{"step", "open"}, {"plugin", session_.plugin.name()}, {"handles", *handles}});
-      !sent) {
-    return sent;
-  }
+  const End own{
+      .plugin = session_.plugin.name(), .network = session_.network(), .handles = std::move(*handles)};
+  if (auto sent = control_.send(to_json(own)); !sent) return sent;
   const auto answer = control_.receive(local_.timeout, "its connection handles");
   if (!answer) return answer.error();
-  server_network_ = answer->value("network", "?");
-  return lanes_.open(answer->value("handles", Json::array()), watchdog_);
+  auto server = end_from(*answer, control_.peer());
+  if (!server) return server.error();
+  server_network_ = server->network;
+  return lanes_.open(std::move(server->handles), watchdog_);
 }
 
-Result<RunBuffers> Client::begin(const char* step, const RunPlan& plan) {
-  auto buffers = RunBuffers::make(lanes_, plan);
+Result<StreamResult> Client::server_result() {
+  const auto message = control_.receive(local_.timeout, "the result");
+  if (!message) return message.error();
+  return stream_result_from(*message, control_.peer());
+}
+
+Result<RunBuffers> Client::begin(const Step& step) {
+  auto buffers = RunBuffers::make(lanes_, step.plan);
   if (!buffers) return buffers;
-  if (auto sent = control_.send({{"step", step}, {"plan", to_json(plan)}}); !sent) return sent.error();
-  const auto ready = control_.receive(local_.timeout, "\"ready\"");
-  if (!ready) return ready.error();
+  if (auto sent = control_.send(to_json(step)); !sent) return sent.error();
+  const auto message = control_.receive(local_.timeout, "\"ready\"");
+  if (!message) return message.error();
+  if (auto ready = ready_from(*message, control_.peer()); !ready) return ready.error();
   return buffers;
 }
 
 Result<StreamRow> Client::stream(const RunPlan& plan, std::uint64_t& wrong) {
-  auto buffers = begin("stream", plan);
+  auto buffers = begin({.kind = Step::Kind::stream, .plan = plan});
   if (!buffers) return buffers.error();
   const auto mine = run_stream(lanes_, *buffers, plan, /*server=*/false, watchdog_);
   if (!mine) return mine.error();
   const auto theirs = server_result();
   if (!theirs) return theirs.error();
-  wrong += mine->wrong_bytes + theirs->value("wrong_bytes", std::uint64_t{0});
+  wrong += mine->wrong_bytes + theirs->wrong_bytes;
 
   const auto rate = [](double messages, double seconds) { return messages / std::max(seconds, 1e-9); };
-  const double server_messages = theirs->value("messages", 0.0);
+  const auto server_messages = static_cast<double>(theirs->messages);
   StreamRow row;
   row.messages = plan.iterations * lanes_.count() * (plan.bidirectional ? 2 : 1);
   // A send may complete long before the data arrives, so the rate is that of the slower side.
   row.messages_per_second = std::min(rate(static_cast<double>(mine->messages), mine->seconds),
-                                     rate(server_messages, theirs->value("seconds", 0.0)));
+                                     rate(server_messages, theirs->seconds));
   row.bytes_per_second = row.messages_per_second * static_cast<double>(plan.size);
   const auto per_gb = [&](double cpu, double messages) {
     return cpu / std::max(messages * static_cast<double>(plan.size) * 1e-9, 1e-12);
   };
   row.client_cpu_per_gb = per_gb(mine->cpu_seconds, static_cast<double>(mine->messages));
-  row.server_cpu_per_gb = per_gb(theirs->value("cpu_seconds", 0.0), server_messages);
+  row.server_cpu_per_gb = per_gb(theirs->cpu_seconds, server_messages);
   return row;
 }
 
 Result<LatencySummary> Client::ping_pong(const RunPlan& plan, std::uint64_t& wrong) {
-  auto buffers = begin("ping-pong", plan);
+  auto buffers = begin({.kind = Step::Kind::ping_pong, .plan = plan});
   if (!buffers) return buffers.error();
   auto mine = run_ping_pong(lanes_, *buffers, plan, /*server=*/false, watchdog_);
   if (!mine) return mine.error();
   const auto theirs = server_result();
   if (!theirs) return theirs.error();
-  wrong += mine->wrong_bytes + theirs->value("wrong_bytes", std::uint64_t{0});
+  wrong += mine->wrong_bytes + theirs->wrong_bytes;
   return half_round_trips(std::move(mine->round_trip_ns));
 }
 
@@ -196,7 +203,7 @@ Result<bool> run_sweep(Client& client, const Session& session, const SweepOption
   return wrong == 0;
 }
 
-Result<bool> run_with_session(ControlChannel& control, const LocalOptions& local, const SweepOptions& sweep,
+Result<bool> run_with_session(control::Channel& control, const LocalOptions& local, const SweepOptions& sweep,
                               Modes modes, Session& session) {
   Client client(control, local, sweep, session);
   if (auto opened = client.open(); !opened) return opened.error();
@@ -208,7 +215,7 @@ Result<bool> run_with_session(ControlChannel& control, const LocalOptions& local
 
 }  // namespace
 
-Result<bool> run_client(ControlChannel& control, const LocalOptions& local, const SweepOptions& sweep,
+Result<bool> run_client(control::Channel& control, const LocalOptions& local, const SweepOptions& sweep,
                         Modes modes) {
   auto session = open_session(local);
   if (!session) {

@@ -5,12 +5,15 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <memory>
 #include <string>
 
 #include "config/value.h"
+#include "tools/control/channel.h"
+#include "tools/control/listener.h"
+#include "tools/control/token_option.h"
 #include "tools/perf/allreduce.h"
+#include "tools/perf/allreduce_messages.h"
 #include "tools/perf/point_to_point.h"
 #include "tools/perf/process.h"
 
@@ -18,6 +21,7 @@ namespace tfabric::perf {
 namespace {
 
 constexpr std::uint16_t kDefaultPort = 18590;
+constexpr const char* kService = "tfabric perf";
 constexpr auto kGoodbye = std::chrono::seconds(5);
 
 // The values of all options. Owned by the CLI::App's callbacks.
@@ -26,6 +30,7 @@ struct Arguments {
   SweepOptions sweep;
   AllreduceOptions allreduce;
   std::string host;
+  std::vector<std::string> tokens;  // of the hosts; with --listen, the one to expect
   std::string mode = "all";
   std::uint16_t port = kDefaultPort;
   bool here = false;
@@ -83,18 +88,50 @@ void use_all_rails() { setenv("TFABRIC_TCP_RAILS_PER_PROCESS", "all", 0); }
 int run_remote_client(const Arguments& arguments) {
   use_all_rails();
   fmt::print(stderr, "connecting to {} port {}\n", arguments.host, arguments.port);
-  auto control = connect_server(arguments.host, arguments.port, arguments.local.timeout);
+  const control::Destination server{.host = arguments.host,
+                                    .port = arguments.port,
+                                    .invitation = {.service = kService, .token = arguments.tokens.front()}};
+  auto control = control::connect(server, arguments.local.timeout, "the server");
   if (!control) return fail(control.error());
   return finish(run_client(*control, arguments.local, arguments.sweep, modes_of(arguments.mode)));
 }
 
+void report_refused(const std::string& line) { fmt::print(stderr, "tfabric perf: {}\n", line); }
+
+// Listens, and prints the command for the other host: `command` with the token.
+Result<control::Listener> listen(const Arguments& arguments, std::uint16_t port, const char* service,
+                                 const char* awaited, const std::string& command) {
+  const auto invitation =
+      control::invite(service, arguments.tokens.empty() ? std::string() : arguments.tokens.front());
+  auto listener = control::Listener::open(port, invitation, report_refused);
+  if (listener) {
+    fmt::print(stderr, "{}", control::announcement(awaited, command, invitation, port, kDefaultPort));
+  }
+  return listener;
+}
+
+// Returns the channel to the one client that is served, and listens no more.
+Result<control::Channel> accept_client(const Arguments& arguments) {
+  auto listener =
+      listen(arguments, arguments.port, kService, "one client", "tfabric perf " + control::host_name());
+  if (!listener) return listener.error();
+  return listener->accept("the client");
+}
+
 int run_listening_server(const Arguments& arguments) {
   use_all_rails();
-  fmt::print(stderr, "waiting for one client on port {}\n", arguments.port);
-  auto control = accept_client(arguments.port);
+  auto control = accept_client(arguments);
   if (!control) return fail(control.error());
   const auto served = run_server(*control, arguments.local);
   return served ? static_cast<int>(kOk) : fail(served.error());
+}
+
+int run_agent(const Arguments& arguments) {
+  auto listener = listen(arguments, arguments.allreduce.port, kAllreduceService, "a coordinator",
+                         "tfabric perf allreduce --ranks 1 " + control::host_name());
+  if (!listener) return fail(listener.error());
+  const auto ended = run_allreduce_agent(arguments.local, *listener);
+  return ended ? *ended : fail(ended.error());
 }
 
 std::string usage_error(const Arguments& arguments) {
@@ -108,7 +145,7 @@ std::string usage_error(const Arguments& arguments) {
 
 int run_point_to_point(Arguments& arguments) {
   if (arguments.control_fd >= 0) {
-    ControlChannel control(arguments.control_fd, "the client process");
+    control::Channel control(Descriptor(arguments.control_fd), "the client process");
     return finish_quietly(run_server(control, arguments.local));
   }
   if (!arguments.here && !arguments.listen && arguments.host.empty()) {
@@ -118,39 +155,41 @@ int run_point_to_point(Arguments& arguments) {
          "HOST where a server listens"});
   }
   if (arguments.mode == "rate" && !arguments.max_given) arguments.sweep.max_bytes = 4096;
-  if (const auto error = usage_error(arguments); !error.empty()) return fail({Errc::invalid_usage, error});
+  auto error = usage_error(arguments);
+  if (error.empty()) error = control::token_error(arguments.tokens, arguments.host.empty() ? 0 : 1, kService);
+  if (!error.empty()) return fail({Errc::invalid_usage, error});
   if (arguments.listen) return run_listening_server(arguments);
   return arguments.here ? run_local_pair(arguments) : run_remote_client(arguments);
 }
 
-int run_ring(const Arguments& arguments) {
-  if (arguments.control_fd >= 0) {
-    ControlChannel control(arguments.control_fd, "the coordinator");
-    return finish_quietly(run_allreduce_rank(control, arguments.local));
+std::string ring_usage_error(const Arguments& arguments) {
+  const AllreduceOptions& ring = arguments.allreduce;
+  if (ring.hosts.empty() && ring.ranks < 2) {
+    return "one rank on one host has no peer to reduce with: use --ranks 2 or more, or name further HOSTs";
   }
-  if (arguments.listen) {
-    fmt::print(stderr, "waiting for a coordinator on port {}\n", arguments.allreduce.port);
-    const auto ended = run_allreduce_agent(arguments.local, arguments.allreduce.port);
-    return ended ? *ended : fail(ended.error());
+  if (ring.ranks * (ring.hosts.size() + 1) > kMaxAllRanks) {
+    return fmt::format("{} ranks on each of {} hosts are more than {} in all", ring.ranks,
+                       ring.hosts.size() + 1, kMaxAllRanks);
   }
-  if (arguments.allreduce.hosts.empty() && arguments.allreduce.ranks < 2) {
-    return fail(
-        {Errc::invalid_usage,
-         "one rank on one host has no peer to reduce with: use --ranks 2 or more, or name further HOSTs"});
+  if (arguments.sweep.max_bytes / ring.slice_bytes > kMaxSlices) {
+    return fmt::format("--slice {} cuts --max-bytes {} into more than {} slices",
+                       config::format_size(ring.slice_bytes), config::format_size(arguments.sweep.max_bytes),
+                       kMaxSlices);
   }
-  if (const auto error = usage_error(arguments); !error.empty()) return fail({Errc::invalid_usage, error});
-  return finish(run_allreduce(arguments.local, arguments.sweep, arguments.allreduce));
+  auto error = usage_error(arguments);
+  return error.empty() ? control::token_error(arguments.tokens, ring.hosts.size(), kAllreduceService) : error;
 }
 
-// The JSON library throws if a message of the peer lacks a member or has a wrong type.
-template <class Function>
-int guarded(Function function) {
-  try {
-    return function();
-  } catch (const std::exception& error) {
-    return fail(
-        {Errc::remote, fmt::format("malformed message on the control connection ({})", error.what())});
+int run_ring(Arguments& arguments) {
+  if (arguments.control_fd >= 0) {
+    control::Channel control(Descriptor(arguments.control_fd), "the coordinator");
+    return finish_quietly(run_allreduce_rank(control, arguments.local));
   }
+  if (arguments.listen) return run_agent(arguments);
+  if (const auto error = ring_usage_error(arguments); !error.empty())
+    return fail({Errc::invalid_usage, error});
+  arguments.allreduce.tokens = arguments.tokens;
+  return finish(run_allreduce(arguments.local, arguments.sweep, arguments.allreduce));
 }
 
 CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& into, const std::string& text) {
@@ -159,7 +198,7 @@ CLI::Option* add_size(CLI::App& app, const std::string& name, std::uint64_t& int
           name,
           [&into, name](const std::string& value) {
             const auto size = config::parse_bytes(value);
-            if (!size || *size > (std::uint64_t{1} << 40)) {
+            if (!size || *size > kMaxMessageBytes) {
               throw CLI::ValidationError(
                   name, "\"" + value + "\" is not a size; expected a number, as in 8, 64K, 1M, 1G");
             }
@@ -194,14 +233,14 @@ void add_sweep_options(CLI::App& app, Arguments& a) {
       ->check(CLI::Range(2, 1 << 20))
       ->capture_default_str();
   app.add_option("-n,--iters", a.sweep.iterations, "repetitions of each size (default: by size)")
-      ->check(CLI::Range(1, 1000000000));
+      ->check(CLI::Range(std::uint64_t{1}, kMaxIterations));
   app.add_option("-w,--warmup", a.sweep.warmup, "unmeasured repetitions before them (default: by size)")
-      ->check(CLI::Range(0, 1000000000));
+      ->check(CLI::Range(std::uint64_t{0}, kMaxIterations));
   app.add_option("--comms", a.sweep.comms, "parallel comms, like NCCL's channels")
-      ->check(CLI::Range(1, 4096))
+      ->check(CLI::Range(std::size_t{1}, kMaxComms))
       ->capture_default_str();
   app.add_option("--inflight", a.sweep.inflight, "outstanding messages on each comm")
-      ->check(CLI::Range(1, 32))
+      ->check(CLI::Range(std::uint64_t{1}, kMaxInflight))
       ->capture_default_str();
   app.add_option("--json", a.sweep.json_file,
                  "write the results to this file; \"-\": to standard output, instead of the table")
@@ -224,6 +263,7 @@ void add_allreduce(CLI::App& perf, int& exit_code) {
   arguments->sweep.max_bytes = std::uint64_t{64} << 20;
   add_local_options(*app, *arguments);
   add_sweep_options(*app, *arguments);
+  control::add_token(*app, arguments->tokens);
   CLI::Option* const hosts = app->add_option("hosts", arguments->allreduce.hosts,
                                              "further hosts, where `tfabric perf allreduce --listen` runs")
                                  ->type_name("HOST");
@@ -236,11 +276,11 @@ void add_allreduce(CLI::App& perf, int& exit_code) {
       ->check(CLI::Range(1u, kMaxRanks))
       ->capture_default_str();
   app->add_option("--slice", arguments->allreduce.slice_bytes, "bytes of one message on the ring")
-      ->check(CLI::Range(4, 1 << 30))
+      ->check(CLI::Range(std::uint64_t{4}, kMaxSliceBytes))
       ->capture_default_str();
   app->callback([app, arguments, &exit_code] {
     arguments->sweep.warmup_given = app->count("--warmup") > 0;
-    exit_code = guarded([&] { return run_ring(*arguments); });
+    exit_code = run_ring(*arguments);
   });
 }
 
@@ -259,6 +299,7 @@ void add_perf(CLI::App& app, int& exit_code) {
       ->excludes(host)
       ->excludes(here);
   perf->add_option("--port", arguments->port, "the control connection's TCP port")->capture_default_str();
+  control::add_token(*perf, arguments->tokens);
   perf->add_flag("--bidirectional", arguments->sweep.bidirectional, "send both ways at once");
   perf->add_option("--mode", arguments->mode, "bandwidth, latency, message rate of small messages, or all")
       ->check(CLI::IsMember({"bw", "lat", "rate", "all"}))
@@ -270,7 +311,7 @@ void add_perf(CLI::App& app, int& exit_code) {
     if (!perf->get_subcommands().empty()) return;
     arguments->sweep.warmup_given = perf->count("--warmup") > 0;
     arguments->max_given = perf->count("--max-bytes") > 0;
-    exit_code = guarded([&] { return run_point_to_point(*arguments); });
+    exit_code = run_point_to_point(*arguments);
   });
 }
 

@@ -1,7 +1,7 @@
 // `tfabric perf` between two processes: the client decides and prints, the server follows.
 //
-// After the hellos each side sends its listen handles, and both open their lanes. Then the client announces
-// one run after another; the server answers "ready" and, after the run, its half of the result. In a run both
+// Each side sends its listen handles (messages.h), and both open their lanes. Then the client announces one
+// run after another; the server answers "ready" and, after the run, its half of the result. In a run both
 // sides execute the same loop: a stream of messages over all lanes, or a ping-pong on the first one.
 #pragma once
 
@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tools/control/channel.h"
 #include "tools/perf/command.h"
+#include "tools/perf/messages.h"
 #include "tools/perf/session.h"
 
 namespace tfabric::perf {
@@ -20,22 +22,10 @@ struct Modes {
 };
 
 // Prints the table or JSON. Returns true if all data was right.
-Result<bool> run_client(ControlChannel& control, const LocalOptions& local, const SweepOptions& sweep,
+Result<bool> run_client(control::Channel& control, const LocalOptions& local, const SweepOptions& sweep,
                         Modes modes);
 // Follows one client until it ends.
-Status run_server(ControlChannel& control, const LocalOptions& local);
-
-// What both sides agree on for one run. Counts are messages per lane.
-struct RunPlan {
-  std::uint64_t size = 0;
-  std::uint64_t slots = 1;
-  std::uint64_t warmup = 0;
-  std::uint64_t iterations = 1;
-  bool verify = false;
-  bool bidirectional = false;
-};
-[[nodiscard]] Json to_json(const RunPlan& plan);
-[[nodiscard]] RunPlan run_plan_from(const Json& json);
+Status run_server(control::Channel& control, const LocalOptions& local);
 
 // The buffers of one run, one per lane and direction.
 class RunBuffers {
@@ -45,12 +35,6 @@ class RunBuffers {
   std::vector<Buffer> recv;
 };
 
-struct StreamResult {
-  std::uint64_t messages = 0;  // sent and received by this side during `seconds`
-  double seconds = 0;          // from the end of the warm-up to the last completion
-  double cpu_seconds = 0;      // of this process, meanwhile
-  std::uint64_t wrong_bytes = 0;
-};
 // The client sends and the server receives; if the plan is bidirectional, both do both.
 Result<StreamResult> run_stream(const Lanes& lanes, RunBuffers& buffers, const RunPlan& plan, bool server,
                                 Watchdog& watchdog);

@@ -80,7 +80,7 @@ Result<LedProcess> start_led(std::vector<std::string> arguments, const std::stri
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) {
     return Error{Errc::system, fmt::format("socketpair: {}", std::strerror(errno))};
   }
-  ControlChannel control(pair[0], name);
+  control::Channel control(Descriptor(pair[0]), name);
   const Descriptor theirs(pair[1]);
   auto process = ChildProcess::start(std::move(arguments), theirs.get(), name, rank);
   if (!process) return process.error();

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "tools/perf/control.h"
+#include "tools/control/channel.h"
 
 namespace tfabric::perf {
 
@@ -52,7 +52,7 @@ class ChildProcess {
 // A child with this process's end of its control connection.
 struct LedProcess {
   ChildProcess process;
-  ControlChannel control;
+  control::Channel control;
 };
 Result<LedProcess> start_led(std::vector<std::string> arguments, const std::string& name, LocalRank rank);
 

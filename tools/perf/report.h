@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "tools/perf/command.h"
-#include "tools/perf/control.h"
+#include "tools/perf/messages.h"
 
 namespace tfabric::perf {
 

@@ -1,7 +1,10 @@
 // The server of `tfabric perf`: follows one client.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "tools/perf/point_to_point.h"
+#include "tools/perf/queues.h"
 #include "tools/perf/session.h"
 
 namespace tfabric::perf {
@@ -9,62 +12,65 @@ namespace {
 
 // The client may pause between runs, for example for a pager. The server ends when the client does.
 constexpr auto kWaitForStep = std::chrono::hours(1);
-// Bounds a malformed request; NCCL opens far fewer comms between two ranks.
-constexpr std::size_t kMaxComms = 4096;
 
-Status open_lanes(ControlChannel& control, const LocalOptions& local, Session& session, Lanes& lanes,
+Status open_lanes(control::Channel& control, const LocalOptions& local, Session& session, Lanes& lanes,
                   Watchdog& watchdog) {
-  const auto request = control.receive(local.timeout, "its connection handles");
-  if (!request) return request.error();
-  const auto plugin = request->value("plugin", "");
-  if (plugin != session.plugin.name()) {
+  const auto message = control.receive(local.timeout, "its connection handles");
+  if (!message) return message.error();
+  auto client = end_from(*message, control.peer());
+  if (!client) return client.error();
+  if (client->plugin != session.plugin.name()) {
     return Error{Errc::unusable,
-                 fmt::format("the two sides use different networks: client \"{}\", server \"{}\"", plugin,
-                             session.plugin.name())};
+                 fmt::format("the two sides use different networks: client \"{}\", server \"{}\"",
+                             client->plugin, session.plugin.name())};
   }
-  const Json peers = request->value("handles", Json::array());
-  if (peers.empty() || peers.size() > kMaxComms) {
-    return Error{Errc::invalid_usage, fmt::format("--comms {}: expected 1 ... {}", peers.size(), kMaxComms)};
-  }
-  auto handles = lanes.listen(peers.size());
+  if (client->handles.empty()) return Error{Errc::remote, "the client has sent no connection handle"};
+  auto handles = lanes.listen(client->handles.size());
   if (!handles) return handles.error();
-  if (auto sent = control.send({{"network", session.network()}, {"handles", *handles}}); !sent) return sent;
-  return lanes.open(peers, watchdog);
+  const End own{
+      .plugin = session.plugin.name(), .network = session.network(), .handles = std::move(*handles)};
+  if (auto sent = control.send(to_json(own)); !sent) return sent;
+  return lanes.open(std::move(client->handles), watchdog);
 }
 
-Status run_step(ControlChannel& control, const Json& request, const Lanes& lanes, Watchdog& watchdog) {
-  const RunPlan plan = run_plan_from(request.value("plan", Json::object()));
-  auto buffers = RunBuffers::make(lanes, plan);
-  if (!buffers) return buffers.error();
-  if (auto sent = control.send({{"ready", true}}); !sent) return sent;
-  if (request.value("step", "") == "ping-pong") {
-    const auto result = run_ping_pong(lanes, *buffers, plan, /*server=*/true, watchdog);
-    if (!result) return result.error();
-    return control.send({{"wrong_bytes", result->wrong_bytes}});
+Status run_step(control::Channel& control, const Step& step, const Lanes& lanes, Watchdog& watchdog) {
+  // The client's own choice, by which the buffers of all lanes have a limit.
+  if (step.plan.slots > slots_for(step.plan.size, kMaxInflight, lanes.count())) {
+    return Error{Errc::remote,
+                 fmt::format("the client asks for {} outstanding messages of {} bytes on {} comms, "
+                             "which is more than it would use",
+                             step.plan.slots, step.plan.size, lanes.count())};
   }
-  const auto result = run_stream(lanes, *buffers, plan, /*server=*/true, watchdog);
+  auto buffers = RunBuffers::make(lanes, step.plan);
+  if (!buffers) return buffers.error();
+  if (auto sent = control.send(ready()); !sent) return sent;
+  if (step.kind == Step::Kind::ping_pong) {
+    const auto result = run_ping_pong(lanes, *buffers, step.plan, /*server=*/true, watchdog);
+    if (!result) return result.error();
+    return control.send(to_json(StreamResult{.wrong_bytes = result->wrong_bytes}));
+  }
+  const auto result = run_stream(lanes, *buffers, step.plan, /*server=*/true, watchdog);
   if (!result) return result.error();
-  return control.send({{"messages", result->messages},
-                       {"seconds", result->seconds},
-                       {"cpu_seconds", result->cpu_seconds},
-                       {"wrong_bytes", result->wrong_bytes}});
+  return control.send(to_json(*result));
 }
 
-Status follow(ControlChannel& control, const LocalOptions& local, Session& session) {
+Status follow(control::Channel& control, const LocalOptions& local, Session& session) {
   Watchdog watchdog(control, local.timeout, /*show_progress=*/false);
   Lanes lanes(session);
   if (auto opened = open_lanes(control, local, session, lanes, watchdog); !opened) return opened;
   for (;;) {
-    const auto request = control.receive(kWaitForStep, "the next run");
-    if (!request) return request.error();
-    if (request->value("step", "") == "end") return {};
-    if (auto done = run_step(control, *request, lanes, watchdog); !done) return done;
+    const auto message = control.receive(kWaitForStep, "the next run");
+    if (!message) return message.error();
+    const auto step = step_from(*message, control.peer());
+    if (!step) return step.error();
+    if (step->kind == Step::Kind::end) return {};
+    if (auto done = run_step(control, *step, lanes, watchdog); !done) return done;
   }
 }
 
 }  // namespace
 
-Status run_server(ControlChannel& control, const LocalOptions& local) {
+Status run_server(control::Channel& control, const LocalOptions& local) {
   auto session = open_session(local);
   if (!session) {
     control.send_failure(session.error());

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <mutex>
@@ -146,19 +145,19 @@ Lanes::~Lanes() {
   }
 }
 
-Result<Json> Lanes::listen(std::size_t count) {
-  Json handles = Json::array();
+Result<Handles> Lanes::listen(std::size_t count) {
+  Handles handles;
   for (std::size_t i = 0; i < count; ++i) {
     tools::PluginHandle handle{};
     auto listener = session_.plugin.listen(session_.device, handle);
     if (!listener) return listener.error();
     listeners_.push_back(*listener);
-    handles.push_back(to_hex(handle));
+    handles.push_back(handle);
   }
   return handles;
 }
 
-Result<bool> Lanes::poll_lane(std::size_t lane, std::vector<tools::PluginHandle>& handles) {
+Result<bool> Lanes::poll_lane(std::size_t lane, Handles& handles) {
   bool moved = false;
   if (send_[lane] == nullptr) {
     auto comm = session_.plugin.connect(session_.device, handles[lane]);
@@ -175,16 +174,11 @@ Result<bool> Lanes::poll_lane(std::size_t lane, std::vector<tools::PluginHandle>
   return moved;
 }
 
-Status Lanes::open(const Json& handles, Watchdog& watchdog) {
+Status Lanes::open(Handles peers, Watchdog& watchdog) {
   const std::size_t count = listeners_.size();
-  std::vector<tools::PluginHandle> peers(count);
-  if (!handles.is_array() || handles.size() != count) {
-    return Error{Errc::remote, fmt::format("expected {} connection handles from the peer", count)};
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    if (!handles[i].is_string() || !from_hex(handles[i].get<std::string>(), peers[i])) {
-      return Error{Errc::remote, "the peer sent a malformed connection handle"};
-    }
+  if (peers.size() != count) {
+    return Error{Errc::remote,
+                 fmt::format("the peer has sent {} connection handles, expected {}", peers.size(), count)};
   }
   send_.assign(count, nullptr);
   recv_.assign(count, nullptr);
@@ -212,24 +206,6 @@ Status Lanes::open(const Json& handles, Watchdog& watchdog) {
   for (void*& listener : listeners_)
     static_cast<void>(session_.plugin.close_listen(std::exchange(listener, nullptr)));
   return {};
-}
-
-std::string to_hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte b : bytes) text += fmt::format("{:02x}", std::to_integer<unsigned>(b));
-  return text;
-}
-
-bool from_hex(const std::string& text, std::span<std::byte> bytes) {
-  if (text.size() != 2 * bytes.size()) return false;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    unsigned value = 0;
-    const char* const begin = text.data() + 2 * i;
-    const auto [rest, error] = std::from_chars(begin, begin + 2, value, 16);
-    if (error != std::errc{} || rest != begin + 2) return false;
-    bytes[i] = static_cast<std::byte>(value);
-  }
-  return true;
 }
 
 }  // namespace tfabric::perf

@@ -7,13 +7,13 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "tools/perf/command.h"
-#include "tools/perf/control.h"
+#include "tools/perf/messages.h"
+#include "tools/perf/watchdog.h"
 #include "tools/plugin_loader.h"
 
 namespace tfabric::perf {
@@ -76,11 +76,11 @@ class Lanes {
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
-  // Opens `count` listeners. Returns their handles, for the peer that sends to this side, as a JSON array of
-  // hex strings.
-  Result<Json> listen(std::size_t count);
-  // Connects to the handles of the peer that this side sends to, while accepting on the listeners.
-  Status open(const Json& handles, Watchdog& watchdog);
+  // Opens `count` listeners. Returns their handles, for the peer that sends to this side.
+  Result<Handles> listen(std::size_t count);
+  // Connects to the handles of the peer that this side sends to, while accepting on the listeners. Returns an
+  // Error unless there are as many as listeners.
+  Status open(Handles peers, Watchdog& watchdog);
 
   [[nodiscard]] std::size_t count() const { return send_.size(); }
   [[nodiscard]] void* send_comm(std::size_t lane) const { return send_[lane]; }
@@ -88,15 +88,11 @@ class Lanes {
   [[nodiscard]] tools::PluginLoader& plugin() const { return session_.plugin; }
 
  private:
-  Result<bool> poll_lane(std::size_t lane, std::vector<tools::PluginHandle>& handles);
+  Result<bool> poll_lane(std::size_t lane, Handles& handles);
   Session& session_;
   std::vector<void*> listeners_;
   std::vector<void*> send_;
   std::vector<void*> recv_;
 };
-
-[[nodiscard]] std::string to_hex(std::span<const std::byte> bytes);
-// Returns false unless `text` is exactly 2 * bytes.size() hex digits.
-[[nodiscard]] bool from_hex(const std::string& text, std::span<std::byte> bytes);
 
 }  // namespace tfabric::perf

@@ -63,23 +63,6 @@ ReceiveQueue receive_queue(const Lanes& lanes, RunBuffers& buffers, const RunPla
 
 }  // namespace
 
-Json to_json(const RunPlan& plan) {
-  return {{"size", plan.size},     {"slots", plan.slots},
-          {"warmup", plan.warmup}, {"iterations", plan.iterations},
-          {"verify", plan.verify}, {"bidirectional", plan.bidirectional}};
-}
-
-RunPlan run_plan_from(const Json& json) {
-  RunPlan plan;
-  plan.size = json.value("size", std::uint64_t{0});
-  plan.slots = std::max<std::uint64_t>(1, json.value("slots", std::uint64_t{1}));
-  plan.warmup = json.value("warmup", std::uint64_t{0});
-  plan.iterations = json.value("iterations", std::uint64_t{1});
-  plan.verify = json.value("verify", false);
-  plan.bidirectional = json.value("bidirectional", false);
-  return plan;
-}
-
 Result<RunBuffers> RunBuffers::make(const Lanes& lanes, const RunPlan& plan) {
   RunBuffers buffers;
   const std::size_t bytes = slot_stride(plan.size) * plan.slots;

@@ -109,6 +109,45 @@ TEST_CASE("an offer survives JSON, and other messages are rejected") {
   }
 }
 
+TEST_CASE("an offer of another host is bounded, and what it says can be printed") {
+  const auto rails = [](std::size_t count, std::size_t addresses) {
+    Offer offer{.network = "tcp", .rails = {}};
+    for (std::size_t i = 0; i < count; ++i) {
+      OfferedRail& rail = offer.rails.emplace_back();
+      rail.name = "\x1b]0;pwned\x07";
+      rail.addresses.assign(addresses, "10.0.0.1/24");
+    }
+    return offer;
+  };
+  const auto most = offer_from(to_json(rails(64, 16)));
+  REQUIRE(most);
+  REQUIRE(most->rails[0].name == "\\x1b]0;pwned\\x07");
+  REQUIRE_FALSE(offer_from(to_json(rails(65, 1))));
+  REQUIRE_FALSE(offer_from(to_json(rails(1, 17))));
+  for (
+      const char* text :
+      {R"({"check":"1","network":"tcp","rails":[]})", R"({"check":1,"network":"tcp","rails":"x"})",
+       R"({"check":1,"network":7,"rails":[]})", R"({"check":1,"network":"tcp","rails":[[]]})",
+       R"({"check":1,"network":"tcp","rails":[{"name":"a","addresses":[""],"gateway":"","gateway6":"","mtu":-1}]})",
+       R"({"check":1,"network":"tcp","rails":[{"name":"a","addresses":7,"gateway":"","gateway6":"","mtu":1}]})"}) {
+    CAPTURE(text);
+    REQUIRE_FALSE(offer_from(nlohmann::json::parse(text)));
+  }
+}
+
+TEST_CASE("a trial's handle survives JSON, and has its length") {
+  TrialHandle handle{};
+  handle[0] = std::byte{0xff};
+  handle[127] = std::byte{7};
+  const auto again = handle_from(to_json(handle));
+  REQUIRE(again);
+  REQUIRE(*again == handle);
+  for (const char* text : {"{}", R"({"handle":7})", R"({"handle":"00"})", R"({"handle":[1,2]})"}) {
+    CAPTURE(text);
+    REQUIRE_FALSE(handle_from(nlohmann::json::parse(text)));
+  }
+}
+
 TEST_CASE("an outcome survives JSON, and is no failure of the control connection") {
   const Outcome outcome{.stage = Stage::large_message,
                         .error = "why",
@@ -121,6 +160,10 @@ TEST_CASE("an outcome survives JSON, and is no failure of the control connection
   REQUIRE(to_json(*again) == json);
   REQUIRE_FALSE(outcome_from(nlohmann::json::parse(R"({"stage":9,"why":"","small_ms":0,"large_ms":0})")));
   REQUIRE_FALSE(outcome_from(nlohmann::json::parse("{}")));
+  REQUIRE_FALSE(outcome_from(nlohmann::json::parse(R"({"stage":3,"why":5,"small_ms":0,"large_ms":0})")));
+  REQUIRE_FALSE(outcome_from(nlohmann::json::parse(R"({"stage":3,"why":"","small_ms":-1,"large_ms":0})")));
+  REQUIRE(outcome_from(nlohmann::json::parse(R"({"stage":0,"why":"\u001b[31m","small_ms":0,"large_ms":0})"))
+              ->error == "\\x1b[31m");
 }
 
 TEST_CASE("each way to fail has its own finding") {

@@ -6,7 +6,6 @@
 
 #include "tools/perf/queues.h"
 #include "tools/perf/report.h"
-#include "tools/perf/session.h"
 
 using namespace tfabric::perf;
 
@@ -71,15 +70,4 @@ TEST_CASE("slots are aligned, have room for the guard and stay within the buffer
   CHECK(slots_for(1 << 20, 8, 1) == 8);
   CHECK(slots_for(std::size_t{1} << 30, 8, 4) == 2);
   CHECK(slots_for(8, 1, 1) == 1);
-}
-
-TEST_CASE("hex carries a handle unchanged, and anything else is refused") {
-  std::array<std::byte, 4> bytes = {std::byte{0}, std::byte{0xff}, std::byte{0x1a}, std::byte{9}};
-  CHECK(to_hex(bytes) == "00ff1a09");
-  std::array<std::byte, 4> back{};
-  REQUIRE(from_hex("00ff1a09", back));
-  CHECK(back == bytes);
-  CHECK_FALSE(from_hex("00ff1a0", back));
-  CHECK_FALSE(from_hex("00ff1a0g", back));
-  CHECK_FALSE(from_hex("00ff1a0901", back));
 }

@@ -10,9 +10,6 @@
 namespace tfabric::check {
 namespace {
 
-constexpr int kVersion = 1;
-constexpr std::size_t kMostRails = 64;
-
 // Returns true if the rail can send to the address, by a network of its own or by a gateway.
 bool has_route(const OfferedRail& rail, const config::PrefixedAddress& peer) {
   const bool v4 = peer.bytes.size() == 4;
@@ -62,40 +59,6 @@ bool compare_addresses(const Offer& mine, const Offer& theirs, Findings& finding
 
 Offer make_offer(const config::Config& config, const transport::Transport& transport) {
   return {.network = transport.name(), .rails = transport::rail_networks(config, transport)};
-}
-
-nlohmann::json to_json(const Offer& offer) {
-  nlohmann::json out = {{"check", kVersion}, {"network", offer.network}, {"rails", nlohmann::json::array()}};
-  for (const OfferedRail& rail : offer.rails) {
-    out["rails"].push_back({{"name", rail.name},
-                            {"addresses", rail.addresses},
-                            {"gateway", rail.gateway},
-                            {"gateway6", rail.gateway6},
-                            {"mtu", rail.mtu}});
-  }
-  return out;
-}
-
-Result<Offer> offer_from(const nlohmann::json& json) {
-  const Error wrong{Errc::invalid_usage,
-                    "the other side does not speak as `tfabric check` of this version does: run the same "
-                    "version at both hosts"};
-  try {
-    if (json.value("check", 0) != kVersion || json.at("rails").size() > kMostRails) {
-      return wrong;
-    }
-    Offer offer{.network = json.at("network"), .rails = {}};
-    for (const auto& rail : json.at("rails")) {
-      offer.rails.push_back({.name = rail.at("name"),
-                             .addresses = rail.at("addresses"),
-                             .gateway = rail.at("gateway"),
-                             .gateway6 = rail.at("gateway6"),
-                             .mtu = rail.at("mtu")});
-    }
-    return offer;
-  } catch (const nlohmann::json::exception&) {
-    return wrong;
-  }
 }
 
 void leave_one_subset(config::Tcp& config, Findings& findings) {

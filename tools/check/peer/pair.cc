@@ -1,12 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 
 #include "config/config.h"
 #include "tools/check/peer/peer.h"
 #include "tools/check/peer/way.h"
-#include "tools/perf/control.h"
+#include "tools/control/listener.h"
 #include "transport/registry.h"
 
 namespace tfabric::check {
@@ -32,7 +33,7 @@ void prepare(config::Config& config) {
   config.tcp.min_rto = kTrialRto;
 }
 
-Status try_rails(perf::ControlChannel& control, const transport::Transport& transport, const Offer& mine,
+Status try_rails(control::Channel& control, const transport::Transport& transport, const Offer& mine,
                  const Offer& theirs, bool first, Findings& findings) {
   const auto devices = transport.devices();
   for (std::size_t i = 0; i < std::min({devices.size(), mine.rails.size(), theirs.rails.size()}); ++i) {
@@ -75,7 +76,7 @@ bool probe(transport::Transport& transport, Findings& findings) {
   return faults.empty();
 }
 
-Status exchange(perf::ControlChannel& control, const config::Config& config, transport::Transport& transport,
+Status exchange(control::Channel& control, const config::Config& config, transport::Transport& transport,
                 Role role, Findings& findings) {
   const Offer mine = make_offer(config, transport);
   if (Status sent = control.send(to_json(mine)); !sent) {
@@ -111,7 +112,7 @@ bool has_taken_rail(const Report& report) {
                      [](const Finding& finding) { return finding.id == Id::rail_leased; });
 }
 
-Status run(perf::ControlChannel& control, const Host& host, bool first, Report& report) {
+Status run(control::Channel& control, const Host& host, bool first, Report& report) {
   if (exit_code_of(report) != kNotUsable && has_taken_rail(report)) {
     control.send_failure(
         {Errc::unusable, "other processes have rails there: `tfabric check` there names them"});
@@ -148,27 +149,37 @@ Status run(perf::ControlChannel& control, const Host& host, bool first, Report& 
   return done;
 }
 
+// Listens for one peer only: the socket is closed when it has come.
+Result<control::Channel> meet_peer(std::uint16_t port, const control::Invitation& invitation) {
+  auto listener = control::Listener::open(
+      port, invitation, [](const std::string& line) { fmt::print(stderr, "tfabric check: {}\n", line); });
+  if (!listener) {
+    return listener.error();
+  }
+  fmt::print(stderr, "{}",
+             control::announcement("the other host", "tfabric check --peer " + control::host_name(),
+                                   invitation, port, kPairPort));
+  return listener->accept("the peer");
+}
+
 }  // namespace
 
-Status listen_for_peer(std::uint16_t port, const Host& host, Report& report) {
-  auto control = perf::accept_client(port);
+Status listen_for_peer(std::uint16_t port, const control::Invitation& invitation, const Host& host,
+                       Report& report) {
+  auto control = meet_peer(port, invitation);
   if (!control) {
     return control.error();
   }
   return run(*control, host, /*first=*/false, report);
 }
 
-Status try_peer(const std::string& peer, std::uint16_t port, const Host& host, Report& report) {
-  if (Status way = check_way_to(peer, host); !way) {
+Status try_peer(const control::Destination& peer, const Host& host, Report& report) {
+  if (Status way = check_way_to(peer.host, host); !way) {
     return way;
   }
-  auto control = perf::connect_server(peer, port, kMeeting);
+  auto control = control::connect(peer, kMeeting, "the peer");
   if (!control) {
-    return Error{
-        control.error().code,
-        fmt::format("{} cannot be reached at its port {} over the kernel's network: run `tfabric check "
-                    "--listen` there, and let the port through firewalls",
-                    peer, port)};
+    return control.error();
   }
   return run(*control, host, /*first=*/true, report);
 }

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <memory>
 #include <thread>
@@ -18,30 +16,6 @@ constexpr std::size_t kLarge = 128u << 10;  // several packets of any MTU
 // Longer than a connection's own time-out, and than the stack takes to find a black hole.
 constexpr auto kPatience = std::chrono::seconds(12);
 constexpr auto kControlPatience = std::chrono::seconds(60);
-
-using Handle = std::array<std::byte, transport::kHandleBytes>;
-
-nlohmann::json to_json(const Handle& handle) {
-  std::vector<unsigned> bytes;
-  std::transform(handle.begin(), handle.end(), std::back_inserter(bytes),
-                 [](std::byte byte) { return std::to_integer<unsigned>(byte); });
-  return {{"handle", bytes}};
-}
-
-Result<Handle> handle_from(const nlohmann::json& json) {
-  Handle handle{};
-  try {
-    const std::vector<unsigned> bytes = json.at("handle");
-    if (bytes.size() == handle.size()) {
-      std::transform(bytes.begin(), bytes.end(), handle.begin(),
-                     [](unsigned byte) { return static_cast<std::byte>(byte & 0xff); });
-      return handle;
-    }
-  } catch (const nlohmann::json::exception&) {
-    // Treated like a handle of the wrong size.
-  }
-  return Error{Errc::remote, "the peer has sent no handle"};
-}
 
 // Calls `step` until it returns true or an error, or the time is over.
 template <class Step>
@@ -66,7 +40,7 @@ class Sender {
  public:
   explicit Sender(transport::Device& device) : device_(device) {}
 
-  Outcome run(Handle handle) {
+  Outcome run(TrialHandle handle) {
     Outcome outcome;
     const Status connected = until([&]() -> Result<bool> {
       auto comm = device_.connect(handle, {});
@@ -129,7 +103,7 @@ class Sender {
 // Receives messages until the sender reports the outcome, however far it comes.
 class Receiver {
  public:
-  Receiver(perf::ControlChannel& control, transport::Listener& listener)
+  Receiver(control::Channel& control, transport::Listener& listener)
       : control_(control), listener_(listener) {}
   ~Receiver() {
     if (region_ != nullptr) {
@@ -201,7 +175,7 @@ class Receiver {
     return {};
   }
 
-  perf::ControlChannel& control_;
+  control::Channel& control_;
   transport::Listener& listener_;
   std::vector<std::byte> data_ = std::vector<std::byte>(kLarge);
   std::unique_ptr<transport::RecvComm> comm_;
@@ -212,24 +186,24 @@ class Receiver {
 
 }  // namespace
 
-Result<Outcome> try_sending(perf::ControlChannel& control, transport::Device& device) {
+Result<Outcome> try_sending(control::Channel& control, transport::Device& device) {
   const auto message = control.receive(kControlPatience, "where it listens");
   if (!message) {
     return message.error();
   }
-  const Result<Handle> handle = handle_from(*message);
+  const Result<TrialHandle> handle = handle_from(*message);
   if (!handle) {
     return handle.error();
   }
   const Outcome outcome = Sender(device).run(*handle);
-  if (Status sent = control.send(check::to_json(outcome)); !sent) {
+  if (Status sent = control.send(to_json(outcome)); !sent) {
     return sent.error();
   }
   return outcome;
 }
 
-Result<Outcome> try_receiving(perf::ControlChannel& control, transport::Device& device) {
-  Handle handle{};
+Result<Outcome> try_receiving(control::Channel& control, transport::Device& device) {
+  TrialHandle handle{};
   const auto listener = device.listen(handle);
   if (!listener) {
     return listener.error();
@@ -238,28 +212,6 @@ Result<Outcome> try_receiving(perf::ControlChannel& control, transport::Device& 
     return sent.error();
   }
   return Receiver(control, **listener).run();
-}
-
-nlohmann::json to_json(const Outcome& outcome) {
-  return {{"stage", static_cast<int>(outcome.stage)},
-          {"why", outcome.error},  // not "error", by which a control connection ends
-          {"small_ms", outcome.small.count()},
-          {"large_ms", outcome.large.count()}};
-}
-
-Result<Outcome> outcome_from(const nlohmann::json& json) {
-  try {
-    const int stage = json.at("stage");
-    if (stage >= 0 && stage <= static_cast<int>(Stage::done)) {
-      return Outcome{.stage = static_cast<Stage>(stage),
-                     .error = json.at("why"),
-                     .small = std::chrono::milliseconds(json.at("small_ms").get<std::int64_t>()),
-                     .large = std::chrono::milliseconds(json.at("large_ms").get<std::int64_t>())};
-    }
-  } catch (const nlohmann::json::exception&) {
-    // Treated like an unknown stage.
-  }
-  return Error{Errc::remote, "the peer has not said how it went"};
 }
 
 }  // namespace tfabric::check
