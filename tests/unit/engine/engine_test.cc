@@ -1,13 +1,15 @@
 #include "transport/tcp/engine/engine.h"
 
+#include <rte_ethdev.h>
+
 #include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "tests/unit/engine/loop.h"
+#include "tests/unit/nic/ring_device.h"
 #include "transport/tcp/engine/link.h"
-#include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::engine {
 using namespace test;
@@ -110,6 +112,78 @@ TEST_CASE("a link that is taken away fails its flows") {
 
 namespace {
 
+// An engine whose one link leads back to itself, over a device whose link can be taken away.
+struct Cable {
+  explicit Cable(bool ends_with_link) {
+    nic::need_eal();
+    auto port =
+        nic::Port::open({.name = "eth1", .device = nic::ring_device(), .mtu = 1500, .rx_buffers = 2048});
+    INFO((port ? std::string() : port.error().message));
+    REQUIRE(port.ok());
+    auto made = std::make_unique<Link>(std::move(*port),
+                                       net::InterfaceConfig{.name = "eth1",
+                                                            .mtu = 1500,
+                                                            .addresses = {{kAddress, 24}},
+                                                            .point_to_point = true,
+                                                            .trusted_wire = true},
+                                       LinkOptions{.ends_with_link = ends_with_link});
+    link = made.get();
+    engine.lock().lock();
+    engine.set_acceptor(&hall);
+    engine.add_link(std::move(made));
+    flow = engine.connect(*link, kAddress, engine.port(), &client, 0);
+    REQUIRE(flow != nullptr);
+    REQUIRE(until([&] { return flow->connection().established() && hall.accepted != nullptr; }));
+    link->watch(monotonic_now());
+  }
+  ~Cable() { engine.lock().unlock(); }
+  Cable(const Cable&) = delete;
+  Cable& operator=(const Cable&) = delete;
+
+  template <class Done>
+  bool until(const Done& done) {
+    return turn_until(done, [this] { engine.turn(); });
+  }
+  void take_away() {
+    REQUIRE(rte_eth_dev_set_link_down(link->port().id()) == 0);
+    REQUIRE(until([&] { return client.failed || link->is_away(); }));
+  }
+
+  Engine engine{EngineOptions{}};
+  Hall hall;
+  Collector client;
+  Link* link = nullptr;
+  Flow* flow = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a link that is away is loss: connections stay, and go on when it is back") {
+  Cable cable(/*ends_with_link=*/false);
+  CHECK(cable.link->no_link(monotonic_now()).empty());
+  cable.take_away();
+  REQUIRE_FALSE(cable.client.failed);
+  CHECK_THAT(cable.link->no_link(monotonic_now()), Catch::Contains("rail eth1: no link since "));
+  REQUIRE(rte_eth_dev_set_link_up(cable.link->port().id()) == 0);
+  const std::string text(100'000, 'l');
+  REQUIRE(cable.flow->connection().send(
+      {.data = reinterpret_cast<const std::byte*>(text.data()), .size = 100'000}));
+  cable.engine.wake(*cable.flow);
+  REQUIRE(cable.until([&] { return cable.client.failed || cable.hall.guest.received == text; }));
+  CHECK_FALSE(cable.client.failed);
+  CHECK(cable.until([&] { return !cable.link->is_away(); }));
+}
+
+TEST_CASE("a wire to one process ends with its link, and its connections with it") {
+  Cable cable(/*ends_with_link=*/true);
+  cable.take_away();
+  REQUIRE(cable.until([&] { return cable.client.failed && cable.hall.guest.failed; }));
+  CHECK(cable.client.error == ConnectionError::unreachable);
+  CHECK(cable.link->no_link(monotonic_now()).empty());
+}
+
+namespace {
+
 const net::IpAddress kLate = *net::parse_ip("10.77.0.8"), kNobody = *net::parse_ip("10.77.0.9");
 
 // Knows the neighbour kLate once it has arrived.
@@ -132,7 +206,7 @@ TEST_CASE("a neighbour that is silent for seconds is waited for, and is the reas
   options.tcp.connect_timeout = 8s;
   Loop loop(options);
   auto port =
-      nic::Port::open({.name = "cable", .device = nic::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+      nic::Port::open({.name = "cable", .device = nic::ring_device(), .mtu = 1500, .rx_buffers = 2048});
   REQUIRE(port.ok());
   const auto neighbours = std::make_shared<Neighbours>();
   auto cable = std::make_unique<Link>(std::move(*port),
@@ -205,8 +279,8 @@ namespace {
 struct Keeping {
   Keeping() {
     nic::need_eal();
-    auto port = nic::Port::open(
-        {.name = "keeping", .device = nic::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+    auto port =
+        nic::Port::open({.name = "keeping", .device = nic::ring_device(), .mtu = 1500, .rx_buffers = 2048});
     INFO((port ? std::string() : port.error().message));
     REQUIRE(port.ok());
     link = std::make_unique<Link>(

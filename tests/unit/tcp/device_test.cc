@@ -1,11 +1,13 @@
 #include "transport/tcp/device.h"
 
+#include <rte_ethdev.h>
+
 #include <array>
 #include <catch2/catch.hpp>
 #include <optional>
 
+#include "tests/unit/nic/ring_device.h"
 #include "tests/unit/tcp/comm_pair.h"
-#include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -39,7 +41,7 @@ struct Neighbours final : net::NeighbourSource {
 
 engine::Link* add_cable(engine::Engine& engine) {
   auto port =
-      nic::Port::open({.name = "cable", .device = nic::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+      nic::Port::open({.name = "cable", .device = nic::ring_device(), .mtu = 1500, .rx_buffers = 2048});
   REQUIRE(port.ok());
   auto cable =
       std::make_unique<engine::Link>(std::move(*port),
@@ -54,7 +56,15 @@ engine::Link* add_cable(engine::Engine& engine) {
   return link;
 }
 
-enum class Wire : std::uint8_t { swallows_syns, finds_no_neighbour };
+// Takes away the link, which was there.
+void take_away(engine::Engine& engine, engine::Link& link) {
+  const EngineGuard guard(engine.lock());
+  link.watch(monotonic_now());
+  REQUIRE(rte_eth_dev_set_link_down(link.port().id()) == 0);
+  link.watch(monotonic_now());
+}
+
+enum class Wire : std::uint8_t { swallows_syns, finds_no_neighbour, has_no_link };
 
 // Returns the error of a connection attempt to an address that no host has. `patience`: how long the test
 // waits before it asks again; a neighbour that is looked for is known to be silent by then.
@@ -63,6 +73,9 @@ Error unanswered(Duration connect_timeout, Duration flow_timeout, Duration patie
   options.tcp.connect_timeout = flow_timeout;
   test::World world({.connect_timeout = connect_timeout}, options);
   SubsetRail rail(wire == Wire::swallows_syns ? world.links[0] : add_cable(world.engine));
+  if (wire == Wire::has_no_link) {
+    take_away(world.engine, rail.link());
+  }
   Device device(world.context, world.acceptor, {&rail}, {.name = "subset"}, {});
 
   std::array<std::byte, transport::kHandleBytes> handle{};
@@ -73,7 +86,7 @@ Error unanswered(Duration connect_timeout, Duration flow_timeout, Duration patie
   REQUIRE(world.until([&] {
     const EngineGuard guard(world.engine.lock());
     return monotonic_now() > until &&
-           (wire == Wire::swallows_syns || rail.link().interface().is_silent(absent, monotonic_now()));
+           (wire != Wire::finds_no_neighbour || rail.link().interface().is_silent(absent, monotonic_now()));
   }));
   std::optional<Error> error;
   REQUIRE(world.until([&] {
@@ -115,6 +128,14 @@ TEST_CASE("a neighbour that does not answer is reported, whichever timer is firs
       unanswered(flow_first ? 1h : 100ms, flow_first ? Duration(8s) : 1h, 0ms, Wire::finds_no_neighbour);
   CHECK(error.code == Errc::remote);
   CHECK_THAT(error.message, Catch::Contains("the peer is unreachable"));
+}
+
+TEST_CASE("a rail without a link is the reason why a peer does not answer, whichever timer is first") {
+  const bool flow_first = GENERATE(true, false);
+  const Error error =
+      unanswered(flow_first ? 1h : 100ms, flow_first ? Duration(100ms) : 1h, 200ms, Wire::has_no_link);
+  CHECK(error.code == Errc::remote);
+  CHECK_THAT(error.message, Catch::Contains("rail cable: no link since "));
 }
 
 }  // namespace tfabric::tcp

@@ -113,24 +113,29 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   if (failed() || survives(flow)) {
     return;
   }
-  timed_out_ = error == stack::ConnectionError::timed_out;
-  cut_off(failure_of(id_of(flow), error));
+  timed_out_ = error == stack::ConnectionError::timed_out && !flow.link().is_away();
+  cut_off(failure_of(flow, error));
 }
 
-// A peer that closes its comm with requests outstanding resets the flows, as does one whose comm has failed.
-Error CommCore::failure_of(lane::FlowId flow, stack::ConnectionError error) const {
-  const char* const what =
-      error == stack::ConnectionError::reset && in_use()
-          ? "the peer closed its communicator while requests were outstanding; its log says if an error was "
-            "the reason"
-          : stack::to_string(error);
-  return {Errc::remote, fmt::format("{}: {}", name_of(flow), what)};
+// A peer that closes its comm with requests outstanding resets the flows, as does one whose comm has failed. A peer
+// cannot answer while our own link is away, so that is the reason then.
+Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError error) const {
+  std::string what = stack::to_string(error);
+  if (error == stack::ConnectionError::reset && in_use()) {
+    what =
+        "the peer closed its communicator while requests were outstanding; its log says if an error was the reason";
+  } else if (error == stack::ConnectionError::timed_out || error == stack::ConnectionError::unreachable) {
+    if (std::string no_link = flow.link().no_link(monotonic_now()); !no_link.empty()) {
+      what = std::move(no_link);
+    }
+  }
+  return {Errc::remote, fmt::format("{}: {}", name_of(id_of(flow)), what)};
 }
 
 void CommCore::fail_if_silent() {
   for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
-    if (flows_[i] != nullptr && context_.engine.is_silent(*flows_[i])) {
-      fail(failure_of({i}, stack::ConnectionError::unreachable));
+    if (flows_[i] != nullptr && (flows_[i]->link().is_away() || context_.engine.is_silent(*flows_[i]))) {
+      fail(failure_of(*flows_[i], stack::ConnectionError::unreachable));
     }
   }
 }

@@ -102,7 +102,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
   // `reader` has the state of the flow's stream so far.
   lane::FlowId add_flow(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader);
   [[nodiscard]] std::size_t flow_count() const { return flows_.size(); }
-  // Fails the comm if one of its flows waits for a neighbour that does not answer.
+  // Fails the comm if one of its flows waits for a neighbour that does not answer, or for a link.
   void fail_if_silent();
 
  protected:
@@ -155,7 +155,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
  private:
   void end_flows();
   [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
-  [[nodiscard]] Error failure_of(lane::FlowId flow, stack::ConnectionError error) const;
+  [[nodiscard]] Error failure_of(const engine::Flow& flow, stack::ConnectionError error) const;
 
   std::vector<std::unique_ptr<lane::FlowReader>> readers_;
   std::vector<std::string> names_;

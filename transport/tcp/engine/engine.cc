@@ -101,12 +101,12 @@ void Engine::service_links() {
   }
   for (const auto& link : links_) {
     link->interface().on_time(now_);
-    const bool lost = link->lost();
-    if (lost || link->stalled(now_)) {
+    link->watch(now_);
+    if (link->is_away() || link->stalled(now_)) {
       // Otherwise flows that have ended and wait for room for their last segment would stay.
       link->drop_staged();
     }
-    if (!lost) {
+    if (!link->is_away() || !link->options().ends_with_link) {
       continue;
     }
     for (const auto& flow : flows_) {

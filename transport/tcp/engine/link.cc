@@ -1,7 +1,12 @@
 #include "transport/tcp/engine/link.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cstring>
+
+#include "base/log.h"
 
 namespace tfabric::engine {
 namespace {
@@ -23,6 +28,17 @@ net::ChecksumStatus status_of(std::uint64_t flags, std::uint64_t good, std::uint
   // Both flags mean that the checksum field is wrong but the data are correct, as in packets that virtio
   // delivers from the same host with only the pseudo-header's sum in the field.
   return (flags & good) != 0 ? net::ChecksumStatus::good : net::ChecksumStatus::bad;
+}
+
+double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// Returns the time of day, in UTC, at which something happened so long ago.
+std::string time_of_day(Duration ago) {
+  constexpr std::chrono::hours kDay(24);
+  const auto then = std::chrono::system_clock::now() - ago;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(then.time_since_epoch() % kDay).count();
+  return fmt::format("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
 }  // namespace
@@ -160,10 +176,30 @@ bool Link::holds_payload() {
   return rte_mbuf_ext_refcnt_read(&references_) > 1;
 }
 
-bool Link::lost() {
-  const bool up = port_->link_up();
-  was_up_ = was_up_ || up;
-  return was_up_ && !up;
+void Link::watch(Instant now) {
+  const LinkWatch::News news = watch_.look(port_->link_up(), now);
+  // Of the engines that share the port, one says it.
+  if (news == LinkWatch::News::none || member_.self != 0 || options_.ends_with_link) {
+    return;
+  }
+  if (news == LinkWatch::News::away) {
+    TF_WARN(
+        "NET/tfabric: {}: look for its cable and the switch's port; connections go on if it is back within "
+        "tcp.user_timeout_ms",
+        no_link(now));
+  } else {
+    TF_INFO("NET/tfabric: rail {}: the link is back after {:.3f} s; it was away {} time(s)", port_->name(),
+            in_seconds(watch_.last_absence()), watch_.absences());
+  }
+}
+
+std::string Link::no_link(Instant now) const {
+  const auto since = watch_.away_since();
+  if (!since || options_.ends_with_link) {
+    return {};
+  }
+  return fmt::format("rail {}: no link since {} ({:.1f} s)", port_->name(), time_of_day(now - *since),
+                     in_seconds(now - *since));
 }
 
 bool Link::stalled(Instant now) {

@@ -10,11 +10,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 
 #include "base/time.h"
 #include "transport/tcp/engine/exchange.h"
 #include "transport/tcp/engine/flow.h"
+#include "transport/tcp/engine/link_watch.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/stack/congestion_control.h"
@@ -30,6 +32,9 @@ struct LinkOptions {
   bool mapped_only = false;
   // Let the driver cut segments (TSO), if it can.
   bool segmentation = true;
+  // The other end of the wire is one process, so a link that has gone does not come back: connections end
+  // with it. Elsewhere a link that is away counts as loss.
+  bool ends_with_link = false;
   // For the connections over this link.
   stack::CongestionAlgorithm congestion = stack::CongestionAlgorithm::cubic;
   bool ecn = false;
@@ -90,8 +95,13 @@ class Link {
   // Returns true once, for the warning that packets of the rail's MTU do not pass.
   [[nodiscard]] bool is_first_mtu_warning() { return !std::exchange(mtu_warned_, true); }
 
-  // Returns true if the link was up once and is down now.
-  [[nodiscard]] bool lost();
+  // Looks at the port's link, and logs that it is away, or is back. Call regularly.
+  void watch(Instant now);
+  // Returns true if the link was up once and is down now, as watch() has seen it last.
+  [[nodiscard]] bool is_away() const { return watch_.away_since().has_value(); }
+  // Returns "rail eth1: no link since 14:03:07 UTC (20.3 s)" for messages; empty while there is a link, and
+  // for wires that end with their link: there, it is the peer that has gone.
+  [[nodiscard]] std::string no_link(Instant now) const;
   // Returns true if the driver has taken nothing of what is staged for kStall. Call regularly.
   [[nodiscard]] bool stalled(Instant now);
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
@@ -108,7 +118,7 @@ class Link {
   std::shared_ptr<const stack::Options> tcp_v4_, tcp_v6_;
   OutputQueue output_;
   ExchangeMember member_;
-  bool was_up_ = false;
+  LinkWatch watch_;
   bool mtu_warned_ = false;
   std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change
   Instant stalled_since_{};

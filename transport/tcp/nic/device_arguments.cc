@@ -78,10 +78,12 @@ std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_q
                      next_device_number(), interface, start_queue, queue_count);
 }
 
-std::string af_xdp_interface(const std::string& arguments) {
+bool is_af_xdp(const std::string& arguments) { return arguments.starts_with("net_af_xdp"); }
+
+std::string kernel_interface(const std::string& arguments) {
   constexpr std::string_view kKey = ",iface=";
   const std::size_t key = arguments.find(kKey);
-  if (!arguments.starts_with("net_af_xdp") || key == std::string::npos) {
+  if ((!is_af_xdp(arguments) && !arguments.starts_with("net_af_packet")) || key == std::string::npos) {
     return {};
   }
   const std::size_t begin = key + kKey.size();

@@ -35,8 +35,11 @@ inline constexpr std::uint32_t kAfXdpMtu = 3502;
 // For the interface's queues from `start_queue` on, which must exist. Port::open() attaches the XDP program.
 [[nodiscard]] std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
                                            std::uint16_t queue_count);
-// Returns the interface of such arguments; empty if they are another driver's.
-[[nodiscard]] std::string af_xdp_interface(const std::string& arguments);
+// Returns true for such arguments.
+[[nodiscard]] bool is_af_xdp(const std::string& arguments);
+// Returns the kernel's interface that arguments of AF_PACKET or AF_XDP name; empty if they are another
+// driver's.
+[[nodiscard]] std::string kernel_interface(const std::string& arguments);
 // The two ends of a vhost-user socket: the guest's, which connects to it, and the switch's, which makes it
 // first.
 [[nodiscard]] std::string virtio_user_arguments(const std::string& socket);

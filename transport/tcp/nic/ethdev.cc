@@ -76,13 +76,15 @@ Status Ethdev::open() {
 
 // Comes first, since its errors say what is missing; the driver's do not.
 Status Ethdev::attach() {
-  xdp_interface = af_xdp_interface(config.device);
-  if (xdp_interface.empty()) {
+  interface = kernel_interface(config.device);
+  if (!interface.empty()) {
+    query.emplace();
+  }
+  if (!is_af_xdp(config.device)) {
     return {};
   }
-  query.emplace();
-  auto attached = config.queue_subset ? xdp::Redirect::join(xdp_interface, *config.queue_subset)
-                                      : xdp::Redirect::attach(xdp_interface, queues);
+  auto attached = config.queue_subset ? xdp::Redirect::join(interface, *config.queue_subset)
+                                      : xdp::Redirect::attach(interface, queues);
   if (!attached) {
     return Error{attached.error().code, fmt::format("rail {}: {}", config.name, attached.error().message)};
   }

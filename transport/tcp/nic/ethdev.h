@@ -31,9 +31,9 @@ struct Ethdev {
 
   PortConfig config;
   std::uint16_t queues;
-  std::string xdp_interface;                  // empty: the device is not AF_XDP's
-  std::optional<host::InterfaceQuery> query;  // about it
-  std::unique_ptr<xdp::Redirect> redirect;    // of xdp_interface; outlives the device
+  std::string interface;                      // of AF_PACKET or AF_XDP; empty: another driver's device
+  std::optional<host::InterfaceQuery> query;  // about it, since these drivers do not look at its link
+  std::unique_ptr<xdp::Redirect> redirect;    // of AF_XDP's interface; outlives the device
   std::uint16_t id = 0;                       // DPDK's port number
   rte_device* device = nullptr;
   rte_mempool* headers = nullptr;

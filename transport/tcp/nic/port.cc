@@ -35,8 +35,8 @@ bool must_linearise(const Ethdev& device, const rte_mbuf& packet) {
 
 // Where linearised packets go. AF_XDP's driver would copy a buffer outside its umem once more.
 rte_mempool* linear_pool(const Ethdev& device, const rte_mbuf& packet) {
-  return packet.pkt_len <= kHeaderRoom && device.xdp_interface.empty() ? device.headers
-                                                                       : device.receive_pool.get();
+  return packet.pkt_len <= kHeaderRoom && device.redirect == nullptr ? device.headers
+                                                                     : device.receive_pool.get();
 }
 
 // Transmits the first packets of `packets`, as long as they must be linearised.
@@ -126,8 +126,8 @@ rte_mbuf* Port::allocate_payload(std::size_t size) {
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(device_->externals); }
 
 bool Port::link_up() const {
-  if (device_->query) {  // DPDK's driver does not look
-    const host::InterfaceQuery::State state = device_->query->state(device_->xdp_interface);
+  if (device_->query) {
+    const host::InterfaceQuery::State state = device_->query->state(device_->interface);
     return state.up && state.has_link;
   }
   rte_eth_link link{};

@@ -19,6 +19,7 @@ engine::LinkOptions link_options(const config::Rail& config, TransmitAccess acce
   engine::LinkOptions options{.transmit_by_reference = access != TransmitAccess::shared,
                               .mapped_only = access == TransmitAccess::dma,
                               .segmentation = config.tso,
+                              .ends_with_link = traits_of(config.kind).ends_with_link,
                               .ecn = config.ecn,
                               .pacing = config.pacing,
                               .receive_share = std::move(share)};

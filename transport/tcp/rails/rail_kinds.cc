@@ -136,6 +136,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
     {.kind = RailKind::memif,
      .default_mtu = nic::kMemifMtu,
      .default_speed_mbps = 50000,  // roughly what shared memory does on a host of today
+     .ends_with_link = true,
      .device_arguments = memif_arguments,
      .queues = memif_queues,
      .lease_name = lease_of_memif_end,
@@ -168,12 +169,14 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .lease_name = lease_of_interface},
     {.kind = RailKind::virtio_user,
      .transmit_access = TransmitAccess::shared,
+     .ends_with_link = true,
      .device_arguments = virtio_user_arguments,
      .queues = one_queue,
      .lease_name = lease_of_device,
      .prepare = prepare_virtio_user},
     {.kind = RailKind::vhost,
      .has_own_mac = false,  // DPDK gives all vhost ends the same
+     .ends_with_link = true,
      .device_arguments = vhost_arguments,
      .queues = one_queue,
      .lease_name = lease_of_device,

@@ -32,6 +32,8 @@ struct RailKindTraits {
   bool driver_reports_speed = false;
   // The rail's network can be tried without a peer. Elsewhere the far end may be a process that starts later.
   bool probed = false;
+  // The other end is one process: a link that has gone does not come back (engine::LinkOptions).
+  bool ends_with_link = false;
   // Frames that arrive by a queue without an engine are lost.
   bool needs_engine_per_queue = false;
   // The kernel locks the packet buffers of each queue.

@@ -1,0 +1,45 @@
+// How long a link is away, and when there is something to say about it.
+//
+// To TCP, a link that goes away is loss, however long it takes: cables are replugged and switches are
+// reconfigured within milliseconds to seconds, and the user time-out decides when a connection has waited
+// long enough. Reads no clock. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/time.h"
+
+namespace tfabric::engine {
+
+class LinkWatch {
+ public:
+  enum class News : std::uint8_t {
+    none,
+    away,  // an absence has lasted for kSaidAfter; once each absence
+    back,  // an absence has ended; not after each short one, see kQuiet
+  };
+
+  // An absence that is shorter is over before anyone could look for its reason.
+  static constexpr Duration kSaidAfter = std::chrono::seconds(1);
+  // The least time between two reports of short absences: a faulty cable causes hundreds of them.
+  static constexpr Duration kQuiet = std::chrono::seconds(10);
+
+  // `up`: the state of the link now. Call regularly, about once a millisecond.
+  News look(bool up, Instant now);
+
+  // Returns since when the link has been away; empty while it is up, and before it was up for the first time.
+  [[nodiscard]] std::optional<Instant> away_since() const { return away_since_; }
+  // How long the last absence took, and how many there have been since the last News::back.
+  [[nodiscard]] Duration last_absence() const { return last_absence_; }
+  [[nodiscard]] std::uint64_t absences() const { return absences_; }
+
+ private:
+  bool was_up_ = false;
+  bool said_ = false;  // this absence was reported as News::away
+  std::optional<Instant> away_since_, reported_;
+  Duration last_absence_{};
+  std::uint64_t absences_ = 0, unreported_ = 0;
+};
+
+}  // namespace tfabric::engine
