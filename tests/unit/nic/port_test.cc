@@ -118,6 +118,73 @@ TEST_CASE("a port carries frames, whole and in order") {
   CHECK(port->receive(in) == 0);
 }
 
+TEST_CASE("loops are no devices of DPDK: a process can have any number beside its 32 devices") {
+  need_eal();
+  std::vector<std::unique_ptr<Port>> ports;
+  ports.push_back(open_ring("net_ring_limit0"));
+  const auto open = [&](const std::string& device) {
+    return Port::open({.name = "rail", .device = device, .mtu = 1500, .rx_pool = ports.front()->rx_pool()});
+  };
+  for (int i = 0; i < 40; ++i) {
+    auto loop = open(kLoopDevice);
+    REQUIRE(loop.ok());
+    ports.push_back(std::move(*loop));
+  }
+  for (int i = 1; i < kMostDevices; ++i) {
+    auto device = open("net_ring_limit" + std::to_string(i));
+    INFO((device ? "" : device.error().message));
+    REQUIRE(device.ok());
+    ports.push_back(std::move(*device));
+  }
+  const std::string refused = message_of(open("net_ring_limit_more"));
+  CHECK(refused.find("rail rail: cannot open net_ring_limit_more: this process has 32 devices open") == 0);
+  CHECK(refused.find("tcp.rails_per_process") != std::string::npos);
+}
+
+TEST_CASE("a loop gives back what it is given, whole and in order, and frees what is not taken") {
+  need_eal();
+  auto loop = open_ring(kLoopDevice);
+  CHECK(loop->link_up());
+  CHECK(loop->mac().bytes == net::MacAddress{}.bytes);
+  rte_mempool* pool = *header_pool();
+  const unsigned before = rte_mempool_in_use_count(pool);
+  std::array<rte_mbuf*, 64> burst{};
+  std::size_t given = 0, taken = 0;
+  // More than the loop holds: what it does not take stays ours.
+  for (bool full = false; !full;) {
+    for (std::size_t i = 0; i < burst.size(); ++i) {
+      burst[i] = loop->allocate_header();
+      REQUIRE(burst[i] != nullptr);
+      rte_pktmbuf_append(burst[i], 64);
+      burst[i]->hash.rss = static_cast<std::uint32_t>(given + i);
+    }
+    const std::uint16_t sent = loop->transmit(burst);
+    full = sent < burst.size();
+    rte_pktmbuf_free_bulk(burst.data() + sent, static_cast<unsigned>(burst.size() - sent));
+    given += sent;
+    REQUIRE(given <= 4096);
+  }
+  for (int round = 0; round < 3; ++round) {
+    const std::uint16_t got = loop->receive(burst);
+    REQUIRE(got == burst.size());
+    for (rte_mbuf* packet : burst) {
+      CHECK(packet->hash.rss == taken++);
+    }
+    CHECK(loop->transmit(burst) == burst.size());  // there is room again
+  }
+  loop.reset();
+  CHECK(rte_mempool_in_use_count(pool) == before);
+}
+
+TEST_CASE("a TAP with more queues than DPDK's driver stands is refused") {
+  need_eal();
+  const auto opened = Port::open_queues({.name = "tap0", .device = tap_arguments("tap0"), .rx_buffers = 256},
+                                        kMostTapQueues + 1);
+  REQUIRE_FALSE(opened.ok());
+  CHECK(opened.error().code == Errc::unusable);
+  CHECK(opened.error().message.find("rail tap0: a TAP has at most 4 queues") == 0);
+}
+
 TEST_CASE("a device that cannot be opened is named, with its rail") {
   need_eal();
   const std::string absent =

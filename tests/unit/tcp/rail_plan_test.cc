@@ -1,6 +1,7 @@
 #include "transport/tcp/rails/rail_plan.h"
 
 #include <catch2/catch.hpp>
+#include <numeric>
 
 #include "tests/temporary_folder.h"
 #include "tests/unit/host/fake_host.h"
@@ -103,6 +104,21 @@ TEST_CASE("without NICs a plan takes ordinary memory, which a vhost-user peer ma
   job.config.tcp.rails = {{.name = "guest", .kind = RailKind::virtio_user, .device = "/run/guest.sock"}};
   plan = job.plan({0});
   CHECK(plan.eal.shared_memory);
+}
+
+TEST_CASE("a process with more rails than DPDK can open devices is refused; automatic memif rails are none") {
+  Job job;
+  job.config.tcp.rails.assign(33, {.name = "tap", .kind = RailKind::tap, .device = "tap0"});
+  job.config.tcp.rails[0] = {.name = "shm", .kind = RailKind::memif};
+  Positions all(33);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  CHECK(job.plan(all).own.tcp.rails.size() == 33);
+  job.config.tcp.rails[0] = job.config.tcp.rails[1];
+  const Result<RailPlan> refused = plan_of(job.config, all, job.host);
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == Errc::unusable);
+  CHECK_THAT(refused.error().message,
+             Contains("33 rails") && Contains("32 devices") && Contains("tcp.rails_per_process"));
 }
 
 TEST_CASE("a plan without rails says where they are configured") {

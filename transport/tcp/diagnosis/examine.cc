@@ -72,6 +72,7 @@ diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host
     check_rail(host, config, rail, result.findings);
   }
   check_leases(host, config, result.findings);
+  check_limits(config, result.findings);
   check_memory(host, config, result.findings);
   check_progress(host, config, result.findings);
   result.has_devices = true;

@@ -59,6 +59,9 @@ void check_leases(const diagnosis::Host& host, const config::Config& config, Fin
 [[nodiscard]] std::optional<pid_t> holder_of(const diagnosis::Host& host, const config::LockFolder& folder,
                                              const config::Rail& rail);
 
+// Whether DPDK has enough devices and queues for the rails of a process.
+void check_limits(const config::Config& config, Findings& findings);
+
 // The memory that the rails of a process need: hugepages or ordinary memory, and the process's limits.
 void check_memory(const diagnosis::Host& host, const config::Config& config, Findings& findings);
 

@@ -110,6 +110,6 @@ std::string tap_arguments(const std::string& interface) {
   return fmt::format("net_tap{},iface={}", next_device_number(), interface);
 }
 
-std::string ring_arguments() { return fmt::format("net_ring{}", next_device_number()); }
+bool is_tap(const std::string& arguments) { return arguments.starts_with("net_tap"); }
 
 }  // namespace tfabric::nic

@@ -47,7 +47,11 @@ inline constexpr std::uint32_t kAfXdpMtu = 3502;
 // Returns true for both of them. They join memory to memory, so offloads cost nothing, as in a NIC.
 [[nodiscard]] bool is_vhost_wire(const std::string& arguments);
 [[nodiscard]] std::string tap_arguments(const std::string& interface);
-// A ring whose two ends are one port.
-[[nodiscard]] std::string ring_arguments();
+// The most queue pairs of a TAP: DPDK 22.11 writes two descriptors for each into an array of eight on its
+// stack (tap_mp_req_on_rxtx), whatever limit its driver states.
+inline constexpr std::uint16_t kMostTapQueues = 4;
+[[nodiscard]] bool is_tap(const std::string& arguments);
+// A port with this "device" gives back what it is given (LoopRing), and takes no device of DPDK.
+inline constexpr const char* kLoopDevice = "loop";
 
 }  // namespace tfabric::nic

@@ -17,6 +17,8 @@
 namespace tfabric::nic {
 namespace {
 
+static_assert(kMostDevices == RTE_MAX_ETHPORTS);
+
 bool is_virtual(const std::string& device) { return device.starts_with("net_"); }
 
 // "net_memif0,role=server" is known to DPDK as "net_memif0".
@@ -62,10 +64,13 @@ void Ethdev::close() {
 }
 
 Status Ethdev::open() {
+  if (config.device == kLoopDevice) {
+    return open_loop();
+  }
   Status status;
   run_where_safe(config.device, [&] {
-    for (Status (Ethdev::*step)() : {&Ethdev::attach, &Ethdev::probe, &Ethdev::make_pools, &Ethdev::configure,
-                                     &Ethdev::set_up_queues, &Ethdev::start}) {
+    for (Status (Ethdev::*step)() :
+         {&Ethdev::attach, &Ethdev::probe, &Ethdev::configure, &Ethdev::set_up_queues, &Ethdev::start}) {
       if (status = (this->*step)(); !status) {
         return;
       }
@@ -74,8 +79,26 @@ Status Ethdev::open() {
   return status;
 }
 
+Status Ethdev::open_loop() {
+  if (Status status = make_pools(SOCKET_ID_ANY); !status) {
+    return status;
+  }
+  loop = std::make_unique<LoopRing>();
+  id = kMostDevices;
+  capabilities = {.tx_multi_segment = true,
+                  .tx_segments_max = PortCapabilities::kAnySegments,
+                  .tx_tso_segments_max = PortCapabilities::kAnySegments};
+  return {};
+}
+
 // Comes first, since its errors say what is missing; the driver's do not.
 Status Ethdev::attach() {
+  if (is_tap(config.device) && queues > kMostTapQueues) {
+    return Error{
+        Errc::unusable,
+        fmt::format("rail {}: a TAP has at most {} queues with DPDK, and {} are wanted: tcp.engines = {}",
+                    config.name, kMostTapQueues, queues, kMostTapQueues)};
+  }
   interface = kernel_interface(config.device);
   if (!interface.empty()) {
     query.emplace();
@@ -97,7 +120,7 @@ Status Ethdev::probe() {
   static_cast<void>(take_dpdk_error());
   if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
     if (const int error = rte_dev_probe(config.device.c_str()); error != 0) {
-      return failure("open", -error);
+      return rte_eth_dev_count_total() < kMostDevices ? failure("open", -error) : no_device_left();
     }
     if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
       return Error{Errc::unusable,
@@ -109,7 +132,16 @@ Status Ethdev::probe() {
   return {};
 }
 
-Status Ethdev::make_pools() {
+Error Ethdev::no_device_left() const {
+  return {Errc::unusable,
+          fmt::format(
+              "rail {}: cannot open {}: this process has {} devices open, and DPDK can have no more: fewer "
+              "rails a process (tcp.rails_per_process), or fewer engines (tcp.engines), whose processes "
+              "join each other by a memif wire for each pair of engines",
+              config.name, config.device, kMostDevices)};
+}
+
+Status Ethdev::make_pools(int numa_node) {
   Result<rte_mempool*> header = header_pool();
   if (!header) {
     return header.error();
@@ -123,7 +155,6 @@ Status Ethdev::make_pools() {
   receive_pool = config.rx_pool;
   if (receive_pool == nullptr) {
     const std::uint32_t count = config.rx_buffers * queues;
-    const int numa_node = rte_eth_dev_socket_id(id);
     auto pool = redirect != nullptr ? make_page_pool(config.name, count, numa_node)
                                     : make_receive_pool(config.name, count, config.mtu, numa_node);
     if (!pool) {
@@ -135,6 +166,9 @@ Status Ethdev::make_pools() {
 }
 
 Status Ethdev::configure() {
+  if (Status status = make_pools(rte_eth_dev_socket_id(id)); !status) {
+    return status;
+  }
   rte_eth_dev_info info{};
   if (const int error = rte_eth_dev_info_get(id, &info); error != 0) {
     return failure("ask about", -error);

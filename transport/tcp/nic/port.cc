@@ -17,6 +17,9 @@ constexpr std::size_t kBurst = 64;
 // As rte_eth_tx_burst(). Packets that the driver cuts need its own form of the pseudo-header's checksum.
 std::uint16_t burst(const Ethdev& device, std::span<rte_mbuf*> packets, std::uint16_t queue) {
   auto count = static_cast<std::uint16_t>(packets.size());
+  if (device.loop != nullptr) {
+    return device.loop->put(packets);
+  }
   if (!device.capabilities.tx_segmentation) {
     return rte_eth_tx_burst(device.id, queue, packets.data(), count);
   }
@@ -85,6 +88,9 @@ Port::Port(std::shared_ptr<Ethdev> device, std::uint16_t queue) : device_(std::m
 Port::~Port() = default;
 
 std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
+  if (device_->loop != nullptr) {
+    return device_->loop->take(out);
+  }
   return rte_eth_rx_burst(device_->id, queue_, out.data(), static_cast<std::uint16_t>(out.size()));
 }
 
@@ -117,7 +123,11 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
   return sent;
 }
 
-void Port::reclaim() { rte_eth_tx_done_cleanup(device_->id, queue_, 0); }
+void Port::reclaim() {
+  if (device_->loop == nullptr) {
+    rte_eth_tx_done_cleanup(device_->id, queue_, 0);
+  }
+}
 
 rte_mbuf* Port::allocate_header() { return rte_pktmbuf_alloc(device_->headers); }
 rte_mbuf* Port::allocate_payload(std::size_t size) {
@@ -126,6 +136,9 @@ rte_mbuf* Port::allocate_payload(std::size_t size) {
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(device_->externals); }
 
 bool Port::link_up() const {
+  if (device_->loop != nullptr) {
+    return true;
+  }
   if (device_->query) {
     const host::InterfaceQuery::State state = device_->query->state(device_->interface);
     return state.up && state.has_link;
@@ -144,7 +157,7 @@ std::uint32_t Port::speed_mbps() const {
 net::MacAddress Port::mac() const {
   rte_ether_addr address{};
   net::MacAddress mac;
-  if (rte_eth_macaddr_get(device_->id, &address) == 0) {
+  if (device_->loop == nullptr && rte_eth_macaddr_get(device_->id, &address) == 0) {
     std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac.bytes.begin());
   }
   return mac;

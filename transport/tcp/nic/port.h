@@ -1,5 +1,6 @@
-// A queue pair of a DPDK ethdev, which takes packets in and out, with the offloads that the driver offers.
-// Ports of one device share it and its receive pool, and the last one closes it.
+// A queue pair of a DPDK ethdev, which takes packets in and out, with the offloads that the driver offers; or
+// a loop, which gives back what it is given. Ports of one device share it and its receive pool, and the last
+// one closes it.
 //
 // Threads: one at a time uses a port (the engine holds its lock); any thread opens and closes ports. Packets
 // are rte_mbuf, which belong to the holder of the pointer.
@@ -22,11 +23,14 @@ struct rte_mempool;
 
 namespace tfabric::nic {
 
+// The most devices that a process can have open at a time: DPDK's RTE_MAX_ETHPORTS. Loops are none.
+inline constexpr std::uint16_t kMostDevices = 32;
+
 struct PortConfig {
   std::string name;  // the rail's name, in messages
-  // What to open: a PCI address ("0000:00:05.0", named in EalOptions::pci_allow), or the arguments of a
-  // virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
-  // device_arguments.h).
+  // What to open: a PCI address ("0000:00:05.0", named in EalOptions::pci_allow), the arguments of a virtual
+  // device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
+  // device_arguments.h), or kLoopDevice.
   std::string device;
   std::optional<xdp::QueueSubset> queue_subset;  // of AF_XDP's interface; none: all queues
   std::uint16_t mtu = 1500;
@@ -89,7 +93,7 @@ class Port {
   [[nodiscard]] const PortCapabilities& capabilities() const;
   [[nodiscard]] const std::shared_ptr<rte_mempool>& rx_pool() const;
   [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] std::uint16_t id() const;  // DPDK's port number
+  [[nodiscard]] std::uint16_t id() const;  // DPDK's port number; kMostDevices: a loop's
   [[nodiscard]] std::uint16_t queue() const { return queue_; }
   // How the NIC spreads packets over its queues; null if there is one queue, or the driver does not say.
   [[nodiscard]] const Rss* rss() const;

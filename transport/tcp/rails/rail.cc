@@ -42,10 +42,9 @@ Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
                                                      const net::InterfaceConfig& interface,
                                                      engine::ExchangeMember member,
                                                      std::shared_ptr<rte_mempool> pool) {
-  // Both ends of the ring are one port. Packets do not travel by reference, or the receiver would keep the
-  // sender's memory.
+  // Packets do not travel by reference, or the receiver would keep the sender's memory.
   Result<std::unique_ptr<nic::Port>> port = nic::Port::open({.name = name + "-loop",
-                                                             .device = nic::ring_arguments(),
+                                                             .device = nic::kLoopDevice,
                                                              .mtu = static_cast<std::uint16_t>(interface.mtu),
                                                              .rx_buffers = receive_buffers(interface.mtu),
                                                              .rx_pool = std::move(pool)});

@@ -51,12 +51,14 @@ std::string vhost_arguments(const config::Rail& rail, std::uint32_t /*mtu*/, std
 
 // --- queues
 
-// Of the kernel's interfaces, by the drivers' own limits.
+// As DPDK's driver for AF_PACKET states it. No process has more engines.
 constexpr std::uint16_t kMostQueues = 16;
 
 Result<std::uint16_t> one_queue(const config::Rail& /*rail*/) { return std::uint16_t{1}; }
 
 Result<std::uint16_t> most_queues(const config::Rail& /*rail*/) { return kMostQueues; }
+
+Result<std::uint16_t> tap_queues(const config::Rail& /*rail*/) { return nic::kMostTapQueues; }
 
 Result<std::uint16_t> pci_queues(const config::Rail& rail) {
   return nic::Port::queues_of({.name = rail.name, .device = rail.device});
@@ -165,7 +167,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
     {.kind = RailKind::tap,
      .has_own_mac = false,  // the port has the MAC address of the kernel's end, which is another host to us
      .device_arguments = tap_arguments,
-     .queues = most_queues,
+     .queues = tap_queues,
      .lease_name = lease_of_interface},
     {.kind = RailKind::virtio_user,
      .transmit_access = TransmitAccess::shared,

@@ -8,6 +8,7 @@
 
 #include "config/keys.h"
 #include "hugepage/budget.h"
+#include "transport/tcp/rails/limits.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/process_limits.h"
 #include "transport/tcp/rails/queue_subset.h"
@@ -226,6 +227,9 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
   own.rails.clear();
   for (const std::size_t number : used) {
     own.rails.push_back(config.tcp.rails[number]);
+  }
+  if (Status enough = check_devices(own); !enough) {
+    return enough.error();
   }
   Result<config::PortRange> ports = ports_of(own);
   if (!ports) {
