@@ -17,11 +17,22 @@ set(dpdk_core kvargs telemetry eal ring rcu mempool mbuf net meter ethdev pci ti
 set(dpdk_drivers net_memif net_af_packet net_af_xdp net_tap net_ring net_virtio net_vhost net_ena net_gve net_vmxnet3 net_e1000 net_ixgbe
     common_iavf net_iavf net_i40e net_ice)
 
+# System calls of DPDK that need an addition, such as close-on-exec, go through transport/tcp/nic/dpdk_calls.cc: copies of
+# the archives call the functions there. The linker's --wrap would lead the calls of all other code there as well.
+set(dpdk_calls ${CMAKE_CURRENT_LIST_DIR}/dpdk_calls.txt)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${dpdk_calls})
+set(dpdk_copies ${CMAKE_BINARY_DIR}/dpdk)
+file(MAKE_DIRECTORY ${dpdk_copies})
 set(dpdk_archives)
 foreach(name ${dpdk_core} ${dpdk_drivers})
   set(archive ${DPDK_LIBRARY_DIR}/librte_${name}.a)
+  set(copy ${dpdk_copies}/librte_${name}.a)
   if(EXISTS ${archive})
-    list(APPEND dpdk_archives ${archive})
+    if(${archive} IS_NEWER_THAN ${copy} OR ${dpdk_calls} IS_NEWER_THAN ${copy})
+      execute_process(COMMAND ${CMAKE_OBJCOPY} --redefine-syms=${dpdk_calls} ${archive} ${copy}
+                      COMMAND_ERROR_IS_FATAL ANY)
+    endif()
+    list(APPEND dpdk_archives ${copy})
   else()
     message(STATUS "DPDK: no ${archive}; built without it")
   endif()
@@ -29,6 +40,7 @@ endforeach()
 
 add_library(tfabric_dpdk INTERFACE)
 target_include_directories(tfabric_dpdk SYSTEM INTERFACE ${DPDK_INCLUDE_DIRS})
+set_property(TARGET tfabric_dpdk PROPERTY INTERFACE_LINK_DEPENDS ${dpdk_archives})
 # Drivers register themselves in constructors that nothing refers to: take the archives whole.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--whole-archive" ${dpdk_archives} "LINKER:--no-whole-archive")
 # See transport/tcp/nic/control_thread.h.

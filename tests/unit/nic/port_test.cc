@@ -1,5 +1,8 @@
 #include "transport/tcp/nic/port.h"
 
+#include <arpa/inet.h>
+#include <linux/if_packet.h>
+#include <net/ethernet.h>
 #include <net/if.h>
 #include <pthread.h>
 #include <rte_mbuf.h>
@@ -13,6 +16,7 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <exception>
 #include <filesystem>
 #include <functional>
 #include <future>
@@ -46,6 +50,7 @@ std::string message_of(const Result<std::unique_ptr<Port>>& result) {
 // Calls `what` with the loopback interface of a new network namespace, on a thread that ends with it.
 void in_own_namespace(const std::function<void(ifreq& lo, int fd)>& what) {
   bool possible = false;
+  std::exception_ptr thrown;
   std::thread([&] {
     const int fd = unshare(CLONE_NEWNET) == 0 ? socket(AF_INET, SOCK_DGRAM, 0) : -1;
     ifreq lo{};
@@ -53,10 +58,17 @@ void in_own_namespace(const std::function<void(ifreq& lo, int fd)>& what) {
     lo.ifr_flags = IFF_UP;
     possible = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
     if (possible) {
-      what(lo, fd);
+      try {
+        what(lo, fd);
+      } catch (...) {  // of REQUIRE
+        thrown = std::current_exception();
+      }
     }
     close(fd);
   }).join();
+  if (thrown != nullptr) {
+    std::rethrow_exception(thrown);
+  }
   if (!possible) {
     WARN("skipped: network namespaces need root");
   }
@@ -337,6 +349,62 @@ TEST_CASE("an AF_PACKET port can be opened with any MTU") {
       INFO("MTU " << mtu << (port ? "" : ": " + port.error().message));
       CHECK(port.ok());
     }
+  });
+}
+
+namespace {
+
+// The fanout groups of this process's AF_PACKET sockets (packet(7): the lower 16 bits are the number), one
+// entry a socket.
+std::vector<int> fanout_groups() {
+  std::vector<int> groups;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(entry.path().filename());
+    int value = 0;
+    socklen_t size = sizeof value;
+    if (getsockopt(fd, SOL_PACKET, PACKET_FANOUT, &value, &size) == 0) {
+      groups.push_back(value & 0xffff);
+    }
+  }
+  return groups;
+}
+
+}  // namespace
+
+TEST_CASE("AF_PACKET's sockets are in a group of their port, whatever groups others have") {
+  need_eal();
+  in_own_namespace([](ifreq& lo, int fd) {
+    // Another process's group, of another mode, with the number that DPDK would choose.
+    REQUIRE(ioctl(fd, SIOCGIFINDEX, &lo) == 0);
+    const Descriptor other(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)));
+    sockaddr_ll address{};
+    address.sll_family = AF_PACKET;
+    address.sll_protocol = htons(ETH_P_ALL);
+    address.sll_ifindex = lo.ifr_ifindex;
+    CHECK(bind(other.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    const int taken = (getpid() ^ lo.ifr_ifindex) & 0xffff;
+    const int group = taken | PACKET_FANOUT_LB << 16;
+    CHECK(setsockopt(other.get(), SOL_PACKET, PACKET_FANOUT, &group, sizeof group) == 0);
+
+    const auto open = [](std::uint16_t queues) {
+      auto ports = Port::open_queues(
+          {.name = "any", .device = af_packet_arguments("lo", 1500, queues), .rx_buffers = 256}, queues);
+      INFO((ports ? "" : ports.error().message));
+      CHECK(ports.ok());
+      return ports ? std::move(*ports) : std::vector<std::unique_ptr<Port>>();
+    };
+    const auto two = open(2);
+    std::vector<int> groups = fanout_groups();
+    std::erase(groups, taken);
+    std::erase(groups, 0);  // not in any
+    REQUIRE(groups.size() == 2);
+    CHECK(groups[0] == groups[1]);
+    const auto one = open(1);
+    std::vector<int> more = fanout_groups();
+    std::erase(more, taken);
+    std::erase(more, groups[0]);
+    std::erase(more, 0);
+    CHECK(more.size() == 1);
   });
 }
 

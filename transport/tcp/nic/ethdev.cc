@@ -7,8 +7,11 @@
 
 #include <algorithm>
 
+#include "host/pci.h"
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/device_holders.h"
+#include "transport/tcp/nic/dpdk_calls.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/offloads.h"
 #include "transport/tcp/nic/pools.h"
@@ -36,13 +39,29 @@ void run_where_safe(const std::string& device, const Work& work) {
 
 }  // namespace
 
+namespace {
+
+// Returns "; process 1234 (python3) has it", if another process has the device open.
+std::string held_by(const std::string& device) {
+  const auto function = is_virtual(device) ? std::nullopt : host::pci_function(host::Sysfs(), device);
+  if (!function || !function->iommu_group) {
+    return {};
+  }
+  const std::string file = host::vfio_file(*function);
+  const std::string holders = holders_of_file(file);
+  return holders.empty() ? std::string() : fmt::format("; {} has {} open: end that process", holders, file);
+}
+
+}  // namespace
+
 Error Ethdev::failure(const char* what, int error) const {
   const std::string detail = take_dpdk_error();
   if (redirect != nullptr && error == EPERM) {
     return xdp::refusal(fmt::format("rail {}: cannot {} {}", config.name, what, config.device), error);
   }
-  return {Errc::unusable, fmt::format("rail {}: cannot {} {}: {}", config.name, what, config.device,
-                                      detail.empty() ? rte_strerror(error) : detail)};
+  return {Errc::unusable, fmt::format("rail {}: cannot {} {}: {}{}", config.name, what, config.device,
+                                      detail.empty() ? rte_strerror(error) : detail,
+                                      probed ? std::string() : held_by(config.device))};
 }
 
 Ethdev::~Ethdev() {
@@ -118,14 +137,15 @@ Status Ethdev::attach() {
 Status Ethdev::probe() {
   const std::string name = port_name(config.device);
   static_cast<void>(take_dpdk_error());
+  begin_fanout_group();
   if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
     if (const int error = rte_dev_probe(config.device.c_str()); error != 0) {
       return rte_eth_dev_count_total() < kMostDevices ? failure("open", -error) : no_device_left();
     }
     if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
       return Error{Errc::unusable,
-                   fmt::format("rail {}: no driver of this build takes {}; is the NIC bound to vfio-pci?",
-                               config.name, config.device)};
+                   fmt::format("rail {}: no driver of this build takes {}; is the NIC bound to vfio-pci?{}",
+                               config.name, config.device, held_by(config.device))};
     }
   }
   probed = true;

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/unix_socket.h"
+#include "transport/tcp/nic/device_holders.h"
 
 // The linker sends callers of sendmsg() to the wrapper below (--wrap in cmake/dpdk.cmake).
 extern "C" ssize_t __real_sendmsg(int fd, const msghdr* message, int flags);
@@ -54,6 +55,14 @@ bool is_vhost(const std::string& path) {
   return good;
 }
 
+// Names the process that has the socket, in an error about it.
+Status with_holders(const std::string& path, const Status& status) {
+  const std::string holders = status ? std::string() : holders_of_unix_socket(path);
+  return holders.empty()
+             ? status
+             : Error{status.error().code, fmt::format("{} ({} has it)", status.error().message, holders)};
+}
+
 }  // namespace
 
 bool memif_served(const std::string& path) { return unix_socket_served(path, kMemif); }
@@ -68,7 +77,7 @@ Status await_memif_server(const std::string& path, Duration patience) {
                            path)};
 }
 
-Status free_memif_socket(const std::string& path) { return free_unix_path(path, kMemif); }
+Status free_memif_socket(const std::string& path) { return with_holders(path, free_unix_path(path, kMemif)); }
 
 Status await_vhost(const std::string& path, Duration patience) {
   if (!await_unix_server(path, kVhost, patience)) {
@@ -89,7 +98,7 @@ Status await_vhost(const std::string& path, Duration patience) {
   return {};
 }
 
-Status free_vhost_socket(const std::string& path) { return free_unix_path(path, kVhost); }
+Status free_vhost_socket(const std::string& path) { return with_holders(path, free_unix_path(path, kVhost)); }
 
 }  // namespace tfabric::nic
 

@@ -9,6 +9,7 @@
 #include "config/keys.h"
 #include "host/interfaces.h"
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/device_holders.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/nic/wire_sockets.h"
 #include "transport/tcp/rails/preflight.h"
@@ -122,6 +123,15 @@ Status prepare_vhost(const config::Rail& rail, std::size_t /*engines*/) {
   return named(rail, nic::free_vhost_socket(rail.device));
 }
 
+// The kernel would give this process and the other one queues of one TAP, and part of what arrives to each.
+Status prepare_tap(const config::Rail& rail, std::size_t /*engines*/) {
+  const std::string holders = nic::holders_of_tun(rail.device);
+  return holders.empty()
+             ? Status()
+             : Error{Errc::unusable, fmt::format("rail {}: {} has the TAP {} open: end that process",
+                                                 rail.name, holders, rail.device)};
+}
+
 // The process may have fewer engines than configured, because another rail has fewer queues.
 Status check_af_xdp_queues(const config::Rail& rail, std::size_t engines) {
   const host::Interface interface { .name = rail.device, .channels = host::channels_of(rail.device) };
@@ -168,7 +178,8 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .has_own_mac = false,  // the port has the MAC address of the kernel's end, which is another host to us
      .device_arguments = tap_arguments,
      .queues = tap_queues,
-     .lease_name = lease_of_interface},
+     .lease_name = lease_of_interface,
+     .prepare = prepare_tap},
     {.kind = RailKind::virtio_user,
      .transmit_access = TransmitAccess::shared,
      .ends_with_link = true,

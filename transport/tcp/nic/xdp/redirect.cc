@@ -247,7 +247,7 @@ Redirect::~Redirect() {
     redirects().erase(this);
   }
   if (whole_) {
-    // Closing the descriptor is not enough: forked children may have it, too, and live longer.
+    // Closing the descriptor may not be enough: a child that is forked just now has it, too, for a moment.
     bpf_attr attributes{};
     attributes.link_detach.link_fd = static_cast<std::uint32_t>(link_.get());
     static_cast<void>(bpf(BPF_LINK_DETACH, attributes));

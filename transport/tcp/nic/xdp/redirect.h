@@ -1,7 +1,7 @@
 // Leads frames of a kernel interface to AF_XDP sockets of this process.
 //
-// All of it depends on file descriptors: the kernel removes it when the last of them is closed, however the
-// processes end, and leaves nothing on the interface.
+// All of it depends on file descriptors, which forked children do not keep: the kernel removes it when the
+// last of them is closed, however the processes end, and leaves nothing on the interface.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "transport/tcp/nic/fork_guard.h"
 #include "transport/tcp/nic/xdp/program.h"
 
 namespace tfabric::nic::xdp {
@@ -65,9 +66,9 @@ class Redirect {
   unsigned index_;
   Queues queues_;
   Descriptor sockets_;  // the program's map
-  Descriptor link_;
+  PrivateDescriptor link_;
   const char* mode_;
-  std::optional<Descriptor> multicast_;
+  std::optional<PrivateDescriptor> multicast_;
   bool whole_ = false;  // attached for all queues: no other process uses the link
 };
 

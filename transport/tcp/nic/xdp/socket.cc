@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/time.h"
+#include "transport/tcp/nic/device_holders.h"
 #include "transport/tcp/nic/xdp/bpf.h"
 #include "transport/tcp/nic/xdp/redirect.h"
 
@@ -78,7 +79,7 @@ RingMemory::RingMemory(RingMemory&& other) noexcept
 Result<std::unique_ptr<Socket>> Socket::open(const Umem& umem, std::uint32_t fill_size,
                                              std::uint32_t completion_size, xsk_ring& fill,
                                              xsk_ring& completion) {
-  Descriptor descriptor(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0));
+  PrivateDescriptor descriptor(Descriptor(socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)));
   if (descriptor.get() < 0) {
     return refusal("cannot open an AF_XDP socket", errno);
   }
@@ -137,6 +138,7 @@ Status Socket::add_ring(int option, std::uint64_t page, std::uint32_t entries, x
   if (memory == MAP_FAILED) {
     return refusal(kWhat, errno);
   }
+  keep_from_children(memory, size);
   rings_.emplace_back(memory, size);
   auto* bytes = static_cast<std::byte*>(memory);
   const auto word = [&](std::uint64_t offset) { return reinterpret_cast<std::uint32_t*>(bytes + offset); };
@@ -172,8 +174,9 @@ Status Socket::bind(const Redirect& redirect, unsigned interface_index, std::uin
     const std::string what =
         fmt::format("AF_XDP does not get queue {} of the interface {}", queue, redirect.interface());
     if (errno == EBUSY) {
-      return Error{Errc::unusable,
-                   fmt::format("{}: another AF_XDP socket has it; end the process whose it is", what)};
+      const std::string holders = holders_of_xdp_queue(interface_index, queue);
+      return Error{Errc::unusable, fmt::format("{}: {} has an AF_XDP socket of it: end that process", what,
+                                               holders.empty() ? "another process" : holders)};
     }
     return refusal(what, errno);
   }

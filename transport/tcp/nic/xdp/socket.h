@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "base/result.h"
+#include "transport/tcp/nic/fork_guard.h"
 #include "transport/tcp/nic/xdp/libxdp_abi.h"
 
 namespace tfabric::nic::xdp {
@@ -61,12 +61,12 @@ class Socket {
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
  private:
-  explicit Socket(Descriptor descriptor) : descriptor_(std::move(descriptor)) {}
+  explicit Socket(PrivateDescriptor descriptor) : descriptor_(std::move(descriptor)) {}
   Status add_umem(const Umem& umem);
   // `option`: XDP_..._RING; `page`: the offset at which it is mapped.
   Status add_ring(int option, std::uint64_t page, std::uint32_t entries, xsk_ring& ring);
 
-  Descriptor descriptor_;
+  PrivateDescriptor descriptor_;
   std::vector<RingMemory> rings_;
   const Redirect* redirect_ = nullptr;
   std::uint32_t queue_ = 0;
