@@ -126,7 +126,7 @@ CONTRACT_PART(delivered_and_killed) {
   channel.meet(1);
   die(net, net.isend(comm, large.data(), kMessage, 0), SIGKILL);
 }
-CONTRACT_PART(late_receiver) {
+CONTRACT_PART(receiver_after_death) {
   Net net;
   void* comm = open_recv(net, channel);
   channel.meet(1);
@@ -146,7 +146,7 @@ CONTRACT_PART(late_receiver) {
 TEST_CASE("messages that a peer has sent arrive although it has died since", "[once][dead]") {
   RunOptions options = kImpatient;
   options.environment.insert(kUngrouped.begin(), kUngrouped.end());
-  run({{"delivered_and_killed", Ending::killed}, {"late_receiver"}}, options);
+  run({{"delivered_and_killed", Ending::killed}, {"receiver_after_death"}}, options);
 }
 
 // On an idle comm only keep-alives find out.

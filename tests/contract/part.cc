@@ -4,6 +4,7 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <map>
 
@@ -17,7 +18,12 @@ std::map<std::string, PartFunction>& parts() {
 
 }  // namespace
 
-PartRegistration::PartRegistration(const char* name, PartFunction function) { parts()[name] = function; }
+PartRegistration::PartRegistration(const char* name, PartFunction function) {
+  if (!parts().emplace(name, function).second) {
+    std::fprintf(stderr, "there are two parts \"%s\"\n", name);
+    std::abort();
+  }
+}
 
 int run_part(const std::string& name, int channel_fd) {
   // No part outlives the program that watches it.

@@ -172,35 +172,37 @@ void RecvComm::on_progress(engine::Flow& flow) {
   }
 }
 
+// Fails the comm if nothing more can arrive and receives have taken all that has. Lets go of the flows that
+// the peer has closed while it goes on with others.
 void RecvComm::check_ended() {
-  if (!cut_off_) {
-    check_peer_finished();
+  if (failed()) {
     return;
   }
-  // Every reader has been offered all bytes that were left. Those that wait have come to messages whose
-  // receives are not posted yet, so receives that are posted get nothing more.
-  if (inbox_.outstanding() > 0 || !any_reader_waiting()) {
-    fail(*cut_off_);
-  }
-}
-
-// Fails the comm if the peer has closed all flows and all its messages are placed: receives that are posted,
-// now or later, get none. Lets go of the flows that the peer has closed while it goes on with others.
-void RecvComm::check_peer_finished() {
-  if (failed() || any_reader_waiting()) {
+  if (cut_off_) {
+    // Every reader has been offered all bytes that were left. Those that wait have come to messages whose
+    // receives are not posted yet, so receives that are posted get nothing more.
+    if (inbox_.outstanding() > 0 || !any_reader_waiting()) {
+      fail(*cut_off_);
+    }
     return;
   }
   std::size_t ended = 0;
   for (std::size_t i = 0; i < flows_.size(); ++i) {
-    if (!finished({i})) {
-      continue;
-    }
-    if (mid_record({i})) {
+    ended += finished({i}) ? 1 : 0;
+  }
+  if (ended > 0 && !any_reader_waiting()) {
+    on_peer_finished(ended);
+  }
+}
+
+// The peer has closed `ended` flows, and all that it had sent on them is placed.
+void RecvComm::on_peer_finished(std::size_t ended) {
+  for (std::size_t i = 0; i < flows_.size(); ++i) {
+    if (finished({i}) && mid_record({i})) {
       fail(Error{Errc::remote,
                  fmt::format("{}: the peer closed it in the middle of a message", name_of({i}))});
       return;
     }
-    ++ended;
   }
   if (ended < flows_.size()) {
     let_finished_flows_go();

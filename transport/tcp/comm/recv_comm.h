@@ -56,7 +56,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   void resume_flows();
   void keep_rest(engine::Flow& flow);
   void check_ended();
-  void check_peer_finished();
+  void on_peer_finished(std::size_t ended);
   void let_finished_flows_go();
   [[nodiscard]] bool finished(lane::FlowId flow) const;
 

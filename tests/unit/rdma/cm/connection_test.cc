@@ -51,7 +51,8 @@ struct Managed : TwoHosts {
                         receive = std::move(*accepted);
                         return false;
                       }).message;
-    faults.sender = failure_of([&] { return half.send->isend(nullptr, 0, 0, nullptr); }).message;
+    transport::Request* send = nullptr;
+    faults.sender = failure_of([&] { return send_nothing(*half.send, send); }).message;
     return faults;
   }
 
