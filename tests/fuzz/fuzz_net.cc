@@ -2,8 +2,9 @@
 // without bound.
 //
 // The first byte chooses the interface (bit 0: a trusted wire, 1: a VLAN, 2: two ends) and what the driver
-// says of checksums (bits 3 and 4). Then come frames: each a byte of options (bit 0: fix the IP checksum and
-// the upper layer's, 1: a second passes before), two of length, its bytes.
+// says of checksums (bits 3 and 4), and whether connections make progress (bit 5). Then come frames: each a
+// byte of options (bit 0: fix the IP checksum and the upper layer's, 1: a second passes before, 2: the
+// connections to where an answer goes are in doubt), two of length, its bytes.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -108,14 +109,26 @@ void check(const Interface& interface, const InputResult& result, std::span<cons
   }
 }
 
+// Connections that make progress all the time, or never.
+struct Connections final : UpperLayer {
+  explicit Connections(bool go_on) : progress(go_on) {}
+  [[nodiscard]] bool has_progress(const IpAddress& /*neighbour*/, Instant /*since*/) const override {
+    return progress;
+  }
+  bool progress;
+};
+
 // Sends to the source of the frame, as an answer would.
-void answer(Interface& interface, const InputResult& result, Instant now) {
+void answer(Interface& interface, const InputResult& result, bool doubted, Instant now) {
   LinkHeader header;
   const IpAddress to = result.kind == InputResult::Kind::tcp ? result.tcp.source : *parse_ip("10.0.0.2");
   const auto source = interface.source_for(to);
   if (source && interface.prepare(*source, to, header, now) == Interface::Route::ready) {
     require(header.size <= kMaxLinkHeaderBytes && header.v4 == to.is_v4());
     static_cast<void>(interface.is_silent(to, now));
+  }
+  if (doubted) {
+    interface.doubt(to, now);
   }
   std::size_t frames = 0;
   while (const auto frame = interface.next_frame()) {
@@ -136,6 +149,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr ChecksumStatus kStatus[] = {ChecksumStatus::unknown, ChecksumStatus::good, ChecksumStatus::bad,
                                         ChecksumStatus::unknown};
   const RxMeta meta{.ip = ChecksumStatus::unknown, .tcp = kStatus[choice >> 3 & 3]};
+  const Connections connections((choice & 32) != 0);
   Instant now{std::chrono::hours(1)};
   interface.announce(now);
   for (std::size_t i = 0; i < kMaxFrames && input.size() > 3; ++i) {
@@ -151,9 +165,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     now += (options & 2) != 0 ? Duration(std::chrono::seconds(1)) : Duration(std::chrono::milliseconds(1));
     const InputResult result = interface.input(frame, meta, now);
     check(interface, result, frame);
-    interface.on_time(now);
+    interface.on_time(now, &connections);
     require(interface.next_deadline() > now);
-    answer(interface, result, now);
+    answer(interface, result, (options & 4) != 0, now);
   }
   return 0;
 }

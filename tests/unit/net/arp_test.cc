@@ -8,6 +8,7 @@
 
 using namespace tfabric;
 using namespace tfabric::net;
+using namespace std::chrono_literals;
 using Kind = InputResult::Kind;
 using Route = Interface::Route;
 
@@ -17,6 +18,12 @@ bool knows(Interface& interface, const IpAddress& address, const MacAddress& mac
   LinkHeader header;
   return interface.prepare(our4(), address, header, kStart) == Route::ready &&
          std::memcmp(header.bytes.data(), mac.bytes.data(), mac.bytes.size()) == 0;
+}
+
+Bytes reply_of(const MacAddress& mac) {
+  return arp_frame(
+      {.operation = 2, .sender_mac = mac, .sender = peer4(), .target_mac = kOurMac, .target = our4()},
+      kOurMac);
 }
 
 std::string g_warning;
@@ -70,7 +77,6 @@ TEST_CASE("a packet that waits for its neighbour asks for it, and leaves once it
 }
 
 TEST_CASE("a neighbour that does not exist is asked again, and reported as silent") {
-  using namespace std::chrono_literals;
   Interface interface(our_config());
   LinkHeader header;
   REQUIRE(interface.prepare(our4(), peer4(), header, kStart) == Route::pending);
@@ -95,17 +101,62 @@ TEST_CASE("our addresses are announced as requests for ourselves") {
   REQUIRE_FALSE(interface.next_frame());
 }
 
-TEST_CASE("another host's announcement changes what is known, and creates nothing") {
+TEST_CASE("another host's announcement creates nothing, and changes what is known once it is verified") {
   constexpr MacAddress kMoved{{2, 0, 0, 0, 0, 9}};
   Interface interface(our_config());
+  const auto drop_frames = [&] {
+    while (interface.next_frame()) {
+    }
+  };
   static_cast<void>(interface.input(arp_frame({.sender = peer4(), .target = peer4()}), {}, kStart));
   REQUIRE_FALSE(knows(interface, peer4(), kPeerMac));
-  static_cast<void>(interface.input(arp_frame({.sender = peer4(), .target = our4()}), {}, kStart));
+  static_cast<void>(interface.input(reply_of(kPeerMac), {}, kStart));
+  drop_frames();
   const auto generation = interface.generation();
+  Instant now = kStart + 2s;
   static_cast<void>(
-      interface.input(arp_frame({.sender_mac = kMoved, .sender = peer4(), .target = peer4()}), {}, kStart));
+      interface.input(arp_frame({.sender_mac = kMoved, .sender = peer4(), .target = peer4()}), {}, now));
+  REQUIRE(interface.generation() == generation);
+  interface.on_time(now);
+  REQUIRE(interface.next_frame() ==
+          arp_frame({.sender_mac = kOurMac, .sender = our4(), .target = peer4()}, kPeerMac));
+  now += 1s;
+  interface.on_time(now);
+  REQUIRE(interface.next_frame() == arp_frame({.sender_mac = kOurMac, .sender = our4(), .target = peer4()}));
+  static_cast<void>(interface.input(reply_of(kMoved), {}, now));
   REQUIRE(interface.generation() != generation);
   REQUIRE(knows(interface, peer4(), kMoved));
+}
+
+TEST_CASE("one forged ARP message does not change a neighbour in use") {
+  constexpr MacAddress kForger{{2, 0, 0, 0, 0, 0x66}};
+  Interface interface(our_config());
+  REQUIRE_FALSE(knows(interface, peer4(), kPeerMac));
+  static_cast<void>(interface.input(reply_of(kPeerMac), {}, kStart));
+  const auto generation = interface.generation();
+  for (const Bytes& forged :
+       {reply_of(kForger), arp_frame({.sender_mac = kForger, .sender = peer4(), .target = our4()}, kOurMac),
+        arp_frame({.operation = 2, .sender_mac = kForger, .sender = peer4(), .target = peer4()})}) {
+    static_cast<void>(interface.input(forged, {}, kStart + 2s));
+    REQUIRE(interface.generation() == generation);
+    REQUIRE(knows(interface, peer4(), kPeerMac));
+  }
+}
+
+TEST_CASE("a gateway behind which connections time out is asked whether it is there") {
+  Interface interface(our_config());
+  LinkHeader header;
+  REQUIRE(interface.prepare(our4(), ip("192.0.2.1"), header, kStart) == Route::pending);
+  static_cast<void>(interface.next_frame());
+  static_cast<void>(interface.input(
+      arp_frame({.operation = 2, .sender = ip("10.0.0.254"), .target_mac = kOurMac, .target = our4()},
+                kOurMac),
+      {}, kStart));
+  interface.doubt(ip("192.0.2.1"), kStart + 2s);
+  interface.on_time(kStart + 2s);
+  REQUIRE(interface.next_frame() ==
+          arp_frame({.sender_mac = kOurMac, .sender = our4(), .target = ip("10.0.0.254")}, kPeerMac));
+  REQUIRE(interface.next_hop(ip("192.0.2.1")) == ip("10.0.0.254"));
 }
 
 TEST_CASE("a host that claims our address is reported once, and not believed") {

@@ -5,6 +5,7 @@
 
 using namespace tfabric;
 using namespace tfabric::net;
+using namespace std::chrono_literals;
 using Kind = InputResult::Kind;
 using Route = Interface::Route;
 
@@ -200,6 +201,35 @@ TEST_CASE("IPv6 does not speak for IPv4 neighbours") {
   const auto forged = ip_frame(ip_header, icmp(ip_header, kAdvertisement, 0, kSolicited | kOverride, rest));
   REQUIRE(interface.input(forged, {}, kStart).kind == Kind::dropped);
   REQUIRE(interface.prepare(our4(), peer4(), header, kStart) == Route::pending);
+}
+
+TEST_CASE("one forged advertisement does not change a neighbour in use, and has it polled") {
+  Interface interface(our_config());
+  LinkHeader header;
+  REQUIRE(route(interface, peer6(), header) == Route::pending);
+  static_cast<void>(interface.next_frame());
+  REQUIRE(interface.input(frame_of(advertisement()), {}, kStart).kind == Kind::handled);
+  Message forged = advertisement();
+  forged.options = link_option(kTargetOption, kOtherMac);
+  forged.flags = GENERATE(std::uint32_t{0}, kSolicited, kOverride, kSolicited | kOverride);
+  const auto generation = interface.generation();
+  REQUIRE(interface.input(frame_of(forged), {}, kStart + 2s).kind == Kind::handled);
+  REQUIRE(interface.generation() == generation);
+  REQUIRE(knows_by_discovery(interface, peer6(), kPeerMac));
+  interface.on_time(kStart + 2s);
+  const auto poll = interface.next_frame();
+  REQUIRE(poll.has_value());
+  const Ip ip_header{.source = our6(), .destination = peer6(), .protocol = 58, .hop_limit = 255};
+  Bytes rest = bytes_of(peer6());
+  append(rest, link_option(kSourceOption, kOurMac));
+  REQUIRE(*poll ==
+          ethernet(kPeerMac, kOurMac, 0x86dd, packet(ip_header, icmp(ip_header, kSolicitation, 0, 0, rest))));
+  // The answer may lack both the flag and the option, since we have said by unicast whom we mean.
+  Message answer = advertisement();
+  answer.flags = kSolicited;
+  answer.options = {};
+  REQUIRE(interface.input(frame_of(answer), {}, kStart + 2s).kind == Kind::handled);
+  REQUIRE(interface.next_deadline() == kStart + 32s);
 }
 
 TEST_CASE("our IPv6 addresses are announced to all nodes") {

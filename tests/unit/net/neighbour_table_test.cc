@@ -37,7 +37,7 @@ TEST_CASE("the first look asks, later ones wait for the answer") {
   REQUIRE(first.request);
   REQUIRE_FALSE(table.find(peer4(), kStart).request);
   const auto generation = table.generation();
-  REQUIRE_FALSE(table.learn(peer4(), kPeerMac, /*create=*/false, kStart));
+  REQUIRE_FALSE(table.answer(peer4(), kPeerMac, kStart));
   REQUIRE(table.generation() != generation);
   REQUIRE(table.find(peer4(), kStart).kind == LookupKind::known);
   REQUIRE(table.find(peer4(), kStart).mac == kPeerMac);
@@ -68,7 +68,7 @@ TEST_CASE("a neighbour that is needed is asked once a second until it answers") 
     }
   }
   REQUIRE(requests == 100);
-  static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart + 100s));
+  static_cast<void>(table.answer(peer4(), kPeerMac, kStart + 100s));
   REQUIRE(table.find(peer4(), kStart + 100s).kind == LookupKind::known);
   REQUIRE_FALSE(table.is_silent(peer4(), kStart + 100s));
   REQUIRE_FALSE(table.is_silent(peer6(), kStart + 100s));
@@ -95,22 +95,24 @@ TEST_CASE("a moved neighbour is noticed, and headers are made anew") {
 
 TEST_CASE("a neighbour in use is asked again after 30 s, and answers in use meanwhile") {
   NeighbourTable table;
-  static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/true, kStart));
+  static_cast<void>(table.find(peer4(), kStart));
+  static_cast<void>(table.answer(peer4(), kPeerMac, kStart));
   REQUIRE(table.next_deadline() == kStart + 30s);
   static_cast<void>(table.find(peer4(), kStart + 20s));
   REQUIRE_FALSE(table.due(kStart + 29s));
-  REQUIRE(table.due(kStart + 30s) == peer4());
+  REQUIRE(table.due(kStart + 30s)->address == peer4());
   REQUIRE_FALSE(table.due(kStart + 30s));
   REQUIRE(table.find(peer4(), kStart + 30s).kind == LookupKind::known);
   const auto generation = table.generation();
-  static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart + 30s));
+  static_cast<void>(table.answer(peer4(), kPeerMac, kStart + 30s));
   REQUIRE(table.generation() == generation);
   REQUIRE(table.next_deadline() == kStart + 60s);
 }
 
 TEST_CASE("a neighbour in use that stays silent keeps its MAC, and is asked whenever it is wanted") {
   NeighbourTable table;
-  static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/true, kStart));
+  static_cast<void>(table.find(peer4(), kStart));
+  static_cast<void>(table.answer(peer4(), kPeerMac, kStart));
   static_cast<void>(table.find(peer4(), kStart + 25s));
   auto generation = table.generation();
   Instant now = kStart;
@@ -126,14 +128,15 @@ TEST_CASE("a neighbour in use that stays silent keeps its MAC, and is asked when
     REQUIRE(found.request);
     REQUIRE(requests_until(table, now, now + 10s) == 2);
   }
-  static_cast<void>(table.learn(peer4(), kOurMac, /*create=*/false, now));
+  static_cast<void>(table.answer(peer4(), kOurMac, now));
   REQUIRE(table.find(peer4(), now).mac == kOurMac);
   REQUIRE_FALSE(table.is_silent(peer4(), now));
 }
 
 TEST_CASE("an unused neighbour is not asked, and at once when it is used again") {
   NeighbourTable table;
-  static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/true, kStart));
+  static_cast<void>(table.find(peer4(), kStart));
+  static_cast<void>(table.answer(peer4(), kPeerMac, kStart));
   Instant now = kStart + 31s;
   REQUIRE(requests_until(table, now, kStart + 200s) == 0);
   const auto found = table.find(peer4(), now);
@@ -144,7 +147,7 @@ TEST_CASE("an unused neighbour is not asked, and at once when it is used again")
 TEST_CASE("a neighbour whose header is kept is looked for again every 30 s, and so asked") {
   NeighbourTable table;
   static_cast<void>(table.find(peer4(), kStart));
-  static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart));
+  static_cast<void>(table.answer(peer4(), kPeerMac, kStart));
   std::uint32_t generation = 0;
   int looks = 0, requests = 0;
   for (Instant now = kStart; now < kStart + 301s; now += 100ms) {
@@ -154,7 +157,7 @@ TEST_CASE("a neighbour whose header is kept is looked for again every 30 s, and 
       ++looks;
       if (table.find(peer4(), now).request) {
         ++requests;
-        static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, now));
+        static_cast<void>(table.answer(peer4(), kPeerMac, now));
       }
     }
   }
@@ -166,7 +169,7 @@ TEST_CASE("a neighbour whose header is kept is looked for again every 30 s, and 
 TEST_CASE("announcements of unknown hosts replace no neighbour in use, and headers stay valid") {
   NeighbourTable table;
   static_cast<void>(table.find(peer4(), kStart));
-  static_cast<void>(table.learn(peer4(), kPeerMac, /*create=*/false, kStart));
+  static_cast<void>(table.answer(peer4(), kPeerMac, kStart));
   const auto generation = table.generation();
   for (unsigned i = 0; i < 3 * NeighbourTable::kMaxNeighbours; ++i) {
     static_cast<void>(table.learn(numbered(i), kPeerMac, /*create=*/true, kStart + 1s));
@@ -197,10 +200,11 @@ using Route = Interface::Route;
 namespace {
 
 struct Kernel final : NeighbourSource {
-  std::vector<IpAddress> asked;
+  std::vector<IpAddress> asked, verified;
   std::deque<Neighbour> answers;
 
   void ask(const IpAddress& address) override { asked.push_back(address); }
+  void verify(const IpAddress& address) override { verified.push_back(address); }
   std::optional<Neighbour> next() override {
     if (answers.empty()) {
       return std::nullopt;
@@ -246,4 +250,27 @@ TEST_CASE("a neighbour that the kernel does not find is asked for again") {
     interface.on_time(now);
   }
   REQUIRE(kernel->asked.size() == 5);
+}
+
+TEST_CASE("where the kernel knows the neighbours, it verifies one in doubt before it is asked anew") {
+  const auto kernel = std::make_shared<Kernel>();
+  InterfaceConfig config = our_config();
+  config.neighbours = kernel;
+  Interface interface(config);
+  LinkHeader header;
+  REQUIRE(interface.prepare(our4(), peer4(), header, kStart) == Route::pending);
+  kernel->answers.push_back({.address = peer4(), .mac = kPeerMac});
+  interface.on_time(kStart);
+  REQUIRE(interface.prepare(our4(), peer4(), header, kStart) == Route::ready);
+  kernel->asked.clear();
+  for (Instant now = kStart + 2s; now < kStart + 5s; now += 100ms) {
+    interface.doubt(peer4(), now);
+    interface.on_time(now);
+  }
+  REQUIRE(kernel->verified == std::vector{peer4(), peer4()});
+  REQUIRE(kernel->asked == std::vector{peer4()});
+  kernel->answers.push_back({.address = peer4(), .mac = kOurMac});
+  interface.on_time(kStart + 5s);
+  REQUIRE(interface.prepare(our4(), peer4(), header, kStart + 5s) == Route::ready);
+  REQUIRE(std::memcmp(header.bytes.data(), kOurMac.bytes.data(), kOurMac.bytes.size()) == 0);
 }

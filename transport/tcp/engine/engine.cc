@@ -94,13 +94,32 @@ void Engine::run_timers() {
   }
 }
 
+// Looks at the flows only when a neighbour's timer has expired, so that confirming one costs no lookup for an
+// acknowledgement. Mostly the first flow that uses the neighbour has made progress.
+class Engine::LinkProgress final : public net::UpperLayer {
+ public:
+  LinkProgress(const std::vector<std::unique_ptr<Flow>>& flows, Link& link) : flows_(&flows), link_(&link) {}
+
+  [[nodiscard]] bool has_progress(const net::IpAddress& neighbour, Instant since) const override {
+    return std::any_of(flows_->begin(), flows_->end(), [&](const auto& flow) {
+      return flow->link_ == link_ && link_->interface().next_hop(flow->key_.remote) == neighbour &&
+             flow->connection_->progressed_at() > since;
+    });
+  }
+
+ private:
+  const std::vector<std::unique_ptr<Flow>>* flows_;
+  Link* link_;
+};
+
 void Engine::service_links() {
   next_service_ = now_ + kServiceInterval;
   if (acceptor_ != nullptr) {
     acceptor_->on_time(now_);
   }
   for (const auto& link : links_) {
-    link->interface().on_time(now_);
+    const LinkProgress progress(flows_, *link);
+    link->interface().on_time(now_, &progress);
     link->watch(now_);
     if (link->is_away() || link->stalled(now_)) {
       // Otherwise flows that have ended and wait for room for their last segment would stay.
@@ -181,6 +200,9 @@ bool Engine::run_output(Link& link) {
 }
 
 bool Engine::output(Flow& flow) {
+  if (flow.connection_->take_path_doubt()) {
+    flow.link_->interface().doubt(flow.key_.remote, now_);
+  }
   if (!ready_to_send(flow)) {
     return false;
   }

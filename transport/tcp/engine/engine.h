@@ -131,6 +131,8 @@ class Engine {
  private:
   static constexpr std::size_t kBurst = 32;
 
+  class LinkProgress;  // what the flows of a link know of its neighbours
+
   // How the current packet has come in.
   enum class Arrival : std::uint8_t { own_queue, handed_over, news };
 

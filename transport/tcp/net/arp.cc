@@ -31,7 +31,9 @@ InputResult Interface::Impl::on_arp(const FrameView& frame) {
     return {.kind = InputResult::Kind::handled};
   }
   const bool for_us = owns(target);
-  if (!sender.is_unspecified()) {
+  if (operation == kReply && for_us) {
+    neighbours.answer(sender, sender_mac, now);
+  } else if (!sender.is_unspecified()) {
     neighbours.learn(sender, sender_mac, /*create=*/for_us, now);
   }
   if (operation == kRequest && for_us && take_reply_token()) {

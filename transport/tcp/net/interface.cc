@@ -116,15 +116,16 @@ void Interface::probe_addresses(Instant now) {
 
 const std::optional<AddressConflict>& Interface::conflict() const { return impl_->conflict; }
 
-void Interface::on_time(Instant now) {
-  impl_->now = now;
-  if (NeighbourSource* const source = impl_->config.neighbours.get()) {
+void Interface::on_time(Instant now, const UpperLayer* upper) {
+  Impl& self = *impl_;
+  self.now = now;
+  if (NeighbourSource* const source = self.config.neighbours.get()) {
     while (const auto neighbour = source->next()) {
-      impl_->neighbours.learn(neighbour->address, neighbour->mac, /*create=*/false, now);
+      self.neighbours.answer(neighbour->address, neighbour->mac, now);
     }
   }
-  while (const auto address = impl_->neighbours.due(now)) {
-    impl_->request(*address);
+  while (const auto request = self.neighbours.due(now, upper)) {
+    self.request(*request);
   }
 }
 
@@ -201,18 +202,19 @@ void Interface::Impl::on_claim(const IpAddress& address, const MacAddress& mac) 
       config.name, to_string(mac), to_string(address));
 }
 
-void Interface::Impl::request(const IpAddress& address) {
+void Interface::Impl::request(const NeighbourTable::Request& request) {
+  const IpAddress& address = request.address;
   if (config.neighbours != nullptr) {
-    config.neighbours->ask(address);
+    request.holder ? config.neighbours->verify(address) : config.neighbours->ask(address);
     return;
   }
   if (!address.is_v4()) {
-    send_solicitation(address);
+    send_solicitation(address, request.holder);
     return;
   }
   constexpr std::uint16_t kRequest = 1;
   if (const auto source = source_for(address)) {
-    send_arp(kRequest, kBroadcast, *source, MacAddress{}, address);
+    send_arp(kRequest, request.holder.value_or(kBroadcast), *source, MacAddress{}, address);
   }
 }
 

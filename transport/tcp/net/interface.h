@@ -129,6 +129,11 @@ class Interface {
   // Returns true if the next hop to `destination` has left several requests unanswered (about 3 s). Requests
   // go on as long as prepare() is called: the caller decides how long to wait.
   [[nodiscard]] bool is_silent(const IpAddress& destination, Instant now) const;
+  // A connection to `destination` times out again and again: its next hop is asked whether it is still there
+  // (RFC 1122 §4.2.3.5).
+  void doubt(const IpAddress& destination, Instant now);
+  // Returns the neighbour that packets to `destination` are sent to; nothing if there is no route.
+  [[nodiscard]] std::optional<IpAddress> next_hop(const IpAddress& destination) const;
 
   // Returns the source address to use toward `destination`: one of ours of the same family, and of the same
   // network if there is one. Returns nothing if we have none of the family.
@@ -144,7 +149,8 @@ class Interface {
   void probe_addresses(Instant now);
   // The first conflict that was noticed, by a probe or otherwise.
   [[nodiscard]] const std::optional<AddressConflict>& conflict() const;
-  void on_time(Instant now);
+  // `upper`: what connections know of our neighbours; null: nothing.
+  void on_time(Instant now, const UpperLayer* upper = nullptr);
   [[nodiscard]] Instant next_deadline() const;
   [[nodiscard]] const InterfaceCounters& counters() const;
 

@@ -43,7 +43,7 @@ struct Interface::Impl {
   [[nodiscard]] std::size_t ethernet_size() const {
     return kEthernetHeaderBytes + (config.vlan != 0 ? 4 : 0);
   }
-  void request(const IpAddress& address);
+  void request(const NeighbourTable::Request& request);
   // The sender of a frame claims `address`, which is ours: an address conflict.
   void on_claim(const IpAddress& address, const MacAddress& mac);
   InputResult malformed() {
@@ -73,7 +73,8 @@ struct Interface::Impl {
   // --- neighbour_discovery.cc
   InputResult on_solicitation(const IpView& packet, const MacAddress& from);
   InputResult on_advertisement(const IpView& packet, const MacAddress& from);
-  void send_solicitation(const IpAddress& target);
+  // `holder`: the MAC address to ask; nothing: the target's group is asked.
+  void send_solicitation(const IpAddress& target, const std::optional<MacAddress>& holder);
   void send_duplicate_probe(const IpAddress& target);
   void send_advertisement(const IpAddress& target, const IpAddress& to, const MacAddress& to_mac,
                           bool solicited);

@@ -39,13 +39,23 @@ Interface::Route Interface::prepare(const IpAddress& source, const IpAddress& de
   }
   const NeighbourTable::Lookup found = self.neighbours.find(*hop, now);
   if (found.request) {
-    self.request(*hop);
+    self.request(*found.request);
   }
   if (found.kind == NeighbourTable::Lookup::Kind::pending) {
     return Route::pending;
   }
   self.write_link_header(found.mac, source, destination, header);
   return Route::ready;
+}
+
+void Interface::doubt(const IpAddress& destination, Instant now) {
+  if (const auto hop = next_hop(destination)) {
+    impl_->neighbours.doubt(*hop, now);
+  }
+}
+
+std::optional<IpAddress> Interface::next_hop(const IpAddress& destination) const {
+  return impl_->next_hop(destination);
 }
 
 bool Interface::is_silent(const IpAddress& destination, Instant now) const {

@@ -113,11 +113,17 @@ InputResult Interface::Impl::on_advertisement(const IpView& packet, const MacAdd
     on_claim(target, mac);
     return {.kind = InputResult::Kind::handled};
   }
-  neighbours.learn(target, mac, /*create=*/false, now);
+  // Whether it has the Override flag makes no difference: an answer to our request counts (§7.2.5), and what
+  // contradicts the neighbour's MAC address otherwise is verified first, with the flag, too.
+  if (solicited) {
+    neighbours.answer(target, mac, now);
+  } else {
+    neighbours.learn(target, mac, /*create=*/false, now);
+  }
   return {.kind = InputResult::Kind::handled};
 }
 
-void Interface::Impl::send_solicitation(const IpAddress& target) {
+void Interface::Impl::send_solicitation(const IpAddress& target, const std::optional<MacAddress>& holder) {
   std::array<std::byte, kFixedBytes + kOptionBytes> message{};
   put8(message.data(), kSolicitation);
   std::memcpy(&message[8], target.bytes.data(), 16);
@@ -127,7 +133,8 @@ void Interface::Impl::send_solicitation(const IpAddress& target) {
   const IpAddress group = solicited_node(target);
   for (const Prefix& prefix : config.addresses) {
     if (!prefix.address.is_v4()) {
-      send_icmp(multicast_mac(group), prefix.address, group, message, kNdHopLimit);
+      send_icmp(holder.value_or(multicast_mac(group)), prefix.address, holder ? target : group, message,
+                kNdHopLimit);
       return;
     }
   }

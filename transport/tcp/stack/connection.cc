@@ -138,6 +138,9 @@ bool Connection::next_segment(SegmentOut& out, Instant now) {
 // --- life
 
 void Connection::on_time(Instant now) { impl_->on_time(now); }
+
+bool Connection::take_path_doubt() { return impl_->path_doubt.take(); }
+Instant Connection::progressed_at() const { return impl_->path_doubt.progress(); }
 Instant Connection::next_deadline() const { return impl_->next_deadline(); }
 State Connection::state() const { return impl_->state; }
 ConnectionError Connection::error() const { return impl_->error; }

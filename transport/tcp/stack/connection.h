@@ -196,6 +196,13 @@ class Connection {
   // With false, segments out of order are dropped as if they were lost, so that a peer that is not trusted
   // yet costs no memory. Initially true.
   void keep_out_of_order(bool keep);
+  // Returns true, once, if segments do not seem to reach the peer: several time-outs or repetitions without
+  // progress in between, or a keep-alive probe without an answer. The owner should make sure of the next hop
+  // (RFC 1122 §4.2.3.5).
+  bool take_path_doubt();
+  // Returns when bytes were last acknowledged, or last arrived in order, which proves that segments reach the
+  // peer (RFC 4861 §7.3.1); zero: never.
+  [[nodiscard]] Instant progressed_at() const;
   // Changes Options::user_timeout (RFC 5482 §3.1). The time that has already passed counts.
   void set_user_timeout(Duration timeout);
   [[nodiscard]] State state() const;

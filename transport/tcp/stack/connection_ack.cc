@@ -182,6 +182,7 @@ void Connection::Impl::on_new_ack(std::uint64_t position, AckNews& news) {
   queue.release(std::min(snd_una, queue.end()));
   scoreboard.release(snd_una);
   path_mtu.on_progress();
+  path_doubt.on_progress(now);
   persist_backoff = 0;
   last_progress = now;
 }

@@ -13,6 +13,7 @@
 #include "transport/tcp/stack/duplicate_acks.h"
 #include "transport/tcp/stack/ecn.h"
 #include "transport/tcp/stack/pacer.h"
+#include "transport/tcp/stack/path_doubt.h"
 #include "transport/tcp/stack/path_mtu.h"
 #include "transport/tcp/stack/prr.h"
 #include "transport/tcp/stack/rack.h"
@@ -271,6 +272,7 @@ struct Connection::Impl {
   CwndValidation validation;
   DeliveryRate rate;
   PathMtu path_mtu;
+  PathDoubt path_doubt;
   std::uint64_t excused = 0;  // lost bytes of a probe of the path's MTU
   RttEstimator rtt;
   MinRtt min_rtt;
@@ -304,6 +306,7 @@ struct Connection::Impl {
   Instant probe_unanswered = kNever;  // the first probe of a closed window since the peer last announced it
   Instant challenge_window{};
   std::uint32_t challenges = 0;
+  Instant keepalive_sent{};
   std::uint32_t keepalives_unanswered = 0;
   int persist_backoff = 0;
 

@@ -136,6 +136,9 @@ bool Connection::Impl::acceptable(const SegmentIn& segment) {
     start_time_wait();  // RFC 9293 §3.10.7.4: our acknowledgement of the FIN was lost
   }
   if (state != State::closed) {
+    if (length > 0 && segment.seq < rcv_nxt) {
+      path_doubt.on_sign(now);
+    }
     if (segment.payload.size > 0 && segment.seq < rcv_nxt) {
       note_duplicate(segment.seq, segment.seq + segment.payload.size);
     }
@@ -232,6 +235,7 @@ void Connection::Impl::keep_out_of_order(Seq seq, const Payload& payload) {
 }
 
 void Connection::Impl::take_in_order(const Payload& payload) {
+  path_doubt.on_progress(now);
   unacked_payload += payload.size;
   if (options.delayed_ack == Duration::zero() || reassembly.has_holes() || unacked_payload >= 2 * mss) {
     ack_now = true;

@@ -89,6 +89,7 @@ void Connection::Impl::become_established() {
   }
   rtt.reset_backoff();
   last_progress = last_heard = now;
+  path_doubt.on_progress(now);
   keepalive_at = options.keepalive_idle > Duration::zero() ? now + options.keepalive_idle : kNever;
 }
 

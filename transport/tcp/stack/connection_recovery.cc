@@ -223,6 +223,7 @@ void Connection::Impl::on_rto() {
   rto_at = pto_at = reorder_at = kNever;
   rtt.back_off();
   if (state == State::syn_sent || state == State::syn_received) {
+    path_doubt.on_sign(now);
     send_syn = true;
     ask_ecn = false;  // RFC 3168 §6.1.1.1: a device on the path may drop SYNs that ask for ECN
     return;
@@ -231,6 +232,7 @@ void Connection::Impl::on_rto() {
     return;
   }
   ++timeouts;
+  path_doubt.on_sign(now);
   excused = 0;
   const std::uint32_t size = segments.at(segments.first()).size + option_bytes();
   if (options.mtu_discovery && sack && path_mtu.on_timeout(size)) {

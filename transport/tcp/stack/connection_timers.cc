@@ -86,6 +86,9 @@ void Connection::Impl::on_persist() {
     override_window = true;
     return;
   }
+  if (probe_unanswered != kNever) {
+    path_doubt.on_sign(now);
+  }
   probe_now = true;
   probe_unanswered = std::min(probe_unanswered, now);
 }
@@ -103,6 +106,12 @@ void Connection::Impl::on_keepalive() {
     reset_seq = seq_of(snd_nxt);
     return;
   }
+  // An answer to the one before would have put this one off. The peer may be heard all the same: it repeats
+  // its own probes if it does not receive our answers.
+  if (now - keepalive_sent < options.keepalive_idle) {
+    path_doubt.raise();
+  }
+  keepalive_sent = now;
   ++keepalives_unanswered;
   probe_now = true;
   keepalive_at = now + options.keepalive_interval;
