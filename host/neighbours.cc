@@ -56,12 +56,37 @@ Answer answer_of(netlink::Bytes message) {
   if ((neighbour.ndm_state & NUD_INCOMPLETE) != 0) {
     return {.kind = Answer::Kind::pending};
   }
-  constexpr unsigned kValid = NUD_PERMANENT | NUD_REACHABLE | NUD_PROBE | NUD_STALE | NUD_DELAY;
+  constexpr unsigned kFixed = NUD_PERMANENT | NUD_NOARP, kConfirmed = kFixed | NUD_REACHABLE;
+  constexpr unsigned kValid = kConfirmed | NUD_PROBE | NUD_STALE | NUD_DELAY;
   const netlink::Bytes mac = netlink::find(message.subspan(kAttributes), NDA_LLADDR);
   if ((neighbour.ndm_state & kValid) == 0 || mac.size() != sizeof(Answer::mac)) {
     return {};
   }
-  return {.kind = Answer::Kind::known, .mac = netlink::read<decltype(Answer::mac)>(mac)};
+  return {.kind = Answer::Kind::known,
+          .confirmed = (neighbour.ndm_state & kConfirmed) != 0,
+          .fixed = (neighbour.ndm_state & kFixed) != 0,
+          .mac = netlink::read<decltype(Answer::mac)>(mac)};
+}
+
+Status change(const Descriptor& socket, Request& request) {
+  // The kernel handles the request before send() returns, and answers only if it failed.
+  if (send(socket.get(), &request, request.header.nlmsg_len, 0) < 0) {
+    return Error{Errc::system,
+                 fmt::format("cannot send a neighbour request to the kernel: {}", std::strerror(errno))};
+  }
+  std::array<std::byte, NLMSG_SPACE(sizeof(nlmsgerr)) + sizeof request> reply{};
+  const ssize_t size = recv(socket.get(), reply.data(), reply.size(), 0);
+  if (size < static_cast<ssize_t>(NLMSG_SPACE(sizeof(int)))) {
+    return {};
+  }
+  const netlink::Bytes message(reply.data(), static_cast<std::size_t>(size));
+  const auto header = netlink::read<nlmsghdr>(message);
+  const auto error = netlink::read<nlmsgerr>(message.subspan(NLMSG_HDRLEN)).error;
+  if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_seq == request.header.nlmsg_seq && error != 0) {
+    return Error{Errc::system,
+                 fmt::format("the kernel refused to ask for a neighbour: {}", std::strerror(-error))};
+  }
+  return {};
 }
 
 }  // namespace
@@ -82,27 +107,20 @@ Result<Neighbours> Neighbours::open(const std::string& interface) {
 
 Status Neighbours::resolve(const config::IpBytes& address) {
   Request request(RTM_NEWNEIGH, interface_, address);
-  request.header.nlmsg_flags |= NLM_F_CREATE;
   request.header.nlmsg_seq = ++sequence_;
+  request.header.nlmsg_flags |= NLM_F_CREATE;
   request.neighbour.ndm_flags = NTF_USE;  // resolve it as if a packet were sent to it
-  // The kernel handles the request before send() returns, and answers only if it failed.
-  if (send(socket_.get(), &request, request.header.nlmsg_len, 0) < 0) {
-    return Error{Errc::system,
-                 fmt::format("cannot send a neighbour request to the kernel: {}", std::strerror(errno))};
+  return change(socket_, request);
+}
+
+Status Neighbours::verify(const config::IpBytes& address) {
+  if (find(address).fixed) {
+    return {};  // the new state would replace the administrator's
   }
-  std::array<std::byte, NLMSG_SPACE(sizeof(nlmsgerr)) + sizeof request> reply{};
-  const ssize_t size = recv(socket_.get(), reply.data(), reply.size(), 0);
-  if (size < static_cast<ssize_t>(NLMSG_SPACE(sizeof(int)))) {
-    return {};
-  }
-  const netlink::Bytes message(reply.data(), static_cast<std::size_t>(size));
-  const auto header = netlink::read<nlmsghdr>(message);
-  const auto error = netlink::read<nlmsgerr>(message.subspan(NLMSG_HDRLEN)).error;
-  if (header.nlmsg_type == NLMSG_ERROR && header.nlmsg_seq == sequence_ && error != 0) {
-    return Error{Errc::system,
-                 fmt::format("the kernel refused to resolve a neighbour: {}", std::strerror(-error))};
-  }
-  return {};
+  Request request(RTM_NEWNEIGH, interface_, address);
+  request.header.nlmsg_seq = ++sequence_;
+  request.neighbour.ndm_state = NUD_PROBE;
+  return change(socket_, request);
 }
 
 Answer Neighbours::find(const config::IpBytes& address) {

@@ -21,6 +21,8 @@ class Neighbours {
       failed    // the neighbour does not answer, or the kernel has not sent a request
     };
     Kind kind = Kind::failed;
+    bool confirmed = false;  // known: it has answered lately, or is fixed
+    bool fixed = false;      // known: an administrator has set it, and the kernel does not ask for it
     std::array<std::uint8_t, 6> mac{};
   };
 
@@ -29,6 +31,10 @@ class Neighbours {
 
   // Makes the kernel resolve the address, unless it is known. Needs CAP_NET_ADMIN. Does not wait.
   [[nodiscard]] Status resolve(const config::IpBytes& address);
+  // Makes the kernel ask a neighbour that it knows whether it is still there: until it has answered, find()
+  // does not return it as confirmed. Fails if the kernel does not know it. Needs CAP_NET_ADMIN. Does not
+  // wait.
+  [[nodiscard]] Status verify(const config::IpBytes& address);
   // Returns what the kernel knows at the moment.
   [[nodiscard]] Answer find(const config::IpBytes& address);
 

@@ -95,20 +95,37 @@ void KernelNeighbours::ask(const net::IpAddress& address) {
     }
     return;
   }
-  if (std::find(wanted_.begin(), wanted_.end(), address) == wanted_.end()) {
-    wanted_.push_back(address);
+  want(address, /*verified=*/false);
+}
+
+void KernelNeighbours::verify(const net::IpAddress& address) {
+  if (kernel_.verify(bytes_of(address))) {
+    want(address, /*verified=*/true);
+  } else {
+    ask(address);  // the kernel has forgotten it, or had no answer
+  }
+}
+
+void KernelNeighbours::want(const net::IpAddress& address, bool verified) {
+  const auto found = std::find_if(wanted_.begin(), wanted_.end(),
+                                  [&](const Wanted& wanted) { return wanted.address == address; });
+  if (found == wanted_.end()) {
+    wanted_.push_back({.address = address, .verified = verified});
+  } else {
+    found->verified |= verified;
   }
 }
 
 std::optional<net::Neighbour> KernelNeighbours::next() {
   using Kind = host::Neighbours::Answer::Kind;
   for (auto wanted = wanted_.begin(); wanted != wanted_.end();) {
-    const host::Neighbours::Answer answer = kernel_.find(bytes_of(*wanted));
-    if (answer.kind == Kind::pending) {
+    const host::Neighbours::Answer answer = kernel_.find(bytes_of(wanted->address));
+    const bool remembered = answer.kind == Kind::known && !answer.confirmed;
+    if (answer.kind == Kind::pending || (remembered && wanted->verified)) {
       ++wanted;
       continue;
     }
-    const net::IpAddress address = *wanted;
+    const net::IpAddress address = wanted->address;
     wanted = wanted_.erase(wanted);
     if (answer.kind == Kind::known) {
       return net::Neighbour{.address = address, .mac = {answer.mac}};

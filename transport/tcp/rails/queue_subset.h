@@ -41,15 +41,22 @@ class KernelNeighbours final : public net::NeighbourSource {
                                                         const std::string& interface);
 
   void ask(const net::IpAddress& address) override;
+  void verify(const net::IpAddress& address) override;
   std::optional<net::Neighbour> next() override;
 
  private:
   KernelNeighbours(std::string rail, host::Neighbours kernel)
       : rail_(std::move(rail)), kernel_(std::move(kernel)) {}
 
+  struct Wanted {
+    net::IpAddress address;
+    bool verified;  // only an answer counts, not what the kernel remembers
+  };
+  void want(const net::IpAddress& address, bool verified);
+
   std::string rail_;
   host::Neighbours kernel_;
-  std::vector<net::IpAddress> wanted_;
+  std::vector<Wanted> wanted_;
   bool warned_ = false;
 };
 
