@@ -92,7 +92,14 @@ void fix_checksums(std::span<std::byte> frame) {
     IpAddress source, destination;
     std::memcpy(source.bytes.data(), &packet[8], 16);
     std::memcpy(destination.bytes.data(), &packet[24], 16);
-    fix_upper(packet.subspan(kIpv6HeaderBytes, get16(&packet[4])), get8(&packet[6]), source, destination);
+    auto payload = packet.subspan(kIpv6HeaderBytes, get16(&packet[4]));
+    std::uint8_t protocol = get8(&packet[6]);
+    if (protocol == kHopByHop && payload.size() >= 2) {
+      const std::size_t options = (std::size_t{get8(&payload[1])} + 1) * 8;
+      protocol = get8(payload.data());
+      payload = payload.subspan(std::min(options, payload.size()));
+    }
+    fix_upper(payload, protocol, source, destination);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/log.h"
+#include "base/random.h"
 
 namespace tfabric::engine {
 namespace {
@@ -41,12 +42,17 @@ std::string time_of_day(Duration ago) {
   return fmt::format("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
+net::InterfaceConfig seeded(net::InterfaceConfig config) {
+  config.seed = random_u64();
+  return config;
+}
+
 }  // namespace
 
 Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const LinkOptions& options,
            ExchangeMember member)
     : port_(std::move(port)),
-      interface_(std::move(config)),
+      interface_(seeded(std::move(config))),
       checksum_(checksum_for(interface_.config(), port_->capabilities())),
       options_(options),
       member_(std::move(member)) {

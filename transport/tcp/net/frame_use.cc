@@ -6,8 +6,8 @@ namespace tfabric::net {
 namespace {
 
 constexpr std::size_t kVlanTagBytes = 4;
-constexpr std::uint16_t kFragmented = 0x3fff;  // RFC 791: more fragments, fragment offset
-constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kDestinationOptions = 60;  // RFC 8200 §4
+constexpr std::uint16_t kFragmented = 0x3fff;                    // RFC 791: more fragments, fragment offset
+constexpr std::uint8_t kRouting = 43, kDestinationOptions = 60;  // RFC 8200 §4
 constexpr int kMaxExtensionHeaders = 8;
 constexpr std::uint8_t kEcho = 8, kEchoReply = 0, kV6Echo = 128, kV6EchoReply = 129;
 

@@ -14,7 +14,8 @@ constexpr std::uint8_t kEchoReply = 0, kUnreachable = 3, kEcho = 8, kTimeExceede
 constexpr std::uint8_t kFragmentationNeeded = 4;
 // ICMPv6 types.
 constexpr std::uint8_t kV6Unreachable = 1, kV6PacketTooBig = 2, kV6TimeExceeded = 3, kV6Echo = 128,
-                       kV6EchoReply = 129, kV6Solicitation = 135, kV6Advertisement = 136;
+                       kV6EchoReply = 129, kV6MldQuery = 130, kV6MldReport = 131, kV6Solicitation = 135,
+                       kV6Advertisement = 136;
 
 }  // namespace
 
@@ -74,6 +75,10 @@ InputResult Interface::Impl::on_icmpv6(const FrameView& frame, const IpView& pac
       return quoted_segment(quoted, IcmpError::Kind::packet_too_big, get32(&message[4]), false);
     case kV6TimeExceeded:
       return quoted_segment(quoted, IcmpError::Kind::time_exceeded, 0, false);
+    case kV6MldQuery:
+      return on_mld_query(packet);
+    case kV6MldReport:
+      return on_mld_report(packet);
     case kV6Solicitation:
       return on_solicitation(packet, frame.source);
     case kV6Advertisement:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/log.h"
 #include "transport/tcp/net/interface_impl.h"
@@ -17,6 +18,13 @@ constexpr std::size_t kVlanTagBytes = 4;
 constexpr std::uint16_t kVlanIdMask = 0x0fff;
 
 }  // namespace
+
+// Groups are joined only where the addresses are ours alone, and others may be on the wire.
+Interface::Impl::Impl(InterfaceConfig c)
+    : config(std::move(c)),
+      listener(config.point_to_point || config.neighbours != nullptr ? std::vector<IpAddress>{}
+                                                                     : groups_of(config.addresses),
+               config.seed) {}
 
 Interface::Interface(InterfaceConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
 Interface::~Interface() = default;
@@ -84,10 +92,14 @@ std::optional<std::vector<std::byte>> Interface::next_frame() {
 void Interface::announce(Instant now) {
   Impl& self = *impl_;
   self.now = now;
-  self.probing = false;
+  const bool joined = std::exchange(self.probing, false);
   if (self.config.point_to_point || self.config.neighbours != nullptr) {
     return;
   }
+  if (!joined) {
+    self.listener.join(now);
+  }
+  self.send_reports();
   for (const Prefix& prefix : self.config.addresses) {
     if (prefix.address.is_v4()) {
       constexpr std::uint16_t kRequest = 1;  // RFC 5227 §3: announcements are requests for the own address
@@ -102,7 +114,11 @@ void Interface::announce(Instant now) {
 void Interface::probe_addresses(Instant now) {
   Impl& self = *impl_;
   self.now = now;
-  self.probing = true;
+  if (!std::exchange(self.probing, true)) {
+    // RFC 4862 §5.4.2: before the first probe, since another host may probe for the same address.
+    self.listener.join(now);
+  }
+  self.send_reports();
   for (const Prefix& prefix : self.config.addresses) {
     if (prefix.address.is_v4()) {
       constexpr std::uint16_t kRequest = 1;
@@ -127,9 +143,12 @@ void Interface::on_time(Instant now, const UpperLayer* upper) {
   while (const auto request = self.neighbours.due(now, upper)) {
     self.request(*request);
   }
+  self.send_reports();
 }
 
-Instant Interface::next_deadline() const { return impl_->neighbours.next_deadline(); }
+Instant Interface::next_deadline() const {
+  return std::min(impl_->neighbours.next_deadline(), impl_->listener.next_deadline());
+}
 
 // --- Impl
 

@@ -1,10 +1,10 @@
-// One network interface below TCP: Ethernet, ARP (RFC 826), neighbour discovery (RFC 4861), IPv4, IPv6
-// and ICMP, without I/O and without a clock.
+// One network interface below TCP: Ethernet, ARP (RFC 826), neighbour discovery (RFC 4861), multicast
+// listener discovery (RFC 3810), IPv4, IPv6 and ICMP, without I/O and without a clock.
 //
 // Frames come in as bytes. TCP segments for one of our addresses are returned to the caller; the interface
-// handles all other frames itself. Its own frames (ARP, ND, ICMP) wait in a bounded queue until next_frame()
-// takes them. The caller builds TCP frames: prepare() returns the Ethernet and IP header for a destination.
-// Not thread-safe.
+// handles all other frames itself. Its own frames (ARP, ND, MLD, ICMP) wait in a bounded queue until
+// next_frame() takes them. The caller builds TCP frames: prepare() returns the Ethernet and IP header for a
+// destination. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -41,6 +41,8 @@ struct InterfaceConfig {
   // object. Null: they are only ours. Each of several interfaces with the same addresses has an object of its
   // own.
   std::shared_ptr<NeighbourSource> neighbours;
+  // Of the random delays of multicast listener reports.
+  std::uint64_t seed = 0;
 };
 
 // What the driver knows about a received frame's checksums, and the rest of the frame if it is in several
@@ -88,7 +90,7 @@ struct InputResult {
 
 // Counters, each the number of frames.
 struct InterfaceCounters {
-  std::uint64_t tcp = 0, arp = 0, nd = 0, icmp = 0, not_for_us = 0, malformed = 0, bad_checksum = 0,
+  std::uint64_t tcp = 0, arp = 0, nd = 0, mld = 0, icmp = 0, not_for_us = 0, malformed = 0, bad_checksum = 0,
                 fragments = 0, reply_queue_full = 0;
 };
 
@@ -140,9 +142,10 @@ class Interface {
   [[nodiscard]] std::optional<IpAddress> source_for(const IpAddress& destination) const;
   [[nodiscard]] bool owns(const IpAddress& address) const;
 
-  // Returns the interface's next own frame (ARP, ND, ICMP) to send; nothing if there is none.
+  // Returns the interface's next own frame (ARP, ND, MLD, ICMP) to send; nothing if there is none.
   std::optional<std::vector<std::byte>> next_frame();
-  // Announces our addresses (gratuitous ARP, unsolicited NA). Call once the link is up.
+  // Announces our addresses (gratuitous ARP, unsolicited NA) and joins their solicited-node groups. Call once
+  // the link is up, and again when it was away: a switch forgets its listeners with the link.
   void announce(Instant now);
   // Probes whether another host uses our addresses, as if we did not use them yet (RFC 5227 §2.1.1, RFC 4862
   // §5.4.2). If one answers, conflict() returns it; before announce(), it is not logged.

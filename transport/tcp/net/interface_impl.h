@@ -4,12 +4,20 @@
 #include <deque>
 
 #include "transport/tcp/net/interface.h"
+#include "transport/tcp/net/multicast_listener.h"
 #include "transport/tcp/net/neighbour_table.h"
 #include "transport/tcp/net/wire.h"
 
 namespace tfabric::net {
 
 inline constexpr MacAddress kBroadcast{{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+
+// RFC 4291 §2.7.1.
+[[nodiscard]] IpAddress solicited_node(const IpAddress& target);
+// RFC 2464 §7.
+[[nodiscard]] MacAddress multicast_mac(const IpAddress& group);
+// Returns the solicited-node groups of the IPv6 addresses, each once.
+[[nodiscard]] std::vector<IpAddress> groups_of(const std::vector<Prefix>& addresses);
 
 // A frame's payload, after the Ethernet header and VLAN tag.
 struct FrameView {
@@ -26,12 +34,13 @@ struct IpView {
   std::uint8_t protocol = 0;
   std::uint8_t hop_limit = 0;
   bool congestion_experienced = false;
+  bool router_alert = false;  // for MLD (RFC 2711 §2.1)
   std::span<const std::byte> payload;
   std::size_t more = 0;  // bytes of payload that are in RxMeta::rest
 };
 
 struct Interface::Impl {
-  explicit Impl(InterfaceConfig c) : config(std::move(c)) {}
+  explicit Impl(InterfaceConfig c);
 
   // --- interface.cc
   [[nodiscard]] bool owns(const IpAddress& address) const;
@@ -79,16 +88,25 @@ struct Interface::Impl {
   void send_advertisement(const IpAddress& target, const IpAddress& to, const MacAddress& to_mac,
                           bool solicited);
 
+  // --- mld.cc
+  InputResult on_mld_query(const IpView& packet);
+  InputResult on_mld_report(const IpView& packet);
+  // Sends the reports that are due.
+  void send_reports();
+
   // --- ip_output.cc
   std::optional<IpAddress> next_hop(const IpAddress& destination) const;
   void write_link_header(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
                          LinkHeader& header) const;
-  // Sends a whole frame with an ICMP message, and fills in its checksum.
+  // Sends a whole frame with an ICMP message, and fills in its checksum. `options`: for IPv6, the hop-by-hop
+  // options header, whose first byte is filled in; empty: there is none.
   void send_icmp(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
-                 std::span<const std::byte> message, std::uint8_t hop_limit);
+                 std::span<const std::byte> message, std::uint8_t hop_limit,
+                 std::span<const std::byte> options = {});
 
   InterfaceConfig config;
   NeighbourTable neighbours;
+  MulticastListener listener;
   std::deque<std::vector<std::byte>> frames;
   InterfaceCounters counters;
   Instant now{};

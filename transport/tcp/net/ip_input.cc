@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint8_t kEcnMask = 0x03, kCongestionExperienced = 0x03;  // RFC 3168 §5
 constexpr std::uint16_t kMoreFragments = 0x2000, kFragmentOffset = 0x1fff;
 // IPv6 extension headers (RFC 8200 §4).
-constexpr std::uint8_t kHopByHop = 0, kRouting = 43, kFragment = 44, kDestinationOptions = 60;
+constexpr std::uint8_t kRouting = 43, kFragment = 44, kDestinationOptions = 60;
 constexpr int kMaxExtensionHeaders = 8;
 
 std::size_t bytes_in(std::span<const std::span<const std::byte>> pieces) {
@@ -21,6 +21,27 @@ std::size_t bytes_in(std::span<const std::span<const std::byte>> pieces) {
     bytes += piece.size();
   }
   return bytes;
+}
+
+// Returns true if a header of hop-by-hop options has the Router Alert option with the value for MLD (RFC 2711
+// §2.1).
+bool has_router_alert(std::span<const std::byte> header) {
+  constexpr std::uint8_t kPad1 = 0, kRouterAlert = 5;
+  for (auto options = header.subspan(2); !options.empty();) {
+    if (get8(options.data()) == kPad1) {
+      options = options.subspan(1);
+      continue;
+    }
+    const std::size_t size = options.size() < 2 ? 0 : std::size_t{get8(&options[1])} + 2;
+    if (size == 0 || size > options.size()) {
+      return false;
+    }
+    if (get8(options.data()) == kRouterAlert && size == 4) {
+      return get16(&options[2]) == 0;
+    }
+    options = options.subspan(size);
+  }
+  return false;
 }
 
 bool checksum_good(const IpView& packet, std::span<const std::span<const std::byte>> rest) {
@@ -105,6 +126,8 @@ InputResult Interface::Impl::on_ipv6(const FrameView& frame, const RxMeta& meta)
     if (size == 0 || size > packet.payload.size() || routed) {
       return malformed();
     }
+    packet.router_alert =
+        packet.router_alert || (type == kHopByHop && has_router_alert(packet.payload.first(size)));
     packet.protocol = get8(packet.payload.data());
     packet.payload = packet.payload.subspan(size);
   }

@@ -98,13 +98,15 @@ void start_ip_header(std::byte* ip, const IpAddress& source, const IpAddress& de
 }
 
 void Interface::Impl::send_icmp(const MacAddress& to, const IpAddress& source, const IpAddress& destination,
-                                std::span<const std::byte> message, std::uint8_t hop_limit) {
+                                std::span<const std::byte> message, std::uint8_t hop_limit,
+                                std::span<const std::byte> options) {
   LinkHeader header;
   write_link_header(to, source, destination, header);
   std::vector<std::byte> frame(header.bytes.begin(), header.bytes.begin() + header.size);
+  frame.insert(frame.end(), options.begin(), options.end());
   frame.insert(frame.end(), message.begin(), message.end());
   std::byte* ip = &frame[header.ip_offset];
-  std::byte* icmp = &frame[header.size];
+  std::byte* icmp = &frame[header.size + options.size()];
   put16(icmp + 2, 0);
   Checksum checksum;
   if (header.v4) {
@@ -115,9 +117,12 @@ void Interface::Impl::send_icmp(const MacAddress& to, const IpAddress& source, c
     ip_checksum.add({ip, kIpv4HeaderBytes});
     ip_checksum.store(ip + 10);
   } else {
-    put8(ip + 6, kProtocolIcmpv6);
+    put8(ip + 6, options.empty() ? kProtocolIcmpv6 : kHopByHop);
+    if (!options.empty()) {
+      put8(&frame[header.size], kProtocolIcmpv6);
+    }
     put8(ip + 7, hop_limit);
-    put16(ip + 4, static_cast<unsigned>(message.size()));
+    put16(ip + 4, static_cast<unsigned>(options.size() + message.size()));
     checksum.add_pseudo_header(source, destination, kProtocolIcmpv6,
                                static_cast<std::uint32_t>(message.size()));
   }

@@ -1,6 +1,7 @@
 // Neighbour discovery (RFC 4861 §4.3, §4.4, §7.2). There is no autoconfiguration: addresses are
 // configured. Duplicates are probed for on demand, and the probes of other hosts are answered (RFC 4862
 // §5.4).
+#include <algorithm>
 #include <cstring>
 
 #include "transport/tcp/net/interface_impl.h"
@@ -41,19 +42,6 @@ std::optional<Options> read_options(std::span<const std::byte> bytes) {
   return options;
 }
 
-// RFC 4291 §2.7.1 and RFC 2464 §7.
-IpAddress solicited_node(const IpAddress& target) {
-  IpAddress address = *parse_ip("ff02::1:ff00:0");
-  std::memcpy(&address.bytes[13], &target.bytes[13], 3);
-  return address;
-}
-
-MacAddress multicast_mac(const IpAddress& address) {
-  MacAddress mac{{0x33, 0x33}};
-  std::memcpy(&mac.bytes[2], &address.bytes[12], 4);
-  return mac;
-}
-
 // Checks what RFC 4861 §7.1 requires of both messages. An IPv4-mapped target would be an IPv4 neighbour for
 // us.
 bool is_valid(const IpView& packet) {
@@ -66,6 +54,30 @@ bool is_valid(const IpView& packet) {
 }
 
 }  // namespace
+
+IpAddress solicited_node(const IpAddress& target) {
+  IpAddress address = *parse_ip("ff02::1:ff00:0");
+  std::memcpy(&address.bytes[13], &target.bytes[13], 3);
+  return address;
+}
+
+MacAddress multicast_mac(const IpAddress& group) {
+  MacAddress mac{{0x33, 0x33}};
+  std::memcpy(&mac.bytes[2], &group.bytes[12], 4);
+  return mac;
+}
+
+std::vector<IpAddress> groups_of(const std::vector<Prefix>& addresses) {
+  std::vector<IpAddress> groups;
+  for (const Prefix& prefix : addresses) {
+    if (!prefix.address.is_v4()) {
+      groups.push_back(solicited_node(prefix.address));
+    }
+  }
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups;
+}
 
 InputResult Interface::Impl::on_solicitation(const IpView& packet, const MacAddress& from) {
   if (!is_valid(packet)) {
