@@ -14,11 +14,12 @@
 #include <system_error>
 #include <utility>
 
+#include "host/lock_folder.h"
+
 namespace tfabric::host {
 namespace {
 
-constexpr mode_t kFileMode = 0666;
-constexpr mode_t kFolderMode = 01777;  // like /tmp: all users create files, and only their owners remove them
+constexpr mode_t kNewFileMode = 0600;
 
 // The paths that this process has locked. It must not open them again: closing any descriptor of a file
 // releases the process's lock on it.
@@ -46,18 +47,34 @@ std::string file_name(const std::string& name) {
   return file + ".lock";
 }
 
+// O_NONBLOCK, since a stranger may have put a FIFO there.
+constexpr int kOpenFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
+// Gives the new file the permissions, and where a group shares the folder also its group. If that fails,
+// other users get EACCES and report it.
+void share_file(int file, const std::string& folder) {
+  struct stat status {};
+  if (stat(folder.c_str(), &status) != 0) {
+    return;
+  }
+  if ((status.st_mode & S_IWGRP) != 0) {
+    constexpr auto kSameOwner = static_cast<uid_t>(-1);
+    static_cast<void>(fchown(file, kSameOwner, status.st_gid));
+  }
+  static_cast<void>(fchmod(file, lock_file_mode(status.st_mode)));  // because open() applied the umask
+}
+
 // Opens without O_CREAT first: in a folder that all users can write to, Linux (fs.protected_regular) refuses
 // O_CREAT for another user's file.
-int open_file(const std::string& path) {
+int open_file(const std::string& folder, const std::string& path) {
   for (int attempt = 0; attempt < 2; ++attempt) {
-    int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    int file = open(path.c_str(), kOpenFlags);
     if (file >= 0 || errno != ENOENT) {
       return file;
     }
-    file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_CREAT | O_EXCL, kFileMode);
+    file = open(path.c_str(), kOpenFlags | O_CREAT | O_EXCL, kNewFileMode);
     if (file >= 0) {
-      // fchmod(), because open() applied the umask. If it fails, other users get EACCES and report it.
-      static_cast<void>(fchmod(file, kFileMode));
+      share_file(file, folder);
       return file;
     }
     if (errno != EEXIST) {
@@ -67,15 +84,18 @@ int open_file(const std::string& path) {
   return -1;
 }
 
-// Returns false if the folder cannot be created or written to.
-bool make_folder(const std::string& folder) {
-  if (mkdir(folder.c_str(), kFolderMode) == 0) {
-    static_cast<void>(chmod(folder.c_str(), kFolderMode));  // because mkdir() applied the umask
-  }
+bool is_regular(int file) {
   struct stat status {};
-  // Links are refused, because any user may have created one in /tmp.
-  return lstat(folder.c_str(), &status) == 0 && S_ISDIR(status.st_mode) &&
-         access(folder.c_str(), W_OK | X_OK) == 0;
+  return fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+Error cannot_use(const std::string& path, const std::string& why) {
+  const std::string owner = describe_owner(path);
+  return {
+      Errc::system,
+      fmt::format("the lock file {} cannot be used: {}{}. Remove it, or set `lock_folder` to a folder that "
+                  "only the users of your jobs can write to",
+                  path, why, owner.empty() ? "" : fmt::format(" (it is {})", owner))};
 }
 
 struct flock whole_file() {
@@ -98,11 +118,13 @@ Result<ProcessLock::Taken> ProcessLock::take(const std::string& folder, const st
   if (all.paths.count(path) > 0) {
     return Taken{.lock = std::nullopt, .holder = getpid()};
   }
-  const int file = open_file(path);
+  const int file = open_file(folder, path);
   if (file < 0) {
-    return Error{Errc::system,
-                 fmt::format("cannot open {}: {}. All users who run jobs need permission to write to {}",
-                             path, explain(errno), folder)};
+    return cannot_use(path, explain(errno));
+  }
+  if (!is_regular(file)) {
+    close(file);
+    return cannot_use(path, "it is not a regular file");
   }
   struct flock lock = whole_file();
   if (fcntl(file, F_SETLK, &lock) == 0) {
@@ -114,7 +136,7 @@ Result<ProcessLock::Taken> ProcessLock::take(const std::string& folder, const st
   const bool known = fcntl(file, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
   close(file);
   if (error != EAGAIN && error != EACCES) {
-    return Error{Errc::system, fmt::format("cannot lock {}: {}", path, explain(error))};
+    return cannot_use(path, explain(error));
   }
   return Taken{.lock = std::nullopt, .holder = known ? std::max<pid_t>(lock.l_pid, 0) : 0};
 }
@@ -126,7 +148,7 @@ std::optional<pid_t> ProcessLock::holder(const std::string& folder, const std::s
   if (all.process == getpid() && all.paths.count(path) > 0) {
     return getpid();
   }
-  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+  const int file = open(path.c_str(), kOpenFlags);
   if (file < 0) {
     return std::nullopt;
   }
@@ -148,26 +170,6 @@ ProcessLock::~ProcessLock() {
   }
 }
 
-Result<std::string> lock_folder(const std::string& configured) {
-  if (!configured.empty()) {
-    if (make_folder(configured)) {
-      return configured;
-    }
-    return Error{
-        Errc::system,
-        fmt::format("lock_folder is {}, which is not a folder that this user can write to", configured)};
-  }
-  for (const char* folder : kLockFolders) {
-    if (make_folder(folder)) {
-      return std::string(folder);
-    }
-  }
-  return Error{
-      Errc::system,
-      fmt::format("neither {} nor {} can be created or written to: set `lock_folder` to another folder",
-                  kLockFolders[0], kLockFolders[1])};
-}
-
 std::string describe_process(pid_t process) {
   if (process == 0) {
     return "a process that is not visible from here (in another container?)";
@@ -175,7 +177,15 @@ std::string describe_process(pid_t process) {
   std::ifstream file(fmt::format("/proc/{}/comm", process));
   std::string name;
   std::getline(file, name);
-  return name.empty() ? fmt::format("process {}", process) : fmt::format("process {} ({})", process, name);
+  std::string text = fmt::format("process {}", process);
+  if (!name.empty()) {
+    text += fmt::format(" ({})", name);
+  }
+  struct stat status {};
+  if (stat(fmt::format("/proc/{}", process).c_str(), &status) == 0 && status.st_uid != geteuid()) {
+    text += fmt::format(" of uid {}", status.st_uid);
+  }
+  return text;
 }
 
 }  // namespace tfabric::host

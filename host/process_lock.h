@@ -8,7 +8,6 @@
 
 #include <sys/types.h>
 
-#include <array>
 #include <optional>
 #include <string>
 
@@ -20,7 +19,8 @@ class ProcessLock {
  public:
   struct Taken;
 
-  // Tries to take the lock `name`, which is any text. Fails if the folder or its files cannot be used.
+  // Tries to take the lock `name`, which is any text. Its file gets the permissions of the folder
+  // (host/lock_folder.h). Fails, with the owner, if something that cannot be used is in the file's place.
   static Result<Taken> take(const std::string& folder, const std::string& name);
 
   // Returns the process that holds the lock, without taking it: 0 if that process is not visible from here,
@@ -47,13 +47,7 @@ struct ProcessLock::Taken {
   pid_t holder = 0;
 };
 
-// The folders that are used if none is configured; the first that can be written to is taken.
-inline constexpr std::array<const char*, 2> kLockFolders{"/run/lock/tfabric", "/tmp/tfabric-lock"};
-// Returns the folder to use: `configured`, or one of kLockFolders if that is empty. Creates it if necessary,
-// writable for all users.
-[[nodiscard]] Result<std::string> lock_folder(const std::string& configured);
-
-// Returns a text like "process 1234 (python3)", for messages.
+// Returns a text like "process 1234 (python3)", for messages; of another user's process also its user.
 [[nodiscard]] std::string describe_process(pid_t process);
 
 }  // namespace tfabric::host

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 
+#include "host/lock_folder.h"
 #include "host/process_lock.h"
 #include "plugin/adapter.h"
 
@@ -30,9 +31,9 @@ bool is_first_of_job(const config::LockFolder& wanted, const config::Launcher& l
   // Never destroyed: the lock is held to the end of the process.
   static auto* kept = new Kept;
   const std::lock_guard guard(kept->mutex);
-  const Result<std::string> folder = host::lock_folder(wanted.text());
+  const Result<host::LockFolder> folder = host::lock_folder(wanted.text());
   if (folder) {
-    if (Result<host::ProcessLock::Taken> taken = host::ProcessLock::take(*folder, lock_name(launcher));
+    if (Result<host::ProcessLock::Taken> taken = host::ProcessLock::take(folder->path, lock_name(launcher));
         taken) {
       if (taken->lock) {
         kept->lock.emplace(std::move(*taken->lock));

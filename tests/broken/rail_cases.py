@@ -166,7 +166,7 @@ def socket_denied(host):
     host.be_nobody()
 
 
-@broken("error lock-folder-denied", fix=r"^(chmod 1777 [^,]+),", told="locks")
+@broken("error lock-folder-denied", fix=r"^(chown \d+ [^,]+),", told="locks")
 def lock_folder_denied(host):
     folder = host.folder / "locks"
     folder.mkdir(mode=0o755)
@@ -176,7 +176,7 @@ def lock_folder_denied(host):
     host.be_nobody()
 
 
-@broken("error lock-folder-denied", fix=r"^(mkdir -p -m 1777 [^,]+),", told="locks")
+@broken("error lock-folder-denied", fix=r"^(install -d -m 700 -o \d+ [^,]+),", told="locks")
 def lock_folder_cannot_be_made(host):
     (host.folder / "sockets").mkdir()
     os.chmod(host.folder / "sockets", 0o777)

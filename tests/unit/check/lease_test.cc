@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "broken_host.h"
+#include "host/lock_folder.h"
 #include "host/process_lock.h"
 #include "transport/tcp/rails/rail_share.h"
 
@@ -18,6 +19,8 @@ using test::text_of;
 
 namespace {
 
+uid_t user_of(const BrokenHost& broken) { return static_cast<uid_t>(broken.host.user()); }
+
 // The real process that holds the locks below, in the simulated host.
 void show_holder(const BrokenHost& broken, int user) {
   broken.files.write("/proc/" + std::to_string(getpid()) + "/status",
@@ -25,9 +28,12 @@ void show_holder(const BrokenHost& broken, int user) {
 }
 
 Result<host::ProcessLock::Taken> lease(const BrokenHost& broken, const std::string& device,
-                                       const std::string& folder = "/run/lock/tfabric") {
+                                       const std::string& folder) {
   broken.files.write(folder + "/other", "");
   return host::ProcessLock::take(broken.host.root + folder, device);
+}
+Result<host::ProcessLock::Taken> lease(const BrokenHost& broken, const std::string& device) {
+  return lease(broken, device, host::lock_folder_choices(user_of(broken)).front().path);
 }
 
 // Two rails without other faults.
@@ -52,7 +58,8 @@ TEST_CASE("a rail that another process has is reported with that process") {
   broken.configure(test::pci_rail());
   show_holder(broken, /*user=*/1001);
   REQUIRE_FALSE(has(broken.examine(), Id::rail_leased));
-  for (const std::string folder : {"/run/lock/tfabric", "/tmp/tfabric-lock"}) {
+  for (const host::LockFolderChoice& choice : host::lock_folder_choices(user_of(broken))) {
+    const std::string& folder = choice.path;
     CAPTURE(folder);
     const auto taken = lease(broken, std::string("pci ") + test::kNic, folder);
     REQUIRE(taken->lock);
@@ -125,12 +132,40 @@ TEST_CASE("a folder for leases that this user cannot write is an error") {
   REQUIRE_FALSE(has(broken.examine(), Id::lock_folder_denied));
   broken.denied.insert("/srv/");
   const Report report = broken.examine();
-  REQUIRE_THAT(text_of(report, Id::lock_folder_denied), Contains("mkdir -p -m 1777 /srv/locks"));
+  REQUIRE_THAT(text_of(report, Id::lock_folder_denied),
+               Contains("install -d -m 700 -o " + std::to_string(user_of(broken)) + " /srv/locks"));
   REQUIRE(report.verdict.network == Network::nccl);
   broken.files.write("/srv/locks/other", "");
   REQUIRE_FALSE(has(broken.examine(), Id::lock_folder_denied));
   broken.denied.insert("/srv/locks");
-  REQUIRE_THAT(text_of(broken.examine(), Id::lock_folder_denied), Contains("| chmod 1777 /srv/locks"));
+  REQUIRE_THAT(text_of(broken.examine(), Id::lock_folder_denied),
+               Contains("| chown " + std::to_string(user_of(broken)) + " /srv/locks") &&
+                   Contains("it is a folder of uid"));
+}
+
+TEST_CASE("folders for leases that are another user's are named with their owner") {
+  if (geteuid() != 0) {
+    SUCCEED("only root can make what belongs to another user");
+    return;
+  }
+  BrokenHost broken;
+  broken.add_nic();
+  broken.configure(test::pci_rail());
+  const auto give_away = [&](const std::string& folder) {
+    broken.files.write(folder + "/other", "");
+    REQUIRE(chown((broken.host.root + folder).c_str(), 65534, 65534) == 0);
+  };
+  const auto choices = host::lock_folder_choices(user_of(broken));
+  give_away(choices[0].path);
+  Report report = broken.examine();
+  REQUIRE_THAT(text_of(report, Id::lock_folder_denied),
+               Contains("note") && Contains(choices[0].path + " is a folder of uid 65534"));
+  REQUIRE(report.verdict.network == Network::tcp);
+  give_away(choices[1].path);
+  give_away(choices[2].path);
+  report = broken.examine();
+  REQUIRE_THAT(text_of(report, Id::lock_folder_denied), Contains("error") && Contains(choices[2].path));
+  REQUIRE(report.verdict.network == Network::nccl);
 }
 
 TEST_CASE("in the environment of one of too many ranks, there are too few rails") {

@@ -93,31 +93,36 @@ TEST_CASE("a process that takes its own lock again gets its own pid, and keeps t
   REQUIRE(holder_of(folder.path(), "a") == 0);
 }
 
-TEST_CASE("all users may write to the lock files, whatever the umask") {
-  const TemporaryFolder parent;
-  const mode_t before = umask(077);
-  const std::string folder = parent.path("locks");
-  REQUIRE(lock_folder(folder).ok());
-  const auto taken = ProcessLock::take(folder, "path /run/x.sock");
-  umask(before);
-  REQUIRE(taken->lock);
-  struct stat status {};
-  REQUIRE(stat(folder.c_str(), &status) == 0);
-  REQUIRE((status.st_mode & 07777) == 01777);
-  REQUIRE(stat((folder + "/path--run-x.sock.lock").c_str(), &status) == 0);
-  REQUIRE((status.st_mode & 07777) == 0666);
+TEST_CASE("a lock file has the permissions of its folder, whatever the umask") {
+  struct Case {
+    mode_t folder, file;
+  };
+  for (const Case& each : {Case{0700, 0600}, Case{0755, 0600}, Case{02770, 0660}, Case{01777, 0666}}) {
+    CAPTURE(each.folder);
+    const TemporaryFolder folder;
+    REQUIRE(chmod(folder.path().c_str(), each.folder) == 0);
+    const mode_t before = umask(077);
+    const auto taken = ProcessLock::take(folder.path(), "path /run/x.sock");
+    umask(before);
+    REQUIRE(taken->lock);
+    struct stat status {};
+    REQUIRE(stat(folder.path("path--run-x.sock.lock").c_str(), &status) == 0);
+    REQUIRE((status.st_mode & 07777) == each.file);
+  }
 }
 
-TEST_CASE("an unusable folder, or a link in place of a lock file, is an error with its path") {
+TEST_CASE("what is in place of a lock file and cannot be used is an error with its path and owner") {
   const TemporaryFolder folder;
   REQUIRE_THAT(ProcessLock::take("/nowhere", "a").error().message, Contains("/nowhere/a.lock"));
   REQUIRE(symlink("/etc/hostname", folder.path("a.lock").c_str()) == 0);
-  REQUIRE_THAT(ProcessLock::take(folder.path(), "a").error().message, Contains("a.lock"));
-  REQUIRE(symlink("/tmp", folder.path("link").c_str()) == 0);
-  REQUIRE_FALSE(lock_folder(folder.path("link")).ok());
-  REQUIRE_THAT(lock_folder("/nowhere/below").error().message,
-               Contains("/nowhere/below") && Contains("lock_folder"));
-  REQUIRE(lock_folder("").ok());
+  const std::string owner = "of uid " + std::to_string(geteuid());
+  REQUIRE_THAT(ProcessLock::take(folder.path(), "a").error().message,
+               Contains("a.lock") && Contains("a link " + owner));
+  REQUIRE(mkdir(folder.path("b.lock").c_str(), 0700) == 0);
+  REQUIRE_THAT(ProcessLock::take(folder.path(), "b").error().message, Contains("a folder " + owner));
+  REQUIRE(mkfifo(folder.path("c.lock").c_str(), 0600) == 0);
+  REQUIRE_THAT(ProcessLock::take(folder.path(), "c").error().message,
+               Contains("not a regular file") && Contains("a special file " + owner));
 }
 
 TEST_CASE("a process is described by its pid and name") {

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "host/lock_folder.h"
 #include "host/process_lock.h"
 #include "transport/tcp/diagnosis/examine.h"
 #include "transport/tcp/rails/rail_share.h"
@@ -73,15 +76,48 @@ std::string lease_fix(const diagnosis::Host& host, pid_t holder) {
       name_of_user(user), holder);
 }
 
+uid_t user_of(const diagnosis::Host& host) {
+  return host.user() < 0 ? geteuid() : static_cast<uid_t>(host.user());
+}
+
+// Returns the folders that are used if none is configured, below the host's root.
+std::vector<host::LockFolderChoice> choices_of(const diagnosis::Host& host) {
+  std::vector<host::LockFolderChoice> choices = host::lock_folder_choices(user_of(host));
+  for (host::LockFolderChoice& choice : choices) {
+    choice.path = host.root + choice.path;
+  }
+  return choices;
+}
+
+void check_automatic_folders(const diagnosis::Host& host, Findings& findings) {
+  std::vector<std::string> foreign;
+  bool possible = false;
+  for (const host::LockFolderChoice& choice : choices_of(host)) {
+    if (std::string why = host::foreign_lock_folder(choice); !why.empty()) {
+      foreign.push_back(std::move(why));
+    } else {
+      possible = possible || choice.owner == user_of(host);
+    }
+  }
+  if (!foreign.empty()) {
+    findings.add(possible ? diagnosis::Severity::note : diagnosis::Severity::error, Id::lock_folder_denied,
+                 "configuration",
+                 fmt::format("not used for the locks of rails: {}", fmt::join(foreign, "; ")),
+                 "remove what is not yours there, or set `lock_folder` to a folder of yours");
+  }
+}
+
 void check_lock_folder(const diagnosis::Host& host, const std::string& folder, Findings& findings) {
   const std::string parent = folder.substr(0, folder.rfind('/')) + "/";
-  if (folder.empty() || host.access(host.exists(folder) ? folder : parent, W_OK | X_OK)) {
+  if (host.access(host.exists(folder) ? folder : parent, W_OK | X_OK)) {
     return;
   }
+  const std::string owner = host::describe_owner(host.root + folder);
   findings.error(Id::lock_folder_denied, "configuration",
-                 fmt::format("lock_folder is {}, which this user cannot write", folder),
-                 fmt::format("{} {}, or set it to \"auto\"",
-                             host.exists(folder) ? "chmod 1777" : "mkdir -p -m 1777", folder));
+                 fmt::format("lock_folder is {}, which this user (uid {}) cannot {}", folder, user_of(host),
+                             owner.empty() ? "create" : fmt::format("write: it is {}", owner)),
+                 fmt::format("{} {} {}, or set it to \"auto\"",
+                             owner.empty() ? "install -d -m 700 -o" : "chown", user_of(host), folder));
 }
 
 }  // namespace
@@ -91,8 +127,8 @@ std::optional<pid_t> holder_of(const diagnosis::Host& host, const config::LockFo
   if (!folder.text().empty()) {
     return host::ProcessLock::holder(host.root + folder.text(), lease_name(rail));
   }
-  for (const char* each : host::kLockFolders) {
-    if (const auto holder = host::ProcessLock::holder(host.root + each, lease_name(rail))) {
+  for (const host::LockFolderChoice& each : choices_of(host)) {
+    if (const auto holder = host::ProcessLock::holder(each.path, lease_name(rail))) {
       return holder;
     }
   }
@@ -102,7 +138,11 @@ std::optional<pid_t> holder_of(const diagnosis::Host& host, const config::LockFo
 void check_leases(const diagnosis::Host& host, const config::Config& config, Findings& findings) {
   const Result<RailShare> share = share_of(config.tcp, config.launcher);
   check_share(share, findings);
-  check_lock_folder(host, config.lock_folder.text(), findings);
+  if (config.lock_folder.text().empty()) {
+    check_automatic_folders(host, findings);
+  } else {
+    check_lock_folder(host, config.lock_folder.text(), findings);
+  }
   const std::vector<Taken> taken = taken_rails(host, config);
   for (const Taken& each : taken) {
     const config::Rail& rail = config.tcp.rails[each.rail];

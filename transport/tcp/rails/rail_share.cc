@@ -7,6 +7,8 @@
 #include <mutex>
 #include <thread>
 
+#include "base/log.h"
+#include "host/lock_folder.h"
 #include "host/process_lock.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
@@ -228,11 +230,14 @@ Result<std::vector<std::size_t>> lease_rails(const std::vector<config::Rail>& ra
   if (share.rails.empty()) {
     return share.rails;
   }
-  Result<std::string> place = host::lock_folder(folder.text());
+  const Result<host::LockFolder> place = host::lock_folder(folder.text());
   if (!place) {
     return Error{Errc::unusable, place.error().message};
   }
-  return share.any > 0 ? take_any(rails, share, *place) : take_all(rails, share, *place, wait);
+  for (const std::string& foreign : place->passed_over) {
+    TF_INFO("NET/tfabric: the locks of the rails are in {}, because {}", place->path, foreign);
+  }
+  return share.any > 0 ? take_any(rails, share, place->path) : take_all(rails, share, place->path, wait);
 }
 
 }  // namespace tfabric::tcp
