@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -14,6 +13,8 @@
 #include "config/config.h"
 #include "plugin/abi/types.h"
 #include "plugin/unusable.h"
+#include "tools/config_text.h"
+#include "tools/output.h"
 #include "tools/plugin_loader.h"
 
 namespace tfabric::tools {
@@ -24,6 +25,7 @@ constexpr int kWarn = 2, kInfo = 3;  // ncclDebugLogLevel
 
 struct Arguments {
   bool json = false;
+  bool all = false;
   std::string plugin;
 };
 
@@ -33,8 +35,8 @@ struct View {
   std::string name;
   int table = 0;
   std::vector<PluginProperties> devices;
-  std::vector<std::string> log;  // WARN and INFO lines, in order
-  std::string failure;           // why the plugin cannot be loaded or started, if it cannot
+  std::vector<PluginLogLine> log;  // WARN and INFO lines, in order
+  std::string failure;             // why the plugin cannot be loaded or started, if it cannot
 };
 
 View look(const std::string& path) {
@@ -49,7 +51,7 @@ View look(const std::string& path) {
   view.table = plugin->version();
   const auto keep = [&view](const PluginLogLine& line) {
     if (line.level == kWarn || line.level == kInfo) {
-      view.log.push_back(line.text);
+      view.log.push_back(line);
     }
   };
   if (Status status = plugin->init(keep); !status) {
@@ -70,12 +72,35 @@ bool usable(const View& view) {
   return !view.devices.empty() && view.devices.front().name != plugin::kUnusableName;
 }
 
+// Returns the reason why NCCL would not use the plugin, in its own words.
+std::string reason_of(const View& view, const Result<config::Config>& config) {
+  if (!view.failure.empty()) {
+    return view.failure;
+  }
+  if (!config) {
+    return config.error().message;
+  }
+  const auto warning = std::find_if(view.log.begin(), view.log.end(),
+                                    [](const PluginLogLine& line) { return line.level == kWarn; });
+  if (warning != view.log.end()) {
+    return warning->text;
+  }
+  // Only one process of a job warns; the others log the same as INFO, last.
+  return view.log.empty() ? "the plugin shows no device, and does not say why" : view.log.back().text;
+}
+
 nlohmann::json to_json(const View& view, const Result<config::Config>& config) {
   nlohmann::json out;
   out["version"] = version();
   out["plugin"] = {{"path", view.path}, {"name", view.name}, {"table", view.table}};
   out["usable"] = usable(view);
-  out["log"] = view.log;
+  out["log"] = nlohmann::json::array();
+  for (const PluginLogLine& line : view.log) {
+    out["log"].push_back(line.text);
+  }
+  if (!usable(view)) {
+    out["reason"] = reason_of(view, config);
+  }
   if (!view.failure.empty()) {
     out["failure"] = view.failure;
   }
@@ -115,59 +140,57 @@ const char* memory_text(int kinds) {
   return (kinds & abi::kPointerDmabuf) != 0 ? "host and, by DMA-BUF, GPU" : "host";
 }
 
-void print_config(const Result<config::Config>& config) {
+std::string config_section(const Result<config::Config>& config, bool all) {
   if (!config) {
-    fmt::print("Configuration: wrong\n  {}\n", config.error().message);
-    return;
+    return fmt::format("Configuration: wrong\n  {}\n", config.error().message);
   }
-  fmt::print("Configuration ({}):\n", config->file.empty() ? "no file found" : config->file);
-  std::size_t key_width = 0, value_width = 0;
-  for (const auto& entry : config->entries) {
-    key_width = std::max(key_width, entry.key.size());
-    value_width = std::max(value_width, entry.value.size());
-  }
-  for (const auto& entry : config->entries) {
-    fmt::print("  {:<{}}  {:<{}}  {}\n", entry.key, key_width, entry.value, value_width, entry.origin);
-  }
+  std::string text = config_text(*config, all);
   for (const auto* notes : {&config->notes, &config->rdma.unused_variables}) {
     for (const std::string& note : *notes) {
-      fmt::print("  Note: {}\n", note);
+      text += fmt::format("  Note: {}\n", note);
     }
   }
+  return text;
 }
 
-void print(const View& view, const Result<config::Config>& config) {
-  fmt::print("Version: {}\nPlugin: {}\n", version(), view.path);
-  if (view.table != 0) {
-    fmt::print("  NCCL_NET={}, newest table v{}\n", view.name, view.table);
-  }
-  print_config(config);
-  if (!view.failure.empty()) {
-    fmt::print("Failure: {}\n", view.failure);
-  }
-  fmt::print("What NCCL sees: {} device(s){}\n", view.devices.size(),
-             view.devices.empty() ? "; it would use its own network"
-             : usable(view)       ? ""
-                                  : ", whose connections all fail, since `required` is set: jobs would fail");
+std::string devices_text(const View& view) {
+  std::string text =
+      fmt::format("What NCCL sees: {} device(s){}\n", view.devices.size(),
+                  view.devices.empty() ? "; it would use its own network"
+                  : usable(view)       ? ""
+                                 : ", whose connections all fail, since `required` is set: jobs would fail");
   for (std::size_t i = 0; i < view.devices.size(); ++i) {
     const PluginProperties& device = view.devices[i];
-    fmt::print("  {}: {}, {} Gbit/s, {} memory, up to {} grouped receives, PCI {}, guid {:016x}\n", i,
-               device.name, device.speed_mbps / 1000.0, memory_text(device.ptr_support), device.max_recvs,
-               device.pci_path.empty() ? "none" : device.pci_path, device.guid);
+    text += fmt::format("  {}: {}, {} Gbit/s, {} memory, up to {} grouped receives, PCI {}, guid {:016x}\n",
+                        i, device.name, device.speed_mbps / 1000.0, memory_text(device.ptr_support),
+                        device.max_recvs, device.pci_path.empty() ? "none" : device.pci_path, device.guid);
   }
-  fmt::print("{}", rdma_text(config));
-  for (const std::string& line : view.log) {
-    fmt::print("Log: {}\n", line);
+  return text;
+}
+
+std::string to_text(const View& view, const Result<config::Config>& config, bool all) {
+  std::string text =
+      usable(view) ? "Usable: yes\n" : fmt::format("Usable: no: {}\n", reason_of(view, config));
+  text += fmt::format("Version: {}\nPlugin: {}\n", version(), view.path);
+  if (view.table != 0) {
+    text += fmt::format("  NCCL_NET={}, newest table v{}\n", view.name, view.table);
   }
+  text += config_section(config, all) + devices_text(view) + rdma_text(config);
+  for (const PluginLogLine& line : view.log) {
+    text += fmt::format("Log: {}\n", line.text);
+  }
+  return text;
 }
 
 int run(const Arguments& arguments) {
   const View view = look(arguments.plugin.empty() ? default_plugin_path() : arguments.plugin);
   const Result<config::Config> config = config::load();
   if (arguments.json) {
-    fmt::print("{}\n", to_json(view, config).dump(2));
+    tools::print_out(
+        to_json(view, config).dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) +
+        "\n");
   } else {
-    print(view, config);
+    tools::print_out(to_text(view, config, arguments.all));
   }
   return usable(view) ? 0 : kUnusable;
 }
@@ -180,9 +203,13 @@ void add_info(CLI::App& app, int& exit_code) {
       app.add_subcommand("info",
                          "Show what NCCL would see here: devices, effective configuration and where "
                          "each value comes from, and why the network is not usable if it is not");
-  info->add_flag("--json", arguments->json, "Print JSON");
+  info->add_flag("--all", arguments->all, "Show the keys that have their defaults as well");
+  info->add_flag("--json", arguments->json, "Print JSON, with all keys");
   info->add_option("--plugin", arguments->plugin,
                    "The library to ask (default: the one beside this program)");
+  info->footer(
+      "Exit codes: 0 NCCL would use the plugin here, 2 wrong usage, 3 it would not (the first line says "
+      "why), 5 standard output could not be written.");
   info->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

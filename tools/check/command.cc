@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -10,10 +10,16 @@
 #include "tools/check/peer/peer.h"
 #include "tools/control/invitation.h"
 #include "tools/control/token_option.h"
+#include "tools/output.h"
 #include "transport/examine.h"
 
 namespace tfabric::check {
 namespace {
+
+// Names of files and variables need not be UTF-8, which JSON is.
+std::string json_text(const nlohmann::json& report) {
+  return report.dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) + "\n";
+}
 
 struct Arguments {
   bool json = false;
@@ -50,9 +56,9 @@ int run(const Arguments& arguments) {
   if (!paired) {
     add_not_tried(host, paired.error(), report);
   }
-  fmt::print("{}", arguments.json ? to_json(report).dump(2) + "\n" : to_text(report));
+  tools::print_out(arguments.json ? json_text(to_json(report)) : to_text(report));
   if (!paired) {
-    fmt::print(stderr, "tfabric check: {}\n", paired.error().message);
+    tools::print_err(fmt::format("tfabric check: {}\n", paired.error().message));
     return kNotUsable;
   }
   return exit_code_of(report);
@@ -79,7 +85,7 @@ void add_check(CLI::App& app, int& exit_code) {
       ->capture_default_str();
   check->footer(
       "Exit codes: 0 all is right, 1 warnings only, 2 wrong usage, 3 tfabric is not usable here as it is, or "
-      "not with that peer.");
+      "not with that peer, 5 standard output could not be written.");
   check->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -1,13 +1,13 @@
 #include "tools/setup/command.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <iostream>
 #include <memory>
 #include <string>
+
+#include "tools/output.h"
 
 namespace tfabric::setup {
 namespace {
@@ -16,23 +16,19 @@ std::optional<bool> ask() {
   if (isatty(STDIN_FILENO) == 0) {
     return std::nullopt;
   }
-  fmt::print("Do this? [y/N] ");
-  std::fflush(stdout);
+  // A plan that could not be shown cannot be agreed to.
+  if (!tools::print_out("Do this? [y/N] ")) {
+    return std::nullopt;
+  }
   std::string answer;
   std::getline(std::cin, answer);
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-// Flushes, so that each line appears at once even if the output is a file.
-void print(std::FILE* file, const std::string& text) {
-  fmt::print(file, "{}", text);
-  std::fflush(file);
-}
-
 int run(const Request& request) {
   using Verb = Request::Verb;
-  const Console console{.out = [](const std::string& text) { print(stdout, text); },
-                        .err = [](const std::string& text) { print(stderr, text); },
+  const Console console{.out = [](const std::string& text) { tools::print_out(text); },
+                        .err = [](const std::string& text) { tools::print_err(text); },
                         .ask = ask};
   const bool changes =
       request.verb == Verb::apply || request.verb == Verb::undo || request.verb == Verb::boot;
@@ -119,7 +115,8 @@ void add_setup(CLI::App& app, int& exit_code) {
                   "print the plan and its outcome as JSON, everything else to standard error");
   add_plan_options(*setup, request->plan);
   setup->footer(
-      "Exit codes: 0 done, 1 a step failed, 2 wrong usage, 3 there is nothing that can be set up here.");
+      "Exit codes: 0 done, 1 a step failed, 2 wrong usage, 3 there is nothing that can be set up here, 5 "
+      "standard output could not be written.");
   setup->callback([request, &exit_code] { exit_code = run(*request); });
 }
 

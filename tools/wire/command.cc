@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tools/output.h"
 #include "tools/wire/control.h"
 #include "tools/wire/port_spec.h"
 #include "tools/wire/settings.h"
@@ -17,6 +17,10 @@ namespace {
 
 enum ExitCode : int { kOk = 0, kUsage = 2, kUnusable = 3, kRemote = 4 };
 
+constexpr auto kExitCodes =
+    "Exit codes: 0 fine, 2 wrong usage, 3 a port cannot be used here, 4 no wire answers, 5 standard output "
+    "could not be written.";
+
 struct Arguments {
   ForwardOptions options;
   std::vector<std::string> ports;
@@ -25,7 +29,7 @@ struct Arguments {
 };
 
 int fail(const Error& error) {
-  fmt::print(stderr, "tfabric wire: {}\n", error.message);
+  tools::print_err(fmt::format("tfabric wire: {}\n", error.message));
   switch (error.code) {
     case Errc::invalid_usage:
     case Errc::invalid_argument:
@@ -70,7 +74,7 @@ int run_command(const Arguments& arguments, const std::string& verb) {
     return fail({Errc::invalid_usage, answer->substr(kError.size())});
   }
   if (*answer != "ok") {
-    fmt::print("{}\n", *answer);
+    tools::print_out(*answer + "\n");
   }
   return kOk;
 }
@@ -87,13 +91,14 @@ std::string footer() {
     text += fmt::format("  {:<15}{} ({}; default {})\n", setting.name, setting.meaning, setting.expected,
                         setting.show({}));
   }
-  return text + "Exit codes: 0 fine, 2 wrong usage, 3 a port cannot be used here, 4 no wire answers.";
+  return text + kExitCodes;
 }
 
 void add_commands(CLI::App& wire, const std::shared_ptr<Arguments>& arguments, int& exit_code) {
   const auto add = [&](const std::string& verb, const std::string& text) {
     CLI::App* command = wire.add_subcommand(verb, text);
     command->fallthrough();
+    command->footer(kExitCodes);
     command->callback([arguments, verb, &exit_code] { exit_code = run_command(*arguments, verb); });
     return command;
   };

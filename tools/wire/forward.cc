@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <memory>
 #include <thread>
 
+#include "tools/output.h"
 #include "tools/wire/command.h"
 #include "tools/wire/control.h"
 #include "tools/wire/report.h"
@@ -34,14 +34,17 @@ void stop_on_signals() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
+// One line. Names of ports need not be UTF-8, which JSON is.
+std::string json_text(const nlohmann::json& json) {
+  return json.dump(-1, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace);
+}
+
 class Forwarder {
  public:
   Forwarder(const ForwardOptions& options, Driver& driver)
       : options_(options),
         driver_(driver),
-        // With --json, standard output is for the program that reads it.
-        people_(options.json ? stderr : stdout),
-        terminal_(isatty(fileno(people_)) == 1) {}
+        terminal_(isatty(options.json ? STDERR_FILENO : STDOUT_FILENO) == 1) {}
 
   Status start();
   void run();
@@ -53,10 +56,10 @@ class Forwarder {
   void idle(Instant now) const;
   void maintain(Instant now);
   void show(Instant now);
+  void print(const std::string& text) const;
 
   const ForwardOptions& options_;
   Driver& driver_;
-  std::FILE* people_;
   bool terminal_;
   std::unique_ptr<ControlServer> control_;
   bool stop_ = false;
@@ -66,6 +69,15 @@ class Forwarder {
   Instant last_shown_ = begin_;
   std::vector<DirectionView> shown_;
 };
+
+// For people. With --json, standard output is for the program that reads it.
+void Forwarder::print(const std::string& text) const {
+  if (options_.json) {
+    tools::print_err(text);
+  } else {
+    tools::print_out(text);
+  }
+}
 
 Status Forwarder::apply(const Request& request) {
   return driver_.set({request.to, request.path}, request.words, monotonic_now());
@@ -94,8 +106,7 @@ Status Forwarder::start() {
   for (const PortSpec& port : options_.driver.ports) {
     ports += fmt::format(" {}={}", port.name, port.text);
   }
-  fmt::print(people_, "wire: ready, seed {},{}; {}\n", options_.driver.seed, ports, settings_text(shown_));
-  std::fflush(people_);
+  print(fmt::format("wire: ready, seed {},{}; {}\n", options_.driver.seed, ports, settings_text(shown_)));
   return {};
 }
 
@@ -110,9 +121,9 @@ std::string Forwarder::answer(std::string_view line) {
       return set ? "ok" : "error: " + set.error().message;
     }
     case Request::Kind::settings:
-      return request->json ? settings_json(driver_.view()).dump() : settings_text(driver_.view());
+      return request->json ? json_text(settings_json(driver_.view())) : settings_text(driver_.view());
     case Request::Kind::stats:
-      return request->json ? statistics_json(driver_.view()).dump() : statistics_text(driver_.view());
+      return request->json ? json_text(statistics_json(driver_.view())) : statistics_text(driver_.view());
     case Request::Kind::stop:
       break;
   }
@@ -161,17 +172,16 @@ void Forwarder::maintain(Instant now) {
 
 void Forwarder::show(Instant now) {
   std::vector<DirectionView> views = driver_.view();
-  fmt::print(people_, "\r\033[K{}", rates_text(shown_, views, now - last_shown_));
-  std::fflush(people_);
+  print(fmt::format("\r\033[K{}", rates_text(shown_, views, now - last_shown_)));
   shown_ = std::move(views);
   last_shown_ = now;
 }
 
 void Forwarder::report() const {
   const std::vector<DirectionView> views = driver_.view();
-  fmt::print(people_, "{}{}\n", terminal_ ? "\r\033[K" : "", statistics_text(views));
+  print(fmt::format("{}{}\n", terminal_ ? "\r\033[K" : "", statistics_text(views)));
   if (options_.json) {
-    fmt::print("{}\n", statistics_json(views).dump());
+    tools::print_out(json_text(statistics_json(views)) + "\n");
   }
 }
 
