@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <sstream>
+#include <string_view>
 
 #include "tools/setup/files.h"
 #include "tools/setup/steps.h"
@@ -104,6 +104,17 @@ void read_system(Host& host, Facts& facts) {
   }
 }
 
+// Returns `program` if it is installed, where only root can replace it and packages do; else where a copy is
+// kept.
+std::string unit_program(const std::string& program) {
+  constexpr std::array<std::string_view, 4> kFolders{"/usr/bin", "/usr/sbin", "/usr/local/bin",
+                                                     "/usr/local/sbin"};
+  const std::string_view folder = std::string_view(program).substr(0, program.rfind('/'));
+  const bool removed = program.ends_with(" (deleted)");  // as the kernel marks it
+  return !removed && std::find(kFolders.begin(), kFolders.end(), folder) != kFolders.end() ? program
+                                                                                           : kProgramCopy;
+}
+
 }  // namespace
 
 Result<Facts> gather(Host& host, const Journal& journal, const std::string& group) {
@@ -128,9 +139,8 @@ Result<Facts> gather(Host& host, const Journal& journal, const std::string& grou
   }
   read_system(host, facts);
   read_journal(journal, facts);
-  std::error_code error;
   facts.has_group = host.has_group(group);
-  facts.program = std::filesystem::read_symlink("/proc/self/exe", error);
+  facts.program = unit_program(host.program());
   return facts;
 }
 

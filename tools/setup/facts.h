@@ -42,7 +42,7 @@ struct Facts {
   std::optional<std::string> config_text;   // of the file at kConfigPath
   bool config_is_ours = false;              // setup wrote the file, and it has not been edited since
   Result<config::Config> config = Error{};  // what the file says
-  std::string program;                      // the path of this program
+  std::string program;                      // which the systemd unit runs: this one, or the copy
   bool has_group = false;                   // the group that gather() was asked about exists
 };
 

@@ -4,9 +4,7 @@
 #include "tools/setup/steps.h"
 
 namespace tfabric::setup {
-namespace {
 
-// Returns the folders above `path` that do not exist, outermost first.
 Json missing_folders(const Host& host, const std::string& path) {
   Json missing = Json::array();
   for (std::filesystem::path folder = std::filesystem::path(path).parent_path();
@@ -25,7 +23,6 @@ Status make_folders_of(Host& host, const std::string& path) {
   return {};
 }
 
-// Removes the folders that are empty; the others are in use by now.
 Status remove_folders(Host& host, const Json& folders) {
   for (auto folder = folders.rbegin(); folder != folders.rend(); ++folder) {
     if (!folder->is_string()) {
@@ -37,8 +34,6 @@ Status remove_folders(Host& host, const Json& folders) {
   }
   return {};
 }
-
-}  // namespace
 
 FileStep::FileStep(const Json& wanted)
     : FileStep(text_of(wanted, "path"), text_of(wanted, "text"),

@@ -11,6 +11,8 @@ namespace tfabric::setup {
 inline const std::string kConfigPath = "/usr/local/tfabric/tools/config/tfabric.toml";
 inline constexpr auto kUnitPath = "/etc/systemd/system/tfabric-setup.service";
 inline constexpr auto kUnitLinkPath = "/etc/systemd/system/multi-user.target.wants/tfabric-setup.service";
+// The copy of this program that the unit runs, unless this one is installed.
+inline constexpr auto kProgramCopy = "/usr/local/lib/tfabric/tfabric";
 inline constexpr auto kUdevPath = "/etc/udev/rules.d/90-tfabric-setup.rules";
 inline constexpr auto kLimitsPath = "/etc/security/limits.d/90-tfabric-setup.conf";
 inline constexpr auto kGrubPath = "/etc/default/grub.d/90-tfabric-setup.cfg";

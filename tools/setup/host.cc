@@ -21,6 +21,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr mode_t kDataMode = 0644, kProgramMode = 0755;
+
 Error failure(const std::string& what, const std::string& path, int number) {
   return {Errc::system, fmt::format("cannot {} {}: {}", what, path, std::strerror(number))};
 }
@@ -49,10 +51,10 @@ Status sync_folder(const std::string& path) {
   return {};
 }
 
-}  // namespace
+constexpr auto kThisProgram = "/proc/self/exe";
 
-std::optional<std::string> Host::read(const std::string& path) const {
-  const Descriptor file(open(full(path).c_str(), O_RDONLY | O_CLOEXEC));
+std::optional<std::string> read_file(const std::string& path) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::string text;
   std::array<char, 4096> buffer{};
   ssize_t count = 0;
@@ -63,6 +65,17 @@ std::optional<std::string> Host::read(const std::string& path) const {
   } while (count > 0);
   return count < 0 ? std::nullopt : std::optional(std::move(text));
 }
+
+}  // namespace
+
+std::optional<std::string> Host::read(const std::string& path) const { return read_file(full(path)); }
+
+std::string Host::program() const {
+  std::error_code error;
+  return fs::read_symlink(kThisProgram, error);
+}
+
+std::string Host::program_bytes() const { return read_file(kThisProgram).value_or(""); }
 
 std::optional<std::string> Host::read_link(const std::string& path) const {
   std::error_code error;
@@ -109,12 +122,20 @@ Status Host::write_attribute(const std::string& path, const std::string& text) {
 }
 
 Status Host::write_file(const std::string& path, const std::string& text) {
+  return replace_file(path, text, kDataMode);
+}
+
+Status Host::write_program(const std::string& path, const std::string& bytes) {
+  return replace_file(path, bytes, kProgramMode);
+}
+
+Status Host::replace_file(const std::string& path, const std::string& bytes, mode_t mode) {
   const std::string target = full(path), temporary = target + ".tfabric-new";
-  const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  const Descriptor file(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   if (file.get() < 0) {
     return failure("create", temporary, errno);
   }
-  if (!write_all(file.get(), text) || fchmod(file.get(), 0644) != 0 || fsync(file.get()) != 0) {
+  if (!write_all(file.get(), bytes) || fchmod(file.get(), mode) != 0 || fsync(file.get()) != 0) {
     const int number = errno;
     unlink(temporary.c_str());
     return failure("write", temporary, number);

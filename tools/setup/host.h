@@ -4,6 +4,8 @@
 // change. Paths are the host's own, with a leading slash. Not thread-safe.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -48,11 +50,17 @@ class Host {
   // Returns true if the program is installed in one of the system's folders.
   [[nodiscard]] bool has_program(const std::string& name) const;
 
+  // Returns the path of this program, and its content, which can be read even if the file was removed.
+  [[nodiscard]] virtual std::string program() const;
+  [[nodiscard]] virtual std::string program_bytes() const;
+
   // Writes `text` to a file of sysfs or procfs in a single write(2).
   virtual Status write_attribute(const std::string& path, const std::string& text);
   // Replaces the file atomically and durably: a reader sees the old or the new text, even after a power cut.
   // The folder must exist.
   virtual Status write_file(const std::string& path, const std::string& text);
+  // The same, for a file that all users may execute.
+  virtual Status write_program(const std::string& path, const std::string& bytes);
   virtual Status rename(const std::string& from, const std::string& to);
   // Removes a file, a link or an empty folder. Succeeds if there is nothing at `path`.
   virtual Status remove(const std::string& path);
@@ -68,6 +76,7 @@ class Host {
   Status remove_if_empty(const std::string& folder);
 
  private:
+  Status replace_file(const std::string& path, const std::string& bytes, mode_t mode);
   std::string root_;
 };
 

@@ -162,6 +162,9 @@ void add_persistence(const Facts& facts, Plan& plan) {
         "is started");
     return;
   }
+  if (facts.program == kProgramCopy) {
+    add<ProgramStep>(plan, std::string(kProgramCopy));
+  }
   add<FileStep>(plan, kUnitPath, unit_text(facts.program),
                 Reload{.words = {"systemctl", "daemon-reload"}, .path = "/run/systemd/system"});
   add<LinkStep>(plan, kUnitLinkPath, kUnitPath);

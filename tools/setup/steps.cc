@@ -21,6 +21,9 @@ Result<StepPtr> make_step(const Json& wanted) {
   if (kind == LinkStep::kKind) {
     return StepPtr(std::make_unique<LinkStep>(wanted));
   }
+  if (kind == ProgramStep::kKind) {
+    return StepPtr(std::make_unique<ProgramStep>(wanted));
+  }
   if (kind == BindStep::kKind) {
     return StepPtr(std::make_unique<BindStep>(wanted));
   }

@@ -243,6 +243,27 @@ class LinkStep final : public Step {
   std::string path_, target_;
 };
 
+// Keeps a copy of this program at a path that only root can write to, for the systemd unit: the program may
+// have been started from a build folder, whose owner could then have root run anything at the next boot.
+class ProgramStep final : public Step {
+ public:
+  static constexpr auto kKind = "program";
+
+  explicit ProgramStep(std::string path) : path_(std::move(path)) {}
+  explicit ProgramStep(const Json& wanted) : ProgramStep(text_of(wanted, "path")) {}
+
+  [[nodiscard]] std::string id() const override { return "program " + path_; }
+  [[nodiscard]] std::string describe() const override { return "copy this program to " + path_; }
+  [[nodiscard]] Json wanted() const override { return {{"kind", kKind}, {"path", path_}}; }
+  [[nodiscard]] bool done(const Host& host) const override;
+  Result<Json> state_before(Host& host) const override;
+  Status apply(Host& host, const Json& before) const override;
+  Status undo(Host& host, const Json& before) const override;
+
+ private:
+  std::string path_;
+};
+
 // Adds arguments to the kernel's command line by grubby (Fedora, RHEL and relatives; BIOS and UEFI). For
 // update-grub a FileStep does it.
 class KernelLineStep final : public Step {
@@ -266,5 +287,11 @@ class KernelLineStep final : public Step {
  private:
   std::string arguments_;
 };
+
+// For steps that write files: the folders above `path` that do not exist, outermost first.
+[[nodiscard]] Json missing_folders(const Host& host, const std::string& path);
+Status make_folders_of(Host& host, const std::string& path);
+// Removes those of the folders that are empty; the others are in use by now.
+Status remove_folders(Host& host, const Json& folders);
 
 }  // namespace tfabric::setup

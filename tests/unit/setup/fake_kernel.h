@@ -54,6 +54,11 @@ class FakeKernel final : public FakeFolder, public setup::Host {
 
   Status write_attribute(const std::string& path, const std::string& text) override;
   Status write_file(const std::string& path, const std::string& text) override;
+  [[nodiscard]] std::string program() const override { return program_path; }
+  [[nodiscard]] std::string program_bytes() const override { return "the program"; }
+  Status write_program(const std::string& path, const std::string& bytes) override {
+    return write_file(path, bytes);
+  }
   Status rename(const std::string& from, const std::string& to) override;
   Status remove(const std::string& path) override;
   Status make_folder(const std::string& path) override;
@@ -67,6 +72,7 @@ class FakeKernel final : public FakeFolder, public setup::Host {
   std::set<std::string> modules{"vfio-pci", "vfio_iommu_type1", "uio_pci_generic", "virtio-pci"};
   bool vfio_without_iommu = true;  // its unsafe mode is built in
   std::set<std::string> active;    // systemd units
+  std::string program_path = "/usr/bin/tfabric";
   std::vector<std::string> calls;  // command lines of programs whose effect is not simulated
   std::set<std::string> groups{"root", "users"};
   std::map<std::string, setup::FileAccess> access;    // of VFIO's files, unless only root may open them

@@ -18,6 +18,7 @@ std::unique_ptr<FakeKernel> make_host() {
   kernel->add_cloud();
   kernel->files.write("/usr/sbin/NetworkManager", "");
   kernel->active = {"NetworkManager"};
+  kernel->program_path = "/home/alice/build/tfabric";
   kernel->files.write("/usr/sbin/update-grub", "");
   kernel->files.write("/usr/local/tfabric/tools/config/tfabric.toml", "required = true\n");
   return kernel;

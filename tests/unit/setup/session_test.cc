@@ -273,14 +273,48 @@ TEST_CASE("network managers that are installed are configured to leave the ENIs 
   REQUIRE(kernel.calls == std::vector<std::string>{"nmcli general reload conf", "systemctl daemon-reload"});
 }
 
-TEST_CASE("the unit runs this program and is enabled") {
+TEST_CASE("the unit runs the installed program and is enabled") {
   FakeKernel kernel;
   kernel.add_cloud();
   REQUIRE(apply_setup(kernel).code == kOk);
   const std::string unit = *kernel.read("/etc/systemd/system/tfabric-setup.service");
-  REQUIRE_THAT(unit, Contains("Before=network-pre.target") && Contains("unit_setup\" setup --boot\n"));
+  REQUIRE_THAT(unit, Contains("Before=network-pre.target") &&
+                         Contains("ExecStart=\"/usr/bin/tfabric\" setup --boot\n"));
+  REQUIRE_FALSE(kernel.exists("/usr/local/lib/tfabric"));
   REQUIRE(kernel.read_link("/etc/systemd/system/multi-user.target.wants/tfabric-setup.service") ==
           "/etc/systemd/system/tfabric-setup.service");
+}
+
+TEST_CASE("of a program that is not installed, the unit runs a copy that only root can replace") {
+  const std::string copy = "/usr/local/lib/tfabric/tfabric";
+  for (const std::string path : {"/home/alice/build/tfabric", "/usr/bin/tfabric (deleted)", ""}) {
+    CAPTURE(path);
+    FakeKernel kernel;
+    kernel.add_cloud();
+    kernel.program_path = path;
+    const auto before = kernel.snapshot();
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE_THAT(*kernel.read("/etc/systemd/system/tfabric-setup.service"),
+                 Contains("ExecStart=\"" + copy + "\" setup --boot\n"));
+    REQUIRE(kernel.read(copy) == "the program");
+    // A later version replaces it.
+    kernel.files.write(copy, "an older program");
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE(kernel.read(copy) == "the program");
+    REQUIRE(undo_setup(kernel).code == kOk);
+    REQUIRE(test::difference(before, kernel.snapshot()) == "");
+  }
+}
+
+TEST_CASE("a stranger's file in place of the unit's program is not run") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  kernel.program_path = "/home/alice/build/tfabric";
+  kernel.files.write("/usr/local/lib/tfabric/tfabric", "another program");
+  const Ended ended = apply_setup(kernel);
+  REQUIRE(ended.code == kFailed);
+  REQUIRE_THAT(ended.err + ended.out,
+               Contains("/usr/local/lib/tfabric/tfabric exists and was not made by setup"));
 }
 
 TEST_CASE("a NIC that a process uses is not taken away from it") {
