@@ -1,9 +1,9 @@
 // The folder of the locks by which the processes of a host assign resources to each other
 // (host/process_lock.h).
 //
-// Whoever can write to a lock file can hold its lock, and whoever can write to its folder can put something
-// else in its place. So the locks of a user lie in a folder of that user. Users who share NICs need one
-// folder for all of them: it is root's, and a group may write to it. Thread-safe.
+// A process that can write to a lock file can hold its lock, and one that can write to its folder can put
+// something else in its place. So the locks of a user lie in a folder of that user. Users who share NICs need
+// one folder for all of them: it is root's, and a group may write to it. Thread-safe.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@
 
 namespace tfabric::host {
 
-// A folder that is used if it exists, or can be created, and nobody else can interfere with it.
+// A folder that is used if it exists, or can be created, and no other user can interfere with it.
 struct LockFolderChoice {
   std::string path;
   uid_t owner = 0;  // a folder of another user is not used, nor one that all users can write to
@@ -43,7 +43,7 @@ struct LockFolder {
 [[nodiscard]] Result<LockFolder> choose_lock_folder(std::span<const LockFolderChoice> choices);
 
 // Returns the folder to use: `configured`, or the first of this user's choices if that is empty. A configured
-// folder may be anybody's, and all users may write to it.
+// folder may be any user's, and all users may write to it.
 [[nodiscard]] Result<LockFolder> lock_folder(const std::string& configured);
 
 // Returns the permissions of a file in the folder: those who can write to the folder can read and write the
