@@ -59,7 +59,9 @@ void share_file(int file, const std::string& folder) {
   }
   if ((status.st_mode & S_IWGRP) != 0) {
     constexpr auto kSameOwner = static_cast<uid_t>(-1);
-    static_cast<void>(fchown(file, kSameOwner, status.st_gid));
+    if (fchown(file, kSameOwner, status.st_gid) != 0) {
+      return;
+    }
   }
   static_cast<void>(fchmod(file, lock_file_mode(status.st_mode)));  // because open() applied the umask
 }
