@@ -13,7 +13,7 @@ OfferedRail rail(const std::string& name, const std::string& address, const std:
   return {.name = name, .addresses = {address}, .gateway = gateway, .gateway6 = {}, .mtu = 9000};
 }
 
-Offer tcp(std::vector<OfferedRail> rails) { return {.network = "tcp", .rails = std::move(rails)}; }
+Offer tcp_offer(std::vector<OfferedRail> rails) { return {.network = "tcp", .rails = std::move(rails)}; }
 
 // Returns "id: what" of each finding.
 std::vector<std::string> compared(const Offer& mine, const Offer& theirs) {
@@ -36,20 +36,21 @@ Finding judged(const Outcome& outcome) {
 }  // namespace
 
 TEST_CASE("two hosts on one network, or with gateways to each other's, have no findings") {
-  REQUIRE(compared(tcp({rail("a", "10.0.0.1/24")}), tcp({rail("b", "10.0.0.2/24")})).empty());
-  REQUIRE(
-      compared(tcp({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp({rail("b", "10.0.1.2/24", "10.0.1.254")}))
-          .empty());
+  REQUIRE(compared(tcp_offer({rail("a", "10.0.0.1/24")}), tcp_offer({rail("b", "10.0.0.2/24")})).empty());
+  REQUIRE(compared(tcp_offer({rail("a", "10.0.0.1/24", "10.0.0.254")}),
+                   tcp_offer({rail("b", "10.0.1.2/24", "10.0.1.254")}))
+              .empty());
 }
 
 TEST_CASE("a peer in another network needs a gateway") {
-  const auto texts = compared(tcp({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp({rail("b", "10.0.1.2/24")}));
+  const auto texts =
+      compared(tcp_offer({rail("a", "10.0.0.1/24", "10.0.0.254")}), tcp_offer({rail("b", "10.0.1.2/24")}));
   REQUIRE(texts ==
           std::vector<std::string>{
               "peer-without-gateway: 10.0.0.1/24 is in none of the networks of the rail (10.0.1.2/24), which "
               "has no gateway"});
-  REQUIRE(compared(tcp({rail("a", "fd00::1/64")}), tcp({rail("b", "fd01::1/64")})).size() == 2);
-  REQUIRE(compared(tcp({rail("a", "fd00::1/15")}), tcp({rail("b", "fd01::1/15")})).empty());
+  REQUIRE(compared(tcp_offer({rail("a", "fd00::1/64")}), tcp_offer({rail("b", "fd01::1/64")})).size() == 2);
+  REQUIRE(compared(tcp_offer({rail("a", "fd00::1/15")}), tcp_offer({rail("b", "fd01::1/15")})).empty());
 }
 
 TEST_CASE("of rails that are queues of interfaces, those with the first rail's queues are tried") {
@@ -81,24 +82,26 @@ TEST_CASE("of rails that are queues of interfaces, those with the first rail's q
 
 TEST_CASE("with the same address at both hosts nothing is tried") {
   Findings findings;
-  REQUIRE_FALSE(compare_offers(tcp({rail("a", "10.0.0.1/24")}), tcp({rail("b", "10.0.0.1/16")}), findings));
+  REQUIRE_FALSE(
+      compare_offers(tcp_offer({rail("a", "10.0.0.1/24")}), tcp_offer({rail("b", "10.0.0.1/16")}), findings));
   REQUIRE(findings.all().size() == 1);
   REQUIRE(findings.all()[0].id == Id::peer_same_address);
 }
 
 TEST_CASE("different networks, numbers of rails and MTUs are findings") {
   Offer other{.network = "rdma", .rails = {}};
-  REQUIRE(compared(tcp({}), other) ==
+  REQUIRE(compared(tcp_offer({}), other) ==
           std::vector<std::string>{"peer-network-differs: this host uses tcp, and the peer rdma"});
-  REQUIRE_THAT(compared(tcp({rail("a", "10.0.0.1/24")}), tcp({})).at(0), Contains("peer-rail-missing"));
-  Offer small = tcp({rail("b", "10.0.0.2/24")});
+  REQUIRE_THAT(compared(tcp_offer({rail("a", "10.0.0.1/24")}), tcp_offer({})).at(0),
+               Contains("peer-rail-missing"));
+  Offer small = tcp_offer({rail("b", "10.0.0.2/24")});
   small.rails[0].mtu = 1500;
-  REQUIRE_THAT(compared(tcp({rail("a", "10.0.0.1/24")}), small).at(0),
+  REQUIRE_THAT(compared(tcp_offer({rail("a", "10.0.0.1/24")}), small).at(0),
                Contains("mtu is 9000 here and 1500 at"));
 }
 
 TEST_CASE("an offer survives JSON, and other messages are rejected") {
-  const Offer offer = tcp({rail("a", "10.0.0.1/24", "10.0.0.254")});
+  const Offer offer = tcp_offer({rail("a", "10.0.0.1/24", "10.0.0.254")});
   const auto again = offer_from(to_json(offer));
   REQUIRE(again);
   REQUIRE(to_json(*again) == to_json(offer));

@@ -51,7 +51,7 @@ BrokenHost& with_default_routes(BrokenHost& broken) {
   return broken;
 }
 
-Report with_rails(BrokenHost& broken, const std::string& rails) {
+Report examined_with(BrokenHost& broken, const std::string& rails) {
   broken.host.environment["TFABRIC_TCP_RAILS"] = rails;
   return broken.examine();
 }
@@ -113,11 +113,11 @@ TEST_CASE("the address of the default route's interface stays with the kernel") 
   BrokenHost broken;
   broken.host.addresses = {local("eth0", "10.0.0.5")};
   const std::string rail = "af_packet:device=eth0,addresses=10.0.0.5/24";
-  REQUIRE_THAT(text_of(with_rails(broken, rail), Id::address_on_kernel),
+  REQUIRE_THAT(text_of(examined_with(broken, rail), Id::address_on_kernel),
                Contains("| as root: ip address del 10.0.0.5/24 dev eth0"));
   with_default_routes(broken);
   REQUIRE_THAT(
-      text_of(with_rails(broken, rail), Id::address_on_kernel),
+      text_of(examined_with(broken, rail), Id::address_on_kernel),
       EndsWith("| give the rail an address of its own: eth0 must keep 10.0.0.5, because eth0 has the "
                "default route of IPv4"));
 }
@@ -138,20 +138,20 @@ TEST_CASE("the NIC of the default route stays with the kernel's driver") {
 TEST_CASE("an af_xdp rail on the interface by which the host is reached is a warning") {
   BrokenHost broken;
   const std::string rail = "af_xdp:device=eth0,addresses=10.0.0.5/24";
-  REQUIRE_FALSE(has(with_rails(broken, rail), Id::interface_in_use));
+  REQUIRE_FALSE(has(examined_with(broken, rail), Id::interface_in_use));
   with_default_routes(broken);
-  const Report report = with_rails(broken, rail);
+  const Report report = examined_with(broken, rail);
   REQUIRE_THAT(text_of(report, Id::interface_in_use),
                StartsWith("warning rail ") && Contains("eth0 has the default route of IPv4"));
   REQUIRE(exit_code_of(report) == kWarnings);
-  REQUIRE_FALSE(has(with_rails(broken, rail + ",queues=0"), Id::interface_in_use));
+  REQUIRE_FALSE(has(examined_with(broken, rail + ",queues=0"), Id::interface_in_use));
 }
 
 TEST_CASE("a folder that belongs to the whole host is given to no user") {
   BrokenHost broken;
   broken.files.write("/run/none", "");
   broken.denied = {"/run"};
-  REQUIRE_THAT(
-      text_of(with_rails(broken, "vhost:device=/run/s.sock,addresses=10.0.0.5/24"), Id::socket_folder_denied),
-      Contains("a folder of the user's") && !Contains("chown"));
+  REQUIRE_THAT(text_of(examined_with(broken, "vhost:device=/run/s.sock,addresses=10.0.0.5/24"),
+                       Id::socket_folder_denied),
+               Contains("a folder of the user's") && !Contains("chown"));
 }

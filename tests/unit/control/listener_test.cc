@@ -18,8 +18,8 @@ using namespace tfabric::control;
 
 namespace {
 
-constexpr auto kLong = std::chrono::minutes(2);
-const Invitation kInvitation{.service = "tfabric perf", .token = "0123456789abcdef"};
+constexpr auto kLimit = std::chrono::minutes(2);
+const Invitation kOurInvitation{.service = "tfabric perf", .token = "0123456789abcdef"};
 
 // Returns a port of which the kernel has just said that it is free.
 std::uint16_t free_port() {
@@ -43,14 +43,14 @@ struct Host {
     for (int attempt = 0; attempt < 20 && !listener; ++attempt) {
       port = free_port();
       auto opened =
-          Listener::open(port, kInvitation, [this](const std::string& line) { lines.push_back(line); });
+          Listener::open(port, kOurInvitation, [this](const std::string& line) { lines.push_back(line); });
       if (opened) {
         listener.emplace(std::move(*opened));
       }
     }
     REQUIRE(listener);
   }
-  [[nodiscard]] Destination destination(const Invitation& invitation = kInvitation) const {
+  [[nodiscard]] Destination destination(const Invitation& invitation = kOurInvitation) const {
     return {.host = "127.0.0.1", .port = port, .invitation = invitation};
   }
   // A connection that says nothing by itself.
@@ -74,13 +74,13 @@ TEST_CASE("a listener and its client have a channel, whoever else is connected b
     silent.push_back(host.stranger());
   }
   auto client =
-      std::async(std::launch::async, [&] { return connect(host.destination(), kLong, "the server"); });
-  auto server = host.listener->accept("the client", kLong);
+      std::async(std::launch::async, [&] { return connect(host.destination(), kLimit, "the server"); });
+  auto server = host.listener->accept("the client", kLimit);
   REQUIRE(server);
   auto connected = client.get();
   REQUIRE(connected);
   REQUIRE(connected->send({{"n", 1}}));
-  const auto message = server->receive(kLong, "a message");
+  const auto message = server->receive(kLimit, "a message");
   REQUIRE(message);
   CHECK((*message)["n"] == 1);
   // Silence alone is refused later: the true client has not waited for that.
@@ -90,7 +90,7 @@ TEST_CASE("a listener and its client have a channel, whoever else is connected b
 TEST_CASE("a client with another token is refused without an answer, and learns what to do") {
   Host host;
   auto client = std::async(std::launch::async, [&] {
-    return connect(host.destination({.service = "tfabric perf", .token = "fedcba9876543210"}), kLong,
+    return connect(host.destination({.service = "tfabric perf", .token = "fedcba9876543210"}), kLimit,
                    "the server");
   });
   const auto server = host.listener->accept("the client", std::chrono::seconds(2));
@@ -108,7 +108,7 @@ TEST_CASE("a client with another token is refused without an answer, and learns 
 TEST_CASE("a client of another command learns what listens") {
   Host host;
   auto client = std::async(std::launch::async, [&] {
-    return connect(host.destination({.service = "tfabric check", .token = kInvitation.token}), kLong,
+    return connect(host.destination({.service = "tfabric check", .token = kOurInvitation.token}), kLimit,
                    "the peer");
   });
   CHECK_FALSE(host.listener->accept("the client", std::chrono::seconds(2)));
@@ -119,12 +119,12 @@ TEST_CASE("a client of another command learns what listens") {
 }
 
 TEST_CASE("a host that does not resolve, and one where nothing listens, are different errors") {
-  const Destination nowhere{.host = "no-such-host.invalid", .port = 1, .invitation = kInvitation};
-  const auto unknown = connect(nowhere, kLong, "the server");
+  const Destination nowhere{.host = "no-such-host.invalid", .port = 1, .invitation = kOurInvitation};
+  const auto unknown = connect(nowhere, kLimit, "the server");
   REQUIRE_FALSE(unknown);
   CHECK(unknown.error().code == Errc::invalid_usage);
   CHECK_THAT(unknown.error().message, Catch::StartsWith("cannot resolve the host \"no-such-host.invalid\""));
-  const Destination deserted{.host = "127.0.0.1", .port = free_port(), .invitation = kInvitation};
+  const Destination deserted{.host = "127.0.0.1", .port = free_port(), .invitation = kOurInvitation};
   const auto none = connect(deserted, std::chrono::milliseconds(1), "the server");
   REQUIRE_FALSE(none);
   CHECK_THAT(none.error().message, Catch::Contains("is `tfabric perf --listen` running there"));

@@ -186,14 +186,15 @@ namespace {
 
 const net::IpAddress kLate = *net::parse_ip("10.77.0.8"), kNobody = *net::parse_ip("10.77.0.9");
 
-// Knows the neighbour kLate once it has arrived.
+// Knows the neighbour kLate once it has arrived, and answers each time that it is asked for.
 struct Neighbours final : net::NeighbourSource {
-  void ask(const net::IpAddress&) override {}
+  void ask(const net::IpAddress& address) override { asked = asked || address == kLate; }
   std::optional<net::Neighbour> next() override {
-    return std::exchange(answers, false)
+    return answers && std::exchange(asked, false)
                ? std::optional(net::Neighbour{.address = kLate, .mac = {{2, 0, 0, 0, 0, 8}}})
                : std::nullopt;
   }
+  bool asked = false;
   bool answers = false;
 };
 

@@ -10,7 +10,7 @@ using News = LinkWatch::News;
 
 namespace {
 
-constexpr Instant kStart{};
+constexpr Instant kBegin{};
 
 // Looks each millisecond in [from, to), and returns how often there were news of this kind.
 int count(LinkWatch& watch, bool up, Instant from, Instant to, News wanted) {
@@ -25,16 +25,16 @@ int count(LinkWatch& watch, bool up, Instant from, Instant to, News wanted) {
 
 TEST_CASE("a link that has never been up is not away") {
   LinkWatch watch;
-  CHECK(count(watch, false, kStart, kStart + 5s, News::none) == 5000);
+  CHECK(count(watch, false, kBegin, kBegin + 5s, News::none) == 5000);
   CHECK_FALSE(watch.away_since());
 }
 
 TEST_CASE("an absence of milliseconds is reported when it is over, with its length") {
   LinkWatch watch;
-  watch.look(true, kStart);
-  CHECK(count(watch, false, kStart + 10ms, kStart + 22ms, News::none) == 12);
-  CHECK(watch.away_since() == kStart + 10ms);
-  CHECK(watch.look(true, kStart + 22ms) == News::back);
+  watch.look(true, kBegin);
+  CHECK(count(watch, false, kBegin + 10ms, kBegin + 22ms, News::none) == 12);
+  CHECK(watch.away_since() == kBegin + 10ms);
+  CHECK(watch.look(true, kBegin + 22ms) == News::back);
   CHECK(watch.last_absence() == 12ms);
   CHECK(watch.absences() == 1);
   CHECK_FALSE(watch.away_since());
@@ -43,7 +43,7 @@ TEST_CASE("an absence of milliseconds is reported when it is over, with its leng
 TEST_CASE("a long absence is reported once while it lasts, and once when it is over") {
   LinkWatch watch;
   for (int i = 0; i < 3; ++i) {
-    const Instant begin = kStart + i * 6s;
+    const Instant begin = kBegin + i * 6s;
     watch.look(true, begin);
     CHECK(count(watch, false, begin + 1ms, begin + 5s, News::away) == 1);
     CHECK(watch.look(true, begin + 5s) == News::back);
@@ -57,10 +57,10 @@ TEST_CASE("a link that comes and goes fills no log, and each absence is counted 
   std::mt19937 random(seed);
   std::uniform_int_distribution<int> milliseconds(1, 200);
   LinkWatch watch;
-  Instant now = kStart;
+  Instant now = kBegin;
   watch.look(true, now);
   std::uint64_t absences = 0, reported = 0, reports = 0;
-  while (now < kStart + 100s) {
+  while (now < kBegin + 100s) {
     now += std::chrono::milliseconds(milliseconds(random));
     REQUIRE(watch.look(false, now) == News::none);
     ++absences;

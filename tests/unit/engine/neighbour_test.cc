@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "tests/unit/engine/loop.h"
+#include "tests/unit/nic/ring_device.h"
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/link.h"
 #include "transport/tcp/net/wire.h"
@@ -41,7 +42,7 @@ TEST_CASE("a neighbour with a forged MAC address is asked for again when its con
   options.tcp.connect_timeout = 60s;
   Loop loop(options);
   auto port =
-      nic::Port::open({.name = "hall", .device = nic::ring_arguments(), .mtu = 1500, .rx_buffers = 2048});
+      nic::Port::open({.name = "hall", .device = nic::ring_device(), .mtu = 1500, .rx_buffers = 2048});
   REQUIRE(port.ok());
   // What leaves by it comes back: of the requests, only those to everybody are counted as ARP.
   auto made = std::make_unique<Link>(

@@ -14,7 +14,7 @@ using Report = MulticastListener::Report;
 
 namespace {
 
-constexpr unsigned kIsExclude = 2, kToExclude = 4;
+constexpr unsigned kModeIsExclude = 2, kChangeToExclude = 4;
 const IpAddress kAll;
 
 IpAddress group(unsigned number) {
@@ -32,7 +32,7 @@ std::vector<IpAddress> groups(unsigned count) {
   return result;
 }
 
-std::uint64_t seed() {
+std::uint64_t mld_seed() {
   const char* text = std::getenv("TFABRIC_TEST_SEED");
   return text == nullptr ? 27 : std::strtoull(text, nullptr, 10);
 }
@@ -99,20 +99,20 @@ Heard listen(MulticastListener& listener, Instant& now, Instant end) {
 }  // namespace
 
 TEST_CASE("a group is reported at once, and once more within a second") {
-  MulticastListener listener(groups(2), seed());
+  MulticastListener listener(groups(2), mld_seed());
   Instant now = kStart;
   REQUIRE(listener.due(now).empty());
   listener.join(now);
   REQUIRE(listener.next_deadline() == kStart);
-  require_same(listener.due(now), {v2_report(kToExclude, groups(2))});
+  require_same(listener.due(now), {v2_report(kChangeToExclude, groups(2))});
   const Heard heard = listen(listener, now, kStart + 20s);
-  require_same(heard.reports, {v2_report(kToExclude, groups(2))});
+  require_same(heard.reports, {v2_report(kChangeToExclude, groups(2))});
   CHECK(heard.last <= kStart + 1s + 1ms);
   REQUIRE(listener.next_deadline() == kNever);
 }
 
 TEST_CASE("who has no group has nothing to report") {
-  MulticastListener listener({}, seed());
+  MulticastListener listener({}, mld_seed());
   listener.join(kStart);
   REQUIRE(listener.on_query(v2_query(kAll, 0), /*answer=*/true, kStart));
   REQUIRE(listener.on_query(v1_query(kAll, 0), /*answer=*/true, kStart));
@@ -123,11 +123,11 @@ TEST_CASE("who has no group has nothing to report") {
 TEST_CASE("a query about all groups is answered by one report, after a random time within its limit") {
   std::vector<Duration> delays;
   for (std::uint64_t i = 0; i < 50; ++i) {
-    MulticastListener listener(groups(3), seed() + i);
+    MulticastListener listener(groups(3), mld_seed() + i);
     Instant now = kStart;
     REQUIRE(listener.on_query(v2_query(kAll, 10000), /*answer=*/true, now));
     const Heard heard = listen(listener, now, kStart + 11s);
-    require_same(heard.reports, {v2_report(kIsExclude, groups(3))});
+    require_same(heard.reports, {v2_report(kModeIsExclude, groups(3))});
     CHECK(heard.last - kStart <= 10s + 1ms);
     delays.push_back(heard.last - kStart);
   }
@@ -138,15 +138,15 @@ TEST_CASE("a query about all groups is answered by one report, after a random ti
 
 TEST_CASE("a query about one group is answered for it, with sources or without, and others are not") {
   const unsigned sources = GENERATE(0u, 2u);
-  MulticastListener listener(groups(3), seed());
+  MulticastListener listener(groups(3), mld_seed());
   Instant now = kStart;
   REQUIRE(listener.on_query(v2_query(group(2), 1000, sources), /*answer=*/true, now));
   REQUIRE(listener.on_query(v2_query(group(9), 0, sources), /*answer=*/true, now));
-  require_same(listen(listener, now, kStart + 2s).reports, {v2_report(kIsExclude, {group(2)})});
+  require_same(listen(listener, now, kStart + 2s).reports, {v2_report(kModeIsExclude, {group(2)})});
 }
 
 TEST_CASE("queries that come while an answer is pending are answered by it, and none is put off") {
-  MulticastListener listener(groups(2), seed());
+  MulticastListener listener(groups(2), mld_seed());
   Instant now = kStart;
   for (int i = 0; i < 20; ++i) {
     REQUIRE(listener.on_query(v2_query(kAll, 5000), /*answer=*/true, now));
@@ -155,24 +155,24 @@ TEST_CASE("queries that come while an answer is pending are answered by it, and 
   }
   const Heard heard = listen(listener, now, kStart + 6s);
   REQUIRE(heard.reports.size() >= 1);
-  require_same({heard.reports.back()}, {v2_report(kIsExclude, groups(2))});
+  require_same({heard.reports.back()}, {v2_report(kModeIsExclude, groups(2))});
   // What was planned for the group alone may have been sooner; nothing is sent twice for one query.
   CHECK(heard.reports.size() <= 2);
 }
 
 TEST_CASE("long limits are a number with an exponent, and a limit of nothing is answered at once") {
-  MulticastListener listener(groups(1), seed());
+  MulticastListener listener(groups(1), mld_seed());
   // 0x8000: 0x1000 << 3 ms; as a plain number it would be as much. 0xffff: 8387584 ms.
   REQUIRE(listener.on_query(v2_query(kAll, 0xffff), /*answer=*/true, kStart));
   CHECK(listener.next_deadline() <= kStart + 8387584ms);
   CHECK(listener.next_deadline() > kStart + 66s);
   REQUIRE(listener.on_query(v2_query(kAll, 0), /*answer=*/true, kStart));
   REQUIRE(listener.next_deadline() == kStart);
-  require_same(listener.due(kStart), {v2_report(kIsExclude, groups(1))});
+  require_same(listener.due(kStart), {v2_report(kModeIsExclude, groups(1))});
 }
 
 TEST_CASE("many groups are reported in several messages, none beyond IPv6's least MTU") {
-  MulticastListener listener(groups(150), seed());
+  MulticastListener listener(groups(150), mld_seed());
   listener.join(kStart);
   const auto reports = listener.due(kStart);
   REQUIRE(reports.size() == 3);
@@ -185,10 +185,10 @@ TEST_CASE("many groups are reported in several messages, none beyond IPv6's leas
 }
 
 TEST_CASE("to a querier of MLDv1 each group is reported by itself, and by MLDv1") {
-  MulticastListener listener(groups(2), seed());
+  MulticastListener listener(groups(2), mld_seed());
   Instant now = kStart;
   listener.join(now);
-  require_same(listener.due(now), {v2_report(kToExclude, groups(2))});
+  require_same(listener.due(now), {v2_report(kChangeToExclude, groups(2))});
   REQUIRE(listener.on_query(v1_query(kAll, 4000), /*answer=*/true, now));
   auto heard = listen(listener, now, kStart + 10s).reports;
   REQUIRE(heard.size() == 2);
@@ -205,7 +205,7 @@ TEST_CASE("to a querier of MLDv1 each group is reported by itself, and by MLDv1"
 }
 
 TEST_CASE("in MLDv1 a group is not reported if another host has done it") {
-  MulticastListener listener(groups(2), seed());
+  MulticastListener listener(groups(2), mld_seed());
   Instant now = kStart;
   REQUIRE(listener.on_query(v1_query(kAll, 4000), /*answer=*/true, now));
   listener.on_report(group(1));
@@ -214,14 +214,14 @@ TEST_CASE("in MLDv1 a group is not reported if another host has done it") {
 }
 
 TEST_CASE("in MLDv2 no host's report keeps others from reporting") {
-  MulticastListener listener(groups(1), seed());
+  MulticastListener listener(groups(1), mld_seed());
   REQUIRE(listener.on_query(v2_query(group(1), 0), /*answer=*/true, kStart));
   listener.on_report(group(1));
-  require_same(listener.due(kStart), {v2_report(kIsExclude, groups(1))});
+  require_same(listener.due(kStart), {v2_report(kModeIsExclude, groups(1))});
 }
 
 TEST_CASE("260 s after the last query of MLDv1 the listener speaks MLDv2 again") {
-  MulticastListener listener(groups(1), seed());
+  MulticastListener listener(groups(1), mld_seed());
   Instant now = kStart;
   REQUIRE(listener.on_query(v1_query(kAll, 0), /*answer=*/true, now));
   require_same(listener.due(now), {v1_report(group(1))});
@@ -230,14 +230,14 @@ TEST_CASE("260 s after the last query of MLDv1 the listener speaks MLDv2 again")
   require_same(listener.due(now), {v1_report(group(1))});
   now += 1s;
   REQUIRE(listener.on_query(v2_query(kAll, 0), /*answer=*/true, now));
-  require_same(listener.due(now), {v2_report(kIsExclude, groups(1))});
+  require_same(listener.due(now), {v2_report(kModeIsExclude, groups(1))});
   // A query of MLDv1 about one group does not change the version (RFC 3810 §8.2.1).
   REQUIRE(listener.on_query(v1_query(group(1), 0), /*answer=*/true, now));
-  require_same(listener.due(now), {v2_report(kIsExclude, groups(1))});
+  require_same(listener.due(now), {v2_report(kModeIsExclude, groups(1))});
 }
 
 TEST_CASE("a change of the version cancels what is pending") {
-  MulticastListener listener(groups(1), seed());
+  MulticastListener listener(groups(1), mld_seed());
   Instant now = kStart;
   listener.join(now);
   REQUIRE(listener.on_query(v2_query(kAll, 10000), /*answer=*/true, now));
@@ -247,7 +247,7 @@ TEST_CASE("a change of the version cancels what is pending") {
 }
 
 TEST_CASE("a query that another engine answers only tells the version") {
-  MulticastListener listener(groups(1), seed());
+  MulticastListener listener(groups(1), mld_seed());
   REQUIRE(listener.on_query(v1_query(kAll, 0), /*answer=*/false, kStart));
   REQUIRE(listener.next_deadline() == kNever);
   REQUIRE(listener.on_query(v2_query(kAll, 0), /*answer=*/true, kStart));
@@ -255,7 +255,7 @@ TEST_CASE("a query that another engine answers only tells the version") {
 }
 
 TEST_CASE("malformed queries are refused and plan nothing") {
-  MulticastListener listener(groups(1), seed());
+  MulticastListener listener(groups(1), mld_seed());
   const Bytes v2 = v2_query(kAll, 0, 2);
   std::vector<Bytes> bad{v2_query(ip("2001:db8::5"), 0), v1_query(ip("fe80::1"), 0)};
   for (std::size_t size = 0; size < v2.size(); ++size) {

@@ -18,14 +18,14 @@ namespace {
 
 constexpr HandleForm kForm{.kind = HandleKind::tcp, .version = 1};
 
-using Handle = std::array<std::byte, kHandleBytes>;
+using HandleArray = std::array<std::byte, kHandleBytes>;
 
-std::string refused(const Handle& handle) { return check_handle(kForm, handle).error().message; }
+std::string refused(const HandleArray& handle) { return check_handle(kForm, handle).error().message; }
 
 // A handle of NCCL's own networks begins with the address at which the peer listens.
 template <class Address>
-Handle nccl_handle(const Address& address) {
-  Handle handle{};
+HandleArray nccl_handle(const Address& address) {
+  HandleArray handle{};
   std::memcpy(handle.data(), &address, sizeof address);
   return handle;
 }
@@ -63,10 +63,10 @@ TEST_CASE(
 
 TEST_CASE("what is not like an address is not taken for one") {
   REQUIRE_THAT(refused(nccl_handle(v4(0))), Contains("its peer does not"));
-  Handle noise;
+  HandleArray noise;
   noise.fill(std::byte{0xa5});
   REQUIRE_THAT(refused(noise), Contains("its peer does not"));
-  Handle own{};
+  HandleArray own{};
   seal_handle(kForm, own);
   REQUIRE(check_handle(kForm, own));
   own[7] ^= std::byte{1};
