@@ -19,7 +19,7 @@ library_version=$(strings -a "$library" | sed -n 's/^tfabric version //p')
 # The configuration is wrong, so nothing on this host is touched.
 export TFABRIC_TRANSPORT=none
 text=$("$tool" info)
-[[ $(head -n 1 <<<"$text") == "Version: $version" ]] || wrong "tfabric info begins with $(head -n 1 <<<"$text")"
+[[ $(grep -m 1 '^Version: ' <<<"$text") == "Version: $version" ]] || wrong "tfabric info does not have the version: $text"
 [[ $(grep -m 1 '^Log: ' <<<"$text") == "Log: NET/tfabric: version $library_version" ]] ||
   wrong "the plugin's first line is not its version: $text"
 for command in info check 'setup --dry-run'; do
