@@ -73,8 +73,9 @@ def wrong_variable(host):
     host.environment["TFABRIC_TCP_FLOWS"] = "many"
 
 
-@broken(WRONG, fix="`(unset TFABRIC_TCP_FLOW)`", told="did you mean `TFABRIC_TCP_FLOWS`")
+@broken([], network="tcp", job="runs")
 def unknown_variable(host):
+    """It may belong to something else, so it is only noted."""
     host.configure({"kind": "memif"})
     host.environment["TFABRIC_TCP_FLOW"] = "4"
 
