@@ -110,8 +110,12 @@ std::string holders_of_unix_socket(const std::string& path, const std::string& r
   for (std::string line; std::getline(sockets, line);) {
     std::string number, references, protocol, flags, type, state, inode, bound;
     std::istringstream(line) >> number >> references >> protocol >> flags >> type >> state >> inode >> bound;
-    if (bound == path) {
-      return holders_of_socket(inode, root);
+    if (bound != path) {
+      continue;
+    }
+    // Connections have the path of the socket that took them, too, and no inode before they are accepted.
+    if (std::string holders = holders_of_socket(inode, root); !holders.empty()) {
+      return holders;
     }
   }
   return {};
