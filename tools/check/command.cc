@@ -47,7 +47,7 @@ Status check_pair(const Arguments& arguments, const Host& host, Report& report) 
 int run(const Arguments& arguments) {
   const auto wrong = control::token_error(arguments.tokens, arguments.peer.empty() ? 0 : 1, kPairService);
   if (!wrong.empty()) {
-    fmt::print(stderr, "tfabric check: {}\n", wrong);
+    tools::print_err(fmt::format("tfabric check: {}\n", wrong));
     return kWrongUsage;
   }
   const Host host = this_host();

@@ -6,6 +6,8 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -20,6 +22,8 @@ namespace tfabric::control {
 namespace {
 
 constexpr auto kRetryInterval = std::chrono::milliseconds(200);
+// Of an address that does not answer. The first is short, so that the user soon learns of it.
+constexpr auto kFirstAttempt = std::chrono::milliseconds(500), kAttempt = std::chrono::milliseconds(2000);
 
 using Addresses = std::unique_ptr<addrinfo, decltype(&freeaddrinfo)>;
 
@@ -35,17 +39,24 @@ Result<Addresses> resolve(const Destination& to) {
   return Addresses(found, &freeaddrinfo);
 }
 
-// Tries each address once. Returns -1 if none accepts.
-int try_addresses(const addrinfo* addresses) {
+// Tries each address once, each for so long. Returns -1, with errno set, if none accepts.
+int try_addresses(const addrinfo* addresses, std::chrono::microseconds time) {
   for (const auto* a = addresses; a != nullptr; a = a->ai_next) {
     Descriptor fd(socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    timeval limit{2, 0};
+    const timeval limit{time.count() / 1000000, time.count() % 1000000};
     setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);  // bounds connect(2)
     if (fd.get() >= 0 && ::connect(fd.get(), a->ai_addr, a->ai_addrlen) == 0) {
       return fd.release();
     }
   }
   return -1;
+}
+
+std::string no_answer_yet(const Destination& to, int error, std::chrono::milliseconds timeout) {
+  // connect(2) reports the end of its time as if it went on.
+  const char* const why = std::strerror(error == EINPROGRESS ? ETIMEDOUT : error);
+  return fmt::format("no answer from {} port {} yet ({}); run `{} --listen` there. Trying for {} s", to.host,
+                     to.port, why, to.invitation.service, timeout.count() / 1000);
 }
 
 // The listener gives no reason to a client that does not show its token: this side knows what it may be.
@@ -80,20 +91,24 @@ void set_control_options(int socket) {
   setsockopt(socket, IPPROTO_TCP, TCP_KEEPCNT, &kProbes, sizeof kProbes);
 }
 
-Result<Channel> connect(const Destination& to, std::chrono::milliseconds timeout, const std::string& peer) {
+Result<Channel> connect(const Destination& to, std::chrono::milliseconds timeout, const std::string& peer,
+                        const std::function<void(const std::string& line)>& notice) {
   const auto addresses = resolve(to);
   if (!addresses) {
     return addresses.error();
   }
   const Instant deadline = monotonic_now() + timeout;
-  for (;;) {
-    if (const int fd = try_addresses(addresses->get()); fd >= 0) {
+  for (bool first = true;; first = false) {
+    if (const int fd = try_addresses(addresses->get(), first ? kFirstAttempt : kAttempt); fd >= 0) {
       set_control_options(fd);
       Channel channel(Descriptor(fd), peer);
       if (Status greeted = greet(channel, to, timeout); !greeted) {
         return greeted.error();
       }
       return channel;
+    }
+    if (first && notice) {
+      notice(no_answer_yet(to, errno, timeout));
     }
     if (monotonic_now() > deadline) {
       return Error{

@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -44,7 +45,10 @@ struct Destination {
   Invitation invitation;
 };
 // Connects, retrying until `timeout` while no process listens, and greets. `peer` names the other side in the
-// channel's messages. Errors say what to do: name resolution, nothing listens, the token, the version.
-Result<Channel> connect(const Destination& to, std::chrono::milliseconds timeout, const std::string& peer);
+// channel's messages. `notice`, if given, gets one line, without its end, if the first attempt fails, which
+// takes half a second at most for each address: the caller's user learns soon that this side waits. Errors
+// say what to do: name resolution, nothing listens, the token, the version.
+Result<Channel> connect(const Destination& to, std::chrono::milliseconds timeout, const std::string& peer,
+                        const std::function<void(const std::string& line)>& notice = nullptr);
 
 }  // namespace tfabric::control

@@ -4,13 +4,14 @@
 #include <poll.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "config/value.h"
+#include "tools/output.h"
 #include "tools/perf/allreduce_messages.h"
+#include "tools/perf/interrupt.h"
 #include "tools/perf/process.h"
 #include "tools/perf/report.h"
 #include "tools/perf/ring.h"
@@ -38,7 +39,8 @@ class Coordinator {
       : local_(local), sweep_(sweep), options_(options) {}
 
   Status start();
-  Result<AllreduceRow> measure(std::uint64_t bytes);
+  // Measures `iterations` all-reduces, or as many as are usual for the size if that is 0.
+  Result<AllreduceRow> measure(std::uint64_t bytes, std::uint64_t iterations, bool check);
   Status end();
   [[nodiscard]] const std::string& network() const { return network_; }
   [[nodiscard]] std::size_t ranks() const { return ranks_.size(); }
@@ -67,6 +69,7 @@ class Coordinator {
 Result<std::vector<Json>> Coordinator::collect_messages() {
   std::vector<std::optional<Json>> answers(ranks_.size());
   for (;;) {
+    if (interrupted()) return Error{Errc::remote, "interrupted"};
     std::vector<pollfd> waiting;
     for (std::size_t rank = 0; rank < ranks_.size(); ++rank) {
       if (answers[rank]) continue;
@@ -130,7 +133,8 @@ Status Coordinator::start_at(const std::string& host, const std::string& token) 
   const control::Destination agent{
       .host = host, .port = options_.port, .invitation = {.service = kAllreduceService, .token = token}};
   for (std::uint32_t rank = 0; rank < options_.ranks; ++rank) {
-    auto control = control::connect(agent, local_.timeout, fmt::format("rank {} ({})", ranks_.size(), host));
+    auto control = control::connect(agent, local_.timeout, fmt::format("rank {} ({})", ranks_.size(), host),
+                                    [](const std::string& line) { tools::print_err(line + "\n"); });
     if (!control) return control.error();
     if (auto sent = control->send(to_json(LocalRank{.rank = rank, .size = options_.ranks})); !sent)
       return sent;
@@ -170,19 +174,19 @@ Status Coordinator::join_ring() {
   return collect_ready();
 }
 
-Result<AllreduceRow> Coordinator::measure(std::uint64_t bytes) {
+Result<AllreduceRow> Coordinator::measure(std::uint64_t bytes, std::uint64_t wanted, bool check) {
   AllreduceRow row;
   row.elements = std::max<std::uint64_t>(bytes / kElementBytes, 1);
   row.bytes = row.elements * kElementBytes;
   const std::uint64_t automatic = std::clamp<std::uint64_t>(kTotalBytes / row.bytes, 2, kIterations);
-  const std::uint64_t iterations = sweep_.iterations != 0 ? sweep_.iterations : automatic;
+  const std::uint64_t iterations = wanted != 0 ? wanted : automatic;
   const std::uint64_t warmup = sweep_.warmup_given ? sweep_.warmup : std::min(kWarmup, automatic / 2);
   const RankPlan plan{.elements = row.elements,
                       .warmup = warmup,
                       .iterations = iterations,
                       .inflight = sweep_.inflight,
                       .slice_elements = options_.slice_bytes / kElementBytes,
-                      .check = sweep_.check != Check::none};
+                      .check = check};
   if (auto sent = broadcast(to_json(RankStep{.plan = plan})); !sent) return sent.error();
   // All ranks register their buffers before any of them starts its clock.
   if (auto ready = collect_ready(); !ready) return ready.error();
@@ -245,47 +249,72 @@ Json json_line(const AllreduceRow& row, std::size_t ranks) {
           {"wrong", row.wrong}};
 }
 
+// By time, a first short measurement says how many all-reduces are needed.
+Result<AllreduceRow> measure_size(Coordinator& coordinator, const SweepOptions& sweep, std::uint64_t bytes) {
+  const bool check = sweep.check != Check::none;
+  if (sweep.time.count() == 0) return coordinator.measure(bytes, sweep.iterations, check);
+  const auto trial = coordinator.measure(bytes, /*iterations=*/2, /*check=*/false);
+  if (!trial) return trial;
+  const double wanted = static_cast<double>(sweep.time.count()) / std::max(trial->seconds, 1e-9);
+  return coordinator.measure(
+      bytes, static_cast<std::uint64_t>(std::clamp(wanted, 1.0, double{kMaxIterations})), check);
+}
+
+Json json_all_hosts(const SweepOptions& sweep, const AllreduceOptions& options) {
+  Json hosts = Json::array({json_hosts(sweep)["client"]});
+  for (const std::string& host : options.hosts) hosts.push_back(host);
+  return hosts;
+}
+
 }  // namespace
 
 Result<bool> run_allreduce(const LocalOptions& local, const SweepOptions& sweep,
                            const AllreduceOptions& options) {
   Coordinator coordinator(local, sweep, options);
   if (auto started = coordinator.start(); !started) return started.error();
+  const InterruptHandler interrupt;
   const bool json_only = sweep.json_file == "-";
   const bool checked = sweep.check != Check::none;
-  if (!json_only) fmt::print("{}", heading(coordinator, sweep, options));
-  std::fflush(stdout);
+  if (!json_only) tools::print_out(heading(coordinator, sweep, options));
   Json rows = Json::array();
   std::uint64_t wrong = 0;
   for (const std::uint64_t bytes :
        size_sweep(std::max<std::uint64_t>(sweep.min_bytes, kElementBytes), sweep.max_bytes, sweep.factor)) {
-    const auto row = coordinator.measure(bytes);
+    const auto row = measure_size(coordinator, sweep, bytes);
+    if (!row && interrupted()) break;
     if (!row) return row.error();
     wrong += row->wrong;
     rows.push_back(json_line(*row, coordinator.ranks()));
-    if (!json_only) fmt::print("{}", table_line(*row, coordinator.ranks(), checked));
-    std::fflush(stdout);
+    // Measuring for a reader that is gone, or a full disk, is of no use.
+    if (!json_only && !tools::print_out(table_line(*row, coordinator.ranks(), checked))) break;
   }
-  if (auto ended = coordinator.end(); !ended) return ended.error();
-  if (!json_only && checked) {
-    fmt::print("# {}\n", wrong == 0 ? "OK: all elements right (float32 sums exact, int32 sums exact)"
-                                    : fmt::format("FAILED: {} elements wrong", wrong));
+  if (interrupted()) {
+    if (!json_only) tools::print_out("# interrupted\n");
+  } else if (auto ended = coordinator.end(); !ended) {
+    return ended.error();
+  }
+  if (!json_only && checked && !rows.empty()) {
+    tools::print_out(
+        fmt::format("# {}\n", wrong == 0 ? "OK: all elements right (float32 sums exact, int32 sums exact)"
+                                         : fmt::format("FAILED: {} elements wrong", wrong)));
   }
   if (!sweep.json_file.empty()) {
-    auto written = write_json(sweep.json_file, {{"network", coordinator.network()},
-                                                {"ranks", coordinator.ranks()},
-                                                {"comms", sweep.comms},
-                                                {"wrong", wrong},
-                                                {"rows", std::move(rows)}});
-    if (!written) return written.error();
+    write_json(sweep.json_file, {{"network", coordinator.network()},
+                                 {"ranks", coordinator.ranks()},
+                                 {"comms", sweep.comms},
+                                 {"hosts", json_all_hosts(sweep, options)},
+                                 {"settings", json_settings(local, sweep)},
+                                 {"interrupted", interrupted()},
+                                 {"wrong", wrong},
+                                 {"rows", std::move(rows)}});
   }
   return wrong == 0;
 }
 
 std::vector<std::string> with_local_options(std::vector<std::string> command, const LocalOptions& local) {
   std::vector<std::string> arguments = std::move(command);
-  arguments.insert(arguments.end(), {"--dev", std::to_string(local.device), "--timeout",
-                                     std::to_string(local.timeout.count() / 1000)});
+  arguments.insert(arguments.end(), {"--dev", local.all_devices ? "all" : std::to_string(local.device),
+                                     "--timeout", std::to_string(local.timeout.count() / 1000)});
   if (!local.plugin.empty()) arguments.insert(arguments.end(), {"--plugin", local.plugin});
   if (local.table_version) {
     arguments.insert(arguments.end(), {"--version-table", std::to_string(*local.table_version)});

@@ -1,12 +1,12 @@
 // The agent: starts ranks for a coordinator on another host, and passes each its connection.
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tools/output.h"
 #include "tools/perf/allreduce.h"
 #include "tools/perf/allreduce_messages.h"
 #include "tools/perf/process.h"
@@ -75,9 +75,9 @@ Result<int> run_allreduce_agent(const LocalOptions& local, control::Listener& li
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const auto ended = ranks[rank].join();
     if (ended == std::optional<int>(kOk)) continue;
-    fmt::print(stderr,
-               "tfabric perf: local rank {} {}; if the coordinator still runs, it prints the reason\n", rank,
-               ended ? fmt::format("ended with exit code {}", *ended) : "was killed");
+    tools::print_err(
+        fmt::format("tfabric perf: local rank {} {}; if the coordinator still runs, it prints the reason\n",
+                    rank, ended ? fmt::format("ended with exit code {}", *ended) : "was killed"));
     code = code == kOk ? ended.value_or(kTransport) : code;
   }
   return code;

@@ -2,9 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
+#include "tools/output.h"
+#include "tools/perf/interrupt.h"
 #include "tools/perf/point_to_point.h"
 #include "tools/perf/queues.h"
 #include "tools/perf/report.h"
@@ -37,13 +38,18 @@ class Client {
   [[nodiscard]] const std::string& server_network() const { return server_network_; }
 
  private:
-  Result<StreamRow> stream(const RunPlan& plan, std::uint64_t& wrong);
+  // Measures a stream into the row.
+  Status stream(const RunPlan& plan, const RunLimits& limits, Row& row);
   Result<LatencySummary> ping_pong(const RunPlan& plan, std::uint64_t& wrong);
   Status verify(std::uint64_t size, std::uint64_t& wrong);
   // Announces a run and waits until the server has its buffers.
   Result<RunBuffers> begin(const Step& step);
   Result<StreamResult> server_result();
   [[nodiscard]] RunPlan plan_for(std::uint64_t size) const;
+  // Of the row's stream: it gets the intervals. It outlives what is returned.
+  [[nodiscard]] RunLimits limits_for(Row& row) const;
+  // A message without a byte cannot say that it is the last one.
+  [[nodiscard]] bool timed(std::uint64_t size) const { return sweep_.time.count() > 0 && size > 0; }
 
   control::Channel& control_;
   const LocalOptions& local_;
@@ -84,19 +90,20 @@ Result<RunBuffers> Client::begin(const Step& step) {
   return buffers;
 }
 
-Result<StreamRow> Client::stream(const RunPlan& plan, std::uint64_t& wrong) {
+Status Client::stream(const RunPlan& plan, const RunLimits& limits, Row& into) {
   auto buffers = begin({.kind = Step::Kind::stream, .plan = plan});
   if (!buffers) return buffers.error();
-  const auto mine = run_stream(lanes_, *buffers, plan, /*server=*/false, watchdog_);
+  const auto mine = run_stream(lanes_, *buffers, plan, /*server=*/false, watchdog_, limits);
   if (!mine) return mine.error();
   const auto theirs = server_result();
   if (!theirs) return theirs.error();
-  wrong += mine->wrong_bytes + theirs->wrong_bytes;
+  into.wrong_bytes += mine->wrong_bytes + theirs->wrong_bytes;
 
   const auto rate = [](double messages, double seconds) { return messages / std::max(seconds, 1e-9); };
   const auto server_messages = static_cast<double>(theirs->messages);
   StreamRow row;
-  row.messages = plan.iterations * lanes_.count() * (plan.bidirectional ? 2 : 1);
+  const bool whole = limits.time == Duration::zero() && !interrupted();
+  row.messages = whole ? plan.iterations * lanes_.count() * (plan.bidirectional ? 2 : 1) : mine->messages;
   // A send may complete long before the data arrives, so the rate is that of the slower side.
   row.messages_per_second = std::min(rate(static_cast<double>(mine->messages), mine->seconds),
                                      rate(server_messages, theirs->seconds));
@@ -106,13 +113,15 @@ Result<StreamRow> Client::stream(const RunPlan& plan, std::uint64_t& wrong) {
   };
   row.client_cpu_per_gb = per_gb(mine->cpu_seconds, static_cast<double>(mine->messages));
   row.server_cpu_per_gb = per_gb(theirs->cpu_seconds, server_messages);
-  return row;
+  into.stream = row;
+  return {};
 }
 
 Result<LatencySummary> Client::ping_pong(const RunPlan& plan, std::uint64_t& wrong) {
   auto buffers = begin({.kind = Step::Kind::ping_pong, .plan = plan});
   if (!buffers) return buffers.error();
-  auto mine = run_ping_pong(lanes_, *buffers, plan, /*server=*/false, watchdog_);
+  const RunLimits limits{.client = true, .time = timed(plan.size) ? Duration(sweep_.time) : Duration::zero()};
+  auto mine = run_ping_pong(lanes_, *buffers, plan, /*server=*/false, watchdog_, limits);
   if (!mine) return mine.error();
   const auto theirs = server_result();
   if (!theirs) return theirs.error();
@@ -129,14 +138,26 @@ RunPlan Client::plan_for(std::uint64_t size) const {
   return plan;
 }
 
+RunLimits Client::limits_for(Row& row) const {
+  return {.client = true,
+          .time = timed(row.size) ? Duration(sweep_.time) : Duration::zero(),
+          .interval = sweep_.interval,
+          .show = [this, &row](const Interval& interval) {
+            row.intervals.push_back(
+                {interval.end_s, interval.messages_per_second * static_cast<double>(row.size)});
+            if (sweep_.json_file != "-") tools::print_out(interval_line(row.size, row.intervals.back()));
+          }};
+}
+
 Status Client::verify(std::uint64_t size, std::uint64_t& wrong) {
   RunPlan plan = plan_for(size);
   plan.iterations = 1;
   plan.verify = true;
   plan.bidirectional = true;
-  const auto row = stream(plan, wrong);
-  if (!row) return row.error();
-  return {};
+  Row checked;
+  auto measured = stream(plan, {.client = true}, checked);
+  wrong += checked.wrong_bytes;
+  return measured;
 }
 
 Result<Row> Client::measure(std::uint64_t size, Modes modes) {
@@ -148,57 +169,63 @@ Result<Row> Client::measure(std::uint64_t size, Modes modes) {
                           ? sweep_.iterations
                           : std::max<std::uint64_t>(by_size(kStreamBytes, size, 16, 20000) / sweep_.comms, 4);
     plan.warmup = sweep_.warmup_given ? sweep_.warmup : std::min(plan.iterations, 2 * plan.slots);
-    auto measured = stream(plan, row.wrong_bytes);
-    if (!measured) return measured.error();
-    row.stream = *measured;
+    if (timed(size)) plan.iterations = kMaxIterations;
+    if (auto measured = stream(plan, limits_for(row), row); !measured) return measured.error();
   }
-  if (modes.latency) {
+  if (modes.latency && !interrupted()) {
     RunPlan plan = plan_for(size);
     plan.iterations = sweep_.iterations != 0 ? sweep_.iterations : by_size(kPingPongBytes, size, 10, 2000);
     plan.warmup =
         sweep_.warmup_given ? sweep_.warmup : std::clamp<std::uint64_t>(plan.iterations / 10, 2, 50);
+    if (timed(size)) plan.iterations = kMaxIterations;
     auto measured = ping_pong(plan, row.wrong_bytes);
     if (!measured) return measured.error();
     row.latency = *measured;
   }
-  if (sweep_.check == Check::once) {
+  if (sweep_.check == Check::once && !interrupted()) {
     if (auto checked = verify(size, row.wrong_bytes); !checked) return checked.error();
   }
   return row;
 }
 
-Result<bool> run_sweep(Client& client, const Session& session, const SweepOptions& sweep, Modes modes) {
+Result<bool> run_sweep(Client& client, const Session& session, const LocalOptions& local,
+                       const SweepOptions& sweep, Modes modes) {
   const bool json_only = sweep.json_file == "-";
   if (!json_only) {
-    fmt::print("# client: {}\n# server: {}\n{}", session.network(), client.server_network(),
-               table_heading(sweep));
-    std::fflush(stdout);
+    tools::print_out(fmt::format("# client: {}\n# server: {}\n{}", session.network(), client.server_network(),
+                                 table_heading(sweep)));
   }
   Json rows = Json::array();
   std::uint64_t wrong = 0;
   for (const std::uint64_t size : size_sweep(sweep.min_bytes, sweep.max_bytes, sweep.factor)) {
     const auto row = client.measure(size, modes);
+    if (!row && interrupted()) break;
     if (!row) return row.error();
     wrong += row->wrong_bytes;
     rows.push_back(json_row(*row));
-    if (!json_only) {
-      fmt::print("{}", table_row(*row));
-      std::fflush(stdout);
-    }
+    // Measuring for a reader that is gone, or a full disk, is of no use.
+    if (!json_only && !tools::print_out(table_row(*row))) break;
+    if (interrupted()) break;
   }
-  if (!json_only && wrong != 0) fmt::print("# FAILED: {} bytes were wrong\n", wrong);
+  if (!json_only && interrupted()) {
+    tools::print_out("# interrupted: the last line is of what was measured until then\n");
+  }
+  if (!json_only && wrong != 0) tools::print_out(fmt::format("# FAILED: {} bytes were wrong\n", wrong));
   if (!sweep.json_file.empty()) {
     const Json report = {{"client", session.network()},
                          {"server", client.server_network()},
                          {"plugin", session.plugin.name()},
                          {"device", session.properties.name},
                          {"table_version", session.plugin.version()},
+                         {"hosts", json_hosts(sweep)},
+                         {"settings", json_settings(local, sweep)},
+                         {"interrupted", interrupted()},
                          {"comms", sweep.comms},
                          {"inflight", sweep.inflight},
                          {"bidirectional", sweep.bidirectional},
                          {"wrong_bytes", wrong},
                          {"rows", std::move(rows)}};
-    if (auto written = write_json(sweep.json_file, report); !written) return written.error();
+    write_json(sweep.json_file, report);
   }
   return wrong == 0;
 }
@@ -207,7 +234,8 @@ Result<bool> run_with_session(control::Channel& control, const LocalOptions& loc
                               Modes modes, Session& session) {
   Client client(control, local, sweep, session);
   if (auto opened = client.open(); !opened) return opened.error();
-  auto right = run_sweep(client, session, sweep, modes);
+  const InterruptHandler interrupt;
+  auto right = run_sweep(client, session, local, sweep, modes);
   if (!right) return right;
   if (auto ended = client.end(); !ended) return ended.error();
   return right;
@@ -222,7 +250,11 @@ Result<bool> run_client(control::Channel& control, const LocalOptions& local, co
     control.send_failure(session.error());
     return session.error();
   }
-  auto right = run_with_session(control, local, sweep, modes, *session);
+  SweepOptions complete = sweep;
+  if (!sweep.comms_given) {
+    complete.comms = std::max(sweep.comms, static_cast<std::uint32_t>(session->devices.size()));
+  }
+  auto right = run_with_session(control, local, complete, modes, *session);
   if (!right) control.send_failure(right.error());
   if (auto finalized = session->plugin.finalize(); !finalized && right) return finalized.error();
   return right;

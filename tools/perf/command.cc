@@ -1,19 +1,26 @@
 #include "tools/perf/command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/descriptor.h"
+#include "config/keys.h"
 #include "config/value.h"
 #include "tools/control/channel.h"
 #include "tools/control/listener.h"
 #include "tools/control/token_option.h"
+#include "tools/output.h"
 #include "tools/perf/allreduce.h"
 #include "tools/perf/allreduce_messages.h"
+#include "tools/perf/interrupt.h"
 #include "tools/perf/point_to_point.h"
 #include "tools/perf/process.h"
 
@@ -23,6 +30,10 @@ namespace {
 constexpr std::uint16_t kDefaultPort = 18590;
 constexpr const char* kService = "tfabric perf";
 constexpr auto kGoodbye = std::chrono::seconds(5);
+constexpr auto kExitCodes =
+    "Exit codes: 0 fine, 1 wrong data arrived, 2 wrong usage, 3 the plugin cannot be loaded or has no such "
+    "device, 4 time-out, or the transport or the other side failed, 5 standard output or the file of --json "
+    "could not be written, 130 interrupted by Ctrl-C: what was measured is printed.";
 
 // The values of all options. Owned by the CLI::App's callbacks.
 struct Arguments {
@@ -52,13 +63,17 @@ int exit_code_of(const Error& error) {
 }
 
 int fail(const Error& error) {
-  fmt::print(stderr, "tfabric perf: {}\n", error.message);
+  tools::print_err(fmt::format("tfabric perf: {}\n", error.message));
   return exit_code_of(error);
 }
 
 int finish(const Result<bool>& right) {
-  if (!right) return fail(right.error());
-  return *right ? kOk : kWrongData;
+  if (!right) {
+    const int code = fail(right.error());
+    return interrupted() ? kInterrupted : code;
+  }
+  if (!*right) return kWrongData;
+  return interrupted() ? kInterrupted : kOk;
 }
 
 // The process that started this one gets the message and prints it.
@@ -82,21 +97,33 @@ int run_local_pair(const Arguments& arguments) {
   return finish(right);
 }
 
+// A word that is no host may be a sub-command that is mistyped.
+Error explain_host(const std::string& host, Error error) {
+  const std::vector<std::string> known{"allreduce"};
+  const std::string suggestion = config::suggestion(host, known);
+  if (error.code == Errc::invalid_usage && !suggestion.empty()) {
+    error.message = fmt::format("\"{}\" is taken for a HOST{} {}", host, suggestion, error.message);
+  }
+  return error;
+}
+
 // There is one process per host, so it measures all rails.
 void use_all_rails() { setenv("TFABRIC_TCP_RAILS_PER_PROCESS", "all", 0); }
 
-int run_remote_client(const Arguments& arguments) {
+int run_remote_client(Arguments& arguments) {
+  arguments.sweep.server_host = arguments.host;
   use_all_rails();
-  fmt::print(stderr, "connecting to {} port {}\n", arguments.host, arguments.port);
+  tools::print_err(fmt::format("connecting to {} port {}\n", arguments.host, arguments.port));
   const control::Destination server{.host = arguments.host,
                                     .port = arguments.port,
                                     .invitation = {.service = kService, .token = arguments.tokens.front()}};
-  auto control = control::connect(server, arguments.local.timeout, "the server");
-  if (!control) return fail(control.error());
+  auto control = control::connect(server, arguments.local.timeout, "the server",
+                                  [](const std::string& line) { tools::print_err(line + "\n"); });
+  if (!control) return fail(explain_host(arguments.host, control.error()));
   return finish(run_client(*control, arguments.local, arguments.sweep, modes_of(arguments.mode)));
 }
 
-void report_refused(const std::string& line) { fmt::print(stderr, "tfabric perf: {}\n", line); }
+void report_refused(const std::string& line) { tools::print_err(fmt::format("tfabric perf: {}\n", line)); }
 
 // Listens, and prints the command for the other host: `command` with the token.
 Result<control::Listener> listen(const Arguments& arguments, std::uint16_t port, const char* service,
@@ -105,7 +132,7 @@ Result<control::Listener> listen(const Arguments& arguments, std::uint16_t port,
       control::invite(service, arguments.tokens.empty() ? std::string() : arguments.tokens.front());
   auto listener = control::Listener::open(port, invitation, report_refused);
   if (listener) {
-    fmt::print(stderr, "{}", control::announcement(awaited, command, invitation, port, kDefaultPort));
+    tools::print_err(control::announcement(awaited, command, invitation, port, kDefaultPort));
   }
   return listener;
 }
@@ -140,6 +167,13 @@ std::string usage_error(const Arguments& arguments) {
     return fmt::format("--min-bytes {} is above --max-bytes {}", config::format_size(sweep.min_bytes),
                        config::format_size(sweep.max_bytes));
   }
+  // A file that cannot be written is found before the measurement. Its present content is kept until then.
+  if (!sweep.json_file.empty() && sweep.json_file != "-") {
+    const Descriptor file(open(sweep.json_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    if (file.get() < 0) {
+      return fmt::format("--json: cannot write the file \"{}\": {}", sweep.json_file, std::strerror(errno));
+    }
+  }
   return {};
 }
 
@@ -157,7 +191,7 @@ int run_point_to_point(Arguments& arguments) {
   if (arguments.mode == "rate" && !arguments.max_given) arguments.sweep.max_bytes = 4096;
   auto error = usage_error(arguments);
   if (error.empty()) error = control::token_error(arguments.tokens, arguments.host.empty() ? 0 : 1, kService);
-  if (!error.empty()) return fail({Errc::invalid_usage, error});
+  if (!error.empty()) return fail(explain_host(arguments.host, {Errc::invalid_usage, error}));
   if (arguments.listen) return run_listening_server(arguments);
   return arguments.here ? run_local_pair(arguments) : run_remote_client(arguments);
 }
@@ -214,7 +248,17 @@ void add_local_options(CLI::App& app, Arguments& a) {
       ->type_name("PATH");
   app.add_option("--version-table", a.local.table_version, "use this table version, not the newest")
       ->check(CLI::Range(6, 12));
-  app.add_option("--dev", a.local.device, "the number of the plugin's device")->check(CLI::NonNegativeNumber);
+  app.add_option_function<std::string>(
+         "--dev",
+         [&a](const std::string& value) {
+           a.local.all_devices = value == "all";
+           if (!a.local.all_devices) CLI::detail::lexical_cast(value, a.local.device);
+         },
+         "the number of the plugin's device, or \"all\": the comms are dealt to all of them, one each at "
+         "least")
+      ->check(CLI::NonNegativeNumber | CLI::IsMember({"all"}))
+      ->type_name("N|all")
+      ->default_str("0");
   app.add_option_function<int>(
          "--timeout", [&a](int seconds) { a.local.timeout = std::chrono::seconds(seconds); },
          "give up after this many seconds without progress")
@@ -236,6 +280,11 @@ void add_sweep_options(CLI::App& app, Arguments& a) {
       ->check(CLI::Range(std::uint64_t{1}, kMaxIterations));
   app.add_option("-w,--warmup", a.sweep.warmup, "unmeasured repetitions before them (default: by size)")
       ->check(CLI::Range(std::uint64_t{0}, kMaxIterations));
+  app.add_option_function<int>(
+         "-t,--time", [&a](int seconds) { a.sweep.time = std::chrono::seconds(seconds); },
+         "measure each size for so long, instead of a number of repetitions")
+      ->check(CLI::Range(1, 86400))
+      ->type_name("SECONDS");
   app.add_option("--comms", a.sweep.comms, "parallel comms, like NCCL's channels")
       ->check(CLI::Range(std::size_t{1}, kMaxComms))
       ->capture_default_str();
@@ -258,6 +307,7 @@ void add_sweep_options(CLI::App& app, Arguments& a) {
 void add_allreduce(CLI::App& perf, int& exit_code) {
   auto* const app =
       perf.add_subcommand("allreduce", "ring all-reduce of N processes per host, every element checked");
+  app->footer(kExitCodes);
   const auto arguments = std::make_shared<Arguments>();
   arguments->sweep.min_bytes = 4;
   arguments->sweep.max_bytes = std::uint64_t{64} << 20;
@@ -300,16 +350,29 @@ void add_perf(CLI::App& app, int& exit_code) {
       ->excludes(here);
   perf->add_option("--port", arguments->port, "the control connection's TCP port")->capture_default_str();
   control::add_token(*perf, arguments->tokens);
+  perf->add_option_function<int>(
+          "-i,--interval",
+          [arguments](int seconds) { arguments->sweep.interval = std::chrono::seconds(seconds); },
+          "show the bandwidth each so many seconds; 0: do not")
+      ->check(CLI::Range(0, 86400))
+      ->type_name("SECONDS")
+      ->default_str("1 with --time, else 0");
   perf->add_flag("--bidirectional", arguments->sweep.bidirectional, "send both ways at once");
   perf->add_option("--mode", arguments->mode, "bandwidth, latency, message rate of small messages, or all")
       ->check(CLI::IsMember({"bw", "lat", "rate", "all"}))
       ->capture_default_str();
   add_local_options(*perf, *arguments);
   add_sweep_options(*perf, *arguments);
+  perf->footer(kExitCodes);
   add_allreduce(*perf, exit_code);
   perf->callback([perf, arguments, &exit_code] {
     if (!perf->get_subcommands().empty()) return;
     arguments->sweep.warmup_given = perf->count("--warmup") > 0;
+    arguments->sweep.comms_given = perf->count("--comms") > 0;
+    // A user who waits for seconds wants to see what happens meanwhile.
+    if (arguments->sweep.time.count() > 0 && perf->count("--interval") == 0) {
+      arguments->sweep.interval = std::chrono::seconds(1);
+    }
     arguments->max_given = perf->count("--max-bytes") > 0;
     exit_code = run_point_to_point(*arguments);
   });

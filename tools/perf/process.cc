@@ -50,7 +50,7 @@ ChildProcess::~ChildProcess() {
 }
 
 Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, int control,
-                                         const std::string& name, LocalRank rank) {
+                                         const std::string& name, LocalRank rank, bool led) {
   // Allocate before the fork only: after it, another thread may hold malloc's lock.
   arguments.insert(arguments.begin(), "tfabric");
   arguments.emplace_back("--control-fd");
@@ -67,6 +67,7 @@ Result<ChildProcess> ChildProcess::start(std::vector<std::string> arguments, int
   if (pid == 0) {
     // Only this child inherits the descriptor, since all are close-on-exec.
     fcntl(control, F_SETFD, 0);
+    if (led) std::signal(SIGINT, SIG_IGN);
     execve("/proc/self/exe", argv.data(), envp.data());
     _exit(127);
   }
@@ -82,7 +83,7 @@ Result<LedProcess> start_led(std::vector<std::string> arguments, const std::stri
   }
   control::Channel control(Descriptor(pair[0]), name);
   const Descriptor theirs(pair[1]);
-  auto process = ChildProcess::start(std::move(arguments), theirs.get(), name, rank);
+  auto process = ChildProcess::start(std::move(arguments), theirs.get(), name, rank, /*led=*/true);
   if (!process) return process.error();
   return LedProcess{std::move(*process), std::move(control)};
 }

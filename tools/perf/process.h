@@ -29,8 +29,9 @@ class ChildProcess {
  public:
   // Runs this executable with `arguments` and "--control-fd N" after them, where N is `control`, which
   // remains the caller's. `name` is for messages.
+  // With `led`, Ctrl-C is for this process alone: it ends the child in order.
   static Result<ChildProcess> start(std::vector<std::string> arguments, int control, const std::string& name,
-                                    LocalRank rank);
+                                    LocalRank rank, bool led = false);
   ~ChildProcess();  // kills the child if it still runs
   ChildProcess(ChildProcess&& other) noexcept;
   ChildProcess& operator=(ChildProcess&&) = delete;

@@ -89,8 +89,9 @@ Result<bool> SendQueue::reap() {
 Result<bool> SendQueue::poll(std::uint64_t limit) {
   auto moved = reap();
   if (!moved) return moved;
-  while (posted_ < limit && has_room()) {
-    const auto data = slot(posted_).first(setup_.size);
+  while (posted_ < bound(limit) && has_room()) {
+    const bool mark = end_ && posted_ >= *end_;
+    const auto data = slot(posted_).first(mark ? 0 : setup_.size);
     if (setup_.verify) fill_pattern(data, message_seed(setup_.lane, posted_, setup_.from_server));
     const auto sent = setup_.plugin->isend(setup_.comm, data.data(), data.size(), kTag, setup_.memory);
     if (!sent) return sent.error();
@@ -109,7 +110,9 @@ Result<bool> ReceiveQueue::reap() {
     const auto finished = setup_.plugin->test(request(done_), &size);
     if (!finished) return finished.error();
     if (!*finished) break;
-    if (size < 0 || static_cast<std::size_t>(size) != setup_.size) {
+    if (size == 0 && setup_.size > 0) {
+      if (!end_) end_ = done_;
+    } else if (end_ || size < 0 || static_cast<std::size_t>(size) != setup_.size) {
       wrong_ += std::max<std::size_t>(setup_.size, 1);
     } else if (setup_.verify) {
       const auto area = slot(done_);
@@ -125,7 +128,7 @@ Result<bool> ReceiveQueue::reap() {
 Result<bool> ReceiveQueue::poll(std::uint64_t limit) {
   auto moved = reap();
   if (!moved) return moved;
-  while (posted_ < limit && has_room()) {
+  while (posted_ < bound(limit) && has_room()) {
     const auto area = slot(posted_);
     // The old content must not be mistaken for the new message.
     if (setup_.verify) fill_guard(area);

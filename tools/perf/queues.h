@@ -6,8 +6,10 @@
 // thread.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -47,18 +49,35 @@ struct QueueSetup {
   bool from_server = false;
 };
 
+// A run has a number of messages that both sides know, and may end earlier: by time, or by the user. Its
+// sender then sends messages without a byte, as many as can be outstanding (one for each receive that may be
+// posted already). The first of them tells the receiver; so neither side needs to agree on a number over the
+// control connection, and no posted receive is left over. A run of messages without a byte cannot end
+// earlier.
 class MessageQueue {
  public:
-  [[nodiscard]] std::uint64_t done() const { return done_; }
+  // Completed messages, without those that only mark the end.
+  [[nodiscard]] std::uint64_t done() const { return end_ ? std::min(done_, *end_) : done_; }
   [[nodiscard]] std::uint64_t posted() const { return posted_; }
+  [[nodiscard]] bool ended() const { return end_.has_value(); }
+  // Returns true if all messages of a run of `limit` are complete, without those that only mark an earlier
+  // end.
+  [[nodiscard]] bool complete(std::uint64_t limit) const { return done() == end_.value_or(limit); }
+  // Returns true if all messages of a run of `limit` are complete, including those that mark an earlier end.
+  [[nodiscard]] bool finished(std::uint64_t limit) const { return done_ == bound(limit); }
 
  protected:
   explicit MessageQueue(const QueueSetup& setup) : setup_(setup), requests_(setup.slots, nullptr) {}
   [[nodiscard]] bool has_room() const { return posted_ - done_ < setup_.slots; }
   [[nodiscard]] void*& request(std::uint64_t message) { return requests_[message % setup_.slots]; }
   [[nodiscard]] std::span<std::byte> slot(std::uint64_t message) const;
+  // The number of messages in all.
+  [[nodiscard]] std::uint64_t bound(std::uint64_t limit) const {
+    return end_ ? std::min(limit, *end_ + setup_.slots) : limit;
+  }
 
   QueueSetup setup_;
+  std::optional<std::uint64_t> end_;  // the number of the first message that marks the end
   std::vector<void*> requests_;
   std::uint64_t posted_ = 0;
   std::uint64_t done_ = 0;
@@ -70,6 +89,10 @@ class SendQueue : public MessageQueue {
  public:
   explicit SendQueue(const QueueSetup& setup) : MessageQueue(setup) {}
   Result<bool> poll(std::uint64_t limit);
+  // Ends the run after what is posted.
+  void end() {
+    if (setup_.size > 0 && !end_) end_ = posted_;
+  }
 
  private:
   Result<bool> reap();

@@ -2,14 +2,17 @@
 
 #include <fmt/format.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <cmath>
-#include <cstdio>
-#include <fstream>
 
 #include "base/version.h"
+#include "config/config.h"
 #include "config/value.h"
+#include "tools/output.h"
 
 namespace tfabric::perf {
 
@@ -87,6 +90,10 @@ std::string table_row(const Row& row) {
 
 Json json_row(const Row& row) {
   Json json = {{"size", row.size}, {"wrong_bytes", row.wrong_bytes}};
+  for (const IntervalRow& interval : row.intervals) {
+    json["intervals"].push_back(
+        {{"end_s", interval.end_s}, {"gbit_per_s", interval.bytes_per_second * 8e-9}});
+  }
   if (row.stream) {
     json["messages"] = row.stream->messages;
     json["gbit_per_s"] = row.stream->bytes_per_second * 8e-9;
@@ -104,18 +111,38 @@ Json json_row(const Row& row) {
   return json;
 }
 
-Status write_json(const std::string& file, Json report) {
+std::string interval_line(std::uint64_t size, const IntervalRow& interval) {
+  return fmt::format("# {:>8} after {:>6.1f} s: {:>9.3f} Gbit/s\n", config::format_size(size), interval.end_s,
+                     interval.bytes_per_second * 8e-9);
+}
+
+Json json_settings(const LocalOptions& local, const SweepOptions& sweep) {
+  Json environment = Json::object();
+  for (const auto& [name, value] : config::whole_environment()) {
+    if (name.starts_with("TFABRIC_") || name.starts_with("NCCL_")) environment[name] = value;
+  }
+  const char* const check = sweep.check == Check::all ? "all" : sweep.check == Check::once ? "once" : "none";
+  return {
+      {"min_bytes", sweep.min_bytes},        {"max_bytes", sweep.max_bytes},         {"factor", sweep.factor},
+      {"iterations", sweep.iterations},      {"time_s", sweep.time.count()},         {"check", check},
+      {"timeout_ms", local.timeout.count()}, {"environment", std::move(environment)}};
+}
+
+Json json_hosts(const SweepOptions& sweep) {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  static_cast<void>(gethostname(name.data(), name.size() - 1));
+  const std::string here = name.data();
+  return {{"client", here}, {"server", sweep.server_host.empty() ? here : sweep.server_host}};
+}
+
+void write_json(const std::string& file, Json report) {
   report["version"] = version();
   const std::string text = report.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
   if (file == "-") {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    return {};
+    tools::print_out(text);
+  } else {
+    tools::write_out_file(file, text);
   }
-  std::ofstream out(file);
-  out << text;
-  out.close();
-  if (!out) return Error{Errc::invalid_usage, fmt::format("--json: cannot write the file \"{}\"", file)};
-  return {};
 }
 
 }  // namespace tfabric::perf

@@ -43,8 +43,14 @@ struct StreamRow {
   double server_cpu_per_gb = 0;
 };
 
+struct IntervalRow {
+  double end_s = 0;  // since the measurement of this size began
+  double bytes_per_second = 0;
+};
+
 struct Row {
   std::uint64_t size = 0;
+  std::vector<IntervalRow> intervals;  // of the stream
   std::optional<StreamRow> stream;
   std::optional<LatencySummary> latency;  // half round trips
   std::uint64_t wrong_bytes = 0;
@@ -52,9 +58,16 @@ struct Row {
 
 [[nodiscard]] std::string table_heading(const SweepOptions& options);
 [[nodiscard]] std::string table_row(const Row& row);
+// A line of comment, for the time before the row is complete.
+[[nodiscard]] std::string interval_line(std::uint64_t size, const IntervalRow& interval);
 [[nodiscard]] Json json_row(const Row& row);
+// What was asked for, and the variables of the environment that NCCL and the plugin read: what a reader needs
+// to measure the same again.
+[[nodiscard]] Json json_settings(const LocalOptions& local, const SweepOptions& sweep);
+// The names of the two hosts, as the user knows them.
+[[nodiscard]] Json json_hosts(const SweepOptions& sweep);
 
-// Writes to the file that --json named; "-" is standard output.
-Status write_json(const std::string& file, Json report);
+// Writes to the file that --json named; "-" is standard output. Failures are kept by tools/output.h.
+void write_json(const std::string& file, Json report);
 
 }  // namespace tfabric::perf

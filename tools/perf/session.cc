@@ -5,10 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <mutex>
 #include <utility>
+
+#include "tools/output.h"
 
 namespace tfabric::perf {
 namespace {
@@ -25,7 +26,7 @@ class PluginLog {
   void take(const tools::PluginLogLine& line) {
     const std::lock_guard lock(mutex_);
     if (line.level <= kWarn || (verbose_ && line.level <= kInfo)) {
-      fmt::print(stderr, "{}: {}\n", line.level <= kWarn ? "plugin WARN" : "plugin", line.text);
+      tools::print_err(fmt::format("{}: {}\n", line.level <= kWarn ? "plugin WARN" : "plugin", line.text));
     } else if (line.level <= kInfo && kept_.size() < kMaxKept) {
       kept_.push_back(line.text);
     }
@@ -46,8 +47,8 @@ class PluginLog {
 }  // namespace
 
 std::string Session::network() const {
-  return fmt::format("{} (table v{}), device {} {}", plugin.name(), plugin.version(), device,
-                     properties.name);
+  return fmt::format("{} (table v{}), device{} {}", plugin.name(), plugin.version(),
+                     devices.size() > 1 ? "s" : "", device_names);
 }
 
 Result<Session> open_session(const LocalOptions& options) {
@@ -70,9 +71,17 @@ Result<Session> open_session(const LocalOptions& options) {
     return Error{Errc::unusable, fmt::format("--dev {}: the plugin {} has devices 0 ... {}", options.device,
                                              plugin->name(), *devices - 1)};
   }
-  auto properties = plugin->properties(options.device);
-  if (!properties) return Error{Errc::unusable, properties.error().message};
-  return Session{std::move(*plugin), std::move(*properties), options.device};
+  Session session{std::move(*plugin), {}, {}, {}};
+  const int first = options.all_devices ? 0 : options.device;
+  for (int device = first; device < (options.all_devices ? *devices : first + 1); ++device) {
+    auto properties = session.plugin.properties(device);
+    if (!properties) return Error{Errc::unusable, properties.error().message};
+    session.device_names +=
+        fmt::format("{}{} {}", session.devices.empty() ? "" : ", ", device, properties->name);
+    if (session.devices.empty()) session.properties = std::move(*properties);
+    session.devices.push_back(device);
+  }
+  return session;
 }
 
 Result<Mapping> Mapping::make(std::size_t size) {
@@ -149,7 +158,7 @@ Result<Handles> Lanes::listen(std::size_t count) {
   Handles handles;
   for (std::size_t i = 0; i < count; ++i) {
     tools::PluginHandle handle{};
-    auto listener = session_.plugin.listen(session_.device, handle);
+    auto listener = session_.plugin.listen(session_.devices[i % session_.devices.size()], handle);
     if (!listener) return listener.error();
     listeners_.push_back(*listener);
     handles.push_back(handle);
@@ -160,7 +169,7 @@ Result<Handles> Lanes::listen(std::size_t count) {
 Result<bool> Lanes::poll_lane(std::size_t lane, Handles& handles) {
   bool moved = false;
   if (send_[lane] == nullptr) {
-    auto comm = session_.plugin.connect(session_.device, handles[lane]);
+    auto comm = session_.plugin.connect(session_.devices[lane % session_.devices.size()], handles[lane]);
     if (!comm) return comm.error();
     send_[lane] = *comm;
     moved = *comm != nullptr;

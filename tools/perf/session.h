@@ -20,8 +20,9 @@ namespace tfabric::perf {
 
 struct Session {
   tools::PluginLoader plugin;
-  tools::PluginProperties properties;
-  int device = 0;
+  tools::PluginProperties properties;  // of the first device
+  std::vector<int> devices;            // at least one; lane by lane in turn
+  std::string device_names;            // "0 eth1, 1 eth2"
 
   // "tfabric (table v12), device 0 memif0": the network that is really used.
   [[nodiscard]] std::string network() const;

@@ -1,35 +1,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
 
 #include "base/time.h"
 #include "config/value.h"
+#include "tools/perf/interrupt.h"
 #include "tools/perf/point_to_point.h"
 #include "tools/perf/queues.h"
-#include "tools/perf/report.h"
 
 namespace tfabric::perf {
 namespace {
-
-double to_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-template <class Queue>
-std::uint64_t total_done(const std::vector<Queue>& queues) {
-  std::uint64_t done = 0;
-  for (const auto& queue : queues) done += queue.done();
-  return done;
-}
-
-template <class Queue>
-Result<bool> poll_all(std::vector<Queue>& queues, std::uint64_t limit) {
-  bool moved = false;
-  for (auto& queue : queues) {
-    const auto polled = queue.poll(limit);
-    if (!polled) return polled.error();
-    moved = moved || *polled;
-  }
-  return moved;
-}
 
 QueueSetup queue_setup(const Lanes& lanes, const RunPlan& plan, std::size_t lane) {
   QueueSetup setup;
@@ -40,6 +23,8 @@ QueueSetup queue_setup(const Lanes& lanes, const RunPlan& plan, std::size_t lane
   setup.verify = plan.verify;
   return setup;
 }
+
+}  // namespace
 
 SendQueue send_queue(const Lanes& lanes, RunBuffers& buffers, const RunPlan& plan, std::size_t lane,
                      bool server) {
@@ -61,8 +46,6 @@ ReceiveQueue receive_queue(const Lanes& lanes, RunBuffers& buffers, const RunPla
   return ReceiveQueue(setup);
 }
 
-}  // namespace
-
 Result<RunBuffers> RunBuffers::make(const Lanes& lanes, const RunPlan& plan) {
   RunBuffers buffers;
   const std::size_t bytes = slot_stride(plan.size) * plan.slots;
@@ -77,95 +60,107 @@ Result<RunBuffers> RunBuffers::make(const Lanes& lanes, const RunPlan& plan) {
   return buffers;
 }
 
-Result<StreamResult> run_stream(const Lanes& lanes, RunBuffers& buffers, const RunPlan& plan, bool server,
-                                Watchdog& watchdog) {
-  std::vector<SendQueue> sends;
-  std::vector<ReceiveQueue> receives;
-  for (std::size_t lane = 0; lane < lanes.count(); ++lane) {
-    if (!server || plan.bidirectional) sends.push_back(send_queue(lanes, buffers, plan, lane, server));
-    if (server || plan.bidirectional) receives.push_back(receive_queue(lanes, buffers, plan, lane, server));
-  }
-  const std::uint64_t limit = plan.warmup + plan.iterations;
-  const std::uint64_t queues = sends.size() + receives.size();
-  const std::uint64_t total = limit * queues;
-  const std::uint64_t warm = plan.warmup * queues;
-  watchdog.begin([&] {
-    return fmt::format("{} messages: {} of {} sends done, {} of {} receives done",
-                       config::format_size(plan.size), total_done(sends), limit * sends.size(),
-                       total_done(receives), limit * receives.size());
-  });
+namespace {
 
-  Instant start = monotonic_now();
-  double cpu_start = process_cpu_seconds();
-  bool warming = warm > 0;
-  std::uint64_t done_before = 0;
-  for (;;) {
-    const auto received = poll_all(receives, limit);
-    if (!received) return received.error();
-    const auto sent = poll_all(sends, limit);
-    if (!sent) return sent.error();
-    if (!*received && !*sent) {
-      if (auto idle = watchdog.idle(); !idle) return idle.error();
-      continue;
-    }
-    watchdog.progress();
-    const std::uint64_t done = total_done(sends) + total_done(receives);
-    if (warming && done >= warm) {
-      warming = false;
-      done_before = done;
-      start = monotonic_now();
-      cpu_start = process_cpu_seconds();
-    }
-    if (done == total) break;
+// How long an interrupted run may take to end in order.
+constexpr auto kEnd = std::chrono::seconds(2);
+
+class PingPong {
+ public:
+  PingPong(const Lanes& lanes, RunBuffers& buffers, const RunPlan& plan, bool server, const RunLimits& limits)
+      : plan_(plan),
+        limits_(limits),
+        server_(server),
+        total_(plan.warmup + plan.iterations),
+        sends_(send_queue(lanes, buffers, plan, 0, server)),
+        receives_(receive_queue(lanes, buffers, plan, 0, server)) {}
+  Result<PingPongResult> run(Watchdog& watchdog);
+
+ private:
+  // Decides how many messages may be sent by now.
+  std::uint64_t may_send();
+  Result<bool> turn();
+  [[nodiscard]] std::string describe() const {
+    return fmt::format("ping-pong of {}: {} of {} round trips", config::format_size(plan_.size),
+                       receives_.done(), total_);
   }
-  StreamResult result;
-  result.messages = total - done_before;
-  result.seconds = to_seconds(monotonic_now() - start);
-  result.cpu_seconds = process_cpu_seconds() - cpu_start;
-  for (const auto& queue : receives) result.wrong_bytes += queue.wrong_bytes();
-  watchdog.end();
-  return result;
+  Status give_up_late() const;
+
+  const RunPlan& plan_;
+  const RunLimits& limits_;
+  bool server_;
+  std::uint64_t total_;
+  SendQueue sends_;
+  ReceiveQueue receives_;
+  Instant begin_ = monotonic_now();
+  Instant attempt_{};  // of the message under way
+  std::uint64_t attempted_ = 0;
+  std::optional<Instant> ended_at_;
+  PingPongResult result_;
+};
+
+std::uint64_t PingPong::may_send() {
+  // The client sends message i after it has received message i-1, the server after it has received message i.
+  const std::uint64_t answered = receives_.done();
+  if (server_) {
+    if (receives_.ended() && sends_.posted() == answered) sends_.end();
+    return sends_.ended() ? total_ : answered;
+  }
+  const std::uint64_t wanted = std::min(total_, answered + 1);
+  if (attempted_ < wanted && !sends_.ended()) {
+    // The clock starts at the first attempt to send, so refused attempts are part of the latency.
+    attempted_ = wanted;
+    attempt_ = monotonic_now();
+    if (interrupted() || (limits_.time > Duration::zero() && attempt_ - begin_ >= limits_.time)) {
+      sends_.end();
+      ended_at_ = attempt_;
+    }
+  }
+  return sends_.ended() ? total_ : wanted;
 }
 
-Result<PingPongResult> run_ping_pong(const Lanes& lanes, RunBuffers& buffers, const RunPlan& plan,
-                                     bool server, Watchdog& watchdog) {
-  auto sends = send_queue(lanes, buffers, plan, 0, server);
-  auto receives = receive_queue(lanes, buffers, plan, 0, server);
-  const std::uint64_t total = plan.warmup + plan.iterations;
-  watchdog.begin([&] {
-    return fmt::format("ping-pong of {}: {} of {} round trips", config::format_size(plan.size),
-                       receives.done(), total);
-  });
-  PingPongResult result;
-  if (!server) result.round_trip_ns.reserve(plan.iterations);
-  Instant start{};
-  std::uint64_t attempted = 0;
-  while (sends.done() < total || receives.done() < total) {
-    // The client sends message i after it has received message i-1, the server after it has received message
-    // i.
-    const std::uint64_t before = receives.done();
-    const std::uint64_t may_send = std::min(total, before + (server ? 0 : 1));
-    // The clock starts at the first attempt to send, so refused attempts are part of the latency.
-    if (attempted < may_send) {
-      attempted = may_send;
-      start = monotonic_now();
-    }
-    const auto sent = sends.poll(may_send);
-    if (!sent) return sent.error();
-    const auto received = receives.poll(std::min(total, receives.done() + 2));
-    if (!received) return received.error();
-    if (!server && receives.done() > before && before >= plan.warmup) {
-      result.round_trip_ns.push_back(static_cast<std::uint64_t>((monotonic_now() - start).count()));
-    }
-    if (*sent || *received) {
+Result<bool> PingPong::turn() {
+  const std::uint64_t before = receives_.done();
+  const auto sent = sends_.poll(may_send());
+  if (!sent) return sent.error();
+  const auto received = receives_.poll(receives_.ended() ? total_ : std::min(total_, before + 2));
+  if (!received) return received.error();
+  if (!server_ && receives_.done() > before && before >= plan_.warmup) {
+    result_.round_trip_ns.push_back(static_cast<std::uint64_t>((monotonic_now() - attempt_).count()));
+  }
+  return *sent || *received;
+}
+
+// An interrupted run whose peer does not answer would last until the time-out.
+Status PingPong::give_up_late() const {
+  if (server_ || !interrupted()) return {};
+  return monotonic_now() - ended_at_.value_or(attempt_) > kEnd
+             ? Status(Error{Errc::remote, "interrupted, and the other side does not answer: " + describe()})
+             : Status();
+}
+
+Result<PingPongResult> PingPong::run(Watchdog& watchdog) {
+  watchdog.begin([this] { return describe(); });
+  while (!sends_.finished(total_) || !receives_.finished(total_)) {
+    const auto moved = turn();
+    if (!moved) return moved.error();
+    if (*moved) {
       watchdog.progress();
-    } else if (auto idle = watchdog.idle(); !idle) {
-      return idle.error();
+      continue;
     }
+    if (auto idle = watchdog.idle(); !idle) return idle.error();
+    if (auto late = give_up_late(); !late) return late.error();
   }
   watchdog.end();
-  result.wrong_bytes = receives.wrong_bytes();
-  return result;
+  result_.wrong_bytes = receives_.wrong_bytes();
+  return std::move(result_);
+}
+
+}  // namespace
+
+Result<PingPongResult> run_ping_pong(const Lanes& lanes, RunBuffers& buffers, const RunPlan& plan,
+                                     bool server, Watchdog& watchdog, const RunLimits& limits) {
+  return PingPong(lanes, buffers, plan, server, limits).run(watchdog);
 }
 
 }  // namespace tfabric::perf

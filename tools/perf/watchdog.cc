@@ -4,8 +4,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <utility>
+
+#include "tools/output.h"
 
 namespace tfabric::perf {
 namespace {
@@ -33,7 +34,7 @@ void Watchdog::begin(Describe describe) {
 
 void Watchdog::end() {
   describe_ = nullptr;
-  if (line_shown_) std::fputs("\r\033[K", stderr);
+  if (line_shown_) tools::print_err("\r\033[K");
   line_shown_ = false;
 }
 
@@ -59,12 +60,11 @@ Status Watchdog::look() {
 
 void Watchdog::show(Instant now) {
   if (terminal_) {
-    fmt::print(stderr, "\r\033[K{}", describe_());
-    std::fflush(stderr);
+    tools::print_err("\r\033[K" + describe_());
     line_shown_ = true;
     next_show_ = now + kTerminalInterval;
   } else {
-    fmt::print(stderr, "{}\n", describe_());
+    tools::print_err(describe_() + "\n");
     next_show_ = now + kLogInterval;
   }
 }

@@ -125,7 +125,11 @@ TEST_CASE("a host that does not resolve, and one where nothing listens, are diff
   CHECK(unknown.error().code == Errc::invalid_usage);
   CHECK_THAT(unknown.error().message, Catch::StartsWith("cannot resolve the host \"no-such-host.invalid\""));
   const Destination deserted{.host = "127.0.0.1", .port = free_port(), .invitation = kOurInvitation};
-  const auto none = connect(deserted, std::chrono::milliseconds(1), "the server");
+  std::vector<std::string> notices;
+  const auto none = connect(deserted, std::chrono::milliseconds(1), "the server",
+                            [&](const std::string& line) { notices.push_back(line); });
   REQUIRE_FALSE(none);
+  REQUIRE(notices.size() == 1);
+  CHECK_THAT(notices[0], Catch::Contains("yet (Connection refused); run `tfabric perf --listen` there"));
   CHECK_THAT(none.error().message, Catch::Contains("is `tfabric perf --listen` running there"));
 }

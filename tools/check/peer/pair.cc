@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include "config/config.h"
 #include "tools/check/peer/peer.h"
 #include "tools/check/peer/way.h"
 #include "tools/control/listener.h"
+#include "tools/output.h"
 #include "transport/registry.h"
 
 namespace tfabric::check {
@@ -151,14 +151,14 @@ Status run(control::Channel& control, const Host& host, bool first, Report& repo
 
 // Listens for one peer only: the socket is closed when it has come.
 Result<control::Channel> meet_peer(std::uint16_t port, const control::Invitation& invitation) {
-  auto listener = control::Listener::open(
-      port, invitation, [](const std::string& line) { fmt::print(stderr, "tfabric check: {}\n", line); });
+  auto listener = control::Listener::open(port, invitation, [](const std::string& line) {
+    tools::print_err(fmt::format("tfabric check: {}\n", line));
+  });
   if (!listener) {
     return listener.error();
   }
-  fmt::print(stderr, "{}",
-             control::announcement("the other host", "tfabric check --peer " + control::host_name(),
-                                   invitation, port, kPairPort));
+  tools::print_err(control::announcement("the other host", "tfabric check --peer " + control::host_name(),
+                                         invitation, port, kPairPort));
   return listener->accept("the peer");
 }
 
@@ -177,7 +177,8 @@ Status try_peer(const control::Destination& peer, const Host& host, Report& repo
   if (Status way = check_way_to(peer.host, host); !way) {
     return way;
   }
-  auto control = control::connect(peer, kMeeting, "the peer");
+  auto control = control::connect(peer, kMeeting, "the peer",
+                                  [](const std::string& line) { tools::print_err(line + "\n"); });
   if (!control) {
     return control.error();
   }
