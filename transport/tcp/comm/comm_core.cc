@@ -117,13 +117,14 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   cut_off(failure_of(flow, error));
 }
 
-// A peer that closes its comm with requests outstanding resets the flows, as does one whose comm has failed. A peer
-// cannot answer while our own link is away, so that is the reason then.
+// A peer that closes its comm with requests outstanding resets the flows, as does one whose comm has failed.
+// A peer cannot answer while our own link is away, so that is the reason then.
 Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError error) const {
   std::string what = stack::to_string(error);
   if (error == stack::ConnectionError::reset && in_use()) {
     what =
-        "the peer closed its communicator while requests were outstanding; its log says if an error was the reason";
+        "the peer closed its communicator while requests were outstanding; its log says if an error was the "
+        "reason";
   } else if (error == stack::ConnectionError::timed_out || error == stack::ConnectionError::unreachable) {
     if (std::string no_link = flow.link().no_link(monotonic_now()); !no_link.empty()) {
       what = std::move(no_link);
