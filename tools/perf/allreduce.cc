@@ -253,7 +253,7 @@ Json json_line(const AllreduceRow& row, std::size_t ranks) {
 Result<AllreduceRow> measure_size(Coordinator& coordinator, const SweepOptions& sweep, std::uint64_t bytes) {
   const bool check = sweep.check != Check::none;
   if (sweep.time.count() == 0) return coordinator.measure(bytes, sweep.iterations, check);
-  const auto trial = coordinator.measure(bytes, /*iterations=*/2, /*check=*/false);
+  auto trial = coordinator.measure(bytes, /*iterations=*/2, /*check=*/false);
   if (!trial) return trial;
   const double wanted = static_cast<double>(sweep.time.count()) / std::max(trial->seconds, 1e-9);
   return coordinator.measure(
