@@ -11,6 +11,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "base/unix_socket.h"
 #include "config/address.h"
 #include "config/keys.h"
 #include "config/reading.h"
@@ -62,9 +63,8 @@ bool is_interface_name(const std::string& text) {
 
 // The path of a socket. DPDK gets it in a list, which restricts its characters.
 bool is_socket_path(const std::string& text) {
-  constexpr std::size_t kMaxPath = 107;  // sockaddr_un without the NUL
   constexpr std::string_view kForbidden = ",;=[]";
-  return text.starts_with('/') && text.size() <= kMaxPath &&
+  return text.starts_with('/') && text.size() <= kMaxUnixPath &&
          std::all_of(text.begin(), text.end(), [&](char c) {
            return c > ' ' && c < 0x7f && kForbidden.find(c) == std::string_view::npos;
          });
@@ -84,9 +84,9 @@ std::string device_fault(const Rail& rail) {
       return is_socket_path(rail.device)
                  ? ""
                  : fmt::format(
-                       "device is \"{}\", expected the absolute path of a {} socket: up to 107 "
+                       "device is \"{}\", expected the absolute path of a {} socket: up to {} "
                        "characters, without blanks and any of , ; = [ ]",
-                       rail.device, kind.socket_protocol);
+                       rail.device, kind.socket_protocol, kMaxUnixPath);
     case RailKindRow::interface:
       break;
   }

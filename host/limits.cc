@@ -128,18 +128,32 @@ std::optional<Limit> memory_limit(const std::string& root) {
   return tightest(root, "memory", {{"memory.limit_in_bytes", ""}}, {{"memory.max", ""}});
 }
 
-std::uint64_t memlock_limit() {
+std::uint64_t resource_limit(int resource) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) {
     return std::numeric_limits<std::uint64_t>::max();
   }
   return limit.rlim_cur;
 }
 
+std::uint64_t memlock_limit() { return resource_limit(RLIMIT_MEMLOCK); }
+
 int usable_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+int first_usable_cpu() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  sched_getaffinity(0, sizeof set, &set);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) {
+      return cpu;
+    }
+  }
+  return 0;
 }
 
 bool KernelPorts::may_give_of(const config::PortRange& range) const {

@@ -24,10 +24,14 @@ struct Limit {
 [[nodiscard]] std::optional<Limit> hugetlb_limit(const std::string& root, std::uint64_t page_bytes);
 [[nodiscard]] std::optional<Limit> memory_limit(const std::string& root);
 
-// Returns RLIMIT_MEMLOCK in bytes; the largest number if it is unlimited.
+// Returns this process's soft limit, such as of RLIMIT_NOFILE; the largest number if it is unlimited.
+[[nodiscard]] std::uint64_t resource_limit(int resource);
+// Returns RLIMIT_MEMLOCK in bytes.
 [[nodiscard]] std::uint64_t memlock_limit();
 // Returns how many CPUs the process may run on.
 [[nodiscard]] int usable_cpus();
+// Returns the lowest CPU that the process may run on; 0 if the kernel does not say.
+[[nodiscard]] int first_usable_cpu();
 
 // The local TCP ports that the kernel assigns to connections by itself.
 struct KernelPorts {

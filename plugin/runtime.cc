@@ -59,25 +59,21 @@ void Runtime::open() {
   s.opened = true;
   TF_INFO("NET/tfabric: version {}", version());
   if (const std::string other = claim_process(); !other.empty()) {
-    give_up(
-        fmt::format(
-            "another copy of tfabric, {}, is in use in this process: let all NCCLs of the process load the "
-            "same file",
-            other),
-        config::is_required(), {}, config::find_launcher(config::process_environment()));
+    give_up(fmt::format(
+        "another copy of tfabric, {}, is in use in this process: let all NCCLs of the process load the "
+        "same file",
+        other));
     return;
   }
   if (!has_random()) {
     give_up(
         "the kernel gives this process no random numbers, neither by getrandom(2) nor by /dev/urandom: allow "
-        "one of them in the container's seccomp profile",
-        config::is_required(), {}, config::find_launcher(config::process_environment()));
+        "one of them in the container's seccomp profile");
     return;
   }
   Result<config::Config> config = config::load();
   if (!config) {
-    give_up(config.error().message, config::is_required(), {},
-            config::find_launcher(config::process_environment()));
+    give_up(config.error().message);
     return;
   }
   log_once(config->notes);
@@ -110,6 +106,10 @@ void Runtime::give_up(const std::string& why, bool required, const config::LockF
   } else {
     TF_INFO("{}", text);
   }
+}
+
+void Runtime::give_up(const std::string& why) {
+  give_up(why, config::is_required(), {}, config::find_launcher(config::process_environment()));
 }
 
 void Runtime::acquire() {

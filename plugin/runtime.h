@@ -37,6 +37,8 @@ class Runtime {
   // Logs why there is no transport, and adds the UnusableDevice if tfabric is required.
   void give_up(const std::string& why, bool required, const config::LockFolder& folder,
                const config::Launcher& launcher);
+  // Does so before there is a configuration, by the environment alone.
+  void give_up(const std::string& why);
 
   struct State;
   State& state();

@@ -24,19 +24,7 @@ int to_errno(stack::ConnectionError error) {
   return 0;
 }
 
-bool retain_copy(void*, stack::Payload& payload) {
-  auto* copy = new std::byte[payload.size];
-  std::memcpy(copy, payload.data, payload.size);
-  payload.data = copy;
-  payload.owner = copy;
-  return true;
-}
-
-void release_copy(void*, stack::Payload& payload) { delete[] static_cast<std::byte*>(payload.owner); }
-
 }  // namespace
-
-stack::PayloadOps copying_payload_ops() { return {nullptr, retain_copy, release_copy}; }
 
 std::size_t Socket::read(std::span<std::byte> out) {
   std::size_t taken = 0;

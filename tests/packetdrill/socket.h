@@ -59,7 +59,4 @@ struct Socket {
   std::vector<std::vector<std::byte>> sent_;  // must stay until acknowledged; kept until the end
 };
 
-// How the machine keeps received payload: as copies.
-[[nodiscard]] stack::PayloadOps copying_payload_ops();
-
 }  // namespace tfabric::drill

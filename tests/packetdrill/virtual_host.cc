@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tests/copied_payload.h"
 #include "tests/packetdrill/profile.h"
 
 namespace tfabric::drill {
@@ -40,7 +41,7 @@ void VirtualHost::connect(Socket& socket, const net::IpAddress& remote, std::uin
   if (socket.local_port == 0) {
     socket.local_port = next_port_++;
   }
-  adopt(socket, stack::Connection::connect(options_for(socket), copying_payload_ops(),
+  adopt(socket, stack::Connection::connect(options_for(socket), test::kCopiedPayload,
                                            {socket.local_port, port}, initial_sequence(), now_));
   send_segments(socket);
 }
@@ -169,7 +170,7 @@ void VirtualHost::open_passively(Socket& listener, const TcpPacket& packet) {
   socket.remote = packet.source;
   socket.local_port = packet.segment.destination_port;
   socket.remote_port = packet.segment.source_port;
-  adopt(socket, stack::Connection::accept(options_for(socket), copying_payload_ops(), packet.segment,
+  adopt(socket, stack::Connection::accept(options_for(socket), test::kCopiedPayload, packet.segment,
                                           initial_sequence(), now_));
   send_segments(socket);
 }

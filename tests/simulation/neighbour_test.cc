@@ -1,5 +1,5 @@
-// Connections whose next hop changes its MAC address without a word, and whose neighbours somebody lies
-// about.
+// Connections whose next hop changes its MAC address without an announcement, and forged messages about their
+// neighbours.
 #include <catch2/catch.hpp>
 
 #include "tests/simulation/two_hosts.h"

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "tests/copied_payload.h"
 #include "transport/tcp/net/checksum.h"
 #include "transport/tcp/net/wire.h"
 #include "transport/tcp/stack/segment.h"
@@ -16,19 +17,6 @@ using Frame = std::vector<std::byte>;
 constexpr Duration kStep = std::chrono::milliseconds(1);
 constexpr std::uint16_t kListening = 7, kDynamic = 50000;
 constexpr std::array<std::byte, 2048> kBytes{};
-
-// Retained payload is copied: the frame that it was in is gone.
-const stack::PayloadOps kOps{
-    .context = nullptr,
-    .retain =
-        [](void*, stack::Payload& payload) {
-          auto* copy = new std::byte[payload.size];
-          std::memcpy(copy, payload.data, payload.size);
-          payload.data = copy;
-          payload.owner = copy;
-          return true;
-        },
-    .release = [](void*, stack::Payload& payload) { delete[] static_cast<std::byte*>(payload.owner); }};
 
 stack::Options tcp_options() {
   stack::Options options;
@@ -60,8 +48,8 @@ void WiredHost::open_interface(const net::MacAddress& mac) {
 }
 
 void WiredHost::connect(Instant now) {
-  connection_ =
-      stack::Connection::connect(tcp_options(), kOps, {kDynamic, kListening}, stack::Seq(1000), now);
+  connection_ = stack::Connection::connect(tcp_options(), test::kCopiedPayload, {kDynamic, kListening},
+                                           stack::Seq(1000), now);
 }
 
 void WiredHost::change_mac(const net::MacAddress& mac, const net::MacAddress& neighbour, Instant now) {
@@ -83,7 +71,8 @@ void WiredHost::receive(const Frame& frame, Instant now) {
     return;
   }
   if (connection_ == nullptr) {
-    connection_ = stack::Connection::accept(tcp_options(), kOps, *segment, stack::Seq(2000), now);
+    connection_ =
+        stack::Connection::accept(tcp_options(), test::kCopiedPayload, *segment, stack::Seq(2000), now);
     return;
   }
   connection_->on_segment(*segment, now);

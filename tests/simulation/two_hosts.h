@@ -1,6 +1,6 @@
 // Two hosts on one wire, in virtual time: each an interface with one TCP connection to the other, driven as
 // the engine drives them. Frames reach both hosts, and a test may change a host's MAC address or put a frame
-// of somebody else on the wire.
+// of a third host on the wire.
 #pragma once
 
 #include <array>

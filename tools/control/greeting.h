@@ -17,7 +17,7 @@ namespace tfabric::control {
 // What is done with a connection.
 struct Admission {
   std::string refusal;              // why it is refused, for this side's user; empty: it is admitted
-  std::optional<std::string> told;  // and what its client is told; nothing unless it has shown the token
+  std::optional<std::string> told;  // the answer to its client; nothing unless that has shown the token
 };
 // `greeting` is what the client has sent, an object.
 [[nodiscard]] Admission admit(const nlohmann::json& greeting, const Invitation& invitation);

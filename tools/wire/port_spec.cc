@@ -18,14 +18,6 @@ Error wrong(const std::string& port, const std::string& what) {
   return {Errc::invalid_usage, fmt::format("port \"{}\": {}", port, what)};
 }
 
-// Removes the text up to `separator` from the front of `text`, and returns it.
-std::string_view take_until(std::string_view& text, char separator) {
-  const std::size_t end = std::min(text.find(separator), text.size());
-  const std::string_view front = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return front;
-}
-
 bool is_name(std::string_view text) {
   return !text.empty() && text.size() <= 16 && std::all_of(text.begin(), text.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
@@ -75,7 +67,7 @@ Result<PortSpec> parse_port(const std::string& text, std::size_t position) {
   spec.text = text;
   spec.name = std::string(1, static_cast<char>('a' + position));
   std::string_view rest = text;
-  const std::string_view kind = take_until(rest, ':');
+  const std::string_view kind = config::take_until(rest, ':');
   if (kind == "memif") {
     spec.kind = PortKind::memif;
   } else if (kind == "tap") {
@@ -87,7 +79,7 @@ Result<PortSpec> parse_port(const std::string& text, std::size_t position) {
   } else {
     return wrong(text, "expected memif:SOCKET, tap:INTERFACE, af_packet:INTERFACE or af_xdp:INTERFACE");
   }
-  spec.device = take_until(rest, ',');
+  spec.device = config::take_until(rest, ',');
   constexpr std::string_view kKey = "device=";  // as for rails in TFABRIC_TCP_RAILS
   if (spec.device.starts_with(kKey)) {
     spec.device.erase(0, kKey.size());
@@ -96,8 +88,8 @@ Result<PortSpec> parse_port(const std::string& text, std::size_t position) {
     return wrong(text, fault);
   }
   while (!rest.empty()) {
-    std::string_view pair = take_until(rest, ',');
-    const std::string_view key = take_until(pair, '=');
+    std::string_view pair = config::take_until(rest, ',');
+    const std::string_view key = config::take_until(pair, '=');
     if (const std::string fault = set_key(spec, key, pair); !fault.empty()) {
       return wrong(text, fault);
     }

@@ -67,7 +67,7 @@ struct Host {
 
 }  // namespace
 
-TEST_CASE("a listener and its client have a channel, whoever else is connected before") {
+TEST_CASE("a listener and its client have a channel, with silent connections before it") {
   Host host;
   std::vector<Descriptor> silent;
   for (int i = 0; i < 7; ++i) {

@@ -107,7 +107,7 @@ TEST_CASE("who does not show the token gets no byte") {
   }
 }
 
-TEST_CASE("who shows the token and expects something else is told what runs here") {
+TEST_CASE("a client with the token that expects another service gets an answer that names the one here") {
   Room room;
   const StreamPair& other =
       room.arrive(kStart, greeting({.service = "tfabric check", .token = kInvitation.token}));

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <vector>
 
+#include "tests/copied_payload.h"
 #include "transport/tcp/lane/flow_reader.h"
 #include "transport/tcp/stack/connection.h"
 
@@ -17,18 +18,6 @@ namespace {
 struct NoControls final : ControlSink {
   Status on_control(const RecordHeader&, std::span<const std::byte>) override { return {}; }
 };
-
-const stack::PayloadOps kCopyOps{
-    .context = nullptr,
-    .retain =
-        [](void*, stack::Payload& payload) {
-          auto* copy = new std::byte[payload.size];
-          std::memcpy(copy, payload.data, payload.size);
-          payload.data = copy;
-          payload.owner = copy;
-          return true;
-        },
-    .release = [](void*, stack::Payload& payload) { delete[] static_cast<std::byte*>(payload.owner); }};
 
 // A connection and its peer joined by a perfect wire, and the reader at the peer.
 struct Pair {
@@ -48,7 +37,7 @@ struct Pair {
       const auto in = stack::parse_segment(bytes);
       REQUIRE(in.has_value());
       if (to == nullptr) {
-        to = stack::Connection::accept(stack::Options{}, kCopyOps, *in, stack::Seq(77), now);
+        to = stack::Connection::accept(stack::Options{}, test::kCopiedPayload, *in, stack::Seq(77), now);
         continue;
       }
       to->on_segment(*in, now);
@@ -83,8 +72,9 @@ TEST_CASE("messages of all sizes arrive whole over several flows and are done on
   std::vector<Outlet> outlets;
   for (std::uint32_t i = 0; i < flows; ++i) {
     pairs.push_back(std::make_unique<Pair>(controls, inbox));
-    pairs.back()->a = stack::Connection::connect(
-        stack::Options{}, kCopyOps, {static_cast<std::uint16_t>(1000 + i), 80}, stack::Seq(1), now);
+    pairs.back()->a =
+        stack::Connection::connect(stack::Options{}, test::kCopiedPayload,
+                                   {static_cast<std::uint16_t>(1000 + i), 80}, stack::Seq(1), now);
     pairs.back()->run(now);
     REQUIRE(pairs.back()->a->established());
     outlets.push_back({.connection = pairs.back()->a.get()});
@@ -146,7 +136,7 @@ TEST_CASE("a piece goes to the flow on which it arrives first") {
   std::vector<Outlet> outlets;
   for (std::uint16_t i = 0; i < 4; ++i) {
     connections.push_back(
-        stack::Connection::connect(stack::Options{}, kCopyOps, {i, 80}, stack::Seq(1), now));
+        stack::Connection::connect(stack::Options{}, test::kCopiedPayload, {i, 80}, stack::Seq(1), now));
     outlets.push_back({.connection = connections.back().get()});
   }
   constexpr std::uint32_t kPiece = 64u << 10;

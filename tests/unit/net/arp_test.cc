@@ -2,9 +2,10 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
+#include <vector>
 
-#include "base/log.h"
 #include "frames.h"
+#include "tests/captured_log.h"
 
 using namespace tfabric;
 using namespace tfabric::net;
@@ -26,14 +27,14 @@ Bytes reply_of(const MacAddress& mac) {
       kOurMac);
 }
 
-std::string g_warning;
-int g_warnings = 0;
-void keep_warning(log::Level level, log::Subsystem /*subsystem*/, const char* /*file*/, int /*line*/,
-                  std::string_view text) {
-  if (level == log::Level::warn) {
-    g_warning = text;
-    ++g_warnings;
+std::vector<std::string> warnings(const test::CapturedLog& captured) {
+  std::vector<std::string> warnings;
+  for (const auto& line : captured.lines()) {
+    if (line.level == log::Level::warn) {
+      warnings.push_back(line.text);
+    }
   }
+  return warnings;
 }
 
 }  // namespace
@@ -160,16 +161,14 @@ TEST_CASE("a gateway behind which connections time out is asked whether it is th
 }
 
 TEST_CASE("a host that claims our address is reported once, and not believed") {
-  g_warnings = 0;
-  log::set_sink(keep_warning);
+  const test::CapturedLog captured;
   Interface interface(our_config());
   for (int i = 0; i < 3; ++i) {
     static_cast<void>(interface.input(arp_frame({.sender = our4(), .target = our4()}), {}, kStart));
   }
-  log::set_sink(nullptr);
-  REQUIRE(g_warnings == 1);
-  REQUIRE_THAT(g_warning, Catch::Contains("rail0") && Catch::Contains("10.0.0.1") &&
-                              Catch::Contains("02:00:00:00:00:02"));
+  REQUIRE(warnings(captured).size() == 1);
+  REQUIRE_THAT(warnings(captured)[0], Catch::Contains("rail0") && Catch::Contains("10.0.0.1") &&
+                                          Catch::Contains("02:00:00:00:00:02"));
   REQUIRE_FALSE(interface.next_frame());
   LinkHeader header;
   REQUIRE(interface.prepare(our4(), our4(), header, kStart) == Route::ready);
@@ -177,21 +176,19 @@ TEST_CASE("a host that claims our address is reported once, and not believed") {
 
 TEST_CASE(
     "a duplicate that a probe finds is reported only by conflict(), until the addresses are announced") {
-  g_warnings = 0;
-  log::set_sink(keep_warning);
+  const test::CapturedLog captured;
   Interface interface(our_config());
   interface.probe_addresses(kStart);
   REQUIRE_FALSE(interface.conflict());
   static_cast<void>(interface.input(arp_frame({.sender = our4(), .target = our4()}), {}, kStart));
-  REQUIRE(g_warnings == 0);
+  REQUIRE(warnings(captured).empty());
   REQUIRE(interface.conflict()->address == our4());
   REQUIRE(interface.conflict()->mac == kPeerMac);
   Interface announced(our_config());
   announced.probe_addresses(kStart);
   announced.announce(kStart);
   static_cast<void>(announced.input(arp_frame({.sender = our4(), .target = our4()}), {}, kStart));
-  log::set_sink(nullptr);
-  REQUIRE(g_warnings == 1);
+  REQUIRE(warnings(captured).size() == 1);
 }
 
 TEST_CASE("a probe for our address, from a host without one, is answered, and nothing is learned") {

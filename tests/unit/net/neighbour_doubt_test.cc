@@ -119,7 +119,7 @@ TEST_CASE("a connection that times out has the neighbour polled twice, and then 
   REQUIRE(mac_of(table, begun + 5s) == kOurMac);
 }
 
-TEST_CASE("a doubt of what is not known asks nobody") {
+TEST_CASE("a doubt about an unknown neighbour sends no request") {
   NeighbourTable table;
   table.doubt(peer4(), kStart);
   REQUIRE(table.next_deadline() == kNever);

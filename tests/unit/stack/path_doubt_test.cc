@@ -20,7 +20,7 @@ Options impatient() {
 
 }  // namespace
 
-TEST_CASE("three signs in a row without progress are a doubt, which is told once") {
+TEST_CASE("three signs in a row without progress are a doubt, which is reported once") {
   PathDoubt doubt;
   const Instant start{1h};
   doubt.on_progress(start);

@@ -70,23 +70,28 @@ struct World {
   std::vector<engine::Link*> links;
 };
 
+// Returns a send comm over both links that has one flow on each to begin with. The test says how many are
+// used.
+inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std::uint8_t max_recvs) {
+  const EngineGuard guard(world.engine.lock());
+  const auto path = std::make_shared<Path>(FlowChoice{}, "test");
+  std::vector<SendRoute> routes;
+  for (std::size_t i = 0; i < kAddresses.size(); ++i) {
+    routes.push_back({.link = world.links[i], .remote = kAddresses[i], .path = path, .next_try = {}});
+  }
+  auto send =
+      std::make_unique<SendComm>(world.context, hello, world.engine.port(), max_recvs, std::move(routes));
+  path->remove(*send);
+  REQUIRE((send->open_flow({0}) && send->open_flow({1})));
+  return send;
+}
+
 // Comms over both links, with one flow on each to begin with.
 class Pair {
  public:
   explicit Pair(World& world) : world_(world) {
     hello = {.token = world.token, .comm = random_u64(), .flows = 2};
-    {
-      const EngineGuard guard(world.engine.lock());
-      const auto path = std::make_shared<Path>(FlowChoice{}, "test");
-      std::vector<SendRoute> routes;
-      for (std::size_t i = 0; i < kAddresses.size(); ++i) {
-        routes.push_back({.link = world.links[i], .remote = kAddresses[i], .path = path, .next_try = {}});
-      }
-      send = std::make_unique<SendComm>(world.context, hello, world.engine.port(),
-                                        world.context.options.max_recvs, std::move(routes));
-      path->remove(*send);  // the test says how many flows are used
-      REQUIRE((send->open_flow({0}) && send->open_flow({1})));
-    }
+    send = open_send(world, hello, world.context.options.max_recvs);
     REQUIRE(world.until([&] { return send->welcomed() && world.pending.has_ready(); }));
     const EngineGuard guard(world.engine.lock());
     receive = world.pending.take();

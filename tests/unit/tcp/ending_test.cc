@@ -65,21 +65,8 @@ void turn(World& world, int times) {
 }
 
 // The sending end of a comm with a flow on each link, toward the listener with this token.
-std::unique_ptr<SendComm> open_send(World& world, const Token& token) {
-  const Hello hello{.token = token, .comm = random_u64(), .flows = 2};
-  std::unique_ptr<SendComm> send;
-  {
-    const EngineGuard guard(world.engine.lock());
-    const auto path = std::make_shared<Path>(FlowChoice{}, "test");
-    std::vector<SendRoute> routes;
-    for (std::size_t i = 0; i < kAddresses.size(); ++i) {
-      routes.push_back({.link = world.links[i], .remote = kAddresses[i], .path = path, .next_try = {}});
-    }
-    send = std::make_unique<SendComm>(world.context, hello, world.engine.port(),
-                                      /*max_recvs=*/std::uint8_t{1}, std::move(routes));
-    path->remove(*send);
-    REQUIRE((send->open_flow({0}) && send->open_flow({1})));
-  }
+std::unique_ptr<SendComm> open_welcomed(World& world, const Token& token) {
+  auto send = test::open_send(world, {.token = token, .comm = random_u64(), .flows = 2}, /*max_recvs=*/1);
   REQUIRE(world.until([&] { return send->welcomed(); }));
   return send;
 }
@@ -186,7 +173,7 @@ TEST_CASE("a receive that cannot be completed fails at once when the link goes, 
 TEST_CASE("messages come out of a comm that is accepted after its sender and their link have gone") {
   World world({.piece_bytes = 4096});
   std::vector<std::byte> sent(100'000, std::byte{7}), received(100'000);
-  auto send = open_send(world, world.token);
+  auto send = open_welcomed(world, world.token);
   const auto out = send->isend(sent.data(), sent.size(), 0, nullptr);
   REQUIRE((out.ok() && *out != nullptr));
   REQUIRE(world.until([&] {
@@ -224,7 +211,7 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
     const EngineGuard guard(world.engine.lock());
     world.acceptor.add_listener(token, receiver);
   }
-  auto send = open_send(world, token);
+  auto send = open_welcomed(world, token);
   receiver.allowed.set(0);
   const std::vector<std::byte> bytes(512u << 10);
   const auto out = send->isend(bytes.data(), bytes.size(), 0, nullptr);

@@ -81,7 +81,7 @@ bool NeighbourTable::answer(const IpAddress& address, const MacAddress& mac, Ins
   }
   const bool known = entry->state != State::incomplete;
   const bool same = known && entry->mac == mac;
-  if (entry->asked == Asked::nobody || (entry->asked == Asked::holder && !same)) {
+  if (entry->asked == Asked::none || (entry->asked == Asked::holder && !same)) {
     return learn(address, mac, /*create=*/false, now);  // no answer to what we have asked
   }
   if (!same) {
@@ -126,7 +126,7 @@ void NeighbourTable::doubt(const IpAddress& address, Instant now) {
   doubt(*entry, now);
 }
 
-// A message that nobody has asked for says that the neighbour, whose MAC address is known, has another one.
+// An unsolicited message says that the neighbour, whose MAC address is known, has another one.
 bool NeighbourTable::claim(Entry& entry, const MacAddress& mac, Instant now) {
   // RFC 4861 §7.2.5 would believe it. Nothing is at stake if we never had a use for the neighbour, and if all
   // have been asked and were silent, nothing is left to verify.
@@ -167,7 +167,7 @@ void NeighbourTable::take(Entry& entry, const MacAddress& mac) {
 
 void NeighbourTable::confirm(Entry& entry, Instant now) {
   entry.state = State::reachable;
-  entry.asked = Asked::nobody;
+  entry.asked = Asked::none;
   entry.requests = 0;
   entry.polls = kPolls;
   entry.doubted = Instant{};

@@ -77,12 +77,12 @@ class NeighbourTable {
   // Stale: no requests until it is looked up again.
   enum class State : std::uint8_t { incomplete, reachable, stale, probing };
   // Whom the requests since the last confirmation have asked: everybody, once one of them did.
-  enum class Asked : std::uint8_t { nobody, holder, everybody };
+  enum class Asked : std::uint8_t { none, holder, everybody };
   struct Entry {
     IpAddress address;
     MacAddress mac;
     State state = State::incomplete;
-    Asked asked = Asked::nobody;
+    Asked asked = Asked::none;
     int requests = 0;    // unanswered
     int polls = 0;       // requests to the MAC address in use that are left before everybody is asked
     Instant next{};      // when to send the next request; unused while stale

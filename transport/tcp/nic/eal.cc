@@ -4,7 +4,6 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "host/limits.h"
 
 namespace tfabric::nic {
 namespace {
@@ -63,25 +63,16 @@ void capture_dpdk_log() {
   }
 }
 
-// Returns the first CPU that the process may use: EAL wants one for its main lcore, on which nothing runs.
-int first_cpu(const cpu_set_t& set) {
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) {
-      return cpu;
-    }
-  }
-  return 0;
-}
-
-std::vector<std::string> arguments_for(const EalOptions& options, const cpu_set_t& cpus) {
+std::vector<std::string> arguments_for(const EalOptions& options) {
   std::vector<std::string> arguments{
       "tfabric",
       "--no-telemetry",  // no sockets, no thread
       options.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va",
       "--log-level=*:notice",
       fmt::format("--file-prefix=tfabric-{}-{:x}", getpid(), random_u64()),
-      // Lcore 0 on whichever CPU, so that a host with more CPUs than DPDK has lcores works too.
-      fmt::format("--lcores=0@{}", first_cpu(cpus)),
+      // EAL wants a CPU for its main lcore, on which nothing runs. It is lcore 0 whatever the CPU's number,
+      // so that a host with more CPUs than DPDK has lcores works too.
+      fmt::format("--lcores=0@{}", host::first_usable_cpu()),
   };
   // No files are left behind, and no other process can attach. --in-memory exists with hugepages only.
   arguments.push_back(options.hugepages ? "--in-memory" : "--no-shconf");
@@ -118,10 +109,7 @@ const char* hint_for(const EalOptions& options) {
 // rte_eal_init() pins its thread to a CPU, and the threads that it starts inherit its signal mask. On a
 // thread of ours no thread of the caller is pinned, and EAL's threads block all signals.
 Status init_on_this_thread(const EalOptions& options) {
-  cpu_set_t cpus;
-  CPU_ZERO(&cpus);
-  sched_getaffinity(0, sizeof cpus, &cpus);
-  std::vector<std::string> arguments = arguments_for(options, cpus);
+  std::vector<std::string> arguments = arguments_for(options);
   std::vector<char*> argv;
   for (std::string& argument : arguments) {
     argv.push_back(argument.data());

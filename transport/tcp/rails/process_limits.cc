@@ -1,7 +1,6 @@
 #include "transport/tcp/rails/process_limits.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,10 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <limits>
 #include <system_error>
 
 #include "base/descriptor.h"
+#include "host/limits.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
@@ -21,13 +20,6 @@ namespace {
 
 // EAL and its threads take 8 descriptors, a rail up to 6, and a memif wire to a peer 5 more.
 constexpr std::uint64_t kLeastDescriptors = 32;
-
-std::uint64_t limit_of(__rlimit_resource resource) {
-  rlimit limit{};
-  return getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY
-             ? std::numeric_limits<std::uint64_t>::max()
-             : limit.rlim_cur;
-}
 
 std::uint64_t open_descriptors() {
   std::error_code fault;
@@ -39,29 +31,17 @@ std::uint64_t open_descriptors() {
   return count;
 }
 
-int first_cpu() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  sched_getaffinity(0, sizeof set, &set);
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(static_cast<unsigned>(cpu), &set)) {
-      return cpu;
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 ProcessLimits process_limits() {
   ProcessLimits limits;
-  limits.descriptors = limit_of(RLIMIT_NOFILE);
+  limits.descriptors = host::resource_limit(RLIMIT_NOFILE);
   limits.descriptors_left = limits.descriptors - std::min(limits.descriptors, open_descriptors());
-  limits.file_bytes = limit_of(RLIMIT_FSIZE);
+  limits.file_bytes = host::resource_limit(RLIMIT_FSIZE);
   if (const Descriptor file(memfd_create("tfabric", MFD_CLOEXEC)); file.get() < 0) {
     limits.memory_file_fault = std::generic_category().message(errno);
   }
-  limits.cpu = first_cpu();
+  limits.cpu = host::first_usable_cpu();
   // The file by which DPDK recognises a CPU.
   const std::string core = fmt::format("/sys/devices/system/cpu/cpu{}/topology/core_id", limits.cpu);
   limits.cpu_visible = access(core.c_str(), F_OK) == 0;

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "base/log.h"
 #include "meeting.h"
+#include "tests/captured_log.h"
 #include "transport/rdma/session/listener.h"
 
 using namespace tfabric;
@@ -55,18 +55,17 @@ TEST_CASE("invalid connections are dropped at once, and a connector among them i
 }
 
 TEST_CASE("the log has the address and reason of a dropped connection, and counts the others of a scan") {
-  static std::vector<std::string> lines;
-  log::set_sink(
-      [](log::Level, log::Subsystem, const char*, int, std::string_view line) { lines.emplace_back(line); });
+  const test::CapturedLog captured;
   Entrance entrance;
   for (int i = 0; i < 100; ++i) {
     entrance.accept_queue.add(stream_with({}, /*stays=*/false), kPeer, kStart);
   }
   entrance.accept_queue.add(stream_with(text("SSH-2.0"), true), kPeer, kStart + std::chrono::seconds(1));
-  log::set_sink(nullptr);
+  const auto lines = captured.lines();
   REQUIRE(lines.size() == 2);
-  REQUIRE(lines[0] == "NET/tfabric: dropped a connection from 10.0.0.9 port 555: it closed the connection");
-  REQUIRE_THAT(lines[1], Contains("not speak tfabric's RDMA bootstrap protocol (and 99 more since"));
+  REQUIRE(lines[0].text ==
+          "NET/tfabric: dropped a connection from 10.0.0.9 port 555: it closed the connection");
+  REQUIRE_THAT(lines[1].text, Contains("not speak tfabric's RDMA bootstrap protocol (and 99 more since"));
 }
 
 TEST_CASE("a silent connection is dropped after a while") {
@@ -108,22 +107,16 @@ TEST_CASE("a connector that has left before it was accepted is passed over") {
   REQUIRE(entrance.accept_queue.take(kStart) == nullptr);
 }
 
-namespace {
-std::vector<std::string> g_lines;
-}  // namespace
-
 TEST_CASE("one line is written each second, and the next counts the suppressed lines") {
-  log::set_sink([](log::Level, log::Subsystem, const char*, int, std::string_view text) {
-    g_lines.emplace_back(text);
-  });
+  const test::CapturedLog captured;
   RateLimitedLog log;
   for (int i = 0; i < 10; ++i) {
     log.write("a stranger", Instant() + std::chrono::milliseconds(100 * i));
   }
-  REQUIRE(g_lines == std::vector<std::string>{"NET/tfabric: a stranger"});
+  REQUIRE(captured.lines().size() == 1);
+  REQUIRE(captured.lines()[0].text == "NET/tfabric: a stranger");
   log.write("another", Instant() + std::chrono::seconds(1));
-  REQUIRE(g_lines.back() == "NET/tfabric: another (and 9 more since the last such line)");
+  REQUIRE(captured.lines().back().text == "NET/tfabric: another (and 9 more since the last such line)");
   log.write("a third", Instant() + std::chrono::seconds(3));
-  REQUIRE(g_lines.back() == "NET/tfabric: a third");
-  log::set_sink(nullptr);
+  REQUIRE(captured.lines().back().text == "NET/tfabric: a third");
 }
