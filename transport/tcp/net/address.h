@@ -28,8 +28,10 @@ struct IpAddress {
   [[nodiscard]] bool is_unspecified() const;
   [[nodiscard]] bool is_multicast() const;
   [[nodiscard]] bool is_link_local() const;
-  friend auto operator<=>(const IpAddress&, const IpAddress&) = default;
-  // Addresses are compared for each packet; std::array's own operator compares byte by byte.
+  // Addresses are compared for each packet; std::array's own operators compare byte by byte.
+  friend std::strong_ordering operator<=>(const IpAddress& a, const IpAddress& b) {
+    return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) <=> 0;
+  }
   friend bool operator==(const IpAddress& a, const IpAddress& b) {
     return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) == 0;
   }
