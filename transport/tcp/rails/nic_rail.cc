@@ -111,7 +111,8 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
                       .loop_exchange = make_exchange()};
   std::vector<std::unique_ptr<Rail>> rails;
   for (std::size_t e = 0; e < engines.size(); ++e) {
-    Result<std::unique_ptr<Rail>> rail = open_end(common, static_cast<std::uint16_t>(e), std::move((*opened)[e]));
+    Result<std::unique_ptr<Rail>> rail =
+        open_end(common, static_cast<std::uint16_t>(e), std::move((*opened)[e]));
     if (!rail) {
       return rail.error();
     }
