@@ -1,5 +1,6 @@
-// bench_wire: the limits of the wire below tfabric. Two processes exchange bare packets over one DPDK memif
-// pair, with the library's own port layer and nothing above it: no protocol, no copy to a user's buffer.
+// bench_wire: the limits of the wire below tfabric. Two processes exchange bare packets over one wire through
+// shared memory, with the library's own port layer and nothing above it: no protocol, no copy to a user's
+// buffer.
 //
 // The parent receives and prints one JSON object; the child (this program again) sends. First a stream for
 // --seconds, timed on the receiver from its first packet to its last, then a ping-pong of packets.
@@ -24,9 +25,10 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "tests/bench/memif_port.h"
 #include "tools/perf/report.h"
+#include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/port.h"
+#include "transport/tcp/nic/shared_wire.h"
 
 namespace tfabric::bench {
 namespace {
@@ -37,12 +39,13 @@ constexpr auto kPatience = std::chrono::seconds(15);
 // The kinds of frame, in the byte behind the Ethernet header.
 enum class Kind : std::uint8_t { stream = 1, last = 2, ping = 3 };
 constexpr std::size_t kKindOffset = 14;
+// Where the child finds the wire's memory.
+constexpr int kMemory = 3;
 
 struct Options {
   std::uint32_t frame = 9014;
   double seconds = 2;
   std::string role = "parent";
-  std::string socket;
 };
 
 // What the sending side reports through its standard output.
@@ -50,6 +53,16 @@ struct SenderReport {
   double cpu_seconds = 0;
   std::uint64_t packets = 0;
 };
+
+Result<std::unique_ptr<nic::Port>> open_port(std::shared_ptr<nic::SharedWire> wire, const Options& options) {
+  nic::EalOptions eal;
+  eal.memory_mib = 512;
+  if (auto started = nic::start_eal(eal); !started) return started.error();
+  return nic::Port::open({.name = "bench",
+                          .device = {},
+                          .pipe = std::move(wire),
+                          .mtu = static_cast<std::uint16_t>(options.frame - kKindOffset)});
+}
 
 rte_mbuf* make_frame(nic::Port& port, std::uint32_t size, Kind kind) {
   rte_mbuf* const frame = rte_pktmbuf_alloc(port.rx_pool().get());
@@ -120,7 +133,9 @@ SenderReport send_stream(nic::Port& port, const Options& options) {
 }
 
 Status run_child(const Options& options) {
-  auto port = open_memif_port(options.socket, /*server=*/false, options.frame);
+  auto wire = nic::SharedWire::join(Descriptor(kMemory));
+  if (!wire) return wire.error();
+  auto port = open_port(std::move(*wire), options);
   if (!port) return port.error();
   const auto report = send_stream(**port, options);
   if (auto sent = send_one(**port, options.frame, Kind::last); !sent) return sent;
@@ -179,14 +194,12 @@ Result<std::vector<std::uint64_t>> ping_pong(nic::Port& port) {
 }
 
 // The child with its standard output in `output`.
-Result<pid_t> start_child(const Options& options, int& output) {
+Result<pid_t> start_child(const Options& options, const Descriptor& memory, int& output) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return Error{Errc::system, "pipe failed"};
   std::vector<std::string> arguments = {"bench_wire",
                                         "--role",
                                         "child",
-                                        "--socket",
-                                        options.socket,
                                         "--frame",
                                         std::to_string(options.frame),
                                         "--seconds",
@@ -198,6 +211,8 @@ Result<pid_t> start_child(const Options& options, int& output) {
   const pid_t pid = fork();
   if (pid == 0) {
     dup2(ends[1], STDOUT_FILENO);
+    dup2(memory.get(), kMemory);
+    fcntl(kMemory, F_SETFD, 0);  // if it had that number already, dup2() has left it close-on-exec
     execv("/proc/self/exe", argv.data());
     _exit(127);
   }
@@ -227,8 +242,8 @@ Result<SenderReport> finish_child(pid_t pid, int output) {
   return report;
 }
 
-Result<nlohmann::json> measure(const Options& options) {
-  auto port = open_memif_port(options.socket, /*server=*/true, options.frame);
+Result<nlohmann::json> measure(std::shared_ptr<nic::SharedWire> wire, const Options& options) {
+  auto port = open_port(std::move(wire), options);
   if (!port) return port.error();
   const auto stream = receive_stream(**port);
   if (!stream) return stream.error();
@@ -249,8 +264,8 @@ int fail(const Error& error) {
   return 4;
 }
 
-int report(const Options& options, pid_t child, int output) {
-  auto measured = measure(options);
+int report(std::shared_ptr<nic::SharedWire> wire, const Options& options, pid_t child, int output) {
+  auto measured = measure(std::move(wire), options);
   if (!measured) kill(child, SIGKILL);
   const auto sender = finish_child(child, output);
   if (!measured) return fail(measured.error());
@@ -261,13 +276,12 @@ int report(const Options& options, pid_t child, int output) {
   return 0;
 }
 
-int run_parent(Options options) {
-  const SocketFolder folder;
-  if (!folder.made()) return fail({Errc::system, "cannot make a temporary folder"});
-  options.socket = folder.socket();
+int run_parent(const Options& options) {
+  auto made = nic::SharedWire::make(options.frame - kKindOffset);
+  if (!made) return fail(made.error());
   int output = -1;
-  const auto child = start_child(options, output);
-  return child ? report(options, *child, output) : fail(child.error());
+  const auto child = start_child(options, made->memory, output);
+  return child ? report(std::move(made->wire), options, *child, output) : fail(child.error());
 }
 
 }  // namespace
@@ -275,7 +289,7 @@ int run_parent(Options options) {
 
 int main(int argc, char** argv) {
   tfabric::bench::Options options;
-  CLI::App app("Bare packets between two processes over a DPDK memif pair");
+  CLI::App app("Bare packets between two processes through shared memory");
   app.add_option("--frame", options.frame, "bytes of a frame, with its Ethernet header")
       ->check(CLI::Range(64, 60000))
       ->capture_default_str();
@@ -283,7 +297,6 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(0.1, 60.0))
       ->capture_default_str();
   app.add_option("--role", options.role)->group("");
-  app.add_option("--socket", options.socket)->group("");
   CLI11_PARSE(app, argc, argv);
   if (options.role == "parent") return tfabric::bench::run_parent(options);
   const auto sent = tfabric::bench::run_child(options);

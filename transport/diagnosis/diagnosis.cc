@@ -33,7 +33,6 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::rail_leased, "rail-leased"},
     {Id::rails_too_few, "rails-too-few"},
     {Id::rails_too_many, "rails-too-many"},
-    {Id::wires_too_many, "wires-too-many"},
     {Id::engines_too_many, "engines-too-many"},
     {Id::lock_folder_denied, "lock-folder-denied"},
     {Id::interface_missing, "interface-missing"},

@@ -40,7 +40,6 @@ enum class Id : std::uint8_t {
   rail_leased,
   rails_too_few,
   rails_too_many,
-  wires_too_many,
   engines_too_many,
   lock_folder_denied,
   interface_missing,

@@ -23,8 +23,6 @@ std::string rails(const std::string& kind, int count) {
   return text;
 }
 
-constexpr const char* kMemif = "[[tcp.rails]]\nname = \"shm\"\nkind = \"memif\"\n";
-
 }  // namespace
 
 TEST_CASE("more rails a process than DPDK can open is an error, and 32 are none") {
@@ -53,17 +51,4 @@ TEST_CASE("more engines than a rail has queues are reported with the number that
                Contains("warning rail r0: tcp.engines is 5") && Contains("| tcp.engines = 4"));
   broken.configure("[tcp]\nengines = 16\n" + rails("af_packet", 1));
   REQUIRE_FALSE(has(broken.examine(), Id::engines_too_many));
-}
-
-TEST_CASE("processes that need more memif wires than DPDK has devices are reported") {
-  BrokenHost broken;
-  const std::string engines = "[tcp]\nengines = 2\n";
-  broken.configure(engines + kMemif);
-  REQUIRE_FALSE(has(broken.examine(), Id::wires_too_many));
-  broken.host.environment["LOCAL_RANK"] = "0";
-  broken.host.environment["LOCAL_WORLD_SIZE"] = "9";  // 8 others, 4 wires to each
-  REQUIRE_FALSE(has(broken.examine(), Id::wires_too_many));
-  broken.host.environment["LOCAL_WORLD_SIZE"] = "10";
-  REQUIRE_THAT(text_of(broken.examine(), Id::wires_too_many),
-               Contains("warning configuration: if each of 10 processes") && Contains("needs 36 devices"));
 }

@@ -160,10 +160,10 @@ struct Cable {
 
 TEST_CASE("a link that is away is loss: connections stay, and go on when it is back") {
   Cable cable(/*ends_with_link=*/false);
-  CHECK(cable.link->no_link(monotonic_now()).empty());
+  CHECK(cable.link->why_away(monotonic_now()).empty());
   cable.take_away();
   REQUIRE_FALSE(cable.client.failed);
-  CHECK_THAT(cable.link->no_link(monotonic_now()), Catch::Contains("rail eth1: no link since "));
+  CHECK_THAT(cable.link->why_away(monotonic_now()), Catch::Contains("rail eth1: no link since "));
   REQUIRE(rte_eth_dev_set_link_up(cable.link->port().id()) == 0);
   const std::string text(100'000, 'l');
   REQUIRE(cable.flow->connection().send(
@@ -179,7 +179,8 @@ TEST_CASE("a wire to one process ends with its link, and its connections with it
   cable.take_away();
   REQUIRE(cable.until([&] { return cable.client.failed && cable.hall.guest.failed; }));
   CHECK(cable.client.error == ConnectionError::unreachable);
-  CHECK(cable.link->no_link(monotonic_now()).empty());
+  CHECK(cable.link->why_away(monotonic_now()) ==
+        "rail eth1: the process at the other end of the wire has ended");
 }
 
 namespace {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "transport/tcp/comm/flow_failure.h"
+
 namespace tfabric::tcp {
 
 // --- requests
@@ -89,7 +91,8 @@ lane::FlowId CommCore::add_flow(engine::Flow& flow, std::unique_ptr<lane::FlowRe
 }
 
 std::string CommCore::name_for(const engine::Flow& flow) const {
-  return fmt::format("{} connection {}", direction_, flow.describe());
+  return fmt::format("{} connection {} over rail {}", direction_, flow.describe(),
+                     flow.link().interface().config().name);
 }
 
 std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> bytes) {
@@ -117,20 +120,9 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   cut_off(failure_of(flow, error));
 }
 
-// A peer that closes its comm with requests outstanding resets the flows, as does one whose comm has failed.
-// A peer cannot answer while our own link is away, so that is the reason then.
 Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError error) const {
-  std::string what = stack::to_string(error);
-  if (error == stack::ConnectionError::reset && in_use()) {
-    what =
-        "the peer closed its communicator while requests were outstanding; its log says if an error was the "
-        "reason";
-  } else if (error == stack::ConnectionError::timed_out || error == stack::ConnectionError::unreachable) {
-    if (std::string no_link = flow.link().no_link(monotonic_now()); !no_link.empty()) {
-      what = std::move(no_link);
-    }
-  }
-  return {Errc::remote, fmt::format("{}: {}", name_of(id_of(flow)), what)};
+  return {Errc::remote,
+          fmt::format("{}: {}", name_of(id_of(flow)), why_failed(flow, error, in_use(), monotonic_now()))};
 }
 
 void CommCore::fail_if_silent() {

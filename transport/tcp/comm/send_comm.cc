@@ -265,12 +265,7 @@ void SendComm::judge(lane::RouteId route, Instant now) {
   }
   book_.distrust(verdict->flow);
   ++counters_.distrusted;
-  constexpr auto gbits = [](std::uint64_t rate) { return static_cast<double>(rate) * 8e-9; };
-  constexpr auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
-  TF_INFO(
-      "NET/tfabric: {} {} ({:.3f} of {:.3f} Gbit/s, round trip {:.2f} of {:.2f} ms): another takes its place",
-      name_of(verdict->flow), to_string(verdict->fault), gbits(verdict->reading.rate),
-      gbits(verdict->usual_rate), ms(verdict->reading.srtt), ms(verdict->usual_srtt));
+  TF_INFO("NET/tfabric: {} {}: another takes its place", name_of(verdict->flow), to_string(*verdict));
 }
 
 void SendComm::use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) {

@@ -3,7 +3,6 @@
 
 #include "config/keys.h"
 #include "transport/tcp/diagnosis/examine.h"
-#include "transport/tcp/nic/port.h"
 #include "transport/tcp/rails/limits.h"
 #include "transport/tcp/rails/rail_share.h"
 
@@ -28,30 +27,12 @@ void check_engines(const config::Tcp& config, Findings& findings) {
   }
 }
 
-// How many processes the host runs is known only if this one was started as a rank is.
-void check_wires(const config::Config& config, const config::Tcp& process, Findings& findings) {
-  const std::uint32_t processes = config.launcher.local_size.value_or(1);
-  const std::size_t wires = wires_of(process, processes);
-  const std::size_t devices = devices_of(process) + wires;
-  if (wires > 0 && devices > nic::kMostDevices) {
-    findings.warning(
-        Id::wires_too_many, kSubject,
-        fmt::format(
-            "if each of {} processes talks to all others of this host, it needs {} devices of DPDK for its "
-            "rails and memif wires, and DPDK has {} a process: connecting fails where none is left",
-            processes, devices, nic::kMostDevices),
-        process.engines > 1 ? "tcp.engines = 1, or fewer processes" : "fewer processes on this host");
-  }
-}
-
 }  // namespace
 
 void check_limits(const config::Config& config, Findings& findings) {
   const config::Tcp process = largest_share(config);
   if (const Status status = check_devices(process); !status) {
     findings.error(Id::rails_too_many, kSubject, status.error().message, "as the message says");
-  } else {
-    check_wires(config, process, findings);
   }
   check_engines(config.tcp, findings);
 }

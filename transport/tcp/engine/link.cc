@@ -192,17 +192,20 @@ void Link::watch(Instant now) {
     TF_WARN(
         "NET/tfabric: {}: look for its cable and the switch's port; connections go on if it is back within "
         "tcp.user_timeout_ms",
-        no_link(now));
+        why_away(now));
   } else {
     TF_INFO("NET/tfabric: rail {}: the link is back after {:.3f} s; it was away {} time(s)", port_->name(),
             in_seconds(watch_.last_absence()), watch_.absences());
   }
 }
 
-std::string Link::no_link(Instant now) const {
+std::string Link::why_away(Instant now) const {
   const auto since = watch_.away_since();
-  if (!since || options_.ends_with_link) {
+  if (!since) {
     return {};
+  }
+  if (options_.ends_with_link) {
+    return fmt::format("rail {}: the process at the other end of the wire has ended", port_->name());
   }
   return fmt::format("rail {}: no link since {} ({:.1f} s)", port_->name(), time_of_day(now - *since),
                      in_seconds(now - *since));

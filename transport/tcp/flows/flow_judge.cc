@@ -1,6 +1,9 @@
 #include "transport/tcp/flows/flow_judge.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <chrono>
 #include <functional>
 
 namespace tfabric::tcp {
@@ -95,11 +98,21 @@ void FlowJudge::forget(lane::FlowId flow) {
   }
 }
 
-const char* to_string(Fault fault) {
-  constexpr const char* kNames[] = {"is far slower than the others",
-                                    "has far longer round trips than the others",
-                                    "has timed out again and again"};
-  return kNames[static_cast<std::size_t>(fault)];
+std::string to_string(const FlowJudge::Verdict& verdict) {
+  constexpr auto gbits = [](std::uint64_t rate) { return static_cast<double>(rate) * 8e-9; };
+  constexpr auto ms = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  const FlowReading& reading = verdict.reading;
+  switch (verdict.fault) {
+    case Fault::slow:
+      return fmt::format("is far slower than the others ({:.3f} of {:.3f} Gbit/s)", gbits(reading.rate),
+                         gbits(verdict.usual_rate));
+    case Fault::late:
+      return fmt::format("has far longer round trips than the others ({:.2f} of {:.2f} ms)", ms(reading.srtt),
+                         ms(verdict.usual_srtt));
+    case Fault::timeouts:
+      break;
+  }
+  return fmt::format("has timed out {} times in a row", reading.timeouts_in_row);
 }
 
 }  // namespace tfabric::tcp

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/time.h"
@@ -64,6 +65,7 @@ class FlowJudge {
   Instant next_{};
 };
 
-[[nodiscard]] const char* to_string(Fault fault);
+// What is wrong with the flow, with the figures that say so, for messages.
+[[nodiscard]] std::string to_string(const FlowJudge::Verdict& verdict);
 
 }  // namespace tfabric::tcp

@@ -13,6 +13,7 @@
 #include "transport/tcp/nic/device_holders.h"
 #include "transport/tcp/nic/dpdk_calls.h"
 #include "transport/tcp/nic/eal.h"
+#include "transport/tcp/nic/loop_ring.h"
 #include "transport/tcp/nic/offloads.h"
 #include "transport/tcp/nic/pools.h"
 #include "transport/tcp/nic/xdp/bpf.h"
@@ -83,8 +84,8 @@ void Ethdev::close() {
 }
 
 Status Ethdev::open() {
-  if (config.device == kLoopDevice) {
-    return open_loop();
+  if (config.pipe != nullptr || config.device == kLoopDevice) {
+    return open_pipe();
   }
   Status status;
   run_where_safe(config.device, [&] {
@@ -98,11 +99,11 @@ Status Ethdev::open() {
   return status;
 }
 
-Status Ethdev::open_loop() {
+Status Ethdev::open_pipe() {
   if (Status status = make_pools(SOCKET_ID_ANY); !status) {
     return status;
   }
-  loop = std::make_unique<LoopRing>();
+  pipe = config.pipe != nullptr ? config.pipe : std::make_shared<LoopRing>();
   id = kMostDevices;
   capabilities = {.tx_multi_segment = true,
                   .tx_segments_max = PortCapabilities::kAnySegments,
@@ -156,8 +157,7 @@ Error Ethdev::no_device_left() const {
   return {Errc::unusable,
           fmt::format(
               "rail {}: cannot open {}: this process has {} devices open, and DPDK can have no more: fewer "
-              "rails a process (tcp.rails_per_process), or fewer engines (tcp.engines), whose processes "
-              "join each other by a memif wire for each pair of engines",
+              "rails a process (tcp.rails_per_process)",
               config.name, config.device, kMostDevices)};
 }
 

@@ -1,5 +1,5 @@
 // A DPDK ethdev that is open: its driver, queues, packet pools and, for AF_XDP, the redirect of its
-// interface; or a loop with its pools, which needs no ethdev. Ports share it; the last one closes it.
+// interface; or a pipe with its pools, which needs no ethdev. Ports share it; the last one closes it.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "host/interfaces.h"
-#include "transport/tcp/nic/loop_ring.h"
+#include "transport/tcp/nic/packet_pipe.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/nic/xdp/redirect.h"
 
@@ -40,14 +40,14 @@ struct Ethdev {
   rte_mempool* headers = nullptr;
   rte_mempool* externals = nullptr;
   std::shared_ptr<rte_mempool> receive_pool;
-  std::unique_ptr<LoopRing> loop;  // null: there is an ethdev
+  std::shared_ptr<PacketPipe> pipe;  // null: there is an ethdev
   bool probed = false;
   bool started = false;
   PortCapabilities capabilities;
   std::optional<Rss> rss;
 
  private:
-  Status open_loop();
+  Status open_pipe();
   Status make_pools(int numa_node);
   // The steps of open() for an ethdev, in their order.
   Status attach();

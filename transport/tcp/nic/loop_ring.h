@@ -12,29 +12,27 @@
 #include <cstdint>
 #include <span>
 
+#include "transport/tcp/nic/packet_pipe.h"
+
 namespace tfabric::nic {
 
-class LoopRing {
+class LoopRing final : public PacketPipe {
  public:
   LoopRing() = default;
-  ~LoopRing() {  // frees the packets that were not taken
+  ~LoopRing() override {  // frees the packets that were not taken
     while (first_ != end_) {
       rte_pktmbuf_free(packets_[first_++ % kCapacity]);
     }
   }
-  LoopRing(const LoopRing&) = delete;
-  LoopRing& operator=(const LoopRing&) = delete;
 
-  // Puts in the first of `packets`, and returns how many: as many as there is room for.
-  std::uint16_t put(std::span<rte_mbuf* const> packets) {
+  std::uint16_t put(std::span<rte_mbuf*> packets) override {
     const std::size_t count = std::min(packets.size(), kCapacity - (end_ - first_));
     for (rte_mbuf* packet : packets.first(count)) {
       packets_[end_++ % kCapacity] = packet;
     }
     return static_cast<std::uint16_t>(count);
   }
-  // Takes out the oldest packets, at most as many as `out` has room for, and returns how many.
-  std::uint16_t take(std::span<rte_mbuf*> out) {
+  std::uint16_t take(std::span<rte_mbuf*> out, rte_mempool& /*pool*/) override {
     const std::size_t count = std::min(out.size(), end_ - first_);
     for (rte_mbuf*& packet : out.first(count)) {
       packet = packets_[first_++ % kCapacity];

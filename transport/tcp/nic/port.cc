@@ -17,8 +17,8 @@ constexpr std::size_t kBurst = 64;
 // As rte_eth_tx_burst(). Packets that the driver cuts need its own form of the pseudo-header's checksum.
 std::uint16_t burst(const Ethdev& device, std::span<rte_mbuf*> packets, std::uint16_t queue) {
   auto count = static_cast<std::uint16_t>(packets.size());
-  if (device.loop != nullptr) {
-    return device.loop->put(packets);
+  if (device.pipe != nullptr) {
+    return device.pipe->put(packets);
   }
   if (!device.capabilities.tx_segmentation) {
     return rte_eth_tx_burst(device.id, queue, packets.data(), count);
@@ -88,8 +88,8 @@ Port::Port(std::shared_ptr<Ethdev> device, std::uint16_t queue) : device_(std::m
 Port::~Port() = default;
 
 std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
-  if (device_->loop != nullptr) {
-    return device_->loop->take(out);
+  if (device_->pipe != nullptr) {
+    return device_->pipe->take(out, *device_->receive_pool);
   }
   return rte_eth_rx_burst(device_->id, queue_, out.data(), static_cast<std::uint16_t>(out.size()));
 }
@@ -124,7 +124,7 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
 }
 
 void Port::reclaim() {
-  if (device_->loop == nullptr) {
+  if (device_->pipe == nullptr) {
     rte_eth_tx_done_cleanup(device_->id, queue_, 0);
   }
 }
@@ -136,8 +136,8 @@ rte_mbuf* Port::allocate_payload(std::size_t size) {
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(device_->externals); }
 
 bool Port::link_up() const {
-  if (device_->loop != nullptr) {
-    return true;
+  if (device_->pipe != nullptr) {
+    return device_->pipe->up();
   }
   if (device_->query) {
     const host::InterfaceQuery::State state = device_->query->state(device_->interface);
@@ -148,6 +148,9 @@ bool Port::link_up() const {
 }
 
 std::uint32_t Port::speed_mbps() const {
+  if (device_->pipe != nullptr) {
+    return 0;
+  }
   rte_eth_link link{};
   const bool known = rte_eth_link_get_nowait(device_->id, &link) == 0 &&
                      link.link_status == RTE_ETH_LINK_UP && link.link_speed != RTE_ETH_SPEED_NUM_UNKNOWN;
@@ -157,7 +160,7 @@ std::uint32_t Port::speed_mbps() const {
 net::MacAddress Port::mac() const {
   rte_ether_addr address{};
   net::MacAddress mac;
-  if (device_->loop == nullptr && rte_eth_macaddr_get(device_->id, &address) == 0) {
+  if (device_->pipe == nullptr && rte_eth_macaddr_get(device_->id, &address) == 0) {
     std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac.bytes.begin());
   }
   return mac;

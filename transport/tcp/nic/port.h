@@ -1,6 +1,6 @@
 // A queue pair of a DPDK ethdev, which takes packets in and out, with the offloads that the driver offers; or
-// a loop, which gives back what it is given. Ports of one device share it and its receive pool, and the last
-// one closes it.
+// a pipe (packet_pipe.h), which needs no ethdev. Ports of one device share it and its receive pool, and the
+// last one closes it.
 //
 // Threads: one at a time uses a port (the engine holds its lock); any thread opens and closes ports. Packets
 // are rte_mbuf, which belong to the holder of the pointer.
@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "transport/tcp/net/address.h"
+#include "transport/tcp/nic/packet_pipe.h"
 #include "transport/tcp/nic/rss.h"
 #include "transport/tcp/nic/xdp/program.h"
 
@@ -23,7 +24,7 @@ struct rte_mempool;
 
 namespace tfabric::nic {
 
-// The most devices that a process can have open at a time: DPDK's RTE_MAX_ETHPORTS. Loops are none.
+// The most devices that a process can have open at a time: DPDK's RTE_MAX_ETHPORTS. Pipes are none.
 inline constexpr std::uint16_t kMostDevices = 32;
 
 struct PortConfig {
@@ -32,6 +33,7 @@ struct PortConfig {
   // device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
   // device_arguments.h), or kLoopDevice.
   std::string device;
+  std::shared_ptr<PacketPipe> pipe;              // not null: opened instead of a device
   std::optional<xdp::QueueSubset> queue_subset;  // of AF_XDP's interface; none: all queues
   std::uint16_t mtu = 1500;
   std::uint16_t rx_descriptors = 1024;
@@ -93,7 +95,7 @@ class Port {
   [[nodiscard]] const PortCapabilities& capabilities() const;
   [[nodiscard]] const std::shared_ptr<rte_mempool>& rx_pool() const;
   [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] std::uint16_t id() const;  // DPDK's port number; kMostDevices: a loop's
+  [[nodiscard]] std::uint16_t id() const;  // DPDK's port number; kMostDevices: a pipe's
   [[nodiscard]] std::uint16_t queue() const { return queue_; }
   // How the NIC spreads packets over its queues; null if there is one queue, or the driver does not say.
   [[nodiscard]] const Rss* rss() const;

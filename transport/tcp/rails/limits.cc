@@ -15,15 +15,6 @@ std::size_t devices_of(const config::Tcp& process) {
                     [](const config::Rail& rail) { return !config::is_automatic_memif(rail); }));
 }
 
-std::size_t wires_of(const config::Tcp& process, std::uint32_t processes) {
-  // A rail with a queue subset comes with a memif rail (local_rail_of()).
-  const auto rails = std::count_if(process.rails.begin(), process.rails.end(), [](const config::Rail& rail) {
-    return config::is_automatic_memif(rail) || config::has_queue_subset(rail);
-  });
-  const std::size_t others = std::max(processes, 1u) - 1;
-  return static_cast<std::size_t>(rails) * others * process.engines * process.engines;
-}
-
 Status check_devices(const config::Tcp& process) {
   const std::size_t devices = devices_of(process);
   if (devices <= nic::kMostDevices) {

@@ -1,7 +1,7 @@
 // How many devices and queues DPDK has for the rails of a process.
 //
-// DPDK can open kMostDevices devices a process. Each rail takes one, but for automatic memif rails: these
-// take one for each wire to another process, when it is first needed.
+// DPDK can open kMostDevices devices a process. Each rail takes one, but for automatic memif rails, whose
+// wires take none.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,6 @@ namespace tfabric::tcp {
 
 // The devices that a process with these rails opens at the start.
 [[nodiscard]] std::size_t devices_of(const config::Tcp& process);
-// The most wires that it may need to the other of `processes` processes of this host: one for each rail
-// through shared memory, and each pair of engines.
-[[nodiscard]] std::size_t wires_of(const config::Tcp& process, std::uint32_t processes);
 // Errc::unusable, with the fix, if DPDK does not have that many devices.
 [[nodiscard]] Status check_devices(const config::Tcp& process);
 

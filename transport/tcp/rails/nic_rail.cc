@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
-#include "transport/tcp/rails/memif_rail.h"
+#include "transport/tcp/rails/local_rail.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/queue_subset.h"
 
@@ -134,7 +134,7 @@ Result<std::unique_ptr<Rail>> NicRail::open_end(const Common& common, std::uint1
   std::unique_ptr<Rail> local;
   if (config::has_queue_subset(config)) {
     Result<std::unique_ptr<Rail>> memif =
-        MemifRail::open(local_rail_of(config), engine, common.engines.size());
+        LocalRail::open(local_rail_of(config), engine, common.engines.size());
     if (!memif) {
       return memif.error();
     }

@@ -13,12 +13,13 @@
 #include "base/descriptor.h"
 #include "host/limits.h"
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/shared_wire.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
 namespace {
 
-// EAL and its threads take 8 descriptors, a rail up to 6, and a memif wire to a peer 5 more.
+// EAL and its threads take 8 descriptors, a rail up to 6, and a wire to a peer on this host one more.
 constexpr std::uint64_t kLeastDescriptors = 32;
 
 std::uint64_t open_descriptors() {
@@ -71,7 +72,9 @@ std::optional<ProcessFault> process_fault(const config::Tcp& config, const Proce
                                               rail.name, limits.memory_file_fault),
                           .fix = "allow it in the container's seccomp profile"};
     }
-    const std::uint64_t needed = nic::memif_region_bytes(effective_mtu(rail));
+    const std::uint64_t needed = config::is_automatic_memif(rail)
+                                     ? nic::shared_wire_bytes(effective_mtu(rail))
+                                     : nic::memif_region_bytes(effective_mtu(rail));
     if (limits.file_bytes < needed) {
       return ProcessFault{
           .what = fmt::format(

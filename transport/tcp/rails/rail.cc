@@ -1,7 +1,7 @@
 #include "transport/tcp/rails/rail.h"
 
 #include "transport/tcp/nic/device_arguments.h"
-#include "transport/tcp/rails/memif_rail.h"
+#include "transport/tcp/rails/local_rail.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/nic_rail.h"
 
@@ -67,7 +67,7 @@ Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
   }
   std::vector<std::unique_ptr<Rail>> rails;
   for (engine::Engine* engine : engines) {
-    Result<std::unique_ptr<Rail>> rail = MemifRail::open(config, *engine, engines.size());
+    Result<std::unique_ptr<Rail>> rail = LocalRail::open(config, *engine, engines.size());
     if (!rail) {
       return rail.error();
     }

@@ -1,0 +1,154 @@
+#include "transport/tcp/comm/flow_failure.h"
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <optional>
+
+#include "tests/unit/nic/eal_fixture.h"
+#include "transport/tcp/engine/engine.h"
+#include "transport/tcp/nic/shared_wire.h"
+
+using namespace tfabric;
+using namespace tfabric::tcp;
+using Catch::Contains;
+using namespace std::chrono_literals;
+
+namespace {
+
+const std::array kEnds{*net::parse_ip("10.78.0.1"), *net::parse_ip("10.78.0.2")};
+
+struct Listener final : engine::FlowHandler {
+  std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
+    return bytes.size();
+  }
+  void on_progress(engine::Flow& /*flow*/) override {}
+  void on_failed(engine::Flow& flow, stack::ConnectionError error) override {
+    why = why_failed(flow, error, in_use, monotonic_now());
+  }
+  bool in_use = true;
+  std::string why;
+};
+
+struct Door final : engine::Acceptor {
+  bool on_connection(engine::Flow& flow) override {
+    accepted = &flow;
+    flow.set_handler(&guest, 0);
+    return true;
+  }
+  engine::Flow* accepted = nullptr;
+  Listener guest;
+};
+
+// Two engines, joined by a wire that is a network to them: the other host, and ours, which gives up soon.
+struct TwoHosts {
+  TwoHosts() {
+    nic::need_eal();
+    auto made = nic::SharedWire::make(1500);
+    REQUIRE(made.ok());
+    auto joined = nic::SharedWire::join(made->memory);
+    REQUIRE(joined.ok());
+    wires = {std::move(made->wire), std::move(*joined)};
+    engines[1].set_acceptor(&door);
+    add_link(0, /*ends_with_link=*/false);
+    add_link(1, /*ends_with_link=*/false);
+  }
+  void add_link(std::size_t end, bool ends_with_link) {
+    auto port =
+        nic::Port::open({.name = "eth1", .device = {}, .pipe = wires[end], .mtu = 1500, .rx_buffers = 512});
+    REQUIRE(port.ok());
+    auto link = std::make_unique<engine::Link>(
+        std::move(*port),
+        net::InterfaceConfig{.name = "eth1",
+                             .mac = {{2, 0, 0, 0, 0, static_cast<std::uint8_t>(end)}},
+                             .mtu = 1500,
+                             .addresses = {{kEnds[end], 24}},
+                             .trusted_wire = true},
+        engine::LinkOptions{.ends_with_link = ends_with_link});
+    links[end] = link.get();
+    const EngineGuard guard(engines[end].lock());
+    engines[end].add_link(std::move(link));
+  }
+  // Turns both hosts, or ours alone, until `done`.
+  template <class Done>
+  bool until(const Done& done, bool ours_alone = false) {
+    const Instant deadline = monotonic_now() + 120s;
+    while (!done()) {
+      if (monotonic_now() > deadline) {
+        return false;
+      }
+      for (std::size_t i = 0; i < (ours_alone ? 1 : 2); ++i) {
+        const EngineGuard guard(engines[i].lock());
+        engines[i].turn();
+      }
+    }
+    return true;
+  }
+  void connect() {
+    const EngineGuard guard(engines[0].lock());
+    flow = engines[0].connect(*links[0], kEnds[1], engines[1].port(), &handler, 0);
+    REQUIRE(flow != nullptr);
+  }
+
+  static engine::EngineOptions options() {
+    engine::EngineOptions made;
+    made.tcp.user_timeout = 300ms;
+    return made;
+  }
+  std::array<std::shared_ptr<nic::SharedWire>, 2> wires;
+  Listener handler;
+  Door door;
+  std::array<engine::Engine, 2> engines{engine::Engine{options()}, engine::Engine{engine::EngineOptions{}}};
+  std::array<engine::Link*, 2> links{};
+  engine::Flow* flow = nullptr;
+};
+
+}  // namespace
+
+TEST_CASE("a time-out is explained by how long, how many bytes, the key that decides and what to try") {
+  TwoHosts hosts;
+  hosts.connect();
+  REQUIRE(
+      hosts.until([&] { return hosts.flow->connection().established() && hosts.door.accepted != nullptr; }));
+  const std::array<std::byte, 1000> bytes{};
+  {
+    const EngineGuard guard(hosts.engines[0].lock());
+    REQUIRE(hosts.flow->connection().send({.data = bytes.data(), .size = bytes.size()}));
+    hosts.engines[0].wake(*hosts.flow);
+  }
+  REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }, /*ours_alone=*/true));
+  CHECK_THAT(hosts.handler.why, Contains("timed out: the peer has acknowledged nothing of 1000 bytes for ") &&
+                                    Contains(" s (limit: tcp.user_timeout_ms)") &&
+                                    Contains("`tfabric check --listen`"));
+}
+
+TEST_CASE("a wire whose process has ended is no network that has failed") {
+  TwoHosts hosts;
+  std::unique_ptr<engine::Link> network;
+  {
+    const EngineGuard guard(hosts.engines[0].lock());
+    network = hosts.engines[0].remove_link(*hosts.links[0]);
+  }
+  hosts.add_link(0, /*ends_with_link=*/true);
+  hosts.connect();
+  REQUIRE(hosts.until([&] { return hosts.flow->connection().established(); }));
+  hosts.wires[0]->end();
+  REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }, /*ours_alone=*/true));
+  CHECK(hosts.handler.why == "rail eth1: the process at the other end of the wire has ended");
+}
+
+TEST_CASE("a peer that resets a connection in use has closed its communicator") {
+  for (const bool in_use : {true, false}) {
+    TwoHosts hosts;
+    hosts.handler.in_use = in_use;
+    hosts.connect();
+    REQUIRE(hosts.until(
+        [&] { return hosts.flow->connection().established() && hosts.door.accepted != nullptr; }));
+    {
+      const EngineGuard guard(hosts.engines[1].lock());
+      hosts.engines[1].abort(*hosts.door.accepted);
+    }
+    REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }));
+    CHECK_THAT(hosts.handler.why,
+               Contains(in_use ? "closed its communicator" : "the peer reset the connection"));
+  }
+}

@@ -1,0 +1,302 @@
+#include "transport/tcp/rails/local_rail.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "tests/unit/nic/eal_fixture.h"
+#include "transport/tcp/nic/shared_wire.h"
+
+using namespace tfabric;
+using namespace tfabric::tcp;
+using Catch::Contains;
+
+namespace {
+
+constexpr std::uint64_t kPeer = 0x5eed'0000'0000'0001;
+constexpr Duration kPatience = std::chrono::seconds(120);
+
+struct End {
+  explicit End(Duration answer_timeout = LocalRail::kAnswerTimeout) {
+    nic::need_eal();
+    auto opened =
+        LocalRail::open({.name = "memif0", .kind = config::RailKind::memif}, engine, 1, answer_timeout);
+    INFO((opened ? std::string() : opened.error().message));
+    REQUIRE(opened.ok());
+    rail = std::move(*opened);
+  }
+  // Asks for the way until there is one, or it has failed.
+  Result<Route> route_to(std::uint64_t process) {
+    const Instant deadline = monotonic_now() + kPatience;
+    for (;;) {
+      {
+        const EngineGuard guard(engine.lock());
+        engine.turn();
+        Result<Route> route = rail->route_to({}, process);
+        if (!route || route->link != nullptr || monotonic_now() > deadline) {
+          return route;
+        }
+      }
+      usleep(1000);
+    }
+  }
+  std::string refusal_of(std::uint64_t process) {
+    const Result<Route> route = route_to(process);
+    return route ? "" : route.error().message;
+  }
+  [[nodiscard]] std::size_t links() {
+    const EngineGuard guard(engine.lock());
+    engine.turn();
+    return engine.links().size();
+  }
+
+  engine::Engine engine{engine::EngineOptions{}};
+  std::unique_ptr<Rail> rail;
+};
+
+template <class Done>
+bool soon(const Done& done) {
+  const Instant deadline = monotonic_now() + kPatience;
+  while (!done()) {
+    if (monotonic_now() > deadline) {
+      return false;
+    }
+    usleep(1000);
+  }
+  return true;
+}
+
+bool readable(int socket) {
+  pollfd state{socket, POLLIN, 0};
+  return poll(&state, 1,
+              static_cast<int>(std::chrono::duration_cast<std::chrono::milliseconds>(kPatience).count())) ==
+         1;
+}
+
+// Answers as the process kPeer does, once.
+std::unique_ptr<LocalConnection> answer(int listener) {
+  while (readable(listener)) {
+    auto connection = accept_locally(listener);
+    if (!connection || !readable(connection->socket.get())) {
+      continue;
+    }
+    const LocalIncoming hello = receive_locally(connection->socket.get());
+    if (hello.kind != LocalIncoming::Kind::message || has_hung_up(connection->socket.get())) {
+      continue;  // of an attempt that was given up
+    }
+    const auto made = nic::SharedWire::make(hello.message.mtu);
+    REQUIRE(made.ok());
+    REQUIRE(send_locally(
+        connection->socket.get(),
+        {.kind = LocalMessage::Kind::welcome, .mtu = 1500, .from = kPeer, .to = hello.message.from},
+        made->memory.get()));
+    return std::make_unique<LocalConnection>(std::move(*connection));
+  }
+  return nullptr;
+}
+
+// Runs `what` in a child of another user, and returns its exit status; -1 if there is no such user to be.
+int as_other_user(const std::function<int()>& what) {
+  if (geteuid() != 0) {
+    return -1;
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    _exit(setresuid(kNobody, kNobody, kNobody) == 0 ? what() : 99);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+sockaddr_un address_of_name(std::uint64_t process, socklen_t& size) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string name = fmt::format("tfabric-{:016x}", public_name(process));
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  return address;
+}
+
+}  // namespace
+
+TEST_CASE("two processes of a host join each other, whichever asks, and both at once") {
+  End a, b;
+  SECTION("one asks") {
+    const Result<Route> there = a.route_to(b.rail->process());
+    REQUIRE(there.ok());
+    CHECK(there->remote == b.rail->address());
+    CHECK(b.route_to(a.rail->process()).ok());
+    CHECK(a.links() == 2);  // the loop, and the wire
+    CHECK(b.links() == 2);
+  }
+  SECTION("both ask") {
+    for (End* end : {&a, &b}) {
+      const EngineGuard guard(end->engine.lock());
+      REQUIRE(end->rail->route_to({}, (end == &a ? b : a).rail->process()).ok());
+    }
+    CHECK(a.route_to(b.rail->process()).ok());
+    CHECK(b.route_to(a.rail->process()).ok());
+  }
+}
+
+TEST_CASE("when a process of the host has ended, its link goes, and asking again says so") {
+  End a;
+  std::uint64_t gone = 0;
+  {
+    End b;
+    gone = b.rail->process();
+    REQUIRE(a.route_to(gone).ok());
+    b.rail.reset();
+  }
+  REQUIRE(soon([&] { return a.links() == 1; }));
+  CHECK_THAT(a.refusal_of(gone),
+             Contains("rail memif0: no process of this host listens") && Contains("has ended"));
+}
+
+TEST_CASE("a process that does not answer is reported in time, and is joined once it answers") {
+  const Result<Descriptor> peer = listen_locally(kPeer);
+  REQUIRE(peer.ok());
+  End a(std::chrono::milliseconds(300));
+  for (int attempt = 0; attempt < 12; ++attempt) {
+    CHECK_THAT(a.refusal_of(kPeer), Contains(fmt::format("process {} does not answer", getpid())));
+  }
+  std::unique_ptr<LocalConnection> connection;
+  std::atomic<bool> answered{false};
+  std::thread answering([&] {
+    connection = answer(peer->get());
+    answered = true;
+  });
+  Result<Route> route = a.route_to(kPeer);
+  while (!route && !answered) {  // on a slow host the answer may be late again
+    route = a.route_to(kPeer);
+  }
+  answering.join();
+  CHECK(route.ok());
+  CHECK(a.links() == 2);
+}
+
+TEST_CASE("a process whose queue of connections is full is tried again, and reported in time") {
+  const Result<Descriptor> peer = listen_locally(kPeer);
+  REQUIRE(peer.ok());
+  REQUIRE(listen(peer->get(), 0) == 0);
+  std::vector<Descriptor> filling;
+  for (int i = 0; i < 4; ++i) {
+    auto dialled = dial_locally(kPeer);
+    REQUIRE(dialled.ok());
+    if (*dialled) {
+      filling.push_back(std::move((*dialled)->socket));
+    }
+  }
+  End a(std::chrono::milliseconds(300));
+  CHECK_THAT(a.refusal_of(kPeer), Contains("takes no connection"));
+}
+
+TEST_CASE("who does not know a process's number gets no memory from it") {
+  End a;
+  auto stranger = dial_locally(a.rail->process());
+  REQUIRE((stranger.ok() && stranger->has_value()));
+  const int socket = (*stranger)->socket.get();
+  REQUIRE(send_locally(socket, {.mtu = 1500, .from = kPeer, .to = a.rail->process() ^ 2}));
+  REQUIRE(readable(socket));
+  CHECK(receive_locally(socket).kind == LocalIncoming::Kind::end);
+  CHECK(a.links() == 1);
+}
+
+TEST_CASE("a process's number is in no name that the host shows") {
+  End a;
+  const std::uint64_t number = a.rail->process();
+  CHECK(public_name(number) != number);
+  CHECK(net::to_string(a.rail->address()).find(fmt::format("{:x}", number & 0xffff'ffff)) ==
+        std::string::npos);
+  std::ifstream list("/proc/net/unix");
+  const std::string all{std::istreambuf_iterator<char>(list), {}};
+  CHECK(all.find(fmt::format("@tfabric-{:016x}", public_name(number))) != std::string::npos);
+  CHECK(all.find(fmt::format("{:016x}", number)) == std::string::npos);
+}
+
+TEST_CASE("another version of tfabric gets an answer with ours, and is named") {
+  End a;
+  auto other = dial_locally(a.rail->process());
+  REQUIRE((other.ok() && other->has_value()));
+  const int socket = (*other)->socket.get();
+  REQUIRE(send_locally(socket, {.version = kLocalVersion + 1, .from = kPeer, .to = a.rail->process()}));
+  REQUIRE(readable(socket));
+  const LocalIncoming reply = receive_locally(socket);
+  REQUIRE(reply.kind == LocalIncoming::Kind::message);
+  CHECK(reply.message.version == kLocalVersion);
+}
+
+TEST_CASE("messages that are none are refused, whatever they contain") {
+  LocalMessage message{.mtu = 9000, .from = 1, .to = 2};
+  auto bytes = encode(message);
+  REQUIRE(decode_local_message(bytes));
+  CHECK_FALSE(decode_local_message(std::span(bytes).first(bytes.size() - 1)));
+  CHECK_FALSE(decode_local_message({}));
+  CHECK_FALSE(decode_local_message(encode({.mtu = 65536, .from = 1, .to = 2})));
+  CHECK_FALSE(decode_local_message(encode({.mtu = 9000, .from = 0, .to = 2})));
+  CHECK_FALSE(decode_local_message(encode({.kind = LocalMessage::Kind{3}, .mtu = 9000, .from = 1, .to = 2})));
+  bytes[0] = ~bytes[0];
+  CHECK_FALSE(decode_local_message(bytes));
+}
+
+TEST_CASE(
+    "processes of another user are refused, those that connect and those that listen in a peer's place") {
+  End a;
+  socklen_t size = 0;
+  const sockaddr_un address = address_of_name(a.rail->process(), size);
+  const int refused = as_other_user([&] {
+    const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    char byte = 0;
+    if (connect(socket, reinterpret_cast<const sockaddr*>(&address), size) != 0) {
+      return 1;
+    }
+    return recv(socket, &byte, 1, 0) <= 0 ? 0 : 2;
+  });
+  if (refused < 0) {
+    WARN("skipped: another user needs root");
+    return;
+  }
+  CHECK(refused == 0);
+  // The name of a process that has ended can be taken by anyone.
+  const std::uint64_t absent = 0x5eed'0000'0000'0002;
+  const sockaddr_un squatted = address_of_name(absent, size);
+  std::array<int, 2> ready{}, done{};
+  REQUIRE((pipe(ready.data()) == 0 && pipe(done.data()) == 0));
+  std::thread asking([&] {
+    char byte = 0;
+    CHECK(read(ready[0], &byte, 1) == 1);
+    CHECK_THAT(a.refusal_of(absent),
+               Contains("of user 65534") && Contains("only processes of user 0 are trusted"));
+    CHECK(write(done[1], "x", 1) == 1);
+  });
+  const int squatter = as_other_user([&] {
+    const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
+    char byte = 0;
+    if (bind(socket, reinterpret_cast<const sockaddr*>(&squatted), size) != 0 || listen(socket, 8) != 0 ||
+        write(ready[1], "x", 1) != 1) {
+      return 1;
+    }
+    return read(done[0], &byte, 1) == 1 ? 0 : 2;
+  });
+  asking.join();
+  CHECK(squatter == 0);
+  for (const int end : {ready[0], ready[1], done[0], done[1]}) {
+    close(end);
+  }
+}

@@ -1,0 +1,33 @@
+// Where a port's packets go that needs no driver of DPDK's: a ring of its own process, or one that two
+// processes share.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+struct rte_mbuf;
+struct rte_mempool;
+
+namespace tfabric::nic {
+
+// Threads: one at a time calls put(), take() and up() (the engine holds its lock).
+class PacketPipe {
+ public:
+  virtual ~PacketPipe() = default;
+  PacketPipe(const PacketPipe&) = delete;
+  PacketPipe& operator=(const PacketPipe&) = delete;
+
+  // Puts in the first of `packets`, and returns how many: as many as there is room for. They belong to the
+  // pipe then, chains as well.
+  virtual std::uint16_t put(std::span<rte_mbuf*> packets) = 0;
+  // Takes out the oldest packets, at most as many as `out` has room for, and returns how many. `pool` is
+  // where new packets come from, if these are copies.
+  virtual std::uint16_t take(std::span<rte_mbuf*> out, rte_mempool& pool) = 0;
+  // Returns false once the other end has gone and everything that it sent has been taken.
+  [[nodiscard]] virtual bool up() const { return true; }
+
+ protected:
+  PacketPipe() = default;
+};
+
+}  // namespace tfabric::nic

@@ -1,0 +1,73 @@
+// A wire between two processes of one host: a ring of frames in each direction, in memory that they share.
+//
+// One end makes the memory, a memfd that is sealed against growing and shrinking, and hands its descriptor to
+// the other, which joins. Nothing that the other process writes there can do more harm than garbled frames
+// (frame_ring.h), and since the file cannot shrink, no access raises SIGBUS. What a process has sent before
+// it ends stays: the memory belongs to both.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "transport/tcp/nic/frame_ring.h"
+#include "transport/tcp/nic/packet_pipe.h"
+
+namespace tfabric::nic {
+
+// The file that the two ends of such a wire share, in bytes.
+[[nodiscard]] std::uint64_t shared_wire_bytes(std::uint32_t mtu);
+
+class SharedWire final : public PacketPipe {
+ public:
+  struct Made {
+    std::shared_ptr<SharedWire> wire;
+    Descriptor memory;  // for the other end
+  };
+  // Makes the memory of a wire for IP packets of up to `mtu` bytes. Errc::system, with the reason.
+  static Result<Made> make(std::uint32_t mtu);
+  // Joins a wire whose memory another process has made. Refuses a file that could shrink, or has another
+  // layout.
+  static Result<std::shared_ptr<SharedWire>> join(const Descriptor& memory);
+  ~SharedWire() override;
+
+  // Packets that are too large for the ring count as taken, and are dropped.
+  std::uint16_t put(std::span<rte_mbuf*> packets) override;
+  // Frames that are too large for the pool's buffers are dropped.
+  std::uint16_t take(std::span<rte_mbuf*> out, rte_mempool& pool) override;
+  [[nodiscard]] bool up() const override;
+
+  // The other process has gone: up() returns false once the last of its frames has been taken. Any thread.
+  void end() { ended_.store(true, std::memory_order_release); }
+  // Returns true if the other process has written what makes no sense. Threads: as put().
+  [[nodiscard]] bool broken() const { return out_.broken() || in_.broken(); }
+
+ private:
+  class Mapping {
+   public:
+    static Result<std::unique_ptr<Mapping>> map(int memory, std::uint64_t ring_bytes);
+    ~Mapping();
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    [[nodiscard]] RingMemory ring(unsigned number) const;
+
+   private:
+    Mapping(std::byte* address, std::uint64_t ring_bytes) : address_(address), ring_bytes_(ring_bytes) {}
+    std::byte* address_;
+    std::uint64_t ring_bytes_;
+  };
+
+  SharedWire(std::unique_ptr<Mapping> mapping, unsigned writes);
+
+  std::unique_ptr<Mapping> mapping_;
+  std::uint64_t largest_;
+  FrameWriter out_;
+  FrameReader in_;
+  std::atomic<bool> ended_{false};
+};
+
+}  // namespace tfabric::nic

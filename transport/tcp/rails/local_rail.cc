@@ -1,0 +1,380 @@
+#include "transport/tcp/rails/local_rail.h"
+
+#include <fmt/format.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "base/thread.h"
+#include "transport/tcp/rails/memory_need.h"
+#include "transport/tcp/rails/rail_kinds.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// How often to connect again to a process whose socket has no room, to look whether a wire has drained, and
+// to look at wires that nothing has happened to.
+constexpr int kDialMilliseconds = 50, kDrainMilliseconds = 2, kWatchMilliseconds = 1000;
+// Connections of processes that have not said who they are. Only processes of the same user get so far.
+constexpr std::ptrdiff_t kMostUnnamed = 64;
+
+net::MacAddress mac_of(std::uint64_t process) {
+  const std::uint64_t name = public_name(process);
+  net::MacAddress mac{{0x02}};
+  std::memcpy(&mac.bytes[1], &name, 5);
+  return mac;
+}
+
+}  // namespace
+
+net::IpAddress LocalRail::address_of(std::uint64_t process) {
+  // RFC 4193 §3.1: fd, a global id ("tfabr"), a subnet, and the process as the interface's identifier.
+  net::IpAddress address;
+  constexpr std::uint8_t kPrefix[] = {0xfd, 't', 'f', 'a', 'b', 'r', 0, 1};
+  const std::uint64_t name = public_name(process);
+  std::memcpy(address.bytes.data(), kPrefix, sizeof kPrefix);
+  std::memcpy(&address.bytes[8], &name, sizeof name);
+  return address;
+}
+
+Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, engine::Engine& engine,
+                                              std::size_t engines, Duration answer_timeout) {
+  const std::uint64_t process = random_u64() | 1;  // not 0
+  const std::uint32_t mtu = effective_mtu(config);
+  Result<std::unique_ptr<engine::Link>> loop =
+      make_loop_link(config.name, {.name = config.name,
+                                   .mac = mac_of(process),
+                                   .mtu = static_cast<std::uint16_t>(mtu),
+                                   .addresses = {{address_of(process), 64}}});
+  if (!loop) {
+    return loop.error();
+  }
+  Result<Descriptor> listener = listen_locally(process);
+  if (!listener) {
+    return Error{listener.error().code, fmt::format("rail {}: {}", config.name, listener.error().message)};
+  }
+  Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (wake.get() < 0) {
+    return Error{Errc::system, fmt::format("rail {}: no eventfd for its thread: {}; raise `ulimit -n`",
+                                           config.name, std::generic_category().message(errno))};
+  }
+  engine::Link* loop_link = loop->get();
+  {
+    const EngineGuard guard(engine.lock());
+    engine.add_link(std::move(*loop));
+  }
+  return std::unique_ptr<Rail>(new LocalRail(
+      config, engine, engines, answer_timeout,
+      {.process = process, .loop = loop_link, .listener = std::move(*listener), .wake = std::move(wake)}));
+}
+
+LocalRail::LocalRail(const config::Rail& config, engine::Engine& engine, std::size_t engines,
+                     Duration answer_timeout, Parts parts)
+    : Rail(config),
+      engine_(&engine),
+      process_(parts.process),
+      mtu_(effective_mtu(config)),
+      answer_timeout_(answer_timeout),
+      receive_share_(make_receive_share(config, engines)),
+      listener_(std::move(parts.listener)),
+      loop_(parts.loop),
+      wake_(std::move(parts.wake)) {
+  thread_ = start_thread("tfabric-local", [this] { run(); });
+}
+
+LocalRail::~LocalRail() {
+  {
+    const std::lock_guard guard(mutex_);
+    stop_ = true;
+  }
+  eventfd_write(wake_.get(), 1);
+  thread_.join();
+}
+
+Result<Route> LocalRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t peer_process) {
+  const net::IpAddress remote = address_of(peer_process);
+  if (peer_process == process_) {
+    return Route{.link = loop_, .remote = remote};
+  }
+  if (peer_process == 0) {
+    return Error{
+        Errc::invalid_usage,
+        fmt::format(
+            "rail {} joins processes of one host by shared memory, and the peer is on another kind of "
+            "rail: configure a NIC as the rail on both hosts",
+            config().name)};
+  }
+  const auto [found, fresh] = peers_.try_emplace(peer_process);
+  Peer& peer = found->second;
+  if (fresh) {
+    {
+      const std::lock_guard guard(mutex_);
+      wanted_.insert(peer_process);
+    }
+    eventfd_write(wake_.get(), 1);
+  }
+  if (!peer.failure.empty()) {
+    Error error{Errc::remote, std::move(peer.failure)};
+    peers_.erase(found);  // a later attempt starts anew
+    return error;
+  }
+  const bool up = peer.link != nullptr && peer.link->port().link_up();
+  return Route{.link = up ? peer.link : nullptr, .remote = remote};
+}
+
+// --- the rail's thread
+
+void LocalRail::run() {
+  while (wait()) {
+    accept_all();
+    dial_wanted();
+    read_all();
+    give_up_late();
+    remove_ended();
+  }
+}
+
+bool LocalRail::wait() {
+  polled_ = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  for (const Connection& connection : connections_) {
+    if (connection.state != Connection::State::draining) {  // its socket would be readable for ever
+      polled_.push_back({connection.socket.get(), POLLIN, 0});
+    }
+  }
+  poll(polled_.data(), polled_.size(), patience());
+  eventfd_t ignored = 0;
+  eventfd_read(wake_.get(), &ignored);
+  const std::lock_guard guard(mutex_);
+  for (const std::uint64_t process : std::exchange(wanted_, {})) {
+    dialling_.try_emplace(process, monotonic_now());
+  }
+  return !stop_;
+}
+
+int LocalRail::patience() const {
+  const auto any = [&](auto state) {
+    return std::any_of(connections_.begin(), connections_.end(),
+                       [&](const Connection& connection) { return connection.state == state; });
+  };
+  if (any(Connection::State::draining)) {
+    return kDrainMilliseconds;
+  }
+  return !dialling_.empty() || any(Connection::State::asking) || any(Connection::State::unnamed)
+             ? kDialMilliseconds
+             : kWatchMilliseconds;
+}
+
+void LocalRail::accept_all() {
+  while (auto made = accept_locally(listener_.get())) {
+    const auto unnamed = std::count_if(connections_.begin(), connections_.end(), [](const Connection& c) {
+      return c.state == Connection::State::unnamed;
+    });
+    if (unnamed < kMostUnnamed) {
+      connections_.emplace_back(std::move(*made), Connection::State::unnamed);
+    }
+  }
+}
+
+void LocalRail::dial_wanted() {
+  for (const auto& [process, since] : std::exchange(dialling_, {})) {
+    dial(process, since);
+  }
+}
+
+void LocalRail::dial(std::uint64_t process, Instant since) {
+  Result<std::optional<LocalConnection>> made = dial_locally(process);
+  if (!made) {
+    fail(process, made.error().message);
+    return;
+  }
+  if (!*made) {
+    if (monotonic_now() - since < answer_timeout_) {
+      dialling_.emplace(process, since);
+    } else {
+      fail(process,
+           fmt::format("the peer's socket @tfabric-{:016x} takes no connection: it has been stopped, "
+                       "or others fill its queue",
+                       public_name(process)));
+    }
+    return;
+  }
+  Connection& connection = connections_.emplace_back(std::move(**made), Connection::State::asking);
+  connection.process = process;
+  connection.since = since;
+  const LocalMessage hello{.kind = LocalMessage::Kind::hello, .mtu = mtu_, .from = process_, .to = process};
+  if (!send_locally(connection.socket.get(), hello)) {
+    give_up(connection, "has ended");
+    connections_.pop_back();
+  }
+}
+
+void LocalRail::read_all() {
+  for (auto i = connections_.begin(); i != connections_.end();) {
+    const auto connection = i++;
+    if (connection->state == Connection::State::draining) {
+      continue;
+    }
+    LocalIncoming incoming = receive_locally(connection->socket.get());
+    if (incoming.kind == LocalIncoming::Kind::nothing) {
+      continue;
+    }
+    if (connection->state == Connection::State::joined) {
+      hang_up(*connection);  // there is nothing more to say: this is its end
+    } else if (!on_message(*connection, incoming)) {
+      connections_.erase(connection);
+    }
+  }
+}
+
+bool LocalRail::on_message(Connection& connection, LocalIncoming& incoming) {
+  if (incoming.kind == LocalIncoming::Kind::end) {
+    give_up(connection, "has ended");
+    return false;
+  }
+  if (incoming.kind == LocalIncoming::Kind::message && incoming.message.version != kLocalVersion) {
+    if (connection.state == Connection::State::unnamed) {
+      // So that it hears of our version.
+      static_cast<void>(send_locally(connection.socket.get(), {.kind = LocalMessage::Kind::welcome}));
+    }
+    give_up(connection, "has another version of tfabric, which shares memory in another way");
+    return false;
+  }
+  if (connection.state == Connection::State::unnamed && incoming.kind == LocalIncoming::Kind::message &&
+      incoming.message.kind == LocalMessage::Kind::hello) {
+    return on_hello(connection, incoming.message);
+  }
+  if (connection.state == Connection::State::asking && incoming.kind == LocalIncoming::Kind::message &&
+      incoming.message.kind == LocalMessage::Kind::welcome) {
+    return on_welcome(connection, incoming);
+  }
+  give_up(connection, "has sent what is no answer");
+  return false;
+}
+
+bool LocalRail::on_hello(Connection& connection, const LocalMessage& hello) {
+  // It must know what only our handles say. It may have given up long ago, if this process was stopped.
+  if (hello.to != process_ || has_hung_up(connection.socket.get())) {
+    return false;
+  }
+  connection.process = hello.from;
+  Result<nic::SharedWire::Made> made = nic::SharedWire::make(std::max(mtu_, hello.mtu));
+  if (!made) {
+    give_up(connection, made.error().message);
+    return false;
+  }
+  connection.wire = std::move(made->wire);
+  // The link is there before the other end can send.
+  if (!make_link(connection)) {
+    return false;
+  }
+  const LocalMessage welcome{
+      .kind = LocalMessage::Kind::welcome, .mtu = mtu_, .from = process_, .to = hello.from};
+  if (!send_locally(connection.socket.get(), welcome, made->memory.get())) {
+    hang_up(connection);
+  }
+  return true;
+}
+
+bool LocalRail::on_welcome(Connection& connection, LocalIncoming& incoming) {
+  if (incoming.message.from != connection.process || incoming.message.to != process_) {
+    give_up(connection, "is another one than the handle names");
+    return false;
+  }
+  Result<std::shared_ptr<nic::SharedWire>> wire = nic::SharedWire::join(incoming.descriptor);
+  if (!wire) {
+    give_up(connection, "does not share its memory: " + wire.error().message);
+    return false;
+  }
+  connection.wire = std::move(*wire);
+  return make_link(connection);
+}
+
+bool LocalRail::make_link(Connection& connection) {
+  Result<std::unique_ptr<nic::Port>> port = nic::Port::open({.name = config().name,
+                                                             .device = {},
+                                                             .pipe = connection.wire,
+                                                             .mtu = static_cast<std::uint16_t>(mtu_),
+                                                             .rx_pool = loop_->port().rx_pool()});
+  if (!port) {
+    give_up(connection, port.error().message);
+    return false;
+  }
+  net::InterfaceConfig interface {
+    .name = config().name, .mac = mac_of(process_), .mtu = static_cast<std::uint16_t>(mtu_),
+    .addresses = {{address_of(process_), 64}}, .point_to_point = true, .trusted_wire = true
+  };
+  auto link = std::make_unique<engine::Link>(std::move(*port), std::move(interface),
+                                             link_options(config(), TransmitAccess::cpu, receive_share_));
+  connection.link = link.get();
+  connection.state = Connection::State::joined;
+  const EngineGuard guard(engine_->lock());
+  Peer& peer = peers_[connection.process];
+  if (peer.link == nullptr || !peer.link->port().link_up()) {
+    peer.link = connection.link;
+    peer.failure.clear();
+  }
+  engine_->add_link(std::move(link));
+  return true;
+}
+
+void LocalRail::hang_up(Connection& connection) {
+  connection.wire->end();
+  connection.state = Connection::State::draining;
+}
+
+void LocalRail::give_up(Connection& connection, const std::string& why) {
+  if (connection.state == Connection::State::asking) {
+    fail(connection.process, fmt::format("{} {}", connection.peer.to_string(), why));
+  }
+}
+
+void LocalRail::give_up_late() {
+  const Instant now = monotonic_now();
+  connections_.remove_if([&](Connection& connection) {
+    const bool waits =
+        connection.state == Connection::State::unnamed || connection.state == Connection::State::asking;
+    if (!waits || now - connection.since < answer_timeout_) {
+      return false;
+    }
+    give_up(connection, fmt::format("does not answer for {:.1f} s: has it been stopped?",
+                                    std::chrono::duration<double>(answer_timeout_).count()));
+    return true;
+  });
+}
+
+// Takes links away whose other end has gone, once nothing is left in them.
+void LocalRail::remove_ended() {
+  std::vector<std::unique_ptr<engine::Link>> dead;  // closed after the engine's lock is released
+  const EngineGuard guard(engine_->lock());
+  connections_.remove_if([&](Connection& connection) {
+    if (connection.link == nullptr || connection.link->port().link_up()) {
+      return false;
+    }
+    if (connection.wire->broken()) {
+      TF_WARN("NET/tfabric: rail {}: {} of this host has written nonsense into the memory that it shares",
+              config().name, connection.peer.to_string());
+    }
+    dead.push_back(engine_->remove_link(*connection.link));
+    const auto peer = peers_.find(connection.process);
+    if (peer != peers_.end() && peer->second.link == connection.link) {
+      peers_.erase(peer);  // a later attempt finds it gone, and starts anew
+    }
+    return true;
+  });
+}
+
+void LocalRail::fail(std::uint64_t process, const std::string& why) {
+  const EngineGuard guard(engine_->lock());
+  const auto peer = peers_.find(process);
+  if (peer != peers_.end() && peer->second.link == nullptr) {
+    peer->second.failure = fmt::format("rail {}: {}", config().name, why);
+  }
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,228 @@
+#include "transport/tcp/rails/local_session.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <system_error>
+
+#include "base/log.h"
+#include "transport/tcp/stack/siphash.h"
+
+namespace tfabric::tcp {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x31776c2d62616674;  // "tfab-lw1"
+constexpr int kBacklog = 128;
+
+// Layout of a message: the first two fields are the same in all versions.
+struct Layout {
+  std::uint64_t magic;
+  std::uint16_t version;
+  std::uint16_t kind;
+  std::uint32_t mtu;
+  std::uint64_t from, to;
+};
+static_assert(sizeof(Layout) == kLocalMessageBytes);
+
+std::string reason() { return std::generic_category().message(errno); }
+
+Descriptor make_socket() {
+  return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+socklen_t make_address(std::uint64_t process, sockaddr_un& address) {
+  const std::string name = fmt::format("tfabric-{:016x}", public_name(process));
+  address = {};
+  address.sun_family = AF_UNIX;
+  // A first byte of zero is the abstract namespace: the socket leaves no file behind (unix(7)).
+  std::memcpy(address.sun_path + 1, name.data(), name.size());
+  return static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+}
+
+// Of the process that connected, or that called listen(); not of one that has got the socket since.
+std::optional<ucred> credentials_of(int socket) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
+    return std::nullopt;
+  }
+  return credentials;
+}
+
+void log_stranger(const ucred& stranger) {
+  static std::once_flag once;
+  std::call_once(once, [&] {
+    TF_INFO(
+        "NET/tfabric: process {} of user {} tried to connect to this process's shared memory, and was "
+        "refused: only processes of user {} are accepted",
+        stranger.pid, stranger.uid, geteuid());
+  });
+}
+
+}  // namespace
+
+std::uint64_t public_name(std::uint64_t process) {
+  // The process's number is the key of a keyed hash, from whose result the key cannot be found.
+  constexpr std::array<std::byte, 1> kText{};
+  return stack::siphash({.k0 = process, .k1 = kMagic}, kText) | 1;  // not 0
+}
+
+std::string LocalPeer::to_string() const {
+  return pid != 0 ? fmt::format("process {}", pid) : "a process of another container";
+}
+
+std::array<std::byte, kLocalMessageBytes> encode(const LocalMessage& message) {
+  const Layout layout{.magic = kMagic,
+                      .version = message.version,
+                      .kind = static_cast<std::uint16_t>(message.kind),
+                      .mtu = message.mtu,
+                      .from = message.from,
+                      .to = message.to};
+  std::array<std::byte, kLocalMessageBytes> bytes;
+  std::memcpy(bytes.data(), &layout, sizeof layout);
+  return bytes;
+}
+
+std::optional<LocalMessage> decode_local_message(std::span<const std::byte> bytes) {
+  Layout layout{};
+  if (bytes.size() != sizeof layout) {
+    return std::nullopt;
+  }
+  std::memcpy(&layout, bytes.data(), sizeof layout);
+  if (layout.magic != kMagic) {
+    return std::nullopt;
+  }
+  if (layout.version != kLocalVersion) {
+    return LocalMessage{.version = layout.version};
+  }
+  const bool is_hello = layout.kind == static_cast<std::uint16_t>(LocalMessage::Kind::hello);
+  const bool is_welcome = layout.kind == static_cast<std::uint16_t>(LocalMessage::Kind::welcome);
+  constexpr std::uint32_t kMostMtu = 65535;
+  if ((!is_hello && !is_welcome) || layout.mtu > kMostMtu || (is_hello && layout.from == 0)) {
+    return std::nullopt;
+  }
+  return LocalMessage{.kind = is_hello ? LocalMessage::Kind::hello : LocalMessage::Kind::welcome,
+                      .mtu = layout.mtu,
+                      .from = layout.from,
+                      .to = layout.to};
+}
+
+Result<Descriptor> listen_locally(std::uint64_t process) {
+  Descriptor made = make_socket();
+  if (made.get() < 0) {
+    return Error{Errc::system, fmt::format("cannot make a Unix socket: {}", reason())};
+  }
+  sockaddr_un address;
+  const socklen_t size = make_address(process, address);
+  if (bind(made.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 ||
+      listen(made.get(), kBacklog) != 0) {
+    return Error{Errc::system, fmt::format("cannot listen on the Unix socket @tfabric-{:016x}: {}",
+                                           public_name(process), reason())};
+  }
+  return made;
+}
+
+Result<std::optional<LocalConnection>> dial_locally(std::uint64_t process) {
+  Descriptor made = make_socket();
+  if (made.get() < 0) {
+    return Error{Errc::system, fmt::format("cannot make a Unix socket: {}", reason())};
+  }
+  sockaddr_un address;
+  const socklen_t size = make_address(process, address);
+  if (connect(made.get(), reinterpret_cast<sockaddr*>(&address), size) != 0) {
+    if (errno == EAGAIN || errno == EINTR) {
+      return std::optional<LocalConnection>();
+    }
+    return Error{Errc::remote,
+                 errno == ECONNREFUSED
+                     ? fmt::format("no process of this host listens on @tfabric-{:016x}: the peer has ended, "
+                                   "or runs in another network namespace",
+                                   public_name(process))
+                     : fmt::format("cannot connect to @tfabric-{:016x}: {}", public_name(process), reason())};
+  }
+  const auto listener = credentials_of(made.get());
+  if (!listener || listener->uid != geteuid()) {
+    return Error{Errc::remote,
+                 fmt::format("the peer's socket @tfabric-{:016x} is process {}'s of user {}, and only "
+                             "processes of user {} are trusted",
+                             public_name(process), listener ? listener->pid : 0,
+                             listener ? listener->uid : static_cast<uid_t>(-1), geteuid())};
+  }
+  return std::optional(LocalConnection{std::move(made), {.pid = listener->pid}});
+}
+
+std::optional<LocalConnection> accept_locally(int listener) {
+  for (;;) {
+    Descriptor taken(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (taken.get() < 0) {
+      return std::nullopt;
+    }
+    const auto peer = credentials_of(taken.get());
+    if (peer && peer->uid == geteuid()) {
+      return LocalConnection{std::move(taken), {.pid = peer->pid}};
+    }
+    if (peer) {
+      log_stranger(*peer);
+    }
+  }
+}
+
+bool send_locally(int socket, const LocalMessage& message, int descriptor) {
+  auto bytes = encode(message);
+  iovec data{bytes.data(), bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof descriptor)> control{};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  if (descriptor >= 0) {
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* const item = CMSG_FIRSTHDR(&header);
+    item->cmsg_level = SOL_SOCKET;
+    item->cmsg_type = SCM_RIGHTS;
+    item->cmsg_len = CMSG_LEN(sizeof descriptor);
+    std::memcpy(CMSG_DATA(item), &descriptor, sizeof descriptor);
+  }
+  return sendmsg(socket, &header, MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size());
+}
+
+LocalIncoming receive_locally(int socket) {
+  std::array<std::byte, kLocalMessageBytes + 1> bytes;  // one more, so that longer ones show
+  iovec data{bytes.data(), bytes.size()};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &data;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = CMSG_LEN(sizeof(int));  // the kernel closes descriptors for which there is no room
+  const ssize_t size = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
+  if (size <= 0) {
+    const bool wait = size < 0 && (errno == EAGAIN || errno == EINTR);
+    return {.kind = wait ? LocalIncoming::Kind::nothing : LocalIncoming::Kind::end};
+  }
+  int descriptor = -1;
+  const cmsghdr* const item = CMSG_FIRSTHDR(&header);
+  if (item != nullptr && item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_RIGHTS &&
+      item->cmsg_len == CMSG_LEN(sizeof descriptor)) {
+    std::memcpy(&descriptor, CMSG_DATA(item), sizeof descriptor);
+  }
+  Descriptor received(descriptor);
+  const auto message = decode_local_message(std::span(bytes).first(static_cast<std::size_t>(size)));
+  if (!message) {
+    return {.kind = LocalIncoming::Kind::nonsense};
+  }
+  return {.kind = LocalIncoming::Kind::message, .message = *message, .descriptor = std::move(received)};
+}
+
+bool has_hung_up(int socket) {
+  pollfd state{socket, 0, 0};
+  return poll(&state, 1, 0) == 1 && (state.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+}  // namespace tfabric::tcp
