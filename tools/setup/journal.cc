@@ -30,15 +30,16 @@ Error unreadable(const std::string& why) {
 const std::string Journal::kPath = "/var/lib/tfabric/setup.json";
 
 Result<Journal> Journal::load(const Host& host) {
-  Journal journal;
   if (!host.exists(kPath)) {
-    return journal;
+    return Journal();
   }
   const auto text = host.read(kPath);
-  if (!text) {
-    return unreadable("cannot be read");
-  }
-  const auto json = parse_json(*text);
+  return text ? parse(*text) : unreadable("cannot be read");
+}
+
+Result<Journal> Journal::parse(const std::string& text) {
+  Journal journal;
+  const auto json = parse_json(text);
   if (!json || !part_of(*json, "steps").is_array()) {
     return unreadable("is not a journal of tfabric setup");
   }

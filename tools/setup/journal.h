@@ -30,6 +30,8 @@ class Journal {
   // Returns an empty journal if there is no file. Errors: the file cannot be understood; it must not be
   // overwritten then, since it records how the host was.
   static Result<Journal> load(const Host& host);
+  // The same of a file's text.
+  static Result<Journal> parse(const std::string& text);
 
   [[nodiscard]] const std::vector<JournalEntry>& entries() const { return entries_; }
   [[nodiscard]] const JournalEntry* find(const std::string& id) const;
