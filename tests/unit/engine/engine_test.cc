@@ -174,6 +174,34 @@ TEST_CASE("a link that is away is loss: connections stay, and go on when it is b
   CHECK(cable.until([&] { return !cable.link->is_away(); }));
 }
 
+TEST_CASE("a link that is back is announced: the switch behind it may be another one") {
+  using namespace std::chrono_literals;
+  nic::need_eal();
+  auto port = nic::Port::open({.name = "eth1", .device = nic::ring_device(), .mtu = 1500, .rx_buffers = 512});
+  REQUIRE(port.ok());
+  Link link(std::move(*port),
+            {.name = "eth1", .mtu = 1500, .addresses = {{kAddress, 24}, {*net::parse_ip("fd77::7"), 64}}},
+            {});
+  const auto frames = [&] {
+    std::size_t count = 0;
+    while (link.interface().next_frame()) {
+      ++count;
+    }
+    return count;
+  };
+  Instant now{1h};
+  link.watch(now);
+  REQUIRE(frames() == 0);
+  REQUIRE(rte_eth_dev_set_link_down(link.port().id()) == 0);
+  link.watch(now += 1ms);
+  REQUIRE(link.is_away());
+  REQUIRE(frames() == 0);
+  REQUIRE(rte_eth_dev_set_link_up(link.port().id()) == 0);
+  link.watch(now += 10ms);
+  CHECK_FALSE(link.is_away());
+  CHECK(frames() >= 3);  // by ARP, by a neighbour advertisement, and its multicast groups to an MLD router
+}
+
 TEST_CASE("a wire to one process ends with its link, and its connections with it") {
   Cable cable(/*ends_with_link=*/true);
   cable.take_away();

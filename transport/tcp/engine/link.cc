@@ -183,9 +183,17 @@ bool Link::holds_payload() {
 }
 
 void Link::watch(Instant now) {
+  const bool was_away = is_away();
   const LinkWatch::News news = watch_.look(port_->link_up(), now);
-  // Of the engines that share the port, one says it.
-  if (news == LinkWatch::News::none || member_.self != 0 || options_.ends_with_link) {
+  // Of the engines that share the port, one speaks.
+  if (member_.self != 0 || options_.ends_with_link) {
+    return;
+  }
+  if (was_away && !is_away()) {
+    // The cable may lead to another switch now, which knows neither our addresses nor our multicast groups.
+    interface_.announce(now);
+  }
+  if (news == LinkWatch::News::none) {
     return;
   }
   if (news == LinkWatch::News::away) {
