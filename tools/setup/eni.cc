@@ -137,6 +137,7 @@ Json to_json(const Eni& eni) {
           {"gateway", eni.gateway},
           {"gateway6", eni.gateway6},
           {"mtu", eni.mtu},
+          {"speed_mbps", eni.speed_mbps},
           {"numa_node", eni.numa_node}};
 }
 
@@ -149,6 +150,7 @@ Eni eni_from(const Json& json) {
           .gateway = text_of(json, "gateway"),
           .gateway6 = text_of(json, "gateway6"),
           .mtu = static_cast<std::uint32_t>(number_of(json, "mtu")),
+          .speed_mbps = static_cast<std::uint32_t>(number_of(json, "speed_mbps")),
           .numa_node = static_cast<int>(number_of(json, "numa_node", -1))};
 }
 

@@ -19,6 +19,7 @@ struct Eni {
   std::vector<std::string> addresses;
   std::string gateway, gateway6;
   std::uint32_t mtu = 0;
+  std::uint32_t speed_mbps = 0;  // 0: its driver reports none
   int numa_node = -1;
 };
 

@@ -124,6 +124,11 @@ Result<Facts> gather(Host& host, const Journal& journal, const std::string& grou
     return network.error();
   }
   facts.network = std::move(*network);
+  for (Link& link : facts.network.links) {
+    // -1, or an error of the read, if the driver reports none or the link is down.
+    const auto speed = host.sysfs().read_number("class/net/" + link.name + "/speed");
+    link.speed_mbps = speed && *speed > 0 ? static_cast<std::uint32_t>(*speed) : 0;
+  }
   facts.sessions = ssh_sessions(host);
   facts.functions = host::ethernet_functions(host.sysfs());
   for (const host::PciFunction& function : facts.functions) {

@@ -27,6 +27,10 @@ std::string rail_text(const Eni& eni) {
     text += fmt::format("gateway6 = \"{}\"\n", eni.gateway6);
   }
   text += fmt::format("mtu = {}\n", eni.mtu);
+  text += eni.speed_mbps != 0
+              ? fmt::format("speed_mbps = {}  # as its driver under the kernel reported\n", eni.speed_mbps)
+              : "# speed_mbps = 25000  # This NIC reports none, and NCCL is told 10000: set what the cloud "
+                "states.\n";
   if (eni.numa_node >= 0) {
     text += fmt::format("numa_node = {}\n", eni.numa_node);
   }

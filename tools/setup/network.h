@@ -15,10 +15,11 @@ namespace tfabric::setup {
 struct Link {
   std::string name, mac;
   std::uint32_t mtu = 0;
-  bool up = false;     // the administrative state
-  std::string master;  // the bridge or bond that it is a port of
-  std::string lower;   // the parent interface of a VLAN or macvlan
-  Json addresses;      // an array of `ip`'s objects, one an address
+  std::uint32_t speed_mbps = 0;  // that its driver reports; 0: none, as most clouds' virtual NICs
+  bool up = false;               // the administrative state
+  std::string master;            // the bridge or bond that it is a port of
+  std::string lower;             // the parent interface of a VLAN or macvlan
+  Json addresses;                // an array of `ip`'s objects, one an address
 };
 
 struct Route {

@@ -118,6 +118,7 @@ Eni make_eni(const Facts& facts, const host::PciFunction& function, const GivenN
           .gateway = {},
           .gateway6 = {},
           .mtu = link.mtu,
+          .speed_mbps = link.speed_mbps,
           .numa_node = function.numa_node};
   if (given != nullptr && !given->addresses.empty()) {
     eni.addresses = given->addresses;
