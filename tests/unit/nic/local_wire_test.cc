@@ -21,9 +21,9 @@ constexpr std::uint16_t kMtu = 1500;
 
 // Both ends of a wire, as ports of one process.
 struct Ends {
-  Ends() {
+  explicit Ends(std::uint16_t mtu = kMtu) {
     need_eal();
-    auto made = SharedWire::make(kMtu);
+    auto made = SharedWire::make(mtu);
     INFO((made ? std::string() : made.error().message));
     REQUIRE(made.ok());
     auto joined = SharedWire::join(made->memory);
@@ -31,7 +31,7 @@ struct Ends {
     REQUIRE(joined.ok());
     wires = {std::move(made->wire), std::move(*joined)};
     for (std::size_t i = 0; i < 2; ++i) {
-      auto port = Port::open({.name = "shm", .device = {}, .pipe = wires[i], .mtu = kMtu, .rx_buffers = 512});
+      auto port = Port::open({.name = "shm", .device = {}, .pipe = wires[i], .mtu = mtu, .rx_buffers = 512});
       INFO((port ? std::string() : port.error().message));
       REQUIRE(port.ok());
       ports[i] = std::move(*port);
@@ -117,6 +117,22 @@ TEST_CASE("a wire through shared memory that is full takes no more, and loses no
   }
   CHECK(taken == sent);
   CHECK(ends.send(0, 1400, 'g'));
+}
+
+TEST_CASE("the largest frames pass a wire through shared memory") {
+  constexpr std::uint16_t kMost = 65393;  // of LocalRail
+  Ends ends(kMost);
+  rte_mbuf* const head = ends.frame(1500, 'm');
+  while (head->pkt_len < kMost + 14u) {
+    rte_mbuf* const more = ends.ports[0]->allocate_header();
+    REQUIRE(more != nullptr);
+    const auto size = static_cast<std::uint16_t>(std::min(1500u, kMost + 14u - head->pkt_len));
+    std::memset(rte_pktmbuf_append(more, size), 'm', size);
+    REQUIRE(rte_pktmbuf_chain(head, more) == 0);
+  }
+  std::array packets{head};
+  REQUIRE(ends.ports[0]->transmit(packets) == 1);
+  CHECK(ends.take(1, 'm') == kMost + 14u);
 }
 
 TEST_CASE("what was sent before the other process ended is taken before the link is down") {

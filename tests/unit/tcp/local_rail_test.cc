@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "tests/unit/nic/eal_fixture.h"
+#include "tests/unit/tcp/flow_watcher.h"
 #include "transport/tcp/nic/shared_wire.h"
 
 using namespace tfabric;
@@ -89,7 +90,7 @@ bool readable(int socket) {
 // Answers as the process kPeer does, once.
 std::unique_ptr<LocalConnection> answer(int listener) {
   while (readable(listener)) {
-    auto connection = accept_locally(listener);
+    auto connection = accept_locally(listener).connection;
     if (!connection || !readable(connection->socket.get())) {
       continue;
     }
@@ -98,11 +99,11 @@ std::unique_ptr<LocalConnection> answer(int listener) {
       continue;  // of an attempt that was given up
     }
     const auto made = nic::SharedWire::make(hello.message.mtu);
-    REQUIRE(made.ok());
-    REQUIRE(send_locally(
-        connection->socket.get(),
-        {.kind = LocalMessage::Kind::welcome, .mtu = 1500, .from = kPeer, .to = hello.message.from},
-        made->memory.get()));
+    const LocalMessage welcome{
+        .kind = LocalMessage::Kind::welcome, .mtu = 1500, .from = kPeer, .to = hello.message.from};
+    if (!made || !send_locally(connection->socket.get(), welcome, made->memory.get())) {
+      continue;
+    }
     return std::make_unique<LocalConnection>(std::move(*connection));
   }
   return nullptr;
@@ -195,7 +196,7 @@ TEST_CASE("a process whose queue of connections is full is tried again, and repo
   const Result<Descriptor> peer = listen_locally(kPeer);
   REQUIRE(peer.ok());
   REQUIRE(listen(peer->get(), 0) == 0);
-  std::vector<Descriptor> filling;
+  std::vector<nic::PrivateDescriptor> filling;
   for (int i = 0; i < 4; ++i) {
     auto dialled = dial_locally(kPeer);
     REQUIRE(dialled.ok());
@@ -250,7 +251,7 @@ TEST_CASE("messages that are none are refused, whatever they contain") {
   CHECK_FALSE(decode_local_message({}));
   CHECK_FALSE(decode_local_message(encode({.mtu = 65536, .from = 1, .to = 2})));
   CHECK_FALSE(decode_local_message(encode({.mtu = 9000, .from = 0, .to = 2})));
-  CHECK_FALSE(decode_local_message(encode({.kind = LocalMessage::Kind{3}, .mtu = 9000, .from = 1, .to = 2})));
+  CHECK_FALSE(decode_local_message(encode({.kind = LocalMessage::Kind{4}, .mtu = 9000, .from = 1, .to = 2})));
   bytes[0] = ~bytes[0];
   CHECK_FALSE(decode_local_message(bytes));
 }
@@ -278,12 +279,12 @@ TEST_CASE(
   const sockaddr_un squatted = address_of_name(absent, size);
   std::array<int, 2> ready{}, done{};
   REQUIRE((pipe(ready.data()) == 0 && pipe(done.data()) == 0));
+  std::string refusal;
   std::thread asking([&] {
-    char byte = 0;
-    CHECK(read(ready[0], &byte, 1) == 1);
-    CHECK_THAT(a.refusal_of(absent),
-               Contains("of user 65534") && Contains("only processes of user 0 are trusted"));
-    CHECK(write(done[1], "x", 1) == 1);
+    if (readable(ready[0])) {
+      refusal = a.refusal_of(absent);
+    }
+    close(done[1]);
   });
   const int squatter = as_other_user([&] {
     const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET, 0);
@@ -292,11 +293,112 @@ TEST_CASE(
         write(ready[1], "x", 1) != 1) {
       return 1;
     }
-    return read(done[0], &byte, 1) == 1 ? 0 : 2;
+    close(done[1]);
+    return read(done[0], &byte, 1) == 0 ? 0 : 2;  // until the other end is closed
   });
   asking.join();
   CHECK(squatter == 0);
-  for (const int end : {ready[0], ready[1], done[0], done[1]}) {
+  CHECK_THAT(refusal, Contains("of user 65534") && Contains("only processes of user 0 are trusted"));
+  for (const int end : {ready[0], ready[1], done[0]}) {
+    close(end);
+  }
+}
+
+TEST_CASE("connections to a process of the host that has ended say so") {
+  End a, b;
+  test::Door door;
+  test::FlowWatcher watcher;
+  const Result<Route> route = a.route_to(b.rail->process());
+  REQUIRE(route.ok());
+  engine::Flow* flow = nullptr;
+  {
+    const EngineGuard guard(b.engine.lock());
+    b.engine.set_acceptor(&door);
+  }
+  {
+    const EngineGuard guard(a.engine.lock());
+    flow = a.engine.connect(*route->link, route->remote, b.engine.port(), &watcher, 0);
+    REQUIRE(flow != nullptr);
+  }
+  REQUIRE(soon([&] { return a.links() > 0 && b.links() > 0 && flow->connection().established(); }));
+  b.rail.reset();
+  REQUIRE(soon([&] { return a.links() == 1; }));
+  CHECK(watcher.why == "rail memif0: the process at the other end of the wire has ended");
+}
+
+TEST_CASE("the failure of an attempt that nobody waited for is not the next one's") {
+  const Result<Descriptor> peer = listen_locally(kPeer);
+  REQUIRE(peer.ok());
+  End a(std::chrono::milliseconds(100));
+  {
+    const EngineGuard guard(a.engine.lock());
+    REQUIRE(a.rail->route_to({}, kPeer).ok());
+  }
+  usleep(1'500'000);
+  const EngineGuard guard(a.engine.lock());
+  CHECK(a.rail->route_to({}, kPeer).ok());
+}
+
+TEST_CASE("of many processes that connect at once, each gets its wire") {
+  constexpr std::uint64_t kMany = 80;
+  End a;
+  std::vector<LocalConnection> asking;
+  {
+    // The rail's thread cannot get past the first of them.
+    const EngineGuard guard(a.engine.lock());
+    for (std::uint64_t i = 1; i <= kMany; ++i) {
+      auto dialled = dial_locally(a.rail->process());
+      REQUIRE((dialled.ok() && dialled->has_value()));
+      REQUIRE(send_locally((*dialled)->socket.get(), {.mtu = 1500, .from = i, .to = a.rail->process()}));
+      asking.push_back(std::move(**dialled));
+    }
+  }
+  for (const LocalConnection& connection : asking) {
+    REQUIRE(readable(connection.socket.get()));
+    const LocalIncoming reply = receive_locally(connection.socket.get());
+    REQUIRE(reply.kind == LocalIncoming::Kind::message);
+    REQUIRE(reply.message.kind == LocalMessage::Kind::welcome);
+    REQUIRE(reply.descriptor.get() >= 0);
+  }
+}
+
+TEST_CASE("one process gets two wires to another, and no more") {
+  End a;
+  std::vector<LocalConnection> asking;
+  for (int i = 0; i < 3; ++i) {
+    auto dialled = dial_locally(a.rail->process());
+    REQUIRE((dialled.ok() && dialled->has_value()));
+    REQUIRE(send_locally((*dialled)->socket.get(), {.mtu = 1500, .from = kPeer, .to = a.rail->process()}));
+    asking.push_back(std::move(**dialled));
+    REQUIRE(readable(asking.back().socket.get()));
+    const LocalIncoming reply = receive_locally(asking.back().socket.get());
+    REQUIRE(reply.kind == LocalIncoming::Kind::message);
+    CHECK(reply.message.kind == (i < 2 ? LocalMessage::Kind::welcome : LocalMessage::Kind::refusal));
+  }
+}
+
+TEST_CASE("a descriptor that comes without a message is closed") {
+  std::array<int, 2> pair{};
+  REQUIRE(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair.data()) == 0);
+  iovec nothing{};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr header{};
+  header.msg_iov = &nothing;
+  header.msg_iovlen = 1;
+  header.msg_control = control.data();
+  header.msg_controllen = control.size();
+  cmsghdr* const item = CMSG_FIRSTHDR(&header);
+  item->cmsg_level = SOL_SOCKET;
+  item->cmsg_type = SCM_RIGHTS;
+  item->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(item), &pair[0], sizeof(int));
+  REQUIRE(sendmsg(pair[0], &header, 0) == 0);
+  const int next = dup(pair[0]);  // the number that the next descriptor gets
+  close(next);
+  CHECK(receive_locally(pair[1]).kind == LocalIncoming::Kind::end);
+  const int after = dup(pair[0]);
+  CHECK(after == next);
+  for (const int end : {after, pair[0], pair[1]}) {
     close(end);
   }
 }

@@ -13,22 +13,14 @@ namespace {
 constexpr const char* kAdvice =
     "`tfabric check --listen` on the peer's host prints the command that looks at the way between both";
 
-// "20.3 s", since the peer last acknowledged something or sent something in order; empty if it never has.
-std::string since_progress(const engine::Flow& flow, Instant now) {
-  const Instant last = flow.connection().progressed_at();
-  return last == Instant{} ? std::string()
-                           : fmt::format("{:.1f} s", std::chrono::duration<double>(now - last).count());
-}
-
-std::string why_timed_out(const engine::Flow& flow, Instant now) {
-  const std::string since = since_progress(flow, now);
+std::string why_timed_out(const engine::Flow& flow, bool in_use, Instant now) {
   const std::uint64_t outstanding = flow.connection().stream_written() - flow.connection().stream_acked();
-  const std::string what =
-      outstanding > 0 ? fmt::format("has acknowledged nothing of {} bytes", outstanding) : "has not answered";
   return fmt::format(
-      "timed out: the peer {} for {} (limit: tcp.user_timeout_ms). Its process may have been stopped, its "
-      "host be down, or the network drop packets; {}",
-      what, since.empty() ? "too long" : since, kAdvice);
+      "timed out: the peer has not answered for {:.1f} s, with {} bytes outstanding (limit: {}). Its process "
+      "may "
+      "have been stopped, its host be down, or the network drop packets; {}",
+      std::chrono::duration<double>(now - flow.connection().silent_since()).count(), outstanding,
+      in_use ? "tcp.user_timeout_ms" : "tcp.connect_timeout_ms", kAdvice);
 }
 
 std::string why_unreachable(const engine::Flow& flow, Instant now) {
@@ -61,7 +53,7 @@ std::string why_failed(const engine::Flow& flow, stack::ConnectionError error, b
   }
   return error == stack::ConnectionError::timed_out &&
                  !flow.link().interface().is_silent(flow.key().remote, now)
-             ? why_timed_out(flow, now)
+             ? why_timed_out(flow, in_use, now)
              : why_unreachable(flow, now);
 }
 

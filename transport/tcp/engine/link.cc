@@ -208,12 +208,12 @@ void Link::watch(Instant now) {
 }
 
 std::string Link::why_away(Instant now) const {
+  if (options_.ends_with_link) {  // at once, since its flows end before watch() is called again
+    return port_->link_up() ? std::string() : fmt::format("rail {}: {}", port_->name(), port_->why_down());
+  }
   const auto since = watch_.away_since();
   if (!since) {
     return {};
-  }
-  if (options_.ends_with_link) {
-    return fmt::format("rail {}: the process at the other end of the wire has ended", port_->name());
   }
   return fmt::format("rail {}: no link since {} ({:.1f} s)", port_->name(), time_of_day(now - *since),
                      in_seconds(now - *since));

@@ -49,7 +49,7 @@ class FrameWriter {
   // commit() when the frame is there, or reserve() again.
   [[nodiscard]] std::byte* reserve(std::uint64_t frame) {
     const std::uint64_t need = ring_bytes_of(frame);
-    if (place_ + need - read_ > memory_.size && !has_room(need)) {
+    if (broken_ || (place_ + need - read_ > memory_.size && !has_room(need))) {
       return nullptr;
     }
     std::byte* const at = memory_.bytes + (place_ & (memory_.size - 1));

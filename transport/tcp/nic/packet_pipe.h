@@ -25,6 +25,8 @@ class PacketPipe {
   virtual std::uint16_t take(std::span<rte_mbuf*> out, rte_mempool& pool) = 0;
   // Returns false once the other end has gone and everything that it sent has been taken.
   [[nodiscard]] virtual bool up() const { return true; }
+  // Why up() is false, for messages.
+  [[nodiscard]] virtual const char* why_down() const { return ""; }
 
  protected:
   PacketPipe() = default;

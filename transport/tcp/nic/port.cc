@@ -147,6 +147,11 @@ bool Port::link_up() const {
   return rte_eth_link_get_nowait(device_->id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
+const char* Port::why_down() const {
+  return device_->pipe != nullptr ? device_->pipe->why_down()
+                                  : "the process at the other end of the wire has ended";
+}
+
 std::uint32_t Port::speed_mbps() const {
   if (device_->pipe != nullptr) {
     return 0;

@@ -88,6 +88,8 @@ class Port {
   rte_mbuf* allocate_external();
 
   [[nodiscard]] bool link_up() const;
+  // Why a wire to one process is down, for messages.
+  [[nodiscard]] const char* why_down() const;
   // As the driver reports it, in Mbit/s; 0: unknown, as without a link.
   [[nodiscard]] std::uint32_t speed_mbps() const;
   [[nodiscard]] net::MacAddress mac() const;

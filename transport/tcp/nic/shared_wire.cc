@@ -122,6 +122,9 @@ Result<std::shared_ptr<SharedWire>> SharedWire::join(const Descriptor& memory) {
   if (!ring) {
     return ring.error();
   }
+  if (fallocate(memory.get(), 0, 0, static_cast<off_t>(kPage + 2 * *ring)) != 0) {
+    return failed("no shared memory");
+  }
   auto mapping = Mapping::map(memory.get(), *ring);
   if (!mapping) {
     return mapping.error();
@@ -156,7 +159,8 @@ std::uint16_t SharedWire::put(std::span<rte_mbuf*> packets) {
 std::uint16_t SharedWire::take(std::span<rte_mbuf*> out, rte_mempool& pool) {
   std::size_t count = 0;
   bool popped = false;
-  while (count < out.size()) {
+  // Dropped frames count, too, so that a peer cannot keep this thread here.
+  for (std::size_t tries = 0; tries < out.size(); ++tries) {
     const std::span<const std::byte> frame = in_.front();
     if (frame.empty()) {
       break;
@@ -181,6 +185,11 @@ std::uint16_t SharedWire::take(std::span<rte_mbuf*> out, rte_mempool& pool) {
     in_.publish();
   }
   return static_cast<std::uint16_t>(count);
+}
+
+const char* SharedWire::why_down() const {
+  return broken() ? "the process at the other end has written nonsense into the memory that both share"
+                  : "the process at the other end of the wire has ended";
 }
 
 bool SharedWire::up() const { return !broken() && (!ended_.load(std::memory_order_acquire) || !in_.empty()); }

@@ -2,8 +2,8 @@
 //
 // One end makes the memory, a memfd that is sealed against growing and shrinking, and hands its descriptor to
 // the other, which joins. Nothing that the other process writes there can do more harm than garbled frames
-// (frame_ring.h), and since the file cannot shrink, no access raises SIGBUS. What a process has sent before
-// it ends stays: the memory belongs to both.
+// (frame_ring.h), and since the file cannot shrink, and has its pages from the start, no access raises
+// SIGBUS. What a process has sent before it ends stays: the memory belongs to both.
 #pragma once
 
 #include <atomic>
@@ -30,8 +30,8 @@ class SharedWire final : public PacketPipe {
   };
   // Makes the memory of a wire for IP packets of up to `mtu` bytes. Errc::system, with the reason.
   static Result<Made> make(std::uint32_t mtu);
-  // Joins a wire whose memory another process has made. Refuses a file that could shrink, or has another
-  // layout.
+  // Joins a wire whose memory another process has made. Errc::remote: the file could shrink, or has another
+  // layout; Errc::system: this process cannot map it.
   static Result<std::shared_ptr<SharedWire>> join(const Descriptor& memory);
   ~SharedWire() override;
 
@@ -40,6 +40,7 @@ class SharedWire final : public PacketPipe {
   // Frames that are too large for the pool's buffers are dropped.
   std::uint16_t take(std::span<rte_mbuf*> out, rte_mempool& pool) override;
   [[nodiscard]] bool up() const override;
+  [[nodiscard]] const char* why_down() const override;
 
   // The other process has gone: up() returns false once the last of its frames has been taken. Any thread.
   void end() { ended_.store(true, std::memory_order_release); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <system_error>
 #include <utility>
@@ -21,8 +22,16 @@ namespace {
 // How often to connect again to a process whose socket has no room, to look whether a wire has drained, and
 // to look at wires that nothing has happened to.
 constexpr int kDialMilliseconds = 50, kDrainMilliseconds = 2, kWatchMilliseconds = 1000;
-// Connections of processes that have not said who they are. Only processes of the same user get so far.
-constexpr std::ptrdiff_t kMostUnnamed = 64;
+// Connections of processes that have not said who they are, and those that are accepted at a time.
+constexpr std::ptrdiff_t kMostUnnamed = 64, kMostAtOnce = 64;
+// A process asks once; two wires exist if both ask at the same time.
+constexpr std::ptrdiff_t kMostWires = 2;
+// How long a failure is the answer: longer than any caller takes to come back for it.
+constexpr Duration kFailureTold = std::chrono::milliseconds(500);
+// A packet buffer has at most 65535 bytes, with headroom and the Ethernet header.
+constexpr std::uint32_t kMostMtu = 65535 - 128 - 14;
+
+std::uint32_t mtu_of(const config::Rail& config) { return std::min(effective_mtu(config), kMostMtu); }
 
 net::MacAddress mac_of(std::uint64_t process) {
   const std::uint64_t name = public_name(process);
@@ -46,7 +55,7 @@ net::IpAddress LocalRail::address_of(std::uint64_t process) {
 Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, engine::Engine& engine,
                                               std::size_t engines, Duration answer_timeout) {
   const std::uint64_t process = random_u64() | 1;  // not 0
-  const std::uint32_t mtu = effective_mtu(config);
+  const std::uint32_t mtu = mtu_of(config);
   Result<std::unique_ptr<engine::Link>> loop =
       make_loop_link(config.name, {.name = config.name,
                                    .mac = mac_of(process),
@@ -79,7 +88,7 @@ LocalRail::LocalRail(const config::Rail& config, engine::Engine& engine, std::si
     : Rail(config),
       engine_(&engine),
       process_(parts.process),
-      mtu_(effective_mtu(config)),
+      mtu_(mtu_of(config)),
       answer_timeout_(answer_timeout),
       receive_share_(make_receive_share(config, engines)),
       listener_(std::move(parts.listener)),
@@ -110,19 +119,21 @@ Result<Route> LocalRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t 
             "rail: configure a NIC as the rail on both hosts",
             config().name)};
   }
-  const auto [found, fresh] = peers_.try_emplace(peer_process);
+  auto [found, fresh] = peers_.try_emplace(peer_process);
   Peer& peer = found->second;
+  if (!peer.failure.empty()) {
+    if (monotonic_now() - peer.failed < kFailureTold) {
+      return Error{Errc::remote, peer.failure};  // to all that wait for this attempt
+    }
+    peer.failure.clear();
+    fresh = true;
+  }
   if (fresh) {
     {
       const std::lock_guard guard(mutex_);
       wanted_.insert(peer_process);
     }
     eventfd_write(wake_.get(), 1);
-  }
-  if (!peer.failure.empty()) {
-    Error error{Errc::remote, std::move(peer.failure)};
-    peers_.erase(found);  // a later attempt starts anew
-    return error;
   }
   const bool up = peer.link != nullptr && peer.link->port().link_up();
   return Route{.link = up ? peer.link : nullptr, .remote = remote};
@@ -141,7 +152,10 @@ void LocalRail::run() {
 }
 
 bool LocalRail::wait() {
-  polled_ = {{listener_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  polled_ = {{wake_.get(), POLLIN, 0}};
+  if (monotonic_now() >= deaf_until_ && count(Connection::State::unnamed) < kMostUnnamed) {
+    polled_.push_back({listener_.get(), POLLIN, 0});
+  }
   for (const Connection& connection : connections_) {
     if (connection.state != Connection::State::draining) {  // its socket would be readable for ever
       polled_.push_back({connection.socket.get(), POLLIN, 0});
@@ -157,26 +171,37 @@ bool LocalRail::wait() {
   return !stop_;
 }
 
-int LocalRail::patience() const {
-  const auto any = [&](auto state) {
-    return std::any_of(connections_.begin(), connections_.end(),
+std::ptrdiff_t LocalRail::count(Connection::State state) const {
+  return std::count_if(connections_.begin(), connections_.end(),
                        [&](const Connection& connection) { return connection.state == state; });
-  };
-  if (any(Connection::State::draining)) {
-    return kDrainMilliseconds;
-  }
-  return !dialling_.empty() || any(Connection::State::asking) || any(Connection::State::unnamed)
-             ? kDialMilliseconds
-             : kWatchMilliseconds;
 }
 
+int LocalRail::patience() const {
+  if (count(Connection::State::draining) > 0) {
+    return kDrainMilliseconds;
+  }
+  const bool waits = !dialling_.empty() || count(Connection::State::asking) > 0 ||
+                     count(Connection::State::unnamed) > 0 || monotonic_now() < deaf_until_;
+  return waits ? kDialMilliseconds : kWatchMilliseconds;
+}
+
+// Takes a bounded number at a time, strangers included, so that they cannot keep the thread here.
 void LocalRail::accept_all() {
-  while (auto made = accept_locally(listener_.get())) {
-    const auto unnamed = std::count_if(connections_.begin(), connections_.end(), [](const Connection& c) {
-      return c.state == Connection::State::unnamed;
-    });
-    if (unnamed < kMostUnnamed) {
-      connections_.emplace_back(std::move(*made), Connection::State::unnamed);
+  const Instant now = monotonic_now();
+  if (now < deaf_until_) {
+    return;
+  }
+  for (std::ptrdiff_t i = 0; i < kMostAtOnce && count(Connection::State::unnamed) < kMostUnnamed; ++i) {
+    LocalArrival arrival = accept_locally(listener_.get());
+    if (arrival.kind == LocalArrival::Kind::none) {
+      return;
+    }
+    if (arrival.kind == LocalArrival::Kind::failed) {
+      deaf_until_ = now + std::chrono::milliseconds(kDialMilliseconds);
+      return;
+    }
+    if (arrival.connection) {
+      connections_.emplace_back(std::move(*arrival.connection), Connection::State::unnamed, now);
     }
   }
 }
@@ -204,9 +229,8 @@ void LocalRail::dial(std::uint64_t process, Instant since) {
     }
     return;
   }
-  Connection& connection = connections_.emplace_back(std::move(**made), Connection::State::asking);
+  Connection& connection = connections_.emplace_back(std::move(**made), Connection::State::asking, since);
   connection.process = process;
-  connection.since = since;
   const LocalMessage hello{.kind = LocalMessage::Kind::hello, .mtu = mtu_, .from = process_, .to = process};
   if (!send_locally(connection.socket.get(), hello)) {
     give_up(connection, "has ended");
@@ -245,6 +269,10 @@ bool LocalRail::on_message(Connection& connection, LocalIncoming& incoming) {
     give_up(connection, "has another version of tfabric, which shares memory in another way");
     return false;
   }
+  if (incoming.kind == LocalIncoming::Kind::message && incoming.message.kind == LocalMessage::Kind::refusal) {
+    give_up(connection, "cannot share memory with this one: its log says why");
+    return false;
+  }
   if (connection.state == Connection::State::unnamed && incoming.kind == LocalIncoming::Kind::message &&
       incoming.message.kind == LocalMessage::Kind::hello) {
     return on_hello(connection, incoming.message);
@@ -263,19 +291,30 @@ bool LocalRail::on_hello(Connection& connection, const LocalMessage& hello) {
     return false;
   }
   connection.process = hello.from;
+  const auto wires = std::count_if(connections_.begin(), connections_.end(), [&](const Connection& other) {
+    return other.process == hello.from && other.state == Connection::State::joined;
+  });
+  if (wires >= kMostWires) {
+    refuse(connection, fmt::format("it has {} wires already", wires));
+    return false;
+  }
   Result<nic::SharedWire::Made> made = nic::SharedWire::make(std::max(mtu_, hello.mtu));
   if (!made) {
-    give_up(connection, made.error().message);
+    refuse(connection, made.error().message);
     return false;
   }
   connection.wire = std::move(made->wire);
   // The link is there before the other end can send.
-  if (!make_link(connection)) {
+  if (const Status status = make_link(connection); !status) {
+    refuse(connection, status.error().message);
     return false;
   }
   const LocalMessage welcome{
       .kind = LocalMessage::Kind::welcome, .mtu = mtu_, .from = process_, .to = hello.from};
   if (!send_locally(connection.socket.get(), welcome, made->memory.get())) {
+    if (const int error = errno; !has_hung_up(connection.socket.get())) {
+      refuse(connection, "the memory's descriptor cannot be sent: " + std::generic_category().message(error));
+    }
     hang_up(connection);
   }
   return true;
@@ -286,24 +325,33 @@ bool LocalRail::on_welcome(Connection& connection, LocalIncoming& incoming) {
     give_up(connection, "is another one than the handle names");
     return false;
   }
+  if (incoming.descriptor.get() < 0) {
+    give_up(connection, "has sent memory that this process has no descriptor for: raise `ulimit -n`");
+    return false;
+  }
+  constexpr const char* kUseless = "shares memory that this process cannot use: ";
   Result<std::shared_ptr<nic::SharedWire>> wire = nic::SharedWire::join(incoming.descriptor);
   if (!wire) {
-    give_up(connection, "does not share its memory: " + wire.error().message);
+    const bool theirs = wire.error().code == Errc::remote;
+    give_up(connection, (theirs ? "does not share its memory: " : kUseless) + wire.error().message);
     return false;
   }
   connection.wire = std::move(*wire);
-  return make_link(connection);
+  const Status status = make_link(connection);
+  if (!status) {
+    give_up(connection, kUseless + status.error().message);
+  }
+  return status.ok();
 }
 
-bool LocalRail::make_link(Connection& connection) {
+Status LocalRail::make_link(Connection& connection) {
   Result<std::unique_ptr<nic::Port>> port = nic::Port::open({.name = config().name,
                                                              .device = {},
                                                              .pipe = connection.wire,
                                                              .mtu = static_cast<std::uint16_t>(mtu_),
                                                              .rx_pool = loop_->port().rx_pool()});
   if (!port) {
-    give_up(connection, port.error().message);
-    return false;
+    return port.error();
   }
   net::InterfaceConfig interface {
     .name = config().name, .mac = mac_of(process_), .mtu = static_cast<std::uint16_t>(mtu_),
@@ -320,7 +368,7 @@ bool LocalRail::make_link(Connection& connection) {
     peer.failure.clear();
   }
   engine_->add_link(std::move(link));
-  return true;
+  return {};
 }
 
 void LocalRail::hang_up(Connection& connection) {
@@ -332,6 +380,12 @@ void LocalRail::give_up(Connection& connection, const std::string& why) {
   if (connection.state == Connection::State::asking) {
     fail(connection.process, fmt::format("{} {}", connection.peer.to_string(), why));
   }
+}
+
+void LocalRail::refuse(Connection& connection, const std::string& why) {
+  TF_WARN("NET/tfabric: rail {}: no shared memory with {} of this host: {}", config().name,
+          connection.peer.to_string(), why);
+  static_cast<void>(send_locally(connection.socket.get(), {.kind = LocalMessage::Kind::refusal}));
 }
 
 void LocalRail::give_up_late() {
@@ -350,6 +404,12 @@ void LocalRail::give_up_late() {
 
 // Takes links away whose other end has gone, once nothing is left in them.
 void LocalRail::remove_ended() {
+  const Instant now = monotonic_now();
+  if (count(Connection::State::draining) == 0 &&
+      now - watched_ < std::chrono::milliseconds(kWatchMilliseconds)) {
+    return;  // not each connection that is made to the listener shall cost the engine its lock
+  }
+  watched_ = now;
   std::vector<std::unique_ptr<engine::Link>> dead;  // closed after the engine's lock is released
   const EngineGuard guard(engine_->lock());
   connections_.remove_if([&](Connection& connection) {
@@ -374,6 +434,7 @@ void LocalRail::fail(std::uint64_t process, const std::string& why) {
   const auto peer = peers_.find(process);
   if (peer != peers_.end() && peer->second.link == nullptr) {
     peer->second.failure = fmt::format("rail {}: {}", config().name, why);
+    peer->second.failed = monotonic_now();
   }
 }
 

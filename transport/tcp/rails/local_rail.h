@@ -48,7 +48,8 @@ class LocalRail final : public Rail {
   // The way to one process.
   struct Peer {
     engine::Link* link = nullptr;  // null while it is being made
-    std::string failure;
+    std::string failure;           // of the last attempt; empty: none has failed
+    Instant failed{};
   };
 
   // A connection to a process. The rail's thread alone uses these.
@@ -59,8 +60,8 @@ class LocalRail final : public Rail {
       joined,   // there is a wire
       draining  // the other process has gone, and left frames in the wire
     };
-    Connection(LocalConnection&& made, State first)
-        : socket(std::move(made.socket)), peer(made.peer), state(first), since(monotonic_now()) {}
+    Connection(LocalConnection&& made, State first, Instant begin)
+        : socket(std::move(made.socket)), peer(made.peer), state(first), since(begin) {}
     nic::PrivateDescriptor socket;
     LocalPeer peer;
     State state;
@@ -83,6 +84,7 @@ class LocalRail final : public Rail {
   // --- the thread
   void run();
   bool wait();  // returns false if the thread shall end
+  [[nodiscard]] std::ptrdiff_t count(Connection::State state) const;
   [[nodiscard]] int patience() const;
   void accept_all();
   void dial_wanted();
@@ -92,10 +94,12 @@ class LocalRail final : public Rail {
   bool on_message(Connection& connection, LocalIncoming& incoming);
   bool on_hello(Connection& connection, const LocalMessage& hello);
   bool on_welcome(Connection& connection, LocalIncoming& incoming);
-  bool make_link(Connection& connection);
+  Status make_link(Connection& connection);
   // Ends a connection or, if there is a wire that still holds something, lets it drain first.
   void hang_up(Connection& connection);
   void give_up(Connection& connection, const std::string& why);
+  // Tells the process at the other end that there will be no wire, and our log why.
+  void refuse(Connection& connection, const std::string& why);
   void give_up_late();
   void remove_ended();
   void fail(std::uint64_t process, const std::string& why);
@@ -114,6 +118,8 @@ class LocalRail final : public Rail {
   // Of the thread.
   Connections connections_;
   std::map<std::uint64_t, Instant> dialling_;  // processes to connect to, and since when
+  Instant deaf_until_{};                       // when to accept again
+  Instant watched_{};                          // when the links were last looked at
   std::vector<pollfd> polled_;
 
   std::mutex mutex_;

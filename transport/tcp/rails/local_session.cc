@@ -32,6 +32,13 @@ static_assert(sizeof(Layout) == kLocalMessageBytes);
 
 std::string reason() { return std::generic_category().message(errno); }
 
+void log_lack() {
+  static std::once_flag once;
+  std::call_once(once, [why = reason()] {
+    TF_WARN("NET/tfabric: processes of this host cannot connect to this one: {}; raise `ulimit -n`", why);
+  });
+}
+
 Descriptor make_socket() {
   return Descriptor(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
@@ -91,7 +98,7 @@ std::array<std::byte, kLocalMessageBytes> encode(const LocalMessage& message) {
 
 std::optional<LocalMessage> decode_local_message(std::span<const std::byte> bytes) {
   Layout layout{};
-  if (bytes.size() != sizeof layout) {
+  if (bytes.size() < sizeof layout) {
     return std::nullopt;
   }
   std::memcpy(&layout, bytes.data(), sizeof layout);
@@ -101,16 +108,15 @@ std::optional<LocalMessage> decode_local_message(std::span<const std::byte> byte
   if (layout.version != kLocalVersion) {
     return LocalMessage{.version = layout.version};
   }
-  const bool is_hello = layout.kind == static_cast<std::uint16_t>(LocalMessage::Kind::hello);
-  const bool is_welcome = layout.kind == static_cast<std::uint16_t>(LocalMessage::Kind::welcome);
+  const auto kind = static_cast<LocalMessage::Kind>(layout.kind);
+  const bool known = kind == LocalMessage::Kind::hello || kind == LocalMessage::Kind::welcome ||
+                     kind == LocalMessage::Kind::refusal;
   constexpr std::uint32_t kMostMtu = 65535;
-  if ((!is_hello && !is_welcome) || layout.mtu > kMostMtu || (is_hello && layout.from == 0)) {
+  if (bytes.size() != sizeof layout || !known || layout.mtu > kMostMtu ||
+      (kind == LocalMessage::Kind::hello && layout.from == 0)) {
     return std::nullopt;
   }
-  return LocalMessage{.kind = is_hello ? LocalMessage::Kind::hello : LocalMessage::Kind::welcome,
-                      .mtu = layout.mtu,
-                      .from = layout.from,
-                      .to = layout.to};
+  return LocalMessage{.kind = kind, .mtu = layout.mtu, .from = layout.from, .to = layout.to};
 }
 
 Result<Descriptor> listen_locally(std::uint64_t process) {
@@ -154,23 +160,27 @@ Result<std::optional<LocalConnection>> dial_locally(std::uint64_t process) {
                              public_name(process), listener ? listener->pid : 0,
                              listener ? listener->uid : static_cast<uid_t>(-1), geteuid())};
   }
-  return std::optional(LocalConnection{std::move(made), {.pid = listener->pid}});
+  return std::optional(LocalConnection{nic::PrivateDescriptor(std::move(made)), {.pid = listener->pid}});
 }
 
-std::optional<LocalConnection> accept_locally(int listener) {
-  for (;;) {
-    Descriptor taken(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (taken.get() < 0) {
-      return std::nullopt;
+LocalArrival accept_locally(int listener) {
+  Descriptor taken(accept4(listener, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (taken.get() < 0) {
+    if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) {
+      return {};
     }
-    const auto peer = credentials_of(taken.get());
-    if (peer && peer->uid == geteuid()) {
-      return LocalConnection{std::move(taken), {.pid = peer->pid}};
-    }
+    log_lack();
+    return {.kind = LocalArrival::Kind::failed, .connection = {}};
+  }
+  const auto peer = credentials_of(taken.get());
+  if (!peer || peer->uid != geteuid()) {
     if (peer) {
       log_stranger(*peer);
     }
+    return {.kind = LocalArrival::Kind::stranger, .connection = {}};
   }
+  return {.kind = LocalArrival::Kind::connection,
+          .connection = LocalConnection{nic::PrivateDescriptor(std::move(taken)), {.pid = peer->pid}}};
 }
 
 bool send_locally(int socket, const LocalMessage& message, int descriptor) {
@@ -202,17 +212,20 @@ LocalIncoming receive_locally(int socket) {
   header.msg_control = control.data();
   header.msg_controllen = CMSG_LEN(sizeof(int));  // the kernel closes descriptors for which there is no room
   const ssize_t size = recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-  if (size <= 0) {
-    const bool wait = size < 0 && (errno == EAGAIN || errno == EINTR);
+  if (size < 0) {
+    const bool wait = errno == EAGAIN || errno == EINTR;
     return {.kind = wait ? LocalIncoming::Kind::nothing : LocalIncoming::Kind::end};
   }
-  int descriptor = -1;
+  int descriptor = -1;  // also of a message without a byte, which looks like the end
   const cmsghdr* const item = CMSG_FIRSTHDR(&header);
   if (item != nullptr && item->cmsg_level == SOL_SOCKET && item->cmsg_type == SCM_RIGHTS &&
       item->cmsg_len == CMSG_LEN(sizeof descriptor)) {
     std::memcpy(&descriptor, CMSG_DATA(item), sizeof descriptor);
   }
   Descriptor received(descriptor);
+  if (size == 0) {
+    return {.kind = LocalIncoming::Kind::end};
+  }
   const auto message = decode_local_message(std::span(bytes).first(static_cast<std::size_t>(size)));
   if (!message) {
     return {.kind = LocalIncoming::Kind::nonsense};

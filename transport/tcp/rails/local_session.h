@@ -20,6 +20,7 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "transport/tcp/nic/fork_guard.h"
 
 namespace tfabric::tcp {
 
@@ -31,8 +32,9 @@ inline constexpr std::uint16_t kLocalVersion = 2;
 
 struct LocalMessage {
   enum class Kind : std::uint16_t {
-    hello = 1,   // "I am `from`, and want a wire to you, `to`"
-    welcome = 2  // comes with the memory's descriptor
+    hello = 1,    // "I am `from`, and want a wire to you, `to`"
+    welcome = 2,  // comes with the memory's descriptor
+    refusal = 3   // the log of the process that sent it says why
   };
   Kind kind = Kind::hello;
   std::uint16_t version = kLocalVersion;
@@ -56,15 +58,24 @@ struct LocalPeer {
 };
 
 struct LocalConnection {
-  Descriptor socket;
+  nic::PrivateDescriptor socket;  // a forked child must not keep it: it would hide this process's end
   LocalPeer peer;
 };
 // Connects to the socket of `process`. Returns nothing if it has no room for another connection: try again.
 // Errc::remote: no process listens there, or one of another user.
 Result<std::optional<LocalConnection>> dial_locally(std::uint64_t process);
-// Returns the next connection that has been made to a socket of listen_locally(), if there is one. Those of
-// other users are closed, and logged.
-std::optional<LocalConnection> accept_locally(int listener);
+struct LocalArrival {
+  enum class Kind : std::uint8_t {
+    none,
+    stranger,  // of another user: closed, and logged
+    failed,    // this process has no descriptor or memory left: logged once
+    connection
+  };
+  Kind kind = Kind::none;
+  std::optional<LocalConnection> connection;
+};
+// Takes the next connection that has been made to a socket of listen_locally(), if there is one.
+[[nodiscard]] LocalArrival accept_locally(int listener);
 
 // Returns false if the other end does not take it. `descriptor`: sent along, if it is not -1.
 [[nodiscard]] bool send_locally(int socket, const LocalMessage& message, int descriptor = -1);

@@ -125,6 +125,7 @@ bool Connection::send_inline(std::span<const std::byte> bytes) {
 }
 
 std::uint64_t Connection::stream_written() const { return impl_->queue.end(); }
+Instant Connection::silent_since() const { return impl_->silent_since; }
 std::uint64_t Connection::stream_acked() const { return std::min(impl_->snd_una, impl_->queue.end()); }
 
 bool Connection::next_segment(SegmentOut& out, Instant now) {

@@ -302,7 +302,7 @@ struct Connection::Impl {
   // Timers; kNever: not running.
   Instant rto_at = kNever, pto_at = kNever, reorder_at = kNever, paced_at = kNever, persist_at = kNever,
           keepalive_at = kNever, delayed_ack_at = kNever, wait_at = kNever, connect_at = kNever;
-  Instant last_progress{}, last_heard{}, closed_window_heard{};
+  Instant last_progress{}, last_heard{}, closed_window_heard{}, silent_since{};
   Instant probe_unanswered = kNever;  // the first probe of a closed window since the peer last announced it
   Instant challenge_window{};
   std::uint32_t challenges = 0;

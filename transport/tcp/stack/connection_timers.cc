@@ -39,6 +39,7 @@ void Connection::Impl::on_time(Instant at) {
   if (connect_at <= now || progress_deadline() <= now) {
     // RFC 5482. The reset tells a peer that is alive, in case only the path to us is broken.
     const bool notify = state != State::syn_sent;
+    silent_since = connect_at <= now ? last_heard : progress_deadline() - user_timeout;
     end(ConnectionError::timed_out);
     send_reset = notify;
     reset_seq = seq_of(snd_nxt);
@@ -50,6 +51,7 @@ void Connection::Impl::on_time(Instant at) {
       return;
     }
     if (unread() == 0) {
+      silent_since = last_heard;
       end(ConnectionError::timed_out);  // an error, because the peer's stream has no end
       return;
     }
@@ -101,6 +103,7 @@ void Connection::Impl::on_keepalive() {
     return;
   }
   if (keepalives_unanswered >= options.keepalive_probes) {
+    silent_since = last_heard;
     end(ConnectionError::timed_out);
     send_reset = true;
     reset_seq = seq_of(snd_nxt);
