@@ -116,7 +116,7 @@ TEST_CASE("a wire whose process has ended is no network that has failed") {
   REQUIRE(hosts.until([&] { return hosts.flow->connection().established(); }));
   hosts.wires[0]->end();
   REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }, /*ours_alone=*/true));
-  CHECK(hosts.handler.why == "rail eth1: the process at the other end of the wire has ended");
+  CHECK(hosts.handler.why == "the process at the other end of the wire has ended");
 }
 
 TEST_CASE("a peer that resets a connection in use has closed its communicator") {

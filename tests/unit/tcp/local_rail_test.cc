@@ -323,7 +323,7 @@ TEST_CASE("connections to a process of the host that has ended say so") {
   REQUIRE(soon([&] { return a.links() > 0 && b.links() > 0 && flow->connection().established(); }));
   b.rail.reset();
   REQUIRE(soon([&] { return a.links() == 1; }));
-  CHECK(watcher.why == "rail memif0: the process at the other end of the wire has ended");
+  CHECK(watcher.why == "the process at the other end of the wire has ended");
 }
 
 TEST_CASE("the failure of an attempt that nobody waited for is not the next one's") {

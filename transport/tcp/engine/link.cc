@@ -209,7 +209,7 @@ void Link::watch(Instant now) {
 
 std::string Link::why_away(Instant now) const {
   if (options_.ends_with_link) {  // at once, since its flows end before watch() is called again
-    return port_->link_up() ? std::string() : fmt::format("rail {}: {}", port_->name(), port_->why_down());
+    return port_->link_up() ? "" : port_->why_down();
   }
   const auto since = watch_.away_since();
   if (!since) {

@@ -99,8 +99,8 @@ class Link {
   void watch(Instant now);
   // Returns true if the link was up once and is down now, as watch() has seen it last.
   [[nodiscard]] bool is_away() const { return watch_.away_since().has_value(); }
-  // Returns "rail eth1: no link since 14:03:07 UTC (20.3 s)", or of a wire that ends with its link that the
-  // process at its other end has ended, for messages; empty while there is a link.
+  // Returns "rail eth1: no link since 14:03:07 UTC (20.3 s)", or of a wire that ends with its link what has
+  // become of the process at its other end, for messages; empty while there is a link.
   [[nodiscard]] std::string why_away(Instant now) const;
   // Returns true if the driver has taken nothing of what is staged for kStall. Call regularly.
   [[nodiscard]] bool stalled(Instant now);
