@@ -157,6 +157,27 @@ TEST_CASE("a host that has our address is a fault at once, for either family") {
                Contains("02:00:00:00:00:02") && Contains(v4 ? "10.0.0.1" : "fd00::1"));
 }
 
+TEST_CASE(
+    "a process that hardly runs reads the claims that have arrived before it believes in their absence") {
+  Wire wire(without_gateways());
+  Bytes claim;
+  int steps = 0;
+  Instant now = kStart;
+  while (!wire.probe.step(/*has_link=*/true, now)) {
+    REQUIRE(++steps < 1000);
+    now += 1s;
+    // The claim is read three steps after the probe.
+    if (steps == 3 && !wire.frames.empty()) {
+      static_cast<void>(wire.interface.input(arp_reply(our4(), kRouterMac), {}, now));
+    }
+    while (const auto frame = wire.interface.next_frame()) {
+      wire.frames.push_back(*frame);
+    }
+  }
+  REQUIRE(wire.probe.fault());
+  CHECK(wire.probe.fault()->kind == Kind::address_taken);
+}
+
 TEST_CASE("our own probe that comes back, from a loop or a bond, is no claim") {
   Wire wire(without_gateways());
   REQUIRE(wire.run([](const Bytes& frame) { return frame; }) == tcp::kClaimWindow);

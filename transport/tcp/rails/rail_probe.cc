@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "transport/tcp/rails/rail_kinds.h"
@@ -10,6 +11,8 @@ namespace tfabric::tcp {
 namespace {
 
 constexpr int kProbes = 3;  // RFC 5227 §1.1: PROBE_NUM
+// How much time a step may count for. A process that runs takes far more steps.
+constexpr Duration kMostOfStep = std::chrono::milliseconds(5);
 
 engine::Link* probed_link(Rail& rail) { return is_probed(rail.config()) ? rail.network() : nullptr; }
 
@@ -24,10 +27,11 @@ bool RailProbe::step(bool has_link, Instant now) {
   if (fault_) {
     return true;
   }
-  if (!await_link(has_link, now)) {
+  advance(now);
+  if (!await_link(has_link)) {
     return fault_.has_value();
   }
-  if (probes_ < kProbes && now >= *linked_ + probes_ * (kClaimWindow / kProbes)) {
+  if (probes_ < kProbes && awake_ >= *linked_ + probes_ * (kClaimWindow / kProbes)) {
     ++probes_;
     interface_.probe_addresses(now);
   }
@@ -41,17 +45,21 @@ bool RailProbe::step(bool has_link, Instant now) {
     return true;
   }
   const bool answered = ask_gateways(now);
-  return fault_ || (answered && now >= *linked_ + kClaimWindow);
+  return fault_ || (answered && awake_ >= *linked_ + kClaimWindow);
 }
 
-bool RailProbe::await_link(bool has_link, Instant now) {
-  if (!began_) {
-    began_ = now;
+void RailProbe::advance(Instant now) {
+  if (last_) {
+    awake_ += std::min(now - *last_, kMostOfStep);
   }
+  last_ = now;
+}
+
+bool RailProbe::await_link(bool has_link) {
   if (!linked_ && has_link) {
-    linked_ = now;
+    linked_ = awake_;
   }
-  if (!linked_ && now >= *began_ + kLinkPatience) {
+  if (!linked_ && awake_ >= kLinkPatience) {
     set_fault(transport::RailFault::Kind::no_link,
               fmt::format("there has been no link for {} s",
                           std::chrono::duration_cast<std::chrono::seconds>(kLinkPatience).count()),

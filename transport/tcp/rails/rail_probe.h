@@ -35,13 +35,17 @@ class RailProbe {
   [[nodiscard]] const std::optional<transport::RailFault>& fault() const { return fault_; }
 
  private:
-  bool await_link(bool has_link, Instant now);
+  void advance(Instant now);
+  bool await_link(bool has_link);
   bool ask_gateways(Instant now);
   bool ask(const std::optional<net::IpAddress>& gateway, const char* key, Instant now);
   void set_fault(transport::RailFault::Kind kind, std::string what, std::string fix);
 
   net::Interface& interface_;
-  std::optional<Instant> began_, linked_;
+  std::optional<Instant> last_;  // the step before
+  // Time awake: a process that did not run for a while has not read what arrived meanwhile.
+  Duration awake_{};
+  std::optional<Duration> linked_;
   int probes_ = 0;
   std::optional<transport::RailFault> fault_;
 };
