@@ -1,9 +1,11 @@
 #include "tools/info.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -153,12 +155,20 @@ std::string config_section(const Result<config::Config>& config, bool all) {
   return text;
 }
 
+// What NCCL makes of the devices, as far as that is not to use them.
+const char* consequence_text(const View& view) {
+  if (!view.devices.empty()) {
+    return usable(view) ? "" : ", whose connections all fail, since `required` is set: jobs would fail";
+  }
+  const char* const net = std::getenv("NCCL_NET");
+  return net != nullptr && strcasecmp(net, "tfabric") == 0
+             ? "; NCCL_NET asks for tfabric and nothing else: jobs would fail"
+             : "; it would use its own network";
+}
+
 std::string devices_text(const View& view) {
   std::string text =
-      fmt::format("What NCCL sees: {} device(s){}\n", view.devices.size(),
-                  view.devices.empty() ? "; it would use its own network"
-                  : usable(view)       ? ""
-                                 : ", whose connections all fail, since `required` is set: jobs would fail");
+      fmt::format("What NCCL sees: {} device(s){}\n", view.devices.size(), consequence_text(view));
   for (std::size_t i = 0; i < view.devices.size(); ++i) {
     const PluginProperties& device = view.devices[i];
     text += fmt::format("  {}: {}, {} Gbit/s, {} memory, up to {} grouped receives, PCI {}, guid {:016x}\n",
