@@ -207,8 +207,7 @@ TEST_CASE("a wire to one process ends with its link, and its connections with it
   cable.take_away();
   REQUIRE(cable.until([&] { return cable.client.failed && cable.hall.guest.failed; }));
   CHECK(cable.client.error == ConnectionError::unreachable);
-  CHECK(cable.link->why_away(monotonic_now()) ==
-        "the process at the other end of the wire has ended");
+  CHECK(cable.link->why_away(monotonic_now()) == "the process at the other end of the wire has ended");
 }
 
 namespace {
