@@ -81,7 +81,9 @@ class LocalRail final : public Rail {
   LocalRail(const config::Rail& config, engine::Engine& engine, std::size_t engines, Duration answer_timeout,
             Parts parts);
 
-  // --- the thread
+  [[nodiscard]] static net::MacAddress mac_of(std::uint64_t process);
+
+  // --- the thread (local_rail_thread.cc)
   void run();
   bool wait();  // returns false if the thread shall end
   [[nodiscard]] std::ptrdiff_t count(Connection::State state) const;
