@@ -84,7 +84,7 @@ SharedWire::Mapping::~Mapping() { munmap(address_, kPage + 4 * ring_bytes_); }
 
 RingMemory SharedWire::Mapping::ring(unsigned number) const {
   return {.counters = reinterpret_cast<RingCounters*>(address_) + number,
-          .bytes = address_ + kPage + 2 * number * ring_bytes_,
+          .bytes = address_ + kPage + ring_bytes_ * 2 * number,
           .size = ring_bytes_};
 }
 
