@@ -45,8 +45,6 @@ set_property(TARGET tfabric_dpdk PROPERTY INTERFACE_LINK_DEPENDS ${dpdk_archives
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--whole-archive" ${dpdk_archives} "LINKER:--no-whole-archive")
 # See transport/tcp/nic/control_thread.h.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=memif_free_regions")
-# See transport/tcp/nic/wire_sockets.cc.
-target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=sendmsg")
 find_library(TFABRIC_LIBBSD libbsd.a REQUIRED)
 find_library(TFABRIC_LIBMD libmd.a REQUIRED)
 target_link_libraries(tfabric_dpdk INTERFACE ${TFABRIC_LIBBSD} ${TFABRIC_LIBMD} m dl pthread)

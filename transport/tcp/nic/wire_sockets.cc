@@ -14,9 +14,8 @@
 #include "base/unix_socket.h"
 #include "transport/tcp/nic/device_holders.h"
 
-// The linker sends callers of sendmsg() to the wrapper below (--wrap in cmake/dpdk.cmake).
-extern "C" ssize_t __real_sendmsg(int fd, const msghdr* message, int flags);
-extern "C" ssize_t __wrap_sendmsg(int fd, const msghdr* message, int flags);
+// DPDK calls it instead of sendmsg(2): see dpdk_calls.h.
+extern "C" ssize_t tfabric_dpdk_sendmsg(int fd, const msghdr* message, int flags);
 
 namespace tfabric::nic {
 namespace {
@@ -125,10 +124,10 @@ ssize_t bytes_of(const msghdr& message) {
 
 // If the driver (DPDK 22.11, memif_socket.c) cannot greet a peer that has just connected, it closes the
 // socket that DPDK's interrupt thread still waits for, and that thread panics, which would end the process.
-// So the wrapper reports the message as sent, as it might have been a moment earlier. The driver then reads
-// the end of the connection, which it handles well.
-ssize_t __wrap_sendmsg(int fd, const msghdr* message, int flags) {
-  const ssize_t sent = __real_sendmsg(fd, message, flags);
+// So the message is reported as sent, as it might have been a moment earlier. The driver then reads the end
+// of the connection, which it handles well.
+ssize_t tfabric_dpdk_sendmsg(int fd, const msghdr* message, int flags) {
+  const ssize_t sent = ::sendmsg(fd, message, flags);
   const int error = errno;
   if (sent < 0 && (error == EPIPE || error == ECONNRESET) && is_memif(fd)) {
     return bytes_of(*message);
