@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -10,10 +11,12 @@
 #include <atomic>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <memory>
+#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -360,6 +363,56 @@ TEST_CASE("of many processes that connect at once, each gets its wire") {
     REQUIRE(reply.message.kind == LocalMessage::Kind::welcome);
     REQUIRE(reply.descriptor.get() >= 0);
   }
+}
+
+namespace {
+
+// CPU time of the rail's thread, in clock ticks (proc_pid_stat(5)).
+long ticks_of_rail_thread() {
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "stat");
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    if (text.find("(tfabric-local)") == std::string::npos) {
+      continue;
+    }
+    std::istringstream fields(text.substr(text.rfind(')') + 2));
+    std::string skipped;
+    for (int i = 0; i < 11; ++i) {
+      fields >> skipped;
+    }
+    long user = 0, system = 0;
+    fields >> user >> system;
+    return user + system;
+  }
+  return -1;
+}
+
+}  // namespace
+
+TEST_CASE("a process without a descriptor left keeps connections waiting, and its thread rests", "[timed]") {
+  End a;
+  const int socket = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+  const int next = dup(socket);
+  close(next);
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const long ticks = ticks_of_rail_thread();
+  REQUIRE(ticks >= 0);
+  const rlimit none{static_cast<rlim_t>(next), before.rlim_max};
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  socklen_t size = 0;
+  const sockaddr_un address = address_of_name(a.rail->process(), size);
+  const int connected = connect(socket, reinterpret_cast<const sockaddr*>(&address), size);
+  const bool sent = send_locally(socket, {.mtu = 1500, .from = kPeer, .to = a.rail->process()});
+  usleep(1'000'000);
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  REQUIRE((connected == 0 && sent));
+  CHECK(ticks_of_rail_thread() - ticks < sysconf(_SC_CLK_TCK) / 4);
+  REQUIRE(readable(socket));
+  const LocalIncoming reply = receive_locally(socket);
+  CHECK(reply.kind == LocalIncoming::Kind::message);
+  CHECK(reply.message.kind == LocalMessage::Kind::welcome);
+  close(socket);
 }
 
 TEST_CASE("one process gets two wires to another, and no more") {
