@@ -189,7 +189,8 @@ TEST_CASE("a descriptor that is closed is forgotten: a child keeps the file that
 
 TEST_CASE("a child that ends in order harms neither itself nor its parent") {
   need_eal();
-  auto port = open(memif_arguments({.socket = "tfabric-fork-test", .abstract = true, .server = true}));
+  const test::TemporaryFolder folder;
+  auto port = open(memif_arguments({.socket = folder.path("memif"), .server = true}));
   const pid_t pid = fork();
   if (pid == 0) {
     std::exit(0);  // with the destructors of all libraries

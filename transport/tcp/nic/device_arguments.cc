@@ -42,10 +42,9 @@ std::uint64_t memif_region_bytes(std::uint32_t mtu) {
 }
 
 std::string memif_arguments(const MemifDevice& device) {
-  return fmt::format("net_memif{},role={},id=0,socket={},socket-abstract={},bsize={},rsize={}",
+  return fmt::format("net_memif{},role={},id=0,socket={},socket-abstract=no,bsize={},rsize={}",
                      next_device_number(), device.server ? "server" : "client", device.socket,
-                     device.abstract ? "yes" : "no", memif_buffer_bytes(device.mtu),
-                     memif_ring_log2(device.mtu));
+                     memif_buffer_bytes(device.mtu), memif_ring_log2(device.mtu));
 }
 
 // A frame in the ring holds the kernel's header, of at most 66 bytes, and the packet.

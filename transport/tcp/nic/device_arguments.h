@@ -13,9 +13,8 @@ namespace tfabric::nic {
 inline constexpr std::uint32_t kMemifMtu = 16000;
 
 struct MemifDevice {
-  std::string socket;     // a path; abstract: a name in the abstract namespace
-  bool abstract = false;  // see unix(7)
-  bool server = false;    // makes the socket, which must exist before the client is opened
+  std::string socket;   // a path
+  bool server = false;  // makes the socket, which must exist before the client is opened
   std::uint32_t mtu = 1500;
 };
 // The packets of one direction have a fixed number of bytes, few enough to stay in a core's cache. The
