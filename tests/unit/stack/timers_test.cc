@@ -134,6 +134,7 @@ TEST_CASE("unacknowledged data ends the connection after user_timeout, with an R
   REQUIRE(peer.run(2999ms).empty());
   REQUIRE(peer.run(1ms) == "RA 101 ack 1");
   REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+  REQUIRE(peer.connection().silent_since() == peer.now() - 3s);
 }
 
 TEST_CASE("the user time-out can be changed with data in flight") {
@@ -174,6 +175,7 @@ TEST_CASE("an idle connection asks by keep-alive probes, and ends when the peer 
   REQUIRE(peer.run(7s) == "A 0 ack 1, A 0 ack 1, A 0 ack 1");
   REQUIRE(peer.run(1s) == "RA 1 ack 1");
   REQUIRE(peer.connection().error() == ConnectionError::timed_out);
+  REQUIRE(peer.connection().silent_since() == peer.now() - 8s);  // when it answered the first probe
 }
 
 TEST_CASE("keep-alive is there again after an outage with data in flight") {
