@@ -1,6 +1,7 @@
 #include "config/config.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,8 @@ Result<Config> load(const Environment& environment, std::span<const std::string>
   describe(config, origins);
   return config;
 }
+
+bool nccl_insists(const std::string& nccl_net) { return strcasecmp(nccl_net.c_str(), "tfabric") == 0; }
 
 bool is_required(const Environment& environment, std::span<const std::string> files) {
   std::map<std::string, std::string> origins;

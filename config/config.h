@@ -270,6 +270,9 @@ using Environment = std::map<std::string, std::string>;
 Result<Config> load(const Environment& environment = process_environment(),
                     std::span<const std::string> files = default_files());
 
+// Returns true if this value of NCCL_NET asks for tfabric: NCCL then takes no other network.
+[[nodiscard]] bool nccl_insists(const std::string& nccl_net);
+
 // Returns `required`, as far as it can be read, of a configuration that load() may refuse.
 [[nodiscard]] bool is_required(const Environment& environment = process_environment(),
                                std::span<const std::string> files = default_files());

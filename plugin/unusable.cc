@@ -1,7 +1,6 @@
 #include "plugin/unusable.h"
 
 #include <fmt/format.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include <functional>
@@ -46,7 +45,7 @@ bool is_first_of_job(const config::LockFolder& wanted, const config::Launcher& l
 
 std::string what_follows(const config::Environment& environment) {
   const auto net = environment.find("NCCL_NET");
-  if (net == environment.end() || strcasecmp(net->second.c_str(), kName) != 0) {
+  if (net == environment.end() || !config::nccl_insists(net->second)) {
     return ", NCCL will use its own network";
   }
   return fmt::format(

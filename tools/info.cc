@@ -1,7 +1,6 @@
 #include "tools/info.h"
 
 #include <fmt/format.h>
-#include <strings.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -161,7 +160,7 @@ const char* consequence_text(const View& view) {
     return usable(view) ? "" : ", whose connections all fail, since `required` is set: jobs would fail";
   }
   const char* const net = std::getenv("NCCL_NET");
-  return net != nullptr && strcasecmp(net, "tfabric") == 0
+  return net != nullptr && config::nccl_insists(net)
              ? "; NCCL_NET asks for tfabric and nothing else: jobs would fail"
              : "; it would use its own network";
 }

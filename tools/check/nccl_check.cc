@@ -84,7 +84,7 @@ void check_named(const Host& host, const std::string& value, Findings& findings)
 
 }  // namespace
 
-bool nccl_insists(const Host& host) { return same(host.variable("NCCL_NET"), kName); }
+bool nccl_insists(const Host& host) { return config::nccl_insists(host.variable("NCCL_NET")); }
 
 void check_nccl(const Host& host, Findings& findings) {
   if (const std::string net = host.variable("NCCL_NET"); !net.empty() && !nccl_insists(host)) {
