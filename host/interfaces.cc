@@ -125,8 +125,12 @@ std::uint32_t speed_mbps_of(const std::string& interface) {
   if (!ask(any, interface, SIOCETHTOOL, &settings)) {
     return 0;
   }
-  const std::uint32_t speed = ethtool_cmd_speed(&settings);
-  return speed == static_cast<std::uint32_t>(SPEED_UNKNOWN) || speed == UINT16_MAX ? 0 : speed;
+  return known_speed(ethtool_cmd_speed(&settings));
+}
+
+std::uint32_t known_speed(std::int64_t reported) {
+  const bool unknown = reported <= 0 || reported >= UINT32_MAX || reported == UINT16_MAX;
+  return unknown ? 0 : static_cast<std::uint32_t>(reported);
 }
 
 std::uint32_t xdp_program_of(const std::string& interface) {

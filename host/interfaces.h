@@ -66,6 +66,8 @@ class InterfaceQuery {
 // Returns the speed that the driver reports (`ethtool`), in Mbit/s; 0: unknown, as on most clouds' virtual
 // NICs and on an interface without a link.
 [[nodiscard]] std::uint32_t speed_mbps_of(const std::string& interface);
+// Returns a speed that a driver has reported, in Mbit/s; 0 if it is one of the numbers for "unknown".
+[[nodiscard]] std::uint32_t known_speed(std::int64_t reported);
 // Returns the id of the interface's XDP program, as shown by `ip link` and bpftool; 0: none, or unknown.
 [[nodiscard]] std::uint32_t xdp_program_of(const std::string& interface);
 

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "host/interfaces.h"
 #include "tools/setup/files.h"
 #include "tools/setup/steps.h"
 
@@ -125,9 +126,9 @@ Result<Facts> gather(Host& host, const Journal& journal, const std::string& grou
   }
   facts.network = std::move(*network);
   for (Link& link : facts.network.links) {
-    // -1, or an error of the read, if the driver reports none or the link is down.
+    // It cannot be read while the link is down.
     const auto speed = host.sysfs().read_number("class/net/" + link.name + "/speed");
-    link.speed_mbps = speed && *speed > 0 ? static_cast<std::uint32_t>(*speed) : 0;
+    link.speed_mbps = host::known_speed(speed.value_or(0));
   }
   facts.sessions = ssh_sessions(host);
   facts.functions = host::ethernet_functions(host.sysfs());

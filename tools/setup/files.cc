@@ -29,7 +29,7 @@ std::string rail_text(const Eni& eni) {
   text += fmt::format("mtu = {}\n", eni.mtu);
   text += eni.speed_mbps != 0
               ? fmt::format("speed_mbps = {}  # as its driver under the kernel reported\n", eni.speed_mbps)
-              : "# speed_mbps = 25000  # This NIC reports none, and NCCL is told 10000: set what the cloud "
+              : "# speed_mbps = 25000  # This NIC reports none, and NCCL assumes 10000: set what the cloud "
                 "states.\n";
   if (eni.numa_node >= 0) {
     text += fmt::format("numa_node = {}\n", eni.numa_node);

@@ -63,14 +63,14 @@ TEST_CASE("a rail has the speed that its driver reported, and a hint where it re
   FakeKernel kernel;
   kernel.add_cloud();
   kernel.files.write("/sys/class/net/ens6/speed", "100000\n");
-  kernel.files.write("/sys/class/net/ens7/speed", "-1\n");
+  kernel.files.write("/sys/class/net/ens7/speed", GENERATE("-1\n", "65535\n", "4294967295\n"));
   REQUIRE(apply_setup(kernel).code == kOk);
   const auto rails = configured_rails(kernel);
   REQUIRE(rails.size() == 2);
   CHECK(rails[0].speed_mbps == 100000);
   CHECK(rails[1].speed_mbps == 0);
   CHECK_THAT(kernel.read("/usr/local/tfabric/tools/config/tfabric.toml").value_or(""),
-             Contains("# speed_mbps = 25000  # This NIC reports none, and NCCL is told 10000"));
+             Contains("# speed_mbps = 25000  # This NIC reports none, and NCCL assumes 10000"));
 }
 
 TEST_CASE("undone, the host is as it was, network included") {
