@@ -172,15 +172,16 @@ Result<bool> Device::open_flows(Attempt& attempt) {
 Error Device::explain_timeout(const Attempt& attempt) const {
   const bool subset = std::any_of(rails_.begin(), rails_.end(),
                                   [](const Rail* rail) { return config::has_queue_subset(rail->config()); });
-  return {Errc::remote,
-          fmt::format(
-              "cannot connect to {} port {} over {}: no answer for {} ms (tcp.connect_timeout_ms). Is the "
-              "peer alive, does a firewall or "
-              "security group let TCP port {} through, are both hosts' rails on one network{}?",
-              net::to_string(attempt.peer.addresses.front()), attempt.peer.port, properties_.name,
-              std::chrono::duration_cast<std::chrono::milliseconds>(monotonic_now() - attempt.since).count(),
-              attempt.peer.port,
-              subset ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
+  return {
+      Errc::remote,
+      fmt::format(
+          "cannot connect to {} port {} over {}: no answer for {} ms (tcp.connect_timeout_ms). Is the "
+          "peer alive, does a firewall or security group let TCP port {} through, are both hosts' rails on "
+          "one network{}?",
+          net::to_string(attempt.peer.addresses.front()), attempt.peer.port, properties_.name,
+          std::chrono::duration_cast<std::chrono::milliseconds>(monotonic_now() - attempt.since).count(),
+          attempt.peer.port,
+          subset ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
 }
 
 Result<std::unique_ptr<transport::Listener>> SpreadDevice::listen(HandleBytes handle) {

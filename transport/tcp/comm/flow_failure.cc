@@ -17,8 +17,7 @@ std::string why_timed_out(const engine::Flow& flow, bool in_use, Instant now) {
   const std::uint64_t outstanding = flow.connection().stream_written() - flow.connection().stream_acked();
   return fmt::format(
       "timed out: the peer has not answered for {:.1f} s, with {} bytes outstanding (limit: {}). Its process "
-      "may "
-      "have been stopped, its host be down, or the network drop packets; {}",
+      "may have been stopped, its host be down, or the network drop packets; {}",
       std::chrono::duration<double>(now - flow.connection().silent_since()).count(), outstanding,
       in_use ? "tcp.user_timeout_ms" : "tcp.connect_timeout_ms", kAdvice);
 }
@@ -51,10 +50,8 @@ std::string why_failed(const engine::Flow& flow, stack::ConnectionError error, b
   if (std::string away = flow.link().why_away(now); !away.empty()) {
     return away;
   }
-  return error == stack::ConnectionError::timed_out &&
-                 !flow.link().interface().is_silent(flow.key().remote, now)
-             ? why_timed_out(flow, in_use, now)
-             : why_unreachable(flow, now);
+  return error == stack::ConnectionError::timed_out ? why_timed_out(flow, in_use, now)
+                                                    : why_unreachable(flow, now);
 }
 
 }  // namespace tfabric::tcp
