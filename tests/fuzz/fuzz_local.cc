@@ -3,16 +3,12 @@
 // writes anywhere, the counters included.
 //
 // Whatever it does, we read and write within the ring only.
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cstring>
-#include <memory>
 
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/require.h"
+#include "tests/mirrored_memory.h"
 #include "transport/tcp/nic/frame_ring.h"
 #include "transport/tcp/rails/local_session.h"
 
@@ -31,31 +27,6 @@ void try_message(const std::uint8_t* data, std::size_t size) {
   }
 }
 
-// Two rings, with the mapping that they need, made once: each input begins with zeros.
-struct Memory {
-  Memory() {
-    const Descriptor file(memfd_create("ring", MFD_CLOEXEC));
-    TFABRIC_REQUIRE(ftruncate(file.get(), kSize) == 0);
-    void* const space = mmap(nullptr, 2 * kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    TFABRIC_REQUIRE(space != MAP_FAILED);
-    bytes = static_cast<std::byte*>(space);
-    for (const std::uint64_t at : {std::uint64_t{0}, kSize}) {
-      TFABRIC_REQUIRE(mmap(bytes + at, kSize, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file.get(),
-                           0) != MAP_FAILED);
-    }
-  }
-  void clear() {
-    std::memset(bytes, 0, kSize);
-    counters.written = 0;
-    counters.read = 0;
-  }
-  [[nodiscard]] bool inside(const std::byte* at, std::uint64_t size) const {
-    return at >= bytes && size <= 2 * kSize && at + size <= bytes + 2 * kSize;
-  }
-  std::byte* bytes = nullptr;
-  RingCounters counters;
-};
-
 // A word that the other process may write: near what makes sense, or anything.
 std::uint64_t word(fuzz::Input& input) {
   const std::uint8_t kind = input.u8();
@@ -72,21 +43,21 @@ std::uint64_t word(fuzz::Input& input) {
   }
 }
 
-void try_ring(fuzz::Input& input, Memory& memory) {
-  const RingMemory ring{&memory.counters, memory.bytes, kSize};
+void try_ring(fuzz::Input& input, test::MirroredMemory& memory) {
+  const RingMemory ring = memory.ring();
   FrameWriter writer(ring);
   FrameReader reader(ring);
   while (!input.empty()) {
     switch (input.u8() % 6) {
       case 0:
-        memory.counters.written = word(input);
+        memory.counters().written = word(input);
         break;
       case 1:
-        memory.counters.read = word(input);
+        memory.counters().read = word(input);
         break;
       case 2: {
         const std::uint64_t value = word(input);
-        std::memcpy(memory.bytes + input.u16() % (kSize / 8) * 8, &value, sizeof value);
+        std::memcpy(memory.bytes() + input.u16() % (kSize / 8) * 8, &value, sizeof value);
         break;
       }
       case 3:
@@ -115,9 +86,11 @@ void try_ring(fuzz::Input& input, Memory& memory) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static Memory memory;
+  static test::MirroredMemory memory(kSize);  // made once: each input begins with zeros
   try_message(data, std::min(size, tcp::kLocalMessageBytes));
-  memory.clear();
+  std::memset(memory.bytes(), 0, kSize);
+  memory.counters().written = 0;
+  memory.counters().read = 0;
   fuzz::Input input(data, size);
   try_ring(input, memory);
   return 0;
