@@ -277,7 +277,7 @@ int report(std::shared_ptr<nic::SharedWire> wire, const Options& options, pid_t 
 }
 
 int run_parent(const Options& options) {
-  auto made = nic::SharedWire::make(options.frame - kKindOffset);
+  auto made = nic::SharedWire::make();
   if (!made) return fail(made.error());
   int output = -1;
   const auto child = start_child(options, made->memory, output);

@@ -23,7 +23,7 @@ constexpr std::uint16_t kMtu = 1500;
 struct Ends {
   explicit Ends(std::uint16_t mtu = kMtu) {
     need_eal();
-    auto made = SharedWire::make(mtu);
+    auto made = SharedWire::make();
     INFO((made ? std::string() : made.error().message));
     REQUIRE(made.ok());
     auto joined = SharedWire::join(made->memory);
@@ -120,7 +120,7 @@ TEST_CASE("a wire through shared memory that is full takes no more, and loses no
 }
 
 TEST_CASE("the largest frames pass a wire through shared memory") {
-  constexpr std::uint16_t kMost = 65393;  // of LocalRail
+  constexpr std::uint16_t kMost = kSharedWireMtu;
   Ends ends(kMost);
   rte_mbuf* const head = ends.frame(1500, 'm');
   while (head->pkt_len < kMost + 14u) {
@@ -151,7 +151,7 @@ TEST_CASE("what was sent before the other process ended is taken before the link
 }
 
 TEST_CASE("shared memory that could shrink under its user, or has another layout, is refused") {
-  const auto good = static_cast<off_t>(shared_wire_bytes(kMtu));
+  const auto good = static_cast<off_t>(kSharedWireBytes);
   CHECK(refusal_of(memory_of(good, kAll)).empty());
   for (const int seals : {0, F_SEAL_GROW, F_SEAL_SHRINK | F_SEAL_GROW, F_SEAL_SHRINK | F_SEAL_SEAL}) {
     CHECK_THAT(refusal_of(memory_of(good, seals)), Catch::Contains("not sealed"));
@@ -161,7 +161,7 @@ TEST_CASE("shared memory that could shrink under its user, or has another layout
   }
   CHECK_THAT(refusal_of(open("/dev/null", O_RDWR | O_CLOEXEC)), Catch::Contains("not sealed"));
   CHECK_THAT(refusal_of(-1), Catch::Contains("not sealed"));
-  auto made = SharedWire::make(kMtu);
+  auto made = SharedWire::make();
   REQUIRE(made.ok());
   CHECK(ftruncate(made->memory.get(), 0) != 0);
 }

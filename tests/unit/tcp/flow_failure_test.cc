@@ -22,7 +22,7 @@ const std::array kEnds{*net::parse_ip("10.78.0.1"), *net::parse_ip("10.78.0.2")}
 struct TwoHosts {
   TwoHosts() {
     nic::need_eal();
-    auto made = nic::SharedWire::make(1500);
+    auto made = nic::SharedWire::make();
     REQUIRE(made.ok());
     auto joined = nic::SharedWire::join(made->memory);
     REQUIRE(joined.ok());

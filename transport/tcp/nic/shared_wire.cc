@@ -6,9 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cerrno>
 #include <system_error>
 
@@ -17,100 +15,89 @@
 namespace tfabric::nic {
 namespace {
 
-// The file: a page with the counters of both rings, and the two rings. The end that made it writes to the
-// first.
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kEthernetBytes = 14;
-// Few enough to stay in a core's cache (docs/benchmarks.md), and enough for sixteen of the largest frames.
-constexpr std::uint64_t kLeastRing = 1u << 20, kMostRing = 1u << 24;
-constexpr std::uint64_t kFramesAtLeast = 16;
 // F_SEAL_SEAL, so that the set of seals is final, as the other end sees it.
 constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
-
-std::uint64_t ring_bytes(std::uint32_t mtu) {
-  return std::clamp(std::bit_ceil(kFramesAtLeast * ring_bytes_of(mtu + kEthernetBytes)), kLeastRing,
-                    kMostRing);
-}
+// Each ring is mapped twice in a row (frame_ring.h).
+constexpr std::uint64_t kMapped = kWireCounterBytes + 4 * kWireRingBytes;
+constexpr std::uint32_t kEthernetBytes = 14;
+static_assert(kSharedWireMtu + kEthernetBytes + RTE_PKTMBUF_HEADROOM == UINT16_MAX);
+static_assert(16 * ring_bytes_of(kSharedWireMtu + kEthernetBytes) <= kWireRingBytes);
 
 Error failed(const char* what) {
   return {Errc::system, fmt::format("{}: {}", what, std::generic_category().message(errno))};
 }
 
-// Returns the size of each ring of a file that another process has sent.
-Result<std::uint64_t> ring_bytes_in(int memory) {
+// Checks a file that another process has sent.
+Status check_memory(int memory) {
   const int seals = fcntl(memory, F_GET_SEALS);
   struct stat status {};
   if (seals < 0 || (seals & kSeals) != kSeals || fstat(memory, &status) != 0) {
     return Error{Errc::remote, "the shared memory is not sealed"};
   }
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  const std::uint64_t ring = size > kPage ? (size - kPage) / 2 : 0;
-  if (ring < kLeastRing || ring > kMostRing || !std::has_single_bit(ring) || kPage + 2 * ring != size) {
-    return Error{Errc::remote, fmt::format("the shared memory has {} bytes, which is no size of it", size)};
+  if (static_cast<std::uint64_t>(status.st_size) != kSharedWireBytes) {
+    return Error{Errc::remote,
+                 fmt::format("the shared memory has {} bytes, which is no size of it", status.st_size)};
   }
-  return ring;
+  return {};
 }
+
+// Allocates the pages of the file, so that a lack of them is an error here, and not at the first access.
+bool allocate(int memory) { return fallocate(memory, 0, 0, kSharedWireBytes) == 0; }
 
 }  // namespace
 
-std::uint64_t shared_wire_bytes(std::uint32_t mtu) { return kPage + 2 * ring_bytes(mtu); }
-
-Result<std::unique_ptr<SharedWire::Mapping>> SharedWire::Mapping::map(int memory, std::uint64_t ring_bytes) {
-  void* const space = mmap(nullptr, kPage + 4 * ring_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+Result<std::unique_ptr<SharedWire::Mapping>> SharedWire::Mapping::map(int memory) {
+  void* const space = mmap(nullptr, kMapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (space == MAP_FAILED) {
     return failed("no address space for shared memory");
   }
   auto* const address = static_cast<std::byte*>(space);
-  std::unique_ptr<Mapping> mapping(new Mapping(address, ring_bytes));
+  std::unique_ptr<Mapping> mapping(new Mapping(address));
   struct Part {
     std::uint64_t at, size, offset;  // in the address space, and in the file
   };
-  const std::array<Part, 5> parts{{{0, kPage, 0},
-                                   {kPage, ring_bytes, kPage},
-                                   {kPage + ring_bytes, ring_bytes, kPage},
-                                   {kPage + 2 * ring_bytes, ring_bytes, kPage + ring_bytes},
-                                   {kPage + 3 * ring_bytes, ring_bytes, kPage + ring_bytes}}};
-  for (const Part& part : parts) {
+  constexpr std::uint64_t kFirst = kWireCounterBytes, kRing = kWireRingBytes;
+  constexpr std::array<Part, 5> kParts{{{0, kWireCounterBytes, 0},
+                                        {kFirst, kRing, kFirst},
+                                        {kFirst + kRing, kRing, kFirst},
+                                        {kFirst + 2 * kRing, kRing, kFirst + kRing},
+                                        {kFirst + 3 * kRing, kRing, kFirst + kRing}}};
+  for (const Part& part : kParts) {
     if (mmap(address + part.at, part.size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, memory,
              static_cast<off_t>(part.offset)) == MAP_FAILED) {
       return failed("shared memory cannot be mapped");
     }
   }
-  keep_from_children(address, kPage + 4 * ring_bytes);
+  keep_from_children(address, kMapped);
   return mapping;
 }
 
-SharedWire::Mapping::~Mapping() { munmap(address_, kPage + 4 * ring_bytes_); }
+SharedWire::Mapping::~Mapping() { munmap(address_, kMapped); }
 
 RingMemory SharedWire::Mapping::ring(unsigned number) const {
   return {.counters = reinterpret_cast<RingCounters*>(address_) + number,
-          .bytes = address_ + kPage + ring_bytes_ * 2 * number,
-          .size = ring_bytes_};
+          .bytes = address_ + kWireCounterBytes + kWireRingBytes * 2 * number,
+          .size = kWireRingBytes};
 }
 
 SharedWire::SharedWire(std::unique_ptr<Mapping> mapping, unsigned writes)
-    : mapping_(std::move(mapping)),
-      largest_(largest_frame(mapping_->ring(0).size)),
-      out_(mapping_->ring(writes)),
-      in_(mapping_->ring(1 - writes)) {}
+    : mapping_(std::move(mapping)), out_(mapping_->ring(writes)), in_(mapping_->ring(1 - writes)) {}
 
 SharedWire::~SharedWire() = default;
 
-Result<SharedWire::Made> SharedWire::make(std::uint32_t mtu) {
+Result<SharedWire::Made> SharedWire::make() {
   Descriptor memory(memfd_create("tfabric-wire", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (memory.get() < 0) {
     return failed("memfd_create(2)");
   }
-  // The pages are allocated here, where a lack of them is an error, and not at the first access. A new file
-  // reads as zeros, which is what the counters begin with.
-  const auto size = static_cast<off_t>(shared_wire_bytes(mtu));
-  if (ftruncate(memory.get(), size) != 0 || fallocate(memory.get(), 0, 0, size) != 0) {
+  // A new file reads as zeros, which is what the counters begin with.
+  if (ftruncate(memory.get(), kSharedWireBytes) != 0 || !allocate(memory.get())) {
     return failed("no shared memory");
   }
   if (fcntl(memory.get(), F_ADD_SEALS, kSeals) != 0) {
     return failed("shared memory cannot be sealed");
   }
-  auto mapping = Mapping::map(memory.get(), ring_bytes(mtu));
+  auto mapping = Mapping::map(memory.get());
   if (!mapping) {
     return mapping.error();
   }
@@ -118,14 +105,13 @@ Result<SharedWire::Made> SharedWire::make(std::uint32_t mtu) {
 }
 
 Result<std::shared_ptr<SharedWire>> SharedWire::join(const Descriptor& memory) {
-  const Result<std::uint64_t> ring = ring_bytes_in(memory.get());
-  if (!ring) {
-    return ring.error();
+  if (Status status = check_memory(memory.get()); !status) {
+    return status.error();
   }
-  if (fallocate(memory.get(), 0, 0, static_cast<off_t>(kPage + 2 * *ring)) != 0) {
+  if (!allocate(memory.get())) {
     return failed("no shared memory");
   }
-  auto mapping = Mapping::map(memory.get(), *ring);
+  auto mapping = Mapping::map(memory.get());
   if (!mapping) {
     return mapping.error();
   }
@@ -136,7 +122,7 @@ std::uint16_t SharedWire::put(std::span<rte_mbuf*> packets) {
   std::size_t count = 0;
   for (; count < packets.size(); ++count) {
     const rte_mbuf* const packet = packets[count];
-    if (packet->pkt_len > largest_ || packet->pkt_len == 0) {
+    if (packet->pkt_len > largest_frame(kWireRingBytes) || packet->pkt_len == 0) {
       continue;
     }
     std::byte* to = out_.reserve(packet->pkt_len);

@@ -19,8 +19,14 @@
 
 namespace tfabric::nic {
 
-// The file that the two ends of such a wire share, in bytes.
-[[nodiscard]] std::uint64_t shared_wire_bytes(std::uint32_t mtu);
+// The rings have this size whatever the MTU: few enough bytes to stay in a core's cache (docs/benchmarks.md),
+// and enough for sixteen of the largest frames.
+inline constexpr std::uint64_t kWireRingBytes = 1u << 20;
+// The file that the two ends of a wire share: a page with the counters of both rings, and the two rings.
+inline constexpr std::uint64_t kWireCounterBytes = 4096;
+inline constexpr std::uint64_t kSharedWireBytes = kWireCounterBytes + 2 * kWireRingBytes;
+// The largest MTU: a frame must fit into one packet buffer of 65535 bytes, headroom included.
+inline constexpr std::uint32_t kSharedWireMtu = 65393;
 
 class SharedWire final : public PacketPipe {
  public:
@@ -28,8 +34,8 @@ class SharedWire final : public PacketPipe {
     std::shared_ptr<SharedWire> wire;
     Descriptor memory;  // for the other end
   };
-  // Makes the memory of a wire for IP packets of up to `mtu` bytes. Errc::system, with the reason.
-  static Result<Made> make(std::uint32_t mtu);
+  // Makes the memory of a wire. Errc::system, with the reason.
+  static Result<Made> make();
   // Joins a wire whose memory another process has made. Errc::remote: the file could shrink, or has another
   // layout; Errc::system: this process cannot map it.
   static Result<std::shared_ptr<SharedWire>> join(const Descriptor& memory);
@@ -50,22 +56,20 @@ class SharedWire final : public PacketPipe {
  private:
   class Mapping {
    public:
-    static Result<std::unique_ptr<Mapping>> map(int memory, std::uint64_t ring_bytes);
+    static Result<std::unique_ptr<Mapping>> map(int memory);
     ~Mapping();
     Mapping(const Mapping&) = delete;
     Mapping& operator=(const Mapping&) = delete;
     [[nodiscard]] RingMemory ring(unsigned number) const;
 
    private:
-    Mapping(std::byte* address, std::uint64_t ring_bytes) : address_(address), ring_bytes_(ring_bytes) {}
+    explicit Mapping(std::byte* address) : address_(address) {}
     std::byte* address_;
-    std::uint64_t ring_bytes_;
   };
 
   SharedWire(std::unique_ptr<Mapping> mapping, unsigned writes);
 
   std::unique_ptr<Mapping> mapping_;
-  std::uint64_t largest_;
   FrameWriter out_;
   FrameReader in_;
   std::atomic<bool> ended_{false};

@@ -19,10 +19,10 @@ namespace {
 
 // How long a failure is the answer: longer than any caller takes to come back for it.
 constexpr Duration kFailureTold = std::chrono::milliseconds(500);
-// A packet buffer has at most 65535 bytes, with headroom and the Ethernet header.
-constexpr std::uint32_t kMostMtu = 65535 - 128 - 14;
 
-std::uint32_t mtu_of(const config::Rail& config) { return std::min(effective_mtu(config), kMostMtu); }
+std::uint32_t mtu_of(const config::Rail& config) {
+  return std::min(effective_mtu(config), nic::kSharedWireMtu);
+}
 
 }  // namespace
 

@@ -114,7 +114,7 @@ void LocalRail::dial(std::uint64_t process, Instant since) {
   }
   Connection& connection = connections_.emplace_back(std::move(**made), Connection::State::asking, since);
   connection.process = process;
-  const LocalMessage hello{.kind = LocalMessage::Kind::hello, .mtu = mtu_, .from = process_, .to = process};
+  const LocalMessage hello{.kind = LocalMessage::Kind::hello, .from = process_, .to = process};
   if (!send_locally(connection.socket.get(), hello)) {
     give_up(connection, "has ended");
     connections_.pop_back();
@@ -144,25 +144,31 @@ bool LocalRail::on_message(Connection& connection, LocalIncoming& incoming) {
     give_up(connection, "has ended");
     return false;
   }
-  if (incoming.kind == LocalIncoming::Kind::message && incoming.message.version != kLocalVersion) {
-    if (connection.state == Connection::State::unnamed) {
+  const LocalMessage& message = incoming.message;
+  const bool unnamed = connection.state == Connection::State::unnamed;
+  if (incoming.kind == LocalIncoming::Kind::message && message.version != kLocalVersion) {
+    if (unnamed) {
       // So that it hears of our version.
       static_cast<void>(send_locally(connection.socket.get(), {.kind = LocalMessage::Kind::welcome}));
     }
     give_up(connection, "has another version of tfabric, which shares memory in another way");
     return false;
   }
-  if (incoming.kind == LocalIncoming::Kind::message && incoming.message.kind == LocalMessage::Kind::refusal) {
-    give_up(connection, "cannot share memory with this one: its log says why");
-    return false;
-  }
-  if (connection.state == Connection::State::unnamed && incoming.kind == LocalIncoming::Kind::message &&
-      incoming.message.kind == LocalMessage::Kind::hello) {
-    return on_hello(connection, incoming.message);
-  }
-  if (connection.state == Connection::State::asking && incoming.kind == LocalIncoming::Kind::message &&
-      incoming.message.kind == LocalMessage::Kind::welcome) {
-    return on_welcome(connection, incoming);
+  if (incoming.kind == LocalIncoming::Kind::message) {
+    switch (message.kind) {
+      case LocalMessage::Kind::refusal:
+        give_up(connection, "cannot share memory with this one: its log says why");
+        return false;
+      case LocalMessage::Kind::hello:
+        if (unnamed) {
+          return on_hello(connection, message);
+        }
+        break;
+      case LocalMessage::Kind::welcome:
+        if (!unnamed) {
+          return on_welcome(connection, incoming);
+        }
+    }
   }
   give_up(connection, "has sent what is no answer");
   return false;
@@ -181,7 +187,7 @@ bool LocalRail::on_hello(Connection& connection, const LocalMessage& hello) {
     refuse(connection, fmt::format("it has {} wires already", wires));
     return false;
   }
-  Result<nic::SharedWire::Made> made = nic::SharedWire::make(std::max(mtu_, hello.mtu));
+  Result<nic::SharedWire::Made> made = nic::SharedWire::make();
   if (!made) {
     refuse(connection, made.error().message);
     return false;
@@ -192,8 +198,7 @@ bool LocalRail::on_hello(Connection& connection, const LocalMessage& hello) {
     refuse(connection, status.error().message);
     return false;
   }
-  const LocalMessage welcome{
-      .kind = LocalMessage::Kind::welcome, .mtu = mtu_, .from = process_, .to = hello.from};
+  const LocalMessage welcome{.kind = LocalMessage::Kind::welcome, .from = process_, .to = hello.from};
   if (!send_locally(connection.socket.get(), welcome, made->memory.get())) {
     if (const int error = errno; !has_hung_up(connection.socket.get())) {
       refuse(connection, "the memory's descriptor cannot be sent: " + std::generic_category().message(error));

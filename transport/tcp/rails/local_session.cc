@@ -25,7 +25,7 @@ struct Layout {
   std::uint64_t magic;
   std::uint16_t version;
   std::uint16_t kind;
-  std::uint32_t mtu;
+  std::uint32_t reserved;  // 0
   std::uint64_t from, to;
 };
 static_assert(sizeof(Layout) == kLocalMessageBytes);
@@ -88,7 +88,6 @@ std::array<std::byte, kLocalMessageBytes> encode(const LocalMessage& message) {
   const Layout layout{.magic = kMagic,
                       .version = message.version,
                       .kind = static_cast<std::uint16_t>(message.kind),
-                      .mtu = message.mtu,
                       .from = message.from,
                       .to = message.to};
   std::array<std::byte, kLocalMessageBytes> bytes;
@@ -111,12 +110,11 @@ std::optional<LocalMessage> decode_local_message(std::span<const std::byte> byte
   const auto kind = static_cast<LocalMessage::Kind>(layout.kind);
   const bool known = kind == LocalMessage::Kind::hello || kind == LocalMessage::Kind::welcome ||
                      kind == LocalMessage::Kind::refusal;
-  constexpr std::uint32_t kMostMtu = 65535;
-  if (bytes.size() != sizeof layout || !known || layout.mtu > kMostMtu ||
+  if (bytes.size() != sizeof layout || !known || layout.reserved != 0 ||
       (kind == LocalMessage::Kind::hello && layout.from == 0)) {
     return std::nullopt;
   }
-  return LocalMessage{.kind = kind, .mtu = layout.mtu, .from = layout.from, .to = layout.to};
+  return LocalMessage{.kind = kind, .from = layout.from, .to = layout.to};
 }
 
 Result<Descriptor> listen_locally(std::uint64_t process) {

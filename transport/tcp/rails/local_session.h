@@ -38,7 +38,6 @@ struct LocalMessage {
   };
   Kind kind = Kind::hello;
   std::uint16_t version = kLocalVersion;
-  std::uint32_t mtu = 0;
   std::uint64_t from = 0, to = 0;
 };
 inline constexpr std::size_t kLocalMessageBytes = 32;

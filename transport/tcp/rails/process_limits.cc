@@ -73,7 +73,7 @@ std::optional<ProcessFault> process_fault(const config::Tcp& config, const Proce
                           .fix = "allow it in the container's seccomp profile"};
     }
     const std::uint64_t needed = config::is_automatic_memif(rail)
-                                     ? nic::shared_wire_bytes(effective_mtu(rail))
+                                     ? nic::kSharedWireBytes
                                      : nic::memif_region_bytes(effective_mtu(rail));
     if (limits.file_bytes < needed) {
       return ProcessFault{
