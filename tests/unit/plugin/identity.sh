@@ -10,10 +10,11 @@ wrong() {
 version=$("$tool" --version)
 [[ -n $version ]] || wrong "tfabric --version prints nothing"
 [[ $("$tool" -V) == "$version" ]] || wrong "tfabric -V prints $("$tool" -V), not $version"
-found=$(strings -a "$tool" | grep '^tfabric version ')
+# The debugging information may have it once more.
+found=$(strings -a "$tool" | grep '^tfabric version ' | sort -u)
 [[ $found == "tfabric version $version" ]] || wrong "$tool: found \"$found\", expected \"tfabric version $version\""
 # The library may be of another build than the tool, if only one of them has been built since.
-library_version=$(strings -a "$library" | sed -n 's/^tfabric version //p')
+library_version=$(strings -a "$library" | sed -n 's/^tfabric version //p' | sort -u)
 [[ -n $library_version ]] || wrong "$library: found no string with its version"
 
 # The configuration is wrong, so nothing on this host is touched.
