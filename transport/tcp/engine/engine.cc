@@ -120,21 +120,54 @@ void Engine::service_links() {
   for (const auto& link : links_) {
     const LinkProgress progress(flows_, *link);
     link->interface().on_time(now_, &progress);
+    const bool was_away = link->is_away();
     link->watch(now_);
+    if (link->is_away() && !was_away) {
+      on_link_away(*link);
+    }
     if (link->is_away() || link->stalled(now_)) {
       // Otherwise flows that have ended and wait for room for their last segment would stay.
       link->drop_staged();
     }
-    if (!link->is_away() || !link->options().ends_with_link) {
-      continue;
-    }
-    for (const auto& flow : flows_) {
-      if (flow->link_ == link.get() && flow->connection_->error() == stack::ConnectionError::none) {
-        flow->connection_->fail(stack::ConnectionError::unreachable);
-        mark(*flow);
-      }
+    if (link->is_away() && link->options().ends_with_link) {
+      end_flows_of(*link);
     }
   }
+  for (std::size_t i = 0; i < tended_.size(); ++i) {  // which may grow meanwhile
+    if (tended_[i] != nullptr) {
+      tended_[i]->on_time(now_);
+    }
+  }
+  std::erase(tended_, nullptr);
+}
+
+void Engine::end_flows_of(const Link& link) {
+  for (const auto& flow : flows_) {
+    if (flow->link_ == &link && flow->connection_->error() == stack::ConnectionError::none) {
+      flow->connection_->fail(stack::ConnectionError::unreachable);
+      mark(*flow);
+    }
+  }
+}
+
+void Engine::on_link_away(const Link& link) {
+  for (std::size_t i = 0; i < flows_.size(); ++i) {  // handlers may open flows
+    Flow& flow = *flows_[i];
+    if (flow.link_ == &link && flow.handler_ != nullptr &&
+        flow.connection_->error() == stack::ConnectionError::none) {
+      flow.handler_->on_link_away(flow);
+    }
+  }
+}
+
+void Engine::tend(Tended& tended) {
+  if (std::find(tended_.begin(), tended_.end(), &tended) == tended_.end()) {
+    tended_.push_back(&tended);
+  }
+}
+
+void Engine::leave(Tended& tended) {
+  std::replace(tended_.begin(), tended_.end(), &tended, static_cast<Tended*>(nullptr));
 }
 
 void Engine::resume(Flow& flow) {

@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -41,6 +42,16 @@ class Acceptor {
 
  protected:
   ~Acceptor() = default;
+};
+
+// Someone with work to do at times when no segment arrives.
+class Tended {
+ public:
+  // Called with the engine held, about once a millisecond.
+  virtual void on_time(Instant now) = 0;
+
+ protected:
+  ~Tended() = default;
 };
 
 struct EngineOptions {
@@ -99,6 +110,12 @@ class Engine {
   // Fails the link's flows and returns the link.
   std::unique_ptr<Link> remove_link(Link& link);
   [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
+  // Returns the link with this number (Link::number); null if it has been removed.
+  [[nodiscard]] Link* find_link(std::uint64_t number) const;
+  // Calls on_time() of the object until leave() is called; each may be called any number of times, also from
+  // on_time().
+  void tend(Tended& tended);
+  void leave(Tended& tended);
 
   // Opens a connection. Returns null if the link has no address of the destination's family or no port is
   // free.
@@ -110,8 +127,8 @@ class Engine {
   void wake(Flow& flow);
   // Closes in order: sends what is queued, then a FIN. The handler is forgotten.
   void close(Flow& flow);
-  // Resets the connection. The handler is forgotten.
-  void abort(Flow& flow);
+  // Resets the connection. The handler is forgotten. The peer is told the reason, if there is one.
+  void abort(Flow& flow, std::string_view reason = {});
   // Waits, for a bounded time, until no driver refers to payload memory. Call after aborting the flows that
   // send it.
   void drain_payload();
@@ -178,6 +195,8 @@ class Engine {
   bool ready_to_send(Flow& flow);
   [[nodiscard]] stack::ConnectionError failure_of(const Flow& flow) const;
   void service_links();
+  void on_link_away(const Link& link);
+  void end_flows_of(const Link& link);
   void bound_time_wait(Flow& flow);
   static void forget_payload(Flow& flow);
   void reap();
@@ -213,6 +232,7 @@ class Engine {
   std::vector<std::unique_ptr<Link>> links_;
   stack::FlowTable<Flow> table_;
   std::vector<std::unique_ptr<Flow>> flows_;
+  std::vector<Tended*> tended_;  // null: has left
   std::vector<Flow*> progressed_;
   std::vector<Flow*> progressed_now_;
   std::vector<Flow*> finished_;

@@ -85,10 +85,10 @@ void Engine::forget_payload(Flow& flow) {
   }
 }
 
-void Engine::abort(Flow& flow) {
+void Engine::abort(Flow& flow, std::string_view reason) {
   flow.handler_ = nullptr;
   forget_payload(flow);
-  flow.connection_->abort();
+  flow.connection_->abort(reason);
   mark(flow);
 }
 
@@ -132,13 +132,16 @@ void Engine::add_link(std::unique_ptr<Link> link, bool announce) {
   links_.push_back(std::move(link));
 }
 
+Link* Engine::find_link(std::uint64_t number) const {
+  const auto found = std::find_if(links_.begin(), links_.end(), [&](const auto& link) {
+    return link->number() == number && !link->retired();
+  });
+  return found == links_.end() ? nullptr : found->get();
+}
+
 std::unique_ptr<Link> Engine::remove_link(Link& link) {
-  for (const auto& flow : flows_) {
-    if (flow->link_ == &link && flow->connection_->error() == stack::ConnectionError::none) {
-      flow->connection_->fail(stack::ConnectionError::unreachable);
-      mark(*flow);
-    }
-  }
+  link.retire();
+  end_flows_of(link);
   run_progress();
   const auto on_link = [&link](const Flow* flow) { return flow->link_ == &link; };
   link.output().clear();

@@ -31,6 +31,8 @@ class FlowHandler {
   // The flow has failed. Bytes in order that were not taken can still be read from its connection, which they
   // have reached whatever became of the flow. It no longer exists when this returns.
   virtual void on_failed(Flow& flow, stack::ConnectionError error) = 0;
+  // The link of the flow has gone down. The connection goes on, and its bytes count as lost.
+  virtual void on_link_away(Flow& /*flow*/) {}
   // The flow has another local port now. Only before its handshake is done.
   virtual void on_moved(Flow& /*flow*/) {}
 

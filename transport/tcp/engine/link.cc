@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstring>
 
@@ -42,6 +43,8 @@ std::string time_of_day(Duration ago) {
   return fmt::format("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60);
 }
 
+std::atomic<std::uint64_t> next_number{1};
+
 net::InterfaceConfig seeded(net::InterfaceConfig config) {
   config.seed = random_u64();
   return config;
@@ -55,7 +58,8 @@ Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const L
       interface_(seeded(std::move(config))),
       checksum_(checksum_for(interface_.config(), port_->capabilities())),
       options_(options),
-      member_(std::move(member)) {
+      member_(std::move(member)),
+      number_(next_number.fetch_add(1, std::memory_order_relaxed)) {
   options_.transmit_by_reference &= port_->capabilities().tx_multi_segment;
   // A driver that cannot be asked to free what it has sent does so only when it is given more packets: memory
   // could not be deregistered until then.

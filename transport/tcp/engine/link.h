@@ -58,6 +58,11 @@ class Link {
   [[nodiscard]] net::Interface& interface() { return interface_; }
   [[nodiscard]] nic::Port& port() { return *port_; }
   [[nodiscard]] const LinkOptions& options() const { return options_; }
+  // No other link of the process has or had this number.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  // The link is about to be removed from its engine: no flow may begin on it.
+  void retire() { retired_ = true; }
+  [[nodiscard]] bool retired() const { return retired_; }
   [[nodiscard]] const ExchangeMember& member() const { return member_; }
   // Returns the largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
@@ -119,6 +124,8 @@ class Link {
   OutputQueue output_;
   ExchangeMember member_;
   LinkWatch watch_;
+  std::uint64_t number_;
+  bool retired_ = false;
   bool mtu_warned_ = false;
   std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change
   Instant stalled_since_{};

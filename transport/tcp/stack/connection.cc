@@ -161,7 +161,7 @@ void Connection::close() {
   c.fin_queued = true;
 }
 
-void Connection::abort() {
+void Connection::abort(std::string_view reason) {
   Impl& c = *impl_;
   if (c.state == State::closed) {
     return;
@@ -170,7 +170,10 @@ void Connection::abort() {
   c.end(ConnectionError::aborted);
   c.send_reset = notify;
   c.reset_seq = c.seq_of(c.snd_nxt);
+  c.reason = reason.substr(0, kMaxReason);
 }
+
+const std::string& Connection::reset_reason() const { return impl_->reason; }
 
 void Connection::fail(ConnectionError error) {
   if (impl_->state != State::closed) {

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "transport/tcp/stack/congestion_control.h"
@@ -185,7 +186,12 @@ class Connection {
   // Sends a FIN after the queued bytes; before the SYN is answered, ends the connection. Receiving goes on,
   // but fails (timed_out) if the peer then sends nothing for some seconds.
   void close();
-  void abort();  // next_segment() then returns one RST and nothing more
+  // next_segment() then returns one RST and nothing more. The RST carries the reason, as RFC 9293 §3.10.7.4
+  // (after RFC 1122 §4.2.2.12) allows; at most kMaxReason bytes of it.
+  static constexpr std::size_t kMaxReason = 160;
+  void abort(std::string_view reason = {});
+  // Returns the reason that the peer's RST gave, in printable ASCII; empty if it gave none.
+  [[nodiscard]] const std::string& reset_reason() const;
   // Ends the connection without a segment to the peer: the path is gone (`error` = unreachable).
   void fail(ConnectionError error);
   // The path's MTU shrank (RFC 1191, validated by the caller): segments of at most `mss` from now on.

@@ -287,6 +287,7 @@ struct Connection::Impl {
   Instant syn_sent_at{};
   bool send_reset = false;
   Seq reset_seq;
+  std::string reason;  // of our RST, or of the peer's
   bool ack_now = false;
   std::optional<SackBlock> duplicate;  // bytes that have arrived twice, to be reported (RFC 2883)
   bool probe_now = false;

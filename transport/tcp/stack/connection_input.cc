@@ -1,6 +1,7 @@
 // Arriving segments: RFC 9293 §3.10.7, with RFC 5961 and 7323.
 #include <algorithm>
 #include <cassert>
+#include <string>
 
 #include "transport/tcp/stack/connection_impl.h"
 
@@ -12,9 +13,21 @@ namespace {
 // connected, and at which sequence numbers (CVE-2016-5696).
 constexpr std::uint32_t kChallengesPerSecond = 100;
 
+// The text in a RST is no part of the stream.
 std::uint32_t sequence_length(const SegmentIn& segment) {
+  if ((segment.flags & flag::rst) != 0) {
+    return 0;
+  }
   return segment.payload.size + ((segment.flags & flag::syn) != 0 ? 1u : 0u) +
          ((segment.flags & flag::fin) != 0 ? 1u : 0u);
+}
+
+std::string printable(const Payload& payload) {
+  std::string text(reinterpret_cast<const char*>(payload.data),
+                   std::min<std::size_t>(payload.size, Connection::kMaxReason));
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
 }
 
 }  // namespace
@@ -173,6 +186,7 @@ void Connection::Impl::on_reset(const SegmentIn& segment) {
       end(ConnectionError::none);
       break;
     default:
+      reason = printable(segment.payload);
       end(ConnectionError::reset);
       break;
   }
