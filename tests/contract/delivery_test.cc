@@ -14,12 +14,15 @@ using namespace tfabric::contract;
 
 namespace {
 
+// Larger messages are not sent before their receives are posted.
+constexpr std::size_t kEarly = 16u << 10;
+
 void pause_ms(int ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); }
 
 }  // namespace
 
 static void send_all(Net& net, void* comm) {
-  Buffer buffer(1 << 20);
+  Buffer buffer(kEarly);
   for (std::uint64_t i = 0; i < 3; ++i) {
     buffer.fill(i);
     net.wait(net.isend(comm, buffer.data(), buffer.size(), 0));
@@ -37,7 +40,7 @@ CONTRACT_PART(leaving_sender) {
 }
 // Receives everything that was sent, and expects no more.
 static void receive_all(Net& net, void* comm) {
-  Buffer buffer(1 << 20);
+  Buffer buffer(kEarly);
   for (std::uint64_t i = 0; i < 3; ++i) {
     buffer.clear();
     net.wait(net.irecv(comm, PluginReceive{buffer.data(), buffer.size(), 0, nullptr}));

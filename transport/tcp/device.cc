@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
 
 #include "base/random.h"
 #include "transport/tcp/comm/listener.h"
@@ -75,7 +74,7 @@ void Device::drop_abandoned() {
 
 Result<bool> Device::advance(Attempt& attempt) {
   if (attempt.comm == nullptr) {
-    if (Result<bool> opened = open_flows(attempt); !opened) {
+    if (Result<bool> opened = open_lanes(attempt); !opened) {
       return opened.error();
     }
   }
@@ -117,7 +116,15 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
     if (route->link == nullptr) {
       return std::vector<SendRoute>();
     }
-    routes.push_back({.link = route->link, .remote = route->remote, .path = path_to(rail, address)});
+    auto path = path_to(rail, address);
+    const std::uint32_t lanes = path->flows();
+    routes.push_back({.link = route->link->number(),
+                      .rail = rail.config().name,
+                      .rail_number = static_cast<std::uint16_t>(i % rails_.size()),
+                      .remote = route->remote,
+                      .path = std::move(path),
+                      .wanted = lanes,
+                      .joined = {}});
   }
   return routes;
 }
@@ -135,8 +142,8 @@ std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& re
   return context_.peers.paths.path(rail.config().name, remote, choice);
 }
 
-// Opens the flows that the comm begins with, once every link that they need is up.
-Result<bool> Device::open_flows(Attempt& attempt) {
+// Opens the lanes that the comm begins with, once every link that they need is there.
+Result<bool> Device::open_lanes(Attempt& attempt) {
   const Handle& peer = attempt.peer;
   const EngineGuard guard(context_.engine.lock());
   Result<std::vector<SendRoute>> routes = routes_to(peer);
@@ -146,18 +153,16 @@ Result<bool> Device::open_flows(Attempt& attempt) {
   if (routes->empty()) {
     return false;
   }
-  std::vector<std::uint32_t> flows;
+  std::vector<std::uint32_t> lanes;
   for (const SendRoute& route : *routes) {
-    flows.push_back(route.path->flows());
+    lanes.push_back(route.wanted);
   }
-  const std::uint32_t most = *std::max_element(flows.begin(), flows.end());
-  const Hello hello{.token = peer.token,
-                    .comm = random_u64(),
-                    .flows = static_cast<std::uint16_t>(std::accumulate(flows.begin(), flows.end(), 0u))};
+  const std::uint32_t most = *std::max_element(lanes.begin(), lanes.end());
+  const Hello hello{.token = peer.token, .comm = random_u64()};
   auto comm = std::make_unique<SendComm>(context_, hello, peer.port, peer.max_recvs, std::move(*routes));
-  for (std::size_t i = 0; i < most * flows.size() && !comm->failed(); ++i) {
-    const std::size_t route = i % flows.size();
-    if (i / flows.size() < flows[route] && !comm->open_flow({route})) {
+  for (std::size_t i = 0; i < most * lanes.size() && !comm->failed(); ++i) {
+    const std::size_t route = i % lanes.size();
+    if (i / lanes.size() < lanes[route] && !comm->open_lane({route})) {
       comm->fail_from_outside(
           {Errc::unusable,
            fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",

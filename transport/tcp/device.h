@@ -51,7 +51,7 @@ class Device final : public transport::Device {
   void drop_abandoned();
   // Continues an attempt; returns true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
-  Result<bool> open_flows(Attempt& attempt);
+  Result<bool> open_lanes(Attempt& attempt);
   Result<std::vector<SendRoute>> routes_to(const Handle& peer);
   std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote);
   Error explain_timeout(const Attempt& attempt) const;

@@ -96,7 +96,8 @@ class TcpTransport final : public transport::Transport {
                               .max_flows = config.max_flows,
                               .piece_bytes = config.chunk_bytes,
                               .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
-                              .connect_timeout = config.connect_timeout};
+                              .connect_timeout = config.connect_timeout,
+                              .outage = config.user_timeout};
     const auto& units = engines_.units();
     std::vector<std::unique_ptr<transport::Device>> of_engines;
     for (const auto& unit : units) {

@@ -10,6 +10,8 @@
 
 using namespace tfabric;
 using namespace tfabric::lane;
+using stripe::Completion;
+using stripe::Inbox;
 
 namespace {
 
@@ -58,14 +60,12 @@ TEST_CASE("records are read the same however the stream is cut") {
   for (std::size_t i = 0; i < 3; ++i) {
     memory[i].resize(1000);
     const std::array buffers{transport::ReceiveBuffer{memory[i].data(), 1000, 0, nullptr}};
-    REQUIRE(inbox.post(buffers, &completions[i]));
+    REQUIRE(*inbox.post(buffers, &completions[i]));
   }
   FlowReader reader(controls, &inbox);
   for (std::size_t at = 0; at < stream.size();) {
     const std::size_t n = std::min<std::size_t>(1 + random() % 90, stream.size() - at);
-    const auto taken = reader.take(std::span(stream).subspan(at, n));
-    REQUIRE(taken.ok());
-    REQUIRE(*taken == n);
+    REQUIRE(reader.take(std::span(stream).subspan(at, n)).ok());
     at += n;
   }
   for (const Completion& completion : completions) {
@@ -77,22 +77,73 @@ TEST_CASE("records are read the same however the stream is cut") {
   REQUIRE(controls.bodies[0].size() == 5);
 }
 
-TEST_CASE("data for a receive that is not posted stays untaken until it is") {
+TEST_CASE("data for a receive that is not posted is set aside, and nothing behind it waits") {
   Controls controls;
   Inbox inbox;
   FlowReader reader(controls, &inbox);
   std::vector<std::byte> stream;
   const std::array<std::byte, 4> data{std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
   append(stream, {.type = RecordType::piece, .length = 4, .total = 4}, data);
-  REQUIRE(*reader.take(stream) == kRecordHeaderBytes);
-  const auto rest = std::span(stream).subspan(kRecordHeaderBytes);
-  REQUIRE(*reader.take(rest) == 0);
+  append(stream, {.type = RecordType::piece, .group = {1}}, {});
+  append(stream, {.type = RecordType::settled, .length = 4}, data);
+  REQUIRE(reader.take(stream).ok());
+  REQUIRE(controls.bodies.size() == 1);
   std::array<std::byte, 4> memory{};
-  const std::array buffers{transport::ReceiveBuffer{memory.data(), 4, 0, nullptr}};
-  Completion completion;
-  REQUIRE(inbox.post(buffers, &completion));
-  REQUIRE(*reader.take(rest) == 4);
+  const std::array buffers{transport::ReceiveBuffer{memory.data(), memory.size(), 0, nullptr}};
+  Completion first, second;
+  REQUIRE(*inbox.post(buffers, &first));
+  REQUIRE(first.state == Completion::State::done);
   REQUIRE(memory == data);
+  REQUIRE(*inbox.post(buffers, &second));
+  REQUIRE(second.state == Completion::State::done);
+}
+
+TEST_CASE("a stream that is buried ends at the last whole line of its piece, and takes nothing more") {
+  constexpr std::uint32_t kTotal = 1000;
+  std::vector<std::byte> message(kTotal, std::byte{7}), memory(kTotal);
+  Inbox inbox;
+  Controls controls;
+  Completion completion;
+  const std::array buffers{transport::ReceiveBuffer{memory.data(), memory.size(), 0, nullptr}};
+  REQUIRE(*inbox.post(buffers, &completion));
+  std::vector<std::byte> stream;
+  append(stream, {.type = RecordType::settled, .length = 4}, std::span(message).first(4));
+  const std::size_t begin = stream.size() + kRecordHeaderBytes;
+  append(stream, {.type = RecordType::piece, .length = kTotal, .total = kTotal}, message);
+  const auto taken = static_cast<std::size_t>(GENERATE(0, 1, 27, 28, 29, 51, 52, 53, 179, 180, 181, 1051));
+  INFO("bytes taken " << taken);
+  FlowReader dying(controls, &inbox);
+  REQUIRE(dying.take(std::span(stream).first(taken)).ok());
+  const std::uint64_t position = dying.bury();
+  CHECK(position <= std::max<std::uint64_t>(taken, 28));
+  const std::size_t there = position > begin ? position - begin : 0;
+  CHECK(there == (taken > begin ? (taken - begin) / 128 * 128 : 0));
+  CHECK_FALSE(dying.take(stream).ok());
+  // The rest comes by another lane.
+  const auto offset = static_cast<std::uint32_t>(there);
+  std::vector<std::byte> rest;
+  append(rest, {.type = RecordType::piece, .length = kTotal - offset, .total = kTotal, .offset = offset},
+         std::span(message).subspan(offset));
+  FlowReader next(controls, &inbox);
+  REQUIRE(next.take(rest).ok());
+  CHECK(completion.state == Completion::State::done);
+  CHECK(memory == message);
+}
+
+TEST_CASE("a message that was being set aside when its stream was buried comes again") {
+  std::vector<std::byte> message(300, std::byte{7}), memory(300), stream;
+  append(stream, {.type = RecordType::piece, .length = 300, .total = 300}, message);
+  Inbox inbox;
+  Controls controls;
+  FlowReader dying(controls, &inbox), next(controls, &inbox);
+  REQUIRE(dying.take(std::span(stream).first(stream.size() - 1)).ok());
+  CHECK(dying.bury() == kRecordHeaderBytes);
+  REQUIRE(next.take(stream).ok());
+  Completion completion;
+  const std::array buffers{transport::ReceiveBuffer{memory.data(), memory.size(), 0, nullptr}};
+  REQUIRE(*inbox.post(buffers, &completion));
+  CHECK(completion.state == Completion::State::done);
+  CHECK(memory == message);
 }
 
 TEST_CASE("garbage, and data on a comm that only sends, are errors") {
@@ -107,19 +158,20 @@ TEST_CASE("garbage, and data on a comm that only sends, are errors") {
 TEST_CASE("a piece that is repeated on another flow ends the comm before a byte of it is written") {
   Controls controls;
   Inbox inbox;
-  std::array<std::byte, 8> memory{};
+  std::array<std::byte, 256> memory{};
   const std::array buffers{transport::ReceiveBuffer{memory.data(), memory.size(), 0, nullptr}};
   Completion completion;
-  REQUIRE(inbox.post(buffers, &completion));
+  REQUIRE(*inbox.post(buffers, &completion));
   std::vector<std::byte> first, second;
-  append(first, {.type = RecordType::piece, .length = 4, .total = 8}, std::array<std::byte, 4>{});
-  append(second, {.type = RecordType::piece, .length = 4, .total = 8},
-         std::array{std::byte{1}, std::byte{1}, std::byte{1}, std::byte{1}});
+  std::array<std::byte, 128> other;
+  other.fill(std::byte{1});
+  append(first, {.type = RecordType::piece, .length = 128, .total = 256}, std::array<std::byte, 128>{});
+  append(second, {.type = RecordType::piece, .length = 128, .total = 256}, other);
   FlowReader one(controls, &inbox), two(controls, &inbox);
-  REQUIRE(*one.take(first) == first.size());
+  REQUIRE(one.take(first).ok());
   REQUIRE_FALSE(two.take(second).ok());
   REQUIRE(completion.state == Completion::State::pending);
-  REQUIRE(memory == std::array<std::byte, 8>{});
+  REQUIRE(memory == std::array<std::byte, 256>{});
 }
 
 TEST_CASE("a reader knows whether its stream ends within a record") {
@@ -128,13 +180,13 @@ TEST_CASE("a reader knows whether its stream ends within a record") {
   std::array<std::byte, 4> memory{};
   const std::array buffers{transport::ReceiveBuffer{memory.data(), memory.size(), 0, nullptr}};
   Completion completion;
-  REQUIRE(inbox.post(buffers, &completion));
+  REQUIRE(*inbox.post(buffers, &completion));
   std::vector<std::byte> stream;
   append(stream, {.type = RecordType::piece, .length = 4, .total = 4}, memory);
   FlowReader reader(controls, &inbox);
   for (std::size_t i = 0; i < stream.size(); ++i) {
     CHECK(reader.mid_record() == (i > 0));
-    REQUIRE(*reader.take(std::span(stream).subspan(i, 1)) == 1);
+    REQUIRE(reader.take(std::span(stream).subspan(i, 1)).ok());
   }
   CHECK_FALSE(reader.mid_record());
 }
@@ -184,5 +236,7 @@ TEST_CASE("a piece outside of its message and an overlong control record are ref
       decode(encode({.type = RecordType::piece, .length = 0xffffffffu, .total = 100, .offset = 2})));
   REQUIRE_FALSE(decode(encode({.type = RecordType::hello, .length = kMaxControlBytes + 1})));
   REQUIRE_FALSE(decode(encode({.type = static_cast<RecordType>(99)})));
+  REQUIRE_FALSE(decode(encode({.type = static_cast<RecordType>(0)})));
+  REQUIRE(decode(encode({.type = static_cast<RecordType>(kLastRecordType)})));
   REQUIRE(decode(encode({.type = RecordType::piece})));
 }

@@ -10,6 +10,7 @@
 
 #include "base/random.h"
 #include "tests/unit/nic/eal_fixture.h"
+#include "tests/unit/tcp/cut_wire.h"
 #include "transport/tcp/comm/listener.h"
 #include "transport/tcp/comm/send_comm.h"
 #include "transport/tcp/rails/rail.h"
@@ -29,13 +30,25 @@ struct World {
     acceptor.add_listener(token, pending);
     engine.set_acceptor(&acceptor);
     for (std::size_t i = 0; i < kAddresses.size(); ++i) {
-      const std::string name = "pair" + std::to_string(i);
-      auto made = make_loop_link(name, {.name = name, .mtu = 1500, .addresses = {{kAddresses[i], 24}}});
-      INFO((made ? std::string() : made.error().message));
-      REQUIRE(made.ok());
-      links.push_back(made->get());
-      engine.add_link(std::move(*made));
+      wires.push_back(std::make_shared<CutWire>());
+      add_link(i);
     }
+  }
+  void add_link(std::size_t i) {
+    const std::string name = "pair" + std::to_string(i);
+    auto port =
+        nic::Port::open({.name = name, .device = {}, .pipe = wires[i], .mtu = 1500, .rx_buffers = 4096});
+    INFO((port ? std::string() : port.error().message));
+    REQUIRE(port.ok());
+    auto link = std::make_unique<engine::Link>(std::move(*port),
+                                               net::InterfaceConfig{.name = name,
+                                                                    .mtu = 1500,
+                                                                    .addresses = {{kAddresses[i], 24}},
+                                                                    .point_to_point = true,
+                                                                    .trusted_wire = true},
+                                               engine::LinkOptions{});
+    links.push_back(link.get());
+    engine.add_link(std::move(link));
   }
   ~World() {
     const EngineGuard guard(engine.lock());
@@ -67,22 +80,28 @@ struct World {
   Context context;
   Pending pending{context};
   Token token{};
+  std::vector<std::shared_ptr<CutWire>> wires;
   std::vector<engine::Link*> links;
 };
 
-// Returns a send comm over both links that has one flow on each to begin with. The test says how many are
+// Returns a send comm over both links that has one lane on each to begin with. The test says how many are
 // used.
 inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std::uint8_t max_recvs) {
   const EngineGuard guard(world.engine.lock());
   const auto path = std::make_shared<Path>(FlowChoice{}, "test");
   std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < kAddresses.size(); ++i) {
-    routes.push_back({.link = world.links[i], .remote = kAddresses[i], .path = path, .next_try = {}});
+    routes.push_back({.link = world.links[i]->number(),
+                      .rail = world.links[i]->interface().config().name,
+                      .rail_number = static_cast<std::uint16_t>(i),
+                      .remote = kAddresses[i],
+                      .path = path,
+                      .joined = {}});
   }
   auto send =
       std::make_unique<SendComm>(world.context, hello, world.engine.port(), max_recvs, std::move(routes));
   path->remove(*send);
-  REQUIRE((send->open_flow({0}) && send->open_flow({1})));
+  REQUIRE((send->open_lane({0}) && send->open_lane({1})));
   return send;
 }
 
@@ -90,19 +109,19 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
 class Pair {
  public:
   explicit Pair(World& world) : world_(world) {
-    hello = {.token = world.token, .comm = random_u64(), .flows = 2};
+    hello = {.token = world.token, .comm = random_u64(), .serial = {}};
     send = open_send(world, hello, world.context.options.max_recvs);
-    REQUIRE(world.until([&] { return send->welcomed() && world.pending.has_ready(); }));
+    REQUIRE(world.until([&] { return send->counters().joined == 1 && world.pending.has_ready(); }));
     const EngineGuard guard(world.engine.lock());
     receive = world.pending.take();
   }
 
   // What Path would say.
-  void use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep) {
+  void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep) {
     const EngineGuard guard(world_.engine.lock());
     use_flows_locked(route, flows, keep);
   }
-  void use_flows_locked(lane::RouteId route, std::uint32_t flows, std::uint32_t keep) {
+  void use_flows_locked(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep) {
     static_cast<PathUser&>(*send).use_flows(route, flows, keep, monotonic_now());
   }
 
@@ -162,6 +181,7 @@ class Pair {
   std::unique_ptr<RecvComm> receive;
 
  private:
+  // Returns true if the request has ended, well, and the message's bytes are right if it was the receive.
   static bool done(transport::Request*& request, int* size) {
     if (request == nullptr) {
       return true;

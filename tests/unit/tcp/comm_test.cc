@@ -14,7 +14,7 @@ namespace {
 // A connection that sends given bytes and counts what it receives.
 struct Caller final : engine::FlowHandler {
   std::size_t on_data(engine::Flow&, std::span<const std::byte> bytes) override {
-    heard += bytes.size();
+    heard.insert(heard.end(), bytes.begin(), bytes.end());
     return bytes.size();
   }
   void on_progress(engine::Flow&) override {}
@@ -31,8 +31,24 @@ struct Caller final : engine::FlowHandler {
     }
   }
 
+  // The welcome, once it has come; what else a receiver says comes before or after it.
+  [[nodiscard]] std::optional<Welcome> answer() const {
+    for (std::span<const std::byte> rest = heard; rest.size() >= lane::kRecordHeaderBytes;) {
+      const auto header = lane::decode(rest.first<lane::kRecordHeaderBytes>());
+      rest = rest.subspan(lane::kRecordHeaderBytes);
+      if (!header || rest.size() < header->length) {
+        return std::nullopt;
+      }
+      if (header->type == lane::RecordType::welcome) {
+        return decode_welcome(rest.first(header->length));
+      }
+      rest = rest.subspan(header->length);
+    }
+    return std::nullopt;
+  }
+
   engine::Flow* flow = nullptr;
-  std::size_t heard = 0;
+  std::vector<std::byte> heard;
   bool refused = false;
 };
 
@@ -57,7 +73,7 @@ TEST_CASE("flows join and leave while messages are under way, and all messages a
   for (Pair::Message* message : messages) {
     pair.post_send(*message);
     const auto flows = static_cast<std::uint32_t>(random.between(std::uint64_t{0}, 6u));
-    const lane::RouteId route{random.chance(0.5) ? std::size_t{1} : std::size_t{0}};
+    const stripe::RouteId route{random.chance(0.5) ? std::size_t{1} : std::size_t{0}};
     pair.use_flows(route, std::max(flows, route.value == 0 ? 1u : 0u), flows + 1);
     // Receives lag behind, so that data waits in flows that are leaving.
     for (; received < messages.size() && random.chance(0.6) && messages[received]->out != nullptr;
@@ -146,7 +162,7 @@ TEST_CASE("a link that goes down takes flows that have nothing left to bring, an
   pair.exchange(100000);
 }
 
-TEST_CASE("a flow that is being opened may be lost, one that is in use may not") {
+TEST_CASE("a comm that has neither a lane nor a link left fails at once") {
   World world({.piece_bytes = 4096});
   Pair pair(world);
   pair.use_flows({1}, 0, 0);
@@ -192,25 +208,31 @@ TEST_CASE("grouped receives keep their order while flows come and go") {
   }
 }
 
-TEST_CASE("a flow that joins without the comm's numbers is refused, and so is another version") {
+TEST_CASE("a flow that joins without the comm's numbers learns that there is no such comm") {
   World world;
   Pair pair(world);
   Hello hello = pair.hello;
-  hello.flow = 5;
-  hello.flows = 0;
-  Caller right, wrong_comm, tokenless, old;
+  hello.kind = HelloKind::joins;
+  hello.serial = {50};
+  Caller right, wrong_comm, tokenless, stranger, old;
   right.call(world, encode(hello));
   hello.comm ^= 1;
   wrong_comm.call(world, encode(hello));
-  hello = {.token = {}, .comm = pair.hello.comm, .flow = 5, .flows = 0};
+  hello.token = {};
   tokenless.call(world, encode(hello));
+  hello.kind = HelloKind::opens;
+  stranger.call(world, encode(hello));
   auto words = encode(pair.hello);
   words[lane::kRecordHeaderBytes] = std::byte{kProtocolVersion - 1};
   old.call(world, words);
-  REQUIRE(
-      world.until([&] { return right.heard > 0 && wrong_comm.refused && tokenless.refused && old.refused; }));
-  CHECK_FALSE(right.refused);
-  CHECK(wrong_comm.heard + tokenless.heard + old.heard == 0);
+  REQUIRE(world.until([&] {
+    return right.answer() && wrong_comm.answer() && tokenless.answer() && stranger.refused && old.refused;
+  }));
+  CHECK(right.answer()->status == WelcomeStatus::ok);
+  CHECK(right.answer()->serial.value == 50);
+  CHECK(wrong_comm.answer()->status == WelcomeStatus::gone);
+  CHECK(tokenless.answer()->status == WelcomeStatus::gone);
+  CHECK(stranger.heard.size() + old.heard.size() == 0);
   CHECK(world.acceptor.half_open() == 0);
   {
     const EngineGuard guard(world.engine.lock());
@@ -223,14 +245,14 @@ TEST_CASE("a comm takes no more flows than it may have") {
   World world;
   Pair pair(world);
   Hello hello = pair.hello;
-  hello.flow = 1;
-  hello.flows = 0;
+  hello.kind = HelloKind::joins;
   std::vector<std::unique_ptr<Caller>> callers;
-  for (int i = 0; i < kMaxFlows; ++i) {
+  for (std::uint32_t i = 0; i < kMaxFlows; ++i) {
+    hello.serial = {100 + i};
     callers.push_back(std::make_unique<Caller>());
     callers.back()->call(world, encode(hello));
   }
-  const auto heard = [&](const std::unique_ptr<Caller>& caller) { return caller->heard > 0; };
+  const auto heard = [&](const std::unique_ptr<Caller>& caller) { return caller->answer().has_value(); };
   const auto refused = [&](const std::unique_ptr<Caller>& caller) { return caller->refused; };
   REQUIRE(world.until([&] {
     return std::count_if(callers.begin(), callers.end(), heard) +
@@ -263,8 +285,8 @@ void append_piece(std::vector<std::byte>& stream, std::uint32_t group, std::uint
 
 Hello joining(const Pair& pair) {
   Hello hello = pair.hello;
-  hello.flow = 5;
-  hello.flows = 0;
+  hello.kind = HelloKind::joins;
+  hello.serial = {50};
   return hello;
 }
 
@@ -276,25 +298,25 @@ TEST_CASE("a piece that comes twice fails the receive, although the sizes add up
   Caller caller;  // outlives the pair, whose end takes a turn of the engine
   World world;
   Pair pair(world);
-  Pair::Message& message = pair.message(300);
+  Pair::Message& message = pair.message(384);
   pair.post_receive(message);
   std::vector<std::byte> words = encode(joining(pair)), pieces;
-  append_piece(pieces, 0, 0, 10, 30);
-  append_piece(pieces, 0, 10, 10, 30);
-  append_piece(pieces, 0, 10, 10, 30);
+  append_piece(pieces, 0, 0, 128, 384);
+  append_piece(pieces, 0, 128, 128, 384);
+  append_piece(pieces, 0, 128, 128, 384);
   if (at_once) {
     words.insert(words.end(), pieces.begin(), pieces.end());
   }
   caller.call(world, words);
   if (!at_once) {
-    REQUIRE(world.until([&] { return caller.heard > 0; }));
+    REQUIRE(world.until([&] { return caller.answer().has_value(); }));
     const EngineGuard guard(world.engine.lock());
     REQUIRE(lane::send_record(caller.flow->connection(), pieces));
     world.engine.wake(*caller.flow);
   }
   REQUIRE(world.until([&] { return pair.receive->failed(); }));
   CHECK_THAT(pair.receive->error().message,
-             Catch::Contains("sent bytes 10 to 19 of the message for receive 0 twice"));
+             Catch::Contains("sent bytes 128 to 255 of the message for receive 0 twice"));
   const auto result = message.in->test(nullptr);
   REQUIRE_FALSE(result.ok());
   CHECK_THAT(result.error().message, Catch::Contains("twice"));
@@ -307,10 +329,10 @@ TEST_CASE("a flow that is closed in the middle of a message fails the comm") {
   Pair::Message& message = pair.message(300);
   pair.post_receive(message);
   std::vector<std::byte> words = encode(joining(pair));
-  append_piece(words, 0, 0, 20, 30);
-  words.resize(words.size() - GENERATE(1u, 20u, 30u));
+  append_piece(words, 0, 0, 128, 256);
+  words.resize(words.size() - GENERATE(1u, 128u, 140u));
   caller.call(world, words);
-  REQUIRE(world.until([&] { return caller.heard > 0; }));
+  REQUIRE(world.until([&] { return caller.answer().has_value(); }));
   {
     const EngineGuard guard(world.engine.lock());
     world.engine.close(*caller.flow);
@@ -319,14 +341,34 @@ TEST_CASE("a flow that is closed in the middle of a message fails the comm") {
   CHECK_THAT(pair.receive->error().message, Catch::Contains("the peer closed it in the middle of a message"));
 }
 
-TEST_CASE("two flows of one number do not make a comm of two flows") {
+TEST_CASE("a second connection under one serial is refused, and the comm has one lane") {
   World world;
-  const Hello hello{.token = world.token, .comm = 77, .flow = 0, .flows = 2};
+  const Hello hello{.token = world.token, .comm = 77, .serial = {1}};
   Caller first, second;
   first.call(world, encode(hello));
-  REQUIRE(world.until([&] { return first.heard > 0; }));
+  REQUIRE(world.until([&] { return first.answer().has_value(); }));
   second.call(world, encode(hello));
   REQUIRE(world.until([&] { return second.refused; }));
+  CHECK(world.pending.has_ready());
+  const EngineGuard guard(world.engine.lock());
+  world.engine.abort(*first.flow);
+}
+
+TEST_CASE("a connection that opens a comm which has been closed makes no second comm") {
+  World world;
+  const Hello hello{.token = world.token, .comm = 77, .serial = {1}};
+  Caller first, late;
+  first.call(world, encode(hello));
+  REQUIRE(world.until([&] { return world.pending.has_ready() && first.answer(); }));
+  std::unique_ptr<RecvComm> comm;
+  {
+    const EngineGuard guard(world.engine.lock());
+    comm = world.pending.take();
+  }
+  comm.reset();
+  late.call(world, encode(Hello{.token = world.token, .comm = 77, .serial = {2}}));
+  REQUIRE(world.until([&] { return late.answer().has_value(); }));
+  CHECK(late.answer()->status == WelcomeStatus::gone);
   CHECK_FALSE(world.pending.has_ready());
   const EngineGuard guard(world.engine.lock());
   world.engine.abort(*first.flow);

@@ -116,19 +116,20 @@ TEST_CASE("a wire whose process has ended is no network that has failed") {
   CHECK(hosts.handler.why == "the process at the other end of the wire has ended");
 }
 
-TEST_CASE("a peer that resets a connection in use has closed its communicator") {
-  for (const bool in_use : {true, false}) {
-    TwoHosts hosts;
-    hosts.handler.in_use = in_use;
-    hosts.connect();
-    REQUIRE(hosts.until(
-        [&] { return hosts.flow->connection().established() && hosts.door.accepted != nullptr; }));
-    {
-      const EngineGuard guard(hosts.engines[1].lock());
-      hosts.engines[1].abort(*hosts.door.accepted);
-    }
-    REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }));
-    CHECK_THAT(hosts.handler.why,
-               Contains(in_use ? "closed its communicator" : "the peer reset the connection"));
+TEST_CASE("a reset is explained by the reason that it gives") {
+  const auto [given, said] = GENERATE(table<std::string, std::string>({
+      {"", "the peer reset the connection"},
+      {kClosedEarly, "the peer closed its communicator while requests were outstanding"},
+      {"message\ntruncated", "the peer's communicator has failed: message?truncated"},
+  }));
+  TwoHosts hosts;
+  hosts.connect();
+  REQUIRE(
+      hosts.until([&] { return hosts.flow->connection().established() && hosts.door.accepted != nullptr; }));
+  {
+    const EngineGuard guard(hosts.engines[1].lock());
+    hosts.engines[1].abort(*hosts.door.accepted, given);
   }
+  REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }));
+  CHECK(hosts.handler.why == said);
 }

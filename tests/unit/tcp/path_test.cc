@@ -17,14 +17,14 @@ constexpr double kGbitPerSecond = 1e9 / 8;
 // Comms that always have something to send over a rail that limits each flow and all together.
 struct Network {
   struct Comm final : PathUser {
-    PathUse measure(lane::RouteId, Instant at) override {
+    PathUse measure(stripe::RouteId, Instant at) override {
       const Duration passed = at - last;
       last = at;
       const double seconds = std::chrono::duration<double>(passed).count();
       const auto bytes = static_cast<std::uint64_t>(network->rate_of(*this) * seconds);
       return {.delivered = bytes, .busy = passed, .all_busy = passed, .limited = passed, .srtt = 100us};
     }
-    void use_flows(lane::RouteId, std::uint32_t wanted, std::uint32_t most, Instant) override {
+    void use_flows(stripe::RouteId, std::uint32_t wanted, std::uint32_t most, Instant) override {
       flows = wanted;
       keep = most;
       ++told;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
+#include <utility>
 
 #include "transport/tcp/comm/flow_failure.h"
 
@@ -11,7 +13,7 @@ namespace tfabric::tcp {
 
 // --- requests
 
-using State = lane::Completion::State;
+using State = stripe::Completion::State;
 
 RequestPool::RequestPool(CommCore& comm, engine::Progress& progress)
     : requests_(std::make_unique<std::array<Request, transport::kMaxRequests>>()) {
@@ -67,26 +69,24 @@ Result<transport::Request*> CommCore::post_after_failure(RequestPool& pool) {
   return static_cast<transport::Request*>(request);
 }
 
-// --- flows
+// --- lanes
 
-CommCore::CommCore(const Context& context, lane::Inbox* inbox, const char* direction)
+CommCore::CommCore(const Context& context, stripe::Inbox* inbox, const char* direction)
     : context_(context), inbox_(inbox), direction_(direction) {}
 
-lane::FlowId CommCore::add_flow(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader) {
+stripe::LaneId CommCore::add_lane(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader,
+                                  stripe::LaneSerial serial) {
   std::size_t number = 0;
-  while (number < flows_.size() && (flows_[number] != nullptr || !is_free({number}))) {
+  while (number < lanes_.size() && (lanes_[number].flow != nullptr || !is_free({number}))) {
     ++number;
   }
-  if (number == flows_.size()) {
-    flows_.emplace_back();
-    names_.emplace_back();
-    readers_.emplace_back();
+  if (number == lanes_.size()) {
+    lanes_.emplace_back();
   }
   reader->attach(*this, inbox_);
   flow.set_handler(this, number);
-  flows_[number] = &flow;
-  names_[number] = name_for(flow);
-  readers_[number] = std::move(reader);
+  lanes_[number] = {
+      .flow = &flow, .reader = std::move(reader), .name = name_for(flow), .serial = serial, .controls = {}};
   return {number};
 }
 
@@ -95,46 +95,188 @@ std::string CommCore::name_for(const engine::Flow& flow) const {
                      flow.link().interface().config().name);
 }
 
-std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> bytes) {
-  return read(id_of(flow), bytes);
-}
-
-std::size_t CommCore::read(lane::FlowId flow, std::span<const std::byte> bytes) {
-  if (failed()) {
-    return bytes.size();
+std::optional<stripe::LaneId> CommCore::find(stripe::LaneSerial serial) const {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].flow != nullptr && lanes_[i].serial == serial) {
+      return stripe::LaneId{i};
+    }
   }
-  Result<std::size_t> taken = readers_[flow.value]->take(bytes);
-  if (!taken) {
-    fail(Error{taken.error().code, fmt::format("{}: {}", name_of(flow), taken.error().message)});
-    return bytes.size();
+  return std::nullopt;
+}
+
+bool CommCore::any_carries(const engine::Flow* except) const {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (carries({i}) && (except == nullptr ||
+                         (&lanes_[i].flow->link() != &except->link() && !lanes_[i].flow->link().is_away()))) {
+      return true;
+    }
   }
-  return *taken;
+  return false;
 }
 
-void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
-  flows_[flow.index()] = nullptr;
-  if (failed() || survives(flow)) {
-    return;
+std::optional<stripe::LaneId> CommCore::speaker() const {
+  std::optional<stripe::LaneId> any;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (carries({i})) {
+      if (!lanes_[i].flow->link().is_away() && !watch_.suspects({i})) {
+        return stripe::LaneId{i};
+      }
+      any = stripe::LaneId{i};
+    }
   }
-  timed_out_ = error == stack::ConnectionError::timed_out && !flow.link().is_away();
-  cut_off(failure_of(flow, error));
+  return any;
 }
 
-Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError error) const {
-  return {Errc::remote,
-          fmt::format("{}: {}", name_of(id_of(flow)), why_failed(flow, error, in_use(), monotonic_now()))};
+void CommCore::tell(stripe::LaneId lane, std::vector<std::byte> record) {
+  at(lane).controls.push_back(std::move(record));
+  send_controls(lane);
 }
 
-void CommCore::fail_if_silent() {
-  for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
-    if (flows_[i] != nullptr && (flows_[i]->link().is_away() || context_.engine.is_silent(*flows_[i]))) {
-      fail(failure_of(*flows_[i], stack::ConnectionError::unreachable));
+void CommCore::tell_all(const std::vector<std::byte>& record) {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (carries({i})) {
+      tell({i}, record);
     }
   }
 }
 
-bool CommCore::any_reader_waiting() const {
-  return std::any_of(readers_.begin(), readers_.end(), [](const auto& reader) { return reader->waiting(); });
+void CommCore::send_controls(stripe::LaneId lane) {
+  LaneEnd& end = at(lane);
+  while (!end.controls.empty() && lane::send_record(end.flow->connection(), end.controls.front())) {
+    end.controls.pop_front();
+    context_.engine.wake(*end.flow);
+  }
+}
+
+void CommCore::tend() {
+  if (!tended_) {
+    tended_ = true;
+    context_.engine.tend(*this);
+  }
+}
+
+void CommCore::leave() {
+  if (tended_) {
+    tended_ = false;
+    context_.engine.leave(*this);
+  }
+}
+
+std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> bytes) {
+  if (failed()) {
+    return bytes.size();
+  }
+  const stripe::LaneId lane = id_of(flow);
+  if (Status status = at(lane).reader->take(bytes); !status) {
+    fail(Error{status.error().code, fmt::format("{}: {}", at(lane).name, status.error().message)});
+  }
+  return bytes.size();
+}
+
+void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
+  const stripe::LaneId lane = id_of(flow);
+  drop(lane);
+  if (!failed()) {
+    on_lane_failed(lane, flow, error);
+  }
+}
+
+engine::Flow& CommCore::drop(stripe::LaneId lane) {
+  at(lane).controls.clear();
+  watch_.forget(lane);
+  return *std::exchange(at(lane).flow, nullptr);
+}
+
+// What is in the network on this lane will not arrive: the lane is given up if there is a way around.
+void CommCore::on_link_away(engine::Flow& flow) {
+  if (!failed() && !flow.link().options().ends_with_link && any_carries(&flow)) {
+    give_up(id_of(flow), failure_of(flow, stack::ConnectionError::unreachable));
+  }
+}
+
+void CommCore::watch_closely(engine::Flow& flow) {
+  const stripe::LaneId lane = id_of(flow);
+  const std::uint32_t timeouts = flow.connection().timeouts_in_row();
+  watch_.on_confirmed(lane, flow.connection().stream_acked(), context_.engine.last_turn());
+  if (timeouts == 0) {
+    if (watch_.acquit(lane)) {
+      on_suspicion(lane, false);
+    }
+    return;
+  }
+  if (!carries(lane) || !any_carries(&flow)) {
+    return;  // nobody could be asked
+  }
+  switch (watch_.on_timeouts(lane, timeouts)) {
+    case stripe::Watch::Step::suspect:
+      on_suspicion(lane, true);
+      tend();
+      break;
+    case stripe::Watch::Step::ask:
+      ask_about(flow);
+      break;
+    case stripe::Watch::Step::none:
+      break;
+  }
+}
+
+// The suspect repeats its oldest bytes in this turn, too.
+void CommCore::ask_about(engine::Flow& suspect) {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (!carries({i}) || &lanes_[i].flow->link() == &suspect.link() || watch_.suspects({i})) {
+      continue;
+    }
+    engine::Flow& witness = *lanes_[i].flow;
+    if (lane::send_record(witness.connection(), lane::encode_record(lane::RecordType::ask, {}))) {
+      context_.engine.wake(witness);
+      watch_.asked(id_of(suspect), {i}, witness.connection().stream_written(),
+                   suspect.connection().info().srtt);
+      return;
+    }
+  }
+}
+
+void CommCore::judge_suspects(Instant now) {
+  while (const auto verdict = watch_.verdict(now)) {
+    const LaneEnd& dead = at(verdict->dead);
+    const auto silent = now - dead.flow->connection().progressed_at();
+    give_up(
+        verdict->dead,
+        Error{Errc::remote,
+              fmt::format("{}: nothing has arrived for {} ms, while the peer answers over rail {}", dead.name,
+                          std::chrono::duration_cast<std::chrono::milliseconds>(silent).count(),
+                          at(verdict->witness).flow->link().interface().config().name)});
+  }
+}
+
+Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError error) const {
+  return {Errc::remote,
+          fmt::format("{}: {}", at(id_of(flow)).name, why_failed(flow, error, in_use(), monotonic_now()))};
+}
+
+void CommCore::fail_if_silent() {
+  for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
+    const engine::Flow* flow = lanes_[i].flow;
+    if (flow != nullptr && (flow->link().is_away() || context_.engine.is_silent(*flow))) {
+      fail(failure_of(*flow, stack::ConnectionError::unreachable));
+    }
+  }
+}
+
+void CommCore::begin_outage(Error why, Instant silent_since) {
+  if (!outage_) {
+    outage_ = Outage{silent_since, std::move(why)};
+  }
+  tend();
+}
+
+std::optional<Error> CommCore::outage_over(Instant now) const {
+  if (!outage_ || now - outage_->since < context_.options.outage) {
+    return std::nullopt;
+  }
+  const auto seconds = std::chrono::duration<double>(now - outage_->since).count();
+  return Error{outage_->why.code, fmt::format("{}; no connection for {:.1f} s (tcp.user_timeout_ms)",
+                                              outage_->why.message, seconds)};
 }
 
 void CommCore::enqueue(Request& request) {
@@ -150,30 +292,33 @@ void CommCore::fail(Error error) {
   }
   error_ = std::move(error);
   failed_.store(true, std::memory_order_release);
-  end_flows();
+  leave();
+  abort_lanes(error_.message);
   fail_requests();
 }
 
-void CommCore::end_flows() {
-  for (engine::Flow*& flow : flows_) {
-    if (flow != nullptr) {
-      context_.engine.abort(*flow);
-      flow = nullptr;
+void CommCore::abort_lanes(std::string_view reason) {
+  for (LaneEnd& lane : lanes_) {
+    if (lane.flow != nullptr) {
+      context_.engine.abort(*lane.flow, reason);
+      lane.flow = nullptr;
     }
   }
 }
 
 void CommCore::detach(bool outstanding) {
   context_.engine.take_submissions();
+  leave();
   if (outstanding) {
-    end_flows();
+    abort_lanes(kClosedEarly);
     context_.engine.drain_payload();
     return;
   }
-  for (engine::Flow*& flow : flows_) {
-    if (flow != nullptr) {
-      context_.engine.close(*flow);
-      flow = nullptr;
+  tell_all(lane::encode_record(lane::RecordType::goodbye, {}));
+  for (LaneEnd& lane : lanes_) {
+    if (lane.flow != nullptr) {
+      context_.engine.close(*lane.flow);
+      lane.flow = nullptr;
     }
   }
 }

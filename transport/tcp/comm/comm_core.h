@@ -1,28 +1,36 @@
-// What send and receive comms have in common: their requests, flows, failure and memory registrations.
+// What send and receive comms have in common: their requests, lanes, failure and memory registrations.
 //
 // Two sides share a comm. The user's side is NCCL's thread, which posts requests into a queue and reads
-// completions. The engine's side runs with the engine held and does everything else. The first flow that
-// fails, or the first fault in the peer's data, fails the comm: all requests end with the same error. Only
-// test() reports a failure first: a request that is posted before that is taken, and ends with the error,
-// since peers that close their communicators at about the same time must not make a post fail.
+// completions. The engine's side runs with the engine held and does everything else. A lane that dies does
+// not end the comm: both ends settle what it has delivered (stripe/burial.h), and go on over the others. The
+// comm fails when no lane has been left for too long, and at the first fault in the peer's data: all requests
+// end with the same error. Only test() reports a failure first: a request that is posted before that is
+// taken, and ends with the error, since peers that close their communicators at about the same time must not
+// make a post fail.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "base/rings.h"
+#include "transport/stripe/burial.h"
+#include "transport/stripe/inbox.h"
+#include "transport/stripe/lane.h"
+#include "transport/stripe/message.h"
+#include "transport/stripe/watch.h"
 #include "transport/tcp/comm/context.h"
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/progress.h"
 #include "transport/tcp/lane/flow_reader.h"
-#include "transport/tcp/lane/outbox.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {
@@ -43,8 +51,8 @@ class alignas(64) Request final : public transport::Request {
  public:
   Result<bool> test(int* sizes) override;
 
-  lane::Completion completion;
-  lane::Outgoing send;  // of a send
+  stripe::Completion completion;
+  stripe::Outgoing send;  // of a send
   // Of a receive: completion.count of them.
   std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
 };
@@ -76,7 +84,10 @@ struct Region final : transport::MemoryRegion {
   }
 };
 
-class CommCore : public engine::FlowHandler, public engine::Submitter, public lane::ControlSink {
+class CommCore : public engine::FlowHandler,
+                 public engine::Submitter,
+                 public engine::Tended,
+                 public lane::ControlSink {
  public:
   CommCore(const CommCore&) = delete;
   CommCore& operator=(const CommCore&) = delete;
@@ -86,7 +97,7 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_acquire); }
   // Valid once failed() or once a request has failed.
   [[nodiscard]] const Error& error() const { return error_; }
-  // Valid at the same time. Returns true if the peer did not answer on one of the flows for too long.
+  // Valid at the same time. Returns true if the peer did not answer on one of the lanes for too long.
   [[nodiscard]] bool timed_out() const { return timed_out_; }
   // Returns the error that ended a request.
   [[nodiscard]] const Error& report() {
@@ -98,50 +109,95 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
   Status deregister_region(transport::MemoryRegion* region);
 
   // --- engine's side
-  // Adds a flow under the first number that is free, which it returns, and becomes the flow's handler.
-  // `reader` has the state of the flow's stream so far.
-  lane::FlowId add_flow(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader);
-  [[nodiscard]] std::size_t flow_count() const { return flows_.size(); }
-  // Fails the comm if one of its flows waits for a neighbour that does not answer, or for a link.
+  // Adds a lane over the flow under the first number that is free, which it returns, and becomes the flow's
+  // handler. `reader` has the state of the flow's stream so far.
+  stripe::LaneId add_lane(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader,
+                          stripe::LaneSerial serial);
+  // Fails the comm if one of its lanes waits for a neighbour that does not answer, or for a link.
   void fail_if_silent();
 
  protected:
-  CommCore(const Context& context, lane::Inbox* inbox, const char* direction);
+  // Our end of a lane.
+  struct LaneEnd {
+    engine::Flow* flow = nullptr;  // null: gone
+    std::unique_ptr<lane::FlowReader> reader;
+    std::string name;  // in messages; kept when the flow is gone
+    stripe::LaneSerial serial;
+    std::deque<std::vector<std::byte>> controls;  // records that wait for room
+  };
+
+  CommCore(const Context& context, stripe::Inbox* inbox, const char* direction);
   ~CommCore() override = default;
 
   std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) final;
   void on_failed(engine::Flow& flow, stack::ConnectionError error) final;
-  void on_moved(engine::Flow& flow) final { names_[flow.index()] = name_for(flow); }
-  [[nodiscard]] static lane::FlowId id_of(const engine::Flow& flow) { return {flow.index()}; }
+  void on_link_away(engine::Flow& flow) final;
+  void on_moved(engine::Flow& flow) final { lanes_[flow.index()].name = name_for(flow); }
+  [[nodiscard]] static stripe::LaneId id_of(const engine::Flow& flow) { return {flow.index()}; }
 
   // Queues a posted request for the engine. The queue has room for all requests of the pool.
   void enqueue(Request& request);
   // What a post returns once failed(): a request of the pool that ends with the error, null if all are
   // outstanding, or the error if test() has reported it.
   [[gnu::cold]] Result<transport::Request*> post_after_failure(RequestPool& pool);
-  // Fails the comm, aborts its flows and all requests.
+  // Fails the comm, aborts its lanes and all requests.
   void fail(Error error);
-  // Takes the comm out of the engine; for the destructors of derived classes. The flows are closed in order
+  // Takes the comm out of the engine; for the destructors of derived classes. The lanes are closed in order
   // if nothing is outstanding, and reset otherwise: nothing reads or writes the user's memory afterwards.
   void detach(bool outstanding);
-  // Returns true if a message has arrived whose receive is not posted, on any flow or on this one.
-  [[nodiscard]] bool any_reader_waiting() const;
-  [[nodiscard]] bool reader_waiting(lane::FlowId flow) const { return readers_[flow.value]->waiting(); }
-  // Returns true if the flow's stream so far ends within a record.
-  [[nodiscard]] bool mid_record(lane::FlowId flow) const { return readers_[flow.value]->mid_record(); }
-  // Gives bytes of a flow's stream to its reader and returns how many it took. A fault in them fails the
-  // comm.
-  std::size_t read(lane::FlowId flow, std::span<const std::byte> bytes);
-  // The flow's name in messages; kept when the flow is gone.
-  [[nodiscard]] const std::string& name_of(lane::FlowId flow) const { return names_[flow.value]; }
-  // A flow has failed. Returns true if it had no undelivered data, and the comm goes on without it.
-  virtual bool survives(engine::Flow& flow) = 0;
-  // A flow has failed, and the comm does not survive it.
-  virtual void cut_off(Error error) { fail(std::move(error)); }
+
+  [[nodiscard]] LaneEnd& at(stripe::LaneId lane) { return lanes_[lane.value]; }
+  [[nodiscard]] const LaneEnd& at(stripe::LaneId lane) const { return lanes_[lane.value]; }
+  // Returns the lane with this serial that has a flow; nothing if there is none.
+  [[nodiscard]] std::optional<stripe::LaneId> find(stripe::LaneSerial serial) const;
+  // Returns true if the lane can carry records now.
+  [[nodiscard]] virtual bool carries(stripe::LaneId lane) const { return at(lane).flow != nullptr; }
+  // Returns true if a lane carries records; of `except`, if given, or of one on the same link, none counts.
+  [[nodiscard]] bool any_carries(const engine::Flow* except = nullptr) const;
+  // Returns the lane for records that any lane may carry; nothing if there is none.
+  [[nodiscard]] std::optional<stripe::LaneId> speaker() const;
+  // Sends a control record on one lane, or on each that carries records.
+  void tell(stripe::LaneId lane, std::vector<std::byte> record);
+  void tell_all(const std::vector<std::byte>& record);
+  // Sends the records that have waited for room.
+  void send_controls(stripe::LaneId lane);
+  // Calls on_time() until leave().
+  void tend();
+  void leave();
+
+  // Forgets the lane's flow, which it returns.
+  engine::Flow& drop(stripe::LaneId lane);
+  // Looks whether the flow's lane, or one that it is a witness for, has died. Call it when the flow has made
+  // progress, or has timed out.
+  void watch(engine::Flow& flow) {
+    if (flow.connection().timeouts_in_row() > 0 || !watch_.idle()) {
+      watch_closely(flow);
+    }
+  }
+  [[nodiscard]] bool watching() const { return !watch_.idle(); }
+  // Gives up the lanes that are known to be dead by now. Call it in on_time().
+  void judge_suspects(Instant now);
+
+  // The lane gets nothing more for now, or it does again.
+  virtual void on_suspicion(stripe::LaneId lane, bool suspected) = 0;
+  // Resets the lane and buries it.
+  virtual void give_up(stripe::LaneId lane, const Error& why) = 0;
+  // A lane has failed; its flow no longer exists when this returns. The comm has not failed.
+  virtual void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::ConnectionError error) = 0;
   // Returns false until NCCL has the comm.
   [[nodiscard]] virtual bool in_use() const = 0;
-  // Returns true if nothing is left of the flow that had this number and is gone.
-  [[nodiscard]] virtual bool is_free(lane::FlowId flow) const = 0;
+  // Returns true if nothing is left of the lane that had this number and is gone.
+  [[nodiscard]] virtual bool is_free(stripe::LaneId lane) const = 0;
+  // What has happened to a lane, for errors.
+  [[nodiscard]] Error failure_of(const engine::Flow& flow, stack::ConnectionError error) const;
+
+  // --- while no lane is left
+  // Begins with the loss of the last one, for this reason; goes on if a further one could not join.
+  // `silent_since`: when the peer was heard last.
+  void begin_outage(Error why, Instant silent_since);
+  void end_outage() { outage_.reset(); }
+  // Returns the error to fail with if there has been no lane for too long.
+  [[nodiscard]] std::optional<Error> outage_over(Instant now) const;
 
   // Ends all requests that the engine's side has taken.
   virtual void fail_requests() = 0;
@@ -149,21 +205,28 @@ class CommCore : public engine::FlowHandler, public engine::Submitter, public la
   [[nodiscard]] virtual bool uses(const void* data, std::size_t size) const = 0;
 
   Context context_;
-  std::vector<engine::Flow*> flows_;  // by FlowId; null: gone
+  std::vector<LaneEnd> lanes_;  // by LaneId
   SpscRing<Request*, transport::kMaxRequests> posted_;
+  bool timed_out_ = false;
 
  private:
-  void end_flows();
-  [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
-  [[nodiscard]] Error failure_of(const engine::Flow& flow, stack::ConnectionError error) const;
+  struct Outage {
+    Instant since;
+    Error why;
+  };
 
-  std::vector<std::unique_ptr<lane::FlowReader>> readers_;
-  std::vector<std::string> names_;
-  lane::Inbox* inbox_;
+  void abort_lanes(std::string_view reason);
+  void watch_closely(engine::Flow& flow);
+  void ask_about(engine::Flow& suspect);
+  [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
+
+  stripe::Inbox* inbox_;
   const char* direction_;
+  stripe::Watch watch_;
+  std::optional<Outage> outage_;
+  bool tended_ = false;
   std::atomic<bool> failed_{false};
   Error error_;
-  bool timed_out_ = false;
   bool reported_ = false;  // user's side
 };
 

@@ -17,6 +17,7 @@ struct CommOptions {
   std::uint32_t piece_bytes = 512u << 10;
   std::uint8_t max_recvs = 1;
   Duration connect_timeout = std::chrono::seconds(10);
+  Duration outage = std::chrono::seconds(20);  // how long a comm waits for a lane when it has none
 };
 
 // What the comms of one engine share about their peers.

@@ -37,9 +37,11 @@ std::string why_unreachable(const engine::Flow& flow, Instant now) {
 std::string why_failed(const engine::Flow& flow, stack::ConnectionError error, bool in_use, Instant now) {
   // A peer that closes its comm with requests outstanding resets the flows, as does one whose comm has
   // failed.
-  if (error == stack::ConnectionError::reset && in_use) {
-    return "the peer closed its communicator while requests were outstanding; its log says if an error was "
-           "the reason";
+  if (const std::string& reason = flow.connection().reset_reason();
+      error == stack::ConnectionError::reset && !reason.empty()) {
+    return reason == kClosedEarly
+               ? std::string("the peer closed its communicator while requests were outstanding")
+               : fmt::format("the peer's communicator has failed: {}", reason);
   }
   const bool silent =
       error == stack::ConnectionError::timed_out || error == stack::ConnectionError::unreachable;

@@ -5,23 +5,16 @@ namespace tfabric::tcp {
 // --- Pending
 
 Status Pending::take_flow(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader>& reader) {
-  const auto [found, fresh] = halves_.try_emplace(hello.comm);
-  Half& half = found->second;
-  if (fresh) {
-    half.comm = std::make_unique<RecvComm>(context_);
-    half.flows = hello.flows;
+  if (!made_.insert(hello.comm).second) {
+    return Error{Errc::remote, "its comm has been closed"};
   }
-  if (half.flows != hello.flows || half.there.test(hello.flow)) {
-    return Error{Errc::internal, "its flow numbers contradict those of its comm"};
+  auto comm = std::make_unique<RecvComm>(context_);
+  if (Status status = comm->take_flow(flow, hello, reader); !status) {
+    return status;
   }
-  half.there.set(hello.flow);
-  half.comm->take(flow, hello, std::move(reader));
-  if (half.comm->flow_count() == half.flows) {
-    half.comm->admit({hello.token, hello.comm});
-    ready_.push_back(std::move(half.comm));
-    halves_.erase(found);
-    ready_count_.fetch_add(1, std::memory_order_release);
-  }
+  comm->admit({hello.token, hello.comm});
+  ready_.push_back(std::move(comm));
+  ready_count_.fetch_add(1, std::memory_order_release);
   return {};
 }
 
@@ -37,9 +30,6 @@ std::unique_ptr<RecvComm> Pending::take() {
 
 void Pending::abandon() {
   const Error closed{Errc::remote, "the listener was closed before accept()"};
-  for (auto& [number, half] : halves_) {
-    half.comm->fail_from_outside(closed);
-  }
   for (const auto& comm : ready_) {
     comm->fail_from_outside(closed);
   }

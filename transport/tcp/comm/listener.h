@@ -2,11 +2,10 @@
 #pragma once
 
 #include <atomic>
-#include <bitset>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
+#include <set>
 
 #include "transport/tcp/comm/context.h"
 #include "transport/tcp/comm/recv_comm.h"
@@ -19,27 +18,21 @@ class Pending final : public FlowSink {
  public:
   explicit Pending(const Context& context) : context_(context) {}
 
-  // Fails if the hello's numbers contradict those of the comm's other flows.
+  // Makes a comm of the first lane to arrive; the others join it.
   Status take_flow(engine::Flow& flow, const Hello& hello,
                    std::unique_ptr<lane::FlowReader>& reader) override;
   // From any thread.
   [[nodiscard]] bool has_ready() const { return ready_count_.load(std::memory_order_acquire) > 0; }
-  // Returns a comm all of whose flows are there; null if there is none.
+  // Returns a comm that has a lane; null if there is none.
   std::unique_ptr<RecvComm> take();
   // Resets all connections of comms that were not taken. Destroying the comms needs the engine released.
   void abandon();
 
  private:
-  // A comm some of whose flows are missing.
-  struct Half {
-    std::unique_ptr<RecvComm> comm;
-    std::uint16_t flows = 0;
-    std::bitset<kMaxFlows> there;  // by the connector's number
-  };
-
   Context context_;
-  std::map<std::uint64_t, Half> halves_;
   std::deque<std::unique_ptr<RecvComm>> ready_;
+  // The numbers of all comms that were made: a lane that comes late makes no second one.
+  std::set<std::uint64_t> made_;
   std::atomic<std::size_t> ready_count_{0};
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tfabric::tcp {
 
@@ -22,28 +23,25 @@ RecvComm::~RecvComm() {
   poke();  // the process may end at any time, and the peer should be told of the end before
 }
 
-void RecvComm::take(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader> reader) {
-  const lane::FlowId number = add_flow(flow, std::move(reader));
-  rests_.resize(flow_count());
-  rests_[number.value] = {};
-  if (hello.flow == 0) {
-    announcer_ = number;
-  }
-}
-
 Status RecvComm::take_flow(engine::Flow& flow, const Hello& hello,
                            std::unique_ptr<lane::FlowReader>& reader) {
-  if (failed() || cut_off_) {
-    return Error{Errc::remote, "the comm that it would join has failed"};
+  if (failed() || ended_) {
+    return Error{Errc::remote, "the comm that it would join has ended"};
   }
-  std::size_t used = 0;
-  for (std::size_t i = 0; i < flows_.size(); ++i) {
-    used += flows_[i] != nullptr || !is_free({i}) ? 1 : 0;
+  if (graves_.forbids(hello.serial) || find(hello.serial)) {
+    return Error{Errc::internal, fmt::format("its comm has or had a connection {}", hello.serial.value)};
   }
+  const auto used = static_cast<std::size_t>(
+      std::count_if(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) { return lane.flow != nullptr; }));
   if (used >= kMaxFlows) {
-    return Error{Errc::remote, fmt::format("the comm that it would join has {} connections", used)};
+    return Error{Errc::internal, fmt::format("the comm that it would join has {} connections", used)};
   }
-  take(flow, hello, std::move(reader));
+  const stripe::LaneId lane = add_lane(flow, std::move(reader), hello.serial);
+  end_outage();
+  for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
+    tell(lane, lane::encode_buried(grave));
+  }
+  retell();
   return {};
 }
 
@@ -91,188 +89,163 @@ void RecvComm::on_submitted() {
   while (Request* const* next = posted_.front()) {
     Request& request = **next;
     if (failed()) {
-      request.completion.finish(lane::Completion::State::failed);
-    } else if (!post(request)) {
-      break;  // repeated when a receive is complete
+      request.completion.finish(stripe::Completion::State::failed);
+    } else {
+      const Result<bool> posted = post(request);
+      if (!posted) {
+        posted_.pop();
+        fail(posted.error());  // also this request, and those behind it
+        return;
+      }
+      if (!*posted) {
+        break;  // repeated when a receive is complete
+      }
     }
     posted_.pop();
     any = true;
   }
   if (any && !failed()) {
-    send_announcements();
-    resume_flows();
-    check_ended();
+    report_posted(/*at_once=*/false);
+    conclude();
   }
 }
 
-bool RecvComm::post(Request& request) {
+Result<bool> RecvComm::post(Request& request) {
   const auto buffers = std::span(request.buffers).first(request.completion.count);
-  const lane::GroupId group = inbox_.next_group();
-  if (!inbox_.post(buffers, &request.completion)) {
-    return false;
+  const stripe::GroupId group = inbox_.next_group();
+  const Result<bool> posted = inbox_.post(buffers, &request.completion);
+  if (!posted || !*posted) {
+    return posted;
   }
-  if (announces_) {
-    const auto header = lane::encode({.type = lane::RecordType::announce,
-                                      .group = group,
-                                      .length = static_cast<std::uint32_t>(4 * buffers.size())});
-    std::vector<std::byte> record(header.begin(), header.end());
-    record.resize(header.size() + 4 * buffers.size());
-    for (std::size_t i = 0; i < buffers.size(); ++i) {
-      lane::put_u32(&record[header.size() + 4 * i], static_cast<std::uint32_t>(buffers[i].tag));
-    }
-    announcements_.push_back(std::move(record));
+  if (!announces_) {
+    large_ = large_ || buffers[0].size > stripe::kMaxEagerBytes;
+    return true;
   }
+  const auto header = lane::encode({.type = lane::RecordType::announce,
+                                    .group = group,
+                                    .length = static_cast<std::uint32_t>(4 * buffers.size())});
+  std::vector<std::byte> record(header.begin(), header.end());
+  record.resize(header.size() + 4 * buffers.size());
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    lane::put_u32(&record[header.size() + 4 * i], static_cast<std::uint32_t>(buffers[i].tag));
+  }
+  if (const auto lane = speaker()) {
+    tell(*lane, record);
+  }
+  announcements_.emplace(group.value, std::move(record));
+  announcements_.erase(group.value - static_cast<std::uint32_t>(stripe::Inbox::kMaxGroups));  // complete
   return true;
 }
 
-void RecvComm::send_announcements() {
-  engine::Flow* flow = flows_[announcer_.value];
-  if (flow == nullptr) {
-    announcements_.clear();  // the peer has closed the flow: it sends nothing more
+// A receive is reported at once if a message may wait for that, and otherwise together with others: small
+// messages come without.
+void RecvComm::report_posted(bool at_once) {
+  constexpr std::uint32_t kTogether = stripe::kEagerWindow * 3 / 4;
+  if (announces_ || ended_ || told_ == inbox_.next_group()) {
     return;
   }
-  while (!announcements_.empty() && lane::send_record(flow->connection(), announcements_.front())) {
-    announcements_.pop_front();
-    context_.engine.wake(*flow);
+  const stripe::GroupId posted = inbox_.posted();
+  const bool due = at_once || large_ || posted.value - told_.value >= kTogether;
+  const auto lane = due && told_.precedes(posted) ? speaker() : std::nullopt;
+  if (!lane) {
+    tend();
+    return;
   }
-}
-
-void RecvComm::resume_flows() {
-  // Reading a flow may fail the comm, which then has no flows any more.
-  for (std::size_t i = 0; i < flows_.size() && !failed(); ++i) {
-    if (flows_[i] == nullptr) {
-      Rest& rest = rests_[i];
-      rest.taken += read({i}, std::span(rest.bytes).subspan(rest.taken));
-      if (rest.taken == rest.bytes.size()) {
-        rest = {};
-      }
-      continue;
-    }
-    // A message of no bytes may wait in the reader, which has taken its header: the engine then has nothing
-    // to deliver that would make the reader go on.
-    read({i}, {});
-    if (!failed()) {
-      context_.engine.resume(*flows_[i]);
-    }
+  const auto record = lane::encode({.type = lane::RecordType::posted, .group = posted});
+  if (lane::send_record(at(*lane).flow->connection(), record)) {
+    told_ = posted;
+    told_at_ = context_.engine.last_turn();
+    large_ = large_ && posted != inbox_.next_group();
+    context_.engine.wake(*at(*lane).flow);
   }
 }
 
 void RecvComm::on_progress(engine::Flow& flow) {
-  if (failed()) {
+  if (failed() || ended_) {
     return;
   }
-  if (!announcements_.empty()) {
-    send_announcements();
+  const stripe::LaneId lane = id_of(flow);
+  watch(flow);
+  if (!at(lane).controls.empty()) {
+    send_controls(lane);
   }
   if (posted_.front() != nullptr) {
     on_submitted();
   }
-  if (flow.connection().peer_finished()) {
-    check_ended();
+  if (large_) {
+    report_posted(/*at_once=*/false);  // a message that was being set aside may have come whole
+  }
+  if (!failed() && !ended_ && flow.connection().peer_finished()) {
+    on_peer_finished(lane);
   }
 }
 
-// Fails the comm if nothing more can arrive and receives have taken all that has. Lets go of the flows that
-// the peer has closed while it goes on with others.
-void RecvComm::check_ended() {
-  if (failed()) {
+// The sender has closed the lane in order, so all that it sent on it has arrived.
+void RecvComm::on_peer_finished(stripe::LaneId lane) {
+  if (at(lane).reader->mid_record()) {
+    fail(
+        Error{Errc::remote, fmt::format("{}: the peer closed it in the middle of a message", at(lane).name)});
     return;
   }
-  if (cut_off_) {
-    // Every reader has been offered all bytes that were left. Those that wait have come to messages whose
-    // receives are not posted yet, so receives that are posted get nothing more.
-    if (inbox_.outstanding() > 0 || !any_reader_waiting()) {
-      fail(*cut_off_);
-    }
-    return;
-  }
-  std::size_t ended = 0;
-  for (std::size_t i = 0; i < flows_.size(); ++i) {
-    ended += finished({i}) ? 1 : 0;
-  }
-  if (ended > 0 && !any_reader_waiting()) {
-    on_peer_finished(ended);
-  }
-}
-
-// The peer has closed `ended` flows, and all that it had sent on them is placed.
-void RecvComm::on_peer_finished(std::size_t ended) {
-  for (std::size_t i = 0; i < flows_.size(); ++i) {
-    if (finished({i}) && mid_record({i})) {
-      fail(Error{Errc::remote,
-                 fmt::format("{}: the peer closed it in the middle of a message", name_of({i}))});
-      return;
-    }
-  }
-  if (ended < flows_.size()) {
-    let_finished_flows_go();
+  context_.engine.close(drop(lane));
+  if (!any_carries()) {
+    begin_outage({Errc::remote, fmt::format("{}: the peer closed it", at(lane).name)},
+                 context_.engine.last_turn());
   } else {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", name_of({0}))});
+    retell();
   }
 }
 
-void RecvComm::let_finished_flows_go() {
-  for (engine::Flow*& flow : flows_) {
-    if (flow != nullptr && flow->connection().peer_finished()) {
-      context_.engine.close(*flow);
-      flow = nullptr;
-    }
+// Nothing more arrives. Messages that came before their receives still come out.
+void RecvComm::end(Error why) {
+  if (ended_ || failed()) {
+    return;
   }
-}
-
-bool RecvComm::is_free(lane::FlowId flow) const {
-  const Rest& rest = rests_[flow.value];
-  return rest.taken == rest.bytes.size() && !reader_waiting(flow);
-}
-
-bool RecvComm::finished(lane::FlowId flow) const {
-  if (const engine::Flow* live = flows_[flow.value]; live != nullptr) {
-    return live->connection().peer_finished();
-  }
-  return rests_[flow.value].taken == rests_[flow.value].bytes.size();
-}
-
-// Takes the bytes that have arrived and are not read over from a flow that comes to its end. They are
-// acknowledged, so the peer's sends may be done, while the receives may be posted much later.
-void RecvComm::keep_rest(engine::Flow& flow) {
-  stack::Connection& connection = flow.connection();
-  std::vector<std::byte>& bytes = rests_[flow.index()].bytes;
-  for (auto part = connection.readable(); !part.empty(); part = connection.readable()) {
-    bytes.insert(bytes.end(), part.begin(), part.end());
-    connection.consume(static_cast<std::uint32_t>(part.size()));
-  }
-}
-
-// A flow whose FIN has arrived has brought everything: after its FIN, a peer may end its process, which takes
-// its link down.
-bool RecvComm::survives(engine::Flow& flow) {
-  keep_rest(flow);
-  if (!flow.connection().received_all()) {
-    return false;
-  }
-  check_ended();
-  return true;
-}
-
-// The comm gets nothing more, since no flow can replace the one that has failed. It fails once receives have
-// taken what all its flows had brought.
-void RecvComm::cut_off(Error error) {
-  cut_off_ = std::move(error);
-  for (engine::Flow*& flow : flows_) {
-    if (flow != nullptr) {
-      keep_rest(*flow);
-      context_.engine.abort(*flow);
-      flow = nullptr;
+  ended_ = std::move(why);
+  end_outage();
+  leave();
+  for (LaneEnd& lane : lanes_) {
+    if (lane.flow != nullptr) {
+      context_.engine.close(*lane.flow);
+      lane.flow = nullptr;
     }
   }
   on_submitted();  // posts the receives that the engine has not taken yet
-  if (!failed()) {
-    check_ended();
+  conclude();
+}
+
+void RecvComm::conclude() {
+  if (ended_ && !failed() && (inbox_.outstanding() > 0 || !inbox_.has_aside())) {
+    fail(*ended_);
   }
 }
 
-Status RecvComm::on_control(const lane::RecordHeader&, std::span<const std::byte>) {
-  return Error{Errc::internal, "the peer sent a control record that a sender does not send"};
+Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
+  switch (header.type) {
+    case lane::RecordType::bury:
+      return on_bury(body);
+    case lane::RecordType::settled: {
+      const auto serial = lane::decode_serial(body);
+      if (!serial) {
+        return Error{Errc::internal, "the sender sent a malformed record about a connection it has closed"};
+      }
+      graves_.settled(*serial);
+      return {};
+    }
+    case lane::RecordType::goodbye:
+      end(Error{Errc::remote, "the peer closed its communicator"});
+      return {};
+    case lane::RecordType::ask:
+      return {};
+    case lane::RecordType::hello:
+    case lane::RecordType::welcome:
+    case lane::RecordType::piece:
+    case lane::RecordType::announce:
+    case lane::RecordType::posted:
+    case lane::RecordType::buried:
+      return Error{Errc::internal, "the peer sent a control record that a sender does not send"};
+  }
+  return {};
 }
 
 void RecvComm::fail_requests() {

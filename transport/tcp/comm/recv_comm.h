@@ -1,11 +1,12 @@
 // The receiving end of a comm.
 #pragma once
 
-#include <deque>
+#include <map>
 #include <optional>
 
+#include "transport/stripe/burial.h"
+#include "transport/stripe/inbox.h"
 #include "transport/tcp/comm/comm_core.h"
-#include "transport/tcp/lane/inbox.h"
 #include "transport/tcp/session/handshake.h"
 
 namespace tfabric::tcp {
@@ -29,52 +30,54 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side
-  // Adds a flow that the comm begins with.
-  void take(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader> reader);
-  // Adds a flow that joins the comm while it is in use.
   Status take_flow(engine::Flow& flow, const Hello& hello,
                    std::unique_ptr<lane::FlowReader>& reader) override;
-  // Lets flows join the comm from now on; their hellos name this key.
+  // Lets lanes join the comm from now on; their hellos name this key.
   void admit(const CommTable::Key& key);
   void fail_from_outside(Error error) { fail(std::move(error)); }
 
  private:
   void on_submitted() override;
   void on_progress(engine::Flow& flow) override;
+  void on_suspicion(stripe::LaneId lane, bool suspected) override;
+  void give_up(stripe::LaneId lane, const Error& why) override;
+  void on_time(Instant now) override;
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
-  bool survives(engine::Flow& flow) override;
-  void cut_off(Error error) override;
+  void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::ConnectionError error) override;
   [[nodiscard]] bool in_use() const override { return true; }
-  [[nodiscard]] bool is_free(lane::FlowId flow) const override;
+  [[nodiscard]] bool is_free(stripe::LaneId lane) const override { return at(lane).flow == nullptr; }
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return inbox_.uses(data, size);
   }
 
-  bool post(Request& request);
-  void send_announcements();
-  void resume_flows();
-  void keep_rest(engine::Flow& flow);
-  void check_ended();
-  void on_peer_finished(std::size_t ended);
-  void let_finished_flows_go();
-  [[nodiscard]] bool finished(lane::FlowId flow) const;
+  // Returns false if the receive has to wait for room.
+  Result<bool> post(Request& request);
+  void report_posted(bool at_once);
+  void repeat_announcements();
+  void on_peer_finished(stripe::LaneId lane);
+  void end(Error why);
+  void conclude();
+
+  // --- lanes that die (recv_recovery.cc)
+  Status on_bury(std::span<const std::byte> body);
+  void bury(stripe::LaneId lane);
+  void retell();
 
   // user's side
   RequestPool requests_;
   // engine's side
-  lane::Inbox inbox_;
+  stripe::Inbox inbox_;
+  stripe::Graves graves_;
   bool announces_;
-  // Bytes of a flow that is gone which no receive has taken yet.
-  struct Rest {
-    std::vector<std::byte> bytes;
-    std::size_t taken = 0;
-  };
-  std::vector<Rest> rests_;                           // by FlowId
-  std::optional<Error> cut_off_;                      // no flow is left, and this is why
-  std::deque<std::vector<std::byte>> announcements_;  // waiting for room in their flow
-  lane::FlowId announcer_;                            // the flow that they go on: the peer's first
-  std::optional<CommTable::Key> key_;                 // in the table of comms that flows may join
+  // The receives that the sender knows of, which matters if they are not announced one by one.
+  stripe::GroupId told_;
+  Instant told_at_{};
+  bool large_ = false;  // a receive that it does not know of may be for a message that waits for that
+  // The announcements of groups that are not complete: the sender may not have them. By group.
+  std::map<std::uint32_t, std::vector<std::byte>> announcements_;
+  std::optional<Error> ended_;         // nothing more arrives, and this is why
+  std::optional<CommTable::Key> key_;  // in the table of comms that lanes may join
 };
 
 }  // namespace tfabric::tcp

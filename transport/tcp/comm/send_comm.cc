@@ -8,14 +8,8 @@
 #include "base/log.h"
 
 namespace tfabric::tcp {
-namespace {
 
-// The pause after a flow could not join, before another is tried.
-constexpr Duration kJoinPause = std::chrono::seconds(1);
-
-}  // namespace
-
-using FlowState = SendFlows::State;
+using LaneState = SendFlows::State;
 
 SendComm::SendComm(const Context& context, const Hello& hello, std::uint16_t port, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
@@ -24,9 +18,8 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint16_t por
       requests_(*this, context.progress),
       hello_(hello),
       port_(port),
-      awaited_(hello.flows),
       routes_(std::move(routes)),
-      outbox_({.piece_bytes = context.options.piece_bytes}) {
+      outbox_({.piece_bytes = context.options.piece_bytes, .waits_for_receives = max_recvs <= 1}) {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     routes_[i].path->add(*this, {i});
   }
@@ -43,18 +36,23 @@ SendComm::~SendComm() {
   poke();  // the process may end at any time, and the peer should be told of the end before
 }
 
-bool SendComm::open_flow(lane::RouteId route) {
-  SendRoute& over = at(route);
-  engine::Flow* flow = context_.engine.connect(*over.link, over.remote, port_, this, /*index=*/0);
+bool SendComm::open_lane(stripe::RouteId route) {
+  SendRoute& over = route_at(route);
+  engine::Link* link = context_.engine.find_link(over.link);
+  engine::Flow* flow =
+      link == nullptr ? nullptr : context_.engine.connect(*link, over.remote, port_, this, /*index=*/0);
   if (flow == nullptr) {
     return false;
   }
-  const lane::FlowId id = add_flow(*flow, std::make_unique<lane::FlowReader>(*this, nullptr));
+  const stripe::LaneSerial serial{++last_serial_};
+  const stripe::LaneId id = add_lane(*flow, std::make_unique<lane::FlowReader>(*this, nullptr), serial);
+  outbox_.renew(id);
   book_.opening(id, route, flow->connection());
   over.judge.forget(id);
   Hello hello = hello_;
-  hello.flow = static_cast<std::uint16_t>(id.value);
-  hello.flows = welcomed() ? std::uint16_t{0} : hello_.flows;
+  hello.kind = welcomed() ? HelloKind::joins : HelloKind::opens;
+  hello.rail = over.rail_number;
+  hello.serial = serial;
   return lane::send_record(flow->connection(), encode(hello));
 }
 
@@ -97,7 +95,7 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
 
 std::optional<SendComm::Target> SendComm::next_target(int tag) {
   if (!announced_only_) {
-    const lane::GroupId group = next_group_;
+    const stripe::GroupId group = next_group_;
     next_group_ = group.next();
     return Target{group, {}};
   }
@@ -134,7 +132,7 @@ void SendComm::on_submitted() {
   while (Request* const* next = posted_.front()) {
     Request& request = **next;
     if (failed()) {
-      request.completion.finish(lane::Completion::State::failed);
+      request.completion.finish(stripe::Completion::State::failed);
     } else if (!outbox_.post(request.send, &request.completion)) {
       break;  // repeated when a message is done
     }
@@ -147,9 +145,9 @@ void SendComm::pump() {
   if (failed() || !outbox_.pump(book_.outlets())) {
     return;
   }
-  for (engine::Flow* flow : flows_) {
-    if (flow != nullptr) {
-      context_.engine.wake(*flow);
+  for (const LaneEnd& lane : lanes_) {
+    if (lane.flow != nullptr) {
+      context_.engine.wake(*lane.flow);
     }
   }
 }
@@ -158,69 +156,50 @@ void SendComm::on_progress(engine::Flow& flow) {
   if (failed()) {
     return;
   }
-  const lane::FlowId id = id_of(flow);
-  outbox_.on_acked(id, flow.connection().stream_acked());
+  const stripe::LaneId id = id_of(flow);
+  outbox_.on_confirmed(id, flow.connection().stream_acked());
+  watch(flow);
   if (flow.connection().peer_finished()) {
-    on_peer_finished(id);
+    on_peer_over(id);
     return;
   }
   if (welcomed()) {
-    const lane::RouteId route = book_.route(id);
+    const stripe::RouteId route = book_.route(id);
+    if (!at(id).controls.empty()) {
+      send_controls(id);
+    }
     close_if_drained(flow);
-    at(route).path->poll(context_.engine.last_turn());
+    route_at(route).path->poll(context_.engine.last_turn());
   }
   on_submitted();
 }
 
 void SendComm::take_acknowledgements() {
-  for (const engine::Flow* flow : flows_) {
-    if (flow != nullptr) {
-      outbox_.on_acked(id_of(*flow), flow->connection().stream_acked());
+  for (const LaneEnd& lane : lanes_) {
+    if (lane.flow != nullptr) {
+      outbox_.on_confirmed(id_of(*lane.flow), lane.flow->connection().stream_acked());
     }
   }
 }
 
-// The receiver closes all flows of its comm at once, and one flow's FIN may overtake another's
-// acknowledgements. So sends fail only when no flow can acknowledge anything more.
-void SendComm::on_peer_finished(lane::FlowId flow) {
-  take_acknowledgements();
-  const bool over = std::all_of(flows_.begin(), flows_.end(), [this](const engine::Flow* other) {
-    return other == nullptr || other->connection().peer_finished() || outbox_.drained(id_of(*other));
-  });
-  if (over) {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", name_of(flow))});
-  }
+bool SendComm::carries(stripe::LaneId lane) const {
+  const LaneState state = book_.state(lane);
+  return at(lane).flow != nullptr && (state == LaneState::open || state == LaneState::leaving);
 }
 
 void SendComm::close_if_drained(engine::Flow& flow) {
-  const lane::FlowId id = id_of(flow);
+  const stripe::LaneId id = id_of(flow);
   const stack::Connection& connection = flow.connection();
-  if (book_.state(id) == FlowState::leaving && outbox_.drained(id) &&
+  if (book_.state(id) == LaneState::leaving && outbox_.drained(id) && at(id).controls.empty() &&
       connection.stream_acked() == connection.stream_written()) {
     context_.engine.close(flow);
-    flows_[id.value] = nullptr;
+    drop(id);
     book_.gone(id);
     ++counters_.left;
   }
 }
 
-bool SendComm::survives(engine::Flow& flow) {
-  const lane::FlowId id = id_of(flow);
-  outbox_.on_acked(id, flow.connection().stream_acked());
-  take_acknowledgements();
-  const bool joining = book_.state(id) == FlowState::opening && welcomed();
-  const bool left = book_.state(id) == FlowState::leaving && outbox_.drained(id);
-  if (joining) {
-    at(book_.route(id)).next_try = context_.engine.last_turn() + kJoinPause;
-    ++counters_.refused;
-  }
-  if (joining || left) {
-    book_.gone(id);
-  }
-  return joining || left;
-}
-
-PathUse SendComm::measure(lane::RouteId route, Instant now) {
+PathUse SendComm::measure(stripe::RouteId route, Instant now) {
   PathUse use;
   if (failed() || !welcomed()) {
     return use;
@@ -233,79 +212,76 @@ PathUse SendComm::measure(lane::RouteId route, Instant now) {
     use.limited += sight.reading.limited;
     use.srtt = std::max(use.srtt, sight.reading.srtt);
     if (sight.reading.path_mss != 0) {
-      warn_of_path_mtu(at(route), sight.reading.path_mss);
+      warn_of_path_mtu(route_at(route), sight.reading.path_mss);
     }
   }
-  if (at(route).path->network()) {
+  if (route_at(route).path->network()) {
     judge(route, now);
   }
-  use.ready = book_.dealt(route) == at(route).path->flows();
+  use.ready = book_.dealt(route) == route_at(route).path->flows();
   return use;
 }
 
-void SendComm::warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) {
-  if (!route.link->is_first_mtu_warning()) {
+void SendComm::warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const {
+  engine::Link* link = context_.engine.find_link(route.link);
+  if (link == nullptr || !link->is_first_mtu_warning()) {
     return;
   }
-  const net::InterfaceConfig& rail = route.link->interface().config();
+  const std::uint32_t mtu = link->interface().config().mtu;
   TF_WARN(
       "NET/tfabric: rail {}: full packets (MTU {}) to {} are lost without an ICMP error, those with {} "
       "bytes of payload arrive: set the rail's mtu on all hosts to what the network carries (1500 works "
       "nearly everywhere), or make it carry {}",
-      rail.name, rail.mtu, net::to_string(route.remote), mss, rail.mtu);
+      route.rail, mtu, net::to_string(route.remote), mss, mtu);
 }
 
-void SendComm::judge(lane::RouteId route, Instant now) {
-  std::erase_if(readings_, [&](const FlowJudge::Sight& sight) {
-    return book_.outlets()[sight.flow.value].connection == nullptr;
-  });
-  const auto verdict = at(route).judge.on_readings(readings_, now);
+void SendComm::judge(stripe::RouteId route, Instant now) {
+  std::erase_if(readings_, [&](const FlowJudge::Sight& sight) { return !book_.is_dealt(sight.flow); });
+  const auto verdict = route_at(route).judge.on_readings(readings_, now);
   if (!verdict) {
     return;
   }
   book_.distrust(verdict->flow);
   ++counters_.distrusted;
-  TF_INFO("NET/tfabric: {} {}: another takes its place", name_of(verdict->flow), to_string(*verdict));
+  TF_INFO("NET/tfabric: {} {}: another takes its place", at(verdict->flow).name, to_string(*verdict));
 }
 
-void SendComm::use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) {
-  if (failed() || !welcomed()) {
+void SendComm::use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) {
+  if (failed() || !welcomed() || peer_over_) {
     return;
   }
-  while (book_.count(route) < flows && now >= at(route).next_try) {
-    if (!open_flow(route)) {
-      at(route).next_try = now + kJoinPause;
-    }
+  route_at(route).wanted = flows;
+  while (dial(route, now)) {
   }
   book_.deal_to(route, flows);
   close_spare_flows(route, keep);
   close_replaced_flows(route, flows);
 }
 
-void SendComm::close_spare_flows(lane::RouteId route, std::uint32_t keep) {
+void SendComm::close_spare_flows(stripe::RouteId route, std::uint32_t keep) {
   while (book_.count(route) > keep) {
-    const std::optional<lane::FlowId> spare = book_.spare(route, control_flow());
+    const std::optional<stripe::LaneId> spare = book_.spare(route);
     if (!spare) {
       return;
     }
-    leave(*spare);
+    leave_lane(*spare);
   }
 }
 
 // Closes the flows on bad paths once others have taken their place.
-void SendComm::close_replaced_flows(lane::RouteId route, std::uint32_t flows) {
+void SendComm::close_replaced_flows(stripe::RouteId route, std::uint32_t flows) {
   while (book_.dealt(route) == flows && book_.count(route) >= flows) {
-    const std::optional<lane::FlowId> bad = book_.distrusted(route, control_flow());
-    if (!bad || book_.outlets()[bad->value].connection != nullptr) {
+    const std::optional<stripe::LaneId> bad = book_.distrusted(route);
+    if (!bad || book_.is_dealt(*bad)) {
       return;
     }
-    leave(*bad);
+    leave_lane(*bad);
   }
 }
 
-void SendComm::leave(lane::FlowId flow) {
-  book_.retire(flow);
-  close_if_drained(*flows_[flow.value]);
+void SendComm::leave_lane(stripe::LaneId lane) {
+  book_.retire(lane);
+  close_if_drained(*at(lane).flow);
 }
 
 Status SendComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
@@ -314,32 +290,64 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
       return on_welcome(body);
     case lane::RecordType::announce:
       return on_announce(header, body);
-    default:
+    case lane::RecordType::posted:
+      outbox_.allow(header.group);  // on_progress() of this flow deals what may go now
+      return {};
+    case lane::RecordType::buried:
+      return on_buried(body);
+    case lane::RecordType::goodbye:
+      peer_over_ = peer_over_.value_or(Error{Errc::remote, "the peer closed its communicator"});
+      return {};  // its FIN follows
+    case lane::RecordType::ask:
+      return {};
+    case lane::RecordType::hello:
+    case lane::RecordType::piece:
+    case lane::RecordType::bury:
+    case lane::RecordType::settled:
       return Error{Errc::internal, "the peer sent a record that a receiver does not send"};
-  }
-}
-
-Status SendComm::on_welcome(std::span<const std::byte> body) {
-  const std::optional<Welcome> welcome = decode_welcome(body);
-  if (welcome && welcome->status == WelcomeStatus::no_listener) {
-    return Error{Errc::remote, "the listener that the handle names has been closed"};
-  }
-  if (!welcome || welcome->status != WelcomeStatus::ok) {
-    return Error{Errc::internal,
-                 "the listener does not understand this connector: install the same "
-                 "libnccl-net.so on all hosts"};
-  }
-  if (!book_.welcomed({welcome->flow})) {
-    return Error{Errc::internal, "the listener welcomed a connection that was not being opened"};
-  }
-  if (welcomed()) {
-    ++counters_.joined;
-  } else if (--awaited_ == 0) {
-    welcomed_.store(true, std::memory_order_release);
   }
   return {};
 }
 
+Status SendComm::on_welcome(std::span<const std::byte> body) {
+  const std::optional<Welcome> welcome = decode_welcome(body);
+  if (!welcome) {
+    return Error{Errc::internal,
+                 "the listener does not understand this connector: install the same "
+                 "libnccl-net.so on all hosts"};
+  }
+  if (welcome->status == WelcomeStatus::gone) {
+    return Error{Errc::remote, "the peer closed its communicator"};
+  }
+  const std::optional<stripe::LaneId> id = find(welcome->serial);
+  if (!id || !book_.welcomed(*id)) {
+    return Error{Errc::internal, "the listener welcomed a connection that was not being opened"};
+  }
+  SendRoute& route = route_at(book_.route(*id));
+  route.joined = context_.engine.last_turn();
+  end_outage();
+  if (const auto absence = route.path->on_return(context_.engine.last_turn())) {
+    TF_INFO("NET/tfabric: {}: connected again after {:.1f} s", route.path->name(),
+            std::chrono::duration<double>(*absence).count());
+  }
+  for (const stripe::Burials::Burial& burial : burials_.open()) {
+    tell(*id, lane::encode_serial(lane::RecordType::bury, burial.serial));
+  }
+  if (welcomed()) {
+    ++counters_.joined;
+  } else {
+    welcomed_.store(true, std::memory_order_release);
+  }
+  // This lane can take over from those whose links are away.
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (carries({i}) && lanes_[i].flow->link().is_away()) {
+      on_link_away(*lanes_[i].flow);
+    }
+  }
+  return {};
+}
+
+// Announcements come in order on one lane; if that lane dies, those that may be lost are repeated on another.
 Status SendComm::on_announce(const lane::RecordHeader& header, std::span<const std::byte> body) {
   Announced announced{.group = header.group, .count = static_cast<std::uint8_t>(body.size() / 4)};
   if (body.empty() || body.size() % 4 != 0 || body.size() / 4 > transport::kMaxGroupedReceives) {
@@ -348,8 +356,21 @@ Status SendComm::on_announce(const lane::RecordHeader& header, std::span<const s
   for (std::size_t i = 0; i < announced.count; ++i) {
     announced.tags[i] = lane::get_u32(&body[4 * i]);
   }
-  if (!announced_.push(announced)) {
+  const std::uint32_t ahead = announced.group.value - next_announced_.value;
+  if (announced.group.precedes(next_announced_)) {
+    return {};  // it came by another lane
+  }
+  if (ahead >= stripe::Inbox::kMaxGroups) {
     return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
+  }
+  early_announced_.emplace(announced.group.value, announced);
+  for (auto next = early_announced_.find(next_announced_.value); next != early_announced_.end();
+       next = early_announced_.find(next_announced_.value)) {
+    if (!announced_.push(next->second)) {
+      return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
+    }
+    early_announced_.erase(next);
+    next_announced_ = next_announced_.next();
   }
   return {};
 }

@@ -1,40 +1,61 @@
 // The sending end of a comm.
 //
-// It has one or more flows on each of its routes: as many as the route's path says, which may change while
-// the comm is in use. A flow that joins names the comm in its hello and gets pieces once it is welcomed; a
-// flow that leaves gets no more pieces, and is closed when everything sent on it has been acknowledged.
+// It has one or more lanes on each of its routes: as many as the route's path says, which may change while
+// the comm is in use. A lane that joins names the comm in its hello and gets pieces once it is welcomed; a
+// lane that leaves gets no more pieces, and is closed when everything sent on it has been acknowledged. A
+// lane that dies is buried (stripe/burial.h), and its route is dialled again for as long as the comm lives.
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
+#include <string>
 
+#include "base/random.h"
+#include "transport/stripe/outbox.h"
 #include "transport/tcp/comm/comm_core.h"
 #include "transport/tcp/flows/path.h"
 #include "transport/tcp/flows/send_flows.h"
-#include "transport/tcp/lane/outbox.h"
 #include "transport/tcp/session/handshake.h"
 
 namespace tfabric::tcp {
 
-// One of our rails with one of the peer's, between which the comm has flows.
+// One of our rails with one of the peer's, between which the comm has lanes.
 struct SendRoute {
-  engine::Link* link = nullptr;
+  std::uint64_t link = 0;  // its number; the link may be gone
+  std::string rail;        // its name
+  std::uint16_t rail_number = 0;
   net::IpAddress remote;
   std::shared_ptr<Path> path;
-  Instant next_try{};  // before this, no further flow is opened
+  std::uint32_t wanted = 1;       // lanes
+  Instant next_try{};             // before this, no further lane is opened
+  Duration pause = kFirstPause;   // from a loss to the next try
+  std::optional<Instant> joined;  // when a lane was last welcomed
+  bool away = false;              // there was no link when it was last tried
   FlowJudge judge;
+
+  // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
+  // anew after a lane has lived for kStable. A fifth of it, more or less, is random, so that the comms of a
+  // job do not dial all at once.
+  static constexpr Duration kFirstPause = std::chrono::milliseconds(100);
+  static constexpr Duration kLastPause = std::chrono::seconds(30);
+  static constexpr Duration kStable = std::chrono::seconds(10);
+  // While no lane is left, the next try is never later than this.
+  static constexpr Duration kUrgentPause = std::chrono::milliseconds(200);
+  void back_off(Instant now);
 };
 
-// Counts of a comm's flows, since it was opened.
-struct FlowCounters {
+// Counts of a comm's lanes, since it was opened.
+struct LaneCounters {
   std::uint64_t joined = 0, left = 0, refused = 0;  // while the comm was in use; refused: could not join
   std::uint64_t distrusted = 0;
+  std::uint64_t buried = 0;
 };
 
 class SendComm final : public transport::SendComm, public CommCore, public PathUser {
  public:
-  // `hello` is the first flow's. `max_recvs` is the receiver's, from its handle: if it is above 1, messages
-  // go only to receives that the receiver has announced. Construct with the engine held.
+  // `hello` is without a lane's numbers. `max_recvs` is the receiver's, from its handle: if it is above 1,
+  // messages go only to receives that the receiver has announced. Construct with the engine held.
   SendComm(const Context& context, const Hello& hello, std::uint16_t port, std::uint8_t max_recvs,
            std::vector<SendRoute> routes);
   ~SendComm() override;
@@ -50,22 +71,25 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side, while connecting
-  // Opens a flow. Returns false if the route's link cannot.
-  bool open_flow(lane::RouteId route);
-  // Returns true once the listener has welcomed all flows that the comm begins with.
+  // Opens a lane. Returns false if the route's link cannot.
+  bool open_lane(stripe::RouteId route);
+  // Returns true once the listener has welcomed a lane: NCCL can have the comm. The others join when they
+  // can.
   [[nodiscard]] bool welcomed() const { return welcomed_.load(std::memory_order_acquire); }
-  [[nodiscard]] const FlowCounters& counters() const { return counters_; }
+  [[nodiscard]] const LaneCounters& counters() const { return counters_; }
+  // Bytes that dead lanes had not delivered, and that were sent again over others.
+  [[nodiscard]] std::uint64_t dealt_again() const { return outbox_.dealt_again(); }
   void fail_from_outside(Error error) { fail(std::move(error)); }
 
  private:
   // A posted receive of the peer's.
   struct Target {
-    lane::GroupId group;
-    lane::ReceiveIndex index;
+    stripe::GroupId group;
+    stripe::ReceiveIndex index;
   };
   // A group of receives as the receiver announced it.
   struct Announced {
-    lane::GroupId group;
+    stripe::GroupId group;
     std::uint8_t count = 0;
     std::uint8_t used = 0;  // bit i: receive i has its message
     std::array<std::uint32_t, transport::kMaxGroupedReceives> tags{};
@@ -73,15 +97,19 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
 
   void on_submitted() override;
   void on_progress(engine::Flow& flow) override;
+  void on_suspicion(stripe::LaneId lane, bool suspected) override;
+  void give_up(stripe::LaneId lane, const Error& why) override;
+  void on_time(Instant now) override;
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
-  bool survives(engine::Flow& flow) override;
+  void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::ConnectionError error) override;
   [[nodiscard]] bool in_use() const override { return welcomed(); }
-  [[nodiscard]] bool is_free(lane::FlowId flow) const override {
-    return book_.state(flow) == SendFlows::State::gone && outbox_.drained(flow);
+  [[nodiscard]] bool is_free(stripe::LaneId lane) const override {
+    return book_.state(lane) == SendFlows::State::gone && outbox_.drained(lane);
   }
-  PathUse measure(lane::RouteId route, Instant now) override;
-  void use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
+  [[nodiscard]] bool carries(stripe::LaneId lane) const override;
+  PathUse measure(stripe::RouteId route, Instant now) override;
+  void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return outbox_.uses(data, size);
   }
@@ -90,38 +118,47 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   std::optional<Target> next_target(int tag);
   void pump();
   void take_acknowledgements();
-  void on_peer_finished(lane::FlowId flow);
   void close_if_drained(engine::Flow& flow);
-  void leave(lane::FlowId flow);
-  void close_spare_flows(lane::RouteId route, std::uint32_t keep);
-  void close_replaced_flows(lane::RouteId route, std::uint32_t flows);
-  SendRoute& at(lane::RouteId route) { return routes_[route.value]; }
-  static void warn_of_path_mtu(const SendRoute& route, std::uint32_t mss);
-  void judge(lane::RouteId route, Instant now);
-  // The flow that may not leave: announcements come on the first flow, so that they stay in order.
-  [[nodiscard]] std::optional<lane::FlowId> control_flow() const {
-    return announced_only_ ? std::optional<lane::FlowId>(lane::FlowId{0}) : std::nullopt;
-  }
+  void leave_lane(stripe::LaneId lane);
+  void close_spare_flows(stripe::RouteId route, std::uint32_t keep);
+  void close_replaced_flows(stripe::RouteId route, std::uint32_t flows);
+  SendRoute& route_at(stripe::RouteId route) { return routes_[route.value]; }
+  void warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const;
+  void judge(stripe::RouteId route, Instant now);
+
+  // --- lanes that die and come back (send_recovery.cc)
+  void bury(stripe::LaneId lane, const Error& why, Instant silent_since);
+  void on_peer_over(stripe::LaneId lane);
+  Status on_buried(std::span<const std::byte> body);
+  Status settle(stripe::LaneId lane, std::uint64_t position);
+  [[nodiscard]] engine::Link* usable_link(const SendRoute& route) const;
+  bool dial(stripe::RouteId route, Instant now);
+
   Status on_welcome(std::span<const std::byte> body);
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
 
   bool announced_only_;
   // user's side
   RequestPool requests_;
-  lane::GroupId next_group_;
+  stripe::GroupId next_group_;
   std::optional<Announced> current_;
   // between the two
-  SpscRing<Announced, lane::Inbox::kMaxGroups> announced_;
+  SpscRing<Announced, stripe::Inbox::kMaxGroups> announced_;
   std::atomic<bool> welcomed_{false};
   // engine's side
   Hello hello_;
   std::uint16_t port_;
-  std::size_t awaited_;            // welcomes still to come, of the flows that the comm begins with
+  std::uint32_t last_serial_ = 0;
   std::vector<SendRoute> routes_;  // by RouteId
   SendFlows book_;
   std::vector<FlowJudge::Sight> readings_;  // of the route that is being measured
-  FlowCounters counters_;
-  lane::Outbox outbox_;
+  LaneCounters counters_;
+  stripe::Outbox outbox_;
+  stripe::Burials burials_;
+  // Announcements that have overtaken others, and the number of the next one.
+  std::map<std::uint32_t, Announced> early_announced_;
+  stripe::GroupId next_announced_;
+  std::optional<Error> peer_over_;  // the peer has closed, and this is why sends fail
 };
 
 }  // namespace tfabric::tcp

@@ -92,7 +92,7 @@ std::optional<FlowJudge::Verdict> FlowJudge::on_readings(std::span<const Sight> 
   return verdict;
 }
 
-void FlowJudge::forget(lane::FlowId flow) {
+void FlowJudge::forget(stripe::LaneId flow) {
   if (flow.value < records_.size()) {
     records_[flow.value] = {};
   }

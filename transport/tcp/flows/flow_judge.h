@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "transport/stripe/message.h"
 #include "transport/tcp/flows/flow_meter.h"
-#include "transport/tcp/lane/message.h"
 
 namespace tfabric::tcp {
 
@@ -36,11 +36,11 @@ class FlowJudge {
   static constexpr Duration kLastPause = std::chrono::minutes(10);
 
   struct Sight {
-    lane::FlowId flow;
+    stripe::LaneId flow;
     FlowReading reading;
   };
   struct Verdict {
-    lane::FlowId flow;
+    stripe::LaneId flow;
     Fault fault = Fault::slow;
     FlowReading reading;
     std::uint64_t usual_rate = 0;
@@ -49,7 +49,7 @@ class FlowJudge {
   // `sights`: of all flows that pieces go to.
   std::optional<Verdict> on_readings(std::span<const Sight> sights, Instant now);
   // Forgets what was seen of the flow: its number now belongs to another one, or to none.
-  void forget(lane::FlowId flow);
+  void forget(stripe::LaneId flow);
 
  private:
   struct Record {
@@ -60,7 +60,7 @@ class FlowJudge {
                                               Duration usual_srtt) const;
   bool condemn(Record& record, std::optional<Fault> fault, const FlowReading& reading, Instant now);
 
-  std::vector<Record> records_;  // by FlowId
+  std::vector<Record> records_;  // by LaneId
   Duration pause_ = kFirstPause;
   Instant next_{};
 };

@@ -10,10 +10,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "transport/stripe/message.h"
 #include "transport/tcp/flows/flow_planner.h"
-#include "transport/tcp/lane/message.h"
 #include "transport/tcp/net/address.h"
 
 namespace tfabric::tcp {
@@ -30,9 +31,9 @@ struct PathUse {
 // A comm, as its paths use it. `route` is the comm's own number for the path.
 class PathUser {
  public:
-  virtual PathUse measure(lane::RouteId route, Instant now) = 0;
+  virtual PathUse measure(stripe::RouteId route, Instant now) = 0;
   // Deals pieces to `flows` flows and opens those that are missing. Up to `keep` flows in all may stay open.
-  virtual void use_flows(lane::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) = 0;
+  virtual void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) = 0;
 
  protected:
   ~PathUser() = default;
@@ -51,12 +52,26 @@ class Path {
   // `name`: for the log.
   Path(const FlowChoice& choice, std::string name);
 
-  void add(PathUser& user, lane::RouteId route) { users_.push_back({&user, route}); }
+  void add(PathUser& user, stripe::RouteId route) { users_.push_back({&user, route}); }
   void remove(const PathUser& user);
   [[nodiscard]] bool unused() const { return users_.empty(); }
   [[nodiscard]] bool network() const { return choice_.network; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint32_t flows() const { return planner_ ? planner_->flows() : choice_.flows; }
+  // A comm has lost a connection on this path. Returns true if that is to be said: all comms lose theirs at
+  // once.
+  bool on_loss(Instant now) {
+    constexpr Duration kQuiet = std::chrono::seconds(1);
+    const bool news = !lost_at_ || now - *lost_at_ >= kQuiet;
+    lost_since_ = lost_since_.value_or(now);
+    lost_at_ = now;
+    return news;
+  }
+  // A comm has a connection on this path. Returns for how long there was none, once, after a loss.
+  std::optional<Duration> on_return(Instant now) {
+    const auto since = std::exchange(lost_since_, std::nullopt);
+    return since ? std::optional<Duration>(now - *since) : std::nullopt;
+  }
   // Call often while there is traffic; measures at intervals.
   void poll(Instant now) {
     if (now >= next_) {
@@ -67,7 +82,7 @@ class Path {
  private:
   struct User {
     PathUser* user = nullptr;
-    lane::RouteId route;
+    stripe::RouteId route;
   };
   void measure(Instant now);
   void plan(const std::vector<PathUse>& uses, Instant now);
@@ -79,6 +94,7 @@ class Path {
   std::vector<User> users_;
   std::vector<PathUse> uses_;
   Instant last_{}, next_{};
+  std::optional<Instant> lost_since_, lost_at_;
 };
 
 // The paths of an engine.

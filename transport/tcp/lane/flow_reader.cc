@@ -3,65 +3,43 @@
 #include <algorithm>
 #include <cstring>
 
-#include "transport/tcp/lane/place.h"
+#include "transport/stripe/place.h"
 
 namespace tfabric::lane {
 
-Result<std::size_t> FlowReader::refuse(const Error& error) {
+[[gnu::cold]] Status FlowReader::refuse(const Error& error) {
   phase_ = Phase::failed;
   error_ = error;
   return error;
 }
 
-Result<std::size_t> FlowReader::take(std::span<const std::byte> bytes) {
-  std::size_t taken = 0;
-  for (;;) {
-    const std::span<const std::byte> rest = bytes.subspan(taken);
+Status FlowReader::take(std::span<const std::byte> bytes) {
+  while (!bytes.empty() || phase_ == Phase::failed) {
+    Result<std::size_t> n = std::size_t{0};
     switch (phase_) {
-      case Phase::header: {
-        if (rest.empty()) {
-          return taken;
-        }
-        taken += take_header(rest);
+      case Phase::header:
+        n = take_header(bytes);
         if (have_ == kRecordHeaderBytes) {
           if (Status status = start_record(); !status) {
             return refuse(status.error());
           }
         }
         break;
-      }
-      case Phase::claim: {
-        const Result<Inbox::Receive*> receive = inbox_->claim(header_);
-        if (!receive) {
-          return refuse(receive.error());
-        }
-        if (*receive == nullptr) {
-          return taken;  // it is not posted yet
-        }
-        begin_piece(**receive);
-        break;
-      }
       case Phase::piece:
-        if (rest.empty()) {
-          return taken;
-        }
-        taken += take_piece(rest);
+        n = take_piece(bytes);
         break;
-      case Phase::control: {
-        if (rest.empty() && have_ < header_.length) {
-          return taken;
-        }
-        Result<std::size_t> n = take_control(rest);
-        if (!n) {
-          return refuse(n.error());
-        }
-        taken += *n;
+      case Phase::control:
+        n = take_control(bytes);
         break;
-      }
       case Phase::failed:
         return error_;
     }
+    if (!n) {
+      return refuse(n.error());
+    }
+    bytes = bytes.subspan(*n);
   }
+  return {};
 }
 
 std::size_t FlowReader::take_header(std::span<const std::byte> bytes) {
@@ -78,51 +56,97 @@ Status FlowReader::start_record() {
   }
   header_ = *header;
   have_ = 0;
-  if (header_.type != RecordType::piece) {
-    phase_ = Phase::control;
-    return {};
+  taken_ += kRecordHeaderBytes;
+  if (header_.type == RecordType::piece) {
+    return start_piece();
   }
-  if (inbox_ == nullptr) {
-    return Error{Errc::internal, "the peer sent data on a comm that it should only receive on"};
+  phase_ = Phase::control;
+  if (header_.length == 0) {
+    if (const Result<std::size_t> taken = take_control({}); !taken) {
+      return taken.error();
+    }
   }
-  phase_ = Phase::claim;
   return {};
 }
 
-void FlowReader::begin_piece(Inbox::Receive& receive) {
-  receive_ = &receive;
-  if (header_.length == 0) {
-    phase_ = Phase::header;
-    inbox_->placed(receive, 0);
-  } else {
-    phase_ = Phase::piece;
+Status FlowReader::start_piece() {
+  if (inbox_ == nullptr) {
+    return Error{Errc::internal, "the peer sent data on a comm that it should only receive on"};
   }
+  const stripe::Arrival arrival = arrival_of(header_);
+  const Result<stripe::Inbox::Receive*> receive = inbox_->claim(arrival);
+  if (!receive) {
+    return receive.error();
+  }
+  receive_ = *receive;
+  if (receive_ != nullptr) {
+    target_ = receive_->data + header_.offset;
+  } else {
+    const Result<std::byte*> aside = inbox_->set_aside(arrival);
+    if (!aside) {
+      return aside.error();
+    }
+    target_ = *aside;
+  }
+  phase_ = Phase::piece;
+  return header_.length == 0 ? end_piece() : Status();
 }
 
-std::size_t FlowReader::take_piece(std::span<const std::byte> bytes) {
+Result<std::size_t> FlowReader::take_piece(std::span<const std::byte> bytes) {
   const std::size_t n = std::min<std::size_t>(bytes.size(), header_.length - have_);
-  place(receive_->data + header_.offset + have_, bytes.data(), n);
+  stripe::place(target_ + have_, bytes.data(), n);
   have_ += static_cast<std::uint32_t>(n);
   if (have_ == header_.length) {
-    have_ = 0;
-    phase_ = Phase::header;
+    if (Status status = end_piece(); !status) {
+      return status.error();
+    }
   }
-  inbox_->placed(*receive_, static_cast<std::uint32_t>(n));
   return n;
+}
+
+Status FlowReader::end_piece() {
+  have_ = 0;
+  taken_ += header_.length;
+  phase_ = Phase::header;
+  if (receive_ == nullptr) {
+    return inbox_->aside_complete(header_.group);
+  }
+  inbox_->placed(*receive_, stripe::lines_of(header_.length));
+  return {};
 }
 
 Result<std::size_t> FlowReader::take_control(std::span<const std::byte> bytes) {
   const std::size_t n = std::min<std::size_t>(bytes.size(), header_.length - have_);
-  std::memcpy(body_.data() + have_, bytes.data(), n);
-  have_ += static_cast<std::uint32_t>(n);
+  if (n > 0) {
+    std::memcpy(body_.data() + have_, bytes.data(), n);
+    have_ += static_cast<std::uint32_t>(n);
+  }
   if (have_ == header_.length) {
     have_ = 0;
+    taken_ += header_.length;
     phase_ = Phase::header;
     if (Status status = control_->on_control(header_, std::span(body_).first(header_.length)); !status) {
       return status.error();
     }
   }
   return n;
+}
+
+std::uint64_t FlowReader::bury() {
+  std::uint64_t position = taken_;
+  if (phase_ == Phase::piece && receive_ == nullptr) {
+    inbox_->drop_aside(header_.group);
+  } else if (phase_ == Phase::piece) {
+    const std::uint32_t whole = have_ / stripe::kLineBytes * stripe::kLineBytes;
+    inbox_->give_back(*receive_, header_.offset + whole, header_.length - whole);
+    if (whole > 0) {
+      inbox_->placed(*receive_, whole / stripe::kLineBytes);
+    }
+    position += whole;
+  }
+  phase_ = Phase::failed;
+  error_ = {Errc::internal, "the peer sent data on a connection that it had closed"};
+  return position;
 }
 
 }  // namespace tfabric::lane

@@ -1,8 +1,8 @@
 // Reads the records of one flow from its byte stream: pieces are copied to their place at once, control
 // records are handed to the comm.
 //
-// A reader takes as much as it can of the bytes it is given. What it does not take, because the receive is
-// not posted yet, stays with TCP, whose window then holds the sender back. Used with the engine held.
+// A reader takes all bytes that it is given, in order, so that no record ever waits behind another: a message
+// whose receive is not posted is set aside (stripe/inbox.h). Used with the engine held.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "transport/tcp/lane/inbox.h"
+#include "transport/stripe/inbox.h"
 #include "transport/tcp/lane/record.h"
 
 namespace tfabric::lane {
@@ -28,39 +28,42 @@ class ControlSink {
 class FlowReader {
  public:
   // `inbox` is null at the sending end of a comm, where a piece is an error.
-  FlowReader(ControlSink& control, Inbox* inbox) : control_(&control), inbox_(inbox) {}
+  FlowReader(ControlSink& control, stripe::Inbox* inbox) : control_(&control), inbox_(inbox) {}
 
-  // Takes bytes from the front of `bytes` and returns how many. If it takes fewer than all, the rest cannot
-  // be placed yet. An error is final: every later call returns it again.
-  Result<std::size_t> take(std::span<const std::byte> bytes);
-  // Returns true if the header of a piece was taken whose receive is not posted yet. Nothing else keeps a
-  // message of no bytes: TCP has nothing left of it.
-  [[nodiscard]] bool waiting() const { return phase_ == Phase::claim; }
+  // Takes the next bytes of the stream. An error is final: every later call returns it again.
+  Status take(std::span<const std::byte> bytes);
   // Returns true if a record has begun and not ended: a stream that ends here is cut short.
   [[nodiscard]] bool mid_record() const { return phase_ != Phase::header || have_ != 0; }
+  // The stream ends here for good, wherever that is. Returns its final position, for the sender: what of a
+  // piece has come beyond its last whole line is to come again, and so is a message that was to be set aside.
+  // Nothing may be taken after it.
+  std::uint64_t bury();
   // Makes another object receive the rest of the stream: the listener hands a flow to its comm.
-  void attach(ControlSink& control, Inbox* inbox) {
+  void attach(ControlSink& control, stripe::Inbox* inbox) {
     control_ = &control;
     inbox_ = inbox;
   }
 
  private:
-  enum class Phase : std::uint8_t { header, claim, piece, control, failed };
+  enum class Phase : std::uint8_t { header, piece, control, failed };
 
-  [[gnu::cold]] Result<std::size_t> refuse(const Error& error);
-  Status start_record();
-  void begin_piece(Inbox::Receive& receive);
+  Status refuse(const Error& error);
   std::size_t take_header(std::span<const std::byte> bytes);
-  std::size_t take_piece(std::span<const std::byte> bytes);
+  Status start_record();
+  Status start_piece();
+  Status end_piece();
+  Result<std::size_t> take_piece(std::span<const std::byte> bytes);
   Result<std::size_t> take_control(std::span<const std::byte> bytes);
 
   ControlSink* control_;
-  Inbox* inbox_;
+  stripe::Inbox* inbox_;
   Phase phase_ = Phase::header;
-  std::uint32_t have_ = 0;  // bytes of the header or body taken so far
+  std::uint32_t have_ = 0;   // bytes of the header or body taken so far
+  std::uint64_t taken_ = 0;  // bytes of the stream before the current record, and of it its header
   RecordHeader header_;
-  Inbox::Receive* receive_ = nullptr;
-  Error error_;  // in Phase::failed
+  stripe::Inbox::Receive* receive_ = nullptr;  // of the piece; null: it is set aside
+  std::byte* target_ = nullptr;                // where the piece's bytes go
+  Error error_;                                // in Phase::failed
   alignas(8) std::array<std::byte, kRecordHeaderBytes> header_bytes_;
   alignas(8) std::array<std::byte, kMaxControlBytes> body_;
 };

@@ -25,16 +25,14 @@ std::uint16_t check_of(const std::byte* header) {
 }
 
 bool fields_fit(const RecordHeader& header) {
-  switch (header.type) {
-    case RecordType::piece:
-      return std::uint64_t{header.offset} + header.length <= header.total;
-    case RecordType::hello:
-    case RecordType::welcome:
-    case RecordType::announce:
-      return header.length <= kMaxControlBytes;
+  if (header.type == RecordType::piece) {
+    return std::uint64_t{header.offset} + header.length <= header.total;
   }
-  return false;
+  const auto type = static_cast<std::uint8_t>(header.type);
+  return type != 0 && type <= kLastRecordType && header.length <= kMaxControlBytes;
 }
+
+constexpr std::size_t kBuriedBytes = 16;  // serial, zero, position
 
 }  // namespace
 
@@ -74,6 +72,40 @@ std::optional<RecordHeader> decode(std::span<const std::byte, kRecordHeaderBytes
     return std::nullopt;
   }
   return header;
+}
+
+std::vector<std::byte> encode_record(RecordType type, std::span<const std::byte> body) {
+  const auto header = encode({.type = type, .length = static_cast<std::uint32_t>(body.size())});
+  std::vector<std::byte> record(header.begin(), header.end());
+  record.insert(record.end(), body.begin(), body.end());
+  return record;
+}
+
+std::vector<std::byte> encode_serial(RecordType type, stripe::LaneSerial serial) {
+  std::array<std::byte, sizeof(std::uint32_t)> body;
+  put_u32(body.data(), serial.value);
+  return encode_record(type, body);
+}
+
+std::vector<std::byte> encode_buried(const stripe::Graves::Grave& grave) {
+  std::array<std::byte, kBuriedBytes> body{};
+  put_u32(body.data(), grave.serial.value);
+  put_u64(&body[8], grave.position);
+  return encode_record(RecordType::buried, body);
+}
+
+std::optional<stripe::LaneSerial> decode_serial(std::span<const std::byte> body) {
+  if (body.size() != sizeof(std::uint32_t)) {
+    return std::nullopt;
+  }
+  return stripe::LaneSerial{get_u32(body.data())};
+}
+
+std::optional<stripe::Graves::Grave> decode_buried(std::span<const std::byte> body) {
+  if (body.size() != kBuriedBytes) {
+    return std::nullopt;
+  }
+  return stripe::Graves::Grave{{get_u32(body.data())}, get_u64(&body[8])};
 }
 
 bool send_record(stack::Connection& connection, std::span<const std::byte> record) {

@@ -10,8 +10,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
-#include "transport/tcp/lane/message.h"
+#include "transport/stripe/burial.h"
+#include "transport/stripe/inbox.h"
+#include "transport/stripe/message.h"
 
 namespace tfabric::stack {
 class Connection;
@@ -20,11 +23,20 @@ class Connection;
 namespace tfabric::lane {
 
 enum class RecordType : std::uint8_t {
-  hello = 1,    // connector to listener, first on each flow: which listener and which comm it is for
-  welcome = 2,  // listener's answer to hello
-  piece = 3,    // sender to receiver: part of a message
-  announce = 4  // receiver to sender: a group of receives is posted (only with max_recvs > 1)
+  hello = 1,     // connector to listener, first on each flow: which listener and which comm it is for
+  welcome = 2,   // listener's answer to hello
+  piece = 3,     // sender to receiver: part of a message
+  announce = 4,  // receiver to sender: a group of receives is posted (only with max_recvs > 1)
+  posted = 5,    // receiver to sender: all groups before this one are posted; only the newest counts
+  bury = 6,      // sender to receiver: the lane with this serial is closed here, where does it end?
+  buried = 7,    // receiver to sender: it is closed here, too, and this is its final position
+  settled = 8,   // sender to receiver: thank you
+  goodbye = 9,   // either way: this end closes its comm, and nothing is outstanding
+  ask = 10,      // either way: nothing but that its arrival be acknowledged (stripe/watch.h)
 };
+
+// Control records of types up to this one that are not known are skipped: later builds may send them.
+inline constexpr std::uint8_t kLastRecordType = 31;
 
 inline constexpr std::size_t kRecordHeaderBytes = 24;
 // The largest body of a control record.
@@ -32,12 +44,12 @@ inline constexpr std::size_t kMaxControlBytes = 128;
 
 struct RecordHeader {
   RecordType type = RecordType::piece;
-  ReceiveIndex index;        // piece: which receive of the group
-  std::uint32_t tag = 0;     // piece: the message's tag
-  GroupId group;             // piece, announce: the group of receives
-  std::uint32_t length = 0;  // bytes that follow
-  std::uint32_t total = 0;   // piece: size of the whole message
-  std::uint32_t offset = 0;  // piece: where in the message its bytes belong
+  stripe::ReceiveIndex index;  // piece: which receive of the group
+  std::uint32_t tag = 0;       // piece: the message's tag
+  stripe::GroupId group;       // piece, announce, posted: the group of receives
+  std::uint32_t length = 0;    // bytes that follow
+  std::uint32_t total = 0;     // piece: size of the whole message
+  std::uint32_t offset = 0;    // piece: where in the message its bytes belong
   friend bool operator==(const RecordHeader&, const RecordHeader&) = default;
 };
 
@@ -47,6 +59,24 @@ using RecordHeaderBytes = std::array<std::byte, kRecordHeaderBytes>;
 // Returns nothing if the bytes are no header of a known type, their check is wrong, a piece does not lie
 // within its message, or a control record is too long.
 [[nodiscard]] std::optional<RecordHeader> decode(std::span<const std::byte, kRecordHeaderBytes> bytes);
+
+// Of a piece.
+[[nodiscard]] inline stripe::Arrival arrival_of(const RecordHeader& header) {
+  return {.group = header.group,
+          .index = header.index,
+          .tag = header.tag,
+          .offset = header.offset,
+          .length = header.length,
+          .total = header.total};
+}
+
+// The bodies of bury, buried and settled. Their encode functions return whole records, header included; the
+// decode functions read a body and return nothing if it is malformed.
+[[nodiscard]] std::vector<std::byte> encode_record(RecordType type, std::span<const std::byte> body);
+[[nodiscard]] std::vector<std::byte> encode_serial(RecordType type, stripe::LaneSerial serial);
+[[nodiscard]] std::vector<std::byte> encode_buried(const stripe::Graves::Grave& grave);
+[[nodiscard]] std::optional<stripe::LaneSerial> decode_serial(std::span<const std::byte> body);
+[[nodiscard]] std::optional<stripe::Graves::Grave> decode_buried(std::span<const std::byte> body);
 
 // Copies a whole control record into the connection's send queue. Returns false, and queues nothing, if it
 // does not fit.

@@ -31,9 +31,9 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
 
   std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
     lane::FlowReader& reader = *reader_;  // a comm may take it over during the call: it stays alive
-    Result<std::size_t> taken = reader.take(bytes);
+    const Status taken = reader.take(bytes);
     if (taken) {
-      return *taken;
+      return bytes.size();
     }
     if (reader_ == nullptr) {
       // A comm has taken the flow, and what came after the hello is wrong: the reader repeats its error
@@ -102,31 +102,41 @@ void Acceptor::evict_oldest() {
 
 Status Acceptor::greet(HalfOpen& half_open, const Hello& hello) {
   engine::Flow& flow = half_open.flow();
-  if (Status status = introduce(half_open, hello); !status) {
-    return status;
+  const Result<WelcomeStatus> answer = introduce(half_open, hello);
+  if (!answer) {
+    return answer.error();
   }
   forget(half_open);
-  if (!lane::send_record(flow.connection(), encode(Welcome{.flow = hello.flow}))) {
+  if (!lane::send_record(flow.connection(), encode(Welcome{.status = *answer, .serial = hello.serial}))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
-  flow.connection().keep_out_of_order(true);
-  engine_->wake(flow);
+  if (*answer == WelcomeStatus::ok) {
+    flow.connection().keep_out_of_order(true);
+    engine_->wake(flow);
+  } else {
+    engine_->close(flow);
+  }
   return {};
 }
 
-// Gives the flow to the listener or comm that its hello names. An error changes nothing.
-Status Acceptor::introduce(HalfOpen& half_open, const Hello& hello) {
-  engine::Flow& flow = half_open.flow();
-  if (hello.flows == 0) {
-    FlowSink* comm = comms_->find({hello.token, hello.comm});
-    return comm == nullptr ? Error{Errc::remote, "no comm that it may join has the numbers it brought"}
-                           : comm->take_flow(flow, hello, half_open.reader());
+// Gives the flow to the comm or the listener that its hello names. An error changes nothing.
+Result<WelcomeStatus> Acceptor::introduce(HalfOpen& half_open, const Hello& hello) {
+  FlowSink* sink = comms_->find({hello.token, hello.comm});
+  if (sink == nullptr && hello.kind == HelloKind::opens) {
+    const auto listener = listeners_.find(hello.token);
+    if (listener == listeners_.end()) {
+      return Error{Errc::remote, "no listener has the token it brought"};
+    }
+    sink = listener->second;
   }
-  const auto listener = listeners_.find(hello.token);
-  if (listener == listeners_.end()) {
-    return Error{Errc::remote, "no listener has the token it brought"};
+  if (sink == nullptr) {
+    return WelcomeStatus::gone;
   }
-  return listener->second->take_flow(flow, hello, half_open.reader());
+  const Status taken = sink->take_flow(half_open.flow(), hello, half_open.reader());
+  if (!taken && taken.error().code == Errc::remote) {
+    return WelcomeStatus::gone;
+  }
+  return taken ? Result<WelcomeStatus>(WelcomeStatus::ok) : taken.error();
 }
 
 // Destroys it later, since a function of it is still running.

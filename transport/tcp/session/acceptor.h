@@ -39,7 +39,7 @@ class Acceptor final : public engine::Acceptor {
   using HalfOpens = std::list<std::unique_ptr<HalfOpen>>;
 
   Status greet(HalfOpen& half_open, const Hello& hello);
-  Status introduce(HalfOpen& half_open, const Hello& hello);
+  Result<WelcomeStatus> introduce(HalfOpen& half_open, const Hello& hello);
   void forget(HalfOpen& half_open);
   void evict_oldest();
 

@@ -12,8 +12,10 @@ namespace tfabric::tcp {
 namespace {
 
 using lane::get_u16;
+using lane::get_u32;
 using lane::get_u64;
 using lane::put_u16;
+using lane::put_u32;
 using lane::put_u64;
 
 // The handle's fields.
@@ -21,15 +23,8 @@ constexpr transport::HandleForm kForm{.kind = transport::HandleKind::tcp, .versi
 constexpr std::size_t kCountAt = 6, kMaxRecvsAt = 7, kTokenAt = 8, kProcessAt = 24, kPortAt = 32,
                       kAddressesAt = 48;
 
-constexpr std::size_t kHelloBytes = 32;   // version, zero, flow, flows, zero, comm, token
-constexpr std::size_t kWelcomeBytes = 8;  // version, status, flow, zero
-
-std::vector<std::byte> record_of(lane::RecordType type, std::span<const std::byte> body) {
-  const auto header = lane::encode({.type = type, .length = static_cast<std::uint32_t>(body.size())});
-  std::vector<std::byte> record(header.begin(), header.end());
-  record.insert(record.end(), body.begin(), body.end());
-  return record;
-}
+constexpr std::size_t kHelloBytes = 32;   // version, kind, rail, serial, comm, token
+constexpr std::size_t kWelcomeBytes = 8;  // version, status, zero, serial
 
 }  // namespace
 
@@ -74,19 +69,20 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
 std::vector<std::byte> encode(const Hello& hello) {
   std::array<std::byte, kHelloBytes> body{};
   body[0] = std::byte{kProtocolVersion};
-  put_u16(&body[2], hello.flow);
-  put_u16(&body[4], hello.flows);
+  body[1] = static_cast<std::byte>(hello.kind);
+  put_u16(&body[2], hello.rail);
+  put_u32(&body[4], hello.serial.value);
   put_u64(&body[8], hello.comm);
   std::copy(hello.token.begin(), hello.token.end(), body.begin() + 16);
-  return record_of(lane::RecordType::hello, body);
+  return lane::encode_record(lane::RecordType::hello, body);
 }
 
 std::vector<std::byte> encode(const Welcome& welcome) {
   std::array<std::byte, kWelcomeBytes> body{};
   body[0] = std::byte{kProtocolVersion};
   body[1] = static_cast<std::byte>(welcome.status);
-  put_u16(&body[2], welcome.flow);
-  return record_of(lane::RecordType::welcome, body);
+  put_u32(&body[4], welcome.serial.value);
+  return lane::encode_record(lane::RecordType::welcome, body);
 }
 
 std::optional<Hello> decode_hello(std::span<const std::byte> body) {
@@ -94,13 +90,12 @@ std::optional<Hello> decode_hello(std::span<const std::byte> body) {
     return std::nullopt;
   }
   Hello hello;
-  hello.flow = get_u16(&body[2]);
-  hello.flows = get_u16(&body[4]);
+  hello.kind = static_cast<HelloKind>(body[1]);
+  hello.rail = get_u16(&body[2]);
+  hello.serial = {get_u32(&body[4])};
   hello.comm = get_u64(&body[8]);
   std::copy_n(body.begin() + 16, hello.token.size(), hello.token.begin());
-  // A flow that joins a comm in use is numbered among the most that a comm may have.
-  const std::uint16_t numbers = hello.flows == 0 ? kMaxFlows : hello.flows;
-  if (numbers > kMaxFlows || hello.flow >= numbers) {
+  if ((hello.kind != HelloKind::opens && hello.kind != HelloKind::joins) || hello.serial.value == 0) {
     return std::nullopt;
   }
   return hello;
@@ -110,7 +105,7 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> body) {
   if (body.size() != kWelcomeBytes || body[0] != std::byte{kProtocolVersion}) {
     return std::nullopt;
   }
-  return Welcome{static_cast<WelcomeStatus>(body[1]), get_u16(&body[2])};
+  return Welcome{static_cast<WelcomeStatus>(body[1]), {get_u32(&body[4])}};
 }
 
 }  // namespace tfabric::tcp

@@ -29,7 +29,7 @@
 namespace tfabric::tcp {
 
 // Grows with every change of the handle, the handshake or the records.
-inline constexpr std::uint8_t kProtocolVersion = 2;
+inline constexpr std::uint8_t kProtocolVersion = 3;
 inline constexpr std::size_t kMaxHandleAddresses = 4;
 // The most flows that a comm may have at once, whatever a peer asks for.
 inline constexpr std::uint16_t kMaxFlows = 256;
@@ -52,22 +52,28 @@ void write_handle(const Handle& handle, HandleBytes bytes);
 // another version of this plugin.
 Result<Handle> read_handle(transport::ConstHandleBytes bytes);
 
+enum class HelloKind : std::uint8_t {
+  opens = 0,  // of the lanes that a comm begins with: the first to arrive makes the comm at the listener
+  joins = 1   // the lane joins a comm that is in use
+};
+
 struct Hello {
-  Token token{};            // from the handle
-  std::uint64_t comm = 0;   // the connector's random number for this comm: its flows belong together
-  std::uint16_t flow = 0;   // the connector's number for this flow
-  std::uint16_t flows = 1;  // how many the comm begins with; 0: the flow joins a comm that is in use
+  Token token{};           // from the handle
+  std::uint64_t comm = 0;  // the connector's random number for this comm: its lanes belong together
+  HelloKind kind = HelloKind::opens;
+  std::uint16_t rail = 0;     // the connector's number for its rail
+  stripe::LaneSerial serial;  // the connector's number for the lane, from 1
 };
 
 enum class WelcomeStatus : std::uint8_t {
   ok = 0,
-  no_listener = 1,  // the token is unknown: the listener was closed
-  disagreement = 2  // flow numbers that do not fit together
+  gone =
+      1  // the comm that the lane would join does not exist, or has ended: there is nothing to join any more
 };
 
 struct Welcome {
   WelcomeStatus status = WelcomeStatus::ok;
-  std::uint16_t flow = 0;  // as in the hello
+  stripe::LaneSerial serial;  // as in the hello
 };
 
 // Return whole records, header included.
@@ -77,12 +83,11 @@ struct Welcome {
 [[nodiscard]] std::optional<Hello> decode_hello(std::span<const std::byte> body);
 [[nodiscard]] std::optional<Welcome> decode_welcome(std::span<const std::byte> body);
 
-// Takes over flows whose hello has arrived: the comms that are being opened to a listener, or one comm in
-// use.
+// Takes over flows whose hello has arrived: a listener, or a comm.
 class FlowSink {
  public:
   // `reader` has the state of the flow's stream so far. On an error nothing has changed, and both stay with
-  // the caller.
+  // the caller. Errc::remote: the comm has ended, and the connector is answered so.
   virtual Status take_flow(engine::Flow& flow, const Hello& hello,
                            std::unique_ptr<lane::FlowReader>& reader) = 0;
 

@@ -209,6 +209,9 @@ class Connection {
   // Returns when bytes were last acknowledged, or last arrived in order, which proves that segments reach the
   // peer (RFC 4861 §7.3.1); zero: never.
   [[nodiscard]] Instant progressed_at() const;
+  // Returns how often the retransmission timer has expired since bytes were last acknowledged, or reported by
+  // SACK.
+  [[nodiscard]] std::uint32_t timeouts_in_row() const;
   // Returns since when the peer had not answered, once the connection has timed out.
   [[nodiscard]] Instant silent_since() const;
   // Changes Options::user_timeout (RFC 5482 §3.1). The time that has already passed counts.

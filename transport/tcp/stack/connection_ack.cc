@@ -52,6 +52,9 @@ bool Connection::Impl::on_ack(const SegmentIn& segment) {
   if (sack && segment.sack_count > 0) {
     take_sack(segment, news);
   }
+  if (news.delivered > 0) {
+    timeouts_in_row = 0;
+  }
   if (news.anything()) {
     repair(news);
   }

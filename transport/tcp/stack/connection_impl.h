@@ -313,6 +313,7 @@ struct Connection::Impl {
 
   // Counters.
   std::uint64_t bytes_retransmitted = 0, bytes_received = 0;
+  std::uint32_t timeouts_in_row = 0;  // with nothing acknowledged between them
   std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, undone = 0, out_of_order = 0;
   SendLimits limits;
 };

@@ -232,6 +232,7 @@ void Connection::Impl::on_rto() {
     return;
   }
   ++timeouts;
+  ++timeouts_in_row;
   path_doubt.on_sign(now);
   excused = 0;
   const std::uint32_t size = segments.at(segments.first()).size + option_bytes();

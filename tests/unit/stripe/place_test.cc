@@ -1,4 +1,4 @@
-#include "transport/tcp/lane/place.h"
+#include "transport/stripe/place.h"
 
 #include <atomic>
 #include <catch2/catch.hpp>
@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-using tfabric::lane::place;
+using tfabric::stripe::place;
 
 TEST_CASE("place copies every size at every alignment and touches nothing else") {
   std::vector<std::byte> source(1200), target(1200), expected(1200);

@@ -1,14 +1,14 @@
-#include "transport/tcp/lane/place.h"
+#include "transport/stripe/place.h"
 
-#include <algorithm>
 #include <bit>
+#include <cstdint>
 #include <cstring>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
-namespace tfabric::lane {
+namespace tfabric::stripe {
 namespace {
 
 // Keeps the compiler from reordering or merging the stores before and after it. On x86-64 nothing else is
@@ -128,38 +128,4 @@ void place(std::byte* destination, const std::byte* source, std::size_t size) {
   }
 }
 
-Coverage::Claim Coverage::claim_out_of_order(std::uint32_t offset, std::uint32_t length,
-                                             std::uint32_t total) {
-  const std::uint32_t end = offset + length;
-  const auto next = std::lower_bound(beyond_.begin(), beyond_.end(), offset,
-                                     [](const Range& range, std::uint32_t at) { return range.begin < at; });
-  const bool has_next = next != beyond_.end(), has_previous = next != beyond_.begin();
-  if (offset < prefix_ || (has_next && next->begin < end) ||
-      (has_previous && std::prev(next)->end > offset)) {
-    return Claim::repeated;
-  }
-  const bool joins_next = has_next && next->begin == end;
-  if (offset == prefix_) {
-    prefix_ = joins_next ? next->end : end;
-    if (joins_next) {
-      beyond_.erase(next);
-    }
-    return Claim::granted;
-  }
-  const bool joins_previous = has_previous && std::prev(next)->end == offset;
-  if (joins_previous) {
-    std::prev(next)->end = joins_next ? next->end : end;
-    if (joins_next) {
-      beyond_.erase(next);
-    }
-  } else if (joins_next) {
-    next->begin = offset;
-  } else if (beyond_.size() > total / (2 * kLeastPiece)) {
-    return Claim::scattered;
-  } else {
-    beyond_.insert(next, {offset, end});
-  }
-  return Claim::granted;
-}
-
-}  // namespace tfabric::lane
+}  // namespace tfabric::stripe

@@ -1,10 +1,13 @@
-#include "transport/tcp/lane/inbox.h"
+#include "transport/stripe/inbox.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 
-namespace tfabric::lane {
+#include "transport/stripe/place.h"
+
+namespace tfabric::stripe {
 namespace {
 
 // The total of a message none of whose pieces has arrived. No message is as long
@@ -14,14 +17,14 @@ constexpr std::uint32_t kUnknownTotal = ~0u;
 // The errors of claim(). They are out of line so that the data path holds only the comparisons.
 using Refused = Result<Inbox::Receive*>;
 
-[[gnu::cold, gnu::noinline]] Refused other_tag(const RecordHeader& piece, std::uint32_t posted) {
+[[gnu::cold, gnu::noinline]] Refused other_tag(const Arrival& piece, std::uint32_t posted) {
   return Error{Errc::invalid_usage,
                fmt::format("message with tag {} arrived for a receive posted with tag {}: the two ranks "
                            "call different operations",
                            static_cast<std::int32_t>(piece.tag), static_cast<std::int32_t>(posted))};
 }
 
-[[gnu::cold, gnu::noinline]] Refused truncated(const RecordHeader& piece, std::size_t capacity) {
+[[gnu::cold, gnu::noinline]] Refused truncated(const Arrival& piece, std::size_t capacity) {
   return Error{
       Errc::invalid_usage,
       fmt::format("message truncated: {} bytes arrived for a receive of {} bytes; the two ranks call "
@@ -29,28 +32,43 @@ using Refused = Result<Inbox::Receive*>;
                   piece.total, capacity)};
 }
 
-[[gnu::cold, gnu::noinline]] Refused received_before(const RecordHeader& piece) {
+[[gnu::cold, gnu::noinline]] Refused received_before(const Arrival& piece) {
   return Error{Errc::internal, fmt::format("the peer sent data for receive {} twice", piece.group.value)};
 }
 
-[[gnu::cold, gnu::noinline]] Refused no_such_receive(const RecordHeader& piece, std::uint8_t count) {
+[[gnu::cold, gnu::noinline]] Refused no_such_receive(const Arrival& piece, std::uint8_t count) {
   return Error{Errc::internal,
                fmt::format("the peer named receive {} of a group of {}", piece.index.value, count)};
 }
 
-[[gnu::cold, gnu::noinline]] Refused other_total(const RecordHeader& piece, std::uint32_t total) {
+[[gnu::cold, gnu::noinline]] Refused other_total(const Arrival& piece, std::uint32_t total) {
   return Error{Errc::internal,
                fmt::format("the peer's pieces for receive {} disagree: of {} and of {} bytes in all",
                            piece.group.value, total, piece.total)};
 }
 
-[[gnu::cold, gnu::noinline]] Refused empty_piece(const RecordHeader& piece) {
+[[gnu::cold, gnu::noinline]] Refused empty_piece(const Arrival& piece) {
   return Error{Errc::internal,
                fmt::format("the peer sent an empty piece of a message of {} bytes for receive {}",
                            piece.total, piece.group.value)};
 }
 
-[[gnu::cold, gnu::noinline]] Refused bad_claim(const RecordHeader& piece, Coverage::Claim claim) {
+[[gnu::cold, gnu::noinline]] Refused within_line(const Arrival& piece) {
+  return Error{Errc::internal,
+               fmt::format("the peer sent a piece of the message for receive {} that is cut "
+                           "within a line of {} bytes: {} bytes at {} of {}",
+                           piece.group.value, kLineBytes, piece.length, piece.offset, piece.total)};
+}
+
+[[gnu::cold, gnu::noinline]] Error not_posted(const Arrival& piece, GroupId next) {
+  return Error{
+      Errc::internal,
+      fmt::format("the peer sent a message of {} bytes for receive {}, when only those before {} were "
+                  "posted: at most {} bytes may come early, for at most {} receives",
+                  piece.total, piece.group.value, next.value, kMaxEagerBytes, kEagerWindow)};
+}
+
+[[gnu::cold, gnu::noinline]] Refused bad_claim(const Arrival& piece, Coverage::Claim claim) {
   if (claim == Coverage::Claim::scattered) {
     return Error{Errc::internal,
                  fmt::format("the peer's pieces for receive {} leave more gaps than pieces of {} bytes can",
@@ -66,7 +84,7 @@ using Refused = Result<Inbox::Receive*>;
 
 Inbox::Inbox() : groups_(std::make_unique<std::array<Group, kMaxGroups>>()) {}
 
-bool Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Completion* completion) {
+Result<bool> Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Completion* completion) {
   assert(!buffers.empty() && buffers.size() <= transport::kMaxGroupedReceives);
   Group& group = slot(next_);
   if (group.open) {
@@ -82,17 +100,22 @@ bool Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Completion* 
     receive.capacity = buffers[i].size;
     receive.tag = static_cast<std::uint32_t>(buffers[i].tag);
     receive.total = kUnknownTotal;
-    receive.placed = 0;
     receive.complete = false;
     receive.group = next_;
     receive.coverage.reset();
   }
+  const GroupId posted = next_;
   next_ = next_.next();
   ++outstanding_;
+  if (Aside* early = aside(posted, Aside::State::whole); early != nullptr) {
+    if (Status status = deliver(*early); !status) {
+      return status.error();
+    }
+  }
   return true;
 }
 
-Result<Inbox::Receive*> Inbox::claim(const RecordHeader& piece) {
+Result<Inbox::Receive*> Inbox::claim(const Arrival& piece) {
   assert(std::uint64_t{piece.offset} + piece.length <= piece.total);  // decode() refuses others
   if (!piece.group.precedes(next_)) {
     return static_cast<Receive*>(nullptr);
@@ -119,6 +142,11 @@ Result<Inbox::Receive*> Inbox::claim(const RecordHeader& piece) {
       return other_total(piece, receive.total);
     }
     receive.total = piece.total;
+    receive.lines_left = lines_of(piece.total);
+  }
+  const bool last = piece.offset + piece.length == piece.total;
+  if (piece.offset % kLineBytes != 0 || (!last && piece.length % kLineBytes != 0)) {
+    return within_line(piece);
   }
   if (piece.length == 0 && piece.total != 0) {
     return empty_piece(piece);
@@ -132,10 +160,10 @@ Result<Inbox::Receive*> Inbox::claim(const RecordHeader& piece) {
   return &receive;
 }
 
-void Inbox::placed(Receive& receive, std::uint32_t n) {
-  receive.placed += n;
-  assert(receive.placed <= receive.total);  // claims do not overlap
-  if (receive.placed < receive.total || receive.complete) {
+void Inbox::placed(Receive& receive, std::uint32_t lines) {
+  assert(lines <= receive.lines_left && !receive.complete);  // claims do not overlap
+  receive.lines_left -= lines;
+  if (receive.lines_left > 0) {
     return;
   }
   receive.complete = true;
@@ -152,6 +180,78 @@ void Inbox::finish(Group& group) {
     group.completion->sizes[i] = group.receives[i].total;
   }
   group.completion->finish(Completion::State::done);
+}
+
+// --- messages that come before their receives
+
+Inbox::Aside* Inbox::aside(GroupId group, Aside::State state) {
+  if (asides_ == nullptr) {
+    return nullptr;
+  }
+  Aside& slot = (*asides_)[group.value % kEagerWindow];
+  return slot.state == state && slot.message.group == group ? &slot : nullptr;
+}
+
+// The slot of a message that is arriving must not be given to a later one yet.
+GroupId Inbox::posted_before_arriving() const {
+  GroupId posted = next_;
+  for (const Aside& aside : *asides_) {
+    if (aside.state == Aside::State::arriving && aside.message.group.precedes(posted)) {
+      posted = aside.message.group;
+    }
+  }
+  return posted;
+}
+
+Result<std::byte*> Inbox::set_aside(const Arrival& message) {
+  if (message.total > kMaxEagerBytes || message.length != message.total ||
+      message.group.value - next_.value >= kEagerWindow || message.index.value != 0) {
+    return not_posted(message, next_);
+  }
+  if (asides_ == nullptr) {
+    asides_ = std::make_unique<Asides>();
+  }
+  Aside& slot = (*asides_)[message.group.value % kEagerWindow];
+  if (slot.state != Aside::State::free) {
+    return received_before(message).error();
+  }
+  slot.state = Aside::State::arriving;
+  slot.message = message;
+  slot.bytes.resize(message.length);
+  ++arriving_;
+  return slot.bytes.data();
+}
+
+Status Inbox::aside_complete(GroupId group) {
+  Aside* early = aside(group, Aside::State::arriving);
+  assert(early != nullptr);
+  early->state = Aside::State::whole;
+  --arriving_;
+  return group.precedes(next_) ? deliver(*early) : Status();
+}
+
+void Inbox::drop_aside(GroupId group) {
+  Aside* early = aside(group, Aside::State::arriving);
+  assert(early != nullptr);
+  early->state = Aside::State::free;
+  --arriving_;
+}
+
+bool Inbox::has_aside() const {
+  return asides_ != nullptr && std::any_of(asides_->begin(), asides_->end(), [](const Aside& aside) {
+           return aside.state == Aside::State::whole;
+         });
+}
+
+Status Inbox::deliver(Aside& aside) {
+  aside.state = Aside::State::free;
+  const Result<Receive*> receive = claim(aside.message);
+  if (!receive) {
+    return receive.error();
+  }
+  place((*receive)->data, aside.bytes.data(), aside.bytes.size());
+  placed(**receive, lines_of(aside.message.length));
+  return {};
 }
 
 void Inbox::fail() {
@@ -177,4 +277,4 @@ bool Inbox::uses(const void* data, std::size_t size) const {
   return false;
 }
 
-}  // namespace tfabric::lane
+}  // namespace tfabric::stripe

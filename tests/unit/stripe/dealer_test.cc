@@ -1,0 +1,149 @@
+// Which lane gets how much of a message, and when: Dealer, as Outbox uses it.
+#include <catch2/catch.hpp>
+#include <vector>
+
+#include "tests/unit/stripe/open_lanes.h"
+#include "transport/stripe/outbox.h"
+
+using namespace tfabric;
+using namespace tfabric::stripe;
+
+TEST_CASE("a piece goes to the lane on which it arrives first") {
+  OpenLanes open(4);
+  constexpr std::uint32_t kPiece = 64u << 10;
+  const std::vector<std::byte> data(std::size_t{100} * kPiece);
+  Outbox outbox({.piece_bytes = kPiece, .waits_for_receives = false});
+  Completion completion;
+  const auto deal = [&] {
+    REQUIRE(outbox.post(message_of(data, 0), &completion));
+    REQUIRE(outbox.pump(open.outlets));
+    std::vector<std::size_t> pieces;
+    for (std::size_t i = 0; i < open.lanes.size(); ++i) {
+      pieces.push_back(open.given(i).size());
+    }
+    return pieces;
+  };
+  SECTION("by its share of the rate, a lane of unknown rate like the fastest") {
+    open.outlets[0].rate = 4'000'000;
+    open.outlets[1].rate = 1'000'000;
+    open.outlets[2].rate = 1'000'000;
+    const auto pieces = deal();
+    CHECK(pieces[0] == pieces[3]);
+    CHECK(pieces[0] >= 39);
+    CHECK(pieces[1] >= 9);
+    CHECK(pieces[1] == pieces[2]);
+  }
+  SECTION("and one that is to get none gets none") {
+    open.outlets[1].lane = nullptr;
+    CHECK(deal() == std::vector<std::size_t>{34, 0, 33, 33});
+    CHECK(outbox.drained({1}));
+    CHECK_FALSE(outbox.drained({0}));
+  }
+  SECTION("and a slow one none, if the fast ones are done with all before") {
+    open.outlets[0].rate = open.outlets[1].rate = open.outlets[2].rate = 100'000'000;
+    open.outlets[3].rate = 1'000'000;
+    CHECK(deal() == std::vector<std::size_t>{34, 33, 33, 0});
+  }
+  SECTION("and waits for that lane if it has no room") {
+    open.outlets[0].rate = 100'000'000;
+    open.outlets[1].rate = open.outlets[2].rate = open.outlets[3].rate = 1'000'000;
+    open.lanes[0]->limit = 3 * kPiece;
+    CHECK(deal() == std::vector<std::size_t>{3, 0, 0, 0});
+  }
+  outbox.fail();
+}
+
+TEST_CASE("a lane alone gets a message in one piece, and several get pieces of whole lines") {
+  OpenLanes open(2);
+  const std::vector<std::byte> data(1'000'001);
+  Outbox outbox({.piece_bytes = 4096, .waits_for_receives = false});
+  Completion completion;
+  REQUIRE(outbox.post(message_of(data, 0), &completion));
+  SECTION("one piece") {
+    open.outlets[0].lane = nullptr;
+    REQUIRE(outbox.pump(open.outlets));
+    REQUIRE(open.given(1).size() == 1);
+    CHECK(open.given(1)[0].piece.length == data.size());
+  }
+  SECTION("pieces, however little room a lane has") {
+    open.lanes[0]->limit = 40'001;
+    open.lanes[1]->limit = 50'003;
+    REQUIRE(outbox.pump(open.outlets));
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (const auto& given : open.given(i)) {
+        CHECK(given.piece.offset % kLineBytes == 0);
+        CHECK(given.piece.length == 4096);
+      }
+    }
+  }
+  SECTION("a lane that refuses a piece in spite of its room ends the dealing, and loses nothing") {
+    open.lanes[0]->pieces = 1;
+    open.lanes[1]->pieces = 0;
+    REQUIRE(outbox.pump(open.outlets));
+    REQUIRE_FALSE(outbox.pump(open.outlets));
+    open.lanes[1]->pieces = ~0u;
+    REQUIRE(outbox.pump(open.outlets));
+    CHECK(open.given(1)[0].piece.offset == 4096);
+  }
+  outbox.fail();
+}
+
+TEST_CASE("a message whose receive may not be posted is dealt whole, however small the pieces are") {
+  OpenLanes open(2);
+  const std::vector<std::byte> data(kMaxEagerBytes);
+  Outbox outbox({.piece_bytes = 4096});
+  Completion completion;
+  REQUIRE(outbox.post(message_of(data, 0), &completion));
+  SECTION("whole, if at all, while it is early") {
+    outbox.pump(open.outlets);
+    for (std::size_t i = 0; i < 2; ++i) {
+      for (const auto& given : open.given(i)) {
+        CHECK(given.piece.length == data.size());
+      }
+    }
+  }
+  SECTION("at the latest when its receive is posted, in any pieces") {
+    outbox.allow({1});
+    REQUIRE(outbox.pump(open.outlets));
+    CHECK_FALSE(outbox.pump(open.outlets));
+  }
+  outbox.fail();
+}
+
+TEST_CASE(
+    "only small messages are dealt before their receives, for a window of them, and those behind wait") {
+  OpenLanes open(1);
+  const std::vector<std::byte> small(100), large(kMaxEagerBytes + 1);
+  Outbox outbox(OutboxOptions{});
+  std::vector<Completion> completions(100);
+  const auto post = [&](std::uint32_t group, const std::vector<std::byte>& data) {
+    REQUIRE(outbox.post(message_of(data, group), &completions[group]));
+  };
+  const auto dealt = [&] {
+    outbox.pump(open.outlets);
+    return open.given(0).size();
+  };
+  SECTION("a window of small ones") {
+    for (std::uint32_t group = 0; group < 100; ++group) {
+      post(group, small);
+    }
+    CHECK(dealt() == kEagerWindow);
+    outbox.allow({5});
+    CHECK(dealt() == kEagerWindow + 5);
+    outbox.allow({3});  // late
+    CHECK(dealt() == kEagerWindow + 5);
+    outbox.allow({100});
+    CHECK(dealt() == 100);
+  }
+  SECTION("a large one waits, with all behind it") {
+    post(0, small);
+    post(1, large);
+    post(2, small);
+    CHECK(dealt() == 1);
+    outbox.allow({1});
+    CHECK(dealt() == 1);
+    outbox.allow({2});
+    CHECK(dealt() == 3);
+  }
+  outbox.fail();
+}

@@ -1,0 +1,80 @@
+#include "transport/stripe/watch.h"
+
+#include <catch2/catch.hpp>
+
+using namespace tfabric;
+using namespace tfabric::stripe;
+using namespace std::chrono_literals;
+using Step = Watch::Step;
+
+namespace {
+
+constexpr Instant kStart{std::chrono::hours(1)};
+constexpr LaneId kDead{0}, kSister{1}, kOther{2};
+
+// A watch that has asked about lane 0 over lane 1, up to position 100.
+Watch asked_watch(Duration round_trip = 100us) {
+  Watch watch;
+  CHECK(watch.on_timeouts(kDead, 1) == Step::none);
+  CHECK(watch.on_timeouts(kDead, 2) == Step::suspect);
+  CHECK(watch.on_timeouts(kDead, 3) == Step::none);
+  CHECK(watch.on_timeouts(kDead, 4) == Step::ask);
+  watch.asked(kDead, kSister, 100, round_trip);
+  return watch;
+}
+
+}  // namespace
+
+TEST_CASE("a lane is dead when its witness has answered and it is silent for some time more") {
+  const Duration round_trip = GENERATE(as<Duration>(), 100us, 20ms);
+  const Duration grace = std::max<Duration>(10ms, 4 * round_trip);
+  Watch watch = asked_watch(round_trip);
+  CHECK_FALSE(watch.verdict(kStart + 1h));
+  watch.on_confirmed(kSister, 99, kStart);
+  CHECK_FALSE(watch.verdict(kStart + 1h));
+  watch.on_confirmed(kSister, 100, kStart);
+  watch.on_confirmed(kSister, 200, kStart + 5ms);  // the first answer counts
+  CHECK_FALSE(watch.verdict(kStart + grace - 1ns));
+  const auto verdict = watch.verdict(kStart + grace);
+  REQUIRE(verdict);
+  CHECK(verdict->dead == kDead);
+  CHECK(verdict->witness == kSister);
+  CHECK(watch.idle());
+}
+
+TEST_CASE("a lane that delivers something is acquitted, even after the answer") {
+  Watch watch = asked_watch();
+  watch.on_confirmed(kSister, 100, kStart);
+  CHECK_FALSE(watch.acquit(kSister));
+  CHECK(watch.suspects(kDead));
+  CHECK(watch.acquit(kDead));
+  CHECK_FALSE(watch.suspects(kDead));
+  CHECK_FALSE(watch.verdict(kStart + 1h));
+  CHECK(watch.on_timeouts(kDead, 2) == Step::suspect);
+}
+
+TEST_CASE("no answer is no verdict, and the question is not repeated while its witness lives") {
+  Watch watch = asked_watch();
+  CHECK(watch.on_timeouts(kDead, 5) == Step::none);
+  CHECK_FALSE(watch.verdict(kStart + 24h));
+  watch.forget(kSister);
+  CHECK(watch.on_timeouts(kDead, 6) == Step::ask);
+  watch.asked(kDead, kOther, 7, 0us);
+  watch.on_confirmed(kSister, 1000, kStart);
+  CHECK_FALSE(watch.verdict(kStart + 1h));
+  watch.on_confirmed(kOther, 7, kStart);
+  CHECK(watch.verdict(kStart + 1h)->witness == kOther);
+}
+
+TEST_CASE("several lanes are suspected side by side, and one that is gone is forgotten") {
+  Watch watch = asked_watch();
+  CHECK(watch.on_timeouts(kOther, 2) == Step::suspect);
+  CHECK(watch.on_timeouts(kOther, 4) == Step::ask);
+  watch.asked(kOther, kSister, 120, 0us);
+  watch.on_confirmed(kSister, 119, kStart);
+  watch.forget(kDead);
+  CHECK_FALSE(watch.verdict(kStart + 1h));
+  watch.on_confirmed(kSister, 120, kStart);
+  CHECK(watch.verdict(kStart + 1h)->dead == kOther);
+  CHECK_FALSE(watch.verdict(kStart + 1h));
+}

@@ -1,0 +1,256 @@
+// Lanes that die in the middle of a job: no message is lost, none comes twice, and the comm goes on.
+#include <array>
+#include <catch2/catch.hpp>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "base/random.h"
+#include "tests/unit/tcp/comm_pair.h"
+
+using namespace tfabric;
+using namespace tfabric::tcp;
+using namespace tfabric::tcp::test;
+using namespace std::chrono_literals;
+using Catch::Contains;
+using State = CutWire::State;
+
+namespace {
+
+// Connections that give up soon on a peer that does not answer.
+engine::EngineOptions quick_to_die() {
+  engine::EngineOptions options;
+  options.tcp.user_timeout = 30ms;
+  options.tcp.connect_timeout = 30ms;
+  options.tcp.keepalive_idle = 20ms;
+  options.tcp.keepalive_interval = 5ms;
+  return options;
+}
+
+void cut(World& world, std::size_t wire, State state) {
+  const EngineGuard guard(world.engine.lock());
+  world.wires.at(wire)->set(state);
+}
+
+void turn_for(World& world, Duration time) {
+  const Instant end = monotonic_now() + time;
+  while (monotonic_now() < end) {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.turn();
+  }
+}
+
+// Sends and receives messages of random sizes, in order; receives are posted early or late.
+class Traffic {
+ public:
+  Traffic(World& world, Pair& pair, SeededRandom& random) : world_(&world), pair_(&pair), random_(&random) {}
+
+  // `wait`: some lane can carry messages, so that waiting for one ends.
+  void step(bool wait) {
+    if (messages_.size() < 12) {
+      const bool small = random_->chance(0.6);
+      Pair::Message& message =
+          pair_->message(random_->between(std::uint64_t{0}, small ? stripe::kMaxEagerBytes : 400'000u));
+      messages_.push_back(&message);
+      pair_->post_send(message);
+      ++sent_;
+    }
+    for (; posted_ < messages_.size() && random_->chance(0.5); ++posted_) {
+      pair_->post_receive(*messages_[posted_]);
+    }
+    if (wait && posted_ > 4 && random_->chance(0.7)) {
+      finish_first();
+    }
+    turn_for(*world_, std::chrono::microseconds(random_->between(std::uint64_t{0}, 300u)));
+  }
+  void finish_all() {
+    for (; posted_ < messages_.size(); ++posted_) {
+      pair_->post_receive(*messages_[posted_]);
+    }
+    while (!messages_.empty()) {
+      finish_first();
+    }
+  }
+  [[nodiscard]] int sent() const { return sent_; }
+
+ private:
+  void finish_first() {
+    pair_->finish(*messages_.front());
+    messages_.pop_front();
+    --posted_;
+  }
+  World* world_;
+  Pair* pair_;
+  SeededRandom* random_;
+  std::deque<Pair::Message*> messages_;
+  std::size_t posted_ = 0;
+  int sent_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("links come and go, and every message arrives whole and once") {
+  const auto seed = GENERATE(range(1, 9));
+  INFO("seed " << seed);
+  SeededRandom random(static_cast<std::uint64_t>(seed));
+  World world({.piece_bytes = 4096, .outage = 60s}, quick_to_die());
+  Pair pair(world);
+  Traffic traffic(world, pair, random);
+  for (int cuts = 0; cuts < 12; ++cuts) {
+    const std::size_t wire = random.chance(0.5) ? 1 : 0;
+    cut(world, wire, random.chance(0.5) ? State::no_link : State::swallows);
+    const bool both = random.chance(0.3);  // no lane is left for a while
+    if (both) {
+      cut(world, 1 - wire, State::swallows);
+    }
+    for (int i = 0; i < 4; ++i) {
+      traffic.step(/*wait=*/!both);
+    }
+    if (both) {
+      turn_for(world, std::chrono::milliseconds(random.between(std::uint64_t{0}, 60u)));
+    }
+    cut(world, 0, State::whole);
+    cut(world, 1, State::whole);
+    for (int i = 0; i < 4; ++i) {
+      traffic.step(/*wait=*/true);
+    }
+  }
+  traffic.finish_all();
+  CHECK_FALSE(pair.receive->failed());
+  CHECK(traffic.sent() > 50);
+  CHECK(pair.send->counters().buried > 0);
+}
+
+TEST_CASE("a link that goes down costs a comm with another one nothing but what was under way") {
+  World world({.piece_bytes = 4096, .outage = 60s});  // connections time out after 20 s
+  Pair pair(world);
+  pair.exchange(1'000'000);
+  Pair::Message& message = pair.message(3'000'000);
+  pair.post_receive(message);
+  pair.post_send(message);
+  turn_for(world, 100us);
+  cut(world, 0, State::no_link);
+  const Instant before = monotonic_now();
+  pair.finish(message);
+  CHECK(monotonic_now() - before < 10s);  // it would take 20 s without burial
+  CHECK(pair.send->counters().buried == 1);
+  cut(world, 0, State::whole);
+  REQUIRE(world.until([&] { return pair.send->counters().joined == 2; }));
+  pair.exchange(1'000'000);
+}
+
+TEST_CASE("a rail on which everything vanishes is given up when the peer answers over another") {
+  World world({.piece_bytes = 4096, .outage = 60s});  // connections time out after 20 s
+  Pair pair(world);
+  const std::size_t wire = GENERATE(0u, 1u);
+  pair.exchange(1'000'000);
+  SECTION("with data under way") {
+    Pair::Message& message = pair.message(3'000'000);
+    pair.post_receive(message);
+    pair.post_send(message);
+    turn_for(world, 100us);
+    cut(world, wire, State::swallows);
+    pair.finish(message);
+  }
+  SECTION("with the report of a receive under way") {
+    cut(world, wire, State::swallows);
+    for (int i = 0; i < 5; ++i) {
+      pair.exchange(100'000);
+    }
+  }
+  CHECK(pair.send->counters().buried == 1);
+  cut(world, wire, State::whole);
+  REQUIRE(world.until([&] { return pair.send->counters().joined == 2; }));
+  pair.exchange(1'000'000);
+}
+
+TEST_CASE("a peer that answers on no rail loses none") {
+  World world({.piece_bytes = 4096, .outage = 60s});
+  Pair pair(world);
+  pair.exchange(1'000'000);
+  Pair::Message& message = pair.message(3'000'000);
+  pair.post_receive(message);
+  pair.post_send(message);
+  turn_for(world, 100us);
+  cut(world, 0, State::swallows);
+  cut(world, 1, State::swallows);
+  turn_for(world, 400ms);
+  cut(world, 0, State::whole);
+  cut(world, 1, State::whole);
+  pair.finish(message);
+  pair.exchange(1'000'000);
+  CHECK(pair.send->counters().buried == 0);
+}
+
+TEST_CASE("a comm whose only lane is cut goes on when it is back, and fails with the reason when it is not") {
+  World world({.piece_bytes = 4096, .outage = 400ms}, quick_to_die());
+  Pair pair(world);
+  pair.use_flows({1}, 0, 0);
+  pair.exchange(10'000);
+  Pair::Message& message = pair.message(1'000'000);
+  pair.post_receive(message);
+  pair.post_send(message);
+  turn_for(world, 100us);
+  cut(world, 0, State::swallows);
+  SECTION("back in time") {
+    REQUIRE(world.until([&] { return pair.send->counters().buried == 1; }));
+    cut(world, 0, State::whole);
+    pair.finish(message);
+    pair.exchange(100'000);
+  }
+  SECTION("not back") {
+    REQUIRE(world.until([&] { return pair.send->failed() && pair.receive->failed(); }));
+    CHECK_THAT(pair.send->error().message, Contains("send connection") && Contains("over rail pair0") &&
+                                               Contains("has not answered for"));
+    CHECK_THAT(pair.receive->error().message, Contains("receive connection"));
+  }
+}
+
+TEST_CASE("a peer that has closed is known to be gone at the first try to come back") {
+  World world({.outage = 600s}, quick_to_die());
+  Pair pair(world);
+  pair.exchange(1000);
+  // Both ends lose all lanes, and the receiver closes meanwhile: nobody can tell the sender.
+  cut(world, 0, State::swallows);
+  cut(world, 1, State::swallows);
+  pair.post_send(pair.message(1000));
+  REQUIRE(world.until([&] { return pair.send->counters().buried == 2; }));
+  pair.receive.reset();
+  cut(world, 0, State::whole);
+  cut(world, 1, State::whole);
+  REQUIRE(world.until([&] { return pair.send->failed(); }));
+  CHECK_THAT(pair.send->error().message, Contains("the peer closed its communicator"));
+}
+
+TEST_CASE("grouped receives are announced again when the lane that announced them dies") {
+  World world({.piece_bytes = 4096, .max_recvs = 4, .outage = 60s}, quick_to_die());
+  Pair pair(world);
+  for (int round = 0; round < 20; ++round) {
+    cut(world, static_cast<std::size_t>(round % 2), State::swallows);
+    std::vector<Pair::Message*> messages;
+    for (int tag = 0; tag < 5; ++tag) {
+      messages.push_back(&pair.message(static_cast<std::size_t>(round) * 1777, tag));
+      pair.post_receive(*messages.back());
+    }
+    for (Pair::Message* message : messages) {
+      pair.post_send(*message);
+    }
+    if (round % 3 == 0) {
+      cut(world, static_cast<std::size_t>(round % 2), State::whole);
+    }
+    for (Pair::Message* message : messages) {
+      pair.finish(*message);
+    }
+    cut(world, static_cast<std::size_t>(round % 2), State::whole);
+  }
+}
+
+TEST_CASE("a comm begins with the rails that answer, and the others join later") {
+  World world({.outage = 60s}, quick_to_die());
+  cut(world, 1, State::swallows);
+  const Hello hello{.token = world.token, .comm = random_u64(), .serial = {}};
+  const auto send = open_send(world, hello, 1);
+  REQUIRE(world.until([&] { return send->welcomed() && world.pending.has_ready(); }));
+  cut(world, 1, State::whole);
+  REQUIRE(world.until([&] { return send->counters().joined == 1; }));
+}

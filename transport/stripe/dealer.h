@@ -1,0 +1,45 @@
+// Chooses the lane of each piece, and its size.
+//
+// A piece goes to the lane on which it is expected to arrive first, judged by the bytes queued there and the
+// lane's measured rate. If that lane has no room, the piece waits for it, because it then still arrives
+// earlier than by another. No state but what the lanes tell.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "transport/stripe/lane.h"
+
+namespace tfabric::stripe {
+
+class Dealer {
+ public:
+  // `piece_bytes`: the largest piece if there are several lanes; a multiple of kLineBytes.
+  explicit Dealer(std::uint32_t piece_bytes);
+
+  struct Deal {
+    std::size_t lane = 0;
+    std::uint32_t size = 0;
+  };
+  // Looks at the lanes, before pieces are dealt.
+  void look(std::span<const Outlet> outlets);
+  // Returns where the next piece of `remaining` bytes goes; nothing if it has to wait. A lane that looks as
+  // if it had room may still refuse the piece. `whole`: the piece must not be cut.
+  [[nodiscard]] std::optional<Deal> next(std::span<const Outlet> outlets, std::uint32_t remaining,
+                                         bool whole) const;
+
+ private:
+  // Returns the lane on which a piece arrives first, and its room. There must be one.
+  [[nodiscard]] std::pair<std::size_t, std::uint32_t> first_there(std::span<const Outlet> outlets,
+                                                                  std::uint32_t remaining) const;
+
+  std::uint32_t piece_bytes_;
+  std::size_t open_ = 0;          // lanes that pieces go to
+  std::size_t last_ = 0;          // the last of them
+  std::uint64_t usual_rate_ = 1;  // assumed for a lane whose rate is not known: the fastest lane's
+};
+
+}  // namespace tfabric::stripe

@@ -1,0 +1,125 @@
+// The receives that a comm has posted, and the place of each arriving piece.
+//
+// Receives are posted in groups (of one, unless max_recvs > 1), and a piece names its group and the receive
+// within it. Pieces of one message may arrive on any lane, in any order, and each byte exactly once: a piece
+// that contradicts this is an error of the peer and ends the comm. A group is complete when all lines of all
+// its messages are there.
+//
+// A small message may come before its receive (message.h, kMaxEagerBytes). It is set aside, and copied when
+// the receive is posted, so that a lane never waits for a receive.
+//
+// Not thread-safe. Memory is allocated after construction only for messages that are set aside, and while
+// pieces of a message arrive out of order on several lanes; it is kept then.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/stripe/coverage.h"
+#include "transport/stripe/message.h"
+#include "transport/transport.h"
+
+namespace tfabric::stripe {
+
+// A piece that arrives, as its header describes it. It lies within its message: offset + length <= total.
+struct Arrival {
+  GroupId group;
+  ReceiveIndex index;
+  std::uint32_t tag = 0;
+  std::uint32_t offset = 0, length = 0;
+  std::uint32_t total = 0;  // the message's size
+};
+
+class Inbox {
+ public:
+  // Groups that may be posted and not complete at once.
+  static constexpr std::size_t kMaxGroups = transport::kMaxRequests;
+
+  struct Receive {
+    std::byte* data = nullptr;
+    std::size_t capacity = 0;
+    std::uint32_t tag = 0;
+    std::uint32_t total = 0;       // size of the message, known once its first piece has arrived
+    std::uint32_t lines_left = 0;  // lines of it that are not there, valid at the same time
+    bool complete = false;
+    GroupId group;
+    Coverage coverage;
+  };
+
+  Inbox();
+
+  // Posts the next group; its completion is finished when every message of it is there, which may be at once.
+  // Returns false if the group that was posted kMaxGroups before it is not complete yet. An error is as in
+  // claim(): the message that was set aside for the receive does not fit it.
+  Result<bool> post(std::span<const transport::ReceiveBuffer> buffers, Completion* completion);
+  // The number that the next posted group will have.
+  [[nodiscard]] GroupId next_group() const { return next_; }
+  // The sender may be told that all groups before this one are posted. It is next_group(), or an earlier one
+  // while a message for that one is still being set aside.
+  [[nodiscard]] GroupId posted() const { return arriving_ == 0 ? next_ : posted_before_arriving(); }
+
+  // Claims the piece's bytes and returns the receive that they belong to; null if it is not posted yet:
+  // then set_aside() takes the piece. An error is the peer's or the user's fault and final for the comm: a
+  // message longer than its buffer, another tag, a receive that the group does not have, a piece that is cut
+  // within a line, bytes that were claimed before.
+  Result<Receive*> claim(const Arrival& piece);
+  // Reports that the next `lines` lines of a piece are in place, which may complete the group.
+  void placed(Receive& receive, std::uint32_t lines);
+  // The piece's lane has died: this end of what was claimed for it is to come again.
+  void give_back(Receive& receive, std::uint32_t offset, std::uint32_t length) {
+    receive.coverage.give_back(offset, length);
+  }
+
+  // Returns where the bytes of a whole message go whose receive is not posted. The memory stays valid until
+  // aside_complete() or drop_aside(). An error is the peer's fault and final: the message is too large, comes
+  // too early, or came before.
+  Result<std::byte*> set_aside(const Arrival& message);
+  // All bytes of the message are there. An error is as in claim().
+  Status aside_complete(GroupId group);
+  // The message's lane has died before it had come whole.
+  void drop_aside(GroupId group);
+  // Returns true if whole messages wait for their receives.
+  [[nodiscard]] bool has_aside() const;
+
+  // Fails every group that is not complete. Nothing may be placed after it.
+  void fail();
+  // Returns true if a receive that is not complete would write into [data, data + size).
+  [[nodiscard]] bool uses(const void* data, std::size_t size) const;
+  [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
+
+ private:
+  struct Group {
+    std::array<Receive, transport::kMaxGroupedReceives> receives;
+    std::uint8_t count = 0;
+    std::uint8_t complete = 0;
+    bool open = false;
+    Completion* completion = nullptr;
+  };
+  // A message whose receive is not posted.
+  struct Aside {
+    enum class State : std::uint8_t { free, arriving, whole };
+    State state = State::free;
+    Arrival message;
+    std::vector<std::byte> bytes;
+  };
+  using Asides = std::array<Aside, kEagerWindow>;
+
+  [[nodiscard]] GroupId posted_before_arriving() const;
+  Group& slot(GroupId group) { return (*groups_)[group.value % kMaxGroups]; }
+  void finish(Group& group);
+  Aside* aside(GroupId group, Aside::State state);
+  Status deliver(Aside& aside);
+
+  std::unique_ptr<std::array<Group, kMaxGroups>> groups_;
+  std::unique_ptr<Asides> asides_;  // by group; null until the first message is set aside
+  std::size_t arriving_ = 0;        // of them
+  GroupId next_;
+  std::size_t outstanding_ = 0;
+};
+
+}  // namespace tfabric::stripe

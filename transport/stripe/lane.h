@@ -1,0 +1,66 @@
+// A lane: one ordered pipe of a comm, as the message layer uses it. A TCP connection is one.
+//
+// All that is asked of a lane is order: what has arrived of it is always a prefix of what it was given, and
+// the receiver knows how long that prefix is. Positions are 64-bit and count what the lane counts, bytes of
+// its stream or requests; they only grow.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "transport/stripe/message.h"
+
+namespace tfabric::stripe {
+
+// A message to send, and the posted receive that it goes to.
+struct Outgoing {
+  const void* data = nullptr;
+  std::uint32_t size = 0;
+  std::uint32_t tag = 0;
+  GroupId group;
+  ReceiveIndex index;
+  void* owner = nullptr;  // of the memory, for lanes that send by reference; null: not registered
+};
+
+// A part of a message, or all of it, which travels on one lane. `offset` is a multiple of kLineBytes; the
+// length is, too, unless the piece is the message's last.
+struct Piece {
+  const Outgoing* message = nullptr;
+  std::uint32_t offset = 0;
+  std::uint32_t length = 0;
+  [[nodiscard]] const std::byte* data() const {
+    return static_cast<const std::byte*>(message->data) + offset;
+  }
+};
+
+struct LaneRoom {
+  std::uint64_t queued = 0;  // bytes that were given and are not confirmed
+  std::uint32_t room = 0;    // bytes of the largest piece that the lane takes now
+};
+
+// The positions that a piece takes: [begin, end). A lane that counts bytes has the piece's bytes there and
+// nothing else; for any other, `end - begin` is not the piece's length, and the piece arrives whole or not at
+// all.
+struct Span {
+  std::uint64_t begin = 0, end = 0;
+};
+
+class Lane {
+ public:
+  [[nodiscard]] virtual LaneRoom look() const = 0;
+  // Takes a piece of at most look().room bytes. Returns nothing, and has taken nothing, if other limits of
+  // the lane leave no room now.
+  virtual std::optional<Span> give(const Piece& piece) = 0;
+
+ protected:
+  ~Lane() = default;
+};
+
+// A lane of a comm, as messages are dealt to it.
+struct Outlet {
+  Lane* lane = nullptr;    // null: it gets no pieces
+  std::uint64_t rate = 0;  // bytes a second that it delivers; 0: not known yet
+};
+
+}  // namespace tfabric::stripe

@@ -1,0 +1,173 @@
+#include "transport/stripe/outbox.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace tfabric::stripe {
+
+Outbox::Outbox(const OutboxOptions& options)
+    : options_(options), dealer_(options.piece_bytes), messages_(kMaxMessages) {
+  assert(options.eager_bytes <= kMaxEagerBytes);
+}
+
+bool Outbox::post(const Outgoing& outgoing, Completion* completion) {
+  if (next_ - front_ == kMaxMessages) {
+    return false;
+  }
+  at(next_) =
+      Message{.what = outgoing, .cut = 0, .lines_left = lines_of(outgoing.size), .completion = completion};
+  ++next_;
+  ++count_;
+  return true;
+}
+
+void Outbox::allow(GroupId posted) {
+  if (posted_.precedes(posted)) {
+    posted_ = posted;
+  }
+}
+
+bool Outbox::may_deal(const Message& message) const {
+  const GroupId group = message.what.group;
+  return !options_.waits_for_receives || group.precedes(posted_) ||
+         (message.what.size <= options_.eager_bytes && group.value - posted_.value < kEagerWindow);
+}
+
+bool Outbox::pump_some(std::span<const Outlet> outlets) {
+  if (ledgers_.size() < outlets.size()) {
+    ledgers_.resize(outlets.size());
+  }
+  dealer_.look(outlets);
+  bool any = false;
+  while (gaps_.empty() ? deal_new(outlets) : deal_gap(outlets)) {
+    any = true;
+  }
+  return any;
+}
+
+bool Outbox::deal_new(std::span<const Outlet> outlets) {
+  if (cut_ == next_ || !may_deal(at(cut_))) {
+    return false;
+  }
+  Message& message = at(cut_);
+  const auto size = deal({cut_, message.cut, message.what.size - message.cut}, outlets);
+  if (!size) {
+    return false;
+  }
+  message.cut += *size;
+  if (message.cut == message.what.size) {
+    ++cut_;
+  }
+  return true;
+}
+
+bool Outbox::deal_gap(std::span<const Outlet> outlets) {
+  Ledger::Gap& gap = gaps_.back();
+  const auto size = deal(gap, outlets);
+  if (!size) {
+    return false;
+  }
+  dealt_again_ += *size;
+  gap.offset += *size;
+  gap.length -= *size;
+  if (gap.length == 0) {
+    gaps_.pop_back();
+  }
+  return true;
+}
+
+// Gives a lane as much of the part as it takes, and returns how much; nothing if no lane takes any now.
+std::optional<std::uint32_t> Outbox::deal(const Ledger::Gap& part, std::span<const Outlet> outlets) {
+  // A small message is one record, since it may have to be set aside.
+  const Outgoing& message = at(part.message).what;
+  const auto to = dealer_.next(outlets, part.length, /*whole=*/message.size <= kMaxEagerBytes);
+  if (!to || ledgers_[to->lane].full()) {
+    return std::nullopt;
+  }
+  const auto span = outlets[to->lane].lane->give({&message, part.offset, to->size});
+  if (!span) {
+    return std::nullopt;
+  }
+  ledgers_[to->lane].add({*span, part.message, part.offset, to->size});
+  return to->size;
+}
+
+void Outbox::on_confirmed(LaneId lane, std::uint64_t position) {
+  if (lane.value < ledgers_.size()) {  // else it has never had a piece
+    ledgers_[lane.value].confirm(
+        position, [this](const Ledger::Entry& entry) { lines_there(entry.message, lines_of(entry.length)); });
+  }
+}
+
+void Outbox::lines_there(std::uint32_t number, std::uint32_t lines) {
+  Message& message = at(number);
+  assert(message.lines_left >= lines);
+  message.lines_left -= lines;
+  if (message.lines_left > 0 || message.completion == nullptr) {
+    return;
+  }
+  message.completion->sizes[0] = message.what.size;
+  message.completion->finish(Completion::State::done);
+  message.completion = nullptr;
+  --count_;
+  while (front_ != cut_ && at(front_).completion == nullptr) {
+    ++front_;
+  }
+}
+
+Status Outbox::settle(LaneId lane, std::uint64_t position) {
+  if (lane.value >= ledgers_.size()) {
+    return {};  // it has never had a piece
+  }
+  Ledger& ledger = ledgers_[lane.value];
+  const bool possible = ledger.settle(
+      position, [this](std::uint32_t message, std::uint32_t lines) { lines_there(message, lines); },
+      [this](const Ledger::Gap& gap) { gaps_.push_back(gap); });
+  // The oldest message's first gap is dealt next: NCCL waits for the oldest.
+  std::sort(gaps_.begin(), gaps_.end(), [this](const Ledger::Gap& a, const Ledger::Gap& b) {
+    return std::pair(a.message - front_, a.offset) > std::pair(b.message - front_, b.offset);
+  });
+  if (!possible) {
+    return Error{Errc::remote,
+                 fmt::format("data that the peer had acknowledged is lost with its connection: it has {} "
+                             "bytes of it, and had acknowledged {}",
+                             position, ledger.confirmed())};
+  }
+  return {};
+}
+
+void Outbox::renew(LaneId lane) {
+  if (lane.value < ledgers_.size()) {
+    assert(ledgers_[lane.value].empty());
+    ledgers_[lane.value].reset();
+  }
+}
+
+void Outbox::fail() {
+  for (std::uint32_t number = front_; number != next_; ++number) {
+    if (Message& message = at(number); message.completion != nullptr) {
+      message.completion->finish(Completion::State::failed);
+      message.completion = nullptr;
+      --count_;
+    }
+  }
+  gaps_.clear();
+  front_ = cut_ = next_;
+}
+
+bool Outbox::uses(const void* data, std::size_t size) const {
+  const auto* begin = static_cast<const std::byte*>(data);
+  for (std::uint32_t number = front_; number != next_; ++number) {
+    const Message& message = messages_[number % kMaxMessages];
+    if (message.completion != nullptr && message.data() < begin + size &&
+        begin < message.data() + message.what.size) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace tfabric::stripe

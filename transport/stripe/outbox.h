@@ -1,0 +1,99 @@
+// The messages that a comm has to send: how each is cut into pieces, over which lane each piece goes, and
+// when the message is done.
+//
+// A message is done when all its lines are confirmed: only then may NCCL use the buffer again, since a lane
+// may read it until then. What a dead lane has not delivered is dealt again, before anything new, once both
+// ends know how far it came (burial.h). A message whose receive is not known to be posted is dealt only if it
+// is small (message.h, kMaxEagerBytes), and those behind it wait with it. Not thread-safe. After
+// construction, memory is allocated only for lanes that are added, and when a lane dies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "transport/stripe/dealer.h"
+#include "transport/stripe/lane.h"
+#include "transport/stripe/ledger.h"
+#include "transport/stripe/message.h"
+#include "transport/transport.h"
+
+namespace tfabric::stripe {
+
+struct OutboxOptions {
+  std::uint32_t piece_bytes = 512u << 10;  // see Dealer
+  std::uint32_t eager_bytes = kMaxEagerBytes;
+  // False if messages go only to receives that the peer has announced one by one: these are posted.
+  bool waits_for_receives = true;
+};
+
+class Outbox {
+ public:
+  static constexpr std::size_t kMaxMessages = transport::kMaxRequests;
+
+  explicit Outbox(const OutboxOptions& options);
+
+  // Queues a message; `completion` is finished when it is done. Returns false if too many are queued.
+  bool post(const Outgoing& outgoing, Completion* completion);
+  // The receives of all groups before this one are posted.
+  void allow(GroupId posted);
+  // Hands as much as fits to the lanes. `outlets[i]` is lane i of the comm. Returns true if anything was
+  // handed over.
+  bool pump(std::span<const Outlet> outlets) {
+    return (cut_ != next_ || !gaps_.empty()) && pump_some(outlets);
+  }
+  // Finishes the messages that are complete now that everything before `position` of the lane is there.
+  void on_confirmed(LaneId lane, std::uint64_t position);
+  // The lane is closed at both ends, and `position` is all that the receiver has ever taken of it: what is
+  // missing will be dealt again. An error means that data which was confirmed, and so may be overwritten
+  // here, has not arrived: the comm cannot go on.
+  Status settle(LaneId lane, std::uint64_t position);
+
+  // Fails every message that is not done.
+  void fail();
+  // Returns true if a message that is not done reads from [data, data + size).
+  [[nodiscard]] bool uses(const void* data, std::size_t size) const;
+  [[nodiscard]] std::size_t outstanding() const { return count_; }
+  // Returns true if all pieces on the lane are confirmed or settled: another lane may get its number.
+  [[nodiscard]] bool drained(LaneId lane) const {
+    return lane.value >= ledgers_.size() || ledgers_[lane.value].empty();
+  }
+  // Another lane gets this number, whose lane is gone and drained.
+  void renew(LaneId lane);
+  // Bytes that were given to lanes which did not deliver them.
+  [[nodiscard]] std::uint64_t dealt_again() const { return dealt_again_; }
+
+ private:
+  struct Message {
+    Outgoing what;
+    std::uint32_t cut = 0;             // bytes handed to lanes
+    std::uint32_t lines_left = 0;      // not yet confirmed
+    Completion* completion = nullptr;  // null: finished
+    [[nodiscard]] const std::byte* data() const { return static_cast<const std::byte*>(what.data); }
+  };
+
+  Message& at(std::uint32_t number) { return messages_[number % kMaxMessages]; }
+  [[nodiscard]] bool may_deal(const Message& message) const;
+  bool pump_some(std::span<const Outlet> outlets);
+  bool deal_new(std::span<const Outlet> outlets);
+  bool deal_gap(std::span<const Outlet> outlets);
+  std::optional<std::uint32_t> deal(const Ledger::Gap& part, std::span<const Outlet> outlets);
+  void lines_there(std::uint32_t number, std::uint32_t lines);
+
+  OutboxOptions options_;
+  Dealer dealer_;
+  std::vector<Message> messages_;
+  std::vector<Ledger> ledgers_;    // by LaneId
+  std::vector<Ledger::Gap> gaps_;  // the next one last
+  GroupId posted_;
+  std::uint32_t front_ = 0;  // number of the oldest message that is not finished
+  std::uint32_t next_ = 0;   // number of the next message to be posted
+  std::uint32_t cut_ = 0;    // number of the oldest message that is not wholly handed to lanes
+  std::size_t count_ = 0;    // messages that are not finished
+  std::uint64_t dealt_again_ = 0;
+};
+
+}  // namespace tfabric::stripe

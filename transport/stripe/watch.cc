@@ -1,0 +1,71 @@
+#include "transport/stripe/watch.h"
+
+#include <algorithm>
+
+namespace tfabric::stripe {
+
+const Watch::Suspect* Watch::find(LaneId lane) const {
+  const auto found = std::find_if(suspects_.begin(), suspects_.end(),
+                                  [&](const Suspect& suspect) { return suspect.lane == lane; });
+  return found == suspects_.end() ? nullptr : &*found;
+}
+
+Watch::Step Watch::on_timeouts(LaneId lane, std::uint32_t in_row) {
+  if (in_row < kSuspected) {
+    return Step::none;
+  }
+  const Suspect* suspect = find(lane);
+  if (suspect == nullptr) {
+    suspects_.push_back({lane, std::nullopt});
+    return Step::suspect;
+  }
+  return in_row >= kAsked && !suspect->question ? Step::ask : Step::none;
+}
+
+void Watch::asked(LaneId suspect, LaneId witness, std::uint64_t position, Duration round_trip) {
+  for (Suspect& each : suspects_) {
+    if (each.lane == suspect) {
+      each.question = Question{.witness = witness,
+                               .position = position,
+                               .grace = std::max<Duration>(kGrace, kGraceRoundTrips * round_trip),
+                               .answered = std::nullopt};
+    }
+  }
+}
+
+void Watch::on_confirmed(LaneId lane, std::uint64_t position, Instant now) {
+  for (Suspect& suspect : suspects_) {
+    if (suspect.question && suspect.question->witness == lane && !suspect.question->answered &&
+        position >= suspect.question->position) {
+      suspect.question->answered = now;
+    }
+  }
+}
+
+bool Watch::acquit(LaneId lane) {
+  return std::erase_if(suspects_, [&](const Suspect& suspect) { return suspect.lane == lane; }) > 0;
+}
+
+std::optional<Watch::Verdict> Watch::verdict(Instant now) {
+  const auto dead = std::find_if(suspects_.begin(), suspects_.end(), [&](const Suspect& suspect) {
+    return suspect.question && suspect.question->answered &&
+           now - *suspect.question->answered >= suspect.question->grace;
+  });
+  if (dead == suspects_.end()) {
+    return std::nullopt;
+  }
+  const Verdict verdict{dead->lane, dead->question->witness};
+  suspects_.erase(dead);
+  return verdict;
+}
+
+void Watch::forget(LaneId lane) {
+  std::erase_if(suspects_, [&](const Suspect& suspect) { return suspect.lane == lane; });
+  for (Suspect& suspect : suspects_) {
+    if (suspect.question && suspect.question->witness == lane) {
+      suspect.question.reset();
+    }
+  }
+}
+
+}  // namespace tfabric::stripe

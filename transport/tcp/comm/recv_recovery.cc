@@ -1,0 +1,103 @@
+// How a receive comm survives the loss of lanes: burial, and waiting for the sender, which dials.
+#include <fmt/format.h>
+
+#include "transport/tcp/comm/recv_comm.h"
+
+namespace tfabric::tcp {
+
+void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::ConnectionError error) {
+  stack::Connection& connection = flow.connection();
+  // They are acknowledged, so the sender may believe them delivered.
+  for (auto bytes = connection.readable(); !bytes.empty(); bytes = connection.readable()) {
+    on_data(flow, bytes);
+    connection.consume(static_cast<std::uint32_t>(bytes.size()));
+  }
+  if (failed() || ended_) {
+    return;
+  }
+  const Error why = failure_of(flow, error);
+  const bool ended = flow.link().options().ends_with_link && flow.link().is_away();
+  const bool silent = error == stack::ConnectionError::timed_out && !flow.link().is_away();
+  // A lane whose FIN has come has brought everything.
+  if (!connection.received_all() || at(lane).reader->mid_record()) {
+    bury(lane);
+  }
+  if (!connection.reset_reason().empty() || ended) {
+    end(why);
+  } else if (!any_carries()) {
+    begin_outage(why, silent ? connection.silent_since() : context_.engine.last_turn());
+  }
+}
+
+// From here on the lane brings nothing more, and its position is final.
+void RecvComm::bury(stripe::LaneId lane) {
+  const LaneEnd& end = at(lane);
+  const stripe::Graves::Grave grave{end.serial, end.reader->bury()};
+  graves_.add(grave.serial, grave.position);
+  tell_all(lane::encode_buried(grave));
+  retell();
+}
+
+void RecvComm::give_up(stripe::LaneId lane, const Error& /*why*/) {
+  context_.engine.abort(drop(lane));
+  bury(lane);
+}
+
+void RecvComm::on_suspicion(stripe::LaneId /*lane*/, bool suspected) {
+  if (suspected) {
+    retell();
+  }
+}
+
+Status RecvComm::on_bury(std::span<const std::byte> body) {
+  const auto serial = lane::decode_serial(body);
+  if (!serial) {
+    return Error{Errc::internal, "the sender sent a malformed record about a connection it has closed"};
+  }
+  if (const auto living = find(*serial)) {
+    context_.engine.abort(drop(*living));
+    bury(*living);
+  } else if (const auto position = graves_.position_of(*serial)) {
+    tell_all(lane::encode_buried({*serial, *position}));
+  } else if (!graves_.forbids(*serial)) {
+    // It never got here, and must not do so any more.
+    graves_.add(*serial, 0);
+    tell_all(lane::encode_buried({*serial, 0}));
+  }
+  return {};
+}
+
+// What the dead lane may not have delivered, or the new one can.
+void RecvComm::retell() {
+  if (announces_) {
+    repeat_announcements();
+  } else if (inbox_.next_group() != stripe::GroupId{}) {
+    told_ = {inbox_.posted().value - stripe::kEagerWindow};
+    report_posted(/*at_once=*/true);
+  }
+}
+
+void RecvComm::repeat_announcements() {
+  const auto lane = speaker();
+  if (!lane) {
+    return;
+  }
+  for (const auto& [group, record] : announcements_) {
+    tell(*lane, record);
+  }
+}
+
+void RecvComm::on_time(Instant now) {
+  judge_suspects(now);
+  // A message that is too large for its receive waits for the report, and is an error then.
+  constexpr Duration kLongest = std::chrono::milliseconds(20);
+  report_posted(/*at_once=*/now - told_at_ >= kLongest);
+  if (auto over = outage_over(now)) {
+    end(std::move(*over));
+  }
+  if (any_carries() && !watching() && (announces_ || told_ == inbox_.next_group())) {
+    leave();
+  }
+}
+
+}  // namespace tfabric::tcp

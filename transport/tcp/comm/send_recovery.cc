@@ -1,0 +1,182 @@
+// How a send comm survives the loss of lanes: burial, dialling, outage.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
+#include "transport/tcp/comm/send_comm.h"
+
+namespace tfabric::tcp {
+
+using LaneState = SendFlows::State;
+
+void SendRoute::back_off(Instant now) {
+  if (joined && now - *joined >= kStable) {
+    pause = kFirstPause;
+  }
+  joined.reset();
+  const auto spread = static_cast<std::uint64_t>(pause.count() / 5);
+  next_try = now + pause - Duration(spread) + Duration(random_u64() % (2 * spread + 1));
+  pause = std::min<Duration>(2 * pause, kLastPause);
+}
+
+void SendComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::ConnectionError error) {
+  const stack::Connection& connection = flow.connection();
+  outbox_.on_confirmed(lane, connection.stream_acked());
+  take_acknowledgements();
+  const Error why = failure_of(flow, error);
+  // The other end is one process, which has ended.
+  const bool ended = flow.link().options().ends_with_link && flow.link().is_away();
+  if (!connection.reset_reason().empty() || ended) {
+    fail(peer_over_.value_or(why));
+    return;
+  }
+  const bool silent = error == stack::ConnectionError::timed_out && !flow.link().is_away();
+  timed_out_ = silent;
+  bury(lane, why, silent ? connection.silent_since() : context_.engine.last_turn());
+}
+
+// The lane's connection is gone, and its flow forgotten.
+void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since) {
+  const stripe::RouteId route = book_.route(lane);
+  counters_.refused += book_.state(lane) == LaneState::opening && welcomed() ? 1 : 0;
+  counters_.buried += book_.state(lane) != LaneState::opening ? 1 : 0;
+  book_.lost(lane);
+  route_at(route).back_off(context_.engine.last_turn());
+  if (peer_over_) {
+    on_peer_over(lane);
+    return;
+  }
+  burials_.begin(at(lane).serial, lane);
+  tell_all(lane::encode_serial(lane::RecordType::bury, at(lane).serial));
+  const bool any_left =
+      std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& end) { return end.flow != nullptr; });
+  const bool any_way = std::any_of(routes_.begin(), routes_.end(),
+                                   [this](const SendRoute& r) { return usable_link(r) != nullptr; });
+  if (!any_left && (!welcomed() || !any_way)) {
+    fail(why);
+    return;
+  }
+  const bool cut_off = welcomed() && !any_carries();
+  if (cut_off) {
+    begin_outage(why, silent_since);
+  }
+  if (route_at(route).path->on_loss(context_.engine.last_turn())) {
+    TF_WARN("NET/tfabric: {}; {}", why.message,
+            cut_off ? "no other connection is left: waiting for one to come back"
+                    : "messages go on over the others, and the rail is tried again");
+  }
+  tend();
+  pump();
+}
+
+void SendComm::give_up(stripe::LaneId lane, const Error& why) {
+  engine::Flow& flow = drop(lane);
+  outbox_.on_confirmed(lane, flow.connection().stream_acked());
+  context_.engine.abort(flow);
+  bury(lane, why, context_.engine.last_turn());
+}
+
+void SendComm::on_suspicion(stripe::LaneId lane, bool suspected) {
+  book_.suspect(lane, suspected);
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    book_.deal_to({i}, routes_[i].wanted);
+  }
+  pump();
+}
+
+// The receiver closes all flows of its comm at once, and one flow's FIN may overtake another's
+// acknowledgements. So sends fail only when no flow can acknowledge anything more.
+void SendComm::on_peer_over(stripe::LaneId lane) {
+  take_acknowledgements();
+  const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const LaneEnd& other) {
+    return other.flow == nullptr || other.flow->connection().peer_finished() ||
+           outbox_.drained(id_of(*other.flow));
+  });
+  peer_over_ = Error{Errc::remote, fmt::format("{}: the peer closed its communicator", at(lane).name)};
+  if (over) {
+    fail(*peer_over_);
+  }
+}
+
+Status SendComm::on_buried(std::span<const std::byte> body) {
+  const auto grave = lane::decode_buried(body);
+  if (!grave) {
+    return Error{Errc::internal, "the receiver sent a malformed record about a connection it has closed"};
+  }
+  if (const std::optional<stripe::LaneId> lane = burials_.answered(grave->serial)) {
+    if (Status status = settle(*lane, grave->position); !status) {
+      return status;
+    }
+  } else if (const std::optional<stripe::LaneId> living = find(grave->serial)) {
+    give_up(*living, {Errc::remote, fmt::format("{}: the peer has given it up", at(*living).name)});
+    return on_buried(body);
+  }
+  tell_all(lane::encode_serial(lane::RecordType::settled, grave->serial));
+  pump();
+  return {};
+}
+
+Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
+  if (Status status = outbox_.settle(lane, position); !status) {
+    return Error{status.error().code, fmt::format("{}: {}", at(lane).name, status.error().message)};
+  }
+  book_.gone(lane);
+  return {};
+}
+
+engine::Link* SendComm::usable_link(const SendRoute& route) const {
+  engine::Link* link = context_.engine.find_link(route.link);
+  return link != nullptr && !(link->options().ends_with_link && link->is_away()) ? link : nullptr;
+}
+
+// Opens a lane of the route if one is missing and it is time. Returns true if it has.
+bool SendComm::dial(stripe::RouteId number, Instant now) {
+  SendRoute& route = route_at(number);
+  if (book_.count(number) >= route.wanted) {
+    return false;
+  }
+  const engine::Link* link = usable_link(route);
+  if (link == nullptr || link->is_away()) {
+    route.away = true;
+    return false;
+  }
+  if (std::exchange(route.away, false)) {
+    route.next_try = now;  // the link is back
+  }
+  if (now < route.next_try) {
+    return false;
+  }
+  if (!open_lane(number)) {
+    route.back_off(now);
+    return false;
+  }
+  return true;
+}
+
+void SendComm::on_time(Instant now) {
+  judge_suspects(now);
+  if (failed()) {
+    return;
+  }
+  const bool cut_off = !any_carries();
+  bool busy = !burials_.open().empty() || cut_off || watching();
+  for (std::size_t i = 0; i < routes_.size() && !peer_over_; ++i) {
+    if (cut_off) {
+      routes_[i].next_try = std::min(routes_[i].next_try, now + SendRoute::kUrgentPause);
+    }
+    while (dial({i}, now)) {
+    }
+    const bool whole = book_.count({i}) >= routes_[i].wanted;
+    book_.deal_to({i}, routes_[i].wanted);
+    busy = busy || !whole;
+  }
+  if (const std::optional<Error> over = outage_over(now)) {
+    fail(*over);
+  } else if (!busy) {
+    leave();
+  }
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,56 @@
+#include "transport/tcp/lane/flow_lane.h"
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstring>
+
+#include "transport/tcp/lane/record.h"
+
+namespace tfabric::lane {
+namespace {
+
+// A piece that fits with its header into one range of the send queue is copied there.
+constexpr std::uint32_t kInlinePiece = stack::Connection::kInlineBytes - kRecordHeaderBytes;
+
+}  // namespace
+
+stripe::LaneRoom FlowLane::look() const {
+  const std::uint32_t room = connection_->send_room();
+  constexpr auto kHeader = static_cast<std::uint32_t>(kRecordHeaderBytes);
+  return {.queued = connection_->stream_written() - connection_->stream_acked(),
+          .room = room > kHeader ? room - kHeader : 0};
+}
+
+std::optional<stripe::Span> FlowLane::give(const stripe::Piece& piece) {
+  const stripe::Outgoing& message = *piece.message;
+  const RecordHeaderBytes header = encode({.type = RecordType::piece,
+                                           .index = message.index,
+                                           .tag = message.tag,
+                                           .group = message.group,
+                                           .length = piece.length,
+                                           .total = message.size,
+                                           .offset = piece.offset});
+  if (piece.length <= kInlinePiece) {
+    std::array<std::byte, stack::Connection::kInlineBytes> bytes;
+    std::memcpy(bytes.data(), header.data(), header.size());
+    if (piece.length > 0) {
+      std::memcpy(bytes.data() + header.size(), piece.data(), piece.length);
+    }
+    if (!connection_->send_inline(std::span(bytes).first(header.size() + piece.length))) {
+      return std::nullopt;
+    }
+  } else {
+    // Two ranges go or none: a header without its bytes would end the framing.
+    if (!connection_->can_send_ranges(2) || !connection_->send_inline(header)) {
+      return std::nullopt;
+    }
+    const bool sent = connection_->send({piece.data(), piece.length, message.owner});
+    assert(sent);
+    static_cast<void>(sent);
+  }
+  const std::uint64_t end = connection_->stream_written();
+  return stripe::Span{end - piece.length, end};
+}
+
+}  // namespace tfabric::lane
