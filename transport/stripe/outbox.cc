@@ -154,6 +154,9 @@ void Outbox::fail() {
       --count_;
     }
   }
+  for (Ledger& ledger : ledgers_) {
+    ledger.reset();
+  }
   gaps_.clear();
   front_ = cut_ = next_;
 }

@@ -31,20 +31,31 @@ struct Caller final : engine::FlowHandler {
     }
   }
 
-  // The welcome, once it has come; what else a receiver says comes before or after it.
-  [[nodiscard]] std::optional<Welcome> answer() const {
+  // Returns true if a record of this type has come whole whose header is accepted.
+  template <class Accept>
+  bool find(lane::RecordType type, const Accept& accept, std::span<const std::byte>* body = nullptr) const {
     for (std::span<const std::byte> rest = heard; rest.size() >= lane::kRecordHeaderBytes;) {
       const auto header = lane::decode(rest.first<lane::kRecordHeaderBytes>());
       rest = rest.subspan(lane::kRecordHeaderBytes);
       if (!header || rest.size() < header->length) {
-        return std::nullopt;
+        return false;
       }
-      if (header->type == lane::RecordType::welcome) {
-        return decode_welcome(rest.first(header->length));
+      if (header->type == type && accept(*header)) {
+        if (body != nullptr) {
+          *body = rest.first(header->length);
+        }
+        return true;
       }
       rest = rest.subspan(header->length);
     }
-    return std::nullopt;
+    return false;
+  }
+  // The welcome, once it has come; what else a receiver says comes before or after it.
+  [[nodiscard]] std::optional<Welcome> answer() const {
+    std::span<const std::byte> body;
+    const bool come = find(
+        lane::RecordType::welcome, [](const lane::RecordHeader&) { return true; }, &body);
+    return come ? decode_welcome(body) : std::nullopt;
   }
 
   engine::Flow* flow = nullptr;
@@ -339,6 +350,47 @@ TEST_CASE("a flow that is closed in the middle of a message fails the comm") {
   }
   REQUIRE(world.until([&] { return pair.receive->failed(); }));
   CHECK_THAT(pair.receive->error().message, Catch::Contains("the peer closed it in the middle of a message"));
+}
+
+TEST_CASE("receives behind one whose message is just being set aside are reported when it has come") {
+  Caller caller;  // outlives the comm, whose end takes a turn of the engine
+  World world;
+  std::vector<std::byte> words = encode(Hello{.token = world.token, .comm = 77, .serial = {1}}), rest;
+  append_piece(words, 0, 0, 1000, 1000);
+  rest.assign(words.end() - 400, words.end());
+  words.resize(words.size() - rest.size());
+  caller.call(world, words);
+  REQUIRE(world.until([&] { return world.pending.has_ready() && caller.answer(); }));
+  std::unique_ptr<RecvComm> receive;
+  {
+    const EngineGuard guard(world.engine.lock());
+    receive = world.pending.take();
+  }
+  std::vector<std::byte> small(1000), large(100'000);
+  std::array<transport::Request*, 2> requests{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::vector<std::byte>& memory = i == 0 ? small : large;
+    const transport::ReceiveBuffer buffer{memory.data(), memory.size(), 0, nullptr};
+    const auto request = receive->irecv(std::span(&buffer, 1));
+    REQUIRE((request.ok() && *request != nullptr));
+    requests[i] = *request;
+  }
+  const auto reported = [&] {
+    return caller.find(lane::RecordType::posted,
+                       [](const lane::RecordHeader& header) { return header.group.value == 2; });
+  };
+  for (int i = 0; i < 1000; ++i) {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.turn();
+  }
+  CHECK_FALSE(reported());
+  {
+    const EngineGuard guard(world.engine.lock());
+    REQUIRE(lane::send_record(caller.flow->connection(), rest));
+    world.engine.wake(*caller.flow);
+  }
+  REQUIRE(world.until(reported));
+  CHECK(*requests[0]->test(nullptr));
 }
 
 TEST_CASE("a second connection under one serial is refused, and the comm has one lane") {

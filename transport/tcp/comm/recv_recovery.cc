@@ -18,8 +18,9 @@ void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::Co
   const Error why = failure_of(flow, error);
   const bool ended = flow.link().options().ends_with_link && flow.link().is_away();
   const bool silent = error == stack::ConnectionError::timed_out && !flow.link().is_away();
-  // A lane whose FIN has come has brought everything.
-  if (!connection.received_all() || at(lane).reader->mid_record()) {
+  if (connection.received_all() && !at(lane).reader->mid_record()) {
+    retell();  // it has brought everything, but may not have delivered what went the other way
+  } else {
     bury(lane);
   }
   if (!connection.reset_reason().empty() || ended) {

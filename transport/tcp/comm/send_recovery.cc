@@ -111,7 +111,7 @@ Status SendComm::on_buried(std::span<const std::byte> body) {
     }
   } else if (const std::optional<stripe::LaneId> living = find(grave->serial)) {
     give_up(*living, {Errc::remote, fmt::format("{}: the peer has given it up", at(*living).name)});
-    return on_buried(body);
+    return failed() ? Status() : on_buried(body);
   }
   tell_all(lane::encode_serial(lane::RecordType::settled, grave->serial));
   pump();
