@@ -175,6 +175,7 @@ class CommCore : public engine::FlowHandler,
     }
   }
   [[nodiscard]] bool watching() const { return !watch_.idle(); }
+  [[nodiscard]] bool suspects(stripe::LaneId lane) const { return watch_.suspects(lane); }
   // Gives up the lanes that are known to be dead by now. Call it in on_time().
   void judge_suspects(Instant now);
 

@@ -105,7 +105,10 @@ void RecvComm::on_submitted() {
     any = true;
   }
   if (any && !failed()) {
-    report_posted(/*at_once=*/false);
+    if (report_is_due(/*arrival=*/false)) {
+      report_posted();
+    }
+    tend();  // what is not reported now is later
     conclude();
   }
 }
@@ -137,22 +140,23 @@ Result<bool> RecvComm::post(Request& request) {
   return true;
 }
 
-// A receive is reported at once if a message may wait for that, and otherwise together with others: small
-// messages come without.
-void RecvComm::report_posted(bool at_once) {
+// Small messages come without a report. For others, it goes with the acknowledgement of what has just
+// arrived, which costs no segment of its own; unless the sender knows of no receive that is open, and so may
+// wait.
+bool RecvComm::report_is_due(bool arrival) const {
   constexpr std::uint32_t kTogether = stripe::kEagerWindow * 3 / 4;
-  if (announces_ || ended_ || told_ == inbox_.next_group()) {
-    return;
-  }
+  const std::uint32_t news = inbox_.posted().value - told_.value;
+  return news >= kTogether || (large_ && (arrival || news >= inbox_.outstanding()));
+}
+
+void RecvComm::report_posted(std::optional<stripe::LaneId> lane) {
   const stripe::GroupId posted = inbox_.posted();
-  const bool due = at_once || large_ || posted.value - told_.value >= kTogether;
-  const auto lane = due && told_.precedes(posted) ? speaker() : std::nullopt;
-  if (!lane) {
-    tend();
+  if (announces_ || ended_ || !told_.precedes(posted)) {
     return;
   }
+  lane = lane ? lane : speaker();
   const auto record = lane::encode({.type = lane::RecordType::posted, .group = posted});
-  if (lane::send_record(at(*lane).flow->connection(), record)) {
+  if (lane && lane::send_record(at(*lane).flow->connection(), record)) {
     told_ = posted;
     told_at_ = context_.engine.last_turn();
     large_ = large_ && posted != inbox_.next_group();
@@ -172,8 +176,8 @@ void RecvComm::on_progress(engine::Flow& flow) {
   if (posted_.front() != nullptr) {
     on_submitted();
   }
-  if (large_) {
-    report_posted(/*at_once=*/false);  // a message that was being set aside may have come whole
+  if (large_ && report_is_due(/*arrival=*/true)) {
+    report_posted(at(lane).flow != nullptr && !suspects(lane) ? std::optional(lane) : std::nullopt);
   }
   if (!failed() && !ended_ && flow.connection().peer_finished()) {
     on_peer_finished(lane);

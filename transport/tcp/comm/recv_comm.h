@@ -53,7 +53,9 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
 
   // Returns false if the receive has to wait for room.
   Result<bool> post(Request& request);
-  void report_posted(bool at_once);
+  [[nodiscard]] bool report_is_due(bool arrival) const;
+  // Tells the sender which receives are posted, over this lane or any.
+  void report_posted(std::optional<stripe::LaneId> lane = std::nullopt);
   void repeat_announcements();
   void on_peer_finished(stripe::LaneId lane);
   void end(Error why);

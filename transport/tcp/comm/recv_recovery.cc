@@ -74,7 +74,7 @@ void RecvComm::retell() {
     repeat_announcements();
   } else if (inbox_.next_group() != stripe::GroupId{}) {
     told_ = {inbox_.posted().value - stripe::kEagerWindow};
-    report_posted(/*at_once=*/true);
+    report_posted();
   }
 }
 
@@ -92,7 +92,9 @@ void RecvComm::on_time(Instant now) {
   judge_suspects(now);
   // A message that is too large for its receive waits for the report, and is an error then.
   constexpr Duration kLongest = std::chrono::milliseconds(20);
-  report_posted(/*at_once=*/now - told_at_ >= kLongest);
+  if (now - told_at_ >= kLongest) {
+    report_posted();
+  }
   if (auto over = outage_over(now)) {
     end(std::move(*over));
   }
