@@ -33,13 +33,16 @@ void Watch::asked(LaneId suspect, LaneId witness, std::uint64_t position, Durati
   }
 }
 
-void Watch::on_confirmed(LaneId lane, std::uint64_t position, Instant now) {
+std::vector<LaneId> Watch::on_confirmed(LaneId lane, std::uint64_t position, Instant now) {
+  std::vector<LaneId> answered;
   for (Suspect& suspect : suspects_) {
     if (suspect.question && suspect.question->witness == lane && !suspect.question->answered &&
         position >= suspect.question->position) {
       suspect.question->answered = now;
+      answered.push_back(suspect.lane);
     }
   }
+  return answered;
 }
 
 bool Watch::acquit(LaneId lane) {

@@ -1,10 +1,10 @@
 // Tells a lane that is dead from a peer that does not run.
 //
 // A lane on which nothing is confirmed although it was tried again and again is suspected: it gets no more
-// pieces. If it goes on like that, a question is sent over a sister lane on another rail, in the same turn as
-// the suspect's next try. A peer that takes the question in looks at all its rails in that turn, so when the
-// question is confirmed and the suspect, some round trips later, still is not, the suspect is dead. A peer
-// that is stopped confirms neither, and nothing is given up.
+// pieces. If it goes on like that, a question is sent over a sister lane on another rail. A peer that
+// confirms it runs, and looks at all its rails in each turn: the suspect is tried once more, and if that,
+// some round trips later, has not been confirmed either, the suspect is dead. A peer that is stopped confirms
+// nothing, and nothing is given up.
 //
 // No clock: time is an argument. Not thread-safe.
 #pragma once
@@ -38,8 +38,10 @@ class Watch {
   Step on_timeouts(LaneId lane, std::uint32_t in_row);
   // A question about the suspect has been sent over the witness, at whose position it ends.
   void asked(LaneId suspect, LaneId witness, std::uint64_t position, Duration round_trip);
-  // Everything before `position` of the lane is confirmed, which may answer a question.
-  void on_confirmed(LaneId lane, std::uint64_t position, Instant now);
+  // Everything before `position` of the lane is confirmed. Returns the suspects about whom a question is
+  // answered by that: each is to be tried once more at once, since its last try may be older than the peer's
+  // return.
+  std::vector<LaneId> on_confirmed(LaneId lane, std::uint64_t position, Instant now);
   // The lane has delivered something. Returns true if it was suspected.
   bool acquit(LaneId lane);
 

@@ -30,10 +30,10 @@ TEST_CASE("a lane is dead when its witness has answered and it is silent for som
   const Duration grace = std::max<Duration>(10ms, 4 * round_trip);
   Watch watch = asked_watch(round_trip);
   CHECK_FALSE(watch.verdict(kStart + 1h));
-  watch.on_confirmed(kSister, 99, kStart);
+  CHECK(watch.on_confirmed(kSister, 99, kStart).empty());
   CHECK_FALSE(watch.verdict(kStart + 1h));
-  watch.on_confirmed(kSister, 100, kStart);
-  watch.on_confirmed(kSister, 200, kStart + 5ms);  // the first answer counts
+  CHECK(watch.on_confirmed(kSister, 100, kStart) == std::vector{kDead});
+  CHECK(watch.on_confirmed(kSister, 200, kStart + 5ms).empty());  // the first answer counts
   CHECK_FALSE(watch.verdict(kStart + grace - 1ns));
   const auto verdict = watch.verdict(kStart + grace);
   REQUIRE(verdict);

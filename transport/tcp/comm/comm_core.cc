@@ -197,7 +197,11 @@ void CommCore::on_link_away(engine::Flow& flow) {
 void CommCore::watch_closely(engine::Flow& flow) {
   const stripe::LaneId lane = id_of(flow);
   const std::uint32_t timeouts = flow.connection().timeouts_in_row();
-  watch_.on_confirmed(lane, flow.connection().stream_acked(), context_.engine.last_turn());
+  const Instant now = context_.engine.last_turn();
+  for (const stripe::LaneId suspect : watch_.on_confirmed(lane, flow.connection().stream_acked(), now)) {
+    at(suspect).flow->connection().retry_at_once(now);
+    context_.engine.wake(*at(suspect).flow);  // which sets its timer
+  }
   if (timeouts == 0) {
     if (watch_.acquit(lane)) {
       on_suspicion(lane, false);
@@ -220,7 +224,6 @@ void CommCore::watch_closely(engine::Flow& flow) {
   }
 }
 
-// The suspect repeats its oldest bytes in this turn, too.
 void CommCore::ask_about(engine::Flow& suspect) {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (!carries({i}) || &lanes_[i].flow->link() == &suspect.link() || watch_.suspects({i})) {

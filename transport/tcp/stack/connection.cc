@@ -125,6 +125,11 @@ bool Connection::send_inline(std::span<const std::byte> bytes) {
 }
 
 std::uint64_t Connection::stream_written() const { return impl_->queue.end(); }
+void Connection::retry_at_once(Instant now) {
+  if (impl_->rto_at != kNever) {
+    impl_->rto_at = std::min(impl_->rto_at, now);
+  }
+}
 std::uint32_t Connection::timeouts_in_row() const { return impl_->timeouts_in_row; }
 Instant Connection::silent_since() const { return impl_->silent_since; }
 std::uint64_t Connection::stream_acked() const { return std::min(impl_->snd_una, impl_->queue.end()); }

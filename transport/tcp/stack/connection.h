@@ -209,6 +209,8 @@ class Connection {
   // Returns when bytes were last acknowledged, or last arrived in order, which proves that segments reach the
   // peer (RFC 4861 §7.3.1); zero: never.
   [[nodiscard]] Instant progressed_at() const;
+  // If bytes wait for their acknowledgement, lets the retransmission timer expire now.
+  void retry_at_once(Instant now);
   // Returns how often the retransmission timer has expired since bytes were last acknowledged, or reported by
   // SACK.
   [[nodiscard]] std::uint32_t timeouts_in_row() const;
