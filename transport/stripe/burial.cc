@@ -17,7 +17,7 @@ std::optional<LaneId> Burials::answered(LaneSerial serial) {
 
 void Graves::add(LaneSerial serial, std::uint64_t position) {
   unsettled_.push_back({serial, position});
-  dead_.insert(serial);
+  dead_.insert(serial.value);
   if (dead_.size() > kRemembered) {
     forgotten_ = std::max(forgotten_, *dead_.begin());
     dead_.erase(dead_.begin());
@@ -37,6 +37,8 @@ void Graves::settled(LaneSerial serial) {
   std::erase_if(unsettled_, [&](const Grave& grave) { return grave.serial == serial; });
 }
 
-bool Graves::forbids(LaneSerial serial) const { return serial <= forgotten_ || dead_.contains(serial); }
+bool Graves::forbids(LaneSerial serial) const {
+  return serial.value <= forgotten_ || dead_.contains(serial.value);
+}
 
 }  // namespace tfabric::stripe

@@ -66,8 +66,8 @@ class Graves {
   static constexpr std::size_t kRemembered = 4096;
 
   std::vector<Grave> unsettled_;
-  std::set<LaneSerial> dead_;  // settled or not
-  LaneSerial forgotten_;       // this one and all before it
+  std::set<std::uint32_t> dead_;  // serials, settled or not
+  std::uint32_t forgotten_ = 0;   // this one and all before it
 };
 
 }  // namespace tfabric::stripe

@@ -21,7 +21,7 @@ struct LaneId {
 // The name that both ends have for a lane. The sender counts its lanes from 1; no serial is used twice.
 struct LaneSerial {
   std::uint32_t value = 0;
-  friend constexpr auto operator<=>(const LaneSerial&, const LaneSerial&) = default;
+  friend constexpr bool operator==(const LaneSerial&, const LaneSerial&) = default;
 };
 
 // A route of a comm: one of our rails with one of the peer's. Only the sender numbers them.

@@ -116,7 +116,7 @@ void RecvComm::on_submitted() {
 Result<bool> RecvComm::post(Request& request) {
   const auto buffers = std::span(request.buffers).first(request.completion.count);
   const stripe::GroupId group = inbox_.next_group();
-  const Result<bool> posted = inbox_.post(buffers, &request.completion);
+  Result<bool> posted = inbox_.post(buffers, &request.completion);
   if (!posted || !*posted) {
     return posted;
   }

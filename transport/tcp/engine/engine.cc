@@ -133,9 +133,10 @@ void Engine::service_links() {
       end_flows_of(*link);
     }
   }
-  for (std::size_t i = 0; i < tended_.size(); ++i) {  // which may grow meanwhile
-    if (tended_[i] != nullptr) {
-      tended_[i]->on_time(now_);
+  std::size_t next = 0;
+  while (next < tended_.size()) {  // which may grow meanwhile
+    if (Tended* tended = tended_[next++]; tended != nullptr) {
+      tended->on_time(now_);
     }
   }
   std::erase(tended_, nullptr);
@@ -151,8 +152,9 @@ void Engine::end_flows_of(const Link& link) {
 }
 
 void Engine::on_link_away(const Link& link) {
-  for (std::size_t i = 0; i < flows_.size(); ++i) {  // handlers may open flows
-    Flow& flow = *flows_[i];
+  std::size_t next = 0;
+  while (next < flows_.size()) {  // handlers may open flows
+    Flow& flow = *flows_[next++];
     if (flow.link_ == &link && flow.handler_ != nullptr &&
         flow.connection_->error() == stack::ConnectionError::none) {
       flow.handler_->on_link_away(flow);
