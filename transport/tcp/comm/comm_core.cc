@@ -198,7 +198,7 @@ void CommCore::watch_closely(engine::Flow& flow) {
   const stripe::LaneId lane = id_of(flow);
   const std::uint32_t timeouts = flow.connection().timeouts_in_row();
   const Instant now = context_.engine.last_turn();
-  for (const stripe::LaneId suspect : watch_.on_confirmed(lane, flow.connection().stream_acked(), now)) {
+  for (const stripe::LaneId suspect : watch_.on_confirmed(lane, flow.connection().stream_acked(), awake_)) {
     at(suspect).flow->connection().retry_at_once(now);
     context_.engine.wake(*at(suspect).flow);  // which sets its timer
   }
@@ -240,7 +240,11 @@ void CommCore::ask_about(engine::Flow& suspect) {
 }
 
 void CommCore::judge_suspects(Instant now) {
-  while (const auto verdict = watch_.verdict(now)) {
+  // More than this between two looks is time in which nothing could be received.
+  constexpr Duration kMost = std::chrono::milliseconds(2);
+  awake_ += std::min<Duration>(now - last_time_, kMost);
+  last_time_ = now;
+  while (const auto verdict = watch_.verdict(awake_)) {
     const LaneEnd& dead = at(verdict->dead);
     const auto silent = now - dead.flow->connection().progressed_at();
     give_up(

@@ -224,6 +224,8 @@ class CommCore : public engine::FlowHandler,
   stripe::Inbox* inbox_;
   const char* direction_;
   stripe::Watch watch_;
+  Instant awake_{};      // the watch's clock: it stands still while this process does not run
+  Instant last_time_{};  // when it was read last
   std::optional<Outage> outage_;
   bool tended_ = false;
   std::atomic<bool> failed_{false};
