@@ -129,7 +129,7 @@ void Engine::service_links() {
       // Otherwise flows that have ended and wait for room for their last segment would stay.
       link->drop_staged();
     }
-    if (link->is_away() && link->options().ends_with_link) {
+    if (link->has_ended(now_)) {
       end_flows_of(*link);
     }
   }
