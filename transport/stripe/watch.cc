@@ -63,7 +63,7 @@ std::optional<Watch::Verdict> Watch::verdict(Instant now) {
 }
 
 void Watch::forget(LaneId lane) {
-  std::erase_if(suspects_, [&](const Suspect& suspect) { return suspect.lane == lane; });
+  acquit(lane);
   for (Suspect& suspect : suspects_) {
     if (suspect.question && suspect.question->witness == lane) {
       suspect.question.reset();

@@ -22,7 +22,8 @@ inline const std::array kAddresses{*net::parse_ip("10.77.0.1"), *net::parse_ip("
 
 // An engine with two links.
 struct World {
-  explicit World(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {})
+  explicit World(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {},
+                 const engine::LinkOptions& link_options = {})
       : engine(engine_options), context{engine, progress, regions, options, peers} {
     nic::need_eal();
     const EngineGuard guard(engine.lock());
@@ -31,10 +32,10 @@ struct World {
     engine.set_acceptor(&acceptor);
     for (std::size_t i = 0; i < kAddresses.size(); ++i) {
       wires.push_back(std::make_shared<CutWire>());
-      add_link(i);
+      add_link(i, link_options);
     }
   }
-  void add_link(std::size_t i) {
+  void add_link(std::size_t i, const engine::LinkOptions& options) {
     const std::string name = "pair" + std::to_string(i);
     auto port =
         nic::Port::open({.name = name, .device = {}, .pipe = wires[i], .mtu = 1500, .rx_buffers = 4096});
@@ -46,7 +47,7 @@ struct World {
                                                                     .addresses = {{kAddresses[i], 24}},
                                                                     .point_to_point = true,
                                                                     .trusted_wire = true},
-                                               engine::LinkOptions{});
+                                               options);
     links.push_back(link.get());
     engine.add_link(std::move(link));
   }

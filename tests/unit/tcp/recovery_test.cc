@@ -40,6 +40,15 @@ void turn_for(World& world, Duration time) {
   }
 }
 
+// Returns a message, part of which is on its way.
+Pair::Message& begin_message(World& world, Pair& pair, std::size_t size) {
+  Pair::Message& message = pair.message(size);
+  pair.post_receive(message);
+  pair.post_send(message);
+  turn_for(world, 100us);
+  return message;
+}
+
 // Sends and receives messages of random sizes, in order; receives are posted early or late.
 class Traffic {
  public:
@@ -125,10 +134,7 @@ TEST_CASE("a link that goes down costs a comm with another one nothing but what 
   World world({.piece_bytes = 4096, .outage = 60s});  // connections time out after 20 s
   Pair pair(world);
   pair.exchange(1'000'000);
-  Pair::Message& message = pair.message(3'000'000);
-  pair.post_receive(message);
-  pair.post_send(message);
-  turn_for(world, 100us);
+  Pair::Message& message = begin_message(world, pair, 3'000'000);
   cut(world, 0, State::no_link);
   pair.finish(message);
   CHECK(pair.send->counters().buried == 1);
@@ -143,10 +149,7 @@ TEST_CASE("a rail on which everything vanishes is given up when the peer answers
   const std::size_t wire = GENERATE(0u, 1u);
   pair.exchange(1'000'000);
   SECTION("with data under way") {
-    Pair::Message& message = pair.message(3'000'000);
-    pair.post_receive(message);
-    pair.post_send(message);
-    turn_for(world, 100us);
+    Pair::Message& message = begin_message(world, pair, 3'000'000);
     cut(world, wire, State::swallows);
     pair.finish(message);
   }
@@ -166,10 +169,7 @@ TEST_CASE("a peer that answers on no rail loses none") {
   World world({.piece_bytes = 4096, .outage = 60s});
   Pair pair(world);
   pair.exchange(1'000'000);
-  Pair::Message& message = pair.message(3'000'000);
-  pair.post_receive(message);
-  pair.post_send(message);
-  turn_for(world, 100us);
+  Pair::Message& message = begin_message(world, pair, 3'000'000);
   cut(world, 0, State::swallows);
   cut(world, 1, State::swallows);
   turn_for(world, 400ms);
@@ -186,10 +186,7 @@ TEST_CASE("a comm whose only lane is cut goes on when it is back, and fails with
   Pair pair(world);
   pair.use_flows({1}, 0, 0);
   pair.exchange(10'000);
-  Pair::Message& message = pair.message(1'000'000);
-  pair.post_receive(message);
-  pair.post_send(message);
-  turn_for(world, 100us);
+  Pair::Message& message = begin_message(world, pair, 1'000'000);
   cut(world, 0, State::swallows);
   if (comes_back) {
     REQUIRE(world.until([&] { return pair.send->counters().buried >= 1; }));
@@ -208,7 +205,7 @@ TEST_CASE("a peer that has closed is known to be gone at the first try to come b
   World world({.outage = 600s}, quick_to_die());
   Pair pair(world);
   pair.exchange(1000);
-  // Both ends lose all lanes, and the receiver closes meanwhile: nobody can tell the sender.
+  // Both ends lose all lanes, and the receiver closes meanwhile: no record can reach the sender.
   cut(world, 0, State::swallows);
   cut(world, 1, State::swallows);
   pair.post_send(pair.message(1000));
@@ -218,6 +215,21 @@ TEST_CASE("a peer that has closed is known to be gone at the first try to come b
   cut(world, 1, State::whole);
   REQUIRE(world.until([&] { return pair.send->failed(); }));
   CHECK_THAT(pair.send->error().message, Contains("the peer closed its communicator"));
+}
+
+TEST_CASE("a wire to one process that is taken away ends its comms at once, for that process has ended") {
+  World world({.piece_bytes = 4096, .outage = 600s}, {}, {.ends_with_link = true});
+  Pair pair(world);
+  pair.exchange(1000);
+  Pair::Message& message = begin_message(world, pair, 1'000'000);
+  {
+    const EngineGuard guard(world.engine.lock());
+    for (engine::Link* link : world.links) {
+      static_cast<void>(world.engine.remove_link(*link));
+    }
+  }
+  REQUIRE(world.until([&] { return pair.send->failed() && pair.receive->failed(); }));
+  CHECK_FALSE(message.in->test(nullptr).ok());
 }
 
 TEST_CASE("grouped receives are announced again when the lane that announced them dies") {

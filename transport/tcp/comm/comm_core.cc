@@ -176,9 +176,15 @@ std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> byt
 void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   const stripe::LaneId lane = id_of(flow);
   drop(lane);
-  if (!failed()) {
-    on_lane_failed(lane, flow, error);
+  if (failed()) {
+    return;
   }
+  const Instant now = context_.engine.last_turn();
+  timed_out_ = error == stack::ConnectionError::timed_out && !flow.link().is_away();
+  on_lane_failed(lane, flow,
+                 {.why = failure_of(flow, error),
+                  .since = timed_out_ ? flow.connection().silent_since() : now,
+                  .over = !flow.connection().reset_reason().empty() || flow.link().has_ended(now)});
 }
 
 engine::Flow& CommCore::drop(stripe::LaneId lane) {
@@ -209,7 +215,7 @@ void CommCore::watch_closely(engine::Flow& flow) {
     return;
   }
   if (!carries(lane) || !any_carries(&flow)) {
-    return;  // nobody could be asked
+    return;  // no other lane could be asked about it
   }
   switch (watch_.on_timeouts(lane, timeouts)) {
     case stripe::Watch::Step::suspect:
@@ -305,10 +311,17 @@ void CommCore::fail(Error error) {
 }
 
 void CommCore::abort_lanes(std::string_view reason) {
-  for (LaneEnd& lane : lanes_) {
-    if (lane.flow != nullptr) {
-      context_.engine.abort(*lane.flow, reason);
-      lane.flow = nullptr;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].flow != nullptr) {
+      context_.engine.abort(drop({i}), reason);
+    }
+  }
+}
+
+void CommCore::close_lanes() {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].flow != nullptr) {
+      context_.engine.close(drop({i}));
     }
   }
 }
@@ -322,12 +335,7 @@ void CommCore::detach(bool outstanding) {
     return;
   }
   tell_all(lane::encode_record(lane::RecordType::goodbye, {}));
-  for (LaneEnd& lane : lanes_) {
-    if (lane.flow != nullptr) {
-      context_.engine.close(*lane.flow);
-      lane.flow = nullptr;
-    }
-  }
+  close_lanes();
 }
 
 // --- memory

@@ -167,6 +167,8 @@ class CommCore : public engine::FlowHandler,
 
   // Forgets the lane's flow, which it returns.
   engine::Flow& drop(stripe::LaneId lane);
+  // Closes all lanes in order.
+  void close_lanes();
   // Looks whether the flow's lane, or one that it is a witness for, has died. Call it when the flow has made
   // progress, or has timed out.
   void watch(engine::Flow& flow) {
@@ -183,8 +185,14 @@ class CommCore : public engine::FlowHandler,
   virtual void on_suspicion(stripe::LaneId lane, bool suspected) = 0;
   // Resets the lane and buries it.
   virtual void give_up(stripe::LaneId lane, const Error& why) = 0;
+  // What is known of a lane that has failed.
+  struct Loss {
+    Error why;
+    Instant since;      // when the peer was heard last on it, or it was lost
+    bool over = false;  // the peer's comm, or its process, has ended: nothing can replace the lane
+  };
   // A lane has failed; its flow no longer exists when this returns. The comm has not failed.
-  virtual void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::ConnectionError error) = 0;
+  virtual void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) = 0;
   // Returns false until NCCL has the comm.
   [[nodiscard]] virtual bool in_use() const = 0;
   // Returns true if nothing is left of the lane that had this number and is gone.
@@ -208,7 +216,6 @@ class CommCore : public engine::FlowHandler,
   Context context_;
   std::vector<LaneEnd> lanes_;  // by LaneId
   SpscRing<Request*, transport::kMaxRequests> posted_;
-  bool timed_out_ = false;
 
  private:
   struct Outage {
@@ -230,6 +237,7 @@ class CommCore : public engine::FlowHandler,
   bool tended_ = false;
   std::atomic<bool> failed_{false};
   Error error_;
+  bool timed_out_ = false;
   bool reported_ = false;  // user's side
 };
 

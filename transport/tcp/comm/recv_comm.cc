@@ -105,10 +105,12 @@ void RecvComm::on_submitted() {
     any = true;
   }
   if (any && !failed()) {
-    if (report_is_due(/*arrival=*/false)) {
+    if (!announces_ && report_is_due(/*arrival=*/false)) {
       report_posted();
     }
-    tend();  // what is not reported now is later
+    if (!announces_ && told_ != inbox_.next_group()) {
+      tend();  // it is reported later
+    }
     conclude();
   }
 }
@@ -124,14 +126,12 @@ Result<bool> RecvComm::post(Request& request) {
     large_ = large_ || buffers[0].size > stripe::kMaxEagerBytes;
     return true;
   }
-  const auto header = lane::encode({.type = lane::RecordType::announce,
-                                    .group = group,
-                                    .length = static_cast<std::uint32_t>(4 * buffers.size())});
-  std::vector<std::byte> record(header.begin(), header.end());
-  record.resize(header.size() + 4 * buffers.size());
+  std::array<std::byte, 4 * transport::kMaxGroupedReceives> tags;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
-    lane::put_u32(&record[header.size() + 4 * i], static_cast<std::uint32_t>(buffers[i].tag));
+    lane::put_u32(&tags[4 * i], static_cast<std::uint32_t>(buffers[i].tag));
   }
+  auto record =
+      lane::encode_record(lane::RecordType::announce, std::span(tags).first(4 * buffers.size()), group);
   if (const auto lane = speaker()) {
     tell(*lane, record);
   }
@@ -208,12 +208,7 @@ void RecvComm::end(Error why) {
   ended_ = std::move(why);
   end_outage();
   leave();
-  for (LaneEnd& lane : lanes_) {
-    if (lane.flow != nullptr) {
-      context_.engine.close(*lane.flow);
-      lane.flow = nullptr;
-    }
-  }
+  close_lanes();
   on_submitted();  // posts the receives that the engine has not taken yet
   conclude();
 }
@@ -227,13 +222,16 @@ void RecvComm::conclude() {
 Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
   switch (header.type) {
     case lane::RecordType::bury:
-      return on_bury(body);
     case lane::RecordType::settled: {
       const auto serial = lane::decode_serial(body);
       if (!serial) {
         return Error{Errc::internal, "the sender sent a malformed record about a connection it has closed"};
       }
-      graves_.settled(*serial);
+      if (header.type == lane::RecordType::bury) {
+        on_bury(*serial);
+      } else {
+        graves_.settled(*serial);
+      }
       return {};
     }
     case lane::RecordType::goodbye:

@@ -5,7 +5,7 @@
 
 namespace tfabric::tcp {
 
-void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::ConnectionError error) {
+void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) {
   stack::Connection& connection = flow.connection();
   // They are acknowledged, so the sender may believe them delivered.
   for (auto bytes = connection.readable(); !bytes.empty(); bytes = connection.readable()) {
@@ -15,18 +15,15 @@ void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::Co
   if (failed() || ended_) {
     return;
   }
-  const Error why = failure_of(flow, error);
-  const bool ended = flow.link().options().ends_with_link && flow.link().is_away();
-  const bool silent = error == stack::ConnectionError::timed_out && !flow.link().is_away();
   if (connection.received_all() && !at(lane).reader->mid_record()) {
     retell();  // it has brought everything, but may not have delivered what went the other way
   } else {
     bury(lane);
   }
-  if (!connection.reset_reason().empty() || ended) {
-    end(why);
+  if (loss.over) {
+    end(loss.why);
   } else if (!any_carries()) {
-    begin_outage(why, silent ? connection.silent_since() : context_.engine.last_turn());
+    begin_outage(loss.why, loss.since);
   }
 }
 
@@ -50,22 +47,16 @@ void RecvComm::on_suspicion(stripe::LaneId /*lane*/, bool suspected) {
   }
 }
 
-Status RecvComm::on_bury(std::span<const std::byte> body) {
-  const auto serial = lane::decode_serial(body);
-  if (!serial) {
-    return Error{Errc::internal, "the sender sent a malformed record about a connection it has closed"};
-  }
-  if (const auto living = find(*serial)) {
-    context_.engine.abort(drop(*living));
-    bury(*living);
-  } else if (const auto position = graves_.position_of(*serial)) {
-    tell_all(lane::encode_buried({*serial, *position}));
-  } else if (!graves_.forbids(*serial)) {
+void RecvComm::on_bury(stripe::LaneSerial serial) {
+  if (const auto living = find(serial)) {
+    give_up(*living, {});
+  } else if (const auto position = graves_.position_of(serial)) {
+    tell_all(lane::encode_buried({serial, *position}));
+  } else if (!graves_.forbids(serial)) {
     // It never got here, and must not do so any more.
-    graves_.add(*serial, 0);
-    tell_all(lane::encode_buried({*serial, 0}));
+    graves_.add(serial, 0);
+    tell_all(lane::encode_buried({serial, 0}));
   }
-  return {};
 }
 
 // What the dead lane may not have delivered, or the new one can.

@@ -21,20 +21,14 @@ void SendRoute::back_off(Instant now) {
   pause = std::min<Duration>(2 * pause, kLastPause);
 }
 
-void SendComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, stack::ConnectionError error) {
-  const stack::Connection& connection = flow.connection();
-  outbox_.on_confirmed(lane, connection.stream_acked());
+void SendComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) {
+  outbox_.on_confirmed(lane, flow.connection().stream_acked());
   take_acknowledgements();
-  const Error why = failure_of(flow, error);
-  // The other end is one process, which has ended.
-  const bool ended = flow.link().options().ends_with_link && flow.link().is_away();
-  if (!connection.reset_reason().empty() || ended) {
-    fail(peer_over_.value_or(why));
-    return;
+  if (loss.over) {
+    fail(peer_over_.value_or(loss.why));
+  } else {
+    bury(lane, loss.why, loss.since);
   }
-  const bool silent = error == stack::ConnectionError::timed_out && !flow.link().is_away();
-  timed_out_ = silent;
-  bury(lane, why, silent ? connection.silent_since() : context_.engine.last_turn());
 }
 
 // The lane's connection is gone, and its flow forgotten.
@@ -128,7 +122,7 @@ Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
 
 engine::Link* SendComm::usable_link(const SendRoute& route) const {
   engine::Link* link = context_.engine.find_link(route.link);
-  return link != nullptr && !(link->options().ends_with_link && link->is_away()) ? link : nullptr;
+  return link != nullptr && !link->has_ended(context_.engine.last_turn()) ? link : nullptr;
 }
 
 // Opens a lane of the route if one is missing and it is time. Returns true if it has.

@@ -127,7 +127,7 @@ class Engine {
   void wake(Flow& flow);
   // Closes in order: sends what is queued, then a FIN. The handler is forgotten.
   void close(Flow& flow);
-  // Resets the connection. The handler is forgotten. The peer is told the reason, if there is one.
+  // Resets the connection. The handler is forgotten. The RST carries the reason, if there is one.
   void abort(Flow& flow, std::string_view reason = {});
   // Waits, for a bounded time, until no driver refers to payload memory. Call after aborting the flows that
   // send it.

@@ -104,11 +104,11 @@ class Link {
   void watch(Instant now);
   // Returns true if the link was up once and is down now, as watch() has seen it last.
   [[nodiscard]] bool is_away() const { return watch_.away_since().has_value(); }
-  // Returns true if the process at the other end of the wire has ended. A virtio device that is being set up
-  // takes its link down for a moment.
+  // Returns true if the wire leads to one process, and that has ended: the link has been taken away, or stays
+  // away for longer than a moment. (A virtio device that is being set up takes its link down and up again.)
   [[nodiscard]] bool has_ended(Instant now) const {
     constexpr Duration kMoment = std::chrono::milliseconds(100);
-    return options_.ends_with_link && is_away() && now - *watch_.away_since() >= kMoment;
+    return options_.ends_with_link && (retired_ || (is_away() && now - *watch_.away_since() >= kMoment));
   }
   // Returns "rail eth1: no link since 14:03:07 UTC (20.3 s)", or of a wire that ends with its link what has
   // become of the process at its other end, for messages; empty while there is a link.

@@ -74,8 +74,10 @@ std::optional<RecordHeader> decode(std::span<const std::byte, kRecordHeaderBytes
   return header;
 }
 
-std::vector<std::byte> encode_record(RecordType type, std::span<const std::byte> body) {
-  const auto header = encode({.type = type, .length = static_cast<std::uint32_t>(body.size())});
+std::vector<std::byte> encode_record(RecordType type, std::span<const std::byte> body,
+                                     stripe::GroupId group) {
+  const auto header =
+      encode({.type = type, .group = group, .length = static_cast<std::uint32_t>(body.size())});
   std::vector<std::byte> record(header.begin(), header.end());
   record.insert(record.end(), body.begin(), body.end());
   return record;

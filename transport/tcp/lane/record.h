@@ -72,7 +72,8 @@ using RecordHeaderBytes = std::array<std::byte, kRecordHeaderBytes>;
 
 // The bodies of bury, buried and settled. Their encode functions return whole records, header included; the
 // decode functions read a body and return nothing if it is malformed.
-[[nodiscard]] std::vector<std::byte> encode_record(RecordType type, std::span<const std::byte> body);
+[[nodiscard]] std::vector<std::byte> encode_record(RecordType type, std::span<const std::byte> body,
+                                                   stripe::GroupId group = {});
 [[nodiscard]] std::vector<std::byte> encode_serial(RecordType type, stripe::LaneSerial serial);
 [[nodiscard]] std::vector<std::byte> encode_buried(const stripe::Graves::Grave& grave);
 [[nodiscard]] std::optional<stripe::LaneSerial> decode_serial(std::span<const std::byte> body);
