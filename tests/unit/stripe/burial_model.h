@@ -1,8 +1,8 @@
 // An exhaustive search of what can happen to a comm whose lanes die, over the real Outbox, Inbox, Burials and
 // Graves: every order of every event, within a small space.
 //
-// The classes cannot be copied, so a state is reached by repeating the events that led there. States are told
-// apart by all that can be seen of them.
+// The classes cannot be copied, so a state is reached by repeating the events that led there. States are
+// known apart by all that can be seen of them.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,8 @@ TEST_CASE("a lane's number may be used again while an older lane of that number 
   CHECK(burials.answered({9}) == LaneId{2});
 }
 
-TEST_CASE("a lane that the receiver has closed keeps its position, and is told, until it is settled") {
+TEST_CASE(
+    "a lane that the receiver has closed keeps its position, for repeated answers, until it is settled") {
   Graves graves;
   CHECK(graves.unsettled().empty());
   graves.add({3}, 1000);
@@ -96,7 +97,7 @@ TEST_CASE("of thousands of closed lanes the oldest are forbidden together, with 
   CHECK(graves.position_of({kRemembered + 10}) == 5);  // forgotten among the closed, but not settled
 }
 
-TEST_CASE("an old lane that dies after thousands of younger ones is told and settled like any other") {
+TEST_CASE("an old lane that dies after thousands of younger ones is reported and settled like any other") {
   Graves graves;
   for (std::uint32_t serial = 2; serial < 5000; ++serial) {
     graves.add({serial}, 0);

@@ -17,7 +17,7 @@ struct Space {
   std::size_t lanes = 2;
   std::vector<std::uint32_t> sizes;  // of the messages
   std::uint32_t piece_bytes = kLineBytes;
-  std::size_t deaths = 1;   // that are nobody's but a false alarm, or the first sign of a true one
+  std::size_t deaths = 1;   // that are false alarms, or the first sign of a true one
   std::size_t opens = 0;    // lanes that are opened later
   bool posts_late = false;  // receives are posted at any time, not at the beginning
   std::uint32_t eager_bytes = kLineBytes;
@@ -40,7 +40,7 @@ struct Event {
   };
   Kind kind = Kind::deal;
   std::uint8_t way = 0;
-  // Returns true if nobody can rely on it to happen.
+  // Returns true if progress must not depend on it.
   [[nodiscard]] bool is_chance() const { return kind >= Kind::sender_closes; }
 };
 
