@@ -99,7 +99,7 @@ struct Host {
 
 class Sender {
  public:
-  Sender(Host& host, engine::Flow& flow, const Options& options)
+  Sender(Host& host, engine::TcpFlow& flow, const Options& options)
       : host_(&host),
         flow_(&flow),
         rate_(options.rate),
@@ -140,7 +140,7 @@ class Sender {
   static double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
   Host* host_;
-  engine::Flow* flow_;
+  engine::TcpFlow* flow_;
   double rate_;
   Attacker attacker_;
   std::vector<std::byte> buffer_;
@@ -170,7 +170,7 @@ int run_sender(const Options& options) {
     return fail(port.error());
   }
   Host host(std::move(*port), options, /*victim=*/false);
-  engine::Flow* flow = host.engine.connect(*host.link, kVictim, kPort, &host.sink, 0);
+  engine::TcpFlow* flow = host.engine.connect(*host.link, kVictim, kPort, &host.sink, 0);
   while (!flow->connection().established() && !host.sink.failed) {
     host.turn();
   }

@@ -137,11 +137,11 @@ Status connect(engine::Engine& engine, tcp::Rail& rail, ScriptedFlow& flow, cons
     return Error{Errc::invalid_usage, "--connect " + arguments.connect_to + " is no address"};
   }
   const auto route = rail.route_to(*peer, 0);
-  engine::Flow* opened = route ? engine.connect(*route->link, *peer, arguments.port, &flow, 0) : nullptr;
+  engine::Flow* opened = route ? route->carrier->connect(engine, *peer, arguments.port, &flow, 0) : nullptr;
   if (opened == nullptr) {
     return Error{Errc::invalid_usage, "there is no route to " + arguments.connect_to};
   }
-  flow.adopt(*opened);
+  flow.adopt(static_cast<engine::TcpFlow&>(*opened));
   return {};
 }
 

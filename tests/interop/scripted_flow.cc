@@ -43,7 +43,7 @@ bool ScriptedFlow::on_connection(engine::Flow& flow) {
   if (on_trial) {
     flow_->set_handler(nullptr, 0);
   }
-  flow_ = &flow;
+  flow_ = &static_cast<engine::TcpFlow&>(flow);
   accepted_ = true;
   flow.set_handler(this, 0);
   return true;
@@ -61,7 +61,7 @@ std::size_t ScriptedFlow::on_data(engine::Flow& /*flow*/, std::span<const std::b
 }
 
 void ScriptedFlow::on_progress(engine::Flow& flow) {
-  if (flow.connection().established() || flow.connection().received_all()) {
+  if (flow.stream().info().state == stack::State::established || flow.stream().received_all()) {
     advance();
   }
 }

@@ -24,7 +24,7 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
   void on_progress(engine::Flow& flow) override;
   void on_failed(engine::Flow& flow, stack::ConnectionError error) override;
   // Takes a flow that this end has opened.
-  void adopt(engine::Flow& flow) { flow_ = &flow; }
+  void adopt(engine::TcpFlow& flow) { flow_ = &flow; }
   // Ends steps that no other call ends.
   void on_turn();
 
@@ -48,7 +48,7 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
   bool begun_ = false;
   Instant began_{};
   Duration last_wait_{};  // of the last step that is done
-  engine::Flow* flow_ = nullptr;
+  engine::TcpFlow* flow_ = nullptr;
   bool accepted_ = false;
   std::vector<std::byte> buffer_;
   std::uint64_t sent_ = 0, send_target_ = 0;

@@ -87,7 +87,7 @@ Status PortHost::open_wire(const net::IpAddress& address) {
   if (!route) {
     return route.error();
   }
-  link_ = route->link;
+  link_ = static_cast<engine::Link*>(route->carrier);
   wire_->set_host(link_->interface().config().mac);
   for (const Instant deadline = now() + kPatience; !link_->port().link_up() || !wire_->link_up();) {
     if (now() > deadline) {
@@ -100,7 +100,7 @@ Status PortHost::open_wire(const net::IpAddress& address) {
 
 // --- sockets
 
-void PortHost::adopt(Socket& socket, engine::Flow& flow) {
+void PortHost::adopt(Socket& socket, engine::TcpFlow& flow) {
   flows_.resize(sockets().size());
   flows_[socket.number] = &flow;
   socket.connection = &flow.connection();
@@ -113,7 +113,7 @@ void PortHost::adopt(Socket& socket, engine::Flow& flow) {
 void PortHost::connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port) {
   {
     const tcp::EngineGuard guard(engine_.lock());
-    engine::Flow* flow = engine_.connect(*link_, remote, port, this, socket.number);
+    engine::TcpFlow* flow = engine_.connect(*link_, remote, port, this, socket.number);
     if (flow == nullptr) {
       socket.ended = stack::ConnectionError::unreachable;
       return;
@@ -126,7 +126,7 @@ void PortHost::connect(Socket& socket, const net::IpAddress& remote, std::uint16
 void PortHost::end(Socket& socket, bool abort) {
   {
     const tcp::EngineGuard guard(engine_.lock());
-    engine::Flow& flow = *flows_[socket.number];
+    engine::TcpFlow& flow = *flows_[socket.number];
     abort ? engine_.abort(flow) : engine_.close(flow);
     flows_[socket.number] = nullptr;
     socket.connection = nullptr;
@@ -145,7 +145,8 @@ void PortHost::send_segments(Socket& socket) {
   turn();
 }
 
-bool PortHost::on_connection(engine::Flow& flow) {
+bool PortHost::on_connection(engine::Flow& accepted) {
+  auto& flow = static_cast<engine::TcpFlow&>(accepted);
   Socket* listener = find_listener(flow.key().ports.local);
   if (listener == nullptr) {
     return false;

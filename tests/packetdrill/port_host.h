@@ -40,14 +40,14 @@ class PortHost final : public Host, private engine::Acceptor, private engine::Fl
 
   // Turns the engine, and handles the result. Nothing else turns it.
   void turn();
-  void adopt(Socket& socket, engine::Flow& flow);
+  void adopt(Socket& socket, engine::TcpFlow& flow);
   [[nodiscard]] Socket& socket_of(const engine::Flow& flow) const { return *sockets()[flow.index()]; }
 
   engine::Engine engine_;
   std::unique_ptr<WireEnd> wire_;
   std::unique_ptr<tcp::Rail> rail_;
   engine::Link* link_ = nullptr;
-  std::vector<engine::Flow*> flows_;  // by the socket's number; null: it has none
+  std::vector<engine::TcpFlow*> flows_;  // by the socket's number; null: it has none
   bool event_ = false;
 };
 

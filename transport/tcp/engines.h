@@ -21,7 +21,7 @@ namespace tfabric::tcp {
 class Engines {
  public:
   struct Unit {
-    explicit Unit(const engine::EngineOptions& options) : engine(options), acceptor(engine, peers.comms) {
+    explicit Unit(const engine::EngineOptions& options) : engine(options), acceptor(peers.comms) {
       engine.set_acceptor(&acceptor);
     }
     engine::Engine engine;

@@ -75,7 +75,7 @@ struct Line : Loop {
   std::string& received() { return hall.guest.received; }
 
   Collector client;
-  Flow* flow = nullptr;
+  TcpFlow* flow = nullptr;
   stack::Seq seq;
 };
 

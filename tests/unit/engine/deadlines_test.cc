@@ -71,15 +71,15 @@ TEST_CASE("flows get their turns in the order in which they asked, like in a pla
   INFO("seed " << kSeed);
   std::mt19937 random(kSeed);
   // Only their addresses matter.
-  std::vector<std::aligned_storage_t<sizeof(Flow), alignof(Flow)>> places(64);
-  const auto flow_at = [&](std::size_t i) { return reinterpret_cast<Flow*>(&places[i]); };
+  std::vector<std::aligned_storage_t<sizeof(TcpFlow), alignof(TcpFlow)>> places(64);
+  const auto flow_at = [&](std::size_t i) { return reinterpret_cast<TcpFlow*>(&places[i]); };
   OutputQueue queue;
-  std::deque<Flow*> model;
+  std::deque<TcpFlow*> model;
   for (int step = 0; step < 100'000; ++step) {
     // Long waves of growth and decline, down to nothing.
     const bool grow = step / 500 % 2 == 0 ? random() % 3 != 0 : random() % 3 == 0;
     if (grow || model.empty()) {
-      Flow* flow = flow_at(random() % places.size());
+      TcpFlow* flow = flow_at(random() % places.size());
       queue.push(*flow);
       model.push_back(flow);
     } else {

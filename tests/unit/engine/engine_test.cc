@@ -17,7 +17,7 @@ using namespace test;
 TEST_CASE("a process connects to itself: bytes, then an orderly end, and no flow is left") {
   Loop loop;
   Collector client;
-  Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
+  TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
   REQUIRE(flow != nullptr);
   std::string text(3'000'000, ' ');
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -40,7 +40,7 @@ TEST_CASE("bytes that a handler does not take stay, and are shown again on resum
   Loop loop;
   loop.hall.guest.appetite = 10;
   Collector client;
-  Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
+  TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
   REQUIRE(flow != nullptr);
   const std::string text(5000, 'q');
   REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 5000}));
@@ -72,7 +72,7 @@ TEST_CASE("bytes that a handler has not taken are there when the flow fails, eac
   Loop loop;
   loop.hall.guest.appetite = 1000;
   Collector client;
-  Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
+  TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
   REQUIRE(flow != nullptr);
   std::string text(5000, ' ');
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -153,7 +153,7 @@ struct Cable {
   Hall hall;
   Collector client;
   Link* link = nullptr;
-  Flow* flow = nullptr;
+  TcpFlow* flow = nullptr;
 };
 
 }  // namespace
@@ -250,9 +250,9 @@ TEST_CASE("a neighbour that is silent for seconds is waited for, and is the reas
 
   Collector to_late, to_never;
   const Instant begun = monotonic_now();
-  Flow* late = loop.engine.connect(link, kLate, 7, &to_late, 0);
+  TcpFlow* late = loop.engine.connect(link, kLate, 7, &to_late, 0);
   REQUIRE(late != nullptr);
-  Flow* never = loop.engine.connect(link, kNobody, 7, &to_never, 0);
+  TcpFlow* never = loop.engine.connect(link, kNobody, 7, &to_never, 0);
   REQUIRE(never != nullptr);
   // After three seconds, or some more on a busy host.
   REQUIRE(loop.until([&] { return loop.engine.is_silent(*late) && loop.engine.is_silent(*never); }));
@@ -276,7 +276,7 @@ TEST_CASE("beyond a number of open handshakes, SYNs are answered by cookies, and
   options.tcp.min_rto = options.tcp.initial_rto = options.tcp.max_rto = std::chrono::seconds(60);
   Loop loop(options);
   std::vector<Collector> clients(12);
-  std::vector<Flow*> flows;
+  std::vector<TcpFlow*> flows;
   // The SYNs arrive in one burst, before any handshake can end.
   for (Collector& client : clients) {
     flows.push_back(loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0));
@@ -284,20 +284,20 @@ TEST_CASE("beyond a number of open handshakes, SYNs are answered by cookies, and
   }
   REQUIRE(loop.until([&] {
     return std::all_of(flows.begin(), flows.end(),
-                       [](const Flow* flow) { return flow->connection().established(); });
+                       [](const TcpFlow* flow) { return flow->connection().established(); });
   }));
   REQUIRE(loop.until([&] { return loop.engine.counters().cookies_taken == 8; }));
   CHECK(loop.engine.counters().cookies_sent == 8);
   CHECK(loop.engine.counters().cookies_refused == 0);
   const std::string text(200'000, 'k');
-  for (Flow* flow : flows) {
+  for (TcpFlow* flow : flows) {
     REQUIRE(
         flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 200'000}));
     loop.engine.wake(*flow);
   }
   REQUIRE(loop.until([&] { return loop.hall.guest.received.size() == flows.size() * text.size(); }));
   CHECK(loop.hall.guest.received.find_first_not_of('k') == std::string::npos);
-  for (const Flow* flow : flows) {
+  for (const TcpFlow* flow : flows) {
     CHECK(flow->connection().info().mss == loop.link->mss(true) - 12u);  // timestamps
   }
 }

@@ -82,9 +82,9 @@ struct Traffic {
 
   Loop loop;
   tcp::CommTable comms;
-  tcp::Acceptor acceptor{loop.engine, comms};
+  tcp::Acceptor acceptor{comms};
   Collector client;
-  Flow* flow = nullptr;
+  TcpFlow* flow = nullptr;
   std::string text;
   std::optional<Attacker> attacker;
 };
@@ -135,7 +135,7 @@ TEST_CASE("half-open connections that send nothing, or garbage, are bounded and 
     if (opened == half_open.size()) {
       return;
     }
-    Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &half_open[opened++], 0);
+    TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &half_open[opened++], 0);
     REQUIRE(flow != nullptr);
     if (!silent) {
       constexpr std::array<std::byte, 40> kRubbish{std::byte{0x5a}};
@@ -174,7 +174,7 @@ TEST_CASE("a connection that is opened during a SYN flood is accepted by a cooki
   }
   loop.engine.set_acceptor(&loop.hall);
   Collector late;
-  Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &late, 0);
+  TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &late, 0);
   REQUIRE(flow != nullptr);
   loop.hall.guest.received.clear();
   REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(traffic.text.data()),
@@ -198,7 +198,7 @@ TEST_CASE("TIME-WAIT is bounded in number, and its ports are used again") {
   for (int i = 0; i < 100; ++i) {
     Collector client;
     loop.hall.guest = Collector();
-    Flow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
+    TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
     REQUIRE(flow != nullptr);
     REQUIRE(loop.until([&] { return flow->connection().established(); }));
     loop.engine.close(*flow);

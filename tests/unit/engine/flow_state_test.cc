@@ -28,7 +28,7 @@ TEST_CASE("4096 established flows cost a bounded, small amount of memory, also w
   Loop loop(options);
   loop.hall.guest.received.reserve(kConnections * 4096);
   std::vector<Collector> clients(kConnections);
-  std::vector<Flow*> flows(kConnections);
+  std::vector<TcpFlow*> flows(kConnections);
   const std::size_t before = tfabric::test::live_bytes();
   for (std::size_t i = 0; i < kConnections; ++i) {
     flows[i] = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &clients[i], 0);
@@ -41,7 +41,7 @@ TEST_CASE("4096 established flows cost a bounded, small amount of memory, also w
   CHECK(fresh / (2 * kConnections) <= kMostBytesAFlow);
 
   const std::string text(4096, 'x');
-  for (Flow* flow : flows) {
+  for (TcpFlow* flow : flows) {
     REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 4096}));
     loop.engine.wake(*flow);
     REQUIRE(loop.until([&] { return flow->connection().stream_acked() == 4096; }));

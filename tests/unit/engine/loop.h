@@ -26,14 +26,14 @@ struct Collector final : FlowHandler {
     appetite -= n;
     return n;
   }
-  void on_progress(Flow& flow) override { finished = finished || flow.connection().peer_finished(); }
+  void on_progress(Flow& flow) override { finished = finished || flow.stream().peer_finished(); }
   void on_failed(Flow& flow, ConnectionError why) override {
     failed = true;
     error = why;
-    stack::Connection& connection = flow.connection();
-    for (auto part = connection.readable(); !part.empty(); part = connection.readable()) {
+    stack::ByteStream& stream = flow.stream();
+    for (auto part = stream.readable(); !part.empty(); part = stream.readable()) {
       rest.append(reinterpret_cast<const char*>(part.data()), part.size());
-      connection.consume(static_cast<std::uint32_t>(part.size()));
+      stream.consume(static_cast<std::uint32_t>(part.size()));
     }
   }
 
@@ -50,11 +50,11 @@ struct Hall final : Acceptor {
       return false;
     }
     flow.set_handler(&guest, 0);
-    accepted = &flow;
+    accepted = &static_cast<TcpFlow&>(flow);
     return true;
   }
   Collector guest;
-  Flow* accepted = nullptr;
+  TcpFlow* accepted = nullptr;
   bool refuse = false;
 };
 

@@ -67,13 +67,13 @@ struct Shared {
       }
     });
   }
-  Flow* connect(std::uint16_t from, std::uint16_t to, Collector& client) {
+  TcpFlow* connect(std::uint16_t from, std::uint16_t to, Collector& client) {
     Member& member = *members[from];
     const std::lock_guard guard(member.engine.lock());
     return member.engine.connect(*member.link, kAddress, kPorts.listening_of(to), &client, 0);
   }
   // Sends from engine `from`; returns true if everything has arrived at engine `to`.
-  bool carries(std::uint16_t from, std::uint16_t to, Flow& flow, const std::string& text) {
+  bool carries(std::uint16_t from, std::uint16_t to, TcpFlow& flow, const std::string& text) {
     Engine& engine = members[from]->engine;
     {
       const std::lock_guard guard(engine.lock());
@@ -84,7 +84,7 @@ struct Shared {
     return until([&] { return flow.connection().stream_acked() == text.size(); }) &&
            members[to]->hall.guest.received == text;
   }
-  void close(std::uint16_t engine, Flow& flow) {
+  void close(std::uint16_t engine, TcpFlow& flow) {
     const std::lock_guard guard(members[engine]->engine.lock());
     members[engine]->engine.close(flow);
   }
@@ -98,7 +98,7 @@ struct Shared {
 TEST_CASE("engines on one wire reach each other, by what each hands over to the other") {
   Shared shared(/*hashed=*/false);
   Collector client;
-  Flow* flow = shared.connect(0, 1, client);
+  TcpFlow* flow = shared.connect(0, 1, client);
   REQUIRE(flow != nullptr);
   const std::string text(300'000, 'x');
   REQUIRE(shared.carries(0, 1, *flow, text));
@@ -121,7 +121,7 @@ TEST_CASE("engines on one wire reach each other, by what each hands over to the 
 TEST_CASE("a connection that no port leads to the right queue is opened after bounded tries, and lasts") {
   Shared shared(/*hashed=*/true);
   Collector client;
-  Flow* flow = shared.connect(0, 1, client);
+  TcpFlow* flow = shared.connect(0, 1, client);
   REQUIRE(flow != nullptr);
   const std::uint16_t first = flow->key().ports.local;
   REQUIRE(shared.carries(0, 1, *flow, std::string(100'000, 'y')));
@@ -135,7 +135,7 @@ TEST_CASE("a connection that no port leads to the right queue is opened after bo
 TEST_CASE("a connection whose packets come in by the right queues keeps its first port") {
   Shared shared(/*hashed=*/true);
   Collector client;
-  Flow* flow = shared.connect(1, 1, client);
+  TcpFlow* flow = shared.connect(1, 1, client);
   REQUIRE(flow != nullptr);
   REQUIRE(shared.carries(1, 1, *flow, std::string(100'000, 'z')));
   CHECK(shared.members[1]->engine.counters().ports_tried == 0);
@@ -147,7 +147,7 @@ TEST_CASE("engines that are turned by threads of their own carry both ways at on
   Shared shared(/*hashed=*/false);
   std::array<Collector, 2> clients;
   const std::string text(2'000'000, 't');
-  std::array<Flow*, 2> flows{};
+  std::array<TcpFlow*, 2> flows{};
   for (std::uint16_t from = 0; from < 2; ++from) {
     flows[from] = shared.connect(from, static_cast<std::uint16_t>(1 - from), clients[from]);
     REQUIRE(flows[from] != nullptr);

@@ -41,11 +41,11 @@ struct Wire {
     return std::move(rails->front());
   }
   // Connects from one rail to the other.
-  Flow& connect(tcp::Rail& from, const tcp::Rail& to, FlowHandler& handler) {
-    Flow* flow =
-        engine.connect(*from.route_to(to.address(), 0)->link, to.address(), engine.port(), &handler, 0);
+  TcpFlow& connect(tcp::Rail& from, const tcp::Rail& to, FlowHandler& handler) {
+    Carrier& carrier = *from.route_to(to.address(), 0)->carrier;
+    Flow* flow = carrier.connect(engine, to.address(), engine.port(), &handler, 0);
     REQUIRE(flow != nullptr);
-    return *flow;
+    return static_cast<TcpFlow&>(*flow);
   }
   template <class Done>
   bool until(const Done& done) {
@@ -72,12 +72,14 @@ stack::Payload payload_of(const std::string& text) {
           .size = static_cast<std::uint32_t>(text.size())};
 }
 
-Link& link_of(tcp::Rail& rail, const tcp::Rail& peer) { return *rail.route_to(peer.address(), 0)->link; }
+Link& link_of(tcp::Rail& rail, const tcp::Rail& peer) {
+  return static_cast<Link&>(*rail.route_to(peer.address(), 0)->carrier);
+}
 
 // Sends a text from each end to the other.
 void exchange(Wire& wire, tcp::Rail& from, tcp::Rail& to) {
   Collector client;
-  Flow& flow = wire.connect(from, to, client);
+  TcpFlow& flow = wire.connect(from, to, client);
   REQUIRE(wire.until([&] { return flow.connection().established() && wire.hall.accepted != nullptr; }));
   const std::string there = text_of(3'000'001), back = text_of(2'000'003);
   REQUIRE(flow.connection().send(payload_of(there)));
@@ -126,7 +128,7 @@ TEST_CASE("a connection that the vhost end opens works the same") {
 TEST_CASE("the virtio end notices that the vhost end is gone") {
   Wire wire(1500);
   Collector client;
-  Flow& flow = wire.connect(*wire.virtio, *wire.vhost, client);
+  TcpFlow& flow = wire.connect(*wire.virtio, *wire.vhost, client);
   REQUIRE(wire.until([&] { return flow.connection().established(); }));
   {
     Link& vhost = link_of(*wire.vhost, *wire.virtio);

@@ -77,7 +77,7 @@ struct World {
   engine::Progress progress{engine, engine::ProgressMode::inline_, -1, {&engine}};
   hugepage::RegionTable regions;
   Peers peers;
-  Acceptor acceptor{engine, peers.comms};
+  Acceptor acceptor{peers.comms};
   Context context;
   Pending pending{context};
   Token token{};
@@ -92,15 +92,14 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
   const auto path = std::make_shared<Path>(FlowChoice{}, "test");
   std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < kAddresses.size(); ++i) {
-    routes.push_back({.link = world.links[i]->number(),
-                      .rail = world.links[i]->interface().config().name,
+    routes.push_back({.carrier = world.links[i]->number(),
                       .rail_number = static_cast<std::uint16_t>(i),
                       .remote = kAddresses[i],
+                      .port = world.engine.port(),
                       .path = path,
                       .joined = {}});
   }
-  auto send =
-      std::make_unique<SendComm>(world.context, hello, world.engine.port(), max_recvs, std::move(routes));
+  auto send = std::make_unique<SendComm>(world.context, hello, max_recvs, std::move(routes));
   path->remove(*send);
   REQUIRE((send->open_lane({0}) && send->open_lane({1})));
   return send;

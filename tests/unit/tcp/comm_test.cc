@@ -26,7 +26,7 @@ struct Caller final : engine::FlowHandler {
     REQUIRE(flow != nullptr);
     for (std::span<const std::byte> rest = words; !rest.empty();) {
       const auto piece = rest.first(std::min<std::size_t>(rest.size(), stack::Connection::kInlineBytes));
-      REQUIRE(flow->connection().send_inline(piece));
+      REQUIRE(flow->stream().send_inline(piece));
       rest = rest.subspan(piece.size());
     }
   }
@@ -247,7 +247,7 @@ TEST_CASE("a flow that joins without the comm's numbers learns that there is no 
   CHECK(world.acceptor.half_open() == 0);
   {
     const EngineGuard guard(world.engine.lock());
-    world.engine.close(*right.flow);
+    right.flow->close();
   }
   pair.exchange(10000);
 }
@@ -274,7 +274,7 @@ TEST_CASE("a comm takes no more flows than it may have") {
   for (const auto& caller : callers) {
     if (!caller->refused) {
       const EngineGuard guard(world.engine.lock());
-      world.engine.close(*caller->flow);
+      caller->flow->close();
     }
   }
   pair.exchange(10000);
@@ -322,8 +322,8 @@ TEST_CASE("a piece that comes twice fails the receive, although the sizes add up
   if (!at_once) {
     REQUIRE(world.until([&] { return caller.answer().has_value(); }));
     const EngineGuard guard(world.engine.lock());
-    REQUIRE(lane::send_record(caller.flow->connection(), pieces));
-    world.engine.wake(*caller.flow);
+    REQUIRE(lane::send_record(caller.flow->stream(), pieces));
+    caller.flow->wake();
   }
   REQUIRE(world.until([&] { return pair.receive->failed(); }));
   CHECK_THAT(pair.receive->error().message,
@@ -346,7 +346,7 @@ TEST_CASE("a flow that is closed in the middle of a message fails the comm") {
   REQUIRE(world.until([&] { return caller.answer().has_value(); }));
   {
     const EngineGuard guard(world.engine.lock());
-    world.engine.close(*caller.flow);
+    caller.flow->close();
   }
   REQUIRE(world.until([&] { return pair.receive->failed(); }));
   CHECK_THAT(pair.receive->error().message, Catch::Contains("the peer closed it in the middle of a message"));
@@ -386,8 +386,8 @@ TEST_CASE("receives behind one whose message is just being set aside are reporte
   CHECK_FALSE(reported());
   {
     const EngineGuard guard(world.engine.lock());
-    REQUIRE(lane::send_record(caller.flow->connection(), rest));
-    world.engine.wake(*caller.flow);
+    REQUIRE(lane::send_record(caller.flow->stream(), rest));
+    caller.flow->wake();
   }
   REQUIRE(world.until(reported));
   CHECK(*requests[0]->test(nullptr));
@@ -403,7 +403,7 @@ TEST_CASE("a second connection under one serial is refused, and the comm has one
   REQUIRE(world.until([&] { return second.refused; }));
   CHECK(world.pending.has_ready());
   const EngineGuard guard(world.engine.lock());
-  world.engine.abort(*first.flow);
+  first.flow->abort();
 }
 
 TEST_CASE("a connection that opens a comm which has been closed makes no second comm") {
@@ -423,5 +423,5 @@ TEST_CASE("a connection that opens a comm which has been closed makes no second 
   CHECK(late.answer()->status == WelcomeStatus::gone);
   CHECK_FALSE(world.pending.has_ready());
   const EngineGuard guard(world.engine.lock());
-  world.engine.abort(*first.flow);
+  first.flow->abort();
 }

@@ -83,8 +83,7 @@ struct Reading final : FlowSink, engine::FlowHandler {
     const std::size_t number = hello.serial.value - 1;
     flow.set_handler(this, number);
     flows.at(number) = &flow;
-    REQUIRE(
-        lane::send_record(flow.connection(), lane::encode({.type = lane::RecordType::posted, .group = {1}})));
+    REQUIRE(lane::send_record(flow.stream(), lane::encode({.type = lane::RecordType::posted, .group = {1}})));
     readers.push_back(std::move(reader));  // it is reading the hello just now
     return {};
   }
@@ -206,7 +205,7 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   // The first flow's FIN comes before the second flow's acknowledgements.
   {
     const EngineGuard guard(world.engine.lock());
-    world.engine.close(*receiver.flows[0]);
+    receiver.flows[0]->close();
   }
   turn(world, 1000);
   const Result<bool> early = (*out)->test(nullptr);
@@ -215,7 +214,7 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   {
     const EngineGuard guard(world.engine.lock());
     receiver.allowed.set(1);
-    world.engine.resume(*receiver.flows[1]);
+    world.engine.resume(static_cast<engine::TcpFlow&>(*receiver.flows[1]));
   }
   REQUIRE(world.until([&] {
     const Result<bool> done = (*out)->test(nullptr);
@@ -225,7 +224,7 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   CHECK(receiver.read[1] == piece);
   {
     const EngineGuard guard(world.engine.lock());
-    world.engine.close(*receiver.flows[1]);
+    receiver.flows[1]->close();
   }
   REQUIRE(world.until([&] { return send->failed(); }));
   CHECK_THAT(send->error().message, Contains("the peer closed its communicator"));

@@ -78,7 +78,7 @@ struct TwoHosts {
   test::Door door;
   std::array<engine::Engine, 2> engines{engine::Engine{options()}, engine::Engine{engine::EngineOptions{}}};
   std::array<engine::Link*, 2> links{};
-  engine::Flow* flow = nullptr;
+  engine::TcpFlow* flow = nullptr;
 };
 
 }  // namespace
@@ -128,7 +128,7 @@ TEST_CASE("a reset is explained by the reason that it gives") {
       hosts.until([&] { return hosts.flow->connection().established() && hosts.door.accepted != nullptr; }));
   {
     const EngineGuard guard(hosts.engines[1].lock());
-    hosts.engines[1].abort(*hosts.door.accepted, given);
+    hosts.door.accepted->abort(given);
   }
   REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }));
   CHECK(hosts.handler.why == said);

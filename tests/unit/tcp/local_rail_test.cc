@@ -50,7 +50,7 @@ struct End {
         const EngineGuard guard(engine.lock());
         engine.turn();
         Result<Route> route = rail->route_to({}, process);
-        if (!route || route->link != nullptr || monotonic_now() > deadline) {
+        if (!route || route->carrier != nullptr || monotonic_now() > deadline) {
           return route;
         }
       }
@@ -328,10 +328,12 @@ TEST_CASE("connections to a process of the host that has ended say so") {
   }
   {
     const EngineGuard guard(a.engine.lock());
-    flow = a.engine.connect(*route->link, route->remote, b.engine.port(), &watcher, 0);
+    flow = route->carrier->connect(a.engine, route->remote, b.engine.port(), &watcher, 0);
     REQUIRE(flow != nullptr);
   }
-  REQUIRE(soon([&] { return a.links() > 0 && b.links() > 0 && flow->connection().established(); }));
+  REQUIRE(soon([&] {
+    return a.links() > 0 && b.links() > 0 && flow->stream().info().state == stack::State::established;
+  }));
   b.rail.reset();
   REQUIRE(soon([&] { return a.links() == 1; }));
   CHECK(watcher.why == "the process at the other end of the wire has ended");

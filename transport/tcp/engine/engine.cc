@@ -45,6 +45,7 @@ Engine::Engine(const EngineOptions& options)
 Engine::~Engine() {
   flows_.clear();
   links_.clear();
+  polled_.clear();
 }
 
 bool Engine::progress() {
@@ -71,6 +72,9 @@ bool Engine::turn() {
   for (const auto& link : links_) {
     worked |= receive(*link);
   }
+  for (const auto& carrier : polled_) {
+    worked |= carrier->receive(now_);
+  }
   run_timers();
   if (now_ >= next_service_) {
     service_links();
@@ -80,6 +84,9 @@ bool Engine::turn() {
     worked |= run_output(*link);
     link->flush();
   }
+  for (const auto& carrier : polled_) {
+    worked |= carrier->send(now_);
+  }
   reap();
   return worked;
 }
@@ -88,7 +95,7 @@ bool Engine::turn() {
 
 void Engine::run_timers() {
   while (Timed* due = deadlines_.take_due(now_)) {
-    auto& flow = static_cast<Flow&>(*due);
+    auto& flow = static_cast<TcpFlow&>(*due);
     flow.connection_->on_time(now_);
     mark(flow);  // its next deadline is read after its output
   }
@@ -98,17 +105,18 @@ void Engine::run_timers() {
 // acknowledgement. Mostly the first flow that uses the neighbour has made progress.
 class Engine::LinkProgress final : public net::UpperLayer {
  public:
-  LinkProgress(const std::vector<std::unique_ptr<Flow>>& flows, Link& link) : flows_(&flows), link_(&link) {}
+  LinkProgress(const std::vector<std::unique_ptr<TcpFlow>>& flows, Link& link)
+      : flows_(&flows), link_(&link) {}
 
   [[nodiscard]] bool has_progress(const net::IpAddress& neighbour, Instant since) const override {
     return std::any_of(flows_->begin(), flows_->end(), [&](const auto& flow) {
-      return flow->link_ == link_ && link_->interface().next_hop(flow->key_.remote) == neighbour &&
+      return &flow->link() == link_ && link_->interface().next_hop(flow->key_.remote) == neighbour &&
              flow->connection_->progressed_at() > since;
     });
   }
 
  private:
-  const std::vector<std::unique_ptr<Flow>>* flows_;
+  const std::vector<std::unique_ptr<TcpFlow>>* flows_;
   Link* link_;
 };
 
@@ -133,6 +141,9 @@ void Engine::service_links() {
       end_flows_of(*link);
     }
   }
+  for (const auto& carrier : polled_) {
+    carrier->on_time(now_);
+  }
   std::size_t next = 0;
   while (next < tended_.size()) {  // which may grow meanwhile
     if (Tended* tended = tended_[next++]; tended != nullptr) {
@@ -144,7 +155,7 @@ void Engine::service_links() {
 
 void Engine::end_flows_of(const Link& link) {
   for (const auto& flow : flows_) {
-    if (flow->link_ == &link && flow->connection_->error() == stack::ConnectionError::none) {
+    if (&flow->link() == &link && flow->connection_->error() == stack::ConnectionError::none) {
       flow->connection_->fail(stack::ConnectionError::unreachable);
       mark(*flow);
     }
@@ -154,8 +165,8 @@ void Engine::end_flows_of(const Link& link) {
 void Engine::on_link_away(const Link& link) {
   std::size_t next = 0;
   while (next < flows_.size()) {  // handlers may open flows
-    Flow& flow = *flows_[next++];
-    if (flow.link_ == &link && flow.handler_ != nullptr &&
+    TcpFlow& flow = *flows_[next++];
+    if (&flow.link() == &link && flow.handler_ != nullptr &&
         flow.connection_->error() == stack::ConnectionError::none) {
       flow.handler_->on_link_away(flow);
     }
@@ -172,7 +183,7 @@ void Engine::leave(Tended& tended) {
   std::replace(tended_.begin(), tended_.end(), &tended, static_cast<Tended*>(nullptr));
 }
 
-void Engine::resume(Flow& flow) {
+void Engine::resume(TcpFlow& flow) {
   deliver(flow);
   mark(flow);
 }
@@ -181,7 +192,7 @@ void Engine::run_progress() {
   // Handlers mark flows while they run; these are handled in the next round of this loop.
   while (!progressed_.empty()) {
     progressed_now_.swap(progressed_);
-    for (Flow* flow : progressed_now_) {
+    for (TcpFlow* flow : progressed_now_) {
       flow->wants_progress_ = false;
       stack::Connection& connection = *flow->connection_;
       if (flow->half_open_ && (connection.established() || connection.finished())) {
@@ -207,21 +218,21 @@ void Engine::run_progress() {
 
 // A neighbour that does not answer ends no flow before the flow times out itself, but is then reported as the
 // reason (RFC 1122 §4.2.3.9: soft errors).
-stack::ConnectionError Engine::failure_of(const Flow& flow) const {
+stack::ConnectionError Engine::failure_of(const TcpFlow& flow) const {
   const stack::ConnectionError error = flow.connection_->error();
   return error == stack::ConnectionError::timed_out && is_silent(flow) ? stack::ConnectionError::unreachable
                                                                        : error;
 }
 
-bool Engine::is_silent(const Flow& flow) const {
-  return flow.link_->interface().is_silent(flow.key_.remote, now_);
+bool Engine::is_silent(const TcpFlow& flow) const {
+  return flow.link().interface().is_silent(flow.key_.remote, now_);
 }
 
 // Stops as soon as the driver is full: thousands of flows may be waiting, for many turns.
 bool Engine::run_output(Link& link) {
   bool sent = false;
   for (std::size_t flows = link.output().size(); flows > 0 && link.make_room(); --flows) {
-    Flow& flow = link.output().pop();
+    TcpFlow& flow = link.output().pop();
     flow.wants_output_ = false;
     sent |= output(flow);
     deadlines_.set(flow, flow.connection_->next_deadline());
@@ -234,9 +245,9 @@ bool Engine::run_output(Link& link) {
   return sent;
 }
 
-bool Engine::output(Flow& flow) {
+bool Engine::output(TcpFlow& flow) {
   if (flow.connection_->take_path_doubt()) {
-    flow.link_->interface().doubt(flow.key_.remote, now_);
+    flow.link().interface().doubt(flow.key_.remote, now_);
   }
   if (!ready_to_send(flow)) {
     return false;
@@ -244,7 +255,7 @@ bool Engine::output(Flow& flow) {
   stack::SegmentOut segment;
   bool sent = false;
   for (int i = 0; i < kSegmentsPerTurn; ++i) {
-    if (!flow.link_->make_room()) {
+    if (!flow.link().make_room()) {
       wake(flow);
       return sent;
     }
@@ -254,7 +265,7 @@ bool Engine::output(Flow& flow) {
     if (flow.came_elsewhere_ && (segment.flags & stack::flag::syn) != 0) {
       segment.window = std::min(segment.window, kElsewhereWindow);
     }
-    if (!flow.link_->send(flow.header_, segment)) {
+    if (!flow.link().send(flow.header_, segment)) {
       ++counters_.output_lost;
     }
     sent = true;
@@ -263,8 +274,8 @@ bool Engine::output(Flow& flow) {
   return sent;
 }
 
-bool Engine::ready_to_send(Flow& flow) {
-  net::Interface& interface = flow.link_->interface();
+bool Engine::ready_to_send(TcpFlow& flow) {
+  net::Interface& interface = flow.link().interface();
   if (flow.header_ready_ && (flow.header_is_reply_ || flow.header_generation_ == interface.generation())) {
     return true;
   }
@@ -292,7 +303,7 @@ bool Engine::ready_to_send(Flow& flow) {
   return false;
 }
 
-void Engine::bound_time_wait(Flow& flow) {
+void Engine::bound_time_wait(TcpFlow& flow) {
   if (flow.time_wait_ || flow.connection_->state() != stack::State::time_wait) {
     return;
   }
@@ -300,7 +311,7 @@ void Engine::bound_time_wait(Flow& flow) {
   time_wait_.push_back(&flow);
   if (time_wait_.size() > options_.max_time_wait) {
     ++counters_.time_wait_dropped;
-    Flow& oldest = *time_wait_.front();
+    TcpFlow& oldest = *time_wait_.front();
     time_wait_.pop_front();
     oldest.time_wait_ = false;
     oldest.connection_->fail(stack::ConnectionError::none);

@@ -19,10 +19,10 @@
 #include "base/time.h"
 #include "transport/tcp/engine/access.h"
 #include "transport/tcp/engine/deadlines.h"
-#include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/link.h"
 #include "transport/tcp/engine/payload_store.h"
 #include "transport/tcp/engine/reply_budget.h"
+#include "transport/tcp/engine/tcp_flow.h"
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/flow_table.h"
 #include "transport/tcp/stack/port_selector.h"
@@ -87,6 +87,7 @@ class Engine {
 
   [[nodiscard]] EngineLock& lock() { return lock_; }
   [[nodiscard]] std::uint16_t port() const { return options_.port; }
+  [[nodiscard]] const stack::Options& tcp_options() const { return options_.tcp; }
   void set_acceptor(Acceptor* acceptor) { acceptor_ = acceptor; }
 
   // --- from any thread
@@ -110,8 +111,11 @@ class Engine {
   // Fails the link's flows and returns the link.
   std::unique_ptr<Link> remove_link(Link& link);
   [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
-  // Returns the link with this number (Link::number); null if it has been removed.
-  [[nodiscard]] Link* find_link(std::uint64_t number) const;
+  void add_carrier(std::unique_ptr<PolledCarrier> carrier) { polled_.push_back(std::move(carrier)); }
+  // Returns the carrier with this number; null if it has been removed.
+  [[nodiscard]] Carrier* find_carrier(std::uint64_t number) const;
+  // Of connections that come in by a polled carrier; null: there is none.
+  [[nodiscard]] Acceptor* acceptor() const { return acceptor_; }
   // Calls on_time() of the object until leave() is called; each may be called any number of times, also from
   // on_time().
   void tend(Tended& tended);
@@ -119,22 +123,20 @@ class Engine {
 
   // Opens a connection. Returns null if the link has no address of the destination's family or no port is
   // free.
-  Flow* connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
-                std::size_t index);
+  TcpFlow* connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
+                   std::size_t index);
   // Passes the unread bytes to the handler again.
-  void resume(Flow& flow);
-  // The handler has queued bytes to send.
-  void wake(Flow& flow);
-  // Closes in order: sends what is queued, then a FIN. The handler is forgotten.
-  void close(Flow& flow);
-  // Resets the connection. The handler is forgotten. The RST carries the reason, if there is one.
-  void abort(Flow& flow, std::string_view reason = {});
+  void resume(TcpFlow& flow);
+  // What Flow's functions of these names do.
+  void wake(TcpFlow& flow);
+  void close(TcpFlow& flow);
+  void abort(TcpFlow& flow, std::string_view reason = {});
   // Waits, for a bounded time, until no driver refers to payload memory. Call after aborting the flows that
   // send it.
   void drain_payload();
   // Returns true if the next hop of the flow has not answered for some seconds: net::Interface::is_silent().
-  [[nodiscard]] bool is_silent(const Flow& flow) const;
-  [[nodiscard]] std::size_t flows() const { return flows_.size(); }
+  [[nodiscard]] bool is_silent(const TcpFlow& flow) const;
+  [[nodiscard]] std::size_t flows() const;
   // Returns true while a locally closed flow, which the peer has not closed, still has unacknowledged data or
   // FIN.
   [[nodiscard]] bool owes_peers() const;
@@ -160,51 +162,51 @@ class Engine {
   // Returns what is known of a packet from the driver and from the way it came in.
   [[nodiscard]] net::RxMeta meta_of(const Link& link, const rte_mbuf& packet) const;
   // Returns the flow that the segment belongs to; null if there is none, or the segment has been answered.
-  Flow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+  TcpFlow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
   // Returns true if the segment's packet now belongs to the flow.
-  bool hand(Flow& flow, const stack::SegmentIn& segment);
+  bool hand(TcpFlow& flow, const stack::SegmentIn& segment);
   void on_icmp(const net::IcmpError& error);
 
   void on_chain(Link& link, rte_mbuf* head);
 
   // --- half_open.cc: segments of no connection
-  Flow* on_unknown(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
-                   const stack::SegmentIn& segment);
+  TcpFlow* on_unknown(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
+                      const stack::SegmentIn& segment);
   void accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn);
-  Flow* reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack);
-  Flow* introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection);
+  TcpFlow* reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack);
+  TcpFlow* introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection);
   void answer(Link& link, const net::TcpPacket& tcp, const stack::SegmentOut& segment);
   void answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
   void begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn,
                        stack::Seq iss);
-  bool reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn);
+  bool reincarnate(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn);
 
   // --- shared_wire.cc: packets from other engines, and ports
   bool receive_from_others(Link& link);
   std::optional<std::uint16_t> choose_port(Link& link, const net::IpAddress& local,
                                            const net::IpAddress& remote, std::uint16_t remote_port);
-  static void begin_trial(Flow& flow);
-  bool try_another_port(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
-  void move(Flow& flow, std::uint16_t port);
+  static void begin_trial(TcpFlow& flow);
+  bool try_another_port(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+  void move(TcpFlow& flow, std::uint16_t port);
 
-  void deliver(Flow& flow);
+  void deliver(TcpFlow& flow);
   void run_timers();
   void run_progress();
   bool run_output(Link& link);
-  bool output(Flow& flow);
-  bool ready_to_send(Flow& flow);
-  [[nodiscard]] stack::ConnectionError failure_of(const Flow& flow) const;
+  bool output(TcpFlow& flow);
+  bool ready_to_send(TcpFlow& flow);
+  [[nodiscard]] stack::ConnectionError failure_of(const TcpFlow& flow) const;
   void service_links();
   void on_link_away(const Link& link);
   void end_flows_of(const Link& link);
-  void bound_time_wait(Flow& flow);
-  static void forget_payload(Flow& flow);
+  void bound_time_wait(TcpFlow& flow);
+  static void forget_payload(TcpFlow& flow);
   void reap();
 
-  Flow& add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
-                 std::unique_ptr<stack::Connection> connection);
-  void remove_flow(Flow& flow);
-  void mark(Flow& flow);
+  TcpFlow& add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
+                    std::unique_ptr<stack::Connection> connection);
+  void remove_flow(TcpFlow& flow);
+  void mark(TcpFlow& flow);
   // Returns a free one of our ports for which `fits(port)` is true; nothing if there is none.
   template <class Fits>
   std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
@@ -230,13 +232,14 @@ class Engine {
   stack::PortSelector ports_;
   Acceptor* acceptor_ = nullptr;
   std::vector<std::unique_ptr<Link>> links_;
-  stack::FlowTable<Flow> table_;
-  std::vector<std::unique_ptr<Flow>> flows_;
+  std::vector<std::unique_ptr<PolledCarrier>> polled_;
+  stack::FlowTable<TcpFlow> table_;
+  std::vector<std::unique_ptr<TcpFlow>> flows_;
   std::vector<Tended*> tended_;  // null: has left
-  std::vector<Flow*> progressed_;
-  std::vector<Flow*> progressed_now_;
-  std::vector<Flow*> finished_;
-  std::deque<Flow*> time_wait_;  // oldest first
+  std::vector<TcpFlow*> progressed_;
+  std::vector<TcpFlow*> progressed_now_;
+  std::vector<TcpFlow*> finished_;
+  std::deque<TcpFlow*> time_wait_;  // oldest first
   Deadlines deadlines_;
   Arrival arrival_ = Arrival::own_queue;
   Instant now_{};
@@ -247,7 +250,7 @@ class Engine {
   EngineCounters counters_;
 };
 
-inline void Engine::mark(Flow& flow) {
+inline void Engine::mark(TcpFlow& flow) {
   if (!flow.wants_progress_) {
     flow.wants_progress_ = true;
     progressed_.push_back(&flow);
@@ -255,10 +258,10 @@ inline void Engine::mark(Flow& flow) {
   wake(flow);
 }
 
-inline void Engine::wake(Flow& flow) {
+inline void Engine::wake(TcpFlow& flow) {
   if (!flow.wants_output_) {
     flow.wants_output_ = true;
-    flow.link_->output().push(flow);
+    flow.link().output().push(flow);
   }
 }
 

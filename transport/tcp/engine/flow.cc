@@ -1,15 +1,16 @@
 // The flows and links of an engine: how they are added, closed and removed.
-#include "transport/tcp/engine/flow.h"
-
 #include <fmt/format.h>
 #include <rte_mbuf.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <ctime>
+#include <numeric>
 
 #include "base/log.h"
 #include "transport/tcp/engine/engine.h"
+#include "transport/tcp/engine/tcp_flow.h"
 
 namespace tfabric::engine {
 namespace {
@@ -19,9 +20,35 @@ namespace {
 constexpr int kDropAttempts = 10;
 constexpr int kDrainAttempts = 1000;
 
+std::atomic<std::uint64_t> next_number{1};
+
 }  // namespace
 
-std::string Flow::describe() const {
+Carrier::Carrier() : number_(next_number.fetch_add(1, std::memory_order_relaxed)) {}
+
+TcpFlow::TcpFlow(Engine& engine, const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
+                 std::unique_ptr<stack::Connection> connection)
+    : Flow(link, *connection, handler, index),
+      engine_(&engine),
+      key_(key),
+      connection_(std::move(connection)) {}
+
+void TcpFlow::wake() { engine_->wake(*this); }
+void TcpFlow::close() { engine_->close(*this); }
+void TcpFlow::abort(std::string_view reason) { engine_->abort(*this, reason); }
+bool TcpFlow::is_silent() const { return engine_->is_silent(*this); }
+
+std::string TcpFlow::why_unreachable(Instant now) const {
+  const net::Interface& interface = link().interface();
+  const auto next = interface.next_hop(key_.remote);
+  if (!next || !interface.is_silent(key_.remote, now)) {
+    return {};
+  }
+  return fmt::format("{} answers no {} on rail {}", net::to_string(*next),
+                     next->is_v4() ? "ARP" : "neighbour solicitation", link().name());
+}
+
+std::string TcpFlow::describe() const {
   const auto end = [](const net::IpAddress& address, std::uint16_t port) {
     const std::string text = net::to_string(address);
     return address.is_v4() ? fmt::format("{}:{}", text, port) : fmt::format("[{}]:{}", text, port);
@@ -29,11 +56,11 @@ std::string Flow::describe() const {
   return end(key_.local, key_.ports.local) + " - " + end(key_.remote, key_.ports.remote);
 }
 
-Flow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
-                       std::unique_ptr<stack::Connection> connection) {
-  flows_.push_back(std::make_unique<Flow>(key, link, handler, index, std::move(connection)));
-  Flow& flow = *flows_.back();
-  flow.position_ = flows_.size() - 1;
+TcpFlow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
+                          std::unique_ptr<stack::Connection> connection) {
+  flows_.push_back(std::make_unique<TcpFlow>(*this, key, link, handler, index, std::move(connection)));
+  TcpFlow& flow = *flows_.back();
+  flow.position_ = static_cast<std::uint32_t>(flows_.size() - 1);
   table_.insert(table_key(key), &flow);
   return flow;
 }
@@ -42,8 +69,8 @@ stack::Seq Engine::initial_sequence(const FlowKey& key) const {
   return sequences_.initial(key.local.bytes, key.remote.bytes, key.ports, now_);
 }
 
-Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
-                      std::size_t index) {
+TcpFlow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
+                         std::size_t index) {
   const std::optional<net::IpAddress> local = link.interface().source_for(remote);
   if (!local) {
     return nullptr;
@@ -56,43 +83,50 @@ Flow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t po
   auto connection =
       stack::Connection::connect(link.tcp_options(options_.tcp, remote.is_v4()), payloads_.ops(), key.ports,
                                  initial_sequence(key), monotonic_now());
-  Flow& flow = add_flow(key, link, handler, index, std::move(connection));
+  TcpFlow& flow = add_flow(key, link, handler, index, std::move(connection));
   begin_trial(flow);
   wake(flow);
   return &flow;
 }
 
-void Engine::close(Flow& flow) {
+void Engine::close(TcpFlow& flow) {
   flow.handler_ = nullptr;
   flow.connection_->close();
   mark(flow);
 }
 
+std::size_t Engine::flows() const {
+  return std::accumulate(polled_.begin(), polled_.end(), flows_.size(),
+                         [](std::size_t sum, const auto& carrier) { return sum + carrier->flows(); });
+}
+
 bool Engine::owes_peers() const {
-  return std::any_of(flows_.begin(), flows_.end(), [](const auto& flow) {
-    const stack::State state = flow->connection_->state();
-    return flow->handler_ == nullptr &&
-           (state == stack::State::syn_received || state == stack::State::established ||
-            state == stack::State::fin_wait_1);
-  });
+  const bool polled =
+      std::any_of(polled_.begin(), polled_.end(), [](const auto& carrier) { return carrier->owes_peers(); });
+  return polled || std::any_of(flows_.begin(), flows_.end(), [](const auto& flow) {
+           const stack::State state = flow->connection_->state();
+           return flow->handler_ == nullptr &&
+                  (state == stack::State::syn_received || state == stack::State::established ||
+                   state == stack::State::fin_wait_1);
+         });
 }
 
 // Unacknowledged bytes may wait for room in the driver by reference: they are dropped, because their owner
 // may now free the memory.
-void Engine::forget_payload(Flow& flow) {
+void Engine::forget_payload(TcpFlow& flow) {
   if (flow.connection_->stream_written() != flow.connection_->stream_acked()) {
-    flow.link_->drop_staged();
+    flow.link().drop_staged();
   }
 }
 
-void Engine::abort(Flow& flow, std::string_view reason) {
+void Engine::abort(TcpFlow& flow, std::string_view reason) {
   flow.handler_ = nullptr;
   forget_payload(flow);
   flow.connection_->abort(reason);
   mark(flow);
 }
 
-void Engine::remove_flow(Flow& flow) {
+void Engine::remove_flow(TcpFlow& flow) {
   if (flow.half_open_) {
     --half_open_;
   }
@@ -101,7 +135,7 @@ void Engine::remove_flow(Flow& flow) {
   }
   deadlines_.remove(flow);
   table_.erase(table_key(flow.key_));
-  const std::size_t position = flow.position_;
+  const std::uint32_t position = flow.position_;
   if (position + 1 != flows_.size()) {
     flows_[position].swap(flows_.back());
     flows_[position]->position_ = position;
@@ -113,7 +147,7 @@ void Engine::remove_flow(Flow& flow) {
 // flow that still has a handler comes back here when the handler has released it.
 void Engine::reap() {
   std::size_t kept = 0;
-  for (Flow* flow : finished_) {
+  for (TcpFlow* flow : finished_) {
     if (flow->wants_output_ || flow->wants_progress_) {
       finished_[kept++] = flow;
     } else if (flow->handler_ == nullptr) {
@@ -132,23 +166,27 @@ void Engine::add_link(std::unique_ptr<Link> link, bool announce) {
   links_.push_back(std::move(link));
 }
 
-Link* Engine::find_link(std::uint64_t number) const {
-  const auto found = std::find_if(links_.begin(), links_.end(), [&](const auto& link) {
-    return link->number() == number && !link->retired();
-  });
-  return found == links_.end() ? nullptr : found->get();
+Carrier* Engine::find_carrier(std::uint64_t number) const {
+  const auto is_meant = [&](const auto& carrier) {
+    return carrier->number() == number && !carrier->retired();
+  };
+  if (const auto link = std::find_if(links_.begin(), links_.end(), is_meant); link != links_.end()) {
+    return link->get();
+  }
+  const auto polled = std::find_if(polled_.begin(), polled_.end(), is_meant);
+  return polled == polled_.end() ? nullptr : polled->get();
 }
 
 std::unique_ptr<Link> Engine::remove_link(Link& link) {
   link.retire();
   end_flows_of(link);
   run_progress();
-  const auto on_link = [&link](const Flow* flow) { return flow->link_ == &link; };
+  const auto on_link = [&link](const TcpFlow* flow) { return &flow->link() == &link; };
   link.output().clear();
   std::erase_if(progressed_, on_link);
   std::erase_if(finished_, on_link);
   for (std::size_t i = flows_.size(); i-- > 0;) {
-    if (flows_[i]->link_ == &link) {
+    if (&flows_[i]->link() == &link) {
       remove_flow(*flows_[i]);
     }
   }

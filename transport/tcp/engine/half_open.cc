@@ -11,8 +11,8 @@ constexpr std::uint8_t kOpening = stack::flag::syn | stack::flag::ack | stack::f
 }  // namespace
 
 // Returns the flow that the segment has opened by a cookie, and that it has to be handed to; null otherwise.
-Flow* Engine::on_unknown(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
-                         const stack::SegmentIn& segment) {
+TcpFlow* Engine::on_unknown(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
+                            const stack::SegmentIn& segment) {
   const std::uint8_t flags = segment.flags & kOpening;
   const bool listening = segment.destination_port == options_.port && acceptor_ != nullptr;
   if (listening && flags == stack::flag::syn) {
@@ -42,9 +42,9 @@ void Engine::accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, c
 
 void Engine::begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
                              const stack::SegmentIn& syn, stack::Seq iss) {
-  Flow* flow = introduce(link, key,
-                         stack::Connection::accept(link.tcp_options(options_.tcp, key.local.is_v4()),
-                                                   payloads_.ops(), syn, iss, now_));
+  TcpFlow* flow = introduce(link, key,
+                            stack::Connection::accept(link.tcp_options(options_.tcp, key.local.is_v4()),
+                                                      payloads_.ops(), syn, iss, now_));
   if (flow == nullptr) {
     return;
   }
@@ -58,7 +58,7 @@ void Engine::begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKe
 }
 
 // RFC 4987 §3.6: creates the connection as if its SYN had been remembered.
-Flow* Engine::reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack) {
+TcpFlow* Engine::reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack) {
   std::shared_ptr<const stack::Options> options = link.tcp_options(options_.tcp, key.local.is_v4());
   const auto handshake = cookies_.recall(*options, table_key(key), ack, now_);
   if (!handshake) {
@@ -71,8 +71,8 @@ Flow* Engine::reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack
                                                       handshake->iss, now_));
 }
 
-Flow* Engine::introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection) {
-  Flow& flow = add_flow(key, link, nullptr, 0, std::move(connection));
+TcpFlow* Engine::introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection) {
+  TcpFlow& flow = add_flow(key, link, nullptr, 0, std::move(connection));
   if (!acceptor_->on_connection(flow)) {
     abort(flow);
     return nullptr;
@@ -97,7 +97,7 @@ void Engine::answer_with_reset(Link& link, const net::TcpPacket& tcp, const stac
 }
 
 // A SYN that opens a connection in TIME-WAIT again replaces it (RFC 6191 §3). Returns true if it did.
-bool Engine::reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn) {
+bool Engine::reincarnate(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn) {
   const bool busy = flow.wants_output_ || flow.wants_progress_ || flow.finished_ || flow.handler_ != nullptr;
   if (busy || acceptor_ == nullptr || half_open_ >= options_.max_half_open ||
       flow.key_.ports.local != options_.port || !flow.connection_->reopened_by(syn)) {
@@ -105,7 +105,7 @@ bool Engine::reincarnate(Flow& flow, const net::TcpPacket& tcp, const stack::Seg
   }
   ++counters_.time_wait_reused;
   const FlowKey key = flow.key_;
-  Link& link = *flow.link_;
+  Link& link = flow.link();
   // RFC 9293 §3.4.1: the clock of ISNs may have advanced by less than the old connection's data. The constant
   // adds the size of an unscaled window as a margin.
   constexpr std::uint32_t kBeyond = 65537;

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstring>
 
 #include "base/log.h"
 #include "base/random.h"
+#include "transport/tcp/engine/engine.h"
 
 namespace tfabric::engine {
 namespace {
@@ -32,19 +32,6 @@ net::ChecksumStatus status_of(std::uint64_t flags, std::uint64_t good, std::uint
   return (flags & good) != 0 ? net::ChecksumStatus::good : net::ChecksumStatus::bad;
 }
 
-double in_seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
-
-// Returns the time of day, in UTC, at which something happened so long ago.
-std::string time_of_day(Duration ago) {
-  constexpr std::chrono::hours kDay(24);
-  const auto then = std::chrono::system_clock::now() - ago;
-  const auto seconds =
-      std::chrono::duration_cast<std::chrono::seconds>(then.time_since_epoch() % kDay).count();
-  return fmt::format("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60);
-}
-
-std::atomic<std::uint64_t> next_number{1};
-
 net::InterfaceConfig seeded(net::InterfaceConfig config) {
   config.seed = random_u64();
   return config;
@@ -58,8 +45,7 @@ Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const L
       interface_(seeded(std::move(config))),
       checksum_(checksum_for(interface_.config(), port_->capabilities())),
       options_(options),
-      member_(std::move(member)),
-      number_(next_number.fetch_add(1, std::memory_order_relaxed)) {
+      member_(std::move(member)) {
   options_.transmit_by_reference &= port_->capabilities().tx_multi_segment;
   // A driver that cannot be asked to free what it has sent does so only when it is given more packets: memory
   // could not be deregistered until then.
@@ -71,6 +57,23 @@ Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const L
 }
 
 Link::~Link() { drop_staged(); }
+
+Flow* Link::connect(Engine& engine, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
+                    std::size_t index) {
+  return engine.connect(*this, remote, port, handler, index);
+}
+
+void Link::on_small_path(const net::IpAddress& remote, std::uint32_t mss) {
+  if (std::exchange(mtu_warned_, true)) {
+    return;
+  }
+  const std::uint32_t mtu = interface_.config().mtu;
+  TF_WARN(
+      "NET/tfabric: rail {}: full packets (MTU {}) to {} are lost without an ICMP error, those with {} "
+      "bytes of payload arrive: set the rail's mtu on all hosts to what the network carries (1500 works "
+      "nearly everywhere), or make it carry {}",
+      name(), mtu, net::to_string(remote), mss, mtu);
+}
 
 void Link::drop_staged() {
   rte_pktmbuf_free_bulk(stage_.data(), staged_);
@@ -207,7 +210,7 @@ void Link::watch(Instant now) {
         why_away(now));
   } else {
     TF_INFO("NET/tfabric: rail {}: the link is back after {:.3f} s; it was away {} time(s)", port_->name(),
-            in_seconds(watch_.last_absence()), watch_.absences());
+            std::chrono::duration<double>(watch_.last_absence()).count(), watch_.absences());
   }
 }
 
@@ -219,8 +222,7 @@ std::string Link::why_away(Instant now) const {
   if (!since) {
     return {};
   }
-  return fmt::format("rail {}: no link since {} ({:.1f} s)", port_->name(), time_of_day(now - *since),
-                     in_seconds(now - *since));
+  return describe_absence(port_->name(), *since, now);
 }
 
 bool Link::stalled(Instant now) {

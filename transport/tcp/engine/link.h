@@ -14,9 +14,10 @@
 #include <utility>
 
 #include "base/time.h"
+#include "transport/tcp/engine/carrier.h"
 #include "transport/tcp/engine/exchange.h"
-#include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/link_watch.h"
+#include "transport/tcp/engine/tcp_flow.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/stack/congestion_control.h"
@@ -47,22 +48,18 @@ struct LinkCounters {
   std::uint64_t rx_packets = 0, tx_packets = 0, rx_bytes = 0, tx_bytes = 0, tx_stalls = 0;
 };
 
-class Link {
+class Link final : public Carrier {
  public:
   Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const LinkOptions& options,
        ExchangeMember member = {});
-  ~Link();
-  Link(const Link&) = delete;
-  Link& operator=(const Link&) = delete;
+  ~Link() override;
 
   [[nodiscard]] net::Interface& interface() { return interface_; }
   [[nodiscard]] nic::Port& port() { return *port_; }
   [[nodiscard]] const LinkOptions& options() const { return options_; }
-  // No other link of the process has or had this number.
-  [[nodiscard]] std::uint64_t number() const { return number_; }
-  // The link is about to be removed from its engine: no flow may begin on it.
-  void retire() { retired_ = true; }
-  [[nodiscard]] bool retired() const { return retired_; }
+  [[nodiscard]] const std::string& name() const override { return interface_.config().name; }
+  Flow* connect(Engine& engine, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
+                std::size_t index) override;
   [[nodiscard]] const ExchangeMember& member() const { return member_; }
   // Returns the largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
@@ -97,22 +94,20 @@ class Link {
   // Drops what the driver has not taken. TCP retransmits it if it is still needed.
   void drop_staged();
 
-  // Returns true once, for the warning that packets of the rail's MTU do not pass.
-  [[nodiscard]] bool is_first_mtu_warning() { return !std::exchange(mtu_warned_, true); }
+  void on_small_path(const net::IpAddress& remote, std::uint32_t mss) override;
 
   // Looks at the port's link, and logs that it is away, or is back. Call regularly.
   void watch(Instant now);
   // Returns true if the link was up once and is down now, as watch() has seen it last.
-  [[nodiscard]] bool is_away() const { return watch_.away_since().has_value(); }
+  [[nodiscard]] bool is_away() const override { return watch_.away_since().has_value(); }
   // Returns true if the wire leads to one process, and that has ended: the link has been taken away, or stays
   // away for longer than a moment. (A virtio device that is being set up takes its link down and up again.)
-  [[nodiscard]] bool has_ended(Instant now) const {
+  [[nodiscard]] bool has_ended(Instant now) const override {
     constexpr Duration kMoment = std::chrono::milliseconds(100);
-    return options_.ends_with_link && (retired_ || (is_away() && now - *watch_.away_since() >= kMoment));
+    return options_.ends_with_link && (retired() || (is_away() && now - *watch_.away_since() >= kMoment));
   }
-  // Returns "rail eth1: no link since 14:03:07 UTC (20.3 s)", or of a wire that ends with its link what has
-  // become of the process at its other end, for messages; empty while there is a link.
-  [[nodiscard]] std::string why_away(Instant now) const;
+  [[nodiscard]] bool ends_with_link() const override { return options_.ends_with_link; }
+  [[nodiscard]] std::string why_away(Instant now) const override;
   // Returns true if the driver has taken nothing of what is staged for kStall. Call regularly.
   [[nodiscard]] bool stalled(Instant now);
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
@@ -130,8 +125,6 @@ class Link {
   OutputQueue output_;
   ExchangeMember member_;
   LinkWatch watch_;
-  std::uint64_t number_;
-  bool retired_ = false;
   bool mtu_warned_ = false;
   std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change
   Instant stalled_since_{};
@@ -141,6 +134,8 @@ class Link {
   rte_mbuf_ext_shared_info references_{};
   LinkCounters counters_;
 };
+
+inline Link& TcpFlow::link() const { return static_cast<Link&>(carrier()); }
 
 // --- packets (packet.cc)
 

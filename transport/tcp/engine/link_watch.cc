@@ -1,8 +1,28 @@
 #include "transport/tcp/engine/link_watch.h"
 
+#include <fmt/format.h>
+
+#include <chrono>
 #include <utility>
 
 namespace tfabric::engine {
+namespace {
+
+// Returns the time of day, in UTC, at which something happened so long ago.
+std::string time_of_day(Duration ago) {
+  constexpr std::chrono::hours kDay(24);
+  const auto then = std::chrono::system_clock::now() - ago;
+  const auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(then.time_since_epoch() % kDay).count();
+  return fmt::format("{:02}:{:02}:{:02} UTC", seconds / 3600, seconds / 60 % 60, seconds % 60);
+}
+
+}  // namespace
+
+std::string describe_absence(const std::string& rail, Instant since, Instant now) {
+  return fmt::format("rail {}: no link since {} ({:.1f} s)", rail, time_of_day(now - since),
+                     std::chrono::duration<double>(now - since).count());
+}
 
 LinkWatch::News LinkWatch::look(bool up, Instant now) {
   if (!up) {

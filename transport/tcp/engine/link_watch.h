@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/time.h"
 
@@ -41,5 +42,8 @@ class LinkWatch {
   Duration last_absence_{};
   std::uint64_t absences_ = 0, unreported_ = 0;
 };
+
+// "rail eth1: no link since 14:03:07 UTC (20.3 s)". Reads the clock of the day.
+[[nodiscard]] std::string describe_absence(const std::string& rail, Instant since, Instant now);
 
 }  // namespace tfabric::engine

@@ -120,21 +120,21 @@ bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   }
   segment->congestion_experienced = tcp.congestion_experienced;
   segment->payload.owner = packet;
-  Flow* flow = flow_for(link, tcp, *segment);
+  TcpFlow* flow = flow_for(link, tcp, *segment);
   return flow != nullptr && hand(*flow, *segment);
 }
 
-Flow* Engine::flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
+TcpFlow* Engine::flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
   ++counters_.segments;
   const FlowKey key{tcp.destination, tcp.source, {segment.destination_port, segment.source_port}};
-  Flow* flow = table_.find(table_key(key));
+  TcpFlow* flow = table_.find(table_key(key));
   if (flow == nullptr) {
     flow = on_unknown(link, tcp, key, segment);
     if (flow == nullptr) {
       return nullptr;
     }
   }
-  if (flow->link_ != &link) {
+  if (&flow->link() != &link) {
     // A packet with our ports from another wire: no flow changes its wire.
     return nullptr;
   }
@@ -152,7 +152,7 @@ Flow* Engine::flow_for(Link& link, const net::TcpPacket& tcp, const stack::Segme
   return flow;
 }
 
-bool Engine::hand(Flow& flow, const stack::SegmentIn& segment) {
+bool Engine::hand(TcpFlow& flow, const stack::SegmentIn& segment) {
   flow.connection_->on_segment(segment, now_);
   deliver(flow);
   const bool kept = flow.connection_->settle();
@@ -161,7 +161,7 @@ bool Engine::hand(Flow& flow, const stack::SegmentIn& segment) {
 }
 
 void Engine::on_icmp(const net::IcmpError& error) {
-  Flow* flow = table_.find(table_key({error.local, error.remote, {error.local_port, error.remote_port}}));
+  TcpFlow* flow = table_.find(table_key({error.local, error.remote, {error.local_port, error.remote_port}}));
   if (flow == nullptr) {
     return;
   }
@@ -190,7 +190,7 @@ void Engine::on_icmp(const net::IcmpError& error) {
   mark(*flow);
 }
 
-void Engine::deliver(Flow& flow) {
+void Engine::deliver(TcpFlow& flow) {
   stack::Connection& connection = *flow.connection_;
   for (;;) {
     const std::span<const std::byte> bytes = connection.readable();
@@ -226,7 +226,7 @@ void Engine::on_chain(Link& link, rte_mbuf* head) {
     segment = stack::parse_segment(result.tcp.bytes);
   }
   constexpr std::uint8_t kNotData = stack::flag::syn | stack::flag::rst;
-  Flow* flow = nullptr;
+  TcpFlow* flow = nullptr;
   if (segment && (segment->flags & kNotData) == 0) {
     segment->congestion_experienced = result.tcp.congestion_experienced;
     flow = flow_for(link, result.tcp, *segment);

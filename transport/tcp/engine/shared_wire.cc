@@ -52,8 +52,8 @@ std::optional<std::uint16_t> Engine::choose_port(Link& link, const net::IpAddres
   });
 }
 
-void Engine::begin_trial(Flow& flow) {
-  const ExchangeMember& member = flow.link_->member();
+void Engine::begin_trial(TcpFlow& flow) {
+  const ExchangeMember& member = flow.link().member();
   if (member.hashed) {
     flow.trial_ = std::make_unique<PortTrial>(member.exchange->ports().engines());
   }
@@ -61,7 +61,7 @@ void Engine::begin_trial(Flow& flow) {
 
 // Called with each segment of a flow whose port is on trial. Returns true if the segment answered a SYN that
 // is now sent again from another port; it needs no further handling.
-bool Engine::try_another_port(Flow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
+bool Engine::try_another_port(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
   constexpr std::uint8_t kSynAck = stack::flag::syn | stack::flag::ack;
   const stack::ConnectionInfo info = flow.connection_->info();
   if (info.state != stack::State::syn_sent) {
@@ -78,7 +78,7 @@ bool Engine::try_another_port(Flow& flow, const net::TcpPacket& tcp, const stack
     case PortTrial::Verdict::keep:
       break;
     case PortTrial::Verdict::another:
-      port = choose_port(*flow.link_, key.local, key.remote, key.ports.remote);
+      port = choose_port(flow.link(), key.local, key.remote, key.ports.remote);
       break;
     case PortTrial::Verdict::best:
       port = flow.trial_->best();
@@ -92,13 +92,13 @@ bool Engine::try_another_port(Flow& flow, const net::TcpPacket& tcp, const stack
     return false;
   }
   if (const auto reset = stack::reset_for(segment)) {
-    answer(*flow.link_, tcp, *reset);
+    answer(flow.link(), tcp, *reset);
   }
   move(flow, *port);
   return true;
 }
 
-void Engine::move(Flow& flow, std::uint16_t port) {
+void Engine::move(TcpFlow& flow, std::uint16_t port) {
   ++counters_.ports_tried;
   table_.erase(table_key(flow.key_));
   flow.key_.ports.local = port;
@@ -112,6 +112,9 @@ void Engine::move(Flow& flow, std::uint16_t port) {
 
 void Engine::halt() {
   flows_.clear();
+  for (const auto& carrier : polled_) {
+    carrier->halt();
+  }
   for (const auto& link : links_) {
     if (const ExchangeMember& member = link->member(); member.exchange != nullptr) {
       member.exchange->drop(member.self);

@@ -10,7 +10,7 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/byte_stream.h"
 
 namespace tfabric::tcp {
 

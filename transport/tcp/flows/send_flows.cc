@@ -2,16 +2,14 @@
 
 namespace tfabric::tcp {
 
-void SendFlows::opening(stripe::LaneId flow, stripe::RouteId route, stack::Connection& connection) {
+void SendFlows::opening(stripe::LaneId flow, stripe::RouteId route, stack::ByteStream& stream) {
   const std::size_t number = flow.value;
   if (number >= flows_.size()) {
     flows_.resize(number + 1);
     outlets_.resize(number + 1);
   }
-  flows_[number] = {.state = State::opening,
-                    .route = route,
-                    .lane = std::make_unique<lane::FlowLane>(connection),
-                    .meter = {}};
+  flows_[number] = {
+      .state = State::opening, .route = route, .lane = std::make_unique<lane::FlowLane>(stream), .meter = {}};
   outlets_[number] = {};
 }
 
@@ -67,7 +65,7 @@ void SendFlows::measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& re
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     Flow& flow = flows_[i];
     if (flow.route == route && (flow.state == State::open || flow.state == State::leaving)) {
-      readings.push_back({{i}, flow.meter.read(flow.lane->connection().info())});
+      readings.push_back({{i}, flow.meter.read(flow.lane->stream().info())});
       outlets_[i].rate = readings.back().reading.rate;
     }
   }

@@ -24,7 +24,7 @@ class SendFlows {
   enum class State : std::uint8_t { gone, opening, open, leaving, lost };
 
   // The comm is opening the flow over this route.
-  void opening(stripe::LaneId flow, stripe::RouteId route, stack::Connection& connection);
+  void opening(stripe::LaneId flow, stripe::RouteId route, stack::ByteStream& stream);
   // Returns false if the flow was not being opened.
   bool welcomed(stripe::LaneId flow);
   // The flow's connection is gone, and what it has delivered is not known yet.

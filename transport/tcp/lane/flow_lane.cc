@@ -11,14 +11,14 @@ namespace tfabric::lane {
 namespace {
 
 // A piece that fits with its header into one range of the send queue is copied there.
-constexpr std::uint32_t kInlinePiece = stack::Connection::kInlineBytes - kRecordHeaderBytes;
+constexpr std::uint32_t kInlinePiece = stack::ByteStream::kInlineBytes - kRecordHeaderBytes;
 
 }  // namespace
 
 stripe::LaneRoom FlowLane::look() const {
-  const std::uint32_t room = connection_->send_room();
+  const std::uint32_t room = stream_->send_room();
   constexpr auto kHeader = static_cast<std::uint32_t>(kRecordHeaderBytes);
-  return {.queued = connection_->stream_written() - connection_->stream_acked(),
+  return {.queued = stream_->stream_written() - stream_->stream_acked(),
           .room = room > kHeader ? room - kHeader : 0};
 }
 
@@ -32,24 +32,24 @@ std::optional<stripe::Span> FlowLane::give(const stripe::Piece& piece) {
                                            .total = message.size,
                                            .offset = piece.offset});
   if (piece.length <= kInlinePiece) {
-    std::array<std::byte, stack::Connection::kInlineBytes> bytes;
+    std::array<std::byte, stack::ByteStream::kInlineBytes> bytes;
     std::memcpy(bytes.data(), header.data(), header.size());
     if (piece.length > 0) {
       std::memcpy(bytes.data() + header.size(), piece.data(), piece.length);
     }
-    if (!connection_->send_inline(std::span(bytes).first(header.size() + piece.length))) {
+    if (!stream_->send_inline(std::span(bytes).first(header.size() + piece.length))) {
       return std::nullopt;
     }
   } else {
     // Two ranges go or none: a header without its bytes would end the framing.
-    if (!connection_->can_send_ranges(2) || !connection_->send_inline(header)) {
+    if (!stream_->can_send_ranges(2) || !stream_->send_inline(header)) {
       return std::nullopt;
     }
-    const bool sent = connection_->send({piece.data(), piece.length, message.owner});
+    const bool sent = stream_->send({piece.data(), piece.length, message.owner});
     assert(sent);
     static_cast<void>(sent);
   }
-  const std::uint64_t end = connection_->stream_written();
+  const std::uint64_t end = stream_->stream_written();
   return stripe::Span{end - piece.length, end};
 }
 

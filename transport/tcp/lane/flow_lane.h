@@ -1,23 +1,23 @@
-// A lane over one of our TCP connections: pieces are records on its byte stream, and positions count the
-// stream's bytes. Used with the engine held.
+// A lane over a byte stream: pieces are records on it, and positions count its bytes. Used with the engine
+// held.
 #pragma once
 
 #include "transport/stripe/lane.h"
-#include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/byte_stream.h"
 
 namespace tfabric::lane {
 
 class FlowLane final : public stripe::Lane {
  public:
-  // The connection must outlive the lane's use.
-  explicit FlowLane(stack::Connection& connection) : connection_(&connection) {}
+  // The stream must outlive the lane's use.
+  explicit FlowLane(stack::ByteStream& stream) : stream_(&stream) {}
 
   [[nodiscard]] stripe::LaneRoom look() const override;
   std::optional<stripe::Span> give(const stripe::Piece& piece) override;
-  [[nodiscard]] stack::Connection& connection() const { return *connection_; }
+  [[nodiscard]] stack::ByteStream& stream() const { return *stream_; }
 
  private:
-  stack::Connection* connection_;
+  stack::ByteStream* stream_;
 };
 
 }  // namespace tfabric::lane

@@ -44,13 +44,13 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
       return bytes.size();
     }
     TF_TRACE("NET/tfabric: dropped a connection {}: {}", flow_->describe(), taken.error().message);
-    acceptor_->engine_->abort(*flow_);
+    flow_->abort();
     acceptor_->forget(*this);
     return bytes.size();
   }
   void on_progress(engine::Flow& flow) override {
-    if (flow.connection().peer_finished()) {
-      acceptor_->engine_->abort(flow);
+    if (flow.stream().peer_finished()) {
+      flow.abort();
       acceptor_->forget(*this);
     }
   }
@@ -73,7 +73,7 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
   std::unique_ptr<lane::FlowReader> reader_;
 };
 
-Acceptor::Acceptor(engine::Engine& engine, const CommTable& comms) : engine_(&engine), comms_(&comms) {}
+Acceptor::Acceptor(const CommTable& comms) : comms_(&comms) {}
 Acceptor::~Acceptor() { clear(); }
 
 bool Acceptor::on_connection(engine::Flow& flow) {
@@ -84,7 +84,7 @@ bool Acceptor::on_connection(engine::Flow& flow) {
   half_open_.push_back(std::make_unique<HalfOpen>(*this, flow));
   half_open_.back()->place = std::prev(half_open_.end());
   flow.set_handler(half_open_.back().get(), 0);
-  flow.connection().keep_out_of_order(false);
+  flow.set_trusted(false);
   return true;
 }
 
@@ -96,7 +96,7 @@ void Acceptor::on_time(Instant now) {
 }
 
 void Acceptor::evict_oldest() {
-  engine_->abort(half_open_.front()->flow());
+  half_open_.front()->flow().abort();
   half_open_.pop_front();
 }
 
@@ -107,14 +107,14 @@ Status Acceptor::greet(HalfOpen& half_open, const Hello& hello) {
     return answer.error();
   }
   forget(half_open);
-  if (!lane::send_record(flow.connection(), encode(Welcome{.status = *answer, .serial = hello.serial}))) {
+  if (!lane::send_record(flow.stream(), encode(Welcome{.status = *answer, .serial = hello.serial}))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
   if (*answer == WelcomeStatus::ok) {
-    flow.connection().keep_out_of_order(true);
-    engine_->wake(flow);
+    flow.set_trusted(true);
+    flow.wake();
   } else {
-    engine_->close(flow);
+    flow.close();
   }
   return {};
 }
@@ -144,7 +144,7 @@ void Acceptor::forget(HalfOpen& half_open) { done_.splice(done_.end(), half_open
 
 void Acceptor::clear() {
   for (const auto& half_open : half_open_) {
-    engine_->abort(half_open->flow());
+    half_open->flow().abort();
   }
   half_open_.clear();
   done_.clear();

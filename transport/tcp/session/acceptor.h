@@ -18,7 +18,7 @@ namespace tfabric::tcp {
 class Acceptor final : public engine::Acceptor {
  public:
   // `comms`: those that further flows may join.
-  Acceptor(engine::Engine& engine, const CommTable& comms);
+  explicit Acceptor(const CommTable& comms);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -43,7 +43,6 @@ class Acceptor final : public engine::Acceptor {
   void forget(HalfOpen& half_open);
   void evict_oldest();
 
-  engine::Engine* engine_;
   const CommTable* comms_;
   std::map<Token, FlowSink*> listeners_;
   HalfOpens half_open_;  // oldest first

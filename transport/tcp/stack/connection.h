@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "transport/tcp/stack/byte_stream.h"
 #include "transport/tcp/stack/congestion_control.h"
 #include "transport/tcp/stack/receive_share.h"
 #include "transport/tcp/stack/segment.h"
@@ -74,57 +75,7 @@ struct Options {
   bool mtu_discovery = true;
 };
 
-enum class State : std::uint8_t {
-  closed,
-  syn_sent,
-  syn_received,
-  established,
-  fin_wait_1,
-  fin_wait_2,
-  close_wait,
-  closing,
-  last_ack,
-  time_wait,
-};
-
-enum class ConnectionError : std::uint8_t {
-  none,
-  refused,      // a RST answered our SYN
-  reset,        // a RST came on a synchronised connection
-  timed_out,    // SYN, data or keep-alive probes were not answered for too long
-  unreachable,  // the owner said so (ICMP, rail gone)
-  aborted,      // abort() was called
-};
-
-// Whether lost segments are being repaired, and by what they were detected (RFC 5681 §3.2, RFC 6298 §5).
-enum class Recovery : std::uint8_t { none, fast, timeout };
-
-// The state of one connection for display, measurement and tests, like TCP_INFO; names as in RFC 9293 and
-// 4898.
-struct ConnectionInfo {
-  State state = State::closed;
-  Seq snd_una, snd_nxt, rcv_nxt;
-  std::uint32_t snd_wnd = 0, rcv_wnd = 0, cwnd = 0, ssthresh = 0, flight = 0, mss = 0;
-  Recovery recovery = Recovery::none;
-  std::uint32_t sacked = 0;         // the part of `flight` that is reported by SACK
-  std::uint32_t retransmitted = 0;  // the part of `flight` that was sent again and may be on its way
-  std::uint32_t reordering = 0;     // the most bytes by which a segment was overtaken
-  Duration srtt{}, rttvar{}, rto{}, min_rtt{};
-  std::uint64_t pacing_rate = 0;  // bytes a second; 0: none
-  bool ecn = false;               // agreed on
-  bool path_limited = false;  // the path drops larger segments than `mss` without an ICMP error (RFC 8899)
-  std::uint64_t bytes_sent = 0, bytes_acked = 0, bytes_received = 0, bytes_retransmitted = 0;
-  std::uint64_t pipe = 0;  // the part of `flight` that is neither lost nor reported by SACK
-  std::uint32_t fast_retransmits = 0, timeouts = 0, tail_probes = 0, out_of_order = 0;
-  std::uint32_t undone = 0;        // recoveries found needless
-  std::uint32_t reo_wnd_mult = 0;  // RFC 8985 §6.2: the size of the reordering window, in steps
-  std::uint64_t delivered = 0;     // bytes acknowledged or reported by SACK, each once
-  // Time with something to send, and the parts of it when the peer's window or the network held the
-  // connection back; until the last next_segment().
-  Duration busy{}, peer_window_limited{}, network_limited{};
-};
-
-class Connection {
+class Connection final : public ByteStream {
  public:
   // Active open: next_segment() then returns the SYN. Connections share their options, or each has a copy.
   static std::unique_ptr<Connection> connect(std::shared_ptr<const Options> options, const PayloadOps& ops,
@@ -153,30 +104,29 @@ class Connection {
   void on_segment(const SegmentIn& segment, Instant now);
   // Returns the next bytes in order; empty if there are none. Valid until consume(), settle() or the next
   // segment.
-  [[nodiscard]] std::span<const std::byte> readable() const;
+  [[nodiscard]] std::span<const std::byte> readable() const override;
   // Takes `n` bytes, at most readable().size(), and opens the receive window by as much.
-  void consume(std::uint32_t n);
+  void consume(std::uint32_t n) override;
   // Ends the handling of a segment: bytes that were not consumed are retained (PayloadOps). Returns true if
   // the packet (the payload's owner) now belongs to the machine, false if it still belongs to the caller.
   bool settle();
   // Returns true if all bytes up to the peer's FIN have arrived, consumed or not.
-  [[nodiscard]] bool received_all() const;
+  [[nodiscard]] bool received_all() const override;
   // Returns true if all bytes up to the peer's FIN have been consumed.
-  [[nodiscard]] bool peer_finished() const;
+  [[nodiscard]] bool peer_finished() const override;
 
   // --- sending
   // Queue bytes: send() by reference, which must stay untouched until they are acknowledged, send_inline() as
   // a copy of at most kInlineBytes. Return false if there is no room now (send_buffer or the range queue is
   // full).
-  static constexpr std::uint32_t kInlineBytes = 40;
-  bool send(const Payload& range);
-  bool send_inline(std::span<const std::byte> bytes);
-  [[nodiscard]] std::uint64_t stream_written() const;  // bytes accepted by send(), from the start
-  [[nodiscard]] std::uint64_t stream_acked() const;    // of these, acknowledged
+  bool send(const Payload& range) override;
+  bool send_inline(std::span<const std::byte> bytes) override;
+  [[nodiscard]] std::uint64_t stream_written() const override;  // bytes accepted by send(), from the start
+  [[nodiscard]] std::uint64_t stream_acked() const override;    // of these, acknowledged
   // Returns the bytes that send() would accept.
-  [[nodiscard]] std::uint32_t send_room() const;
+  [[nodiscard]] std::uint32_t send_room() const override;
   // Returns true if the range queue has entries for `n` more calls of send() or send_inline().
-  [[nodiscard]] bool can_send_ranges(std::uint32_t n) const;
+  [[nodiscard]] bool can_send_ranges(std::uint32_t n) const override;
   // Fills `out` with the next segment to send now. Returns false if there is none.
   bool next_segment(SegmentOut& out, Instant now);
 
@@ -191,7 +141,7 @@ class Connection {
   static constexpr std::size_t kMaxReason = 160;
   void abort(std::string_view reason = {});
   // Returns the reason that the peer's RST gave, in printable ASCII; empty if it gave none.
-  [[nodiscard]] const std::string& reset_reason() const;
+  [[nodiscard]] const std::string& reset_reason() const override;
   // Ends the connection without a segment to the peer: the path is gone (`error` = unreachable).
   void fail(ConnectionError error);
   // The path's MTU shrank (RFC 1191, validated by the caller): segments of at most `mss` from now on.
@@ -208,14 +158,14 @@ class Connection {
   bool take_path_doubt();
   // Returns when bytes were last acknowledged, or last arrived in order, which proves that segments reach the
   // peer (RFC 4861 §7.3.1); zero: never.
-  [[nodiscard]] Instant progressed_at() const;
+  [[nodiscard]] Instant progressed_at() const override;
   // If bytes wait for their acknowledgement, lets the retransmission timer expire now.
-  void retry_at_once(Instant now);
+  void retry_at_once(Instant now) override;
   // Returns how often the retransmission timer has expired since bytes were last acknowledged, or reported by
   // SACK.
-  [[nodiscard]] std::uint32_t timeouts_in_row() const;
+  [[nodiscard]] std::uint32_t timeouts_in_row() const override;
   // Returns since when the peer had not answered, once the connection has timed out.
-  [[nodiscard]] Instant silent_since() const;
+  [[nodiscard]] Instant silent_since() const override;
   // Changes Options::user_timeout (RFC 5482 §3.1). The time that has already passed counts.
   void set_user_timeout(Duration timeout);
   [[nodiscard]] State state() const;
@@ -223,7 +173,7 @@ class Connection {
   [[nodiscard]] bool established() const;  // the handshake is done and no error has happened
   // Returns true if nothing is left to do: closed on both sides, or failed and the RST (if any) handed out.
   [[nodiscard]] bool finished() const;
-  [[nodiscard]] ConnectionInfo info() const;
+  [[nodiscard]] ConnectionInfo info() const override;
   // Returns true if, in TIME-WAIT, `syn` opens a new connection between the same ports: it cannot be an old
   // segment of this one (RFC 6191 §3, RFC 9293 §3.10.7.4). Our ISN for the new one must be beyond all our
   // sequence numbers.
@@ -234,10 +184,6 @@ class Connection {
   explicit Connection(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };
-
-// A short text of a state or an error, for messages.
-[[nodiscard]] const char* to_string(State state);
-[[nodiscard]] const char* to_string(ConnectionError error);
 
 // Returns the RST that answers a segment for which no connection exists (RFC 9293 §3.10.7.1); nothing if the
 // segment is itself a RST.

@@ -1,0 +1,74 @@
+// What flows go over: a link of ours, or an interface of the kernel's.
+//
+// A carrier belongs to one engine and is used with the engine held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/time.h"
+#include "transport/tcp/net/address.h"
+
+namespace tfabric::engine {
+
+class Engine;
+class Flow;
+class FlowHandler;
+
+class Carrier {
+ public:
+  virtual ~Carrier() = default;
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+
+  // No other carrier of the process has or had this number.
+  [[nodiscard]] std::uint64_t number() const { return number_; }
+  // The rail's name.
+  [[nodiscard]] virtual const std::string& name() const = 0;
+  // The carrier is about to be removed from its engine: no flow may begin on it.
+  void retire() { retired_ = true; }
+  [[nodiscard]] bool retired() const { return retired_; }
+
+  // Opens a connection. Returns null if the carrier has no address of the destination's family or no port is
+  // free.
+  virtual Flow* connect(Engine& engine, const net::IpAddress& remote, std::uint16_t port,
+                        FlowHandler* handler, std::size_t index) = 0;
+
+  // Returns true if the carrier worked once and has no link now.
+  [[nodiscard]] virtual bool is_away() const = 0;
+  // Returns true if it leads to one process only, and that has ended.
+  [[nodiscard]] virtual bool has_ended(Instant now) const = 0;
+  // Returns true if an absence means that the process at the other end has ended.
+  [[nodiscard]] virtual bool ends_with_link() const { return false; }
+  // Returns "rail eth1: no link since 14:03:07 UTC (20.3 s)", or of a wire that ends with its link what has
+  // become of the process at its other end, for messages; empty while there is a link.
+  [[nodiscard]] virtual std::string why_away(Instant now) const = 0;
+  // The path to `remote` drops packets with more than `mss` bytes of payload silently. Warns once.
+  virtual void on_small_path(const net::IpAddress& /*remote*/, std::uint32_t /*mss*/) {}
+
+ protected:
+  Carrier();
+
+ private:
+  std::uint64_t number_;
+  bool retired_ = false;
+};
+
+// A carrier whose flows the engine does not carry itself: it only gives it turns.
+class PolledCarrier : public Carrier {
+ public:
+  // The two halves of a turn: bytes and news to the handlers, and what the handlers have queued to the peers.
+  // Return true if anything was done.
+  virtual bool receive(Instant now) = 0;
+  virtual bool send(Instant now) = 0;
+  // Called about once a millisecond.
+  virtual void on_time(Instant now) = 0;
+  [[nodiscard]] virtual std::size_t flows() const = 0;
+  // Returns true while a flow that was closed here has bytes that have not left.
+  [[nodiscard]] virtual bool owes_peers() const = 0;
+  // Forgets all flows.
+  virtual void halt() = 0;
+};
+
+}  // namespace tfabric::engine
