@@ -22,6 +22,12 @@ class Descriptor {
   Descriptor& operator=(const Descriptor&) = delete;
 
   [[nodiscard]] int get() const { return number_; }
+  // Closes the descriptor.
+  void reset() {
+    if (const int number = release(); number >= 0) {
+      close(number);
+    }
+  }
   // Gives up ownership: the caller closes the descriptor.
   [[nodiscard]] int release() { return std::exchange(number_, -1); }
 

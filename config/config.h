@@ -75,6 +75,10 @@ struct Rail {
 // Returns true if the rail's device is an interface of the kernel that exists without the rail.
 [[nodiscard]] inline bool is_kernel_interface(const Rail& rail) { return row_of(rail.kind).kernel_interface; }
 
+// Returns true if the rail's connections are the kernel's own: it needs no DPDK and no privilege, and any
+// number of processes use the interface.
+[[nodiscard]] inline bool is_kernel_stack(const Rail& rail) { return row_of(rail.kind).kernel_stack; }
+
 // Returns true if the rail uses a subset of an interface's queues; other processes use the rest
 // (docs/rails.md).
 [[nodiscard]] inline bool has_queue_subset(const Rail& rail) {
@@ -220,7 +224,7 @@ struct Launcher {
 };
 
 struct Config {
-  std::string transport = "auto";  // auto, tcp, rdma
+  std::string transport = "auto";  // auto, tcp, socket, rdma
   bool required = false;           // an unusable transport is an error instead of a fallback
   LockFolder lock_folder;          // of the locks by which this host's processes share rails
   Tcp tcp;

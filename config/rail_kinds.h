@@ -21,6 +21,7 @@ enum class RailKind : std::uint8_t {
   tap,          // a TAP interface created by DPDK (root)
   virtio_user,  // the guest's end of a vhost-user socket, by which a container attaches to a virtual switch
   vhost,        // the switch's end of a vhost-user socket
+  kernel,       // a kernel interface, through the kernel's own TCP; no privilege, no DPDK
 };
 
 // An AF_XDP frame must fit into one page with its headroom (transport/tcp/nic/pools.h).
@@ -37,13 +38,14 @@ struct RailKindRow {
   Device device;
   std::string_view socket_protocol = {};  // for messages; empty: the device is no socket
   bool kernel_interface = false;          // the interface exists without the rail, in the kernel
+  bool kernel_stack = false;              // the kernel's own TCP runs over it: no DPDK, no packets of ours
   bool takes_role = false;                // the key `role`
   bool takes_queues = false;              // the key `queues`
   std::uint32_t most_mtu = 65535;
 };
 
 // In the order of RailKind.
-inline constexpr std::array<RailKindRow, 7> kRailKinds{{
+inline constexpr std::array<RailKindRow, 8> kRailKinds{{
     {.kind = RailKind::memif,
      .name = "memif",
      .device = RailKindRow::socket,
@@ -71,6 +73,11 @@ inline constexpr std::array<RailKindRow, 7> kRailKinds{{
      .device = RailKindRow::socket,
      .socket_protocol = "vhost-user",
      .most_mtu = kMostVirtioMtu},
+    {.kind = RailKind::kernel,
+     .name = "kernel",
+     .device = RailKindRow::interface,
+     .kernel_interface = true,
+     .kernel_stack = true},
 }};
 
 [[nodiscard]] constexpr const RailKindRow& row_of(RailKind kind) {

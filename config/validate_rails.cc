@@ -139,6 +139,21 @@ std::string gateway_fault(const Rail& rail, const std::string& gateway, int fami
              : fmt::format("is in no network of the rail's addresses ({})", networks);
 }
 
+// What the kernel decides for its own TCP is no key of the rail.
+void validate_kernel_rail(const Rail& rail, std::vector<std::string>& errors) {
+  if (!is_kernel_stack(rail)) {
+    return;
+  }
+  for (const char* key : {"gateway", "gateway6", "mtu", "vlan", "congestion_control", "ecn", "pacing", "tso",
+                          "receive_window", "receive_memory"}) {
+    if (rail.origins.contains(key)) {
+      errors.push_back(rail_fault(
+          rail, key,
+          fmt::format("a kernel rail takes no {}: the kernel's own settings hold for {}", key, rail.device)));
+    }
+  }
+}
+
 void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
   const auto fault = [&](const char* key, const std::string& text) {
     errors.push_back(rail_fault(rail, key, text));
@@ -152,7 +167,7 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
     if (const std::string wrong = device_fault(rail); !wrong.empty()) {
       fault("device", wrong);
     }
-    if (rail.addresses.empty()) {
+    if (rail.addresses.empty() && !is_kernel_stack(rail)) {
       fault("", "no address: expected one like 10.0.0.5/24");
     }
   }
@@ -171,6 +186,7 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
       fault(key, fmt::format("{} \"{}\" {}", key, gateway, wrong));
     }
   }
+  validate_kernel_rail(rail, errors);
   constexpr std::uint32_t kLeastMtu = 576, kLeastMtu6 = 1280;  // RFC 791, RFC 8200 §5
   const bool v6 =
       is_automatic_memif(rail) || std::any_of(rail.addresses.begin(), rail.addresses.end(),

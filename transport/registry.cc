@@ -8,7 +8,8 @@
 namespace tfabric::transport {
 
 bool prefers_tcp(const config::Config& config) {
-  return config.transport == "tcp" || (config.transport == "auto" && !config.tcp.rails.empty());
+  return config.transport == "tcp" || config.transport == "socket" ||
+         (config.transport == "auto" && !config.tcp.rails.empty());
 }
 
 Result<std::unique_ptr<Transport>> open(const config::Config& config) {

@@ -36,8 +36,8 @@ struct Controls final : ControlSink {
     if (const auto serial = decode_serial(body)) {
       TFABRIC_REQUIRE(encode_serial(RecordType::bury, *serial).size() == kRecordHeaderBytes + body.size());
     }
-    if (const auto grave = decode_buried(body)) {
-      TFABRIC_REQUIRE(encode_buried(*grave).size() == kRecordHeaderBytes + body.size());
+    if (const auto grave = decode_position(body)) {
+      TFABRIC_REQUIRE(encode_position(RecordType::buried, *grave).size() == kRecordHeaderBytes + body.size());
     }
     if (const auto welcome = tcp::decode_welcome(body)) {
       const auto again = tcp::encode(*welcome);

@@ -16,6 +16,7 @@ Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes) {
   for (const Rail* rail : rails_) {
     handle.process = handle.process == 0 ? rail->process() : handle.process;
     if (handle.addresses.size() < kMaxHandleAddresses) {
+      handle.kernel_ports[handle.addresses.size()] = rail->kernel_port();
       handle.addresses.push_back(rail->address());
     }
   }
@@ -102,29 +103,61 @@ Result<bool> Device::advance(Attempt& attempt) {
   return false;
 }
 
-// Route i goes from our rail i to the peer's rail i, both modulo their number. Returns none while a link is
-// missing.
+// Returns the pairs of our rails and the peer's between which there are routes: rail i with rail i, both
+// modulo their number, among the rails of one kind. The kernel's TCP and ours have a port of their own each.
+std::vector<Device::RailPair> Device::pairs_with(const Handle& peer) const {
+  std::vector<RailPair> pairs;
+  for (const bool kernel : {false, true}) {
+    std::vector<std::size_t> ours, theirs;
+    for (std::size_t i = 0; i < rails_.size(); ++i) {
+      if ((rails_[i]->kernel_port() != 0) == kernel) {
+        ours.push_back(i);
+      }
+    }
+    for (std::size_t i = 0; i < peer.addresses.size(); ++i) {
+      if ((peer.kernel_ports[i] != 0) == kernel) {
+        theirs.push_back(i);
+      }
+    }
+    const bool both = !ours.empty() && !theirs.empty();
+    for (std::size_t i = 0; both && i < std::max(ours.size(), theirs.size()); ++i) {
+      pairs.push_back({ours[i % ours.size()], theirs[i % theirs.size()]});
+    }
+  }
+  return pairs;
+}
+
+// Returns none while a link is missing.
 Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
   std::vector<SendRoute> routes;
-  for (std::size_t i = 0; i < std::max(rails_.size(), peer.addresses.size()); ++i) {
-    const net::IpAddress& address = peer.addresses[i % peer.addresses.size()];
-    Rail& rail = *rails_[i % rails_.size()];
-    const Result<Route> route = rail.route_to(address, peer.process);
+  for (const auto& [ours, theirs] : pairs_with(peer)) {
+    const net::IpAddress& address = peer.addresses[theirs];
+    const Result<Route> route = rails_[ours]->route_to(address, peer.process);
     if (!route) {
       return route.error();
     }
-    if (route->link == nullptr) {
+    if (route->carrier == nullptr) {
       return std::vector<SendRoute>();
     }
-    auto path = path_to(rail, address);
+    auto path = path_to(*rails_[ours], address);
     const std::uint32_t lanes = path->flows();
-    routes.push_back({.link = route->link->number(),
-                      .rail = rail.config().name,
-                      .rail_number = static_cast<std::uint16_t>(i % rails_.size()),
+    const std::uint16_t kernel_port = peer.kernel_ports[theirs];
+    routes.push_back({.carrier = route->carrier->number(),
+                      .rail_number = static_cast<std::uint16_t>(ours),
                       .remote = route->remote,
+                      .port = kernel_port == 0 ? peer.port : kernel_port,
                       .path = std::move(path),
                       .wanted = lanes,
                       .joined = {}});
+  }
+  if (routes.empty()) {
+    const bool kernel = peer.kernel_ports.front() != 0;
+    return Error{
+        Errc::unusable,
+        fmt::format("{} has only rails of {}, and this process none: give the hosts of a job the same "
+                    "kinds of rails",
+                    net::to_string(peer.addresses.front()),
+                    kernel ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")};
   }
   return routes;
 }
@@ -154,20 +187,21 @@ Result<bool> Device::open_lanes(Attempt& attempt) {
     return false;
   }
   std::vector<std::uint32_t> lanes;
+  std::vector<std::pair<std::uint16_t, net::IpAddress>> ends;
   for (const SendRoute& route : *routes) {
     lanes.push_back(route.wanted);
+    ends.emplace_back(route.rail_number, route.remote);
   }
   const std::uint32_t most = *std::max_element(lanes.begin(), lanes.end());
   const Hello hello{.token = peer.token, .comm = random_u64()};
-  auto comm = std::make_unique<SendComm>(context_, hello, peer.port, peer.max_recvs, std::move(*routes));
+  auto comm = std::make_unique<SendComm>(context_, hello, peer.max_recvs, std::move(*routes));
   for (std::size_t i = 0; i < most * lanes.size() && !comm->failed(); ++i) {
     const std::size_t route = i % lanes.size();
     if (i / lanes.size() < lanes[route] && !comm->open_lane({route})) {
       comm->fail_from_outside(
           {Errc::unusable,
            fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",
-                       rails_[route % rails_.size()]->config().name,
-                       net::to_string(peer.addresses[route % peer.addresses.size()]))});
+                       rails_[ends[route].first]->config().name, net::to_string(ends[route].second))});
     }
   }
   attempt.comm = std::move(comm);

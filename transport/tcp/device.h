@@ -52,6 +52,10 @@ class Device final : public transport::Device {
   // Continues an attempt; returns true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_lanes(Attempt& attempt);
+  struct RailPair {
+    std::size_t ours = 0, theirs = 0;
+  };
+  [[nodiscard]] std::vector<RailPair> pairs_with(const Handle& peer) const;
   Result<std::vector<SendRoute>> routes_to(const Handle& peer);
   std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote);
   Error explain_timeout(const Attempt& attempt) const;

@@ -10,6 +10,7 @@
 #include "transport/tcp/nic/device_memory.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/pools.h"
+#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/rail_plan.h"
 
 namespace tfabric::tcp {
@@ -18,14 +19,16 @@ namespace {
 class TcpTransport final : public transport::Transport {
  public:
   static Result<std::unique_ptr<transport::Transport>> open(const RailPlan& plan) {
-    if (Status status = nic::start_eal(plan.eal); !status) {
+    if (Status status = plan.dpdk ? nic::start_eal(plan.eal) : Status(); !status) {
       return status.error();
     }
     Result<std::uint16_t> engines = Engines::count_for(plan.own.tcp);
     if (!engines) {
       return engines.error();
     }
-    nic::size_shared_pools(*engines);
+    if (plan.dpdk) {
+      nic::size_shared_pools(*engines);
+    }
     std::unique_ptr<TcpTransport> transport(new TcpTransport(plan, *engines));
     if (Status status = transport->open_rails(plan); !status) {
       return status.error();
@@ -52,10 +55,10 @@ class TcpTransport final : public transport::Transport {
  private:
   TcpTransport(const RailPlan& plan, std::uint16_t engines) : engines_(plan.own, plan.engine, engines) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
-    summary_ =
-        fmt::format("TCP over DPDK, {}; {}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
-                    plan.rails, plan.eal.physical_addresses ? "no IOMMU; " : "", plan.memory, engines,
-                    threaded ? "threaded" : "inline");
+    summary_ = fmt::format("{}, {}{}{}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
+                           plan.dpdk ? "TCP over DPDK" : "the kernel's TCP", plan.rails,
+                           plan.eal.physical_addresses ? "; no IOMMU" : "", plan.memory.empty() ? "" : "; ",
+                           plan.memory, engines, threaded ? "threaded" : "inline");
   }
 
   Status open_rails(const RailPlan& plan) {
@@ -127,7 +130,7 @@ class TcpTransport final : public transport::Transport {
 }  // namespace
 
 Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config) {
-  Result<RailPlan> plan = plan_rails(config, view_of_host());
+  Result<RailPlan> plan = plan_rails(with_kernel_rails(config, host::local_addresses()), view_of_host());
   if (!plan) {
     return plan.error();
   }

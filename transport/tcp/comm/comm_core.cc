@@ -91,8 +91,7 @@ stripe::LaneId CommCore::add_lane(engine::Flow& flow, std::unique_ptr<lane::Flow
 }
 
 std::string CommCore::name_for(const engine::Flow& flow) const {
-  return fmt::format("{} connection {} over rail {}", direction_, flow.describe(),
-                     flow.link().interface().config().name);
+  return fmt::format("{} connection {} over rail {}", direction_, flow.describe(), flow.carrier().name());
 }
 
 std::optional<stripe::LaneId> CommCore::find(stripe::LaneSerial serial) const {
@@ -106,8 +105,8 @@ std::optional<stripe::LaneId> CommCore::find(stripe::LaneSerial serial) const {
 
 bool CommCore::any_carries(const engine::Flow* except) const {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i}) && (except == nullptr ||
-                         (&lanes_[i].flow->link() != &except->link() && !lanes_[i].flow->link().is_away()))) {
+    if (carries({i}) && (except == nullptr || (&lanes_[i].flow->carrier() != &except->carrier() &&
+                                               !lanes_[i].flow->carrier().is_away()))) {
       return true;
     }
   }
@@ -118,7 +117,7 @@ std::optional<stripe::LaneId> CommCore::speaker() const {
   std::optional<stripe::LaneId> any;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (carries({i})) {
-      if (!lanes_[i].flow->link().is_away() && !watch_.suspects({i})) {
+      if (!lanes_[i].flow->carrier().is_away() && !watch_.suspects({i})) {
         return stripe::LaneId{i};
       }
       any = stripe::LaneId{i};
@@ -142,10 +141,39 @@ void CommCore::tell_all(const std::vector<std::byte>& record) {
 
 void CommCore::send_controls(stripe::LaneId lane) {
   LaneEnd& end = at(lane);
-  while (!end.controls.empty() && lane::send_record(end.flow->connection(), end.controls.front())) {
+  while (!end.controls.empty() && lane::send_record(end.flow->stream(), end.controls.front())) {
     end.controls.pop_front();
-    context_.engine.wake(*end.flow);
+    end.flow->wake();
   }
+}
+
+// Not for what carries nothing but such reports, or each would cause another one; but now and then, since
+// they take room, too.
+void CommCore::send_report(stripe::LaneId lane) {
+  constexpr std::uint64_t kAtMost = 64u << 10;
+  LaneEnd& end = at(lane);
+  const std::uint64_t position = end.reader->position(), news = position - end.reported;
+  if (news <= end.reports * lane::kPositionRecordBytes && news < kAtMost) {
+    return;
+  }
+  if (lane::send_record(end.flow->stream(),
+                        lane::encode_position(lane::RecordType::read, {end.serial, position}))) {
+    end.reported = position;
+    end.reports = 0;
+    end.flow->wake();
+  }
+}
+
+Status CommCore::on_read(std::span<const std::byte> body) {
+  const auto report = lane::decode_position(body);
+  const std::optional<stripe::LaneId> lane = report ? find(report->serial) : std::nullopt;
+  if (!report || (lane && !at(*lane).flow->on_report(report->position))) {
+    return Error{Errc::internal, "the peer reports that it has read what was not sent"};
+  }
+  if (lane) {
+    ++at(*lane).reports;
+  }
+  return {};
 }
 
 void CommCore::tend() {
@@ -180,11 +208,18 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
     return;
   }
   const Instant now = context_.engine.last_turn();
-  timed_out_ = error == stack::ConnectionError::timed_out && !flow.link().is_away();
+  timed_out_ = error == stack::ConnectionError::timed_out && !flow.carrier().is_away();
+  const bool refused = has_refused(flow, error);
   on_lane_failed(lane, flow,
-                 {.why = failure_of(flow, error),
-                  .since = timed_out_ ? flow.connection().silent_since() : now,
-                  .over = !flow.connection().reset_reason().empty() || flow.link().has_ended(now)});
+                 {.why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, kProcessEnded)}
+                                 : failure_of(flow, error),
+                  .since = timed_out_ ? flow.stream().silent_since() : now,
+                  .over = !flow.stream().reset_reason().empty() || flow.carrier().has_ended(now) || refused});
+}
+
+// The kernel of the peer's host refuses connections to a port at which its process no longer listens.
+bool CommCore::has_refused(const engine::Flow& flow, stack::ConnectionError error) const {
+  return flow.needs_reports() && error == stack::ConnectionError::refused && in_use() && !any_carries();
 }
 
 engine::Flow& CommCore::drop(stripe::LaneId lane) {
@@ -195,18 +230,18 @@ engine::Flow& CommCore::drop(stripe::LaneId lane) {
 
 // What is in the network on this lane will not arrive: the lane is given up if there is a way around.
 void CommCore::on_link_away(engine::Flow& flow) {
-  if (!failed() && !flow.link().options().ends_with_link && any_carries(&flow)) {
+  if (!failed() && !flow.carrier().ends_with_link() && any_carries(&flow)) {
     give_up(id_of(flow), failure_of(flow, stack::ConnectionError::unreachable));
   }
 }
 
 void CommCore::watch_closely(engine::Flow& flow) {
   const stripe::LaneId lane = id_of(flow);
-  const std::uint32_t timeouts = flow.connection().timeouts_in_row();
+  const std::uint32_t timeouts = flow.stream().timeouts_in_row();
   const Instant now = context_.engine.last_turn();
-  for (const stripe::LaneId suspect : watch_.on_confirmed(lane, flow.connection().stream_acked(), awake_)) {
-    at(suspect).flow->connection().retry_at_once(now);
-    context_.engine.wake(*at(suspect).flow);  // which sets its timer
+  for (const stripe::LaneId suspect : watch_.on_confirmed(lane, flow.stream().stream_acked(), awake_)) {
+    at(suspect).flow->stream().retry_at_once(now);
+    at(suspect).flow->wake();  // which sets its timer
   }
   if (timeouts == 0) {
     if (watch_.acquit(lane)) {
@@ -232,14 +267,13 @@ void CommCore::watch_closely(engine::Flow& flow) {
 
 void CommCore::ask_about(engine::Flow& suspect) {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (!carries({i}) || &lanes_[i].flow->link() == &suspect.link() || watch_.suspects({i})) {
+    if (!carries({i}) || &lanes_[i].flow->carrier() == &suspect.carrier() || watch_.suspects({i})) {
       continue;
     }
     engine::Flow& witness = *lanes_[i].flow;
-    if (lane::send_record(witness.connection(), lane::encode_record(lane::RecordType::ask, {}))) {
-      context_.engine.wake(witness);
-      watch_.asked(id_of(suspect), {i}, witness.connection().stream_written(),
-                   suspect.connection().info().srtt);
+    if (lane::send_record(witness.stream(), lane::encode_record(lane::RecordType::ask, {}))) {
+      witness.wake();
+      watch_.asked(id_of(suspect), {i}, witness.stream().stream_written(), suspect.stream().info().srtt);
       return;
     }
   }
@@ -252,13 +286,13 @@ void CommCore::judge_suspects(Instant now) {
   last_time_ = now;
   while (const auto verdict = watch_.verdict(awake_)) {
     const LaneEnd& dead = at(verdict->dead);
-    const auto silent = now - dead.flow->connection().progressed_at();
+    const auto silent = now - dead.flow->stream().progressed_at();
     give_up(
         verdict->dead,
         Error{Errc::remote,
               fmt::format("{}: nothing has arrived for {} ms, while the peer answers over rail {}", dead.name,
                           std::chrono::duration_cast<std::chrono::milliseconds>(silent).count(),
-                          at(verdict->witness).flow->link().interface().config().name)});
+                          at(verdict->witness).flow->carrier().name())});
   }
 }
 
@@ -270,22 +304,25 @@ Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError erro
 void CommCore::fail_if_silent() {
   for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
     const engine::Flow* flow = lanes_[i].flow;
-    if (flow != nullptr && (flow->link().is_away() || context_.engine.is_silent(*flow))) {
+    if (flow != nullptr && (flow->carrier().is_away() || flow->is_silent())) {
       fail(failure_of(*flow, stack::ConnectionError::unreachable));
     }
   }
 }
 
-void CommCore::begin_outage(Error why, Instant silent_since) {
+void CommCore::begin_outage(Error why, Instant silent_since, std::optional<Duration> patience) {
   if (!outage_) {
-    outage_ = Outage{silent_since, std::move(why)};
+    outage_ = Outage{silent_since, std::move(why), patience};
   }
   tend();
 }
 
 std::optional<Error> CommCore::outage_over(Instant now) const {
-  if (!outage_ || now - outage_->since < context_.options.outage) {
+  if (!outage_ || now - outage_->since < outage_->patience.value_or(context_.options.outage)) {
     return std::nullopt;
+  }
+  if (outage_->patience) {
+    return outage_->why;
   }
   const auto seconds = std::chrono::duration<double>(now - outage_->since).count();
   return Error{outage_->why.code, fmt::format("{}; no connection for {:.1f} s (tcp.user_timeout_ms)",
@@ -312,16 +349,23 @@ void CommCore::fail(Error error) {
 
 void CommCore::abort_lanes(std::string_view reason) {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].flow != nullptr) {
-      context_.engine.abort(drop({i}), reason);
+    if (lanes_[i].flow == nullptr) {
+      continue;
     }
+    if (lanes_[i].flow->needs_reports() && carries({i})) {
+      // Its reset carries no reason.
+      const auto text = std::as_bytes(std::span(reason));
+      tell({i},
+           lane::encode_record(lane::RecordType::goodbye, text.first(std::min(text.size(), kMostReason))));
+    }
+    drop({i}).abort(reason);
   }
 }
 
 void CommCore::close_lanes() {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (lanes_[i].flow != nullptr) {
-      context_.engine.close(drop({i}));
+      drop({i}).close();
     }
   }
 }

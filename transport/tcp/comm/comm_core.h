@@ -124,6 +124,8 @@ class CommCore : public engine::FlowHandler,
     std::string name;  // in messages; kept when the flow is gone
     stripe::LaneSerial serial;
     std::deque<std::vector<std::byte>> controls;  // records that wait for room
+    std::uint64_t reported = 0;  // the position that the peer has been given last (RecordType::read)
+    std::uint64_t reports = 0;   // how many such records have come since
   };
 
   CommCore(const Context& context, stripe::Inbox* inbox, const char* direction);
@@ -159,6 +161,14 @@ class CommCore : public engine::FlowHandler,
   // Sends a control record on one lane, or on each that carries records.
   void tell(stripe::LaneId lane, std::vector<std::byte> record);
   void tell_all(const std::vector<std::byte>& record);
+  // If the lane's peer waits to hear what has been read of it, reports that. Call it when the flow has made
+  // progress.
+  void report_read(stripe::LaneId lane) {
+    if (at(lane).flow != nullptr && at(lane).flow->needs_reports()) {
+      send_report(lane);
+    }
+  }
+  Status on_read(std::span<const std::byte> body);
   // Sends the records that have waited for room.
   void send_controls(stripe::LaneId lane);
   // Calls on_time() until leave().
@@ -172,7 +182,7 @@ class CommCore : public engine::FlowHandler,
   // Looks whether the flow's lane, or one that it is a witness for, has died. Call it when the flow has made
   // progress, or has timed out.
   void watch(engine::Flow& flow) {
-    if (flow.connection().timeouts_in_row() > 0 || !watch_.idle()) {
+    if (flow.stream().timeouts_in_row() > 0 || !watch_.idle()) {
       watch_closely(flow);
     }
   }
@@ -203,7 +213,8 @@ class CommCore : public engine::FlowHandler,
   // --- while no lane is left
   // Begins with the loss of the last one, for this reason; goes on if a further one could not join.
   // `silent_since`: when the peer was heard last.
-  void begin_outage(Error why, Instant silent_since);
+  // `patience`: how long it may last, instead of tcp.user_timeout_ms.
+  void begin_outage(Error why, Instant silent_since, std::optional<Duration> patience = std::nullopt);
   void end_outage() { outage_.reset(); }
   // Returns the error to fail with if there has been no lane for too long.
   [[nodiscard]] std::optional<Error> outage_over(Instant now) const;
@@ -221,9 +232,12 @@ class CommCore : public engine::FlowHandler,
   struct Outage {
     Instant since;
     Error why;
+    std::optional<Duration> patience;
   };
 
   void abort_lanes(std::string_view reason);
+  [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;
+  void send_report(stripe::LaneId lane);
   void watch_closely(engine::Flow& flow);
   void ask_about(engine::Flow& suspect);
   [[nodiscard]] std::string name_for(const engine::Flow& flow) const;

@@ -2,15 +2,26 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 #include "transport/tcp/engine/flow.h"
+#include "transport/tcp/lane/record.h"
 
 namespace tfabric::tcp {
 
 // The reason that a RST gives if its sender closes a comm on which requests are outstanding. Any other reason
 // is the error with which the sender's comm has failed.
 inline constexpr const char* kClosedEarly = "closed with requests outstanding";
+
+// What has become of a peer whose lanes have ended without a goodbye, and which opens no others.
+inline constexpr const char* kProcessEnded = "the peer's process has ended without closing its communicators";
+
+// The most bytes of a reason that a goodbye carries.
+inline constexpr std::size_t kMostReason = lane::kMaxControlBytes;
+// Returns why the peer's comm has ended, from the reason that its reset gave, or its goodbye; empty: the comm
+// was closed in order.
+[[nodiscard]] std::string why_over(std::string_view reason);
 
 // Returns what has happened, for how long, how many bytes were outstanding, which key decides, and what to
 // try next, as far as each applies. `in_use`: NCCL has the comm. Call it with the engine held, while the flow

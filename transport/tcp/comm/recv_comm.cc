@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/tcp/comm/flow_failure.h"
+
 namespace tfabric::tcp {
 
 RecvComm::RecvComm(const Context& context)
@@ -39,7 +41,7 @@ Status RecvComm::take_flow(engine::Flow& flow, const Hello& hello,
   const stripe::LaneId lane = add_lane(flow, std::move(reader), hello.serial);
   end_outage();
   for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
-    tell(lane, lane::encode_buried(grave));
+    tell(lane, lane::encode_position(lane::RecordType::buried, grave));
   }
   retell();
   return {};
@@ -156,11 +158,11 @@ void RecvComm::report_posted(std::optional<stripe::LaneId> lane) {
   }
   lane = lane ? lane : speaker();
   const auto record = lane::encode({.type = lane::RecordType::posted, .group = posted});
-  if (lane && lane::send_record(at(*lane).flow->connection(), record)) {
+  if (lane && lane::send_record(at(*lane).flow->stream(), record)) {
     told_ = posted;
     told_at_ = context_.engine.last_turn();
     large_ = large_ && posted != inbox_.next_group();
-    context_.engine.wake(*at(*lane).flow);
+    at(*lane).flow->wake();
   }
 }
 
@@ -173,25 +175,38 @@ void RecvComm::on_progress(engine::Flow& flow) {
   if (!at(lane).controls.empty()) {
     send_controls(lane);
   }
+  report_read(lane);
   if (posted_.front() != nullptr) {
     on_submitted();
   }
   if (large_ && report_is_due(/*arrival=*/true)) {
     report_posted(at(lane).flow != nullptr && !suspects(lane) ? std::optional(lane) : std::nullopt);
   }
-  if (!failed() && !ended_ && flow.connection().peer_finished()) {
+  if (!failed() && !ended_ && flow.stream().peer_finished()) {
     on_peer_finished(lane);
   }
 }
 
-// The sender has closed the lane in order, so all that it sent on it has arrived.
+// The sender has closed the lane in order, so all that it sent on it has arrived. Of a socket that is less
+// sure: the kernel closes those of a process that has ended, and so do middleboxes that have given up.
 void RecvComm::on_peer_finished(stripe::LaneId lane) {
+  if (at(lane).flow->needs_reports()) {
+    drop(lane).close();
+    bury(lane);
+    if (!any_carries()) {
+      // Twice as long as a sender that lives takes to dial again, and more.
+      constexpr Duration kPatience = std::chrono::seconds(1);
+      begin_outage({Errc::remote, fmt::format("{}: {}", at(lane).name, kProcessEnded)},
+                   context_.engine.last_turn(), kPatience);
+    }
+    return;
+  }
   if (at(lane).reader->mid_record()) {
     fail(
         Error{Errc::remote, fmt::format("{}: the peer closed it in the middle of a message", at(lane).name)});
     return;
   }
-  context_.engine.close(drop(lane));
+  drop(lane).close();
   if (!any_carries()) {
     begin_outage({Errc::remote, fmt::format("{}: the peer closed it", at(lane).name)},
                  context_.engine.last_turn());
@@ -235,8 +250,10 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
       return {};
     }
     case lane::RecordType::goodbye:
-      end(Error{Errc::remote, "the peer closed its communicator"});
+      end(Error{Errc::remote, why_over(lane::text_of(body))});
       return {};
+    case lane::RecordType::read:
+      return on_read(body);
     case lane::RecordType::ask:
       return {};
     case lane::RecordType::hello:

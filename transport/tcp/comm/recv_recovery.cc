@@ -6,16 +6,16 @@
 namespace tfabric::tcp {
 
 void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) {
-  stack::Connection& connection = flow.connection();
+  stack::ByteStream& stream = flow.stream();
   // They are acknowledged, so the sender may believe them delivered.
-  for (auto bytes = connection.readable(); !bytes.empty(); bytes = connection.readable()) {
+  for (auto bytes = stream.readable(); !bytes.empty(); bytes = stream.readable()) {
     on_data(flow, bytes);
-    connection.consume(static_cast<std::uint32_t>(bytes.size()));
+    stream.consume(static_cast<std::uint32_t>(bytes.size()));
   }
   if (failed() || ended_) {
     return;
   }
-  if (connection.received_all() && !at(lane).reader->mid_record()) {
+  if (stream.received_all() && !at(lane).reader->mid_record() && !flow.needs_reports()) {
     retell();  // it has brought everything, but may not have delivered what went the other way
   } else {
     bury(lane);
@@ -32,12 +32,12 @@ void RecvComm::bury(stripe::LaneId lane) {
   const LaneEnd& end = at(lane);
   const stripe::Graves::Grave grave{end.serial, end.reader->bury()};
   graves_.add(grave.serial, grave.position);
-  tell_all(lane::encode_buried(grave));
+  tell_all(lane::encode_position(lane::RecordType::buried, grave));
   retell();
 }
 
 void RecvComm::give_up(stripe::LaneId lane, const Error& /*why*/) {
-  context_.engine.abort(drop(lane));
+  drop(lane).abort();
   bury(lane);
 }
 
@@ -51,11 +51,11 @@ void RecvComm::on_bury(stripe::LaneSerial serial) {
   if (const auto living = find(serial)) {
     give_up(*living, {});
   } else if (const auto position = graves_.position_of(serial)) {
-    tell_all(lane::encode_buried({serial, *position}));
+    tell_all(lane::encode_position(lane::RecordType::buried, {serial, *position}));
   } else if (!graves_.forbids(serial)) {
     // It never got here, and must not do so any more.
     graves_.add(serial, 0);
-    tell_all(lane::encode_buried({serial, 0}));
+    tell_all(lane::encode_position(lane::RecordType::buried, {serial, 0}));
   }
 }
 

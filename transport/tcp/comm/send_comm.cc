@@ -6,18 +6,18 @@
 #include <bit>
 
 #include "base/log.h"
+#include "transport/tcp/comm/flow_failure.h"
 
 namespace tfabric::tcp {
 
 using LaneState = SendFlows::State;
 
-SendComm::SendComm(const Context& context, const Hello& hello, std::uint16_t port, std::uint8_t max_recvs,
+SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
     : CommCore(context, nullptr, "send"),
       announced_only_(max_recvs > 1),
       requests_(*this, context.progress),
       hello_(hello),
-      port_(port),
       routes_(std::move(routes)),
       outbox_({.piece_bytes = context.options.piece_bytes, .waits_for_receives = max_recvs <= 1}) {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
@@ -38,22 +38,23 @@ SendComm::~SendComm() {
 
 bool SendComm::open_lane(stripe::RouteId route) {
   SendRoute& over = route_at(route);
-  engine::Link* link = context_.engine.find_link(over.link);
-  engine::Flow* flow =
-      link == nullptr ? nullptr : context_.engine.connect(*link, over.remote, port_, this, /*index=*/0);
+  engine::Carrier* carrier = context_.engine.find_carrier(over.carrier);
+  engine::Flow* flow = carrier == nullptr ? nullptr
+                                          : carrier->connect(context_.engine, over.remote, over.port, this,
+                                                             /*index=*/0);
   if (flow == nullptr) {
     return false;
   }
   const stripe::LaneSerial serial{++last_serial_};
   const stripe::LaneId id = add_lane(*flow, std::make_unique<lane::FlowReader>(*this, nullptr), serial);
   outbox_.renew(id);
-  book_.opening(id, route, flow->connection());
+  book_.opening(id, route, flow->stream());
   over.judge.forget(id);
   Hello hello = hello_;
   hello.kind = welcomed() ? HelloKind::joins : HelloKind::opens;
   hello.rail = over.rail_number;
   hello.serial = serial;
-  return lane::send_record(flow->connection(), encode(hello));
+  return lane::send_record(flow->stream(), encode(hello));
 }
 
 // --- user's side
@@ -147,7 +148,7 @@ void SendComm::pump() {
   }
   for (const LaneEnd& lane : lanes_) {
     if (lane.flow != nullptr) {
-      context_.engine.wake(*lane.flow);
+      lane.flow->wake();
     }
   }
 }
@@ -157,10 +158,15 @@ void SendComm::on_progress(engine::Flow& flow) {
     return;
   }
   const stripe::LaneId id = id_of(flow);
-  outbox_.on_confirmed(id, flow.connection().stream_acked());
+  outbox_.on_confirmed(id, flow.stream().stream_acked());
   watch(flow);
-  if (flow.connection().peer_finished()) {
-    on_peer_over(id);
+  if (flow.stream().peer_finished()) {
+    if (flow.needs_reports() && !peer_over_) {
+      give_up(id,
+              {Errc::remote, fmt::format("{}: the peer's end was closed without a goodbye", at(id).name)});
+    } else {
+      on_peer_over(id);
+    }
     return;
   }
   if (welcomed()) {
@@ -168,6 +174,7 @@ void SendComm::on_progress(engine::Flow& flow) {
     if (!at(id).controls.empty()) {
       send_controls(id);
     }
+    report_read(id);
     close_if_drained(flow);
     route_at(route).path->poll(context_.engine.last_turn());
   }
@@ -177,7 +184,7 @@ void SendComm::on_progress(engine::Flow& flow) {
 void SendComm::take_acknowledgements() {
   for (const LaneEnd& lane : lanes_) {
     if (lane.flow != nullptr) {
-      outbox_.on_confirmed(id_of(*lane.flow), lane.flow->connection().stream_acked());
+      outbox_.on_confirmed(id_of(*lane.flow), lane.flow->stream().stream_acked());
     }
   }
 }
@@ -189,10 +196,10 @@ bool SendComm::carries(stripe::LaneId lane) const {
 
 void SendComm::close_if_drained(engine::Flow& flow) {
   const stripe::LaneId id = id_of(flow);
-  const stack::Connection& connection = flow.connection();
+  const stack::ByteStream& stream = flow.stream();
   if (book_.state(id) == LaneState::leaving && outbox_.drained(id) && at(id).controls.empty() &&
-      connection.stream_acked() == connection.stream_written()) {
-    context_.engine.close(flow);
+      (flow.needs_reports() || stream.stream_acked() == stream.stream_written())) {
+    flow.close();
     drop(id);
     book_.gone(id);
     ++counters_.left;
@@ -223,16 +230,9 @@ PathUse SendComm::measure(stripe::RouteId route, Instant now) {
 }
 
 void SendComm::warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const {
-  engine::Link* link = context_.engine.find_link(route.link);
-  if (link == nullptr || !link->is_first_mtu_warning()) {
-    return;
+  if (engine::Carrier* carrier = context_.engine.find_carrier(route.carrier); carrier != nullptr) {
+    carrier->on_small_path(route.remote, mss);
   }
-  const std::uint32_t mtu = link->interface().config().mtu;
-  TF_WARN(
-      "NET/tfabric: rail {}: full packets (MTU {}) to {} are lost without an ICMP error, those with {} "
-      "bytes of payload arrive: set the rail's mtu on all hosts to what the network carries (1500 works "
-      "nearly everywhere), or make it carry {}",
-      route.rail, mtu, net::to_string(route.remote), mss, mtu);
 }
 
 void SendComm::judge(stripe::RouteId route, Instant now) {
@@ -296,8 +296,11 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
     case lane::RecordType::buried:
       return on_buried(body);
     case lane::RecordType::goodbye:
-      peer_over_ = peer_over_.value_or(Error{Errc::remote, "the peer closed its communicator"});
+      peer_reason_ = lane::text_of(body);
+      peer_over_ = peer_over_.value_or(Error{Errc::remote, why_over(peer_reason_)});
       return {};  // its FIN follows
+    case lane::RecordType::read:
+      return on_read(body);  // on_progress() of this flow takes it into account
     case lane::RecordType::ask:
       return {};
     case lane::RecordType::hello:
@@ -340,7 +343,7 @@ Status SendComm::on_welcome(std::span<const std::byte> body) {
   }
   // This lane can take over from those whose links are away.
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i}) && lanes_[i].flow->link().is_away()) {
+    if (carries({i}) && lanes_[i].flow->carrier().is_away()) {
       on_link_away(*lanes_[i].flow);
     }
   }

@@ -22,10 +22,10 @@ namespace tfabric::tcp {
 
 // One of our rails with one of the peer's, between which the comm has lanes.
 struct SendRoute {
-  std::uint64_t link = 0;  // its number; the link may be gone
-  std::string rail;        // its name
+  std::uint64_t carrier = 0;  // its number; the carrier may be gone
   std::uint16_t rail_number = 0;
   net::IpAddress remote;
+  std::uint16_t port = 0;
   std::shared_ptr<Path> path;
   std::uint32_t wanted = 1;       // lanes
   Instant next_try{};             // before this, no further lane is opened
@@ -56,8 +56,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
  public:
   // `hello` is without a lane's numbers. `max_recvs` is the receiver's, from its handle: if it is above 1,
   // messages go only to receives that the receiver has announced. Construct with the engine held.
-  SendComm(const Context& context, const Hello& hello, std::uint16_t port, std::uint8_t max_recvs,
-           std::vector<SendRoute> routes);
+  SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs, std::vector<SendRoute> routes);
   ~SendComm() override;
 
   Result<transport::Request*> isend(const void* data, std::size_t size, int tag,
@@ -71,7 +70,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side, while connecting
-  // Opens a lane. Returns false if the route's link cannot.
+  // Opens a lane. Returns false if the route's carrier cannot.
   bool open_lane(stripe::RouteId route);
   // Returns true once the listener has welcomed a lane: NCCL can have the comm. The others join when they
   // can.
@@ -131,7 +130,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   void on_peer_over(stripe::LaneId lane);
   Status on_buried(std::span<const std::byte> body);
   Status settle(stripe::LaneId lane, std::uint64_t position);
-  [[nodiscard]] engine::Link* usable_link(const SendRoute& route) const;
+  [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
   bool dial(stripe::RouteId route, Instant now);
 
   Status on_welcome(std::span<const std::byte> body);
@@ -147,7 +146,6 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   std::atomic<bool> welcomed_{false};
   // engine's side
   Hello hello_;
-  std::uint16_t port_;
   std::uint32_t last_serial_ = 0;
   std::vector<SendRoute> routes_;  // by RouteId
   SendFlows book_;
@@ -159,6 +157,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   std::map<std::uint32_t, Announced> early_announced_;
   stripe::GroupId next_announced_;
   std::optional<Error> peer_over_;  // the peer has closed, and this is why sends fail
+  std::string peer_reason_;         // in its own words, if it gave one
 };
 
 }  // namespace tfabric::tcp

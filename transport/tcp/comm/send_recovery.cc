@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "transport/tcp/comm/flow_failure.h"
 #include "transport/tcp/comm/send_comm.h"
 
 namespace tfabric::tcp {
@@ -22,7 +23,7 @@ void SendRoute::back_off(Instant now) {
 }
 
 void SendComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) {
-  outbox_.on_confirmed(lane, flow.connection().stream_acked());
+  outbox_.on_confirmed(lane, flow.stream().stream_acked());
   take_acknowledgements();
   if (loss.over) {
     fail(peer_over_.value_or(loss.why));
@@ -47,7 +48,7 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
   const bool any_left =
       std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& end) { return end.flow != nullptr; });
   const bool any_way = std::any_of(routes_.begin(), routes_.end(),
-                                   [this](const SendRoute& r) { return usable_link(r) != nullptr; });
+                                   [this](const SendRoute& r) { return usable_carrier(r) != nullptr; });
   if (!any_left && (!welcomed() || !any_way)) {
     fail(why);
     return;
@@ -67,8 +68,8 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
 
 void SendComm::give_up(stripe::LaneId lane, const Error& why) {
   engine::Flow& flow = drop(lane);
-  outbox_.on_confirmed(lane, flow.connection().stream_acked());
-  context_.engine.abort(flow);
+  outbox_.on_confirmed(lane, flow.stream().stream_acked());
+  flow.abort();
   bury(lane, why, context_.engine.last_turn());
 }
 
@@ -85,17 +86,17 @@ void SendComm::on_suspicion(stripe::LaneId lane, bool suspected) {
 void SendComm::on_peer_over(stripe::LaneId lane) {
   take_acknowledgements();
   const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const LaneEnd& other) {
-    return other.flow == nullptr || other.flow->connection().peer_finished() ||
+    return other.flow == nullptr || other.flow->stream().peer_finished() ||
            outbox_.drained(id_of(*other.flow));
   });
-  peer_over_ = Error{Errc::remote, fmt::format("{}: the peer closed its communicator", at(lane).name)};
+  peer_over_ = Error{Errc::remote, fmt::format("{}: {}", at(lane).name, why_over(peer_reason_))};
   if (over) {
     fail(*peer_over_);
   }
 }
 
 Status SendComm::on_buried(std::span<const std::byte> body) {
-  const auto grave = lane::decode_buried(body);
+  const auto grave = lane::decode_position(body);
   if (!grave) {
     return Error{Errc::internal, "the receiver sent a malformed record about a connection it has closed"};
   }
@@ -120,9 +121,9 @@ Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
   return {};
 }
 
-engine::Link* SendComm::usable_link(const SendRoute& route) const {
-  engine::Link* link = context_.engine.find_link(route.link);
-  return link != nullptr && !link->has_ended(context_.engine.last_turn()) ? link : nullptr;
+const engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
+  const engine::Carrier* carrier = context_.engine.find_carrier(route.carrier);
+  return carrier != nullptr && !carrier->has_ended(context_.engine.last_turn()) ? carrier : nullptr;
 }
 
 // Opens a lane of the route if one is missing and it is time. Returns true if it has.
@@ -131,8 +132,8 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
   if (book_.count(number) >= route.wanted) {
     return false;
   }
-  const engine::Link* link = usable_link(route);
-  if (link == nullptr || link->is_away()) {
+  const engine::Carrier* carrier = usable_carrier(route);
+  if (carrier == nullptr || carrier->is_away()) {
     route.away = true;
     return false;
   }

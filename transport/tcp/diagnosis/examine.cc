@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "transport/tcp/rails/kernel_rail.h"
+#include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/stack/connection.h"
@@ -24,6 +26,8 @@ RailCheck check_of(config::RailKind kind) {
       return check_af_xdp_rail;
     case config::RailKind::tap:
       return check_tap_rail;
+    case config::RailKind::kernel:
+      return check_kernel_rail;
     case config::RailKind::memif:
     case config::RailKind::virtio_user:
     case config::RailKind::vhost:
@@ -35,7 +39,7 @@ RailCheck check_of(config::RailKind kind) {
 void check_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
                 Findings& findings) {
   check_of(rail.kind)(host, config, rail, findings);
-  if (!config::has_queue_subset(rail)) {
+  if (!config::has_queue_subset(rail) && !config::is_kernel_stack(rail)) {
     check_addresses(host, rail, findings);
   }
   check_speed(rail, findings);
@@ -61,7 +65,8 @@ bool has_error(const Findings& findings) {
 
 }  // namespace
 
-diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host& host) {
+diagnosis::Diagnosis examine(const config::Config& given, const diagnosis::Host& host) {
+  const config::Config config = with_kernel_rails(given, host.addresses);
   diagnosis::Diagnosis result;
   if (config.tcp.rails.empty()) {
     return result;
@@ -73,7 +78,9 @@ diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host
   }
   check_leases(host, config, result.findings);
   check_limits(config, result.findings);
-  check_memory(host, config, result.findings);
+  if (uses_dpdk(config.tcp)) {
+    check_memory(host, config, result.findings);
+  }
   check_progress(host, config, result.findings);
   result.has_devices = true;
   result.usable = !has_error(result.findings);

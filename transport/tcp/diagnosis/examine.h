@@ -36,6 +36,8 @@ void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config
                        Findings& findings);
 void check_tap_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
                     Findings& findings);
+void check_kernel_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                       Findings& findings);
 // A Unix socket: `memif` with a device, `virtio_user` and `vhost`. Looks at the file only, because a client
 // that connects to a memif socket and disconnects ends the process that serves it.
 void check_socket_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,

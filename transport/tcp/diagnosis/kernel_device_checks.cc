@@ -11,6 +11,7 @@
 #include "host/limits.h"
 #include "transport/diagnosis/way_in.h"
 #include "transport/tcp/diagnosis/examine.h"
+#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/preflight.h"
 
 namespace tfabric::tcp {
@@ -173,6 +174,18 @@ void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config
   } else {
     check_no_program(host, config, rail, *interface, findings);
     check_not_needed(host, rail, findings);
+  }
+}
+
+void check_kernel_rail(const diagnosis::Host& host, const config::Config& /*config*/,
+                       const config::Rail& rail, Findings& findings) {
+  if (check_interface(host, rail, findings) == nullptr) {
+    return;
+  }
+  if (const auto address = kernel_address(rail, host.addresses); !address) {
+    findings.error(
+        Id::interface_without_address, subject_of(rail), address.error().message,
+        fmt::format("as root: ip address add ADDRESS/PREFIX dev {}; or name another interface", rail.device));
   }
 }
 

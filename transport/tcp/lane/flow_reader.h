@@ -34,6 +34,8 @@ class FlowReader {
   Status take(std::span<const std::byte> bytes);
   // Returns true if a record has begun and not ended: a stream that ends here is cut short.
   [[nodiscard]] bool mid_record() const { return phase_ != Phase::header || have_ != 0; }
+  // How many bytes of the stream it has taken.
+  [[nodiscard]] std::uint64_t position() const { return taken_ + have_; }
   // The stream ends here for good, wherever that is. Returns its final position, for the sender: what of a
   // piece has come beyond its last whole line is to come again, and so is a message that was to be set aside.
   // Nothing may be taken after it.

@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "base/little_endian.h"
-#include "transport/tcp/stack/connection.h"
+#include "transport/tcp/stack/byte_stream.h"
 
 namespace tfabric::lane {
 namespace {
@@ -31,8 +31,6 @@ bool fields_fit(const RecordHeader& header) {
   const auto type = static_cast<std::uint8_t>(header.type);
   return type != 0 && type <= kLastRecordType && header.length <= kMaxControlBytes;
 }
-
-constexpr std::size_t kBuriedBytes = 16;  // serial, zero, position
 
 }  // namespace
 
@@ -89,11 +87,11 @@ std::vector<std::byte> encode_serial(RecordType type, stripe::LaneSerial serial)
   return encode_record(type, body);
 }
 
-std::vector<std::byte> encode_buried(const stripe::Graves::Grave& grave) {
-  std::array<std::byte, kBuriedBytes> body{};
+std::vector<std::byte> encode_position(RecordType type, const stripe::Graves::Grave& grave) {
+  std::array<std::byte, kPositionRecordBytes - kRecordHeaderBytes> body{};
   put_u32(body.data(), grave.serial.value);
   put_u64(&body[8], grave.position);
-  return encode_record(RecordType::buried, body);
+  return encode_record(type, body);
 }
 
 std::optional<stripe::LaneSerial> decode_serial(std::span<const std::byte> body) {
@@ -103,22 +101,22 @@ std::optional<stripe::LaneSerial> decode_serial(std::span<const std::byte> body)
   return stripe::LaneSerial{get_u32(body.data())};
 }
 
-std::optional<stripe::Graves::Grave> decode_buried(std::span<const std::byte> body) {
-  if (body.size() != kBuriedBytes) {
+std::optional<stripe::Graves::Grave> decode_position(std::span<const std::byte> body) {
+  if (body.size() != kPositionRecordBytes - kRecordHeaderBytes) {
     return std::nullopt;
   }
   return stripe::Graves::Grave{{get_u32(body.data())}, get_u64(&body[8])};
 }
 
-bool send_record(stack::Connection& connection, std::span<const std::byte> record) {
-  constexpr std::size_t kRange = stack::Connection::kInlineBytes;
+bool send_record(stack::ByteStream& stream, std::span<const std::byte> record) {
+  constexpr std::size_t kRange = stack::ByteStream::kInlineBytes;
   const auto ranges = static_cast<std::uint32_t>((record.size() + kRange - 1) / kRange);
-  if (!connection.can_send_ranges(ranges) || connection.send_room() < record.size()) {
+  if (!stream.can_send_ranges(ranges) || stream.send_room() < record.size()) {
     return false;
   }
   while (!record.empty()) {
     const std::size_t n = std::min(record.size(), kRange);
-    const bool sent = connection.send_inline(record.first(n));
+    const bool sent = stream.send_inline(record.first(n));
     assert(sent);
     static_cast<void>(sent);
     record = record.subspan(n);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "transport/stripe/burial.h"
@@ -17,7 +18,7 @@
 #include "transport/stripe/message.h"
 
 namespace tfabric::stack {
-class Connection;
+class ByteStream;
 }
 
 namespace tfabric::lane {
@@ -33,12 +34,15 @@ enum class RecordType : std::uint8_t {
   settled = 8,   // sender to receiver: thank you
   goodbye = 9,   // either way: this end closes its comm, and nothing is outstanding
   ask = 10,      // either way: nothing but that its arrival be acknowledged (stripe/watch.h)
+  read = 11,     // either way: so much of the lane with this serial has been read; lanes of sockets only
 };
 
 // Control records of types up to this one that are not known are skipped: later builds may send them.
 inline constexpr std::uint8_t kLastRecordType = 31;
 
 inline constexpr std::size_t kRecordHeaderBytes = 24;
+// Of a record with a position, header included.
+inline constexpr std::size_t kPositionRecordBytes = kRecordHeaderBytes + 16;
 // The largest body of a control record.
 inline constexpr std::size_t kMaxControlBytes = 128;
 
@@ -70,18 +74,23 @@ using RecordHeaderBytes = std::array<std::byte, kRecordHeaderBytes>;
           .total = header.total};
 }
 
-// The bodies of bury, buried and settled. Their encode functions return whole records, header included; the
-// decode functions read a body and return nothing if it is malformed.
+// The bodies of bury, buried, settled and read. Their encode functions return whole records, header included;
+// the decode functions read a body and return nothing if it is malformed.
 [[nodiscard]] std::vector<std::byte> encode_record(RecordType type, std::span<const std::byte> body,
                                                    stripe::GroupId group = {});
 [[nodiscard]] std::vector<std::byte> encode_serial(RecordType type, stripe::LaneSerial serial);
-[[nodiscard]] std::vector<std::byte> encode_buried(const stripe::Graves::Grave& grave);
+[[nodiscard]] std::vector<std::byte> encode_position(RecordType type, const stripe::Graves::Grave& grave);
 [[nodiscard]] std::optional<stripe::LaneSerial> decode_serial(std::span<const std::byte> body);
-[[nodiscard]] std::optional<stripe::Graves::Grave> decode_buried(std::span<const std::byte> body);
+[[nodiscard]] std::optional<stripe::Graves::Grave> decode_position(std::span<const std::byte> body);
 
-// Copies a whole control record into the connection's send queue. Returns false, and queues nothing, if it
+// Of a goodbye.
+[[nodiscard]] inline std::string_view text_of(std::span<const std::byte> body) {
+  return {reinterpret_cast<const char*>(body.data()), body.size()};
+}
+
+// Copies a whole control record into the stream's send queue. Returns false, and queues nothing, if it
 // does not fit.
-bool send_record(stack::Connection& connection, std::span<const std::byte> record);
+bool send_record(stack::ByteStream& stream, std::span<const std::byte> record);
 
 // Little-endian fields at an offset, for the bodies of control records too.
 void put_u16(std::byte* at, std::uint16_t value);

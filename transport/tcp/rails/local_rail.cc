@@ -100,7 +100,7 @@ LocalRail::~LocalRail() {
 Result<Route> LocalRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t peer_process) {
   const net::IpAddress remote = address_of(peer_process);
   if (peer_process == process_) {
-    return Route{.link = loop_, .remote = remote};
+    return Route{.carrier = loop_, .remote = remote};
   }
   if (peer_process == 0) {
     return Error{
@@ -127,7 +127,7 @@ Result<Route> LocalRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t 
     eventfd_write(wake_.get(), 1);
   }
   const bool up = peer.link != nullptr && peer.link->port().link_up();
-  return Route{.link = up ? peer.link : nullptr, .remote = remote};
+  return Route{.carrier = up ? peer.link : nullptr, .remote = remote};
 }
 
 }  // namespace tfabric::tcp

@@ -53,6 +53,9 @@ std::uint32_t need_mib(const config::Tcp& config, bool hugepages) {
   const std::uint64_t queues = 4 * kMib * config.engines;
   std::uint64_t bytes = kSharedPools;
   for (const config::Rail& rail : config.rails) {
+    if (config::is_kernel_stack(rail)) {
+      continue;
+    }
     bytes += pool_bytes(rail, hugepages) + queues;
     if (config::has_queue_subset(rail)) {  // which comes with a memif rail (local_rail_of())
       bytes += pool_bytes({.kind = config::RailKind::memif}, hugepages) + queues;
@@ -79,6 +82,10 @@ std::uint32_t af_xdp_locked_mib(const config::Tcp& config) {
     }
   }
   return static_cast<std::uint32_t>(bytes >> 20);
+}
+
+bool uses_dpdk(const config::Tcp& config) {
+  return !std::all_of(config.rails.begin(), config.rails.end(), config::is_kernel_stack);
 }
 
 bool has_nic(const config::Tcp& config) {

@@ -163,7 +163,7 @@ Result<Route> NicRail::route_to(const net::IpAddress& peer, std::uint64_t peer_p
   if (on_this_host && local_ != nullptr && peer_process != local_->process()) {
     return local_->route_to(peer, peer_process);
   }
-  return Route{.link = on_this_host ? loop_ : network_, .remote = peer};
+  return Route{.carrier = on_this_host ? loop_ : network_, .remote = peer};
 }
 
 }  // namespace tfabric::tcp

@@ -8,6 +8,7 @@
 #include "config/address.h"
 #include "host/pci.h"
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
@@ -150,6 +151,10 @@ std::string function_fault(const config::Rail& rail, const config::Tcp& /*config
 }
 
 std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
+  if (config::is_kernel_stack(rail)) {
+    const Result<net::IpAddress> address = kernel_address(rail, host.addresses);
+    return address ? std::string() : address.error().message;
+  }
   if (config::has_queue_subset(rail)) {
     return text_of(af_xdp_address_fault(rail, host.addresses));
   }

@@ -14,6 +14,7 @@
 #include "host/limits.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/shared_wire.h"
+#include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
@@ -50,7 +51,7 @@ ProcessLimits process_limits() {
 }
 
 std::optional<ProcessFault> process_fault(const config::Tcp& config, const ProcessLimits& limits) {
-  if (!limits.cpu_visible) {
+  if (uses_dpdk(config) && !limits.cpu_visible) {
     return ProcessFault{
         .what = fmt::format("/sys/devices/system/cpu does not show CPU {}, without which DPDK does not start",
                             limits.cpu),

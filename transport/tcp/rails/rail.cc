@@ -1,6 +1,7 @@
 #include "transport/tcp/rails/rail.h"
 
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/local_rail.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/nic_rail.h"
@@ -62,6 +63,14 @@ Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
 Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
                                                      std::span<engine::Engine* const> engines,
                                                      const engine::PortMap& ports, bool announce) {
+  if (config::is_kernel_stack(config)) {
+    const stack::Options& tcp = engines.front()->tcp_options();
+    return KernelRail::open(config, engines,
+                            {.connect_timeout = tcp.connect_timeout,
+                             .user_timeout = tcp.user_timeout,
+                             .keepalive_idle = tcp.keepalive_idle,
+                             .send_buffer = tcp.send_buffer});
+  }
   if (!config::is_automatic_memif(config)) {
     return NicRail::open(config, engines, ports, announce);
   }

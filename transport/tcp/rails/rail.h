@@ -21,10 +21,10 @@
 
 namespace tfabric::tcp {
 
-// The way to a peer: the link, and the peer's address there. The link is null while it is being made; ask
-// again.
+// The way to a peer: the carrier, and the peer's address there. The carrier is null while it is being made;
+// ask again.
 struct Route {
-  engine::Link* link = nullptr;
+  engine::Carrier* carrier = nullptr;
   net::IpAddress remote;
 };
 
@@ -38,6 +38,8 @@ class Rail {
   [[nodiscard]] const config::Rail& config() const { return config_; }
   // The address that peers connect to.
   [[nodiscard]] virtual net::IpAddress address() const = 0;
+  // The port at which the kernel takes connections for the rail; 0: our own TCP does, at the engine's.
+  [[nodiscard]] virtual std::uint16_t kernel_port() const { return 0; }
   // The number by which peers on this host name the process; 0: they do not.
   [[nodiscard]] virtual std::uint64_t process() const { return 0; }
   // To a peer with this address. Call with the engine held.

@@ -194,6 +194,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .queues = one_queue,
      .lease_name = lease_of_device,
      .prepare = prepare_vhost},
+    {.kind = RailKind::kernel, .queues = most_queues, .lease_name = lease_of_interface},
 }};
 
 constexpr bool in_order() {

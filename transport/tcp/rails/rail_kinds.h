@@ -39,8 +39,9 @@ struct RailKindTraits {
   // The kernel locks the packet buffers of each queue.
   bool locks_buffers = false;
 
-  // The arguments with which DPDK opens the device, with so many queue pairs.
-  std::string (*device_arguments)(const config::Rail& rail, std::uint32_t mtu, std::uint16_t queues);
+  // The arguments with which DPDK opens the device, with so many queue pairs. Null: it does not.
+  std::string (*device_arguments)(const config::Rail& rail, std::uint32_t mtu,
+                                  std::uint16_t queues) = nullptr;
   // How many queue pairs the device can have. For a PCI function this asks the driver: EAL must be running.
   Result<std::uint16_t> (*queues)(const config::Rail& rail);
   // The name of the rail's lease: the same text in all processes of the host for the same thing.

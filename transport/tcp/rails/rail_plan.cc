@@ -238,11 +238,15 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
   own.local_ports = *ports;
   plan.engine = engine_options(own);
   plan.eal = eal_options(own, host.sysfs);
+  plan.rails = describe_rails(own.rails, config.tcp.rails.size());
+  plan.dpdk = uses_dpdk(own);
+  if (!plan.dpdk) {
+    return plan;
+  }
   Result<std::string> memory = choose_memory(plan.own, host.root, plan.eal);
   if (!memory) {
     return memory.error();
   }
-  plan.rails = describe_rails(own.rails, config.tcp.rails.size());
   plan.memory = std::move(*memory);
   return plan;
 }

@@ -30,12 +30,13 @@ struct DevicePlan {
 struct RailPlan {
   // The configuration, but with the rails of this process alone, and with its part of tcp.local_ports.
   config::Config own;
+  bool dpdk = true;  // DPDK carries one of the rails
   nic::EalOptions eal;
   engine::EngineOptions engine;  // of every engine, but for number and ports
   std::vector<DevicePlan> devices;
   // For the log.
   std::string rails;   // "rail(s) eth1 (pci 0000:00:10.0), 1 of 2"
-  std::string memory;  // which memory DPDK takes
+  std::string memory;  // which memory DPDK takes; empty without DPDK
 };
 
 // Checks the rails against what is visible on the host, leases this process's share of them, and plans their

@@ -73,7 +73,9 @@ Error too_few(std::size_t count, const config::RailsPerProcess& wanted, const co
 
 }  // namespace
 
-bool is_exclusive(const config::Rail& rail) { return !config::is_automatic_memif(rail); }
+bool is_exclusive(const config::Rail& rail) {
+  return !config::is_automatic_memif(rail) && !config::is_kernel_stack(rail);
+}
 
 Result<RailShare> share_of(const config::Tcp& config, const config::Launcher& launcher) {
   const std::vector<std::size_t> all = exclusive_rails(config.rails);

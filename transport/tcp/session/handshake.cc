@@ -21,7 +21,7 @@ using lane::put_u64;
 // The handle's fields.
 constexpr transport::HandleForm kForm{.kind = transport::HandleKind::tcp, .version = kProtocolVersion};
 constexpr std::size_t kCountAt = 6, kMaxRecvsAt = 7, kTokenAt = 8, kProcessAt = 24, kPortAt = 32,
-                      kAddressesAt = 48;
+                      kKernelPortsAt = 34, kAddressesAt = 48;
 
 constexpr std::size_t kHelloBytes = 32;   // version, kind, rail, serial, comm, token
 constexpr std::size_t kWelcomeBytes = 8;  // version, status, zero, serial
@@ -37,6 +37,7 @@ void write_handle(const Handle& handle, HandleBytes bytes) {
   put_u64(&bytes[kProcessAt], handle.process);
   put_u16(&bytes[kPortAt], handle.port);
   for (std::size_t i = 0; i < handle.addresses.size(); ++i) {
+    put_u16(&bytes[kKernelPortsAt + 2 * i], handle.kernel_ports[i]);
     std::memcpy(&bytes[kAddressesAt + 16 * i], handle.addresses[i].bytes.data(), 16);
   }
   transport::seal_handle(kForm, bytes);
@@ -61,6 +62,7 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
   handle.process = get_u64(&bytes[kProcessAt]);
   handle.port = get_u16(&bytes[kPortAt]);
   for (std::size_t i = 0; i < count; ++i) {
+    handle.kernel_ports[i] = get_u16(&bytes[kKernelPortsAt + 2 * i]);
     std::memcpy(handle.addresses.emplace_back().bytes.data(), &bytes[kAddressesAt + 16 * i], 16);
   }
   return handle;

@@ -3,7 +3,8 @@
 // The listener's 128-byte handle says who listens where, and holds a token that proves that a connection was
 // meant for this listener:
 //
-//   6 addresses | 7 max_recvs | 8 token | 24 process | 32 port | 48 addresses (4 x 16)
+//   6 addresses | 7 max_recvs | 8 token | 24 process | 32 port | 34 kernel ports (4 x 2) | 48 addresses (4 x
+//   16)
 //
 // transport/handle_envelope.h describes the other bytes. The connector opens flows to it, each of which
 // begins with a hello; the listener's end answers with a welcome. Where a flow goes then, CommTable and
@@ -29,7 +30,7 @@
 namespace tfabric::tcp {
 
 // Grows with every change of the handle, the handshake or the records.
-inline constexpr std::uint8_t kProtocolVersion = 3;
+inline constexpr std::uint8_t kProtocolVersion = 4;
 inline constexpr std::size_t kMaxHandleAddresses = 4;
 // The most flows that a comm may have at once, whatever a peer asks for.
 inline constexpr std::uint16_t kMaxFlows = 256;
@@ -45,6 +46,8 @@ struct Handle {
   std::uint16_t port = 0;
   std::uint8_t max_recvs = 1;
   std::vector<net::IpAddress> addresses;  // one for each rail of the device, at most 4
+  // For each address, where the kernel takes connections to it; 0: our own TCP does, at `port`.
+  std::array<std::uint16_t, kMaxHandleAddresses> kernel_ports{};
 };
 
 void write_handle(const Handle& handle, HandleBytes bytes);

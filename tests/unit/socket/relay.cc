@@ -1,0 +1,85 @@
+#include "tests/unit/socket/relay.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+
+#include "tests/unit/socket/socket_side.h"
+
+namespace tfabric::socket::test {
+
+Relay::Relay(std::uint16_t port) : target_(port), listener_(std::move(*listen_at(kLoopback))) {}
+
+void Relay::cut_after(std::size_t bytes) {
+  allowance_ = bytes;
+  for (const auto& connection : connections_) {
+    connection->left = bytes;
+  }
+}
+
+// One direction: reads at `from`, writes at the other end. Returns false if the connection is to be cut.
+bool Relay::pass(Connection& connection, std::size_t from) {
+  const std::size_t to = 1 - from;
+  std::vector<char>& held = connection.held[to];
+  if (held.empty() && !connection.ended[from]) {
+    std::array<char, 65536> bytes;
+    const ssize_t got = ::recv(connection.ends[from].get(), bytes.data(),
+                               std::min(bytes.size(), connection.left + 1), MSG_DONTWAIT);
+    if (got == 0) {
+      connection.ended[from] = true;
+    } else if (got > 0) {
+      const auto kept = std::min(static_cast<std::size_t>(got), connection.left);
+      held.assign(bytes.data(), bytes.data() + kept);
+      connection.left -= kept;
+      if (kept < static_cast<std::size_t>(got)) {
+        return false;
+      }
+    } else if (errno != EAGAIN) {
+      connection.over = true;
+      return true;
+    }
+  }
+  if (!held.empty()) {
+    const ssize_t sent =
+        ::send(connection.ends[to].get(), held.data(), held.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      held.erase(held.begin(), held.begin() + sent);
+    } else if (errno != EAGAIN) {
+      connection.over = true;
+    }
+  }
+  if (held.empty() && connection.ended[from] && !std::exchange(connection.told[to], true)) {
+    static_cast<void>(::shutdown(connection.ends[to].get(), SHUT_WR));
+  }
+  return true;
+}
+
+void Relay::pump() {
+  Descriptor accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (accepted.get() >= 0) {
+    auto onward = begin_connect(kLoopback, {}, {kLoopback, target_});
+    if (onward) {
+      connections_.push_back(std::make_unique<Connection>(std::move(accepted), std::move(*onward)));
+      connections_.back()->left = allowance_;
+    }
+  }
+  for (const auto& connection : connections_) {
+    bool cut = false;
+    for (const std::size_t from : {std::size_t{0}, std::size_t{1}}) {
+      cut = cut || !pass(*connection, from);
+    }
+    if (cut) {
+      ++cuts_;
+      connection->over = true;
+      for (const Descriptor& end : connection->ends) {
+        const linger at_once{.l_onoff = 1, .l_linger = 0};
+        static_cast<void>(::setsockopt(end.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
+      }
+    }
+    connection->over = connection->over || (connection->told[0] && connection->told[1]);
+  }
+  std::erase_if(connections_, [](const auto& connection) { return connection->over; });
+}
+
+}  // namespace tfabric::socket::test

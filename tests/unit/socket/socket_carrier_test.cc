@@ -1,0 +1,161 @@
+#include "transport/socket/socket_carrier.h"
+
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "tests/unit/socket/socket_side.h"
+
+using namespace tfabric;
+using namespace tfabric::socket;
+using namespace tfabric::socket::test;
+using stack::ConnectionError;
+
+namespace {
+
+struct Taker final : engine::FlowHandler, engine::Acceptor {
+  std::size_t on_data(engine::Flow&, std::span<const std::byte> bytes) override {
+    const std::size_t n = std::min(bytes.size(), appetite);
+    received.append(reinterpret_cast<const char*>(bytes.data()), n);
+    appetite -= n;
+    return n;
+  }
+  void on_progress(engine::Flow& flow) override { finished = finished || flow.stream().peer_finished(); }
+  void on_failed(engine::Flow&, ConnectionError why) override { error = why; }
+  bool on_connection(engine::Flow& flow) override {
+    flow.set_handler(this, 0);
+    accepted = &flow;
+    return true;
+  }
+
+  std::string received;
+  std::size_t appetite = std::size_t{1} << 40;
+  bool finished = false;
+  ConnectionError error = ConnectionError::none;
+  engine::Flow* accepted = nullptr;
+};
+
+struct Line {
+  Line() {
+    const tcp::EngineGuard guard(b.engine.lock());
+    b.engine.set_acceptor(&there);
+  }
+  void connect() {
+    {
+      const tcp::EngineGuard guard(a.engine.lock());
+      flow = a.carrier->connect(a.engine, kLoopback, b.carrier->port(), &here, 0);
+    }
+    REQUIRE(flow != nullptr);
+    REQUIRE(until(a, b, [&] {
+      return there.accepted != nullptr && flow->stream().info().state == stack::State::established;
+    }));
+  }
+  Side a, b;
+  Taker here, there;
+  engine::Flow* flow = nullptr;
+};
+
+std::string text_of(std::size_t size) {
+  std::string text(size, 'x');
+  for (std::size_t i = 0; i < size; ++i) {
+    text[i] = static_cast<char>('a' + i * 7 % 26 + i / 4096 % 3);
+  }
+  return text;
+}
+
+bool send_all(engine::Flow& flow, const std::string& text) {
+  const bool taken = flow.stream().send({.data = reinterpret_cast<const std::byte*>(text.data()),
+                                         .size = static_cast<std::uint32_t>(text.size())});
+  flow.wake();
+  return taken;
+}
+
+}  // namespace
+
+TEST_CASE("bytes arrive both ways, and count as arrived once the peer reports them") {
+  Line line;
+  line.connect();
+  const std::string there = text_of(3'000'001), back = text_of(1'000'003);
+  REQUIRE(send_all(*line.flow, there));
+  REQUIRE(send_all(*line.there.accepted, back));
+  REQUIRE(until(line.a, line.b, [&] {
+    return line.there.received.size() >= there.size() && line.here.received.size() >= back.size();
+  }));
+  CHECK(line.there.received == there);
+  CHECK(line.here.received == back);
+  CHECK(line.flow->stream().stream_written() == there.size());
+  CHECK(line.flow->stream().stream_acked() == 0);
+  CHECK(line.flow->on_report(there.size()));
+  CHECK(line.flow->stream().stream_acked() == there.size());
+  CHECK_FALSE(line.flow->on_report(there.size() + 1));
+  CHECK_FALSE(line.flow->on_report(there.size() - 1));
+}
+
+TEST_CASE("a flow takes no more than its buffer beyond what was reported") {
+  Line line;
+  line.connect();
+  const std::string much = text_of(8u << 20);
+  CHECK(line.flow->stream().send_room() == much.size());
+  REQUIRE(send_all(*line.flow, much));
+  CHECK(line.flow->stream().send_room() == 0);
+  CHECK_FALSE(send_all(*line.flow, "x"));
+  REQUIRE(until(line.a, line.b, [&] { return line.there.received.size() == much.size(); }));
+  REQUIRE(line.flow->on_report(1000));
+  CHECK(line.flow->stream().send_room() == 1000);
+}
+
+TEST_CASE("what a handler does not take stays, and is read when it wants more") {
+  Line line;
+  line.there.appetite = 5;
+  line.connect();
+  REQUIRE(send_all(*line.flow, "0123456789"));
+  REQUIRE(until(line.a, line.b, [&] { return line.there.received.size() == 5; }));
+  line.there.appetite = 100;
+  REQUIRE(until(line.a, line.b, [&] { return line.there.received.size() == 10; }));
+  CHECK(line.there.received == "0123456789");
+}
+
+TEST_CASE("a flow that is closed in order delivers everything first") {
+  Line line;
+  line.connect();
+  const std::string text = text_of(5'000'000);
+  REQUIRE(send_all(*line.flow, text));
+  line.flow->close();
+  REQUIRE(until(line.a, line.b, [&] { return line.there.finished; }));
+  CHECK(line.there.received == text);
+  line.there.accepted->close();
+  REQUIRE(until(line.a, line.b, [&] { return line.a.engine.flows() + line.b.engine.flows() == 0; }));
+}
+
+TEST_CASE("a flow that is aborted is a reset to the peer, after what it has sent") {
+  Line line;
+  line.connect();
+  REQUIRE(send_all(*line.flow, "all of it"));
+  REQUIRE(until(line.a, line.b, [&] { return line.there.received == "all of it"; }));
+  const bool reason = GENERATE(false, true);
+  line.flow->abort(reason ? "because" : "");
+  REQUIRE(until(line.a, line.b,
+                [&] { return line.there.error != ConnectionError::none || line.there.finished; }));
+  CHECK(line.a.engine.flows() == 0);
+  CHECK(line.there.finished == reason);  // so that a record with the reason is not overtaken
+  CHECK(line.there.error == (reason ? ConnectionError::none : ConnectionError::reset));
+}
+
+TEST_CASE("a port at which nothing listens refuses, and one of another family cannot be asked") {
+  Line line;
+  const tcp::EngineGuard guard(line.a.engine.lock());
+  REQUIRE(line.a.carrier->connect(line.a.engine, kLoopback, 1, &line.here, 0) != nullptr);
+  while (line.here.error == ConnectionError::none) {
+    line.a.engine.turn();
+  }
+  CHECK(line.here.error == ConnectionError::refused);
+  CHECK(line.a.engine.flows() == 0);
+  CHECK(line.a.carrier->connect(line.a.engine, *net::parse_ip("fd00::1"), 1, &line.here, 0) == nullptr);
+}
+
+TEST_CASE("a carrier at an address that the host does not have says so") {
+  engine::Engine engine{{}};
+  const auto opened = SocketCarrier::open(
+      engine, {.rail = "eth9", .interface = "eth9", .address = *net::parse_ip("192.0.2.1"), .limits = {}});
+  REQUIRE_FALSE(opened.ok());
+  CHECK(opened.error().message.find("rail eth9: cannot listen at 192.0.2.1") != std::string::npos);
+}

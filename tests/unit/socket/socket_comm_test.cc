@@ -1,0 +1,176 @@
+// Comms whose lanes are the kernel's sockets, and what becomes of them when connections are cut.
+#include <catch2/catch.hpp>
+#include <deque>
+#include <random>
+
+#include "tests/unit/socket/relay.h"
+#include "tests/unit/socket/socket_side.h"
+#include "transport/tcp/comm/send_comm.h"
+
+using namespace tfabric;
+using namespace tfabric::socket;
+using namespace tfabric::socket::test;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct Message {
+  std::vector<std::byte> sent, received;
+  transport::Request *out = nullptr, *in = nullptr;
+  bool is_sent = false, has_come = false;
+};
+
+struct Comms {
+  explicit Comms(std::uint32_t lanes = 1, const tcp::CommOptions& options = {})
+      : a({}, options), b({}, options), relay(b.carrier->port()) {
+    fill_random(token);
+    {
+      const tcp::EngineGuard guard(b.engine.lock());
+      b.acceptor.add_listener(token, pending);
+    }
+    {
+      const tcp::EngineGuard guard(a.engine.lock());
+      const auto path = std::make_shared<tcp::Path>(tcp::FlowChoice{.flows = lanes, .most = lanes}, "test");
+      std::vector<tcp::SendRoute> routes(1);
+      routes[0] = {.carrier = a.carrier->number(),
+                   .remote = kLoopback,
+                   .port = relay.port(),
+                   .path = path,
+                   .wanted = lanes,
+                   .joined = {}};
+      send = std::make_unique<tcp::SendComm>(a.context, tcp::Hello{.token = token, .comm = 7, .serial = {}},
+                                             std::uint8_t{1}, std::move(routes));
+      for (std::uint32_t i = 0; i < lanes; ++i) {
+        REQUIRE(send->open_lane({0}));
+      }
+    }
+    REQUIRE(until([&] { return send->welcomed() && pending.has_ready(); }));
+    const tcp::EngineGuard guard(b.engine.lock());
+    receive = pending.take();
+  }
+  template <class Done>
+  bool until(const Done& done) {
+    return test::until(a, b, done, [&] { relay.pump(); });
+  }
+  Message& message(std::size_t size) {
+    Message& made = messages.emplace_back();
+    made.sent.resize(size);
+    made.received.resize(size + 1);
+    for (std::size_t i = 0; i < size; ++i) {
+      made.sent[i] = static_cast<std::byte>(i * 31 + messages.size() + (i >> 8));
+    }
+    return made;
+  }
+  void post(Message& message) {
+    const transport::ReceiveBuffer buffer{message.received.data(), message.received.size(), 0, nullptr};
+    auto in = receive->irecv(std::span(&buffer, 1));
+    REQUIRE((in.ok() && *in != nullptr));
+    message.in = *in;
+    auto out = send->isend(message.sent.data(), message.sent.size(), 0, nullptr);
+    REQUIRE((out.ok() && *out != nullptr));
+    message.out = *out;
+  }
+  bool done(Message& message) {
+    int size = -1;
+    if (!message.has_come) {
+      const auto result = message.in->test(&size);
+      INFO((result ? std::string() : result.error().message));
+      REQUIRE(result.ok());
+      message.has_come = *result;
+      REQUIRE((!*result || static_cast<std::size_t>(size) == message.sent.size()));
+    }
+    if (!message.is_sent) {
+      const auto result = message.out->test(nullptr);
+      INFO((result ? std::string() : result.error().message));
+      REQUIRE(result.ok());
+      message.is_sent = *result;
+    }
+    return message.is_sent && message.has_come;
+  }
+  void finish(Message& message) {
+    REQUIRE(until([&] { return done(message); }));
+    message.received.resize(message.sent.size());
+    REQUIRE((message.received == message.sent));
+  }
+
+  Side a, b;
+  Relay relay;
+  tcp::Pending pending{b.context};
+  tcp::Token token{};
+  std::unique_ptr<tcp::SendComm> send;
+  std::unique_ptr<tcp::RecvComm> receive;
+  std::deque<Message> messages;
+};
+
+}  // namespace
+
+TEST_CASE("messages of all sizes arrive over the kernel's sockets") {
+  Comms comms(GENERATE(1u, 3u));
+  for (const std::size_t size : {0u, 1u, 127u, 128u, 4096u, 16384u, 16385u, 1000000u, 9000000u}) {
+    Message& message = comms.message(size);
+    comms.post(message);
+    comms.finish(message);
+  }
+  for (int i = 0; i < 30; ++i) {
+    comms.post(comms.message(static_cast<std::size_t>(i) * 9973));
+  }
+  for (Message& message : comms.messages) {
+    if (!message.has_come) {
+      comms.finish(message);
+    }
+  }
+}
+
+TEST_CASE("messages survive connections that are cut anywhere") {
+  const auto seed = GENERATE(range(0u, 6u));
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  Comms comms(1 + seed % 3);
+  for (int round = 0; round < 16; ++round) {
+    comms.relay.cut_after(random() % (random() % 4 == 0 ? 300 : 1'500'000));
+    const std::size_t cuts = comms.relay.cuts(), first = comms.messages.size();
+    for (int i = 0; i < 4; ++i) {
+      comms.post(comms.message(random() % (random() % 2 == 0 ? 20'000 : 700'000)));
+    }
+    const auto all_done = [&] {
+      bool all = true;
+      for (std::size_t i = first; i < comms.messages.size(); ++i) {
+        all = comms.done(comms.messages[i]) && all;
+      }
+      return all;
+    };
+    REQUIRE(comms.until([&] { return comms.relay.cuts() > cuts || all_done(); }));
+    comms.relay.cut_after(std::size_t{1} << 60);
+    REQUIRE(comms.until(all_done));
+    for (std::size_t i = first; i < comms.messages.size(); ++i) {
+      comms.finish(comms.messages[i]);
+    }
+  }
+  CHECK(comms.relay.cuts() > 3);
+}
+
+TEST_CASE("a comm that fails at one end fails at the other with its reason") {
+  Comms comms;
+  const std::string why = "a message of 8 bytes is larger than its receive";
+  const bool sender = GENERATE(false, true);
+  if (sender) {
+    const tcp::EngineGuard guard(comms.a.engine.lock());
+    comms.send->fail_from_outside({Errc::internal, why});
+  } else {
+    const tcp::EngineGuard guard(comms.b.engine.lock());
+    comms.receive->fail_from_outside({Errc::internal, why});
+  }
+  tcp::CommCore& other = sender ? static_cast<tcp::CommCore&>(*comms.receive) : *comms.send;
+  REQUIRE(comms.until([&] { return other.failed(); }));
+  CHECK_THAT(other.error().message, Contains(why));
+}
+
+TEST_CASE("the end of the peer's process is noticed at once at both ends") {
+  Comms comms;
+  comms.relay.die();
+  const Instant start = monotonic_now();
+  REQUIRE(comms.until([&] { return comms.send->failed() && comms.receive->failed(); }));
+  CHECK_THAT(comms.receive->error().message, Contains("has ended without closing its communicators"));
+  CHECK_THAT(comms.send->error().message, Contains("has ended without closing its communicators"));
+  CHECK(monotonic_now() - start < tcp::CommOptions{}.outage / 2);
+}

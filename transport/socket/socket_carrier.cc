@@ -1,0 +1,307 @@
+#include "transport/socket/socket_carrier.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/log.h"
+
+namespace tfabric::socket {
+namespace {
+
+constexpr std::size_t kScratchBytes = 256u << 10;  // stays in a CPU's cache
+constexpr int kEvents = 64;
+constexpr int kAcceptsPerTurn = 64;
+// How often flows are looked at for what takes too long, and the interface for its link.
+constexpr Duration kLookInterval = std::chrono::milliseconds(10);
+constexpr Duration kLinkInterval = std::chrono::milliseconds(2);
+constexpr Duration kWarnInterval = std::chrono::seconds(10);
+
+// A connection to an address of this host goes over the loopback interface, whatever the address.
+bool is_on_this_host(const net::IpAddress& address) {
+  const auto addresses = host::local_addresses();
+  const bool loopback =
+      address.is_v4() ? address.bytes[12] == std::byte{127} : address == *net::parse_ip("::1");
+  return loopback || std::any_of(addresses.begin(), addresses.end(), [&](const host::LocalAddress& local) {
+           return std::equal(local.address.begin(), local.address.end(), address.bytes.begin(),
+                             [](auto a, std::byte b) { return static_cast<std::byte>(a) == b; });
+         });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<SocketCarrier>> SocketCarrier::open(engine::Engine& engine, Options options) {
+  const auto named = [&](const Error& error) {
+    return Error{error.code, fmt::format("rail {}: {}", options.rail, error.message)};
+  };
+  Result<Descriptor> listener = listen_at(options.address);
+  if (!listener) {
+    return named(listener.error());
+  }
+  Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
+  epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
+  if (epoll.get() < 0 || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, listener->get(), &event) != 0) {
+    return named({Errc::unusable, fmt::format("cannot watch sockets by epoll: {}", std::strerror(errno))});
+  }
+  return std::unique_ptr<SocketCarrier>(
+      new SocketCarrier(engine, std::move(options), std::move(*listener), std::move(epoll)));
+}
+
+SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, Descriptor listener, Descriptor epoll)
+    : engine_(&engine),
+      options_(std::move(options)),
+      listener_(std::move(listener)),
+      epoll_(std::move(epoll)),
+      port_(local_end(listener_.get()).port),
+      scratch_(kScratchBytes),
+      now_(monotonic_now()) {}
+
+SocketCarrier::~SocketCarrier() { halt(); }
+
+// --- flows
+
+SocketFlow* SocketCarrier::add(Descriptor socket, bool connected, engine::FlowHandler* handler,
+                               std::size_t index) {
+  set_limits(socket.get(), options_.limits);
+  const int number = socket.get();
+  auto flow = std::make_unique<SocketFlow>(*this, std::move(socket), connected, handler, index);
+  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = flow.get()}};
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, number, &event) != 0) {
+    return nullptr;
+  }
+  flow->place_ = flows_.size();
+  flows_.push_back(std::move(flow));
+  return flows_.back().get();
+}
+
+engine::Flow* SocketCarrier::connect(engine::Engine& /*engine*/, const net::IpAddress& remote,
+                                     std::uint16_t port, engine::FlowHandler* handler, std::size_t index) {
+  if (remote.is_v4() != options_.address.is_v4()) {
+    return nullptr;
+  }
+  now_ = std::max(now_, engine_->last_turn());
+  Result<Descriptor> socket = begin_connect(
+      options_.address, is_on_this_host(remote) ? std::string() : options_.interface, {remote, port});
+  SocketFlow* flow = socket ? add(std::move(*socket), false, handler, index) : nullptr;
+  if (flow == nullptr && now_ - warned_ >= kWarnInterval) {
+    warned_ = now_;
+    TF_WARN("NET/tfabric: rail {}: {}", name(),
+            socket ? std::string("cannot watch a further socket by epoll") : socket.error().message);
+  }
+  return flow;
+}
+
+void SocketCarrier::accept_all() {
+  for (int i = 0; i < kAcceptsPerTurn; ++i) {
+    Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (socket.get() < 0) {
+      return;
+    }
+    engine::Acceptor* acceptor = engine_->acceptor();
+    SocketFlow* flow = acceptor == nullptr ? nullptr : add(std::move(socket), true, nullptr, 0);
+    if (flow != nullptr && !acceptor->on_connection(*flow)) {
+      flow->abort();
+    } else if (flow != nullptr) {
+      want_read(*flow);
+    }
+  }
+}
+
+void SocketCarrier::end(SocketFlow& flow) {
+  if (flow.phase_ == SocketFlow::Phase::over) {
+    return;
+  }
+  flow.phase_ = SocketFlow::Phase::over;
+  flow.queue_.clear();
+  flow.socket_.reset();
+  const std::size_t place = flow.place_;
+  over_.push_back(std::move(flows_[place]));
+  if (place + 1 != flows_.size()) {
+    flows_[place] = std::move(flows_.back());
+    flows_[place]->place_ = place;
+  }
+  flows_.pop_back();
+}
+
+void SocketCarrier::halt() {
+  reads_.clear();
+  writes_.clear();
+  news_.clear();
+  over_.clear();
+  flows_.clear();
+}
+
+bool SocketCarrier::owes_peers() const {
+  return std::any_of(flows_.begin(), flows_.end(),
+                     [](const auto& flow) { return flow->phase_ == SocketFlow::Phase::closing; });
+}
+
+// --- a turn
+
+void SocketCarrier::want_read(SocketFlow& flow) {
+  if (!std::exchange(flow.in_reads_, true)) {
+    reads_.push_back(&flow);
+  }
+}
+
+void SocketCarrier::want_write(SocketFlow& flow) {
+  if (!std::exchange(flow.in_writes_, true)) {
+    writes_.push_back(&flow);
+  }
+}
+
+void SocketCarrier::has_news(SocketFlow& flow) {
+  if (!std::exchange(flow.in_news_, true)) {
+    news_.push_back(&flow);
+  }
+}
+
+bool SocketCarrier::take_events() {
+  std::array<epoll_event, kEvents> events;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), kEvents, 0);
+  for (int i = 0; i < count; ++i) {
+    auto* flow = static_cast<SocketFlow*>(events[static_cast<std::size_t>(i)].data.ptr);
+    if (flow == nullptr) {
+      accept_all();
+    } else if (flow->phase_ != SocketFlow::Phase::over) {
+      flow->on_event(events[static_cast<std::size_t>(i)].events, now_);
+      want_read(*flow);
+      want_write(*flow);
+      has_news(*flow);
+    }
+  }
+  return count > 0;
+}
+
+bool SocketCarrier::receive(Instant now) {
+  now_ = now;
+  bool any = take_events();
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < reads_.size(); ++i) {  // handlers may add flows
+    SocketFlow& flow = *reads_[i];
+    if (flow.phase_ != SocketFlow::Phase::over && flow.phase_ != SocketFlow::Phase::connecting &&
+        flow.read(scratch_, now)) {
+      any = true;
+      has_news(flow);
+    }
+    if (flow.phase_ != SocketFlow::Phase::over && (flow.readable_ || !flow.rest_.empty())) {
+      reads_[kept++] = &flow;
+    } else {
+      flow.in_reads_ = false;
+    }
+  }
+  reads_.resize(kept);
+  pass_news();
+  return any;
+}
+
+// Handlers cause more news while they run; these are passed in the next round of this loop.
+void SocketCarrier::pass_news() {
+  while (!news_.empty()) {
+    news_now_.swap(news_);
+    for (SocketFlow* flow : news_now_) {
+      flow->in_news_ = false;
+      if (flow->phase_ == SocketFlow::Phase::over) {
+        continue;
+      }
+      if (flow->has_failed()) {
+        flow->hung_up_ = flow->readable_ = true;
+        flow->read(scratch_, now_);
+        if (flow->phase_ == SocketFlow::Phase::over) {
+          continue;
+        }
+      }
+      engine::FlowHandler* handler = flow->handler_;
+      if (flow->has_failed()) {
+        flow->handler_ = nullptr;
+        end(*flow);
+        if (handler != nullptr) {
+          handler->on_failed(*flow, flow->error_);
+        }
+      } else if (handler != nullptr) {
+        handler->on_progress(*flow);
+      } else if (flow->phase_ == SocketFlow::Phase::finished && flow->finished_) {
+        end(*flow);
+      }
+    }
+    news_now_.clear();
+  }
+}
+
+bool SocketCarrier::send(Instant now) {
+  bool any = false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < writes_.size(); ++i) {
+    SocketFlow& flow = *writes_[i];
+    const bool lives = flow.phase_ != SocketFlow::Phase::over;
+    any |= lives && flow.write(now);
+    if (lives && flow.writable_ && !flow.queue_.empty() && !flow.has_failed()) {
+      writes_[kept++] = &flow;
+    } else {
+      flow.in_writes_ = false;
+    }
+  }
+  writes_.resize(kept);
+  if (!over_.empty()) {
+    const auto is_over = [](const SocketFlow* flow) { return flow->phase_ == SocketFlow::Phase::over; };
+    std::erase_if(reads_, is_over);
+    std::erase_if(news_, is_over);
+    over_.clear();
+  }
+  return any;
+}
+
+void SocketCarrier::on_time(Instant now) {
+  now_ = now;
+  if (now >= next_link_) {
+    next_link_ = now + kLinkInterval;
+    watch_link(now);
+  }
+  if (now >= next_look_) {
+    next_look_ = now + kLookInterval;
+    for (std::size_t i = flows_.size(); i-- > 0;) {  // a flow that ends makes way for the last one
+      flows_[i]->look(now);
+    }
+  }
+}
+
+// --- the interface
+
+void SocketCarrier::watch_link(Instant now) {
+  const bool was_away = is_away();
+  const host::InterfaceQuery::State state = interfaces_.state(options_.interface);
+  const engine::LinkWatch::News news = watch_.look(state.up && state.has_link, now);
+  if (!was_away && is_away()) {
+    std::vector<SocketFlow*> flows;  // handlers may open and end some
+    for (const auto& flow : flows_) {
+      flows.push_back(flow.get());
+    }
+    for (SocketFlow* flow : flows) {
+      if (flow->handler_ != nullptr && !flow->has_failed()) {
+        flow->handler_->on_link_away(*flow);
+      }
+    }
+  }
+  if (news == engine::LinkWatch::News::none || !options_.announces) {
+    return;
+  }
+  if (news == engine::LinkWatch::News::away) {
+    TF_WARN(
+        "NET/tfabric: {}: look for its cable and the switch's port, or whether the interface was taken down",
+        why_away(now));
+  } else {
+    TF_INFO("NET/tfabric: rail {}: the link is back after {:.3f} s; it was away {} time(s)", name(),
+            std::chrono::duration<double>(watch_.last_absence()).count(), watch_.absences());
+  }
+}
+
+std::string SocketCarrier::why_away(Instant now) const {
+  const auto since = watch_.away_since();
+  return since ? engine::describe_absence(name(), *since, now) : std::string();
+}
+
+}  // namespace tfabric::socket

@@ -1,0 +1,274 @@
+#include "transport/socket/socket_flow.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "transport/socket/socket_carrier.h"
+
+namespace tfabric::socket {
+namespace {
+
+// What one flow may read or write in a turn, so that the others have theirs.
+constexpr std::size_t kReadsPerTurn = 2;
+constexpr std::size_t kBytesPerTurn = 512u << 10;
+constexpr std::size_t kRangesPerCall = 64;
+// How long a flow that was closed here waits for the peer's end of the stream. To close a socket on which
+// something comes in resets it, and the peer would lose what it has not read.
+constexpr Duration kPatience = std::chrono::seconds(1);
+// With bytes outstanding and no sign of the peer for so long, the kernel is asked what it knows.
+constexpr Duration kQuiet = std::chrono::milliseconds(20);
+// The kernel's time-outs are at least ten times as long as those of our own TCP, so each counts for two
+// (stripe/watch.h).
+constexpr std::uint32_t kWeight = 2;
+
+}  // namespace
+
+const std::string SocketFlow::no_reason_;
+
+SocketFlow::SocketFlow(SocketCarrier& carrier, Descriptor socket, bool connected,
+                       engine::FlowHandler* handler, std::size_t index)
+    : Flow(carrier, *this, handler, index),
+      owner_(&carrier),
+      socket_(std::move(socket)),
+      phase_(connected ? Phase::open : Phase::connecting),
+      readable_(connected),
+      writable_(connected),
+      since_(carrier.now()),
+      progressed_at_(carrier.now()) {
+  ends_ = to_string(local_end(socket_.get())) + " - " + to_string(remote_end(socket_.get()));
+}
+
+std::string SocketFlow::describe() const { return ends_; }
+
+std::string SocketFlow::why_unreachable(Instant /*now*/) const {
+  return errno_ == 0 ? std::string() : fmt::format("{} (rail {})", std::strerror(errno_), carrier().name());
+}
+
+// --- sending
+
+std::uint32_t SocketFlow::send_room() const {
+  const std::uint64_t held = written_ - confirmed_, most = owner_->limits().send_buffer;
+  return phase_ <= Phase::open && held < most ? static_cast<std::uint32_t>(most - held) : 0;
+}
+
+bool SocketFlow::send(const stack::Payload& range) {
+  if (send_room() < range.size || queue_.free() == 0) {
+    return false;
+  }
+  queue_.push(range.data, range.size);
+  note_written(range.size);
+  return true;
+}
+
+bool SocketFlow::send_inline(std::span<const std::byte> bytes) {
+  if (send_room() < bytes.size() || queue_.free() == 0) {
+    return false;
+  }
+  queue_.push_copy(bytes);
+  note_written(bytes.size());
+  return true;
+}
+
+void SocketFlow::note_written(std::size_t bytes) {
+  if (written_ == confirmed_) {
+    busy_since_ = owner_->now();
+  }
+  written_ += bytes;
+}
+
+bool SocketFlow::on_report(std::uint64_t position) {
+  if (position < confirmed_ || position > written_) {
+    return false;
+  }
+  const Instant now = owner_->now();
+  if (position > confirmed_) {
+    progressed_at_ = now;
+    timeouts_ = 0;
+  }
+  confirmed_ = position;
+  if (written_ == confirmed_) {
+    busy_ += now - busy_since_;
+  }
+  return true;
+}
+
+void SocketFlow::wake() { owner_->want_write(*this); }
+
+bool SocketFlow::write(Instant now) {
+  bool any = false;
+  std::size_t budget = kBytesPerTurn;
+  while (phase_ != Phase::connecting && writable_ && !has_failed() && budget > 0 && !queue_.empty()) {
+    std::array<iovec, kRangesPerCall> ranges;
+    msghdr message{};
+    message.msg_iov = ranges.data();
+    message.msg_iovlen = queue_.fill(ranges, budget);
+    const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (sent > 0) {
+      queue_.written(static_cast<std::size_t>(sent));
+      budget -= static_cast<std::size_t>(sent);
+      any = true;
+    } else if (errno == EAGAIN) {
+      writable_ = false;
+      blocked_since_ = now;
+    } else if (errno != EINTR) {
+      fail(errno);
+    }
+  }
+  if (phase_ == Phase::closing && queue_.empty()) {
+    static_cast<void>(::shutdown(socket_.get(), SHUT_WR));
+    phase_ = Phase::finished;
+    since_ = now;
+  }
+  return any;
+}
+
+// --- receiving
+
+bool SocketFlow::read(std::span<std::byte> scratch, Instant now) {
+  if (!rest_.empty()) {
+    deliver({});
+    if (!rest_.empty()) {
+      return false;
+    }
+  }
+  bool any = false;
+  // What has come before the end or a reset is read whole: nothing of it can come again.
+  for (std::size_t i = 0; (i < kReadsPerTurn || hung_up_) && readable_ && phase_ != Phase::over; ++i) {
+    const ssize_t got = ::recv(socket_.get(), scratch.data(), scratch.size(), MSG_DONTWAIT);
+    if (got > 0) {
+      any = true;
+      progressed_at_ = now;
+      // A short read has emptied the socket, unless its end has come.
+      readable_ = hung_up_ || static_cast<std::size_t>(got) == scratch.size();
+      deliver(scratch.first(static_cast<std::size_t>(got)));
+    } else if (got == 0) {
+      finished_ = any = true;
+      readable_ = false;
+    } else if (errno == EAGAIN) {
+      readable_ = false;
+    } else if (errno != EINTR) {
+      fail(errno);
+      readable_ = false;
+      any = true;
+    }
+  }
+  return any;
+}
+
+// The handler may hand the flow to another one, close it or abort it.
+void SocketFlow::deliver(std::span<const std::byte> bytes) {
+  std::vector<std::byte> kept;
+  if (!rest_.empty()) {
+    kept.swap(rest_);
+    kept.insert(kept.end(), bytes.begin(), bytes.end());
+    bytes = kept;
+  }
+  while (!bytes.empty() && handler_ != nullptr) {
+    const std::size_t taken = handler_->on_data(*this, bytes);
+    bytes = bytes.subspan(taken);
+    if (taken == 0) {
+      rest_.assign(bytes.begin(), bytes.end());
+      return;
+    }
+  }
+}
+
+void SocketFlow::consume(std::uint32_t n) {
+  rest_.erase(rest_.begin(), rest_.begin() + static_cast<std::ptrdiff_t>(n));
+}
+
+// --- life
+
+void SocketFlow::on_event(std::uint32_t events, Instant now) {
+  hung_up_ = hung_up_ || (events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+  if (phase_ == Phase::connecting && (events & (EPOLLOUT | EPOLLERR | EPOLLHUP)) != 0) {
+    connected(now);
+  }
+  if ((events & EPOLLOUT) != 0 && !writable_ && phase_ != Phase::connecting) {
+    writable_ = true;
+    blocked_ += blocked_since_ == Instant{} ? Duration{} : now - blocked_since_;
+  }
+  readable_ = readable_ || (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+}
+
+void SocketFlow::connected(Instant now) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  static_cast<void>(::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length));
+  if (error != 0) {
+    fail(error);
+    return;
+  }
+  phase_ = Phase::open;
+  since_ = progressed_at_ = now;
+  ends_ = to_string(local_end(socket_.get())) + " - " + to_string(remote_end(socket_.get()));
+}
+
+void SocketFlow::fail(int number) {
+  if (!has_failed()) {
+    errno_ = number;
+    error_ = error_of(number);
+    owner_->has_news(*this);
+  }
+}
+
+void SocketFlow::close() {
+  handler_ = nullptr;
+  if (phase_ == Phase::connecting || has_failed()) {
+    owner_->end(*this);
+  } else if (phase_ == Phase::open) {
+    phase_ = Phase::closing;
+    since_ = owner_->now();
+    wake();
+  }
+}
+
+// Without a reason the connection is reset, so that the peer sees at once that it is gone. A reason travels
+// in a record that the user has queued before, and a reset could overtake it.
+void SocketFlow::abort(std::string_view reason) {
+  handler_ = nullptr;
+  if (!reason.empty()) {
+    write(owner_->now());
+  } else {
+    const linger at_once{.l_onoff = 1, .l_linger = 0};
+    static_cast<void>(::setsockopt(socket_.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
+  }
+  owner_->end(*this);
+}
+
+void SocketFlow::look(Instant now) {
+  if (phase_ == Phase::connecting && now - since_ >= owner_->limits().connect_timeout) {
+    fail(ETIMEDOUT);
+  } else if ((phase_ == Phase::finished && (finished_ || now - since_ >= kPatience)) ||
+             (phase_ == Phase::closing && now - since_ >= owner_->limits().user_timeout)) {
+    owner_->end(*this);
+  } else if (phase_ == Phase::open && written_ != confirmed_ && now - progressed_at_ >= kQuiet) {
+    const std::uint32_t timeouts = kWeight * view_of(socket_.get()).timeouts_in_row;
+    if (timeouts > timeouts_) {
+      timeouts_ = timeouts;
+      owner_->has_news(*this);
+    }
+  }
+}
+
+stack::ConnectionInfo SocketFlow::info() const {
+  const Instant now = owner_->now();
+  stack::ConnectionInfo info;
+  info.state = phase_ == Phase::connecting ? stack::State::syn_sent
+               : phase_ == Phase::open     ? stack::State::established
+                                           : stack::State::fin_wait_1;
+  info.srtt = view_of(socket_.get()).srtt;
+  info.delivered = info.bytes_acked = confirmed_;
+  info.bytes_sent = written_;
+  info.busy = busy_ + (written_ == confirmed_ ? Duration{} : now - busy_since_);
+  info.network_limited = blocked_ + (writable_ || phase_ != Phase::open ? Duration{} : now - blocked_since_);
+  return info;
+}
+
+}  // namespace tfabric::socket

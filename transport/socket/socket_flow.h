@@ -1,0 +1,110 @@
+// A flow over one of the kernel's TCP connections.
+//
+// The kernel acknowledges for a process that stands still, and what lies unread is lost with a reset. So
+// bytes count as arrived when the peer reports that it has read them, and until then the comm keeps them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/time.h"
+#include "transport/socket/kernel_socket.h"
+#include "transport/socket/write_queue.h"
+#include "transport/tcp/engine/flow.h"
+#include "transport/tcp/stack/byte_stream.h"
+
+namespace tfabric::socket {
+
+class SocketCarrier;
+
+class SocketFlow final : public engine::Flow, public stack::ByteStream {
+ public:
+  // `connected`: the connection was accepted; otherwise it is being opened.
+  SocketFlow(SocketCarrier& carrier, Descriptor socket, bool connected, engine::FlowHandler* handler,
+             std::size_t index);
+
+  // --- engine::Flow
+  [[nodiscard]] std::string describe() const override;
+  void wake() override;
+  void close() override;
+  void abort(std::string_view reason = {}) override;
+  [[nodiscard]] bool needs_reports() const override { return true; }
+  bool on_report(std::uint64_t position) override;
+  [[nodiscard]] bool is_silent() const override { return phase_ == Phase::connecting; }
+  [[nodiscard]] std::string why_unreachable(Instant now) const override;
+
+  // --- stack::ByteStream
+  [[nodiscard]] std::span<const std::byte> readable() const override { return rest_; }
+  void consume(std::uint32_t n) override;
+  [[nodiscard]] bool received_all() const override { return finished_; }
+  [[nodiscard]] bool peer_finished() const override { return finished_ && rest_.empty(); }
+  bool send(const stack::Payload& range) override;
+  bool send_inline(std::span<const std::byte> bytes) override;
+  [[nodiscard]] std::uint64_t stream_written() const override { return written_; }
+  [[nodiscard]] std::uint64_t stream_acked() const override { return confirmed_; }
+  [[nodiscard]] std::uint32_t send_room() const override;
+  [[nodiscard]] bool can_send_ranges(std::uint32_t n) const override { return queue_.free() >= n; }
+  [[nodiscard]] Instant progressed_at() const override { return progressed_at_; }
+  void retry_at_once(Instant /*now*/) override {}  // when to send again is the kernel's business
+  [[nodiscard]] std::uint32_t timeouts_in_row() const override { return timeouts_; }
+  [[nodiscard]] Instant silent_since() const override { return progressed_at_; }
+  [[nodiscard]] const std::string& reset_reason() const override { return no_reason_; }
+  [[nodiscard]] stack::ConnectionInfo info() const override;
+
+ private:
+  friend class SocketCarrier;
+
+  enum class Phase : std::uint8_t {
+    connecting,
+    open,
+    closing,   // closed here; what is queued is still to be written
+    finished,  // written, and the peer's end of the stream is awaited
+    over       // the socket is closed; the object goes at the end of the turn
+  };
+
+  // --- for the carrier
+  // Reads what has come and hands it to the handler. Returns true if anything has.
+  bool read(std::span<std::byte> scratch, Instant now);
+  // Writes what the kernel takes. Returns true if it took anything.
+  bool write(Instant now);
+  // The kernel says so (EPOLLIN, EPOLLOUT, EPOLLRDHUP).
+  void on_event(std::uint32_t events, Instant now);
+  // Looks at what takes too long. Call regularly.
+  void look(Instant now);
+  [[nodiscard]] bool has_failed() const { return error_ != stack::ConnectionError::none; }
+
+  void deliver(std::span<const std::byte> bytes);
+  void connected(Instant now);
+  void fail(int number);
+  void note_written(std::size_t bytes);
+
+  SocketCarrier* owner_;
+  Descriptor socket_;
+  Phase phase_;
+  WriteQueue queue_;
+  std::uint64_t written_ = 0, confirmed_ = 0;
+  std::vector<std::byte> rest_;  // read, and not taken by the handler
+  std::string ends_;             // describe()
+  stack::ConnectionError error_ = stack::ConnectionError::none;
+  int errno_ = 0;
+  bool readable_ = false, writable_ = false, hung_up_ = false;
+  bool finished_ = false;  // the peer's end of the stream has come
+  std::uint32_t timeouts_ = 0;
+  Instant since_;  // of the phase
+  Instant progressed_at_;
+  Instant busy_since_{}, blocked_since_{};
+  Duration busy_{}, blocked_{};
+
+  // The carrier's notes.
+  std::size_t place_ = 0;  // in its list of flows
+  bool in_reads_ = false, in_writes_ = false, in_news_ = false;
+
+  static const std::string no_reason_;
+};
+
+}  // namespace tfabric::socket

@@ -1,0 +1,109 @@
+#include "transport/tcp/rails/kernel_rail.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "host/interfaces.h"
+#include "transport/socket/socket_carrier.h"
+
+namespace tfabric::tcp {
+namespace {
+
+net::IpAddress address_of(const host::LocalAddress& local) {
+  net::IpAddress address;
+  std::transform(local.address.begin(), local.address.end(), address.bytes.begin(),
+                 [](auto byte) { return static_cast<std::byte>(byte); });
+  return address;
+}
+
+}  // namespace
+
+Result<net::IpAddress> kernel_address(const config::Rail& config,
+                                      const std::vector<host::LocalAddress>& addresses) {
+  std::vector<net::IpAddress> found;
+  for (const host::LocalAddress& local : addresses) {
+    if (const net::IpAddress address = address_of(local);
+        local.netdev == config.device && !address.is_link_local()) {
+      found.push_back(address);
+    }
+  }
+  const auto unusable = [&config](const std::string& what) { return Error{Errc::unusable, what}; };
+  if (found.empty()) {
+    return unusable(
+        fmt::format("the interface {} does not exist in this network namespace, or has no IP address "
+                    "(`ip address` lists them)",
+                    config.device));
+  }
+  if (!config.addresses.empty()) {
+    const auto wanted = net::parse_prefix(config.addresses.front());
+    const auto same = std::find_if(found.begin(), found.end(), [&](const net::IpAddress& address) {
+      return wanted && address == wanted->address;
+    });
+    return same != found.end() ? Result<net::IpAddress>(*same)
+                               : unusable(fmt::format(
+                                     "the interface {} has no address {}: leave `addresses` out, "
+                                     "or name one that it has ({})",
+                                     config.device, config.addresses.front(), net::to_string(found.front())));
+  }
+  const auto v4 =
+      std::find_if(found.begin(), found.end(), [](const net::IpAddress& address) { return address.is_v4(); });
+  return v4 != found.end() ? *v4 : found.front();
+}
+
+std::vector<config::Rail> kernel_rails(const config::InterfaceList& wanted,
+                                       const std::vector<host::LocalAddress>& addresses) {
+  std::vector<config::Rail> rails;
+  for (const host::LocalAddress& local : addresses) {
+    const bool known = std::any_of(rails.begin(), rails.end(),
+                                   [&](const config::Rail& rail) { return rail.device == local.netdev; });
+    if (!known && local.running && wanted.selects(local.netdev)) {
+      rails.push_back({.name = local.netdev, .kind = config::RailKind::kernel, .device = local.netdev});
+    }
+  }
+  return rails;
+}
+
+config::Config with_kernel_rails(config::Config config, const std::vector<host::LocalAddress>& addresses) {
+  if (config.transport == "socket") {
+    config.tcp.rails = kernel_rails(config.rdma.bootstrap_interface, addresses);
+  }
+  return config;
+}
+
+KernelRail::KernelRail(const config::Rail& config, const net::IpAddress& address, std::uint32_t mtu,
+                       socket::SocketCarrier* carrier)
+    : Rail(config), address_(address), mtu_(mtu), carrier_(carrier) {}
+
+std::uint16_t KernelRail::kernel_port() const { return carrier_->port(); }
+
+Result<Route> KernelRail::route_to(const net::IpAddress& peer, std::uint64_t /*peer_process*/) {
+  return Route{.carrier = carrier_, .remote = peer};
+}
+
+Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& config,
+                                                            std::span<engine::Engine* const> engines,
+                                                            const socket::SocketLimits& limits) {
+  const Result<net::IpAddress> address = kernel_address(config, host::local_addresses());
+  if (!address) {
+    return Error{address.error().code, fmt::format("rail {}: {}", config.name, address.error().message)};
+  }
+  std::vector<std::unique_ptr<Rail>> rails;
+  for (engine::Engine* engine : engines) {
+    auto carrier = socket::SocketCarrier::open(*engine, {.rail = config.name,
+                                                         .interface = config.device,
+                                                         .address = *address,
+                                                         .announces = rails.empty(),
+                                                         .limits = limits});
+    if (!carrier) {
+      return carrier.error();
+    }
+    rails.push_back(
+        std::unique_ptr<Rail>(new KernelRail(config, *address, effective_mtu(config), carrier->get())));
+    const std::lock_guard guard(engine->lock());
+    engine->add_carrier(std::move(*carrier));
+  }
+  return rails;
+}
+
+}  // namespace tfabric::tcp
