@@ -100,6 +100,7 @@ Result<Config> load(const Environment& environment, std::span<const std::string>
   std::vector<std::string> errors;
   Config config = read(environment, files, origins, errors);
   validate_rails(config, errors);
+  read_faults(environment, config, errors);
   // A key that could not be read still has its default, which would cause misleading further errors.
   if (errors.empty()) {
     validate_together(config, errors);

@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "config/address.h"
+#include "config/fault.h"
 #include "config/nccl_lists.h"
 #include "config/rail_kinds.h"
 
@@ -65,6 +66,8 @@ struct Rail {
   std::string where{};
   std::map<std::string, std::string> origins{};  // of its keys that were set
   bool malformed = false;                        // some key could not be read and has its default instead
+
+  std::vector<Fault> faults{};  // those of TFABRIC_FAULT that are for this rail
 };
 
 // Returns true for a memif rail whose processes find each other, and choose their own sockets and addresses.
@@ -244,6 +247,8 @@ struct Config {
   std::string file;  // the file that was read; empty: none
   // What is worth knowing and no error, such as a variable that does not belong to any key. A line each.
   std::vector<std::string> notes;
+  // What TFABRIC_FAULT will do, as a line for the log; empty: it is not set, and nothing is rehearsed.
+  std::string rehearsal;
 };
 
 // Environment variables by name. Tests pass their own.

@@ -119,7 +119,7 @@ void read_environment(const Environment& environment, Config& config,
   read_nccl_variables(environment, config, origins);
   for (const auto& variable : environment) {
     const auto& [name, value] = variable;
-    if (name == kFileVariable || is_other_use(name) || is_of_service(name, value)) {
+    if (name == kFileVariable || name == kFaultVariable || is_other_use(name) || is_of_service(name, value)) {
       continue;
     }
     const std::string origin = "environment " + name;

@@ -51,7 +51,7 @@ std::vector<std::string> rail_key_names() {
 }
 
 std::vector<std::string> environment_names() {
-  std::vector<std::string> names{kFileVariable, kRailsVariable};
+  std::vector<std::string> names{kFileVariable, kRailsVariable, kFaultVariable};
   for (const Key& key : keys()) {
     names.push_back(key.environment);
   }

@@ -37,6 +37,8 @@ void set_rail_key(Rail& rail, std::string_view key, std::string_view value, cons
 // Gives a name to each rail that has none, and checks what the types of single values cannot express. A
 // malformed rail is left out, since its defaults would cause misleading errors.
 void validate_rails(Config& config, std::vector<std::string>& errors);
+// Reads TFABRIC_FAULT, and gives each rail its faults. Call when all rails have names.
+void read_faults(const Environment& environment, Config& config, std::vector<std::string>& errors);
 // Checks what several keys say together. Call if there are no errors yet.
 void validate_together(const Config& config, std::vector<std::string>& errors);
 

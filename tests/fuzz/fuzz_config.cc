@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -57,6 +58,15 @@ Environment variables_of(std::string_view text) {
   return variables;
 }
 
+void check(const Fault& fault) {
+  constexpr Duration kDay = std::chrono::hours(24);
+  require(!parse_faults(fault.text)->empty());
+  require(fault.start >= Duration::zero() && fault.start <= kDay && fault.lasts >= Fault::kLeast);
+  require(fault.period == Duration::zero() || (fault.period > fault.lasts && fault.period <= kDay));
+  require((fault.loss > 0 && fault.loss <= 1) == (fault.kind == FaultKind::loss));
+  require((fault.rate > 0) == (fault.kind == FaultKind::rate));
+}
+
 void check(const Config& config) {
   require(config.tcp.flows <= 64 && config.tcp.max_flows >= 1 && config.tcp.max_flows <= 64);
   require(config.tcp.chunk_bytes % 128 == 0 && config.tcp.chunk_bytes > 0);
@@ -67,6 +77,10 @@ void check(const Config& config) {
     require(key.set(again, key.show(config)) && key.show(again) == key.show(config));
   }
   for (const Rail& rail : config.tcp.rails) {
+    require(rail.faults.size() <= kMostFaults);
+    for (const Fault& fault : rail.faults) {
+      check(fault);
+    }
     require(!rail.name.empty() && rail.name.size() <= 64);
     require(rail.kind == RailKind::memif || (!rail.device.empty() && !rail.addresses.empty()));
   }

@@ -1,0 +1,57 @@
+// Which rails the faults of TFABRIC_FAULT are for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "config/fault.h"
+#include "config/reading.h"
+
+namespace tfabric::config {
+namespace {
+
+bool is_for(const Fault& fault, const Rail& rail) { return fault.rail == "*" || fault.rail == rail.name; }
+
+std::string names_of(const std::vector<Rail>& rails) {
+  std::string names;
+  for (const Rail& rail : rails) {
+    names += (names.empty() ? "" : ", ") + rail.name;
+  }
+  return names.empty() ? "none" : names;
+}
+
+}  // namespace
+
+void read_faults(const Environment& environment, Config& config, std::vector<std::string>& errors) {
+  const auto found = environment.find(kFaultVariable);
+  if (found == environment.end()) {
+    return;
+  }
+  const Result<std::vector<Fault>> faults = parse_faults(found->second);
+  if (!faults) {
+    errors.push_back(fmt::format("environment {}: {}", kFaultVariable, faults.error().message));
+    return;
+  }
+  if (faults->empty()) {
+    return;
+  }
+  config.rehearsal = fmt::format("a rehearsal: environment {}=\"{}\" makes rails fail on purpose",
+                                 kFaultVariable, found->second);
+  std::vector<Rail>& rails = config.tcp.rails;
+  for (const Fault& fault : *faults) {
+    bool used = false;
+    for (Rail& rail : rails) {
+      if (is_for(fault, rail)) {
+        rail.faults.push_back(fault);
+        used = true;
+      }
+    }
+    if (!used) {
+      config.rehearsal +=
+          fmt::format("; but \"{}\" changes nothing here, for it is none of the TCP rails ({})", fault.text,
+                      names_of(rails));
+    }
+  }
+}
+
+}  // namespace tfabric::config
