@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "transport/rdma/rdma_transport.h"
 #include "transport/tcp/tcp_transport.h"
 
@@ -13,6 +14,9 @@ bool prefers_tcp(const config::Config& config) {
 }
 
 Result<std::unique_ptr<Transport>> open(const config::Config& config) {
+  if (!config.rehearsal.empty()) {
+    TF_WARN("NET/tfabric: {}", config.rehearsal);
+  }
   if (prefers_tcp(config)) {
     return tcp::open_transport(config);
   }

@@ -10,6 +10,7 @@
 
 #include "tests/unit/engine/loop.h"
 #include "transport/tcp/engine/exchange.h"
+#include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::engine {
 namespace {
@@ -19,20 +20,29 @@ using namespace test;
 constexpr PortMap kPorts(50000, 2000, 2, 4000);
 
 struct Member {
-  Member(std::uint16_t self, const std::shared_ptr<Exchange>& exchange, bool hashed)
+  Member(std::uint16_t self, const std::shared_ptr<Exchange>& exchange, bool hashed,
+         const std::shared_ptr<Rehearsal>& rehearsal = nullptr)
       : engine({.number = self,
                 .port = kPorts.listening_of(self),
                 .first_port = kPorts.first_of(self),
                 .ports = kPorts.count_of(self),
                 .listeners = 2}) {
     engine.set_acceptor(&hall);
-    auto made = tcp::make_loop_link("shared", {.name = "shared", .mtu = 1500, .addresses = {{kAddress, 24}}},
-                                    {.exchange = exchange, .self = self, .hashed = hashed});
-    INFO((made ? std::string() : made.error().message));
-    REQUIRE(made.ok());
-    link = made->get();
+    auto port =
+        nic::Port::open({.name = "shared", .device = nic::kLoopDevice, .mtu = 1500, .rx_buffers = 2048});
+    INFO((port ? std::string() : port.error().message));
+    REQUIRE(port.ok());
+    auto made = std::make_unique<Link>(std::move(*port),
+                                       net::InterfaceConfig{.name = "shared",
+                                                            .mtu = 1500,
+                                                            .addresses = {{kAddress, 24}},
+                                                            .point_to_point = true,
+                                                            .trusted_wire = true},
+                                       LinkOptions{.rehearsal = rehearsal},
+                                       ExchangeMember{.exchange = exchange, .self = self, .hashed = hashed});
+    link = made.get();
     const std::lock_guard guard(engine.lock());
-    engine.add_link(std::move(*made));
+    engine.add_link(std::move(made));
   }
 
   [[nodiscard]] const ExchangeCounters& exchanged() const { return engine.counters().exchange; }
@@ -43,11 +53,11 @@ struct Member {
 };
 
 struct Shared {
-  explicit Shared(bool hashed) {
+  explicit Shared(bool hashed, const std::shared_ptr<Rehearsal>& rehearsal = nullptr) {
     nic::need_eal();
     exchange = std::make_shared<Exchange>(kPorts);
     for (std::uint16_t self = 0; self < 2; ++self) {
-      members[self] = std::make_unique<Member>(self, exchange, hashed);
+      members[self] = std::make_unique<Member>(self, exchange, hashed, rehearsal);
     }
   }
   ~Shared() {
@@ -143,8 +153,14 @@ TEST_CASE("a connection whose packets come in by the right queues keeps its firs
   CHECK(shared.members[1]->exchanged().forwarded == 0);
 }
 
-TEST_CASE("engines that are turned by threads of their own carry both ways at once") {
-  Shared shared(/*hashed=*/false);
+TEST_CASE(
+    "engines that are turned by threads of their own carry both ways at once, failing on purpose or not") {
+  const std::string faults = GENERATE(
+      "", "shared:loss=1%@0s;shared:silent@5ms+5ms/30ms;shared:rate=2G@0s;shared:down@20ms+5ms/40ms");
+  const auto rehearsal =
+      faults.empty() ? nullptr
+                     : std::make_shared<Rehearsal>("shared", *config::parse_faults(faults), monotonic_now());
+  Shared shared(/*hashed=*/false, rehearsal);
   std::array<Collector, 2> clients;
   const std::string text(2'000'000, 't');
   std::array<TcpFlow*, 2> flows{};
@@ -181,6 +197,7 @@ TEST_CASE("engines that are turned by threads of their own carry both ways at on
     CHECK(shared.members[self]->hall.guest.received == text);
     CHECK(shared.members[self]->exchanged().received > 0);
   }
+  CHECK((rehearsal == nullptr || rehearsal->lost() > 0));
 }
 
 TEST_CASE("a segment for a port of no engine is answered by the engine that receives it") {

@@ -1,10 +1,13 @@
 // Offloads as drivers really do them: a virtio_user rail and a vhost rail of one process, joined by a
 // vhost-user socket. The one segments for the other (TSO), which gets chains of buffers, and both leave TCP's
 // checksum to the other's trust.
+#include <rte_mempool.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/temporary_folder.h"
 #include "tests/unit/engine/loop.h"
+#include "transport/tcp/nic/pools.h"
 
 namespace tfabric::engine {
 namespace {
@@ -15,26 +18,28 @@ using test::Hall;
 // An engine with both ends of the wire.
 struct Wire {
   explicit Wire(std::uint32_t mtu, const char* vhost_address = "10.78.0.1",
-                const char* virtio_address = "10.78.0.2") {
+                const char* virtio_address = "10.78.0.2", std::string_view faults = {}) {
     // Four receive pools with packets of 9000 bytes.
     REQUIRE(nic::start_eal({.memory_mib = 512}).ok());
     engine.set_acceptor(&hall);
     vhost = open(config::RailKind::vhost, std::string(vhost_address) + "/24", mtu);
-    virtio = open(config::RailKind::virtio_user, std::string(virtio_address) + "/24", mtu);
+    virtio = open(config::RailKind::virtio_user, std::string(virtio_address) + "/24", mtu, faults);
     engine.lock().lock();
   }
   ~Wire() { engine.lock().unlock(); }
   Wire(const Wire&) = delete;
   Wire& operator=(const Wire&) = delete;
 
-  std::unique_ptr<tcp::Rail> open(config::RailKind kind, const std::string& address, std::uint32_t mtu) {
+  std::unique_ptr<tcp::Rail> open(config::RailKind kind, const std::string& address, std::uint32_t mtu,
+                                  std::string_view faults = {}) {
     const EngineOptions defaults;
     engine::Engine* const engines[] = {&engine};
     auto rails = tcp::open_rail({.name = kind == config::RailKind::vhost ? "vhost" : "virtio",
                                  .kind = kind,
                                  .device = folder.path("s"),
                                  .addresses = {address},
-                                 .mtu = mtu},
+                                 .mtu = mtu,
+                                 .faults = *config::parse_faults(faults)},
                                 engines, PortMap(defaults.first_port, defaults.ports, 1, engine.port()));
     INFO((rails ? std::string() : rails.error().message));
     REQUIRE(rails.ok());
@@ -118,6 +123,38 @@ TEST_CASE(
       CHECK(vhost.interface().counters().malformed == 0);
     }
   }
+}
+
+TEST_CASE("super-segments and chains of buffers that are lost on purpose give all their buffers back") {
+  const std::string faults = GENERATE("virtio:loss=5%@0s", "virtio:rate=500M@0s;virtio:silent@5ms+10ms/30ms");
+  INFO(faults);
+  Wire wire(1500, "10.78.0.1", "10.78.0.2", faults);
+  Link& link = link_of(*wire.virtio, *wire.vhost);
+  REQUIRE(link.super_segment() > 32'000);
+  REQUIRE(link.options().rehearsal != nullptr);
+  const auto in_use = [&] {
+    return rte_mempool_in_use_count(*nic::header_pool()) + rte_mempool_in_use_count(*nic::external_pool());
+  };
+  Collector client;
+  Flow& flow = wire.connect(*wire.virtio, *wire.vhost, client);
+  REQUIRE(wire.until([&] { return flow.connection().established() && wire.hall.accepted != nullptr; }));
+  const std::string there = text_of(5'000'001), back = text_of(2'000'003);
+  REQUIRE(flow.connection().send(payload_of(there)));
+  REQUIRE(wire.hall.accepted->connection().send(payload_of(back)));
+  wire.engine.wake(flow);
+  wire.engine.wake(*wire.hall.accepted);
+  REQUIRE(wire.until([&] {
+    return wire.hall.guest.received.size() >= there.size() && client.received.size() >= back.size();
+  }));
+  CHECK(wire.hall.guest.received == there);
+  CHECK(client.received == back);
+  CHECK(link.options().rehearsal->lost() > 0);
+  REQUIRE(wire.until([&] {
+    return link.idle() && flow.connection().stream_acked() == there.size() &&
+           wire.hall.accepted->connection().stream_acked() == back.size();
+  }));
+  // What the driver has sent it keeps until its ring comes round: at most a ring of packets.
+  CHECK(in_use() <= 2 * 1024);
 }
 
 TEST_CASE("a connection that the vhost end opens works the same") {

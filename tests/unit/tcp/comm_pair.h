@@ -23,7 +23,8 @@ inline const std::array kAddresses{*net::parse_ip("10.77.0.1"), *net::parse_ip("
 // An engine with two links.
 struct World {
   explicit World(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {},
-                 const engine::LinkOptions& link_options = {})
+                 const engine::LinkOptions& link_options = {},
+                 std::shared_ptr<engine::Rehearsal> of_second_link = nullptr)
       : engine(engine_options), context{engine, progress, regions, options, peers} {
     nic::need_eal();
     const EngineGuard guard(engine.lock());
@@ -32,7 +33,9 @@ struct World {
     engine.set_acceptor(&acceptor);
     for (std::size_t i = 0; i < kAddresses.size(); ++i) {
       wires.push_back(std::make_shared<CutWire>());
-      add_link(i, link_options);
+      engine::LinkOptions own = link_options;
+      own.rehearsal = i == 1 ? of_second_link : nullptr;
+      add_link(i, own);
     }
   }
   void add_link(std::size_t i, const engine::LinkOptions& options) {

@@ -34,10 +34,11 @@ constexpr std::uint64_t kPeer = 0x5eed'0000'0000'0001;
 constexpr Duration kPatience = std::chrono::seconds(120);
 
 struct End {
-  explicit End(Duration answer_timeout = LocalRail::kAnswerTimeout) {
+  explicit End(Duration answer_timeout = LocalRail::kAnswerTimeout,
+               std::shared_ptr<engine::Rehearsal> rehearsal = nullptr) {
     nic::need_eal();
-    auto opened =
-        LocalRail::open({.name = "memif0", .kind = config::RailKind::memif}, engine, 1, answer_timeout);
+    auto opened = LocalRail::open({.name = "memif0", .kind = config::RailKind::memif}, engine, 1,
+                                  answer_timeout, std::move(rehearsal));
     INFO((opened ? std::string() : opened.error().message));
     REQUIRE(opened.ok());
     rail = std::move(*opened);
@@ -157,6 +158,26 @@ TEST_CASE("two processes of a host join each other, whichever asks, and both at 
     CHECK(a.route_to(b.rail->process()).ok());
     CHECK(b.route_to(a.rail->process()).ok());
   }
+}
+
+TEST_CASE("the wire to another process fails as a rehearsal says, and the loop to oneself does not") {
+  const auto silent = config::parse_faults("memif0:silent@0s");
+  REQUIRE(silent.ok());
+  const auto rehearsal = std::make_shared<engine::Rehearsal>("memif0", *silent, monotonic_now());
+  test::FlowWatcher handler;
+  End a(LocalRail::kAnswerTimeout, rehearsal), b;
+  const Result<Route> there = a.route_to(b.rail->process()), home = a.route_to(a.rail->process());
+  REQUIRE((there.ok() && home.ok()));
+  CHECK(there->link->options().rehearsal == rehearsal);
+  CHECK(home->link->options().rehearsal == nullptr);
+  const EngineGuard guard(a.engine.lock());
+  REQUIRE(a.engine.connect(*there->link, there->remote, b.engine.port(), &handler, 0) != nullptr);
+  const Instant deadline = monotonic_now() + kPatience;
+  while (rehearsal->lost() == 0 && monotonic_now() < deadline) {
+    a.engine.turn();
+  }
+  CHECK(rehearsal->lost() > 0);
+  CHECK(there->link->link_up());
 }
 
 TEST_CASE("when a process of the host has ended, its link goes, and asking again says so") {

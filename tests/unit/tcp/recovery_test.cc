@@ -165,6 +165,29 @@ TEST_CASE("a rail on which everything vanishes is given up when the peer answers
   pair.exchange(1'000'000);
 }
 
+TEST_CASE("a rail that a rehearsal silences, cuts or lets lose again and again costs no byte") {
+  const std::string faults =
+      GENERATE("pair1:silent@50ms+200ms/500ms", "pair1:down@50ms+200ms/500ms",
+               "pair1:silent-in@50ms+200ms/500ms", "pair1:loss=2%@0s;pair1:rate=500M@0s");
+  INFO(faults);
+  const auto rehearsal =
+      std::make_shared<engine::Rehearsal>("pair1", *config::parse_faults(faults), monotonic_now());
+  World world({.piece_bytes = 4096, .outage = 60s}, quick_to_die(), {}, rehearsal);
+  Pair pair(world);
+  SeededRandom random(1);
+  Traffic traffic(world, pair, random);
+  const bool loses_lanes = faults.find("loss") == std::string::npos;
+  const Instant begin = monotonic_now();
+  while (monotonic_now() - begin < 2s || (loses_lanes && pair.send->counters().buried < 2)) {
+    REQUIRE(monotonic_now() - begin < 120s);
+    traffic.step(/*wait=*/true);
+  }
+  traffic.finish_all();
+  CHECK_FALSE(pair.receive->failed());
+  CHECK(rehearsal->lost() > 0);
+  CHECK((!loses_lanes || pair.send->counters().joined > 2));
+}
+
 TEST_CASE("a peer that answers on no rail loses none") {
   World world({.piece_bytes = 4096, .outage = 60s});
   Pair pair(world);

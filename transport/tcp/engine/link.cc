@@ -51,6 +51,9 @@ Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const L
   // could not be deregistered until then.
   options_.transmit_by_reference &= !options_.mapped_only || port_->capabilities().tx_reclaims;
   options_.mapped_only &= options_.transmit_by_reference;
+  if (options_.rehearsal != nullptr) {
+    fault_ = std::make_unique<LinkFault>(options_.rehearsal);
+  }
   // One reference is the link's own, so that the count never reaches zero while the link exists.
   references_.free_cb = [](void*, void*) {};
   rte_mbuf_ext_refcnt_set(&references_, 1);
@@ -78,6 +81,9 @@ void Link::on_small_path(const net::IpAddress& remote, std::uint32_t mss) {
 void Link::drop_staged() {
   rte_pktmbuf_free_bulk(stage_.data(), staged_);
   staged_ = 0;
+  if (fault_ != nullptr) {
+    fault_->forget_staged();
+  }
 }
 
 std::uint16_t Link::mss(bool v4) const {
@@ -115,7 +121,10 @@ std::uint32_t Link::super_segment() const {
 }
 
 std::uint16_t Link::receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters) {
-  const std::uint16_t n = port_->receive(packets);
+  std::uint16_t n = port_->receive(packets);
+  if (fault_ != nullptr) [[unlikely]] {
+    n = fault_->receive(packets.first(n));
+  }
   counters_.rx_packets += n;
   if (member_.exchange == nullptr || n == 0) {
     return n;
@@ -166,11 +175,21 @@ void Link::flush() {
   if (staged_ == 0) {
     return;
   }
-  const std::uint16_t sent = port_->transmit(std::span(stage_).first(staged_));
+  const std::uint16_t sent = fault_ == nullptr ? port_->transmit(std::span(stage_).first(staged_))
+                                               : transmit_some(std::span(stage_).first(staged_));
   counters_.tx_packets += sent;
   counters_.tx_stalls += sent < staged_ ? 1 : 0;
   std::copy(stage_.begin() + sent, stage_.begin() + staged_, stage_.begin());
   staged_ = static_cast<std::uint16_t>(staged_ - sent);
+}
+
+std::uint16_t Link::transmit_some(std::span<rte_mbuf*> staged) {
+  staged_ = fault_->lose_staged(staged);
+  const std::uint16_t admitted = fault_->admit(staged.first(staged_));
+  // The port takes no empty burst.
+  const std::uint16_t sent = admitted == 0 ? std::uint16_t{0} : port_->transmit(staged.first(admitted));
+  fault_->refuse(staged.subspan(sent, admitted - sent), static_cast<std::uint16_t>(staged_ - sent));
+  return sent;
 }
 
 bool Link::make_room() {
@@ -190,8 +209,11 @@ bool Link::holds_payload() {
 }
 
 void Link::watch(Instant now) {
+  if (fault_ != nullptr) {
+    fault_->look(now);
+  }
   const bool was_away = is_away();
-  const LinkWatch::News news = watch_.look(port_->link_up(), now);
+  const LinkWatch::News news = watch_.look(link_up(), now);
   // Of the engines that share the port, one speaks.
   if (member_.self != 0 || options_.ends_with_link) {
     return;
@@ -216,7 +238,10 @@ void Link::watch(Instant now) {
 
 std::string Link::why_away(Instant now) const {
   if (options_.ends_with_link) {  // at once, since its flows end before watch() is called again
-    return port_->link_up() ? "" : port_->why_down();
+    if (port_->link_up()) {
+      return link_up() ? "" : "a rehearsal (TFABRIC_FAULT) has taken the link down";
+    }
+    return port_->why_down();
   }
   const auto since = watch_.away_since();
   if (!since) {

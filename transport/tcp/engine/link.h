@@ -16,6 +16,7 @@
 #include "base/time.h"
 #include "transport/tcp/engine/carrier.h"
 #include "transport/tcp/engine/exchange.h"
+#include "transport/tcp/engine/link_fault.h"
 #include "transport/tcp/engine/link_watch.h"
 #include "transport/tcp/engine/tcp_flow.h"
 #include "transport/tcp/net/interface.h"
@@ -42,6 +43,8 @@ struct LinkOptions {
   bool pacing = false;
   // Shared by the links of a rail. Null: only its receive buffer bounds a connection's window.
   std::shared_ptr<stack::ReceiveShare> receive_share;
+  // Shared by the links of a rail, which fail on purpose. Null: they do not.
+  std::shared_ptr<Rehearsal> rehearsal;
 };
 
 struct LinkCounters {
@@ -96,7 +99,9 @@ class Link final : public Carrier {
 
   void on_small_path(const net::IpAddress& remote, std::uint32_t mss) override;
 
-  // Looks at the port's link, and logs that it is away, or is back. Call regularly.
+  // Returns false if the port's link is down, or a rehearsal has taken it down.
+  [[nodiscard]] bool link_up() const { return port_->link_up() && (fault_ == nullptr || !fault_->no_link()); }
+  // Looks at the link, and logs that it is away, or is back. Call regularly.
   void watch(Instant now);
   // Returns true if the link was up once and is down now, as watch() has seen it last.
   [[nodiscard]] bool is_away() const override { return watch_.away_since().has_value(); }
@@ -117,6 +122,9 @@ class Link final : public Carrier {
   // Longer than Ethernet's flow control or a busy peer stops a sender.
   static constexpr Duration kStall = std::chrono::seconds(1);
 
+  // Gives the driver what a rehearsal lets pass. Returns how many packets it has taken.
+  [[gnu::cold]] std::uint16_t transmit_some(std::span<rte_mbuf*> staged);
+
   std::unique_ptr<nic::Port> port_;
   net::Interface interface_;
   net::TcpChecksum checksum_;
@@ -131,6 +139,7 @@ class Link final : public Carrier {
   std::uint16_t ip_id_ = 0;
   std::uint16_t staged_ = 0;
   std::array<rte_mbuf*, kStage> stage_{};
+  std::unique_ptr<LinkFault> fault_;  // null: nothing is rehearsed
   rte_mbuf_ext_shared_info references_{};
   LinkCounters counters_;
 };

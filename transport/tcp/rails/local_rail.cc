@@ -44,7 +44,8 @@ net::IpAddress LocalRail::address_of(std::uint64_t process) {
 }
 
 Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, engine::Engine& engine,
-                                              std::size_t engines, Duration answer_timeout) {
+                                              std::size_t engines, Duration answer_timeout,
+                                              std::shared_ptr<engine::Rehearsal> rehearsal) {
   const std::uint64_t process = random_u64() | 1;  // not 0
   const std::uint32_t mtu = mtu_of(config);
   Result<std::unique_ptr<engine::Link>> loop =
@@ -69,9 +70,12 @@ Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, engine
     const EngineGuard guard(engine.lock());
     engine.add_link(std::move(*loop));
   }
-  return std::unique_ptr<Rail>(new LocalRail(
-      config, engine, engines, answer_timeout,
-      {.process = process, .loop = loop_link, .listener = std::move(*listener), .wake = std::move(wake)}));
+  return std::unique_ptr<Rail>(new LocalRail(config, engine, engines, answer_timeout,
+                                             {.process = process,
+                                              .loop = loop_link,
+                                              .listener = std::move(*listener),
+                                              .wake = std::move(wake),
+                                              .rehearsal = std::move(rehearsal)}));
 }
 
 LocalRail::LocalRail(const config::Rail& config, engine::Engine& engine, std::size_t engines,
@@ -82,6 +86,7 @@ LocalRail::LocalRail(const config::Rail& config, engine::Engine& engine, std::si
       mtu_(mtu_of(config)),
       answer_timeout_(answer_timeout),
       receive_share_(make_receive_share(config, engines)),
+      rehearsal_(std::move(parts.rehearsal)),
       listener_(std::move(parts.listener)),
       loop_(parts.loop),
       wake_(std::move(parts.wake)) {

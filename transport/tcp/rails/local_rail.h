@@ -32,9 +32,11 @@ class LocalRail final : public Rail {
   // reported.
   static constexpr Duration kAnswerTimeout = std::chrono::seconds(9);
 
-  // `engines`: how many engines the process has; each opens such a rail of its own.
+  // `engines`: how many engines the process has; each opens such a rail of its own. `rehearsal`: the faults
+  // of all of them, or null.
   static Result<std::unique_ptr<Rail>> open(const config::Rail& config, engine::Engine& engine,
-                                            std::size_t engines, Duration answer_timeout = kAnswerTimeout);
+                                            std::size_t engines, Duration answer_timeout = kAnswerTimeout,
+                                            std::shared_ptr<engine::Rehearsal> rehearsal = nullptr);
   ~LocalRail() override;
 
   [[nodiscard]] net::IpAddress address() const override { return address_of(process_); }
@@ -77,6 +79,7 @@ class LocalRail final : public Rail {
     std::uint64_t process;
     engine::Link* loop;
     Descriptor listener, wake;
+    std::shared_ptr<engine::Rehearsal> rehearsal;
   };
   LocalRail(const config::Rail& config, engine::Engine& engine, std::size_t engines, Duration answer_timeout,
             Parts parts);
@@ -111,6 +114,7 @@ class LocalRail final : public Rail {
   std::uint32_t mtu_;
   Duration answer_timeout_;
   std::shared_ptr<stack::ReceiveShare> receive_share_;
+  std::shared_ptr<engine::Rehearsal> rehearsal_;
   nic::PrivateDescriptor listener_;
   engine::Link* loop_;  // to this process itself; its receive pool serves all links
 

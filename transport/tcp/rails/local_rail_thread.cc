@@ -245,8 +245,9 @@ Status LocalRail::make_link(Connection& connection) {
     .name = config().name, .mac = mac_of(process_), .mtu = static_cast<std::uint16_t>(mtu_),
     .addresses = {{address_of(process_), 64}}, .point_to_point = true, .trusted_wire = true
   };
-  auto link = std::make_unique<engine::Link>(std::move(*port), std::move(interface),
-                                             link_options(config(), TransmitAccess::cpu, receive_share_));
+  auto link =
+      std::make_unique<engine::Link>(std::move(*port), std::move(interface),
+                                     link_options(config(), TransmitAccess::cpu, receive_share_, rehearsal_));
   connection.link = link.get();
   connection.state = Connection::State::joined;
   const EngineGuard guard(engine_->lock());

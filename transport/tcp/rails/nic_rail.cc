@@ -82,6 +82,7 @@ struct NicRail::Common {
   std::span<engine::Engine* const> engines;
   bool announce;
   net::InterfaceConfig interface;
+  std::shared_ptr<engine::Rehearsal> rehearsal;
   // Null if there is one engine. A process talks to itself over loops, one for each engine; what is for
   // another engine is handed over like a packet that came in by a wrong queue.
   std::shared_ptr<engine::Exchange> network_exchange, loop_exchange;
@@ -107,6 +108,7 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
                       .engines = engines,
                       .announce = announce,
                       .interface = std::move(*interface),
+                      .rehearsal = make_rehearsal(config),
                       .network_exchange = make_exchange(),
                       .loop_exchange = make_exchange()};
   std::vector<std::unique_ptr<Rail>> rails;
@@ -148,7 +150,7 @@ Result<std::unique_ptr<Rail>> NicRail::open_end(const Common& common, std::uint1
   auto network = std::make_unique<engine::Link>(
       std::move(port), std::move(outward),
       link_options(config, traits_of(config.kind).transmit_access,
-                   make_receive_share(config, common.engines.size())),
+                   make_receive_share(config, common.engines.size()), common.rehearsal),
       engine::ExchangeMember{
           .exchange = common.network_exchange, .self = number, .hashed = common.engines.size() > 1});
   std::unique_ptr<Rail> rail(new NicRail(config, network.get(), loop->get(), std::move(local)));

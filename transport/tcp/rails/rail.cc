@@ -16,14 +16,16 @@ std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& conf
 }
 
 engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
-                                 std::shared_ptr<stack::ReceiveShare> share) {
+                                 std::shared_ptr<stack::ReceiveShare> share,
+                                 std::shared_ptr<engine::Rehearsal> rehearsal) {
   engine::LinkOptions options{.transmit_by_reference = access != TransmitAccess::shared,
                               .mapped_only = access == TransmitAccess::dma,
                               .segmentation = config.tso,
                               .ends_with_link = traits_of(config.kind).ends_with_link,
                               .ecn = config.ecn,
                               .pacing = config.pacing,
-                              .receive_share = std::move(share)};
+                              .receive_share = std::move(share),
+                              .rehearsal = std::move(rehearsal)};
   switch (config.congestion_control) {
     case config::CongestionControl::cubic:
       options.congestion = stack::CongestionAlgorithm::cubic;
@@ -37,6 +39,12 @@ engine::LinkOptions link_options(const config::Rail& config, TransmitAccess acce
       break;
   }
   return options;
+}
+
+std::shared_ptr<engine::Rehearsal> make_rehearsal(const config::Rail& config) {
+  return config.faults.empty()
+             ? nullptr
+             : std::make_shared<engine::Rehearsal>(config.name, config.faults, monotonic_now());
 }
 
 Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
@@ -75,8 +83,10 @@ Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
     return NicRail::open(config, engines, ports, announce);
   }
   std::vector<std::unique_ptr<Rail>> rails;
+  const std::shared_ptr<engine::Rehearsal> rehearsal = make_rehearsal(config);
   for (engine::Engine* engine : engines) {
-    Result<std::unique_ptr<Rail>> rail = LocalRail::open(config, *engine, engines.size());
+    Result<std::unique_ptr<Rail>> rail =
+        LocalRail::open(config, *engine, engines.size(), LocalRail::kAnswerTimeout, rehearsal);
     if (!rail) {
       return rail.error();
     }

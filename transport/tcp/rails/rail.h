@@ -64,9 +64,13 @@ Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
                                                      std::span<engine::Engine* const> engines,
                                                      const engine::PortMap& ports, bool announce = true);
 
-// `share`: what the connections of the rail's links in one engine share.
+// `share`: what the connections of the rail's links in one engine share. `rehearsal`: what all of its links
+// share, or null.
 [[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
-                                               std::shared_ptr<stack::ReceiveShare> share);
+                                               std::shared_ptr<stack::ReceiveShare> share,
+                                               std::shared_ptr<engine::Rehearsal> rehearsal);
+// The faults of a rail that is being opened now; null if it has none.
+[[nodiscard]] std::shared_ptr<engine::Rehearsal> make_rehearsal(const config::Rail& config);
 // One engine's part of the rail's receive window and memory, which `engines` divide evenly.
 [[nodiscard]] std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config,
                                                                       std::size_t engines);

@@ -18,7 +18,7 @@ engine::Link* probed_link(Rail& rail) { return is_probed(rail.config()) ? rail.n
 
 bool step(RailProbe& probe, engine::Engine& engine, engine::Link& link) {
   const EngineGuard guard(engine.lock());
-  return probe.step(link.port().link_up(), monotonic_now());
+  return probe.step(link.link_up(), monotonic_now());
 }
 
 }  // namespace
