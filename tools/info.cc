@@ -151,6 +151,9 @@ std::string config_section(const Result<config::Config>& config, bool all) {
       text += fmt::format("  Note: {}\n", note);
     }
   }
+  if (!config->rehearsal.empty()) {
+    text += fmt::format("  Note: {}\n", config->rehearsal);
+  }
   return text;
 }
 

@@ -110,6 +110,10 @@ Result<config::Config> check_config(const Host& host, Findings& findings) {
   for (const std::string& note : config->notes) {
     findings.note(Id::config_variable_unknown, "environment", note);
   }
+  if (!config->rehearsal.empty()) {
+    findings.warning(Id::config_rehearsal, "environment", config->rehearsal,
+                     fmt::format("`unset {}` for jobs that count", config::kFaultVariable));
+  }
   return config;
 }
 

@@ -17,6 +17,7 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::config_invalid, "config-invalid"},
     {Id::config_file_ignored, "config-file-ignored"},
     {Id::config_variable_unknown, "config-variable-unknown"},
+    {Id::config_rehearsal, "config-rehearsal"},
     {Id::tcp_not_configured, "tcp-not-configured"},
     {Id::tcp_rails_not_used, "tcp-rails-not-used"},
     {Id::pci_no_such_function, "pci-no-such-function"},

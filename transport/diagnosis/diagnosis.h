@@ -24,6 +24,7 @@ enum class Id : std::uint8_t {
   config_invalid,
   config_file_ignored,
   config_variable_unknown,
+  config_rehearsal,
   tcp_not_configured,
   tcp_rails_not_used,
   pci_no_such_function,

@@ -50,6 +50,20 @@ TEST_CASE("a finding about a wrong variable names it") {
                    EndsWith("| correct it, or `unset TFABRIC_TCP_PORT`"));
 }
 
+TEST_CASE("a rehearsal that is set is a warning, and a malformed one an error") {
+  BrokenHost broken;
+  broken.host.environment = {{"TFABRIC_TCP_RAILS", "memif"}, {"TFABRIC_FAULT", "memif0:silent@5s"}};
+  REQUIRE_THAT(
+      text_of(broken.examine(), Id::config_rehearsal),
+      StartsWith("warning environment: a rehearsal: environment TFABRIC_FAULT=\"memif0:silent@5s\" makes") &&
+          EndsWith("| `unset TFABRIC_FAULT` for jobs that count"));
+  broken.host.environment["TFABRIC_FAULT"] = "memif0:silent";
+  REQUIRE_THAT(
+      text_of(broken.examine(), Id::config_invalid),
+      StartsWith("error environment TFABRIC_FAULT: in \"memif0:silent\": it has no time to start at; ") &&
+          EndsWith("| correct it, or `unset TFABRIC_FAULT`"));
+}
+
 TEST_CASE("a finding about an impossible rail names it") {
   BrokenHost broken;
   const auto fault = [&](const std::string& rails) {
