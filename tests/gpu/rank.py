@@ -58,6 +58,25 @@ def check_collectives(size):
     require(received == ramp(count) + (1 - rank), "send and receive", size)
 
 
+def keep_checking(seconds, smallest, largest):
+    """Checks all sizes again and again. Rank 0 decides when it is enough, so that both stop after the same round."""
+    end = time.monotonic() + seconds
+    rounds, longest = 0, 0.0
+    go_on = torch.ones(1, device="cuda")
+    while go_on.item() > 0:
+        size = smallest
+        while size <= largest:
+            begin = time.monotonic()
+            check_collectives(size)
+            torch.cuda.synchronize()
+            longest = max(longest, time.monotonic() - begin)
+            size *= 4
+        rounds += 1
+        go_on.fill_(1 if time.monotonic() < end else 0)
+        dist.broadcast(go_on, 0)
+    report(rounds=rounds, longest_ms=round(longest * 1e3, 1))
+
+
 def measure_all_reduce(size):
     repeat = 200 if size < 1 << 16 else 40 if size < 1 << 24 else 10
     buffer = torch.zeros(size // 4, device="cuda")
@@ -120,6 +139,7 @@ def main():
     parser.add_argument("--smallest", type=int, required=True, help="bytes a rank, a power of two")
     parser.add_argument("--largest", type=int, required=True)
     parser.add_argument("--steps", type=int, default=0, help="steps of training")
+    parser.add_argument("--seconds", type=float, default=0, help="first check all sizes again and again for so long")
     parser.add_argument("--no-times", action="store_true", help="values only")
     parser.add_argument("--victim", type=int, help="this rank is killed")
     args = parser.parse_args()
@@ -127,6 +147,8 @@ def main():
     dist.init_process_group("nccl", device_id=torch.device("cuda:0"))
     if args.victim is not None:
         be_killed(args.victim)
+    if args.seconds:
+        keep_checking(args.seconds, args.smallest, args.largest)
     size = args.smallest
     while size <= args.largest:
         check_collectives(size)

@@ -79,7 +79,7 @@ TEST_CASE("the reference has every key, its variable and its default") {
     INFO(key.name);
     REQUIRE_THAT(text, Contains("| `" + key.name + "` | "));
   }
-  REQUIRE_THAT(text, Contains(kRailsVariable) && Contains(kFileVariable));
+  REQUIRE_THAT(text, Contains(kRailsVariable) && Contains(kFileVariable) && Contains(kFaultVariable));
   for (const std::string& file : default_files()) {
     REQUIRE_THAT(text, Contains(file));
   }
