@@ -125,16 +125,14 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("super-segments and chains of buffers that are lost on purpose give all their buffers back") {
-  const std::string faults = GENERATE("virtio:loss=5%@0s", "virtio:rate=500M@0s;virtio:silent@5ms+10ms/30ms");
-  INFO(faults);
+namespace {
+
+// Sends both ways over a wire whose virtio end has these faults. Ends with the wire closed.
+void exchange_with_faults(const std::string& faults) {
   Wire wire(1500, "10.78.0.1", "10.78.0.2", faults);
   Link& link = link_of(*wire.virtio, *wire.vhost);
   REQUIRE(link.super_segment() > 32'000);
   REQUIRE(link.options().rehearsal != nullptr);
-  const auto in_use = [&] {
-    return rte_mempool_in_use_count(*nic::header_pool()) + rte_mempool_in_use_count(*nic::external_pool());
-  };
   Collector client;
   Flow& flow = wire.connect(*wire.virtio, *wire.vhost, client);
   REQUIRE(wire.until([&] { return flow.connection().established() && wire.hall.accepted != nullptr; }));
@@ -149,12 +147,20 @@ TEST_CASE("super-segments and chains of buffers that are lost on purpose give al
   CHECK(wire.hall.guest.received == there);
   CHECK(client.received == back);
   CHECK(link.options().rehearsal->lost() > 0);
-  REQUIRE(wire.until([&] {
-    return link.idle() && flow.connection().stream_acked() == there.size() &&
-           wire.hall.accepted->connection().stream_acked() == back.size();
-  }));
-  // What the driver has sent it keeps until its ring comes round: at most a ring of packets.
-  CHECK(in_use() <= 2 * 1024);
+}
+
+}  // namespace
+
+TEST_CASE("super-segments and chains of buffers that are lost on purpose give all their buffers back") {
+  const std::string faults = GENERATE("virtio:loss=5%@0s", "virtio:rate=500M@0s;virtio:silent@5ms+10ms/30ms");
+  INFO(faults);
+  REQUIRE(nic::start_eal({.memory_mib = 512}).ok());
+  const auto in_use = [&] {
+    return rte_mempool_in_use_count(*nic::header_pool()) + rte_mempool_in_use_count(*nic::external_pool());
+  };
+  const unsigned at_rest = in_use();
+  exchange_with_faults(faults);
+  CHECK(in_use() == at_rest);
 }
 
 TEST_CASE("a connection that the vhost end opens works the same") {
