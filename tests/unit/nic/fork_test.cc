@@ -26,12 +26,12 @@
 #include <thread>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "host/process_lock.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/nic/eal_fixture.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/device_holders.h"
-#include "transport/tcp/nic/fork_guard.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/nic/wire_sockets.h"
 #include "transport/tcp/nic/xdp/redirect.h"

@@ -226,7 +226,7 @@ TEST_CASE("a process whose queue of connections is full is tried again, and repo
   const Result<Descriptor> peer = listen_locally(kPeer);
   REQUIRE(peer.ok());
   REQUIRE(listen(peer->get(), 0) == 0);
-  std::vector<nic::PrivateDescriptor> filling;
+  std::vector<PrivateDescriptor> filling;
   for (int i = 0; i < 4; ++i) {
     auto dialled = dial_locally(kPeer);
     REQUIRE(dialled.ok());

@@ -18,7 +18,7 @@
 #include <optional>
 #include <string>
 
-#include "transport/tcp/nic/fork_guard.h"
+#include "base/fork_guard.h"
 
 namespace tfabric::nic {
 namespace {
@@ -70,14 +70,14 @@ void begin_fanout_group() { t_group.reset(); }
 // some of them names with 64.
 extern "C" {
 
-using tfabric::nic::close_in_children;
+using tfabric::close_in_children;
 
 int tfabric_dpdk_accept(int socket, sockaddr* address, socklen_t* size) {
   return close_in_children(::accept4(socket, address, size, SOCK_CLOEXEC));
 }
 
 int tfabric_dpdk_close(int descriptor) {
-  tfabric::nic::forget_descriptor(descriptor);
+  tfabric::forget_descriptor(descriptor);
   return ::close(descriptor);
 }
 
@@ -117,7 +117,7 @@ void* tfabric_dpdk_mmap64(void* address, std::size_t size, int protection, int f
   void* const mapped = ::mmap(address, size, protection, flags, file, offset);
   // MAP_SHARED, or MAP_SHARED_VALIDATE.
   if (mapped != MAP_FAILED && (flags & MAP_SHARED) != 0 && file >= 0) {
-    tfabric::nic::keep_from_children(mapped, size);
+    tfabric::keep_from_children(mapped, size);
   }
   return mapped;
 }

@@ -3,7 +3,7 @@
 // that in wire_sockets.cc.
 //
 //  - All descriptors that DPDK opens are closed by exec (close-on-exec), and in forked children
-//    (fork_guard.h).
+//    (base/fork_guard.h).
 //    DPDK 22.11 asks for close-on-exec only now and then.
 //  - Mappings that DPDK shares with a file do not get into forked children.
 //  - The AF_PACKET sockets of a port form a fanout group that no other port of the host has.

@@ -10,7 +10,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include "transport/tcp/nic/fork_guard.h"
+#include "base/fork_guard.h"
 
 namespace tfabric::nic {
 namespace {

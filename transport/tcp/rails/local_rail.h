@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
-#include "transport/tcp/nic/fork_guard.h"
+#include "base/fork_guard.h"
 #include "transport/tcp/nic/shared_wire.h"
 #include "transport/tcp/rails/local_session.h"
 #include "transport/tcp/rails/rail.h"
@@ -64,7 +64,7 @@ class LocalRail final : public Rail {
     };
     Connection(LocalConnection&& made, State first, Instant begin)
         : socket(std::move(made.socket)), peer(made.peer), state(first), since(begin) {}
-    nic::PrivateDescriptor socket;
+    PrivateDescriptor socket;
     LocalPeer peer;
     State state;
     Instant since;
@@ -115,7 +115,7 @@ class LocalRail final : public Rail {
   Duration answer_timeout_;
   std::shared_ptr<stack::ReceiveShare> receive_share_;
   std::shared_ptr<engine::Rehearsal> rehearsal_;
-  nic::PrivateDescriptor listener_;
+  PrivateDescriptor listener_;
   engine::Link* loop_;  // to this process itself; its receive pool serves all links
 
   // Guarded by the engine's lock.
@@ -131,7 +131,7 @@ class LocalRail final : public Rail {
   std::mutex mutex_;
   std::set<std::uint64_t> wanted_;  // guarded by mutex_: processes to connect to
   bool stop_ = false;               // guarded by mutex_
-  nic::PrivateDescriptor wake_;     // eventfd: wanted_ or stop_ has changed
+  PrivateDescriptor wake_;          // eventfd: wanted_ or stop_ has changed
   std::thread thread_;
 };
 

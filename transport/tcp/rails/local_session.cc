@@ -158,7 +158,7 @@ Result<std::optional<LocalConnection>> dial_locally(std::uint64_t process) {
                              public_name(process), listener ? listener->pid : 0,
                              listener ? listener->uid : static_cast<uid_t>(-1), geteuid())};
   }
-  return std::optional(LocalConnection{nic::PrivateDescriptor(std::move(made)), {.pid = listener->pid}});
+  return std::optional(LocalConnection{PrivateDescriptor(std::move(made)), {.pid = listener->pid}});
 }
 
 LocalArrival accept_locally(int listener) {
@@ -178,7 +178,7 @@ LocalArrival accept_locally(int listener) {
     return {.kind = LocalArrival::Kind::stranger, .connection = {}};
   }
   return {.kind = LocalArrival::Kind::connection,
-          .connection = LocalConnection{nic::PrivateDescriptor(std::move(taken)), {.pid = peer->pid}}};
+          .connection = LocalConnection{PrivateDescriptor(std::move(taken)), {.pid = peer->pid}}};
 }
 
 bool send_locally(int socket, const LocalMessage& message, int descriptor) {

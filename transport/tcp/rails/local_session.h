@@ -19,8 +19,8 @@
 #include <string>
 
 #include "base/descriptor.h"
+#include "base/fork_guard.h"
 #include "base/result.h"
-#include "transport/tcp/nic/fork_guard.h"
 
 namespace tfabric::tcp {
 
@@ -57,7 +57,7 @@ struct LocalPeer {
 };
 
 struct LocalConnection {
-  nic::PrivateDescriptor socket;  // a forked child must not keep it: it would hide this process's end
+  PrivateDescriptor socket;  // a forked child must not keep it: it would hide this process's end
   LocalPeer peer;
 };
 // Connects to the socket of `process`. Returns nothing if it has no room for another connection: try again.

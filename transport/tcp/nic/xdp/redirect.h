@@ -10,8 +10,8 @@
 #include <string>
 
 #include "base/descriptor.h"
+#include "base/fork_guard.h"
 #include "base/result.h"
-#include "transport/tcp/nic/fork_guard.h"
 #include "transport/tcp/nic/xdp/program.h"
 
 namespace tfabric::nic::xdp {

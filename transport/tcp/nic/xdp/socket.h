@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/fork_guard.h"
 #include "base/result.h"
-#include "transport/tcp/nic/fork_guard.h"
 #include "transport/tcp/nic/xdp/libxdp_abi.h"
 
 namespace tfabric::nic::xdp {

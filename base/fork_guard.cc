@@ -1,4 +1,4 @@
-#include "transport/tcp/nic/fork_guard.h"
+#include "base/fork_guard.h"
 
 #include <pthread.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <mutex>
 
-namespace tfabric::nic {
+namespace tfabric {
 namespace {
 
 // Linux's default for the most descriptors of a process (fs.nr_open). Descriptors beyond it are not
@@ -78,4 +78,4 @@ void keep_from_children(void* address, std::size_t size) {
   static_cast<void>(madvise(address, size, MADV_DONTFORK));
 }
 
-}  // namespace tfabric::nic
+}  // namespace tfabric

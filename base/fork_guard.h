@@ -14,7 +14,7 @@
 
 #include "base/descriptor.h"
 
-namespace tfabric::nic {
+namespace tfabric {
 
 // Registers a descriptor, and returns it. Negative ones, the results of failed calls, are ignored.
 int close_in_children(int descriptor);
@@ -41,4 +41,4 @@ class PrivateDescriptor {
   Descriptor descriptor_;
 };
 
-}  // namespace tfabric::nic
+}  // namespace tfabric
