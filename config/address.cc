@@ -9,6 +9,12 @@
 #include "config/value.h"
 
 namespace tfabric::config {
+namespace {
+
+// The prefix of IPv4 addresses that are mapped into IPv6.
+constexpr unsigned kMappedBits = 96;
+
+}  // namespace
 
 std::vector<std::uint8_t> address_bytes(const std::string& text, int family) {
   std::vector<std::uint8_t> bytes(family == AF_INET ? 4 : 16);
@@ -51,12 +57,16 @@ IpBytes mapped(std::span<const std::uint8_t> address) {
   return bytes;
 }
 
+bool is_ipv4(const IpBytes& address) {
+  constexpr IpBytes kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return same_prefix(address, kMapped, kMappedBits);
+}
+
 bool in_network(const PrefixedAddress& network, std::span<const std::uint8_t> address) {
   return network.bytes.size() == address.size() && same_prefix(network.bytes, address, network.length);
 }
 
 std::optional<AddressRange> AddressRange::parse(std::string_view text) {
-  constexpr unsigned kMappedBits = 96;
   AddressRange range;
   range.text_ = trimmed(text);
   if (range.text_.empty()) {

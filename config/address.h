@@ -19,6 +19,7 @@ namespace tfabric::config {
 using IpBytes = std::array<std::uint8_t, 16>;
 // `address` has 4 or 16 bytes.
 [[nodiscard]] IpBytes mapped(std::span<const std::uint8_t> address);
+[[nodiscard]] bool is_ipv4(const IpBytes& address);
 
 // Returns true if the first `bits` bits of `a` and `b` are equal; neither is shorter than that.
 [[nodiscard]] bool same_prefix(std::span<const std::uint8_t> a, std::span<const std::uint8_t> b,

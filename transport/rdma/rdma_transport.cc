@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "base/log.h"
+#include "transport/bootstrap/addresses.h"
 #include "transport/rdma/ports/device.h"
 #include "transport/rdma/ports/event_watcher.h"
 #include "transport/rdma/ports/open_port.h"
 #include "transport/rdma/session/listener.h"
-#include "transport/rdma/session/own_offer.h"
 
 namespace tfabric::rdma {
 namespace {
@@ -35,7 +35,7 @@ class RdmaTransport final : public transport::Transport {
     if (!found_.usable) {
       return found_.usable;
     }
-    const auto addresses = session::offered_addresses(host_.addresses, wishes_);
+    const auto addresses = bootstrap::offered_addresses(host_.addresses, wishes_);
     if (!addresses) {
       return Error{Errc::unusable, addresses.error().message};
     }

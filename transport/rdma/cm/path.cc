@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "transport/bootstrap/socket_address.h"
 #include "transport/rdma/cm/channel.h"
-#include "transport/rdma/discovery/socket_address.h"
 #include "transport/rdma/lane/queue_pair.h"
 #include "transport/rdma/verbs/owners.h"
 
@@ -39,7 +39,7 @@ Address Address::make(const Gid& gid, const Rail& rail, std::uint16_t pkey, std:
     std::memcpy(&made.storage_, &address, sizeof(address));
     return made;
   }
-  made.storage_ = to_kernel({.ip = gid, .port = port}).storage;
+  made.storage_ = bootstrap::to_kernel({.ip = gid, .port = port}).storage;
   if (scope_of(gid) == GidScope::link_local6) {
     reinterpret_cast<sockaddr_in6&>(made.storage_).sin6_scope_id = rail.interface;
   }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "host/sysfs.h"
-#include "transport/rdma/session/own_offer.h"
+#include "transport/bootstrap/addresses.h"
 
 namespace tfabric::rdma {
 namespace {
@@ -136,7 +136,7 @@ Survey survey(const config::Rdma& wishes, const diagnosis::Host& host) {
   }
   result.verbs = std::make_unique<const Verbs>(*verbs);
   result.found = discover(*result.verbs, {.sysfs = host::Sysfs(), .addresses = host.addresses}, wishes);
-  if (const auto addresses = session::offered_addresses(host.addresses, wishes); !addresses) {
+  if (const auto addresses = bootstrap::offered_addresses(host.addresses, wishes); !addresses) {
     result.bootstrap = addresses.error();
   }
   return result;

@@ -17,11 +17,10 @@ namespace {
 // Bounds the length that a driver may claim. The longest known tables have 1,024 entries.
 constexpr int kMaxTableLength = 65536;
 
-// RFC 4291 §2.5.6, RFC 3927 §2.1, IPv4 mapped (RFC 4291 §2.5.5.2).
+// RFC 4291 §2.5.6, RFC 3927 §2.1.
 constexpr Gid kLinkLocal6{0xfe, 0x80};
-constexpr Gid kMapped{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 constexpr Gid kLinkLocal4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 169, 254};
-constexpr unsigned kLinkLocal6Bits = 10, kMappedBits = 96, kLinkLocal4Bits = 112;
+constexpr unsigned kLinkLocal6Bits = 10, kLinkLocal4Bits = 112;
 constexpr unsigned kSubnetBits = 64;  // on InfiniBand, and of link-local addresses
 
 GidType type_of(const std::string& text, LinkLayer link_layer) {
@@ -90,8 +89,6 @@ GidScope scope_of(const Gid& gid) {
   }
   return is_ipv4(gid) ? GidScope::ipv4 : GidScope::global6;
 }
-
-bool is_ipv4(const Gid& gid) { return config::same_prefix(gid, kMapped, kMappedBits); }
 
 std::string to_string(const Gid& gid) {
   std::array<char, INET6_ADDRSTRLEN> text{};

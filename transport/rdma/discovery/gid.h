@@ -37,7 +37,7 @@ struct GidEntry {
 };
 
 [[nodiscard]] GidScope scope_of(const Gid& gid);
-[[nodiscard]] bool is_ipv4(const Gid& gid);
+using config::is_ipv4;
 // "::ffff:10.0.0.5", "fe80::1".
 [[nodiscard]] std::string to_string(const Gid& gid);
 [[nodiscard]] std::string_view to_string(GidType type);

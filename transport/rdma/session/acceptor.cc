@@ -25,7 +25,7 @@ Status check_own(const Offer& own) {
 
 }  // namespace
 
-Acceptor::Acceptor(Dialogue dialogue, const SocketAddress& peer, Offer offer)
+Acceptor::Acceptor(Dialogue dialogue, const bootstrap::SocketAddress& peer, Offer offer)
     : dialogue_(std::move(dialogue)), peer_(peer), offer_(std::move(offer)) {}
 
 Error Acceptor::about_peer(const Error& error) const {

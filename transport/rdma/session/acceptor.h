@@ -17,7 +17,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "transport/rdma/discovery/socket_address.h"
+#include "transport/bootstrap/socket_address.h"
 #include "transport/rdma/session/agreement.h"
 #include "transport/rdma/session/message.h"
 
@@ -25,10 +25,10 @@ namespace tfabric::rdma::session {
 
 class Acceptor {
  public:
-  Acceptor(Dialogue dialogue, const SocketAddress& peer, Offer offer);
+  Acceptor(Dialogue dialogue, const bootstrap::SocketAddress& peer, Offer offer);
 
   [[nodiscard]] const Offer& offer() const { return offer_; }
-  [[nodiscard]] const SocketAddress& peer() const { return peer_; }
+  [[nodiscard]] const bootstrap::SocketAddress& peer() const { return peer_; }
 
   // Decides which rails are used. If there are none, sends our rails to the connector, which comes to the
   // same error.
@@ -46,7 +46,7 @@ class Acceptor {
   [[nodiscard]] Error about_peer(const Error& error) const;
 
   Dialogue dialogue_;
-  SocketAddress peer_;
+  bootstrap::SocketAddress peer_;
   Offer offer_;
   bool answered_ = false;
   bool ready_ = false;

@@ -25,7 +25,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "transport/rdma/discovery/socket_address.h"
+#include "transport/bootstrap/socket_address.h"
 #include "transport/rdma/session/agreement.h"
 #include "transport/rdma/session/attempts.h"
 #include "transport/rdma/session/handle.h"
@@ -37,10 +37,10 @@ namespace tfabric::rdma::session {
 class Connector {
  public:
   // Starts opening a stream.
-  using Dial = std::function<Result<std::unique_ptr<Stream>>(const SocketAddress&)>;
+  using Dial = std::function<Result<std::unique_ptr<Stream>>(const bootstrap::SocketAddress&)>;
 
   // `offer` must have queue pairs on all its rails, as many as its options say.
-  Connector(const Handle& peer, Offer offer, Duration step_limit, Dial dial = dial_tcp);
+  Connector(const Handle& peer, Offer offer, Duration step_limit, Dial dial = dial_stream);
 
   // Continues as far as possible. After finished() it returns an error if the peer is gone.
   [[nodiscard]] Status step(Instant now);
@@ -55,7 +55,7 @@ class Connector {
   [[nodiscard]] const Offer& offer() const { return offer_; }
 
   // Once offered(): the address at which the peer was reached.
-  [[nodiscard]] SocketAddress peer() const { return {addresses_[address_], port_}; }
+  [[nodiscard]] bootstrap::SocketAddress peer() const { return {addresses_[address_], port_}; }
   // To be called once answered() and when the queue pairs of the agreed rails can receive.
   void confirm(Instant now);
   // Sends to the acceptor why this side cannot continue.

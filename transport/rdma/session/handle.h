@@ -12,13 +12,14 @@
 
 #include "base/result.h"
 #include "config/address.h"
+#include "transport/bootstrap/addresses.h"
 #include "transport/handle_envelope.h"
 
 namespace tfabric::rdma::session {
 
 // To be incremented with every change of the handle, the messages, or what is sent over queue pairs.
 inline constexpr std::uint8_t kProtocolVersion = 3;
-inline constexpr std::size_t kMaxHandleAddresses = 4;
+inline constexpr std::size_t kMaxHandleAddresses = bootstrap::kMaxAddresses;
 
 struct Handle {
   std::uint64_t token = 0;  // random

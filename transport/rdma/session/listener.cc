@@ -34,7 +34,7 @@ std::optional<std::string> RateLimitedLog::line(std::string_view text, Instant n
   return due;
 }
 
-void AcceptQueue::add(std::unique_ptr<Stream> stream, const SocketAddress& peer, Instant now) {
+void AcceptQueue::add(std::unique_ptr<Stream> stream, const bootstrap::SocketAddress& peer, Instant now) {
   // Ranks send their offer with their first packets, so it is usually here already.
   HalfOpen& half_open = half_open_.emplace_back(HalfOpen{Dialogue(std::move(stream), token_), peer, now});
   if (!look_at(half_open, now)) {
@@ -98,14 +98,14 @@ std::unique_ptr<Acceptor> AcceptQueue::take(Instant now) {
   return nullptr;
 }
 
-void AcceptQueue::drop(const SocketAddress& peer, std::string_view why, Instant now) {
+void AcceptQueue::drop(const bootstrap::SocketAddress& peer, std::string_view why, Instant now) {
   log_->write(fmt::format("dropped a connection from {}: {}", to_string(peer), why), now);
 }
 
 Result<std::unique_ptr<Listener>> Listener::open(std::span<const config::IpBytes> addresses,
                                                  Duration step_limit, RateLimitedLog& log,
                                                  transport::HandleBytes handle) {
-  Result<ListeningSocket> listening = listen_tcp(addresses);
+  Result<bootstrap::ListeningSocket> listening = bootstrap::listen_tcp(addresses);
   if (!listening) {
     return listening.error();
   }
@@ -125,7 +125,7 @@ void Listener::take_from_kernel(Instant now) {
   // Bounded, so that a flood does not hold up the caller. The next call accepts more.
   constexpr std::size_t kMaxAtOnce = 256;
   for (std::size_t i = 0; i < kMaxAtOnce; ++i) {
-    Result<std::optional<AcceptedStream>> accepted = accept_tcp(socket_);
+    Result<std::optional<AcceptedStream>> accepted = accept_stream(socket_.get());
     if (!accepted) {
       // For example, no descriptors are left. The connection waits in the kernel, and the next call tries
       // again.

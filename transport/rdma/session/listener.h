@@ -54,7 +54,7 @@ class AcceptQueue {
       : token_(token), step_limit_(step_limit), log_(&log) {}
 
   // Reads what the connection has sent, and keeps the connection unless it is invalid.
-  void add(std::unique_ptr<Stream> stream, const SocketAddress& peer, Instant now);
+  void add(std::unique_ptr<Stream> stream, const bootstrap::SocketAddress& peer, Instant now);
   // Reads what half-open connections have sent since the last call.
   void step(Instant now);
   // Returns the first connection whose offer has arrived and that is still open; null if there is none.
@@ -65,14 +65,14 @@ class AcceptQueue {
  private:
   struct HalfOpen {
     Dialogue dialogue;
-    SocketAddress peer;
+    bootstrap::SocketAddress peer;
     Instant since;
   };
 
   // Returns false if the connection is no longer half-open.
   [[nodiscard]] bool look_at(HalfOpen& half_open, Instant now);
   [[nodiscard]] bool read_offer(HalfOpen& half_open, const Message& message, Instant now);
-  void drop(const SocketAddress& peer, std::string_view why, Instant now);
+  void drop(const bootstrap::SocketAddress& peer, std::string_view why, Instant now);
 
   std::uint64_t token_;
   Duration step_limit_;
@@ -104,12 +104,12 @@ class Listener {
   [[nodiscard]] std::size_t half_open() const { return accept_queue_.half_open(); }
 
  private:
-  Listener(Socket socket, std::uint64_t token, Duration step_limit, RateLimitedLog& log)
+  Listener(PrivateDescriptor socket, std::uint64_t token, Duration step_limit, RateLimitedLog& log)
       : socket_(std::move(socket)), accept_queue_(token, step_limit, log), log_(&log) {}
 
   void take_from_kernel(Instant now);
 
-  Socket socket_;
+  PrivateDescriptor socket_;
   AcceptQueue accept_queue_;
   RateLimitedLog* log_;
 };

@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/result.h"
-#include "transport/rdma/discovery/socket_address.h"
+#include "transport/bootstrap/socket.h"
 
 namespace tfabric::rdma::session {
 
@@ -30,40 +30,16 @@ class Stream {
 };
 
 // A dead connection is noticed after about 20 s without traffic (keep-alive): while the connection stands,
-// the peer's process exists. Errors are Errc::system and name the address.
-
-// Owns a socket's descriptor.
-class Socket {
- public:
-  Socket() = default;
-  explicit Socket(int descriptor) : descriptor_(descriptor) {}
-  Socket(Socket&& other) noexcept;
-  Socket& operator=(Socket&& other) noexcept;
-  ~Socket();
-
-  [[nodiscard]] int get() const { return descriptor_; }
-  [[nodiscard]] bool valid() const { return descriptor_ >= 0; }
-
- private:
-  int descriptor_ = -1;
-};
-
-struct ListeningSocket {
-  Socket socket;
-  std::uint16_t port = 0;  // assigned by the kernel
-};
-
-// Listens on the address if there is only one, otherwise on all addresses of this host.
-[[nodiscard]] Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses);
+// the peer's process exists. Errors are those of bootstrap/socket.h.
 
 struct AcceptedStream {
   std::unique_ptr<Stream> stream;
-  SocketAddress peer;
+  bootstrap::SocketAddress peer;
 };
 // Returns nothing if no connection is waiting.
-[[nodiscard]] Result<std::optional<AcceptedStream>> accept_tcp(const Socket& listening);
+[[nodiscard]] Result<std::optional<AcceptedStream>> accept_stream(int listening);
 
 // Starts connecting. The first write succeeds once the connection is established, or returns why it failed.
-[[nodiscard]] Result<std::unique_ptr<Stream>> dial_tcp(const SocketAddress& address);
+[[nodiscard]] Result<std::unique_ptr<Stream>> dial_stream(const bootstrap::SocketAddress& address);
 
 }  // namespace tfabric::rdma::session

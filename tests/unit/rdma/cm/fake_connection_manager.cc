@@ -13,10 +13,12 @@
 #include <cstring>
 #include <deque>
 
-#include "transport/rdma/discovery/socket_address.h"
+#include "transport/bootstrap/socket_address.h"
 
 namespace tfabric::rdma::test {
 namespace {
+
+using bootstrap::SocketAddress;
 
 // The size of a request's private data on InfiniBand and RoCE, whatever was given.
 constexpr std::size_t kPrivateBytes = 56;
@@ -30,7 +32,7 @@ SocketAddress place_of(const sockaddr* address) {
   }
   sockaddr_storage storage{};
   std::memcpy(&storage, address, address->sa_family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6));
-  return from_kernel(storage);
+  return bootstrap::from_kernel(storage);
 }
 
 int fails_with(int error) {

@@ -9,7 +9,7 @@
 using namespace tfabric;
 using namespace tfabric::rdma::session;
 using Catch::Contains;
-using tfabric::rdma::SocketAddress;
+using tfabric::bootstrap::SocketAddress;
 
 namespace {
 

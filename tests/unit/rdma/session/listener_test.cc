@@ -14,7 +14,7 @@
 using namespace tfabric;
 using namespace tfabric::rdma::session;
 using Catch::Contains;
-using tfabric::rdma::SocketAddress;
+using tfabric::bootstrap::SocketAddress;
 
 namespace {
 
@@ -132,7 +132,7 @@ TEST_CASE("200 connectors at once are all served, among silent connections and o
   std::vector<std::unique_ptr<Connector>> connectors;
   for (std::size_t i = 0; i < kConnectors; ++i) {
     if (i % (kConnectors / kHalfOpens) == 0) {
-      strangers.push_back(std::move(*dial_tcp(address)));
+      strangers.push_back(std::move(*dial_stream(address)));
       const std::string garbage = "SSH-2.0-scanner\r\n";
       if (i % 2 == 0) {
         static_cast<void>(strangers.back()->write(std::as_bytes(std::span(garbage))));
@@ -184,13 +184,13 @@ TEST_CASE("a process without descriptors left takes the connection once it has s
   const auto connector = host.connector();
   REQUIRE(step_until(*connector, [&] { return connector->offered(); }).ok());
   const DescriptorLimit limit(64);
-  std::vector<Socket> all;
+  std::vector<Descriptor> all;
   do {
     all.emplace_back(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  } while (all.back().valid());
+  } while (all.back().get() >= 0);
   REQUIRE(host.listener->accept(monotonic_now()) == nullptr);
-  REQUIRE_FALSE(dial_tcp({ip("127.0.0.1"), host.handle.port}).ok());
-  REQUIRE_FALSE(listen_tcp(host.handle.addresses).ok());
+  REQUIRE_FALSE(dial_stream({ip("127.0.0.1"), host.handle.port}).ok());
+  REQUIRE_FALSE(bootstrap::listen_tcp(host.handle.addresses).ok());
   all.clear();
   REQUIRE(accept_from(*host.listener) != nullptr);
 }

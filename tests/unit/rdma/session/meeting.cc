@@ -13,7 +13,7 @@ Handle handle_of(std::size_t addresses) {
 }
 
 Meeting::Meeting(Offer sender, Offer own) : receiver(std::move(own)) {
-  const auto dial = [this](const SocketAddress&) -> Result<std::unique_ptr<Stream>> {
+  const auto dial = [this](const bootstrap::SocketAddress&) -> Result<std::unique_ptr<Stream>> {
     return std::unique_ptr<Stream>(std::make_unique<FakeStream>(wire, /*connector=*/true));
   };
   connector = std::make_unique<Connector>(handle_of(1), std::move(sender), kStepLimit, dial);

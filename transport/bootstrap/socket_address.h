@@ -10,7 +10,7 @@
 
 #include "config/address.h"
 
-namespace tfabric::rdma {
+namespace tfabric::bootstrap {
 
 struct SocketAddress {
   config::IpBytes ip{};
@@ -31,4 +31,4 @@ struct KernelAddress {
 [[nodiscard]] KernelAddress to_kernel(const SocketAddress& address);
 [[nodiscard]] SocketAddress from_kernel(const sockaddr_storage& storage);
 
-}  // namespace tfabric::rdma
+}  // namespace tfabric::bootstrap

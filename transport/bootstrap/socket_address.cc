@@ -1,4 +1,4 @@
-#include "transport/rdma/discovery/socket_address.h"
+#include "transport/bootstrap/socket_address.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstring>
 
-#include "transport/rdma/discovery/gid.h"
-
-namespace tfabric::rdma {
+namespace tfabric::bootstrap {
 namespace {
 
 constexpr std::size_t kIpv4At = 12;  // offset of the IPv4 address in a mapped one
@@ -18,7 +16,7 @@ constexpr std::size_t kIpv4At = 12;  // offset of the IPv4 address in a mapped o
 
 std::string ip_text(const config::IpBytes& ip) {
   std::array<char, INET6_ADDRSTRLEN> text{};
-  const bool v4 = is_ipv4(ip);
+  const bool v4 = config::is_ipv4(ip);
   inet_ntop(v4 ? AF_INET : AF_INET6, ip.data() + (v4 ? kIpv4At : 0), text.data(), text.size());
   return text.data();
 }
@@ -29,7 +27,7 @@ std::string to_string(const SocketAddress& address) {
 
 KernelAddress to_kernel(const SocketAddress& address) {
   KernelAddress kernel;
-  if (is_ipv4(address.ip)) {
+  if (config::is_ipv4(address.ip)) {
     sockaddr_in v4{};
     v4.sin_family = AF_INET;
     v4.sin_port = htons(address.port);
@@ -64,4 +62,4 @@ SocketAddress from_kernel(const sockaddr_storage& storage) {
   return address;
 }
 
-}  // namespace tfabric::rdma
+}  // namespace tfabric::bootstrap

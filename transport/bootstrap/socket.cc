@@ -1,0 +1,102 @@
+#include "transport/bootstrap/socket.h"
+
+#include <fmt/format.h>
+#include <netinet/tcp.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+namespace tfabric::bootstrap {
+namespace {
+
+Error system_error(const std::string& what, int error) {
+  return {Errc::system, fmt::format("{}: {}", what, std::generic_category().message(error))};
+}
+
+Result<PrivateDescriptor> open_socket(int family, const std::string& purpose) {
+  Descriptor socket(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (socket.get() < 0) {
+    return system_error(purpose, errno);
+  }
+  return PrivateDescriptor(std::move(socket));
+}
+
+// Returns the address to bind to. The unspecified IPv6 address covers all of the host's addresses, IPv4
+// included.
+SocketAddress local_end(std::span<const config::IpBytes> addresses) {
+  if (addresses.size() == 1) {
+    return {.ip = addresses.front()};
+  }
+  if (std::any_of(addresses.begin(), addresses.end(), [](const auto& ip) { return !config::is_ipv4(ip); })) {
+    return {};
+  }
+  SocketAddress any4;
+  any4.ip[10] = any4.ip[11] = 0xff;
+  return any4;
+}
+
+}  // namespace
+
+bool is_not_now(int error) { return error == EAGAIN || error == EINTR; }
+
+void set_option(int socket, int level, int option, int value) {
+  static_cast<void>(setsockopt(socket, level, option, &value, sizeof value));
+}
+
+Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses) {
+  const SocketAddress local = local_end(addresses);
+  KernelAddress kernel = to_kernel(local);
+  const std::string purpose = fmt::format("cannot listen on {}", ip_text(local.ip));
+  Result<PrivateDescriptor> socket = open_socket(kernel.storage.ss_family, purpose);
+  if (!socket) {
+    return socket.error();
+  }
+  if (kernel.storage.ss_family == AF_INET6) {
+    set_option(socket->get(), IPPROTO_IPV6, IPV6_V6ONLY, addresses.size() == 1 ? 1 : 0);
+  }
+  auto* address = reinterpret_cast<sockaddr*>(&kernel.storage);
+  if (bind(socket->get(), address, kernel.length) != 0 || listen(socket->get(), SOMAXCONN) != 0 ||
+      getsockname(socket->get(), address, &kernel.length) != 0) {
+    return system_error(purpose, errno);
+  }
+  return ListeningSocket{std::move(*socket), from_kernel(kernel.storage).port};
+}
+
+Result<std::optional<AcceptedSocket>> accept_tcp(int listening) {
+  // Errors of a connection that was lost while it waited; they do not concern the next one (accept(2)).
+  constexpr std::array kOfTheLost{ECONNABORTED, EPROTO,      ENETDOWN,   ENOPROTOOPT, EHOSTDOWN,
+                                  EHOSTUNREACH, ENETUNREACH, EOPNOTSUPP, ENONET};
+  KernelAddress peer{.length = sizeof(sockaddr_storage)};
+  int socket = -1;
+  do {
+    socket = accept4(listening, reinterpret_cast<sockaddr*>(&peer.storage), &peer.length,
+                     SOCK_NONBLOCK | SOCK_CLOEXEC);
+  } while (socket < 0 && std::find(kOfTheLost.begin(), kOfTheLost.end(), errno) != kOfTheLost.end());
+  if (socket < 0 && is_not_now(errno)) {
+    return std::optional<AcceptedSocket>();
+  }
+  if (socket < 0) {
+    return system_error("cannot take a connection (`ulimit -n` says how many descriptors there may be)",
+                        errno);
+  }
+  return std::optional(AcceptedSocket{PrivateDescriptor(Descriptor(socket)), from_kernel(peer.storage)});
+}
+
+Result<PrivateDescriptor> dial_tcp(const SocketAddress& address) {
+  const KernelAddress kernel = to_kernel(address);
+  const std::string purpose = fmt::format("cannot connect to {}", to_string(address));
+  Result<PrivateDescriptor> socket = open_socket(kernel.storage.ss_family, purpose);
+  if (!socket) {
+    return socket.error();
+  }
+  const auto* end = reinterpret_cast<const sockaddr*>(&kernel.storage);
+  if (connect(socket->get(), end, kernel.length) != 0 && errno != EINPROGRESS && !is_not_now(errno)) {
+    return system_error(purpose, errno);
+  }
+  return socket;
+}
+
+}  // namespace tfabric::bootstrap

@@ -1,0 +1,41 @@
+// Sockets of the kernel's TCP: listening, accepting, dialling. None of the calls blocks, and all sockets are
+// non-blocking. Exec and forked children close them (base/fork_guard.h), so that a peer sees the end of this
+// process whatever children it leaves. Errors are Errc::system and name the address.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/fork_guard.h"
+#include "base/result.h"
+#include "transport/bootstrap/socket_address.h"
+
+namespace tfabric::bootstrap {
+
+struct ListeningSocket {
+  PrivateDescriptor socket;
+  std::uint16_t port = 0;  // assigned by the kernel
+};
+
+// Listens on the address if there is only one, otherwise on all addresses of this host.
+[[nodiscard]] Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses);
+
+struct AcceptedSocket {
+  PrivateDescriptor socket;
+  SocketAddress peer;
+};
+// Returns nothing if no connection is waiting.
+[[nodiscard]] Result<std::optional<AcceptedSocket>> accept_tcp(int listening);
+
+// Starts connecting. The first write succeeds once the connection is established, or returns why it failed.
+[[nodiscard]] Result<PrivateDescriptor> dial_tcp(const SocketAddress& address);
+
+// Sets an option that nothing depends on: a kernel that does not have it is not an error.
+void set_option(int socket, int level, int option, int value);
+
+// Returns true for an errno that means "not now": call again later.
+[[nodiscard]] bool is_not_now(int error);
+
+}  // namespace tfabric::bootstrap
