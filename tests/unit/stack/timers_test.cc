@@ -152,6 +152,34 @@ TEST_CASE("the user time-out can be changed with data in flight") {
   REQUIRE(peer.connection().error() == ConnectionError::timed_out);
 }
 
+TEST_CASE("time in which the process did not run does not count toward giving the peer up") {
+  Options options = ScriptedPeer::plain();
+  options.user_timeout = 3s;
+  options.max_rto = options.initial_rto = options.min_rto = 100s;
+  ScriptedPeer peer(options);
+  peer.establish();
+  peer.write(100);
+  peer.sent();
+  peer.run(1s);
+  peer.connection().forgive(60s, peer.now() + 60s);
+  peer.advance(60s);
+  REQUIRE(peer.run(1999ms).empty());
+  REQUIRE(peer.run(1ms) == "RA 101 ack 1");
+  REQUIRE(peer.connection().silent_since() == peer.now() - 3s);
+}
+
+TEST_CASE("after a pause of the process, an idle peer is asked as often as before it is given up") {
+  ScriptedPeer peer(with_keepalive());
+  peer.establish();
+  REQUIRE(peer.run(6s) == "A 0 ack 1, A 0 ack 1");
+  REQUIRE(peer.connection().probes_unanswered() == 2);
+  peer.connection().forgive(60s, peer.now() + 60s);
+  peer.advance(60s);
+  REQUIRE(peer.sent() == "A 0 ack 1");
+  REQUIRE(peer.run(2s) == "A 0 ack 1, A 0 ack 1");
+  REQUIRE(peer.run(1s) == "RA 1 ack 1");
+}
+
 TEST_CASE("each byte of progress starts the user time-out anew") {
   Options options = ScriptedPeer::plain();
   options.user_timeout = 3s;

@@ -14,6 +14,8 @@ namespace {
 constexpr int kSegmentsPerTurn = 32;
 // The interval for ARP and ND timers and the state of links.
 constexpr Duration kServiceInterval = std::chrono::milliseconds(1);
+// A service that comes later than this was not late by chance: the process did not run.
+constexpr Duration kLeastPause = std::chrono::milliseconds(500);
 // The most RSTs a second in answer to segments of no flow, which limits the answers to a scan. The burst is
 // for flows that are aborted in full flight: each acknowledgement on its way asks for a RST, and the peer's
 // challenge ACK comes after all of them.
@@ -67,6 +69,10 @@ bool Engine::turn() {
   now_ = monotonic_now();
   last_turn_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
   ++counters_.turns;
+  const bool serve = now_ >= next_service_;
+  if (serve) {
+    forgive_pause();  // before packets and timers are looked at
+  }
   submissions_.take();
   bool worked = false;
   for (const auto& link : links_) {
@@ -76,7 +82,7 @@ bool Engine::turn() {
     worked |= carrier->receive(now_);
   }
   run_timers();
-  if (now_ >= next_service_) {
+  if (serve) {
     service_links();
   }
   run_progress();
@@ -119,6 +125,19 @@ class Engine::LinkProgress final : public net::UpperLayer {
   const std::vector<std::unique_ptr<TcpFlow>>* flows_;
   Link* link_;
 };
+
+// Peers cannot be blamed for their silence while nobody listened, and what they have sent waits in the
+// queues.
+void Engine::forgive_pause() {
+  const Duration pause = now_ - next_service_;
+  if (pause < kLeastPause || next_service_ == Instant{}) {
+    return;
+  }
+  paused_.fetch_add(pause.count(), std::memory_order_relaxed);
+  for (const auto& flow : flows_) {
+    flow->connection_->forgive(pause, now_);
+  }
+}
 
 void Engine::service_links() {
   next_service_ = now_ + kServiceInterval;

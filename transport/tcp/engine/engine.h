@@ -101,6 +101,10 @@ class Engine {
     return Instant(Duration(last_turn_.load(std::memory_order_relaxed)));
   }
 
+  // How long, in all, no thread turned the engine for half a second or longer: the process was stopped, or
+  // got no CPU. Limits on a peer's silence do not count this time.
+  [[nodiscard]] Duration paused() const { return Duration(paused_.load(std::memory_order_relaxed)); }
+
   // --- with the lock held
   // Takes one turn. Returns true if anything was done.
   bool turn();
@@ -196,6 +200,7 @@ class Engine {
   bool output(TcpFlow& flow);
   bool ready_to_send(TcpFlow& flow);
   [[nodiscard]] stack::ConnectionError failure_of(const TcpFlow& flow) const;
+  void forgive_pause();
   void service_links();
   void on_link_away(const Link& link);
   void end_flows_of(const Link& link);
@@ -224,6 +229,7 @@ class Engine {
   EngineOptions options_;
   EngineLock lock_;
   std::atomic<Duration::rep> last_turn_{0};
+  std::atomic<Duration::rep> paused_{0};
   Submissions submissions_;
 
   PayloadStore payloads_;

@@ -215,6 +215,13 @@ bool Connection::reopened_by(const SegmentIn& syn) const {
   return timestamp_before(c.ts_recent, syn.ts_val) || (syn.ts_val == c.ts_recent && beyond);
 }
 
+std::uint32_t Connection::probes_unanswered() const {
+  const bool of_window = impl_->probe_unanswered != kNever;
+  return impl_->keepalives_unanswered + (of_window ? static_cast<std::uint32_t>(impl_->persist_backoff) : 0);
+}
+
+void Connection::forgive(Duration pause, Instant now) { impl_->forgive(pause, now); }
+
 void Connection::set_user_timeout(Duration timeout) { impl_->user_timeout = timeout; }
 
 void Connection::set_path_mss(std::uint16_t mss, Instant now) {

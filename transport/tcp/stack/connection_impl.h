@@ -155,6 +155,7 @@ struct Connection::Impl {
 
   // --- connection_timers.cc
   void on_time(Instant now);
+  void forgive(Duration pause, Instant at);
   void on_persist();
   void on_keepalive();
   void restart_fin_wait_2();

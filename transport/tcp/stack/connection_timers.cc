@@ -81,6 +81,19 @@ void Connection::Impl::on_time(Instant at) {
   }
 }
 
+void Connection::Impl::forgive(Duration pause, Instant at) {
+  for (Instant* since : {&last_progress, &closed_window_heard}) {
+    *since = std::min(*since + pause, at);
+  }
+  if (probe_unanswered != kNever) {
+    probe_unanswered = std::min(probe_unanswered + pause, at);
+  }
+  for (Instant* deadline : {&connect_at, &wait_at}) {
+    *deadline = *deadline == kNever ? kNever : *deadline + pause;
+  }
+  keepalives_unanswered = 0;
+}
+
 void Connection::Impl::on_persist() {
   persist_backoff = std::min(persist_backoff + 1, kMaxPersistBackoff);
   persist_at = now + std::min<Duration>(rtt.rto() * (std::int64_t{1} << persist_backoff), options.max_rto);
