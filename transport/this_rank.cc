@@ -16,22 +16,37 @@ constexpr std::array<const char*, 8> kRanks{
     "RANK",        "OMPI_COMM_WORLD_RANK", "PMI_RANK",  "MV2_COMM_WORLD_RANK",
     "PALS_RANKID", "JSM_NAMESPACE_RANK",   "PMIX_RANK", "SLURM_PROCID"};
 
+struct Reported {
+  const char* variable;
+  std::int64_t rank;
+};
+
+std::optional<Reported> reported_in(const config::Environment& environment) {
+  for (const char* variable : kRanks) {
+    const auto found = environment.find(variable);
+    const auto rank = found == environment.end() ? std::nullopt : config::parse_integer(found->second);
+    if (rank && *rank >= 0) {
+      return Reported{variable, *rank};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
 }
 
-}  // namespace
-
 std::string rank_in(const config::Environment& environment) {
-  for (const char* variable : kRanks) {
-    const auto found = environment.find(variable);
-    const auto rank = found == environment.end() ? std::nullopt : config::parse_integer(found->second);
-    if (rank && *rank >= 0) {
-      return fmt::format("rank {} ({})", *rank, variable);
-    }
-  }
-  return {};
+  const auto reported = reported_in(environment);
+  return reported ? fmt::format("rank {} ({})", reported->rank, reported->variable) : std::string();
+}
+
+std::optional<std::int64_t> rank_number(const config::Environment& environment) {
+  const auto reported = reported_in(environment);
+  return reported ? std::optional(reported->rank) : std::nullopt;
 }
 
 std::string this_rank() {

@@ -1,14 +1,22 @@
 // Who this process is in its job, for messages that are read beside those of other ranks.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "config/config.h"
 
 namespace tfabric::transport {
 
-// Returns the rank in the whole job that the launcher tells, as "rank 3 (RANK)"; empty if none does.
+// Returns the rank in the whole job that the launcher reports, as "rank 3 (RANK)"; empty if none does.
 [[nodiscard]] std::string rank_in(const config::Environment& environment);
+
+// Returns the number alone; nothing if no launcher reports it.
+[[nodiscard]] std::optional<std::int64_t> rank_number(const config::Environment& environment);
+
+// Returns the name of this host; "this host" if it has none.
+[[nodiscard]] std::string host_name();
 
 // Returns "rank 3 (RANK) on node-b", or "process 4711 on node-b" without a launcher. Reads the environment of
 // the process: not for the data path.

@@ -1,0 +1,369 @@
+// Witnesses over real sockets of loopback. Time is the tests' own: a step is a millisecond, however long it
+// takes.
+#include "transport/witness/witness.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <ctime>
+#include <vector>
+
+#include "transport/bootstrap/socket.h"
+
+using namespace tfabric;
+using namespace tfabric::witness;
+using namespace std::chrono_literals;
+
+namespace {
+
+const config::IpBytes kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
+
+std::unique_ptr<Witness> open_witness(std::int32_t rank) {
+  auto opened = Witness::open(
+      {.address = kLoopback, .self = {.rank = rank, .pid = 100, .host = "here"}, .patience = "300 s"});
+  INFO((opened ? std::string() : opened.error().message));
+  REQUIRE(opened.ok());
+  return std::move(*opened);
+}
+
+void rest() {
+  const timespec pause{.tv_sec = 0, .tv_nsec = 50000};
+  nanosleep(&pause, nullptr);
+}
+
+// The witnesses of several processes, in one.
+struct Hosts {
+  std::vector<Witness*> all;
+  Instant now{1s};
+
+  void step() {
+    now += 1ms;
+    for (Witness* each : all) {
+      each->poll(now);
+    }
+    rest();
+  }
+  void run(Duration time) {
+    for (const Instant end = now + time; now < end;) {
+      step();
+    }
+  }
+  template <class Done>
+  bool until(const Done& done) {
+    for (int i = 0; i < 20000 && !done(); ++i) {
+      step();
+    }
+    return done();
+  }
+};
+
+// A witness in a process of its own, which runs until it is killed.
+class OtherProcess {
+ public:
+  // `with_child`: the process leaves a child, as data loaders are.
+  explicit OtherProcess(const Contact& peer, bool with_child = false) {
+    std::array<int, 2> to_parent{}, life{};
+    REQUIRE((pipe2(to_parent.data(), O_CLOEXEC) == 0 && pipe2(life.data(), O_CLOEXEC) == 0));
+    pid_ = fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) {
+      close(life[1]);
+      be(peer, to_parent[1], with_child ? life[0] : -1);
+    }
+    close(to_parent[1]);
+    close(life[0]);
+    life_ = life[1];
+    REQUIRE(read(to_parent[0], &contact_, sizeof contact_) == sizeof contact_);
+    close(to_parent[0]);
+  }
+  ~OtherProcess() {
+    signal(SIGKILL);
+    close(life_);
+    waitpid(pid_, nullptr, 0);
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  [[nodiscard]] const Contact& contact() const { return contact_; }
+  void signal(int number) const { kill(pid_, number); }
+
+ private:
+  [[noreturn]] static void be(const Contact& peer, int report, int life) {
+    auto own = Witness::open({.address = kLoopback, .self = this_process(), .patience = {}});
+    const Contact contact = own ? (*own)->contact() : Contact{};
+    const auto held = (*own)->meet(peer);
+    if (write(report, &contact, sizeof contact) != sizeof contact) {
+      _exit(1);
+    }
+    bool forked = life < 0;
+    while (true) {
+      (*own)->poll(monotonic_now());
+      rest();
+      if (!forked && held->view() == View::alive) {
+        forked = true;
+        if (fork() == 0) {
+          char byte = 0;
+          static_cast<void>(!read(life, &byte, 1));  // until the test closes its end
+          _exit(0);
+        }
+      }
+    }
+  }
+
+  pid_t pid_ = -1;
+  int life_ = -1;
+  Contact contact_;
+};
+
+PrivateDescriptor dial_raw(const Contact& contact) {
+  auto socket = bootstrap::dial_tcp({contact.address, contact.port});
+  REQUIRE(socket.ok());
+  return std::move(*socket);
+}
+
+bool is_closed(const PrivateDescriptor& socket) {
+  std::array<std::byte, 512> bytes;
+  ssize_t count = 0;
+  do {
+    count = recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  } while (count > 0);
+  return count == 0 || !bootstrap::is_not_now(errno);
+}
+
+void send_opening(const PrivateDescriptor& socket, const Contact& to, std::uint64_t process) {
+  Opening opening{.process = process, .token = to.token, .who = {.pid = 1, .host = "raw"}};
+  const auto bytes = encode(opening);
+  REQUIRE(send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+}
+
+}  // namespace
+
+TEST_CASE("two processes that meet at the same time have one connection, and know each other") {
+  const auto a = open_witness(3), b = open_witness(7);
+  Hosts hosts{{a.get(), b.get()}};
+  const auto to_b = a->meet(b->contact()), to_a = b->meet(a->contact());
+  REQUIRE(to_b->view() == View::unknown);
+  REQUIRE(a->describe(*to_b).empty());
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive && to_a->view() == View::alive; }));
+  hosts.run(200ms);
+  REQUIRE(a->connections() == 1);
+  REQUIRE(b->connections() == 1);
+  REQUIRE(a->describe(*to_b) == "rank 7, pid 100 on here");
+  REQUIRE(b->describe(*to_a) == "rank 3, pid 100 on here");
+  REQUIRE(a->meet(b->contact()) == to_b);
+}
+
+TEST_CASE("a process without a witness is not met, and neither is this one") {
+  const auto a = open_witness(0);
+  REQUIRE(a->meet({}) == nullptr);
+  REQUIRE(a->meet(a->contact()) == nullptr);
+}
+
+TEST_CASE("a question is answered by a process that runs") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  const auto to_b = a->meet(b->contact()), to_a = b->meet(a->contact());
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive && to_a->view() == View::alive; }));
+  a->want(*to_b);
+  REQUIRE(to_b->view() == View::asked);
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive; }));
+}
+
+TEST_CASE("a process that ends is found to have ended, and only after the time of grace") {
+  const auto a = open_witness(0);
+  auto b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  const auto to_b = a->meet(b->contact()), to_a = b->meet(a->contact());
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive && to_a->view() == View::alive; }));
+  hosts.all = {a.get()};
+  b.reset();
+  hosts.run(400ms);
+  REQUIRE(to_b->view() == View::closing);
+  REQUIRE(a->news() == 0);
+  hosts.run(300ms);
+  REQUIRE(to_b->view() == View::ended);
+  REQUIRE(a->news() == 1);
+}
+
+TEST_CASE("a process that is killed has ended, whatever children it leaves") {
+  const auto a = open_witness(0);
+  Hosts hosts{{a.get()}};
+  OtherProcess other(a->contact(), /*with_child=*/true);
+  const auto peer = a->meet(other.contact());
+  REQUIRE(hosts.until([&] { return peer->view() == View::alive; }));
+  hosts.run(300ms);  // it forks
+  other.signal(SIGKILL);
+  REQUIRE(hosts.until([&] { return peer->view() == View::ended; }));
+}
+
+TEST_CASE("a process that is stopped is known to be, and to run again") {
+  const auto a = open_witness(0);
+  Hosts hosts{{a.get()}};
+  OtherProcess other(a->contact());
+  const auto peer = a->meet(other.contact());
+  REQUIRE(hosts.until([&] { return peer->view() == View::alive; }));
+  other.signal(SIGSTOP);
+  a->want(*peer);
+  REQUIRE(hosts.until([&] { return peer->view() == View::stopped; }));
+  hosts.run(10s);
+  REQUIRE(peer->view() == View::stopped);
+  REQUIRE(peer->resumptions() == 0);
+  other.signal(SIGCONT);
+  REQUIRE(hosts.until([&] { return peer->view() == View::alive; }));
+  REQUIRE(peer->resumptions() == 1);
+  REQUIRE(peer->last_stop() >= 11s);
+  REQUIRE(a->news() == 1);
+  other.signal(SIGSTOP);
+  a->want(*peer);
+  REQUIRE(hosts.until([&] { return peer->view() == View::stopped; }));
+  other.signal(SIGKILL);
+  REQUIRE(hosts.until([&] { return peer->view() == View::ended; }));
+  REQUIRE(peer->resumptions() == 1);
+}
+
+TEST_CASE("time in which the witness is not polled does not count") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  const auto to_b = a->meet(b->contact()), to_a = b->meet(a->contact());
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive && to_a->view() == View::alive; }));
+  a->want(*to_b);
+  hosts.all = {a.get()};
+  hosts.step();
+  hosts.now += 1h;
+  hosts.step();
+  REQUIRE(to_b->view() == View::asked);
+}
+
+TEST_CASE("a stranger without the token gets nothing, and a process with a wrong one stays unknown") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  Contact wrong_a = a->contact(), wrong_b = b->contact();
+  wrong_a.token[0] ^= std::byte{1};
+  wrong_b.token[0] ^= std::byte{1};
+  const auto to_b = a->meet(wrong_b), to_a = b->meet(wrong_a);
+  const PrivateDescriptor stranger = dial_raw(wrong_a);
+  hosts.run(20ms);
+  send_opening(stranger, wrong_a, 1);
+  hosts.run(500ms);
+  REQUIRE(is_closed(stranger));
+  REQUIRE(to_b->view() == View::unknown);
+  REQUIRE(to_a->view() == View::unknown);
+}
+
+TEST_CASE("garbage on a connection closes it and hurts no other") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  const auto to_b = a->meet(b->contact()), to_a = b->meet(a->contact());
+  const PrivateDescriptor stranger = dial_raw(a->contact());
+  hosts.run(20ms);
+  const std::string text(1000, 'x');
+  REQUIRE(send(stranger.get(), text.data(), text.size(), MSG_NOSIGNAL) > 0);
+  REQUIRE(hosts.until([&] { return is_closed(stranger); }));
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive && to_a->view() == View::alive; }));
+}
+
+TEST_CASE("silent strangers are bounded in number and time, and do not keep a peer out") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  std::vector<PrivateDescriptor> strangers;
+  for (int i = 0; i < 150; ++i) {
+    strangers.push_back(dial_raw(a->contact()));
+    strangers.push_back(dial_raw(b->contact()));
+    hosts.step();
+  }
+  hosts.run(100ms);
+  REQUIRE(a->connections() <= 64);
+  const auto to_b = a->meet(b->contact()), to_a = b->meet(a->contact());
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive && to_a->view() == View::alive; }));
+  hosts.run(6s);
+  REQUIRE(a->connections() == 1);
+}
+
+TEST_CASE("beyond the most peers there is no connection, unless one belongs to no comm any more") {
+  const auto a = open_witness(0);
+  Hosts hosts{{a.get()}};
+  std::vector<PrivateDescriptor> sockets;
+  std::vector<std::shared_ptr<Peer>> peers;
+  const auto dial_as = [&](std::uint64_t process) {
+    sockets.push_back(dial_raw(a->contact()));
+    hosts.run(3ms);
+    send_opening(sockets.back(), a->contact(), process);
+    peers.push_back(a->meet({.process = process, .address = kLoopback, .port = 1, .token = {}}));
+    hosts.run(3ms);
+  };
+  for (std::uint64_t process = 1; process <= Witness::kMaxPeers; ++process) {
+    dial_as(process);
+  }
+  REQUIRE(hosts.until([&] { return a->connections() == Witness::kMaxPeers; }));
+  REQUIRE(peers.back()->view() == View::alive);
+  dial_as(Witness::kMaxPeers + 1);
+  REQUIRE(hosts.until([&] { return is_closed(sockets.back()); }));
+  REQUIRE(peers.back()->view() == View::unknown);
+  peers.front().reset();
+  dial_as(Witness::kMaxPeers + 2);
+  REQUIRE(hosts.until([&] { return peers.back()->view() == View::alive; }));
+  REQUIRE(a->connections() == Witness::kMaxPeers);
+}
+
+namespace {
+
+// Something between two hosts that closes connections when it likes.
+class Middle {
+ public:
+  explicit Middle(const Contact& behind) : behind_(behind) {
+    auto listening = bootstrap::listen_tcp(std::span(&kLoopback, 1));
+    REQUIRE(listening.ok());
+    listening_ = std::make_unique<bootstrap::ListeningSocket>(std::move(*listening));
+  }
+  [[nodiscard]] Contact contact() const {
+    Contact shown = behind_;
+    shown.port = listening_->port;
+    return shown;
+  }
+  void pump() {
+    if (auto accepted = bootstrap::accept_tcp(listening_->socket.get()); accepted && *accepted) {
+      pairs_.push_back({std::move((*accepted)->socket), dial_raw(behind_)});
+    }
+    for (const auto& [left, right] : pairs_) {
+      move(left, right);
+      move(right, left);
+    }
+  }
+  void cut() { pairs_.clear(); }
+
+ private:
+  static void move(const PrivateDescriptor& from, const PrivateDescriptor& to) {
+    std::array<std::byte, 512> bytes;
+    if (const ssize_t count = recv(from.get(), bytes.data(), bytes.size(), MSG_DONTWAIT); count > 0) {
+      static_cast<void>(!send(to.get(), bytes.data(), static_cast<std::size_t>(count), MSG_NOSIGNAL));
+    }
+  }
+
+  Contact behind_;
+  std::unique_ptr<bootstrap::ListeningSocket> listening_;
+  std::vector<std::pair<PrivateDescriptor, PrivateDescriptor>> pairs_;
+};
+
+}  // namespace
+
+TEST_CASE("a connection that something between the hosts closes is no end of a process, and is made again") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  Middle to_a_middle(a->contact()), to_b_middle(b->contact());
+  const auto to_b = a->meet(to_b_middle.contact()), to_a = b->meet(to_a_middle.contact());
+  const auto both = [&](View view) {
+    to_a_middle.pump();
+    to_b_middle.pump();
+    return to_b->view() == view && to_a->view() == view;
+  };
+  REQUIRE(hosts.until([&] { return both(View::alive); }));
+  to_a_middle.cut();
+  to_b_middle.cut();
+  REQUIRE(hosts.until([&] { return both(View::unknown); }));
+  REQUIRE(hosts.until([&] { return both(View::alive); }));
+  REQUIRE(a->news() + b->news() == 0);
+}

@@ -1,0 +1,79 @@
+#include "transport/witness/channel.h"
+
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "transport/bootstrap/socket.h"
+
+namespace tfabric::witness {
+namespace {
+
+// A host that is gone is noticed within 25 s: after 10 s of silence it is asked three times.
+void watch_host(int socket) {
+  constexpr int kIdleSeconds = 10, kIntervalSeconds = 5, kQuestions = 3, kUserTimeoutMs = 20000;
+  bootstrap::set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
+  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
+  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kQuestions);
+  bootstrap::set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
+  bootstrap::set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+}
+
+// The peer's kernel answers for a process that has ended by a reset; every other error is the network's.
+Life life_after(int error) {
+  return error == ECONNRESET || error == EPIPE || error == ECONNREFUSED ? Life::closed : Life::lost;
+}
+
+}  // namespace
+
+Channel::Channel(PrivateDescriptor socket) : socket_(std::move(socket)) { watch_host(socket_.get()); }
+
+bool Channel::send(std::span<const std::byte> bytes) const {
+  const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  return count == static_cast<ssize_t>(bytes.size());
+}
+
+std::span<const std::byte> Channel::receive(std::size_t size) {
+  while (filled_ < size && life_ == Life::open) {
+    const ssize_t count = recv(socket_.get(), &buffer_[filled_], size - filled_, MSG_DONTWAIT);
+    if (count > 0) {
+      filled_ += static_cast<std::size_t>(count);
+    } else if (count == 0) {
+      life_ = Life::closed;
+    } else if (bootstrap::is_not_now(errno)) {
+      return {};
+    } else {
+      life_ = life_after(errno);
+    }
+  }
+  if (filled_ < size) {
+    return {};
+  }
+  filled_ = 0;
+  return std::span(buffer_).first(size);
+}
+
+bool Channel::finish_dialling() {
+  int error = 0;
+  socklen_t length = sizeof error;
+  if (getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
+    error = errno;
+  }
+  if (error != 0) {
+    life_ = life_after(error);
+    return false;
+  }
+  return true;
+}
+
+bool Channel::all_acknowledged() const {
+  int waiting = 0;
+  return ioctl(socket_.get(), SIOCOUTQ, &waiting) == 0 && waiting == 0;
+}
+
+}  // namespace tfabric::witness

@@ -1,0 +1,31 @@
+// Where the witness of a process can be reached. It travels in the handshakes of a transport.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "config/address.h"
+
+namespace tfabric::witness {
+
+using Token = std::array<std::byte, 16>;
+
+struct Contact {
+  std::uint64_t process = 0;  // a random number of the process; 0: it has no witness
+  config::IpBytes address{};
+  std::uint16_t port = 0;
+  Token token{};  // a dialler that shows it has this contact from a handshake
+
+  [[nodiscard]] bool exists() const { return process != 0 && port != 0; }
+  friend bool operator==(const Contact&, const Contact&) = default;
+};
+
+inline constexpr std::size_t kContactBytes = 42;
+
+void encode(const Contact& contact, std::span<std::byte, kContactBytes> bytes);
+// Any bytes are a contact, which may lead nowhere; zeros are that of a process without a witness.
+[[nodiscard]] Contact decode_contact(std::span<const std::byte, kContactBytes> bytes);
+
+}  // namespace tfabric::witness

@@ -1,0 +1,61 @@
+// What two witnesses send each other: an opening of fixed size from each end, then records of fixed size.
+//
+//   opening: "TFWT" | version 1 | purpose 1 | zero 2 | process 8 | token 16 | rank 4 | pid 4 | host 64
+//   record:  kind 1 | zero 7 | nonce 8
+//
+// All fields are little-endian. The token is that of the process that is dialled; in its answer it is zero.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "transport/witness/contact.h"
+
+namespace tfabric::witness {
+
+// Who a process is, for people.
+struct Introduction {
+  std::int32_t rank = -1;  // in the whole job; -1: no launcher reports it
+  std::uint32_t pid = 0;   // in its own PID namespace
+  std::string host;
+  friend bool operator==(const Introduction&, const Introduction&) = default;
+};
+// Reads the environment: not for the data path.
+[[nodiscard]] Introduction this_process();
+// "rank 7, pid 4242 on gpu2"; "pid 4242 on gpu2".
+[[nodiscard]] std::string to_string(const Introduction& who);
+
+enum class Purpose : std::uint8_t {
+  stay = 1,  // the connection between the two
+  check = 2  // only asks whether the process is still there: the answer is an opening, and the end
+};
+
+struct Opening {
+  Purpose purpose = Purpose::stay;
+  std::uint64_t process = 0;
+  Token token{};
+  Introduction who;
+};
+inline constexpr std::size_t kOpeningBytes = 104;
+[[nodiscard]] std::array<std::byte, kOpeningBytes> encode(const Opening& opening);
+// Returns nothing if it is not one of this version. The host's name is made printable.
+[[nodiscard]] std::optional<Opening> decode_opening(std::span<const std::byte, kOpeningBytes> bytes);
+
+enum class RecordKind : std::uint8_t {
+  ask = 1,  // answer with a tell
+  tell = 2
+};
+struct Record {
+  RecordKind kind = RecordKind::ask;
+  std::uint64_t nonce = 0;
+};
+inline constexpr std::size_t kRecordBytes = 16;
+[[nodiscard]] std::array<std::byte, kRecordBytes> encode(const Record& record);
+// Returns nothing for a kind that is not known: a later version may send it, and it is skipped.
+[[nodiscard]] std::optional<Record> decode_record(std::span<const std::byte, kRecordBytes> bytes);
+
+}  // namespace tfabric::witness

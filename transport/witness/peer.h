@@ -1,0 +1,31 @@
+// A process at the other end of comms, as the witness sees it. Comms hold it; one object for each process.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "transport/witness/standing.h"
+
+namespace tfabric::witness {
+
+class Peer {
+ public:
+  explicit Peer(std::uint64_t process) : process_(process) {}
+
+  [[nodiscard]] std::uint64_t process() const { return process_; }
+  // From any thread. At most 10 ms old while the witness is polled.
+  [[nodiscard]] View view() const { return view_.load(std::memory_order_acquire); }
+  // How often the process ran again after it had been stopped, and for how long it had been the last time.
+  [[nodiscard]] std::uint32_t resumptions() const { return resumptions_.load(std::memory_order_acquire); }
+  [[nodiscard]] Duration last_stop() const { return Duration(last_stop_.load(std::memory_order_relaxed)); }
+
+ private:
+  friend class Witness;
+
+  const std::uint64_t process_;
+  std::atomic<View> view_{View::unknown};
+  std::atomic<std::uint32_t> resumptions_{0};
+  std::atomic<Duration::rep> last_stop_{0};
+};
+
+}  // namespace tfabric::witness

@@ -1,0 +1,218 @@
+#include "transport/witness/witness.h"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "base/log.h"
+#include "base/random.h"
+#include "transport/bootstrap/socket.h"
+
+namespace tfabric::witness {
+namespace {
+
+// The most that the clock goes on from one poll to the next: more is time in which this process did not run.
+// On a host with more threads than CPUs, some ten milliseconds between two polls are usual.
+constexpr Duration kMostBetweenPolls = std::chrono::milliseconds(50);
+// The interval for everything but events of sockets.
+constexpr Duration kTick = std::chrono::milliseconds(10);
+// The last pause before a peer is dialled again; it doubles from the first.
+constexpr Duration kLastPause = std::chrono::seconds(60);
+// How long a process must be stopped for a warning.
+constexpr Duration kWorthWarning = std::chrono::seconds(2);
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+Result<std::unique_ptr<Witness>> Witness::open(const Options& options) {
+  Result<bootstrap::ListeningSocket> listening = bootstrap::listen_tcp(std::span(&options.address, 1));
+  if (!listening) {
+    return listening.error();
+  }
+  PrivateDescriptor epoll(Descriptor(epoll_create1(EPOLL_CLOEXEC)));
+  epoll_event event{.events = EPOLLIN, .data = {.u64 = 0}};
+  if (epoll.get() < 0 || epoll_ctl(epoll.get(), EPOLL_CTL_ADD, listening->socket.get(), &event) != 0) {
+    return Error{Errc::system, fmt::format("epoll: {}", std::generic_category().message(errno))};
+  }
+  Contact contact{.process = random_u64(), .address = options.address, .port = listening->port};
+  contact.process += contact.process == 0 ? 1 : 0;  // 0 means no witness
+  fill_random(contact.token);
+  return std::unique_ptr<Witness>(
+      new Witness(options, std::move(epoll), std::move(listening->socket), contact));
+}
+
+Witness::Witness(const Options& options, PrivateDescriptor epoll, PrivateDescriptor listening,
+                 const Contact& contact)
+    : options_(options), epoll_(std::move(epoll)), listening_(std::move(listening)), contact_(contact) {}
+
+std::shared_ptr<Peer> Witness::meet(const Contact& peer) {
+  if (!peer.exists() || peer.process == contact_.process) {
+    return nullptr;
+  }
+  const std::lock_guard guard(mutex_);
+  Entry& entry = entry_of(peer.process);
+  entry.contact = peer;
+  return entry.peer;
+}
+
+void Witness::want(const Peer& peer) {
+  const std::lock_guard guard(mutex_);
+  if (const auto found = peers_.find(peer.process()); found != peers_.end()) {
+    found->second.standing.want(clock_);
+    publish(found->second);
+  }
+}
+
+std::string Witness::describe(const Peer& peer) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = peers_.find(peer.process());
+  return found == peers_.end() || found->second.who.pid == 0 ? std::string() : to_string(found->second.who);
+}
+
+std::size_t Witness::connections() const {
+  const std::lock_guard guard(mutex_);
+  return links_.size();
+}
+
+void Witness::poll(Instant now) {
+  const std::unique_lock guard(mutex_, std::try_to_lock);
+  if (!guard) {
+    return;  // another engine does it
+  }
+  clock_ += std::clamp<Duration>(now - last_poll_, Duration::zero(), kMostBetweenPolls);
+  last_poll_ = now;
+  take_events();
+  if (clock_ >= next_tick_) {
+    next_tick_ = clock_ + kTick;
+    tick();
+  }
+}
+
+Witness::Entry& Witness::entry_of(std::uint64_t process) {
+  Entry& entry = peers_[process];
+  if (entry.peer == nullptr) {
+    entry.peer = std::make_shared<Peer>(process);
+  }
+  return entry;
+}
+
+void Witness::tick() {
+  drop_slow();
+  for (auto i = peers_.begin(); i != peers_.end();) {
+    Entry& entry = i->second;
+    if (is_to_be_dialled(entry)) {
+      dial(entry, Purpose::stay);
+    }
+    ask(entry);
+    publish(entry);
+    const bool unused = entry.peer.use_count() == 1 && entry.link == 0 && entry.attempt == 0;
+    i = unused ? peers_.erase(i) : std::next(i);
+  }
+}
+
+bool Witness::is_to_be_dialled(const Entry& entry) const {
+  const View view = entry.standing.view(clock_);
+  return contact_.process < entry.peer->process() && entry.contact.exists() && entry.link == 0 &&
+         entry.attempt == 0 && (view == View::unknown || view == View::lost) && entry.peer.use_count() > 1 &&
+         clock_ >= entry.next_dial;
+}
+
+void Witness::ask(Entry& entry) {
+  const auto link = links_.find(entry.link);
+  if (link == links_.end()) {
+    return;
+  }
+  if (const auto nonce = entry.standing.next_question(clock_)) {
+    // If the kernel has no room for it, the process has not read for long, and will not answer.
+    static_cast<void>(link->second.channel.send(encode(Record{RecordKind::ask, *nonce})));
+  }
+  if (entry.standing.has_open_question() && link->second.channel.all_acknowledged()) {
+    entry.standing.acknowledged();
+  }
+}
+
+void Witness::publish(Entry& entry) {
+  const View view = entry.standing.view(clock_);
+  const View before = entry.peer->view_.exchange(view, std::memory_order_acq_rel);
+  if (view == View::stopped) {
+    on_stopped(entry);
+  } else if (before == View::stopped) {
+    if (view == View::alive) {
+      on_resumed(entry);
+    }
+    entry.warned = false;
+  }
+  if (view == View::ended && before != View::ended) {
+    news_.fetch_add(1, std::memory_order_release);
+  }
+}
+
+void Witness::on_stopped(Entry& entry) {
+  entry.stopped_at = entry.standing.asked_at();
+  const Duration since = clock_ - entry.stopped_at;
+  if (!entry.warned && since >= kWorthWarning) {
+    entry.warned = true;
+    TF_WARN(
+        "NET/tfabric: the process at the other end ({}) has not run for {:.0f} s: it is stopped (SIGSTOP, a "
+        "debugger, a freezer, a migration) or gets no CPU; its host answers. Communicators wait for it for "
+        "up to {}",
+        to_string(entry.who), seconds(since), options_.patience);
+  }
+}
+
+void Witness::on_resumed(Entry& entry) {
+  const Duration stop = clock_ - entry.stopped_at;
+  entry.peer->last_stop_.store(stop.count(), std::memory_order_relaxed);
+  entry.peer->resumptions_.fetch_add(1, std::memory_order_release);
+  news_.fetch_add(1, std::memory_order_release);
+  if (std::exchange(entry.warned, false)) {
+    TF_INFO("NET/tfabric: the process at the other end ({}) runs again, after {:.1f} s", to_string(entry.who),
+            seconds(stop));
+  }
+}
+
+// The connection is the one with the peer from now on. There is an older one only if the peer has lost it.
+void Witness::attach(Entry& entry, std::uint64_t serial, const Introduction& who) {
+  const std::uint64_t older = std::exchange(entry.link, serial);
+  if (older != 0) {
+    links_.erase(older);
+  }
+  entry.who = who;
+  entry.pause = kFirstPause;
+  entry.standing.connected();
+  publish(entry);
+}
+
+void Witness::back_off(Entry& entry) {
+  entry.next_dial = clock_ + entry.pause;
+  entry.pause = std::min<Duration>(2 * entry.pause, kLastPause);
+}
+
+// Returns false if there is no place for one more connection.
+bool Witness::make_room() {
+  std::size_t used = 0;
+  Entry* idle = nullptr;
+  for (auto& [process, entry] : peers_) {
+    used += entry.link != 0 ? 1 : 0;
+    if (entry.link != 0 && entry.peer.use_count() == 1) {
+      idle = &entry;
+    }
+  }
+  if (used < kMaxPeers) {
+    return true;
+  }
+  if (idle == nullptr) {
+    return false;
+  }
+  links_.erase(std::exchange(idle->link, 0));
+  idle->standing = {};
+  return true;
+}
+
+}  // namespace tfabric::witness

@@ -1,0 +1,246 @@
+// The connections of the witness: dialling, accepting, and what arrives on them.
+#include <sys/epoll.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/log.h"
+#include "transport/bootstrap/socket.h"
+#include "transport/witness/witness.h"
+
+namespace tfabric::witness {
+namespace {
+
+// The most connections that have not shown the token, and for how long they may not have. The same time is
+// for those that we dial.
+constexpr std::size_t kMaxStrangers = 64;
+constexpr Duration kOpeningTimeout = std::chrono::seconds(5);
+// The most connections and records that are taken at once; the next poll takes more.
+constexpr int kMaxAccepted = 64;
+constexpr int kMaxRecords = 16;
+
+}  // namespace
+
+void Witness::take_events() {
+  constexpr int kMaxEvents = 64;
+  std::array<epoll_event, kMaxEvents> events;
+  const int count = epoll_wait(epoll_.get(), events.data(), kMaxEvents, 0);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t serial = events[static_cast<std::size_t>(i)].data.u64;
+    if (serial == 0) {
+      accept_strangers();
+    } else if (const auto link = links_.find(serial); link != links_.end()) {
+      on_event(serial, link->second);
+    }
+  }
+}
+
+void Witness::accept_strangers() {
+  for (int i = 0; i < kMaxAccepted; ++i) {
+    Result<std::optional<bootstrap::AcceptedSocket>> accepted = bootstrap::accept_tcp(listening_.get());
+    if (!accepted || !*accepted) {
+      return;
+    }
+    const auto strangers = std::count_if(
+        links_.begin(), links_.end(), [](const auto& link) { return link.second.stage == Stage::stranger; });
+    if (static_cast<std::size_t>(strangers) >= kMaxStrangers) {
+      drop_oldest_stranger();
+    }
+    add_link(std::move((*accepted)->socket), Stage::stranger, Purpose::stay, /*process=*/0);
+  }
+}
+
+// Returns the connection's serial number; 0 if the kernel cannot watch it.
+std::uint64_t Witness::add_link(PrivateDescriptor socket, Stage stage, Purpose purpose,
+                                std::uint64_t process) {
+  const std::uint64_t serial = ++last_serial_;
+  epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = serial}};
+  if (stage == Stage::dialling) {
+    event.events |= EPOLLOUT;
+  }
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) {
+    return 0;
+  }
+  links_.emplace(serial, Link{Channel(std::move(socket)), stage, purpose, process, clock_});
+  return serial;
+}
+
+void Witness::dial(Entry& entry, Purpose purpose) {
+  if (purpose == Purpose::stay && !make_room()) {
+    back_off(entry);
+    return;
+  }
+  Result<PrivateDescriptor> socket = bootstrap::dial_tcp({entry.contact.address, entry.contact.port});
+  if (socket) {
+    entry.attempt = add_link(std::move(*socket), Stage::dialling, purpose, entry.peer->process());
+  }
+  if (entry.attempt == 0) {
+    back_off(entry);
+  }
+}
+
+void Witness::on_event(std::uint64_t serial, Link& link) {
+  if (link.stage == Stage::dialling) {
+    on_connected(serial, link);
+    return;
+  }
+  if (link.stage != Stage::open) {
+    const auto bytes = link.channel.receive(kOpeningBytes);
+    if (!bytes.empty()) {
+      const auto opening = decode_opening(bytes.first<kOpeningBytes>());
+      if (!opening) {
+        drop(serial);
+      } else if (link.stage == Stage::stranger) {
+        on_stranger(serial, link, *opening);
+      } else {
+        on_opening(serial, link, *opening);
+      }
+    } else if (link.channel.life() != Life::open) {
+      drop(serial);
+    }
+    return;
+  }
+  for (int i = 0; i < kMaxRecords; ++i) {
+    const auto bytes = link.channel.receive(kRecordBytes);
+    if (bytes.empty()) {
+      break;
+    }
+    if (const auto record = decode_record(bytes.first<kRecordBytes>())) {
+      on_record(link, *record);
+    }
+  }
+  if (link.channel.life() != Life::open) {
+    drop(serial);
+  }
+}
+
+void Witness::on_connected(std::uint64_t serial, Link& link) {
+  const auto entry = peers_.find(link.process);
+  epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = serial}};
+  if (!link.channel.finish_dialling() || entry == peers_.end() ||
+      epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, link.channel.descriptor(), &event) != 0) {
+    drop(serial);
+    return;
+  }
+  const Opening ours{.purpose = link.purpose,
+                     .process = contact_.process,
+                     .token = entry->second.contact.token,
+                     .who = options_.self};
+  if (!link.channel.send(encode(ours))) {
+    drop(serial);
+    return;
+  }
+  link.stage = Stage::greeting;
+}
+
+// The answer to ours.
+void Witness::on_opening(std::uint64_t serial, Link& link, const Opening& opening) {
+  const auto found = peers_.find(link.process);
+  if (found == peers_.end() || opening.process != link.process) {
+    drop(serial);  // another process has that port now
+    return;
+  }
+  Entry& entry = found->second;
+  if (link.purpose == Purpose::check) {
+    entry.standing.refute();
+    TF_INFO(
+        "NET/tfabric: a connection to {} was closed, though the process runs: something between the hosts "
+        "ends "
+        "connections (it only watches the process, and is made again)",
+        to_string(opening.who));
+    drop(serial);
+    return;
+  }
+  link.stage = Stage::open;
+  entry.attempt = 0;
+  attach(entry, serial, opening.who);
+}
+
+void Witness::on_stranger(std::uint64_t serial, Link& link, const Opening& opening) {
+  const bool may_stay = opening.process < contact_.process;  // the lower number dials
+  if (opening.token != contact_.token || opening.process == contact_.process ||
+      (opening.purpose == Purpose::stay && !may_stay)) {
+    drop(serial);
+    return;
+  }
+  const Opening answer{.purpose = opening.purpose, .process = contact_.process, .who = options_.self};
+  if (opening.purpose == Purpose::check) {
+    static_cast<void>(link.channel.send(encode(answer)));
+    drop(serial);
+    return;
+  }
+  Entry& entry = entry_of(opening.process);
+  if ((entry.link == 0 && !make_room()) || !link.channel.send(encode(answer))) {
+    drop(serial);
+    return;
+  }
+  link.stage = Stage::open;
+  link.process = opening.process;
+  attach(entry, serial, opening.who);
+}
+
+void Witness::on_record(Link& link, const Record& record) {
+  if (record.kind == RecordKind::ask) {
+    static_cast<void>(link.channel.send(encode(Record{RecordKind::tell, record.nonce})));
+  } else if (const auto entry = peers_.find(link.process); entry != peers_.end()) {
+    entry->second.standing.answered(record.nonce, clock_);
+    publish(entry->second);
+  }
+}
+
+// Closes the connection, and draws the conclusions for its peer.
+void Witness::drop(std::uint64_t serial) {
+  const auto link = links_.find(serial);
+  const Life life = link->second.channel.life();
+  const Purpose purpose = link->second.purpose;
+  const auto found = peers_.find(link->second.process);
+  links_.erase(link);
+  if (found == peers_.end()) {
+    return;
+  }
+  Entry& entry = found->second;
+  if (entry.attempt == serial) {
+    entry.attempt = 0;
+    if (purpose == Purpose::check) {
+      entry.standing.check_failed();
+    }
+    back_off(entry);
+    publish(entry);
+  } else if (entry.link == serial) {
+    entry.link = 0;
+    if (life == Life::closed) {
+      if (entry.contact.exists() && entry.attempt == 0) {
+        dial(entry, Purpose::check);
+      }
+      entry.standing.closed(clock_, /*checking=*/entry.attempt != 0);
+    } else {
+      entry.standing.lost();
+      back_off(entry);
+    }
+    publish(entry);
+  }
+}
+
+void Witness::drop_slow() {
+  std::array<std::uint64_t, kMaxStrangers> slow;
+  std::size_t count = 0;
+  for (const auto& [serial, link] : links_) {
+    if (link.stage != Stage::open && clock_ - link.since >= kOpeningTimeout && count < slow.size()) {
+      slow[count++] = serial;
+    }
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    drop(slow[i]);
+  }
+}
+
+void Witness::drop_oldest_stranger() {
+  std::uint64_t oldest = last_serial_ + 1;
+  for (const auto& [serial, link] : links_) {
+    oldest = link.stage == Stage::stranger ? std::min(oldest, serial) : oldest;
+  }
+  drop(oldest);
+}
+
+}  // namespace tfabric::witness
