@@ -147,6 +147,8 @@ struct Tcp {
   std::chrono::milliseconds user_timeout{20000};
   std::chrono::milliseconds connect_timeout{10000};
   std::chrono::milliseconds keepalive_idle{5000};
+  bool witness = true;  // one connection of the kernel's TCP to each peer process (transport/witness/)
+  std::chrono::milliseconds frozen_timeout{300000};  // instead of user_timeout, for a process that is stopped
   std::uint16_t port = 0;       // the first engine's listening port; 0: one of local_ports
   PortRange local_ports;        // of the connections that this process opens
   std::uint32_t max_recvs = 1;  // receives in a group, 1 to 8

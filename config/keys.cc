@@ -88,6 +88,8 @@ std::vector<Key> tcp_keys() {
       tcp("tcp.user_timeout_ms", &Tcp::user_timeout, milliseconds(100, kHour)),
       tcp("tcp.connect_timeout_ms", &Tcp::connect_timeout, milliseconds(100, kHour)),
       tcp("tcp.keepalive_idle_ms", &Tcp::keepalive_idle, milliseconds(0, kHour, "milliseconds (0: off)")),
+      tcp("tcp.witness", &Tcp::witness, Flag{}),
+      tcp("tcp.frozen_timeout_ms", &Tcp::frozen_timeout, milliseconds(0, kHour)),
       tcp("tcp.port", &Tcp::port, Number{.what = "a TCP port (0: any)", .low = 0, .high = 65535}),
       tcp("tcp.local_ports", &Tcp::local_ports, form::Ports{}),
       tcp("tcp.max_recvs", &Tcp::max_recvs, integer(1, 8)),

@@ -39,7 +39,8 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes,
     if (!peer) {
       return peer.error();
     }
-    attempt = std::make_shared<Attempt>(Attempt{std::move(*peer), monotonic_now(), nullptr});
+    attempt = std::make_shared<Attempt>(
+        Attempt{std::move(*peer), monotonic_now(), context_.engine.paused(), nullptr});
     drop_abandoned();
     const std::lock_guard guard(mutex_);
     number = next_attempt_;
@@ -80,7 +81,8 @@ Result<bool> Device::advance(Attempt& attempt) {
     }
   }
   context_.progress.poke();
-  const bool late = monotonic_now() - attempt.since > context_.options.connect_timeout;
+  const Duration paused = context_.engine.paused() - attempt.paused;
+  const bool late = monotonic_now() - attempt.since - paused > context_.options.connect_timeout;
   if (late && attempt.comm != nullptr && !attempt.comm->welcomed()) {
     const EngineGuard guard(context_.engine.lock());
     attempt.comm->fail_if_silent();
@@ -193,7 +195,7 @@ Result<bool> Device::open_lanes(Attempt& attempt) {
     ends.emplace_back(route.rail_number, route.remote);
   }
   const std::uint32_t most = *std::max_element(lanes.begin(), lanes.end());
-  const Hello hello{.token = peer.token, .comm = random_u64()};
+  const Hello hello{.token = peer.token, .comm = random_u64(), .witness = context_.peers.processes.contact()};
   auto comm = std::make_unique<SendComm>(context_, hello, peer.max_recvs, std::move(*routes));
   for (std::size_t i = 0; i < most * lanes.size() && !comm->failed(); ++i) {
     const std::size_t route = i % lanes.size();

@@ -43,6 +43,7 @@ class Device final : public transport::Device {
   struct Attempt {
     Handle peer;
     Instant since;
+    Duration paused;                 // Engine::paused() then
     std::unique_ptr<SendComm> comm;  // null until all links are up
   };
 

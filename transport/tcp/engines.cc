@@ -46,7 +46,8 @@ Result<std::uint16_t> Engines::count_for(const config::Tcp& config) {
   return count;
 }
 
-Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count)
+Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
+                 witness::Witness* witness)
     : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, host::usable_cpus())) {
   for (std::uint16_t e = 0; e < count; ++e) {
     engine::EngineOptions own = options;
@@ -55,7 +56,11 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
     own.ports = ports_.count_of(e);
     own.port = ports_.listening_of(e);
     own.listeners = config.tcp.port == 0 ? std::uint16_t{1} : count;
-    units_.push_back(std::make_unique<Unit>(own));
+    Unit& unit = *units_.emplace_back(std::make_unique<Unit>(own));
+    if (witness != nullptr) {
+      unit.peers.processes.use(*witness, unit.engine);
+      unit.acceptor.set_witness(witness->contact());
+    }
   }
   for (std::uint16_t e = 0; e < count; ++e) {
     const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;

@@ -31,8 +31,10 @@ class Engines {
     std::vector<std::unique_ptr<Rail>> rails;
   };
 
-  // `options`: of every engine, but for number and ports. EAL must be running.
-  Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count);
+  // `options`: of every engine, but for number and ports. `witness`: null if there is none; it outlives the
+  // engines, because peers take its end for that of the process. EAL must be running.
+  Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
+          witness::Witness* witness);
   // Gives flows some time to end in order. The comms must be gone.
   ~Engines();
   Engines(const Engines&) = delete;

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "base/log.h"
+#include "host/interfaces.h"
+#include "transport/bootstrap/addresses.h"
+#include "transport/bootstrap/socket_address.h"
 #include "transport/tcp/comm/context.h"
 #include "transport/tcp/device.h"
 #include "transport/tcp/engines.h"
@@ -15,6 +19,30 @@
 
 namespace tfabric::tcp {
 namespace {
+
+// Returns null if it is off or cannot be made, which is no fault: everything works without it.
+std::unique_ptr<witness::Witness> open_witness(const config::Config& config) {
+  if (!config.tcp.witness) {
+    return nullptr;
+  }
+  const auto addresses = bootstrap::offered_addresses(host::local_addresses(), config.rdma);
+  if (!addresses) {
+    TF_INFO("NET/tfabric: no witness (tcp.witness): {}", addresses.error().message);
+    return nullptr;
+  }
+  auto opened = witness::Witness::open(
+      {.address = addresses->front(),
+       .self = witness::this_process(),
+       .patience = fmt::format("{} s (tcp.frozen_timeout_ms)",
+                               std::chrono::duration<double>(config.tcp.frozen_timeout).count())});
+  if (!opened) {
+    TF_INFO("NET/tfabric: no witness (tcp.witness): {}", opened.error().message);
+    return nullptr;
+  }
+  TF_INFO("NET/tfabric: the witness listens on {} port {}", bootstrap::ip_text(addresses->front()),
+          (*opened)->contact().port);
+  return std::move(*opened);
+}
 
 class TcpTransport final : public transport::Transport {
  public:
@@ -53,7 +81,8 @@ class TcpTransport final : public transport::Transport {
   std::vector<transport::RailFault> probe() override { return engines_.probe_rails(); }
 
  private:
-  TcpTransport(const RailPlan& plan, std::uint16_t engines) : engines_(plan.own, plan.engine, engines) {
+  TcpTransport(const RailPlan& plan, std::uint16_t engines)
+      : witness_(open_witness(plan.own)), engines_(plan.own, plan.engine, engines, witness_.get()) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
     summary_ = fmt::format("{}, {}{}{}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
                            plan.dpdk ? "TCP over DPDK" : "the kernel's TCP", plan.rails,
@@ -100,7 +129,8 @@ class TcpTransport final : public transport::Transport {
                               .piece_bytes = config.chunk_bytes,
                               .max_recvs = static_cast<std::uint8_t>(config.max_recvs),
                               .connect_timeout = config.connect_timeout,
-                              .outage = config.user_timeout};
+                              .outage = config.user_timeout,
+                              .frozen = config.frozen_timeout};
     const auto& units = engines_.units();
     std::vector<std::unique_ptr<transport::Device>> of_engines;
     for (const auto& unit : units) {
@@ -122,6 +152,7 @@ class TcpTransport final : public transport::Transport {
   // have begun ends before the engines do.
   nic::DeviceMemory device_memory_;
   hugepage::RegionTable regions_{&device_memory_};
+  std::unique_ptr<witness::Witness> witness_;  // null: none
   Engines engines_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::string summary_;

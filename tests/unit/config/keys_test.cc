@@ -46,6 +46,7 @@ TEST_CASE("numbers have limits, and both limits belong to the range") {
                                  Limits{"tcp.user_timeout_ms", "99", "100", "3600000", "3600001"},     //
                                  Limits{"tcp.connect_timeout_ms", "99", "100", "3600000", "3600001"},  //
                                  Limits{"tcp.keepalive_idle_ms", "-1", "0", "3600000", "3600001"},     //
+                                 Limits{"tcp.frozen_timeout_ms", "-1", "0", "3600000", "3600001"},     //
                                  Limits{"tcp.port", "-1", "0", "65535", "65536"},                      //
                                  Limits{"tcp.max_recvs", "0", "1", "8", "9"},                          //
                                  Limits{"tcp.engines", "0", "1", "16", "17"},                          //

@@ -111,8 +111,9 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
 // Comms over both links, with one flow on each to begin with.
 class Pair {
  public:
-  explicit Pair(World& world) : world_(world) {
-    hello = {.token = world.token, .comm = random_u64(), .serial = {}};
+  // `witness`: the process in which the receive comm believes the send comm to be.
+  explicit Pair(World& world, const witness::Contact& witness = {}) : world_(world) {
+    hello = {.token = world.token, .comm = random_u64(), .serial = {}, .witness = witness};
     send = open_send(world, hello, world.context.options.max_recvs);
     REQUIRE(world.until([&] { return send->counters().joined == 1 && world.pending.has_ready(); }));
     const EngineGuard guard(world.engine.lock());

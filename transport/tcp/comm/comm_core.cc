@@ -312,21 +312,72 @@ void CommCore::fail_if_silent() {
 
 void CommCore::begin_outage(Error why, Instant silent_since, std::optional<Duration> patience) {
   if (!outage_) {
-    outage_ = Outage{silent_since, std::move(why), patience};
+    outage_ = Outage{.since = silent_since,
+                     .why = std::move(why),
+                     .patience = patience,
+                     .paused = context_.engine.paused()};
+    context_.peers.processes.want(*this);
   }
   tend();
 }
 
-std::optional<Error> CommCore::outage_over(Instant now) const {
-  if (!outage_ || now - outage_->since < outage_->patience.value_or(context_.options.outage)) {
+std::optional<Error> CommCore::outage_over(Instant now) {
+  if (!outage_) {
     return std::nullopt;
   }
-  if (outage_->patience) {
+  const witness::View view = PeerProcesses::view(*this);
+  const bool stopped = view == witness::View::stopped;
+  if (std::exchange(outage_->stopped, stopped) && !stopped) {
+    // It runs again, or is gone: it gets as long as any other peer to connect.
+    outage_->since = now;
+    outage_->paused = context_.engine.paused();
+  }
+  const Duration passed = now - outage_->since - (context_.engine.paused() - outage_->paused);
+  const Duration limit = stopped ? std::max(context_.options.frozen, context_.options.outage)
+                                 : outage_->patience.value_or(context_.options.outage);
+  const bool undecided = view == witness::View::asked || view == witness::View::closing;
+  if (passed < limit || undecided) {
+    return std::nullopt;
+  }
+  if (outage_->patience && !stopped) {
     return outage_->why;
   }
-  const auto seconds = std::chrono::duration<double>(now - outage_->since).count();
-  return Error{outage_->why.code, fmt::format("{}; no connection for {:.1f} s (tcp.user_timeout_ms)",
-                                              outage_->why.message, seconds)};
+  const auto seconds = std::chrono::duration<double>(passed).count();
+  return Error{
+      outage_->why.code,
+      stopped ? fmt::format("the peer's process has been stopped for {:.1f} s (tcp.frozen_timeout_ms); {}",
+                            seconds, outage_->why.message)
+              : fmt::format("{}; no connection for {:.1f} s (tcp.user_timeout_ms)", outage_->why.message,
+                            seconds)};
+}
+
+void CommCore::on_process_ended(const std::string& who) {
+  if (!failed()) {
+    on_peer_ended(
+        {Errc::remote, fmt::format("the peer's process ({}) has ended without closing its communicators",
+                                   who.empty() ? "unknown" : who)});
+  }
+}
+
+// What waits for the peer is sent again at once, instead of when the time-outs say, which have grown.
+void CommCore::on_process_resumed(Duration stop) {
+  const Instant now = context_.engine.last_turn();
+  for (const LaneEnd& lane : lanes_) {
+    if (lane.flow != nullptr) {
+      lane.flow->stream().forgive(stop, now);
+      lane.flow->stream().retry_at_once(now);
+      lane.flow->wake();
+    }
+  }
+}
+
+bool CommCore::in_trouble() const {
+  constexpr std::uint32_t kTimeouts = 3;  // of one, or two, a rest of the peer's engine may be the cause
+  return !failed() && (outage_ || std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) {
+                         return lane.flow != nullptr &&
+                                (lane.flow->stream().timeouts_in_row() >= kTimeouts ||
+                                 lane.flow->stream().probes_unanswered() > 0);
+                       }));
 }
 
 void CommCore::enqueue(Request& request) {
@@ -371,6 +422,7 @@ void CommCore::close_lanes() {
 }
 
 void CommCore::detach(bool outstanding) {
+  context_.peers.processes.remove(*this);
   context_.engine.take_submissions();
   leave();
   if (outstanding) {

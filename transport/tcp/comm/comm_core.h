@@ -87,7 +87,8 @@ struct Region final : transport::MemoryRegion {
 class CommCore : public engine::FlowHandler,
                  public engine::Submitter,
                  public engine::Tended,
-                 public lane::ControlSink {
+                 public lane::ControlSink,
+                 public ProcessUser {
  public:
   CommCore(const CommCore&) = delete;
   CommCore& operator=(const CommCore&) = delete;
@@ -179,6 +180,8 @@ class CommCore : public engine::FlowHandler,
   engine::Flow& drop(stripe::LaneId lane);
   // Closes all lanes in order.
   void close_lanes();
+  // Resets all lanes.
+  void abort_lanes(std::string_view reason = {});
   // Looks whether the flow's lane, or one that it is a witness for, has died. Call it when the flow has made
   // progress, or has timed out.
   void watch(engine::Flow& flow) {
@@ -201,6 +204,8 @@ class CommCore : public engine::FlowHandler,
     Instant since;      // when the peer was heard last on it, or it was lost
     bool over = false;  // the peer's comm, or its process, has ended: nothing can replace the lane
   };
+  // The peer's process has ended, and nothing of it is in the network any more. The comm has not failed.
+  virtual void on_peer_ended(Error why) = 0;
   // A lane has failed; its flow no longer exists when this returns. The comm has not failed.
   virtual void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) = 0;
   // Returns false until NCCL has the comm.
@@ -216,8 +221,9 @@ class CommCore : public engine::FlowHandler,
   // `patience`: how long it may last, instead of tcp.user_timeout_ms.
   void begin_outage(Error why, Instant silent_since, std::optional<Duration> patience = std::nullopt);
   void end_outage() { outage_.reset(); }
-  // Returns the error to fail with if there has been no lane for too long.
-  [[nodiscard]] std::optional<Error> outage_over(Instant now) const;
+  // Returns the error to fail with if there has been no lane for too long. While the peer's process is
+  // stopped, it is waited for longer, and time in which this process did not run does not count.
+  [[nodiscard]] std::optional<Error> outage_over(Instant now);
 
   // Ends all requests that the engine's side has taken.
   virtual void fail_requests() = 0;
@@ -233,8 +239,13 @@ class CommCore : public engine::FlowHandler,
     Instant since;
     Error why;
     std::optional<Duration> patience;
+    Duration paused{};     // Engine::paused() at its beginning
+    bool stopped = false;  // the peer's process was when it was looked at last
   };
 
+  void on_process_ended(const std::string& who) final;
+  void on_process_resumed(Duration stop) final;
+  [[nodiscard]] bool in_trouble() const final;
   void abort_lanes(std::string_view reason);
   [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;
   void send_report(stripe::LaneId lane);

@@ -8,6 +8,7 @@
 #include "transport/tcp/engine/progress.h"
 #include "transport/tcp/flows/path.h"
 #include "transport/tcp/session/handshake.h"
+#include "transport/tcp/session/peer_processes.h"
 
 namespace tfabric::tcp {
 
@@ -18,12 +19,15 @@ struct CommOptions {
   std::uint8_t max_recvs = 1;
   Duration connect_timeout = std::chrono::seconds(10);
   Duration outage = std::chrono::seconds(20);  // how long a comm waits for a lane when it has none
+  // The same while the peer's process is known to be stopped.
+  Duration frozen = std::chrono::seconds(300);
 };
 
 // What the comms of one engine share about their peers.
 struct Peers {
   CommTable comms;
   PathBook paths;
+  PeerProcesses processes;
 };
 
 struct Context {

@@ -39,6 +39,7 @@ Status RecvComm::take_flow(engine::Flow& flow, const Hello& hello,
     return Error{Errc::internal, fmt::format("the comm that it would join has {} connections", used)};
   }
   const stripe::LaneId lane = add_lane(flow, std::move(reader), hello.serial);
+  context_.peers.processes.add(*this, hello.witness);
   end_outage();
   for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
     tell(lane, lane::encode_position(lane::RecordType::buried, grave));

@@ -1,6 +1,8 @@
 // How a receive comm survives the loss of lanes: burial, and waiting for the sender, which dials.
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "transport/tcp/comm/recv_comm.h"
 
 namespace tfabric::tcp {
@@ -24,6 +26,14 @@ void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Los
     end(loss.why);
   } else if (!any_carries()) {
     begin_outage(loss.why, loss.since);
+  }
+}
+
+// No process is left that would acknowledge a FIN, and this one would wait for that at its own end.
+void RecvComm::on_peer_ended(Error why) {
+  if (!ended_) {
+    abort_lanes();
+    end(std::move(why));
   }
 }
 

@@ -326,6 +326,7 @@ Status SendComm::on_welcome(std::span<const std::byte> body) {
   if (!id || !book_.welcomed(*id)) {
     return Error{Errc::internal, "the listener welcomed a connection that was not being opened"};
   }
+  context_.peers.processes.add(*this, welcome->witness);
   SendRoute& route = route_at(book_.route(*id));
   route.joined = context_.engine.last_turn();
   end_outage();

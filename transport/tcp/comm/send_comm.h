@@ -101,6 +101,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   void on_time(Instant now) override;
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
+  void on_peer_ended(Error why) override;
   void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) override;
   [[nodiscard]] bool in_use() const override { return welcomed(); }
   [[nodiscard]] bool is_free(stripe::LaneId lane) const override {

@@ -32,6 +32,14 @@ void SendComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Los
   }
 }
 
+// A peer that has said goodbye owes nothing, so its end is no error.
+void SendComm::on_peer_ended(Error why) {
+  take_acknowledgements();
+  if (!peer_over_) {
+    fail(std::move(why));
+  }
+}
+
 // The lane's connection is gone, and its flow forgotten.
 void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since) {
   const stripe::RouteId route = book_.route(lane);
@@ -57,7 +65,9 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
   if (cut_off) {
     begin_outage(why, silent_since);
   }
-  if (route_at(route).path->on_loss(context_.engine.last_turn())) {
+  // Of a peer that is stopped, the witness has said so, and the network is not to blame.
+  const bool stopped = PeerProcesses::view(*this) == witness::View::stopped;
+  if (route_at(route).path->on_loss(context_.engine.last_turn()) && !stopped) {
     TF_WARN("NET/tfabric: {}; {}", why.message,
             cut_off ? "no other connection is left: waiting for one to come back"
                     : "messages go on over the others, and the rail is tried again");

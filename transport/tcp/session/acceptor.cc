@@ -107,7 +107,8 @@ Status Acceptor::greet(HalfOpen& half_open, const Hello& hello) {
     return answer.error();
   }
   forget(half_open);
-  if (!lane::send_record(flow.stream(), encode(Welcome{.status = *answer, .serial = hello.serial}))) {
+  if (!lane::send_record(flow.stream(),
+                         encode(Welcome{.status = *answer, .serial = hello.serial, .witness = witness_}))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
   if (*answer == WelcomeStatus::ok) {

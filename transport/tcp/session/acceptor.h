@@ -26,6 +26,8 @@ class Acceptor final : public engine::Acceptor {
   // `listener` takes the flows whose hello has this token.
   void add_listener(const Token& token, FlowSink& listener) { listeners_[token] = &listener; }
   void remove_listener(const Token& token) { listeners_.erase(token); }
+  // What the welcomes say of this process.
+  void set_witness(const witness::Contact& contact) { witness_ = contact; }
   // Drops all half-open connections.
   void clear();
 
@@ -44,6 +46,7 @@ class Acceptor final : public engine::Acceptor {
   void evict_oldest();
 
   const CommTable* comms_;
+  witness::Contact witness_;
   std::map<Token, FlowSink*> listeners_;
   HalfOpens half_open_;  // oldest first
   HalfOpens done_;       // ended inside their own callbacks, and destroyed after them

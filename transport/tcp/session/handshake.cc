@@ -23,8 +23,11 @@ constexpr transport::HandleForm kForm{.kind = transport::HandleKind::tcp, .versi
 constexpr std::size_t kCountAt = 6, kMaxRecvsAt = 7, kTokenAt = 8, kProcessAt = 24, kPortAt = 32,
                       kKernelPortsAt = 34, kAddressesAt = 48;
 
-constexpr std::size_t kHelloBytes = 32;   // version, kind, rail, serial, comm, token
-constexpr std::size_t kWelcomeBytes = 8;  // version, status, zero, serial
+// Version, kind, rail, serial, comm, token, witness.
+constexpr std::size_t kHelloWitnessAt = 32, kHelloBytes = kHelloWitnessAt + witness::kContactBytes;
+// Version, status, zero, serial, witness.
+constexpr std::size_t kWelcomeWitnessAt = 8, kWelcomeBytes = kWelcomeWitnessAt + witness::kContactBytes;
+static_assert(std::max(kHelloBytes, kWelcomeBytes) <= lane::kMaxControlBytes);
 
 }  // namespace
 
@@ -76,6 +79,7 @@ std::vector<std::byte> encode(const Hello& hello) {
   put_u32(&body[4], hello.serial.value);
   put_u64(&body[8], hello.comm);
   std::copy(hello.token.begin(), hello.token.end(), body.begin() + 16);
+  encode(hello.witness, std::span(body).subspan<kHelloWitnessAt>());
   return lane::encode_record(lane::RecordType::hello, body);
 }
 
@@ -84,6 +88,7 @@ std::vector<std::byte> encode(const Welcome& welcome) {
   body[0] = std::byte{kProtocolVersion};
   body[1] = static_cast<std::byte>(welcome.status);
   put_u32(&body[4], welcome.serial.value);
+  encode(welcome.witness, std::span(body).subspan<kWelcomeWitnessAt>());
   return lane::encode_record(lane::RecordType::welcome, body);
 }
 
@@ -97,6 +102,7 @@ std::optional<Hello> decode_hello(std::span<const std::byte> body) {
   hello.serial = {get_u32(&body[4])};
   hello.comm = get_u64(&body[8]);
   std::copy_n(body.begin() + 16, hello.token.size(), hello.token.begin());
+  hello.witness = witness::decode_contact(body.subspan<kHelloWitnessAt, witness::kContactBytes>());
   if ((hello.kind != HelloKind::opens && hello.kind != HelloKind::joins) || hello.serial.value == 0) {
     return std::nullopt;
   }
@@ -107,7 +113,9 @@ std::optional<Welcome> decode_welcome(std::span<const std::byte> body) {
   if (body.size() != kWelcomeBytes || body[0] != std::byte{kProtocolVersion}) {
     return std::nullopt;
   }
-  return Welcome{static_cast<WelcomeStatus>(body[1]), {get_u32(&body[4])}};
+  return Welcome{static_cast<WelcomeStatus>(body[1]),
+                 {get_u32(&body[4])},
+                 witness::decode_contact(body.subspan<kWelcomeWitnessAt, witness::kContactBytes>())};
 }
 
 }  // namespace tfabric::tcp

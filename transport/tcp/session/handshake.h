@@ -26,6 +26,7 @@
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/lane/flow_reader.h"
 #include "transport/tcp/net/address.h"
+#include "transport/witness/contact.h"
 
 namespace tfabric::tcp {
 
@@ -66,6 +67,7 @@ struct Hello {
   HelloKind kind = HelloKind::opens;
   std::uint16_t rail = 0;     // the connector's number for its rail
   stripe::LaneSerial serial;  // the connector's number for the lane, from 1
+  witness::Contact witness;   // of the connector's process
 };
 
 enum class WelcomeStatus : std::uint8_t {
@@ -77,6 +79,7 @@ enum class WelcomeStatus : std::uint8_t {
 struct Welcome {
   WelcomeStatus status = WelcomeStatus::ok;
   stripe::LaneSerial serial;  // as in the hello
+  witness::Contact witness;   // of the listener's process
 };
 
 // Return whole records, header included.

@@ -164,12 +164,8 @@ class Connection final : public ByteStream {
   // Returns how often the retransmission timer has expired since bytes were last acknowledged, or reported by
   // SACK.
   [[nodiscard]] std::uint32_t timeouts_in_row() const override;
-  // Returns how many probes, of a closed window or of an idle connection, the peer has left unanswered in a
-  // row.
-  [[nodiscard]] std::uint32_t probes_unanswered() const;
-  // The process did not run for this time, until now: it does not count toward giving the peer up, who may
-  // have answered meanwhile.
-  void forgive(Duration pause, Instant now);
+  [[nodiscard]] std::uint32_t probes_unanswered() const override;
+  void forgive(Duration pause, Instant now) override;
   // Returns since when the peer had not answered, once the connection has timed out.
   [[nodiscard]] Instant silent_since() const override;
   // Changes Options::user_timeout (RFC 5482 §3.1). The time that has already passed counts.

@@ -1,0 +1,69 @@
+// The comms of one engine by the processes at their other ends, as far as the process's witness
+// (transport/witness/) sees those: a process that has ended fails its comms, and comms in trouble ask whether
+// their peer runs. Without a witness nothing is known of any process. Used with the engine held.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/tcp/engine/engine.h"
+#include "transport/witness/witness.h"
+
+namespace tfabric::tcp {
+
+// A comm.
+class ProcessUser {
+ public:
+  // `who`: the process that has ended, for messages; empty if that is not known. Called with the engine held.
+  virtual void on_process_ended(const std::string& who) = 0;
+  // The process, which had been stopped for this time, runs again. Called with the engine held.
+  virtual void on_process_resumed(Duration stop) = 0;
+  // Returns true if the peer has left something unanswered that a process that runs would have answered.
+  [[nodiscard]] virtual bool in_trouble() const = 0;
+  // What PeerProcesses knows of it.
+  struct Process {
+    std::shared_ptr<witness::Peer> peer;  // null: the peer has no witness, or this process has none
+    std::uint32_t resumptions = 0;        // of which on_process_resumed() was called
+  };
+  [[nodiscard]] Process& process() { return process_; }
+  [[nodiscard]] const Process& process() const { return process_; }
+
+ protected:
+  ~ProcessUser() = default;
+
+ private:
+  Process process_;
+};
+
+class PeerProcesses final : public engine::Tended {
+ public:
+  // The witness polls from the engine's service from now on. It must outlive the engine's last turn.
+  void use(witness::Witness& witness, engine::Engine& engine);
+
+  // Ours, for handshakes; an empty one without a witness.
+  [[nodiscard]] witness::Contact contact() const;
+  // The user's other end is in this process, until remove(). Further calls do nothing.
+  void add(ProcessUser& user, const witness::Contact& process);
+  void remove(ProcessUser& user);
+  // Asks, for the next seconds, whether the user's process runs.
+  void want(const ProcessUser& user);
+  // View::unknown without a witness.
+  [[nodiscard]] static witness::View view(const ProcessUser& user);
+
+  void on_time(Instant now) override;
+
+ private:
+  static void bring_news(ProcessUser& user, const witness::Witness& witness);
+  void look_at_some();
+
+  witness::Witness* witness_ = nullptr;
+  std::vector<ProcessUser*> users_;
+  std::size_t next_look_ = 0;
+  std::uint64_t news_seen_ = 0;
+  bool has_new_ = false;  // a user that may have come after its process's end was found
+};
+
+}  // namespace tfabric::tcp
