@@ -15,8 +15,10 @@ namespace {
 // How long a peer may be silent before its comm fails, and how much later the error may come.
 constexpr std::chrono::milliseconds kUserTimeout{1500};
 constexpr std::chrono::milliseconds kSlack{2500};
-const RunOptions kImpatient{
-    .environment = {{"TFABRIC_TCP_USER_TIMEOUT_MS", "1500"}, {"TFABRIC_TCP_KEEPALIVE_IDLE_MS", "500"}}};
+// A peer that is known to be stopped gets no longer either.
+const RunOptions kImpatient{.environment = {{"TFABRIC_TCP_USER_TIMEOUT_MS", "1500"},
+                                            {"TFABRIC_TCP_KEEPALIVE_IDLE_MS", "500"},
+                                            {"TFABRIC_TCP_FROZEN_TIMEOUT_MS", "0"}}};
 // Only for attempts that cannot succeed: on a busy host, others may take as long.
 const RunOptions kHasty{.environment = {{"TFABRIC_TCP_CONNECT_TIMEOUT_MS", "1500"}}};
 

@@ -150,8 +150,12 @@ TEST_CASE("a process that did not run for longer than the limits gives no peer u
   Pair::Message& message = pair.message(3'000'000);
   pair.post_receive(message);
   pair.post_send(message);
-  const timespec pause{.tv_sec = 2, .tv_nsec = 0};
-  nanosleep(&pause, nullptr);
+  {
+    const EngineGuard guard(world.engine.lock());  // no thread turns it
+    world.engine.turn();
+    const timespec pause{.tv_sec = 2, .tv_nsec = 0};
+    nanosleep(&pause, nullptr);
+  }
   pair.finish(message);
   CHECK(pair.send->counters().buried == 0);
 }
