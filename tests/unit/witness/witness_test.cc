@@ -7,9 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <ctime>
+#include <thread>
 #include <vector>
 
 #include "transport/bootstrap/socket.h"
@@ -171,6 +173,29 @@ TEST_CASE("a question is answered by a process that runs") {
   a->want(*to_b);
   REQUIRE(to_b->view() == View::asked);
   REQUIRE(hosts.until([&] { return to_b->view() == View::alive; }));
+}
+
+TEST_CASE("several threads may poll and use one witness") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  std::atomic<bool> over{false};
+  std::vector<std::jthread> engines;
+  for (int i = 0; i < 2; ++i) {
+    engines.emplace_back([&] {
+      const auto peer = a->meet(b->contact());
+      while (!over) {
+        a->poll(monotonic_now());
+        a->want(*peer);
+        static_cast<void>(a->describe(*peer));
+      }
+    });
+  }
+  hosts.all = {b.get()};
+  const auto to_a = b->meet(a->contact());
+  const bool met = hosts.until([&] { return to_a->view() == View::alive; });
+  over = true;
+  engines.clear();
+  REQUIRE(met);
 }
 
 TEST_CASE("a process that ends is found to have ended, and only after the time of grace") {
