@@ -36,6 +36,11 @@ class PrivateDescriptor {
   PrivateDescriptor& operator=(const PrivateDescriptor&) = delete;
 
   [[nodiscard]] int get() const { return descriptor_.get(); }
+  // Closes the descriptor.
+  void reset() {
+    forget_descriptor(descriptor_.get());
+    descriptor_.reset();
+  }
 
  private:
   Descriptor descriptor_;

@@ -81,8 +81,8 @@ Error nothing_to_offer(std::span<const host::LocalAddress> local, const config::
 
 }  // namespace
 
-Result<std::vector<config::IpBytes>> offered_addresses(std::span<const host::LocalAddress> local,
-                                                       const config::Rdma& wishes) {
+std::vector<host::LocalAddress> selected_addresses(std::span<const host::LocalAddress> local,
+                                                   const config::Rdma& wishes) {
   std::vector<host::LocalAddress> candidates;
   std::copy_if(local.begin(), local.end(), std::back_inserter(candidates),
                [&](const host::LocalAddress& address) { return may_be_offered(address, wishes); });
@@ -93,6 +93,12 @@ Result<std::vector<config::IpBytes>> offered_addresses(std::span<const host::Loc
     }
     std::erase_if(candidates, [&](const host::LocalAddress& address) { return reach_of(address) < best; });
   }
+  return candidates;
+}
+
+Result<std::vector<config::IpBytes>> offered_addresses(std::span<const host::LocalAddress> local,
+                                                       const config::Rdma& wishes) {
+  const std::vector<host::LocalAddress> candidates = selected_addresses(local, wishes);
   std::vector<config::IpBytes> addresses;
   append(candidates, /*v4=*/true, addresses);
   append(candidates, /*v4=*/false, addresses);

@@ -14,6 +14,11 @@ namespace tfabric::bootstrap {
 
 inline constexpr std::size_t kMaxAddresses = 4;
 
+// Returns the addresses that these rules select, in the kernel's order: all of each interface, of the
+// families that are wanted.
+[[nodiscard]] std::vector<host::LocalAddress> selected_addresses(std::span<const host::LocalAddress> local,
+                                                                 const config::Rdma& wishes);
+
 // Returns the addresses of the interfaces that rdma.bootstrap_interface (NCCL_SOCKET_IFNAME) selects, 1 to
 // kMaxAddresses, best first. Without it, those of all running interfaces except bridges of containers and
 // virtual machines and loopback; of bridges if there is nothing better, of loopback if there is nothing else.

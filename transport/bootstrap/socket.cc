@@ -85,12 +85,32 @@ Result<std::optional<AcceptedSocket>> accept_tcp(int listening) {
   return std::optional(AcceptedSocket{PrivateDescriptor(Descriptor(socket)), from_kernel(peer.storage)});
 }
 
-Result<PrivateDescriptor> dial_tcp(const SocketAddress& address) {
+namespace {
+
+Status bind_to(int socket, const Source& source) {
+  if (!source.interface.empty()) {
+    static_cast<void>(setsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, source.interface.data(),
+                                 static_cast<socklen_t>(source.interface.size())));
+  }
+  set_option(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  const KernelAddress from = to_kernel({.ip = source.ip});
+  if (bind(socket, reinterpret_cast<const sockaddr*>(&from.storage), from.length) != 0) {
+    return system_error(fmt::format("cannot send from {}", ip_text(source.ip)), errno);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<PrivateDescriptor> dial_tcp(const SocketAddress& address, const Source* source) {
   const KernelAddress kernel = to_kernel(address);
   const std::string purpose = fmt::format("cannot connect to {}", to_string(address));
   Result<PrivateDescriptor> socket = open_socket(kernel.storage.ss_family, purpose);
   if (!socket) {
     return socket.error();
+  }
+  if (const Status bound = source == nullptr ? Status() : bind_to(socket->get(), *source); !bound) {
+    return bound.error();
   }
   const auto* end = reinterpret_cast<const sockaddr*>(&kernel.storage);
   if (connect(socket->get(), end, kernel.length) != 0 && errno != EINPROGRESS && !is_not_now(errno)) {

@@ -29,8 +29,16 @@ struct AcceptedSocket {
 // Returns nothing if no connection is waiting.
 [[nodiscard]] Result<std::optional<AcceptedSocket>> accept_tcp(int listening);
 
-// Starts connecting. The first write succeeds once the connection is established, or returns why it failed.
-[[nodiscard]] Result<PrivateDescriptor> dial_tcp(const SocketAddress& address);
+// Where a connection is to leave this host.
+struct Source {
+  config::IpBytes ip{};
+  std::string interface;  // packets leave by this one, where the process may say so; empty: as the routes say
+};
+
+// Starts connecting, from the source if there is one. The first write succeeds once the connection is
+// established, or returns why it failed.
+[[nodiscard]] Result<PrivateDescriptor> dial_tcp(const SocketAddress& address,
+                                                 const Source* source = nullptr);
 
 // Sets an option that nothing depends on: a kernel that does not have it is not an error.
 void set_option(int socket, int level, int option, int value);

@@ -21,15 +21,20 @@ constexpr Duration kLookInterval = std::chrono::milliseconds(10);
 constexpr Duration kLinkInterval = std::chrono::milliseconds(2);
 constexpr Duration kWarnInterval = std::chrono::seconds(10);
 
+config::IpBytes ip_of(const net::IpAddress& address) {
+  config::IpBytes ip;
+  std::transform(address.bytes.begin(), address.bytes.end(), ip.begin(),
+                 [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
+  return ip;
+}
+
 // A connection to an address of this host goes over the loopback interface, whatever the address.
-bool is_on_this_host(const net::IpAddress& address) {
+bool is_on_this_host(const config::IpBytes& ip) {
+  constexpr std::uint8_t kLoopback4 = 127;  // 127.0.0.0/8
   const auto addresses = host::local_addresses();
-  const bool loopback =
-      address.is_v4() ? address.bytes[12] == std::byte{127} : address == *net::parse_ip("::1");
-  return loopback || std::any_of(addresses.begin(), addresses.end(), [&](const host::LocalAddress& local) {
-           return std::equal(local.address.begin(), local.address.end(), address.bytes.begin(),
-                             [](auto a, std::byte b) { return static_cast<std::byte>(a) == b; });
-         });
+  return (config::is_ipv4(ip) && ip[12] == kLoopback4) ||
+         std::any_of(addresses.begin(), addresses.end(),
+                     [&](const host::LocalAddress& local) { return local.address == ip; });
 }
 
 }  // namespace
@@ -38,25 +43,27 @@ Result<std::unique_ptr<SocketCarrier>> SocketCarrier::open(engine::Engine& engin
   const auto named = [&](const Error& error) {
     return Error{error.code, fmt::format("rail {}: {}", options.rail, error.message)};
   };
-  Result<Descriptor> listener = listen_at(options.address);
+  const config::IpBytes at = ip_of(options.address);
+  Result<bootstrap::ListeningSocket> listener = bootstrap::listen_tcp(std::span(&at, 1));
   if (!listener) {
     return named(listener.error());
   }
   Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
-  if (epoll.get() < 0 || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, listener->get(), &event) != 0) {
+  if (epoll.get() < 0 || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, listener->socket.get(), &event) != 0) {
     return named({Errc::unusable, fmt::format("cannot watch sockets by epoll: {}", std::strerror(errno))});
   }
   return std::unique_ptr<SocketCarrier>(
       new SocketCarrier(engine, std::move(options), std::move(*listener), std::move(epoll)));
 }
 
-SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, Descriptor listener, Descriptor epoll)
+SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, bootstrap::ListeningSocket listener,
+                             Descriptor epoll)
     : engine_(&engine),
       options_(std::move(options)),
-      listener_(std::move(listener)),
-      epoll_(std::move(epoll)),
-      port_(local_end(listener_.get()).port),
+      listener_(std::move(listener.socket)),
+      port_(listener.port),
+      epoll_(PrivateDescriptor(std::move(epoll))),
       scratch_(kScratchBytes),
       now_(monotonic_now()) {}
 
@@ -64,7 +71,7 @@ SocketCarrier::~SocketCarrier() { halt(); }
 
 // --- flows
 
-SocketFlow* SocketCarrier::add(Descriptor socket, bool connected, engine::FlowHandler* handler,
+SocketFlow* SocketCarrier::add(PrivateDescriptor socket, bool connected, engine::FlowHandler* handler,
                                std::size_t index) {
   set_limits(socket.get(), options_.limits);
   const int number = socket.get();
@@ -84,8 +91,10 @@ engine::Flow* SocketCarrier::connect(engine::Engine& /*engine*/, const net::IpAd
     return nullptr;
   }
   now_ = std::max(now_, engine_->last_turn());
-  Result<Descriptor> socket = begin_connect(
-      options_.address, is_on_this_host(remote) ? std::string() : options_.interface, {remote, port});
+  const bootstrap::SocketAddress to{.ip = ip_of(remote), .port = port};
+  const bootstrap::Source from{.ip = ip_of(options_.address),
+                               .interface = is_on_this_host(to.ip) ? std::string() : options_.interface};
+  Result<PrivateDescriptor> socket = bootstrap::dial_tcp(to, &from);
   SocketFlow* flow = socket ? add(std::move(*socket), false, handler, index) : nullptr;
   if (flow == nullptr && now_ - warned_ >= kWarnInterval) {
     warned_ = now_;
@@ -97,12 +106,16 @@ engine::Flow* SocketCarrier::connect(engine::Engine& /*engine*/, const net::IpAd
 
 void SocketCarrier::accept_all() {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    Descriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-    if (socket.get() < 0) {
+    Result<std::optional<bootstrap::AcceptedSocket>> accepted = bootstrap::accept_tcp(listener_.get());
+    if (!accepted || !*accepted) {
+      if (!accepted && now_ - warned_ >= kWarnInterval) {
+        warned_ = now_;
+        TF_WARN("NET/tfabric: rail {}: {}", name(), accepted.error().message);
+      }
       return;
     }
     engine::Acceptor* acceptor = engine_->acceptor();
-    SocketFlow* flow = acceptor == nullptr ? nullptr : add(std::move(socket), true, nullptr, 0);
+    SocketFlow* flow = acceptor == nullptr ? nullptr : add(std::move((*accepted)->socket), true, nullptr, 0);
     if (flow != nullptr && !acceptor->on_connection(*flow)) {
       flow->abort();
     } else if (flow != nullptr) {

@@ -13,6 +13,7 @@
 #include "base/descriptor.h"
 #include "base/result.h"
 #include "host/interfaces.h"
+#include "transport/bootstrap/socket.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/socket/socket_flow.h"
 #include "transport/tcp/engine/carrier.h"
@@ -63,9 +64,10 @@ class SocketCarrier final : public engine::PolledCarrier {
   void end(SocketFlow& flow);
 
  private:
-  SocketCarrier(engine::Engine& engine, Options options, Descriptor listener, Descriptor epoll);
+  SocketCarrier(engine::Engine& engine, Options options, bootstrap::ListeningSocket listener,
+                Descriptor epoll);
 
-  SocketFlow* add(Descriptor socket, bool connected, engine::FlowHandler* handler, std::size_t index);
+  SocketFlow* add(PrivateDescriptor socket, bool connected, engine::FlowHandler* handler, std::size_t index);
   void accept_all();
   bool take_events();
   void want_read(SocketFlow& flow);
@@ -74,8 +76,9 @@ class SocketCarrier final : public engine::PolledCarrier {
 
   engine::Engine* engine_;
   Options options_;
-  Descriptor listener_, epoll_;
+  PrivateDescriptor listener_;
   std::uint16_t port_;
+  PrivateDescriptor epoll_;
   host::InterfaceQuery interfaces_;
   engine::LinkWatch watch_;
   std::vector<std::byte> scratch_;

@@ -31,7 +31,7 @@ constexpr std::uint32_t kWeight = 2;
 
 const std::string SocketFlow::no_reason_;
 
-SocketFlow::SocketFlow(SocketCarrier& carrier, Descriptor socket, bool connected,
+SocketFlow::SocketFlow(SocketCarrier& carrier, PrivateDescriptor socket, bool connected,
                        engine::FlowHandler* handler, std::size_t index)
     : Flow(carrier, *this, handler, index),
       owner_(&carrier),
@@ -41,7 +41,7 @@ SocketFlow::SocketFlow(SocketCarrier& carrier, Descriptor socket, bool connected
       writable_(connected),
       since_(carrier.now()),
       progressed_at_(carrier.now()) {
-  ends_ = to_string(local_end(socket_.get())) + " - " + to_string(remote_end(socket_.get()));
+  ends_ = ends_of(socket_.get());
 }
 
 std::string SocketFlow::describe() const { return ends_; }
@@ -207,7 +207,7 @@ void SocketFlow::connected(Instant now) {
   }
   phase_ = Phase::open;
   since_ = progressed_at_ = now;
-  ends_ = to_string(local_end(socket_.get())) + " - " + to_string(remote_end(socket_.get()));
+  ends_ = ends_of(socket_.get());
 }
 
 void SocketFlow::fail(int number) {

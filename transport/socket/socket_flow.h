@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/descriptor.h"
+#include "base/fork_guard.h"
 #include "base/time.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/socket/write_queue.h"
@@ -25,7 +25,7 @@ class SocketCarrier;
 class SocketFlow final : public engine::Flow, public stack::ByteStream {
  public:
   // `connected`: the connection was accepted; otherwise it is being opened.
-  SocketFlow(SocketCarrier& carrier, Descriptor socket, bool connected, engine::FlowHandler* handler,
+  SocketFlow(SocketCarrier& carrier, PrivateDescriptor socket, bool connected, engine::FlowHandler* handler,
              std::size_t index);
 
   // --- engine::Flow
@@ -84,7 +84,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   void note_written(std::size_t bytes);
 
   SocketCarrier* owner_;
-  Descriptor socket_;
+  PrivateDescriptor socket_;
   Phase phase_;
   WriteQueue queue_;
   std::uint64_t written_ = 0, confirmed_ = 0;

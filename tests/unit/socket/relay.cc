@@ -5,11 +5,26 @@
 #include <algorithm>
 #include <array>
 
-#include "tests/unit/socket/socket_side.h"
-
 namespace tfabric::socket::test {
 
-Relay::Relay(std::uint16_t port) : target_(port), listener_(std::move(*listen_at(kLoopback))) {}
+namespace {
+
+config::IpBytes loopback() {
+  config::IpBytes ip{};
+  ip[10] = ip[11] = 0xff;
+  ip[12] = 127;
+  ip[15] = 1;
+  return ip;
+}
+
+bootstrap::ListeningSocket listen() {
+  const config::IpBytes at = loopback();
+  return std::move(*bootstrap::listen_tcp(std::span(&at, 1)));
+}
+
+}  // namespace
+
+Relay::Relay(std::uint16_t port) : target_(port), listener_(listen()) {}
 
 void Relay::cut_after(std::size_t bytes) {
   allowance_ = bytes;
@@ -56,11 +71,13 @@ bool Relay::pass(Connection& connection, std::size_t from) {
 }
 
 void Relay::pump() {
-  Descriptor accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
-  if (accepted.get() >= 0) {
-    auto onward = begin_connect(kLoopback, {}, {kLoopback, target_});
+  auto accepted = listener_.socket.get() < 0 ? Result<std::optional<bootstrap::AcceptedSocket>>(std::nullopt)
+                                             : bootstrap::accept_tcp(listener_.socket.get());
+  if (accepted && *accepted) {
+    auto onward = bootstrap::dial_tcp({.ip = loopback(), .port = target_});
     if (onward) {
-      connections_.push_back(std::make_unique<Connection>(std::move(accepted), std::move(*onward)));
+      connections_.push_back(
+          std::make_unique<Connection>(std::move((*accepted)->socket), std::move(*onward)));
       connections_.back()->left = allowance_;
     }
   }
@@ -72,7 +89,7 @@ void Relay::pump() {
     if (cut) {
       ++cuts_;
       connection->over = true;
-      for (const Descriptor& end : connection->ends) {
+      for (const PrivateDescriptor& end : connection->ends) {
         const linger at_once{.l_onoff = 1, .l_linger = 0};
         static_cast<void>(::setsockopt(end.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
       }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "transport/bootstrap/socket.h"
 #include "transport/socket/kernel_socket.h"
 
 namespace tfabric::socket::test {
@@ -15,7 +16,7 @@ class Relay {
   // To the port there.
   explicit Relay(std::uint16_t port);
 
-  [[nodiscard]] std::uint16_t port() const { return local_end(listener_.get()).port; }
+  [[nodiscard]] std::uint16_t port() const { return listener_.port; }
   // Passes on what has come. Call it again and again.
   void pump();
   // Each connection that is there now, or comes later, is reset when it has passed on so many more bytes.
@@ -23,14 +24,14 @@ class Relay {
   // Ends all connections in order, as the kernel does for a process that was killed, and listens no more.
   void die() {
     connections_.clear();
-    listener_.reset();
+    listener_.socket.reset();
   }
   [[nodiscard]] std::size_t cuts() const { return cuts_; }
 
  private:
   struct Connection {
-    Connection(Descriptor a, Descriptor b) : ends{std::move(a), std::move(b)} {}
-    std::array<Descriptor, 2> ends;
+    Connection(PrivateDescriptor a, PrivateDescriptor b) : ends{std::move(a), std::move(b)} {}
+    std::array<PrivateDescriptor, 2> ends;
     std::array<std::vector<char>, 2> held;  // read at the other end, to be written at this one
     std::array<bool, 2> ended{};            // the end of the stream was read here
     std::array<bool, 2> told{};             // and was passed on to here
@@ -40,7 +41,7 @@ class Relay {
   bool pass(Connection& connection, std::size_t from);
 
   std::uint16_t target_;
-  Descriptor listener_;
+  bootstrap::ListeningSocket listener_;
   std::vector<std::unique_ptr<Connection>> connections_;
   std::size_t allowance_ = std::size_t{1} << 60;
   std::size_t cuts_ = 0;

@@ -157,5 +157,5 @@ TEST_CASE("a carrier at an address that the host does not have says so") {
   const auto opened = SocketCarrier::open(
       engine, {.rail = "eth9", .interface = "eth9", .address = *net::parse_ip("192.0.2.1"), .limits = {}});
   REQUIRE_FALSE(opened.ok());
-  CHECK(opened.error().message.find("rail eth9: cannot listen at 192.0.2.1") != std::string::npos);
+  CHECK(opened.error().message.find("rail eth9: cannot listen on 192.0.2.1") != std::string::npos);
 }

@@ -168,16 +168,17 @@ TEST_CASE("the wire to another process fails as a rehearsal says, and the loop t
   End a(LocalRail::kAnswerTimeout, rehearsal), b;
   const Result<Route> there = a.route_to(b.rail->process()), home = a.route_to(a.rail->process());
   REQUIRE((there.ok() && home.ok()));
-  CHECK(there->link->options().rehearsal == rehearsal);
-  CHECK(home->link->options().rehearsal == nullptr);
+  const auto& wire = static_cast<engine::Link&>(*there->carrier);
+  CHECK(wire.options().rehearsal == rehearsal);
+  CHECK(static_cast<engine::Link&>(*home->carrier).options().rehearsal == nullptr);
   const EngineGuard guard(a.engine.lock());
-  REQUIRE(a.engine.connect(*there->link, there->remote, b.engine.port(), &handler, 0) != nullptr);
+  REQUIRE(there->carrier->connect(a.engine, there->remote, b.engine.port(), &handler, 0) != nullptr);
   const Instant deadline = monotonic_now() + kPatience;
   while (rehearsal->lost() == 0 && monotonic_now() < deadline) {
     a.engine.turn();
   }
   CHECK(rehearsal->lost() > 0);
-  CHECK(there->link->link_up());
+  CHECK(wire.link_up());
 }
 
 TEST_CASE("when a process of the host has ended, its link goes, and asking again says so") {

@@ -246,7 +246,6 @@ class CommCore : public engine::FlowHandler,
   void on_process_ended(const std::string& who) final;
   void on_process_resumed(Duration stop) final;
   [[nodiscard]] bool in_trouble() const final;
-  void abort_lanes(std::string_view reason);
   [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;
   void send_report(stripe::LaneId lane);
   void watch_closely(engine::Flow& flow);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "host/interfaces.h"
+#include "transport/bootstrap/addresses.h"
 #include "transport/socket/socket_carrier.h"
 
 namespace tfabric::tcp {
@@ -51,13 +52,13 @@ Result<net::IpAddress> kernel_address(const config::Rail& config,
   return v4 != found.end() ? *v4 : found.front();
 }
 
-std::vector<config::Rail> kernel_rails(const config::InterfaceList& wanted,
+std::vector<config::Rail> kernel_rails(const config::Rdma& wishes,
                                        const std::vector<host::LocalAddress>& addresses) {
   std::vector<config::Rail> rails;
-  for (const host::LocalAddress& local : addresses) {
+  for (const host::LocalAddress& local : bootstrap::selected_addresses(addresses, wishes)) {
     const bool known = std::any_of(rails.begin(), rails.end(),
                                    [&](const config::Rail& rail) { return rail.device == local.netdev; });
-    if (!known && local.running && wanted.selects(local.netdev)) {
+    if (!known) {
       rails.push_back({.name = local.netdev, .kind = config::RailKind::kernel, .device = local.netdev});
     }
   }
@@ -66,7 +67,7 @@ std::vector<config::Rail> kernel_rails(const config::InterfaceList& wanted,
 
 config::Config with_kernel_rails(config::Config config, const std::vector<host::LocalAddress>& addresses) {
   if (config.transport == "socket") {
-    config.tcp.rails = kernel_rails(config.rdma.bootstrap_interface, addresses);
+    config.tcp.rails = kernel_rails(config.rdma, addresses);
   }
   return config;
 }

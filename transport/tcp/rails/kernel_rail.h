@@ -1,7 +1,6 @@
 // A rail over an interface that stays the kernel's: its connections are the kernel's own.
 #pragma once
 
-#include "config/nccl_lists.h"
 #include "host/interfaces.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/tcp/rails/rail.h"
@@ -38,10 +37,9 @@ class KernelRail final : public Rail {
 Result<net::IpAddress> kernel_address(const config::Rail& config,
                                       const std::vector<host::LocalAddress>& addresses);
 
-// Returns a kernel rail for each interface that the ranks of a job are to use without further configuration,
-// by the rules of NCCL_SOCKET_IFNAME (`wanted`): those that it names or, if it names none, all that lead out
-// of this host. They are up and have an address.
-[[nodiscard]] std::vector<config::Rail> kernel_rails(const config::InterfaceList& wanted,
+// Returns a kernel rail for each interface that ranks are to use without further configuration, by the rules
+// of NCCL_SOCKET_IFNAME (bootstrap/addresses.h).
+[[nodiscard]] std::vector<config::Rail> kernel_rails(const config::Rdma& wishes,
                                                      const std::vector<host::LocalAddress>& addresses);
 // With transport = "socket", returns the configuration with these rails in place of its own.
 [[nodiscard]] config::Config with_kernel_rails(config::Config config,
