@@ -13,11 +13,15 @@ namespace tfabric::tcp {
 Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes) {
   Handle handle{.port = context_.engine.port(), .max_recvs = context_.options.max_recvs};
   fill_random(handle.token);
+  bool has_v6 = false;  // of the kernel: there is one port for all of them
   for (const Rail* rail : rails_) {
     handle.process = handle.process == 0 ? rail->process() : handle.process;
-    if (handle.addresses.size() < kMaxHandleAddresses) {
-      handle.kernel_ports[handle.addresses.size()] = rail->kernel_port();
+    const std::uint16_t kernel_port = rail->kernel_port();
+    const bool v6 = kernel_port != 0 && !rail->address().is_v4();
+    if (handle.addresses.size() < kMaxHandleAddresses && (!v6 || !has_v6)) {
+      handle.kernel_ports[handle.addresses.size()] = kernel_port;
       handle.addresses.push_back(rail->address());
+      has_v6 |= v6;
     }
   }
   write_handle(handle, bytes);

@@ -70,6 +70,23 @@ TEST_CASE("a handle reads back as it was written") {
   REQUIRE(attempt_of(bytes) == 0);
 }
 
+TEST_CASE("a handle says by which port the kernel takes the connections of an address") {
+  Handle handle{.port = 4000, .max_recvs = 1};
+  handle.addresses = {*net::parse_ip("10.0.0.1"), *net::parse_ip("fd00::2"), *net::parse_ip("10.9.0.1"),
+                      *net::parse_ip("::")};
+  const auto kernel = GENERATE(range(0u, 16u));
+  for (std::size_t i = 0; i < handle.addresses.size(); ++i) {
+    const bool v4 = handle.addresses[i].is_v4();
+    handle.kernel_ports[i] = (kernel >> i & 1u) == 0 ? 0 : static_cast<std::uint16_t>(v4 ? 50000 + i : 40000);
+  }
+  std::array<std::byte, transport::kHandleBytes> bytes;
+  write_handle(handle, bytes);
+  const auto read = read_handle(bytes);
+  REQUIRE(read.ok());
+  CHECK(read->addresses == handle.addresses);
+  CHECK(read->kernel_ports == handle.kernel_ports);
+}
+
 TEST_CASE("a handle that groups no receives, or more than there can be, is refused") {
   for (const std::uint8_t wrong : {0, 9, 255}) {
     std::array<std::byte, transport::kHandleBytes> bytes;

@@ -21,7 +21,8 @@ using lane::put_u64;
 // The handle's fields.
 constexpr transport::HandleForm kForm{.kind = transport::HandleKind::tcp, .version = kProtocolVersion};
 constexpr std::size_t kCountAt = 6, kMaxRecvsAt = 7, kTokenAt = 8, kProcessAt = 24, kPortAt = 32,
-                      kKernelPortsAt = 34, kAddressesAt = 48;
+                      kKernelPortAt = 34, kAddressesAt = 48;
+constexpr std::size_t kKernelBits = 4;  // in the byte of the count
 
 // Version, kind, rail, serial, comm, token, witness.
 constexpr std::size_t kHelloWitnessAt = 32, kHelloBytes = kHelloWitnessAt + witness::kContactBytes;
@@ -40,8 +41,12 @@ void write_handle(const Handle& handle, HandleBytes bytes) {
   put_u64(&bytes[kProcessAt], handle.process);
   put_u16(&bytes[kPortAt], handle.port);
   for (std::size_t i = 0; i < handle.addresses.size(); ++i) {
-    put_u16(&bytes[kKernelPortsAt + 2 * i], handle.kernel_ports[i]);
-    std::memcpy(&bytes[kAddressesAt + 16 * i], handle.addresses[i].bytes.data(), 16);
+    std::byte* at = &bytes[kAddressesAt + 16 * i];
+    std::memcpy(at, handle.addresses[i].bytes.data(), 16);
+    if (handle.kernel_ports[i] != 0) {
+      bytes[kCountAt] |= std::byte{1} << (kKernelBits + i);
+      put_u16(handle.addresses[i].is_v4() ? at : &bytes[kKernelPortAt], handle.kernel_ports[i]);
+    }
   }
   transport::seal_handle(kForm, bytes);
 }
@@ -51,7 +56,7 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
     return status.error();
   }
   Handle handle;
-  const auto count = std::to_integer<std::size_t>(bytes[kCountAt]);
+  const auto count = std::to_integer<std::size_t>(bytes[kCountAt] & std::byte{0xf});
   if (count == 0 || count > kMaxHandleAddresses) {
     return Error{Errc::invalid_argument, fmt::format("the peer's handle names {} addresses, not 1 to {}",
                                                      count, kMaxHandleAddresses)};
@@ -65,8 +70,19 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
   handle.process = get_u64(&bytes[kProcessAt]);
   handle.port = get_u16(&bytes[kPortAt]);
   for (std::size_t i = 0; i < count; ++i) {
-    handle.kernel_ports[i] = get_u16(&bytes[kKernelPortsAt + 2 * i]);
-    std::memcpy(handle.addresses.emplace_back().bytes.data(), &bytes[kAddressesAt + 16 * i], 16);
+    net::IpAddress& address = handle.addresses.emplace_back();
+    std::memcpy(address.bytes.data(), &bytes[kAddressesAt + 16 * i], 16);
+    if ((bytes[kCountAt] & std::byte{1} << (kKernelBits + i)) == std::byte{0}) {
+      continue;
+    }
+    // Without its port an IPv4 address begins with zeros.
+    net::IpAddress bare = address;
+    bare.bytes[0] = bare.bytes[1] = std::byte{0};
+    handle.kernel_ports[i] = get_u16(bare.is_v4() ? address.bytes.data() : &bytes[kKernelPortAt]);
+    address = bare.is_v4() ? bare : address;
+    if (handle.kernel_ports[i] == 0) {
+      return Error{Errc::invalid_argument, "the peer's handle names an address of its kernel without a port"};
+    }
   }
   return handle;
 }

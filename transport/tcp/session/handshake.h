@@ -3,9 +3,12 @@
 // The listener's 128-byte handle says who listens where, and holds a token that proves that a connection was
 // meant for this listener:
 //
-//   6 addresses | 7 max_recvs | 8 token | 24 process | 32 port | 34 kernel ports (4 x 2) | 48 addresses (4 x
+//   6 addresses, kernel's | 7 max_recvs | 8 token | 24 process | 32 port | 34 kernel port | 48 addresses (4 x
 //   16)
 //
+// Byte 6 has the number of addresses in its lower half, and in the upper one a bit for each that says that
+// the kernel takes its connections. The port for these is in the first two bytes of an IPv4 address, which
+// are zero otherwise; an IPv6 address leaves no room, so all of them have the kernel port of the handle.
 // transport/handle_envelope.h describes the other bytes. The connector opens flows to it, each of which
 // begins with a hello; the listener's end answers with a welcome. Where a flow goes then, CommTable and
 // FlowSink say.
@@ -47,7 +50,8 @@ struct Handle {
   std::uint16_t port = 0;
   std::uint8_t max_recvs = 1;
   std::vector<net::IpAddress> addresses;  // one for each rail of the device, at most 4
-  // For each address, where the kernel takes connections to it; 0: our own TCP does, at `port`.
+  // For each address, where the kernel takes connections to it; 0: our own TCP does, at `port`. All of IPv6
+  // are equal.
   std::array<std::uint16_t, kMaxHandleAddresses> kernel_ports{};
 };
 
