@@ -61,7 +61,8 @@ std::size_t ScriptedFlow::on_data(engine::Flow& /*flow*/, std::span<const std::b
 }
 
 void ScriptedFlow::on_progress(engine::Flow& flow) {
-  if (flow.stream().info().state == stack::State::established || flow.stream().received_all()) {
+  const stack::Connection& connection = static_cast<engine::TcpFlow&>(flow).connection();
+  if (connection.established() || connection.received_all()) {
     advance();
   }
 }

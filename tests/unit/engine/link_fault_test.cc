@@ -268,28 +268,32 @@ struct Failing {
 
 TEST_CASE(
     "connections survive what is lost and held, and no buffer stays behind, with payload in other memory") {
+  // Retransmission time-outs double from 5 ms: all of them could fall into a silence that comes every 20 ms.
   const std::string faults =
-      GENERATE("eth1:loss=3%@0s", "eth1:rate=400M@0s", "eth1:silent@2ms+10ms/20ms",
-               "eth1:silent-out@1ms+8ms/16ms;eth1:loss=1%@0s;eth1:rate=900M@0s", "eth1:down@2ms+10ms/20ms");
+      GENERATE("eth1:loss=3%@0s", "eth1:rate=400M@0s", "eth1:silent@0s+7ms/23ms",
+               "eth1:silent-out@0s+6ms/17ms;eth1:loss=1%@0s;eth1:rate=900M@0s", "eth1:down@0s+7ms/23ms");
   INFO(faults);
   Failing failing(faults);
   const unsigned at_rest = failing.in_use();
   Collector client;
-  Flow* flow = failing.engine.connect(*failing.link, kAddress, failing.engine.port(), &client, 0);
+  TcpFlow* flow = failing.engine.connect(*failing.link, kAddress, failing.engine.port(), &client, 0);
   REQUIRE(flow != nullptr);
   std::string text(3'000'001, ' ');
   for (std::size_t i = 0; i < text.size(); ++i) {
     text[i] = static_cast<char>('a' + i * i % 23);
   }
-  REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()),
-                                   .size = static_cast<std::uint32_t>(text.size())}));
-  failing.engine.wake(*flow);
-  REQUIRE(failing.until([&] { return client.failed || flow->connection().stream_acked() == text.size(); }));
-  REQUIRE_FALSE(client.failed);
-  CHECK(failing.hall.guest.received == text);
-  if (faults.find("rate=400M") == std::string::npos) {
-    CHECK(failing.rehearsal->lost() > 0);
-  }
+  // Again and again, because a fast host may send all of it between two faults.
+  const bool loses = faults.find("rate=400M") == std::string::npos;
+  std::string sent;
+  do {
+    REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()),
+                                     .size = static_cast<std::uint32_t>(text.size())}));
+    failing.engine.wake(*flow);
+    sent += text;
+    REQUIRE(failing.until([&] { return client.failed || flow->connection().stream_acked() == sent.size(); }));
+    REQUIRE_FALSE(client.failed);
+  } while (loses && failing.rehearsal->lost() == 0);
+  CHECK((failing.hall.guest.received == sent));
   failing.engine.close(*flow);
   REQUIRE(failing.until([&] { return failing.hall.guest.finished; }));
   failing.engine.close(*failing.hall.accepted);

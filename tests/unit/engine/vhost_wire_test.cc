@@ -134,7 +134,7 @@ void exchange_with_faults(const std::string& faults) {
   REQUIRE(link.super_segment() > 32'000);
   REQUIRE(link.options().rehearsal != nullptr);
   Collector client;
-  Flow& flow = wire.connect(*wire.virtio, *wire.vhost, client);
+  TcpFlow& flow = wire.connect(*wire.virtio, *wire.vhost, client);
   REQUIRE(wire.until([&] { return flow.connection().established() && wire.hall.accepted != nullptr; }));
   const std::string there = text_of(5'000'001), back = text_of(2'000'003);
   REQUIRE(flow.connection().send(payload_of(there)));
