@@ -15,8 +15,11 @@ namespace tfabric::socket {
 namespace {
 
 // What one flow may read or write in a turn, so that the others have theirs.
-constexpr std::size_t kReadsPerTurn = 2;
 constexpr std::size_t kBytesPerTurn = 512u << 10;
+// So much of a piece and more is read to its place by the kernel, whose copy does not say in which order its
+// lines become visible; NCCL's own network does so, too. Less goes through a buffer, and is placed in order.
+constexpr std::size_t kDirect = 32u << 10;
+constexpr std::size_t kBeyond = 4096;
 constexpr std::size_t kRangesPerCall = 64;
 // How long a flow that was closed here waits for the peer's end of the stream. To close a socket on which
 // something comes in resets it, and the peer would lose what it has not read.
@@ -139,26 +142,46 @@ bool SocketFlow::read(std::span<std::byte> scratch, Instant now) {
   }
   bool any = false;
   // What has come before the end or a reset is read whole: nothing of it can come again.
-  for (std::size_t i = 0; (i < kReadsPerTurn || hung_up_) && readable_ && phase_ != Phase::over; ++i) {
-    const ssize_t got = ::recv(socket_.get(), scratch.data(), scratch.size(), MSG_DONTWAIT);
-    if (got > 0) {
-      any = true;
-      progressed_at_ = now;
-      // A short read has emptied the socket, unless its end has come.
-      readable_ = hung_up_ || static_cast<std::size_t>(got) == scratch.size();
-      deliver(scratch.first(static_cast<std::size_t>(got)));
-    } else if (got == 0) {
-      finished_ = any = true;
-      readable_ = false;
-    } else if (errno == EAGAIN) {
-      readable_ = false;
-    } else if (errno != EINTR) {
-      fail(errno);
-      readable_ = false;
-      any = true;
-    }
+  for (std::size_t budget = kBytesPerTurn; (budget > 0 || hung_up_) && readable_ && phase_ != Phase::over;) {
+    const std::size_t got = read_once(scratch, now);
+    any = any || got > 0 || finished_ || has_failed();
+    budget -= std::min(budget, got);
   }
   return any;
+}
+
+// Reads into the buffer or, in the middle of a large piece, to its place, with a little more for what follows
+// it.
+std::size_t SocketFlow::read_once(std::span<std::byte> scratch, Instant now) {
+  std::span<std::byte> place = handler_ != nullptr ? handler_->next_place(*this) : std::span<std::byte>();
+  place =
+      place.size() < kDirect ? std::span<std::byte>() : place.first(std::min(place.size(), kBytesPerTurn));
+  scratch = place.empty() ? scratch : scratch.first(kBeyond);
+  std::array<iovec, 2> ranges{{{place.data(), place.size()}, {scratch.data(), scratch.size()}}};
+  msghdr message{};
+  message.msg_iov = place.empty() ? &ranges[1] : ranges.data();
+  message.msg_iovlen = place.empty() ? 1 : 2;
+  const ssize_t result = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
+  if (result <= 0) {
+    readable_ = result < 0 && errno == EINTR;
+    if (result == 0) {
+      finished_ = true;
+    } else if (errno != EAGAIN && errno != EINTR) {
+      fail(errno);
+    }
+    return 0;
+  }
+  const auto got = static_cast<std::size_t>(result);
+  progressed_at_ = now;
+  // A short read has emptied the socket, unless its end has come.
+  readable_ = hung_up_ || got == place.size() + scratch.size();
+  if (!place.empty()) {
+    handler_->on_placed(*this, std::min(got, place.size()));
+  }
+  if (got > place.size()) {
+    deliver(scratch.first(got - place.size()));
+  }
+  return got;
 }
 
 // The handler may hand the flow to another one, close it or abort it.

@@ -78,6 +78,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   void look(Instant now);
   [[nodiscard]] bool has_failed() const { return error_ != stack::ConnectionError::none; }
 
+  std::size_t read_once(std::span<std::byte> scratch, Instant now);
   void deliver(std::span<const std::byte> bytes);
   void connected(Instant now);
   void fail(int number);

@@ -195,10 +195,19 @@ std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> byt
     return bytes.size();
   }
   const stripe::LaneId lane = id_of(flow);
-  if (Status status = at(lane).reader->take(bytes); !status) {
-    fail(Error{status.error().code, fmt::format("{}: {}", at(lane).name, status.error().message)});
-  }
+  take(lane, at(lane).reader->take(bytes));
   return bytes.size();
+}
+
+void CommCore::on_placed(engine::Flow& flow, std::size_t bytes) {
+  const stripe::LaneId lane = id_of(flow);
+  take(lane, at(lane).reader->placed(bytes));
+}
+
+void CommCore::take(stripe::LaneId lane, const Status& taken) {
+  if (!taken) {
+    fail(Error{taken.error().code, fmt::format("{}: {}", at(lane).name, taken.error().message)});
+  }
 }
 
 void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {

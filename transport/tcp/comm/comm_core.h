@@ -133,6 +133,10 @@ class CommCore : public engine::FlowHandler,
   ~CommCore() override = default;
 
   std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) final;
+  std::span<std::byte> next_place(engine::Flow& flow) final {
+    return failed() ? std::span<std::byte>() : at(id_of(flow)).reader->next_place();
+  }
+  void on_placed(engine::Flow& flow, std::size_t bytes) final;
   void on_failed(engine::Flow& flow, stack::ConnectionError error) final;
   void on_link_away(engine::Flow& flow) final;
   void on_moved(engine::Flow& flow) final { lanes_[flow.index()].name = name_for(flow); }
@@ -248,6 +252,7 @@ class CommCore : public engine::FlowHandler,
   [[nodiscard]] bool in_trouble() const final;
   [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;
   void send_report(stripe::LaneId lane);
+  void take(stripe::LaneId lane, const Status& taken);
   void watch_closely(engine::Flow& flow);
   void ask_about(engine::Flow& suspect);
   [[nodiscard]] std::string name_for(const engine::Flow& flow) const;

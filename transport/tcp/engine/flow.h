@@ -19,6 +19,10 @@ class FlowHandler {
  public:
   // Bytes in order. Returns how many were taken; the rest is passed again after resume() or when more arrive.
   virtual std::size_t on_data(Flow& flow, std::span<const std::byte> bytes) = 0;
+  // Returns where the next bytes of the flow go, if the handler knows; empty: they go through on_data(). A
+  // carrier that can write there does, and calls on_placed() with their number, in place of on_data().
+  virtual std::span<std::byte> next_place(Flow& /*flow*/) { return {}; }
+  virtual void on_placed(Flow& /*flow*/, std::size_t /*bytes*/) {}
   // Something has changed: the handshake is done, bytes were acknowledged, there is room to send, or the peer
   // has finished. At most once for each flow in a turn.
   virtual void on_progress(Flow& flow) = 0;

@@ -1,6 +1,7 @@
 #include "transport/tcp/lane/flow_reader.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "transport/stripe/place.h"
@@ -95,13 +96,21 @@ Status FlowReader::start_piece() {
 Result<std::size_t> FlowReader::take_piece(std::span<const std::byte> bytes) {
   const std::size_t n = std::min<std::size_t>(bytes.size(), header_.length - have_);
   stripe::place(target_ + have_, bytes.data(), n);
-  have_ += static_cast<std::uint32_t>(n);
-  if (have_ == header_.length) {
-    if (Status status = end_piece(); !status) {
-      return status.error();
-    }
+  if (Status status = advance_piece(n); !status) {
+    return status.error();
   }
   return n;
+}
+
+Status FlowReader::advance_piece(std::size_t bytes) {
+  have_ += static_cast<std::uint32_t>(bytes);
+  return have_ == header_.length ? end_piece() : Status();
+}
+
+Status FlowReader::placed(std::size_t bytes) {
+  assert(bytes <= next_place().size());
+  const Status status = advance_piece(bytes);
+  return status ? status : refuse(status.error());
 }
 
 Status FlowReader::end_piece() {

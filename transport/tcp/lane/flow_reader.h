@@ -32,6 +32,13 @@ class FlowReader {
 
   // Takes the next bytes of the stream. An error is final: every later call returns it again.
   Status take(std::span<const std::byte> bytes);
+  // In the middle of a piece, returns where its next bytes go; otherwise an empty span.
+  [[nodiscard]] std::span<std::byte> next_place() const {
+    return phase_ == Phase::piece ? std::span(target_ + have_, header_.length - have_)
+                                  : std::span<std::byte>();
+  }
+  // So many of these are there now. As take().
+  Status placed(std::size_t bytes);
   // Returns true if a record has begun and not ended: a stream that ends here is cut short.
   [[nodiscard]] bool mid_record() const { return phase_ != Phase::header || have_ != 0; }
   // How many bytes of the stream it has taken.
@@ -53,6 +60,7 @@ class FlowReader {
   std::size_t take_header(std::span<const std::byte> bytes);
   Status start_record();
   Status start_piece();
+  Status advance_piece(std::size_t bytes);
   Status end_piece();
   Result<std::size_t> take_piece(std::span<const std::byte> bytes);
   Result<std::size_t> take_control(std::span<const std::byte> bytes);
