@@ -342,13 +342,16 @@ std::optional<Error> CommCore::outage_over(Instant now) {
     outage_->paused = context_.engine.paused();
   }
   const Duration passed = now - outage_->since - (context_.engine.paused() - outage_->paused);
+  // A witness knows better than to take the end of lanes for that of the process.
+  const bool ended = outage_->patience && view == witness::View::unknown;
   const Duration limit = stopped ? std::max(context_.options.frozen, context_.options.outage)
-                                 : outage_->patience.value_or(context_.options.outage);
+                         : ended ? *outage_->patience
+                                 : context_.options.outage;
   const bool undecided = view == witness::View::asked || view == witness::View::closing;
   if (passed < limit || undecided) {
     return std::nullopt;
   }
-  if (outage_->patience && !stopped) {
+  if (ended) {
     return outage_->why;
   }
   const auto seconds = std::chrono::duration<double>(passed).count();
@@ -383,9 +386,8 @@ void CommCore::on_process_resumed(Duration stop) {
 bool CommCore::in_trouble() const {
   constexpr std::uint32_t kTimeouts = 3;  // of one, or two, a rest of the peer's engine may be the cause
   return !failed() && (outage_ || std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) {
-                         return lane.flow != nullptr &&
-                                (lane.flow->stream().timeouts_in_row() >= kTimeouts ||
-                                 lane.flow->stream().probes_unanswered() > 0);
+                         return lane.flow != nullptr && (lane.flow->stream().timeouts_in_row() >= kTimeouts ||
+                                                         lane.flow->stream().probes_unanswered() > 0);
                        }));
 }
 

@@ -127,6 +127,7 @@ class CommCore : public engine::FlowHandler,
     std::deque<std::vector<std::byte>> controls;  // records that wait for room
     std::uint64_t reported = 0;  // the position that the peer has been given last (RecordType::read)
     std::uint64_t reports = 0;   // how many such records have come since
+    bool leaving = false;        // the peer has said that it closes the lane in order
   };
 
   CommCore(const Context& context, stripe::Inbox* inbox, const char* direction);

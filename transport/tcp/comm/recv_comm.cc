@@ -188,10 +188,11 @@ void RecvComm::on_progress(engine::Flow& flow) {
   }
 }
 
-// The sender has closed the lane in order, so all that it sent on it has arrived. Of a socket that is less
-// sure: the kernel closes those of a process that has ended, and so do middleboxes that have given up.
+// The sender has closed the lane in order, so all that it sent on it has arrived. Of a socket that is sure
+// only if it has said so: the kernel closes those of a process that has ended, and so do middleboxes that
+// have given up.
 void RecvComm::on_peer_finished(stripe::LaneId lane) {
-  if (at(lane).flow->needs_reports()) {
+  if (at(lane).flow->needs_reports() && !at(lane).leaving) {
     drop(lane).close();
     bury(lane);
     if (!any_carries()) {
@@ -245,6 +246,8 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
       }
       if (header.type == lane::RecordType::bury) {
         on_bury(*serial);
+      } else if (const auto leaving = find(*serial)) {
+        at(*leaving).leaving = true;
       } else {
         graves_.settled(*serial);
       }

@@ -199,6 +199,10 @@ void SendComm::close_if_drained(engine::Flow& flow) {
   const stack::ByteStream& stream = flow.stream();
   if (book_.state(id) == LaneState::leaving && outbox_.drained(id) && at(id).controls.empty() &&
       (flow.needs_reports() || stream.stream_acked() == stream.stream_written())) {
+    if (flow.needs_reports()) {
+      // An end without it is one that the kernel, or a middlebox, has made.
+      lane::send_record(flow.stream(), lane::encode_serial(lane::RecordType::settled, at(id).serial));
+    }
     flow.close();
     drop(id);
     book_.gone(id);

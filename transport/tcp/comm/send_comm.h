@@ -133,6 +133,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status settle(stripe::LaneId lane, std::uint64_t position);
   [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
   bool dial(stripe::RouteId route, Instant now);
+  bool drop_late_joiners(Instant now);
 
   Status on_welcome(std::span<const std::byte> body);
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "base/log.h"
@@ -160,13 +161,32 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
   return true;
 }
 
+// A kernel repeats its SYN after 1, 3 and 7 s, so a lane that begins in the middle of a cut would join long
+// after its end. It is dialled anew instead. Returns true while lanes join.
+bool SendComm::drop_late_joiners(Instant now) {
+  constexpr Duration kPatience = std::chrono::seconds(1);
+  bool joining = false;
+  for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
+    const engine::Flow* flow = lanes_[i].flow;
+    if (flow == nullptr || !flow->needs_reports() || book_.state({i}) != LaneState::opening) {
+      continue;
+    }
+    joining = true;
+    if (now - flow->stream().progressed_at() >= kPatience) {
+      give_up({i}, {Errc::remote, fmt::format("{}: no answer to a dial for a second", at({i}).name)});
+    }
+  }
+  return joining;
+}
+
 void SendComm::on_time(Instant now) {
   judge_suspects(now);
+  const bool joining = welcomed() && drop_late_joiners(now);
   if (failed()) {
     return;
   }
   const bool cut_off = !any_carries();
-  bool busy = !burials_.open().empty() || cut_off || watching();
+  bool busy = !burials_.open().empty() || cut_off || joining || watching();
   for (std::size_t i = 0; i < routes_.size() && !peer_over_; ++i) {
     if (cut_off) {
       routes_[i].next_try = std::min(routes_[i].next_try, now + SendRoute::kUrgentPause);

@@ -31,7 +31,7 @@ enum class RecordType : std::uint8_t {
   posted = 5,    // receiver to sender: all groups before this one are posted; only the newest counts
   bury = 6,      // sender to receiver: the lane with this serial is closed here, where does it end?
   buried = 7,    // receiver to sender: it is closed here, too, and this is its final position
-  settled = 8,   // sender to receiver: thank you
+  settled = 8,   // sender to receiver: nothing more is to be said about this lane; if it lives, it closes now
   goodbye = 9,   // either way: this end closes its comm, and nothing is outstanding
   ask = 10,      // either way: nothing but that its arrival be acknowledged (stripe/watch.h)
   read = 11,     // either way: so much of the lane with this serial has been read; lanes of sockets only

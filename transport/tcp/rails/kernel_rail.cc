@@ -29,7 +29,7 @@ Result<net::IpAddress> kernel_address(const config::Rail& config,
       found.push_back(address);
     }
   }
-  const auto unusable = [&config](const std::string& what) { return Error{Errc::unusable, what}; };
+  const auto unusable = [](const std::string& what) { return Error{Errc::unusable, what}; };
   if (found.empty()) {
     return unusable(
         fmt::format("the interface {} does not exist in this network namespace, or has no IP address "
