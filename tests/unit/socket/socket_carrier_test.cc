@@ -62,6 +62,7 @@ std::string text_of(std::size_t size) {
   return text;
 }
 
+// By reference: the text must stay.
 bool send_all(engine::Flow& flow, const std::string& text) {
   const bool taken = flow.stream().send({.data = reinterpret_cast<const std::byte*>(text.data()),
                                          .size = static_cast<std::uint32_t>(text.size())});
@@ -107,11 +108,12 @@ TEST_CASE("what a handler does not take stays, and is read when it wants more") 
   Line line;
   line.there.appetite = 5;
   line.connect();
-  REQUIRE(send_all(*line.flow, "0123456789"));
+  const std::string digits = "0123456789";
+  REQUIRE(send_all(*line.flow, digits));
   REQUIRE(until(line.a, line.b, [&] { return line.there.received.size() == 5; }));
   line.there.appetite = 100;
   REQUIRE(until(line.a, line.b, [&] { return line.there.received.size() == 10; }));
-  CHECK(line.there.received == "0123456789");
+  CHECK(line.there.received == digits);
 }
 
 TEST_CASE("a flow that is closed in order delivers everything first") {
@@ -129,8 +131,9 @@ TEST_CASE("a flow that is closed in order delivers everything first") {
 TEST_CASE("a flow that is aborted is a reset to the peer, after what it has sent") {
   Line line;
   line.connect();
-  REQUIRE(send_all(*line.flow, "all of it"));
-  REQUIRE(until(line.a, line.b, [&] { return line.there.received == "all of it"; }));
+  const std::string all = "all of it";
+  REQUIRE(send_all(*line.flow, all));
+  REQUIRE(until(line.a, line.b, [&] { return line.there.received == all; }));
   const bool reason = GENERATE(false, true);
   line.flow->abort(reason ? "because" : "");
   REQUIRE(until(line.a, line.b,
