@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "base/log.h"
 
@@ -176,12 +177,12 @@ void SocketCarrier::has_news(SocketFlow& flow) {
 bool SocketCarrier::take_events() {
   std::array<epoll_event, kEvents> events;
   const int count = ::epoll_wait(epoll_.get(), events.data(), kEvents, 0);
-  for (int i = 0; i < count; ++i) {
-    auto* flow = static_cast<SocketFlow*>(events[static_cast<std::size_t>(i)].data.ptr);
+  for (const epoll_event& event : std::span(events).first(static_cast<std::size_t>(std::max(count, 0)))) {
+    auto* flow = static_cast<SocketFlow*>(event.data.ptr);
     if (flow == nullptr) {
       accept_all();
     } else if (flow->phase_ != SocketFlow::Phase::over) {
-      flow->on_event(events[static_cast<std::size_t>(i)].events, now_);
+      flow->on_event(event.events, now_);
       want_read(*flow);
       want_write(*flow);
       has_news(*flow);
@@ -194,8 +195,9 @@ bool SocketCarrier::receive(Instant now) {
   now_ = now;
   bool any = take_events();
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < reads_.size(); ++i) {  // handlers may add flows
-    SocketFlow& flow = *reads_[i];
+  std::size_t next = 0;
+  while (next < reads_.size()) {  // handlers may add flows
+    SocketFlow& flow = *reads_[next++];
     if (flow.phase_ != SocketFlow::Phase::over && flow.phase_ != SocketFlow::Phase::connecting &&
         flow.read(scratch_, now)) {
       any = true;
@@ -248,8 +250,8 @@ void SocketCarrier::pass_news() {
 bool SocketCarrier::send(Instant now) {
   bool any = false;
   std::size_t kept = 0;
-  for (std::size_t i = 0; i < writes_.size(); ++i) {
-    SocketFlow& flow = *writes_[i];
+  for (SocketFlow* each : writes_) {
+    SocketFlow& flow = *each;
     const bool lives = flow.phase_ != SocketFlow::Phase::over;
     any |= lives && flow.write(now);
     if (lives && flow.writable_ && !flow.queue_.empty() && !flow.has_failed()) {

@@ -153,7 +153,8 @@ bool SocketFlow::read(std::span<std::byte> scratch, Instant now) {
 // Reads into the buffer or, in the middle of a large piece, to its place, with a little more for what follows
 // it.
 std::size_t SocketFlow::read_once(std::span<std::byte> scratch, Instant now) {
-  std::span<std::byte> place = handler_ != nullptr ? handler_->next_place(*this) : std::span<std::byte>();
+  engine::FlowHandler* const handler = handler_;
+  std::span<std::byte> place = handler != nullptr ? handler->next_place(*this) : std::span<std::byte>();
   place =
       place.size() < kDirect ? std::span<std::byte>() : place.first(std::min(place.size(), kBytesPerTurn));
   scratch = place.empty() ? scratch : scratch.first(kBeyond);
@@ -175,8 +176,8 @@ std::size_t SocketFlow::read_once(std::span<std::byte> scratch, Instant now) {
   progressed_at_ = now;
   // A short read has emptied the socket, unless its end has come.
   readable_ = hung_up_ || got == place.size() + scratch.size();
-  if (!place.empty()) {
-    handler_->on_placed(*this, std::min(got, place.size()));
+  if (handler != nullptr && !place.empty()) {
+    handler->on_placed(*this, std::min(got, place.size()));
   }
   if (got > place.size()) {
     deliver(scratch.first(got - place.size()));
