@@ -100,8 +100,8 @@ class ByteStream {
   [[nodiscard]] virtual std::uint32_t timeouts_in_row() const = 0;
   // Returns how many probes, of a closed window or of an idle stream, the peer has left unanswered in a row.
   [[nodiscard]] virtual std::uint32_t probes_unanswered() const { return 0; }
-  // The process did not run for this time, until now: it does not count toward giving the peer up, who may have
-  // answered meanwhile.
+  // The process did not run for this time, until now: it does not count toward giving the peer up, who may
+  // have answered meanwhile.
   virtual void forgive(Duration /*pause*/, Instant /*now*/) {}
   // Returns since when the peer had not answered, once the stream has timed out.
   [[nodiscard]] virtual Instant silent_since() const = 0;
