@@ -11,10 +11,6 @@
 #include "transport/bootstrap/socket_address.h"
 
 namespace tfabric::bootstrap {
-namespace {
-
-// How likely peers on other hosts can reach an address, the least likely first.
-enum class Reach : std::uint8_t { host, bridge, network };
 
 bool is_loopback(const config::IpBytes& ip) {
   constexpr std::uint8_t kLoopback4 = 127;  // 127.0.0.0/8
@@ -22,6 +18,11 @@ bool is_loopback(const config::IpBytes& ip) {
   loopback6.back() = 1;
   return config::is_ipv4(ip) ? ip[12] == kLoopback4 : ip == loopback6;
 }
+
+namespace {
+
+// How likely peers on other hosts can reach an address, the least likely first.
+enum class Reach : std::uint8_t { host, bridge, network };
 
 bool is_link_local6(const config::IpBytes& ip) { return ip[0] == 0xfe && (ip[1] & 0xc0) == 0x80; }
 
@@ -59,27 +60,26 @@ void append(std::span<const host::LocalAddress> candidates, bool v4,
   }
 }
 
-Error nothing_to_offer(std::span<const host::LocalAddress> local, const config::Rdma& wishes) {
+}  // namespace
+
+std::string nothing_selected(std::span<const host::LocalAddress> local, const config::Rdma& wishes) {
   std::vector<std::string> there;
   for (const host::LocalAddress& address : local) {
     there.push_back(
         fmt::format("{} ({}{})", address.netdev, ip_text(address.address), address.running ? "" : ", down"));
   }
   const auto family = wishes.bootstrap_family;
-  return {
-      Errc::invalid_usage,
-      fmt::format("no interface for two ranks to meet over: rdma.bootstrap_interface (NCCL_SOCKET_IFNAME) "
-                  "is \"{}\"{}, and this host has {}. Name one that is up and has an address other than a "
-                  "link-local one of IPv6",
-                  wishes.bootstrap_interface.names_any() ? wishes.bootstrap_interface.text() : "auto",
-                  family == config::AddressFamily::automatic
-                      ? ""
-                      : fmt::format(" with rdma.bootstrap_family (NCCL_SOCKET_FAMILY) {}",
-                                    family == config::AddressFamily::ipv4 ? "ipv4" : "ipv6"),
-                  there.empty() ? "none with an address" : fmt::format("{}", fmt::join(there, ", ")))};
+  return fmt::format(
+      "no interface for two ranks to meet over: rdma.bootstrap_interface (NCCL_SOCKET_IFNAME) "
+      "is \"{}\"{}, and this host has {}. Name one that is up and has an address other than a "
+      "link-local one of IPv6",
+      wishes.bootstrap_interface.names_any() ? wishes.bootstrap_interface.text() : "auto",
+      family == config::AddressFamily::automatic
+          ? ""
+          : fmt::format(" with rdma.bootstrap_family (NCCL_SOCKET_FAMILY) {}",
+                        family == config::AddressFamily::ipv4 ? "ipv4" : "ipv6"),
+      there.empty() ? "none with an address" : fmt::format("{}", fmt::join(there, ", ")));
 }
-
-}  // namespace
 
 std::vector<host::LocalAddress> selected_addresses(std::span<const host::LocalAddress> local,
                                                    const config::Rdma& wishes) {
@@ -103,7 +103,7 @@ Result<std::vector<config::IpBytes>> offered_addresses(std::span<const host::Loc
   append(candidates, /*v4=*/true, addresses);
   append(candidates, /*v4=*/false, addresses);
   if (addresses.empty()) {
-    return nothing_to_offer(local, wishes);
+    return Error{Errc::invalid_usage, nothing_selected(local, wishes)};
   }
   return addresses;
 }

@@ -1,6 +1,5 @@
 #include "transport/socket/kernel_socket.h"
 
-#include <fmt/format.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -15,16 +14,12 @@ namespace {
 
 using Query = int (*)(int, sockaddr*, socklen_t*);
 
-bootstrap::SocketAddress end_of(int socket, Query query) {
+std::string end_of(int socket, Query query) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;
   static_cast<void>(query(socket, reinterpret_cast<sockaddr*>(&storage), &length));
-  return bootstrap::from_kernel(storage);
-}
-
-std::string text_of(const bootstrap::SocketAddress& end) {
-  const std::string ip = bootstrap::ip_text(end.ip);
-  return config::is_ipv4(end.ip) ? fmt::format("{}:{}", ip, end.port) : fmt::format("[{}]:{}", ip, end.port);
+  const bootstrap::SocketAddress end = bootstrap::from_kernel(storage);
+  return net::to_string(net::from_octets(end.ip), end.port);
 }
 
 int in_ms(Duration duration) {
@@ -53,10 +48,8 @@ void set_limits(int socket, const SocketLimits& limits) {
 }
 
 std::string ends_of(int socket) {
-  return text_of(end_of(socket, ::getsockname)) + " - " + text_of(end_of(socket, ::getpeername));
+  return end_of(socket, ::getsockname) + " - " + end_of(socket, ::getpeername);
 }
-
-std::uint16_t local_port(int socket) { return end_of(socket, ::getsockname).port; }
 
 stack::ConnectionError error_of(int number) {
   switch (number) {

@@ -23,7 +23,6 @@ struct SocketLimits {
 void set_limits(int socket, const SocketLimits& limits);
 // "10.0.0.1:50000 - 10.0.0.2:4000", as far as the ends are known.
 [[nodiscard]] std::string ends_of(int socket);
-[[nodiscard]] std::uint16_t local_port(int socket);
 // Of an errno.
 [[nodiscard]] stack::ConnectionError error_of(int number);
 

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/log.h"
+#include "transport/bootstrap/addresses.h"
 
 namespace tfabric::socket {
 namespace {
@@ -22,29 +23,13 @@ constexpr Duration kLookInterval = std::chrono::milliseconds(10);
 constexpr Duration kLinkInterval = std::chrono::milliseconds(2);
 constexpr Duration kWarnInterval = std::chrono::seconds(10);
 
-config::IpBytes ip_of(const net::IpAddress& address) {
-  config::IpBytes ip;
-  std::transform(address.bytes.begin(), address.bytes.end(), ip.begin(),
-                 [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
-  return ip;
-}
-
-// A connection to an address of this host goes over the loopback interface, whatever the address.
-bool is_on_this_host(const config::IpBytes& ip) {
-  constexpr std::uint8_t kLoopback4 = 127;  // 127.0.0.0/8
-  const auto addresses = host::local_addresses();
-  return (config::is_ipv4(ip) && ip[12] == kLoopback4) ||
-         std::any_of(addresses.begin(), addresses.end(),
-                     [&](const host::LocalAddress& local) { return local.address == ip; });
-}
-
 }  // namespace
 
 Result<std::unique_ptr<SocketCarrier>> SocketCarrier::open(engine::Engine& engine, Options options) {
   const auto named = [&](const Error& error) {
     return Error{error.code, fmt::format("rail {}: {}", options.rail, error.message)};
   };
-  const config::IpBytes at = ip_of(options.address);
+  const config::IpBytes at = net::octets_of(options.address);
   Result<bootstrap::ListeningSocket> listener = bootstrap::listen_tcp(std::span(&at, 1));
   if (!listener) {
     return named(listener.error());
@@ -92,8 +77,8 @@ engine::Flow* SocketCarrier::connect(engine::Engine& /*engine*/, const net::IpAd
     return nullptr;
   }
   now_ = std::max(now_, engine_->last_turn());
-  const bootstrap::SocketAddress to{.ip = ip_of(remote), .port = port};
-  const bootstrap::Source from{.ip = ip_of(options_.address),
+  const bootstrap::SocketAddress to{.ip = net::octets_of(remote), .port = port};
+  const bootstrap::Source from{.ip = net::octets_of(options_.address),
                                .interface = is_on_this_host(to.ip) ? std::string() : options_.interface};
   Result<PrivateDescriptor> socket = bootstrap::dial_tcp(to, &from);
   SocketFlow* flow = socket ? add(std::move(*socket), false, handler, index) : nullptr;
@@ -103,6 +88,19 @@ engine::Flow* SocketCarrier::connect(engine::Engine& /*engine*/, const net::IpAd
             socket ? std::string("cannot watch a further socket by epoll") : socket.error().message);
   }
   return flow;
+}
+
+// A connection to an address of this host goes over the loopback interface, whatever the address. The kernel
+// is asked at most once a second: after a cut all comms dial again at about the same time.
+bool SocketCarrier::is_on_this_host(const config::IpBytes& ip) {
+  constexpr Duration kFresh = std::chrono::seconds(1);
+  if (own_addresses_.empty() || now_ - own_addresses_at_ >= kFresh) {
+    own_addresses_ = host::local_addresses();
+    own_addresses_at_ = now_;
+  }
+  return bootstrap::is_loopback(ip) ||
+         std::any_of(own_addresses_.begin(), own_addresses_.end(),
+                     [&](const host::LocalAddress& local) { return local.address == ip; });
 }
 
 void SocketCarrier::accept_all() {
@@ -301,16 +299,10 @@ void SocketCarrier::watch_link(Instant now) {
       }
     }
   }
-  if (news == engine::LinkWatch::News::none || !options_.announces) {
-    return;
-  }
-  if (news == engine::LinkWatch::News::away) {
-    TF_WARN(
-        "NET/tfabric: {}: look for its cable and the switch's port, or whether the interface was taken down",
-        why_away(now));
-  } else {
-    TF_INFO("NET/tfabric: rail {}: the link is back after {:.3f} s; it was away {} time(s)", name(),
-            std::chrono::duration<double>(watch_.last_absence()).count(), watch_.absences());
+  if (options_.announces) {
+    engine::log_news(news, watch_, name(),
+                     "look for its cable and the switch's port, or whether the interface was taken down",
+                     now);
   }
 }
 

@@ -68,6 +68,7 @@ class SocketCarrier final : public engine::PolledCarrier {
                 Descriptor epoll);
 
   SocketFlow* add(PrivateDescriptor socket, bool connected, engine::FlowHandler* handler, std::size_t index);
+  [[nodiscard]] bool is_on_this_host(const config::IpBytes& ip);
   void accept_all();
   bool take_events();
   void want_read(SocketFlow& flow);
@@ -87,7 +88,9 @@ class SocketCarrier final : public engine::PolledCarrier {
   std::vector<SocketFlow*> reads_, writes_, news_, news_now_;
   Instant now_;
   Instant next_look_{}, next_link_{};
-  Instant warned_{};  // that no socket could be opened
+  std::vector<host::LocalAddress> own_addresses_;  // of this host
+  Instant own_addresses_at_{};                     // when they were read
+  Instant warned_{};                               // that no socket could be opened
 };
 
 }  // namespace tfabric::socket

@@ -62,8 +62,8 @@ void Standing::ask(Instant now) {
   acknowledged_ = false;
 }
 
-// An open question stays open when the interest is over: the process may still be stopped when somebody wants
-// to know again.
+// An open question stays open when the interest is over: the process may still be stopped when the next
+// comm wants to know.
 std::optional<std::uint64_t> Standing::next_question(Instant now) {
   if (state_ == State::connected && !asked_at_ && wanted_until_ > now && now - answered_at_ >= kPause) {
     ask(now);

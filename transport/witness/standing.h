@@ -47,7 +47,7 @@ class Standing {
   // this one.
   void refute();
 
-  // Somebody wants to know whether the process runs. Call it again while that is so.
+  // A comm wants to know whether the process runs. Call it again while that is so.
   void want(Instant now);
   // Returns the number of a question that is to be sent now, once.
   [[nodiscard]] std::optional<std::uint64_t> next_question(Instant now);

@@ -60,7 +60,7 @@ class Witness {
   // A comm has its other end in that process. Returns null if it has no witness, or is this process. The
   // connection is kept as long as the result is held.
   [[nodiscard]] std::shared_ptr<Peer> meet(const Contact& peer);
-  // Somebody wants to know whether the peer runs, for the next three seconds.
+  // A comm wants to know whether the peer runs, for the next three seconds.
   void want(const Peer& peer);
   // "rank 7, pid 4242 on gpu2"; empty if it is not known.
   [[nodiscard]] std::string describe(const Peer& peer) const;
@@ -75,7 +75,7 @@ class Witness {
   enum class Stage : std::uint8_t {
     dialling,  // by us: the kernels have not connected yet
     greeting,  // by us: the peer's opening has not arrived
-    stranger,  // by somebody else, whose opening has not arrived
+    stranger,  // by another process, whose opening has not arrived
     open
   };
   struct Link {

@@ -81,12 +81,11 @@ Link& link_of(tcp::Rail& rail, const tcp::Rail& peer) {
   return static_cast<Link&>(*rail.route_to(peer.address(), 0)->carrier);
 }
 
-// Sends a text from each end to the other.
-void exchange(Wire& wire, tcp::Rail& from, tcp::Rail& to) {
-  Collector client;
+// Sends a text from each end to the other. Returns the flow.
+TcpFlow& carry(Wire& wire, tcp::Rail& from, tcp::Rail& to, Collector& client, std::size_t size) {
   TcpFlow& flow = wire.connect(from, to, client);
   REQUIRE(wire.until([&] { return flow.connection().established() && wire.hall.accepted != nullptr; }));
-  const std::string there = text_of(3'000'001), back = text_of(2'000'003);
+  const std::string there = text_of(size), back = text_of(2'000'003);
   REQUIRE(flow.connection().send(payload_of(there)));
   REQUIRE(wire.hall.accepted->connection().send(payload_of(back)));
   wire.engine.wake(flow);
@@ -96,7 +95,12 @@ void exchange(Wire& wire, tcp::Rail& from, tcp::Rail& to) {
   }));
   CHECK(wire.hall.guest.received == there);
   CHECK(client.received == back);
-  CHECK(flow.connection().info().timeouts == 0);
+  return flow;
+}
+
+void exchange(Wire& wire, tcp::Rail& from, tcp::Rail& to) {
+  Collector client;
+  CHECK(carry(wire, from, to, client, 3'000'001).connection().info().timeouts == 0);
 }
 
 }  // namespace
@@ -134,18 +138,7 @@ void exchange_with_faults(const std::string& faults) {
   REQUIRE(link.super_segment() > 32'000);
   REQUIRE(link.options().rehearsal != nullptr);
   Collector client;
-  TcpFlow& flow = wire.connect(*wire.virtio, *wire.vhost, client);
-  REQUIRE(wire.until([&] { return flow.connection().established() && wire.hall.accepted != nullptr; }));
-  const std::string there = text_of(5'000'001), back = text_of(2'000'003);
-  REQUIRE(flow.connection().send(payload_of(there)));
-  REQUIRE(wire.hall.accepted->connection().send(payload_of(back)));
-  wire.engine.wake(flow);
-  wire.engine.wake(*wire.hall.accepted);
-  REQUIRE(wire.until([&] {
-    return wire.hall.guest.received.size() >= there.size() && client.received.size() >= back.size();
-  }));
-  CHECK(wire.hall.guest.received == there);
-  CHECK(client.received == back);
+  carry(wire, *wire.virtio, *wire.vhost, client, 5'000'001);
   CHECK(link.options().rehearsal->lost() > 0);
 }
 

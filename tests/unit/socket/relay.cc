@@ -64,7 +64,7 @@ bool Relay::pass(Connection& connection, std::size_t from) {
       connection.over = true;
     }
   }
-  if (held.empty() && connection.ended[from] && !std::exchange(connection.told[to], true)) {
+  if (held.empty() && connection.ended[from] && !std::exchange(connection.passed_on[to], true)) {
     static_cast<void>(::shutdown(connection.ends[to].get(), SHUT_WR));
   }
   return true;
@@ -94,7 +94,7 @@ void Relay::pump() {
         static_cast<void>(::setsockopt(end.get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once));
       }
     }
-    connection->over = connection->over || (connection->told[0] && connection->told[1]);
+    connection->over = connection->over || (connection->passed_on[0] && connection->passed_on[1]);
   }
   std::erase_if(connections_, [](const auto& connection) { return connection->over; });
 }

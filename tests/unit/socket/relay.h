@@ -34,7 +34,7 @@ class Relay {
     std::array<PrivateDescriptor, 2> ends;
     std::array<std::vector<char>, 2> held;  // read at the other end, to be written at this one
     std::array<bool, 2> ended{};            // the end of the stream was read here
-    std::array<bool, 2> told{};             // and was passed on to here
+    std::array<bool, 2> passed_on{};        // and has gone out here
     std::size_t left = 0;
     bool over = false;
   };

@@ -88,7 +88,7 @@ TEST_CASE("a question that only the kernel acknowledges means that the process i
   REQUIRE(standing.view(at(10s + 999ms)) == View::asked);
   REQUIRE(standing.view(at(11s)) == View::stopped);
   REQUIRE(standing.asked_at() == at(10s));
-  // For as long as it is, whether somebody asks again or not.
+  // For as long as it is, whether it is asked again or not.
   REQUIRE_FALSE(standing.next_question(at(100s)));
   standing.want(at(100s));
   REQUIRE(standing.view(at(100s)) == View::stopped);

@@ -220,7 +220,7 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   timed_out_ = error == stack::ConnectionError::timed_out && !flow.carrier().is_away();
   const bool refused = has_refused(flow, error);
   on_lane_failed(lane, flow,
-                 {.why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, kProcessEnded)}
+                 {.why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())}
                                  : failure_of(flow, error),
                   .since = timed_out_ ? flow.stream().silent_since() : now,
                   .over = !flow.stream().reset_reason().empty() || flow.carrier().has_ended(now) || refused});
@@ -365,9 +365,7 @@ std::optional<Error> CommCore::outage_over(Instant now) {
 
 void CommCore::on_process_ended(const std::string& who) {
   if (!failed()) {
-    on_peer_ended(
-        {Errc::remote, fmt::format("the peer's process ({}) has ended without closing its communicators",
-                                   who.empty() ? "unknown" : who)});
+    on_peer_ended({Errc::remote, process_ended(who.empty() ? "unknown" : who)});
   }
 }
 

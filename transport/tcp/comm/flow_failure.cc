@@ -28,6 +28,11 @@ std::string why_unreachable(const engine::Flow& flow, Instant now) {
 
 }  // namespace
 
+std::string process_ended(std::string_view who) {
+  return fmt::format("the peer's process{}{}{} has ended without closing its communicators",
+                     who.empty() ? "" : " (", who, who.empty() ? "" : ")");
+}
+
 std::string why_over(std::string_view reason) {
   if (reason.empty()) {
     return "the peer closed its communicator";

@@ -14,8 +14,9 @@ namespace tfabric::tcp {
 // is the error with which the sender's comm has failed.
 inline constexpr const char* kClosedEarly = "closed with requests outstanding";
 
-// What has become of a peer whose lanes have ended without a goodbye, and which opens no others.
-inline constexpr const char* kProcessEnded = "the peer's process has ended without closing its communicators";
+// What has become of a peer whose lanes have ended without a goodbye, and which opens no others. `who`: "rank
+// 7, pid 4242 on gpu2"; empty if that is not known.
+[[nodiscard]] std::string process_ended(std::string_view who = {});
 
 // The most bytes of a reason that a goodbye carries.
 inline constexpr std::size_t kMostReason = lane::kMaxControlBytes;

@@ -198,7 +198,7 @@ void RecvComm::on_peer_finished(stripe::LaneId lane) {
     if (!any_carries()) {
       // Twice as long as a sender that lives takes to dial again, and more.
       constexpr Duration kPatience = std::chrono::seconds(1);
-      begin_outage({Errc::remote, fmt::format("{}: {}", at(lane).name, kProcessEnded)},
+      begin_outage({Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())},
                    context_.engine.last_turn(), kPatience);
     }
     return;

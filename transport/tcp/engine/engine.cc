@@ -126,8 +126,8 @@ class Engine::LinkProgress final : public net::UpperLayer {
   Link* link_;
 };
 
-// Peers cannot be blamed for their silence while nobody listened, and what they have sent waits in the
-// queues.
+// Peers cannot be blamed for their silence while this process did not listen, and what they have sent waits
+// in the queues.
 void Engine::forgive_pause() {
   const Duration pause = now_ - next_service_;
   if (pause < kLeastPause || next_service_ == Instant{}) {

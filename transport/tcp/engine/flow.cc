@@ -49,11 +49,8 @@ std::string TcpFlow::why_unreachable(Instant now) const {
 }
 
 std::string TcpFlow::describe() const {
-  const auto end = [](const net::IpAddress& address, std::uint16_t port) {
-    const std::string text = net::to_string(address);
-    return address.is_v4() ? fmt::format("{}:{}", text, port) : fmt::format("[{}]:{}", text, port);
-  };
-  return end(key_.local, key_.ports.local) + " - " + end(key_.remote, key_.ports.remote);
+  return net::to_string(key_.local, key_.ports.local) + " - " +
+         net::to_string(key_.remote, key_.ports.remote);
 }
 
 TcpFlow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,

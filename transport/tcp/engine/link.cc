@@ -222,18 +222,10 @@ void Link::watch(Instant now) {
     // The cable may lead to another switch now, which knows neither our addresses nor our multicast groups.
     interface_.announce(now);
   }
-  if (news == LinkWatch::News::none) {
-    return;
-  }
-  if (news == LinkWatch::News::away) {
-    TF_WARN(
-        "NET/tfabric: {}: look for its cable and the switch's port; connections go on if it is back within "
-        "tcp.user_timeout_ms",
-        why_away(now));
-  } else {
-    TF_INFO("NET/tfabric: rail {}: the link is back after {:.3f} s; it was away {} time(s)", port_->name(),
-            std::chrono::duration<double>(watch_.last_absence()).count(), watch_.absences());
-  }
+  log_news(news, watch_, port_->name(),
+           "look for its cable and the switch's port; connections go on if it is back within "
+           "tcp.user_timeout_ms",
+           now);
 }
 
 std::string Link::why_away(Instant now) const {

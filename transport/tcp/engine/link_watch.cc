@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "base/log.h"
+
 namespace tfabric::engine {
 namespace {
 
@@ -18,6 +20,16 @@ std::string time_of_day(Duration ago) {
 }
 
 }  // namespace
+
+void log_news(LinkWatch::News news, const LinkWatch& watch, const std::string& rail, std::string_view advice,
+              Instant now) {
+  if (news == LinkWatch::News::away) {
+    TF_WARN("NET/tfabric: {}: {}", describe_absence(rail, watch.away_since().value_or(now), now), advice);
+  } else if (news == LinkWatch::News::back) {
+    TF_INFO("NET/tfabric: rail {}: the link is back after {:.3f} s; it was away {} time(s)", rail,
+            std::chrono::duration<double>(watch.last_absence()).count(), watch.absences());
+  }
+}
 
 std::string describe_absence(const std::string& rail, Instant since, Instant now) {
   return fmt::format("rail {}: no link since {} ({:.1f} s)", rail, time_of_day(now - since),

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/time.h"
 
@@ -43,6 +44,9 @@ class LinkWatch {
   std::uint64_t absences_ = 0, unreported_ = 0;
 };
 
+// Logs the news of a rail's link, if there are any. `advice`: where to look for what has taken it away.
+void log_news(LinkWatch::News news, const LinkWatch& watch, const std::string& rail, std::string_view advice,
+              Instant now);
 // "rail eth1: no link since 14:03:07 UTC (20.3 s)". Reads the clock of the day.
 [[nodiscard]] std::string describe_absence(const std::string& rail, Instant since, Instant now);
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -116,6 +117,17 @@ std::string to_string(const IpAddress& address) {
 
 std::string to_string(const Prefix& prefix) {
   return fmt::format("{}/{}", to_string(prefix.address), prefix.length);
+}
+
+std::string to_string(const IpAddress& address, std::uint16_t port) {
+  const std::string text = to_string(address);
+  return address.is_v4() ? fmt::format("{}:{}", text, port) : fmt::format("[{}]:{}", text, port);
+}
+
+IpAddress from_octets(const std::array<std::uint8_t, 16>& octets) { return std::bit_cast<IpAddress>(octets); }
+
+std::array<std::uint8_t, 16> octets_of(const IpAddress& address) {
+  return std::bit_cast<std::array<std::uint8_t, 16>>(address);
 }
 
 }  // namespace tfabric::net

@@ -44,11 +44,17 @@ struct Prefix {
   [[nodiscard]] bool contains(const IpAddress& other) const;
 };
 
+// The same bytes as numbers, the form of the kernel's and RDMA's interfaces.
+[[nodiscard]] IpAddress from_octets(const std::array<std::uint8_t, 16>& octets);
+[[nodiscard]] std::array<std::uint8_t, 16> octets_of(const IpAddress& address);
+
 [[nodiscard]] std::optional<MacAddress> parse_mac(std::string_view text);  // "02:00:00:00:00:01"
 [[nodiscard]] std::optional<IpAddress> parse_ip(std::string_view text);    // "10.0.0.1", "fd00::1"
 [[nodiscard]] std::optional<Prefix> parse_prefix(std::string_view text);   // "10.0.0.1/24"
 [[nodiscard]] std::string to_string(const MacAddress& address);
 [[nodiscard]] std::string to_string(const IpAddress& address);
 [[nodiscard]] std::string to_string(const Prefix& prefix);
+// "10.0.0.5:4000", "[fd00::5]:4000".
+[[nodiscard]] std::string to_string(const IpAddress& address, std::uint16_t port);
 
 }  // namespace tfabric::net
