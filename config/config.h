@@ -4,6 +4,7 @@
 // configuration does not change, and any thread may read it.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -155,6 +156,11 @@ struct Tcp {
   // Poll loops of the process, each with a queue pair of every rail's NIC; 1 to 16.
   std::uint32_t engines = 1;
 };
+
+// Returns true if DPDK carries the packets of one of the rails.
+[[nodiscard]] inline bool uses_dpdk(const Tcp& tcp) {
+  return !std::all_of(tcp.rails.begin(), tcp.rails.end(), is_kernel_stack);
+}
 
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
 

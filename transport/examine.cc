@@ -7,6 +7,7 @@
 #include "transport/rdma/diagnosis/examine.h"
 #include "transport/registry.h"
 #include "transport/tcp/diagnosis/examine.h"
+#include "transport/tcp/rails/kernel_rail.h"
 
 namespace tfabric::transport {
 namespace {
@@ -15,7 +16,8 @@ using diagnosis::Findings;
 using diagnosis::Id;
 
 // Whether anything is left to use if TCP has no rails.
-void check_tcp_configured(const config::Config& config, bool rdma_usable, Findings& findings) {
+void check_tcp_configured(const config::Config& config, const diagnosis::Host& host, bool rdma_usable,
+                          Findings& findings) {
   if (config.transport == "rdma") {
     if (!config.tcp.rails.empty()) {
       findings.note(Id::tcp_rails_not_used, "configuration",
@@ -24,6 +26,11 @@ void check_tcp_configured(const config::Config& config, bool rdma_usable, Findin
     return;
   }
   if (!config.tcp.rails.empty()) {
+    return;
+  }
+  if (config.transport == "socket") {
+    findings.error(Id::tcp_not_configured, "configuration", tcp::no_rails(config, host.addresses).message,
+                   "NCCL_SOCKET_IFNAME: an interface of this host, or none");
     return;
   }
   const std::string what =
@@ -55,7 +62,7 @@ Findings examine_with(const config::Config& config, const diagnosis::Host& host,
   if (rdma_first) {
     findings.append(rdma.findings);
   }
-  check_tcp_configured(config, rdma.usable, findings);
+  check_tcp_configured(config, host, rdma.usable, findings);
   if (takes_tcp) {
     findings.append(tcp::examine(config, host).findings);
   }

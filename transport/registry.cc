@@ -4,6 +4,7 @@
 
 #include "base/log.h"
 #include "transport/rdma/rdma_transport.h"
+#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/tcp_transport.h"
 
 namespace tfabric::transport {
@@ -13,7 +14,15 @@ bool prefers_tcp(const config::Config& config) {
          (config.transport == "auto" && !config.tcp.rails.empty());
 }
 
-Result<std::unique_ptr<Transport>> open(const config::Config& config) {
+config::Config with_rails_of(config::Config config, const std::vector<host::LocalAddress>& addresses) {
+  if (config.transport == "socket") {
+    config.tcp.rails = tcp::kernel_rails(config.rdma, addresses);
+  }
+  return config;
+}
+
+Result<std::unique_ptr<Transport>> open(const config::Config& given) {
+  const config::Config config = with_rails_of(given, host::local_addresses());
   if (!config.rehearsal.empty()) {
     TF_WARN("NET/tfabric: {}", config.rehearsal);
   }

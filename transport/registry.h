@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "config/config.h"
+#include "host/interfaces.h"
 #include "transport/transport.h"
 
 namespace tfabric::transport {
@@ -16,8 +17,13 @@ namespace tfabric::transport {
 // used, even if the host has RDMA devices.
 [[nodiscard]] bool prefers_tcp(const config::Config& config);
 
-// Opens the transport that the configuration names ("auto", "tcp", "rdma"). On failure Errc::unusable
-// and one message that says why each transport is not usable here and how to fix it.
+// Returns the configuration with the rails that this host has for it: with transport = "socket" they are not
+// configured, but one for each interface that NCCL_SOCKET_IFNAME selects among these addresses.
+[[nodiscard]] config::Config with_rails_of(config::Config config,
+                                           const std::vector<host::LocalAddress>& addresses);
+
+// Opens the transport that the configuration names ("auto", "tcp", "socket", "rdma"). On failure
+// Errc::unusable and one message that says why each transport is not usable here and how to fix it.
 Result<std::unique_ptr<Transport>> open(const config::Config& config);
 
 }  // namespace tfabric::transport

@@ -3,11 +3,13 @@
 #include <regex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/keys.h"
 #include "config/value.h"
 #include "tools/check/check.h"
+#include "transport/registry.h"
 
 namespace tfabric::check {
 namespace {
@@ -87,7 +89,8 @@ std::vector<std::string> files_of(const Host& host) {
 }  // namespace
 
 Result<config::Config> load_config(const Host& host) {
-  return config::load(host.environment, files_of(host));
+  Result<config::Config> config = config::load(host.environment, files_of(host));
+  return config ? transport::with_rails_of(std::move(*config), host.addresses) : config;
 }
 
 bool is_required(const Host& host) { return config::is_required(host.environment, files_of(host)); }

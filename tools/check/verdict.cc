@@ -134,13 +134,14 @@ Verdict judge_usable(const config::Config& config, const Findings& findings) {
   for (const config::Rail& rail : config.tcp.rails) {
     append(is_leased(findings, rail) ? leased : free, rail.name);
   }
+  const char* const network = config::uses_dpdk(config.tcp) ? "TCP over DPDK" : "the kernel's TCP";
   if (leased.empty()) {
-    return {Network::tcp, "NCCL uses tfabric here, TCP over DPDK by the rail(s) " + free};
+    return {Network::tcp, fmt::format("NCCL uses tfabric here, {} by the rail(s) {}", network, free)};
   }
   return {Network::tcp,
-          fmt::format("a process that starts now gets tfabric, TCP over DPDK, by no other rail(s) than {}: "
+          fmt::format("a process that starts now gets tfabric, {}, by no other rail(s) than {}: "
                       "other processes have {} (rail-leased)",
-                      free, leased)};
+                      network, free, leased)};
 }
 
 }  // namespace

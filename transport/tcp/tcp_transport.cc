@@ -14,7 +14,6 @@
 #include "transport/tcp/nic/device_memory.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/pools.h"
-#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/rail_plan.h"
 
 namespace tfabric::tcp {
@@ -161,7 +160,7 @@ class TcpTransport final : public transport::Transport {
 }  // namespace
 
 Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config) {
-  Result<RailPlan> plan = plan_rails(with_kernel_rails(config, host::local_addresses()), view_of_host());
+  Result<RailPlan> plan = plan_rails(config, view_of_host());
   if (!plan) {
     return plan.error();
   }

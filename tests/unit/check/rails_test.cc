@@ -31,6 +31,24 @@ TEST_CASE("an automatic memif rail needs nothing") {
   REQUIRE_THAT(text_of(report, Id::rdma_no_library), StartsWith("note RDMA: "));
 }
 
+TEST_CASE("the kernel's TCP needs an interface with an address, and neither rails nor capabilities") {
+  BrokenHost broken;
+  broken.set_capabilities("0000000000000000");
+  broken.host.environment = {{"TFABRIC_TRANSPORT", "socket"}};
+  const Report without = broken.examine();
+  CAPTURE(to_text(without));
+  REQUIRE_THAT(text_of(without, Id::tcp_not_configured), Contains("NCCL_SOCKET_IFNAME"));
+  REQUIRE(without.verdict.network == Network::nccl);
+  broken.host.addresses = {{.netdev = "eth0", .address = config::mapped(config::address_bytes("10.0.0.5"))}};
+  const Report with = broken.examine();
+  CAPTURE(to_text(with));
+  REQUIRE(exit_code_of(with) == kAllRight);
+  REQUIRE_THAT(with.verdict.text, Contains("the kernel's TCP by the rail(s) eth0"));
+  broken.host.environment.clear();
+  REQUIRE_THAT(text_of(with_rails(broken, "kernel:eth7"), Id::interface_missing),
+               Contains("there is no interface eth7"));
+}
+
 TEST_CASE("an af_packet rail needs its interface, up and with a sufficient MTU") {
   BrokenHost broken;
   REQUIRE(exit_code_of(with_rails(broken, kPacket)) == kAllRight);

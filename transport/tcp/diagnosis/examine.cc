@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/rails/rail_plan.h"
@@ -65,8 +64,7 @@ bool has_error(const Findings& findings) {
 
 }  // namespace
 
-diagnosis::Diagnosis examine(const config::Config& given, const diagnosis::Host& host) {
-  const config::Config config = with_kernel_rails(given, host.addresses);
+diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host& host) {
   diagnosis::Diagnosis result;
   if (config.tcp.rails.empty()) {
     return result;
@@ -78,7 +76,7 @@ diagnosis::Diagnosis examine(const config::Config& given, const diagnosis::Host&
   }
   check_leases(host, config, result.findings);
   check_limits(config, result.findings);
-  if (uses_dpdk(config.tcp)) {
+  if (config::uses_dpdk(config.tcp)) {
     check_memory(host, config, result.findings);
   }
   check_progress(host, config, result.findings);

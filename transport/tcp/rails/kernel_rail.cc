@@ -9,22 +9,11 @@
 #include "transport/socket/socket_carrier.h"
 
 namespace tfabric::tcp {
-namespace {
-
-net::IpAddress address_of(const host::LocalAddress& local) {
-  net::IpAddress address;
-  std::transform(local.address.begin(), local.address.end(), address.bytes.begin(),
-                 [](auto byte) { return static_cast<std::byte>(byte); });
-  return address;
-}
-
-}  // namespace
-
 Result<net::IpAddress> kernel_address(const config::Rail& config,
                                       const std::vector<host::LocalAddress>& addresses) {
   std::vector<net::IpAddress> found;
   for (const host::LocalAddress& local : addresses) {
-    if (const net::IpAddress address = address_of(local);
+    if (const net::IpAddress address = net::from_octets(local.address);
         local.netdev == config.device && !address.is_link_local()) {
       found.push_back(address);
     }
@@ -65,11 +54,13 @@ std::vector<config::Rail> kernel_rails(const config::Rdma& wishes,
   return rails;
 }
 
-config::Config with_kernel_rails(config::Config config, const std::vector<host::LocalAddress>& addresses) {
+Error no_rails(const config::Config& config, const std::vector<host::LocalAddress>& addresses) {
   if (config.transport == "socket") {
-    config.tcp.rails = kernel_rails(config.rdma, addresses);
+    return {Errc::unusable, bootstrap::nothing_selected(addresses, config.rdma)};
   }
-  return config;
+  return {Errc::unusable,
+          "no TCP rail is configured: name the host's NICs under [[tcp.rails]] in "
+          "/usr/local/tfabric/tools/config/tfabric.toml, or in TFABRIC_TCP_RAILS"};
 }
 
 KernelRail::KernelRail(const config::Rail& config, const net::IpAddress& address, std::uint32_t mtu,

@@ -41,8 +41,7 @@ Result<net::IpAddress> kernel_address(const config::Rail& config,
 // of NCCL_SOCKET_IFNAME (bootstrap/addresses.h).
 [[nodiscard]] std::vector<config::Rail> kernel_rails(const config::Rdma& wishes,
                                                      const std::vector<host::LocalAddress>& addresses);
-// With transport = "socket", returns the configuration with these rails in place of its own.
-[[nodiscard]] config::Config with_kernel_rails(config::Config config,
-                                               const std::vector<host::LocalAddress>& addresses);
+// Why a process has no TCP rail, and how it gets one.
+[[nodiscard]] Error no_rails(const config::Config& config, const std::vector<host::LocalAddress>& addresses);
 
 }  // namespace tfabric::tcp

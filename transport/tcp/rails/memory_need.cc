@@ -84,10 +84,6 @@ std::uint32_t af_xdp_locked_mib(const config::Tcp& config) {
   return static_cast<std::uint32_t>(bytes >> 20);
 }
 
-bool uses_dpdk(const config::Tcp& config) {
-  return !std::all_of(config.rails.begin(), config.rails.end(), config::is_kernel_stack);
-}
-
 bool has_nic(const config::Tcp& config) {
   return std::any_of(config.rails.begin(), config.rails.end(), is_nic);
 }

@@ -22,9 +22,6 @@ namespace tfabric::tcp {
 // The share of it that AF_XDP locks: each queue of a rail registers the buffers of all.
 [[nodiscard]] std::uint32_t af_xdp_locked_mib(const config::Tcp& config);
 
-// Returns true if DPDK carries the packets of one of the rails.
-[[nodiscard]] bool uses_dpdk(const config::Tcp& config);
-
 // Returns true if DPDK drives one of the rails' NICs.
 [[nodiscard]] bool has_nic(const config::Tcp& config);
 

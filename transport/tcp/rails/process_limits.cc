@@ -51,7 +51,7 @@ ProcessLimits process_limits() {
 }
 
 std::optional<ProcessFault> process_fault(const config::Tcp& config, const ProcessLimits& limits) {
-  if (uses_dpdk(config) && !limits.cpu_visible) {
+  if (config::uses_dpdk(config) && !limits.cpu_visible) {
     return ProcessFault{
         .what = fmt::format("/sys/devices/system/cpu does not show CPU {}, without which DPDK does not start",
                             limits.cpu),

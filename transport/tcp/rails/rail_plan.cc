@@ -8,6 +8,7 @@
 
 #include "config/keys.h"
 #include "hugepage/budget.h"
+#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/limits.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/process_limits.h"
@@ -239,7 +240,7 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
   plan.engine = engine_options(own);
   plan.eal = eal_options(own, host.sysfs);
   plan.rails = describe_rails(own.rails, config.tcp.rails.size());
-  plan.dpdk = uses_dpdk(own);
+  plan.dpdk = config::uses_dpdk(own);
   if (!plan.dpdk) {
     return plan;
   }
@@ -253,9 +254,7 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
 
 Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) {
   if (config.tcp.rails.empty()) {
-    return Error{Errc::unusable,
-                 "no TCP rail is configured: name the host's NICs under [[tcp.rails]] in "
-                 "/usr/local/tfabric/tools/config/tfabric.toml, or in TFABRIC_TCP_RAILS"};
+    return no_rails(config, host.addresses);
   }
   if (Status status = check_rails(config.tcp, host); !status) {
     return status.error();
