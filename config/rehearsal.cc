@@ -41,9 +41,15 @@ void read_faults(const Environment& environment, Config& config, std::vector<std
   for (const Fault& fault : *faults) {
     bool used = false;
     for (Rail& rail : rails) {
-      if (is_for(fault, rail)) {
+      if (!is_for(fault, rail)) {
+        continue;
+      }
+      used = true;
+      if (is_kernel_stack(rail)) {
+        config.rehearsal += fmt::format(
+            "; but \"{}\" changes nothing on rail {}, whose packets are the kernel's", fault.text, rail.name);
+      } else {
         rail.faults.push_back(fault);
-        used = true;
       }
     }
     if (!used) {

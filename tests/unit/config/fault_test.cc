@@ -147,6 +147,15 @@ TEST_CASE("each rail gets its faults, and the line for the log names those that 
   CHECK(config->notes.empty());
 }
 
+TEST_CASE("a fault of a rail of the kernel's TCP changes nothing, and the line for the log says so") {
+  const auto config = load_environment(
+      {{"TFABRIC_TCP_RAILS", "kernel:eth0,name=k;memif:name=a"}, {kFaultVariable, "*:silent@3s"}});
+  REQUIRE(config.ok());
+  CHECK(config->tcp.rails[0].faults.empty());
+  CHECK(config->tcp.rails[1].faults.size() == 1);
+  CHECK_THAT(config->rehearsal, Contains("\"*:silent@3s\" changes nothing on rail k"));
+}
+
 TEST_CASE("faults may name a rail by the name that it gets by itself") {
   const auto config =
       load_environment({{"TFABRIC_TCP_RAILS", "memif;memif"}, {kFaultVariable, "memif1:silent@2s+1s/3s"}});
