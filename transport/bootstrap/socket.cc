@@ -46,6 +46,20 @@ void set_option(int socket, int level, int option, int value) {
   static_cast<void>(setsockopt(socket, level, option, &value, sizeof value));
 }
 
+int dial_error(int socket) {
+  int error = 0;
+  socklen_t length = sizeof error;
+  return getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &length) == 0 ? error : errno;
+}
+
+void watch_host(int socket, const HostWatch& watch) {
+  set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, watch.idle_seconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, watch.interval_seconds);
+  set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, watch.questions);
+  set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, watch.user_timeout_ms);
+}
+
 Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses) {
   const SocketAddress local = local_end(addresses);
   KernelAddress kernel = to_kernel(local);

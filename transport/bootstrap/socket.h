@@ -40,6 +40,18 @@ struct Source {
 [[nodiscard]] Result<PrivateDescriptor> dial_tcp(const SocketAddress& address,
                                                  const Source* source = nullptr);
 
+// Of a socket that is being dialled, once it can be written: 0 if it is connected, otherwise the errno.
+[[nodiscard]] int dial_error(int socket);
+
+// When the kernel gives a peer's host up.
+struct HostWatch {
+  int idle_seconds = 0;      // without anything received, until the first question (RFC 9293 §3.8.4)
+  int interval_seconds = 0;  // between questions
+  int questions = 0;         // that may stay unanswered
+  int user_timeout_ms = 0;   // for data without an acknowledgement (RFC 5482); 0: as the system has it
+};
+void watch_host(int socket, const HostWatch& watch);
+
 // Sets an option that nothing depends on: a kernel that does not have it is not an error.
 void set_option(int socket, int level, int option, int value);
 

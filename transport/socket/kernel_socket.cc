@@ -31,20 +31,20 @@ int in_ms(Duration duration) {
 void set_limits(int socket, const SocketLimits& limits) {
   constexpr int kRtoMinUs = 45;  // TCP_RTO_MIN_US of linux/tcp.h, since Linux 6.15
   bootstrap::set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, in_ms(limits.user_timeout));
   // Longer than a kernel delays its acknowledgements (40 ms); by default a lost tail costs 200 ms, and a dead
   // path is noticed late.
   bootstrap::set_option(socket, IPPROTO_TCP, kRtoMinUs, 50000);
+  const int user_timeout = in_ms(limits.user_timeout);
   if (limits.keepalive_idle <= Duration::zero()) {
+    bootstrap::set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout);
     return;
   }
   constexpr int kProbes = 5;
-  const int idle = std::max(in_ms(limits.keepalive_idle) / 1000, 1);
   const int probing = in_ms(limits.user_timeout - limits.keepalive_idle) / 1000;
-  bootstrap::set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, idle);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kProbes);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(probing / kProbes, 1));
+  bootstrap::watch_host(socket, {.idle_seconds = std::max(in_ms(limits.keepalive_idle) / 1000, 1),
+                                 .interval_seconds = std::max(probing / kProbes, 1),
+                                 .questions = kProbes,
+                                 .user_timeout_ms = user_timeout});
 }
 
 std::string ends_of(int socket) {

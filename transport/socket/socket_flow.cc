@@ -222,10 +222,7 @@ void SocketFlow::on_event(std::uint32_t events, Instant now) {
 }
 
 void SocketFlow::connected(Instant now) {
-  int error = 0;
-  socklen_t length = sizeof error;
-  static_cast<void>(::getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length));
-  if (error != 0) {
+  if (const int error = bootstrap::dial_error(socket_.get()); error != 0) {
     fail(error);
     return;
   }

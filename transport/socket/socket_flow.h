@@ -33,7 +33,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   void wake() override;
   void close() override;
   void abort(std::string_view reason = {}) override;
-  [[nodiscard]] bool needs_reports() const override { return true; }
+  [[nodiscard]] bool by_kernel() const override { return true; }
   bool on_report(std::uint64_t position) override;
   [[nodiscard]] bool is_silent() const override { return phase_ == Phase::connecting; }
   [[nodiscard]] std::string why_unreachable(Instant now) const override;

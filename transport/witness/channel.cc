@@ -14,15 +14,8 @@ namespace tfabric::witness {
 namespace {
 
 // A host that is gone is noticed within 25 s: after 10 s of silence it is asked three times.
-void watch_host(int socket) {
-  constexpr int kIdleSeconds = 10, kIntervalSeconds = 5, kQuestions = 3, kUserTimeoutMs = 20000;
-  bootstrap::set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kQuestions);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, kUserTimeoutMs);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-}
+constexpr bootstrap::HostWatch kWatch{
+    .idle_seconds = 10, .interval_seconds = 5, .questions = 3, .user_timeout_ms = 20000};
 
 // The peer's kernel answers for a process that has ended by a reset; every other error is the network's.
 Life life_after(int error) {
@@ -31,7 +24,10 @@ Life life_after(int error) {
 
 }  // namespace
 
-Channel::Channel(PrivateDescriptor socket) : socket_(std::move(socket)) { watch_host(socket_.get()); }
+Channel::Channel(PrivateDescriptor socket) : socket_(std::move(socket)) {
+  bootstrap::watch_host(socket_.get(), kWatch);
+  bootstrap::set_option(socket_.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+}
 
 bool Channel::send(std::span<const std::byte> bytes) const {
   const ssize_t count = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -59,12 +55,7 @@ std::span<const std::byte> Channel::receive(std::size_t size) {
 }
 
 bool Channel::finish_dialling() {
-  int error = 0;
-  socklen_t length = sizeof error;
-  if (getsockopt(socket_.get(), SOL_SOCKET, SO_ERROR, &error, &length) != 0) {
-    error = errno;
-  }
-  if (error != 0) {
+  if (const int error = bootstrap::dial_error(socket_.get()); error != 0) {
     life_ = life_after(error);
     return false;
   }

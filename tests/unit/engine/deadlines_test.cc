@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "transport/tcp/engine/flow.h"
+#include "transport/tcp/engine/tcp_flow.h"
 
 using namespace tfabric;
 using namespace tfabric::engine;

@@ -11,11 +11,7 @@ namespace {
 
 // Probe the peer after 5 s of silence, then every 3 s; give it up after five unanswered probes.
 void watch_peer(int socket) {
-  constexpr int kIdleSeconds = 5, kIntervalSeconds = 3, kQuestions = 5;
-  bootstrap::set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, kIdleSeconds);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, kIntervalSeconds);
-  bootstrap::set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, kQuestions);
+  bootstrap::watch_host(socket, {.idle_seconds = 5, .interval_seconds = 3, .questions = 5});
   bootstrap::set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
 }
 

@@ -228,7 +228,7 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
 
 // The kernel of the peer's host refuses connections to a port at which its process no longer listens.
 bool CommCore::has_refused(const engine::Flow& flow, stack::ConnectionError error) const {
-  return flow.needs_reports() && error == stack::ConnectionError::refused && in_use() && !any_carries();
+  return flow.by_kernel() && error == stack::ConnectionError::refused && in_use() && !any_carries();
 }
 
 engine::Flow& CommCore::drop(stripe::LaneId lane) {
@@ -412,7 +412,7 @@ void CommCore::abort_lanes(std::string_view reason) {
     if (lanes_[i].flow == nullptr) {
       continue;
     }
-    if (lanes_[i].flow->needs_reports() && carries({i})) {
+    if (lanes_[i].flow->by_kernel() && carries({i})) {
       // Its reset carries no reason.
       const auto text = std::as_bytes(std::span(reason));
       tell({i},

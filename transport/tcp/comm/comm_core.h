@@ -170,7 +170,7 @@ class CommCore : public engine::FlowHandler,
   // If the lane's peer waits to hear what has been read of it, reports that. Call it when the flow has made
   // progress.
   void report_read(stripe::LaneId lane) {
-    if (at(lane).flow != nullptr && at(lane).flow->needs_reports()) {
+    if (at(lane).flow != nullptr && at(lane).flow->by_kernel()) {
       send_report(lane);
     }
   }

@@ -192,7 +192,7 @@ void RecvComm::on_progress(engine::Flow& flow) {
 // only if it has said so: the kernel closes those of a process that has ended, and so do middleboxes that
 // have given up.
 void RecvComm::on_peer_finished(stripe::LaneId lane) {
-  if (at(lane).flow->needs_reports() && !at(lane).leaving) {
+  if (at(lane).flow->by_kernel() && !at(lane).leaving) {
     drop(lane).close();
     bury(lane);
     if (!any_carries()) {

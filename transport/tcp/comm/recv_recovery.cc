@@ -17,7 +17,7 @@ void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Los
   if (failed() || ended_) {
     return;
   }
-  if (stream.received_all() && !at(lane).reader->mid_record() && !flow.needs_reports()) {
+  if (stream.received_all() && !at(lane).reader->mid_record() && !flow.by_kernel()) {
     retell();  // it has brought everything, but may not have delivered what went the other way
   } else {
     bury(lane);

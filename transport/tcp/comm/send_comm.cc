@@ -161,7 +161,7 @@ void SendComm::on_progress(engine::Flow& flow) {
   outbox_.on_confirmed(id, flow.stream().stream_acked());
   watch(flow);
   if (flow.stream().peer_finished()) {
-    if (flow.needs_reports() && !peer_over_) {
+    if (flow.by_kernel() && !peer_over_) {
       give_up(id,
               {Errc::remote, fmt::format("{}: the peer's end was closed without a goodbye", at(id).name)});
     } else {
@@ -198,8 +198,8 @@ void SendComm::close_if_drained(engine::Flow& flow) {
   const stripe::LaneId id = id_of(flow);
   const stack::ByteStream& stream = flow.stream();
   if (book_.state(id) == LaneState::leaving && outbox_.drained(id) && at(id).controls.empty() &&
-      (flow.needs_reports() || stream.stream_acked() == stream.stream_written())) {
-    if (flow.needs_reports()) {
+      (flow.by_kernel() || stream.stream_acked() == stream.stream_written())) {
+    if (flow.by_kernel()) {
       // An end without it is one that the kernel, or a middlebox, has made.
       lane::send_record(flow.stream(), lane::encode_serial(lane::RecordType::settled, at(id).serial));
     }

@@ -168,7 +168,7 @@ bool SendComm::drop_late_joiners(Instant now) {
   bool joining = false;
   for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
     const engine::Flow* flow = lanes_[i].flow;
-    if (flow == nullptr || !flow->needs_reports() || book_.state({i}) != LaneState::opening) {
+    if (flow == nullptr || !flow->by_kernel() || book_.state({i}) != LaneState::opening) {
       continue;
     }
     joining = true;

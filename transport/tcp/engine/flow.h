@@ -67,9 +67,10 @@ class Flow {
   // Until the peer has proved who it is, the flow must cost no memory for it. Initially it is trusted.
   virtual void set_trusted(bool /*trusted*/) {}
 
-  // The stream's acknowledgements only say that the peer's kernel has the bytes, so its user is asked to
-  // report what it has read (RecordType::read).
-  [[nodiscard]] virtual bool needs_reports() const { return false; }
+  // The kernel carries the flow. Then an acknowledgement only says that the peer's kernel has the bytes, so
+  // both users report what they have read (RecordType::read); the end of the stream may be the kernel's
+  // doing, for a process that has died; a refusal says that it has; and a reset gives no reason.
+  [[nodiscard]] virtual bool by_kernel() const { return false; }
   // The peer has read so many bytes of the stream. Returns false if that cannot be.
   virtual bool on_report(std::uint64_t /*position*/) { return false; }
 
