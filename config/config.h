@@ -135,9 +135,11 @@ struct RailsPerProcess {
 
 struct Tcp {
   std::vector<Rail> rails;
-  bool rails_from_environment = false;      // then all are this process's own, if there is no launcher
-  bool bond = false;                        // all rails are one device, instead of one device each
-  bool probe = true;                        // check each rail's network before offering it to NCCL
+  bool rails_from_environment = false;  // then all are this process's own, if there is no launcher
+  bool bond = false;                    // all rails are one device, instead of one device each
+  bool reserve = true;   // a device's comms go over the process's other rails while its own are lost
+  bool lifeboat = true;  // and then over an interface of the kernel's
+  bool probe = true;     // check each rail's network before offering it to NCCL
   RailsPerProcess rails_per_process;        // of the rails that only one process can own
   std::uint32_t flows = 0;                  // TCP connections per comm and rail; 0: found by measurement
   std::uint32_t max_flows = 16;             // the most that are tried

@@ -77,6 +77,8 @@ std::vector<Key> tcp_keys() {
   const KeysOf<Tcp> tcp{&Config::tcp};
   return {
       tcp("tcp.bond", &Tcp::bond, Flag{}),
+      tcp("rails.reserve", &Tcp::reserve, Flag{}),
+      tcp("rails.lifeboat", &Tcp::lifeboat, Flag{}),
       tcp("tcp.probe", &Tcp::probe, Flag{}),
       tcp("tcp.rails_per_process", &Tcp::rails_per_process, form::RailCount{}),
       tcp("tcp.flows", &Tcp::flows, NumberOrAuto{1, 64}),

@@ -44,9 +44,10 @@ void validate_together(const Config& config, std::vector<std::string>& errors) {
     errors.push_back(
         "tcp.bond: a memif rail without a device makes its own connections and cannot be bonded with others");
   }
-  if (tcp.bond && tcp.rails.size() > 4) {
+  constexpr std::size_t kMost = 8;  // a handle has room for as many (transport/tcp/session/handshake.h)
+  if (tcp.bond && tcp.rails.size() > kMost) {
     errors.push_back(
-        fmt::format("tcp.bond: {} rails are configured, at most 4 can be bonded", tcp.rails.size()));
+        fmt::format("tcp.bond: {} rails are configured, at most {} can be bonded", tcp.rails.size(), kMost));
   }
 }
 

@@ -21,6 +21,9 @@ constexpr int kAcceptsPerTurn = 64;
 // How often flows are looked at for what takes too long, and the interface for its link.
 constexpr Duration kLookInterval = std::chrono::milliseconds(10);
 constexpr Duration kLinkInterval = std::chrono::milliseconds(2);
+// The same while no flow needs the carrier, as a life-boat's mostly does not.
+constexpr Duration kIdleLinkInterval = std::chrono::milliseconds(100);
+constexpr Duration kAcceptInterval = std::chrono::milliseconds(1);
 constexpr Duration kWarnInterval = std::chrono::seconds(10);
 
 }  // namespace
@@ -50,7 +53,6 @@ SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, bootstrap:
       listener_(std::move(listener.socket)),
       port_(listener.port),
       epoll_(PrivateDescriptor(std::move(epoll))),
-      scratch_(kScratchBytes),
       now_(monotonic_now()) {}
 
 SocketCarrier::~SocketCarrier() { halt(); }
@@ -66,6 +68,7 @@ SocketFlow* SocketCarrier::add(PrivateDescriptor socket, bool connected, engine:
   if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, number, &event) != 0) {
     return nullptr;
   }
+  scratch_.resize(kScratchBytes);
   flow->place_ = flows_.size();
   flows_.push_back(std::move(flow));
   return flows_.back().get();
@@ -191,6 +194,10 @@ bool SocketCarrier::take_events() {
 
 bool SocketCarrier::receive(Instant now) {
   now_ = now;
+  if (flows_.empty() && now < next_accept_) {
+    return false;
+  }
+  next_accept_ = now + kAcceptInterval;
   bool any = take_events();
   std::size_t kept = 0;
   std::size_t next = 0;
@@ -271,7 +278,7 @@ bool SocketCarrier::send(Instant now) {
 void SocketCarrier::on_time(Instant now) {
   now_ = now;
   if (now >= next_link_) {
-    next_link_ = now + kLinkInterval;
+    next_link_ = now + (flows_.empty() ? kIdleLinkInterval : kLinkInterval);
     watch_link(now);
   }
   if (now >= next_look_) {

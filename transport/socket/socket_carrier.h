@@ -82,12 +82,12 @@ class SocketCarrier final : public engine::PolledCarrier {
   PrivateDescriptor epoll_;
   host::InterfaceQuery interfaces_;
   engine::LinkWatch watch_;
-  std::vector<std::byte> scratch_;
+  std::vector<std::byte> scratch_;  // empty until there is a flow
   std::vector<std::unique_ptr<SocketFlow>> flows_;
   std::vector<std::unique_ptr<SocketFlow>> over_;
   std::vector<SocketFlow*> reads_, writes_, news_, news_now_;
   Instant now_;
-  Instant next_look_{}, next_link_{};
+  Instant next_look_{}, next_link_{}, next_accept_{};
   std::vector<host::LocalAddress> own_addresses_;  // of this host
   Instant own_addresses_at_{};                     // when they were read
   Instant warned_{};                               // that no socket could be opened

@@ -45,6 +45,10 @@ class Outbox {
   bool pump(std::span<const Outlet> outlets) {
     return (cut_ != next_ || !gaps_.empty()) && pump_some(outlets);
   }
+  // Returns true if the next message waits for the peer to say that its receive is posted.
+  [[nodiscard]] bool waits_for_receive() const {
+    return cut_ != next_ && gaps_.empty() && !may_deal(messages_[cut_ % kMaxMessages]);
+  }
   // Finishes the messages that are complete now that everything before `position` of the lane is there.
   void on_confirmed(LaneId lane, std::uint64_t position);
   // The lane is closed at both ends, and `position` is all that the receiver has ever taken of it: what is

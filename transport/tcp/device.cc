@@ -13,15 +13,12 @@ namespace tfabric::tcp {
 Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes) {
   Handle handle{.port = context_.engine.port(), .max_recvs = context_.options.max_recvs};
   fill_random(handle.token);
-  bool has_v6 = false;  // of the kernel: there is one port for all of them
-  for (const Rail* rail : rails_) {
-    handle.process = handle.process == 0 ? rail->process() : handle.process;
-    const std::uint16_t kernel_port = rail->kernel_port();
-    const bool v6 = kernel_port != 0 && !rail->address().is_v4();
-    if (handle.addresses.size() < kMaxHandleAddresses && (!v6 || !has_v6)) {
-      handle.kernel_ports[handle.addresses.size()] = kernel_port;
-      handle.addresses.push_back(rail->address());
-      has_v6 |= v6;
+  for (const DeviceRail& each : rails_) {
+    handle.process = handle.process == 0 ? each.rail->process() : handle.process;
+    const Endpoint endpoint{
+        .address = each.rail->address(), .kernel_port = each.rail->kernel_port(), .role = each.role};
+    if (has_room_for(handle, endpoint)) {
+      handle.endpoints.push_back(endpoint);
     }
   }
   write_handle(handle, bytes);
@@ -96,9 +93,10 @@ Result<bool> Device::advance(Attempt& attempt) {
     if (attempt.comm->timed_out()) {
       return explain_timeout(attempt);
     }
-    return Error{attempt.comm->error().code,
-                 fmt::format("cannot connect to {}: {}", net::to_string(attempt.peer.addresses.front()),
-                             attempt.comm->error().message)};
+    return Error{
+        attempt.comm->error().code,
+        fmt::format("cannot connect to {}: {}", net::to_string(attempt.peer.endpoints.front().address),
+                    attempt.comm->error().message)};
   }
   if (attempt.comm != nullptr && attempt.comm->welcomed()) {
     return true;
@@ -109,61 +107,49 @@ Result<bool> Device::advance(Attempt& attempt) {
   return false;
 }
 
-// Returns the pairs of our rails and the peer's between which there are routes: rail i with rail i, both
-// modulo their number, among the rails of one kind. The kernel's TCP and ours have a port of their own each.
-std::vector<Device::RailPair> Device::pairs_with(const Handle& peer) const {
-  std::vector<RailPair> pairs;
-  for (const bool kernel : {false, true}) {
-    std::vector<std::size_t> ours, theirs;
-    for (std::size_t i = 0; i < rails_.size(); ++i) {
-      if ((rails_[i]->kernel_port() != 0) == kernel) {
-        ours.push_back(i);
-      }
-    }
-    for (std::size_t i = 0; i < peer.addresses.size(); ++i) {
-      if ((peer.kernel_ports[i] != 0) == kernel) {
-        theirs.push_back(i);
-      }
-    }
-    const bool both = !ours.empty() && !theirs.empty();
-    for (std::size_t i = 0; both && i < std::max(ours.size(), theirs.size()); ++i) {
-      pairs.push_back({ours[i % ours.size()], theirs[i % theirs.size()]});
-    }
-  }
-  return pairs;
-}
-
-// Returns none while a link is missing.
+// Returns none while the link of one of the device's own rails is being made.
 Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
+  std::vector<RailEnd> ours, theirs;
+  for (const DeviceRail& each : rails_) {
+    ours.push_back({.by_kernel = each.rail->kernel_port() != 0, .role = each.role});
+  }
+  for (const Endpoint& each : peer.endpoints) {
+    theirs.push_back({.by_kernel = each.kernel_port != 0, .role = each.role});
+  }
   std::vector<SendRoute> routes;
-  for (const auto& [ours, theirs] : pairs_with(peer)) {
-    const net::IpAddress& address = peer.addresses[theirs];
-    const Result<Route> route = rails_[ours]->route_to(address, peer.process);
-    if (!route) {
+  for (const RailPair& pair : pair_rails(ours, theirs)) {
+    const Endpoint& end = peer.endpoints[pair.theirs];
+    Rail& rail = *rails_[pair.ours].rail;
+    const Result<Route> route = rail.route_to(end.address, peer.process);
+    const bool needed = routes.empty() || pair.rank == routes.front().rank;
+    if (!route && needed) {
       return route.error();
     }
-    if (route->carrier == nullptr) {
+    if (needed && route->carrier == nullptr) {
       return std::vector<SendRoute>();
     }
-    auto path = path_to(*rails_[ours], address);
+    if (!route || route->carrier == nullptr) {
+      continue;
+    }
+    auto path = path_to(rail, end.address);
     const std::uint32_t lanes = path->flows();
-    const std::uint16_t kernel_port = peer.kernel_ports[theirs];
-    routes.push_back({.carrier = route->carrier->number(),
-                      .rail_number = static_cast<std::uint16_t>(ours),
+    routes.push_back({.rank = pair.rank,
+                      .carrier = route->carrier->number(),
+                      .rail_number = static_cast<std::uint16_t>(pair.ours),
                       .remote = route->remote,
-                      .port = kernel_port == 0 ? peer.port : kernel_port,
+                      .port = end.kernel_port == 0 ? peer.port : end.kernel_port,
                       .path = std::move(path),
                       .wanted = lanes,
                       .joined = {}});
   }
   if (routes.empty()) {
-    const bool kernel = peer.kernel_ports.front() != 0;
+    const Endpoint& first = peer.endpoints.front();
     return Error{
         Errc::unusable,
         fmt::format("{} has only rails of {}, and this process none: give the hosts of a job the same "
                     "kinds of rails",
-                    net::to_string(peer.addresses.front()),
-                    kernel ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")};
+                    net::to_string(first.address),
+                    first.kernel_port != 0 ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")};
   }
   return routes;
 }
@@ -192,38 +178,34 @@ Result<bool> Device::open_lanes(Attempt& attempt) {
   if (routes->empty()) {
     return false;
   }
-  std::vector<std::uint32_t> lanes;
+  const Hello hello{.token = peer.token, .comm = random_u64(), .witness = context_.peers.processes.contact()};
   std::vector<std::pair<std::uint16_t, net::IpAddress>> ends;
   for (const SendRoute& route : *routes) {
-    lanes.push_back(route.wanted);
     ends.emplace_back(route.rail_number, route.remote);
   }
-  const std::uint32_t most = *std::max_element(lanes.begin(), lanes.end());
-  const Hello hello{.token = peer.token, .comm = random_u64(), .witness = context_.peers.processes.contact()};
   auto comm = std::make_unique<SendComm>(context_, hello, peer.max_recvs, std::move(*routes));
-  for (std::size_t i = 0; i < most * lanes.size() && !comm->failed(); ++i) {
-    const std::size_t route = i % lanes.size();
-    if (i / lanes.size() < lanes[route] && !comm->open_lane({route})) {
-      comm->fail_from_outside(
-          {Errc::unusable,
-           fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",
-                       rails_[ends[route].first]->config().name, net::to_string(ends[route].second))});
-    }
+  if (const auto impossible = comm->open_lanes()) {
+    const auto& [number, remote] = ends[impossible->value];
+    comm->fail_from_outside(
+        {Errc::unusable,
+         fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",
+                     rails_[number].rail->config().name, net::to_string(remote))});
   }
   attempt.comm = std::move(comm);
   return true;
 }
 
 Error Device::explain_timeout(const Attempt& attempt) const {
-  const bool subset = std::any_of(rails_.begin(), rails_.end(),
-                                  [](const Rail* rail) { return config::has_queue_subset(rail->config()); });
+  const bool subset = std::any_of(rails_.begin(), rails_.end(), [](const DeviceRail& each) {
+    return config::has_queue_subset(each.rail->config());
+  });
   return {
       Errc::remote,
       fmt::format(
           "cannot connect to {} port {} over {}: no answer for {} ms (tcp.connect_timeout_ms). Is the "
           "peer alive, does a firewall or security group let TCP port {} through, are both hosts' rails on "
           "one network{}?",
-          net::to_string(attempt.peer.addresses.front()), attempt.peer.port, properties_.name,
+          net::to_string(attempt.peer.endpoints.front().address), attempt.peer.port, properties_.name,
           std::chrono::duration_cast<std::chrono::milliseconds>(monotonic_now() - attempt.since).count(),
           attempt.peer.port,
           subset ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};

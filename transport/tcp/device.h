@@ -12,9 +12,16 @@
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/session/acceptor.h"
 #include "transport/tcp/session/handshake.h"
+#include "transport/tcp/session/pairing.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {
+
+// A rail in the comms of a device.
+struct DeviceRail {
+  Rail* rail = nullptr;
+  RailRole role = RailRole::own;
+};
 
 // A device of one engine.
 class Device final : public transport::Device {
@@ -23,7 +30,7 @@ class Device final : public transport::Device {
   struct AttemptNumbers {
     std::uint64_t first = 1, step = 1;
   };
-  Device(const Context& context, Acceptor& acceptor, std::vector<Rail*> rails,
+  Device(const Context& context, Acceptor& acceptor, std::vector<DeviceRail> rails,
          transport::DeviceProperties properties, AttemptNumbers numbers)
       : context_(context),
         acceptor_(&acceptor),
@@ -53,17 +60,13 @@ class Device final : public transport::Device {
   // Continues an attempt; returns true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_lanes(Attempt& attempt);
-  struct RailPair {
-    std::size_t ours = 0, theirs = 0;
-  };
-  [[nodiscard]] std::vector<RailPair> pairs_with(const Handle& peer) const;
   Result<std::vector<SendRoute>> routes_to(const Handle& peer);
   std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote);
   Error explain_timeout(const Attempt& attempt) const;
 
   Context context_;
   Acceptor* acceptor_;
-  std::vector<Rail*> rails_;
+  std::vector<DeviceRail> rails_;  // its own first
   transport::DeviceProperties properties_;
   std::mutex mutex_;
   std::map<std::uint64_t, std::shared_ptr<Attempt>> attempts_;  // guarded by mutex_; by number, oldest first

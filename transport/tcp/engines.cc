@@ -99,15 +99,21 @@ std::vector<engine::Engine*> Engines::all() const {
 }
 
 Status Engines::open_rails(const config::Tcp& config) {
-  const std::vector<engine::Engine*> engines = all();
   for (const config::Rail& rail : config.rails) {
-    Result<std::vector<std::unique_ptr<Rail>>> opened = open_rail(rail, engines, ports_, !is_probed(rail));
-    if (!opened) {
-      return opened.error();
+    if (Status status = open_rail(rail); !status) {
+      return status;
     }
-    for (std::size_t e = 0; e < units_.size(); ++e) {
-      units_[e]->rails.push_back(std::move((*opened)[e]));
-    }
+  }
+  return {};
+}
+
+Status Engines::open_rail(const config::Rail& rail) {
+  Result<std::vector<std::unique_ptr<Rail>>> opened = tcp::open_rail(rail, all(), ports_, !is_probed(rail));
+  if (!opened) {
+    return opened.error();
+  }
+  for (std::size_t e = 0; e < units_.size(); ++e) {
+    units_[e]->rails.push_back(std::move((*opened)[e]));
   }
   return {};
 }

@@ -42,6 +42,7 @@ class Engines {
 
   // Opens them for all engines. Those that are probed (rail_probe.h) are not announced to the network yet.
   Status open_rails(const config::Tcp& config);
+  Status open_rail(const config::Rail& rail);
   // Tries all rails at once, and returns their faults; takes seconds if there are any. Rails must be open.
   [[nodiscard]] std::vector<transport::RailFault> probe_rails();
   void announce_rails();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/log.h"
 #include "host/interfaces.h"
@@ -14,6 +15,7 @@
 #include "transport/tcp/nic/device_memory.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/pools.h"
+#include "transport/tcp/rails/fatal_fault.h"
 #include "transport/tcp/rails/rail_plan.h"
 
 namespace tfabric::tcp {
@@ -94,12 +96,17 @@ class TcpTransport final : public transport::Transport {
       return status;
     }
     if (plan.own.tcp.probe) {
-      if (const auto faults = engines_.probe_rails(); !faults.empty()) {
-        const transport::RailFault& first = faults.front();
-        return Error{Errc::unusable, fmt::format("rail {}: {}: {}", first.rail, first.what, first.fix)};
+      const auto faults = engines_.probe_rails();
+      if (auto fatal = fatal_fault(plan, faults)) {
+        return *fatal;
+      }
+      for (const transport::RailFault& fault : faults) {
+        TF_WARN("NET/tfabric: rail {}: {}: {}. Starting without it; it is used once it works", fault.rail,
+                fault.what, fault.fix);
       }
     }
     engines_.announce_rails();
+    open_lifeboat(plan);
     // A NIC that works with physical addresses cannot reach registered memory, since DPDK does not know its
     // physical addresses: what is sent from it is copied.
     const auto& rails = engines_.units().front()->rails;
@@ -108,6 +115,20 @@ class TcpTransport final : public transport::Transport {
       device_memory_.add(nic::vfio_container());
     }
     return {};
+  }
+
+  // Without one everything works but for the loss of all other rails.
+  void open_lifeboat(const RailPlan& plan) {
+    if (!plan.lifeboat) {
+      return;
+    }
+    const std::size_t number = engines_.units().front()->rails.size();
+    if (Status status = engines_.open_rail(*plan.lifeboat); !status) {
+      TF_INFO("NET/tfabric: no life-boat (rails.lifeboat): {}", status.error().message);
+      return;
+    }
+    lifeboat_ = number;
+    summary_ += fmt::format("; life-boat {}", plan.lifeboat->device);
   }
 
   // Returns the highest speed that a NIC's driver reports; 0: none does.
@@ -133,10 +154,18 @@ class TcpTransport final : public transport::Transport {
     const auto& units = engines_.units();
     std::vector<std::unique_ptr<transport::Device>> of_engines;
     for (const auto& unit : units) {
-      std::vector<Rail*> rails;
-      for (const std::size_t i : plan.rails) {
-        rails.push_back(unit->rails[i].get());
+      std::vector<DeviceRail> rails;
+      const auto add = [&](const std::vector<std::size_t>& numbers, RailRole role) {
+        for (const std::size_t i : numbers) {
+          rails.push_back({unit->rails[i].get(), role});
+        }
+      };
+      add(plan.rails, RailRole::own);
+      add(plan.lifeboats, RailRole::lifeboat);  // before the reserve: a handle has room for some rails only
+      if (lifeboat_) {
+        add({*lifeboat_}, RailRole::lifeboat);
       }
+      add(plan.reserve, RailRole::reserve);
       of_engines.push_back(std::make_unique<Device>(
           Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->acceptor, rails,
           plan.properties, Device::AttemptNumbers{.first = of_engines.size() + 1, .step = units.size()}));
@@ -153,6 +182,7 @@ class TcpTransport final : public transport::Transport {
   hugepage::RegionTable regions_{&device_memory_};
   std::unique_ptr<witness::Witness> witness_;  // null: none
   Engines engines_;
+  std::optional<std::size_t> lifeboat_;  // its position among each engine's rails
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::string summary_;
 };

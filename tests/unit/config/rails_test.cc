@@ -260,15 +260,18 @@ TEST_CASE("a rail's name has only characters that are safe in XML and in lists")
   REQUIRE_FALSE(load_rails("memif:name=" + std::string(65, 'x')).ok());
 }
 
-TEST_CASE("up to four rails can be bonded, without automatic memif rails") {
+TEST_CASE("up to eight rails can be bonded, without automatic memif rails") {
   const auto tap = [](int i) {
     return "tap:device=t" + std::to_string(i) + ",addresses=10." + std::to_string(i) + ".0.5/24;";
   };
   const Environment bond{{"TFABRIC_TCP_BOND", "true"}};
   REQUIRE(load_rails("memif", bond).ok());
-  REQUIRE(load_rails(tap(0) + tap(1) + tap(2) + tap(3), bond).ok());
-  REQUIRE_THAT(rails_error(tap(0) + tap(1) + tap(2) + tap(3) + tap(4), bond),
-               Contains("5 rails") && Contains("at most 4"));
+  std::string rails;
+  for (int i = 0; i < 8; ++i) {
+    rails += tap(i);
+  }
+  REQUIRE(load_rails(rails, bond).ok());
+  REQUIRE_THAT(rails_error(rails + tap(8), bond), Contains("9 rails") && Contains("at most 8"));
   REQUIRE_THAT(rails_error(tap(0) + "memif", bond), Contains("memif") && Contains("cannot be bonded"));
   REQUIRE(load_rails(tap(0) + "memif:device=/w,addresses=10.9.0.5/24", bond).ok());
 }

@@ -88,14 +88,20 @@ struct World {
   std::vector<engine::Link*> links;
 };
 
-// Returns a send comm over both links that has one lane on each to begin with. The test says how many are
-// used.
-inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std::uint8_t max_recvs) {
+// The classes of the routes over the two links.
+using Ranks = std::array<RouteClass, 2>;
+inline constexpr Ranks kBothOwn{RouteClass::own, RouteClass::own};
+
+// Returns a send comm over both links that has one lane on each of the lowest class to begin with. The test
+// says how many are used.
+inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std::uint8_t max_recvs,
+                                           const Ranks& ranks = kBothOwn) {
   const EngineGuard guard(world.engine.lock());
   const auto path = std::make_shared<Path>(FlowChoice{}, "test");
   std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < kAddresses.size(); ++i) {
-    routes.push_back({.carrier = world.links[i]->number(),
+    routes.push_back({.rank = ranks[i],
+                      .carrier = world.links[i]->number(),
                       .rail_number = static_cast<std::uint16_t>(i),
                       .remote = kAddresses[i],
                       .port = world.engine.port(),
@@ -104,7 +110,7 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
   }
   auto send = std::make_unique<SendComm>(world.context, hello, max_recvs, std::move(routes));
   path->remove(*send);
-  REQUIRE((send->open_lane({0}) && send->open_lane({1})));
+  REQUIRE_FALSE(send->open_lanes());
   return send;
 }
 
@@ -112,10 +118,13 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
 class Pair {
  public:
   // `witness`: the process in which the receive comm believes the send comm to be.
-  explicit Pair(World& world, const witness::Contact& witness = {}) : world_(world) {
+  explicit Pair(World& world, const witness::Contact& witness = {}, const Ranks& ranks = kBothOwn)
+      : world_(world) {
     hello = {.token = world.token, .comm = random_u64(), .serial = {}, .witness = witness};
-    send = open_send(world, hello, world.context.options.max_recvs);
-    REQUIRE(world.until([&] { return send->counters().joined == 1 && world.pending.has_ready(); }));
+    send = open_send(world, hello, world.context.options.max_recvs, ranks);
+    const std::uint64_t further = ranks[0] == ranks[1] ? 1 : 0;
+    REQUIRE(world.until(
+        [&] { return send->welcomed() && send->counters().joined == further && world.pending.has_ready(); }));
     const EngineGuard guard(world.engine.lock());
     receive = world.pending.take();
   }

@@ -76,11 +76,11 @@ Error unanswered(Duration connect_timeout, Duration flow_timeout, Duration patie
   if (wire == Wire::has_no_link) {
     take_away(world.engine, rail.link());
   }
-  Device device(world.context, world.acceptor, {&rail}, {.name = "subset"}, {});
+  Device device(world.context, world.acceptor, {{&rail}}, {.name = "subset"}, {});
 
   std::array<std::byte, transport::kHandleBytes> handle{};
   const net::IpAddress absent = *net::parse_ip("10.77.0.9");
-  write_handle({.port = 7, .addresses = {absent}}, handle);
+  write_handle({.port = 7, .endpoints = {{.address = absent}}}, handle);
   REQUIRE(device.connect(handle, {}).ok());
   const Instant until = monotonic_now() + patience;
   REQUIRE(world.until([&] {

@@ -2,6 +2,8 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <random>
+#include <string>
 
 #include "transport/tcp/lane/record.h"
 
@@ -50,7 +52,7 @@ namespace {
 std::array<std::byte, transport::kHandleBytes> sample() {
   Handle handle{.process = 0x1234, .port = 4000, .max_recvs = 2};
   handle.token.fill(std::byte{9});
-  handle.addresses = {*net::parse_ip("10.0.0.1"), *net::parse_ip("fd00::2")};
+  handle.endpoints = {{.address = *net::parse_ip("10.0.0.1")}, {.address = *net::parse_ip("fd00::2")}};
   std::array<std::byte, transport::kHandleBytes> bytes;
   write_handle(handle, bytes);
   return bytes;
@@ -65,32 +67,70 @@ TEST_CASE("a handle reads back as it was written") {
   REQUIRE(handle->port == 4000);
   REQUIRE(handle->max_recvs == 2);
   REQUIRE(handle->token[15] == std::byte{9});
-  REQUIRE(handle->addresses.size() == 2);
-  REQUIRE(net::to_string(handle->addresses[1]) == "fd00::2");
+  REQUIRE(handle->endpoints.size() == 2);
+  REQUIRE(net::to_string(handle->endpoints[1].address) == "fd00::2");
   REQUIRE(attempt_of(bytes) == 0);
 }
 
-TEST_CASE("a handle says by which port the kernel takes the connections of an address") {
+TEST_CASE("a handle has endpoints of any kind and role, as many as it has room for") {
+  const unsigned seed = GENERATE(range(0u, 200u));
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
   Handle handle{.port = 4000, .max_recvs = 1};
-  handle.addresses = {*net::parse_ip("10.0.0.1"), *net::parse_ip("fd00::2"), *net::parse_ip("10.9.0.1"),
-                      *net::parse_ip("::")};
-  const auto kernel = GENERATE(range(0u, 16u));
-  for (std::size_t i = 0; i < handle.addresses.size(); ++i) {
-    const bool v4 = handle.addresses[i].is_v4();
-    handle.kernel_ports[i] = (kernel >> i & 1u) == 0 ? 0 : static_cast<std::uint16_t>(v4 ? 50000 + i : 40000);
+  for (int i = 0; i < 12; ++i) {
+    const bool v6 = random() % 3 == 0, kernel = random() % 3 == 0;
+    const Endpoint endpoint{
+        .address = *net::parse_ip((v6 ? "fd00::" : "10.0.0.") + std::to_string(1 + random() % 200)),
+        .kernel_port = static_cast<std::uint16_t>(kernel ? 1 + random() % 65535 : 0),
+        .role = static_cast<RailRole>(random() % 3)};
+    if (has_room_for(handle, endpoint)) {
+      handle.endpoints.push_back(endpoint);
+    }
   }
   std::array<std::byte, transport::kHandleBytes> bytes;
   write_handle(handle, bytes);
   const auto read = read_handle(bytes);
   REQUIRE(read.ok());
-  CHECK(read->addresses == handle.addresses);
-  CHECK(read->kernel_ports == handle.kernel_ports);
+  CHECK(read->endpoints == handle.endpoints);
+}
+
+TEST_CASE("a handle has room for eight rails with IPv4, or for three with IPv6 and a life-boat") {
+  Handle v4, v6;
+  for (int i = 1; i <= 9; ++i) {
+    const Endpoint four{.address = *net::parse_ip("10.0.0." + std::to_string(i))};
+    const Endpoint six{.address = *net::parse_ip("fd00::" + std::to_string(i))};
+    CHECK(has_room_for(v4, four) == (i <= 8));
+    CHECK(has_room_for(v6, six) == (i <= 3));
+    if (has_room_for(v4, four)) {
+      v4.endpoints.push_back(four);
+    }
+    if (has_room_for(v6, six)) {
+      v6.endpoints.push_back(six);
+    }
+  }
+  CHECK(has_room_for(v6,
+                     {.address = *net::parse_ip("10.0.0.1"), .kernel_port = 7, .role = RailRole::lifeboat}));
+}
+
+TEST_CASE("a handle with malformed endpoints is refused") {
+  const auto with = [](std::size_t at, std::uint8_t value) {
+    auto bytes = sample();
+    bytes[at] = std::byte{value};
+    transport::seal_handle({.kind = transport::HandleKind::tcp, .version = kProtocolVersion}, bytes);
+    return read_handle(bytes);
+  };
+  CHECK(with(48, 0).ok());
+  CHECK_FALSE(with(48, 0xc));   // a role that there is not
+  CHECK_FALSE(with(48, 0xf0));  // flags that there are not
+  CHECK_FALSE(with(6, 3));      // a third address that is none: the unspecified one
+  CHECK_FALSE(with(6, 0));
+  CHECK_FALSE(with(6, 9));
 }
 
 TEST_CASE("a handle that groups no receives, or more than there can be, is refused") {
   for (const std::uint8_t wrong : {0, 9, 255}) {
     std::array<std::byte, transport::kHandleBytes> bytes;
-    write_handle({.max_recvs = wrong, .addresses = {*net::parse_ip("10.0.0.1")}}, bytes);
+    write_handle({.max_recvs = wrong, .endpoints = {{.address = *net::parse_ip("10.0.0.1")}}}, bytes);
     REQUIRE_FALSE(read_handle(bytes));
   }
 }

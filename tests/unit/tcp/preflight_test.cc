@@ -28,7 +28,7 @@ struct View {
   HostView host{.sysfs = files.sysfs(), .interfaces = {{.name = "lo"}, {.name = "eth1"}}, .addresses = {}};
 
   [[nodiscard]] std::string fault(const std::vector<config::Rail>& rails) const {
-    const Status status = check_rails({.rails = rails, .engines = engines}, host);
+    const Status status = check_rails({.rails = rails, .engines = engines}, host, /*has_lifeboat=*/false);
     if (status) {
       return {};
     }
@@ -48,6 +48,22 @@ TEST_CASE("an interface that is down, has no link or too small an MTU is reporte
   REQUIRE_THAT(view.fault({interface_rail()}), Contains("eth1 has no link"));
   view.host.interfaces[1].up = false;
   REQUIRE_THAT(view.fault({interface_rail()}), Contains("ip link set eth1 up"));
+}
+
+TEST_CASE("an interface without a link is no fault if there is another rail to start with") {
+  View view;
+  view.host.interfaces.push_back({.name = "eth2"});
+  view.host.interfaces[1].has_link = false;
+  config::Rail other = interface_rail();
+  other.name = "b";
+  other.device = "eth2";
+  config::Tcp config{.rails = {interface_rail(), other}, .engines = 1};
+  CHECK_FALSE(check_rails(config, view.host, /*has_lifeboat=*/false));
+  CHECK(check_rails(config, view.host, /*has_lifeboat=*/true));
+  config.bond = true;
+  CHECK(check_rails(config, view.host, /*has_lifeboat=*/false));
+  view.host.interfaces[2].has_link = false;
+  CHECK_FALSE(check_rails(config, view.host, /*has_lifeboat=*/false));
 }
 
 TEST_CASE("an interface for AF_XDP takes frames that fit a page, and has no more queues than engines") {

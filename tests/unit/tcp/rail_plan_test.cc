@@ -5,6 +5,7 @@
 
 #include "tests/temporary_folder.h"
 #include "tests/unit/host/fake_host.h"
+#include "transport/tcp/rails/fatal_fault.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;
@@ -47,6 +48,10 @@ struct Job {
   HostView host{.sysfs = files.sysfs(), .interfaces = {}, .addresses = {}, .ports = {}, .root = files.root()};
 };
 
+host::LocalAddress of_kernel(const char* netdev, std::array<std::uint8_t, 4> ip) {
+  return {.netdev = netdev, .address = config::mapped(ip), .running = true};
+}
+
 }  // namespace
 
 TEST_CASE("a plan has this process's rails alone, and allows DPDK their NICs and no others") {
@@ -77,6 +82,77 @@ TEST_CASE("every process shows all rails, and carries those that it does not hav
     CHECK(plan.devices[i].properties.guid == other.devices[i].properties.guid);
     CHECK(other.devices[i].rails == Positions{0});
   }
+}
+
+TEST_CASE("a device is protected by the process's other rails, and by an interface of the kernel's") {
+  Job job;
+  job.host.addresses = {of_kernel("lo", {127, 0, 0, 1}), of_kernel("eth0", {10, 9, 0, 1}),
+                        of_kernel("mgmt0", {10, 8, 0, 1})};
+  RailPlan plan = job.plan({0, 2});
+  CHECK(plan.devices[0].reserve == Positions{1});
+  CHECK(plan.devices[1].reserve == Positions{0});
+  CHECK(plan.devices[2].reserve == Positions{0});
+  REQUIRE(plan.lifeboat);
+  CHECK(plan.lifeboat->device == "mgmt0");  // a rail has the name eth0
+  CHECK(config::is_kernel_stack(*plan.lifeboat));
+  CHECK(plan.own.tcp.rails.size() == 2);
+  job.config.rdma.bootstrap_interface = *config::InterfaceList::parse("^mgmt");
+  CHECK_FALSE(job.plan({0, 2}).lifeboat);
+  job.config.rdma.bootstrap_interface = {};
+  job.config.tcp.reserve = job.config.tcp.lifeboat = false;
+  plan = job.plan({0, 2});
+  CHECK(plan.devices[0].reserve.empty());
+  CHECK_FALSE(plan.lifeboat);
+}
+
+TEST_CASE("a kernel rail beside others is their life-boat and no device, and alone it is one") {
+  Job job;
+  job.host.addresses = {of_kernel("mgmt0", {10, 8, 0, 1})};
+  const config::Rail kernel{.name = "boat", .kind = RailKind::kernel, .device = "ens3"};
+  job.config.tcp.rails.insert(job.config.tcp.rails.begin(), kernel);
+  RailPlan plan = job.plan({0, 2});
+  REQUIRE(plan.devices.size() == 3);
+  CHECK(plan.devices[1].properties.name == "eth1");
+  CHECK(plan.devices[1].rails == Positions{1});
+  CHECK(plan.devices[1].lifeboats == Positions{0});
+  CHECK_FALSE(plan.lifeboat);  // the configuration names one
+  job.config.tcp.lifeboat = false;
+  CHECK(job.plan({0, 2}).devices.size() == 4);
+  job.config.tcp.lifeboat = true;
+  job.config.tcp.rails = {kernel, {.name = "shm", .kind = RailKind::memif}};
+  plan = job.plan({0, 1});
+  REQUIRE(plan.devices.size() == 2);
+  CHECK(plan.devices[0].rails == Positions{0});
+  CHECK(plan.devices[0].lifeboats.empty());
+  CHECK_FALSE(plan.lifeboat);
+}
+
+TEST_CASE("a process starts without a rail that does not work, if each device has another one") {
+  using Kind = transport::RailFault::Kind;
+  Job job;
+  job.config.tcp.reserve = false;
+  const auto fatal = [&](const RailPlan& plan, Kind kind, std::initializer_list<const char*> rails) {
+    std::vector<transport::RailFault> faults;
+    for (const char* rail : rails) {
+      faults.push_back({.kind = kind, .rail = rail, .what = "no link", .fix = "a cable"});
+    }
+    return fatal_fault(plan, faults);
+  };
+  CHECK_FALSE(fatal(job.plan({0, 1, 2}), Kind::no_link, {}));
+  const auto alone = fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth1"});
+  REQUIRE(alone);
+  CHECK(alone->message == "rail eth1: no link: a cable");
+  job.config.tcp.reserve = true;
+  CHECK_FALSE(fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth1"}));
+  CHECK(fatal(job.plan({0, 1, 2}), Kind::address_taken, {"eth1"}));
+  CHECK(fatal(job.plan({0, 1, 2}), Kind::gateway_silent, {"eth0", "eth1", "eth2"}));
+  job.host.addresses = {of_kernel("mgmt0", {10, 8, 0, 1})};
+  CHECK_FALSE(fatal(job.plan({0, 1, 2}), Kind::gateway_silent, {"eth0", "eth1", "eth2"}));
+  job.config.required = true;
+  CHECK(fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth1"}));
+  job.config.tcp.bond = true;
+  CHECK_FALSE(fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth1"}));
+  CHECK(fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth0", "eth1", "eth2"}));
 }
 
 TEST_CASE("bonded rails are one device, with the sum of their speeds") {

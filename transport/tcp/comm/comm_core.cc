@@ -226,9 +226,11 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
                   .over = !flow.stream().reset_reason().empty() || flow.carrier().has_ended(now) || refused});
 }
 
-// The kernel of the peer's host refuses connections to a port at which its process no longer listens.
+// The kernel of the peer's host refuses connections to a port at which its process no longer listens. So may
+// a firewall; a standby is no proof.
 bool CommCore::has_refused(const engine::Flow& flow, stack::ConnectionError error) const {
-  return flow.by_kernel() && error == stack::ConnectionError::refused && in_use() && !any_carries();
+  return flow.by_kernel() && error == stack::ConnectionError::refused && in_use() && !any_carries() &&
+         !stands_by(id_of(flow));
 }
 
 engine::Flow& CommCore::drop(stripe::LaneId lane) {
@@ -239,8 +241,13 @@ engine::Flow& CommCore::drop(stripe::LaneId lane) {
 
 // What is in the network on this lane will not arrive: the lane is given up if there is a way around.
 void CommCore::on_link_away(engine::Flow& flow) {
-  if (!failed() && !flow.carrier().ends_with_link() && any_carries(&flow)) {
+  if (failed() || flow.carrier().ends_with_link()) {
+    return;
+  }
+  if (any_carries(&flow)) {
     give_up(id_of(flow), failure_of(flow, stack::ConnectionError::unreachable));
+  } else {
+    on_alone();
   }
 }
 
@@ -258,8 +265,14 @@ void CommCore::watch_closely(engine::Flow& flow) {
     }
     return;
   }
-  if (!carries(lane) || !any_carries(&flow)) {
-    return;  // no other lane could be asked about it
+  if (!carries(lane)) {
+    return;
+  }
+  if (!any_carries(&flow)) {
+    if (timeouts >= stripe::Watch::kSuspected) {
+      on_alone();
+    }
+    return;
   }
   switch (watch_.on_timeouts(lane, timeouts)) {
     case stripe::Watch::Step::suspect:

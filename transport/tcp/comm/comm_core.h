@@ -201,6 +201,10 @@ class CommCore : public engine::FlowHandler,
 
   // The lane gets nothing more for now, or it does again.
   virtual void on_suspicion(stripe::LaneId lane, bool suspected) = 0;
+  // Returns true if the lane is one of a class that carries only when another one is lost.
+  [[nodiscard]] virtual bool stands_by(stripe::LaneId /*lane*/) const { return false; }
+  // A lane does not get on, and no other one carries anything, so that nothing can be found out about it.
+  virtual void on_alone() {}
   // Resets the lane and buries it.
   virtual void give_up(stripe::LaneId lane, const Error& why) = 0;
   // What is known of a lane that has failed.

@@ -19,10 +19,12 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_
       requests_(*this, context.progress),
       hello_(hello),
       routes_(std::move(routes)),
+      opened_at_(monotonic_now()),
       outbox_({.piece_bytes = context.options.piece_bytes, .waits_for_receives = max_recvs <= 1}) {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     routes_[i].path->add(*this, {i});
   }
+  carrying_ = routes_.front().rank;
 }
 
 SendComm::~SendComm() {
@@ -38,6 +40,7 @@ SendComm::~SendComm() {
 
 bool SendComm::open_lane(stripe::RouteId route) {
   SendRoute& over = route_at(route);
+  over.tried = true;
   engine::Carrier* carrier = context_.engine.find_carrier(over.carrier);
   engine::Flow* flow = carrier == nullptr ? nullptr
                                           : carrier->connect(context_.engine, over.remote, over.port, this,
@@ -140,6 +143,9 @@ void SendComm::on_submitted() {
     posted_.pop();
   }
   pump();
+  if (has_standbys() && outbox_.waits_for_receive()) {
+    tend();
+  }
 }
 
 void SendComm::pump() {
@@ -257,7 +263,7 @@ void SendComm::use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32
   route_at(route).wanted = flows;
   while (dial(route, now)) {
   }
-  book_.deal_to(route, flows);
+  deal();
   close_spare_flows(route, keep);
   close_replaced_flows(route, flows);
 }
@@ -331,13 +337,7 @@ Status SendComm::on_welcome(std::span<const std::byte> body) {
     return Error{Errc::internal, "the listener welcomed a connection that was not being opened"};
   }
   context_.peers.processes.add(*this, welcome->witness);
-  SendRoute& route = route_at(book_.route(*id));
-  route.joined = context_.engine.last_turn();
-  end_outage();
-  if (const auto absence = route.path->on_return(context_.engine.last_turn())) {
-    TF_INFO("NET/tfabric: {}: connected again after {:.1f} s", route.path->name(),
-            std::chrono::duration<double>(*absence).count());
-  }
+  note_return(route_at(book_.route(*id)));
   for (const stripe::Burials::Burial& burial : burials_.open()) {
     tell(*id, lane::encode_serial(lane::RecordType::bury, burial.serial));
   }
@@ -346,6 +346,7 @@ Status SendComm::on_welcome(std::span<const std::byte> body) {
   } else {
     welcomed_.store(true, std::memory_order_release);
   }
+  deal();
   // This lane can take over from those whose links are away.
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (carries({i}) && lanes_[i].flow->carrier().is_away()) {

@@ -17,11 +17,13 @@
 #include "transport/tcp/flows/path.h"
 #include "transport/tcp/flows/send_flows.h"
 #include "transport/tcp/session/handshake.h"
+#include "transport/tcp/session/pairing.h"
 
 namespace tfabric::tcp {
 
 // One of our rails with one of the peer's, between which the comm has lanes.
 struct SendRoute {
+  RouteClass rank = RouteClass::own;
   std::uint64_t carrier = 0;  // its number; the carrier may be gone
   std::uint16_t rail_number = 0;
   net::IpAddress remote;
@@ -32,6 +34,7 @@ struct SendRoute {
   Duration pause = kFirstPause;   // from a loss to the next try
   std::optional<Instant> joined;  // when a lane was last welcomed
   bool away = false;              // there was no link when it was last tried
+  bool tried = false;             // a lane was opened, or was to be
   FlowJudge judge;
 
   // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
@@ -70,12 +73,17 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side, while connecting
+  // Opens the lanes that the comm begins with: those of its lowest class. Returns a route whose carrier
+  // cannot, or nothing.
+  std::optional<stripe::RouteId> open_lanes();
   // Opens a lane. Returns false if the route's carrier cannot.
   bool open_lane(stripe::RouteId route);
   // Returns true once the listener has welcomed a lane: NCCL can have the comm. The others join when they
   // can.
   [[nodiscard]] bool welcomed() const { return welcomed_.load(std::memory_order_acquire); }
   [[nodiscard]] const LaneCounters& counters() const { return counters_; }
+  // How many lanes the route has that are open or opening.
+  [[nodiscard]] std::uint32_t lanes(stripe::RouteId route) const { return book_.count(route); }
   // Bytes that dead lanes had not delivered, and that were sent again over others.
   [[nodiscard]] std::uint64_t dealt_again() const { return outbox_.dealt_again(); }
   void fail_from_outside(Error error) { fail(std::move(error)); }
@@ -131,9 +139,26 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   void on_peer_over(stripe::LaneId lane);
   Status on_buried(std::span<const std::byte> body);
   Status settle(stripe::LaneId lane, std::uint64_t position);
+
+  // --- which routes carry (send_routes.cc)
   [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
+  [[nodiscard]] bool has_way_left() const;
+  [[nodiscard]] bool is_trusted(stripe::LaneId lane) const;
+  [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const;
+  [[nodiscard]] bool has_standbys() const { return routes_.back().rank != routes_.front().rank; }
+  [[nodiscard]] std::optional<RouteClass> carrying_class() const;
+  void note_class() const;
+  void deal();
   bool dial(stripe::RouteId route, Instant now);
+  void dial_all(Instant now);
   bool drop_late_joiners(Instant now);
+  bool rest_standbys(Instant now);
+  bool ask_while_waiting(Instant now);
+  void note_return(SendRoute& route);
+  void on_alone() override;
+  [[nodiscard]] bool stands_by(stripe::LaneId lane) const override {
+    return routes_[book_.route(lane).value].rank != routes_.front().rank;
+  }
 
   Status on_welcome(std::span<const std::byte> body);
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
@@ -149,7 +174,10 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   // engine's side
   Hello hello_;
   std::uint32_t last_serial_ = 0;
-  std::vector<SendRoute> routes_;  // by RouteId
+  std::vector<SendRoute> routes_;          // by RouteId, those of the lowest class first
+  RouteClass carrying_ = RouteClass::own;  // the class whose lanes get pieces
+  Instant opened_at_;
+  std::optional<Error> first_loss_;  // why the first lane was lost, until one has joined
   SendFlows book_;
   std::vector<FlowJudge::Sight> readings_;  // of the route that is being measured
   LaneCounters counters_;

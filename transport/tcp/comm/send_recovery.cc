@@ -1,4 +1,4 @@
-// How a send comm survives the loss of lanes: burial, dialling, outage.
+// How a send comm survives the loss of lanes: burial and outage.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,16 +12,6 @@
 namespace tfabric::tcp {
 
 using LaneState = SendFlows::State;
-
-void SendRoute::back_off(Instant now) {
-  if (joined && now - *joined >= kStable) {
-    pause = kFirstPause;
-  }
-  joined.reset();
-  const auto spread = static_cast<std::uint64_t>(pause.count() / 5);
-  next_try = now + pause - Duration(spread) + Duration(random_u64() % (2 * spread + 1));
-  pause = std::min<Duration>(2 * pause, kLastPause);
-}
 
 void SendComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) {
   outbox_.on_confirmed(lane, flow.stream().stream_acked());
@@ -54,14 +44,12 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
   }
   burials_.begin(at(lane).serial, lane);
   tell_all(lane::encode_serial(lane::RecordType::bury, at(lane).serial));
-  const bool any_left =
-      std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& end) { return end.flow != nullptr; });
-  const bool any_way = std::any_of(routes_.begin(), routes_.end(),
-                                   [this](const SendRoute& r) { return usable_carrier(r) != nullptr; });
-  if (!any_left && (!welcomed() || !any_way)) {
-    fail(why);
+  first_loss_ = first_loss_.value_or(why);
+  if (!has_way_left()) {
+    fail(welcomed() ? why : *first_loss_);
     return;
   }
+  deal();
   const bool cut_off = welcomed() && !any_carries();
   if (cut_off) {
     begin_outage(why, silent_since);
@@ -86,9 +74,7 @@ void SendComm::give_up(stripe::LaneId lane, const Error& why) {
 
 void SendComm::on_suspicion(stripe::LaneId lane, bool suspected) {
   book_.suspect(lane, suspected);
-  for (std::size_t i = 0; i < routes_.size(); ++i) {
-    book_.deal_to({i}, routes_[i].wanted);
-  }
+  deal();
   pump();
 }
 
@@ -132,74 +118,29 @@ Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
   return {};
 }
 
-const engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
-  const engine::Carrier* carrier = context_.engine.find_carrier(route.carrier);
-  return carrier != nullptr && !carrier->has_ended(context_.engine.last_turn()) ? carrier : nullptr;
-}
-
-// Opens a lane of the route if one is missing and it is time. Returns true if it has.
-bool SendComm::dial(stripe::RouteId number, Instant now) {
-  SendRoute& route = route_at(number);
-  if (book_.count(number) >= route.wanted) {
-    return false;
-  }
-  const engine::Carrier* carrier = usable_carrier(route);
-  if (carrier == nullptr || carrier->is_away()) {
-    route.away = true;
-    return false;
-  }
-  if (std::exchange(route.away, false)) {
-    route.next_try = now;  // the link is back
-  }
-  if (now < route.next_try) {
-    return false;
-  }
-  if (!open_lane(number)) {
-    route.back_off(now);
-    return false;
-  }
-  return true;
-}
-
-// A kernel repeats its SYN after 1, 3 and 7 s, so a lane that begins in the middle of a cut would join long
-// after its end. It is dialled anew instead. Returns true while lanes join.
-bool SendComm::drop_late_joiners(Instant now) {
-  constexpr Duration kPatience = std::chrono::seconds(1);
-  bool joining = false;
-  for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
-    const engine::Flow* flow = lanes_[i].flow;
-    if (flow == nullptr || !flow->by_kernel() || book_.state({i}) != LaneState::opening) {
-      continue;
-    }
-    joining = true;
-    if (now - flow->stream().progressed_at() >= kPatience) {
-      give_up({i}, {Errc::remote, fmt::format("{}: no answer to a dial for a second", at({i}).name)});
-    }
-  }
-  return joining;
-}
-
 void SendComm::on_time(Instant now) {
   judge_suspects(now);
-  const bool joining = welcomed() && drop_late_joiners(now);
+  const bool joining = drop_late_joiners(now);
   if (failed()) {
     return;
   }
   const bool cut_off = !any_carries();
-  bool busy = !burials_.open().empty() || cut_off || joining || watching();
-  for (std::size_t i = 0; i < routes_.size() && !peer_over_; ++i) {
-    if (cut_off) {
-      routes_[i].next_try = std::min(routes_[i].next_try, now + SendRoute::kUrgentPause);
-    }
-    while (dial({i}, now)) {
-    }
-    const bool whole = book_.count({i}) >= routes_[i].wanted;
-    book_.deal_to({i}, routes_[i].wanted);
-    busy = busy || !whole;
+  if (!peer_over_) {
+    dial_all(now);
   }
+  const bool standing_in = rest_standbys(now);
+  const bool waiting = ask_while_waiting(now);
+  bool whole = true;
+  for (std::size_t i = 0; i < routes_.size() && !peer_over_; ++i) {
+    whole = whole && (book_.count({i}) >= routes_[i].wanted || !is_needed({i}, now));
+  }
+  deal();
   if (const std::optional<Error> over = outage_over(now)) {
     fail(*over);
-  } else if (!busy) {
+  } else if (first_loss_ && !has_way_left()) {
+    fail(*first_loss_);
+  } else if (whole && !cut_off && !joining && !standing_in && !waiting && !watching() &&
+             burials_.open().empty()) {
     leave();
   }
 }

@@ -58,11 +58,11 @@ class Path {
   [[nodiscard]] bool network() const { return choice_.network; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::uint32_t flows() const { return planner_ ? planner_->flows() : choice_.flows; }
-  // A comm has lost a connection on this path. Returns true if that is to be said: all comms lose theirs at
-  // once.
+  // A comm has lost a connection on this path, or could not make one. Returns true if that is to be said: all
+  // comms lose theirs at once, and try again and again.
   bool on_loss(Instant now) {
     constexpr Duration kQuiet = std::chrono::seconds(1);
-    const bool news = !lost_at_ || now - *lost_at_ >= kQuiet;
+    const bool news = !lost_since_ && (!lost_at_ || now - *lost_at_ >= kQuiet);
     lost_since_ = lost_since_.value_or(now);
     lost_at_ = now;
     return news;
@@ -71,6 +71,12 @@ class Path {
   std::optional<Duration> on_return(Instant now) {
     const auto since = std::exchange(lost_since_, std::nullopt);
     return since ? std::optional<Duration>(now - *since) : std::nullopt;
+  }
+  // A comm has nothing better than this path any more. Returns true if that is to be said.
+  bool on_stand_in(Instant now) {
+    constexpr Duration kQuiet = std::chrono::seconds(10);
+    const auto before = std::exchange(stood_in_at_, now);
+    return !before || now - *before >= kQuiet;
   }
   // Call often while there is traffic; measures at intervals.
   void poll(Instant now) {
@@ -94,7 +100,7 @@ class Path {
   std::vector<User> users_;
   std::vector<PathUse> uses_;
   Instant last_{}, next_{};
-  std::optional<Instant> lost_since_, lost_at_;
+  std::optional<Instant> lost_since_, lost_at_, stood_in_at_;
 };
 
 // The paths of an engine.

@@ -116,10 +116,6 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
   if (!found->up) {
     return fmt::format("the interface {0} is down: ip link set {0} up", rail.device);
   }
-  if (!found->has_link) {
-    return fmt::format("the interface {} has no link: look for its cable, or the other end of it",
-                       rail.device);
-  }
   if (rail.mtu > found->mtu) {
     return fmt::format(
         "mtu is {0}, and that of the interface {1} is {2}: mtu = {2}, or ip link set {1} mtu {0}", rail.mtu,
@@ -130,6 +126,30 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
     return mtu.empty() ? text_of(af_xdp_queue_fault(*found, rail, config.engines)) : mtu;
   }
   return {};
+}
+
+// Such a rail is used once it has a link, if there is something to start with.
+std::string link_fault(const config::Rail& rail, const HostView& host) {
+  const auto found = std::find_if(host.interfaces.begin(), host.interfaces.end(),
+                                  [&](const auto& each) { return each.name == rail.device; });
+  return config::is_kernel_interface(rail) && found != host.interfaces.end() && !found->has_link
+             ? fmt::format("the interface {} has no link: look for its cable, or the other end of it",
+                           rail.device)
+             : std::string();
+}
+
+// With tcp.bond each device has all rails; otherwise each rail is a device's only one.
+Status check_links(const config::Tcp& config, const HostView& host) {
+  bool any = false;
+  Status first;
+  for (const config::Rail& rail : config.rails) {
+    const std::string fault = link_fault(rail, host);
+    any = any || fault.empty();
+    if (!fault.empty() && first.ok()) {
+      first = Error{Errc::unusable, fmt::format("rail {}: {}", rail.name, fault)};
+    }
+  }
+  return config.bond && any ? Status() : first;
 }
 
 std::string function_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
@@ -185,7 +205,7 @@ HostView view_of_host() {
           .ports = host::kernel_ports(host::Sysfs("/proc"))};
 }
 
-Status check_rails(const config::Tcp& config, const HostView& host) {
+Status check_rails(const config::Tcp& config, const HostView& host, bool has_lifeboat) {
   for (const config::Rail& rail : config.rails) {
     for (const auto& fault_of : {interface_fault, function_fault, address_fault, port_fault}) {
       if (const std::string fault = fault_of(rail, config, host); !fault.empty()) {
@@ -193,7 +213,7 @@ Status check_rails(const config::Tcp& config, const HostView& host) {
       }
     }
   }
-  return {};
+  return has_lifeboat ? Status() : check_links(config, host);
 }
 
 }  // namespace tfabric::tcp

@@ -29,7 +29,8 @@ struct HostView {
 [[nodiscard]] HostView view_of_host();
 // Returns the first fault, with its fix. An interface that is missing is no fault: it may be in another
 // network namespace, as the rail of a process there.
-[[nodiscard]] Status check_rails(const config::Tcp& config, const HostView& host);
+// `has_lifeboat`: there is a rail of the kernel's TCP to start with if the others have no link yet.
+[[nodiscard]] Status check_rails(const config::Tcp& config, const HostView& host, bool has_lifeboat);
 
 // --- what an af_xdp rail needs of its interface, beyond being up and having a link
 

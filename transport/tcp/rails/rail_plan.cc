@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 
 #include "config/keys.h"
 #include "hugepage/budget.h"
+#include "transport/tcp/rails/device_plan.h"
 #include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/limits.h"
 #include "transport/tcp/rails/memory_need.h"
@@ -49,93 +48,6 @@ engine::EngineOptions engine_options(const config::Tcp& config) {
       std::max<Duration>(config.user_timeout - config.keepalive_idle, std::chrono::milliseconds(500));
   options.tcp.keepalive_interval = probing / options.tcp.keepalive_probes;
   return options;
-}
-
-// Returns the PCI function behind a rail, as sysfs names it; empty if there is none.
-std::string pci_path_of(const config::Rail& rail) {
-  std::string link;
-  if (config::row_of(rail.kind).device == config::RailKindRow::pci_function) {
-    link = "/sys/bus/pci/devices/" + rail.device;
-  } else if (config::is_kernel_interface(rail)) {
-    link = "/sys/class/net/" + rail.device + "/device";
-  } else {
-    return {};
-  }
-  const std::unique_ptr<char, void (*)(void*)> real(realpath(link.c_str(), nullptr), std::free);
-  // NCCL takes the last component for a bus id "dddd:bb:dd.f"; a virtio device is one level below its
-  // function.
-  std::string path = real == nullptr ? std::string() : std::string(real.get());
-  if (const auto name = path.rfind('/'); path.compare(name + 1, 6, "virtio") == 0) {
-    path.resize(name);
-  }
-  return path;
-}
-
-// All processes of the host must show the same GUID, so it is made from the configuration.
-std::uint64_t guid_of(const config::Rail& rail) {
-  std::uint64_t hash = 0xcbf29ce484222325u;  // FNV-1a
-  for (const char c : rail.name + "|" + rail.device) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
-  }
-  return hash;
-}
-
-DevicePlan describe(const std::vector<const config::Rail*>& rails, std::size_t number, int max_recvs) {
-  DevicePlan plan;
-  transport::DeviceProperties& properties = plan.properties;
-  properties.speed_mbps = 0;
-  for (const config::Rail* rail : rails) {
-    properties.name += (properties.name.empty() ? "" : "+") + rail->name;
-    const RailKindTraits& kind = traits_of(rail->kind);
-    const std::uint32_t speed = known_speed_mbps(*rail);
-    if (speed == 0 && kind.driver_reports_speed) {
-      ++plan.rails_of_unknown_speed;
-    } else {
-      properties.speed_mbps += static_cast<int>(speed > 0 ? speed : kind.default_speed_mbps);
-    }
-  }
-  properties.pci_path = pci_path_of(*rails.front());
-  properties.guid = guid_of(*rails.front());
-  properties.port = 1;
-  properties.max_recvs = max_recvs;
-  properties.rail_id = static_cast<int>(number);
-  return plan;
-}
-
-}  // namespace
-
-transport::DeviceProperties shown_properties(const DevicePlan& device, std::uint32_t driver_speed_mbps) {
-  transport::DeviceProperties properties = device.properties;
-  const std::uint32_t speed =
-      driver_speed_mbps > 0 ? driver_speed_mbps : traits_of(config::RailKind::pci).default_speed_mbps;
-  properties.speed_mbps += static_cast<int>(device.rails_of_unknown_speed * speed);
-  return properties;
-}
-
-namespace {
-
-// The devices that stand for all rails of `shown`: one for each rail or, with tcp.bond, one for all.
-std::vector<DevicePlan> plan_devices(const config::Tcp& shown, const std::vector<std::size_t>& used) {
-  std::vector<DevicePlan> devices;
-  const std::size_t each = shown.bond ? shown.rails.size() : 1;
-  for (std::size_t first = 0; first < shown.rails.size(); first += each) {
-    std::vector<const config::Rail*> described;
-    for (std::size_t i = first; i < first + each; ++i) {
-      described.push_back(&shown.rails[i]);
-    }
-    std::vector<std::size_t> carriers;
-    for (std::size_t i = 0; i < used.size(); ++i) {
-      if (used[i] >= first && used[i] < first + each) {
-        carriers.push_back(i);
-      }
-    }
-    if (carriers.empty()) {
-      carriers.push_back(devices.size() % used.size());
-    }
-    devices.push_back(describe(described, devices.size(), static_cast<int>(shown.max_recvs)));
-    devices.back().rails = std::move(carriers);
-  }
-  return devices;
 }
 
 // Chooses the memory that DPDK takes, and returns it in words.
@@ -223,7 +135,7 @@ engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t e
 
 Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::size_t>& used,
                          const HostView& host) {
-  RailPlan plan{.own = config, .devices = plan_devices(config.tcp, used)};
+  RailPlan plan{.own = config, .lifeboat = {}, .devices = plan_devices(config.tcp, used)};
   config::Tcp& own = plan.own.tcp;
   own.rails.clear();
   for (const std::size_t number : used) {
@@ -240,6 +152,7 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
   plan.engine = engine_options(own);
   plan.eal = eal_options(own, host.sysfs);
   plan.rails = describe_rails(own.rails, config.tcp.rails.size());
+  plan.lifeboat = choose_lifeboat(config, host.addresses);
   plan.dpdk = config::uses_dpdk(own);
   if (!plan.dpdk) {
     return plan;
@@ -256,7 +169,8 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
   if (config.tcp.rails.empty()) {
     return no_rails(config, host.addresses);
   }
-  if (Status status = check_rails(config.tcp, host); !status) {
+  const bool has_lifeboat = !config.required && has_any_lifeboat(config, host.addresses);
+  if (Status status = check_rails(config.tcp, host, has_lifeboat); !status) {
     return status.error();
   }
   if (const auto fault = process_fault(config.tcp, process_limits())) {

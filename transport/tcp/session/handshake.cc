@@ -21,8 +21,10 @@ using lane::put_u64;
 // The handle's fields.
 constexpr transport::HandleForm kForm{.kind = transport::HandleKind::tcp, .version = kProtocolVersion};
 constexpr std::size_t kCountAt = 6, kMaxRecvsAt = 7, kTokenAt = 8, kProcessAt = 24, kPortAt = 32,
-                      kKernelPortAt = 34, kAddressesAt = 48;
-constexpr std::size_t kKernelBits = 4;  // in the byte of the count
+                      kAddressesAt = 48, kAddressesEnd = 112;
+// The flags of an address.
+constexpr std::byte kV6{1}, kByKernel{2};
+constexpr std::size_t kRoleShift = 2;
 
 // Version, kind, rail, serial, comm, token, witness.
 constexpr std::size_t kHelloWitnessAt = 32, kHelloBytes = kHelloWitnessAt + witness::kContactBytes;
@@ -30,24 +32,69 @@ constexpr std::size_t kHelloWitnessAt = 32, kHelloBytes = kHelloWitnessAt + witn
 constexpr std::size_t kWelcomeWitnessAt = 8, kWelcomeBytes = kWelcomeWitnessAt + witness::kContactBytes;
 static_assert(std::max(kHelloBytes, kWelcomeBytes) <= lane::kMaxControlBytes);
 
+std::size_t size_of(const Endpoint& endpoint) {
+  return 1 + (endpoint.kernel_port == 0 ? 0u : 2u) + (endpoint.address.is_v4() ? 4u : 16u);
+}
+
+std::byte* put_endpoint(std::byte* at, const Endpoint& endpoint) {
+  const bool v6 = !endpoint.address.is_v4(), kernel = endpoint.kernel_port != 0;
+  *at++ = static_cast<std::byte>(static_cast<unsigned>(endpoint.role) << kRoleShift) |
+          (v6 ? kV6 : std::byte{0}) | (kernel ? kByKernel : std::byte{0});
+  if (kernel) {
+    put_u16(at, endpoint.kernel_port);
+    at += 2;
+  }
+  const auto bytes = std::as_bytes(std::span(endpoint.address.bytes)).last(v6 ? 16 : 4);
+  return std::copy(bytes.begin(), bytes.end(), at);
+}
+
+// Takes the bytes of an endpoint from the front of `bytes`; returns nothing if they are none.
+std::optional<Endpoint> take_endpoint(std::span<const std::byte>& bytes) {
+  if (bytes.empty()) {
+    return std::nullopt;
+  }
+  const std::byte flags = bytes[0];
+  const bool v6 = (flags & kV6) != std::byte{0}, kernel = (flags & kByKernel) != std::byte{0};
+  const auto role = std::to_integer<std::uint8_t>(flags >> kRoleShift);
+  const std::size_t address_at = kernel ? 3 : 1, size = address_at + (v6 ? 16 : 4);
+  if (size > bytes.size() || role > static_cast<std::uint8_t>(kLastRole)) {
+    return std::nullopt;
+  }
+  Endpoint endpoint{.address = net::IpAddress(),
+                    .kernel_port = kernel ? get_u16(&bytes[1]) : std::uint16_t{0},
+                    .role = static_cast<RailRole>(role)};
+  endpoint.address = v6 ? net::IpAddress() : net::IpAddress::v4({});
+  std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(address_at), v6 ? 16 : 4,
+              endpoint.address.bytes.end() - (v6 ? 16 : 4));
+  bytes = bytes.subspan(size);
+  const bool valid = v6 == !endpoint.address.is_v4() && kernel == (endpoint.kernel_port != 0) &&
+                     !endpoint.address.is_unspecified();
+  return valid ? std::optional(endpoint) : std::nullopt;
+}
+
 }  // namespace
 
+bool has_room_for(const Handle& handle, const Endpoint& endpoint) {
+  std::size_t size = size_of(endpoint);
+  for (const Endpoint& each : handle.endpoints) {
+    size += size_of(each);
+  }
+  return handle.endpoints.size() < kMaxHandleAddresses && size <= kAddressesEnd - kAddressesAt;
+}
+
 void write_handle(const Handle& handle, HandleBytes bytes) {
-  assert(handle.addresses.size() <= kMaxHandleAddresses);
+  assert(handle.endpoints.size() <= kMaxHandleAddresses);
   std::fill(bytes.begin(), bytes.end(), std::byte{0});
-  bytes[kCountAt] = static_cast<std::byte>(handle.addresses.size());
+  bytes[kCountAt] = static_cast<std::byte>(handle.endpoints.size());
   bytes[kMaxRecvsAt] = static_cast<std::byte>(handle.max_recvs);
   std::copy(handle.token.begin(), handle.token.end(), bytes.begin() + kTokenAt);
   put_u64(&bytes[kProcessAt], handle.process);
   put_u16(&bytes[kPortAt], handle.port);
-  for (std::size_t i = 0; i < handle.addresses.size(); ++i) {
-    std::byte* at = &bytes[kAddressesAt + 16 * i];
-    std::memcpy(at, handle.addresses[i].bytes.data(), 16);
-    if (handle.kernel_ports[i] != 0) {
-      bytes[kCountAt] |= std::byte{1} << (kKernelBits + i);
-      put_u16(handle.addresses[i].is_v4() ? at : &bytes[kKernelPortAt], handle.kernel_ports[i]);
-    }
+  std::byte* at = &bytes[kAddressesAt];
+  for (const Endpoint& endpoint : handle.endpoints) {
+    at = put_endpoint(at, endpoint);
   }
+  assert(at <= bytes.data() + kAddressesEnd);
   transport::seal_handle(kForm, bytes);
 }
 
@@ -56,7 +103,7 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
     return status.error();
   }
   Handle handle;
-  const auto count = std::to_integer<std::size_t>(bytes[kCountAt] & std::byte{0xf});
+  const auto count = std::to_integer<std::size_t>(bytes[kCountAt]);
   if (count == 0 || count > kMaxHandleAddresses) {
     return Error{Errc::invalid_argument, fmt::format("the peer's handle names {} addresses, not 1 to {}",
                                                      count, kMaxHandleAddresses)};
@@ -69,20 +116,14 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
   std::copy_n(bytes.begin() + kTokenAt, handle.token.size(), handle.token.begin());
   handle.process = get_u64(&bytes[kProcessAt]);
   handle.port = get_u16(&bytes[kPortAt]);
+  std::span<const std::byte> rest = bytes.subspan<kAddressesAt, kAddressesEnd - kAddressesAt>();
   for (std::size_t i = 0; i < count; ++i) {
-    net::IpAddress& address = handle.addresses.emplace_back();
-    std::memcpy(address.bytes.data(), &bytes[kAddressesAt + 16 * i], 16);
-    if ((bytes[kCountAt] & std::byte{1} << (kKernelBits + i)) == std::byte{0}) {
-      continue;
+    const std::optional<Endpoint> endpoint = take_endpoint(rest);
+    if (!endpoint) {
+      return Error{Errc::invalid_argument,
+                   fmt::format("address {} of {} in the peer's handle is malformed", i + 1, count)};
     }
-    // Without its port an IPv4 address begins with zeros.
-    net::IpAddress bare = address;
-    bare.bytes[0] = bare.bytes[1] = std::byte{0};
-    handle.kernel_ports[i] = get_u16(bare.is_v4() ? address.bytes.data() : &bytes[kKernelPortAt]);
-    address = bare.is_v4() ? bare : address;
-    if (handle.kernel_ports[i] == 0) {
-      return Error{Errc::invalid_argument, "the peer's handle names an address of its kernel without a port"};
-    }
+    handle.endpoints.push_back(*endpoint);
   }
   return handle;
 }

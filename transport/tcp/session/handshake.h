@@ -3,15 +3,13 @@
 // The listener's 128-byte handle says who listens where, and holds a token that proves that a connection was
 // meant for this listener:
 //
-//   6 addresses, kernel's | 7 max_recvs | 8 token | 24 process | 32 port | 34 kernel port | 48 addresses (4 x
-//   16)
+//   6 number of addresses | 7 max_recvs | 8 token | 24 process | 32 port | 48 addresses
 //
-// Byte 6 has the number of addresses in its lower half, and in the upper one a bit for each that says that
-// the kernel takes its connections. The port for these is in the first two bytes of an IPv4 address, which
-// are zero otherwise; an IPv6 address leaves no room, so all of them have the kernel port of the handle.
-// transport/handle_envelope.h describes the other bytes. The connector opens flows to it, each of which
-// begins with a hello; the listener's end answers with a welcome. Where a flow goes then, CommTable and
-// FlowSink say.
+// An address is a byte of flags (1 IPv6, 2 the kernel takes its connections, 4 and 8 the rail's role), then,
+// if the kernel does, the port for them, and the 4 or 16 bytes of the address: room for eight of our own
+// TCP's with IPv4, or three with IPv6 and one of the kernel's. transport/handle_envelope.h describes the
+// other bytes. The connector opens flows to it, each of which begins with a hello; the listener's end answers
+// with a welcome. Where a flow goes then, CommTable and FlowSink say.
 #pragma once
 
 #include <array>
@@ -29,13 +27,14 @@
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/lane/flow_reader.h"
 #include "transport/tcp/net/address.h"
+#include "transport/tcp/session/pairing.h"
 #include "transport/witness/contact.h"
 
 namespace tfabric::tcp {
 
 // Grows with every change of the handle, the handshake or the records.
-inline constexpr std::uint8_t kProtocolVersion = 4;
-inline constexpr std::size_t kMaxHandleAddresses = 4;
+inline constexpr std::uint8_t kProtocolVersion = 5;
+inline constexpr std::size_t kMaxHandleAddresses = 8;
 // The most flows that a comm may have at once, whatever a peer asks for.
 inline constexpr std::uint16_t kMaxFlows = 256;
 
@@ -44,17 +43,25 @@ using transport::attempt_of;
 using transport::HandleBytes;
 using transport::set_attempt;
 
+// Where a listener can be reached over one of its process's rails.
+struct Endpoint {
+  net::IpAddress address;
+  std::uint16_t kernel_port = 0;  // where the kernel takes connections to it; 0: our own TCP, at Handle::port
+  RailRole role = RailRole::own;
+
+  bool operator==(const Endpoint&) const = default;
+};
+
 struct Handle {
   Token token{};
   std::uint64_t process = 0;  // the listening process, for links between processes of one host; 0: none
   std::uint16_t port = 0;
   std::uint8_t max_recvs = 1;
-  std::vector<net::IpAddress> addresses;  // one for each rail of the device, at most 4
-  // For each address, where the kernel takes connections to it; 0: our own TCP does, at `port`. All of IPv6
-  // are equal.
-  std::array<std::uint16_t, kMaxHandleAddresses> kernel_ports{};
+  std::vector<Endpoint> endpoints;  // at least one, at most kMaxHandleAddresses
 };
 
+// Returns true if a handle with these endpoints has room for another one.
+[[nodiscard]] bool has_room_for(const Handle& handle, const Endpoint& endpoint);
 void write_handle(const Handle& handle, HandleBytes bytes);
 // Fails if the bytes were not written by a write_handle() of this version: the peer uses another network or
 // another version of this plugin.

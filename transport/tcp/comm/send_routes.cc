@@ -1,0 +1,243 @@
+// Which routes of a send comm have lanes, and which of these carry: dialling and classes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "transport/tcp/comm/send_comm.h"
+
+namespace tfabric::tcp {
+
+using LaneState = SendFlows::State;
+
+void SendRoute::back_off(Instant now) {
+  if (joined && now - *joined >= kStable) {
+    pause = kFirstPause;
+  }
+  joined.reset();
+  const auto spread = static_cast<std::uint64_t>(pause.count() / 5);
+  next_try = now + pause - Duration(spread) + Duration(random_u64() % (2 * spread + 1));
+  pause = std::min<Duration>(2 * pause, kLastPause);
+}
+
+const engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
+  const engine::Carrier* carrier = context_.engine.find_carrier(route.carrier);
+  return carrier != nullptr && !carrier->has_ended(context_.engine.last_turn()) ? carrier : nullptr;
+}
+
+// Returns false if no lane is left, and none can be opened that is not bound to end like those that were.
+// While the comm is being opened, each route is tried once.
+bool SendComm::has_way_left() const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& end) { return end.flow != nullptr; }) ||
+         std::any_of(routes_.begin(), routes_.end(), [this](const SendRoute& route) {
+           return usable_carrier(route) != nullptr && (welcomed() || !route.tried);
+         });
+}
+
+// A lane that is known to work. One that carries may be in doubt: its link is away, or nothing of it has been
+// confirmed for a while.
+bool SendComm::is_trusted(stripe::LaneId lane) const {
+  const engine::Flow* flow = at(lane).flow;
+  return flow != nullptr && book_.state(lane) == LaneState::open && !suspects(lane) &&
+         !flow->carrier().is_away() && flow->stream().timeouts_in_row() < stripe::Watch::kSuspected;
+}
+
+// The lowest class always has lanes, a higher one only while there is no lane below that can be trusted: not
+// only when all below are lost, since it takes a lane that works to find out whether others are dead. A comm
+// that is being opened gives the lower ones a head start.
+bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
+  const RouteClass rank = routes_[number.value].rank;
+  if (rank == routes_.front().rank) {
+    return true;
+  }
+  bool joining = false;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const stripe::LaneId lane{i};
+    if (lanes_[i].flow == nullptr || routes_[book_.route(lane).value].rank >= rank) {
+      continue;
+    }
+    if (is_trusted(lane)) {
+      return false;
+    }
+    joining = joining || book_.state(lane) == LaneState::opening;
+  }
+  const Duration head_start = Duration(context_.options.connect_timeout) / 4;
+  return welcomed() || !joining || now - opened_at_ >= head_start;
+}
+
+// The lowest class of a lane that may get pieces, whether it is trusted or not; nothing if there is none.
+std::optional<RouteClass> SendComm::carrying_class() const {
+  std::optional<RouteClass> lowest;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].flow != nullptr && book_.state({i}) == LaneState::open) {
+      const RouteClass rank = routes_[book_.route({i}).value].rank;
+      lowest = std::min(lowest.value_or(rank), rank);
+    }
+  }
+  return lowest;
+}
+
+void SendComm::deal() {
+  const std::optional<RouteClass> carrying = carrying_class();
+  if (!carrying) {
+    return;
+  }
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    book_.deal_to({i}, routes_[i].rank <= *carrying ? routes_[i].wanted : 0);
+  }
+  if (std::exchange(carrying_, *carrying) != *carrying) {
+    note_class();
+  }
+}
+
+// Says once for all comms of a path that another class carries.
+void SendComm::note_class() const {
+  for (const SendRoute& route : routes_) {
+    if (route.rank == carrying_ && route.joined && route.rank > RouteClass::cross &&
+        route.path->on_stand_in(context_.engine.last_turn())) {
+      TF_WARN("NET/tfabric: {} carries now, {}: no connection is left over the rails that go before it",
+              route.path->name(), route.rank == RouteClass::lifeboat ? "as a life-boat" : "in reserve");
+    }
+  }
+}
+
+std::optional<stripe::RouteId> SendComm::open_lanes() {
+  std::uint32_t most = 0;
+  for (const SendRoute& route : routes_) {
+    most = std::max(most, route.wanted);
+  }
+  const bool any_link = std::any_of(routes_.begin(), routes_.end(), [this](const SendRoute& route) {
+    const engine::Carrier* carrier = usable_carrier(route);
+    return carrier != nullptr && !carrier->is_away();
+  });
+  for (std::uint32_t round = 0; round < most && !failed(); ++round) {
+    for (std::size_t i = 0; i < routes_.size() && routes_[i].rank == routes_.front().rank; ++i) {
+      const engine::Carrier* carrier = usable_carrier(routes_[i]);
+      routes_[i].away = any_link && carrier != nullptr && carrier->is_away();
+      if (round >= routes_[i].wanted || routes_[i].away) {
+        continue;
+      }
+      if (!open_lane({i})) {
+        return stripe::RouteId{i};
+      }
+    }
+  }
+  tend();
+  return std::nullopt;
+}
+
+// Opens a lane of the route if one is missing and it is time. Returns true if it has.
+bool SendComm::dial(stripe::RouteId number, Instant now) {
+  SendRoute& route = route_at(number);
+  if (book_.count(number) >= route.wanted || !is_needed(number, now)) {
+    return false;
+  }
+  const engine::Carrier* carrier = usable_carrier(route);
+  if (carrier == nullptr || carrier->is_away()) {
+    route.away = true;
+    return false;
+  }
+  if (std::exchange(route.away, false)) {
+    route.next_try = now;  // the link is back
+  }
+  if (now < route.next_try) {
+    return false;
+  }
+  if (!open_lane(number)) {
+    route.back_off(now);
+    return false;
+  }
+  return true;
+}
+
+void SendComm::dial_all(Instant now) {
+  const bool cut_off = !any_carries();
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    if (cut_off) {
+      routes_[i].next_try = std::min(routes_[i].next_try, now + SendRoute::kUrgentPause);
+    }
+    while (dial({i}, now)) {
+    }
+  }
+}
+
+// A kernel repeats its SYN after 1, 3 and 7 s, so a lane that begins in the middle of a cut would join long
+// after its end. It is dialled anew instead. Returns true while lanes join.
+bool SendComm::drop_late_joiners(Instant now) {
+  constexpr Duration kPatience = std::chrono::seconds(1);
+  bool joining = false;
+  for (std::size_t i = 0; i < lanes_.size() && welcomed() && !failed(); ++i) {
+    const engine::Flow* flow = lanes_[i].flow;
+    if (flow == nullptr || !flow->by_kernel() || book_.state({i}) != LaneState::opening) {
+      continue;
+    }
+    joining = true;
+    if (now - flow->stream().progressed_at() >= kPatience) {
+      give_up({i}, {Errc::remote, fmt::format("{}: no answer to a dial for a second", at({i}).name)});
+    }
+  }
+  return joining;
+}
+
+// Lanes of higher classes leave when they have not been needed for a while. Returns true while there are
+// some, or while there is nothing below that can be trusted.
+bool SendComm::rest_standbys(Instant now) {
+  constexpr Duration kDwell = std::chrono::seconds(1);
+  bool any = false;
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    const stripe::LaneId lane{i};
+    if (lanes_[i].flow == nullptr || routes_[book_.route(lane).value].rank == routes_.front().rank) {
+      continue;
+    }
+    any = true;
+    const SendRoute& route = route_at(book_.route(lane));
+    const bool rested = route.joined && now - *route.joined >= kDwell;
+    if (book_.state(lane) == LaneState::open && rested && !is_needed(book_.route(lane), now)) {
+      leave_lane(lane);
+    }
+  }
+  return any || (has_standbys() && is_needed({routes_.size() - 1}, now));
+}
+
+// A comm that waits for the peer's receive has nothing on its way, so a lane that is cut would go unnoticed,
+// and the peer's report be lost with it: the receiver cannot dial another one. Returns true while it waits.
+bool SendComm::ask_while_waiting(Instant now) {
+  constexpr Duration kQuiet = std::chrono::milliseconds(250);
+  if (!has_standbys() || failed() || !outbox_.waits_for_receive()) {
+    return false;
+  }
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (!is_trusted({i})) {
+      continue;
+    }
+    stack::ByteStream& stream = lanes_[i].flow->stream();
+    if (stream.stream_acked() == stream.stream_written() && now - stream.progressed_at() >= kQuiet &&
+        lane::send_record(stream, lane::encode_record(lane::RecordType::ask, {}))) {
+      lanes_[i].flow->wake();
+    }
+  }
+  return true;
+}
+
+// A lane of the route has joined.
+void SendComm::note_return(SendRoute& route) {
+  const Instant now = context_.engine.last_turn();
+  route.joined = now;
+  first_loss_.reset();
+  end_outage();
+  if (const auto absence = route.path->on_return(now)) {
+    TF_INFO("NET/tfabric: {}: connected again after {:.1f} s", route.path->name(),
+            std::chrono::duration<double>(*absence).count());
+  }
+}
+
+// A lane does not get on, and there is no other to ask about it: on_time() looks for one.
+void SendComm::on_alone() {
+  if (has_standbys()) {
+    tend();
+  }
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,51 @@
+// Which devices NCCL is shown, and which rails of the process carry and protect the comms of each. Needs no
+// EAL.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "config/config.h"
+#include "host/interfaces.h"
+#include "transport/transport.h"
+
+namespace tfabric::tcp {
+
+// A device that NCCL is shown. All processes of a host show the same devices, whichever rails they have.
+struct DevicePlan {
+  // Those of the rails that the device stands for. The speed lacks the rails whose drivers report it once
+  // they are open.
+  transport::DeviceProperties properties;
+  std::uint32_t rails_of_unknown_speed = 0;
+  // The rails that carry its traffic, as positions among the process's rails: those of the device's rails
+  // that the process has or, if it has none of them, another one.
+  std::vector<std::size_t> rails;
+  // Those that carry only while none of these can: other rails of the process (rails.reserve), and then
+  // interfaces of the kernel's (rails.lifeboat).
+  std::vector<std::size_t> reserve, lifeboats;
+};
+
+// Returns the devices that stand for all rails of `shown`: one for each rail or, with tcp.bond, one for all.
+// Rails of the kernel's TCP beside others are life-boats, and no devices. `used`: the numbers of the rails
+// that the process has, in ascending order.
+[[nodiscard]] std::vector<DevicePlan> plan_devices(const config::Tcp& shown,
+                                                   const std::vector<std::size_t>& used);
+
+// What NCCL is shown of a device. `driver_speed_mbps`: what the drivers of this process's rails report, at
+// most; 0: nothing. The rails that it does not have are taken to be as fast.
+[[nodiscard]] transport::DeviceProperties shown_properties(const DevicePlan& device,
+                                                           std::uint32_t driver_speed_mbps);
+
+// Returns the interface of the kernel's that is the life-boat if the configuration names none: the first of
+// those over which NCCL's own bootstrap would go, unless it is a rail's, or loopback. Nothing if there is
+// none, or it is not wanted.
+[[nodiscard]] std::optional<config::Rail> choose_lifeboat(const config::Config& config,
+                                                          const std::vector<host::LocalAddress>& addresses);
+
+// Returns true if the configuration names a life-boat, or one is chosen.
+[[nodiscard]] bool has_any_lifeboat(const config::Config& config,
+                                    const std::vector<host::LocalAddress>& addresses);
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,40 @@
+#include "transport/tcp/rails/fatal_fault.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tfabric::tcp {
+namespace {
+
+Error error_of(const transport::RailFault& fault) {
+  return {Errc::unusable, fmt::format("rail {}: {}: {}", fault.rail, fault.what, fault.fix)};
+}
+
+}  // namespace
+
+std::optional<Error> fatal_fault(const RailPlan& plan, std::span<const transport::RailFault> faults) {
+  for (const transport::RailFault& fault : faults) {
+    if (fault.kind == transport::RailFault::Kind::address_taken) {
+      return error_of(fault);
+    }
+  }
+  const auto fault_of = [&](std::size_t rail) {
+    return std::find_if(faults.begin(), faults.end(), [&](const transport::RailFault& fault) {
+      return fault.rail == plan.own.tcp.rails[rail].name;
+    });
+  };
+  const auto works = [&](std::size_t rail) { return fault_of(rail) == faults.end(); };
+  for (const DevicePlan& device : plan.devices) {
+    const bool own = std::any_of(device.rails.begin(), device.rails.end(), works);
+    const bool other =
+        !plan.own.required && (plan.lifeboat || !device.lifeboats.empty() ||
+                               std::any_of(device.reserve.begin(), device.reserve.end(), works));
+    if (!own && !other && !device.rails.empty()) {
+      return error_of(*fault_of(device.rails.front()));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace tfabric::tcp
