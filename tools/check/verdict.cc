@@ -112,6 +112,9 @@ std::string conditions(const Host& host, const Findings& findings) {
   if (warns(findings, Id::socket_missing)) {
     text += ", if the other end makes its socket in time (socket-missing)";
   }
+  if (warns(findings, Id::link_down)) {
+    text += ", without those that have no link until they have one (link-down)";
+  }
   if (warns(findings, Id::memlock_too_low)) {
     text += ", as long as locked memory suffices (memlock-too-low)";
   }

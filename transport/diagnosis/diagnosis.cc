@@ -79,6 +79,7 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::plugin_not_found, "plugin-not-found"},
     {Id::plugin_of_others, "plugin-of-others"},
     {Id::progress_mode, "progress-mode"},
+    {Id::lifeboat, "lifeboat"},
     {Id::transport_not_open, "transport-not-open"},
     {Id::address_taken, "address-taken"},
     {Id::gateway_silent, "gateway-silent"},

@@ -86,6 +86,7 @@ enum class Id : std::uint8_t {
   plugin_not_found,
   plugin_of_others,
   progress_mode,
+  lifeboat,
   transport_not_open,
   address_taken,
   gateway_silent,

@@ -1,4 +1,5 @@
 // What `tfabric check` says of rails of other kinds than `pci`.
+#include <array>
 #include <catch2/catch.hpp>
 
 #include "broken_host.h"
@@ -65,6 +66,13 @@ TEST_CASE("an af_packet rail needs its interface, up and with a sufficient MTU")
   const Report unplugged = with_rails(broken, kPacket);
   REQUIRE_THAT(text_of(unplugged, Id::link_down), StartsWith("error rail ") && Contains("eth0 has no link"));
   REQUIRE(unplugged.verdict.network == Network::nccl);
+  broken.host.addresses = {
+      {.netdev = "mgmt0", .address = config::mapped(std::array<std::uint8_t, 4>{10, 8, 0, 1})}};
+  const Report afloat = with_rails(broken, kPacket);
+  REQUIRE_THAT(text_of(afloat, Id::link_down), StartsWith("warning rail ") && Contains("start without"));
+  REQUIRE_THAT(text_of(afloat, Id::lifeboat), Contains("mgmt0"));
+  REQUIRE(afloat.verdict.network == Network::tcp);
+  REQUIRE_THAT(afloat.verdict.text, Contains("(link-down)"));
   broken.host.interfaces.pop_back();
   REQUIRE_THAT(text_of(with_rails(broken, kPacket), Id::interface_missing),
                Contains("no interface eth0 in this network namespace; there are lo"));

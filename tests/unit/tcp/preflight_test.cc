@@ -28,7 +28,10 @@ struct View {
   HostView host{.sysfs = files.sysfs(), .interfaces = {{.name = "lo"}, {.name = "eth1"}}, .addresses = {}};
 
   [[nodiscard]] std::string fault(const std::vector<config::Rail>& rails) const {
-    const Status status = check_rails({.rails = rails, .engines = engines}, host, /*has_lifeboat=*/false);
+    config::Config config;
+    config.tcp = {.rails = rails, .engines = engines};
+    Status status = check_rails(config.tcp, host);
+    status = status ? check_links(config, host.interfaces, host.addresses) : status;
     if (status) {
       return {};
     }
@@ -51,19 +54,23 @@ TEST_CASE("an interface that is down, has no link or too small an MTU is reporte
 }
 
 TEST_CASE("an interface without a link is no fault if there is another rail to start with") {
-  View view;
-  view.host.interfaces.push_back({.name = "eth2"});
-  view.host.interfaces[1].has_link = false;
+  std::vector<host::Interface> interfaces{{.name = "eth1", .has_link = false}, {.name = "eth2"}};
+  std::vector<host::LocalAddress> addresses;
   config::Rail other = interface_rail();
   other.name = "b";
   other.device = "eth2";
-  config::Tcp config{.rails = {interface_rail(), other}, .engines = 1};
-  CHECK_FALSE(check_rails(config, view.host, /*has_lifeboat=*/false));
-  CHECK(check_rails(config, view.host, /*has_lifeboat=*/true));
-  config.bond = true;
-  CHECK(check_rails(config, view.host, /*has_lifeboat=*/false));
-  view.host.interfaces[2].has_link = false;
-  CHECK_FALSE(check_rails(config, view.host, /*has_lifeboat=*/false));
+  config::Config config;
+  config.tcp.rails = {interface_rail(), other};
+  CHECK_FALSE(check_links(config, interfaces, addresses));
+  addresses.push_back(
+      {.netdev = "eth0", .address = config::mapped(std::array<std::uint8_t, 4>{10, 0, 0, 1})});
+  CHECK(check_links(config, interfaces, addresses));
+  config.required = true;
+  CHECK_FALSE(check_links(config, interfaces, addresses));
+  config.tcp.bond = true;
+  CHECK(check_links(config, interfaces, addresses));
+  interfaces[1].has_link = false;
+  CHECK_FALSE(check_links(config, interfaces, addresses));
 }
 
 TEST_CASE("an interface for AF_XDP takes frames that fit a page, and has no more queues than engines") {

@@ -19,12 +19,13 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_
       requests_(*this, context.progress),
       hello_(hello),
       routes_(std::move(routes)),
+      has_standbys_(routes_.back().rank != routes_.front().rank),
+      carrying_(routes_.front().rank),
       opened_at_(monotonic_now()),
       outbox_({.piece_bytes = context.options.piece_bytes, .waits_for_receives = max_recvs <= 1}) {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     routes_[i].path->add(*this, {i});
   }
-  carrying_ = routes_.front().rank;
 }
 
 SendComm::~SendComm() {
@@ -143,7 +144,7 @@ void SendComm::on_submitted() {
     posted_.pop();
   }
   pump();
-  if (has_standbys() && outbox_.waits_for_receive()) {
+  if (has_standbys_ && outbox_.waits_for_receive()) {
     tend();
   }
 }

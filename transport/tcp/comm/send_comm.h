@@ -145,7 +145,6 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   [[nodiscard]] bool has_way_left() const;
   [[nodiscard]] bool is_trusted(stripe::LaneId lane) const;
   [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const;
-  [[nodiscard]] bool has_standbys() const { return routes_.back().rank != routes_.front().rank; }
   [[nodiscard]] std::optional<RouteClass> carrying_class() const;
   void note_class() const;
   void deal();
@@ -174,8 +173,9 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   // engine's side
   Hello hello_;
   std::uint32_t last_serial_ = 0;
-  std::vector<SendRoute> routes_;          // by RouteId, those of the lowest class first
-  RouteClass carrying_ = RouteClass::own;  // the class whose lanes get pieces
+  std::vector<SendRoute> routes_;  // by RouteId, those of the lowest class first
+  bool has_standbys_;              // there are several classes
+  RouteClass carrying_;            // the one whose lanes get pieces
   Instant opened_at_;
   std::optional<Error> first_loss_;  // why the first lane was lost, until one has joined
   SendFlows book_;

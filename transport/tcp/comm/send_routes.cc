@@ -198,14 +198,14 @@ bool SendComm::rest_standbys(Instant now) {
       leave_lane(lane);
     }
   }
-  return any || (has_standbys() && is_needed({routes_.size() - 1}, now));
+  return any || (has_standbys_ && is_needed({routes_.size() - 1}, now));
 }
 
 // A comm that waits for the peer's receive has nothing on its way, so a lane that is cut would go unnoticed,
 // and the peer's report be lost with it: the receiver cannot dial another one. Returns true while it waits.
 bool SendComm::ask_while_waiting(Instant now) {
   constexpr Duration kQuiet = std::chrono::milliseconds(250);
-  if (!has_standbys() || failed() || !outbox_.waits_for_receive()) {
+  if (!has_standbys_ || failed() || !outbox_.waits_for_receive()) {
     return false;
   }
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -235,7 +235,7 @@ void SendComm::note_return(SendRoute& route) {
 
 // A lane does not get on, and there is no other to ask about it: on_time() looks for one.
 void SendComm::on_alone() {
-  if (has_standbys()) {
+  if (has_standbys_) {
     tend();
   }
 }

@@ -56,6 +56,15 @@ void check_progress(const diagnosis::Host& host, const config::Config& config, F
                                    : "as engine.progress says"));
 }
 
+void report_lifeboat(const config::Config& config, const diagnosis::Host& host, Findings& findings) {
+  if (const auto chosen = choose_lifeboat(config, host.addresses)) {
+    findings.note(
+        diagnosis::Id::lifeboat, chosen->device,
+        "carries what all other rails cannot while they are lost (rails.lifeboat), if TCP between the "
+        "hosts' addresses there is let pass");
+  }
+}
+
 bool has_error(const Findings& findings) {
   const auto& all = findings.all();
   return std::any_of(all.begin(), all.end(),
@@ -80,6 +89,7 @@ diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host
     check_memory(host, config, result.findings);
   }
   check_progress(host, config, result.findings);
+  report_lifeboat(config, host, result.findings);
   result.has_devices = true;
   result.usable = !has_error(result.findings);
   return result;

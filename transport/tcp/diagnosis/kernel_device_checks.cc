@@ -44,9 +44,22 @@ void report_missing(const diagnosis::Host& host, const config::Rail& rail, Findi
                  "name one of them as the rail's device; a container: --network host");
 }
 
+void report_no_link(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                    Findings& findings) {
+  const std::string what = fmt::format("the interface {} has no link", rail.device);
+  const std::string fix =
+      "look for its cable and the switch's port; of a virtual one: the other end of it, up";
+  if (check_links(config, host.interfaces, host.addresses)) {
+    findings.warning(Id::link_down, subject_of(rail),
+                     what + ": jobs start without the rail, and use it once it has one", fix);
+  } else {
+    findings.error(Id::link_down, subject_of(rail), what, fix);
+  }
+}
+
 // Returns the rail's interface; null: there is none.
-const host::Interface* check_interface(const diagnosis::Host& host, const config::Rail& rail,
-                                       Findings& findings) {
+const host::Interface* check_interface(const diagnosis::Host& host, const config::Config& config,
+                                       const config::Rail& rail, Findings& findings) {
   const std::string subject = subject_of(rail);
   const auto interface = std::find_if(host.interfaces.begin(), host.interfaces.end(),
                                       [&](const host::Interface& each) { return each.name == rail.device; });
@@ -58,8 +71,7 @@ const host::Interface* check_interface(const diagnosis::Host& host, const config
     findings.error(Id::interface_down, subject, fmt::format("the interface {} is down", rail.device),
                    fmt::format("as root: ip link set {} up", rail.device));
   } else if (!interface->has_link) {
-    findings.error(Id::link_down, subject, fmt::format("the interface {} has no link", rail.device),
-                   "look for its cable and the switch's port; of a virtual one: the other end of it, up");
+    report_no_link(host, config, rail, findings);
   }
   if (rail.mtu > interface->mtu) {
     findings.error(Id::interface_mtu_smaller, subject,
@@ -150,16 +162,16 @@ void check_existing_socket(const diagnosis::Host& host, const config::Rail& rail
 
 }  // namespace
 
-void check_af_packet_rail(const diagnosis::Host& host, const config::Config& /*config*/,
-                          const config::Rail& rail, Findings& findings) {
+void check_af_packet_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                          Findings& findings) {
   check_capability(host, rail, CAP_NET_RAW, "NET_RAW", findings);
-  check_interface(host, rail, findings);
+  check_interface(host, config, rail, findings);
 }
 
 void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
                        Findings& findings) {
   check_af_xdp_rights(host, rail, findings);
-  const host::Interface* interface = check_interface(host, rail, findings);
+  const host::Interface* interface = check_interface(host, config, rail, findings);
   if (interface == nullptr) {
     return;
   }
@@ -177,9 +189,9 @@ void check_af_xdp_rail(const diagnosis::Host& host, const config::Config& config
   }
 }
 
-void check_kernel_rail(const diagnosis::Host& host, const config::Config& /*config*/,
-                       const config::Rail& rail, Findings& findings) {
-  if (check_interface(host, rail, findings) == nullptr) {
+void check_kernel_rail(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                       Findings& findings) {
+  if (check_interface(host, config, rail, findings) == nullptr) {
     return;
   }
   if (const auto address = kernel_address(rail, host.addresses); !address) {

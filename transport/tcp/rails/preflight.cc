@@ -8,6 +8,7 @@
 #include "config/address.h"
 #include "host/pci.h"
 #include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/rails/device_plan.h"
 #include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
@@ -128,30 +129,6 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
   return {};
 }
 
-// Such a rail is used once it has a link, if there is something to start with.
-std::string link_fault(const config::Rail& rail, const HostView& host) {
-  const auto found = std::find_if(host.interfaces.begin(), host.interfaces.end(),
-                                  [&](const auto& each) { return each.name == rail.device; });
-  return config::is_kernel_interface(rail) && found != host.interfaces.end() && !found->has_link
-             ? fmt::format("the interface {} has no link: look for its cable, or the other end of it",
-                           rail.device)
-             : std::string();
-}
-
-// With tcp.bond each device has all rails; otherwise each rail is a device's only one.
-Status check_links(const config::Tcp& config, const HostView& host) {
-  bool any = false;
-  Status first;
-  for (const config::Rail& rail : config.rails) {
-    const std::string fault = link_fault(rail, host);
-    any = any || fault.empty();
-    if (!fault.empty() && first.ok()) {
-      first = Error{Errc::unusable, fmt::format("rail {}: {}", rail.name, fault)};
-    }
-  }
-  return config.bond && any ? Status() : first;
-}
-
 std::string function_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
   if (config::row_of(rail.kind).device != config::RailKindRow::pci_function) {
     return {};
@@ -205,7 +182,7 @@ HostView view_of_host() {
           .ports = host::kernel_ports(host::Sysfs("/proc"))};
 }
 
-Status check_rails(const config::Tcp& config, const HostView& host, bool has_lifeboat) {
+Status check_rails(const config::Tcp& config, const HostView& host) {
   for (const config::Rail& rail : config.rails) {
     for (const auto& fault_of : {interface_fault, function_fault, address_fault, port_fault}) {
       if (const std::string fault = fault_of(rail, config, host); !fault.empty()) {
@@ -213,7 +190,30 @@ Status check_rails(const config::Tcp& config, const HostView& host, bool has_lif
       }
     }
   }
-  return has_lifeboat ? Status() : check_links(config, host);
+  return {};
+}
+
+// With tcp.bond each device has all rails; otherwise each rail is a device's only one.
+Status check_links(const config::Config& config, std::span<const host::Interface> interfaces,
+                   const std::vector<host::LocalAddress>& addresses) {
+  if (!config.required && has_any_lifeboat(config, addresses)) {
+    return {};
+  }
+  bool any = false;
+  Status first;
+  for (const config::Rail& rail : config.tcp.rails) {
+    const auto found = std::find_if(interfaces.begin(), interfaces.end(),
+                                    [&](const auto& each) { return each.name == rail.device; });
+    const bool fault = config::is_kernel_interface(rail) && found != interfaces.end() && !found->has_link;
+    any = any || !fault;
+    if (fault && first.ok()) {
+      first = Error{Errc::unusable,
+                    fmt::format("rail {}: the interface {} has no link: look for its cable, or the other "
+                                "end of it",
+                                rail.name, rail.device)};
+    }
+  }
+  return config.tcp.bond && any ? Status() : first;
 }
 
 }  // namespace tfabric::tcp

@@ -29,8 +29,12 @@ struct HostView {
 [[nodiscard]] HostView view_of_host();
 // Returns the first fault, with its fix. An interface that is missing is no fault: it may be in another
 // network namespace, as the rail of a process there.
-// `has_lifeboat`: there is a rail of the kernel's TCP to start with if the others have no link yet.
-[[nodiscard]] Status check_rails(const config::Tcp& config, const HostView& host, bool has_lifeboat);
+// Links are another matter (check_links).
+[[nodiscard]] Status check_rails(const config::Tcp& config, const HostView& host);
+// Returns the first interface of a rail that has no link if the process cannot start without it: there is no
+// life-boat, or tfabric is required, and not each device has another rail.
+[[nodiscard]] Status check_links(const config::Config& config, std::span<const host::Interface> interfaces,
+                                 const std::vector<host::LocalAddress>& addresses);
 
 // --- what an af_xdp rail needs of its interface, beyond being up and having a link
 

@@ -169,9 +169,11 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
   if (config.tcp.rails.empty()) {
     return no_rails(config, host.addresses);
   }
-  const bool has_lifeboat = !config.required && has_any_lifeboat(config, host.addresses);
-  if (Status status = check_rails(config.tcp, host, has_lifeboat); !status) {
-    return status.error();
+  for (const Status& status :
+       {check_rails(config.tcp, host), check_links(config, host.interfaces, host.addresses)}) {
+    if (!status) {
+      return status.error();
+    }
   }
   if (const auto fault = process_fault(config.tcp, process_limits())) {
     return Error{Errc::unusable, fmt::format("{}: {}", fault->what, fault->fix)};
