@@ -133,10 +133,16 @@ struct RailsPerProcess {
   std::uint32_t count = 0;
 };
 
+enum class Switch : std::uint8_t { automatic, off, on };
+
+// As many rails can be one device: a handle has room for as many (transport/tcp/session/handshake.h).
+inline constexpr std::size_t kMostBonded = 8;
+
 struct Tcp {
   std::vector<Rail> rails;
   bool rails_from_environment = false;  // then all are this process's own, if there is no launcher
-  bool bond = false;                    // all rails are one device, instead of one device each
+  // All rails are one device, instead of one device each; automatic: where each process has all of them.
+  Switch bond = Switch::automatic;
   bool reserve = true;   // a device's comms go over the process's other rails while its own are lost
   bool lifeboat = true;  // and then over an interface of the kernel's
   bool probe = true;     // check each rail's network before offering it to NCCL
@@ -165,8 +171,6 @@ struct Tcp {
 }
 
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
-
-enum class Switch : std::uint8_t { automatic, off, on };
 
 // The use of HCAs' Data Direct functions.
 enum class DataDirect : std::uint8_t { off, both, only };

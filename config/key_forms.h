@@ -80,6 +80,25 @@ struct Flag {
   [[nodiscard]] static std::string show(bool value) { return value ? "true" : "false"; }
 };
 
+// A flag, or the word "auto".
+struct FlagOrAuto {
+  [[nodiscard]] static std::string expected() { return "\"auto\", true or false"; }
+  [[nodiscard]] static bool set(std::string_view text, Switch& value) {
+    bool flag = false;
+    if (text == "auto") {
+      value = Switch::automatic;
+    } else if (Flag::set(text, flag)) {
+      value = flag ? Switch::on : Switch::off;
+    } else {
+      return false;
+    }
+    return true;
+  }
+  [[nodiscard]] static std::string show(Switch value) {
+    return value == Switch::automatic ? "auto" : Flag::show(value == Switch::on);
+  }
+};
+
 // Words and their meanings, as in {{"client", MemifRole::client}, …}. Of several words with one meaning, the
 // first is shown.
 template <class Meaning, std::size_t kCount>

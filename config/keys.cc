@@ -9,7 +9,8 @@
 namespace tfabric::config {
 namespace {
 
-using form::Flag, form::Number, form::NumberOrAuto, form::OneOf, form::Parsed, form::Text, form::WordList;
+using form::Flag, form::FlagOrAuto, form::Number, form::NumberOrAuto, form::OneOf, form::Parsed, form::Text,
+    form::WordList;
 
 constexpr std::int64_t kKib = 1024, kMib = kKib * kKib;
 
@@ -76,7 +77,7 @@ std::vector<Key> general_keys() {
 std::vector<Key> tcp_keys() {
   const KeysOf<Tcp> tcp{&Config::tcp};
   return {
-      tcp("tcp.bond", &Tcp::bond, Flag{}),
+      tcp("tcp.bond", &Tcp::bond, FlagOrAuto{}),
       tcp("rails.reserve", &Tcp::reserve, Flag{}),
       tcp("rails.lifeboat", &Tcp::lifeboat, Flag{}),
       tcp("tcp.probe", &Tcp::probe, Flag{}),

@@ -39,15 +39,14 @@ void validate_together(const Config& config, std::vector<std::string>& errors) {
           tcp.port, rail.name));
     }
   }
-  if (tcp.bond && tcp.rails.size() > 1 &&
-      std::any_of(tcp.rails.begin(), tcp.rails.end(), is_automatic_memif)) {
+  const bool bond = tcp.bond == Switch::on;
+  if (bond && tcp.rails.size() > 1 && std::any_of(tcp.rails.begin(), tcp.rails.end(), is_automatic_memif)) {
     errors.push_back(
         "tcp.bond: a memif rail without a device makes its own connections and cannot be bonded with others");
   }
-  constexpr std::size_t kMost = 8;  // a handle has room for as many (transport/tcp/session/handshake.h)
-  if (tcp.bond && tcp.rails.size() > kMost) {
-    errors.push_back(
-        fmt::format("tcp.bond: {} rails are configured, at most {} can be bonded", tcp.rails.size(), kMost));
+  if (bond && tcp.rails.size() > kMostBonded) {
+    errors.push_back(fmt::format("tcp.bond: {} rails are configured, at most {} can be bonded",
+                                 tcp.rails.size(), kMostBonded));
   }
 }
 

@@ -197,7 +197,7 @@ TEST_CASE("a text without quotes is shown with them") {
 TEST_CASE("sizes may have long units, flags any of their words, and an MTU neither") {
   REQUIRE(load_text("[tcp]\nreceive_buffer = \"512KB\"\n")->tcp.receive_buffer == 512u << 10);
   REQUIRE(load_text("[tcp]\nreceive_buffer = \"1MiB\"\n")->tcp.receive_buffer == 1u << 20);
-  REQUIRE(load_text("[tcp]\nbond = \"Yes\"\n")->tcp.bond);
+  REQUIRE(load_text("[tcp]\nbond = \"Yes\"\n")->tcp.bond == Switch::on);
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\nkind = \"memif\"\nmtu = \"9K\"\n")),
                Contains("c.toml:3: `mtu` is \"9K\", expected bytes without a suffix, from 0 to 65535"));
 }

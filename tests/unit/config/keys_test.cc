@@ -100,8 +100,11 @@ TEST_CASE("flags accept the usual words") {
     REQUIRE(accepts("required", word));
     REQUIRE(accepts("tcp.bond", word));
   }
+  REQUIRE(accepts("tcp.bond", "auto"));
+  REQUIRE_FALSE(accepts("required", "auto"));
   for (const char* word : {"", "2", "enabled", "y"}) {
     REQUIRE_FALSE(accepts("required", word));
+    REQUIRE_FALSE(accepts("tcp.bond", word));
   }
 }
 

@@ -67,7 +67,7 @@ TEST_CASE("an interface without a link is no fault if there is another rail to s
   CHECK(check_links(config, interfaces, addresses));
   config.required = true;
   CHECK_FALSE(check_links(config, interfaces, addresses));
-  config.tcp.bond = true;
+  config.tcp.bond = config::Switch::on;
   CHECK(check_links(config, interfaces, addresses));
   interfaces[1].has_link = false;
   CHECK_FALSE(check_links(config, interfaces, addresses));

@@ -127,6 +127,43 @@ TEST_CASE("a kernel rail beside others is their life-boat and no device, and alo
   CHECK_FALSE(plan.lifeboat);
 }
 
+TEST_CASE("rails are one device by default where each process has all of them") {
+  Job job;
+  const auto bonded = [&](const config::Launcher& launcher) {
+    job.config.launcher = launcher;
+    return bonds(job.config);
+  };
+  const config::Launcher none, alone{.local_rank = 0, .local_size = 1},
+      one_of_two{.local_rank = 0, .local_size = 2}, uncounted{.local_rank = 0};
+  CHECK(bonded(alone));
+  CHECK_FALSE(bonded(one_of_two));
+  CHECK_FALSE(bonded(uncounted));
+  CHECK_FALSE(bonded(none));  // it takes one
+  job.config.tcp.rails_from_environment = true;
+  CHECK(bonded(none));
+  CHECK_FALSE(bonded(one_of_two));
+  job.config.tcp.rails_per_process.rule = config::RailsPerProcess::Rule::all;
+  CHECK(bonded(one_of_two));
+  CHECK(job.plan({0, 1, 2}).devices.size() == 1);
+  job.config.tcp.bond = config::Switch::off;
+  CHECK_FALSE(bonded(one_of_two));
+  CHECK(job.plan({0, 1, 2}).devices.size() == 3);
+  job.config.tcp.bond = config::Switch::automatic;
+  job.config.tcp.rails.push_back({.name = "shm", .kind = RailKind::memif});
+  CHECK_FALSE(bonded(one_of_two));
+}
+
+TEST_CASE("interfaces of the kernel's are one device by default, whatever processes there are") {
+  Job job;
+  job.config.tcp.rails.clear();
+  for (const char* name : {"a", "b"}) {
+    job.config.tcp.rails.push_back({.name = name, .kind = RailKind::kernel, .device = name});
+  }
+  job.config.launcher = {.local_rank = 3, .local_size = 8};
+  CHECK(bonds(job.config));
+  CHECK(job.plan({0, 1}).devices.size() == 1);
+}
+
 TEST_CASE("a process starts without a rail that does not work, if each device has another one") {
   using Kind = transport::RailFault::Kind;
   Job job;
@@ -150,14 +187,14 @@ TEST_CASE("a process starts without a rail that does not work, if each device ha
   CHECK_FALSE(fatal(job.plan({0, 1, 2}), Kind::gateway_silent, {"eth0", "eth1", "eth2"}));
   job.config.required = true;
   CHECK(fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth1"}));
-  job.config.tcp.bond = true;
+  job.config.tcp.bond = config::Switch::on;
   CHECK_FALSE(fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth1"}));
   CHECK(fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth0", "eth1", "eth2"}));
 }
 
 TEST_CASE("bonded rails are one device, with the sum of their speeds") {
   Job job;
-  job.config.tcp.bond = true;
+  job.config.tcp.bond = config::Switch::on;
   job.config.tcp.rails[0].speed_mbps = 25000;
   const RailPlan plan = job.plan({0, 1, 2});
   REQUIRE(plan.devices.size() == 1);

@@ -27,7 +27,7 @@ void prepare(config::Config& config) {
     config.memory.hugepages = config::HugepageMode::automatic;
   }
   config.tcp.probe = false;
-  config.tcp.bond = false;
+  config.tcp.bond = config::Switch::off;
   config.tcp.flows = 1;
   config.tcp.engines = 1;
   config.tcp.min_rto = kTrialRto;

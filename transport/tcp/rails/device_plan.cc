@@ -8,6 +8,7 @@
 
 #include "transport/bootstrap/addresses.h"
 #include "transport/tcp/rails/rail_kinds.h"
+#include "transport/tcp/rails/rail_share.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -79,6 +80,17 @@ bool is_lifeboat(const config::Tcp& config, const config::Rail& rail) {
   return config::is_kernel_stack(rail) && wants_lifeboat(config);
 }
 
+// The numbers of the rails that devices stand for.
+std::vector<std::size_t> device_rails(const config::Tcp& config) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < config.rails.size(); ++i) {
+    if (!is_lifeboat(config, config.rails[i])) {
+      numbers.push_back(i);
+    }
+  }
+  return numbers;
+}
+
 // Which rails of the process carry a device that stands for the configured rails `stands_for`, and which of
 // the others protect it.
 void choose_carriers(const config::Tcp& shown, const std::vector<std::size_t>& used,
@@ -116,15 +128,30 @@ transport::DeviceProperties shown_properties(const DevicePlan& device, std::uint
   return properties;
 }
 
-std::vector<DevicePlan> plan_devices(const config::Tcp& shown, const std::vector<std::size_t>& used) {
-  std::vector<std::size_t> numbers;
-  for (std::size_t i = 0; i < shown.rails.size(); ++i) {
-    if (!is_lifeboat(shown, shown.rails[i])) {
-      numbers.push_back(i);
-    }
+bool bonds(const config::Config& config) {
+  if (config.tcp.bond != config::Switch::automatic) {
+    return config.tcp.bond == config::Switch::on;
   }
+  const std::vector<std::size_t> numbers = device_rails(config.tcp);
+  const auto& rails = config.tcp.rails;
+  const auto count_if = [&](const auto& accept) {
+    return static_cast<std::size_t>(
+        std::count_if(numbers.begin(), numbers.end(), [&](std::size_t i) { return accept(rails[i]); }));
+  };
+  const std::size_t by_kernel = count_if(config::is_kernel_stack);
+  if (numbers.size() > config::kMostBonded || count_if(config::is_automatic_memif) > 0 ||
+      (by_kernel != 0 && by_kernel != numbers.size())) {
+    return false;
+  }
+  const Result<RailShare> share = share_of(config.tcp, config.launcher);
+  return share && share->any == 0 && share->rails.size() == count_if(is_exclusive);
+}
+
+std::vector<DevicePlan> plan_devices(const config::Config& config, const std::vector<std::size_t>& used) {
+  const config::Tcp& shown = config.tcp;
+  const std::vector<std::size_t> numbers = device_rails(shown);
   std::vector<DevicePlan> devices;
-  const std::size_t each = shown.bond ? numbers.size() : 1;
+  const std::size_t each = bonds(config) ? numbers.size() : 1;
   for (std::size_t first = 0; first < numbers.size(); first += each) {
     const auto begin = numbers.begin() + static_cast<std::ptrdiff_t>(first);
     const std::vector<std::size_t> stands_for(begin, begin + static_cast<std::ptrdiff_t>(each));

@@ -27,10 +27,15 @@ struct DevicePlan {
   std::vector<std::size_t> reserve, lifeboats;
 };
 
-// Returns the devices that stand for all rails of `shown`: one for each rail or, with tcp.bond, one for all.
+// Returns true if all rails are one device: with tcp.bond or, if that is "auto", where it costs nothing: each
+// process of the host has all of them, so that no process would carry alone what NCCL sends over the device.
+// Not for automatic memif rails, or for several kinds of TCP.
+[[nodiscard]] bool bonds(const config::Config& config);
+
+// Returns the devices that stand for all rails of the configuration: one for each rail, or one for all.
 // Rails of the kernel's TCP beside others are life-boats, and no devices. `used`: the numbers of the rails
 // that the process has, in ascending order.
-[[nodiscard]] std::vector<DevicePlan> plan_devices(const config::Tcp& shown,
+[[nodiscard]] std::vector<DevicePlan> plan_devices(const config::Config& config,
                                                    const std::vector<std::size_t>& used);
 
 // What NCCL is shown of a device. `driver_speed_mbps`: what the drivers of this process's rails report, at

@@ -193,7 +193,7 @@ Status check_rails(const config::Tcp& config, const HostView& host) {
   return {};
 }
 
-// With tcp.bond each device has all rails; otherwise each rail is a device's only one.
+// Either one device has all rails, or each rail is a device's only one.
 Status check_links(const config::Config& config, std::span<const host::Interface> interfaces,
                    const std::vector<host::LocalAddress>& addresses) {
   if (!config.required && has_any_lifeboat(config, addresses)) {
@@ -213,7 +213,7 @@ Status check_links(const config::Config& config, std::span<const host::Interface
                                 rail.name, rail.device)};
     }
   }
-  return config.tcp.bond && any ? Status() : first;
+  return any && bonds(config) ? Status() : first;
 }
 
 }  // namespace tfabric::tcp

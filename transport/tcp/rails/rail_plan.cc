@@ -135,7 +135,7 @@ engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t e
 
 Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::size_t>& used,
                          const HostView& host) {
-  RailPlan plan{.own = config, .lifeboat = {}, .devices = plan_devices(config.tcp, used)};
+  RailPlan plan{.own = config, .lifeboat = {}, .devices = plan_devices(config, used)};
   config::Tcp& own = plan.own.tcp;
   own.rails.clear();
   for (const std::size_t number : used) {
