@@ -30,13 +30,13 @@ def start(space, variables, *words):
     return space.start(*words, env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
-def finish(process, what, *status):
+def finish(process, what, *status, limit=LIMIT_S):
     """Its output, after its end with this status, or one of these (0)."""
     try:
-        text, _ = process.communicate(timeout=LIMIT_S)
+        text, _ = process.communicate(timeout=limit)
     except subprocess.TimeoutExpired as error:
         process.kill()
-        raise Failed(f"{what}: not done after {LIMIT_S} s:\n{process.communicate()[0]}") from error
+        raise Failed(f"{what}: not done after {limit} s:\n{process.communicate()[0]}") from error
     print(f"--- {what}\n{text.strip()}", flush=True)
     if process.returncode not in (status or (0,)):
         raise Failed(f"{what}: exit status {process.returncode}, expected {' or '.join(map(str, status)) or 0}")

@@ -227,7 +227,8 @@ void SendComm::note_return(SendRoute& route) {
   route.joined = now;
   first_loss_.reset();
   end_outage();
-  if (const auto absence = route.path->on_return(now)) {
+  const auto absence = route.path->on_return(now);
+  if (absence && (route.rank <= RouteClass::cross || route.rank == carrying_)) {
     TF_INFO("NET/tfabric: {}: connected again after {:.1f} s", route.path->name(),
             std::chrono::duration<double>(*absence).count());
   }
