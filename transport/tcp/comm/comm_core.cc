@@ -15,18 +15,25 @@ namespace tfabric::tcp {
 
 using State = stripe::Completion::State;
 
-RequestPool::RequestPool(CommCore& comm, engine::Progress& progress)
-    : requests_(std::make_unique<std::array<Request, transport::kMaxRequests>>()) {
-  free_.reserve(transport::kMaxRequests);
-  for (Request& request : *requests_) {
-    request.progress_ = &progress;
-    request.comm_ = &comm;
+RequestPool::RequestPool(CommCore& comm, engine::Progress& progress) : comm_(&comm), progress_(&progress) {}
+
+void RequestPool::grow() {
+  if (requests_.size() * kTogether == transport::kMaxRequests) {
+    return;
+  }
+  requests_.push_back(std::make_unique<std::array<Request, kTogether>>());
+  for (Request& request : *requests_.back()) {
+    request.progress_ = progress_;
+    request.comm_ = comm_;
     request.pool_ = this;
     free_.push_back(&request);
   }
 }
 
 Request* RequestPool::acquire() {
+  if (free_.empty()) {
+    grow();
+  }
   if (free_.empty()) {
     return nullptr;
   }
@@ -176,7 +183,8 @@ Status CommCore::on_read(std::span<const std::byte> body) {
   return {};
 }
 
-void CommCore::tend() {
+void CommCore::tend(bool idly) {
+  next_look_ = idly ? context_.engine.last_turn() + kIdleInterval : Instant{};
   if (!tended_) {
     tended_ = true;
     context_.engine.tend(*this);

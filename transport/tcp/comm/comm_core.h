@@ -57,7 +57,9 @@ class alignas(64) Request final : public transport::Request {
   std::array<transport::ReceiveBuffer, transport::kMaxGroupedReceives> buffers;
 };
 
-// The requests of one comm: a fixed number, handed out by isend and irecv, and given back by test.
+// The requests of one comm: up to kMaxRequests, handed out by isend and irecv, and given back by test. Memory
+// for them is made as more of them are outstanding at once: a rank may have comms with ten thousand peers,
+// and most need few.
 class RequestPool {
  public:
   // `progress`: a test that finds its request pending gives it a turn.
@@ -68,7 +70,13 @@ class RequestPool {
   void release(Request& request) { free_.push_back(&request); }
 
  private:
-  std::unique_ptr<std::array<Request, transport::kMaxRequests>> requests_;
+  static constexpr std::size_t kTogether = 8;
+  static_assert(transport::kMaxRequests % kTogether == 0);
+  void grow();
+
+  CommCore* comm_;
+  engine::Progress* progress_;
+  std::vector<std::unique_ptr<std::array<Request, kTogether>>> requests_;
   std::vector<Request*> free_;
 };
 
@@ -177,8 +185,13 @@ class CommCore : public engine::FlowHandler,
   Status on_read(std::span<const std::byte> body);
   // Sends the records that have waited for room.
   void send_controls(stripe::LaneId lane);
-  // Calls on_time() until leave().
-  void tend();
+  // Calls on_time() each millisecond until leave(); `idly`, if nothing is wrong: every kIdleInterval or so,
+  // since all comms of a rank may wait at once.
+  static constexpr Duration kIdleInterval = std::chrono::milliseconds(50);
+  void tend(bool idly = false);
+  // For the beginning of on_time(): returns true if it is not time yet.
+  [[nodiscard]] bool rests(Instant now) const { return now < next_look_; }
+  [[nodiscard]] bool tended() const { return tended_; }
   void leave();
 
   // Forgets the lane's flow, which it returns.
@@ -269,6 +282,7 @@ class CommCore : public engine::FlowHandler,
   Instant last_time_{};  // when it was read last
   std::optional<Outage> outage_;
   bool tended_ = false;
+  Instant next_look_{};
   std::atomic<bool> failed_{false};
   Error error_;
   bool timed_out_ = false;

@@ -144,8 +144,8 @@ void SendComm::on_submitted() {
     posted_.pop();
   }
   pump();
-  if (has_standbys_ && outbox_.waits_for_receive()) {
-    tend();
+  if (has_standbys_ && !tended() && outbox_.waits_for_receive()) {
+    tend(/*idly=*/true);
   }
 }
 

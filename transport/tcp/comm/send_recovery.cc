@@ -119,6 +119,9 @@ Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
 }
 
 void SendComm::on_time(Instant now) {
+  if (rests(now)) {
+    return;
+  }
   judge_suspects(now);
   const bool joining = drop_late_joiners(now);
   if (failed()) {
@@ -139,9 +142,12 @@ void SendComm::on_time(Instant now) {
     fail(*over);
   } else if (first_loss_ && !has_way_left()) {
     fail(*first_loss_);
-  } else if (whole && !cut_off && !joining && !standing_in && !waiting && !watching() &&
-             burials_.open().empty()) {
-    leave();
+  } else if (whole && !cut_off && !joining && !standing_in && !watching() && burials_.open().empty()) {
+    if (waiting) {
+      tend(/*idly=*/true);
+    } else {
+      leave();
+    }
   }
 }
 
