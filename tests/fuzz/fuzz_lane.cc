@@ -167,10 +167,10 @@ void try_handle(const std::uint8_t* data, std::size_t size) {
       transport::seal_handle({.kind = transport::HandleKind::tcp, .version = tcp::kProtocolVersion}, given);
     }
     if (const auto handle = tcp::read_handle(given)) {
-      TFABRIC_REQUIRE(!handle->addresses.empty() && handle->addresses.size() <= tcp::kMaxHandleAddresses);
+      TFABRIC_REQUIRE(!handle->endpoints.empty() && handle->endpoints.size() <= tcp::kMaxHandleAddresses);
       TFABRIC_REQUIRE(handle->max_recvs >= 1 && handle->max_recvs <= transport::kMaxGroupedReceives);
       tcp::write_handle(*handle, written);
-      TFABRIC_REQUIRE(tcp::read_handle(written)->addresses == handle->addresses);
+      TFABRIC_REQUIRE(tcp::read_handle(written)->endpoints == handle->endpoints);
     }
   }
 }
