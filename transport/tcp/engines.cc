@@ -128,6 +128,21 @@ void Engines::announce_rails() {
   }
 }
 
+void Engines::start_without(std::span<const transport::RailFault> faults) {
+  for (const transport::RailFault& fault : faults) {
+    TF_WARN("NET/tfabric: rail {}: {}: {}. Starting without it; it is used once it works", fault.rail,
+            fault.what, fault.fix);
+    for (const auto& unit : units_) {
+      const EngineGuard guard(unit->engine.lock());
+      for (const auto& rail : unit->rails) {
+        if (fault.kind == transport::RailFault::Kind::no_link && rail->config().name == fault.rail) {
+          rail->network()->start_away(monotonic_now());  // a rail that is probed has one
+        }
+      }
+    }
+  }
+}
+
 void Engines::Gate::pause() {
   for (const auto& unit : engines_->units_) {
     unit->engine.lock().lock();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "config/config.h"
@@ -46,6 +47,8 @@ class Engines {
   // Tries all rails at once, and returns their faults; takes seconds if there are any. Rails must be open.
   [[nodiscard]] std::vector<transport::RailFault> probe_rails();
   void announce_rails();
+  // Starts without the rails that have these faults: those without a link are used once they have one.
+  void start_without(std::span<const transport::RailFault> faults);
 
   [[nodiscard]] const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
   [[nodiscard]] engine::ProgressMode mode() const { return mode_; }

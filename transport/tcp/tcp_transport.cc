@@ -100,10 +100,7 @@ class TcpTransport final : public transport::Transport {
       if (auto fatal = fatal_fault(plan, faults)) {
         return *fatal;
       }
-      for (const transport::RailFault& fault : faults) {
-        TF_WARN("NET/tfabric: rail {}: {}: {}. Starting without it; it is used once it works", fault.rail,
-                fault.what, fault.fix);
-      }
+      engines_.start_without(faults);
     }
     engines_.announce_rails();
     open_lifeboat(plan);

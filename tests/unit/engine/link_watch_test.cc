@@ -29,6 +29,16 @@ TEST_CASE("a link that has never been up is not away") {
   CHECK_FALSE(watch.away_since());
 }
 
+TEST_CASE("a link that was missing at the start is away until it is there, and only that is said") {
+  LinkWatch watch;
+  watch.start_away(kBegin);
+  CHECK(watch.away_since() == kBegin);
+  CHECK(count(watch, false, kBegin, kBegin + 5s, News::none) == 5000);
+  CHECK(watch.look(true, kBegin + 5s) == News::back);
+  CHECK(watch.last_absence() == 5s);
+  CHECK(watch.absences() == 1);
+}
+
 TEST_CASE("an absence of milliseconds is reported when it is over, with its length") {
   LinkWatch watch;
   watch.look(true, kBegin);

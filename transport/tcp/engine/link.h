@@ -101,9 +101,11 @@ class Link final : public Carrier {
 
   // Returns false if the port's link is down, or a rehearsal has taken it down.
   [[nodiscard]] bool link_up() const { return port_->link_up() && (fault_ == nullptr || !fault_->no_link()); }
+  // See LinkWatch::start_away().
+  void start_away(Instant now) { watch_.start_away(now); }
   // Looks at the link, and logs that it is away, or is back. Call regularly.
   void watch(Instant now);
-  // Returns true if the link was up once and is down now, as watch() has seen it last.
+  // Returns true if the link was up once, or should be, and is down now, as watch() has seen it last.
   [[nodiscard]] bool is_away() const override { return watch_.away_since().has_value(); }
   // Returns true if the wire leads to one process, and that has ended: the link has been taken away, or stays
   // away for longer than a moment. (A virtio device that is being set up takes its link down and up again.)

@@ -36,6 +36,12 @@ std::string describe_absence(const std::string& rail, Instant since, Instant now
                      std::chrono::duration<double>(now - since).count());
 }
 
+void LinkWatch::start_away(Instant now) {
+  was_up_ = said_ = true;
+  away_since_ = now;
+  ++unreported_;
+}
+
 LinkWatch::News LinkWatch::look(bool up, Instant now) {
   if (!up) {
     if (was_up_ && !away_since_) {

@@ -30,6 +30,9 @@ class LinkWatch {
   // `up`: the state of the link now. Call regularly, about once a millisecond.
   News look(bool up, Instant now);
 
+  // There should be a link, and there was none at the start, which has been said: it is away from now on.
+  void start_away(Instant now);
+
   // Returns since when the link has been away; empty while it is up, and before it was up for the first time.
   [[nodiscard]] std::optional<Instant> away_since() const { return away_since_; }
   // How long the last absence took, and how many there have been since the last News::back.
