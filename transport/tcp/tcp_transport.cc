@@ -91,10 +91,11 @@ class TcpTransport final : public transport::Transport {
                            plan.memory, engines, threaded ? "threaded" : "inline");
   }
 
-  Status open_rails(const RailPlan& plan) {
+  Status open_rails(RailPlan plan) {
     if (Status status = engines_.open_rails(plan.own.tcp); !status) {
       return status;
     }
+    open_lifeboat(plan.lifeboat);
     if (plan.own.tcp.probe) {
       const auto faults = engines_.probe_rails();
       if (auto fatal = fatal_fault(plan, faults)) {
@@ -103,7 +104,6 @@ class TcpTransport final : public transport::Transport {
       engines_.start_without(faults);
     }
     engines_.announce_rails();
-    open_lifeboat(plan);
     // A NIC that works with physical addresses cannot reach registered memory, since DPDK does not know its
     // physical addresses: what is sent from it is copied.
     const auto& rails = engines_.units().front()->rails;
@@ -114,18 +114,19 @@ class TcpTransport final : public transport::Transport {
     return {};
   }
 
-  // Without one everything works but for the loss of all other rails.
-  void open_lifeboat(const RailPlan& plan) {
-    if (!plan.lifeboat) {
+  // Without one everything works but for the loss of all other rails: it is empty if it cannot be opened.
+  void open_lifeboat(std::optional<config::Rail>& rail) {
+    if (!rail) {
       return;
     }
     const std::size_t number = engines_.units().front()->rails.size();
-    if (Status status = engines_.open_rail(*plan.lifeboat); !status) {
+    if (Status status = engines_.open_rail(*rail); !status) {
       TF_INFO("NET/tfabric: no life-boat (rails.lifeboat): {}", status.error().message);
+      rail.reset();
       return;
     }
     lifeboat_ = number;
-    summary_ += fmt::format("; life-boat {}", plan.lifeboat->device);
+    summary_ += fmt::format("; life-boat {}", rail->device);
   }
 
   // Returns the highest speed that a NIC's driver reports; 0: none does.
