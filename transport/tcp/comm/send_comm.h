@@ -149,7 +149,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   void note_class() const;
   void deal();
   bool dial(stripe::RouteId route, Instant now);
-  void dial_all(Instant now);
+  void dial_all(Instant now, bool cut_off);
   bool drop_late_joiners(Instant now);
   bool rest_standbys(Instant now);
   bool ask_while_waiting(Instant now);

@@ -129,7 +129,7 @@ void SendComm::on_time(Instant now) {
   }
   const bool cut_off = !any_carries();
   if (!peer_over_) {
-    dial_all(now);
+    dial_all(now, cut_off);
   }
   const bool standing_in = rest_standbys(now);
   const bool waiting = ask_while_waiting(now);

@@ -152,8 +152,7 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
   return true;
 }
 
-void SendComm::dial_all(Instant now) {
-  const bool cut_off = !any_carries();
+void SendComm::dial_all(Instant now, bool cut_off) {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     if (cut_off) {
       routes_[i].next_try = std::min(routes_[i].next_try, now + SendRoute::kUrgentPause);
@@ -188,7 +187,7 @@ bool SendComm::rest_standbys(Instant now) {
   bool any = false;
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     const stripe::LaneId lane{i};
-    if (lanes_[i].flow == nullptr || routes_[book_.route(lane).value].rank == routes_.front().rank) {
+    if (lanes_[i].flow == nullptr || !stands_by(lane)) {
       continue;
     }
     any = true;
