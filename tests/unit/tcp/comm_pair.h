@@ -62,6 +62,12 @@ struct World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
+  // Cuts a link's wire, or makes it whole.
+  void cut(std::size_t wire, CutWire::State state) {
+    const EngineGuard guard(engine.lock());
+    wires.at(wire)->set(state);
+  }
+
   // Turns until `done`, for longer than any correct run takes; what ends in TIME-WAIT takes real time.
   template <class Done>
   bool until(const Done& done) {

@@ -40,9 +40,8 @@ struct WitnessedPair {
     });
   }
   void cut(CutWire::State state) {
-    const EngineGuard guard(world.engine.lock());
-    world.wires[0]->set(state);
-    world.wires[1]->set(state);
+    world.cut(0, state);
+    world.cut(1, state);
   }
   [[nodiscard]] bool any_failed() const { return pair->send->failed() || pair->receive->failed(); }
 

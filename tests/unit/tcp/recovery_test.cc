@@ -27,11 +27,6 @@ engine::EngineOptions quick_to_die() {
   return options;
 }
 
-void cut(World& world, std::size_t wire, State state) {
-  const EngineGuard guard(world.engine.lock());
-  world.wires.at(wire)->set(state);
-}
-
 void turn_for(World& world, Duration time) {
   const Instant end = monotonic_now() + time;
   while (monotonic_now() < end) {
@@ -107,10 +102,10 @@ TEST_CASE("links come and go, and every message arrives whole and once") {
   Traffic traffic(world, pair, random);
   for (int cuts = 0; cuts < 12; ++cuts) {
     const std::size_t wire = random.chance(0.5) ? 1 : 0;
-    cut(world, wire, random.chance(0.5) ? State::no_link : State::swallows);
+    world.cut(wire, random.chance(0.5) ? State::no_link : State::swallows);
     const bool both = random.chance(0.3);  // no lane is left for a while
     if (both) {
-      cut(world, 1 - wire, State::swallows);
+      world.cut(1 - wire, State::swallows);
     }
     for (int i = 0; i < 4; ++i) {
       traffic.step(/*wait=*/!both);
@@ -118,8 +113,8 @@ TEST_CASE("links come and go, and every message arrives whole and once") {
     if (both) {
       turn_for(world, std::chrono::milliseconds(random.between(std::uint64_t{0}, 60u)));
     }
-    cut(world, 0, State::whole);
-    cut(world, 1, State::whole);
+    world.cut(0, State::whole);
+    world.cut(1, State::whole);
     for (int i = 0; i < 4; ++i) {
       traffic.step(/*wait=*/true);
     }
@@ -135,10 +130,10 @@ TEST_CASE("a link that goes down costs a comm with another one nothing but what 
   Pair pair(world);
   pair.exchange(1'000'000);
   Pair::Message& message = begin_message(world, pair, 3'000'000);
-  cut(world, 0, State::no_link);
+  world.cut(0, State::no_link);
   pair.finish(message);
   CHECK(pair.send->counters().buried == 1);
-  cut(world, 0, State::whole);
+  world.cut(0, State::whole);
   REQUIRE(world.until([&] { return pair.send->counters().joined == 2; }));
   pair.exchange(1'000'000);
 }
@@ -150,17 +145,17 @@ TEST_CASE("a rail on which everything vanishes is given up when the peer answers
   pair.exchange(1'000'000);
   SECTION("with data under way") {
     Pair::Message& message = begin_message(world, pair, 3'000'000);
-    cut(world, wire, State::swallows);
+    world.cut(wire, State::swallows);
     pair.finish(message);
   }
   SECTION("with the report of a receive under way") {
-    cut(world, wire, State::swallows);
+    world.cut(wire, State::swallows);
     for (int i = 0; i < 5; ++i) {
       pair.exchange(100'000);
     }
   }
   CHECK(pair.send->counters().buried == 1);
-  cut(world, wire, State::whole);
+  world.cut(wire, State::whole);
   REQUIRE(world.until([&] { return pair.send->counters().joined == 2; }));
   pair.exchange(1'000'000);
 }
@@ -193,11 +188,11 @@ TEST_CASE("a peer that answers on no rail loses none") {
   Pair pair(world);
   pair.exchange(1'000'000);
   Pair::Message& message = begin_message(world, pair, 3'000'000);
-  cut(world, 0, State::swallows);
-  cut(world, 1, State::swallows);
+  world.cut(0, State::swallows);
+  world.cut(1, State::swallows);
   turn_for(world, 400ms);
-  cut(world, 0, State::whole);
-  cut(world, 1, State::whole);
+  world.cut(0, State::whole);
+  world.cut(1, State::whole);
   pair.finish(message);
   pair.exchange(1'000'000);
   CHECK(pair.send->counters().buried == 0);
@@ -210,10 +205,10 @@ TEST_CASE("a comm whose only lane is cut goes on when it is back, and fails with
   pair.use_flows({1}, 0, 0);
   pair.exchange(10'000);
   Pair::Message& message = begin_message(world, pair, 1'000'000);
-  cut(world, 0, State::swallows);
+  world.cut(0, State::swallows);
   if (comes_back) {
     REQUIRE(world.until([&] { return pair.send->counters().buried >= 1; }));
-    cut(world, 0, State::whole);
+    world.cut(0, State::whole);
     pair.finish(message);
     pair.exchange(100'000);
   } else {
@@ -229,13 +224,13 @@ TEST_CASE("a peer that has closed is known to be gone at the first try to come b
   Pair pair(world);
   pair.exchange(1000);
   // Both ends lose all lanes, and the receiver closes meanwhile: no record can reach the sender.
-  cut(world, 0, State::swallows);
-  cut(world, 1, State::swallows);
+  world.cut(0, State::swallows);
+  world.cut(1, State::swallows);
   pair.post_send(pair.message(1000));
   REQUIRE(world.until([&] { return pair.send->counters().buried >= 2; }));
   pair.receive.reset();
-  cut(world, 0, State::whole);
-  cut(world, 1, State::whole);
+  world.cut(0, State::whole);
+  world.cut(1, State::whole);
   REQUIRE(world.until([&] { return pair.send->failed(); }));
   CHECK_THAT(pair.send->error().message, Contains("the peer closed its communicator"));
 }
@@ -259,7 +254,7 @@ TEST_CASE("grouped receives are announced again when the lane that announced the
   World world({.piece_bytes = 4096, .max_recvs = 4, .outage = 60s}, quick_to_die());
   Pair pair(world);
   for (int round = 0; round < 20; ++round) {
-    cut(world, static_cast<std::size_t>(round % 2), State::swallows);
+    world.cut(static_cast<std::size_t>(round % 2), State::swallows);
     std::vector<Pair::Message*> messages;
     for (int tag = 0; tag < 5; ++tag) {
       messages.push_back(&pair.message(static_cast<std::size_t>(round) * 1777, tag));
@@ -269,21 +264,21 @@ TEST_CASE("grouped receives are announced again when the lane that announced the
       pair.post_send(*message);
     }
     if (round % 3 == 0) {
-      cut(world, static_cast<std::size_t>(round % 2), State::whole);
+      world.cut(static_cast<std::size_t>(round % 2), State::whole);
     }
     for (Pair::Message* message : messages) {
       pair.finish(*message);
     }
-    cut(world, static_cast<std::size_t>(round % 2), State::whole);
+    world.cut(static_cast<std::size_t>(round % 2), State::whole);
   }
 }
 
 TEST_CASE("a comm begins with the rails that answer, and the others join later") {
   World world({.outage = 60s}, quick_to_die());
-  cut(world, 1, State::swallows);
+  world.cut(1, State::swallows);
   const Hello hello{.token = world.token, .comm = random_u64(), .serial = {}};
   const auto send = open_send(world, hello, 1);
   REQUIRE(world.until([&] { return send->welcomed() && world.pending.has_ready(); }));
-  cut(world, 1, State::whole);
+  world.cut(1, State::whole);
   REQUIRE(world.until([&] { return send->counters().joined == 1; }));
 }

@@ -38,10 +38,7 @@ TEST_CASE("a rail that is lost for 512 peers at once is settled for all of them"
     pair.post_receive(*messages.back());
     pair.post_send(*messages.back());
   }
-  {
-    const EngineGuard guard(world.engine.lock());
-    world.wires[0]->set(CutWire::State::swallows);
-  }
+  world.cut(0, CutWire::State::swallows);
   const Instant cut = monotonic_now();
   for (std::size_t i = 0; i < kPeers; ++i) {
     pairs[i].finish(*messages[i]);

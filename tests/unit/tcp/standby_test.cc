@@ -14,19 +14,10 @@ namespace {
 
 constexpr Ranks kWithLifeboat{RouteClass::own, RouteClass::lifeboat};
 
-// Its connections give up after 20 s only, so what goes on before that has found another way.
-struct StandbyWorld : World {
-  using World::World;
-  void cut(std::size_t wire, State state) {
-    const EngineGuard guard(engine.lock());
-    wires.at(wire)->set(state);
-  }
-};
-
 }  // namespace
 
 TEST_CASE("a standby route has no lane while the first one works") {
-  StandbyWorld world({.piece_bytes = 4096, .connect_timeout = 8s});
+  World world({.piece_bytes = 4096, .connect_timeout = 8s});
   Pair pair(world, {}, kWithLifeboat);
   for (int i = 0; i < 20; ++i) {
     pair.exchange(300'000);
@@ -38,7 +29,7 @@ TEST_CASE("a standby route has no lane while the first one works") {
 
 TEST_CASE("a standby route takes over when the first one is lost, and rests when it is back") {
   const auto state = GENERATE(State::no_link, State::swallows);
-  StandbyWorld world({.piece_bytes = 4096, .connect_timeout = 8s, .outage = 60s});
+  World world({.piece_bytes = 4096, .connect_timeout = 8s, .outage = 60s});
   Pair pair(world, {}, kWithLifeboat);
   pair.exchange(1'000'000);
   for (int round = 0; round < 2; ++round) {
@@ -59,7 +50,7 @@ TEST_CASE("a standby route takes over when the first one is lost, and rests when
 
 TEST_CASE("a comm starts over a standby route if the first one does not answer") {
   const auto state = GENERATE(State::no_link, State::swallows);
-  StandbyWorld world({.piece_bytes = 4096, .connect_timeout = 400ms, .outage = 60s});
+  World world({.piece_bytes = 4096, .connect_timeout = 400ms, .outage = 60s});
   world.cut(0, state);
   Pair pair(world, {}, kWithLifeboat);
   pair.exchange(1'000'000);
@@ -72,7 +63,7 @@ TEST_CASE("a comm starts over a standby route if the first one does not answer")
 TEST_CASE("a standby route that is lost is tried again, and the comm fails when nothing is left") {
   engine::EngineOptions quick;
   quick.tcp.user_timeout = 300ms;
-  StandbyWorld world({.piece_bytes = 4096, .connect_timeout = 8s, .outage = 300ms}, quick);
+  World world({.piece_bytes = 4096, .connect_timeout = 8s, .outage = 300ms}, quick);
   Pair pair(world, {}, kWithLifeboat);
   world.cut(0, State::no_link);
   pair.exchange(100'000);
