@@ -173,14 +173,17 @@ TEST_CASE("a rail that a rehearsal silences, cuts or lets lose again and again c
   Traffic traffic(world, pair, random);
   const bool loses_lanes = faults.find("loss") == std::string::npos;
   const Instant begin = monotonic_now();
-  while (monotonic_now() - begin < 2s || (loses_lanes && pair.send->counters().buried < 2)) {
+  // On a host that stalls, a lane may be lost each time before the next one is there.
+  const auto has_lost_and_regained = [&] {
+    return pair.send->counters().buried >= 2 && pair.send->counters().joined > 2;
+  };
+  while (monotonic_now() - begin < 2s || (loses_lanes && !has_lost_and_regained())) {
     REQUIRE(monotonic_now() - begin < 120s);
     traffic.step(/*wait=*/true);
   }
   traffic.finish_all();
   CHECK_FALSE(pair.receive->failed());
   CHECK(rehearsal->lost() > 0);
-  CHECK((!loses_lanes || pair.send->counters().joined > 2));
 }
 
 TEST_CASE("a peer that answers on no rail loses none") {
