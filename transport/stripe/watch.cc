@@ -39,10 +39,25 @@ std::vector<LaneId> Watch::on_confirmed(LaneId lane, std::uint64_t position, Ins
     if (suspect.question && suspect.question->witness == lane && !suspect.question->answered &&
         position >= suspect.question->position) {
       suspect.question->answered = now;
+      suspect.question->tries = 1;
       answered.push_back(suspect.lane);
     }
   }
   return answered;
+}
+
+std::optional<LaneId> Watch::due_try(Instant now) {
+  for (Suspect& suspect : suspects_) {
+    if (!suspect.question || !suspect.question->answered || suspect.question->tries >= kTries) {
+      continue;
+    }
+    Question& question = *suspect.question;
+    if (now - *question.answered >= question.grace * question.tries / kTries) {
+      ++question.tries;
+      return suspect.lane;
+    }
+  }
+  return std::nullopt;
 }
 
 bool Watch::acquit(LaneId lane) {

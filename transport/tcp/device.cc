@@ -41,7 +41,7 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(HandleBytes bytes,
       return peer.error();
     }
     attempt = std::make_shared<Attempt>(
-        Attempt{std::move(*peer), monotonic_now(), context_.engine.paused(), nullptr});
+        Attempt{std::move(*peer), context_.engine.now(), context_.engine.paused(), nullptr});
     drop_abandoned();
     const std::lock_guard guard(mutex_);
     number = next_attempt_;
@@ -69,7 +69,8 @@ void Device::drop_abandoned() {
   // Destroyed after the lock is released, since that takes the engine's lock.
   std::vector<std::shared_ptr<Attempt>> abandoned;
   const std::lock_guard guard(mutex_);
-  for (auto i = attempts_.begin(); i != attempts_.end() && monotonic_now() - i->second->since > longest;) {
+  for (auto i = attempts_.begin();
+       i != attempts_.end() && context_.engine.now() - i->second->since > longest;) {
     abandoned.push_back(std::move(i->second));
     i = attempts_.erase(i);
   }
@@ -83,7 +84,7 @@ Result<bool> Device::advance(Attempt& attempt) {
   }
   context_.progress.poke();
   const Duration paused = context_.engine.paused() - attempt.paused;
-  const bool late = monotonic_now() - attempt.since - paused > context_.options.connect_timeout;
+  const bool late = context_.engine.now() - attempt.since - paused > context_.options.connect_timeout;
   if (late && attempt.comm != nullptr && !attempt.comm->welcomed()) {
     const EngineGuard guard(context_.engine.lock());
     attempt.comm->fail_if_silent();
@@ -206,7 +207,8 @@ Error Device::explain_timeout(const Attempt& attempt) const {
           "peer alive, does a firewall or security group let TCP port {} through, are both hosts' rails on "
           "one network{}?",
           net::to_string(attempt.peer.endpoints.front().address), attempt.peer.port, properties_.name,
-          std::chrono::duration_cast<std::chrono::milliseconds>(monotonic_now() - attempt.since).count(),
+          std::chrono::duration_cast<std::chrono::milliseconds>(context_.engine.now() - attempt.since)
+              .count(),
           attempt.peer.port,
           subset ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
 }

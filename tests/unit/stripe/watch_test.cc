@@ -42,6 +42,21 @@ TEST_CASE("a lane is dead when its witness has answered and it is silent for som
   CHECK(watch.idle());
 }
 
+TEST_CASE("after the answer a suspect is tried four times in all before it is dead") {
+  Watch watch = asked_watch();
+  CHECK_FALSE(watch.due_try(kStart));
+  CHECK(watch.on_confirmed(kSister, 100, kStart) == std::vector{kDead});  // the first try
+  std::vector<Duration> tries;
+  for (Duration time = 0us; !watch.verdict(kStart + time); time += 100us) {
+    while (const auto suspect = watch.due_try(kStart + time)) {
+      CHECK(*suspect == kDead);
+      tries.push_back(time);
+    }
+  }
+  CHECK(tries == std::vector<Duration>{2500us, 5ms, 7500us});
+  CHECK_FALSE(watch.due_try(kStart + 1h));
+}
+
 TEST_CASE("a lane that delivers something is acquitted, even after the answer") {
   Watch watch = asked_watch();
   watch.on_confirmed(kSister, 100, kStart);

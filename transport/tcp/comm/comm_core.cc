@@ -264,8 +264,7 @@ void CommCore::watch_closely(engine::Flow& flow) {
   const std::uint32_t timeouts = flow.stream().timeouts_in_row();
   const Instant now = context_.engine.last_turn();
   for (const stripe::LaneId suspect : watch_.on_confirmed(lane, flow.stream().stream_acked(), awake_)) {
-    at(suspect).flow->stream().retry_at_once(now);
-    at(suspect).flow->wake();  // which sets its timer
+    try_again(suspect, now);
   }
   if (timeouts == 0) {
     if (watch_.acquit(lane)) {
@@ -295,6 +294,11 @@ void CommCore::watch_closely(engine::Flow& flow) {
   }
 }
 
+void CommCore::try_again(stripe::LaneId suspect, Instant now) {
+  at(suspect).flow->stream().retry_at_once(now);
+  at(suspect).flow->wake();  // which sets its timer
+}
+
 void CommCore::ask_about(engine::Flow& suspect) {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (!carries({i}) || &lanes_[i].flow->carrier() == &suspect.carrier() || watch_.suspects({i})) {
@@ -314,6 +318,9 @@ void CommCore::judge_suspects(Instant now) {
   constexpr Duration kMost = std::chrono::milliseconds(2);
   awake_ += std::min<Duration>(now - last_time_, kMost);
   last_time_ = now;
+  while (const auto suspect = watch_.due_try(awake_)) {
+    try_again(*suspect, now);
+  }
   while (const auto verdict = watch_.verdict(awake_)) {
     const LaneEnd& dead = at(verdict->dead);
     const auto silent = now - dead.flow->stream().progressed_at();
@@ -327,8 +334,8 @@ void CommCore::judge_suspects(Instant now) {
 }
 
 Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError error) const {
-  return {Errc::remote,
-          fmt::format("{}: {}", at(id_of(flow)).name, why_failed(flow, error, in_use(), monotonic_now()))};
+  return {Errc::remote, fmt::format("{}: {}", at(id_of(flow)).name,
+                                    why_failed(flow, error, in_use(), context_.engine.now()))};
 }
 
 void CommCore::fail_if_silent() {

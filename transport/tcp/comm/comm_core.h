@@ -209,7 +209,7 @@ class CommCore : public engine::FlowHandler,
   }
   [[nodiscard]] bool watching() const { return !watch_.idle(); }
   [[nodiscard]] bool suspects(stripe::LaneId lane) const { return watch_.suspects(lane); }
-  // Gives up the lanes that are known to be dead by now. Call it in on_time().
+  // Tries suspects again, and gives up those that are known to be dead by now. Call it in on_time().
   void judge_suspects(Instant now);
 
   // The lane gets nothing more for now, or it does again.
@@ -273,6 +273,7 @@ class CommCore : public engine::FlowHandler,
   void take(stripe::LaneId lane, const Status& taken);
   void watch_closely(engine::Flow& flow);
   void ask_about(engine::Flow& suspect);
+  void try_again(stripe::LaneId suspect, Instant now);
   [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
 
   stripe::Inbox* inbox_;

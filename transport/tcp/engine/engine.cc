@@ -41,7 +41,7 @@ Engine::Engine(const EngineOptions& options)
   if (options_.port == 0) {
     options_.port = static_cast<std::uint16_t>(options_.first_port + random_u64() % options_.ports);
   }
-  now_ = monotonic_now();
+  now_ = now();
 }
 
 Engine::~Engine() {
@@ -66,7 +66,7 @@ bool Engine::progress() {
 }
 
 bool Engine::turn() {
-  now_ = monotonic_now();
+  now_ = now();
   last_turn_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
   ++counters_.turns;
   const bool serve = now_ >= next_service_;

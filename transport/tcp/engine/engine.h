@@ -68,6 +68,7 @@ struct EngineOptions {
   std::uint32_t max_half_open = 256;
   std::uint32_t max_time_wait = 1024;     // with more, the oldest is dropped
   std::uint32_t max_kept_packets = 2048;  // see PayloadStore
+  Instant (*clock)() = monotonic_now;     // the time of the engine and its comms
 };
 
 struct EngineCounters {
@@ -96,6 +97,7 @@ class Engine {
   // `submitter` has left work: on_submitted() is called in this turn or the next. The object must not be
   // destroyed before take_submissions().
   void submit(Submitter& submitter) { submissions_.submit(submitter); }
+  [[nodiscard]] Instant now() const { return options_.clock(); }
   // The time of the last turn.
   [[nodiscard]] Instant last_turn() const {
     return Instant(Duration(last_turn_.load(std::memory_order_relaxed)));
@@ -144,7 +146,8 @@ class Engine {
   // Returns true while a locally closed flow, which the peer has not closed, still has unacknowledged data or
   // FIN.
   [[nodiscard]] bool owes_peers() const;
-  [[nodiscard]] bool has_deadline_before(Instant when) const { return deadlines_.next() <= when; }
+  // Returns a time before which no flow's timer expires.
+  [[nodiscard]] Instant next_deadline() const { return deadlines_.next(); }
   [[nodiscard]] const EngineCounters& counters() const { return counters_; }
   // Forgets all flows, without a segment to their peers, and frees the packets that other engines have handed
   // over. No engine that shares a wire with this one may be turned afterwards, because it may hold packets of

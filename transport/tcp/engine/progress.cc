@@ -34,13 +34,17 @@ void sleep_for(Duration duration) {
 Progress::Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all)
     : engine_(&engine), mode_(mode), cpu_(cpu) {
   std::copy_if(all.begin(), all.end(), std::back_inserter(others_), [&](Engine* e) { return e != &engine; });
-  thread_ = mode == ProgressMode::inline_ ? start_thread("tfabric-keeper", [this] { keep(); })
-                                          : start_thread("tfabric-engine", [this] { spin(); });
+  if (mode != ProgressMode::by_owner) {
+    thread_ = mode == ProgressMode::inline_ ? start_thread("tfabric-keeper", [this] { keep(); })
+                                            : start_thread("tfabric-engine", [this] { spin(); });
+  }
 }
 
 Progress::~Progress() {
   stop_.store(true, std::memory_order_relaxed);
-  thread_.join();
+  if (thread_.joinable()) {
+    thread_.join();
+  }
 }
 
 bool Progress::poke() {

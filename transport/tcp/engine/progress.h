@@ -17,7 +17,11 @@
 
 namespace tfabric::engine {
 
-enum class ProgressMode : std::uint8_t { inline_, threaded };
+enum class ProgressMode : std::uint8_t {
+  inline_,
+  threaded,
+  by_owner  // as simulations have it: its owner turns the engine, and nothing else does
+};
 
 class Progress {
  public:

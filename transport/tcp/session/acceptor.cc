@@ -1,6 +1,7 @@
 #include "transport/tcp/session/acceptor.h"
 
 #include <iterator>
+#include <optional>
 
 #include "base/log.h"
 
@@ -18,13 +19,12 @@ constexpr Duration kHelloTimeout = std::chrono::seconds(10);
 class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::ControlSink {
  public:
   HalfOpen(Acceptor& acceptor, engine::Flow& flow)
-      : acceptor_(&acceptor),
-        flow_(&flow),
-        since_(monotonic_now()),
-        reader_(std::make_unique<lane::FlowReader>(*this, nullptr)) {}
+      : acceptor_(&acceptor), flow_(&flow), reader_(std::make_unique<lane::FlowReader>(*this, nullptr)) {}
 
   [[nodiscard]] engine::Flow& flow() { return *flow_; }
-  [[nodiscard]] Instant since() const { return since_; }
+  // When it was first looked at.
+  [[nodiscard]] const std::optional<Instant>& since() const { return since_; }
+  void look(Instant now) { since_ = now; }
   HalfOpens::iterator place;  // in the acceptor's list
   // The comm that takes the flow takes the reader too, while it is reading.
   std::unique_ptr<lane::FlowReader>& reader() { return reader_; }
@@ -69,7 +69,7 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
  private:
   Acceptor* acceptor_;
   engine::Flow* flow_;
-  Instant since_;
+  std::optional<Instant> since_;
   std::unique_ptr<lane::FlowReader> reader_;
 };
 
@@ -90,7 +90,10 @@ bool Acceptor::on_connection(engine::Flow& flow) {
 
 void Acceptor::on_time(Instant now) {
   done_.clear();
-  while (!half_open_.empty() && now - half_open_.front()->since() >= kHelloTimeout) {
+  for (auto newest = half_open_.rbegin(); newest != half_open_.rend() && !(*newest)->since(); ++newest) {
+    (*newest)->look(now);
+  }
+  while (!half_open_.empty() && now - *half_open_.front()->since() >= kHelloTimeout) {
     evict_oldest();
   }
 }
