@@ -25,7 +25,7 @@ std::uint64_t next_random() { return random.next(); }
 }  // namespace tfabric::simulation::rails
 
 // In the place of the C library's, for the whole program.
-extern "C" ssize_t getrandom(void* buffer, size_t length, unsigned /*flags*/) noexcept {
+extern "C" ssize_t getrandom(void* buffer, size_t length, unsigned /*flags*/) {
   auto* to = static_cast<char*>(buffer);
   for (size_t done = 0; done < length;) {
     const std::uint64_t number = tfabric::simulation::rails::next_random();
