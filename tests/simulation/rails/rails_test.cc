@@ -2,7 +2,10 @@
 // the machine's own speed.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include "base/log.h"
 #include "tests/simulation/rails/run.h"
 #include "tests/simulation/rails/world.h"
 #include "tests/unit/nic/eal_fixture.h"
@@ -33,6 +36,14 @@ Scenario stream_over(const std::vector<std::uint64_t>& rates) {
   job.roles.assign(rates.size(), tcp::RailRole::own);
   scenario.jobs = {job};
   return scenario;
+}
+
+std::vector<std::string>& kept_lines() {
+  static std::vector<std::string> lines;
+  return lines;
+}
+void keep_line(log::Level, log::Subsystem, const char*, int, std::string_view text) {
+  kept_lines().emplace_back(text);
 }
 
 class Stream {
@@ -118,7 +129,9 @@ TEST_CASE("a rail that is lost stalls a job for moments, and is used again soon 
   CHECK(again >= 0.9 * 2e9);
 }
 
-TEST_CASE("a rail that falls to a tenth of its rate is relieved") {
+TEST_CASE("a rail that falls to a tenth of its rate is relieved, and named within a second") {
+  log::set_sink(keep_line);
+  kept_lines().clear();
   Stream stream(stream_over({kGigabit, kGigabit}));
   stream.run_for(300ms);
   stream.job().forget_stalls();
@@ -129,4 +142,39 @@ TEST_CASE("a rail that falls to a tenth of its rate is relieved") {
                                    << rate / 1e9 << " of 1.1 Gbit/s");
   CHECK(stream.job().longest_stall() <= 100ms);
   CHECK(rate >= 0.9 * 1.1e9);
+  stream.run_for(400ms);
+  REQUIRE(kept_lines().size() == 1);
+  CHECK_THAT(kept_lines().front(), Catch::Contains("rail host0eth0 delivers 0.") &&
+                                       Catch::Contains("instead of 0.9") && Catch::Contains("1 of 1 peers"));
+  stream.damage(0, {});
+  stream.run_for(1s);
+  CHECK(stream.rate_over(500ms) >= 0.9 * 2e9);
+  log::set_sink(nullptr);
+  REQUIRE(kept_lines().size() == 2);
+  CHECK_THAT(kept_lines().back(), Catch::Contains("rail host0eth0 is as fast as before"));
+}
+
+TEST_CASE("what is slow on all rails, and a rail that was cut for a while, is no rail's fault") {
+  Stream stream(stream_over({kGigabit, kGigabit}));
+  stream.run_for(300ms);
+  log::set_sink(keep_line);
+  kept_lines().clear();
+  SECTION("both fall to a tenth") {
+    stream.damage(0, {.rate = kGigabit / 10});
+    stream.damage(1, {.rate = kGigabit / 10});
+    stream.run_for(1s);
+    CHECK(kept_lines().empty());
+  }
+  SECTION("one is cut") {
+    for (const Duration cut : {Duration(20ms), Duration(400ms), Duration(2s)}) {
+      stream.damage(0, {.silent_out = true, .silent_in = true});
+      stream.run_for(cut);
+      stream.damage(0, {});
+      stream.run_for(1500ms);
+    }
+    for (const std::string& line : kept_lines()) {
+      CHECK_THAT(line, !Catch::Contains("delivers"));
+    }
+  }
+  log::set_sink(nullptr);
 }

@@ -183,9 +183,18 @@ void SendComm::on_progress(engine::Flow& flow) {
     }
     report_read(id);
     close_if_drained(flow);
-    route_at(route).path->poll(context_.engine.last_turn());
+    if (route_at(route).path->poll(context_.engine.last_turn())) {
+      poll_paths();
+    }
   }
   on_submitted();
+}
+
+// Also of the routes on which nothing happens, because they are thought to be slow.
+void SendComm::poll_paths() {
+  for (const SendRoute& route : routes_) {
+    route.path->poll(context_.engine.last_turn());
+  }
 }
 
 void SendComm::take_acknowledgements() {

@@ -118,6 +118,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   [[nodiscard]] bool carries(stripe::LaneId lane) const override;
   PathUse measure(stripe::RouteId route, Instant now) override;
   void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
+  [[nodiscard]] bool has_quick_sister(stripe::RouteId route, Instant now) const override;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return outbox_.uses(data, size);
   }
@@ -125,6 +126,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   // Returns the receive that the next message with this tag goes to; nothing if it is not announced yet.
   std::optional<Target> next_target(int tag);
   void pump();
+  void poll_paths();
   void take_acknowledgements();
   void close_if_drained(engine::Flow& flow);
   void leave_lane(stripe::LaneId lane);

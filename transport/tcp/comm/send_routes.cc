@@ -200,6 +200,18 @@ bool SendComm::rest_standbys(Instant now) {
   return any || (has_standbys_ && is_needed({routes_.size() - 1}, now));
 }
 
+bool SendComm::has_quick_sister(stripe::RouteId route, Instant now) const {
+  constexpr Duration kRecent = std::chrono::seconds(1);
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    const Pace& pace = routes_[i].path->pace();
+    if (i != route.value && book_.dealt({i}) > 0 && !pace.slow() && pace.sampled_at() &&
+        now - *pace.sampled_at() < kRecent) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // A comm that waits for the peer's receive has nothing on its way, so a lane that is cut would go unnoticed,
 // and the peer's report be lost with it: the receiver cannot dial another one. Returns true while it waits.
 bool SendComm::ask_while_waiting(Instant now) {

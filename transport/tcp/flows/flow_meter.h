@@ -2,7 +2,8 @@
 //
 // While the network limits the flow, the expected rate follows the measured one. Otherwise the application
 // sets the rate, and only a measurement above the expected rate changes it. The rate of a flow that is not
-// used for a while is forgotten: otherwise a flow that was slow once would never be used again. No I/O and no
+// used is taken for twice as much now and then: otherwise a flow that was slow once would never be used
+// again. Not for as much as others have: what it gets then would be late if it is still slow. No I/O and no
 // clock.
 #pragma once
 
@@ -47,8 +48,12 @@ class FlowMeter {
  private:
   void take_rate(const FlowReading& reading) {
     if (reading.busy <= Duration::zero()) {
-      constexpr std::uint32_t kForgotten = 32;
-      rate_ = ++idle_ < kForgotten ? rate_ : 0;
+      constexpr std::uint32_t kPatience = 32;
+      constexpr std::uint64_t kLeastShare = 16;  // of its best, for one that stood still
+      constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
+      if (++idle_ % kPatience == 0) {
+        rate_ = std::min(std::max(2 * rate_, best_ / kLeastShare), kMost);
+      }
       return;
     }
     idle_ = 0;
@@ -60,9 +65,10 @@ class FlowMeter {
     } else if (rate_ != 0) {
       rate_ = std::max(rate_, seen);
     }
+    best_ = std::max(best_, rate_);
   }
 
-  std::uint64_t delivered_ = 0, rate_ = 0;
+  std::uint64_t delivered_ = 0, rate_ = 0, best_ = 0;
   Duration busy_{}, limited_{};
   std::uint32_t timeouts_ = 0, timeouts_in_row_ = 0;
   std::uint32_t idle_ = 0;  // readings in a row

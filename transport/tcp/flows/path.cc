@@ -27,6 +27,12 @@ Path::Path(const FlowChoice& choice, std::string name) : choice_(choice), name_(
   }
 }
 
+Path::~Path() {
+  if (rail_ != nullptr) {
+    rail_->forget(peer_);
+  }
+}
+
 void Path::remove(const PathUser& user) {
   std::erase_if(users_, [&](const User& u) { return u.user == &user; });
 }
@@ -39,18 +45,22 @@ void Path::measure(Instant now) {
     srtt = std::max(srtt, uses_.back().srtt);
   }
   const Duration interval = std::clamp<Duration>(kRoundTrips * srtt, kShortest, kLongest);
-  if (planner_ && now - last_ < kStale * interval) {
-    plan(uses_, now);
+  if (now - last_ < kStale * interval) {
+    const PathSample sample = sum_up(now);
+    if (planner_) {
+      plan(sample, now);
+    }
+    judge_pace(sample, now);
   }
   last_ = now;
   next_ = now + interval;
   apply(now);
 }
 
-void Path::plan(const std::vector<PathUse>& uses, Instant now) {
+PathSample Path::sum_up(Instant now) const {
   PathSample sample;
   Duration all_busy{}, limited{};
-  for (const PathUse& use : uses) {
+  for (const PathUse& use : uses_) {
     sample.delivered += use.delivered;
     if (2 * use.busy < now - last_) {
       continue;
@@ -62,12 +72,40 @@ void Path::plan(const std::vector<PathUse>& uses, Instant now) {
     limited += use.limited;
   }
   sample.network_limited = 2 * limited >= all_busy;
+  return sample;
+}
+
+void Path::plan(const PathSample& sample, Instant now) {
   planner_->on_sample(sample, now);
   if (const auto decision = planner_->take_decision()) {
     TF_INFO("NET/tfabric: {}: {} connection(s) for each comm instead of {}, {:.2f} Gbit/s instead of {:.2f}",
             name_, decision->after, decision->before, gbits(decision->rate_after),
             gbits(decision->rate_before));
   }
+}
+
+void Path::judge_pace(const PathSample& sample, Instant now) {
+  if (rail_ == nullptr || !sample.network_limited || sample.comms == 0) {
+    return;
+  }
+  const double seconds = std::chrono::duration<double>(sample.busy).count();
+  pace_.on_sample(static_cast<double>(sample.delivered) / seconds, now);
+  const bool blamed = pace_.slow() && std::any_of(users_.begin(), users_.end(), [&](const User& u) {
+                        return u.user->has_quick_sister(u.route, now);
+                      });
+  rail_->on_sample(peer_, pace_, blamed, now);
+  if (const auto news = rail_->news(now)) {
+    if (news->slow) {
+      TF_WARN("NET/tfabric: {}", news->text);
+    } else {
+      TF_INFO("NET/tfabric: {}", news->text);
+    }
+  }
+}
+
+void Path::belong_to(std::shared_ptr<RailPaces> rail, std::string peer) {
+  rail_ = std::move(rail);
+  peer_ = std::move(peer);
 }
 
 void Path::apply(Instant now) {
@@ -83,6 +121,11 @@ std::shared_ptr<Path> PathBook::path(const std::string& rail, const net::IpAddre
   std::shared_ptr<Path>& path = paths_[name];
   if (path == nullptr) {
     path = std::make_shared<Path>(choice, name);
+    if (choice.network) {
+      std::shared_ptr<RailPaces>& paces = rails_[rail];
+      paces = paces != nullptr ? paces : std::make_shared<RailPaces>(rail);
+      path->belong_to(paces, net::to_string(remote));
+    }
   }
   return path;
 }

@@ -15,6 +15,7 @@
 
 #include "transport/stripe/message.h"
 #include "transport/tcp/flows/flow_planner.h"
+#include "transport/tcp/flows/pace.h"
 #include "transport/tcp/net/address.h"
 
 namespace tfabric::tcp {
@@ -34,6 +35,10 @@ class PathUser {
   virtual PathUse measure(stripe::RouteId route, Instant now) = 0;
   // Deals pieces to `flows` flows and opens those that are missing. Up to `keep` flows in all may stay open.
   virtual void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) = 0;
+  // Returns true if another route carries, too, and delivers what is usual for it.
+  [[nodiscard]] virtual bool has_quick_sister(stripe::RouteId /*route*/, Instant /*now*/) const {
+    return false;
+  }
 
  protected:
   ~PathUser() = default;
@@ -51,17 +56,24 @@ class Path {
  public:
   // `name`: for the log.
   Path(const FlowChoice& choice, std::string name);
+  ~Path();
+  Path(const Path&) = delete;
+  Path& operator=(const Path&) = delete;
+  // Its pace counts among those of the rail, toward this peer. Null until then: it is not judged.
+  void belong_to(std::shared_ptr<RailPaces> rail, std::string peer);
 
   void add(PathUser& user, stripe::RouteId route) { users_.push_back({&user, route}); }
   void remove(const PathUser& user);
   [[nodiscard]] bool unused() const { return users_.empty(); }
   [[nodiscard]] bool network() const { return choice_.network; }
   [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const Pace& pace() const { return pace_; }
   [[nodiscard]] std::uint32_t flows() const { return planner_ ? planner_->flows() : choice_.flows; }
   // A comm has lost a connection on this path, or could not make one. Returns true if that is to be said: all
   // comms lose theirs at once, and try again and again.
   bool on_loss(Instant now) {
     constexpr Duration kQuiet = std::chrono::seconds(1);
+    pace_.restart(now);
     const bool news = !lost_since_ && (!lost_at_ || now - *lost_at_ >= kQuiet);
     lost_since_ = lost_since_.value_or(now);
     lost_at_ = now;
@@ -70,6 +82,9 @@ class Path {
   // A comm has a connection on this path. Returns for how long there was none, once, after a loss.
   std::optional<Duration> on_return(Instant now) {
     const auto since = std::exchange(lost_since_, std::nullopt);
+    if (since) {
+      pace_.restart(now);
+    }
     return since ? std::optional<Duration>(now - *since) : std::nullopt;
   }
   // A comm has nothing better than this path any more. Returns true if that is to be said.
@@ -78,11 +93,13 @@ class Path {
     const auto before = std::exchange(stood_in_at_, now);
     return !before || now - *before >= kQuiet;
   }
-  // Call often while there is traffic; measures at intervals.
-  void poll(Instant now) {
-    if (now >= next_) {
-      measure(now);
+  // Call often while there is traffic; measures at intervals. Returns true if it has measured.
+  bool poll(Instant now) {
+    if (now < next_) {
+      return false;
     }
+    measure(now);
+    return true;
   }
 
  private:
@@ -91,12 +108,17 @@ class Path {
     stripe::RouteId route;
   };
   void measure(Instant now);
-  void plan(const std::vector<PathUse>& uses, Instant now);
+  void plan(const PathSample& sample, Instant now);
+  [[nodiscard]] PathSample sum_up(Instant now) const;
+  void judge_pace(const PathSample& sample, Instant now);
   void apply(Instant now);
 
   FlowChoice choice_;
   std::string name_;
   std::optional<FlowPlanner> planner_;
+  Pace pace_;
+  std::shared_ptr<RailPaces> rail_;
+  std::string peer_;
   std::vector<User> users_;
   std::vector<PathUse> uses_;
   Instant last_{}, next_{};
@@ -112,7 +134,8 @@ class PathBook {
  private:
   void forget_unused();
 
-  std::map<std::string, std::shared_ptr<Path>> paths_;  // by name
+  std::map<std::string, std::shared_ptr<Path>> paths_;       // by name
+  std::map<std::string, std::shared_ptr<RailPaces>> rails_;  // by the rail's name
 };
 
 }  // namespace tfabric::tcp
