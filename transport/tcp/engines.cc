@@ -9,6 +9,7 @@
 #include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/rails/rail_probe.h"
+#include "transport/tcp/rails/rail_summary.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -74,6 +75,7 @@ Engines::~Engines() {
   for (const auto& unit : units_) {
     unit->progress.reset();
   }
+  log_rails();
   log_counters();
   for (const auto& unit : units_) {
     const EngineGuard guard(unit->engine.lock());
@@ -166,6 +168,26 @@ void Engines::linger() {
       unit->engine.turn();
       busy |=
           passed < kLinger ? unit->engine.flows() > 0 : passed < kLingerForPeers && unit->engine.owes_peers();
+    }
+  }
+}
+
+// One line a rail that was used, over all engines.
+void Engines::log_rails() const {
+  for (std::size_t i = 0; i < units_.front()->rails.size(); ++i) {
+    RailSummary summary{.rail = units_.front()->rails[i]->config().name, .losses = {}};
+    for (const auto& unit : units_) {
+      summary.losses += unit->peers.paths.losses_of(summary.rail);
+      engine::Link* link = unit->rails[i]->network();
+      summary.counts_bytes = link != nullptr;
+      if (link != nullptr) {
+        summary.sent += link->counters().tx_bytes;
+        summary.received += link->counters().rx_bytes;
+        summary.absences = std::max(summary.absences, link->absences());  // engines have one link in common
+      }
+    }
+    if (summary.sent + summary.received + summary.losses.connections > 0) {
+      TF_INFO("NET/tfabric: {}", to_string(summary));
     }
   }
 }

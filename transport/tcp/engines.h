@@ -74,6 +74,7 @@ class Engines {
 
   [[nodiscard]] std::vector<engine::Engine*> all() const;
   void linger();
+  void log_rails() const;
   void log_counters() const;
 
   engine::PortMap ports_;

@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "transport/tcp/rails/rail_summary.h"
+
 using namespace tfabric;
 using namespace tfabric::tcp;
 using namespace std::chrono_literals;
@@ -106,4 +108,20 @@ TEST_CASE("a rail is named once, with how many of its peers it is slow to") {
   CHECK_FALSE(sample());
   now += RailPaces::kQuiet;
   CHECK(sample());
+}
+
+TEST_CASE("a rail's last line says what it carried, and what was lost") {
+  RailSummary summary{.rail = "eth1", .sent = 12'340'000'000, .received = 5'000'000, .losses = {}};
+  CHECK(to_string(summary) == "rail eth1: 12.34 GB sent, 0.01 GB received; no connection was lost");
+  summary.absences = 2;
+  summary.losses += {.connections = 40, .bytes = 1'500'000, .longest = 1500ms};
+  summary.losses += {.connections = 8, .bytes = 0, .longest = 12'300ms};
+  CHECK(to_string(summary) ==
+        "rail eth1: 12.34 GB sent, 0.01 GB received; its link was lost 2 time(s); 48 connection(s) lost, "
+        "1.50 MB "
+        "sent again, without a connection to a peer for 12.3 s at most");
+  summary.counts_bytes = false;
+  summary.absences = 0;
+  summary.losses = {};
+  CHECK(to_string(summary) == "rail eth1: no connection was lost");
 }

@@ -111,9 +111,11 @@ Status SendComm::on_buried(std::span<const std::byte> body) {
 }
 
 Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
+  const std::uint64_t before = outbox_.dealt_again();
   if (Status status = outbox_.settle(lane, position); !status) {
     return Error{status.error().code, fmt::format("{}: {}", at(lane).name, status.error().message)};
   }
+  route_at(book_.route(lane)).path->on_dealt_again(outbox_.dealt_again() - before);
   book_.gone(lane);
   return {};
 }

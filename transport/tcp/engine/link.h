@@ -103,6 +103,8 @@ class Link final : public Carrier {
   [[nodiscard]] bool link_up() const { return port_->link_up() && (fault_ == nullptr || !fault_->no_link()); }
   // See LinkWatch::start_away().
   void start_away(Instant now) { watch_.start_away(now); }
+  // How often the link was lost.
+  [[nodiscard]] std::uint64_t absences() const { return watch_.absences_in_all(); }
   // Looks at the link, and logs that it is away, or is back. Call regularly.
   void watch(Instant now);
   // Returns true if the link was up once, or should be, and is down now, as watch() has seen it last.

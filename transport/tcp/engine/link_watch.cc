@@ -40,6 +40,7 @@ void LinkWatch::start_away(Instant now) {
   was_up_ = said_ = true;
   away_since_ = now;
   ++unreported_;
+  ++in_all_;
 }
 
 LinkWatch::News LinkWatch::look(bool up, Instant now) {
@@ -47,6 +48,7 @@ LinkWatch::News LinkWatch::look(bool up, Instant now) {
     if (was_up_ && !away_since_) {
       away_since_ = now;
       ++unreported_;
+      ++in_all_;
     }
     if (away_since_ && !said_ && now - *away_since_ >= kSaidAfter) {
       said_ = true;

@@ -38,13 +38,15 @@ class LinkWatch {
   // How long the last absence took, and how many there have been since the last News::back.
   [[nodiscard]] Duration last_absence() const { return last_absence_; }
   [[nodiscard]] std::uint64_t absences() const { return absences_; }
+  // How many there have been in all, one that has not ended among them.
+  [[nodiscard]] std::uint64_t absences_in_all() const { return in_all_; }
 
  private:
   bool was_up_ = false;
   bool said_ = false;  // this absence was reported as News::away
   std::optional<Instant> away_since_, reported_;
   Duration last_absence_{};
-  std::uint64_t absences_ = 0, unreported_ = 0;
+  std::uint64_t absences_ = 0, unreported_ = 0, in_all_ = 0;
 };
 
 // Logs the news of a rail's link, if there are any. `advice`: where to look for what has taken it away.

@@ -29,7 +29,7 @@ Path::Path(const FlowChoice& choice, std::string name) : choice_(choice), name_(
 
 Path::~Path() {
   if (rail_ != nullptr) {
-    rail_->forget(peer_);
+    rail_->paces.forget(peer_);
   }
 }
 
@@ -85,7 +85,7 @@ void Path::plan(const PathSample& sample, Instant now) {
 }
 
 void Path::judge_pace(const PathSample& sample, Instant now) {
-  if (rail_ == nullptr || !sample.network_limited || sample.comms == 0) {
+  if (rail_ == nullptr || !choice_.network || !sample.network_limited || sample.comms == 0) {
     return;
   }
   const double seconds = std::chrono::duration<double>(sample.busy).count();
@@ -93,8 +93,8 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
   const bool blamed = pace_.slow() && std::any_of(users_.begin(), users_.end(), [&](const User& u) {
                         return u.user->has_quick_sister(u.route, now);
                       });
-  rail_->on_sample(peer_, pace_, blamed, now);
-  if (const auto news = rail_->news(now)) {
+  rail_->paces.on_sample(peer_, pace_, blamed, now);
+  if (const auto news = rail_->paces.news(now)) {
     if (news->slow) {
       TF_WARN("NET/tfabric: {}", news->text);
     } else {
@@ -103,7 +103,7 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
   }
 }
 
-void Path::belong_to(std::shared_ptr<RailPaces> rail, std::string peer) {
+void Path::belong_to(std::shared_ptr<RailRecord> rail, std::string peer) {
   rail_ = std::move(rail);
   peer_ = std::move(peer);
 }
@@ -121,13 +121,16 @@ std::shared_ptr<Path> PathBook::path(const std::string& rail, const net::IpAddre
   std::shared_ptr<Path>& path = paths_[name];
   if (path == nullptr) {
     path = std::make_shared<Path>(choice, name);
-    if (choice.network) {
-      std::shared_ptr<RailPaces>& paces = rails_[rail];
-      paces = paces != nullptr ? paces : std::make_shared<RailPaces>(rail);
-      path->belong_to(paces, net::to_string(remote));
-    }
+    std::shared_ptr<RailRecord>& record = rails_[rail];
+    record = record != nullptr ? record : std::make_shared<RailRecord>(rail);
+    path->belong_to(record, net::to_string(remote));
   }
   return path;
+}
+
+RailLosses PathBook::losses_of(const std::string& rail) const {
+  const auto found = rails_.find(rail);
+  return found == rails_.end() ? RailLosses() : found->second->losses;
 }
 
 void PathBook::forget_unused() {

@@ -16,6 +16,7 @@
 #include "transport/stripe/message.h"
 #include "transport/tcp/flows/flow_planner.h"
 #include "transport/tcp/flows/pace.h"
+#include "transport/tcp/flows/rail_record.h"
 #include "transport/tcp/net/address.h"
 
 namespace tfabric::tcp {
@@ -59,8 +60,8 @@ class Path {
   ~Path();
   Path(const Path&) = delete;
   Path& operator=(const Path&) = delete;
-  // Its pace counts among those of the rail, toward this peer. Null until then: it is not judged.
-  void belong_to(std::shared_ptr<RailPaces> rail, std::string peer);
+  // It is one of this rail's, toward this peer.
+  void belong_to(std::shared_ptr<RailRecord> rail, std::string peer);
 
   void add(PathUser& user, stripe::RouteId route) { users_.push_back({&user, route}); }
   void remove(const PathUser& user);
@@ -77,6 +78,7 @@ class Path {
     const bool news = !lost_since_ && (!lost_at_ || now - *lost_at_ >= kQuiet);
     lost_since_ = lost_since_.value_or(now);
     lost_at_ = now;
+    note({.connections = 1});
     return news;
   }
   // A comm has a connection on this path. Returns for how long there was none, once, after a loss.
@@ -84,9 +86,12 @@ class Path {
     const auto since = std::exchange(lost_since_, std::nullopt);
     if (since) {
       pace_.restart(now);
+      note({.longest = now - *since});
     }
     return since ? std::optional<Duration>(now - *since) : std::nullopt;
   }
+  // So many bytes of a lost connection were sent again over others.
+  void on_dealt_again(std::uint64_t bytes) { note({.bytes = bytes}); }
   // A comm has nothing better than this path any more. Returns true if that is to be said.
   bool on_stand_in(Instant now) {
     constexpr Duration kQuiet = std::chrono::seconds(10);
@@ -107,6 +112,11 @@ class Path {
     PathUser* user = nullptr;
     stripe::RouteId route;
   };
+  void note(const RailLosses& losses) {
+    if (rail_ != nullptr) {
+      rail_->losses += losses;
+    }
+  }
   void measure(Instant now);
   void plan(const PathSample& sample, Instant now);
   [[nodiscard]] PathSample sum_up(Instant now) const;
@@ -117,7 +127,7 @@ class Path {
   std::string name_;
   std::optional<FlowPlanner> planner_;
   Pace pace_;
-  std::shared_ptr<RailPaces> rail_;
+  std::shared_ptr<RailRecord> rail_;
   std::string peer_;
   std::vector<User> users_;
   std::vector<PathUse> uses_;
@@ -130,12 +140,14 @@ class PathBook {
  public:
   // Returns the path from the rail of that name to `remote`: the same object while it is remembered.
   std::shared_ptr<Path> path(const std::string& rail, const net::IpAddress& remote, const FlowChoice& choice);
+  // What has been lost on that rail.
+  [[nodiscard]] RailLosses losses_of(const std::string& rail) const;
 
  private:
   void forget_unused();
 
-  std::map<std::string, std::shared_ptr<Path>> paths_;       // by name
-  std::map<std::string, std::shared_ptr<RailPaces>> rails_;  // by the rail's name
+  std::map<std::string, std::shared_ptr<Path>> paths_;        // by name
+  std::map<std::string, std::shared_ptr<RailRecord>> rails_;  // by the rail's name
 };
 
 }  // namespace tfabric::tcp
