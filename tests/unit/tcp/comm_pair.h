@@ -6,6 +6,7 @@
 #include <catch2/catch.hpp>
 #include <deque>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -22,9 +23,11 @@ inline const std::array kAddresses{*net::parse_ip("10.77.0.1"), *net::parse_ip("
 
 // An engine with two links.
 struct World {
+  // `first_device`: of nic::PortConfig, for the first link; empty: it has a wire, like the second.
   explicit World(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {},
                  const engine::LinkOptions& link_options = {},
-                 std::shared_ptr<engine::Rehearsal> of_second_link = nullptr)
+                 std::shared_ptr<engine::Rehearsal> of_second_link = nullptr,
+                 const std::string& first_device = {})
       : engine(engine_options), context{engine, progress, regions, options, peers} {
     nic::need_eal();
     const EngineGuard guard(engine.lock());
@@ -35,13 +38,16 @@ struct World {
       wires.push_back(std::make_shared<CutWire>());
       engine::LinkOptions own = link_options;
       own.rehearsal = i == 1 ? of_second_link : nullptr;
-      add_link(i, own);
+      add_link(i, own, i == 0 ? first_device : std::string());
     }
   }
-  void add_link(std::size_t i, const engine::LinkOptions& options) {
+  void add_link(std::size_t i, const engine::LinkOptions& options, const std::string& device) {
     const std::string name = "pair" + std::to_string(i);
-    auto port =
-        nic::Port::open({.name = name, .device = {}, .pipe = wires[i], .mtu = 1500, .rx_buffers = 4096});
+    auto port = nic::Port::open({.name = name,
+                                 .device = device,
+                                 .pipe = device.empty() ? wires[i] : nullptr,
+                                 .mtu = 1500,
+                                 .rx_buffers = 4096});
     INFO((port ? std::string() : port.error().message));
     REQUIRE(port.ok());
     auto link = std::make_unique<engine::Link>(std::move(*port),

@@ -198,6 +198,7 @@ std::unique_ptr<Link> Engine::remove_link(Link& link) {
 void Engine::drain_payload() {
   for (const auto& link : links_) {
     for (int attempt = 0; link->holds_payload(); ++attempt) {
+      link->port().attend(now_);  // a device that is being stopped lets go of what it holds
       if (attempt == kDropAttempts) {
         link->drop_staged();
       }

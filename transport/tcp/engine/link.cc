@@ -209,6 +209,7 @@ bool Link::holds_payload() {
 }
 
 void Link::watch(Instant now) {
+  port_->attend(now);
   if (fault_ != nullptr) {
     fault_->look(now);
   }
@@ -222,9 +223,12 @@ void Link::watch(Instant now) {
     // The cable may lead to another switch now, which knows neither our addresses nor our multicast groups.
     interface_.announce(now);
   }
+  const std::string closed = port_->why_closed();
   log_news(news, watch_, port_->name(),
-           "look for its cable and the switch's port; connections go on if it is back within "
-           "tcp.user_timeout_ms",
+           closed.empty()
+               ? "look for its cable and the switch's port; connections go on if it is back within "
+                 "tcp.user_timeout_ms"
+               : closed,
            now);
 }
 
@@ -239,7 +243,8 @@ std::string Link::why_away(Instant now) const {
   if (!since) {
     return {};
   }
-  return describe_absence(port_->name(), *since, now);
+  const std::string closed = port_->why_closed();
+  return describe_absence(port_->name(), *since, now) + (closed.empty() ? "" : ": " + closed);
 }
 
 bool Link::stalled(Instant now) {
@@ -247,7 +252,11 @@ bool Link::stalled(Instant now) {
     packets_at_stall_ = counters_.tx_packets;
     stalled_since_ = now;
   }
-  return now - stalled_since_ >= kStall;
+  const bool stalled = now - stalled_since_ >= kStall;
+  if (stalled && fault_ == nullptr) {
+    port_->report_stuck();
+  }
+  return stalled;
 }
 
 }  // namespace tfabric::engine

@@ -8,7 +8,6 @@
 #include <algorithm>
 
 #include "host/pci.h"
-#include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/device_holders.h"
 #include "transport/tcp/nic/dpdk_calls.h"
@@ -27,20 +26,6 @@ bool is_virtual(const std::string& device) { return device.starts_with("net_"); 
 
 // "net_memif0,role=server" is known to DPDK as "net_memif0".
 std::string port_name(const std::string& device) { return device.substr(0, device.find(',')); }
-
-// Runs `work` on the thread on which the driver may be opened and closed (control_thread.h).
-template <class Work>
-void run_where_safe(const std::string& device, const Work& work) {
-  if (device.starts_with("net_memif") || is_vhost_wire(device)) {
-    run_on_control_thread(work);
-  } else {
-    work();
-  }
-}
-
-}  // namespace
-
-namespace {
 
 // Returns "; process 1234 (python3) has it", if another process has the device open.
 std::string held_by(const std::string& device) {
@@ -65,38 +50,28 @@ Error Ethdev::failure(const char* what, int error) const {
                                       probed ? std::string() : held_by(config.device))};
 }
 
-Ethdev::~Ethdev() {
-  if (probed) {
-    run_where_safe(config.device, [this] { close(); });
-  }
-}
-
-void Ethdev::close() {
-  if (started) {
-    rte_eth_dev_stop(id);
-  }
-  rte_eth_dev_close(id);
-  // DPDK does not open again a NIC that it still knows, and with VFIO no other process could open it. A
-  // virtual device ceases to exist.
-  if (device != nullptr) {
-    rte_dev_remove(device);
-  }
-}
-
 Status Ethdev::open() {
   if (config.pipe != nullptr || config.device == kLoopDevice) {
     return open_pipe();
   }
+  care = std::make_unique<PortCare>(
+      config.name, port_name(config.device), queues,
+      PortCare::Work{.restart = [this] { return restart(); }, .let_go = [this] { let_go(); }});
   Status status;
-  run_where_safe(config.device, [&] {
-    for (Status (Ethdev::*step)() :
-         {&Ethdev::attach, &Ethdev::probe, &Ethdev::configure, &Ethdev::set_up_queues, &Ethdev::start}) {
-      if (status = (this->*step)(); !status) {
-        return;
-      }
-    }
+  run_where_safe([&] {
+    status =
+        take({&Ethdev::attach, &Ethdev::probe, &Ethdev::configure, &Ethdev::set_up_queues, &Ethdev::start});
   });
   return status;
+}
+
+Status Ethdev::take(std::initializer_list<Status (Ethdev::*)()> steps) {
+  for (Status (Ethdev::*step)() : steps) {
+    if (Status status = (this->*step)(); !status) {
+      return status;
+    }
+  }
+  return {};
 }
 
 Status Ethdev::open_pipe() {
@@ -186,7 +161,7 @@ Status Ethdev::make_pools(int numa_node) {
 }
 
 Status Ethdev::configure() {
-  if (Status status = make_pools(rte_eth_dev_socket_id(id)); !status) {
+  if (Status status = mac ? Status() : make_pools(rte_eth_dev_socket_id(id)); !status) {
     return status;
   }
   rte_eth_dev_info info{};
@@ -199,11 +174,17 @@ Status Ethdev::configure() {
   if (spreads) {
     request_rss(conf, info);
   }
+  conf.intr_conf.rmv = (*info.dev_flags & RTE_ETH_DEV_INTR_RMV) != 0 ? 1 : 0;
   if (const int error = rte_eth_dev_configure(id, queues, queues, &conf); error != 0) {
     return failure("configure", -error);
   }
-  capabilities = capabilities_of(config.device, conf, info);
-  return {};
+  PortCapabilities found = capabilities_of(config.device, conf, info);
+  if (!mac) {
+    resets_when_stuck = info.err_handle_mode == RTE_ETH_ERROR_HANDLE_MODE_PASSIVE;
+    capabilities = found;
+  }
+  found.tx_reclaims = capabilities.tx_reclaims;
+  return found == capabilities ? Status() : Status(other_offloads());
 }
 
 Status Ethdev::set_up_queues() {
@@ -227,10 +208,15 @@ Status Ethdev::start() {
     return failure("start", -error);
   }
   started = true;
+  if (events_ == nullptr) {
+    events_ = std::make_unique<PortEvents>(id, rte_dev_name(device), *care);
+  }
   if (queues > 1 && !is_virtual(config.device)) {
     rss = spread_over_queues(id, queues);
   }
-  capabilities.tx_reclaims = rte_eth_tx_done_cleanup(id, 0, 0) != -ENOTSUP;
+  if (!mac) {
+    capabilities.tx_reclaims = rte_eth_tx_done_cleanup(id, 0, 0) != -ENOTSUP;
+  }
   // A NIC's filters let only frames for its own address pass, but IPv6 asks for neighbours by multicast (RFC
   // 4861 §7.2.1), and the rail on a TAP or AF_PACKET may have another MAC address than the interface. Drivers
   // that know no such mode receive everything anyway. A Redirect has arranged for it.
@@ -238,7 +224,7 @@ Status Ethdev::start() {
     static_cast<void>(is_virtual(config.device) ? rte_eth_promiscuous_enable(id)
                                                 : rte_eth_allmulticast_enable(id));
   }
-  return {};
+  return keep_mac();
 }
 
 Result<std::uint16_t> Ethdev::most_queues() {

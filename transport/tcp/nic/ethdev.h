@@ -1,8 +1,14 @@
 // A DPDK ethdev that is open: its driver, queues, packet pools and, for AF_XDP, the redirect of its
 // interface; or a pipe with its pools, which needs no ethdev. Ports share it; the last one closes it.
+//
+// A device that is reset, or comes back after it was removed, keeps its pools, because engines hold packets
+// of them, and all that its links rely on: capabilities, MAC address, number of queues. One that comes back
+// with less is not used.
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <span>
@@ -11,6 +17,8 @@
 #include "host/interfaces.h"
 #include "transport/tcp/nic/packet_pipe.h"
 #include "transport/tcp/nic/port.h"
+#include "transport/tcp/nic/port_care.h"
+#include "transport/tcp/nic/port_events.h"
 #include "transport/tcp/nic/xdp/redirect.h"
 
 struct rte_device;
@@ -45,10 +53,18 @@ struct Ethdev {
   bool started = false;
   PortCapabilities capabilities;
   std::optional<Rss> rss;
+  std::unique_ptr<PortCare> care;      // null for a pipe
+  std::optional<net::MacAddress> mac;  // empty until the device has been opened for the first time
+  bool resets_when_stuck = false;      // the driver leaves it to us to reset a NIC that has failed
 
  private:
   Status open_pipe();
   Status make_pools(int numa_node);
+  // Runs `work` on the thread on which the driver may be opened and closed (control_thread.h), and not beside
+  // such work on another device: DPDK's lists of devices have no lock.
+  void run_where_safe(const std::function<void()>& work) const;
+  // Returns the first error.
+  Status take(std::initializer_list<Status (Ethdev::*)()> steps);
   // The steps of open() for an ethdev, in their order.
   Status attach();
   Status probe();
@@ -56,8 +72,17 @@ struct Ethdev {
   Status set_up_queues();
   Status start();
   void close();
+  // --- ethdev_care.cc
+  // For PortCare, while no queue is in use.
+  Status restart();
+  Status reset();
+  Status keep_mac();
+  void let_go();
   [[nodiscard]] Error no_device_left() const;
+  [[nodiscard]] Error other_offloads() const;
   [[nodiscard]] Error failure(const char* what, int error) const;
+
+  std::unique_ptr<PortEvents> events_;  // while the device is with DPDK
 };
 
 }  // namespace tfabric::nic

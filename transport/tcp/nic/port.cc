@@ -85,9 +85,32 @@ Result<std::unique_ptr<Port>> Port::open(const PortConfig& config) {
 Result<std::uint16_t> Port::queues_of(const PortConfig& config) { return Ethdev(config).most_queues(); }
 
 Port::Port(std::shared_ptr<Ethdev> device, std::uint16_t queue) : device_(std::move(device)), queue_(queue) {}
-Port::~Port() = default;
+
+Port::~Port() {
+  if (device_->care != nullptr) {
+    device_->care->forget(closed_);
+  }
+}
+
+void Port::attend(Instant now) {
+  PortCare* care = device_->care.get();
+  if (care != nullptr && (closed_ || !care->idle())) {
+    closed_ = care->attend(closed_, now);
+  }
+}
+
+std::string Port::why_closed() const { return closed_ ? device_->care->why() : std::string(); }
+
+void Port::report_stuck() {
+  if (device_->resets_when_stuck && !closed_) {
+    device_->care->note(PortEvent::stuck);
+  }
+}
 
 std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
+  if (closed_) [[unlikely]] {
+    return 0;
+  }
   if (device_->pipe != nullptr) {
     return device_->pipe->take(out, *device_->receive_pool);
   }
@@ -95,6 +118,9 @@ std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
 }
 
 std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
+  if (closed_) [[unlikely]] {
+    return 0;
+  }
   if (device_->capabilities.tx_segments_max == PortCapabilities::kAnySegments) {
     return burst(*device_, packets, queue_);
   }
@@ -124,7 +150,7 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
 }
 
 void Port::reclaim() {
-  if (device_->pipe == nullptr) {
+  if (device_->pipe == nullptr && !closed_) {
     rte_eth_tx_done_cleanup(device_->id, queue_, 0);
   }
 }
@@ -138,6 +164,9 @@ rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(device_->external
 bool Port::link_up() const {
   if (device_->pipe != nullptr) {
     return device_->pipe->up();
+  }
+  if (closed_) {
+    return false;
   }
   if (device_->query) {
     const host::InterfaceQuery::State state = device_->query->state(device_->interface);
@@ -153,7 +182,7 @@ const char* Port::why_down() const {
 }
 
 std::uint32_t Port::speed_mbps() const {
-  if (device_->pipe != nullptr) {
+  if (device_->pipe != nullptr || closed_) {
     return 0;
   }
   rte_eth_link link{};
@@ -162,20 +191,12 @@ std::uint32_t Port::speed_mbps() const {
   return known ? link.link_speed : 0;
 }
 
-net::MacAddress Port::mac() const {
-  rte_ether_addr address{};
-  net::MacAddress mac;
-  if (device_->pipe == nullptr && rte_eth_macaddr_get(device_->id, &address) == 0) {
-    std::copy(std::begin(address.addr_bytes), std::end(address.addr_bytes), mac.bytes.begin());
-  }
-  return mac;
-}
-
+net::MacAddress Port::mac() const { return device_->mac.value_or(net::MacAddress{}); }
 std::uint16_t Port::mtu() const { return device_->config.mtu; }
 const PortCapabilities& Port::capabilities() const { return device_->capabilities; }
 const std::shared_ptr<rte_mempool>& Port::rx_pool() const { return device_->receive_pool; }
 const std::string& Port::name() const { return device_->config.name; }
 std::uint16_t Port::id() const { return device_->id; }
-const Rss* Port::rss() const { return device_->rss ? &*device_->rss : nullptr; }
+const Rss* Port::rss() const { return !closed_ && device_->rss ? &*device_->rss : nullptr; }
 
 }  // namespace tfabric::nic

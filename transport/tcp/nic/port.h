@@ -2,6 +2,10 @@
 // a pipe (packet_pipe.h), which needs no ethdev. Ports of one device share it and its receive pool, and the
 // last one closes it.
 //
+// A device may ask for a reset, or go, while it is in use. Its ports are closed then, each at its next
+// attend(), and open again once the device works again (port_care.h). A closed port has no link, takes no
+// packets and has none.
+//
 // Threads: one at a time uses a port (the engine holds its lock); any thread opens and closes ports. Packets
 // are rte_mbuf, which belong to the holder of the pointer.
 #pragma once
@@ -14,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/time.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/nic/packet_pipe.h"
 #include "transport/tcp/nic/rss.h"
@@ -54,6 +59,8 @@ struct PortCapabilities {
   bool tx_reclaims = false;               // reclaim() does something
   std::uint16_t tx_segments_max = 1;      // buffers that a packet may have on transmit
   std::uint16_t tx_tso_segments_max = 1;  // the same for a packet that the driver cuts
+
+  bool operator==(const PortCapabilities&) const = default;
 };
 
 struct Ethdev;
@@ -79,6 +86,15 @@ class Port {
   // Lets the driver free what it has sent. Call it when idle, and before memory is deregistered.
   void reclaim();
 
+  // Closes the port if its device must not be used now, and opens it again later. Call about once a
+  // millisecond.
+  void attend(Instant now);
+  // Why the port is closed: "the NIC asks for a reset"; empty: it is open.
+  [[nodiscard]] std::string why_closed() const;
+  // The driver has taken nothing for longer than a network stops a NIC. Asks for a reset of the device if its
+  // driver leaves that to us; a virtual device may wait for another process, and has no such driver.
+  void report_stuck();
+
   // Returns an empty packet buffer for headers and small payloads (kHeaderRoom bytes); null if the pool is
   // empty.
   rte_mbuf* allocate_header();
@@ -99,13 +115,15 @@ class Port {
   [[nodiscard]] const std::string& name() const;
   [[nodiscard]] std::uint16_t id() const;  // DPDK's port number; kMostDevices: a pipe's
   [[nodiscard]] std::uint16_t queue() const { return queue_; }
-  // How the NIC spreads packets over its queues; null if there is one queue, or the driver does not say.
+  // How the NIC spreads packets over its queues; null if there is one queue, the driver does not say, or the
+  // port is closed.
   [[nodiscard]] const Rss* rss() const;
 
  private:
   Port(std::shared_ptr<Ethdev> device, std::uint16_t queue);
   std::shared_ptr<Ethdev> device_;
   std::uint16_t queue_;
+  bool closed_ = false;  // beside queue_, which each burst reads
 };
 
 }  // namespace tfabric::nic
