@@ -150,13 +150,18 @@ class Device {
                                                     const ConnectOptions& options) = 0;
 };
 
-// Why an open rail will not carry a job's traffic.
+// Why a rail will not carry a job's traffic.
 struct RailFault {
-  enum class Kind : std::uint8_t { no_link, address_taken, gateway_silent };
+  enum class Kind : std::uint8_t {
+    missing,  // its device is not there, or cannot be opened
+    no_link,
+    address_taken,
+    gateway_silent
+  };
   Kind kind = Kind::no_link;
   std::string rail;
   std::string what;  // text for users, like `fix`
-  std::string fix;
+  std::string fix;   // empty: `what` says it
 };
 
 // One kind of network. Devices live as long as the transport.

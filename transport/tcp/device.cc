@@ -121,6 +121,9 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
   for (const RailPair& pair : pair_rails(ours, theirs)) {
     const Endpoint& end = peer.endpoints[pair.theirs];
     Rail& rail = *rails_[pair.ours].rail;
+    if (rail.absent()) {
+      continue;
+    }
     const Result<Route> route = rail.route_to(end.address, peer.process);
     const bool needed = routes.empty() || pair.rank == routes.front().rank;
     if (!route && needed) {

@@ -1,11 +1,14 @@
 #include "transport/tcp/engines.h"
 
+#include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
 
 #include "base/log.h"
 #include "host/limits.h"
+#include "transport/tcp/rails/absent_rail.h"
+#include "transport/tcp/rails/fatal_fault.h"
 #include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/rails/rail_probe.h"
@@ -26,19 +29,36 @@ engine::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
           config.port};
 }
 
+// Null: it has none.
+const transport::RailFault* fault_of(const config::Rail& rail, std::span<const transport::RailFault> faults) {
+  const auto found =
+      std::find_if(faults.begin(), faults.end(), [&](const auto& fault) { return fault.rail == rail.name; });
+  return found == faults.end() ? nullptr : &*found;
+}
+
+// An error names the rail at its beginning, and so does what is made of a fault.
+transport::RailFault missing_device(const config::Rail& rail, const Error& error) {
+  const std::string prefix = fmt::format("rail {}: ", rail.name);
+  const std::string& why = error.message;
+  return {.kind = transport::RailFault::Kind::missing,
+          .rail = rail.name,
+          .what = why.starts_with(prefix) ? why.substr(prefix.size()) : why,
+          .fix = {}};
+}
+
 }  // namespace
 
-Result<std::uint16_t> Engines::count_for(const config::Tcp& config) {
+std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const transport::RailFault> missing) {
   auto count = static_cast<std::uint16_t>(config.engines);
   for (const config::Rail& rail : config.rails) {
     if (count == 1) {
       break;
     }
-    Result<std::uint16_t> queues = traits_of(rail.kind).queues(rail);
-    if (!queues) {
-      return queues.error();
+    if (fault_of(rail, missing) != nullptr) {
+      continue;
     }
-    if (*queues < count) {
+    Result<std::uint16_t> queues = traits_of(rail.kind).queues(rail);
+    if (queues && *queues < count) {
       count = std::max(*queues, std::uint16_t{1});
       TF_WARN("NET/tfabric: tcp.engines = {}, but rail {} has {} queue(s): this process runs {} engine(s)",
               config.engines, rail.name, *queues, count);
@@ -100,13 +120,48 @@ std::vector<engine::Engine*> Engines::all() const {
   return engines;
 }
 
-Status Engines::open_rails(const config::Tcp& config) {
+Result<std::vector<transport::RailFault>> Engines::open_rails(const config::Tcp& config,
+                                                              std::span<const transport::RailFault> missing) {
+  std::vector<transport::RailFault> faults;
   for (const config::Rail& rail : config.rails) {
-    if (Status status = open_rail(rail); !status) {
-      return status;
+    const transport::RailFault* known = fault_of(rail, missing);
+    if (known != nullptr && add_absent(rail)) {
+      faults.push_back(*known);
+      continue;
     }
+    Status status = open_rail(rail);
+    if (status) {
+      continue;
+    }
+    // Later steps lack something else, and have left links behind.
+    const bool by_device =
+        status.error().code == Errc::unusable && traits_of(rail.kind).probed && !has_link(rail);
+    if (!by_device || !add_absent(rail)) {
+      return status.error();
+    }
+    faults.push_back(missing_device(rail, status.error()));
   }
-  return {};
+  return faults;
+}
+
+bool Engines::has_link(const config::Rail& rail) const {
+  return std::any_of(units_.begin(), units_.end(), [&](const auto& unit) {
+    const EngineGuard guard(unit->engine.lock());
+    const auto& links = unit->engine.links();
+    return std::any_of(links.begin(), links.end(),
+                       [&](const auto& link) { return link->name() == rail.name; });
+  });
+}
+
+bool Engines::add_absent(const config::Rail& rail) {
+  for (const auto& unit : units_) {
+    std::unique_ptr<Rail> absent = AbsentRail::make(rail);
+    if (absent == nullptr) {
+      return false;
+    }
+    unit->rails.push_back(std::move(absent));
+  }
+  return true;
 }
 
 Status Engines::open_rail(const config::Rail& rail) {
@@ -132,8 +187,9 @@ void Engines::announce_rails() {
 
 void Engines::start_without(std::span<const transport::RailFault> faults) {
   for (const transport::RailFault& fault : faults) {
-    TF_WARN("NET/tfabric: rail {}: {}: {}. Starting without it; it is used once it works", fault.rail,
-            fault.what, fault.fix);
+    const bool missing = fault.kind == transport::RailFault::Kind::missing;
+    TF_WARN("NET/tfabric: rail {}: {}. Starting without it; {}", fault.rail, describe(fault),
+            missing ? "processes that start once it works use it" : "it is used once it works");
     for (const auto& unit : units_) {
       const EngineGuard guard(unit->engine.lock());
       for (const auto& rail : unit->rails) {

@@ -42,20 +42,24 @@ class Engines {
   Engines& operator=(const Engines&) = delete;
 
   // Opens them for all engines. Those that are probed (rail_probe.h) are not announced to the network yet.
-  Status open_rails(const config::Tcp& config);
+  // Returns the faults of those whose device cannot be opened, and of those that are known to be missing,
+  // which are not tried; each has its place, with nothing behind it (absent_rail.h).
+  Result<std::vector<transport::RailFault>> open_rails(const config::Tcp& config,
+                                                       std::span<const transport::RailFault> missing);
   Status open_rail(const config::Rail& rail);
   // Tries all rails at once, and returns their faults; takes seconds if there are any. Rails must be open.
   [[nodiscard]] std::vector<transport::RailFault> probe_rails();
   void announce_rails();
-  // Starts without the rails that have these faults: those without a link are used once they have one.
+  // Starts without the rails that have these faults: those that are open are used once they work.
   void start_without(std::span<const transport::RailFault> faults);
 
   [[nodiscard]] const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
   [[nodiscard]] engine::ProgressMode mode() const { return mode_; }
 
   // How many of the configured engines the rails allow: each NIC must have a queue pair for each engine. Logs
-  // a warning if these are fewer. EAL must be running.
-  static Result<std::uint16_t> count_for(const config::Tcp& config);
+  // a warning if these are fewer. Those that are `missing`, or cannot be asked, do not count: they
+  // cannot be opened either. EAL must be running.
+  static std::uint16_t count_for(const config::Tcp& config, std::span<const transport::RailFault> missing);
 
  private:
   // Pauses the data path by taking all engines' locks: bursts run with their engine held.
@@ -73,6 +77,10 @@ class Engines {
   };
 
   [[nodiscard]] std::vector<engine::Engine*> all() const;
+  // Returns true if an engine has a link of the rail.
+  [[nodiscard]] bool has_link(const config::Rail& rail) const;
+  // Returns false if the rail can have no place.
+  bool add_absent(const config::Rail& rail);
   void linger();
   void log_rails() const;
   void log_counters() const;

@@ -51,14 +51,11 @@ class TcpTransport final : public transport::Transport {
     if (Status status = plan.dpdk ? nic::start_eal(plan.eal) : Status(); !status) {
       return status.error();
     }
-    Result<std::uint16_t> engines = Engines::count_for(plan.own.tcp);
-    if (!engines) {
-      return engines.error();
-    }
+    const std::uint16_t engines = Engines::count_for(plan.own.tcp, plan.missing);
     if (plan.dpdk) {
-      nic::size_shared_pools(*engines);
+      nic::size_shared_pools(engines);
     }
-    std::unique_ptr<TcpTransport> transport(new TcpTransport(plan, *engines));
+    std::unique_ptr<TcpTransport> transport(new TcpTransport(plan, engines));
     if (Status status = transport->open_rails(plan); !status) {
       return status.error();
     }
@@ -92,17 +89,22 @@ class TcpTransport final : public transport::Transport {
   }
 
   Status open_rails(RailPlan plan) {
-    if (Status status = engines_.open_rails(plan.own.tcp); !status) {
-      return status;
+    auto faults = engines_.open_rails(plan.own.tcp, plan.missing);
+    if (!faults) {
+      return faults.error();
     }
     open_lifeboat(plan.lifeboat);
+    if (auto fatal = fatal_fault(plan, *faults)) {
+      return *fatal;
+    }
     if (plan.own.tcp.probe) {
-      const auto faults = engines_.probe_rails();
-      if (auto fatal = fatal_fault(plan, faults)) {
+      const auto found = engines_.probe_rails();
+      faults->insert(faults->end(), found.begin(), found.end());
+      if (auto fatal = fatal_fault(plan, *faults)) {
         return *fatal;
       }
-      engines_.start_without(faults);
     }
+    engines_.start_without(*faults);
     engines_.announce_rails();
     // A NIC that works with physical addresses cannot reach registered memory, since DPDK does not know its
     // physical addresses: what is sent from it is copied.
@@ -133,7 +135,7 @@ class TcpTransport final : public transport::Transport {
   [[nodiscard]] std::uint32_t driver_speed_mbps() const {
     std::uint32_t speed = 0;
     for (const auto& rail : engines_.units().front()->rails) {
-      if (traits_of(rail->config().kind).driver_reports_speed) {
+      if (traits_of(rail->config().kind).driver_reports_speed && rail->network() != nullptr) {
         speed = std::max(speed, rail->network()->port().speed_mbps());
       }
     }

@@ -31,7 +31,8 @@ struct View {
     config::Config config;
     config.tcp = {.rails = rails, .engines = engines};
     Status status = check_rails(config.tcp, host);
-    status = status ? check_links(config, host.interfaces, host.addresses) : status;
+    status = status ? check_links(config, host.interfaces, host.addresses, missing_nics(config.tcp, host))
+                    : status;
     if (status) {
       return {};
     }
@@ -154,4 +155,28 @@ TEST_CASE("a PCI function that is missing, or not bound to VFIO, is reported") {
   REQUIRE_THAT(view.fault({rail}), Contains("belongs to the kernel's driver ena"));
   bind("vfio-pci");
   REQUIRE(view.fault({rail}).empty());
+}
+
+TEST_CASE("a NIC that is missing is no fault if there is another rail to start with") {
+  View view;
+  const config::Rail nic{.name = "eni", .kind = RailKind::pci, .device = kNic};
+  config::Config config;
+  config.tcp.rails = {nic, interface_rail()};
+  const auto missing = missing_nics(config.tcp, view.host);
+  REQUIRE(missing.size() == 1);
+  CHECK(missing[0].rail == "eni");
+  CHECK(missing[0].kind == transport::RailFault::Kind::missing);
+  const auto starts = [&] { return check_links(config, view.host.interfaces, view.host.addresses, missing); };
+  CHECK_FALSE(starts());
+  config.tcp.bond = config::Switch::on;
+  CHECK(starts());
+  view.host.interfaces[1].has_link = false;
+  const Status none = starts();
+  REQUIRE_FALSE(none);
+  CHECK_THAT(none.error().message, Contains("rail eni: this host has no PCI function 0000:00:10.0"));
+  view.host.addresses.push_back(
+      {.netdev = "eth0", .address = config::mapped(std::array<std::uint8_t, 4>{10, 0, 0, 1})});
+  CHECK(starts());  // over the life-boat
+  config.required = true;
+  CHECK_FALSE(starts());
 }

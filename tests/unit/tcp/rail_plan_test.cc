@@ -181,6 +181,8 @@ TEST_CASE("a process starts without a rail that does not work, if each device ha
   CHECK(alone->message == "rail eth1: no link: a cable");
   job.config.tcp.reserve = true;
   CHECK_FALSE(fatal(job.plan({0, 1, 2}), Kind::no_link, {"eth1"}));
+  CHECK_FALSE(fatal(job.plan({0, 1, 2}), Kind::missing, {"eth1"}));
+  CHECK(fatal(job.plan({0, 1, 2}), Kind::missing, {"eth0", "eth1", "eth2"}));
   CHECK(fatal(job.plan({0, 1, 2}), Kind::address_taken, {"eth1"}));
   CHECK(fatal(job.plan({0, 1, 2}), Kind::gateway_silent, {"eth0", "eth1", "eth2"}));
   job.host.addresses = {of_kernel("mgmt0", {10, 8, 0, 1})};
@@ -253,4 +255,18 @@ TEST_CASE("the rails of a plan are checked and leased: those of this process's s
   const Result<RailPlan> refused = plan_rails(job.config, job.host);
   REQUIRE_FALSE(refused.ok());
   CHECK_THAT(refused.error().message, Contains("rail eth2: no driver has 0000:00:12.0"));
+}
+
+TEST_CASE("a plan keeps the place of a NIC that is missing, if something stands in for it") {
+  Job job;
+  job.config.tcp.bond = config::Switch::on;
+  job.config.tcp.rails_per_process = {.rule = config::RailsPerProcess::Rule::all};
+  std::filesystem::remove(job.files.root() + "/sys/bus/pci/devices/" + kNics[1] + "/driver");
+  const Result<RailPlan> plan = plan_rails(job.config, job.host);
+  INFO((plan ? std::string() : plan.error().message));
+  REQUIRE(plan.ok());
+  CHECK(plan->own.tcp.rails.size() == 3);
+  CHECK(plan->devices.front().rails == Positions{0, 1, 2});
+  REQUIRE(plan->missing.size() == 1);
+  CHECK(plan->missing[0].rail == "eth1");
 }

@@ -57,6 +57,8 @@ struct Role {
 
 Id id_of(transport::RailFault::Kind kind) {
   switch (kind) {
+    case transport::RailFault::Kind::missing:
+      return Id::interface_missing;
     case transport::RailFault::Kind::no_link:
       return Id::link_down;
     case transport::RailFault::Kind::address_taken:

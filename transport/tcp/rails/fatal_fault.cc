@@ -8,10 +8,14 @@ namespace tfabric::tcp {
 namespace {
 
 Error error_of(const transport::RailFault& fault) {
-  return {Errc::unusable, fmt::format("rail {}: {}: {}", fault.rail, fault.what, fault.fix)};
+  return {Errc::unusable, fmt::format("rail {}: {}", fault.rail, describe(fault))};
 }
 
 }  // namespace
+
+std::string describe(const transport::RailFault& fault) {
+  return fault.fix.empty() ? fault.what : fmt::format("{}: {}", fault.what, fault.fix);
+}
 
 std::optional<Error> fatal_fault(const RailPlan& plan, std::span<const transport::RailFault> faults) {
   for (const transport::RailFault& fault : faults) {

@@ -1,8 +1,10 @@
-// Which of the faults that a probe of the rails has found (rail_probe.h) keep a process from starting.
+// Which of the faults that were found when the rails were opened and probed (rail_probe.h) keep a process
+// from starting.
 #pragma once
 
 #include <optional>
 #include <span>
+#include <string>
 
 #include "base/result.h"
 #include "transport/tcp/rails/rail_plan.h"
@@ -15,5 +17,8 @@ namespace tfabric::tcp {
 // host's traffic. With `required`, a job must not become slow silently: each device needs a rail of its own.
 [[nodiscard]] std::optional<Error> fatal_fault(const RailPlan& plan,
                                                std::span<const transport::RailFault> faults);
+
+// "no link: look for its cable"
+[[nodiscard]] std::string describe(const transport::RailFault& fault);
 
 }  // namespace tfabric::tcp

@@ -129,10 +129,7 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
   return {};
 }
 
-std::string function_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
-  if (config::row_of(rail.kind).device != config::RailKindRow::pci_function) {
-    return {};
-  }
+std::string function_fault(const config::Rail& rail, const HostView& host) {
   const auto function = host::pci_function(host.sysfs, rail.device);
   if (!function) {
     return fmt::format("this host has no PCI function {} (`lspci -D` lists them)", rail.device);
@@ -184,7 +181,7 @@ HostView view_of_host() {
 
 Status check_rails(const config::Tcp& config, const HostView& host) {
   for (const config::Rail& rail : config.rails) {
-    for (const auto& fault_of : {interface_fault, function_fault, address_fault, port_fault}) {
+    for (const auto& fault_of : {interface_fault, address_fault, port_fault}) {
       if (const std::string fault = fault_of(rail, config, host); !fault.empty()) {
         return Error{Errc::unusable, fmt::format("rail {}: {}", rail.name, fault)};
       }
@@ -193,9 +190,26 @@ Status check_rails(const config::Tcp& config, const HostView& host) {
   return {};
 }
 
+std::vector<transport::RailFault> missing_nics(const config::Tcp& config, const HostView& host) {
+  std::vector<transport::RailFault> missing;
+  for (const config::Rail& rail : config.rails) {
+    if (config::row_of(rail.kind).device != config::RailKindRow::pci_function) {
+      continue;
+    }
+    if (std::string fault = function_fault(rail, host); !fault.empty()) {
+      missing.push_back({.kind = transport::RailFault::Kind::missing,
+                         .rail = rail.name,
+                         .what = std::move(fault),
+                         .fix = {}});
+    }
+  }
+  return missing;
+}
+
 // Either one device has all rails, or each rail is a device's only one.
 Status check_links(const config::Config& config, std::span<const host::Interface> interfaces,
-                   const std::vector<host::LocalAddress>& addresses) {
+                   const std::vector<host::LocalAddress>& addresses,
+                   std::span<const transport::RailFault> missing) {
   if (!config.required && has_any_lifeboat(config, addresses)) {
     return {};
   }
@@ -204,13 +218,18 @@ Status check_links(const config::Config& config, std::span<const host::Interface
   for (const config::Rail& rail : config.tcp.rails) {
     const auto found = std::find_if(interfaces.begin(), interfaces.end(),
                                     [&](const auto& each) { return each.name == rail.device; });
-    const bool fault = config::is_kernel_interface(rail) && found != interfaces.end() && !found->has_link;
-    any = any || !fault;
-    if (fault && first.ok()) {
-      first = Error{Errc::unusable,
-                    fmt::format("rail {}: the interface {} has no link: look for its cable, or the other "
-                                "end of it",
-                                rail.name, rail.device)};
+    const auto gone = std::find_if(missing.begin(), missing.end(),
+                                   [&](const auto& fault) { return fault.rail == rail.name; });
+    std::string fault;
+    if (gone != missing.end()) {
+      fault = gone->what;
+    } else if (config::is_kernel_interface(rail) && found != interfaces.end() && !found->has_link) {
+      fault = fmt::format("the interface {} has no link: look for its cable, or the other end of it",
+                          rail.device);
+    }
+    any = any || fault.empty();
+    if (!fault.empty() && first.ok()) {
+      first = Error{Errc::unusable, fmt::format("rail {}: {}", rail.name, fault)};
     }
   }
   return any && bonds(config) ? Status() : first;

@@ -15,6 +15,7 @@
 #include "host/interfaces.h"
 #include "host/limits.h"
 #include "host/sysfs.h"
+#include "transport/transport.h"
 
 namespace tfabric::tcp {
 
@@ -29,12 +30,15 @@ struct HostView {
 [[nodiscard]] HostView view_of_host();
 // Returns the first fault, with its fix. An interface that is missing is no fault: it may be in another
 // network namespace, as the rail of a process there.
-// Links are another matter (check_links).
+// NICs that are missing and links are another matter (check_links).
 [[nodiscard]] Status check_rails(const config::Tcp& config, const HostView& host);
-// Returns the first interface of a rail that has no link if the process cannot start without it: there is no
-// life-boat, or tfabric is required, and not each device has another rail.
+// Returns the rails whose NIC is missing, or not bound to a driver for DPDK.
+[[nodiscard]] std::vector<transport::RailFault> missing_nics(const config::Tcp& config, const HostView& host);
+// Returns the first rail that has no link, or is among `missing`, if the process cannot start without it:
+// there is no life-boat, or tfabric is required, and not each device has another rail.
 [[nodiscard]] Status check_links(const config::Config& config, std::span<const host::Interface> interfaces,
-                                 const std::vector<host::LocalAddress>& addresses);
+                                 const std::vector<host::LocalAddress>& addresses,
+                                 std::span<const transport::RailFault> missing = {});
 
 // --- what an af_xdp rail needs of its interface, beyond being up and having a link
 

@@ -47,6 +47,8 @@ class Rail {
   [[nodiscard]] virtual std::uint32_t mtu() const = 0;
   // The link to the network; null if links are made for each peer.
   [[nodiscard]] virtual engine::Link* network() { return nullptr; }
+  // Returns true if the process has started without the rail: there is no route over it.
+  [[nodiscard]] virtual bool absent() const { return false; }
   // Returns true if a NIC reads registered memory by DMA.
   [[nodiscard]] virtual bool sends_by_dma() const { return false; }
 

@@ -169,8 +169,9 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
   if (config.tcp.rails.empty()) {
     return no_rails(config, host.addresses);
   }
+  std::vector<transport::RailFault> missing = missing_nics(config.tcp, host);
   for (const Status& status :
-       {check_rails(config.tcp, host), check_links(config, host.interfaces, host.addresses)}) {
+       {check_rails(config.tcp, host), check_links(config, host.interfaces, host.addresses, missing)}) {
     if (!status) {
       return status.error();
     }
@@ -182,7 +183,15 @@ Result<RailPlan> plan_rails(const config::Config& config, const HostView& host) 
   if (!used) {
     return used.error();
   }
-  return plan_of(config, *used, host);
+  Result<RailPlan> plan = plan_of(config, *used, host);
+  if (plan) {
+    std::erase_if(missing, [&](const transport::RailFault& fault) {
+      return std::none_of(plan->own.tcp.rails.begin(), plan->own.tcp.rails.end(),
+                          [&](const config::Rail& rail) { return rail.name == fault.rail; });
+    });
+    plan->missing = std::move(missing);
+  }
+  return plan;
 }
 
 }  // namespace tfabric::tcp

@@ -26,6 +26,8 @@ struct RailPlan {
   nic::EalOptions eal;
   engine::EngineOptions engine;  // of every engine, but for number and ports
   std::vector<DevicePlan> devices;
+  // Those of the rails that cannot be opened, and without which the process starts.
+  std::vector<transport::RailFault> missing;
   // For the log.
   std::string rails;   // "rail(s) eth1 (pci 0000:00:10.0), 1 of 2"
   std::string memory;  // which memory DPDK takes; empty without DPDK
