@@ -1,5 +1,7 @@
 #include "transport/tcp/nic/port_care.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 #include <system_error>
@@ -143,7 +145,7 @@ void PortCare::begin(Instant now) {
     worker_ = start_thread("tfabric-port", [this, step = step_] { run(step); });
     let_go_ = lost;
   } catch (const std::system_error& error) {
-    retry(now, error.what());
+    retry(now, fmt::format("rail {}: {}", rail_, error.what()));
   }
 }
 
@@ -182,10 +184,8 @@ void PortCare::conclude(Instant now) {
 void PortCare::retry(Instant now, const std::string& why) {
   next_attempt_ = now + pause_;
   if (!std::exchange(failure_said_, true)) {
-    TF_WARN(
-        "NET/tfabric: rail {}: {} does not work again yet: {}; this is tried again, ever more rarely, up to "
-        "every {} s",
-        rail_, device_, why, std::chrono::duration_cast<std::chrono::seconds>(kMostPause).count());
+    TF_WARN("NET/tfabric: {}; this is tried again, ever more rarely, up to every {} s", why,
+            std::chrono::duration_cast<std::chrono::seconds>(kMostPause).count());
   }
 }
 

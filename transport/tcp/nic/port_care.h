@@ -41,7 +41,8 @@ class PortCare {
   // A device that has worked for so long is not what it was before: the next attempt is made at once.
   static constexpr Duration kCalm = std::chrono::minutes(1);
 
-  // What is done with the device while no queue is in use. An error of restart() leaves the device closed.
+  // What is done with the device while no queue is in use. An error of restart() names the rail, and leaves
+  // the device closed.
   struct Work {
     std::function<Status()> restart;  // brings the device back into use, whatever its state
     std::function<void()> let_go;     // stops and closes it, so that the host can have it
