@@ -13,7 +13,7 @@ class Peer {
   explicit Peer(std::uint64_t process) : process_(process) {}
 
   [[nodiscard]] std::uint64_t process() const { return process_; }
-  // From any thread. At most 10 ms old while the witness is polled.
+  // From any thread. While the witness is polled: at most 10 ms old for each 512 peers that there are.
   [[nodiscard]] View view() const { return view_.load(std::memory_order_acquire); }
   // How often the process ran again after it had been stopped, and for how long it had been the last time.
   [[nodiscard]] std::uint32_t resumptions() const { return resumptions_.load(std::memory_order_acquire); }

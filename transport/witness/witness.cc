@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -21,10 +22,16 @@ namespace {
 constexpr Duration kMostBetweenPolls = std::chrono::milliseconds(50);
 // The interval for everything but events of sockets.
 constexpr Duration kTick = std::chrono::milliseconds(10);
-// The last pause before a peer is dialled again; it doubles from the first.
-constexpr Duration kLastPause = std::chrono::seconds(60);
+// The most peers that are looked at in an interval, in 0.1 to 0.2 ms.
+constexpr std::size_t kMaxPeersATick = 512;
 // How long a process must be stopped for a warning.
 constexpr Duration kWorthWarning = std::chrono::seconds(2);
+
+std::size_t quarter_of_descriptors() {
+  rlimit limit{};
+  const bool known = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  return known ? static_cast<std::size_t>(limit.rlim_cur / 4) : kMaxHosts;
+}
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -43,8 +50,10 @@ Result<std::unique_ptr<Witness>> Witness::open(const Options& options) {
   Contact contact{.process = random_u64(), .address = options.address, .port = listening->port};
   contact.process += contact.process == 0 ? 1 : 0;  // 0 means no witness
   fill_random(contact.token);
+  Options bounded = options;
+  bounded.max_hosts = std::min(options.max_hosts, quarter_of_descriptors());
   return std::unique_ptr<Witness>(
-      new Witness(options, std::move(epoll), std::move(listening->socket), contact));
+      new Witness(bounded, std::move(epoll), std::move(listening->socket), contact));
 }
 
 Witness::Witness(const Options& options, PrivateDescriptor epoll, PrivateDescriptor listening,
@@ -57,16 +66,31 @@ std::shared_ptr<Peer> Witness::meet(const Contact& peer) {
   }
   const std::lock_guard guard(mutex_);
   Entry& entry = entry_of(peer.process);
-  entry.contact = peer;
+  if (entry.host == nullptr) {
+    entry.contact = peer;
+    entry.host = &hosts_.try_emplace(peer.address, contact_.process).first->second;
+    entry.host->add(peer.process, clock_);
+    publish(entry);
+  }
   return entry.peer;
 }
 
 void Witness::want(const Peer& peer) {
   const std::lock_guard guard(mutex_);
-  if (const auto found = peers_.find(peer.process()); found != peers_.end()) {
-    found->second.standing.want(clock_);
-    publish(found->second);
+  const auto found = peers_.find(peer.process());
+  if (found == peers_.end()) {
+    return;
   }
+  Entry& entry = found->second;
+  entry.standing.want(clock_);
+  if (entry.host != nullptr && entry.link == 0) {
+    entry.host->want(peer.process(), clock_);
+    // It must answer, or the process is asked through another one.
+    if (const auto deputy = peers_.find(entry.host->deputy_of(peer.process())); deputy != peers_.end()) {
+      deputy->second.standing.want(clock_);
+    }
+  }
+  publish(entry);
 }
 
 std::string Witness::describe(const Peer& peer) const {
@@ -104,23 +128,32 @@ Witness::Entry& Witness::entry_of(std::uint64_t process) {
 
 void Witness::tick() {
   drop_slow();
-  for (auto i = peers_.begin(); i != peers_.end();) {
+  look_at_peers();
+  look_at_hosts();
+  report_siblings();
+}
+
+void Witness::look_at_peers() {
+  auto i = peers_.upper_bound(last_peer_);
+  for (std::size_t left = std::min(peers_.size(), kMaxPeersATick); left > 0; --left) {
+    i = i == peers_.end() ? peers_.begin() : i;
     Entry& entry = i->second;
+    last_peer_ = i->first;
     if (is_to_be_dialled(entry)) {
-      dial(entry, Purpose::stay);
+      dial(entry, siblings_.contains(i->first) ? Purpose::needed : Purpose::stay);
     }
     ask(entry);
     publish(entry);
-    const bool unused = entry.peer.use_count() == 1 && entry.link == 0 && entry.attempt == 0;
+    const bool unused =
+        entry.peer.use_count() == 1 && entry.link == 0 && entry.attempt == 0 && !siblings_.contains(i->first);
+    if (unused && entry.host != nullptr) {
+      entry.host->remove(i->first);
+      if (entry.host->empty()) {
+        hosts_.erase(entry.contact.address);
+      }
+    }
     i = unused ? peers_.erase(i) : std::next(i);
   }
-}
-
-bool Witness::is_to_be_dialled(const Entry& entry) const {
-  const View view = entry.standing.view(clock_);
-  return contact_.process < entry.peer->process() && entry.contact.exists() && entry.link == 0 &&
-         entry.attempt == 0 && (view == View::unknown || view == View::lost) && entry.peer.use_count() > 1 &&
-         clock_ >= entry.next_dial;
 }
 
 void Witness::ask(Entry& entry) {
@@ -130,15 +163,26 @@ void Witness::ask(Entry& entry) {
   }
   if (const auto nonce = entry.standing.next_question(clock_)) {
     // If the kernel has no room for it, the process has not read for long, and will not answer.
-    static_cast<void>(link->second.channel.send(encode(Record{RecordKind::ask, *nonce})));
+    static_cast<void>(link->second.channel.send(encode(Record{.kind = RecordKind::ask, .value = *nonce})));
   }
   if (entry.standing.has_open_question() && link->second.channel.all_acknowledged()) {
     entry.standing.acknowledged();
   }
 }
 
+// What its own connection says is believed first.
+View Witness::view_of(const Entry& entry) const {
+  const View own = entry.standing.view(clock_);
+  if (entry.host == nullptr || (own != View::unknown && own != View::lost)) {
+    return own;
+  }
+  const View through_deputy = entry.host->view(entry.peer->process());
+  return through_deputy == View::unknown ? own : through_deputy;
+}
+
 void Witness::publish(Entry& entry) {
-  const View view = entry.standing.view(clock_);
+  update_reach(entry);
+  const View view = view_of(entry);
   const View before = entry.peer->view_.exchange(view, std::memory_order_acq_rel);
   if (view == View::stopped) {
     on_stopped(entry);
@@ -154,7 +198,9 @@ void Witness::publish(Entry& entry) {
 }
 
 void Witness::on_stopped(Entry& entry) {
-  entry.stopped_at = entry.standing.asked_at();
+  const bool by_own_connection = entry.standing.view(clock_) == View::stopped;
+  entry.stopped_at =
+      by_own_connection ? entry.standing.asked_at() : entry.host->stopped_since(entry.peer->process());
   const Duration since = clock_ - entry.stopped_at;
   if (!entry.warned && since >= kWorthWarning) {
     entry.warned = true;
@@ -175,44 +221,6 @@ void Witness::on_resumed(Entry& entry) {
     TF_INFO("NET/tfabric: the process at the other end ({}) runs again, after {:.1f} s", to_string(entry.who),
             seconds(stop));
   }
-}
-
-// The connection is the one with the peer from now on. There is an older one only if the peer has lost it.
-void Witness::attach(Entry& entry, std::uint64_t serial, const Introduction& who) {
-  const std::uint64_t older = std::exchange(entry.link, serial);
-  if (older != 0) {
-    links_.erase(older);
-  }
-  entry.who = who;
-  entry.pause = kFirstPause;
-  entry.standing.connected();
-  publish(entry);
-}
-
-void Witness::back_off(Entry& entry) {
-  entry.next_dial = clock_ + entry.pause;
-  entry.pause = std::min<Duration>(2 * entry.pause, kLastPause);
-}
-
-// Returns false if there is no place for one more connection.
-bool Witness::make_room() {
-  std::size_t used = 0;
-  Entry* idle = nullptr;
-  for (auto& [process, entry] : peers_) {
-    used += entry.link != 0 ? 1 : 0;
-    if (entry.link != 0 && entry.peer.use_count() == 1) {
-      idle = &entry;
-    }
-  }
-  if (used < kMaxPeers) {
-    return true;
-  }
-  if (idle == nullptr) {
-    return false;
-  }
-  links_.erase(std::exchange(idle->link, 0));
-  idle->standing = {};
-  return true;
 }
 
 }  // namespace tfabric::witness

@@ -11,13 +11,20 @@
 // The process with the lower number dials. A connection that ends proves little if something between the
 // hosts has closed it: the peer is dialled once more then, and is not ended if it answers.
 //
-// At most kMaxPeers peers have a connection at once; further ones stay `unknown`. Connections of peers that
-// no comm holds any more are closed when others need their places. Strangers, who do not show the token, are
-// bounded in number and time.
+// At most kMaxPeers peers have a connection as a matter of course. Of each host (an address) that has none
+// then, one process gets a connection as well, for up to kMaxHosts hosts, and that process answers for the
+// others of its host (host.h); for that it has a connection to each of those within the host (siblings.h).
+// The same holds for peers whose own connection cannot be made. A process that no connection leads to stays
+// `unknown`. Connections of peers that no comm holds any more are closed when others need their places.
+// Strangers, who do not show the token, are bounded in number and time.
+//
+// Descriptors: two, one for each connection, and one for some seconds for each whose end is verified. There
+// are at most kMaxPeers + kMaxHosts connections to other hosts, Siblings::kMaxProcesses within this one, and
+// 64 of strangers. kMaxHosts is a quarter of RLIMIT_NOFILE if that is less: of 1,024 descriptors, 642 at most
+// are taken. docs/architecture.md, "Scale", has the numbers of a job of 10,000 ranks.
 //
 // All functions are thread-safe and none blocks. poll() is to be called about once a millisecond, by any of
-// the process's engines; time in which it is not called does not count. Descriptors: one for each connection,
-// and two.
+// the process's engines; time in which it is not called does not count.
 #pragma once
 
 #include <atomic>
@@ -33,21 +40,29 @@
 #include "base/time.h"
 #include "transport/witness/channel.h"
 #include "transport/witness/contact.h"
+#include "transport/witness/host.h"
 #include "transport/witness/message.h"
 #include "transport/witness/peer.h"
+#include "transport/witness/siblings.h"
 
 namespace tfabric::witness {
+
+// A descriptor each. A job of that many processes has a connection for each pair.
+inline constexpr std::size_t kMaxPeers = 256;
+// Hosts beyond them. Twice the hosts of a job of 8,192 GPUs, as two ends may choose different pairs of
+// processes.
+inline constexpr std::size_t kMaxHosts = 2048;
 
 struct Options {
   config::IpBytes address{};  // of this host; the port is the kernel's choice
   Introduction self;
   std::string patience;  // how long comms wait for a process that is stopped, for the warning
+  std::size_t max_peers = kMaxPeers;
+  std::size_t max_hosts = kMaxHosts;
 };
 
 class Witness {
  public:
-  static constexpr std::size_t kMaxPeers = 256;
-
   // Fails with Errc::system if there can be no sockets, as without a network of the kernel.
   static Result<std::unique_ptr<Witness>> open(const Options& options);
   // Closes all connections, which the peers take for the end of this process: no comm may be open.
@@ -78,21 +93,34 @@ class Witness {
     stranger,  // by another process, whose opening has not arrived
     open
   };
+  // Which bound a connection counts toward.
+  enum class Place : std::uint8_t {
+    none,    // a stranger's, or one that only checks
+    peer,    // kMaxPeers
+    host,    // kMaxHosts, beyond those
+    sibling  // Siblings::kMaxProcesses: within this host, and one of its ends is a deputy
+  };
   struct Link {
     Channel channel;
-    Stage stage;
-    Purpose purpose;
-    std::uint64_t process;  // of the peer; 0: a stranger's
-    Instant since;
+    Stage stage = Stage::stranger;
+    Purpose purpose = Purpose::stay;
+    Place place = Place::none;
+    std::uint64_t process = 0;  // of the peer; 0: a stranger's
+    Instant since{};
+    bool from_here = false;  // a stranger on this host
+    WatchReader reader{};
   };
   struct Entry {
     std::shared_ptr<Peer> peer;
     Contact contact;  // does not exist until a comm brings it
     Introduction who;
-    Standing standing;
-    std::uint64_t link = 0;     // the connection; 0: none
-    std::uint64_t attempt = 0;  // the connection that is being dialled; 0: none
-    Instant next_dial{};        // no connection is dialled before
+    Standing standing;                      // by its own connection
+    Host* host = nullptr;                   // by others; null: no comm has brought the contact
+    Host::Reach reach = Host::Reach::none;  // as its host knows it
+    std::uint64_t link = 0;                 // the connection; 0: none
+    std::uint64_t attempt = 0;              // the connection that is being dialled; 0: none
+    std::optional<Finding> dial_failure{};  // of the last dial; `absent`: the kernel refused it
+    Instant next_dial{};                    // no connection is dialled before
     Duration pause = kFirstPause;
     Instant stopped_at{};  // while it is stopped
     bool warned = false;   // that it is
@@ -105,28 +133,47 @@ class Witness {
   Entry& entry_of(std::uint64_t process);
   // --- about peers (witness.cc)
   void tick();
+  void look_at_peers();
   void ask(Entry& entry);
   void publish(Entry& entry);
   void on_stopped(Entry& entry);
   void on_resumed(Entry& entry);
+  [[nodiscard]] View view_of(const Entry& entry) const;
+
+  // --- about hosts, and what deputies send each other (witness_hosts.cc)
+  void look_at_hosts();
+  void take_step(const Host::Step& step);
+  void update_reach(Entry& entry);
+  void report_siblings();
+  void send_report(std::uint64_t serial, std::uint64_t process, Finding finding);
+  [[nodiscard]] static std::optional<Finding> finding_of(const Entry& entry, Instant now);
+  void on_record(std::uint64_t serial, Link& link, const Record& record);
+  void on_watch(std::uint64_t serial, const Contact& process);
+  void on_report(std::uint64_t deputy, const Record& record);
+
+  // --- which connections there may be (witness_places.cc)
+  [[nodiscard]] static Place place_of(Purpose purpose, bool within_host);
+  [[nodiscard]] std::size_t count(Place place) const;
   [[nodiscard]] bool is_to_be_dialled(const Entry& entry) const;
+  [[nodiscard]] bool gives_way(const Entry& entry) const;
+  [[nodiscard]] bool is_idle(const Entry& entry) const;
+  bool make_room(Place place);
   void attach(Entry& entry, std::uint64_t serial, const Introduction& who);
   void back_off(Entry& entry);
-  bool make_room();
+  void close_link(std::uint64_t serial);
+  void drop_slow();
+  void limit_strangers();
 
   // --- about connections (witness_links.cc)
   void take_events();
   void accept_strangers();
-  std::uint64_t add_link(PrivateDescriptor socket, Stage stage, Purpose purpose, std::uint64_t process);
+  std::uint64_t add_link(Link link);
   void dial(Entry& entry, Purpose purpose);
   void on_event(std::uint64_t serial, Link& link);
   void on_connected(std::uint64_t serial, Link& link);
   void on_opening(std::uint64_t serial, Link& link, const Opening& opening);
   void on_stranger(std::uint64_t serial, Link& link, const Opening& opening);
-  void on_record(Link& link, const Record& record);
   void drop(std::uint64_t serial);
-  void drop_slow();
-  void drop_oldest_stranger();
 
   const Options options_;
   const PrivateDescriptor epoll_, listening_;
@@ -138,6 +185,11 @@ class Witness {
   std::uint64_t last_serial_ = 0;
   std::unordered_map<std::uint64_t, Link> links_;  // by serial number
   std::map<std::uint64_t, Entry> peers_;           // by process
+  std::map<config::IpBytes, Host> hosts_;          // those of peers that comms have met
+  Siblings siblings_;
+  std::uint64_t last_peer_ = 0;  // that was looked at
+  config::IpBytes last_host_{};  // that was looked at
+  Instant full_until_{};         // no peer is dialled before
   std::atomic<std::uint64_t> news_{0};
 };
 

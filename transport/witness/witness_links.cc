@@ -12,10 +12,6 @@
 namespace tfabric::witness {
 namespace {
 
-// The most connections that have not shown the token, and for how long they may not have. The same time is
-// for those that we dial.
-constexpr std::size_t kMaxStrangers = 64;
-constexpr Duration kOpeningTimeout = std::chrono::seconds(5);
 // The most connections and records that are taken at once; the next poll takes more.
 constexpr int kMaxAccepted = 64;
 constexpr int kMaxRecords = 16;
@@ -42,38 +38,43 @@ void Witness::accept_strangers() {
     if (!accepted || !*accepted) {
       return;
     }
-    const auto strangers = std::count_if(
-        links_.begin(), links_.end(), [](const auto& link) { return link.second.stage == Stage::stranger; });
-    if (static_cast<std::size_t>(strangers) >= kMaxStrangers) {
-      drop_oldest_stranger();
-    }
-    add_link(std::move((*accepted)->socket), Stage::stranger, Purpose::stay, /*process=*/0);
+    limit_strangers();
+    add_link({.channel = Channel(std::move((*accepted)->socket)),
+              .stage = Stage::stranger,
+              .from_here = (*accepted)->peer.ip == contact_.address});
   }
 }
 
 // Returns the connection's serial number; 0 if the kernel cannot watch it.
-std::uint64_t Witness::add_link(PrivateDescriptor socket, Stage stage, Purpose purpose,
-                                std::uint64_t process) {
+std::uint64_t Witness::add_link(Link link) {
   const std::uint64_t serial = ++last_serial_;
   epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = serial}};
-  if (stage == Stage::dialling) {
+  if (link.stage == Stage::dialling) {
     event.events |= EPOLLOUT;
   }
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket.get(), &event) != 0) {
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, link.channel.descriptor(), &event) != 0) {
     return 0;
   }
-  links_.emplace(serial, Link{Channel(std::move(socket)), stage, purpose, process, clock_});
+  link.since = clock_;
+  links_.emplace(serial, std::move(link));
   return serial;
 }
 
 void Witness::dial(Entry& entry, Purpose purpose) {
-  if (purpose == Purpose::stay && !make_room()) {
+  const Place place = place_of(purpose, /*within_host=*/entry.contact.address == contact_.address);
+  if (place != Place::none && !make_room(place)) {
     back_off(entry);
     return;
   }
-  Result<PrivateDescriptor> socket = bootstrap::dial_tcp({entry.contact.address, entry.contact.port});
+  const bootstrap::Source here{.ip = contact_.address, .interface = {}};
+  Result<PrivateDescriptor> socket = bootstrap::dial_tcp({entry.contact.address, entry.contact.port},
+                                                         place == Place::sibling ? &here : nullptr);
   if (socket) {
-    entry.attempt = add_link(std::move(*socket), Stage::dialling, purpose, entry.peer->process());
+    entry.attempt = add_link({.channel = Channel(std::move(*socket)),
+                              .stage = Stage::dialling,
+                              .purpose = purpose,
+                              .place = place,
+                              .process = entry.peer->process()});
   }
   if (entry.attempt == 0) {
     back_off(entry);
@@ -107,7 +108,7 @@ void Witness::on_event(std::uint64_t serial, Link& link) {
       break;
     }
     if (const auto record = decode_record(bytes.first<kRecordBytes>())) {
-      on_record(link, *record);
+      on_record(serial, link, *record);
     }
   }
   if (link.channel.life() != Life::open) {
@@ -158,9 +159,9 @@ void Witness::on_opening(std::uint64_t serial, Link& link, const Opening& openin
 }
 
 void Witness::on_stranger(std::uint64_t serial, Link& link, const Opening& opening) {
-  const bool may_stay = opening.process < contact_.process;  // the lower number dials
+  const bool we_dial = contact_.process < opening.process;
   if (opening.token != contact_.token || opening.process == contact_.process ||
-      (opening.purpose == Purpose::stay && !may_stay)) {
+      (opening.purpose == Purpose::stay && we_dial)) {
     drop(serial);
     return;
   }
@@ -171,22 +172,19 @@ void Witness::on_stranger(std::uint64_t serial, Link& link, const Opening& openi
     return;
   }
   Entry& entry = entry_of(opening.process);
-  if ((entry.link == 0 && !make_room()) || !link.channel.send(encode(answer))) {
+  const Place place = place_of(opening.purpose, link.from_here);
+  if ((we_dial && !gives_way(entry)) || (entry.link == 0 && !make_room(place)) ||
+      !link.channel.send(encode(answer))) {
     drop(serial);
     return;
   }
+  if (entry.attempt != 0) {
+    close_link(std::exchange(entry.attempt, 0));  // of two that cross, the lower number's stays
+  }
   link.stage = Stage::open;
   link.process = opening.process;
+  link.place = place;
   attach(entry, serial, opening.who);
-}
-
-void Witness::on_record(Link& link, const Record& record) {
-  if (record.kind == RecordKind::ask) {
-    static_cast<void>(link.channel.send(encode(Record{RecordKind::tell, record.nonce})));
-  } else if (const auto entry = peers_.find(link.process); entry != peers_.end()) {
-    entry->second.standing.answered(record.nonce, clock_);
-    publish(entry->second);
-  }
 }
 
 // Closes the connection, and draws the conclusions for its peer.
@@ -194,8 +192,9 @@ void Witness::drop(std::uint64_t serial) {
   const auto link = links_.find(serial);
   const Life life = link->second.channel.life();
   const Purpose purpose = link->second.purpose;
+  const bool refused = link->second.stage == Stage::dialling && life == Life::closed;
   const auto found = peers_.find(link->second.process);
-  links_.erase(link);
+  close_link(serial);
   if (found == peers_.end()) {
     return;
   }
@@ -206,9 +205,11 @@ void Witness::drop(std::uint64_t serial) {
       entry.standing.check_failed();
     }
     back_off(entry);
+    entry.dial_failure = refused ? Finding::absent : Finding::unknown;
     publish(entry);
   } else if (entry.link == serial) {
     entry.link = 0;
+    entry.dial_failure.reset();
     if (life == Life::closed) {
       if (entry.contact.exists() && entry.attempt == 0) {
         dial(entry, Purpose::check);
@@ -220,27 +221,6 @@ void Witness::drop(std::uint64_t serial) {
     }
     publish(entry);
   }
-}
-
-void Witness::drop_slow() {
-  std::array<std::uint64_t, kMaxStrangers> slow;
-  std::size_t count = 0;
-  for (const auto& [serial, link] : links_) {
-    if (link.stage != Stage::open && clock_ - link.since >= kOpeningTimeout && count < slow.size()) {
-      slow[count++] = serial;
-    }
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    drop(slow[i]);
-  }
-}
-
-void Witness::drop_oldest_stranger() {
-  std::uint64_t oldest = last_serial_ + 1;
-  for (const auto& [serial, link] : links_) {
-    oldest = link.stage == Stage::stranger ? std::min(oldest, serial) : oldest;
-  }
-  drop(oldest);
 }
 
 }  // namespace tfabric::witness

@@ -1,148 +1,14 @@
-// Witnesses over real sockets of loopback. Time is the tests' own: a step is a millisecond, however long it
-// takes.
+// Two processes and strangers. Those beyond the most peers: witness_hosts_test.cc.
 #include "transport/witness/witness.h"
 
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <catch2/catch.hpp>
-#include <csignal>
-#include <ctime>
 #include <thread>
-#include <vector>
 
-#include "transport/bootstrap/socket.h"
+#include "tests/unit/witness/processes.h"
 
 using namespace tfabric;
 using namespace tfabric::witness;
-using namespace std::chrono_literals;
-
-namespace {
-
-const config::IpBytes kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
-
-std::unique_ptr<Witness> open_witness(std::int32_t rank) {
-  auto opened = Witness::open(
-      {.address = kLoopback, .self = {.rank = rank, .pid = 100, .host = "here"}, .patience = "300 s"});
-  INFO((opened ? std::string() : opened.error().message));
-  REQUIRE(opened.ok());
-  return std::move(*opened);
-}
-
-void rest() {
-  const timespec pause{.tv_sec = 0, .tv_nsec = 50000};
-  nanosleep(&pause, nullptr);
-}
-
-// The witnesses of several processes, in one.
-struct Hosts {
-  std::vector<Witness*> all;
-  Instant now{1s};
-
-  void step() {
-    now += 1ms;
-    for (Witness* each : all) {
-      each->poll(now);
-    }
-    rest();
-  }
-  void run(Duration time) {
-    for (const Instant end = now + time; now < end;) {
-      step();
-    }
-  }
-  template <class Done>
-  bool until(const Done& done) {
-    for (int i = 0; i < 20000 && !done(); ++i) {
-      step();
-    }
-    return done();
-  }
-};
-
-// A witness in a process of its own, which runs until it is killed.
-class OtherProcess {
- public:
-  // `with_child`: the process leaves a child, as data loaders are.
-  explicit OtherProcess(const Contact& peer, bool with_child = false) {
-    std::array<int, 2> to_parent{}, life{};
-    REQUIRE((pipe2(to_parent.data(), O_CLOEXEC) == 0 && pipe2(life.data(), O_CLOEXEC) == 0));
-    pid_ = fork();
-    REQUIRE(pid_ >= 0);
-    if (pid_ == 0) {
-      close(life[1]);
-      be(peer, to_parent[1], with_child ? life[0] : -1);
-    }
-    close(to_parent[1]);
-    close(life[0]);
-    life_ = life[1];
-    REQUIRE(read(to_parent[0], &contact_, sizeof contact_) == sizeof contact_);
-    close(to_parent[0]);
-  }
-  ~OtherProcess() {
-    signal(SIGKILL);
-    close(life_);
-    waitpid(pid_, nullptr, 0);
-  }
-  OtherProcess(const OtherProcess&) = delete;
-  OtherProcess& operator=(const OtherProcess&) = delete;
-
-  [[nodiscard]] const Contact& contact() const { return contact_; }
-  void signal(int number) const { kill(pid_, number); }
-
- private:
-  [[noreturn]] static void be(const Contact& peer, int report, int life) {
-    auto own = Witness::open({.address = kLoopback, .self = this_process(), .patience = {}});
-    const Contact contact = own ? (*own)->contact() : Contact{};
-    const auto held = (*own)->meet(peer);
-    if (write(report, &contact, sizeof contact) != sizeof contact) {
-      _exit(1);
-    }
-    bool forked = life < 0;
-    while (true) {
-      (*own)->poll(monotonic_now());
-      rest();
-      if (!forked && held->view() == View::alive) {
-        forked = true;
-        if (fork() == 0) {
-          char byte = 0;
-          static_cast<void>(!read(life, &byte, 1));  // until the test closes its end
-          _exit(0);
-        }
-      }
-    }
-  }
-
-  pid_t pid_ = -1;
-  int life_ = -1;
-  Contact contact_;
-};
-
-PrivateDescriptor dial_raw(const Contact& contact) {
-  auto socket = bootstrap::dial_tcp({contact.address, contact.port});
-  REQUIRE(socket.ok());
-  return std::move(*socket);
-}
-
-bool is_closed(const PrivateDescriptor& socket) {
-  std::array<std::byte, 512> bytes;
-  ssize_t count = 0;
-  do {
-    count = recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
-  } while (count > 0);
-  return count == 0 || !bootstrap::is_not_now(errno);
-}
-
-void send_opening(const PrivateDescriptor& socket, const Contact& to, std::uint64_t process) {
-  Opening opening{.process = process, .token = to.token, .who = {.pid = 1, .host = "raw"}};
-  const auto bytes = encode(opening);
-  REQUIRE(send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
-}
-
-}  // namespace
+using namespace tfabric::witness::test;
 
 TEST_CASE("two processes that meet at the same time have one connection, and know each other") {
   const auto a = open_witness(3), b = open_witness(7);
@@ -320,18 +186,18 @@ TEST_CASE("beyond the most peers there is no connection, unless one belongs to n
     peers.push_back(a->meet({.process = process, .address = kLoopback, .port = 1, .token = {}}));
     hosts.run(3ms);
   };
-  for (std::uint64_t process = 1; process <= Witness::kMaxPeers; ++process) {
+  for (std::uint64_t process = 1; process <= kMaxPeers; ++process) {
     dial_as(process);
   }
-  REQUIRE(hosts.until([&] { return a->connections() == Witness::kMaxPeers; }));
+  REQUIRE(hosts.until([&] { return a->connections() == kMaxPeers; }));
   REQUIRE(peers.back()->view() == View::alive);
-  dial_as(Witness::kMaxPeers + 1);
+  dial_as(kMaxPeers + 1);
   REQUIRE(hosts.until([&] { return is_closed(sockets.back()); }));
   REQUIRE(peers.back()->view() == View::unknown);
   peers.front().reset();
-  dial_as(Witness::kMaxPeers + 2);
+  dial_as(kMaxPeers + 2);
   REQUIRE(hosts.until([&] { return peers.back()->view() == View::alive; }));
-  REQUIRE(a->connections() == Witness::kMaxPeers);
+  REQUIRE(a->connections() == kMaxPeers);
 }
 
 namespace {

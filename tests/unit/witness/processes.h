@@ -1,0 +1,153 @@
+// Witnesses of several processes, over real sockets of loopback. Time is the tests' own: a step is a
+// millisecond, however long it takes.
+#pragma once
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "transport/bootstrap/socket.h"
+#include "transport/witness/witness.h"
+
+namespace tfabric::witness::test {
+
+using namespace std::chrono_literals;
+
+// Each host is an address of loopback.
+inline config::IpBytes host_address(std::uint8_t host) {
+  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, host, 1};
+}
+inline const config::IpBytes kLoopback = host_address(0);
+
+inline std::unique_ptr<Witness> open_witness(const Options& options) {
+  auto opened = Witness::open(options);
+  INFO((opened ? std::string() : opened.error().message));
+  REQUIRE(opened.ok());
+  return std::move(*opened);
+}
+inline std::unique_ptr<Witness> open_witness(std::int32_t rank) {
+  return open_witness(
+      {.address = kLoopback, .self = {.rank = rank, .pid = 100, .host = "here"}, .patience = "300 s"});
+}
+
+inline void rest() {
+  const timespec pause{.tv_sec = 0, .tv_nsec = 50000};
+  nanosleep(&pause, nullptr);
+}
+
+// The witnesses of several processes, in one.
+struct Hosts {
+  std::vector<Witness*> all;
+  Instant now{1s};
+
+  void step() {
+    now += 1ms;
+    for (Witness* each : all) {
+      each->poll(now);
+    }
+    rest();
+  }
+  void run(Duration time) {
+    for (const Instant end = now + time; now < end;) {
+      step();
+    }
+  }
+  template <class Done>
+  bool until(const Done& done) {
+    for (int i = 0; i < 20000 && !done(); ++i) {
+      step();
+    }
+    return done();
+  }
+};
+
+// A witness in a process of its own, which runs until it is killed.
+class OtherProcess {
+ public:
+  // `with_child`: the process leaves a child, as data loaders are.
+  explicit OtherProcess(const Contact& peer, bool with_child = false,
+                        const config::IpBytes& address = kLoopback) {
+    std::array<int, 2> to_parent{}, life{};
+    REQUIRE((pipe2(to_parent.data(), O_CLOEXEC) == 0 && pipe2(life.data(), O_CLOEXEC) == 0));
+    pid_ = fork();
+    REQUIRE(pid_ >= 0);
+    if (pid_ == 0) {
+      close(life[1]);
+      be(peer, address, to_parent[1], with_child ? life[0] : -1);
+    }
+    close(to_parent[1]);
+    close(life[0]);
+    life_ = life[1];
+    REQUIRE(read(to_parent[0], &contact_, sizeof contact_) == sizeof contact_);
+    close(to_parent[0]);
+  }
+  ~OtherProcess() {
+    signal(SIGKILL);
+    close(life_);
+    waitpid(pid_, nullptr, 0);
+  }
+  OtherProcess(const OtherProcess&) = delete;
+  OtherProcess& operator=(const OtherProcess&) = delete;
+
+  [[nodiscard]] const Contact& contact() const { return contact_; }
+  void signal(int number) const { kill(pid_, number); }
+
+ private:
+  [[noreturn]] static void be(const Contact& peer, const config::IpBytes& address, int report, int life) {
+    auto own = Witness::open({.address = address, .self = this_process(), .patience = {}});
+    const Contact contact = own ? (*own)->contact() : Contact{};
+    const auto held = (*own)->meet(peer);
+    if (write(report, &contact, sizeof contact) != sizeof contact) {
+      _exit(1);
+    }
+    bool forked = life < 0;
+    while (true) {
+      (*own)->poll(monotonic_now());
+      rest();
+      if (!forked && held->view() == View::alive) {
+        forked = true;
+        if (fork() == 0) {
+          char byte = 0;
+          static_cast<void>(!read(life, &byte, 1));  // until the test closes its end
+          _exit(0);
+        }
+      }
+    }
+  }
+
+  pid_t pid_ = -1;
+  int life_ = -1;
+  Contact contact_;
+};
+
+inline PrivateDescriptor dial_raw(const Contact& contact) {
+  auto socket = bootstrap::dial_tcp({contact.address, contact.port});
+  REQUIRE(socket.ok());
+  return std::move(*socket);
+}
+
+inline bool is_closed(const PrivateDescriptor& socket) {
+  std::array<std::byte, 512> bytes;
+  ssize_t count = 0;
+  do {
+    count = recv(socket.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  } while (count > 0);
+  return count == 0 || !bootstrap::is_not_now(errno);
+}
+
+inline void send_opening(const PrivateDescriptor& socket, const Contact& to, std::uint64_t process) {
+  Opening opening{.process = process, .token = to.token, .who = {.pid = 1, .host = "raw"}};
+  const auto bytes = encode(opening);
+  REQUIRE(send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
+}
+
+}  // namespace tfabric::witness::test
