@@ -1,5 +1,5 @@
 // One process watches a host, whose processes end, stop and go on at random. The deputies' reports are made
-// by Siblings from what is true; the network delays them. Virtual time, a step is ten milliseconds.
+// by Siblings from what is true; the network delays them. Virtual time, a step is 20 ms.
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <deque>
@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr Duration kStep = 10ms;
+constexpr Duration kStep = 20ms;
 constexpr Instant kNever = Instant::max();
 
 class World {
@@ -249,12 +249,12 @@ class World {
 TEST_CASE(
     "whatever processes end and stop, none that lives is said to have ended, and those that run are found") {
   std::size_t ends_seen = 0;
-  for (std::uint32_t seed = 1; seed <= 300; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
     INFO("seed " << seed);
     World world(seed, 2 + seed % 7);
-    world.run(60s, /*faults=*/0.002);
+    world.run(60s, /*faults=*/0.004);
     world.resume_all();
-    world.run(200s, /*faults=*/0);
+    world.run(130s, /*faults=*/0);
     world.check_settled();
     ends_seen += world.ends_seen();
   }
