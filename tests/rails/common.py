@@ -6,6 +6,7 @@ import secrets
 import subprocess
 import sys
 import tempfile
+import threading
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "interop"))
@@ -30,13 +31,32 @@ def start(space, variables, *words):
     return space.start(*words, env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
 
 
+class Reader(threading.Thread):
+    """Reads what a process of start() prints, while it runs: a full pipe would stop a process that logs much."""
+
+    def __init__(self, process):
+        super().__init__(daemon=True)
+        self.process, self.lines = process, []
+        self.start()
+
+    def run(self):
+        self.lines.extend(self.process.stdout)
+
+    def text(self):
+        """All of it, after the process's end."""
+        self.join()
+        return "".join(self.lines)
+
+
 def finish(process, what, *status, limit=LIMIT_S):
     """Its output, after its end with this status, or one of these (0)."""
+    reader = getattr(process, "reader", None) or Reader(process)
     try:
-        text, _ = process.communicate(timeout=limit)
+        process.wait(timeout=limit)
     except subprocess.TimeoutExpired as error:
         process.kill()
-        raise Failed(f"{what}: not done after {limit} s:\n{process.communicate()[0]}") from error
+        raise Failed(f"{what}: not done after {limit} s:\n{reader.text()}") from error
+    text = reader.text()
     print(f"--- {what}\n{text.strip()}", flush=True)
     if process.returncode not in (status or (0,)):
         raise Failed(f"{what}: exit status {process.returncode}, expected {' or '.join(map(str, status)) or 0}")
