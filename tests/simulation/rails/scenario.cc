@@ -79,11 +79,15 @@ Damage draw_damage(SeededRandom& random) {
 }
 
 void draw_faults(SeededRandom& random, Scenario& scenario) {
-  const std::uint64_t count = random.between(std::uint64_t{1}, 5u);
+  // Many short ones hit burials and dials that are under way.
+  const bool many = random.chance(0.3);
+  const std::uint64_t count = random.between(std::uint64_t{1}, many ? 24u : 5u);
   for (std::uint64_t i = 0; i < count; ++i) {
     Fault fault;
     fault.at = random.between(Duration::zero(), scenario.busy);
-    const Duration longest = random.chance(0.7) ? Duration(300ms) : kTroubled - fault.at;
+    const Duration longest = many                 ? Duration(20ms)
+                             : random.chance(0.7) ? Duration(300ms)
+                                                  : kTroubled - fault.at;
     fault.until = fault.at + random.between(Duration(100us), longest);
     fault.host = random.between(std::uint64_t{0}, kHosts - 1);
     fault.rail = random.between(std::uint64_t{0}, scenario.cables.size() - 1);
