@@ -50,7 +50,7 @@ std::optional<std::string> fault_of(const Scenario& scenario, World& world, bool
                          world.passed() / 1ms);
     }
     if (scenario.sound && job.sender().counters().buried != 0) {
-      return fmt::format("comm {} has given up {} lanes, and only hosts stood still", i,
+      return fmt::format("comm {} has given up {} lanes, and only hosts stood still, or packets were lost", i,
                          job.sender().counters().buried);
     }
   }

@@ -4,7 +4,7 @@
 // - while a rail comes back before the outage is over, no comm fails, and all is done soon after the last
 //   fault has ended;
 // - where no rail comes back, both ends fail soon after the outage;
-// - where only hosts stand still, no lane is given up;
+// - where only hosts stand still, and cables lose a packet in a hundred, no lane is given up;
 // - in the end all packet buffers are free, and no connection is left.
 #pragma once
 

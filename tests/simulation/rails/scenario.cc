@@ -163,7 +163,8 @@ Scenario draw_scenario(std::uint64_t seed) {
     scenario.jobs.push_back(draw_job(random, scenario));
   }
   if (scenario.sound) {
-    std::ranges::for_each(scenario.cables, [](CableOptions& cable) { cable.loss = 0; });
+    const double loss = random.chance(0.5) ? 0.01 : 0;
+    std::ranges::for_each(scenario.cables, [&](CableOptions& cable) { cable.loss = loss; });
     scenario.tcp = {};
   }
   draw_faults(random, scenario);

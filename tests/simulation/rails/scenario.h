@@ -35,7 +35,7 @@ struct Scenario {
   std::vector<Fault> faults;
   // No rail ever comes back: all comms must fail, in time.
   bool hopeless = false;
-  // Nothing is wrong with any cable, so that no lane may be given up.
+  // Cables lose one packet in a hundred at most, and only hosts stand still: no lane may be given up.
   bool sound = false;
 };
 
