@@ -88,8 +88,8 @@ bool Job::ended(Buffer& buffer, int* size) {
 }
 
 Instant Job::step_sender() {
-  if (send_ == nullptr) {
-    return kNever;  // closed
+  if (send_ == nullptr || !started_) {
+    return kNever;
   }
   failed_send_ = failed_send_ || (send_->failed() && sent_ == sends_.size());
   if (!send_->welcomed() || failed_send_) {

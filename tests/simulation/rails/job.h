@@ -37,6 +37,8 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
+  // Messages are sent from now on.
+  void start() { started_ = true; }
   // What the job's process does at one end while its host runs; returns when it wants to be called again.
   Instant step_sender();
   Instant step_receiver();
@@ -87,7 +89,7 @@ class Job {
   std::size_t sent_ = 0, received_ = 0;
   std::uint64_t received_bytes_ = 0;
   Instant next_send_{}, next_post_{};
-  bool failed_send_ = false, failed_receive_ = false;
+  bool started_ = false, failed_send_ = false, failed_receive_ = false;
   Instant last_receive_{};
   Duration longest_stall_{};
   std::optional<std::string> fault_;

@@ -1,5 +1,6 @@
 // What a job notices of a rail that is lost, comes back, or is slow, in virtual time: exact figures, without
 // the machine's own speed.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <string>
@@ -168,4 +169,35 @@ TEST_CASE("what is slow on all rails, and a rail that was cut for a while, is no
     }
   }
   log::set_sink(nullptr);
+}
+
+TEST_CASE("a switch that takes one rail of 512 peers is settled for all of them within a moment") {
+  Scenario scenario = stream_over({10 * kGigabit, 10 * kGigabit});
+  scenario.jobs.resize(512, scenario.jobs.front());
+  for (std::size_t i = 0; i < scenario.jobs.size(); ++i) {
+    scenario.jobs[i].seed = i + 1;
+    scenario.jobs[i].messages.assign(6, 64u << 10);
+    scenario.jobs[i].depth = 2;
+  }
+  World world(scenario);
+  world.network().damage(0, {.silent_out = true, .silent_in = true});
+  const Duration cut = world.passed();
+  const bool settled = world.run_until(
+      [&] {
+        return std::ranges::all_of(
+            world.jobs(), [](const auto& job) { return job->sender().counters().buried > 0 || job->done(); });
+      },
+      cut + 10s);
+  const Duration took = world.passed() - cut;
+  CHECK(settled);
+  CHECK(world.run_until(
+      [&] { return std::ranges::all_of(world.jobs(), [](const auto& job) { return job->done(); }); },
+      cut + 20s));
+  WARN("512 peers: settled " << took / 1ms << " ms after the cut, all messages there after "
+                             << (world.passed() - cut) / 1ms << " ms");
+  CHECK(took <= 1s);
+  for (const auto& job : world.jobs()) {
+    CHECK(job->fault().value_or("") == "");
+    CHECK(job->error().value_or("") == "");
+  }
 }

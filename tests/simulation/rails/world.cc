@@ -36,6 +36,7 @@ World::World(const Scenario& scenario)
       throw std::runtime_error("a comm cannot be opened");
     }
   }
+  std::ranges::for_each(jobs_, [](const auto& job) { job->start(); });
 }
 
 Instant World::now() const { return virtual_now(); }
