@@ -70,7 +70,6 @@ bool Outbox::deal_gap(std::span<const Outlet> outlets) {
   if (!size) {
     return false;
   }
-  dealt_again_ += *size;
   gap.offset += *size;
   gap.length -= *size;
   if (gap.length == 0) {
@@ -125,7 +124,10 @@ Status Outbox::settle(LaneId lane, std::uint64_t position) {
   Ledger& ledger = ledgers_[lane.value];
   const bool possible = ledger.settle(
       position, [this](std::uint32_t message, std::uint32_t lines) { lines_there(message, lines); },
-      [this](const Ledger::Gap& gap) { gaps_.push_back(gap); });
+      [this](const Ledger::Gap& gap) {
+        gaps_.push_back(gap);
+        dealt_again_ += gap.length;
+      });
   // The oldest message's first gap is dealt next: NCCL waits for the oldest.
   std::sort(gaps_.begin(), gaps_.end(), [this](const Ledger::Gap& a, const Ledger::Gap& b) {
     return std::pair(a.message - front_, a.offset) > std::pair(b.message - front_, b.offset);

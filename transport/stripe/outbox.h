@@ -67,7 +67,7 @@ class Outbox {
   }
   // Another lane gets this number, whose lane is gone and drained.
   void renew(LaneId lane);
-  // Bytes that were given to lanes which did not deliver them.
+  // Bytes that were given to lanes which did not deliver them: they are dealt again, to others.
   [[nodiscard]] std::uint64_t dealt_again() const { return dealt_again_; }
 
  private:

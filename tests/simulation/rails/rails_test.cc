@@ -97,6 +97,13 @@ TEST_CASE("two rails of which one is three times as fast carry three to one") {
   WARN("3:1 rails: " << ratio << ":1, " << rate / 1e9 << " of 4 Gbit/s");
   CHECK(std::abs(ratio - 3) <= 0.3);
   CHECK(rate >= 0.9 * 4e9);
+  // A full queue drops some of what the link has sent.
+  const auto& counters = stream.world().host(0).link(0).counters();
+  CHECK(counters.tx_bytes >= stream.world().network().carried(0));
+  CHECK(static_cast<double>(counters.tx_bytes) <=
+        1.01 * static_cast<double>(stream.world().network().carried(0)));
+  CHECK(stream.world().host(1).link(0).counters().rx_bytes <= counters.tx_bytes);
+  CHECK(stream.world().host(1).link(0).counters().rx_bytes > counters.tx_bytes * 98 / 100);
 }
 
 TEST_CASE("a rail that is lost stalls a job for moments, and is used again soon after its return") {
@@ -119,6 +126,12 @@ TEST_CASE("a rail that is lost stalls a job for moments, and is used again soon 
   CHECK(stall <= (has_link ? 100ms : 10ms));
   CHECK(without >= 0.9e9);
   CHECK(again >= 0.9 * 2e9);
+  // What the log says at the end of the job.
+  const tcp::RailLosses losses = stream.world().host(0).context().peers.paths.losses_of("host0eth0");
+  CHECK(losses.connections > 0);
+  CHECK(losses.bytes > 0);
+  CHECK(losses.longest >= 900ms);
+  CHECK(stream.world().host(0).context().peers.paths.losses_of("host0eth1").connections == 0);
 }
 
 TEST_CASE("a rail that falls to a tenth of its rate is relieved, and named within a second") {

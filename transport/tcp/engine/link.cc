@@ -79,6 +79,9 @@ void Link::on_small_path(const net::IpAddress& remote, std::uint32_t mss) {
 }
 
 void Link::drop_staged() {
+  for (const rte_mbuf* packet : std::span(stage_).first(staged_)) {
+    counters_.tx_bytes -= packet->pkt_len;
+  }
   rte_pktmbuf_free_bulk(stage_.data(), staged_);
   staged_ = 0;
   if (fault_ != nullptr) {
@@ -126,6 +129,9 @@ std::uint16_t Link::receive(std::span<rte_mbuf*> packets, ExchangeCounters& coun
     n = fault_->receive(packets.first(n));
   }
   counters_.rx_packets += n;
+  for (const rte_mbuf* packet : packets.first(n)) {
+    counters_.rx_bytes += packet->pkt_len;
+  }
   if (member_.exchange == nullptr || n == 0) {
     return n;
   }
@@ -152,6 +158,7 @@ bool Link::send(const net::LinkHeader& header, const stack::SegmentOut& segment)
     return false;
   }
   ++ip_id_;
+  counters_.tx_bytes += packet->pkt_len;
   stage_[staged_++] = packet;
   return true;
 }
@@ -167,6 +174,7 @@ bool Link::send_frame(std::span<const std::byte> frame) {
     return false;
   }
   std::memcpy(room, frame.data(), frame.size());
+  counters_.tx_bytes += frame.size();
   stage_[staged_++] = packet;
   return true;
 }

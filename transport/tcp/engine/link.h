@@ -47,6 +47,7 @@ struct LinkOptions {
   std::shared_ptr<Rehearsal> rehearsal;
 };
 
+// Bytes are of whole frames; what is staged counts as sent, unless it is dropped.
 struct LinkCounters {
   std::uint64_t rx_packets = 0, tx_packets = 0, rx_bytes = 0, tx_bytes = 0, tx_stalls = 0;
 };

@@ -56,7 +56,8 @@ class Pace {
 class RailPaces {
  public:
   // What the first path that is slow waits for, so that one line says how many are.
-  static constexpr Duration kCollect = std::chrono::milliseconds(300);
+  // And what a host without free CPUs, or one that was stopped, does to a rail for a moment is over by then.
+  static constexpr Duration kCollect = std::chrono::milliseconds(600);
   // A rail that is slow again and again is named no more often than this.
   static constexpr Duration kQuiet = std::chrono::seconds(30);
 

@@ -90,7 +90,8 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
   }
   const double seconds = std::chrono::duration<double>(sample.busy).count();
   pace_.on_sample(static_cast<double>(sample.delivered) / seconds, now);
-  const bool blamed = pace_.slow() && std::any_of(users_.begin(), users_.end(), [&](const User& u) {
+  const bool far = pace_.rate() * 2 < pace_.usual();
+  const bool blamed = pace_.slow() && far && std::any_of(users_.begin(), users_.end(), [&](const User& u) {
                         return u.user->has_quick_sister(u.route, now);
                       });
   rail_->paces.on_sample(peer_, pace_, blamed, now);
