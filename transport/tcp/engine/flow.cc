@@ -77,9 +77,8 @@ TcpFlow* Engine::connect(Link& link, const net::IpAddress& remote, std::uint16_t
     return nullptr;
   }
   const FlowKey key{*local, remote, {*local_port, port}};
-  auto connection =
-      stack::Connection::connect(link.tcp_options(options_.tcp, remote.is_v4()), payloads_.ops(), key.ports,
-                                 initial_sequence(key), now());
+  auto connection = stack::Connection::connect(link.tcp_options(options_.tcp, remote.is_v4()),
+                                               payloads_.ops(), key.ports, initial_sequence(key), now());
   TcpFlow& flow = add_flow(key, link, handler, index, std::move(connection));
   begin_trial(flow);
   wake(flow);
