@@ -1,7 +1,7 @@
-// Many seeds, over several processes: one that crashes or hangs costs its seed and no more.
+// Many seeds of the machine's simulation (seeds.h), and what their scenarios have promised.
 #pragma once
 
-#include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "tests/simulation/run.h"

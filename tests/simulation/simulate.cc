@@ -10,6 +10,7 @@
 #include "tests/simulation/draw.h"
 #include "tests/simulation/run.h"
 #include "tests/simulation/scenario_text.h"
+#include "tests/simulation/seeds.h"
 #include "tests/simulation/shrink.h"
 
 using namespace tfabric;
@@ -31,15 +32,6 @@ int complain(const std::string& text) {
   return kUsage;
 }
 
-std::optional<std::pair<std::uint64_t, std::uint64_t>> parse_range(const std::string& text) {
-  unsigned long long first = 0, last = 0;
-  char rest = 0;
-  if (std::sscanf(text.c_str(), "%llu..%llu%c", &first, &last, &rest) != 2 || first > last) {
-    return std::nullopt;
-  }
-  return std::pair<std::uint64_t, std::uint64_t>(first, last);
-}
-
 Result<Scenario> scenario_for(const Arguments& arguments) {
   if (arguments.scenario.empty()) {
     return draw_scenario(arguments.seed);
@@ -59,7 +51,7 @@ Result<Scenario> scenario_for(const Arguments& arguments) {
 }
 
 int run_range(const Arguments& arguments, Mechanism off) {
-  const auto range = parse_range(arguments.seeds);
+  const auto range = parse_seed_range(arguments.seeds);
   if (!range) {
     return complain(fmt::format("--seeds {}: expected FROM..TO, as in 1..100000", arguments.seeds));
   }
