@@ -155,8 +155,10 @@ TEST_CASE("a connection whose packets come in by the right queues keeps its firs
 
 TEST_CASE(
     "engines that are turned by threads of their own carry both ways at once, failing on purpose or not") {
-  const std::string faults = GENERATE(
-      "", "shared:loss=1%@0s;shared:silent@5ms+5ms/30ms;shared:rate=2G@0s;shared:down@20ms+5ms/40ms");
+  // Faults that end: those that came back every few milliseconds would meet each repetition of a thread that
+  // gets a short slice of a busy processor every now and then, until its connection is given up.
+  const std::string faults =
+      GENERATE("", "shared:loss=1%@0s;shared:silent@5ms+5ms;shared:rate=2G@0s;shared:down@20ms+5ms");
   const auto rehearsal =
       faults.empty() ? nullptr
                      : std::make_shared<Rehearsal>("shared", *config::parse_faults(faults), monotonic_now());
@@ -182,7 +184,9 @@ TEST_CASE(
                  [&] {
                    engine.progress();
                    const std::lock_guard guard(engine.lock());
-                   if (!done[self] && flows[self]->connection().stream_acked() == text.size()) {
+                   // A flow that has failed is gone.
+                   if (!done[self] &&
+                       (clients[self].failed || flows[self]->connection().stream_acked() == text.size())) {
                      done[self] = true;
                      --left;
                    }
@@ -194,7 +198,9 @@ TEST_CASE(
   }
   for (std::uint16_t self = 0; self < 2; ++self) {
     CHECK(done[self]);
-    CHECK(shared.members[self]->hall.guest.received == text);
+    CHECK_FALSE(clients[self].failed);
+    CHECK(shared.members[self]->hall.guest.received.size() == text.size());
+    CHECK((shared.members[self]->hall.guest.received == text));  // without parts of it on the screen
     CHECK(shared.members[self]->exchanged().received > 0);
   }
   CHECK((rehearsal == nullptr || rehearsal->lost() > 0));
