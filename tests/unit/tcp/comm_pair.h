@@ -180,6 +180,17 @@ class Pair {
     REQUIRE((request.ok() && *request != nullptr));
     message.in = *request;
   }
+  // Returns a message, part of which is on its way.
+  Message& begin(std::size_t size) {
+    Message& begun = message(size);
+    post_receive(begun);
+    post_send(begun);
+    for (int turn = 0; turn < 5; ++turn) {
+      const EngineGuard guard(world_.engine.lock());
+      world_.engine.turn();
+    }
+    return begun;
+  }
   // Both requests end well, and every byte is right.
   void finish(Message& message) {
     int size = -1;

@@ -20,7 +20,9 @@ struct Clocked {
   int changes = 0;
   void run(double rate, Duration time) {
     for (const Instant end = now + time; now < end; now += 10ms) {
-      changes += pace.on_sample(rate, now) ? 1 : 0;
+      const bool was_slow = pace.slow();
+      pace.on_sample(rate, now);
+      changes += pace.slow() != was_slow ? 1 : 0;
     }
   }
 };

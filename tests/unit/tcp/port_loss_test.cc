@@ -13,21 +13,6 @@ using namespace tfabric::tcp::test;
 using namespace std::chrono_literals;
 using Catch::Contains;
 
-namespace {
-
-Pair::Message& begin_transfer(World& world, Pair& pair, std::size_t size) {
-  Pair::Message& message = pair.message(size);
-  pair.post_receive(message);
-  pair.post_send(message);
-  for (int turn = 0; turn < 5; ++turn) {
-    const EngineGuard guard(world.engine.lock());
-    world.engine.turn();
-  }
-  return message;
-}
-
-}  // namespace
-
 TEST_CASE("a rail whose device is reset loses no byte, and carries again after it") {
   const tfabric::test::CapturedLog log;
   const std::string device = nic::ring_device();
@@ -35,7 +20,7 @@ TEST_CASE("a rail whose device is reset loses no byte, and carries again after i
   Pair pair(world);
   pair.exchange(1'000'000);
   for (std::uint64_t reset = 1; reset <= 3; ++reset) {
-    Pair::Message& message = begin_transfer(world, pair, 3'000'000);
+    Pair::Message& message = pair.begin(3'000'000);
     nic::report(device, RTE_ETH_EVENT_INTR_RESET);
     pair.finish(message);
     REQUIRE(world.until([&] { return pair.send->counters().joined == 1 + reset; }));
@@ -54,7 +39,7 @@ TEST_CASE("a rail whose device is removed is left, and carries again when the de
   const std::string device = nic::ring_device();
   World world({.piece_bytes = 4096, .outage = 60s}, {}, {}, nullptr, device);
   Pair pair(world);
-  Pair::Message& message = begin_transfer(world, pair, 3'000'000);
+  Pair::Message& message = pair.begin(3'000'000);
   nic::report(device, RTE_ETH_EVENT_INTR_RMV);
   pair.finish(message);
   REQUIRE(world.until([&] { return pair.send->counters().joined == 2; }));
@@ -69,7 +54,7 @@ TEST_CASE("messages wait for the only rail while its device is reset") {
   Pair pair(world);
   world.cut(1, CutWire::State::no_link);
   pair.exchange(100'000);
-  Pair::Message& message = begin_transfer(world, pair, 3'000'000);
+  Pair::Message& message = pair.begin(3'000'000);
   nic::report(device, RTE_ETH_EVENT_INTR_RESET);
   pair.finish(message);
   CHECK_FALSE(pair.receive->failed());
@@ -79,7 +64,7 @@ TEST_CASE("a rail whose device its driver recovers is away until that has ended"
   const std::string device = nic::ring_device();
   World world({.piece_bytes = 4096, .outage = 60s}, {}, {}, nullptr, device);
   Pair pair(world);
-  Pair::Message& message = begin_transfer(world, pair, 3'000'000);
+  Pair::Message& message = pair.begin(3'000'000);
   nic::report(device, RTE_ETH_EVENT_ERR_RECOVERING);
   pair.finish(message);
   REQUIRE(world.until([&] { return world.links[0]->is_away(); }));
