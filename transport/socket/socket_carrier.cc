@@ -53,7 +53,7 @@ SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, bootstrap:
       listener_(std::move(listener.socket)),
       port_(listener.port),
       epoll_(PrivateDescriptor(std::move(epoll))),
-      now_(monotonic_now()) {}
+      now_(engine.now()) {}
 
 SocketCarrier::~SocketCarrier() { halt(); }
 

@@ -41,8 +41,7 @@ class Watch {
   // A question about the suspect has been sent over the witness, at whose position it ends.
   void asked(LaneId suspect, LaneId witness, std::uint64_t position, Duration round_trip);
   // Everything before `position` of the lane is confirmed. Returns the suspects about whom a question is
-  // answered by that: each is to be tried at once, since its last try may be older than the peer's
-  // return.
+  // answered by that: each is to be tried at once, since its last try may be older than the peer's return.
   std::vector<LaneId> on_confirmed(LaneId lane, std::uint64_t position, Instant now);
   // The lane has delivered something. Returns true if it was suspected.
   bool acquit(LaneId lane);

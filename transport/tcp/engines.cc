@@ -9,6 +9,7 @@
 #include "host/limits.h"
 #include "transport/tcp/rails/absent_rail.h"
 #include "transport/tcp/rails/fatal_fault.h"
+#include "transport/tcp/rails/preflight.h"
 #include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/rails/rail_probe.h"
@@ -29,13 +30,6 @@ engine::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
           config.port};
 }
 
-// Null: it has none.
-const transport::RailFault* fault_of(const config::Rail& rail, std::span<const transport::RailFault> faults) {
-  const auto found =
-      std::find_if(faults.begin(), faults.end(), [&](const auto& fault) { return fault.rail == rail.name; });
-  return found == faults.end() ? nullptr : &*found;
-}
-
 // An error names the rail at its beginning, and so does what is made of a fault.
 transport::RailFault missing_device(const config::Rail& rail, const Error& error) {
   const std::string prefix = fmt::format("rail {}: ", rail.name);
@@ -54,7 +48,7 @@ std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const tran
     if (count == 1) {
       break;
     }
-    if (fault_of(rail, missing) != nullptr) {
+    if (find_fault(rail.name, missing) != nullptr) {
       continue;
     }
     Result<std::uint16_t> queues = traits_of(rail.kind).queues(rail);
@@ -124,7 +118,7 @@ Result<std::vector<transport::RailFault>> Engines::open_rails(const config::Tcp&
                                                               std::span<const transport::RailFault> missing) {
   std::vector<transport::RailFault> faults;
   for (const config::Rail& rail : config.rails) {
-    const transport::RailFault* known = fault_of(rail, missing);
+    const transport::RailFault* known = find_fault(rail.name, missing);
     if (known != nullptr && add_absent(rail)) {
       faults.push_back(*known);
       continue;
@@ -194,7 +188,7 @@ void Engines::start_without(std::span<const transport::RailFault> faults) {
       const EngineGuard guard(unit->engine.lock());
       for (const auto& rail : unit->rails) {
         if (fault.kind == transport::RailFault::Kind::no_link && rail->config().name == fault.rail) {
-          rail->network()->start_away(monotonic_now());  // a rail that is probed has one
+          rail->network()->start_away(unit->engine.now());  // a rail that is probed has one
         }
       }
     }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/random.h"
+
 namespace tfabric::witness {
 
 template <class Members>
@@ -213,11 +215,7 @@ std::optional<Host::Step> Host::next_dial(Instant now) {
 // Both ends of a pair have the same number for it. So two hosts whose processes know each other choose the
 // same pairs, as far as that is possible, and the choices are spread over all processes.
 std::uint64_t Host::affinity(const Member& member) const {
-  constexpr std::uint64_t kOdd1 = 0xbf58476d1ce4e5b9, kOdd2 = 0x94d049bb133111eb;  // of SplitMix64
-  std::uint64_t mixed = self_ ^ member.process;
-  mixed = (mixed ^ (mixed >> 30)) * kOdd1;
-  mixed = (mixed ^ (mixed >> 27)) * kOdd2;
-  return mixed ^ (mixed >> 31);
+  return SeededRandom(self_ ^ member.process).next();
 }
 
 View Host::view(std::uint64_t process) const {

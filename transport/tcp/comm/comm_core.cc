@@ -264,7 +264,7 @@ void CommCore::watch_closely(engine::Flow& flow) {
   const std::uint32_t timeouts = flow.stream().timeouts_in_row();
   const Instant now = context_.engine.last_turn();
   for (const stripe::LaneId suspect : watch_.on_confirmed(lane, flow.stream().stream_acked(), awake_)) {
-    try_again(suspect, now);
+    try_again(*at(suspect).flow, now);
   }
   if (timeouts == 0) {
     if (watch_.acquit(lane)) {
@@ -294,9 +294,9 @@ void CommCore::watch_closely(engine::Flow& flow) {
   }
 }
 
-void CommCore::try_again(stripe::LaneId suspect, Instant now) {
-  at(suspect).flow->stream().retry_at_once(now);
-  at(suspect).flow->wake();  // which sets its timer
+void CommCore::try_again(engine::Flow& flow, Instant now) {
+  flow.stream().retry_at_once(now);
+  flow.wake();  // which sets its timer
 }
 
 void CommCore::ask_about(engine::Flow& suspect) {
@@ -319,7 +319,7 @@ void CommCore::judge_suspects(Instant now) {
   awake_ += std::min<Duration>(now - last_time_, kMost);
   last_time_ = now;
   while (const auto suspect = watch_.due_try(awake_)) {
-    try_again(*suspect, now);
+    try_again(*at(*suspect).flow, now);
   }
   while (const auto verdict = watch_.verdict(awake_)) {
     const LaneEnd& dead = at(verdict->dead);
@@ -403,8 +403,7 @@ void CommCore::on_process_resumed(Duration stop) {
   for (const LaneEnd& lane : lanes_) {
     if (lane.flow != nullptr) {
       lane.flow->stream().forgive(stop, now);
-      lane.flow->stream().retry_at_once(now);
-      lane.flow->wake();
+      try_again(*lane.flow, now);
     }
   }
 }

@@ -273,7 +273,7 @@ class CommCore : public engine::FlowHandler,
   void take(stripe::LaneId lane, const Status& taken);
   void watch_closely(engine::Flow& flow);
   void ask_about(engine::Flow& suspect);
-  void try_again(stripe::LaneId suspect, Instant now);
+  static void try_again(engine::Flow& flow, Instant now);
   [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
 
   stripe::Inbox* inbox_;

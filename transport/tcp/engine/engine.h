@@ -68,7 +68,7 @@ struct EngineOptions {
   std::uint32_t max_half_open = 256;
   std::uint32_t max_time_wait = 1024;     // with more, the oldest is dropped
   std::uint32_t max_kept_packets = 2048;  // see PayloadStore
-  Instant (*clock)() = monotonic_now;     // the time of the engine and its comms
+  Instant (*clock)() = monotonic_now;     // the time of the engine, and of what it turns
 };
 
 struct EngineCounters {

@@ -36,19 +36,21 @@ std::string describe_absence(const std::string& rail, Instant since, Instant now
                      std::chrono::duration<double>(now - since).count());
 }
 
-void LinkWatch::start_away(Instant now) {
-  was_up_ = said_ = true;
+void LinkWatch::begin_absence(Instant now) {
   away_since_ = now;
   ++unreported_;
   ++in_all_;
 }
 
+void LinkWatch::start_away(Instant now) {
+  was_up_ = said_ = true;
+  begin_absence(now);
+}
+
 LinkWatch::News LinkWatch::look(bool up, Instant now) {
   if (!up) {
     if (was_up_ && !away_since_) {
-      away_since_ = now;
-      ++unreported_;
-      ++in_all_;
+      begin_absence(now);
     }
     if (away_since_ && !said_ && now - *away_since_ >= kSaidAfter) {
       said_ = true;

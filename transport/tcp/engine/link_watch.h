@@ -42,6 +42,8 @@ class LinkWatch {
   [[nodiscard]] std::uint64_t absences_in_all() const { return in_all_; }
 
  private:
+  void begin_absence(Instant now);
+
   bool was_up_ = false;
   bool said_ = false;  // this absence was reported as News::away
   std::optional<Instant> away_since_, reported_;

@@ -56,7 +56,7 @@ bool Progress::poke() {
 }
 
 bool Progress::help() {
-  const Instant now = monotonic_now();
+  const Instant now = engine_->now();
   bool worked = false;
   for (Engine* other : others_) {
     if (now - other->last_turn() >= kLeftAlone) {
@@ -70,7 +70,7 @@ void Progress::keep() {
   while (!stop_.load(std::memory_order_relaxed)) {
     // Packets for other engines may come in by our queue, so with several engines the interval stays short.
     bool flows = true;
-    if (monotonic_now() - engine_->last_turn() >= kNeglected && engine_->lock().try_lock()) {
+    if (engine_->now() - engine_->last_turn() >= kNeglected && engine_->lock().try_lock()) {
       for (int i = 0; i < kKeeperTurns && engine_->turn() && !engine_->lock().contended(); ++i) {
       }
       flows = engine_->flows() > 0 || !others_.empty();

@@ -31,9 +31,9 @@ void Pace::restart(Instant now) {
   contrary_ = 0;
 }
 
-bool Pace::on_sample(double rate, Instant now) {
+void Pace::on_sample(double rate, Instant now) {
   if (now < not_before_) {
-    return false;
+    return;
   }
   constexpr double kQuick = 0.25, kSlow = 1.0 / 1024;
   rate_ = sampled_at_ ? rate_ + (rate - rate_) * kQuick : rate;
@@ -45,18 +45,15 @@ bool Pace::on_sample(double rate, Instant now) {
     if (contradicts(far, now)) {
       slow_since_ = now;
       contrary_ = 0;
-      return true;
     }
-    return false;
+    return;
   }
   const bool forgotten = now - *slow_since_ >= kMemory;
   if (contradicts(2 * rate > usual_, now) || forgotten) {
     usual_ = rate_;
     slow_since_.reset();
     contrary_ = 0;
-    return true;
   }
-  return false;
 }
 
 void RailPaces::on_sample(const std::string& peer, const Pace& pace, bool blamed, Instant now) {

@@ -30,9 +30,8 @@ class Pace {
   // How long a new connection may take to find its rate.
   static constexpr Duration kStart = std::chrono::seconds(1);
 
-  // The path has delivered at this rate, and the network was its limit. Returns true if it has become slow,
-  // or is slow no more.
-  bool on_sample(double rate, Instant now);
+  // The path has delivered at this rate, and the network was its limit.
+  void on_sample(double rate, Instant now);
   // A connection on the path was lost, or is back: what it delivers in the next moments says nothing.
   void restart(Instant now);
   [[nodiscard]] bool slow() const { return slow_since_.has_value(); }
@@ -55,8 +54,8 @@ class Pace {
 // The paths of one rail of ours, to its peers.
 class RailPaces {
  public:
-  // What the first path that is slow waits for, so that one line says how many are.
-  // And what a host without free CPUs, or one that was stopped, does to a rail for a moment is over by then.
+  // What the first path that is slow waits for, so that one line says how many are. What a host without free
+  // CPUs, or one that was stopped, does to a rail for a moment is over by then.
   static constexpr Duration kCollect = std::chrono::milliseconds(600);
   // A rail that is slow again and again is named no more often than this.
   static constexpr Duration kQuiet = std::chrono::seconds(30);

@@ -84,11 +84,12 @@ class Path {
   // A comm has a connection on this path. Returns for how long there was none, once, after a loss.
   std::optional<Duration> on_return(Instant now) {
     const auto since = std::exchange(lost_since_, std::nullopt);
-    if (since) {
-      pace_.restart(now);
-      note({.longest = now - *since});
+    if (!since) {
+      return std::nullopt;
     }
-    return since ? std::optional<Duration>(now - *since) : std::nullopt;
+    pace_.restart(now);
+    note({.longest = now - *since});
+    return now - *since;
   }
   // So many bytes of a lost connection were sent again over others.
   void on_dealt_again(std::uint64_t bytes) { note({.bytes = bytes}); }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "transport/tcp/rails/preflight.h"
+
 namespace tfabric::tcp {
 namespace {
 
@@ -23,12 +25,8 @@ std::optional<Error> fatal_fault(const RailPlan& plan, std::span<const transport
       return error_of(fault);
     }
   }
-  const auto fault_of = [&](std::size_t rail) {
-    return std::find_if(faults.begin(), faults.end(), [&](const transport::RailFault& fault) {
-      return fault.rail == plan.own.tcp.rails[rail].name;
-    });
-  };
-  const auto works = [&](std::size_t rail) { return fault_of(rail) == faults.end(); };
+  const auto fault_of = [&](std::size_t rail) { return find_fault(plan.own.tcp.rails[rail].name, faults); };
+  const auto works = [&](std::size_t rail) { return fault_of(rail) == nullptr; };
   for (const DevicePlan& device : plan.devices) {
     const bool own = std::any_of(device.rails.begin(), device.rails.end(), works);
     const bool other =

@@ -190,6 +190,13 @@ Status check_rails(const config::Tcp& config, const HostView& host) {
   return {};
 }
 
+const transport::RailFault* find_fault(const std::string& rail,
+                                       std::span<const transport::RailFault> faults) {
+  const auto found =
+      std::find_if(faults.begin(), faults.end(), [&](const auto& fault) { return fault.rail == rail; });
+  return found == faults.end() ? nullptr : &*found;
+}
+
 std::vector<transport::RailFault> missing_nics(const config::Tcp& config, const HostView& host) {
   std::vector<transport::RailFault> missing;
   for (const config::Rail& rail : config.rails) {
@@ -218,10 +225,8 @@ Status check_links(const config::Config& config, std::span<const host::Interface
   for (const config::Rail& rail : config.tcp.rails) {
     const auto found = std::find_if(interfaces.begin(), interfaces.end(),
                                     [&](const auto& each) { return each.name == rail.device; });
-    const auto gone = std::find_if(missing.begin(), missing.end(),
-                                   [&](const auto& fault) { return fault.rail == rail.name; });
     std::string fault;
-    if (gone != missing.end()) {
+    if (const transport::RailFault* gone = find_fault(rail.name, missing); gone != nullptr) {
       fault = gone->what;
     } else if (config::is_kernel_interface(rail) && found != interfaces.end() && !found->has_link) {
       fault = fmt::format("the interface {} has no link: look for its cable, or the other end of it",

@@ -32,6 +32,9 @@ struct HostView {
 // network namespace, as the rail of a process there.
 // NICs that are missing and links are another matter (check_links).
 [[nodiscard]] Status check_rails(const config::Tcp& config, const HostView& host);
+// Returns the fault of the rail with this name; null: it has none.
+[[nodiscard]] const transport::RailFault* find_fault(const std::string& rail,
+                                                     std::span<const transport::RailFault> faults);
 // Returns the rails whose NIC is missing, or not bound to a driver for DPDK.
 [[nodiscard]] std::vector<transport::RailFault> missing_nics(const config::Tcp& config, const HostView& host);
 // Returns the first rail that has no link, or is among `missing`, if the process cannot start without it:
