@@ -1,13 +1,14 @@
 #!/bin/sh
-# What the library shows and what it needs: symbols.sh LIBRARY [SANITIZERS]
+# What the library shows, and what it and the tool need: symbols.sh LIBRARY TOOL [SANITIZERS]
 #
 # Loaded into a process with other libraries of all kinds, it must not lend or take symbols, and must load
 # wherever there is a libc.
-library=$1
-if [ -n "$2" ]; then
-  echo "skipped: a library built with -fsanitize=$2 needs the sanitizers' libraries"
+library=$1 tool=$2
+if [ -n "$3" ]; then
+  echo "skipped: a library built with -fsanitize=$3 needs the sanitizers' libraries"
   exit 77
 fi
+. "$(dirname "$0")/../../tools/shell/glibc.sh"
 failed=0
 
 expected=$({
@@ -19,9 +20,11 @@ if [ "$shown" != "$expected" ]; then
   echo "it exports:"; echo "$shown"; failed=1
 fi
 
-# libmvec belongs to libm.
-foreign=$(ldd "$library" | awk '{print $1}' | grep -Ev '^(linux-vdso\.so\.1|libc\.so\.6|libm\.so\.6|libmvec\.so\.1|.*/ld-linux.*)$')
+# libmvec belongs to libm, and libpthread and libdl to a libc that is older than 2.34.
+parts='linux-vdso\.so\.1|libc\.so\.6|libm\.so\.6|libmvec\.so\.1|libpthread\.so\.0|libdl\.so\.2|.*/ld-linux.*'
+foreign=$(ldd "$library" "$tool" | grep -v ':$' | awk '{print $1}' | grep -Ev "^($parts)$")
 if [ -n "$foreign" ]; then
-  echo "it needs:"; echo "$foreign"; failed=1
+  echo "they need:"; echo "$foreign"; failed=1
 fi
+check_glibc "$library" "$tool" || failed=1
 exit $failed
