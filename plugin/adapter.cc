@@ -72,7 +72,7 @@ const transport::DeviceProperties* properties(int device) {
   return &(*found)->properties();
 }
 
-abi::Result listen(int device, void* handle, void** listener) {
+abi::Result listen(int device, void* handle, const transport::ListenOptions& options, void** listener) {
   return guarded("listen", [&] {
     if (handle == nullptr || listener == nullptr) {
       return null_argument("listen", handle == nullptr ? "handle" : "listenComm");
@@ -82,7 +82,7 @@ abi::Result listen(int device, void* handle, void** listener) {
     if (!found) {
       return fail("listen", found.error());
     }
-    Result<std::unique_ptr<transport::Listener>> made = (*found)->listen(handle_of(handle));
+    Result<std::unique_ptr<transport::Listener>> made = (*found)->listen(handle_of(handle), options);
     if (!made) {
       return fail("listen", made.error());
     }

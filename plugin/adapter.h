@@ -22,7 +22,7 @@ abi::Result devices(int* count);
 // Returns null, and logs why, if there is no such device.
 const transport::DeviceProperties* properties(int device);
 
-abi::Result listen(int device, void* handle, void** listener);
+abi::Result listen(int device, void* handle, const transport::ListenOptions& options, void** listener);
 abi::Result connect(int device, void* handle, const transport::ConnectOptions& options, void** comm);
 abi::Result accept(void* listener, void** comm);
 

@@ -12,7 +12,10 @@
 
 namespace tfabric::plugin {
 
-// Version 6.
+// Versions 5 and 6.
+inline abi::Result listen_plain(int dev, void* handle, void** listener) {
+  return listen(dev, handle, transport::ListenOptions(), listener);
+}
 inline abi::Result connect_plain(int dev, void* handle, void** comm) {
   return connect(dev, handle, transport::ConnectOptions(), comm);
 }
@@ -52,7 +55,7 @@ inline abi::Result connect_context(void* ctx, int dev, void* handle, void** comm
   return connect_with(options_of_context(ctx), dev, handle, comm, device_comm);
 }
 inline abi::Result listen_context(void* /*ctx*/, int dev, void* handle, void** listener) {
-  return listen(dev, handle, listener);
+  return listen_plain(dev, handle, listener);
 }
 inline abi::Result accept_dev(void* listener, void** comm, abi::DeviceHandle** device_comm) {
   if (device_comm != nullptr) {

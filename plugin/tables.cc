@@ -1,4 +1,4 @@
-// The tables that NCCL looks up, one a version: symbols ncclNetPlugin_v6 … ncclNetPlugin_v12, all over
+// The tables that NCCL looks up, one a version: symbols ncclNetPlugin_v4 … ncclNetPlugin_v12, all over
 // adapter.h.
 //
 // Each lists what its version adds or changes. Members that are left out stay null: no device offload, no
@@ -6,11 +6,14 @@
 #include "plugin/abi/net_v10.h"
 #include "plugin/abi/net_v11.h"
 #include "plugin/abi/net_v12.h"
+#include "plugin/abi/net_v4.h"
+#include "plugin/abi/net_v5.h"
 #include "plugin/abi/net_v6.h"
 #include "plugin/abi/net_v7.h"
 #include "plugin/abi/net_v8.h"
 #include "plugin/abi/net_v9.h"
 #include "plugin/shims.h"
+#include "plugin/shims_v4.h"
 
 namespace tfabric::plugin {
 namespace {
@@ -29,9 +32,11 @@ abi::Result get_properties(int device, Properties* out) {
   out->ptrSupport = static_cast<int>(from->memory_kinds);
   out->speed = from->speed_mbps;
   out->port = from->port;
-  out->latency = from->latency_us;
   out->maxComms = from->max_comms;
-  out->maxRecvs = from->max_recvs;
+  if constexpr (requires { out->maxRecvs; }) {  // version 5 and later
+    out->latency = from->latency_us;
+    out->maxRecvs = from->max_recvs;
+  }
   if constexpr (requires { out->netDeviceType; }) {  // version 7 and later
     out->netDeviceType = abi::kDeviceTypeHost;
     out->netDeviceVersion = abi::kDeviceVersionInvalid;
@@ -56,16 +61,20 @@ abi::Result get_properties(int device, Properties* out) {
   return abi::Result::success;
 }
 
-// The members whose signature is the same in all versions.
+// The members whose signature is the same in all versions, or in all but one.
 template <class Net>
 constexpr Net common_table() {
   Net net{};
   net.name = kName;
   net.devices = devices;
   net.getProperties = get_properties;
-  net.regMrDmaBuf = register_dmabuf;
+  if constexpr (requires { net.regMrDmaBuf; }) {  // version 6 and later
+    net.regMrDmaBuf = register_dmabuf;
+  }
   net.deregMr = deregister_memory;
-  net.iflush = iflush_plain;
+  if constexpr (requires { net.iflush = iflush_plain; }) {  // version 5 and later
+    net.iflush = iflush_plain;
+  }
   net.test = test;
   net.closeSend = close_send;
   net.closeRecv = close_recv;
@@ -73,10 +82,25 @@ constexpr Net common_table() {
   return net;
 }
 
-constexpr abi::NetV6 make_v6() {
-  auto net = common_table<abi::NetV6>();
+constexpr abi::NetV4 make_v4() {
+  auto net = common_table<abi::NetV4>();
   net.init = init;
-  net.listen = listen;
+  net.listen = listen_v4;
+  net.connect = connect_v4;
+  net.accept = accept_v4;
+  net.regMr = register_sized<int>;
+  net.isend = isend_v4;
+  net.irecv = irecv_v4;
+  net.iflush = iflush_v4;
+  return net;
+}
+
+// Groups, tags, and calls that do not wait (5); DMA-BUF (6).
+template <class Net>
+constexpr Net make_plain() {
+  auto net = common_table<Net>();
+  net.init = init;
+  net.listen = listen_plain;
   net.connect = connect_plain;
   net.accept = accept;
   net.regMr = register_sized<int>;
@@ -89,7 +113,7 @@ constexpr abi::NetV6 make_v6() {
 constexpr abi::NetV7 make_v7() {
   auto net = common_table<abi::NetV7>();
   net.init = init;
-  net.listen = listen;
+  net.listen = listen_plain;
   net.connect = connect_dev;
   net.accept = accept_dev;
   net.regMr = register_sized<int>;
@@ -102,7 +126,7 @@ constexpr abi::NetV7 make_v7() {
 constexpr abi::NetV8 make_v8() {
   auto net = common_table<abi::NetV8>();
   net.init = init;
-  net.listen = listen;
+  net.listen = listen_plain;
   net.connect = connect_dev;
   net.accept = accept_dev;
   net.regMr = register_sized<std::size_t>;
@@ -115,7 +139,7 @@ constexpr abi::NetV8 make_v8() {
 constexpr abi::NetV9 make_v9() {
   auto net = common_table<abi::NetV9>();
   net.init = init;
-  net.listen = listen;
+  net.listen = listen_plain;
   net.connect = connect_dev;
   net.accept = accept_dev;
   net.regMr = register_sized<std::size_t>;
@@ -128,7 +152,7 @@ constexpr abi::NetV9 make_v9() {
 constexpr abi::NetV10 make_v10() {
   auto net = common_table<abi::NetV10>();
   net.init = init_profiled;
-  net.listen = listen;
+  net.listen = listen_plain;
   net.connect = connect_config;
   net.accept = accept_dev;
   net.regMr = register_sized<std::size_t>;
@@ -161,7 +185,9 @@ constexpr Net make_with_context() {
   constinit const tfabric::abi::NetV##version ncclNetPlugin_v##version = tfabric::plugin::table
 
 extern "C" {
-TFABRIC_EXPORT_TABLE(6, make_v6());
+TFABRIC_EXPORT_TABLE(4, make_v4());
+TFABRIC_EXPORT_TABLE(5, make_plain<tfabric::abi::NetV5>());
+TFABRIC_EXPORT_TABLE(6, make_plain<tfabric::abi::NetV6>());
 TFABRIC_EXPORT_TABLE(7, make_v7());
 TFABRIC_EXPORT_TABLE(8, make_v8());
 TFABRIC_EXPORT_TABLE(9, make_v9());

@@ -60,7 +60,7 @@ UnusableDevice::UnusableDevice(const std::string& reason)
 }
 
 Result<std::unique_ptr<transport::Listener>> UnusableDevice::listen(
-    std::span<std::byte, transport::kHandleBytes> /*handle*/) {
+    std::span<std::byte, transport::kHandleBytes> /*handle*/, const transport::ListenOptions& /*options*/) {
   return Error{Errc::unusable, message_};
 }
 

@@ -29,8 +29,8 @@ class UnusableDevice final : public transport::Device {
   explicit UnusableDevice(const std::string& reason);
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
-  Result<std::unique_ptr<transport::Listener>> listen(
-      std::span<std::byte, transport::kHandleBytes> handle) override;
+  Result<std::unique_ptr<transport::Listener>> listen(std::span<std::byte, transport::kHandleBytes> handle,
+                                                      const transport::ListenOptions& options) override;
   Result<std::unique_ptr<transport::SendComm>> connect(std::span<std::byte, transport::kHandleBytes> handle,
                                                        const transport::ConnectOptions& options) override;
 

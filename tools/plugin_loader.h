@@ -1,5 +1,5 @@
 // Any NCCL network plugin (libnccl-net*.so), loaded the way NCCL loads it, behind one class that hides
-// which table version it exports (v6 ... v12).
+// which table version it exports (v4 ... v12).
 //
 // Used by `tfabric perf`, `tfabric info` and the benchmarks, so that they see exactly what NCCL sees.
 // Arguments have the widest types of any version; what an older table cannot carry is refused with a
@@ -26,7 +26,7 @@
 namespace tfabric::tools {
 
 inline constexpr int kNewestTable = 12;
-inline constexpr int kOldestTable = 6;
+inline constexpr int kOldestTable = 4;
 
 // All fields of the v12 table; what an older table lacks has NCCL's own substitute.
 struct PluginProperties {

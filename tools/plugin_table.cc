@@ -11,6 +11,8 @@
 #include "plugin/abi/net_v10.h"
 #include "plugin/abi/net_v11.h"
 #include "plugin/abi/net_v12.h"
+#include "plugin/abi/net_v4.h"
+#include "plugin/abi/net_v5.h"
 #include "plugin/abi/net_v6.h"
 #include "plugin/abi/net_v7.h"
 #include "plugin/abi/net_v8.h"
@@ -96,10 +98,12 @@ class TableOf final : public PluginTable {
     out.ptr_support = from.ptrSupport;
     out.speed_mbps = from.speed;
     out.port = from.port;
-    out.latency_us = from.latency;
     out.max_comms = from.maxComms;
-    out.max_recvs = from.maxRecvs;
     out.virtual_devices = {device};
+    if constexpr (kVersion >= 5) {
+      out.latency_us = from.latency;
+      out.max_recvs = from.maxRecvs;
+    }
     if constexpr (kVersion >= 7) {
       out.net_device_type = static_cast<int>(from.netDeviceType);
       out.net_device_version = from.netDeviceVersion;
@@ -158,13 +162,55 @@ class TableOf final : public PluginTable {
 
   int isend(void* comm, void* data, std::size_t size, int tag, void* memory, void** request) override {
     using Size = typename Signature<decltype(net_->isend)>::template Argument<2>;
-    if constexpr (kVersion >= 10) {
+    if constexpr (kVersion == 4) {
+      return code(net_->isend(comm, data, static_cast<Size>(size), memory, request));
+    } else if constexpr (kVersion >= 10) {
       return code(net_->isend(comm, data, static_cast<Size>(size), tag, memory, nullptr, request));
     } else {
       return code(net_->isend(comm, data, static_cast<Size>(size), tag, memory, request));
     }
   }
   int irecv(void* comm, std::span<const PluginReceive> buffers, void** request) override {
+    if constexpr (kVersion == 4) {
+      return one_buffer(net_->irecv, comm, buffers, request);
+    } else {
+      return grouped_irecv(comm, buffers, request);
+    }
+  }
+  int test(void* request, int* done, int* sizes) override { return code(net_->test(request, done, sizes)); }
+
+  int iflush(void* comm, std::span<const PluginReceive> buffers, void** request) override {
+    if constexpr (kVersion == 4) {
+      return one_buffer(net_->iflush, comm, buffers, request);
+    } else {
+      return grouped_iflush(comm, buffers, request);
+    }
+  }
+  int close_send(void* comm) override { return code(net_->closeSend(comm)); }
+  int close_recv(void* comm) override { return code(net_->closeRecv(comm)); }
+  int close_listen(void* listener) override { return code(net_->closeListen(listener)); }
+  int finalize() override {
+    if constexpr (kVersion >= 11) {
+      return code(net_->finalize(context_));
+    } else {
+      return 0;
+    }
+  }
+
+ private:
+  static constexpr int kInvalidArgument = 4;  // ncclInvalidArgument
+  template <class R>
+  static int code(R result) {
+    return static_cast<int>(result);
+  }
+
+  template <class Call>
+  static int one_buffer(Call call, void* comm, std::span<const PluginReceive> buffers, void** request) {
+    if (buffers.size() != 1) return kInvalidArgument;
+    const PluginReceive& buffer = buffers.front();
+    return code(call(comm, buffer.data, static_cast<int>(buffer.size), buffer.memory, request));
+  }
+  int grouped_irecv(void* comm, std::span<const PluginReceive> buffers, void** request) {
     using Size = std::remove_pointer_t<typename Signature<decltype(net_->irecv)>::template Argument<3>>;
     std::array<void*, kMaxGroup> data;
     std::array<Size, kMaxGroup> sizes;
@@ -186,9 +232,7 @@ class TableOf final : public PluginTable {
       return code(net_->irecv(comm, n, data.data(), sizes.data(), tags.data(), memories.data(), request));
     }
   }
-  int test(void* request, int* done, int* sizes) override { return code(net_->test(request, done, sizes)); }
-
-  int iflush(void* comm, std::span<const PluginReceive> buffers, void** request) override {
+  int grouped_iflush(void* comm, std::span<const PluginReceive> buffers, void** request) {
     std::array<void*, kMaxGroup> data;
     std::array<int, kMaxGroup> sizes;
     std::array<void*, kMaxGroup> memories;
@@ -200,23 +244,6 @@ class TableOf final : public PluginTable {
     }
     return code(net_->iflush(comm, static_cast<int>(buffers.size()), data.data(), sizes.data(),
                              memories.data(), request));
-  }
-  int close_send(void* comm) override { return code(net_->closeSend(comm)); }
-  int close_recv(void* comm) override { return code(net_->closeRecv(comm)); }
-  int close_listen(void* listener) override { return code(net_->closeListen(listener)); }
-  int finalize() override {
-    if constexpr (kVersion >= 11) {
-      return code(net_->finalize(context_));
-    } else {
-      return 0;
-    }
-  }
-
- private:
-  static constexpr int kInvalidArgument = 4;  // ncclInvalidArgument
-  template <class R>
-  static int code(R result) {
-    return static_cast<int>(result);
   }
 
   Net* net_;
@@ -238,6 +265,10 @@ Error unknown_table(int version) {
 
 Result<std::unique_ptr<PluginTable>> make_plugin_table(int version, void* symbol) {
   switch (version) {
+    case 4:
+      return make<4, abi::NetV4, abi::PropertiesV4>(symbol);
+    case 5:
+      return make<5, abi::NetV5, abi::PropertiesV5>(symbol);
     case 6:
       return make<6, abi::NetV6, abi::PropertiesV6>(symbol);
     case 7:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 #include <string>
 
@@ -16,7 +17,8 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x42414654;  // "TFAB"
 constexpr std::size_t kVersionAt = 4, kTransportAt = 5, kCheckAt = 36, kAttemptAt = 40, kAttemptEnd = 48,
-                      kEnd = 112;
+                      kEnd = kAttemptEnd + kHandleRoom;
+static_assert(kAttemptAt + kShortHandleRoom == kShortHandleBytes);
 
 // FNV-1a over everything but the check and the attempt.
 std::uint32_t check_of(const std::byte* bytes) {
@@ -104,6 +106,19 @@ Status check_handle(const HandleForm& form, ConstHandleBytes bytes) {
                              version, name_of(kind), form.version)};
   }
   return {};
+}
+
+void shorten_handle(ConstHandleBytes from, ShortHandleBytes to) {
+  assert(std::all_of(&from[kAttemptEnd + kShortHandleRoom], &from[kEnd],
+                     [](std::byte each) { return each == std::byte{0}; }));
+  std::copy_n(from.data(), kAttemptAt, to.data());
+  std::copy_n(&from[kAttemptEnd], kShortHandleRoom, &to[kAttemptAt]);
+}
+
+void lengthen_handle(ConstShortHandleBytes from, HandleBytes to) {
+  std::fill(to.begin(), to.end(), std::byte{0});
+  std::copy_n(from.data(), kAttemptAt, to.data());
+  std::copy_n(&from[kAttemptAt], kShortHandleRoom, &to[kAttemptEnd]);
 }
 
 std::uint64_t attempt_of(ConstHandleBytes bytes) {

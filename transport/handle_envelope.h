@@ -5,7 +5,8 @@
 //   48 … 112 the transport's | 112 … 128 zero
 //
 // `attempt` belongs to the connector: NCCL passes the same memory on every retry, initially zero. The check
-// covers all other bytes up to 112.
+// covers all other bytes up to 112. A short handle, which is for table v4, has the bytes to 40 and those from
+// 48 to 72; the others of its long form are zero.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +20,14 @@ namespace tfabric::transport {
 
 using HandleBytes = std::span<std::byte, kHandleBytes>;
 using ConstHandleBytes = std::span<const std::byte, kHandleBytes>;
+using ShortHandleBytes = std::span<std::byte, kShortHandleBytes>;
+using ConstShortHandleBytes = std::span<const std::byte, kShortHandleBytes>;
+
+// The bytes of the transport's own from 48 on, in a handle of each length.
+inline constexpr std::size_t kHandleRoom = 64, kShortHandleRoom = 24;
+[[nodiscard]] constexpr std::size_t room_in_handle(const ListenOptions& options) {
+  return options.short_handle ? kShortHandleRoom : kHandleRoom;
+}
 
 enum class HandleKind : std::uint8_t { tcp = 1, rdma = 2 };
 
@@ -32,6 +41,10 @@ struct HandleForm {
 void seal_handle(const HandleForm& form, HandleBytes bytes);
 // Returns Errc::invalid_usage, with the remedy, if the bytes were not sealed in this form.
 [[nodiscard]] Status check_handle(const HandleForm& form, ConstHandleBytes bytes);
+
+// `from` keeps to kShortHandleRoom.
+void shorten_handle(ConstHandleBytes from, ShortHandleBytes to);
+void lengthen_handle(ConstShortHandleBytes from, HandleBytes to);
 
 [[nodiscard]] std::uint64_t attempt_of(ConstHandleBytes bytes);
 void set_attempt(HandleBytes bytes, std::uint64_t attempt);

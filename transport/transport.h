@@ -26,6 +26,8 @@ namespace tfabric::transport {
 
 // Size of the opaque handle that NCCL ships from the listener to the connector (NCCL_NET_HANDLE_MAXSIZE).
 inline constexpr std::size_t kHandleBytes = 128;
+// The same in version 4 of NCCL's table.
+inline constexpr std::size_t kShortHandleBytes = 64;
 // Largest message NCCL sends at once (1 GiB), and the largest a transport must accept.
 inline constexpr std::uint64_t kMaxMessageBytes = std::uint64_t{1} << 30;
 // Requests that may be outstanding on one comm at once (NCCL_NET_MAX_REQUESTS = 32, times 8 grouped
@@ -36,6 +38,13 @@ inline constexpr std::size_t kMaxGroupedReceives = 8;
 
 // Kinds of memory, with the values of NCCL_PTR_*, used as bits in DeviceProperties::memory_kinds.
 enum class MemoryKind : std::uint32_t { host = 0x1, cuda = 0x2, dmabuf = 0x4 };
+
+// How NCCL uses a listener.
+struct ListenOptions {
+  // Only the first kShortHandleBytes of the handle reach the connector, after shorten_handle()
+  // (transport/handle_envelope.h).
+  bool short_handle = false;
+};
 
 // What a communicator requests for its connections.
 struct ConnectOptions {
@@ -143,7 +152,8 @@ class Device {
 
   [[nodiscard]] virtual const DeviceProperties& properties() const = 0;
   // Fills the whole handle with relocatable data.
-  virtual Result<std::unique_ptr<Listener>> listen(std::span<std::byte, kHandleBytes> handle) = 0;
+  virtual Result<std::unique_ptr<Listener>> listen(std::span<std::byte, kHandleBytes> handle,
+                                                   const ListenOptions& options) = 0;
   // Returns null if the connection is not made yet: call again with the same handle memory, which keeps the
   // state of the attempt. Completes without the peer's accept().
   virtual Result<std::unique_ptr<SendComm>> connect(std::span<std::byte, kHandleBytes> handle,

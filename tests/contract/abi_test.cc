@@ -7,6 +7,8 @@
 #include "plugin/abi/net_v10.h"
 #include "plugin/abi/net_v11.h"
 #include "plugin/abi/net_v12.h"
+#include "plugin/abi/net_v4.h"
+#include "plugin/abi/net_v5.h"
 #include "plugin/abi/net_v6.h"
 #include "plugin/abi/net_v7.h"
 #include "plugin/abi/net_v8.h"
@@ -32,7 +34,7 @@ Properties properties_over(int garbage, abi::Result (*get)(int, Properties*)) {
 // Members that would make NCCL do what this plugin does not support.
 template <int kVersion, class Net>
 void expect_optional_members(const Net& net) {
-  CONTRACT_EXPECT(net.regMrDmaBuf != nullptr || kVersion < 6, "regMrDmaBuf");
+  if constexpr (kVersion >= 6) CONTRACT_EXPECT(net.regMrDmaBuf != nullptr, "regMrDmaBuf");
   if constexpr (kVersion >= 7) {
     CONTRACT_EXPECT(net.irecvConsumed == nullptr, "core would call it with requests that are over");
     CONTRACT_EXPECT(net.getDeviceMr == nullptr, "device offload");
@@ -51,7 +53,8 @@ void check(const void* table) {
   // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   CONTRACT_EXPECT(std::memcmp(&a, &b, sizeof a) == 0, "a field was not set, or a text has moved");
   CONTRACT_EXPECT(a.name != nullptr && std::strlen(a.name) > 0 && a.pciPath == nullptr, "names");
-  CONTRACT_EXPECT(a.ptrSupport == 1 && a.speed > 0 && a.maxComms > 0 && a.maxRecvs == 8, "numbers");
+  CONTRACT_EXPECT(a.ptrSupport == 1 && a.speed > 0 && a.maxComms > 0, "numbers");
+  if constexpr (kVersion >= 5) CONTRACT_EXPECT(a.maxRecvs == 8, "{}", a.maxRecvs);
   if constexpr (kVersion >= 7)
     CONTRACT_EXPECT(a.netDeviceType == 0 && a.netDeviceVersion == 0, "a host device");
   if constexpr (kVersion >= 8) CONTRACT_EXPECT(a.regIsGlobal == 0 || a.regIsGlobal == 1, "{}", a.regIsGlobal);
@@ -73,6 +76,10 @@ CONTRACT_PART(raw_table) {
   void* library = dlopen(plugin_path().c_str(), RTLD_NOW | RTLD_LOCAL);
   const void* table = dlsym(library, fmt::format("ncclNetPlugin_v{}", table_version()).c_str());
   switch (table_version()) {
+    case 4:
+      return check<4, abi::NetV4, abi::PropertiesV4>(table);
+    case 5:
+      return check<5, abi::NetV5, abi::PropertiesV5>(table);
     case 6:
       return check<6, abi::NetV6, abi::PropertiesV6>(table);
     case 7:

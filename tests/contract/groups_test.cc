@@ -79,7 +79,7 @@ CONTRACT_PART(group_receiver) {
   net.close_recv(comm);
 }
 
-TEST_CASE("groups of 1 to 8 receives are matched by tag, whatever the order of the sends", "[each]") {
+TEST_CASE("groups of 1 to 8 receives are matched by tag, whatever the order of the sends", "[each][groups]") {
   run({{"group_sender"}, {"group_receiver"}});
 }
 
@@ -111,6 +111,6 @@ CONTRACT_PART(same_tag_receiver) {
   net.close_recv(comm);
 }
 
-TEST_CASE("receives of one group with the same tag are filled in their order", "[each]") {
+TEST_CASE("receives of one group with the same tag are filled in their order", "[each][groups]") {
   run({{"same_tag_sender"}, {"same_tag_receiver"}});
 }

@@ -273,7 +273,7 @@ TEST_CASE("a message that is longer than its receive is the user's error, and to
 }
 
 TEST_CASE("a message with another tag than its receive is the user's error, and touches nothing",
-          "[each][ungrouped]") {
+          "[each][ungrouped][tags]") {
   run({{"wrong_tag_sender"}, {"wrong_tag_receiver"}}, {.environment = kUngrouped});
 }
 

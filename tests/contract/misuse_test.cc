@@ -136,6 +136,7 @@ CONTRACT_PART(misuse_of_data) {
                  [&](void** o) { return table.irecv(loop.recv, std::span(&nowhere, 1), o); });
   expect_error("irecv without request", [&] { return table.irecv(loop.recv, std::span(&good, 1), nullptr); });
   for (const std::size_t n : {0, 9, 64}) {
+    if (table_version() == 4) break;  // it cannot be asked for
     const std::vector<PluginReceive> group(n, good);
     expect_refused("irecv of too few or many", [&](void** o) { return table.irecv(loop.recv, group, o); });
   }

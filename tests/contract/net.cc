@@ -8,6 +8,8 @@
 #include <cstdlib>
 #include <mutex>
 
+#include "plugin/abi/net_v4.h"
+
 namespace tfabric::contract {
 namespace {
 
@@ -124,6 +126,10 @@ Net::Listening Net::listen() {
   Listening made;
   made.comm = produce("listen", [&](void** out) { return table_->listen(0, made.handle.data(), out); });
   CONTRACT_EXPECT(made.comm != nullptr, "listen gives a listener or an error");
+  CONTRACT_EXPECT(
+      table_version() > 4 || std::all_of(made.handle.begin() + abi::kHandleBytesV4, made.handle.end(),
+                                         [](std::byte each) { return each == std::byte{0}; }),
+      "a handle of version 4 has 64 bytes");
   return made;
 }
 void* Net::try_connect(PluginHandle& handle) {

@@ -12,7 +12,7 @@ fi
 failed=0
 
 expected=$({
-  for v in 6 7 8 9 10 11 12; do echo "ncclNetPlugin_v$v"; done
+  for v in 4 5 6 7 8 9 10 11 12; do echo "ncclNetPlugin_v$v"; done
   echo tfabric_copy_state
 } | sort)
 shown=$(nm -D --defined-only "$library" | awk '{print $3}' | sort)

@@ -10,14 +10,15 @@
 
 namespace tfabric::tcp {
 
-Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes) {
+Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes,
+                                                            const transport::ListenOptions& options) {
   Handle handle{.port = context_.engine.port(), .max_recvs = context_.options.max_recvs};
   fill_random(handle.token);
   for (const DeviceRail& each : rails_) {
     handle.process = handle.process == 0 ? each.rail->process() : handle.process;
     const Endpoint endpoint{
         .address = each.rail->address(), .kernel_port = each.rail->kernel_port(), .role = each.role};
-    if (has_room_for(handle, endpoint)) {
+    if (has_room_for(handle, endpoint, transport::room_in_handle(options))) {
       handle.endpoints.push_back(endpoint);
     }
   }
@@ -216,8 +217,10 @@ Error Device::explain_timeout(const Attempt& attempt) const {
           subset ? ", do both NICs lead TCP ports to their queues (`ethtool -n`, docs/rails.md)" : "")};
 }
 
-Result<std::unique_ptr<transport::Listener>> SpreadDevice::listen(HandleBytes handle) {
-  return devices_[listens_.fetch_add(1, std::memory_order_relaxed) % devices_.size()]->listen(handle);
+Result<std::unique_ptr<transport::Listener>> SpreadDevice::listen(HandleBytes handle,
+                                                                  const transport::ListenOptions& options) {
+  return devices_[listens_.fetch_add(1, std::memory_order_relaxed) % devices_.size()]->listen(handle,
+                                                                                              options);
 }
 
 Result<std::unique_ptr<transport::SendComm>> SpreadDevice::connect(HandleBytes handle,

@@ -40,7 +40,8 @@ class Device final : public transport::Device {
         next_attempt_(numbers.first) {}
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
-  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle) override;
+  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle,
+                                                      const transport::ListenOptions& options) override;
   // Ignores the communicator's traffic class: packets are not marked.
   Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle,
                                                        const transport::ConnectOptions& options) override;
@@ -89,7 +90,8 @@ class SpreadDevice final : public transport::Device {
   [[nodiscard]] const transport::DeviceProperties& properties() const override {
     return devices_.front()->properties();
   }
-  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle) override;
+  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes handle,
+                                                      const transport::ListenOptions& options) override;
   Result<std::unique_ptr<transport::SendComm>> connect(HandleBytes handle,
                                                        const transport::ConnectOptions& options) override;
 

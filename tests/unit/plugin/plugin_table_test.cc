@@ -37,7 +37,7 @@ TEST_CASE("a version whose layout is unknown is refused") {
     REQUIRE_FALSE(table);
     CHECK(table.error().code == Errc::invalid_usage);
     CHECK(table.error().message ==
-          "table version v" + std::to_string(version) + " is unknown; expected v6 ... v12");
+          "table version v" + std::to_string(version) + " is unknown; expected v4 ... v12");
   }
 }
 
@@ -45,5 +45,5 @@ TEST_CASE("the loader refuses an unknown version before it loads the library") {
   const Result<PluginLoader> plugin = PluginLoader::open("/nonexistent/libnccl-net.so", kNewestTable + 1);
   REQUIRE_FALSE(plugin);
   CHECK(plugin.error().code == Errc::invalid_usage);
-  CHECK(plugin.error().message == "table version v13 is unknown; expected v6 ... v12");
+  CHECK(plugin.error().message == "table version v13 is unknown; expected v4 ... v12");
 }

@@ -74,7 +74,8 @@ TEST_CASE("a handle reads back as it was written") {
 
 TEST_CASE("a handle has endpoints of any kind and role, as many as it has room for") {
   const unsigned seed = GENERATE(range(0u, 200u));
-  INFO("seed " << seed);
+  const transport::ListenOptions options{.short_handle = GENERATE(false, true)};
+  INFO("seed " << seed << ", short: " << options.short_handle);
   std::mt19937 random(seed);
   Handle handle{.port = 4000, .max_recvs = 1};
   for (int i = 0; i < 12; ++i) {
@@ -83,33 +84,46 @@ TEST_CASE("a handle has endpoints of any kind and role, as many as it has room f
         .address = *net::parse_ip((v6 ? "fd00::" : "10.0.0.") + std::to_string(1 + random() % 200)),
         .kernel_port = static_cast<std::uint16_t>(kernel ? 1 + random() % 65535 : 0),
         .role = static_cast<RailRole>(random() % 3)};
-    if (has_room_for(handle, endpoint)) {
+    if (has_room_for(handle, endpoint, transport::room_in_handle(options))) {
       handle.endpoints.push_back(endpoint);
     }
   }
   std::array<std::byte, transport::kHandleBytes> bytes;
   write_handle(handle, bytes);
+  if (options.short_handle) {
+    // Made longer in memory that is not clean.
+    std::array<std::byte, transport::kShortHandleBytes> sent{};
+    transport::shorten_handle(bytes, sent);
+    bytes.fill(std::byte{0xff});
+    transport::lengthen_handle(sent, bytes);
+  }
   const auto read = read_handle(bytes);
   REQUIRE(read.ok());
   CHECK(read->endpoints == handle.endpoints);
+  CHECK(attempt_of(bytes) == 0);
 }
 
-TEST_CASE("a handle has room for eight rails with IPv4, or for three with IPv6 and a life-boat") {
+TEST_CASE(
+    "a handle has room for eight rails with IPv4, or for three with IPv6 and a life-boat; half of it "
+    "for four, or one and a life-boat") {
+  const bool half = GENERATE(false, true);
+  const std::size_t room = transport::room_in_handle({.short_handle = half});
+  const int most_v4 = half ? 4 : 8, most_v6 = half ? 1 : 3;
   Handle v4, v6;
   for (int i = 1; i <= 9; ++i) {
     const Endpoint four{.address = *net::parse_ip("10.0.0." + std::to_string(i))};
     const Endpoint six{.address = *net::parse_ip("fd00::" + std::to_string(i))};
-    CHECK(has_room_for(v4, four) == (i <= 8));
-    CHECK(has_room_for(v6, six) == (i <= 3));
-    if (has_room_for(v4, four)) {
+    CHECK(has_room_for(v4, four, room) == (i <= most_v4));
+    CHECK(has_room_for(v6, six, room) == (i <= most_v6));
+    if (has_room_for(v4, four, room)) {
       v4.endpoints.push_back(four);
     }
-    if (has_room_for(v6, six)) {
+    if (has_room_for(v6, six, room)) {
       v6.endpoints.push_back(six);
     }
   }
-  CHECK(has_room_for(v6,
-                     {.address = *net::parse_ip("10.0.0.1"), .kernel_port = 7, .role = RailRole::lifeboat}));
+  CHECK(has_room_for(
+      v6, {.address = *net::parse_ip("10.0.0.1"), .kernel_port = 7, .role = RailRole::lifeboat}, room));
 }
 
 TEST_CASE("a handle with malformed endpoints is refused") {

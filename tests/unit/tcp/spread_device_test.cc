@@ -11,7 +11,7 @@ class Recorder final : public transport::Device {
  public:
   Recorder(std::uint64_t first, std::uint64_t step) : next_(first), step_(step) {}
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
-  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes) override {
+  Result<std::unique_ptr<transport::Listener>> listen(HandleBytes, const transport::ListenOptions&) override {
     ++listens;
     return std::unique_ptr<transport::Listener>();
   }
@@ -48,11 +48,11 @@ TEST_CASE(
   }
   SpreadDevice device(std::move(devices), 1);
   std::array<std::array<std::byte, transport::kHandleBytes>, kEngines * kRounds> handles{};
-  REQUIRE(device.listen(handles.front()).ok());
+  REQUIRE(device.listen(handles.front(), {}).ok());
   REQUIRE(recorders[1]->listens == 1);
   recorders[1]->listens = 0;
   for (auto& handle : handles) {
-    REQUIRE(device.listen(handle).ok());
+    REQUIRE(device.listen(handle, {}).ok());
     REQUIRE(device.connect(handle, {}).ok());
   }
   for (auto& handle : handles) {

@@ -52,7 +52,7 @@ TEST_CASE("a process whose only rail is missing starts over its life-boat") {
   CHECK(log.count("Starting without it; processes that start once it works use it") == 1);
 
   std::array<std::byte, transport::kHandleBytes> handle{};
-  const auto listener = device.listen(handle);
+  const auto listener = device.listen(handle, {});
   std::unique_ptr<transport::SendComm> send;
   std::unique_ptr<transport::RecvComm> receive;
   const Instant deadline = monotonic_now() + 120s;

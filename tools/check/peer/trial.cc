@@ -204,7 +204,7 @@ Result<Outcome> try_sending(control::Channel& control, transport::Device& device
 
 Result<Outcome> try_receiving(control::Channel& control, transport::Device& device) {
   TrialHandle handle{};
-  const auto listener = device.listen(handle);
+  const auto listener = device.listen(handle, {});
   if (!listener) {
     return listener.error();
   }

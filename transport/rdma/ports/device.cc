@@ -143,8 +143,11 @@ Device::Device(OpenPort& port, std::vector<config::IpBytes> addresses, const con
       properties_(properties_of(port)),
       attempts_(2 * step_limit_) {}
 
-Result<std::unique_ptr<transport::Listener>> Device::listen(transport::HandleBytes handle) {
-  auto listener = session::Listener::open(addresses_, step_limit_, *log_, handle);
+Result<std::unique_ptr<transport::Listener>> Device::listen(transport::HandleBytes handle,
+                                                            const transport::ListenOptions& options) {
+  const std::size_t most = session::most_addresses(transport::room_in_handle(options));
+  const auto addresses = std::span(addresses_).first(std::min(addresses_.size(), most));
+  auto listener = session::Listener::open(addresses, step_limit_, *log_, handle);
   if (!listener) {
     return listener.error();
   }

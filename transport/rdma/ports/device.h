@@ -48,7 +48,8 @@ class Device final : public transport::Device {
          session::RateLimitedLog& log);
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
-  Result<std::unique_ptr<transport::Listener>> listen(transport::HandleBytes handle) override;
+  Result<std::unique_ptr<transport::Listener>> listen(transport::HandleBytes handle,
+                                                      const transport::ListenOptions& options) override;
   Result<std::unique_ptr<transport::SendComm>> connect(transport::HandleBytes handle,
                                                        const transport::ConnectOptions& options) override;
 

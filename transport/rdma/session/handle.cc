@@ -19,6 +19,8 @@ std::size_t length_of(std::size_t addresses) { return kAddressesAt + kAddressByt
 
 }  // namespace
 
+std::size_t most_addresses(std::size_t room) { return std::min(room / kAddressBytes, kMaxHandleAddresses); }
+
 void write_handle(const Handle& handle, transport::HandleBytes bytes) {
   assert(!handle.addresses.empty() && handle.addresses.size() <= kMaxHandleAddresses);
   std::fill(bytes.begin(), bytes.end(), std::byte{0});

@@ -27,6 +27,8 @@ struct Handle {
   std::vector<config::IpBytes> addresses;  // 1 to 4, best first
 };
 
+// The most addresses that a handle has room for, if all have `room` bytes.
+[[nodiscard]] std::size_t most_addresses(std::size_t room);
 void write_handle(const Handle& handle, transport::HandleBytes bytes);
 // Fails if the bytes were not written by write_handle() of this version.
 [[nodiscard]] Result<Handle> read_handle(transport::ConstHandleBytes bytes);

@@ -74,12 +74,12 @@ std::optional<Endpoint> take_endpoint(std::span<const std::byte>& bytes) {
 
 }  // namespace
 
-bool has_room_for(const Handle& handle, const Endpoint& endpoint) {
+bool has_room_for(const Handle& handle, const Endpoint& endpoint, std::size_t room) {
   std::size_t size = size_of(endpoint);
   for (const Endpoint& each : handle.endpoints) {
     size += size_of(each);
   }
-  return handle.endpoints.size() < kMaxHandleAddresses && size <= kAddressesEnd - kAddressesAt;
+  return handle.endpoints.size() < kMaxHandleAddresses && size <= room;
 }
 
 void write_handle(const Handle& handle, HandleBytes bytes) {

@@ -7,9 +7,10 @@
 //
 // An address is a byte of flags (1 IPv6, 2 the kernel takes its connections, 4 and 8 the rail's role), then,
 // if the kernel does, the port for them, and the 4 or 16 bytes of the address: room for eight of our own
-// TCP's with IPv4, or three with IPv6 and one of the kernel's. transport/handle_envelope.h describes the
-// other bytes. The connector opens flows to it, each of which begins with a hello; the listener's end answers
-// with a welcome. Where a flow goes then, CommTable and FlowSink say.
+// TCP's with IPv4, or three with IPv6 and one of the kernel's. A short handle has room for four or one.
+// transport/handle_envelope.h describes the other bytes. The connector opens flows to it, each of which
+// begins with a hello; the listener's end answers with a welcome. Where a flow goes then, CommTable and
+// FlowSink say.
 #pragma once
 
 #include <array>
@@ -60,8 +61,8 @@ struct Handle {
   std::vector<Endpoint> endpoints;  // at least one, at most kMaxHandleAddresses
 };
 
-// Returns true if a handle with these endpoints has room for another one.
-[[nodiscard]] bool has_room_for(const Handle& handle, const Endpoint& endpoint);
+// Returns true if a handle with these endpoints has room for another one, if all have `room` bytes.
+[[nodiscard]] bool has_room_for(const Handle& handle, const Endpoint& endpoint, std::size_t room);
 void write_handle(const Handle& handle, HandleBytes bytes);
 // Fails if the bytes were not written by a write_handle() of this version: the peer uses another network or
 // another version of this plugin.

@@ -177,7 +177,7 @@ TEST_CASE("a handle of no listener, and one whose listener is closed, are errors
   hosts.open();
   std::array<std::byte, transport::kHandleBytes> handle{};
   REQUIRE_FALSE(hosts.sender().connect(handle, {}).ok());
-  static_cast<void>(hosts.receiver().listen(handle).value());
+  static_cast<void>(hosts.receiver().listen(handle, {}).value());
   REQUIRE_THAT(failure_of([&] { return hosts.sender().connect(handle, {}); }).message,
                Contains("cannot connect to the receiving rank"));
 }

@@ -68,7 +68,7 @@ void TwoHosts::open() {
 TwoHosts::Half TwoHosts::offer(const transport::ConnectOptions& options) {
   std::array<std::byte, transport::kHandleBytes> handle{};
   Half half;
-  half.listener = good(receiver().listen(handle));
+  half.listener = good(receiver().listen(handle, {}));
   half.send = eventually([&] { return sender().connect(handle, options); });
   return half;
 }

@@ -32,6 +32,21 @@ TEST_CASE("a bootstrap handle reads back as it was written") {
   REQUIRE(transport::attempt_of(sample_handle()) == 0);
 }
 
+TEST_CASE("a short bootstrap handle holds one address") {
+  REQUIRE(most_addresses(transport::kShortHandleRoom) == 1);
+  REQUIRE(most_addresses(transport::kHandleRoom) == kMaxHandleAddresses);
+  Bytes bytes{};
+  write_handle({.token = 5, .port = 4000, .addresses = {ip("fd00::5")}}, bytes);
+  std::array<std::byte, transport::kShortHandleBytes> sent{};
+  transport::shorten_handle(bytes, sent);
+  bytes.fill(std::byte{0xff});
+  transport::lengthen_handle(sent, bytes);
+  const auto handle = read_handle(bytes);
+  REQUIRE(handle.ok());
+  REQUIRE(handle->token == 5);
+  REQUIRE(handle->addresses == std::vector{ip("fd00::5")});
+}
+
 TEST_CASE("the connector's own mark does not invalidate a bootstrap handle") {
   Bytes bytes = sample_handle();
   transport::set_attempt(bytes, 77);
