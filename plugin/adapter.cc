@@ -38,10 +38,10 @@ std::span<std::byte, transport::kHandleBytes> handle_of(void* handle) {
 
 }  // namespace
 
-abi::Result init(abi::LogCallback log) {
+abi::Result init(abi::LogCallback log, int table) {
   return guarded("init", [&] {
     set_logger(log);
-    Runtime::instance().acquire();
+    Runtime::instance().acquire(table);
     return abi::Result::success;
   });
 }

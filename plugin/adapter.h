@@ -16,7 +16,8 @@ namespace tfabric::plugin {
 
 inline constexpr const char* kName = "tfabric";
 
-abi::Result init(abi::LogCallback log);
+// `table`: the version of the table by which NCCL calls.
+abi::Result init(abi::LogCallback log, int table);
 abi::Result finalize();
 abi::Result devices(int* count);
 // Returns null, and logs why, if there is no such device.

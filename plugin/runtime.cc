@@ -54,10 +54,10 @@ void log_once(std::span<const std::string> lines) {
 
 }  // namespace
 
-void Runtime::open() {
+void Runtime::open(int table) {
   State& s = state();
   s.opened = true;
-  TF_INFO("NET/tfabric: version {}", version());
+  TF_INFO("NET/tfabric: version {}, called by NCCL's table v{}", version(), table);
   if (const std::string other = claim_process(); !other.empty()) {
     give_up(fmt::format(
         "another copy of tfabric, {}, is in use in this process: let all NCCLs of the process load the "
@@ -112,12 +112,12 @@ void Runtime::give_up(const std::string& why) {
   give_up(why, config::is_required(), {}, config::find_launcher(config::process_environment()));
 }
 
-void Runtime::acquire() {
+void Runtime::acquire(int table) {
   State& s = state();
   const std::lock_guard guard(s.mutex);
   ++s.users;
   if (!s.opened) {
-    open();
+    open(table);
   }
 }
 

@@ -22,7 +22,7 @@ class Runtime {
 
   // Opens the transport if it is not open. Logs the version, and one line about what is in use or why nothing
   // is.
-  void acquire();
+  void acquire(int table);
   // Ends one acquire(); the last one closes the transport. More releases than acquires are tolerated.
   void release();
 
@@ -33,7 +33,7 @@ class Runtime {
 
  private:
   Runtime() = default;
-  void open();
+  void open(int table);
   // Logs why there is no transport, and adds the UnusableDevice if tfabric is required.
   void give_up(const std::string& why, bool required, const config::LockFolder& folder,
                const config::Launcher& launcher);

@@ -12,6 +12,12 @@
 
 namespace tfabric::plugin {
 
+// Up to version 9.
+template <int kTable>
+abi::Result init_plain(abi::LogCallback log) {
+  return init(log, kTable);
+}
+
 // Versions 5 and 6.
 inline abi::Result listen_plain(int dev, void* handle, void** listener) {
   return listen(dev, handle, transport::ListenOptions(), listener);
@@ -64,14 +70,15 @@ inline abi::Result accept_dev(void* listener, void** comm, abi::DeviceHandle** d
   return accept(listener, comm);
 }
 inline abi::Result init_profiled(abi::LogCallback log, abi::ProfilerCallback /*profiler*/) {
-  return init(log);
+  return init(log, 10);
 }
-inline abi::Result init_context(void** ctx, std::uint64_t /*commId*/, abi::Config* config,
-                                abi::LogCallback log, abi::ProfilerCallback /*profiler*/) {
+template <int kTable>
+abi::Result init_context(void** ctx, std::uint64_t /*commId*/, abi::Config* config, abi::LogCallback log,
+                         abi::ProfilerCallback /*profiler*/) {
   if (ctx != nullptr) {
     *ctx = context_of(options_of(config));
   }
-  return init(log);
+  return init(log, kTable);
 }
 inline abi::Result finalize_context(void* /*ctx*/) { return finalize(); }
 

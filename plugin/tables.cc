@@ -84,7 +84,7 @@ constexpr Net common_table() {
 
 constexpr abi::NetV4 make_v4() {
   auto net = common_table<abi::NetV4>();
-  net.init = init;
+  net.init = init_plain<4>;
   net.listen = listen_v4;
   net.connect = connect_v4;
   net.accept = accept_v4;
@@ -96,10 +96,10 @@ constexpr abi::NetV4 make_v4() {
 }
 
 // Groups, tags, and calls that do not wait (5); DMA-BUF (6).
-template <class Net>
+template <class Net, int kTable>
 constexpr Net make_plain() {
   auto net = common_table<Net>();
-  net.init = init;
+  net.init = init_plain<kTable>;
   net.listen = listen_plain;
   net.connect = connect_plain;
   net.accept = accept;
@@ -112,7 +112,7 @@ constexpr Net make_plain() {
 // Device offload.
 constexpr abi::NetV7 make_v7() {
   auto net = common_table<abi::NetV7>();
-  net.init = init;
+  net.init = init_plain<7>;
   net.listen = listen_plain;
   net.connect = connect_dev;
   net.accept = accept_dev;
@@ -125,7 +125,7 @@ constexpr abi::NetV7 make_v7() {
 // Registrations of more than 2 GiB.
 constexpr abi::NetV8 make_v8() {
   auto net = common_table<abi::NetV8>();
-  net.init = init;
+  net.init = init_plain<8>;
   net.listen = listen_plain;
   net.connect = connect_dev;
   net.accept = accept_dev;
@@ -138,7 +138,7 @@ constexpr abi::NetV8 make_v8() {
 // Messages of more than 2 GiB.
 constexpr abi::NetV9 make_v9() {
   auto net = common_table<abi::NetV9>();
-  net.init = init;
+  net.init = init_plain<9>;
   net.listen = listen_plain;
   net.connect = connect_dev;
   net.accept = accept_dev;
@@ -162,10 +162,10 @@ constexpr abi::NetV10 make_v10() {
 }
 
 // A context for each communicator, and finalize.
-template <class Net>
+template <class Net, int kTable>
 constexpr Net make_with_context() {
   auto net = common_table<Net>();
-  net.init = init_context;
+  net.init = init_context<kTable>;
   net.listen = listen_context;
   net.connect = connect_context;
   net.accept = accept_dev;
@@ -180,18 +180,18 @@ constexpr Net make_with_context() {
 }  // namespace tfabric::plugin
 
 // Data with C linkage, visible outside of the library.
-#define TFABRIC_EXPORT_TABLE(version, table)                                                                \
+#define TFABRIC_EXPORT_TABLE(version, ...)                                                                  \
   extern __attribute__((visibility("default"))) const tfabric::abi::NetV##version ncclNetPlugin_v##version; \
-  constinit const tfabric::abi::NetV##version ncclNetPlugin_v##version = tfabric::plugin::table
+  constinit const tfabric::abi::NetV##version ncclNetPlugin_v##version = tfabric::plugin::__VA_ARGS__
 
 extern "C" {
 TFABRIC_EXPORT_TABLE(4, make_v4());
-TFABRIC_EXPORT_TABLE(5, make_plain<tfabric::abi::NetV5>());
-TFABRIC_EXPORT_TABLE(6, make_plain<tfabric::abi::NetV6>());
+TFABRIC_EXPORT_TABLE(5, make_plain<tfabric::abi::NetV5, 5>());
+TFABRIC_EXPORT_TABLE(6, make_plain<tfabric::abi::NetV6, 6>());
 TFABRIC_EXPORT_TABLE(7, make_v7());
 TFABRIC_EXPORT_TABLE(8, make_v8());
 TFABRIC_EXPORT_TABLE(9, make_v9());
 TFABRIC_EXPORT_TABLE(10, make_v10());
-TFABRIC_EXPORT_TABLE(11, make_with_context<tfabric::abi::NetV11>());
-TFABRIC_EXPORT_TABLE(12, make_with_context<tfabric::abi::NetV12>());
+TFABRIC_EXPORT_TABLE(11, make_with_context<tfabric::abi::NetV11, 11>());
+TFABRIC_EXPORT_TABLE(12, make_with_context<tfabric::abi::NetV12, 12>());
 }

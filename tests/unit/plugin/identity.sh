@@ -21,7 +21,7 @@ library_version=$(strings -a "$library" | sed -n 's/^tfabric version //p' | sort
 export TFABRIC_TRANSPORT=none
 text=$("$tool" info)
 [[ $(grep -m 1 '^Version: ' <<<"$text") == "Version: $version" ]] || wrong "tfabric info does not have the version: $text"
-[[ $(grep -m 1 '^Log: ' <<<"$text") == "Log: NET/tfabric: version $library_version" ]] ||
+[[ $(grep -m 1 '^Log: ' <<<"$text") == "Log: NET/tfabric: version $library_version, called by NCCL's table v12" ]] ||
   wrong "the plugin's first line is not its version: $text"
 for command in info check 'setup --dry-run'; do
   # The keys of the top level have two spaces before them.
