@@ -16,6 +16,7 @@ thread_local int device_of_thread = 0;
 
 int device_count() { return env_int("FAKECUDA_DEVICES", 1); }
 int compute_capability() { return env_int("FAKECUDA_CC", 80); }
+int toolkit() { return env_int("FAKECUDA_TOOLKIT", 13); }
 int driver_version() { return env_int("FAKECUDA_DRIVER", 13000); }
 
 std::string bus_id(int device) {

@@ -1,5 +1,4 @@
-// The few functions of the CUDA driver that NCCL asks the runtime for. The driver itself is not faked:
-// NCCL reaches these only through cudaGetDriverEntryPointByVersion.
+// The few functions of the CUDA driver that NCCL asks the runtime for, or, before 2.18, the driver's library.
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
@@ -25,6 +24,12 @@ CUresult device_get(CUdevice* device, int ordinal) {
 
 CUresult device_get_attribute(int* value, CUdevice_attribute attribute, CUdevice) {
   *value = device_attribute(attribute);
+  return CUDA_SUCCESS;
+}
+
+CUresult device_get_uuid(CUuuid* uuid, CUdevice device) {
+  *uuid = {};
+  uuid->bytes[0] = static_cast<char>(device + 1);
   return CUDA_SUCCESS;
 }
 
@@ -137,6 +142,7 @@ void* find_entry_point(std::string_view name) {
   static const std::array kEntryPoints{
       entry("cuDeviceGet", device_get),
       entry("cuDeviceGetAttribute", device_get_attribute),
+      entry("cuDeviceGetUuid", device_get_uuid),
       entry("cuGetErrorString", get_error_string),
       entry("cuGetErrorName", get_error_string),
       entry("cuCtxGetCurrent", context_get_current),
@@ -168,4 +174,23 @@ FAKECUDA_API cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void
   }
   fakecuda::trace(3, "driver entry point {}: {}", name, found ? "given" : "absent");
   return found ? cudaSuccess : cudaErrorSymbolNotFound;
+}
+
+// What an NCCL that was built with CUDA 12 or 11 calls instead. There was no `result` before 12.
+FAKECUDA_API cudaError_t cudaGetDriverEntryPoint(const char* name, void** function, unsigned long long flags,
+                                                 cudaDriverEntryPointQueryResult* result) {
+  const bool has_result = fakecuda::toolkit() >= 12;
+  return cudaGetDriverEntryPointByVersion(name, function, 0, flags, has_result ? result : nullptr);
+}
+
+// NCCL before 2.18 opens the driver's library, NCCL_CUDA_PATH + "libcuda.so", which is this one then.
+FAKECUDA_API CUresult cuInit(unsigned) { return CUDA_SUCCESS; }
+FAKECUDA_API CUresult cuDriverGetVersion(int* version) {
+  *version = fakecuda::driver_version();
+  return CUDA_SUCCESS;
+}
+#undef cuGetProcAddress
+FAKECUDA_API CUresult cuGetProcAddress(const char* name, void** function, int, cuuint64_t) {
+  *function = fakecuda::find_entry_point(name);
+  return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }

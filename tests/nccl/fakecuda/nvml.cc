@@ -11,6 +11,12 @@ enum Status { kSuccess = 0, kInvalidArgument = 2, kNotSupported = 3 };
 constexpr unsigned kDevicesMax = 64;
 char devices[kDevicesMax];
 
+// How nvmlPciInfo_t begins.
+struct PciInfo {
+  char legacy_bus_id[16];
+  unsigned domain, bus, device, device_id, subsystem_id;
+};
+
 unsigned device_count() { return static_cast<unsigned>(fakecuda::env_int("FAKECUDA_DEVICES", 1)); }
 
 }  // namespace
@@ -41,6 +47,26 @@ FAKECUDA_API int nvmlDeviceGetHandleByPciBusId(const char*, void** device) {
 
 FAKECUDA_API int nvmlDeviceGetIndex(void* device, unsigned* index) {
   *index = static_cast<unsigned>(static_cast<char*>(device) - devices);
+  return kSuccess;
+}
+
+// A place that no bus has, as bus_id() in device.h.
+FAKECUDA_API int nvmlDeviceGetPciInfo_v3(void* device, PciInfo* info) {
+  unsigned index = 0;
+  nvmlDeviceGetIndex(device, &index);
+  info->domain = 0xf0;
+  info->bus = 0x10 + index;
+  info->device = info->device_id = info->subsystem_id = 0;
+  return kSuccess;
+}
+
+// PCIe 4.0 x16.
+FAKECUDA_API int nvmlDeviceGetCurrPcieLinkGeneration(void*, unsigned* generation) {
+  *generation = 4;
+  return kSuccess;
+}
+FAKECUDA_API int nvmlDeviceGetCurrPcieLinkWidth(void*, unsigned* lanes) {
+  *lanes = 16;
   return kSuccess;
 }
 

@@ -7,6 +7,8 @@
 
 #include "plugin/abi/net_v10.h"
 #include "plugin/abi/net_v11.h"
+#include "plugin/abi/net_v4.h"
+#include "plugin/abi/net_v5.h"
 #include "plugin/abi/net_v6.h"
 #include "plugin/abi/net_v7.h"
 #include "plugin/abi/net_v8.h"

@@ -3,6 +3,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstddef>
+#include <cstring>
+
 #include "tests/nccl/fakecuda/api.h"
 #include "tests/nccl/fakecuda/launch.h"
 #include "tests/nccl/fakecuda/log.h"
@@ -12,7 +15,8 @@
 using namespace fakecuda;
 
 FAKECUDA_API cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
-  *attributes = {};
+  // Later members are unknown to older releases of CUDA.
+  std::memset(attributes, 0, offsetof(cudaFuncAttributes, clusterDimMustBeSet));
   attributes->maxThreadsPerBlock = 1024;
   attributes->numRegs = 32;
   return cudaSuccess;
