@@ -27,6 +27,7 @@ expect 2 "$tfabric" perf --plugin "$plugin"
 expect 2 "$tfabric" perf --local -b 1M -e 1K --plugin "$plugin"
 expect 3 "$tfabric" perf --local --plugin /nonexistent/libnccl-net-nothing.so
 expect 3 "$tfabric" perf --local --plugin "$plugin" --dev 7
-expect 3 "$tfabric" perf allreduce -r 2 --plugin "$plugin" --version-table 12
+for table in 4 12; do expect 3 "$tfabric" perf allreduce -r 2 --plugin "$plugin" --version-table $table; done
+for table in 3 13; do expect 2 "$tfabric" perf allreduce -r 2 --plugin "$plugin" --version-table $table; done
 KERNELNET_THREADS=many expect 3 "$tfabric" perf --local --plugin "$plugin"
 echo "smoke: ok"

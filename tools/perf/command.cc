@@ -23,6 +23,7 @@
 #include "tools/perf/interrupt.h"
 #include "tools/perf/point_to_point.h"
 #include "tools/perf/process.h"
+#include "tools/plugin_loader.h"
 
 namespace tfabric::perf {
 namespace {
@@ -247,7 +248,7 @@ void add_local_options(CLI::App& app, Arguments& a) {
                  "the plugin library (default: libnccl-net.so of this installation)")
       ->type_name("PATH");
   app.add_option("--version-table", a.local.table_version, "use this table version, not the newest")
-      ->check(CLI::Range(6, 12));
+      ->check(CLI::Range(tools::kOldestTable, tools::kNewestTable));
   app.add_option_function<std::string>(
          "--dev",
          [&a](const std::string& value) {
