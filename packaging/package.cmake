@@ -11,6 +11,7 @@ install(DIRECTORY ${CMAKE_SOURCE_DIR}/docs/ DESTINATION ${CMAKE_INSTALL_DOCDIR} 
 install(FILES ${CMAKE_SOURCE_DIR}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/tfabric.toml DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+include(${CMAKE_CURRENT_LIST_DIR}/notices.cmake)
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME tfabric)
@@ -24,10 +25,11 @@ set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+# dpkg-shlibdeps would ask for the libc6 to which the symbols moved in 2.34; base/old_glibc binds them to older ones.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
 # `tfabric setup` runs ip with -json (since iproute2 4.17), modprobe, modinfo, mount and umount. What else it runs (systemctl,
 # nmcli, networkctl, udevadm, update-grub, grubby) it runs where it finds that in use.
-set(CPACK_DEBIAN_PACKAGE_DEPENDS "iproute2 (>= 4.17), kmod, mount")
+set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.17), iproute2 (>= 4.17), kmod, mount")
 # The libraries of RDMA are loaded at run time if there are any.
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libibverbs1, ibverbs-providers, librdmacm1")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/triggers
