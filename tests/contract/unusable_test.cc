@@ -121,7 +121,9 @@ TEST_CASE("an unusable configuration means no devices and one clear line", "[onc
     expect_unusable({{"TFABRIC_TCP_RAILS", "carrier_pigeon"}}, "carrier_pigeon");
   }
   SECTION("a value out of range") { expect_unusable({{"TFABRIC_TCP_FLOWS", "0"}}, "TFABRIC_TCP_FLOWS"); }
-  SECTION("a NIC that does not exist") {
-    expect_unusable({{"TFABRIC_TCP_RAILS", "pci:device=0000:ff:1f.7,addresses=10.0.0.1/24"}}, "0000:ff:1f.7");
+  SECTION("a NIC that does not exist, and nothing that stands in for it") {
+    expect_unusable({{"TFABRIC_TCP_RAILS", "pci:device=0000:ff:1f.7,addresses=10.0.0.1/24"},
+                     {"TFABRIC_RAILS_LIFEBOAT", "false"}},
+                    "0000:ff:1f.7");
   }
 }
