@@ -1,4 +1,5 @@
-// The signatures of NCCL's calls in the versions of its table, each over the adapter's. Private to tables.cc.
+// NCCL's calls with the signatures of each version of its table, over the adapter's. A name stands for the
+// same call of all versions, by overloads, of which tables.cc takes the one that fits. Private to tables.cc.
 #pragma once
 
 #include <algorithm>
@@ -10,39 +11,8 @@
 #include "plugin/adapter.h"
 #include "plugin/runtime.h"
 
-namespace tfabric::plugin {
+namespace tfabric::plugin::shims {
 
-// Up to version 9.
-template <int kTable>
-abi::Result init_plain(abi::LogCallback log) {
-  return init(log, kTable);
-}
-
-// Versions 5 and 6.
-inline abi::Result listen_plain(int dev, void* handle, void** listener) {
-  return listen(dev, handle, transport::ListenOptions(), listener);
-}
-inline abi::Result connect_plain(int dev, void* handle, void** comm) {
-  return connect(dev, handle, transport::ConnectOptions(), comm);
-}
-inline abi::Result connect_with(const transport::ConnectOptions& options, int dev, void* handle, void** comm,
-                                abi::DeviceHandle** device_comm) {
-  if (device_comm != nullptr) {
-    *device_comm = nullptr;
-  }
-  return connect(dev, handle, options, comm);
-}
-inline abi::Result connect_dev(int dev, void* handle, void** comm, abi::DeviceHandle** device_comm) {
-  return connect_with(transport::ConnectOptions(), dev, handle, comm, device_comm);
-}
-inline transport::ConnectOptions options_of(const abi::Config* config) {
-  return config == nullptr ? transport::ConnectOptions()
-                           : transport::ConnectOptions{.traffic_class = config->trafficClass};
-}
-inline abi::Result connect_config(int dev, abi::Config* config, void* handle, void** comm,
-                                  abi::DeviceHandle** device_comm) {
-  return connect_with(options_of(config), dev, handle, comm, device_comm);
-}
 // Version 11 and later. All contexts share the process's one transport, so a context carries its traffic
 // class only: it is the address of this array's element with that number, or null without a class. It owns
 // nothing, because NCCL also finalizes contexts that it never received.
@@ -56,60 +26,95 @@ inline transport::ConnectOptions options_of_context(const void* ctx) {
       std::find_if(kContexts.begin(), kContexts.end(), [&](const char& each) { return &each == ctx; });
   return {.traffic_class = place == kContexts.end() ? -1 : static_cast<int>(place - kContexts.begin())};
 }
-inline abi::Result connect_context(void* ctx, int dev, void* handle, void** comm,
-                                   abi::DeviceHandle** device_comm) {
-  return connect_with(options_of_context(ctx), dev, handle, comm, device_comm);
+inline transport::ConnectOptions options_of(const abi::Config* config) {
+  return config == nullptr ? transport::ConnectOptions()
+                           : transport::ConnectOptions{.traffic_class = config->trafficClass};
 }
-inline abi::Result listen_context(void* /*ctx*/, int dev, void* handle, void** listener) {
-  return listen_plain(dev, handle, listener);
-}
-inline abi::Result accept_dev(void* listener, void** comm, abi::DeviceHandle** device_comm) {
-  if (device_comm != nullptr) {
-    *device_comm = nullptr;
-  }
-  return accept(listener, comm);
-}
-inline abi::Result init_profiled(abi::LogCallback log, abi::ProfilerCallback /*profiler*/) {
-  return init(log, 10);
-}
+
 template <int kTable>
-abi::Result init_context(void** ctx, std::uint64_t /*commId*/, abi::Config* config, abi::LogCallback log,
-                         abi::ProfilerCallback /*profiler*/) {
+abi::Result init(abi::LogCallback log) {
+  return plugin::init(log, kTable);
+}
+template <int kTable>  // version 10
+abi::Result init(abi::LogCallback log, abi::ProfilerCallback /*profiler*/) {
+  return plugin::init(log, kTable);
+}
+template <int kTable>  // version 11 and later
+abi::Result init(void** ctx, std::uint64_t /*commId*/, abi::Config* config, abi::LogCallback log,
+                 abi::ProfilerCallback /*profiler*/) {
   if (ctx != nullptr) {
     *ctx = context_of(options_of(config));
   }
-  return init(log, kTable);
+  return plugin::init(log, kTable);
 }
-inline abi::Result finalize_context(void* /*ctx*/) { return finalize(); }
+inline abi::Result finalize(void* /*ctx*/) { return plugin::finalize(); }
 
-// A negative size becomes larger than any object, which the adapter refuses.
-template <class Size>
-std::size_t widen(Size size) {
-  return static_cast<std::size_t>(size);
+inline abi::Result listen(int dev, void* handle, void** listener) {
+  return plugin::listen(dev, handle, transport::ListenOptions(), listener);
 }
-template <class Size>
-abi::Result register_sized(void* comm, void* data, Size size, int type, void** memory) {
-  return register_memory(comm, data, widen(size), type, memory);
-}
-template <class Size>
-abi::Result isend_sized(void* comm, void* data, Size size, int tag, void* memory, void** request) {
-  return isend(comm, data, widen(size), tag, memory, request);
-}
-inline abi::Result isend_profiled(void* comm, void* data, std::size_t size, int tag, void* memory,
-                                  void* /*phandle*/, void** request) {
-  return isend(comm, data, size, tag, memory, request);
-}
-template <class Size>
-abi::Result irecv_sized(void* comm, int n, void** data, Size* sizes, int* tags, void** memories,
-                        void** request) {
-  return irecv<Size>(comm, n, data, sizes, tags, memories, request);
-}
-inline abi::Result irecv_profiled(void* comm, int n, void** data, std::size_t* sizes, int* tags,
-                                  void** memories, void** /*phandles*/, void** request) {
-  return irecv<std::size_t>(comm, n, data, sizes, tags, memories, request);
-}
-inline abi::Result iflush_plain(void* comm, int n, void** data, int* sizes, void** memories, void** request) {
-  return iflush(comm, n, data, sizes, memories, request);
+inline abi::Result listen(void* /*ctx*/, int dev, void* handle, void** listener) {  // version 11 and later
+  return listen(dev, handle, listener);
 }
 
-}  // namespace tfabric::plugin
+inline abi::Result connect(int dev, void* handle, void** comm) {
+  return plugin::connect(dev, handle, transport::ConnectOptions(), comm);
+}
+inline abi::Result connect_with(const transport::ConnectOptions& options, int dev, void* handle, void** comm,
+                                abi::DeviceHandle** device_comm) {
+  if (device_comm != nullptr) {
+    *device_comm = nullptr;
+  }
+  return plugin::connect(dev, handle, options, comm);
+}
+// Version 7 and later: with a handle for device offload.
+inline abi::Result connect(int dev, void* handle, void** comm, abi::DeviceHandle** device_comm) {
+  return connect_with(transport::ConnectOptions(), dev, handle, comm, device_comm);
+}
+inline abi::Result connect(int dev, abi::Config* config, void* handle, void** comm,  // version 10
+                           abi::DeviceHandle** device_comm) {
+  return connect_with(options_of(config), dev, handle, comm, device_comm);
+}
+inline abi::Result connect(void* ctx, int dev, void* handle, void** comm,  // version 11 and later
+                           abi::DeviceHandle** device_comm) {
+  return connect_with(options_of_context(ctx), dev, handle, comm, device_comm);
+}
+
+inline abi::Result accept(void* listener, void** comm) { return plugin::accept(listener, comm); }
+inline abi::Result accept(void* listener, void** comm, abi::DeviceHandle** device_comm) {
+  if (device_comm != nullptr) {
+    *device_comm = nullptr;
+  }
+  return plugin::accept(listener, comm);
+}
+
+// Sizes are int in some versions and std::size_t in others: registrations from version 8 on, messages from 9.
+// A negative one becomes larger than any object, which the adapter refuses.
+template <class Size>
+abi::Result register_memory(void* comm, void* data, Size size, int type, void** memory) {
+  return plugin::register_memory(comm, data, static_cast<std::size_t>(size), type, memory);
+}
+
+template <class Size>
+abi::Result isend(void* comm, void* data, Size size, int tag, void* memory, void** request) {
+  return plugin::isend(comm, data, static_cast<std::size_t>(size), tag, memory, request);
+}
+// Version 10 and later: with what a profiler knows of.
+inline abi::Result isend(void* comm, void* data, std::size_t size, int tag, void* memory, void* /*phandle*/,
+                         void** request) {
+  return plugin::isend(comm, data, size, tag, memory, request);
+}
+
+template <class Size>
+abi::Result irecv(void* comm, int n, void** data, Size* sizes, int* tags, void** memories, void** request) {
+  return plugin::irecv<Size>(comm, n, data, sizes, tags, memories, request);
+}
+inline abi::Result irecv(void* comm, int n, void** data, std::size_t* sizes, int* tags, void** memories,
+                         void** /*phandles*/, void** request) {
+  return plugin::irecv<std::size_t>(comm, n, data, sizes, tags, memories, request);
+}
+
+inline abi::Result iflush(void* comm, int n, void** data, int* sizes, void** memories, void** request) {
+  return plugin::iflush(comm, n, data, sizes, memories, request);
+}
+
+}  // namespace tfabric::plugin::shims

@@ -12,7 +12,7 @@
 #include "plugin/adapter.h"
 #include "transport/handle_envelope.h"
 
-namespace tfabric::plugin {
+namespace tfabric::plugin::shims {
 namespace {
 
 using transport::kHandleBytes;
@@ -49,10 +49,10 @@ abi::Result wait_for_comm(const char* what, void** comm, Call call) {
 
 }  // namespace
 
-abi::Result listen_v4(int dev, void* handle, void** listener) {
+abi::Result listen_short(int dev, void* handle, void** listener) {
   std::array<std::byte, kHandleBytes> whole{};
   const abi::Result result =
-      listen(dev, handle == nullptr ? nullptr : whole.data(), {.short_handle = true}, listener);
+      plugin::listen(dev, handle == nullptr ? nullptr : whole.data(), {.short_handle = true}, listener);
   if (result == abi::Result::success) {
     transport::shorten_handle(
         whole, std::span<std::byte, kShortHandleBytes>(static_cast<std::byte*>(handle), kShortHandleBytes));
@@ -60,34 +60,34 @@ abi::Result listen_v4(int dev, void* handle, void** listener) {
   return result;
 }
 
-abi::Result connect_v4(int dev, void* handle, void** comm) {
+abi::Result connect_and_wait(int dev, void* handle, void** comm) {
   if (handle == nullptr || comm == nullptr) {
-    return connect(dev, handle, transport::ConnectOptions(), comm);  // says which
+    return plugin::connect(dev, handle, transport::ConnectOptions(), comm);  // says which
   }
   std::array<std::byte, kHandleBytes> whole{};
   transport::lengthen_handle(
       std::span<const std::byte, kShortHandleBytes>(static_cast<const std::byte*>(handle), kShortHandleBytes),
       whole);
   return wait_for_comm("connect has waited for its peer's answer", comm,
-                       [&] { return connect(dev, whole.data(), transport::ConnectOptions(), comm); });
+                       [&] { return plugin::connect(dev, whole.data(), transport::ConnectOptions(), comm); });
 }
 
-abi::Result accept_v4(void* listener, void** comm) {
+abi::Result accept_and_wait(void* listener, void** comm) {
   return wait_for_comm("accept has waited for a peer to connect", comm,
-                       [&] { return accept(listener, comm); });
+                       [&] { return plugin::accept(listener, comm); });
 }
 
 // A negative size becomes larger than any object, which the adapter refuses.
-abi::Result isend_v4(void* comm, void* data, int size, void* memory, void** request) {
-  return isend(comm, data, static_cast<std::size_t>(size), kTag, memory, request);
+abi::Result isend(void* comm, void* data, int size, void* memory, void** request) {
+  return plugin::isend(comm, data, static_cast<std::size_t>(size), kTag, memory, request);
 }
 
-abi::Result irecv_v4(void* comm, void* data, int size, void* memory, void** request) {
-  return irecv<int>(comm, 1, &data, &size, &kTag, &memory, request);
+abi::Result irecv(void* comm, void* data, int size, void* memory, void** request) {
+  return plugin::irecv<int>(comm, 1, &data, &size, &kTag, &memory, request);
 }
 
-abi::Result iflush_v4(void* comm, void* data, int size, void* memory, void** request) {
-  return iflush(comm, 1, &data, &size, &memory, request);
+abi::Result iflush(void* comm, void* data, int size, void* memory, void** request) {
+  return plugin::iflush(comm, 1, &data, &size, &memory, request);
 }
 
-}  // namespace tfabric::plugin
+}  // namespace tfabric::plugin::shims

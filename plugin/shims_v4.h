@@ -10,13 +10,13 @@
 
 #include "plugin/abi/types.h"
 
-namespace tfabric::plugin {
+namespace tfabric::plugin::shims {
 
-abi::Result listen_v4(int dev, void* handle, void** listener);
-abi::Result connect_v4(int dev, void* handle, void** comm);
-abi::Result accept_v4(void* listener, void** comm);
-abi::Result isend_v4(void* comm, void* data, int size, void* memory, void** request);
-abi::Result irecv_v4(void* comm, void* data, int size, void* memory, void** request);
-abi::Result iflush_v4(void* comm, void* data, int size, void* memory, void** request);
+abi::Result listen_short(int dev, void* handle, void** listener);
+abi::Result connect_and_wait(int dev, void* handle, void** comm);
+abi::Result accept_and_wait(void* listener, void** comm);
+abi::Result isend(void* comm, void* data, int size, void* memory, void** request);
+abi::Result irecv(void* comm, void* data, int size, void* memory, void** request);
+abi::Result iflush(void* comm, void* data, int size, void* memory, void** request);
 
-}  // namespace tfabric::plugin
+}  // namespace tfabric::plugin::shims
