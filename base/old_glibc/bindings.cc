@@ -4,9 +4,10 @@
 // caller, stay as they are. glibc changes a version when a function's behaviour changes, or when the function
 // moves to another library. Most of these moved, in 2.32 to 2.34; what the others lose is said below.
 
+#include "base/old_glibc/version.h"
+
 #if defined(__x86_64__)
 #define TFABRIC_JUMP(name) "jmp *tfabric_old_" #name "@GOTPCREL(%rip)\n"
-#define TFABRIC_VERSION(x86_64) x86_64
 #elif defined(__aarch64__)
 #define TFABRIC_JUMP(name)                      \
   "adrp x16, :got:tfabric_old_" #name           \
@@ -14,16 +15,13 @@
   "ldr x16, [x16, :got_lo12:tfabric_old_" #name \
   "]\n"                                         \
   "br x16\n"
-#define TFABRIC_VERSION(x86_64) "GLIBC_2.17"  // glibc's first on this architecture
-#else
-#error "Which versions has glibc on this architecture?"
 #endif
 
 // Defines `name` as a jump to `target`@version, in a section of its own, so that what is not used is dropped.
 #define TFABRIC_BIND_TO(name, target, version) \
   asm(".pushsection .text.tfabric_old_" #name                                 \
       ",\"ax\",@progbits\n"                                                   \
-      ".symver tfabric_old_" #name "," #target "@" TFABRIC_VERSION(version) "\n" \
+      ".symver tfabric_old_" #name "," #target "@" TFABRIC_GLIBC(version) "\n" \
       ".globl " #name "\n.hidden " #name "\n.type " #name ",@function\n" #name ":\n" \
       ".cfi_startproc\n" TFABRIC_JUMP(name) ".cfi_endproc\n"                  \
       ".size " #name ",.-" #name "\n.popsection\n")

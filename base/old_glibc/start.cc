@@ -1,7 +1,7 @@
 // The start of a program: what the linker's crt1.o of glibc 2.34 and later calls, for an older glibc.
 //
 // From 2.34 on, libc calls a program's constructors, and crt1.o no longer brings the function that does.
-#include <cstddef>
+#include "base/old_glibc/version.h"
 
 namespace {
 
@@ -19,11 +19,7 @@ void _init();
 
 int tfabric_old_libc_start_main(Main* main, int argc, char** argv, Constructor* init, void (*fini)(),
                                 void (*end_of_loader)(), void* stack_end);
-#if defined(__x86_64__)
-asm(".symver tfabric_old_libc_start_main,__libc_start_main@GLIBC_2.2.5");
-#else
-asm(".symver tfabric_old_libc_start_main,__libc_start_main@GLIBC_2.17");
-#endif
+asm(".symver tfabric_old_libc_start_main,__libc_start_main@" TFABRIC_GLIBC("GLIBC_2.2.5"));
 
 static void call_constructors(int argc, char** argv, char** environment) {
   _init();

@@ -28,8 +28,8 @@ struct SeedOptions {
   std::uint64_t first = 1, last = 1;  // both included
   unsigned jobs = 1;
   std::chrono::seconds progress{10};  // between two lines on stderr
-  std::chrono::seconds hang{
-      300};             // processor time; a seed that takes more is a failure, and its process is killed
+  // Processor time. A seed that takes more is a failure, and its process is killed.
+  std::chrono::seconds hang{300};
   std::string program;  // which repeats a seed by `--seed N` and these arguments
   std::string arguments;
   std::function<SeedOutcome(std::uint64_t)> run;  // called in the processes
