@@ -7,6 +7,9 @@ die() {
   exit 1
 }
 
+# In a container the sources may belong to another user.
+in_git() { git -C "$root" -c safe.directory="$root" "$@"; }
+
 # Prints the packages of the sections named in tools/dependencies.txt.
 dependencies() {
   local section='' line wanted
