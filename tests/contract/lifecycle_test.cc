@@ -134,13 +134,13 @@ CONTRACT_PART(repeated) {
       }
     }
     if (i == kWarmUp) {
-      descriptors = open_descriptors();
+      descriptors = open_descriptors().all();
       count = threads().size();
       memory = resident_kib();
     }
   }
-  CONTRACT_EXPECT(open_descriptors() <= descriptors, "descriptors: {}, then {}", descriptors,
-                  open_descriptors());
+  CONTRACT_EXPECT(open_descriptors().all() <= descriptors, "descriptors: {}, then {}", descriptors,
+                  open_descriptors().all());
   wait_until([count] { return threads().size() <= count; }, "as few threads as after the first rounds");
   fmt::print("{} KiB, then {}\n", memory, resident_kib());
   CONTRACT_EXPECT(tfabric::test::kSanitized || resident_kib() < memory + 4096, "{} KiB, then {}", memory,

@@ -1,9 +1,10 @@
 #include "tests/contract/state.h"
 
+#include <sys/socket.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <sstream>
 
 namespace tfabric::contract {
@@ -20,15 +21,31 @@ std::string status_value(const fs::path& file, const std::string& name) {
   return {};
 }
 
+int option_of(int socket, int option) {
+  int value = -1;
+  socklen_t size = sizeof value;
+  return getsockopt(socket, SOL_SOCKET, option, &value, &size) == 0 ? value : -1;
+}
+
+bool is_connection(int descriptor) {
+  const int domain = option_of(descriptor, SO_DOMAIN);
+  return (domain == AF_INET || domain == AF_INET6) && option_of(descriptor, SO_TYPE) == SOCK_STREAM &&
+         option_of(descriptor, SO_ACCEPTCONN) == 0;
+}
+
 }  // namespace
 
 std::size_t resident_kib() {
   return std::strtoul(status_value("/proc/self/status", "VmRSS").c_str(), nullptr, 10);
 }
 
-std::size_t open_descriptors() {
-  const auto all = fs::directory_iterator("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+Descriptors open_descriptors() {
+  Descriptors found;
+  for (const auto& entry : fs::directory_iterator("/proc/self/fd")) {
+    const int descriptor = std::atoi(entry.path().filename().c_str());
+    (is_connection(descriptor) ? found.connections : found.others) += 1;
+  }
+  return found;
 }
 
 std::vector<Thread> threads() {

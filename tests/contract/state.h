@@ -11,7 +11,14 @@
 namespace tfabric::contract {
 
 std::size_t resident_kib();
-std::size_t open_descriptors();
+
+// Open descriptors, by one look at each.
+struct Descriptors {
+  std::size_t connections = 0;  // of the kernel's TCP, such as the witness's, being made or made
+  std::size_t others = 0;
+  [[nodiscard]] std::size_t all() const { return connections + others; }
+};
+Descriptors open_descriptors();
 
 struct Thread {
   std::string name;
