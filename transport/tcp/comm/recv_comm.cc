@@ -121,20 +121,23 @@ void RecvComm::on_submitted() {
 Result<bool> RecvComm::post(Request& request) {
   const auto buffers = std::span(request.buffers).first(request.completion.count);
   const stripe::GroupId group = inbox_.next_group();
+  // Read before it is posted: what has come early completes it at once, and then the request may be used for
+  // another receive by its own thread.
+  const bool large = buffers[0].size > stripe::kMaxEagerBytes;
+  std::array<std::byte, 4 * transport::kMaxGroupedReceives> tags;
+  const std::size_t tag_bytes = announces_ ? 4 * buffers.size() : 0;
+  for (std::size_t at = 0; at < tag_bytes; at += 4) {
+    lane::put_u32(&tags[at], static_cast<std::uint32_t>(buffers[at / 4].tag));
+  }
   Result<bool> posted = inbox_.post(buffers, &request.completion);
   if (!posted || !*posted) {
     return posted;
   }
   if (!announces_) {
-    large_ = large_ || buffers[0].size > stripe::kMaxEagerBytes;
+    large_ = large_ || large;
     return true;
   }
-  std::array<std::byte, 4 * transport::kMaxGroupedReceives> tags;
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    lane::put_u32(&tags[4 * i], static_cast<std::uint32_t>(buffers[i].tag));
-  }
-  auto record =
-      lane::encode_record(lane::RecordType::announce, std::span(tags).first(4 * buffers.size()), group);
+  auto record = lane::encode_record(lane::RecordType::announce, std::span(tags).first(tag_bytes), group);
   if (const auto lane = speaker()) {
     tell(*lane, record);
   }
