@@ -1,6 +1,7 @@
 // RST in each state (RFC 9293 §3.10.7, RFC 5961 §3 and §4), and the resets that we send.
 #include <catch2/catch.hpp>
 #include <iterator>
+#include <string_view>
 
 #include "tests/unit/stack/scripted_peer.h"
 
@@ -71,6 +72,21 @@ TEST_CASE("an RST outside of the window is ignored") {
   reset.seq += offset;
   peer.hand(reset);
   REQUIRE(peer.state() == state);
+  REQUIRE(peer.sent().empty());
+}
+
+TEST_CASE("an RST ends a connection that owes one, which is not sent, nor the peer's reason with it") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.reach(State::syn_received);
+  SegmentIn stray = peer.segment();
+  stray.ack = kIss + 5000;
+  peer.hand(stray);
+  static constexpr std::string_view kReason = "I am gone";
+  SegmentIn reset = peer.segment(flag::rst);
+  reset.payload = {reinterpret_cast<const std::byte*>(kReason.data()), kReason.size(), nullptr};
+  peer.hand(reset);
+  REQUIRE(peer.connection().reset_reason() == kReason);
+  REQUIRE(peer.connection().finished());
   REQUIRE(peer.sent().empty());
 }
 
