@@ -1,8 +1,9 @@
 # DPDK, linked statically and whole, so that one libnccl-net.so is enough (docs/architecture.md).
 #
 # Debian's static libraries are position-independent. Only the libraries below go in: the core, and the
-# drivers of clouds' NICs and of development. Drivers whose own dependencies cannot be linked statically
-# (mlx5, pcap) are left out; what af_xdp needs of libxdp and libbpf is transport/tcp/nic/xdp/libxdp_shim.cc.
+# drivers of clouds' NICs and of development. Left out are drivers whose own dependencies cannot be linked statically
+# (mlx5, mana, pcap), and netvsc, which is fast only together with one of these. What af_xdp needs of libxdp and
+# libbpf is transport/tcp/nic/xdp/libxdp_shim.cc.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(DPDK QUIET libdpdk)
 if(NOT DPDK_FOUND)
@@ -14,8 +15,9 @@ pkg_get_variable(DPDK_LIBRARY_DIR libdpdk libdir)
 set(dpdk_core kvargs telemetry eal ring rcu mempool mbuf net meter ethdev pci timer hash gso ip_frag cryptodev security
     dmadev vhost bus_pci bus_vdev bus_auxiliary mempool_ring)
 # net_ring is for tests.
-set(dpdk_drivers net_memif net_af_packet net_af_xdp net_tap net_ring net_virtio net_vhost net_ena net_gve net_vmxnet3 net_e1000 net_ixgbe
-    common_iavf net_iavf net_i40e net_ice)
+set(dpdk_drivers net_memif net_af_packet net_af_xdp net_tap net_ring net_virtio net_vhost net_ena net_gve net_vmxnet3
+    net_e1000 net_ixgbe common_iavf net_iavf net_i40e net_ice common_idpf net_idpf net_bnxt net_enic net_hinic net_hns3
+    net_ionic net_ngbe net_txgbe)
 
 # System calls of DPDK that need an addition, such as close-on-exec, go through transport/tcp/nic/dpdk_calls.cc: copies of
 # the archives call the functions there. The linker's --wrap would lead the calls of all other code there as well.
@@ -24,6 +26,7 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${dpdk_calls})
 set(dpdk_copies ${CMAKE_BINARY_DIR}/dpdk)
 file(MAKE_DIRECTORY ${dpdk_copies})
 set(dpdk_archives)
+set(TFABRIC_DPDK_NICS)  # rows of host/dpdk_nics.cc: which NICs the drivers take, as their archives state it
 foreach(name ${dpdk_core} ${dpdk_drivers})
   set(archive ${DPDK_LIBRARY_DIR}/librte_${name}.a)
   set(copy ${dpdk_copies}/librte_${name}.a)
@@ -33,10 +36,21 @@ foreach(name ${dpdk_core} ${dpdk_drivers})
                       COMMAND_ERROR_IS_FATAL ANY)
     endif()
     list(APPEND dpdk_archives ${copy})
+    file(STRINGS ${archive} statements REGEX "^PMD_INFO_STRING=")
+    foreach(statement IN LISTS statements)
+      string(REGEX REPLACE ".*\"name\": \"([^\"]*)\".*" "\\1" driver "${statement}")
+      string(REGEX MATCHALL "[0-9]+, [0-9]+, [0-9]+, [0-9]+" nics "${statement}")
+      foreach(nic IN LISTS nics)
+        string(REGEX REPLACE "^([0-9]+), ([0-9]+),.*" "{\\1, \\2, \"${driver}\"},\n" nic "${nic}")
+        string(APPEND TFABRIC_DPDK_NICS "${nic}")
+      endforeach()
+    endforeach()
   else()
     message(STATUS "DPDK: no ${archive}; built without it")
   endif()
 endforeach()
+
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/dpdk_nics.inc CONTENT "@TFABRIC_DPDK_NICS@" @ONLY)
 
 add_library(tfabric_dpdk INTERFACE)
 target_include_directories(tfabric_dpdk SYSTEM INTERFACE ${DPDK_INCLUDE_DIRS})

@@ -3,16 +3,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 
+#include "host/dpdk_nics.h"
 #include "tools/setup/files.h"
 #include "tools/setup/plan.h"
 
 namespace tfabric::setup {
 namespace {
-
-// PCI vendors whose NICs the library has drivers for (cmake/dpdk.cmake): Intel, virtio, ENA, gve, vmxnet3.
-constexpr std::array<std::uint16_t, 5> kVendors{0x8086, 0x1af4, 0x1d0f, 0x1ae0, 0x15ad};
 
 bool is_named(const std::vector<std::string>& names, const std::string& address,
               const std::string& interface) {
@@ -56,8 +53,9 @@ std::string obstacle(const Facts& facts, const host::PciFunction& function,
       return reason->second;
     }
   }
-  if (std::find(kVendors.begin(), kVendors.end(), function.vendor) == kVendors.end()) {
-    return fmt::format("is a NIC of vendor {:04x}, for which this build has no driver", function.vendor);
+  if (host::dpdk_driver_of(function).empty()) {
+    return fmt::format("is a NIC {:04x}:{:04x}, for which this build has no driver", function.vendor,
+                       function.device);
   }
   if (function.interfaces.size() != 1) {
     return function.interfaces.empty()

@@ -46,6 +46,34 @@ TEST_CASE("a PCI function that is no NIC is left with its driver") {
   REQUIRE_FALSE(has(report, Id::pci_kernel_driver));
 }
 
+TEST_CASE("a NIC that no driver takes stays with the kernel") {
+  BrokenHost broken;
+  const std::string nic = broken.files.add_function(test::kNic);
+  broken.files.write(nic + "/vendor", "0x15b3\n");
+  broken.files.write(nic + "/device", "0x101e\n");
+  broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/mlx5_core");
+  broken.configure(pci_rail());
+  const Report report = broken.examine();
+  REQUIRE_THAT(
+      text_of(report, Id::pci_not_supported),
+      StartsWith("error rail eni1: no driver of this build takes 0000:00:10.0, a NIC 15b3:101e | leave"));
+  REQUIRE_FALSE(has(report, Id::pci_kernel_driver));
+}
+
+TEST_CASE("an ENA under vfio-pci may lack write combining") {
+  BrokenHost broken;
+  const std::string nic = broken.files.add_function(test::kNic);
+  broken.files.write(nic + "/vendor", "0x1d0f\n");
+  broken.files.write(nic + "/device", "0xec20\n");
+  broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/vfio-pci");
+  broken.configure(pci_rail());
+  REQUIRE_THAT(text_of(broken.examine(), Id::ena_uncached),
+               StartsWith("note rail eni1: 0000:00:10.0 is an ENA"));
+  broken.files.write(nic + "/vendor", "0x1af4\n");
+  broken.files.write(nic + "/device", "0x1041\n");
+  REQUIRE_FALSE(has(broken.examine(), Id::ena_uncached));
+}
+
 TEST_CASE("a finding about a NIC of the kernel's names driver and interface, and how to bind it") {
   BrokenHost broken;
   const std::string nic = broken.files.add_function(test::kNic);

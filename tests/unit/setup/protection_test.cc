@@ -110,7 +110,7 @@ TEST_CASE("what cannot be a rail is left out with the reason") {
   REQUIRE(selection);
   REQUIRE(selection->left_out.size() == 3);
   REQUIRE_THAT(selection->left_out[1].reason, Contains("no address"));
-  REQUIRE_THAT(selection->left_out[2].reason, Contains("15b3") && Contains("no driver"));
+  REQUIRE_THAT(selection->left_out[2].reason, Contains("15b3:1041") && Contains("no driver"));
 }
 
 TEST_CASE("NICs are named by address or interface, and an unknown name is an error") {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "host/dpdk_nics.h"
 #include "host/pci.h"
 #include "transport/diagnosis/way_in.h"
 #include "transport/tcp/diagnosis/examine.h"
@@ -168,6 +169,21 @@ void check_driver(const diagnosis::Host& host, const std::string& subject, const
   }
 }
 
+// ENA takes descriptors and headers by writes into its own memory (LLQ). UIO's drivers let DPDK map it with
+// write combining; vfio-pci chooses the mapping itself.
+void check_write_combining(const std::string& subject, const host::PciFunction& function,
+                           Findings& findings) {
+  if (function.driver == kVfio && host::dpdk_driver_of(function) == "net_ena") {
+    findings.note(
+        Id::ena_uncached, subject,
+        fmt::format(
+            "{} is an ENA: what is sent is written into the NIC's memory, and Linux's vfio-pci maps that "
+            "without write combining unless it has Amazon's patch, which cannot be seen from here",
+            function.address),
+        "a vfio-pci with that patch, if packets a second are what limits the job (docs/nics.md)");
+  }
+}
+
 }  // namespace
 
 void check_vfio_modules(const diagnosis::Host& host, const config::Tcp& config, Findings& findings) {
@@ -201,7 +217,18 @@ void check_pci_rail(const diagnosis::Host& host, const config::Config& /*config*
                    "name one of them as the rail's device (`lspci -D` lists all)");
     return;
   }
+  // Nor would binding help a NIC that DPDK cannot drive.
+  if (host::dpdk_driver_of(*function).empty()) {
+    findings.error(
+        Id::pci_not_supported, subject,
+        fmt::format("no driver of this build takes {}, a NIC {:04x}:{:04x}", rail.device, function->vendor,
+                    function->device),
+        "leave it to the kernel, and use its interface by a rail of kind af_xdp or kernel; if it can RDMA, "
+        "transport = \"rdma\"");
+    return;
+  }
   check_driver(host, subject, *function, findings);
+  check_write_combining(subject, *function, findings);
   if (rail.numa_node >= 0 && function->numa_node >= 0 && rail.numa_node != function->numa_node) {
     findings.note(Id::numa_node_differs, subject,
                   fmt::format("numa_node is {}, and {} is at node {}", rail.numa_node, function->address,
