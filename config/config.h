@@ -45,6 +45,7 @@ struct Rail {
   std::string name;
   RailKind kind = RailKind::memif;
   std::string device;                  // PCI address, kernel interface name, or a socket's path
+  std::string arguments{};             // pci: of the NIC's driver in DPDK, as DPDK reads them
   MemifRole role = MemifRole::client;  // memif with a device
   std::vector<std::string> addresses;  // "10.0.0.5/24", "fd00::5/64"; none for memif without a device
   std::string gateway;                 // IPv4; empty: none

@@ -1,6 +1,7 @@
 #include "config/key_forms.h"
 
 #include <algorithm>
+#include <cctype>
 
 namespace tfabric::config::form {
 namespace {
@@ -106,6 +107,28 @@ std::string Queues::show(const QueueRange& value) {
   }
   const std::string first = std::to_string(value.first);
   return value.count == 1 ? first : fmt::format("{}-{}", first, value.end() - 1);
+}
+
+bool DeviceArguments::set(std::string_view text, std::string& value) {
+  constexpr std::string_view kAlso = "_-.:/|";
+  std::string all(text);
+  std::replace(all.begin(), all.end(), '+', ',');
+  for (std::string_view rest = all; !rest.empty();) {
+    std::string_view word = take_until(rest, ',');
+    const std::string_view key = take_until(word, '=');
+    const auto plain = [&](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) != 0 || kAlso.find(c) != std::string_view::npos;
+    };
+    if (key.empty() || word.empty() || !std::all_of(key.begin(), key.end(), plain) ||
+        !std::all_of(word.begin(), word.end(), plain)) {
+      return false;
+    }
+  }
+  if (all.ends_with(',')) {
+    return false;
+  }
+  value = std::move(all);
+  return true;
 }
 
 }  // namespace tfabric::config::form

@@ -200,4 +200,14 @@ struct Queues {
   [[nodiscard]] static std::string show(const QueueRange& value);
 };
 
+// Arguments of a DPDK device like "large_llq_hdr=1,miss_txc_to=10". The environment, where a comma ends a
+// key, joins them by '+'.
+struct DeviceArguments {
+  [[nodiscard]] static std::string expected() {
+    return "arguments of the NIC's driver in DPDK like \"large_llq_hdr=1,miss_txc_to=10\"";
+  }
+  [[nodiscard]] static bool set(std::string_view text, std::string& value);
+  [[nodiscard]] static std::string show(const std::string& value) { return value; }
+};
+
 }  // namespace tfabric::config::form

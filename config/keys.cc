@@ -258,6 +258,7 @@ std::vector<RailKey> make_rail_keys() {
       rail("name", &Rail::name, Text{"a name"}),
       rail("kind", &Rail::kind, OneOf{kKinds}),
       rail("device", &Rail::device, Text{"a PCI address, an interface or a socket's path"}),
+      rail("arguments", &Rail::arguments, form::DeviceArguments{}),
       rail("role", &Rail::role, OneOf{kRoles}),
       rail("addresses", &Rail::addresses, form::Addresses{}, /*list=*/true),
       rail("gateway", &Rail::gateway, Text{"an IPv4 address"}),

@@ -171,6 +171,9 @@ void validate_rail(const Rail& rail, std::vector<std::string>& errors) {
       fault("", "no address: expected one like 10.0.0.5/24");
     }
   }
+  if (!rail.arguments.empty() && row_of(rail.kind).device != RailKindRow::pci_function) {
+    fault("arguments", "arguments is only for a pci rail");
+  }
   if (rail.role == MemifRole::server && (!row_of(rail.kind).takes_role || rail.device.empty())) {
     fault("role", "role is only for a memif rail with a device, which is the path of its socket");
   }

@@ -249,6 +249,26 @@ TEST_CASE("rails can divide the queues of one interface") {
   }
 }
 
+TEST_CASE("a NIC's driver gets the rail's arguments") {
+  const std::string nic = "pci:0000:00:05.0,addresses=10.0.0.5/24,arguments=";
+  const auto config = load_rails(nic + "large_llq_hdr=1+miss_txc_to=10");
+  REQUIRE(config.ok());
+  REQUIRE(config->tcp.rails[0].arguments == "large_llq_hdr=1,miss_txc_to=10");
+  REQUIRE(entry_of(*config, "tcp.rails.pci0.arguments").value == "large_llq_hdr=1,miss_txc_to=10");
+  const auto of_file = load_text(
+      "[[tcp.rails]]\nkind = \"pci\"\ndevice = \"0000:00:05.0\"\naddresses = [\"10.0.0.5/24\"]\n"
+      "arguments = \"large_llq_hdr=1,miss_txc_to=10\"\n");
+  REQUIRE(of_file.ok());
+  REQUIRE(of_file->tcp.rails[0].arguments == config->tcp.rails[0].arguments);
+  REQUIRE(load_rails(nic)->tcp.rails[0].arguments.empty());
+  for (const char* wrong : {"a", "a=", "=1", "a=1+", "+a=1", "a=1++b=2", "a=1 b=2", "a=(1)", "a=b=c"}) {
+    INFO(wrong);
+    REQUIRE_THAT(rails_error(nic + wrong), Contains("`arguments` is ") && Contains("large_llq_hdr=1"));
+  }
+  REQUIRE_THAT(rails_error("tap:device=t0,addresses=10.0.0.5/24,arguments=a=1"),
+               Contains("arguments is only for a pci rail"));
+}
+
 TEST_CASE("a rail's name has only characters that are safe in XML and in lists") {
   for (const char* name : {"a<b", "a&b", "a\\\"b", "a b", "a\\nb", "a\\u0000b", "\\u00e9"}) {
     INFO(name);

@@ -56,10 +56,11 @@ host::LocalAddress of_kernel(const char* netdev, std::array<std::uint8_t, 4> ip)
 
 TEST_CASE("a plan has this process's rails alone, and allows DPDK their NICs and no others") {
   Job job;
+  job.config.tcp.rails[2].arguments = "large_llq_hdr=1";
   const RailPlan plan = job.plan({0, 2});
   REQUIRE(plan.own.tcp.rails.size() == 2);
   CHECK(plan.own.tcp.rails[1].name == "eth2");
-  CHECK(plan.eal.pci_allow == std::vector<std::string>{kNics[0], kNics[2]});
+  CHECK(plan.eal.pci_allow == std::vector<std::string>{kNics[0], kNics[2] + std::string(",large_llq_hdr=1")});
   CHECK(plan.eal.hugepages);
   CHECK(plan.eal.memory_mib > 0);
   CHECK_FALSE(plan.eal.physical_addresses);

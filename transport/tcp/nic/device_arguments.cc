@@ -1,6 +1,7 @@
 #include "transport/tcp/nic/device_arguments.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -41,6 +42,10 @@ std::uint64_t memif_region_bytes(std::uint32_t mtu) {
   return kRings * (kHeaderBytes + slots * (kDescriptorBytes + memif_buffer_bytes(mtu)));
 }
 
+std::string pci_arguments(const std::string& address, const std::string& arguments) {
+  return arguments.empty() ? address : fmt::format("{},{}", address, arguments);
+}
+
 std::string memif_arguments(const MemifDevice& device) {
   return fmt::format("net_memif{},role={},id=0,socket={},socket-abstract=no,bsize={},rsize={}",
                      next_device_number(), device.server ? "server" : "client", device.socket,
@@ -56,11 +61,11 @@ std::uint32_t af_packet_frame_bytes(std::uint32_t mtu) {
 
 // A block must be whole pages and whole frames, and the ring whole blocks.
 std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu, std::uint16_t queues) {
-  constexpr std::uint32_t kPage = 4096;
+  static const auto page = static_cast<std::uint32_t>(sysconf(_SC_PAGESIZE));
   constexpr std::uint32_t kRingBytes = 8u << 20;
   constexpr std::uint32_t kLeastBlock = 65536;
   const std::uint32_t frame = af_packet_frame_bytes(mtu);
-  std::uint32_t block = std::lcm(frame, kPage);
+  std::uint32_t block = std::lcm(frame, page);
   while (block < kLeastBlock) {
     block *= 2;
   }

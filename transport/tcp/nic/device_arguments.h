@@ -19,6 +19,8 @@ struct MemifDevice {
 };
 // The packets of one direction have a fixed number of bytes, few enough to stay in a core's cache. The
 // client's MTU counts for both ends.
+// A NIC; `arguments` of its driver, separated by commas, may be empty.
+[[nodiscard]] std::string pci_arguments(const std::string& address, const std::string& arguments);
 [[nodiscard]] std::string memif_arguments(const MemifDevice& device);
 // The shared memory of such a wire with one queue pair, in bytes.
 [[nodiscard]] std::uint64_t memif_region_bytes(std::uint32_t mtu);

@@ -13,10 +13,11 @@
 namespace tfabric::nic {
 
 struct EalOptions {
-  std::vector<std::string> pci_allow;  // PCI addresses to probe; none: --no-pci
-  bool hugepages = false;              // false: --no-huge
-  std::uint32_t memory_mib = 256;      // the most that DPDK may map
-  int numa_node = -1;                  // -1: any
+  // NICs to probe, as pci_arguments() names them; none: --no-pci.
+  std::vector<std::string> pci_allow;
+  bool hugepages = false;          // false: --no-huge
+  std::uint32_t memory_mib = 256;  // the most that DPDK may map
+  int numa_node = -1;              // -1: any
   // NICs are driven without an IOMMU, by physical addresses. This takes hugepages and root's rights.
   bool physical_addresses = false;
   // Another process maps the memory, as vhost does, so it must be in few files. Without hugepages it always

@@ -29,7 +29,8 @@ std::string port_name(const std::string& device) { return device.substr(0, devic
 
 // Returns "; process 1234 (python3) has it", if another process has the device open.
 std::string held_by(const std::string& device) {
-  const auto function = is_virtual(device) ? std::nullopt : host::pci_function(host::Sysfs(), device);
+  const auto function =
+      is_virtual(device) ? std::nullopt : host::pci_function(host::Sysfs(), port_name(device));
   if (!function || !function->iommu_group) {
     return {};
   }

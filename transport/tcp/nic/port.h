@@ -34,9 +34,9 @@ inline constexpr std::uint16_t kMostDevices = 32;
 
 struct PortConfig {
   std::string name;  // the rail's name, in messages
-  // What to open: a PCI address ("0000:00:05.0", named in EalOptions::pci_allow), the arguments of a virtual
-  // device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1", "net_tap0,iface=tap0":
-  // device_arguments.h), or kLoopDevice.
+  // What to open, as device_arguments.h names it: a NIC ("0000:00:05.0", with the arguments that it has in
+  // EalOptions::pci_allow), a virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1",
+  // "net_tap0,iface=tap0"); or kLoopDevice.
   std::string device;
   std::shared_ptr<PacketPipe> pipe;              // not null: opened instead of a device
   std::optional<xdp::QueueSubset> queue_subset;  // of AF_XDP's interface; none: all queues

@@ -22,7 +22,7 @@ using config::RailKind;
 // --- device_arguments
 
 std::string pci_arguments(const config::Rail& rail, std::uint32_t /*mtu*/, std::uint16_t /*queues*/) {
-  return rail.device;
+  return nic::pci_arguments(rail.device, rail.arguments);
 }
 
 std::string memif_arguments(const config::Rail& rail, std::uint32_t mtu, std::uint16_t /*queues*/) {
@@ -62,7 +62,7 @@ Result<std::uint16_t> most_queues(const config::Rail& /*rail*/) { return kMostQu
 Result<std::uint16_t> tap_queues(const config::Rail& /*rail*/) { return nic::kMostTapQueues; }
 
 Result<std::uint16_t> pci_queues(const config::Rail& rail) {
-  return nic::Port::queues_of({.name = rail.name, .device = rail.device});
+  return nic::Port::queues_of({.name = rail.name, .device = pci_arguments(rail, 0, 0)});
 }
 
 // An automatic memif rail makes a wire for each pair of engines; one with a device is a single wire.

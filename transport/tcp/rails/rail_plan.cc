@@ -6,6 +6,7 @@
 
 #include "config/keys.h"
 #include "hugepage/budget.h"
+#include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/rails/device_plan.h"
 #include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/limits.h"
@@ -110,7 +111,7 @@ nic::EalOptions eal_options(const config::Tcp& own, const host::Sysfs& sysfs) {
   nic::EalOptions eal;
   for (const config::Rail& rail : own.rails) {
     if (config::row_of(rail.kind).device == config::RailKindRow::pci_function) {
-      eal.pci_allow.push_back(rail.device);
+      eal.pci_allow.push_back(nic::pci_arguments(rail.device, rail.arguments));
     }
     eal.shared_memory |= traits_of(rail.kind).transmit_access == TransmitAccess::shared;
   }
