@@ -129,6 +129,49 @@ TEST_CASE("a link that goes down costs a comm with another one nothing but what 
   pair.exchange(1'000'000);
 }
 
+// A rail that comes and goes is dialled ever more rarely, but not so rarely that the other one's death is the
+// comm's.
+TEST_CASE("a comm goes back to a worn rail when the only other one dies") {
+  constexpr Duration kPatience = 10s;
+  engine::EngineOptions engine_options;
+  engine_options.tcp.user_timeout = kPatience;
+  World world({.piece_bytes = 4096, .outage = kPatience}, engine_options);
+  Pair pair(world);
+  const LaneCounters& counters = pair.send->counters();
+  pair.exchange(1'000'000);
+  for (std::uint64_t losses = 1; losses <= 9; ++losses) {
+    world.cut(0, State::no_link);
+    REQUIRE(world.until([&] { return counters.buried == losses; }));
+    world.cut(0, State::whole);
+    REQUIRE(world.until([&] { return counters.joined == losses + 1; }));
+  }
+  // Once more, as behind a switch: no link says when it is back.
+  Pair::Message& message = pair.begin(3'000'000);
+  world.cut(0, State::swallows);
+  pair.finish(message);
+  REQUIRE(counters.buried == 10);
+  world.cut(0, State::whole);
+  Pair::Message& last = pair.message(3'000'000);
+  SECTION("with data under way") {
+    pair.post_receive(last);
+    pair.post_send(last);
+    turn_for(world, 1ms);
+    world.cut(1, State::swallows);
+  }
+  SECTION("with a report under way for which the sender waits") {
+    world.cut(1, State::swallows);
+    pair.post_receive(last);
+    pair.post_send(last);
+  }
+  SECTION("with a report under way to a sender that has nothing to send yet") {
+    world.cut(1, State::swallows);
+    pair.post_receive(last);
+    REQUIRE(world.until([&] { return counters.joined == 11 || pair.receive->failed(); }));
+    pair.post_send(last);
+  }
+  pair.finish(last);
+}
+
 TEST_CASE("a rail on which everything vanishes is given up when the peer answers over another") {
   World world({.piece_bytes = 4096, .outage = 60s});  // connections time out after 20 s
   Pair pair(world);

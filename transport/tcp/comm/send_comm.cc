@@ -144,7 +144,7 @@ void SendComm::on_submitted() {
     posted_.pop();
   }
   pump();
-  if (has_standbys_ && !tended() && outbox_.waits_for_receive()) {
+  if (routes_.size() > 1 && !tended() && outbox_.waits_for_receive()) {
     tend(/*idly=*/true);
   }
 }

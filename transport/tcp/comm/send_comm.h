@@ -39,13 +39,16 @@ struct SendRoute {
 
   // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
   // anew after a lane has lived for kStable. A fifth of it, more or less, is random, so that the comms of a
-  // job do not dial all at once.
+  // job do not dial all at once. The last pause is a part of the comm's patience: a sender that has nothing
+  // to send does not notice that its only lane is dead, and the receiver, which cannot dial, must get another
+  // one before its patience is over.
   static constexpr Duration kFirstPause = std::chrono::milliseconds(100);
   static constexpr Duration kLastPause = std::chrono::seconds(30);
+  static constexpr int kPausesInPatience = 4;
   static constexpr Duration kStable = std::chrono::seconds(10);
-  // While no lane is left, the next try is never later than this.
+  // While there is no lane that can be trusted, the next try is never later than this.
   static constexpr Duration kUrgentPause = std::chrono::milliseconds(200);
-  void back_off(Instant now);
+  void back_off(Instant now, Duration patience);
 };
 
 // Counts of a comm's lanes, since it was opened.
@@ -146,12 +149,13 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
   [[nodiscard]] bool has_way_left() const;
   [[nodiscard]] bool is_trusted(stripe::LaneId lane) const;
+  [[nodiscard]] bool any_trusted() const;
   [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const;
   [[nodiscard]] std::optional<RouteClass> carrying_class() const;
   void note_class() const;
   void deal();
   bool dial(stripe::RouteId route, Instant now);
-  void dial_all(Instant now, bool cut_off);
+  void dial_all(Instant now);
   bool drop_late_joiners(Instant now);
   bool rest_standbys(Instant now);
   bool ask_while_waiting(Instant now);

@@ -37,7 +37,7 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
   counters_.refused += book_.state(lane) == LaneState::opening && welcomed() ? 1 : 0;
   counters_.buried += book_.state(lane) != LaneState::opening ? 1 : 0;
   book_.lost(lane);
-  route_at(route).back_off(context_.engine.last_turn());
+  route_at(route).back_off(context_.engine.last_turn(), context_.options.outage);
   if (peer_over_) {
     on_peer_over(lane);
     return;
@@ -131,7 +131,7 @@ void SendComm::on_time(Instant now) {
   }
   const bool cut_off = !any_carries();
   if (!peer_over_) {
-    dial_all(now, cut_off);
+    dial_all(now);
   }
   const bool standing_in = rest_standbys(now);
   const bool waiting = ask_while_waiting(now);

@@ -12,14 +12,15 @@ namespace tfabric::tcp {
 
 using LaneState = SendFlows::State;
 
-void SendRoute::back_off(Instant now) {
+void SendRoute::back_off(Instant now, Duration patience) {
   if (joined && now - *joined >= kStable) {
     pause = kFirstPause;
   }
   joined.reset();
   const auto spread = static_cast<std::uint64_t>(pause.count() / 5);
   next_try = now + pause - Duration(spread) + Duration(random_u64() % (2 * spread + 1));
-  pause = std::min<Duration>(2 * pause, kLastPause);
+  pause = std::min(
+      {Duration(2 * pause), kLastPause, std::max(Duration(patience / kPausesInPatience), kFirstPause)});
 }
 
 const engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
@@ -42,6 +43,15 @@ bool SendComm::is_trusted(stripe::LaneId lane) const {
   const engine::Flow* flow = at(lane).flow;
   return flow != nullptr && book_.state(lane) == LaneState::open && !suspects(lane) &&
          !flow->carrier().is_away() && flow->stream().timeouts_in_row() < stripe::Watch::kSuspected;
+}
+
+bool SendComm::any_trusted() const {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (is_trusted({i})) {
+      return true;
+    }
+  }
+  return false;
 }
 
 // The lowest class always has lanes, a higher one only while there is no lane below that can be trusted: not
@@ -146,15 +156,16 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
     return false;
   }
   if (!open_lane(number)) {
-    route.back_off(now);
+    route.back_off(now, context_.options.outage);
     return false;
   }
   return true;
 }
 
-void SendComm::dial_all(Instant now, bool cut_off) {
+void SendComm::dial_all(Instant now) {
+  const bool urgent = !any_trusted();
   for (std::size_t i = 0; i < routes_.size(); ++i) {
-    if (cut_off) {
+    if (urgent) {
       routes_[i].next_try = std::min(routes_[i].next_try, now + SendRoute::kUrgentPause);
     }
     while (dial({i}, now)) {
@@ -216,7 +227,7 @@ bool SendComm::has_quick_sister(stripe::RouteId route, Instant now) const {
 // and the peer's report be lost with it: the receiver cannot dial another one. Returns true while it waits.
 bool SendComm::ask_while_waiting(Instant now) {
   constexpr Duration kQuiet = std::chrono::milliseconds(250);
-  if (!has_standbys_ || failed() || !outbox_.waits_for_receive()) {
+  if (routes_.size() == 1 || failed() || !outbox_.waits_for_receive()) {
     return false;
   }
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
@@ -247,7 +258,7 @@ void SendComm::note_return(SendRoute& route) {
 
 // A lane does not get on, and there is no other to ask about it: on_time() looks for one.
 void SendComm::on_alone() {
-  if (has_standbys_) {
+  if (routes_.size() > 1) {
     tend();
   }
 }
