@@ -25,10 +25,13 @@ Watch::Step Watch::on_timeouts(LaneId lane, std::uint32_t in_row) {
 void Watch::asked(LaneId suspect, LaneId witness, std::uint64_t position, Duration round_trip) {
   for (Suspect& each : suspects_) {
     if (each.lane == suspect) {
+      const bool second = each.question.has_value();
+      const Duration grace = std::max<Duration>(kGrace, kGraceRoundTrips * round_trip);
       each.question = Question{.witness = witness,
                                .position = position,
-                               .grace = std::max<Duration>(kGrace, kGraceRoundTrips * round_trip),
-                               .answered = std::nullopt};
+                               .grace = second ? grace / kTries : grace,
+                               .answered = std::nullopt,
+                               .second = second};
     }
   }
 }
@@ -39,8 +42,10 @@ std::vector<LaneId> Watch::on_confirmed(LaneId lane, std::uint64_t position, Ins
     if (suspect.question && suspect.question->witness == lane && !suspect.question->answered &&
         position >= suspect.question->position) {
       suspect.question->answered = now;
-      suspect.question->tries = 1;
-      answered.push_back(suspect.lane);
+      if (!suspect.question->second) {
+        suspect.question->tries = 1;
+        answered.push_back(suspect.lane);
+      }
     }
   }
   return answered;
@@ -48,7 +53,8 @@ std::vector<LaneId> Watch::on_confirmed(LaneId lane, std::uint64_t position, Ins
 
 std::optional<LaneId> Watch::due_try(Instant now) {
   for (Suspect& suspect : suspects_) {
-    if (!suspect.question || !suspect.question->answered || suspect.question->tries >= kTries) {
+    if (!suspect.question || !suspect.question->answered || suspect.question->second ||
+        suspect.question->tries >= kTries) {
       continue;
     }
     Question& question = *suspect.question;
@@ -60,14 +66,23 @@ std::optional<LaneId> Watch::due_try(Instant now) {
   return std::nullopt;
 }
 
+std::vector<LaneId> Watch::due_questions(Instant now) const {
+  std::vector<LaneId> due;
+  for (const Suspect& suspect : suspects_) {
+    if (suspect.question && !suspect.question->second && suspect.question->is_over(now)) {
+      due.push_back(suspect.lane);
+    }
+  }
+  return due;
+}
+
 bool Watch::acquit(LaneId lane) {
   return std::erase_if(suspects_, [&](const Suspect& suspect) { return suspect.lane == lane; }) > 0;
 }
 
 std::optional<Watch::Verdict> Watch::verdict(Instant now) {
   const auto dead = std::find_if(suspects_.begin(), suspects_.end(), [&](const Suspect& suspect) {
-    return suspect.question && suspect.question->answered &&
-           now - *suspect.question->answered >= suspect.question->grace;
+    return suspect.question && suspect.question->second && suspect.question->is_over(now);
   });
   if (dead == suspects_.end()) {
     return std::nullopt;

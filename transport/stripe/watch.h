@@ -3,8 +3,9 @@
 // A lane on which nothing is confirmed although it was tried again and again is suspected: it gets no more
 // pieces. If it goes on like that, a question is sent over a sister lane on another rail. A peer that
 // confirms it runs, and looks at all its rails in each turn: the suspect is tried some times more, since one
-// try may be lost on any rail, and if none of these has been confirmed some round trips later, the suspect is
-// dead. A peer that is stopped confirms nothing, and nothing is given up.
+// try may be lost on any rail. If none of these has been confirmed some round trips later, a second question
+// is sent: a peer that confirms that as well has not been stopped, or been without a processor, since the
+// tries, and the suspect is dead. A peer that is stopped confirms nothing, and nothing is given up.
 //
 // No clock: time is an argument. Not thread-safe.
 #pragma once
@@ -24,7 +25,8 @@ class Watch {
   // least time-out these are 15 and 75 ms. The second is beyond the three time-outs after which a connection
   // tries smaller segments (stack/path_mtu.h), so that a path that drops large ones is not taken for dead.
   static constexpr std::uint32_t kSuspected = 2, kAsked = 4;
-  // How long the suspect may be silent after the answer: this, or as many of its round trips if that is more.
+  // How long the suspect may be silent after the first answer: this, or as many of its round trips if that is
+  // more. After the second, a kTries-th of that.
   static constexpr Duration kGrace = std::chrono::milliseconds(10);
   static constexpr int kGraceRoundTrips = 4;
   // How often it is tried within that, at equal distances: where one packet in a hundred is lost, four tries
@@ -38,16 +40,19 @@ class Watch {
   };
   // The lane has timed out `in_row` times with nothing confirmed.
   Step on_timeouts(LaneId lane, std::uint32_t in_row);
-  // A question about the suspect has been sent over the witness, at whose position it ends.
+  // A question about the suspect, the first or the second, has been sent over the witness, at whose position
+  // it ends.
   void asked(LaneId suspect, LaneId witness, std::uint64_t position, Duration round_trip);
-  // Everything before `position` of the lane is confirmed. Returns the suspects about whom a question is
-  // answered by that: each is to be tried at once, since its last try may be older than the peer's return.
+  // Everything before `position` of the lane is confirmed. Returns the suspects about whom the first question
+  // is answered by that: each is to be tried at once, since its last try may be older than the peer's return.
   std::vector<LaneId> on_confirmed(LaneId lane, std::uint64_t position, Instant now);
   // The lane has delivered something. Returns true if it was suspected.
   bool acquit(LaneId lane);
 
   // Returns a suspect that is to be tried once more now; once for each try.
   std::optional<LaneId> due_try(Instant now);
+  // Returns the suspects about whom a second question is to be sent now, and reported to asked().
+  [[nodiscard]] std::vector<LaneId> due_questions(Instant now) const;
 
   struct Verdict {
     LaneId dead, witness;
@@ -67,6 +72,9 @@ class Watch {
     Duration grace{};
     std::optional<Instant> answered;
     int tries = 0;  // since then
+    bool second = false;
+
+    [[nodiscard]] bool is_over(Instant now) const { return answered && now - *answered >= grace; }
   };
   struct Suspect {
     LaneId lane;

@@ -12,6 +12,13 @@ namespace {
 constexpr Instant kStart{std::chrono::hours(1)};
 constexpr LaneId kDead{0}, kSister{1}, kOther{2};
 
+// The second question about lane 0, over a lane that has answered the first, is answered at once.
+void ask_again(Watch& watch, LaneId witness, Instant now) {
+  CHECK(watch.due_questions(now) == std::vector{kDead});
+  watch.asked(kDead, witness, 1000, 0us);
+  watch.on_confirmed(witness, 1000, now);
+}
+
 // A watch that has asked about lane 0 over lane 1, up to position 100.
 Watch asked_watch(Duration round_trip = 100us) {
   Watch watch;
@@ -25,17 +32,28 @@ Watch asked_watch(Duration round_trip = 100us) {
 
 }  // namespace
 
-TEST_CASE("a lane is dead when its witness has answered and it is silent for some time more") {
+TEST_CASE("a lane is dead when its witness has answered twice, and it is silent all the time") {
   const Duration round_trip = GENERATE(as<Duration>(), 100us, 20ms);
   const Duration grace = std::max<Duration>(10ms, 4 * round_trip);
   Watch watch = asked_watch(round_trip);
-  CHECK_FALSE(watch.verdict(kStart + 1h));
+  CHECK(watch.due_questions(kStart + 1h).empty());
   CHECK(watch.on_confirmed(kSister, 99, kStart).empty());
-  CHECK_FALSE(watch.verdict(kStart + 1h));
+  CHECK(watch.due_questions(kStart + 1h).empty());
   CHECK(watch.on_confirmed(kSister, 100, kStart) == std::vector{kDead});
   CHECK(watch.on_confirmed(kSister, 200, kStart + 5ms).empty());  // the first answer counts
-  CHECK_FALSE(watch.verdict(kStart + grace - 1ns));
-  const auto verdict = watch.verdict(kStart + grace);
+  CHECK(watch.due_questions(kStart + grace - 1ns).empty());
+  const Instant again = kStart + grace;
+  CHECK(watch.due_questions(again) == std::vector{kDead});
+  CHECK(watch.due_questions(again) == std::vector{kDead});  // it could not be sent
+  CHECK_FALSE(watch.verdict(again + 1h));
+  watch.asked(kDead, kSister, 300, round_trip);
+  CHECK(watch.due_questions(again + 1h).empty());
+  CHECK(watch.on_confirmed(kSister, 299, again).empty());
+  CHECK_FALSE(watch.verdict(again + 1h));
+  CHECK(watch.on_confirmed(kSister, 300, again).empty());
+  CHECK_FALSE(watch.due_try(again + 1h));
+  CHECK_FALSE(watch.verdict(again + grace / 4 - 1ns));
+  const auto verdict = watch.verdict(again + grace / 4);
   REQUIRE(verdict);
   CHECK(verdict->dead == kDead);
   CHECK(verdict->witness == kSister);
@@ -47,7 +65,7 @@ TEST_CASE("after the answer a suspect is tried four times in all before it is de
   CHECK_FALSE(watch.due_try(kStart));
   CHECK(watch.on_confirmed(kSister, 100, kStart) == std::vector{kDead});  // the first try
   std::vector<Duration> tries;
-  for (Duration time = 0us; !watch.verdict(kStart + time); time += 100us) {
+  for (Duration time = 0us; watch.due_questions(kStart + time).empty(); time += 100us) {
     while (const auto suspect = watch.due_try(kStart + time)) {
       CHECK(*suspect == kDead);
       tries.push_back(time);
@@ -55,6 +73,16 @@ TEST_CASE("after the answer a suspect is tried four times in all before it is de
   }
   CHECK(tries == std::vector<Duration>{2500us, 5ms, 7500us});
   CHECK_FALSE(watch.due_try(kStart + 1h));
+}
+
+TEST_CASE("a peer that answers once and is then without a processor loses no lane") {
+  Watch watch = asked_watch();
+  watch.on_confirmed(kSister, 100, kStart);
+  watch.asked(kDead, kSister, 200, 0us);
+  CHECK_FALSE(watch.verdict(kStart + 1h));
+  CHECK(watch.acquit(kDead));
+  watch.on_confirmed(kSister, 200, kStart + 1h);
+  CHECK_FALSE(watch.verdict(kStart + 2h));
 }
 
 TEST_CASE("a lane that delivers something is acquitted, even after the answer") {
@@ -78,7 +106,14 @@ TEST_CASE("no answer is no verdict, and the question is not repeated while its w
   watch.on_confirmed(kSister, 1000, kStart);
   CHECK_FALSE(watch.verdict(kStart + 1h));
   watch.on_confirmed(kOther, 7, kStart);
-  CHECK(watch.verdict(kStart + 1h)->witness == kOther);
+  ask_again(watch, kSister, kStart + 1h);
+  watch.forget(kSister);  // all begins anew
+  CHECK_FALSE(watch.verdict(kStart + 2h));
+  CHECK(watch.on_timeouts(kDead, 7) == Step::ask);
+  watch.asked(kDead, kOther, 8, 0us);
+  watch.on_confirmed(kOther, 8, kStart);
+  ask_again(watch, kOther, kStart + 1h);
+  CHECK(watch.verdict(kStart + 2h)->witness == kOther);
 }
 
 TEST_CASE("several lanes are suspected side by side, and one that is gone is forgotten") {
@@ -90,6 +125,9 @@ TEST_CASE("several lanes are suspected side by side, and one that is gone is for
   watch.forget(kDead);
   CHECK_FALSE(watch.verdict(kStart + 1h));
   watch.on_confirmed(kSister, 120, kStart);
-  CHECK(watch.verdict(kStart + 1h)->dead == kOther);
+  CHECK(watch.due_questions(kStart + 1h) == std::vector{kOther});
+  watch.asked(kOther, kSister, 121, 0us);
+  watch.on_confirmed(kSister, 121, kStart + 1h);
+  CHECK(watch.verdict(kStart + 2h)->dead == kOther);
   CHECK_FALSE(watch.verdict(kStart + 1h));
 }

@@ -321,6 +321,9 @@ void CommCore::judge_suspects(Instant now) {
   while (const auto suspect = watch_.due_try(awake_)) {
     try_again(*at(*suspect).flow, now);
   }
+  for (const stripe::LaneId suspect : watch_.due_questions(awake_)) {
+    ask_about(*at(suspect).flow);
+  }
   while (const auto verdict = watch_.verdict(awake_)) {
     const LaneEnd& dead = at(verdict->dead);
     const auto silent = now - dead.flow->stream().progressed_at();
