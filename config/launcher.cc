@@ -14,8 +14,9 @@ struct Pair {
   std::string_view rank;
   std::array<std::string_view, 2> sizes;
 };
-constexpr std::array<Pair, 6> kPairs{{
+constexpr std::array<Pair, 7> kPairs{{
     {"LOCAL_RANK", {"LOCAL_WORLD_SIZE", "LOCAL_SIZE"}},
+    {"HOROVOD_LOCAL_RANK", {"HOROVOD_LOCAL_SIZE", ""}},
     {"OMPI_COMM_WORLD_LOCAL_RANK", {"OMPI_COMM_WORLD_LOCAL_SIZE", ""}},
     {"MPI_LOCALRANKID", {"MPI_LOCALNRANKS", ""}},
     {"MV2_COMM_WORLD_LOCAL_RANK", {"MV2_COMM_WORLD_LOCAL_SIZE", ""}},
@@ -26,10 +27,11 @@ constexpr std::array<Pair, 6> kPairs{{
 constexpr std::string_view kSlurmRank = "SLURM_LOCALID", kSlurmNode = "SLURM_NODEID",
                            kSlurmTasks = "SLURM_STEP_TASKS_PER_NODE";
 // Variables that together identify a job. No single one is enough: no launcher sets all of them, and
-// torchrun's run id is mostly "none".
-constexpr std::array<std::string_view, 7> kJob{
+// torchrun's run id is mostly "none". horovodrun without MPI names a job by the port of its rendezvous server
+// only.
+constexpr std::array<std::string_view, 8> kJob{
     "TORCHELASTIC_RUN_ID", "OMPI_MCA_ess_base_jobid", "PMIX_NAMESPACE", "PALS_APID",
-    "SLURM_JOB_ID",        "SLURM_STEP_ID",           "MASTER_PORT"};
+    "SLURM_JOB_ID",        "SLURM_STEP_ID",           "MASTER_PORT",    "HOROVOD_GLOO_RENDEZVOUS_PORT"};
 
 std::optional<std::uint32_t> number_of(const Environment& environment, std::string_view variable) {
   constexpr std::int64_t kMost = 65535;

@@ -24,6 +24,7 @@ TEST_CASE("the local rank of each launcher is found") {
   expect({{"LOCAL_RANK", "1"}, {"LOCAL_WORLD_SIZE", "4"}}, {1, 4});
   expect({{"LOCAL_RANK", "1"}, {"LOCAL_SIZE", "2"}}, {1, 2});
   expect({{"LOCAL_RANK", "3"}}, {3, std::nullopt});
+  expect({{"HOROVOD_LOCAL_RANK", "2"}, {"HOROVOD_LOCAL_SIZE", "4"}}, {2, 4});
   expect({{"OMPI_COMM_WORLD_LOCAL_RANK", "0"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "8"}}, {0, 8});
   expect({{"MPI_LOCALRANKID", "2"}, {"MPI_LOCALNRANKS", "3"}}, {2, 3});
   expect({{"MV2_COMM_WORLD_LOCAL_RANK", "2"}, {"MV2_COMM_WORLD_LOCAL_SIZE", "3"}}, {2, 3});
@@ -51,6 +52,7 @@ TEST_CASE("the innermost launcher is used: torchrun within srun and mpirun, Open
   expect({{"SLURM_LOCALID", "0"}, {"LOCAL_RANK", "5"}, {"LOCAL_WORLD_SIZE", "8"}}, {5, 8});
   expect({{"SLURM_LOCALID", "0"}, {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}, {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}},
          {1, 2});
+  expect({{"SLURM_LOCALID", "0"}, {"HOROVOD_LOCAL_RANK", "1"}, {"HOROVOD_LOCAL_SIZE", "2"}}, {1, 2});
 }
 
 TEST_CASE("a rank that is not below its size is ignored in favour of the next launcher") {
@@ -68,10 +70,13 @@ TEST_CASE("a job is identified by all variables that its launchers set") {
                                            {"TORCHELASTIC_RUN_ID", "none"},
                                            {"MASTER_PORT", "29500"}});
   REQUIRE(launcher.job == "TORCHELASTIC_RUN_ID=none SLURM_JOB_ID=7 SLURM_STEP_ID=0 MASTER_PORT=29500");
+  REQUIRE(find_launcher({{"HOROVOD_GLOO_RENDEZVOUS_PORT", "41733"}}).job ==
+          "HOROVOD_GLOO_RENDEZVOUS_PORT=41733");
 }
 
 TEST_CASE("only launchers' variables are launcher variables") {
-  for (const char* name : {"LOCAL_RANK", "LOCAL_SIZE", "SLURM_NODEID", "SLURM_JOB_ID", "MPI_LOCALNRANKS"}) {
+  for (const char* name : {"LOCAL_RANK", "LOCAL_SIZE", "SLURM_NODEID", "SLURM_JOB_ID", "MPI_LOCALNRANKS",
+                           "HOROVOD_LOCAL_RANK"}) {
     REQUIRE(is_launcher_variable(name));
   }
   REQUIRE_FALSE(is_launcher_variable("PATH"));
