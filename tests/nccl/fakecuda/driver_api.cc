@@ -113,6 +113,13 @@ CUresult launch(CUfunction function, unsigned blocks, CUstream stream, void** pa
   return enqueue_kernel(function, blocks, stream, arguments, size) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
 }
 
+// Asked for before an all-gather's algorithm is chosen, though nothing is allocated with it.
+CUresult memory_granularity(std::size_t* granularity, const CUmemAllocationProp*,
+                            CUmemAllocationGranularity_flags) {
+  *granularity = std::size_t{2} << 20;
+  return CUDA_SUCCESS;
+}
+
 CUresult launch_kernel(CUfunction function, unsigned blocks, unsigned, unsigned, unsigned, unsigned, unsigned,
                        unsigned, CUstream stream, void** parameters, void** extra) {
   return launch(function, blocks, stream, parameters, extra);
@@ -149,6 +156,7 @@ void* find_entry_point(std::string_view name) {
       entry("cuCtxSetCurrent", context_set_current),
       entry("cuCtxGetDevice", context_get_device),
       entry("cuMemGetAddressRange", memory_get_address_range),
+      entry("cuMemGetAllocationGranularity", memory_granularity),
       entry("cuPointerGetAttribute", pointer_get_attribute),
       entry("cuLaunchKernel", launch_kernel),
       entry("cuLaunchKernelEx", launch_kernel_ex),

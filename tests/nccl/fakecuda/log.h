@@ -1,6 +1,6 @@
 // The messages of the fake, on stderr. Trace levels (FAKECUDA_TRACE): 1 launches, 2 allocations and work
-// items, 3 attributes. What is not emulated ends the process with a message, since a wrong result
-// would look like a fault of the plugin.
+// items, 3 attributes, the bytes of launches' arguments. What is not emulated ends the process with a
+// message, since a wrong result would look like a fault of the plugin.
 #pragma once
 
 #include <fmt/format.h>

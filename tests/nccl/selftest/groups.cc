@@ -47,6 +47,32 @@ void all_to_all(Session& session, Report& report) {
   report.row("all-to-all", count * ranks * sizeof(float), time);
 }
 
+// A broadcast from each rank, of which each is larger than the one before. NCCL makes one kernel of them
+// since 2.29.
+void all_gather_v(Session& session, Report& report) {
+  const auto ranks = static_cast<std::size_t>(session.ranks());
+  const std::size_t most = elements(session);
+  const auto count = [&](std::size_t root) { return most * (root + 1) / ranks; };
+  const auto at = [&](std::size_t root) { return most * root; };
+  Values values(session, report);
+  values.fill(most, session.ranks());
+  const auto time = timed(session, "all-gather-v", [&] {
+    check(ncclGroupStart());
+    for (std::size_t root = 0; root < ranks; ++root) {
+      check(ncclBroadcast(session.input().at(), session.output().at(at(root)), count(root), ncclFloat,
+                          static_cast<int>(root), session.comm(), session.stream()));
+    }
+    check(ncclGroupEnd());
+  });
+  std::size_t total = 0;
+  for (std::size_t root = 0; root < ranks; ++root) {
+    values.compare(session.output(), at(root), count(root), "all-gather-v",
+                   [&](std::size_t i) { return input_value(static_cast<int>(root), i); });
+    total += count(root);
+  }
+  report.row("all-gather-v", total * sizeof(float), time);
+}
+
 // The second communicator has the ranks in reverse order, so that it uses other connections.
 void two_communicators(Session& session, Report& report) {
   constexpr int kRounds = 5;
@@ -76,6 +102,7 @@ void two_communicators(Session& session, Report& report) {
 void groups_and_splits(Session& session, Report& report) {
   group(session, report);
   all_to_all(session, report);
+  all_gather_v(session, report);
   two_communicators(session, report);
 }
 

@@ -20,7 +20,7 @@ void other_collectives(Session& session, Report& report, std::size_t bytes);
 
 // All-reduce of all types, with each operation.
 void types_and_operations(Session& session, Report& report);
-// Several operations in a launch, all-to-all, two communicators at the same time.
+// Several operations in a launch, all-to-all, a broadcast from each rank, two communicators at the same time.
 void groups_and_splits(Session& session, Report& report);
 
 // Starts an operation, waits for it, and returns how long that took.

@@ -15,11 +15,11 @@ namespace fakecuda::kernels {
 struct Aborted {};
 
 struct Block {
-  Comm* comm = nullptr;
-  Channel* channel = nullptr;
+  Comm comm;
+  Channel channel;
   int channel_id = 0;
 
-  [[nodiscard]] Peer& peer(int rank) const { return *channel->peers[rank]; }
+  [[nodiscard]] Peer& peer(int rank) const { return *channel.peers[rank]; }
 
   // Waits like a GPU, without blocking, but yields the CPU to the network, since there are few CPUs.
   template <class Ready>
@@ -30,7 +30,7 @@ struct Block {
       } else {
         usleep(turns < 2000 ? 20 : 200);
       }
-      if ((turns & 63) == 63 && comm->abort_flag != nullptr && *comm->abort_flag != 0) {
+      if ((turns & 63) == 63 && comm.abort_flag != nullptr && *comm.abort_flag != 0) {
         throw Aborted();
       }
     }

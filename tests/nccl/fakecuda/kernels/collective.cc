@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "tests/nccl/fakecuda/address.h"
+#include "tests/nccl/fakecuda/kernels/release.h"
 #include "tests/nccl/fakecuda/log.h"
 
 namespace fakecuda::kernels {
@@ -21,11 +22,11 @@ std::int64_t grain_bytes(int protocol) {
   }
 }
 
-Share share_of(const CollectiveWork& work, int channel, std::int64_t grain) {
+Share share_of(const CollectiveWork& work, unsigned channel, std::int64_t grain) {
   const auto first = static_cast<std::int64_t>(work.count_first);
   const auto middle = static_cast<std::int64_t>(work.count_middle);
   const auto last = static_cast<std::int64_t>(work.count_last);
-  const std::int64_t middles = std::int64_t{work.last_channel} - work.first_channel - 1;
+  const std::int64_t middles = std::int64_t{work.last_channel} - std::int64_t{work.first_channel} - 1;
   const auto chunk = [&](int shift) {
     return static_cast<std::int64_t>(work.chunk_grains >> shift & 0x1fffff) * grain;
   };
@@ -46,8 +47,12 @@ Share share_of(const CollectiveWork& work, int channel, std::int64_t grain) {
   return share;
 }
 
-std::uint64_t reduction_argument(const CollectiveWork& work, std::size_t element_bytes) {
-  if (!work.argument_is_pointer()) {
+std::uint64_t reduction_argument(const CollectiveWork& work, const Function& function,
+                                 std::size_t element_bytes) {
+  if (function.op == ReduceOp::sum_post_div && !layout().does.average_has_sign) {
+    return work.reduction_argument << 1 | (is_signed(function.type) ? 1 : 0);
+  }
+  if (!work.argument_is_pointer) {
     return work.reduction_argument;
   }
   std::uint64_t value = 0;
@@ -58,7 +63,7 @@ std::uint64_t reduction_argument(const CollectiveWork& work, std::size_t element
 }  // namespace
 
 void run_collective(const Block& block, const Function& function, const CollectiveWork& work) {
-  if (work.registered_locally()) {
+  if (work.registered_locally) {
     die("buffers registered for access within a node are not emulated");
   }
   const bool tree = function.algorithm == kTree && function.collective == Collective::all_reduce;
@@ -70,9 +75,10 @@ void run_collective(const Block& block, const Function& function, const Collecti
   const Job job{.block = block,
                 .function = function,
                 .work = work,
-                .reduction = {function.op, function.type, reduction_argument(work, element_bytes)},
+                .reduction = {function.op, function.type, reduction_argument(work, function, element_bytes)},
                 .element_bytes = signed_bytes,
-                .share = share_of(work, block.channel_id, grain_bytes(function.protocol) / signed_bytes)};
+                .share = share_of(work, static_cast<unsigned>(block.channel_id),
+                                  grain_bytes(function.protocol) / signed_bytes)};
   trace(2,
         "  channel {} collective {} op {} type {} algorithm {} protocol {}: base {} count {} chunk {} of {}",
         block.channel_id, static_cast<int>(function.collective), static_cast<int>(function.op),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/nccl/fakecuda/kernels/layout.h"
+#include "tests/nccl/fakecuda/kernels/release.h"
 #include "tests/nccl/fakecuda/log.h"
 #include "tests/nccl/fakecuda/symbols.h"
 
@@ -24,6 +25,9 @@ class Table {
     add({.collective = Collective::send_recv, .algorithm = kRing, .protocol = kSimple});
     add_algorithms(Collective::all_gather, ReduceOp::sum, Type::i8);
     add_protocols({.collective = Collective::broadcast, .algorithm = kRing});
+    if (layout().functions.has_all_gather_v) {
+      add_protocols({.collective = Collective::all_gather_v, .algorithm = kRing});
+    }
     for_each_reduction([&](ReduceOp op, Type type) {
       for (int algorithm = 0; algorithm < 6; ++algorithm) {
         add_protocols({Collective::all_reduce, op, type, algorithm});
@@ -31,7 +35,11 @@ class Table {
     });
     for_each_reduction([&](ReduceOp op, Type type) { add_protocols({Collective::reduce, op, type, kRing}); });
     for_each_reduction([&](ReduceOp op, Type type) { add_algorithms(Collective::reduce_scatter, op, type); });
-    trace(2, "function table: {} rows used of {}, {} ids", row_, ids_.size(), functions_.size());
+    // One more ends libnccl's table.
+    if (row_ + 1 != ids_.size()) {
+      die("ncclDevFuncRowToId has {} rows, not {}: its layout is not known", ids_.size(), row_ + 1);
+    }
+    trace(2, "function table: {} rows, {} ids", row_, functions_.size());
   }
 
   [[nodiscard]] const Function* find(unsigned id) const {
@@ -42,14 +50,14 @@ class Table {
   template <class Add>
   static void for_each_reduction(Add add) {
     for (int op = 0; op < static_cast<int>(ReduceOp::count); ++op) {
-      for (int type = 0; type < static_cast<int>(Type::count); ++type) {
+      for (int type = 0; type < layout().functions.types; ++type) {
         add(static_cast<ReduceOp>(op), static_cast<Type>(type));
       }
     }
   }
 
   void add_algorithms(Collective collective, ReduceOp op, Type type) {
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < layout().functions.gather_algorithms; ++i) {
       add_protocols({collective, op, type, i == 0 ? kRing : kOther + i});
     }
   }

@@ -1,43 +1,29 @@
 #include "tests/nccl/fakecuda/kernels/kernel.h"
 
-#include <dlfcn.h>
+#include <fmt/ranges.h>
 
+#include <bit>
 #include <cstring>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "tests/nccl/fakecuda/environment.h"
+#include "tests/nccl/fakecuda/kernels/all_gather_v.h"
 #include "tests/nccl/fakecuda/kernels/block.h"
 #include "tests/nccl/fakecuda/kernels/collective.h"
 #include "tests/nccl/fakecuda/kernels/layout.h"
 #include "tests/nccl/fakecuda/kernels/point_to_point.h"
+#include "tests/nccl/fakecuda/kernels/read.h"
 #include "tests/nccl/fakecuda/log.h"
 #include "tests/nccl/fakecuda/symbols.h"
 
 namespace fakecuda::kernels {
 namespace {
 
-constexpr int kSupportedNccl = 22809;
 constexpr std::size_t kArgumentBytes = 4096;
 
 bool is_emulated(const std::string& kernel) { return kernel.starts_with("ncclDevKernel_"); }
-
-void check_version() {
-  static const bool checked = [] {
-    auto* get = reinterpret_cast<int (*)(int*)>(dlsym(RTLD_DEFAULT, "ncclGetVersion"));
-    int version = 0;
-    if (get == nullptr || get(&version) != 0) {
-      die("ncclGetVersion was not found");
-    }
-    if (version != kSupportedNccl && env_int("FAKECUDA_ANY_NCCL", 0) == 0) {
-      die("NCCL {}: the layouts known here are those of {} (FAKECUDA_ANY_NCCL=1 overrides)", version,
-          kSupportedNccl);
-    }
-    return true;
-  }();
-  static_cast<void>(checked);
-}
 
 // The kernel's argument with its batches and works.
 class Parameters {
@@ -92,27 +78,42 @@ int channel_of(const Arguments& arguments, unsigned block) {
   die("there is no channel for block {}", block);
 }
 
+template <class Work>
+std::vector<Work> works_as(const std::vector<char>& bytes) {
+  std::vector<Work> works(bytes.size() / sizeof(Work));
+  std::memcpy(works.data(), bytes.data(), bytes.size());
+  return works;
+}
+
 void run_works(const Block& block, const Batch& batch, const std::vector<char>& works) {
   if (batch.type() == WorkType::p2p) {
-    std::vector<P2pWork> transfers(works.size() / sizeof(P2pWork));
-    std::memcpy(transfers.data(), works.data(), works.size());
-    run_point_to_point(block, transfers);
-    block.channel->work_counter += transfers.size();
+    run_point_to_point(block, works_as<P2pWork>(works));
     return;
   }
   const Function& function = find_function(batch.function());
+  if (batch.type() == WorkType::broadcast) {
+    run_all_gather_v(block, function.protocol, works_as<BroadcastWork>(works));
+    return;
+  }
   for (std::size_t at = 0; at < works.size(); at += work_bytes(batch.type())) {
-    CollectiveWork work;
-    std::memcpy(&work, &works[at], sizeof work);
-    run_collective(block, function, work);
-    ++block.channel->work_counter;
+    run_collective(block, function, read_collective_work(&works[at]));
+  }
+}
+
+// Lets libnccl overwrite the works up to the last of this batch, in releases that wait for it.
+void report_consumed(const Block& block, const Arguments& arguments, const Batch& batch) {
+  if (block.comm.consumed != nullptr && arguments.work_is_in_fifo()) {
+    const auto works = static_cast<std::size_t>(std::bit_width(batch.works));
+    const auto end = static_cast<std::uint32_t>(batch.offset + works * work_bytes(batch.type()));
+    store_release(block.comm.consumed[block.channel_id], end);
   }
 }
 
 void run_block(const Parameters& parameters, unsigned index) {
-  Comm* comm = parameters.arguments().comm;
-  const int channel = channel_of(parameters.arguments(), index);
-  const Block block{comm, comm->channels + channel, channel};
+  const Arguments& arguments = parameters.arguments();
+  const Comm comm = read_comm(arguments.comm);
+  const int channel = channel_of(arguments, index);
+  const Block block{comm, read_channel(comm, channel), channel};
   try {
     for (unsigned at = index;;) {
       std::vector<char> works;
@@ -123,6 +124,7 @@ void run_block(const Parameters& parameters, unsigned index) {
         batch = &parameters.batch(at);
         parameters.copy_works(*batch, works);
       }
+      report_consumed(block, arguments, *batch);
       run_works(block, *batch, works);
       if (batch->next_jump() == 0) {
         return;
@@ -130,7 +132,7 @@ void run_block(const Parameters& parameters, unsigned index) {
       at += batch->next_jump();
     }
   } catch (const Aborted&) {
-    trace(1, "block {} of rank {} aborted", index, comm->rank);
+    trace(1, "block {} of rank {} aborted", index, comm.rank);
   }
 }
 
@@ -145,8 +147,9 @@ void run_kernel(const void* symbol, unsigned blocks, const void* arguments, std:
   if (!is_emulated(name)) {
     die("kernel {} is not emulated", name);
   }
-  check_version();
   const Parameters parameters(arguments, size);
+  trace(3, "arguments: {:02x}",
+        fmt::join(std::span(static_cast<const unsigned char*>(arguments), size), " "));
   std::vector<std::thread> threads;
   for (unsigned i = 1; i < blocks; ++i) {
     threads.emplace_back([&parameters, i] { run_block(parameters, i); });

@@ -1,9 +1,9 @@
 // NCCL's kernels, carried out on the CPU from the structures that libnccl hands to the device.
 //
-// Emulated: send and receive; the Ring algorithm of all-reduce, all-gather, reduce-scatter, broadcast and
-// reduce, and Tree all-reduce, with the protocols Simple, LL and LL128; the operations sum, product, minimum,
-// maximum and average on all integer types, f16, bf16, f32 and f64; user buffers registered with the network.
-// Anything else stops the process.
+// Emulated: send and receive; the Ring algorithm of all-reduce, all-gather, reduce-scatter, broadcast (alone
+// and in groups) and reduce, and Tree all-reduce, with the protocols Simple, LL and LL128; the operations
+// sum, product, minimum, maximum and average on all integer types, f16, bf16, f32 and f64; user buffers
+// registered with the network. Anything else stops the process.
 #pragma once
 
 #include <cstddef>

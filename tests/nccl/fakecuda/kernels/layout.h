@@ -1,5 +1,6 @@
-// What libnccl hands to its kernels, as they lie in memory (NCCL 2.28.9, x86-64). kernel.cc refuses another
-// version. Field names are this project's own; the assertions are what was found in that version.
+// What libnccl hands to its kernels (x86-64). What lies in memory alike in all releases that are known here
+// is a structure with the assertions of what was found there. What differs between releases is a structure
+// without them, which read.cc fills by the table in release.cc. Field names are this project's own.
 #pragma once
 
 #include <cstddef>
@@ -7,17 +8,10 @@
 
 namespace fakecuda::kernels {
 
-inline constexpr int kSlots = 8;         // of a connection's FIFO
-inline constexpr int kNicIsDirect = 4;   // connection flag: the NIC reaches device memory
-inline constexpr int kSlotIsPooled = 1;  // FifoSlot::mode: the slot lies in a pool that the proxy shares out
+inline constexpr int kSlots = 8;        // of a connection's FIFO
+inline constexpr int kNicIsDirect = 4;  // connection flag: the NIC reaches device memory
 
 enum Protocol : int { kLL = 0, kLL128 = 1, kSimple = 2, kProtocols = 3 };
-
-struct FifoSlot {
-  std::int32_t mode, offset;
-  std::int64_t size;
-  void* data;
-};
 
 // One direction of one connection with one peer.
 struct Conn {
@@ -27,7 +21,7 @@ struct Conn {
   std::uint64_t* head;  // steps taken
   std::int32_t flags, shared, step_size, pad;
   void* exchange[2];
-  FifoSlot* fifo;
+  char* fifo;  // fifo.h; null: none
   std::uint64_t step;
   std::uint64_t last_clean;
   char device_network[32];
@@ -39,10 +33,24 @@ struct Peer {
 };
 static_assert(sizeof(Peer) == 608);
 
+// The communicator's beginning.
+struct CommHead {
+  std::int32_t rank, ranks, node, nodes;
+  std::int32_t buffer_bytes[kProtocols];
+  std::int32_t p2p_chunk_bytes;
+};
+static_assert(sizeof(CommHead) == 32);
+
+struct Comm : CommHead {
+  std::uint32_t* consumed = nullptr;  // by channel, how far the works in the work buffer were read; or null
+  volatile std::uint32_t* abort_flag = nullptr;
+  const char* channels = nullptr;
+};
+
 struct Ring {
-  std::int32_t previous, next;
-  std::int32_t* order;  // ranks from this one on
-  std::int32_t index, pad;
+  std::int32_t previous = -1, next = -1;
+  std::int32_t* order = nullptr;  // ranks from this one on
+  std::int32_t index = 0;
 };
 
 struct Tree {
@@ -50,43 +58,25 @@ struct Tree {
 };
 
 struct Channel {
-  Peer** peers;
+  Peer** peers = nullptr;
   Ring ring;
-  Tree tree;
-  char other[344 - 52];
-  std::uint32_t* work_fifo_done;
-  std::uint64_t work_counter;
-  char pad[8];
+  Tree tree{};
 };
-static_assert(sizeof(Channel) == 368 && offsetof(Channel, ring) == 8 && offsetof(Channel, tree) == 32 &&
-              offsetof(Channel, work_fifo_done) == 344);
-
-struct Comm {
-  std::int32_t rank, ranks, node, nodes;
-  std::int32_t buffer_bytes[kProtocols];
-  std::int32_t p2p_chunk_bytes;
-  std::int32_t all_nvlink, pad;
-  std::int32_t* dense_ranks;
-  volatile std::uint32_t* abort_flag;
-  Channel* channels;
-  std::int32_t* local_ranks;
-  void* started;
-  void* completed;
-};
-static_assert(sizeof(Comm) == 88 && offsetof(Comm, abort_flag) == 48 && offsetof(Comm, channels) == 56);
 
 // The kernel's argument; batches follow it.
 struct Arguments {
-  Comm* comm;
+  const char* comm;
   std::uint64_t channel_mask;
   std::uint8_t work_is_elsewhere;  // 0: works follow the batches; else they lie in work_buffer
   char pad[3];
   std::uint32_t work_mask;
   char* work_buffer;
+
+  [[nodiscard]] bool work_is_in_fifo() const { return work_is_elsewhere == 1; }
 };
 static_assert(sizeof(Arguments) == 32 && offsetof(Arguments, work_mask) == 20);
 
-enum class WorkType : unsigned { p2p = 0, collective = 1, collective_registered = 2 };
+enum class WorkType : unsigned { p2p = 0, collective = 1, collective_registered = 2, broadcast = 3 };
 
 // A set of works of one type for one channel.
 struct Batch {
@@ -96,29 +86,25 @@ struct Batch {
   [[nodiscard]] unsigned next_jump() const { return flags & 0x3fff; }
   [[nodiscard]] bool next_extends() const { return (flags >> 14 & 1) != 0; }
   [[nodiscard]] WorkType type() const { return static_cast<WorkType>(flags >> 15 & 3); }
-  [[nodiscard]] unsigned function() const { return flags >> 17; }
+  // Since 2.32 the four bits above name the collective; they were 0 before.
+  [[nodiscard]] unsigned function() const { return flags >> 17 & 0x7ff; }
 };
 static_assert(sizeof(Batch) == 16);
 
 struct CollectiveWork {
-  std::uint8_t first_channel, last_channel, warps, bits;
-  std::uint32_t root;
-  char* out;
-  char* in;
-  char gap[32];
+  unsigned first_channel = 0, last_channel = 0;
+  int root = 0;
+  char* out = nullptr;
+  char* in = nullptr;
   // Elements of the first channel, of each in the middle, of the last; and chunks, 21 bits for each of the
   // three.
-  std::uint64_t count_first, count_middle, count_last;
-  std::uint64_t chunk_grains;
-  std::uint64_t reduction_argument;
-
-  [[nodiscard]] bool argument_is_pointer() const { return (bits & 1) != 0; }
-  [[nodiscard]] bool registered_locally() const { return (bits & 2) != 0; }
-  [[nodiscard]] bool registered_with_network() const { return (bits & 4) != 0; }
-  [[nodiscard]] bool one_rank_per_node() const { return (bits & 0x40) != 0; }
+  std::uint64_t count_first = 0, count_middle = 0, count_last = 0;
+  std::uint64_t chunk_grains = 0;
+  std::uint64_t reduction_argument = 0;
+  bool argument_is_pointer = false;
+  bool registered_locally = false, registered_with_network = false;
+  bool one_rank_per_node = false;
 };
-static_assert(sizeof(CollectiveWork) == 96 && offsetof(CollectiveWork, count_first) == 56 &&
-              offsetof(CollectiveWork, reduction_argument) == 88);
 
 struct P2pWork {
   char* send_data;
@@ -135,16 +121,15 @@ struct P2pWork {
 };
 static_assert(sizeof(P2pWork) == 48 && offsetof(P2pWork, send_rank) == 32);
 
-[[nodiscard]] constexpr std::size_t work_bytes(WorkType type) {
-  switch (type) {
-    case WorkType::p2p:
-      return sizeof(P2pWork);
-    case WorkType::collective:
-      return sizeof(CollectiveWork);
-    case WorkType::collective_registered:
-      break;
-  }
-  return 288;  // begins like a CollectiveWork
-}
+// One of the broadcasts of a group, which share a kernel; each has a root of its own.
+struct BroadcastWork {
+  std::int32_t depth;  // ranks between the root and this one on the ring
+  std::int32_t chunk_bytes;
+  char* in;
+  char* out;
+  std::uint64_t left, done;  // bytes of this channel's share: to do, and before it
+  char pad[8];
+};
+static_assert(sizeof(BroadcastWork) == 48 && offsetof(BroadcastWork, left) == 24);
 
 }  // namespace fakecuda::kernels

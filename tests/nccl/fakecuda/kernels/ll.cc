@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/nccl/fakecuda/kernels/fifo.h"
 #include "tests/nccl/fakecuda/kernels/primitives.h"
 
 namespace fakecuda::kernels {
@@ -13,7 +14,7 @@ constexpr std::int64_t kLlLineBytes = 16, kLlDataBytes = 8;
 class LL final : public Primitives {
  public:
   LL(const Block& block, const Reduction& reduction, const Wiring& wiring)
-      : Primitives(block, reduction), slot_lines_(block.comm->buffer_bytes[kLL] / kSlots / kLlLineBytes) {
+      : Primitives(block, reduction), slot_lines_(block.comm.buffer_bytes[kLL] / kSlots / kLlLineBytes) {
     for (Conn* conn : wiring.receive) {
       receivers_.push_back({conn, conn->step});
     }
@@ -30,7 +31,7 @@ class LL final : public Primitives {
       for (const Side& side : senders_) {
         wait_for_room(side, 1);
         if (side.conn->fifo != nullptr) {
-          store_release(side.conn->fifo[side.slot()].size,
+          store_release(FifoSlot(*side.conn, side.step).size(),
                         (cleans(side.step) ? slot_lines_ : lines) * kLlLineBytes);
         }
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tests/nccl/fakecuda/kernels/fifo.h"
 #include "tests/nccl/fakecuda/kernels/primitives.h"
 
 namespace fakecuda::kernels {
@@ -14,7 +15,7 @@ constexpr std::size_t kFlagWord = 15;
 class LL128 final : public Primitives {
  public:
   LL128(const Block& block, const Reduction& reduction, const Wiring& wiring)
-      : Primitives(block, reduction), slot_bytes_(block.comm->buffer_bytes[kLL128] / kSlots) {
+      : Primitives(block, reduction), slot_bytes_(block.comm.buffer_bytes[kLL128] / kSlots) {
     for (Conn* conn : wiring.receive) {
       receivers_.push_back({conn, conn->step});
     }
@@ -31,7 +32,7 @@ class LL128 final : public Primitives {
       for (const Side& side : senders_) {
         wait_for_room(side, 1);
         if (side.conn->fifo != nullptr) {
-          store_release(side.conn->fifo[side.slot()].size, lines * kLl128LineBytes);
+          store_release(FifoSlot(*side.conn, side.step).size(), lines * kLl128LineBytes);
         }
       }
     }

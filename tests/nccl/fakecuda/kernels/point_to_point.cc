@@ -8,6 +8,7 @@
 
 #include "tests/nccl/fakecuda/kernels/collective.h"
 #include "tests/nccl/fakecuda/kernels/primitives.h"
+#include "tests/nccl/fakecuda/kernels/release.h"
 #include "tests/nccl/fakecuda/log.h"
 
 namespace fakecuda::kernels {
@@ -42,6 +43,19 @@ Transfer receiving(const P2pWork& work) {
           work.recv_ll(), work.recv_registered()};
 }
 
+// Which part of a work's transfers a channel has; `channels` is a power of two.
+int part_of(const P2pWork& work, int channel) {
+  const auto from_base = static_cast<unsigned>(channel - work.base) & (work.channels - 1U);
+  if (!layout().does.parts_reversed) {
+    return static_cast<int>(from_base);
+  }
+  unsigned reversed = 0;
+  for (unsigned bit = 1; bit < work.channels; bit <<= 1) {
+    reversed = reversed << 1 | ((from_base & bit) != 0 ? 1 : 0);
+  }
+  return static_cast<int>(reversed);
+}
+
 // Narrows a transfer to this channel's part of it, in pages. False if the channel has none.
 bool take_part(Transfer& transfer, int part) {
   if (part >= transfer.channels) {
@@ -65,7 +79,7 @@ void run_transfer(const Block& block, const Transfer& transfer) {
   } else {
     wiring.receive.push_back(&block.peer(transfer.peer).recv[1]);
   }
-  const SimpleOptions options{.step_bytes = transfer.registered ? kWholeBuffer : block.comm->p2p_chunk_bytes,
+  const SimpleOptions options{.step_bytes = transfer.registered ? kWholeBuffer : block.comm.p2p_chunk_bytes,
                               .registered = transfer.registered};
   const auto primitives =
       transfer.ll ? make_ll(block, bytes, wiring) : make_simple(block, bytes, wiring, options);
@@ -95,8 +109,8 @@ void run_point_to_point(const Block& block, std::span<const P2pWork> works) {
     if (work.registered_locally()) {
       die("buffers registered for access within a node are not emulated");
     }
-    const int part = (block.channel_id - work.base) & (work.channels - 1);
-    if (work.send_rank == block.comm->rank) {
+    const int part = part_of(work, block.channel_id);
+    if (work.send_rank == block.comm.rank) {
       Transfer from = sending(work);
       if (take_part(from, part)) {
         std::memmove(work.recv_data + (from.data - work.send_data), from.data, from.bytes);

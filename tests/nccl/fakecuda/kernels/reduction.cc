@@ -130,6 +130,8 @@ std::size_t type_bytes(Type type) {
   return kBytes.at(static_cast<std::size_t>(type));
 }
 
+bool is_signed(Type type) { return type == Type::i8 || type == Type::i32 || type == Type::i64; }
+
 void Reduction::combine(void* out, const void* a, const void* b, std::size_t count) const {
   with_type(type, [&](auto* tag) {
     using T = std::remove_pointer_t<decltype(tag)>;

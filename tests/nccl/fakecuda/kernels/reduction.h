@@ -9,6 +9,7 @@
 namespace fakecuda::kernels {
 
 [[nodiscard]] std::size_t type_bytes(Type type);
+[[nodiscard]] bool is_signed(Type type);
 
 struct Reduction {
   ReduceOp op = ReduceOp::sum;

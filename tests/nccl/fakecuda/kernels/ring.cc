@@ -13,8 +13,8 @@ class Runner {
   Runner(const Job& job, Primitives& primitives)
       : job_(job),
         primitives_(primitives),
-        ranks_(job.block.comm->ranks),
-        order_(job.block.channel->ring.order) {}
+        ranks_(job.block.comm.ranks),
+        order_(job.block.channel.ring.order) {}
 
   void run() {
     switch (job_.function.collective) {
@@ -29,6 +29,7 @@ class Runner {
       case Collective::reduce:
         return each_chunk([&](std::int64_t at, std::int64_t count) { reduce(at, count); });
       case Collective::send_recv:
+      case Collective::all_gather_v:
         break;
     }
     die("collective {} on a ring", static_cast<int>(job_.function.collective));
@@ -57,7 +58,7 @@ class Runner {
 
   // Reduce-scatter, then all-gather, of one chunk a rank.
   void all_reduce_round(std::int64_t base, std::int64_t left, std::int64_t chunk) {
-    const int me = job_.block.channel->ring.index;
+    const int me = job_.block.channel.ring.index;
     // The chunk that is `back` places behind this rank's own.
     const auto offset = [&](int back) { return (me + ranks_ - back) % ranks_ * chunk; };
     const auto in = [&](int back) { return job_.in(base + offset(back)); };
@@ -119,9 +120,7 @@ class Runner {
                      .finish = true});
   }
 
-  [[nodiscard]] bool is_root(int position) const {
-    return order_[position] == static_cast<int>(job_.work.root);
-  }
+  [[nodiscard]] bool is_root(int position) const { return order_[position] == job_.work.root; }
 
   void broadcast(std::int64_t at, std::int64_t count) {
     if (is_root(0)) {
@@ -165,8 +164,8 @@ void run_ring(Job job) {
   const bool two_slices = collective == Collective::all_reduce || collective == Collective::all_gather ||
                           collective == Collective::reduce_scatter;
   SimpleOptions options{.slices = two_slices ? 2 : 1, .steps = two_slices ? 2 : 1};
-  options.registered = job.work.registered_with_network();
-  if (options.registered && job.work.one_rank_per_node() && collective == Collective::all_gather) {
+  options.registered = job.work.registered_with_network;
+  if (options.registered && job.work.one_rank_per_node && collective == Collective::all_gather) {
     // The network moves everything in one piece; the kernel only keeps count and makes the local copy.
     job.share.chunk = kWholeBuffer;
     options = {.slices = 1, .steps = 1, .step_bytes = kWholeBuffer, .registered = true};
@@ -174,7 +173,7 @@ void run_ring(Job job) {
   if (options.registered) {
     trace(2, "  channel {}: registered buffers", job.block.channel_id);
   }
-  const Ring& ring = job.block.channel->ring;
+  const Ring& ring = job.block.channel.ring;
   const Wiring wiring{.receive = {&job.block.peer(ring.previous).recv[0]},
                       .send = {&job.block.peer(ring.next).send[0]}};
   const auto primitives = make_primitives(job.function.protocol, job.block, job.reduction, wiring, options);

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <string>
 
+#include "tests/nccl/fakecuda/kernels/fifo.h"
 #include "tests/nccl/fakecuda/kernels/primitives.h"
 #include "tests/nccl/fakecuda/kernels/scribble.h"
 #include "tests/nccl/fakecuda/log.h"
@@ -11,13 +12,13 @@ namespace fakecuda::kernels {
 namespace {
 
 bool pooled(const Side& side) {
-  return side.conn->fifo != nullptr && load_acquire(side.conn->fifo[side.slot()].mode) == kSlotIsPooled;
+  return side.conn->fifo != nullptr && FifoSlot(*side.conn, side.step).pooled();
 }
 
 char* slot_data(const Side& side) {
   char* buffer = side.conn->buffers[kSimple];
   if (pooled(side)) {
-    return buffer + load_acquire(side.conn->fifo[side.slot()].offset);
+    return buffer + FifoSlot(*side.conn, side.step).offset();
   }
   return buffer + side.slot() * static_cast<std::uint64_t>(side.conn->step_size);
 }
@@ -68,14 +69,14 @@ class Simple final : public Primitives {
       return;
     }
     for (const Side& side : senders_) {
-      FifoSlot& last = side.conn->fifo[(side.step - steps_) % kSlots];
-      block_.wait_until([&] { return load_acquire(last.size) == -1; });
+      const FifoSlot last(*side.conn, side.step - steps_);
+      block_.wait_until([&] { return load_acquire(last.size()) == -1; });
     }
   }
 
  private:
   static std::int64_t step_bytes(const Block& block, const SimpleOptions& options) {
-    return options.step_bytes != 0 ? options.step_bytes : block.comm->buffer_bytes[kSimple] / kSlots;
+    return options.step_bytes != 0 ? options.step_bytes : block.comm.buffer_bytes[kSimple] / kSlots;
   }
 
   void add_receiver(const Side& side) {
@@ -88,7 +89,7 @@ class Simple final : public Primitives {
       die("registered buffers on a connection whose NIC does not reach device memory");
     }
     // Allows the proxy to write to the user's buffer from now on.
-    store_release(side.conn->fifo[side.slot()].size, std::int64_t{0});
+    store_release(FifoSlot(*side.conn, side.step).size(), std::int64_t{0});
   }
 
   [[nodiscard]] bool scribbles_sent(const Side& side) const {
@@ -147,7 +148,7 @@ class Simple final : public Primitives {
     }
     if (side.conn->fifo != nullptr) {
       // The proxy reads it after the tail, which is stored with release.
-      std::atomic_ref(side.conn->fifo[side.slot()].size)
+      std::atomic_ref(FifoSlot(*side.conn, side.step).size())
           .store(count * element_bytes_, std::memory_order_relaxed);
     }
   }

@@ -14,7 +14,7 @@ struct Neighbours {
 };
 
 Neighbours neighbours_of(const Job& job) {
-  const Tree& tree = job.block.channel->tree;
+  const Tree& tree = job.block.channel.tree;
   Neighbours found;
   const auto add = [&](Wiring& wiring, int rank) {
     if (rank >= 0) {

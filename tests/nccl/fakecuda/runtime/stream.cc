@@ -84,4 +84,12 @@ FAKECUDA_API cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptur
   return cudaSuccess;
 }
 
+// What an NCCL that was built with CUDA 12 calls instead.
+FAKECUDA_API cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                                     unsigned long long* id, cudaGraph_t* graph,
+                                                     const cudaGraphNode_t** dependencies,
+                                                     std::size_t* count) {
+  return cudaStreamGetCaptureInfo(stream, status, id, graph, dependencies, nullptr, count);
+}
+
 FAKECUDA_API cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode*) { return cudaSuccess; }
