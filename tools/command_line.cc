@@ -162,7 +162,7 @@ void wrap_help(CLI::App& app) { app.formatter(std::make_shared<WrappedHelp>()); 
 void add_help(CLI::App& app, int& exit_code) {
   CLI::App* const help = app.add_subcommand("help", "Show the help of tfabric or of a sub-command");
   const auto words = std::make_shared<std::vector<std::string>>();
-  help->add_option("subcommand", *words, "as in `tfabric help perf allreduce`");
+  help->add_option("subcommand", *words, "as in `tfabric help perf allreduce`")->type_name("SUBCOMMAND");
   help->callback([&app, words, &exit_code] { exit_code = show_help(app, *words); });
   app.add_subcommand("version", "Show the version, as --version does")->callback([&exit_code] {
     print_out(std::string(version()) + "\n");

@@ -217,8 +217,8 @@ void add_info(CLI::App& app, int& exit_code) {
                          "each value comes from, and why the network is not usable if it is not");
   info->add_flag("--all", arguments->all, "Show the keys that have their defaults as well");
   info->add_flag("--json", arguments->json, "Print JSON, with all keys");
-  info->add_option("--plugin", arguments->plugin,
-                   "The library to ask (default: the one beside this program)");
+  info->add_option("--plugin", arguments->plugin, "The library to ask (default: the one beside this program)")
+      ->type_name("PATH");
   info->footer(
       "Exit codes: 0 NCCL would use the plugin here, 2 wrong usage, 3 it would not (the first line says "
       "why), 5 standard output could not be written.");

@@ -104,6 +104,7 @@ void add_commands(CLI::App& wire, const std::shared_ptr<Arguments>& arguments, i
   };
   add("set", "Change the settings of a running wire: set [to=PORT] [path=NUMBER] SETTING=VALUE...")
       ->add_option("settings", arguments->words, "as in loss=1% delay=5ms")
+      ->type_name("SETTING=VALUE")
       ->required();
   for (const auto& [verb, text] : {std::pair{"stats", "Show the statistics of a running wire"},
                                    std::pair{"settings", "Show the settings of a running wire"}}) {
@@ -118,7 +119,7 @@ void add_wire(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<Arguments>();
   ForwardOptions& options = arguments->options;
   CLI::App* wire =
-      app.add_subcommand("wire", "Join ports by an emulated network: rate, delay, loss, reordering …");
+      app.add_subcommand("wire", "Join ports by an emulated network: rate, delay, loss, reordering and more");
   wire->add_option("ports", arguments->ports, "two ports are a wire, more a switch")->type_name("PORT");
   wire->add_option("--set", options.settings, "initial settings, as \"loss=1% delay=5ms\"; may be repeated")
       ->type_name("TEXT")

@@ -1,0 +1,32 @@
+#include "tools/program.h"
+
+#include <CLI/CLI.hpp>
+
+#include "base/version.h"
+#include "tools/check/check.h"
+#include "tools/command_line.h"
+#include "tools/info.h"
+#include "tools/perf/command.h"
+#include "tools/setup/command.h"
+#include "tools/wire/command.h"
+
+namespace tfabric::tools {
+
+void define_command_line(CLI::App& app, int& exit_code) {
+  app.name("tfabric");
+  app.description("tfabric: a network for NCCL, over user-space TCP on DPDK or over RDMA");
+  wrap_help(app);
+  app.set_version_flag("-V,--version", version());
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: 2 wrong usage, 5 standard output could not be written.\n"
+      "`tfabric SUBCOMMAND --help` shows the options and all exit codes of one.");
+  add_info(app, exit_code);
+  check::add_check(app, exit_code);
+  perf::add_perf(app, exit_code);
+  setup::add_setup(app, exit_code);
+  wire::add_wire(app, exit_code);
+  add_help(app, exit_code);
+}
+
+}  // namespace tfabric::tools
