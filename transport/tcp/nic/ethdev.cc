@@ -179,6 +179,10 @@ Status Ethdev::configure() {
   if (const int error = rte_eth_dev_configure(id, queues, queues, &conf); error != 0) {
     return failure("configure", -error);
   }
+  if (conf.rxmode.mtu != 0) {
+    config.mtu =
+        static_cast<std::uint16_t>(conf.rxmode.mtu);  // the NIC's limit, which counts for sending as well
+  }
   PortCapabilities found = capabilities_of(config.device, conf, info);
   if (!mac) {
     resets_when_stuck = info.err_handle_mode == RTE_ETH_ERROR_HANDLE_MODE_PASSIVE;

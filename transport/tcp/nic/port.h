@@ -40,7 +40,7 @@ struct PortConfig {
   std::string device;
   std::shared_ptr<PacketPipe> pipe;              // not null: opened instead of a device
   std::optional<xdp::QueueSubset> queue_subset;  // of AF_XDP's interface; none: all queues
-  std::uint16_t mtu = 1500;
+  std::uint16_t mtu = 1500;                      // at most; a NIC's own limit may be lower: Port::mtu()
   std::uint16_t rx_descriptors = 1024;
   std::uint16_t tx_descriptors = 1024;
   std::uint32_t rx_buffers =

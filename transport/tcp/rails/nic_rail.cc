@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/log.h"
 #include "base/random.h"
 #include "transport/tcp/rails/local_rail.h"
 #include "transport/tcp/rails/memory_need.h"
@@ -66,6 +67,20 @@ Result<std::vector<std::unique_ptr<nic::Port>>> open_ports(const config::Rail& c
                                 queues);
 }
 
+// An MTU that was asked for and is not had is worth a warning.
+void note_mtu(const config::Rail& config, std::uint32_t found) {
+  if (found >= effective_mtu(config)) {
+    return;
+  }
+  if (config.mtu == 0) {
+    TF_INFO("NET/tfabric: rail {}: {} takes packets of at most {} bytes: its mtu is that", config.name,
+            config.device, found);
+  } else {
+    TF_WARN("NET/tfabric: rail {}: mtu is {}, and {} takes packets of at most {} bytes: it is used with that",
+            config.name, config.mtu, config.device, found);
+  }
+}
+
 }  // namespace
 
 NicRail::NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop,
@@ -96,6 +111,7 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
     return opened.error();
   }
   const nic::Port& first = *opened->front();
+  note_mtu(config, first.mtu());
   Result<net::InterfaceConfig> interface =
       interface_of(config, traits_of(config.kind).has_own_mac ? first.mac() : random_mac(), first.mtu());
   if (!interface) {
