@@ -25,7 +25,12 @@ enum class RailKind : std::uint8_t {
 };
 
 // An AF_XDP frame must fit into one page with its headroom (transport/tcp/nic/pools.h).
+// DPDK's own part of the page is a cache line, which has 128 bytes for arm64.
+#if defined(__aarch64__)
+inline constexpr std::uint32_t kMostAfXdpMtu = 3438;
+#else
 inline constexpr std::uint32_t kMostAfXdpMtu = 3502;
+#endif
 // DPDK's virtio driver accepts frames of 9728 bytes, with the headers of Ethernet and virtio and a VLAN tag.
 inline constexpr std::uint32_t kMostVirtioMtu = 9000;
 

@@ -48,6 +48,15 @@ TFABRIC_BIND(pthread_once, "GLIBC_2.2.5");
 TFABRIC_BIND(pthread_setaffinity_np, "GLIBC_2.3.4");
 TFABRIC_BIND(pthread_setname_np, "GLIBC_2.12");
 TFABRIC_BIND(pthread_sigmask, "GLIBC_2.2.5");
+// These are bound for arm64, where DPDK's archives use them.
+TFABRIC_BIND(pthread_attr_setaffinity_np, "GLIBC_2.3.4");
+TFABRIC_BIND(pthread_getspecific, "GLIBC_2.2.5");
+TFABRIC_BIND(pthread_key_create, "GLIBC_2.2.5");
+TFABRIC_BIND(pthread_key_delete, "GLIBC_2.2.5");
+TFABRIC_BIND(pthread_mutex_timedlock, "GLIBC_2.2.5");
+TFABRIC_BIND(pthread_setspecific, "GLIBC_2.2.5");
+// 2.27 also finds links that lead nowhere.
+TFABRIC_BIND(glob64, "GLIBC_2.2.5");
 // 2.22 took its binary mode away, which nothing here asks for.
 TFABRIC_BIND(fmemopen, "GLIBC_2.2.5");
 // 2.28 gave it locks on open file descriptions for 32-bit programs. On 64 bits it is fcntl().

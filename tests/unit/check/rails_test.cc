@@ -1,4 +1,6 @@
 // What `tfabric check` says of rails of other kinds than `pci`.
+#include <fmt/format.h>
+
 #include <array>
 #include <catch2/catch.hpp>
 
@@ -93,7 +95,7 @@ TEST_CASE("an af_xdp rail needs rights, packets that fit a page, all queues, and
   host::Interface& eth0 = broken.host.interfaces[1];
   eth0.mtu = 9001;
   REQUIRE_THAT(text_of(with_rails(broken, rail), Id::interface_mtu_larger),
-               Contains("ip link set eth0 mtu 3502"));
+               Contains(fmt::format("ip link set eth0 mtu {}", config::kMostAfXdpMtu)));
   eth0.mtu = 1500;
   eth0.channels.combined = 2;
   REQUIRE_THAT(text_of(with_rails(broken, rail), Id::interface_queues),

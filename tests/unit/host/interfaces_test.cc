@@ -20,7 +20,8 @@ Interface named(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("an interface has a link if its driver says so, even before its operational state is up") {
+TEST_CASE("an interface has a link if its driver says so, even before its operational state is up",
+          "[native]") {
   std::thread([] {  // a thread, so that other tests stay in their network namespace
     if (unshare(CLONE_NEWNET) != 0) {
       WARN("no permission to create a network namespace: skipped");

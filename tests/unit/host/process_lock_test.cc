@@ -125,7 +125,7 @@ TEST_CASE("what is in place of a lock file and cannot be used is an error with i
                Contains("not a regular file") && Contains("a special file " + owner));
 }
 
-TEST_CASE("a process is described by its pid and name") {
+TEST_CASE("a process is described by its pid and name", "[native]") {
   REQUIRE_THAT(describe_process(getpid()), Contains(std::to_string(getpid())) && Contains("unit_host"));
   REQUIRE_THAT(describe_process(0), Contains("another container"));
 }

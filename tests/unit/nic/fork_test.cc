@@ -124,7 +124,7 @@ bool keeps_nothing(int descriptor) {
 
 }  // namespace
 
-TEST_CASE("what is opened for rails is closed by exec, and no forked child has it") {
+TEST_CASE("what is opened for rails is closed by exec, and no forked child has it", "[native]") {
   const std::set<int> before = descriptors();
   const test::TemporaryFolder folder;
   need_eal();
@@ -274,7 +274,7 @@ TEST_CASE("the rank", "[.][rank]") {
   }
 }
 
-TEST_CASE("a killed rank's rails are free at once, although its children live") {
+TEST_CASE("a killed rank's rails are free at once, although its children live", "[native]") {
   const test::TemporaryFolder folder;
   const std::string memif = folder.path("memif");
   {

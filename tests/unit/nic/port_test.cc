@@ -340,7 +340,7 @@ TEST_CASE("the MTU of a kernel interface is read in the thread's network namespa
   });
 }
 
-TEST_CASE("an AF_PACKET port can be opened with any MTU") {
+TEST_CASE("an AF_PACKET port can be opened with any MTU", "[native]") {
   need_eal();
   in_own_namespace([](ifreq&, int) {
     for (const std::uint16_t mtu : {576, 1500, 1900, 1950, 4000, 9000, 16000}) {
@@ -371,7 +371,7 @@ std::vector<int> fanout_groups() {
 
 }  // namespace
 
-TEST_CASE("AF_PACKET's sockets are in a group of their port, whatever groups others have") {
+TEST_CASE("AF_PACKET's sockets are in a group of their port, whatever groups others have", "[native]") {
   need_eal();
   in_own_namespace([](ifreq& lo, int fd) {
     // Another process's group, of another mode, with the number that DPDK would choose.

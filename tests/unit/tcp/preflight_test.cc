@@ -1,5 +1,7 @@
 #include "transport/tcp/rails/preflight.h"
 
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "config/address.h"
@@ -88,7 +90,8 @@ TEST_CASE("an interface for AF_XDP takes frames that fit a page, and has no more
   view.host.interfaces[1].channels = {.combined = 0, .receive = 8};
   REQUIRE_THAT(view.fault({rail}), Contains("ethtool -L eth1 rx 1"));
   view.host.interfaces[1].mtu = 9001;
-  REQUIRE_THAT(view.fault({rail}), Contains("MTU of 9001") && Contains("ip link set eth1 mtu 3502"));
+  REQUIRE_THAT(view.fault({rail}), Contains("MTU of 9001") && Contains(fmt::format("ip link set eth1 mtu {}",
+                                                                                   config::kMostAfXdpMtu)));
 }
 
 TEST_CASE(

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "config/rail_kinds.h"
+
 namespace tfabric::nic {
 
 // The default MTU of a memif wire. Frames are copied through shared memory, and large ones cost least
@@ -17,10 +19,10 @@ struct MemifDevice {
   bool server = false;  // makes the socket, which must exist before the client is opened
   std::uint32_t mtu = 1500;
 };
-// The packets of one direction have a fixed number of bytes, few enough to stay in a core's cache. The
-// client's MTU counts for both ends.
 // A NIC; `arguments` of its driver, separated by commas, may be empty.
 [[nodiscard]] std::string pci_arguments(const std::string& address, const std::string& arguments);
+// The packets of one direction have a fixed number of bytes, few enough to stay in a core's cache. The
+// client's MTU counts for both ends.
 [[nodiscard]] std::string memif_arguments(const MemifDevice& device);
 // The shared memory of such a wire with one queue pair, in bytes.
 [[nodiscard]] std::uint64_t memif_region_bytes(std::uint32_t mtu);
@@ -32,7 +34,7 @@ struct MemifDevice {
 [[nodiscard]] std::uint32_t af_packet_frame_bytes(std::uint32_t mtu);
 // The largest MTU of an AF_XDP port. The frame, the kernel's room before it, and DPDK's header of the packet
 // buffer must fit into one page.
-inline constexpr std::uint32_t kAfXdpMtu = 3502;
+inline constexpr std::uint32_t kAfXdpMtu = config::kMostAfXdpMtu;
 // For the interface's queues from `start_queue` on, which must exist. Port::open() attaches the XDP program.
 [[nodiscard]] std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
                                            std::uint16_t queue_count);

@@ -32,7 +32,7 @@ constexpr unsigned kExternalBuffers = 8192;
 constexpr unsigned kCache = 256;
 
 static_assert(RTE_CACHE_LINE_SIZE + sizeof(rte_mbuf) + RTE_PKTMBUF_HEADROOM + kHeaderRoom ==
-              std::size_t{31} * RTE_CACHE_LINE_SIZE);
+              2048 - RTE_CACHE_LINE_SIZE);
 
 std::mutex g_mutex;
 unsigned g_engines = 1;                  // guarded by g_mutex

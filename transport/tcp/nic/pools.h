@@ -13,9 +13,13 @@ struct rte_mempool;
 namespace tfabric::nic {
 
 // Bytes of room in a header buffer: a whole frame of MTU 1500. With all that DPDK keeps of a packet, the
-// buffer has 31 cache lines, so that two lie on a page. One of 32 lines DPDK would lengthen, for the sake of
-// memory channels, to a page of its own.
+// buffer has 31 cache lines, or 15 of arm64's 128 bytes, so that two lie on a page. One of 32 or 16 lines
+// DPDK would lengthen, for the sake of memory channels, to a page of its own.
+#if defined(__aarch64__)
+inline constexpr std::uint16_t kHeaderRoom = 1536;
+#else
 inline constexpr std::uint16_t kHeaderRoom = 1664;
+#endif
 
 // Sets how many engines share the two pools below; must be called before they are made.
 void size_shared_pools(unsigned engines);

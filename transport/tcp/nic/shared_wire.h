@@ -22,8 +22,9 @@ namespace tfabric::nic {
 // The rings have this size whatever the MTU: few enough bytes to stay in a core's cache (docs/benchmarks.md),
 // and enough for sixteen of the largest frames.
 inline constexpr std::uint64_t kWireRingBytes = 1u << 20;
-// The file that the two ends of a wire share: a page with the counters of both rings, and the two rings.
-inline constexpr std::uint64_t kWireCounterBytes = 4096;
+// The file that the two ends of a wire share: a page with the counters of both rings, and the two rings. It
+// is mapped in parts, which begin on pages: of 64 KiB in some kernels for arm64.
+inline constexpr std::uint64_t kWireCounterBytes = 65536;
 inline constexpr std::uint64_t kSharedWireBytes = kWireCounterBytes + 2 * kWireRingBytes;
 // The largest MTU: a frame must fit into one packet buffer of 65535 bytes, headroom included.
 inline constexpr std::uint32_t kSharedWireMtu = 65393;

@@ -14,8 +14,6 @@
 
 namespace tfabric::tcp {
 
-static_assert(config::kMostAfXdpMtu == nic::kAfXdpMtu);
-
 std::optional<InterfaceFault> af_xdp_mtu_fault(const host::Interface& interface) {
   if (interface.mtu <= config::kMostAfXdpMtu) {
     return std::nullopt;
