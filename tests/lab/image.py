@@ -98,6 +98,8 @@ class Kernel:
         line = KERNEL_LINE
         if options.hugepages:
             line += f" hugepages={options.hugepages}"
+        if options.large_pages:
+            line += f" default_hugepagesz=1GB hugepagesz=1GB hugepages={options.large_pages}"
         if options.iommu:
             line += f" {IOMMU_LINE}"
         return ["-kernel", kernel, "-initrd", file_of(self.initramfs(settings, command)), "-append", f"quiet panic=-1 {line}"]

@@ -12,6 +12,8 @@
 namespace tfabric::setup {
 namespace {
 
+constexpr const char* kHarp = "harp";
+
 std::optional<bool> ask() {
   if (isatty(STDIN_FILENO) == 0) {
     return std::nullopt;
@@ -87,9 +89,21 @@ void add_plan_options(CLI::App& setup, PlanOptions& plan) {
                   "processes of this host that need hugepages (default: one for each GPU)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
-  setup.add_option("--hugepages", plan.hugepages_gib, "reserve so many GiB instead of what the ranks need")
-      ->type_name("GIB")
-      ->check(CLI::Range(1, 16384));
+  const CLI::Range gib(1, 16384);
+  setup
+      .add_option_function<std::string>(
+          "--hugepages",
+          [&plan](const std::string& amount) {
+            plan.harp_hugepages = amount == kHarp;
+            if (!plan.harp_hugepages) {
+              plan.hugepages_gib = static_cast<std::uint32_t>(std::stoul(amount));
+            }
+          },
+          "reserve so many GiB instead of what the ranks need; harp: 5 for each GPU and 10, in pages of 1 "
+          "GiB")
+      ->type_name("GIB|harp")
+      ->check(CLI::Validator(
+          [gib](std::string& amount) { return amount == kHarp ? std::string() : gib(amount); }, ""));
   setup
       .add_option("--group", plan.group,
                   "let users of this group run jobs: access to VFIO's files of the NICs, and locked memory")

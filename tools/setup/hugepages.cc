@@ -31,9 +31,13 @@ std::vector<Eni> largest_share(std::vector<Eni> enis, std::uint64_t ranks) {
   return enis;
 }
 
+// What the documentation of HARP, Tencent's library, asks of a host.
+std::uint64_t harp_pages(const Facts& facts) { return std::uint64_t{5} * facts.gpus + 10; }
+
 Need need_of(const Facts& facts, const PlanOptions& options, const std::vector<Eni>& enis) {
-  if (options.hugepages_gib) {
-    return {.mib = *options.hugepages_gib * kLargeMib, .large = *options.hugepages_gib};
+  if (options.harp_hugepages || options.hugepages_gib) {
+    const std::uint64_t gib = options.harp_hugepages ? harp_pages(facts) : *options.hugepages_gib;
+    return {.mib = gib * kLargeMib, .large = gib};
   }
   const std::uint64_t ranks = ranks_of(facts, options);
   const std::uint64_t each = process_need_mib(largest_share(enis, ranks));
@@ -123,7 +127,8 @@ Result<std::unique_ptr<HugepageStep>> plan_hugepages(const Facts& facts, const P
   if (large != nullptr) {
     // One page a process is a large part of a small host's memory; pages that exist already cost nothing.
     const std::uint64_t total = total_for(*large, need.large);
-    large_total = (total - large->total) * kLargeMib <= facts.available_mib / 2 ? total : 0;
+    const std::uint64_t most = options.harp_hugepages ? facts.available_mib : facts.available_mib / 2;
+    large_total = (total - large->total) * kLargeMib <= most ? total : 0;
   }
   const std::uint64_t more_mib = (small_total - small->total) * kSmallMib;
   if (more_mib > facts.available_mib && (large_total == 0 || large_total > large->total)) {

@@ -19,6 +19,7 @@ struct PlanOptions {
   std::vector<std::string> addresses, gateways;  // "eth1=10.0.1.5/24", "eth1=10.0.1.1"
   std::optional<std::uint32_t> ranks;            // processes of this host; default: one a GPU
   std::optional<std::uint32_t> hugepages_gib;    // default: what the ranks need
+  bool harp_hugepages = false;                   // instead: as many pages of 1 GiB as HARP asks for
   std::string group;                             // whose users may run jobs; empty: root alone
   bool allow_no_iommu = false;
   bool replace_config = false;

@@ -50,6 +50,16 @@ TEST_CASE("hugepages are reserved for one process a GPU or rank, by the rails th
     REQUIRE(apply_setup(kernel, {.hugepages_gib = 3}).code == kOk);
     REQUIRE(kernel.read(kSmall) == "1536\n");
   }
+  SECTION("by HARP's rule") {
+    for (const std::string address : {"0000:10:00.0", "0000:11:00.0"}) {
+      kernel.files.write(kernel.files.add_function(address, "0x030200") + "/vendor", "0x10de\n");
+    }
+    offer_large(kernel, 20);
+    kernel.files.write("/proc/meminfo", "MemAvailable: 25165824 kB\n");
+    REQUIRE(apply_setup(kernel, {.harp_hugepages = true}).code == kOk);
+    REQUIRE(kernel.read(kLarge) == "20\n");
+    REQUIRE(kernel.read(kSmall) == "0\n");
+  }
   SECTION("in addition to those in use") {
     kernel.files.write(kSmall, "100\n");
     kernel.files.write("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "40\n");
