@@ -9,6 +9,13 @@ function(pack file)
 endfunction()
 
 if(CPACK_GENERATOR STREQUAL "DEB")
+  # Where Debian and Ubuntu have the libraries of one architecture.
+  file(MAKE_DIRECTORY ${root}/${CPACK_TFABRIC_MULTIARCH})
+  file(GLOB libraries ${root}/lib/libnccl-net*.so)
+  foreach(library ${libraries})
+    get_filename_component(name ${library} NAME)
+    file(RENAME ${library} ${root}/${CPACK_TFABRIC_MULTIARCH}/${name})
+  endforeach()
   if(EXISTS ${zsh})
     file(RENAME ${zsh}/site-functions ${zsh}/vendor-completions)
   endif()
