@@ -321,6 +321,9 @@ void CommCore::judge_suspects(Instant now) {
   while (const auto suspect = watch_.due_try(awake_)) {
     try_again(*at(*suspect).flow, now);
   }
+  if (PeerProcesses::view(*this) == witness::View::stopped) {
+    return;  // on_process_resumed() follows
+  }
   for (const stripe::LaneId suspect : watch_.due_questions(awake_)) {
     ask_about(*at(suspect).flow);
   }
@@ -401,13 +404,19 @@ void CommCore::on_process_ended(const std::string& who) {
 }
 
 // What waits for the peer is sent again at once, instead of when the time-outs say, which have grown.
+// Suspicions begin anew: what came meanwhile waits at the peer in queues, and a long one takes it longer than
+// an answer over another rail.
 void CommCore::on_process_resumed(Duration stop) {
   const Instant now = context_.engine.last_turn();
-  for (const LaneEnd& lane : lanes_) {
-    if (lane.flow != nullptr) {
-      lane.flow->stream().forgive(stop, now);
-      try_again(*lane.flow, now);
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].flow == nullptr) {
+      continue;
     }
+    lanes_[i].flow->stream().forgive(stop, now);
+    if (watch_.acquit({i})) {
+      on_suspicion({i}, false);
+    }
+    try_again(*lanes_[i].flow, now);
   }
 }
 

@@ -46,7 +46,7 @@ struct SendRoute {
   static constexpr Duration kLastPause = std::chrono::seconds(30);
   static constexpr int kPausesInPatience = 4;
   static constexpr Duration kStable = std::chrono::seconds(10);
-  // While there is no lane that can be trusted, the next try is never later than this.
+  // While no lane is left, the next try is never later than this.
   static constexpr Duration kUrgentPause = std::chrono::milliseconds(200);
   void back_off(Instant now, Duration patience);
 };
@@ -149,13 +149,12 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
   [[nodiscard]] bool has_way_left() const;
   [[nodiscard]] bool is_trusted(stripe::LaneId lane) const;
-  [[nodiscard]] bool any_trusted() const;
   [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const;
   [[nodiscard]] std::optional<RouteClass> carrying_class() const;
   void note_class() const;
   void deal();
   bool dial(stripe::RouteId route, Instant now);
-  void dial_all(Instant now);
+  void dial_all(Instant now, bool cut_off);
   bool drop_late_joiners(Instant now);
   bool rest_standbys(Instant now);
   bool ask_while_waiting(Instant now);

@@ -34,6 +34,8 @@ void SendComm::on_peer_ended(Error why) {
 // The lane's connection is gone, and its flow forgotten.
 void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since) {
   const stripe::RouteId route = book_.route(lane);
+  // It was to find out whether others are dead, and has carried nothing.
+  const bool only_asked = book_.state(lane) == LaneState::opening && stands_by(lane);
   counters_.refused += book_.state(lane) == LaneState::opening && welcomed() ? 1 : 0;
   counters_.buried += book_.state(lane) != LaneState::opening ? 1 : 0;
   book_.lost(lane);
@@ -56,7 +58,7 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
   }
   // Of a peer that is stopped, the witness has said so, and the network is not to blame.
   const bool stopped = PeerProcesses::view(*this) == witness::View::stopped;
-  if (route_at(route).path->on_loss(context_.engine.last_turn()) && !stopped) {
+  if (route_at(route).path->on_loss(context_.engine.last_turn()) && !stopped && !only_asked) {
     TF_WARN("NET/tfabric: {}; {}", why.message,
             cut_off ? "no other connection is left: waiting for one to come back"
                     : "messages go on over the others, and the rail is tried again");
@@ -131,7 +133,7 @@ void SendComm::on_time(Instant now) {
   }
   const bool cut_off = !any_carries();
   if (!peer_over_) {
-    dial_all(now);
+    dial_all(now, cut_off);
   }
   const bool standing_in = rest_standbys(now);
   const bool waiting = ask_while_waiting(now);

@@ -45,15 +45,6 @@ bool SendComm::is_trusted(stripe::LaneId lane) const {
          !flow->carrier().is_away() && flow->stream().timeouts_in_row() < stripe::Watch::kSuspected;
 }
 
-bool SendComm::any_trusted() const {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (is_trusted({i})) {
-      return true;
-    }
-  }
-  return false;
-}
-
 // The lowest class always has lanes, a higher one only while there is no lane below that can be trusted: not
 // only when all below are lost, since it takes a lane that works to find out whether others are dead. A comm
 // that is being opened gives the lower ones a head start.
@@ -162,10 +153,9 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
   return true;
 }
 
-void SendComm::dial_all(Instant now) {
-  const bool urgent = !any_trusted();
+void SendComm::dial_all(Instant now, bool cut_off) {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
-    if (urgent) {
+    if (cut_off) {
       routes_[i].next_try = std::min(routes_[i].next_try, now + SendRoute::kUrgentPause);
     }
     while (dial({i}, now)) {
