@@ -260,6 +260,9 @@ void Connection::Impl::end(ConnectionError why) {
   rto_at = pto_at = reorder_at = paced_at = persist_at = keepalive_at = delayed_ack_at = wait_at =
       connect_at = kNever;
   earlier_ack.reset();
+  // A reset that is owed for a segment of an older connection would carry this peer's reason, and nothing is
+  // left for it to end. One that is to say of this end follows.
+  send_reset = false;
   ack_now = probe_now = probe_tail = override_window = send_syn = false;
 }
 

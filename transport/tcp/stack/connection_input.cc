@@ -179,9 +179,6 @@ void Connection::Impl::on_reset(const SegmentIn& segment) {
     challenge_ack();
     return;
   }
-  // One may be owed for a segment of an older connection. It would carry this peer's reason, and nothing is
-  // left for it to end.
-  send_reset = false;
   switch (state) {
     case State::closing:
     case State::last_ack:
