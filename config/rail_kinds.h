@@ -24,8 +24,8 @@ enum class RailKind : std::uint8_t {
   kernel,       // a kernel interface, through the kernel's own TCP; no privilege, no DPDK
 };
 
-// An AF_XDP frame must fit into one page with its headroom (transport/tcp/nic/pools.h).
-// DPDK's own part of the page is a cache line, which has 128 bytes for arm64.
+// The largest MTU of AF_XDP: the frame, the kernel's room before it, and DPDK's header of the packet buffer
+// must fit into one page (transport/tcp/nic/pools.cc). A cache line of that header has 128 bytes for arm64.
 #if defined(__aarch64__)
 inline constexpr std::uint32_t kMostAfXdpMtu = 3438;
 #else

@@ -6,9 +6,9 @@ usage() {
   cat <<'END'
 Usage: ./install.sh [--prefix DIR] [--uninstall] [--help]
 
-Copies bin/tfabric, lib/libnccl-net.so, the documentation, manual pages and completion for bash and zsh to DIR (/usr/local). For every job to use it, DIR/lib must be a
-folder of the dynamic linker (/etc/ld.so.conf) or of LD_LIBRARY_PATH. Where it is one of LD_LIBRARY_PATH, NCCL_NET_PLUGIN=tfabric
-finds it as well, by a second name.
+Copies bin/tfabric, lib/libnccl-net.so, the documentation, manual pages and completion for bash and zsh to DIR (/usr/local). For
+every job to use it, DIR/lib must be a folder of the dynamic linker (/etc/ld.so.conf) or of LD_LIBRARY_PATH. Where it is one of
+LD_LIBRARY_PATH, NCCL_NET_PLUGIN=tfabric finds it as well, by a second name.
 
   --uninstall  remove what was installed there
 END

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <string>
 
+#include "config/rail_kinds.h"
 #include "tools/wire/settings.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/eal.h"
@@ -45,13 +46,13 @@ Result<std::shared_ptr<rte_mempool>> make_frame_pool(const DriverOptions& option
   if (!af_xdp) {
     return nic::make_receive_pool("wire", count, mtu, SOCKET_ID_ANY);
   }
-  if (mtu > nic::kAfXdpMtu) {
+  if (mtu > config::kMostAfXdpMtu) {
     return Error{
         Errc::invalid_usage,
         fmt::format(
             "a port's MTU is {}, but with an af_xdp port that of every port is at most {}: set mtu={} "
             "for each of them",
-            mtu, nic::kAfXdpMtu, nic::kAfXdpMtu)};
+            mtu, config::kMostAfXdpMtu, config::kMostAfXdpMtu)};
   }
   return nic::make_page_pool("wire", count, SOCKET_ID_ANY);
 }

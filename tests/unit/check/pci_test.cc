@@ -1,4 +1,6 @@
 // What `tfabric check` says of NICs.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 
 #include "broken_host.h"
@@ -12,6 +14,16 @@ using test::BrokenHost;
 using test::has;
 using test::pci_rail;
 using test::text_of;
+
+namespace {
+
+// Gives a function these PCI ids, instead of a virtio NIC's.
+void identify(const BrokenHost& host, const std::string& nic, const char* vendor, const char* device) {
+  host.files.write(nic + "/vendor", fmt::format("{}\n", vendor));
+  host.files.write(nic + "/device", fmt::format("{}\n", device));
+}
+
+}  // namespace
 
 TEST_CASE("a NIC on vfio-pci with hugepages leaves nothing to fix") {
   BrokenHost broken;
@@ -49,8 +61,7 @@ TEST_CASE("a PCI function that is no NIC is left with its driver") {
 TEST_CASE("a NIC that no driver takes stays with the kernel") {
   BrokenHost broken;
   const std::string nic = broken.files.add_function(test::kNic);
-  broken.files.write(nic + "/vendor", "0x15b3\n");
-  broken.files.write(nic + "/device", "0x101e\n");
+  identify(broken, nic, "0x15b3", "0x101e");
   broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/mlx5_core");
   broken.configure(pci_rail());
   const Report report = broken.examine();
@@ -63,14 +74,12 @@ TEST_CASE("a NIC that no driver takes stays with the kernel") {
 TEST_CASE("an ENA under vfio-pci may lack write combining") {
   BrokenHost broken;
   const std::string nic = broken.files.add_function(test::kNic);
-  broken.files.write(nic + "/vendor", "0x1d0f\n");
-  broken.files.write(nic + "/device", "0xec20\n");
+  identify(broken, nic, "0x1d0f", "0xec20");
   broken.files.link(nic + "/driver", "/sys/bus/pci/drivers/vfio-pci");
   broken.configure(pci_rail());
   REQUIRE_THAT(text_of(broken.examine(), Id::ena_uncached),
                StartsWith("note rail eni1: 0000:00:10.0 is an ENA"));
-  broken.files.write(nic + "/vendor", "0x1af4\n");
-  broken.files.write(nic + "/device", "0x1041\n");
+  identify(broken, nic, "0x1af4", "0x1041");
   REQUIRE_FALSE(has(broken.examine(), Id::ena_uncached));
 }
 

@@ -16,6 +16,7 @@
 #include <string>
 #include <thread>
 
+#include "config/rail_kinds.h"
 #include "host/interfaces.h"
 #include "tests/unit/nic/eal_fixture.h"
 #include "transport/tcp/nic/device_arguments.h"
@@ -56,7 +57,8 @@ void where_xdp_is(const std::function<void()>& what) {
 }
 
 PortConfig loopback_port() {
-  return {.name = "x", .device = af_xdp_arguments("lo", 0, 1), .mtu = kAfXdpMtu, .rx_buffers = 4096};
+  return {
+      .name = "x", .device = af_xdp_arguments("lo", 0, 1), .mtu = config::kMostAfXdpMtu, .rx_buffers = 4096};
 }
 
 // Sends a frame of so many bytes, and returns what is wrong with the frame that comes back. Throws nothing,
@@ -118,7 +120,7 @@ TEST_CASE("an AF_XDP port carries frames of its whole MTU, and leaves nothing on
   need_eal();
   where_xdp_is([] {
     for (int round = 0; round < 2; ++round) {
-      CHECK(given_back_by_loopback(18 + kAfXdpMtu) == "");
+      CHECK(given_back_by_loopback(18 + config::kMostAfXdpMtu) == "");
     }
   });
 }

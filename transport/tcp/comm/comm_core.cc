@@ -267,9 +267,7 @@ void CommCore::watch_closely(engine::Flow& flow) {
     try_again(*at(suspect).flow, now);
   }
   if (timeouts == 0) {
-    if (watch_.acquit(lane)) {
-      on_suspicion(lane, false);
-    }
+    acquit(lane);
     return;
   }
   if (!carries(lane)) {
@@ -291,6 +289,12 @@ void CommCore::watch_closely(engine::Flow& flow) {
       break;
     case stripe::Watch::Step::none:
       break;
+  }
+}
+
+void CommCore::acquit(stripe::LaneId lane) {
+  if (watch_.acquit(lane)) {
+    on_suspicion(lane, false);
   }
 }
 
@@ -413,9 +417,7 @@ void CommCore::on_process_resumed(Duration stop) {
       continue;
     }
     lanes_[i].flow->stream().forgive(stop, now);
-    if (watch_.acquit({i})) {
-      on_suspicion({i}, false);
-    }
+    acquit({i});
     try_again(*lanes_[i].flow, now);
   }
 }

@@ -273,6 +273,8 @@ class CommCore : public engine::FlowHandler,
   void take(stripe::LaneId lane, const Status& taken);
   void watch_closely(engine::Flow& flow);
   void ask_about(engine::Flow& suspect);
+  // The lane is suspected no more, if it was.
+  void acquit(stripe::LaneId lane);
   static void try_again(engine::Flow& flow, Instant now);
   [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
 

@@ -34,10 +34,11 @@ void SendComm::on_peer_ended(Error why) {
 // The lane's connection is gone, and its flow forgotten.
 void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since) {
   const stripe::RouteId route = book_.route(lane);
+  const bool opening = book_.state(lane) == LaneState::opening;
   // It was to find out whether others are dead, and has carried nothing.
-  const bool only_asked = book_.state(lane) == LaneState::opening && stands_by(lane);
-  counters_.refused += book_.state(lane) == LaneState::opening && welcomed() ? 1 : 0;
-  counters_.buried += book_.state(lane) != LaneState::opening ? 1 : 0;
+  const bool only_asked = opening && stands_by(lane);
+  counters_.refused += opening && welcomed() ? 1 : 0;
+  counters_.buried += opening ? 0 : 1;
   book_.lost(lane);
   route_at(route).back_off(context_.engine.last_turn(), context_.options.outage);
   if (peer_over_) {

@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "config/rail_kinds.h"
-
 namespace tfabric::nic {
 
 // The default MTU of a memif wire. Frames are copied through shared memory, and large ones cost least
@@ -32,9 +30,6 @@ struct MemifDevice {
 // The size of a frame in that device's ring. Its driver needs packet buffers of nearly this size, whatever
 // arrives.
 [[nodiscard]] std::uint32_t af_packet_frame_bytes(std::uint32_t mtu);
-// The largest MTU of an AF_XDP port. The frame, the kernel's room before it, and DPDK's header of the packet
-// buffer must fit into one page.
-inline constexpr std::uint32_t kAfXdpMtu = config::kMostAfXdpMtu;
 // For the interface's queues from `start_queue` on, which must exist. Port::open() attaches the XDP program.
 [[nodiscard]] std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
                                            std::uint16_t queue_count);

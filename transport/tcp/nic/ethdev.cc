@@ -180,8 +180,8 @@ Status Ethdev::configure() {
     return failure("configure", -error);
   }
   if (conf.rxmode.mtu != 0) {
-    config.mtu =
-        static_cast<std::uint16_t>(conf.rxmode.mtu);  // the NIC's limit, which counts for sending as well
+    // The NIC's limit counts for what is sent as well.
+    config.mtu = static_cast<std::uint16_t>(conf.rxmode.mtu);
   }
   PortCapabilities found = capabilities_of(config.device, conf, info);
   if (!mac) {

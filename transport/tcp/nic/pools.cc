@@ -19,6 +19,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/rail_kinds.h"
 #include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::nic {
@@ -261,7 +262,7 @@ Result<std::shared_ptr<rte_mempool>> make_page_pool(const std::string& name, std
   // The kernel keeps that much before a frame for XDP programs, which may put headers there.
   constexpr unsigned kBeforeFrame = RTE_PKTMBUF_HEADROOM + XDP_PACKET_HEADROOM;
   constexpr unsigned kEthernet = 14, kVlan = 4;
-  static_assert(kRoom - kBeforeFrame == kAfXdpMtu + kEthernet + kVlan);
+  static_assert(kRoom - kBeforeFrame == config::kMostAfXdpMtu + kEthernet + kVlan);
   return make_shared_pool(name, {.count = count, .room = kRoom, .numa_node = numa_node, .pages = true});
 }
 

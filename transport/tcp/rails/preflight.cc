@@ -7,7 +7,6 @@
 
 #include "config/address.h"
 #include "host/pci.h"
-#include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/rails/device_plan.h"
 #include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/rail_kinds.h"
