@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "host/dpdk_nics.h"
 #include "tools/setup/files.h"
 
 namespace tfabric::setup {
@@ -61,6 +62,23 @@ void note_driver(const Driver& driver, Plan& plan) {
     plan.notes.emplace_back(
         "jobs then need root's rights (CAP_SYS_ADMIN, CAP_SYS_RAWIO), and the data they send is copied "
         "first");
+  }
+}
+
+// ENA's driver hears of its commands' ends and of the device's keep-alives by interrupts
+// (doc.dpdk.org/guides-22.11/nics/ena.html), which uio_pci_generic does not pass on.
+void note_interrupts(const Facts& facts, const Driver& driver, Plan& plan) {
+  if (driver.name != kUio) {
+    return;
+  }
+  for (const host::PciFunction& function : facts.functions) {
+    const auto is_chosen = [&](const Eni& eni) { return eni.address == function.address; };
+    if (host::dpdk_driver_of(function) == "net_ena" && std::ranges::any_of(plan.selection.enis, is_chosen)) {
+      plan.notes.push_back(fmt::format(
+          "WARNING: {} is an ENA, whose driver needs interrupts, and {} has none: use a kernel with "
+          "CONFIG_VFIO_NOIOMMU, or igb_uio (docs/clouds/aws.md)",
+          function.address, driver.name));
+    }
   }
 }
 
@@ -219,6 +237,7 @@ Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
   }
   note_protection(facts, plan);
   note_driver(*driver, plan);
+  note_interrupts(facts, *driver, plan);
   note_gateways(facts, enis, plan);
   const std::string kernel_line = kernel_arguments(**hugepages);
   plan.steps.push_back(std::move(*hugepages));

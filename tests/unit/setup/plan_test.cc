@@ -72,6 +72,20 @@ TEST_CASE("without an IOMMU setup refuses, unless an option allows it") {
   REQUIRE(test::difference(before, kernel.snapshot()) == "");
 }
 
+TEST_CASE("an ENA without an IOMMU and VFIO's mode for that is warned of") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  without_iommu(kernel);
+  kernel.files.write("/sys/bus/pci/devices/0000:00:06.0/vendor", "0x1d0f\n");
+  kernel.files.write("/sys/bus/pci/devices/0000:00:06.0/device", "0xec20\n");
+  const Request request{.verb = Request::Verb::dry_run, .plan = {.allow_no_iommu = true}};
+  REQUIRE_THAT(run_setup(kernel, request).out, !Contains("needs interrupts"));
+  kernel.vfio_without_iommu = false;
+  const std::string plan = run_setup(kernel, request).out;
+  REQUIRE_THAT(plan, Contains("WARNING: 0000:00:06.0 is an ENA, whose driver needs interrupts"));
+  REQUIRE_THAT(plan, !Contains("0000:00:07.0 is an ENA"));
+}
+
 TEST_CASE("a kernel without a driver for DPDK is an error") {
   FakeKernel kernel;
   kernel.add_cloud();
