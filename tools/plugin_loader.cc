@@ -233,7 +233,8 @@ std::string default_plugin_path() {
   const auto executable = std::filesystem::read_symlink("/proc/self/exe", ignored);
   if (!ignored) {
     const auto folder = executable.parent_path();
-    for (const auto& candidate : {folder / "libnccl-net.so", folder / ".." / "lib" / "libnccl-net.so"}) {
+    for (const char* const library : {".", "../lib", "../lib64", "../lib/" TFABRIC_MULTIARCH}) {
+      const auto candidate = folder / library / "libnccl-net.so";
       if (std::filesystem::exists(candidate, ignored)) return candidate.lexically_normal().string();
     }
   }

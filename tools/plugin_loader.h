@@ -110,8 +110,9 @@ class PluginLoader {
   std::vector<int> versions_;
 };
 
-// The plugin that belongs to this installation: libnccl-net.so beside the running executable, in ../lib
-// from it, else the bare name for the dynamic linker to find.
+// The plugin that belongs to this installation: libnccl-net.so beside the running executable, or in the
+// folder of libraries beside the executable's, which is lib, Fedora's lib64 or Debian's lib/x86_64-linux-gnu;
+// else the bare name for the dynamic linker to find.
 [[nodiscard]] std::string default_plugin_path();
 
 }  // namespace tfabric::tools

@@ -27,7 +27,7 @@ ended=$!
 
 read -r line <"$folder/news" || true
 machine=$(ps -o pid= --ppid $ended || true)
-kill -TERM $ended
+kill -TERM $ended || true # it is gone if no machine could be started
 status=0
 wait $ended || status=$?
 if ((status == 77)); then
