@@ -57,8 +57,9 @@ target_include_directories(tfabric_dpdk SYSTEM INTERFACE ${DPDK_INCLUDE_DIRS})
 set_property(TARGET tfabric_dpdk PROPERTY INTERFACE_LINK_DEPENDS ${dpdk_archives})
 # Drivers register themselves in constructors that nothing refers to: take the archives whole.
 target_link_options(tfabric_dpdk INTERFACE "LINKER:--whole-archive" ${dpdk_archives} "LINKER:--no-whole-archive")
-# See transport/tcp/nic/control_thread.h.
-target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=memif_free_regions")
+# See transport/tcp/nic/control_thread.h and eal_start.cc.
+target_link_options(tfabric_dpdk INTERFACE "LINKER:--wrap=memif_free_regions" "LINKER:--wrap=get_tsc_freq"
+                    "LINKER:--wrap=eal_cpu_socket_id")
 find_library(TFABRIC_LIBBSD libbsd.a REQUIRED)
 find_library(TFABRIC_LIBMD libmd.a REQUIRED)
 target_link_libraries(tfabric_dpdk INTERFACE ${TFABRIC_LIBBSD} ${TFABRIC_LIBMD} m dl pthread)

@@ -30,6 +30,9 @@ struct EalOptions {
 Status start_eal(const EalOptions& options);
 [[nodiscard]] bool eal_started();
 
+// Returns the ticks a second of the counter that DPDK's timers read, measured within some milliseconds.
+[[nodiscard]] std::uint64_t measure_tsc_rate();
+
 // Returns what DPDK has logged as errors since the last call, up to some length; empty if there is nothing.
 [[nodiscard]] std::string take_dpdk_error();
 
