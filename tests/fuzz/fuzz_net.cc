@@ -1,5 +1,5 @@
 // Frames from the wire into an interface: none may crash it, be passed up as something else, or make it send
-// without bound.
+// without bound. What header prediction says of one is what the look at its headers says.
 //
 // The first byte chooses the interface (bit 0: a trusted wire, 1: a VLAN, 2: two ends) and what the driver
 // says of checksums (bits 3 and 4), and whether connections make progress (bit 5). Then come frames: each a
@@ -116,6 +116,19 @@ void check(const Interface& interface, const InputResult& result, std::span<cons
   }
 }
 
+// Both ways of taking a frame in, where the pattern of an earlier one matches.
+void check_pattern(Interface& interface, const HeaderPattern& pattern, const InputResult& result,
+                   std::span<const std::byte> frame, const RxMeta& meta) {
+  if (!pattern.matches(frame)) {
+    return;
+  }
+  const auto known = interface.input_known(pattern, frame, meta);
+  require(known.has_value() == (result.kind == InputResult::Kind::tcp));
+  require(!known ||
+          (known->bytes.data() == result.tcp.bytes.data() && known->bytes.size() == result.tcp.bytes.size() &&
+           result.tcp.more == 0 && known->congestion_experienced == result.tcp.congestion_experienced));
+}
+
 // Connections that make progress all the time, or never.
 struct Connections final : UpperLayer {
   explicit Connections(bool go_on) : progress(go_on) {}
@@ -159,6 +172,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Connections connections((choice & 32) != 0);
   Instant now{std::chrono::hours(1)};
   interface.announce(now);
+  HeaderPattern pattern;
   for (std::size_t i = 0; i < kMaxFrames && input.size() > 3; ++i) {
     const std::uint8_t options = input[0];
     const std::size_t length = std::min<std::size_t>(std::size_t{input[1]} << 8 | input[2], input.size() - 3);
@@ -172,6 +186,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     now += (options & 2) != 0 ? Duration(std::chrono::seconds(1)) : Duration(std::chrono::milliseconds(1));
     const InputResult result = interface.input(frame, meta, now);
     check(interface, result, frame);
+    check_pattern(interface, pattern, result, frame, meta);
+    if (result.kind == InputResult::Kind::tcp) {
+      pattern.learn(frame);
+    }
     interface.on_time(now, &connections);
     require(interface.next_deadline() > now);
     answer(interface, result, (options & 4) != 0, now);

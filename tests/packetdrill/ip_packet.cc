@@ -58,11 +58,13 @@ std::vector<std::byte> build_packet(const net::IpAddress& source, const net::IpA
   for (std::size_t i = 0; i < segment.piece_count; ++i) {
     payload = std::copy_n(segment.pieces[i].data, segment.pieces[i].size, payload);
   }
-  net::LinkHeader header;
-  header.size = static_cast<std::uint8_t>(ip_size);
-  header.v4 = source.is_v4();
-  net::start_ip_header(packet.data(), source, destination);
-  net::finish_tcp_packet(header, packet, {}, /*ip_id=*/0, net::TcpChecksum::software, segment.ecn_capable);
+  const net::LinkHeader header = net::make_link_header({}, source, destination);
+  std::copy_n(header.bytes.begin(), ip_size, packet.begin());
+  const auto headers = std::span(packet).first(ip_size + segment.header_size());
+  net::Checksum sum;
+  sum.add(std::span(packet).subspan(headers.size()));
+  net::finish_tcp_packet(header, headers, {.size = packet.size() - headers.size(), .sum = sum}, /*ip_id=*/0,
+                         net::TcpChecksum::software, segment.ecn_capable);
   return packet;
 }
 

@@ -143,17 +143,22 @@ Duration recovery_time(const Scenario& scenario) {
   return longest + 2 * path + 100ms;
 }
 
-// Some hosts' NICs cut super-segments (TSO). Drawn by a generator of its own, so that the rest of a seed's
-// scenario does not depend on it.
+// Some hosts' NICs cut super-segments (TSO), and some links cut those of a bounded number of segments. Drawn
+// by a generator of its own, so that the rest of a seed's scenario does not depend on it.
 void draw_offloads(Scenario& scenario) {
   Random random(~scenario.seed);
   std::vector<std::uint32_t> by_host(scenario.hosts.size());
   for (std::uint32_t& limit : by_host) {
     limit = random.chance(0.4) ? pick<std::uint32_t>(random, {3000, 20'000, 65'000}) : 0;
   }
+  std::vector<std::uint32_t> count_by_host(scenario.hosts.size());
+  for (std::uint32_t& limit : count_by_host) {
+    limit = random.chance(0.5) ? pick<std::uint32_t>(random, {2, 5, 32}) : 0;
+  }
   for (FlowOptions& flow : scenario.flows) {
     for (EndpointOptions& end : flow.ends) {
       end.tcp.super_segment = by_host[end.host];
+      end.tcp.super_segment_count = count_by_host[end.host];
     }
   }
 }

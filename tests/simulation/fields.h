@@ -63,6 +63,7 @@ template <class Visitor>
 void fields(Visitor& visit, stack::Options& tcp) {
   visit("mss", tcp.mss);
   visit("super_segment", tcp.super_segment);
+  visit("super_segment_count", tcp.super_segment_count);
   visit("receive_buffer", tcp.receive_buffer);
   visit("send_buffer", tcp.send_buffer);
   visit("min_rto", tcp.min_rto);

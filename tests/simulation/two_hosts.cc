@@ -120,13 +120,14 @@ void WiredHost::output(std::deque<Frame>& wire, Instant now) {
     Frame frame(header_.bytes.begin(), header_.bytes.begin() + header_.size);
     frame.resize(header_.size + segment.header_size());
     stack::write_header(segment, &frame[header_.size]);
-    std::vector<std::span<const std::byte>> pieces;
-    for (std::size_t i = 0; i < segment.piece_count; ++i) {
-      pieces.emplace_back(segment.pieces[i].data, segment.pieces[i].size);
+    const auto pieces = std::span(segment.pieces).first(segment.piece_count);
+    net::TcpPayload payload{.size = segment.payload_size};
+    for (const stack::Payload& piece : pieces) {
+      payload.sum.add({piece.data, piece.size});
     }
-    net::finish_tcp_packet(header_, frame, pieces, 0, net::TcpChecksum::software, false);
-    for (const auto& piece : pieces) {
-      frame.insert(frame.end(), piece.begin(), piece.end());
+    net::finish_tcp_packet(header_, frame, payload, 0, net::TcpChecksum::software, false);
+    for (const stack::Payload& piece : pieces) {
+      frame.insert(frame.end(), piece.data, piece.data + piece.size);
     }
     wire.push_back(std::move(frame));
   }

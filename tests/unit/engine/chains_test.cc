@@ -43,7 +43,8 @@ struct Line : Loop {
     std::memcpy(at, header.bytes.data(), header.size);
     stack::write_header(segment, at + header.size);
     const std::span<const std::byte> payload = std::as_bytes(std::span(bytes));
-    net::finish_tcp_packet(header, {at, kHeaders}, std::span(&payload, 1), 0, net::TcpChecksum::none, false);
+    net::finish_tcp_packet(header, {at, kHeaders}, {.size = payload.size()}, 0, net::TcpChecksum::none,
+                           false);
     return text + bytes;
   }
 

@@ -309,21 +309,22 @@ struct Keeping {
   Keeping() {
     nic::need_eal();
     auto port =
-        nic::Port::open({.name = "keeping", .device = nic::ring_device(), .mtu = 1500, .rx_buffers = 2048});
+        nic::Port::open({.name = "keeping", .device = nic::ring_device(), .mtu = 9000, .rx_buffers = 2048});
     INFO((port ? std::string() : port.error().message));
     REQUIRE(port.ok());
     link = std::make_unique<Link>(
         std::move(*port),
         net::InterfaceConfig{
-            .name = "keeping", .mtu = 1500, .addresses = {{kAddress, 24}}, .point_to_point = true},
+            .name = "keeping", .mtu = 9000, .addresses = {{kAddress, 24}}, .point_to_point = true},
         LinkOptions{.transmit_by_reference = true});
     REQUIRE(link->interface().prepare(kAddress, kAddress, header, monotonic_now()) ==
             net::Interface::Route::ready);
-    segment.payload_size = 1000;
+    segment.payload_size = kSize;
     segment.piece_count = 1;
-    segment.pieces[0] = {.data = payload.data(), .size = 1000};
+    segment.pieces[0] = {.data = payload.data(), .size = kSize};
   }
-  std::vector<std::byte> payload = std::vector<std::byte>(1000);
+  static constexpr std::uint32_t kSize = 4000;  // a small packet is copied whole
+  std::vector<std::byte> payload = std::vector<std::byte>(kSize);
   std::unique_ptr<Link> link;
   net::LinkHeader header;
   stack::SegmentOut segment;

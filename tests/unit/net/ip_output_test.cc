@@ -34,13 +34,13 @@ Bytes finish(const LinkHeader& header, const IpAddress& source, const IpAddress&
   set16(segment, 16, 0);
   Bytes packet_bytes(header.bytes.begin(), header.bytes.begin() + header.size);
   append(packet_bytes, std::span(segment).first(20));
-  std::vector<std::span<const std::byte>> pieces;
+  TcpPayload summed{.size = payload};
   for (std::size_t at = 20; at < segment.size();) {
     const std::size_t size = std::min<std::size_t>(random() % 100, segment.size() - at);
-    pieces.push_back(std::span(segment).subspan(at, size));
+    summed.sum.add(std::span(segment).subspan(at, size));
     at += size;
   }
-  finish_tcp_packet(header, packet_bytes, pieces, 0xabcd, kind, ecn_capable);
+  finish_tcp_packet(header, packet_bytes, summed, 0xabcd, kind, ecn_capable);
   append(packet_bytes, std::span(segment).subspan(20));
   return packet_bytes;
 }

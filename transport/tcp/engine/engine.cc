@@ -10,8 +10,8 @@
 namespace tfabric::engine {
 namespace {
 
-// The most segments that one flow may send before the next flow has its turn.
-constexpr int kSegmentsPerTurn = 32;
+// With as many packets or more, a flow has had its turn, and the next one has its own.
+constexpr std::uint32_t kPacketsPerTurn = 32;
 // The interval for ARP and ND timers and the state of links.
 constexpr Duration kServiceInterval = std::chrono::milliseconds(1);
 // A service that comes later than this was not late by chance: the process did not run.
@@ -273,7 +273,7 @@ bool Engine::output(TcpFlow& flow) {
   }
   stack::SegmentOut segment;
   bool sent = false;
-  for (int i = 0; i < kSegmentsPerTurn; ++i) {
+  for (std::uint32_t packets = 0; packets < kPacketsPerTurn;) {
     if (!flow.link().make_room()) {
       wake(flow);
       return sent;
@@ -287,6 +287,7 @@ bool Engine::output(TcpFlow& flow) {
     if (!flow.link().send(flow.header_, segment)) {
       ++counters_.output_lost;
     }
+    packets += flow.link().packets_of(segment);
     sent = true;
   }
   wake(flow);

@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "base/time.h"
 #include "transport/tcp/engine/access.h"
 #include "transport/tcp/engine/deadlines.h"
+#include "transport/tcp/engine/known_flows.h"
 #include "transport/tcp/engine/link.h"
 #include "transport/tcp/engine/payload_store.h"
 #include "transport/tcp/engine/reply_budget.h"
@@ -164,8 +166,12 @@ class Engine {
 
   // --- receive.cc
   bool receive(Link& link);
-  void on_packet(Link& link, rte_mbuf* packet);
+  void on_burst(Link& link, std::span<rte_mbuf*> packets);
+  // These return true if the packet now belongs to a flow, or has been freed.
+  bool on_packet(Link& link, rte_mbuf* packet);
   bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
+  bool on_known(TcpFlow& flow, const net::KnownSegment& known, rte_mbuf* packet);
+  [[nodiscard]] static bool is_plain(const Link& link, const TcpFlow& flow);
   // Returns what is known of a packet from the driver and from the way it came in.
   [[nodiscard]] net::RxMeta meta_of(const Link& link, const rte_mbuf& packet) const;
   // Returns the flow that the segment belongs to; null if there is none, or the segment has been answered.
@@ -174,7 +180,7 @@ class Engine {
   bool hand(TcpFlow& flow, const stack::SegmentIn& segment);
   void on_icmp(const net::IcmpError& error);
 
-  void on_chain(Link& link, rte_mbuf* head);
+  void on_chain(Link& link, rte_mbuf* head);  // receive_chain.cc
 
   // --- half_open.cc: segments of no connection
   TcpFlow* on_unknown(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
@@ -243,6 +249,7 @@ class Engine {
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<PolledCarrier>> polled_;
   stack::FlowTable<TcpFlow> table_;
+  KnownFlows known_;
   std::vector<std::unique_ptr<TcpFlow>> flows_;
   std::vector<Tended*> tended_;  // null: has left
   std::vector<TcpFlow*> progressed_;

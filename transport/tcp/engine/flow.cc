@@ -131,6 +131,7 @@ void Engine::remove_flow(TcpFlow& flow) {
   }
   deadlines_.remove(flow);
   table_.erase(table_key(flow.key_));
+  known_.forget(flow);
   const std::uint32_t position = flow.position_;
   if (position + 1 != flows_.size()) {
     flows_[position].swap(flows_.back());

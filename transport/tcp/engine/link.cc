@@ -16,6 +16,10 @@ namespace {
 constexpr std::uint16_t kIpv4HeaderBytes = 20;
 constexpr std::uint16_t kIpv6HeaderBytes = 40;
 
+// An IP packet's length has 16 bits, and the frame must stay below 64 KiB.
+constexpr std::uint32_t kMostSuperSegment =
+    65535 - net::kMaxLinkHeaderBytes - stack::kTcpHeaderBytes - stack::kTcpMaxOptionBytes;
+
 net::TcpChecksum checksum_for(const net::InterfaceConfig& config, const nic::PortCapabilities& capabilities) {
   if (config.trusted_wire) {
     return net::TcpChecksum::none;
@@ -51,6 +55,7 @@ Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const L
   // could not be deregistered until then.
   options_.transmit_by_reference &= !options_.mapped_only || port_->capabilities().tx_reclaims;
   options_.mapped_only &= options_.transmit_by_reference;
+  super_segment_ = most_by_driver();
   if (options_.rehearsal != nullptr) {
     fault_ = std::make_unique<LinkFault>(options_.rehearsal);
   }
@@ -99,7 +104,8 @@ const std::shared_ptr<const stack::Options>& Link::tcp_options(const stack::Opti
   if (shared == nullptr) {
     stack::Options own = common;
     own.mss = mss(v4);
-    own.super_segment = super_segment();
+    own.super_segment = super_segment_ != 0 ? super_segment_ : kMostSuperSegment;
+    own.super_segment_count = super_segment_ != 0 ? 0 : kMostCut;
     own.congestion = options_.congestion;
     own.ecn = options_.ecn;
     own.pacing = options_.pacing;
@@ -109,18 +115,15 @@ const std::shared_ptr<const stack::Options>& Link::tcp_options(const stack::Opti
   return shared;
 }
 
-std::uint32_t Link::super_segment() const {
+std::uint32_t Link::most_by_driver() const {
   const nic::PortCapabilities& port = port_->capabilities();
   if (!options_.segmentation || !port.tx_segmentation || checksum_ != net::TcpChecksum::hardware) {
     return 0;
   }
-  // An IP packet's length has 16 bits, and the frame must stay below 64 KiB.
-  constexpr std::uint32_t kMost =
-      65535 - net::kMaxLinkHeaderBytes - stack::kTcpHeaderBytes - stack::kTcpMaxOptionBytes;
   // The first buffer holds the headers, and the last is not full.
   const std::uint32_t buffers = std::max<std::uint32_t>(port.tx_tso_segments_max, 2) - 2;
   const std::uint32_t room = rte_pktmbuf_data_room_size(port_->rx_pool().get()) - RTE_PKTMBUF_HEADROOM;
-  return std::min(kMost, buffers * room);
+  return std::min(kMostSuperSegment, buffers * room);
 }
 
 std::uint16_t Link::receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters) {
@@ -147,6 +150,19 @@ net::RxMeta Link::meta_of(const rte_mbuf& packet) const {
 }
 
 bool Link::send(const net::LinkHeader& header, const stack::SegmentOut& segment) {
+  if (segment.segment_size == 0 || super_segment_ != 0) {
+    return send_packet(header, segment);
+  }
+  SegmentCutter cutter(segment);
+  while (const stack::SegmentOut* const part = cutter.next()) {
+    if (!send_packet(header, *part)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool Link::send_packet(const net::LinkHeader& header, const stack::SegmentOut& segment) {
   // A retransmission may be acknowledged while it waits for room in the driver: its owner would then free
   // memory that the packet refers to.
   const bool by_reference = options_.transmit_by_reference && !segment.retransmission;
@@ -201,10 +217,11 @@ std::uint16_t Link::transmit_some(std::span<rte_mbuf*> staged) {
 }
 
 bool Link::make_room() {
-  if (!has_room()) {
+  const auto has_room_for_all = [this] { return staged_ + kMostCut <= kStage; };
+  if (!has_room_for_all()) {
     flush();
   }
-  return has_room();
+  return has_room_for_all();
 }
 
 bool Link::holds_payload() {

@@ -18,6 +18,7 @@
 #include "transport/tcp/engine/exchange.h"
 #include "transport/tcp/engine/link_fault.h"
 #include "transport/tcp/engine/link_watch.h"
+#include "transport/tcp/engine/segment_cutter.h"
 #include "transport/tcp/engine/tcp_flow.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/nic/port.h"
@@ -54,6 +55,9 @@ struct LinkCounters {
 
 class Link final : public Carrier {
  public:
+  // The most packets that wait for the driver: a good burst, and a super-segment that is cut here.
+  static constexpr std::uint16_t kStage = 64 + kMostCut;
+
   Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const LinkOptions& options,
        ExchangeMember member = {});
   ~Link() override;
@@ -71,21 +75,30 @@ class Link final : public Carrier {
   [[nodiscard]] const std::shared_ptr<const stack::Options>& tcp_options(const stack::Options& common,
                                                                          bool v4);
 
-  // Returns the most payload of a super-segment for the driver to cut (TSO); 0: there are no super-segments.
-  [[nodiscard]] std::uint32_t super_segment() const;
+  // Returns the most payload of a super-segment for the driver to cut (TSO); 0: it cuts none, and segments
+  // are cut here.
+  [[nodiscard]] std::uint32_t super_segment() const { return super_segment_; }
+  // Returns the number of packets that a segment becomes on its way to the driver.
+  [[nodiscard]] std::uint32_t packets_of(const stack::SegmentOut& segment) const {
+    return segment.segment_size == 0 || super_segment_ != 0
+               ? 1
+               : (segment.payload_size + segment.segment_size - 1) / segment.segment_size;
+  }
 
   // Receives the packets of the port's queue, without those for other engines, which `counters` counts.
   std::uint16_t receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters);
   // Returns what the driver reports about a packet's checksums.
   [[nodiscard]] net::RxMeta meta_of(const rte_mbuf& packet) const;
 
-  // Returns true if another segment can be staged.
+  // Returns true if another frame can be staged.
   [[nodiscard]] bool has_room() const { return staged_ < kStage; }
-  // The same, but gives the driver what is staged if there is no room.
+  // Returns true if another segment can be staged, which may be a super-segment. Gives the driver what is
+  // staged if there is no room.
   bool make_room();
   // The flows that wait to send.
   [[nodiscard]] OutputQueue& output() { return output_; }
-  // Stages a segment. Returns false if no packet buffer is free: the segment then counts as lost.
+  // Stages a segment, or the packets of a super-segment. Returns false if no packet buffer is free: what is
+  // left of the segment then counts as lost.
   bool send(const net::LinkHeader& header, const stack::SegmentOut& segment);
   // Stages a whole frame (ARP, ND, ICMP).
   bool send_frame(std::span<const std::byte> frame);
@@ -123,10 +136,11 @@ class Link final : public Carrier {
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
 
  private:
-  static constexpr std::uint16_t kStage = 64;
   // Longer than Ethernet's flow control or a busy peer stops a sender.
   static constexpr Duration kStall = std::chrono::seconds(1);
 
+  [[nodiscard]] std::uint32_t most_by_driver() const;
+  bool send_packet(const net::LinkHeader& header, const stack::SegmentOut& segment);
   // Gives the driver what a rehearsal lets pass. Returns how many packets it has taken.
   [[gnu::cold]] std::uint16_t transmit_some(std::span<rte_mbuf*> staged);
 
@@ -134,6 +148,7 @@ class Link final : public Carrier {
   net::Interface interface_;
   net::TcpChecksum checksum_;
   LinkOptions options_;
+  std::uint32_t super_segment_ = 0;
   std::shared_ptr<const stack::Options> tcp_v4_, tcp_v6_;
   OutputQueue output_;
   ExchangeMember member_;

@@ -1,11 +1,11 @@
 #include <rte_mbuf.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <span>
 
 #include "transport/tcp/engine/link.h"
+#include "transport/tcp/nic/pools.h"
 
 namespace tfabric::engine {
 namespace {
@@ -98,24 +98,29 @@ bool all_mapped(const nic::Port& port, const stack::SegmentOut& segment) {
 rte_mbuf* build_packet(nic::Port& port, const net::LinkHeader& link_header, const stack::SegmentOut& segment,
                        std::uint16_t ip_id, const PacketOptions& options) {
   const std::size_t headers = link_header.size + segment.header_size();
+  // What a driver reads with the CPU anyway costs less to copy here than a second buffer does, if it is
+  // small.
   const bool by_reference =
-      options.references != nullptr && (!options.mapped_only || all_mapped(port, segment));
+      options.references != nullptr &&
+      (options.mapped_only ? all_mapped(port, segment) : headers + segment.payload_size > nic::kHeaderRoom);
   rte_mbuf* packet =
       by_reference ? port.allocate_header() : port.allocate_payload(headers + segment.payload_size);
   if (packet == nullptr) {
     return nullptr;
   }
   auto* start = rte_pktmbuf_mtod(packet, std::byte*);
-  std::memcpy(start, link_header.bytes.data(), link_header.size);
+  // All of it, since a size that the compiler knows costs less; TCP's header comes over the rest.
+  std::memcpy(start, link_header.bytes.data(), link_header.bytes.size());
   stack::write_header(segment, start + link_header.size);
   packet->data_len = static_cast<std::uint16_t>(headers);
   packet->pkt_len = static_cast<std::uint32_t>(headers);
 
-  std::array<std::span<const std::byte>, stack::kMaxPieces> pieces;
+  net::TcpPayload payload{.size = segment.payload_size};
   Chain chain(port, packet);
-  for (std::size_t i = 0; i < segment.piece_count; ++i) {
-    const stack::Payload& piece = segment.pieces[i];
-    pieces[i] = {piece.data, piece.size};
+  for (const stack::Payload& piece : std::span(segment.pieces).first(segment.piece_count)) {
+    if (options.checksum == net::TcpChecksum::software) {
+      payload.sum.add({piece.data, piece.size});
+    }
     const bool ok = by_reference && piece.size > kCopyLimit ? chain.attach(piece, *options.references)
                                                             : chain.copy(piece);
     if (!ok) {
@@ -126,7 +131,7 @@ rte_mbuf* build_packet(nic::Port& port, const net::LinkHeader& link_header, cons
   if (options.checksum == net::TcpChecksum::hardware) {
     set_offloads(*packet, port, link_header, segment);
   }
-  net::finish_tcp_packet(link_header, {start, headers}, std::span(pieces).first(segment.piece_count), ip_id,
+  net::finish_tcp_packet(link_header, {start, headers}, payload, ip_id,
                          segment.segment_size != 0 ? net::TcpChecksum::cut : options.checksum,
                          segment.ecn_capable);
   return packet;

@@ -1,9 +1,4 @@
 // Packets that arrive: from the driver to the machines.
-//
-// A packet may be a chain of several buffers: a super-segment that a hypervisor or a peer on this host has
-// not cut, or one that the driver has assembled (large receive offload, mergeable buffers). It is not copied:
-// each buffer becomes a segment of its own for the machine, which keeps buffers one by one. What belongs to
-// the whole segment, its SACK blocks and its end, goes with the first or the last of them.
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
@@ -19,61 +14,12 @@ namespace {
 // needed).
 constexpr Duration kMtuInterval = std::chrono::seconds(1);
 
-// 64 KiB in buffers of 2 KiB, and half as many again. A packet with more is dropped.
-constexpr std::size_t kMaxBuffers = 48;
-
-struct Chain {
-  std::array<rte_mbuf*, kMaxBuffers> buffers;
-  std::array<std::span<const std::byte>, kMaxBuffers> pieces;
-  std::size_t count = 0;
-
-  // Takes the packet apart. Returns false, with the packet unchanged, if it has too many buffers.
-  bool take(rte_mbuf* head) {
-    if (head->nb_segs > kMaxBuffers) {
-      return false;
-    }
-    for (rte_mbuf* buffer = head; buffer != nullptr;) {
-      rte_mbuf* next = buffer->next;
-      buffer->next = nullptr;
-      buffer->nb_segs = 1;
-      buffer->pkt_len = buffer->data_len;
-      pieces[count] = {rte_pktmbuf_mtod(buffer, const std::byte*), buffer->data_len};
-      buffers[count++] = buffer;
-      buffer = next;
-    }
-    return true;
-  }
-  // Buffer `i` now belongs to a flow.
-  void give_away(std::size_t i) { buffers[i] = nullptr; }
-  void free() { rte_pktmbuf_free_bulk(buffers.data(), static_cast<unsigned>(count)); }
-};
-
-// The flags that only the last segment of the whole carries, and those that only the first carries.
-constexpr std::uint8_t kAtTheEnd = stack::flag::fin | stack::flag::psh;
-constexpr std::uint8_t kAtTheStart = stack::flag::cwr;
-
-std::uint8_t flags_of_part(std::uint8_t whole, bool first, bool last) {
-  return static_cast<std::uint8_t>(whole & ~(last ? 0u : kAtTheEnd) & ~(first ? 0u : kAtTheStart));
-}
-
-// Makes the segment the next one, whose payload is `piece`, with at most `most` bytes.
-void move_on(stack::SegmentIn& segment, std::span<const std::byte> piece, std::size_t most) {
-  segment.seq = segment.seq + segment.payload.size;
-  segment.payload.data = piece.data();
-  segment.payload.size = static_cast<std::uint32_t>(std::min(piece.size(), most));
-}
-
 }  // namespace
 
 bool Engine::receive(Link& link) {
   std::array<rte_mbuf*, kBurst> packets;
   const std::uint16_t count = link.receive(packets, counters_.exchange);
-  for (std::uint16_t i = 0; i < count; ++i) {
-    if (i + 1 < count) {
-      rte_prefetch0(rte_pktmbuf_mtod(packets[i + 1], void*));
-    }
-    on_packet(link, packets[i]);
-  }
+  on_burst(link, std::span(packets).first(count));
   bool more = false;
   if (link.member().exchange != nullptr) {
     more = receive_from_others(link);
@@ -88,22 +34,55 @@ bool Engine::receive(Link& link) {
   return count > 0 || more;
 }
 
-void Engine::on_packet(Link& link, rte_mbuf* packet) {
+void Engine::on_burst(Link& link, std::span<rte_mbuf*> packets) {
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < packets.size(); ++i) {
+    if (i + 1 < packets.size()) {
+      rte_prefetch0(rte_pktmbuf_mtod(packets[i + 1], void*));
+    }
+    if (!on_packet(link, packets[i])) {
+      packets[done++] = packets[i];
+    }
+  }
+  rte_pktmbuf_free_bulk(packets.data(), static_cast<unsigned>(done));
+}
+
+bool Engine::on_packet(Link& link, rte_mbuf* packet) {
   if (packet->nb_segs > 1 && rte_pktmbuf_linearize(packet) != 0) {
     on_chain(link, packet);
-    return;
+    return true;
   }
-  bool kept = false;
   const std::span<const std::byte> frame(rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len);
-  const net::InputResult result = link.interface().input(frame, meta_of(link, *packet), now_);
+  const net::RxMeta meta = meta_of(link, *packet);
+  if (TcpFlow* const flow = known_.find(frame); flow != nullptr && is_plain(link, *flow)) {
+    if (const auto known = link.interface().input_known(flow->pattern_, frame, meta)) {
+      return on_known(*flow, *known, packet);
+    }
+  }
+  const net::InputResult result = link.interface().input(frame, meta, now_);
   if (result.kind == net::InputResult::Kind::tcp) {
-    kept = on_tcp(link, result.tcp, packet);
-  } else if (result.kind == net::InputResult::Kind::icmp_error) {
+    return on_tcp(link, result.tcp, packet);
+  }
+  if (result.kind == net::InputResult::Kind::icmp_error) {
     on_icmp(result.icmp);
   }
-  if (!kept) {
-    rte_pktmbuf_free(packet);
+  return false;
+}
+
+// Returns true if a segment of the flow that comes in by the link is for nothing but its connection.
+bool Engine::is_plain(const Link& link, const TcpFlow& flow) {
+  return &flow.link() == &link && !flow.time_wait_ && flow.trial_ == nullptr && !flow.connection_->finished();
+}
+
+bool Engine::on_known(TcpFlow& flow, const net::KnownSegment& known, rte_mbuf* packet) {
+  std::optional<stack::SegmentIn> segment = stack::parse_segment(known.bytes);
+  if (!segment) {
+    return false;
   }
+  ++counters_.segments;
+  segment->congestion_experienced = known.congestion_experienced;
+  segment->payload.owner = packet;
+  return hand(flow, *segment);
 }
 
 net::RxMeta Engine::meta_of(const Link& link, const rte_mbuf& packet) const {
@@ -112,7 +91,6 @@ net::RxMeta Engine::meta_of(const Link& link, const rte_mbuf& packet) const {
   return meta;
 }
 
-// Returns true if the packet now belongs to a flow.
 bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   std::optional<stack::SegmentIn> segment = stack::parse_segment(tcp.bytes);
   if (!segment) {
@@ -121,7 +99,11 @@ bool Engine::on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) {
   segment->congestion_experienced = tcp.congestion_experienced;
   segment->payload.owner = packet;
   TcpFlow* flow = flow_for(link, tcp, *segment);
-  return flow != nullptr && hand(*flow, *segment);
+  if (flow == nullptr) {
+    return false;
+  }
+  known_.learn(*flow, {rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len});
+  return hand(*flow, *segment);
 }
 
 TcpFlow* Engine::flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) {
@@ -210,55 +192,6 @@ void Engine::deliver(TcpFlow& flow) {
     }
     connection.consume(static_cast<std::uint32_t>(taken));
   }
-}
-
-void Engine::on_chain(Link& link, rte_mbuf* head) {
-  Chain chain;
-  if (!chain.take(head)) {
-    rte_pktmbuf_free(head);
-    return;
-  }
-  net::RxMeta meta = meta_of(link, *head);
-  meta.rest = std::span(chain.pieces).subspan(1, chain.count - 1);
-  const net::InputResult result = link.interface().input(chain.pieces[0], meta, now_);
-  std::optional<stack::SegmentIn> segment;
-  if (result.kind == net::InputResult::Kind::tcp) {
-    segment = stack::parse_segment(result.tcp.bytes);
-  }
-  constexpr std::uint8_t kNotData = stack::flag::syn | stack::flag::rst;
-  TcpFlow* flow = nullptr;
-  if (segment && (segment->flags & kNotData) == 0) {
-    segment->congestion_experienced = result.tcp.congestion_experienced;
-    flow = flow_for(link, result.tcp, *segment);
-  }
-  if (flow == nullptr) {
-    chain.free();
-    return;
-  }
-  const std::uint8_t flags = segment->flags;
-  std::size_t left = result.tcp.more;
-  bool first = true;
-  for (std::size_t i = 0; !flow->connection_->finished(); ++i) {
-    if (i > 0) {
-      move_on(*segment, chain.pieces[i], left);
-      left -= segment->payload.size;
-    }
-    // Headers in a buffer of their own go with the first bytes: without any they would be taken for a
-    // duplicate ACK.
-    if (segment->payload.size > 0 || left == 0) {
-      segment->payload.owner = chain.buffers[i];
-      segment->flags = flags_of_part(flags, first, /*last=*/left == 0);
-      if (hand(*flow, *segment)) {
-        chain.give_away(i);
-      }
-      first = false;
-      segment->sack_count = 0;
-    }
-    if (left == 0) {
-      break;
-    }
-  }
-  chain.free();
 }
 
 }  // namespace tfabric::engine

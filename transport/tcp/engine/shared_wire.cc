@@ -25,14 +25,10 @@ bool Engine::receive_from_others(Link& link) {
   std::array<rte_mbuf*, kBurst> packets;
   arrival_ = Arrival::news;
   std::uint16_t count = member.exchange->take_news(packets, member.self, counters_.exchange);
-  for (std::uint16_t i = 0; i < count; ++i) {
-    on_packet(link, packets[i]);
-  }
+  on_burst(link, std::span(packets).first(count));
   arrival_ = Arrival::handed_over;
   count = member.exchange->take_segments(packets, member.self, counters_.exchange);
-  for (std::uint16_t i = 0; i < count; ++i) {
-    on_packet(link, packets[i]);
-  }
+  on_burst(link, std::span(packets).first(count));
   arrival_ = Arrival::own_queue;
   return count > 0;
 }
@@ -101,6 +97,7 @@ bool Engine::try_another_port(TcpFlow& flow, const net::TcpPacket& tcp, const st
 void Engine::move(TcpFlow& flow, std::uint16_t port) {
   ++counters_.ports_tried;
   table_.erase(table_key(flow.key_));
+  known_.forget(flow);
   flow.key_.ports.local = port;
   table_.insert(table_key(flow.key_), &flow);
   flow.connection_->begin_anew(flow.key_.ports, initial_sequence(flow.key_), now_);

@@ -22,22 +22,6 @@ IpAddress IpAddress::v4(std::array<std::uint8_t, 4> octets) {
   return address;
 }
 
-bool IpAddress::is_v4() const {
-  constexpr std::array<std::byte, 12> kMapped{
-      {{}, {}, {}, {}, {}, {}, {}, {}, {}, {}, std::byte{0xff}, std::byte{0xff}}};
-  return std::equal(kMapped.begin(), kMapped.end(), bytes.begin());
-}
-
-bool IpAddress::is_unspecified() const {
-  const auto zero = [](std::byte b) { return b == std::byte{0}; };
-  return is_v4() ? std::all_of(bytes.begin() + 12, bytes.end(), zero)
-                 : std::all_of(bytes.begin(), bytes.end(), zero);
-}
-
-bool IpAddress::is_multicast() const {
-  return is_v4() ? (bytes[12] & std::byte{0xf0}) == std::byte{0xe0} : bytes[0] == std::byte{0xff};
-}
-
 bool IpAddress::is_link_local() const {
   return is_v4() ? bytes[12] == std::byte{169} && bytes[13] == std::byte{254}
                  : bytes[0] == std::byte{0xfe} && (bytes[1] & std::byte{0xc0}) == std::byte{0x80};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -24,9 +25,14 @@ struct IpAddress {
   std::array<std::byte, 16> bytes{};
 
   [[nodiscard]] static IpAddress v4(std::array<std::uint8_t, 4> octets);
-  [[nodiscard]] bool is_v4() const;
-  [[nodiscard]] bool is_unspecified() const;
-  [[nodiscard]] bool is_multicast() const;
+  // These are asked of each packet, and so look at words.
+  [[nodiscard]] bool is_v4() const { return word(0) == 0 && half(8) == kMappedPrefix; }
+  [[nodiscard]] bool is_unspecified() const {
+    return word(0) == 0 && half(12) == 0 && (half(8) == 0 || half(8) == kMappedPrefix);
+  }
+  [[nodiscard]] bool is_multicast() const {
+    return is_v4() ? (bytes[12] & std::byte{0xf0}) == std::byte{0xe0} : bytes[0] == std::byte{0xff};
+  }
   [[nodiscard]] bool is_link_local() const;
   // Addresses are compared for each packet; std::array's own operators compare byte by byte.
   friend std::strong_ordering operator<=>(const IpAddress& a, const IpAddress& b) {
@@ -34,6 +40,22 @@ struct IpAddress {
   }
   friend bool operator==(const IpAddress& a, const IpAddress& b) {
     return std::memcmp(a.bytes.data(), b.bytes.data(), sizeof a.bytes) == 0;
+  }
+
+ private:
+  // Bytes 8 to 11 of an IPv4-mapped address, in the host's byte order.
+  static constexpr auto kMappedPrefix =
+      std::bit_cast<std::uint32_t>(std::array<std::uint8_t, 4>{0, 0, 0xff, 0xff});
+
+  [[nodiscard]] std::uint64_t word(std::size_t at) const {
+    std::uint64_t value;
+    std::memcpy(&value, &bytes[at], sizeof value);
+    return value;
+  }
+  [[nodiscard]] std::uint32_t half(std::size_t at) const {
+    std::uint32_t value;
+    std::memcpy(&value, &bytes[at], sizeof value);
+    return value;
   }
 };
 

@@ -50,23 +50,34 @@ std::uint64_t sum_words(const std::byte* at, std::size_t size) {
 
 #if defined(__x86_64__)
 
-// Adds 32-bit words in 64-bit lanes: there are no carries to handle, and no overflow below 2^34 bytes.
+__attribute__((target("avx2"))) std::uint64_t sum_lanes(__m256i lanes) {
+  alignas(32) std::array<std::uint64_t, 4> of;
+  _mm256_store_si256(reinterpret_cast<__m256i*>(of.data()), lanes);
+  return add_carry(add_carry(of[0], of[1]), add_carry(of[2], of[3]));
+}
+
+// In each 64-bit lane, `all` adds words h * 2^32 + l without their carries, and `high` adds the h, of which
+// 2^32 make no carry. So the sum of the l is what `all` has beyond that of the h, and nothing is lost.
 __attribute__((target("avx2"))) std::uint64_t sum_avx2(const std::byte* at, std::size_t size) {
-  const __m256i zero = _mm256_setzero_si256();
-  __m256i low = zero, high = zero;
+  __m256i all = _mm256_setzero_si256(), high = all;
+  const auto add = [&](const std::byte* from) __attribute__((target("avx2"), always_inline)) {
+    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+    all = _mm256_add_epi64(all, words);
+    high = _mm256_add_epi64(high, _mm256_srli_epi64(words, 32));
+  };
   std::size_t i = 0;
+  for (; i + 128 <= size; i += 128) {
+    add(at + i);
+    add(at + i + 32);
+    add(at + i + 64);
+    add(at + i + 96);
+  }
   for (; i + 32 <= size; i += 32) {
-    const __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + i));
-    low = _mm256_add_epi64(low, _mm256_unpacklo_epi32(words, zero));
-    high = _mm256_add_epi64(high, _mm256_unpackhi_epi32(words, zero));
+    add(at + i);
   }
-  alignas(32) std::array<std::uint64_t, 4> lanes;
-  _mm256_store_si256(reinterpret_cast<__m256i*>(lanes.data()), _mm256_add_epi64(low, high));
-  std::uint64_t sum = sum_words(at + i, size - i);
-  for (const std::uint64_t lane : lanes) {
-    sum = add_carry(sum, lane);
-  }
-  return sum;
+  const __m256i low = _mm256_sub_epi64(all, _mm256_slli_epi64(high, 32));
+  // 2^32 is 1 modulo 2^16 - 1, so the halves count alike.
+  return add_carry(sum_words(at + i, size - i), add_carry(sum_lanes(low), sum_lanes(high)));
 }
 
 constexpr std::size_t kVectorWorthwhile = 64;
@@ -103,15 +114,19 @@ void Checksum::add(std::span<const std::byte> bytes) {
   odd_ ^= bytes.size() % 2 != 0;
 }
 
+void Checksum::add_pseudo_header(std::span<const std::byte> addresses, std::uint8_t protocol,
+                                 std::uint32_t length) {
+  add(addresses);
+  add_number(static_cast<std::uint16_t>(length >> 16));
+  add_number(static_cast<std::uint16_t>(length));
+  add_number(protocol);
+}
+
 void Checksum::add_pseudo_header(const IpAddress& source, const IpAddress& destination, std::uint8_t protocol,
                                  std::uint32_t length) {
   const std::size_t skip = source.is_v4() ? 12 : 0;
   add(std::span(source.bytes).subspan(skip));
-  add(std::span(destination.bytes).subspan(skip));
-  std::array<std::byte, 8> rest{};
-  put32(rest.data(), length);
-  put8(&rest[7], protocol);
-  add(rest);
+  add_pseudo_header(std::span(destination.bytes).subspan(skip), protocol, length);
 }
 
 std::uint16_t Checksum::finish() const {

@@ -17,13 +17,13 @@
 
 #include "base/time.h"
 #include "transport/tcp/net/address.h"
+#include "transport/tcp/net/checksum.h"
+#include "transport/tcp/net/header_pattern.h"
 #include "transport/tcp/net/neighbour_table.h"
 
 namespace tfabric::net {
 
-inline constexpr std::size_t kEthernetHeaderBytes = 14;
 inline constexpr std::size_t kMaxLinkHeaderBytes = 14 + 4 + 40;  // Ethernet, VLAN tag, IPv6
-inline constexpr std::uint8_t kProtocolTcp = 6;
 
 struct InterfaceConfig {
   std::string name;  // for messages
@@ -65,6 +65,12 @@ struct TcpPacket {
   MacAddress link_source;  // of the frame
 };
 
+// Of a packet whose headers are known.
+struct KnownSegment {
+  std::span<const std::byte> bytes;  // TCP header, options, payload; checksum verified
+  bool congestion_experienced = false;
+};
+
 // An ICMP error about one of our TCP segments. Not yet validated against the connection (RFC 5927 §4).
 struct IcmpError {
   enum class Kind : std::uint8_t { unreachable, packet_too_big, time_exceeded };
@@ -96,10 +102,14 @@ struct InterfaceCounters {
 
 // The Ethernet and IP header for one destination, complete except for lengths, identification and checksum.
 struct LinkHeader {
+  // Those beyond `size` are zero.
   std::array<std::byte, kMaxLinkHeaderBytes> bytes;
   std::uint8_t size = 0;       // of Ethernet (+ VLAN) and IP together
   std::uint8_t ip_offset = 0;  // where IP starts
   bool v4 = true;
+  // What the packets of a connection have in common in their sums, as Checksum::folded(): the IPv4 header as
+  // it is here, and the pseudo-header without the length.
+  std::uint16_t ip_sum = 0, pseudo_sum = 0;
 };
 
 class Interface {
@@ -115,6 +125,11 @@ class Interface {
   // it is dropped unless it is TCP. Frames that are too short, malformed, fragmented, not for us or have a
   // bad checksum are counted and dropped; they are answered only if an RFC asks for it, at a limited rate.
   InputResult input(std::span<const std::byte> frame, const RxMeta& meta, Instant now);
+  // The same for a frame in one buffer that `pattern` matches, which this interface's input() was given to
+  // learn from: the frame can be nothing but a TCP segment of the same connection. Returns nothing, with
+  // nothing counted, if its lengths or checksums are wrong: input() has the answer then.
+  std::optional<KnownSegment> input_known(const HeaderPattern& pattern, std::span<const std::byte> frame,
+                                          const RxMeta& meta);
 
   enum class Route : std::uint8_t {
     ready,       // `header` is filled
@@ -166,19 +181,26 @@ class Interface {
 // finish_tcp_packet() completes.
 void start_ip_header(std::byte* ip, const IpAddress& source, const IpAddress& destination);
 
-// Completes the headers of one outgoing TCP packet in place: `packet` starts with the bytes of `header`,
-// followed by the TCP header (checksum field zero); `pieces` is the payload after them. Writes IP lengths,
-// IPv4 identification and checksum, and the TCP checksum as `tcp_checksum` says. `ecn_capable`: the IP header
-// carries ECT(0) (RFC 3168 §5).
+// Makes the header of TCP packets from one address to another; `ethernet`: what comes before IP, of the link.
+[[nodiscard]] LinkHeader make_link_header(std::span<const std::byte> ethernet, const IpAddress& source,
+                                          const IpAddress& destination);
+
+// Completes the headers of one outgoing TCP packet in place: `headers` starts with the bytes of `header`,
+// followed by the TCP header (checksum field zero). Writes IP lengths, IPv4 identification and checksum, and
+// the TCP checksum as `tcp_checksum` says; only TcpChecksum::software needs the payload's sum. `ecn_capable`:
+// the IP header carries ECT(0) (RFC 3168 §5).
+struct TcpPayload {
+  std::size_t size = 0;
+  Checksum sum;
+};
 enum class TcpChecksum : std::uint8_t {
   software,  // computed here
   hardware,  // the pseudo-header's sum, as NICs expect it
   cut,       // the same without the length, for a packet that the NIC cuts
   none,      // zero, for a trusted wire
 };
-void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
-                       std::span<const std::span<const std::byte>> pieces, std::uint16_t ip_id,
-                       TcpChecksum tcp_checksum, bool ecn_capable);
+void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> headers, const TcpPayload& payload,
+                       std::uint16_t ip_id, TcpChecksum tcp_checksum, bool ecn_capable);
 
 // The use of a frame, read from its headers without any check or state: engines that share a NIC sort the
 // frames that come in by it (engine/exchange.h). The checks are made by the engine that the frame belongs to.

@@ -14,6 +14,7 @@ constexpr std::uint16_t kMoreFragments = 0x2000, kFragmentOffset = 0x1fff;
 // IPv6 extension headers (RFC 8200 §4).
 constexpr std::uint8_t kRouting = 43, kFragment = 44, kDestinationOptions = 60;
 constexpr int kMaxExtensionHeaders = 8;
+constexpr std::size_t kTcpHeaderBytes = 20;
 
 std::size_t bytes_in(std::span<const std::span<const std::byte>> pieces) {
   std::size_t bytes = 0;
@@ -57,7 +58,54 @@ bool checksum_good(const IpView& packet, std::span<const std::span<const std::by
   return checksum.finish() == 0;
 }
 
+bool known_ipv4_good(const std::byte* ip, std::size_t size, const RxMeta& meta, bool trusted) {
+  const std::size_t total = get16(ip + 2);
+  if (total < kIpv4HeaderBytes + kTcpHeaderBytes || total > size) {
+    return false;
+  }
+  if (trusted || meta.ip == ChecksumStatus::good) {
+    return true;
+  }
+  return meta.ip != ChecksumStatus::bad && ipv4_header_good(ip);
+}
+
 }  // namespace
+
+std::optional<KnownSegment> Interface::input_known(const HeaderPattern& pattern,
+                                                   std::span<const std::byte> frame, const RxMeta& meta) {
+  Impl& self = *impl_;
+  const bool trusted = self.config.trusted_wire;
+  const std::byte* const ip = &frame[kEthernetHeaderBytes];
+  const std::size_t size = frame.size() - kEthernetHeaderBytes;
+  KnownSegment segment;
+  std::span<const std::byte> addresses;
+  if (pattern.v4()) {
+    if (!known_ipv4_good(ip, size, meta, trusted)) {
+      return std::nullopt;
+    }
+    segment.bytes = {ip + kIpv4HeaderBytes, get16(ip + 2) - kIpv4HeaderBytes};
+    segment.congestion_experienced = (get8(ip + 1) & kEcnMask) == kCongestionExperienced;
+    addresses = {ip + 12, 8};
+  } else {
+    const std::size_t length = get16(ip + 4);
+    if (length < kTcpHeaderBytes || length > size - kIpv6HeaderBytes) {
+      return std::nullopt;
+    }
+    segment.bytes = {ip + kIpv6HeaderBytes, length};
+    segment.congestion_experienced = (get16(ip) >> 4 & kEcnMask) == kCongestionExperienced;
+    addresses = {ip + 8, 32};
+  }
+  if (!trusted && meta.tcp != ChecksumStatus::good) {
+    Checksum checksum;
+    checksum.add_pseudo_header(addresses, kProtocolTcp, static_cast<std::uint32_t>(segment.bytes.size()));
+    checksum.add(segment.bytes);
+    if (meta.tcp == ChecksumStatus::bad || checksum.finish() != 0) {
+      return std::nullopt;
+    }
+  }
+  ++self.counters.tcp;
+  return segment;
+}
 
 InputResult Interface::Impl::on_ipv4(const FrameView& frame, const RxMeta& meta) {
   const auto bytes = frame.payload;
@@ -159,7 +207,6 @@ InputResult Interface::Impl::on_ip(const FrameView& frame, const IpView& packet,
 }
 
 InputResult Interface::Impl::on_tcp(const FrameView& frame, const IpView& packet, const RxMeta& meta) {
-  constexpr std::size_t kTcpHeaderBytes = 20;
   if (packet.payload.size() < kTcpHeaderBytes || packet.source.is_multicast() ||
       packet.source.is_unspecified()) {
     return malformed();

@@ -70,14 +70,29 @@ void Interface::prepare_reply(const IpAddress& source, const IpAddress& destinat
 
 void Interface::Impl::write_link_header(const MacAddress& to, const IpAddress& source,
                                         const IpAddress& destination, LinkHeader& header) const {
-  header.v4 = destination.is_v4();
-  const std::vector<std::byte> ethernet = start_frame(to, header.v4 ? kEtherTypeIpv4 : kEtherTypeIpv6, 0);
+  const std::uint16_t type = destination.is_v4() ? kEtherTypeIpv4 : kEtherTypeIpv6;
+  header = make_link_header(start_frame(to, type, 0), source, destination);
+}
+
+LinkHeader make_link_header(std::span<const std::byte> ethernet, const IpAddress& source,
+                            const IpAddress& destination) {
+  LinkHeader header;
   header.bytes.fill(std::byte{0});
   std::copy(ethernet.begin(), ethernet.end(), header.bytes.begin());
+  header.v4 = destination.is_v4();
   header.ip_offset = static_cast<std::uint8_t>(ethernet.size());
   header.size =
       static_cast<std::uint8_t>(header.ip_offset + (header.v4 ? kIpv4HeaderBytes : kIpv6HeaderBytes));
-  start_ip_header(&header.bytes[header.ip_offset], source, destination);
+  std::byte* const ip = &header.bytes[header.ip_offset];
+  start_ip_header(ip, source, destination);
+  Checksum ip_sum, pseudo_sum;
+  if (header.v4) {
+    ip_sum.add({ip, kIpv4HeaderBytes});
+  }
+  pseudo_sum.add_pseudo_header(source, destination, kProtocolTcp, 0);
+  header.ip_sum = ip_sum.folded();
+  header.pseudo_sum = pseudo_sum.folded();
+  return header;
 }
 
 void start_ip_header(std::byte* ip, const IpAddress& source, const IpAddress& destination) {
@@ -131,49 +146,45 @@ void Interface::Impl::send_icmp(const MacAddress& to, const IpAddress& source, c
   queue(std::move(frame));
 }
 
-void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> packet,
-                       std::span<const std::span<const std::byte>> pieces, std::uint16_t ip_id,
-                       TcpChecksum tcp_checksum, bool ecn_capable) {
-  std::size_t length = packet.size() - header.size;
-  for (const auto& piece : pieces) {
-    length += piece.size();
-  }
-  std::byte* ip = &packet[header.ip_offset];
-  std::byte* tcp = &packet[header.size];
-  if (ecn_capable) {
-    ip[1] |= header.v4 ? kEctInIpv4 : kEctInIpv6;
-  }
-  IpAddress source, destination;
+void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> headers, const TcpPayload& payload,
+                       std::uint16_t ip_id, TcpChecksum tcp_checksum, bool ecn_capable) {
+  const std::size_t length = headers.size() - header.size + payload.size;
+  std::byte* ip = &headers[header.ip_offset];
+  std::byte* tcp = &headers[header.size];
   if (header.v4) {
-    put16(ip + 2, static_cast<unsigned>(kIpv4HeaderBytes + length));
+    const auto total = static_cast<std::uint16_t>(kIpv4HeaderBytes + length);
+    put16(ip + 2, total);
     put16(ip + 4, ip_id);
-    source = v4_at(ip + 12);
-    destination = v4_at(ip + 16);
+    if (ecn_capable) {
+      ip[1] |= kEctInIpv4;
+    }
     if (tcp_checksum != TcpChecksum::none) {
-      Checksum checksum;
-      checksum.add({ip, kIpv4HeaderBytes});
+      Checksum checksum(header.ip_sum);
+      checksum.add_number(total);
+      checksum.add_number(ip_id);
+      checksum.add_number(ecn_capable ? std::to_integer<std::uint16_t>(kEctInIpv4) : std::uint16_t{0});
       checksum.store(ip + 10);
     }
   } else {
     put16(ip + 4, static_cast<unsigned>(length));
-    source = v6_at(ip + 8);
-    destination = v6_at(ip + 24);
+    if (ecn_capable) {
+      ip[1] |= kEctInIpv6;
+    }
   }
   if (tcp_checksum == TcpChecksum::none) {
     return;
   }
-  Checksum checksum;
-  const bool cut = tcp_checksum == TcpChecksum::cut;
-  checksum.add_pseudo_header(source, destination, kProtocolTcp, cut ? 0 : static_cast<std::uint32_t>(length));
-  if (cut || tcp_checksum == TcpChecksum::hardware) {
+  Checksum checksum(header.pseudo_sum);
+  if (tcp_checksum != TcpChecksum::cut) {
+    checksum.add_number(static_cast<std::uint16_t>(length));
+  }
+  if (tcp_checksum != TcpChecksum::software) {
     const auto sum = static_cast<std::uint16_t>(~checksum.finish());
     std::memcpy(tcp + kTcpChecksumAt, &sum, 2);
     return;
   }
-  checksum.add(packet.subspan(header.size));
-  for (const auto& piece : pieces) {
-    checksum.add(piece);
-  }
+  checksum.add(headers.subspan(header.size));
+  checksum.add(payload.sum);
   checksum.store(tcp + kTcpChecksumAt);
 }
 

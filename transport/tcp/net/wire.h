@@ -40,7 +40,8 @@ inline IpAddress v6_at(const std::byte* at) {
 
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800, kEtherTypeArp = 0x0806, kEtherTypeVlan = 0x8100,
                                kEtherTypeIpv6 = 0x86dd;
-inline constexpr std::uint8_t kProtocolIcmp = 1, kProtocolIcmpv6 = 58;
+inline constexpr std::size_t kEthernetHeaderBytes = 14;
+inline constexpr std::uint8_t kProtocolIcmp = 1, kProtocolTcp = 6, kProtocolIcmpv6 = 58;
 inline constexpr std::uint8_t kHopByHop = 0;  // RFC 8200 §4.3: the header of hop-by-hop options
 inline constexpr std::size_t kIpv4HeaderBytes = 20, kIpv6HeaderBytes = 40;
 inline constexpr std::uint8_t kHopLimit = 64;  // RFC 1700, "IP time to live"

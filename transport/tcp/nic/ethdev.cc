@@ -187,6 +187,8 @@ Status Ethdev::configure() {
   if (!mac) {
     resets_when_stuck = info.err_handle_mode == RTE_ETH_ERROR_HANDLE_MODE_PASSIVE;
     capabilities = found;
+    // The rest of virtio's is the pseudo-header's sum, which net::finish_tcp_packet() has written.
+    prepares_super_segments_only = std::string_view(info.driver_name).starts_with("net_virtio");
   }
   found.tx_reclaims = capabilities.tx_reclaims;
   return found == capabilities ? Status() : Status(other_offloads());

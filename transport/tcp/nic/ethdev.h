@@ -52,6 +52,8 @@ struct Ethdev {
   bool probed = false;
   bool started = false;
   PortCapabilities capabilities;
+  // The driver's rte_eth_tx_prepare() does nothing that we have not done, except to super-segments.
+  bool prepares_super_segments_only = false;
   std::optional<Rss> rss;
   std::unique_ptr<PortCare> care;      // null for a pipe
   std::optional<net::MacAddress> mac;  // empty until the device has been opened for the first time

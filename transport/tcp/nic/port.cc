@@ -20,7 +20,12 @@ std::uint16_t burst(const Ethdev& device, std::span<rte_mbuf*> packets, std::uin
   if (device.pipe != nullptr) {
     return device.pipe->put(packets);
   }
-  if (!device.capabilities.tx_segmentation) {
+  const auto is_super_segment = [](const rte_mbuf* packet) {
+    return (packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
+  };
+  if (!device.capabilities.tx_segmentation ||
+      (device.prepares_super_segments_only &&
+       std::none_of(packets.begin(), packets.end(), is_super_segment))) {
     return rte_eth_tx_burst(device.id, queue, packets.data(), count);
   }
   const std::uint16_t good = rte_eth_tx_prepare(device.id, queue, packets.data(), count);

@@ -42,6 +42,7 @@ struct Options {
   // TSO: the most payload of a super-segment, which the owner has to cut into segments of the MSS
   // (SegmentOut::segment_size). A value of at most one MSS turns super-segments off.
   std::uint32_t super_segment = 0;
+  std::uint32_t super_segment_count = 0;            // the most segments of one; 0: as many as that is
   std::uint32_t receive_buffer = 4u << 20;          // bytes; the largest window we announce
   std::uint32_t send_buffer = 8u << 20;             // bytes that send() accepts beyond snd_una
   Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/architecture.md

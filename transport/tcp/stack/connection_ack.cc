@@ -76,9 +76,7 @@ void Connection::Impl::update_send_window(const SegmentIn& segment) {
     }
     snd_wnd = std::uint64_t{segment.window} << snd_scale;
     max_snd_wnd = std::max(max_snd_wnd, snd_wnd);
-    snd_wl1 = segment.seq;
-    snd_wl2 = segment.ack;
-    probe_unanswered = kNever;
+    note_window(segment);
     if (snd_wnd == 0) {
       closed_window_heard = now;
     }

@@ -1,8 +1,8 @@
-// Super-segments (TCP segmentation offload): several segments are handed out as one, which the driver cuts.
+// Super-segments (TCP segmentation offload): several segments are handed out as one, which the driver cuts,
+// or the owner in its place (engine/segment_cutter.h).
 //
 // To the peer and to the rest of the machine this is the same as if they had left one by one: each has a
-// record of its own (sent_segments.h), so that loss detection, SACK and rate samples work as without. There
-// is no version in software: without the offload, segments are cut from the send queue as they leave.
+// record of its own (sent_segments.h), so that loss detection, SACK and rate samples work as without.
 #include <algorithm>
 
 #include "transport/tcp/stack/connection_impl.h"
@@ -19,7 +19,12 @@ bool Connection::Impl::may_burst() const {
 // Returns the bytes that the congestion window, the pacer and the driver have room for.
 std::uint64_t Connection::Impl::burst_room() const {
   const std::uint64_t most = window(), used = pipe();
-  return std::min({most - std::min(most, used), pacer.room(now), std::uint64_t{options.super_segment}});
+  const std::uint64_t size =
+      options.super_segment_count == 0
+          ? options.super_segment
+          : std::min<std::uint64_t>(options.super_segment,
+                                    std::uint64_t{options.super_segment_count} * effective_mss());
+  return std::min({most - std::min(most, used), pacer.room(now), size});
 }
 
 // Returns the bytes of new data that may leave as one super-segment; at least next_data(), which may leave

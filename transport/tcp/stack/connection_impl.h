@@ -65,6 +65,8 @@ struct Connection::Impl {
 
   // --- connection_input.cc
   void on_segment(const SegmentIn& segment, Instant now);
+  [[nodiscard]] [[gnu::always_inline]] inline bool is_next(const SegmentIn& segment) const;
+  bool on_other(const SegmentIn& segment);
   bool acceptable(const SegmentIn& segment);
   bool passes_timestamps(const SegmentIn& segment);
   void on_reset(const SegmentIn& segment);
@@ -84,6 +86,12 @@ struct Connection::Impl {
   // --- connection_ack.cc
   bool on_ack(const SegmentIn& segment);
   void update_send_window(const SegmentIn& segment);
+  // The peer's window is as in this segment, the newest.
+  void note_window(const SegmentIn& segment) {
+    snd_wl1 = segment.seq;
+    snd_wl2 = segment.ack;
+    probe_unanswered = kNever;
+  }
   void take_sack(const SegmentIn& segment, AckNews& news);
   void on_delivered(const SentSegment& segment, std::uint32_t bytes, AckNews& news);
   [[nodiscard]] bool may_be_original(const SentSegment& segment, const AckNews& news) const;

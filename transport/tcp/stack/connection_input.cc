@@ -63,14 +63,9 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
     }
     return;
   }
-  if (!passes_timestamps(segment) || !acceptable(segment)) {
-    return;
-  }
-  if (has(segment, flag::rst)) {
-    on_reset(segment);
-    return;
-  }
-  if (!has(segment, flag::ack) || !on_ack(segment)) {
+  if (is_next(segment)) {
+    note_window(segment);
+  } else if (!on_other(segment)) {
     return;
   }
   // RFC 7323 §5.3 R3, only after the checks of sequence number and acknowledgement: otherwise one forged
@@ -88,6 +83,29 @@ void Connection::Impl::on_segment(const SegmentIn& segment, Instant at) {
   last_heard = now;
   keepalives_unanswered = 0;
   on_payload(segment);
+}
+
+// Header prediction (V. Jacobson, "4BSD TCP header prediction", 1990): the data that come next, with nothing
+// new about what we have sent. All that on_other() would do is to note the window, as it stays the same.
+bool Connection::Impl::is_next(const SegmentIn& segment) const {
+  return state == State::established && (segment.flags & ~flag::psh) == flag::ack && segment.seq == rcv_nxt &&
+         segment.payload.size > 0 && segment.seq < rcv_adv && snd_wl1 <= segment.seq &&
+         segment.ack == seq_of(snd_una) && snd_nxt == stream_end() && segment.sack_count == 0 &&
+         std::uint64_t{segment.window} << snd_scale == snd_wnd && snd_wnd != 0 &&
+         (!timestamps || (segment.has_timestamps && !timestamp_before(segment.ts_val, ts_recent)));
+}
+
+// The checks and the acknowledgement of a segment that is not predicted. Returns false if nothing is left to
+// do.
+bool Connection::Impl::on_other(const SegmentIn& segment) {
+  if (!passes_timestamps(segment) || !acceptable(segment)) {
+    return false;
+  }
+  if (has(segment, flag::rst)) {
+    on_reset(segment);
+    return false;
+  }
+  return has(segment, flag::ack) && on_ack(segment);
 }
 
 // RFC 7323 §5: PAWS.

@@ -76,8 +76,7 @@ bool Connection::Impl::emit_reset(SegmentOut& out) {
 
 void Connection::Impl::add_timestamps(SegmentOut& out) const {
   if (timestamps) {
-    put16(out, 0x0101);
-    put16(out, 0x080a);
+    put32(out, kTimestampsHead);
     put32(out, timestamp(now));
     put32(out, ts_recent);
   }

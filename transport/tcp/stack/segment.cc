@@ -1,6 +1,7 @@
 #include "transport/tcp/stack/segment.h"
 
 #include <cstring>
+#include <utility>
 
 namespace tfabric::stack {
 namespace {
@@ -13,15 +14,6 @@ constexpr std::int8_t kMaxWindowScale = 14;  // RFC 7323 §2.3
 std::uint8_t u8(const std::byte* at) { return std::to_integer<std::uint8_t>(*at); }
 std::uint16_t u16(const std::byte* at) { return static_cast<std::uint16_t>(u8(at) << 8 | u8(at + 1)); }
 std::uint32_t u32(const std::byte* at) { return static_cast<std::uint32_t>(u16(at)) << 16 | u16(at + 2); }
-
-void put16(std::byte* at, std::uint16_t value) {
-  at[0] = static_cast<std::byte>(value >> 8);
-  at[1] = static_cast<std::byte>(value);
-}
-void put32(std::byte* at, std::uint32_t value) {
-  put16(at, static_cast<std::uint16_t>(value >> 16));
-  put16(at + 2, static_cast<std::uint16_t>(value));
-}
 
 void read_sack(SegmentIn& segment, const std::byte* at, std::size_t length) {
   for (std::size_t i = 2; i + 8 <= length && segment.sack_count < kMaxSackBlocks; i += 8) {
@@ -63,6 +55,12 @@ void read_option(SegmentIn& segment, std::uint8_t kind, const std::byte* at, std
 }
 
 bool read_options(SegmentIn& segment, std::span<const std::byte> options) {
+  if (options.size() == kTimestampsAlone && u32(options.data()) == kTimestampsHead) {
+    segment.has_timestamps = true;
+    segment.ts_val = u32(&options[4]);
+    segment.ts_ecr = u32(&options[8]);
+    return true;
+  }
   for (std::size_t at = 0; at < options.size();) {
     const std::uint8_t kind = u8(&options[at]);
     if (kind == kEnd) {
@@ -96,30 +94,35 @@ std::optional<SegmentIn> parse_segment(std::span<const std::byte> bytes) {
   if (header < kTcpHeaderBytes || header > bytes.size()) {
     return std::nullopt;
   }
-  SegmentIn segment;
+  std::optional<SegmentIn> read(std::in_place);
+  SegmentIn& segment = *read;
   segment.source_port = u16(at);
   segment.destination_port = u16(at + 2);
   segment.seq = Seq(u32(at + 4));
   segment.ack = Seq(u32(at + 8));
   segment.flags = u8(at + 13);
   segment.window = u16(at + 14);
-  if (!read_options(segment, bytes.subspan(kTcpHeaderBytes, header - kTcpHeaderBytes))) {
-    return std::nullopt;
-  }
   segment.payload = {at + header, static_cast<std::uint32_t>(bytes.size() - header), nullptr};
-  return segment;
+  if (!read_options(segment, bytes.subspan(kTcpHeaderBytes, header - kTcpHeaderBytes))) {
+    read.reset();
+  }
+  return read;
 }
 
 void write_header(const SegmentOut& segment, std::byte* out) {
-  put16(out, segment.source_port);
-  put16(out + 2, segment.destination_port);
-  put32(out + 4, segment.seq.raw());
-  put32(out + 8, segment.ack.raw());
+  write16(out, segment.source_port);
+  write16(out + 2, segment.destination_port);
+  write32(out + 4, segment.seq.raw());
+  write32(out + 8, segment.ack.raw());
   out[12] = static_cast<std::byte>(segment.header_size() / 4 << 4);
   out[13] = static_cast<std::byte>(segment.flags);
-  put16(out + 14, segment.window);
-  put32(out + 16, 0);  // checksum, urgent pointer
-  std::memcpy(out + kTcpHeaderBytes, segment.options.data(), segment.option_size);
+  write16(out + 14, segment.window);
+  write32(out + 16, 0);  // checksum, urgent pointer
+  if (segment.option_size == kTimestampsAlone) {
+    std::memcpy(out + kTcpHeaderBytes, segment.options.data(), kTimestampsAlone);
+  } else {
+    std::memcpy(out + kTcpHeaderBytes, segment.options.data(), segment.option_size);
+  }
 }
 
 void put_syn_options(SegmentOut& out, const SynOptions& options) {

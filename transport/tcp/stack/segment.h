@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 
@@ -103,6 +104,11 @@ void write_header(const SegmentOut& segment, std::byte* out);
 
 // --- options
 
+// The options of nearly all segments: timestamps alone, as RFC 7323 appendix A lays them out, after two bytes
+// that align them.
+inline constexpr std::size_t kTimestampsAlone = 12;
+inline constexpr std::uint32_t kTimestampsHead = 0x0101080a;
+
 // The clock of the timestamps option. RFC 7323 §5.4 asks for 1 ms to 1 s a tick.
 [[nodiscard]] inline std::uint32_t timestamp(Instant now) {
   return static_cast<std::uint32_t>(now.time_since_epoch() / std::chrono::milliseconds(1));
@@ -136,17 +142,27 @@ struct SynOptions {
   int window_scale = -1;  // -1: no option
 };
 
+// Numbers in network byte order.
+inline void write16(std::byte* at, std::uint16_t value) {
+  const auto ordered = static_cast<std::uint16_t>(value << 8 | value >> 8);
+  std::memcpy(at, &ordered, sizeof ordered);
+}
+inline void write32(std::byte* at, std::uint32_t value) {
+  const std::uint32_t ordered = __builtin_bswap32(value);
+  std::memcpy(at, &ordered, sizeof ordered);
+}
+
 // Append an option, or a part of one, to a segment that leaves.
 inline void put8(SegmentOut& out, unsigned value) {
   out.options[out.option_size++] = static_cast<std::byte>(value);
 }
 inline void put16(SegmentOut& out, unsigned value) {
-  put8(out, value >> 8 & 0xff);
-  put8(out, value & 0xff);
+  write16(&out.options[out.option_size], static_cast<std::uint16_t>(value));
+  out.option_size = static_cast<std::uint8_t>(out.option_size + 2);
 }
 inline void put32(SegmentOut& out, std::uint32_t value) {
-  put16(out, value >> 16);
-  put16(out, value & 0xffff);
+  write32(&out.options[out.option_size], value);
+  out.option_size = static_cast<std::uint8_t>(out.option_size + 4);
 }
 
 // Writes the options of a SYN, aligned as in RFC 7323 appendix A. An option that is absent takes no room.
