@@ -302,6 +302,22 @@ TEST_CASE("beyond a number of open handshakes, SYNs are answered by cookies, and
   }
 }
 
+TEST_CASE("a peer learns why a connection was aborted, although the last segment before it was lost") {
+  Loop loop;
+  Collector client;
+  TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
+  REQUIRE(flow != nullptr);
+  REQUIRE(loop.until([&] { return flow->connection().established() && loop.hall.accepted != nullptr; }));
+  const std::string text(1000, 't');
+  REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 1000}));
+  stack::SegmentOut lost;
+  REQUIRE(flow->connection().next_segment(lost, loop.engine.now()));
+  flow->abort("out of paper");
+  REQUIRE(loop.until([&] { return loop.hall.guest.failed; }));
+  CHECK(loop.hall.guest.error == ConnectionError::reset);
+  CHECK(loop.hall.guest.reason == "out of paper");
+}
+
 namespace {
 
 // A link that sends payload by reference, to a ring that keeps what it gets.

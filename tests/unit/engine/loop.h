@@ -31,6 +31,7 @@ struct Collector final : FlowHandler {
     failed = true;
     error = why;
     stack::ByteStream& stream = flow.stream();
+    reason = stream.reset_reason();
     for (auto part = stream.readable(); !part.empty(); part = stream.readable()) {
       rest.append(reinterpret_cast<const char*>(part.data()), part.size());
       stream.consume(static_cast<std::uint32_t>(part.size()));
@@ -38,6 +39,7 @@ struct Collector final : FlowHandler {
   }
 
   std::string received, rest;  // rest: read when the flow failed
+  std::string reason;          // of the peer's reset
   std::size_t appetite = std::size_t{1} << 40;
   bool finished = false;
   bool failed = false;

@@ -37,6 +37,7 @@ Engine::Engine(const EngineOptions& options)
       cookies_(random_secret()),
       ports_(random_secret(), options.first_port, options.ports),
       table_(random_secret()),
+      last_words_(random_secret()),
       resets_(kResetsPerSecond, kResetBurst, random_u64()) {
   if (options_.port == 0) {
     options_.port = static_cast<std::uint16_t>(options_.first_port + random_u64() % options_.ports);

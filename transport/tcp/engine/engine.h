@@ -21,6 +21,7 @@
 #include "transport/tcp/engine/access.h"
 #include "transport/tcp/engine/deadlines.h"
 #include "transport/tcp/engine/known_flows.h"
+#include "transport/tcp/engine/last_words.h"
 #include "transport/tcp/engine/link.h"
 #include "transport/tcp/engine/payload_store.h"
 #include "transport/tcp/engine/reply_budget.h"
@@ -250,6 +251,7 @@ class Engine {
   std::vector<std::unique_ptr<PolledCarrier>> polled_;
   stack::FlowTable<TcpFlow> table_;
   KnownFlows known_;
+  LastWords last_words_;
   std::vector<std::unique_ptr<TcpFlow>> flows_;
   std::vector<Tended*> tended_;  // null: has left
   std::vector<TcpFlow*> progressed_;

@@ -58,6 +58,7 @@ TcpFlow& Engine::add_flow(const FlowKey& key, Link& link, FlowHandler* handler, 
   flows_.push_back(std::make_unique<TcpFlow>(*this, key, link, handler, index, std::move(connection)));
   TcpFlow& flow = *flows_.back();
   flow.position_ = static_cast<std::uint32_t>(flows_.size() - 1);
+  last_words_.forget(key);
   table_.insert(table_key(key), &flow);
   return flow;
 }
@@ -118,6 +119,9 @@ void Engine::forget_payload(TcpFlow& flow) {
 void Engine::abort(TcpFlow& flow, std::string_view reason) {
   flow.handler_ = nullptr;
   forget_payload(flow);
+  if (!reason.empty() && flow.connection_->state() != stack::State::closed) {
+    last_words_.note(flow.key_, reason, now_);
+  }
   flow.connection_->abort(reason);
   mark(flow);
 }
