@@ -38,8 +38,8 @@ struct Process {
 using Variables = std::map<std::string, std::string>;
 
 // The network between the parts: memif by default; with CONTRACT_WIRE=vhost the two ends of a vhost-user
-// socket in a folder of this object; with CONTRACT_WIRE=rdma the RDMA devices that CONTRACT_HCAS names, like
-// "rxea0,rxeb0".
+// socket in a folder of this object; with CONTRACT_WIRE=kernel the kernel's TCP over loopback; with
+// CONTRACT_WIRE=rdma the RDMA devices that CONTRACT_HCAS names, like "rxea0,rxeb0".
 class Wire {
  public:
   Wire() {
@@ -53,7 +53,7 @@ class Wire {
       REQUIRE(std::getline(names, hcas_[0], ','));
       REQUIRE(std::getline(names, hcas_[1]));
     } else {
-      REQUIRE(kind_.empty());
+      REQUIRE((kind_.empty() || kind_ == "kernel"));
     }
   }
 
@@ -64,7 +64,7 @@ class Wire {
               {"TFABRIC_RDMA_HCA", "=" + hcas_.at(part)},
               {"TFABRIC_RDMA_RETRY_COUNT", "6"}};
     }
-    std::string rails = "memif";
+    std::string rails = kind_ == "kernel" ? "kernel:device=lo" : "memif";
     if (kind_ == "vhost") {
       rails = std::string(part == 0 ? "vhost" : "virtio_user") + ":device=" + folder_->path("s") +
               ",addresses=10.9.0." + std::to_string(part + 1) + "/24";
