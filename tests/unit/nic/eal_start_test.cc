@@ -1,3 +1,5 @@
+#include <rte_config.h>  // before rte_cycles.h, which on arm64 takes another counter without it
+//
 #include <rte_cycles.h>
 
 #include <catch2/catch.hpp>

@@ -1,5 +1,7 @@
 // What EAL finds out when it starts, sooner than by its own ways. The linker leads EAL's calls of these
 // functions here (cmake/dpdk.cmake); `__real_` is EAL's own.
+#include <rte_config.h>  // before rte_cycles.h, which on arm64 takes another counter without it
+//
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
