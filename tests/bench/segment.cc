@@ -71,7 +71,7 @@ struct Wire {
 
 const std::map<std::string, Wire> kWires{
     {"memif", {.sender = config::RailKind::memif, .receiver = config::RailKind::memif}},
-    // The sender's driver has to do what a NIC's has: it copies nothing, and the other end is the machine's.
+    // A virtual machine's NIC sends to its hypervisor.
     {"virtio", {.sender = config::RailKind::virtio_user, .receiver = config::RailKind::vhost}},
     {"vhost", {.sender = config::RailKind::vhost, .receiver = config::RailKind::virtio_user}},
 };
