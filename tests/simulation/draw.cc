@@ -153,7 +153,8 @@ void draw_offloads(Scenario& scenario) {
   }
   std::vector<std::uint32_t> count_by_host(scenario.hosts.size());
   for (std::uint32_t& limit : count_by_host) {
-    limit = random.chance(0.5) ? pick<std::uint32_t>(random, {2, 5, 32}) : 0;
+    limit =
+        random.chance(0.5) ? pick<std::uint32_t>(random, {2, 5, 32}) : stack::Options{}.super_segment_count;
   }
   for (FlowOptions& flow : scenario.flows) {
     for (EndpointOptions& end : flow.ends) {

@@ -170,9 +170,9 @@ bool Endpoint::pump(Output& out, std::uint32_t most, Instant now) {
     }
     check(segment.payload_size <= std::max<std::uint32_t>(options_.tcp.mss, options_.tcp.super_segment),
           Property::contract, "{}: a super-segment of {} bytes", place_.name, segment.payload_size);
-    const std::uint32_t count = options_.tcp.super_segment_count;
-    check(segment.segment_size == 0 || count == 0 || segment.payload_size <= count * segment.segment_size,
-          Property::contract, "{}: a super-segment of {} bytes, each {}", place_.name, segment.payload_size,
+    const std::uint64_t counted = std::uint64_t{options_.tcp.super_segment_count} * segment.segment_size;
+    check(segment.segment_size == 0 || segment.payload_size <= counted, Property::contract,
+          "{}: a super-segment of {} bytes, each {}", place_.name, segment.payload_size,
           segment.segment_size);
     for (const stack::SegmentOut& part : cut(segment)) {
       put(part, out, now);

@@ -1,8 +1,6 @@
 // Segments that belong to no connection, and half-open connections: SYNs, acknowledgements that return a
 // cookie, and all others, which are answered by a reset or not at all. Only the remembered handshakes cost
 // memory, and their number is bounded.
-#include <algorithm>
-
 #include "transport/tcp/engine/engine.h"
 
 namespace tfabric::engine {
@@ -96,13 +94,8 @@ void Engine::answer_with_reset(Link& link, const net::TcpPacket& tcp, const stac
   if (!reset || !resets_.take(now_)) {
     return;
   }
-  const std::string_view reason =
-      last_words_.of({tcp.destination, tcp.source, {segment.destination_port, segment.source_port}}, now_);
-  if (!reason.empty()) {
-    reset->payload_size = static_cast<std::uint32_t>(std::min(reason.size(), stack::Connection::kMaxReason));
-    reset->pieces[0] = {reinterpret_cast<const std::byte*>(reason.data()), reset->payload_size, nullptr};
-    reset->piece_count = 1;
-  }
+  const FlowKey key{tcp.destination, tcp.source, {segment.destination_port, segment.source_port}};
+  stack::put_reason(*reset, last_words_.of(key, now_));
   answer(link, tcp, *reset);
 }
 

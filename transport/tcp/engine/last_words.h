@@ -38,32 +38,27 @@ class LastWords {
     while (!words_.empty() && words_.front()->until <= now) {
       drop_oldest();
     }
-    const Words* const words = words_.empty() ? nullptr : table_.find(table_key(key));
+    const Words* const words = table_.find(table_key(key));
     return words == nullptr ? std::string_view() : std::string_view(words->reason);
   }
   // Another connection has these addresses and ports now.
-  void forget(const FlowKey& key) {
-    if (Words* const words = words_.empty() ? nullptr : table_.find(table_key(key)); words != nullptr) {
-      table_.erase(words->key);
-      words->reason.clear();
-      words->listed = false;
-    }
-  }
+  void forget(const FlowKey& key) { table_.erase(table_key(key)); }
 
  private:
   struct Words {
     stack::FlowTableKey key;
     std::string reason;
     Instant until;
-    bool listed = true;  // in the table
   };
   // A peer that hears nothing asks by a keep-alive, after 5 s unless it is set otherwise.
   static constexpr Duration kKept = std::chrono::seconds(30);
   static constexpr std::size_t kMost = 4096;
 
   void drop_oldest() {
-    if (words_.front()->listed) {
-      table_.erase(words_.front()->key);
+    const Words* const oldest = words_.front().get();
+    // It may have been forgotten, and others may have its key.
+    if (table_.find(oldest->key) == oldest) {
+      table_.erase(oldest->key);
     }
     words_.pop_front();
   }

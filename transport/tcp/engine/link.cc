@@ -104,8 +104,11 @@ const std::shared_ptr<const stack::Options>& Link::tcp_options(const stack::Opti
   if (shared == nullptr) {
     stack::Options own = common;
     own.mss = mss(v4);
-    own.super_segment = super_segment_ != 0 ? super_segment_ : kMostSuperSegment;
-    own.super_segment_count = super_segment_ != 0 ? 0 : kMostCut;
+    own.super_segment = super_segment_;
+    if (super_segment_ == 0) {
+      own.super_segment = kMostSuperSegment;
+      own.super_segment_count = kMostCut;
+    }
     own.congestion = options_.congestion;
     own.ecn = options_.ecn;
     own.pacing = options_.pacing;
@@ -150,7 +153,7 @@ net::RxMeta Link::meta_of(const rte_mbuf& packet) const {
 }
 
 bool Link::send(const net::LinkHeader& header, const stack::SegmentOut& segment) {
-  if (segment.segment_size == 0 || super_segment_ != 0) {
+  if (!is_cut_here(segment)) {
     return send_packet(header, segment);
   }
   SegmentCutter cutter(segment);

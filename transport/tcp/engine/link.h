@@ -80,9 +80,8 @@ class Link final : public Carrier {
   [[nodiscard]] std::uint32_t super_segment() const { return super_segment_; }
   // Returns the number of packets that a segment becomes on its way to the driver.
   [[nodiscard]] std::uint32_t packets_of(const stack::SegmentOut& segment) const {
-    return segment.segment_size == 0 || super_segment_ != 0
-               ? 1
-               : (segment.payload_size + segment.segment_size - 1) / segment.segment_size;
+    return is_cut_here(segment) ? (segment.payload_size + segment.segment_size - 1) / segment.segment_size
+                                : 1;
   }
 
   // Receives the packets of the port's queue, without those for other engines, which `counters` counts.
@@ -140,6 +139,9 @@ class Link final : public Carrier {
   static constexpr Duration kStall = std::chrono::seconds(1);
 
   [[nodiscard]] std::uint32_t most_by_driver() const;
+  [[nodiscard]] bool is_cut_here(const stack::SegmentOut& segment) const {
+    return segment.segment_size != 0 && super_segment_ == 0;
+  }
   bool send_packet(const net::LinkHeader& header, const stack::SegmentOut& segment);
   // Gives the driver what a rehearsal lets pass. Returns how many packets it has taken.
   [[gnu::cold]] std::uint16_t transmit_some(std::span<rte_mbuf*> staged);

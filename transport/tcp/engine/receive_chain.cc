@@ -41,14 +41,6 @@ struct Chain {
   void free() { rte_pktmbuf_free_bulk(buffers.data(), static_cast<unsigned>(count)); }
 };
 
-// The flags that only the last segment of the whole carries, and those that only the first carries.
-constexpr std::uint8_t kAtTheEnd = stack::flag::fin | stack::flag::psh;
-constexpr std::uint8_t kAtTheStart = stack::flag::cwr;
-
-std::uint8_t flags_of_part(std::uint8_t whole, bool first, bool last) {
-  return static_cast<std::uint8_t>(whole & ~(last ? 0u : kAtTheEnd) & ~(first ? 0u : kAtTheStart));
-}
-
 // Makes the segment the next one, whose payload is `piece`, with at most `most` bytes.
 void move_on(stack::SegmentIn& segment, std::span<const std::byte> piece, std::size_t most) {
   segment.seq = segment.seq + segment.payload.size;
@@ -93,7 +85,7 @@ void Engine::on_chain(Link& link, rte_mbuf* head) {
     // duplicate ACK.
     if (segment->payload.size > 0 || left == 0) {
       segment->payload.owner = chain.buffers[i];
-      segment->flags = flags_of_part(flags, first, /*last=*/left == 0);
+      segment->flags = stack::flags_of_part(flags, first, /*last=*/left == 0);
       if (hand(*flow, *segment)) {
         chain.give_away(i);
       }

@@ -13,8 +13,8 @@ namespace tfabric::engine {
 // The most segments of a super-segment that is cut here: the packets of a flow's turn.
 inline constexpr std::uint32_t kMostCut = 32;
 
-// Cuts a super-segment as a driver does: the segments have its header except for the sequence number, FIN and
-// PSH only in the last, CWR only in the first (RFC 3168 §6.1.2).
+// Cuts a super-segment as a driver does: the segments have its header except for the sequence number and
+// flags_of_part().
 class SegmentCutter {
  public:
   // `whole` must live as long as the cutter.
@@ -30,8 +30,7 @@ class SegmentCutter {
     const bool first = left_ == whole_->payload_size;
     const std::uint32_t size = std::min<std::uint32_t>(left_, whole_->segment_size);
     left_ -= size;
-    part_.flags = static_cast<std::uint8_t>(whole_->flags & ~(first ? 0u : stack::flag::cwr) &
-                                            ~(left_ == 0 ? 0u : stack::flag::fin | stack::flag::psh));
+    part_.flags = stack::flags_of_part(whole_->flags, first, /*last=*/left_ == 0);
     take(size);
     return &part_;
   }

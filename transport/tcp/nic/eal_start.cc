@@ -5,7 +5,6 @@
 #include <rte_cycles.h>
 #include <rte_pause.h>
 
-#include <array>
 #include <cstdint>
 #include <limits>
 

@@ -14,18 +14,18 @@ namespace {
 
 constexpr std::size_t kBurst = 64;
 
+bool is_super_segment(const rte_mbuf& packet) { return (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0; }
+
 // As rte_eth_tx_burst(). Packets that the driver cuts need its own form of the pseudo-header's checksum.
 std::uint16_t burst(const Ethdev& device, std::span<rte_mbuf*> packets, std::uint16_t queue) {
   auto count = static_cast<std::uint16_t>(packets.size());
   if (device.pipe != nullptr) {
     return device.pipe->put(packets);
   }
-  const auto is_super_segment = [](const rte_mbuf* packet) {
-    return (packet->ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0;
-  };
   if (!device.capabilities.tx_segmentation ||
       (device.prepares_super_segments_only &&
-       std::none_of(packets.begin(), packets.end(), is_super_segment))) {
+       std::none_of(packets.begin(), packets.end(),
+                    [](const rte_mbuf* p) { return is_super_segment(*p); }))) {
     return rte_eth_tx_burst(device.id, queue, packets.data(), count);
   }
   const std::uint16_t good = rte_eth_tx_prepare(device.id, queue, packets.data(), count);
@@ -38,7 +38,7 @@ std::uint16_t burst(const Ethdev& device, std::span<rte_mbuf*> packets, std::uin
 
 bool must_linearise(const Ethdev& device, const rte_mbuf& packet) {
   return packet.nb_segs > 1 && packet.nb_segs > device.capabilities.tx_segments_max &&
-         (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) == 0;
+         !is_super_segment(packet);
 }
 
 // Where linearised packets go. AF_XDP's driver would copy a buffer outside its umem once more.

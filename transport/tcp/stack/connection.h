@@ -42,7 +42,7 @@ struct Options {
   // TSO: the most payload of a super-segment, which the owner has to cut into segments of the MSS
   // (SegmentOut::segment_size). A value of at most one MSS turns super-segments off.
   std::uint32_t super_segment = 0;
-  std::uint32_t super_segment_count = 0;            // the most segments of one; 0: as many as that is
+  std::uint32_t super_segment_count = 0xffffffff;   // the most segments of one
   std::uint32_t receive_buffer = 4u << 20;          // bytes; the largest window we announce
   std::uint32_t send_buffer = 8u << 20;             // bytes that send() accepts beyond snd_una
   Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/architecture.md
@@ -139,7 +139,6 @@ class Connection final : public ByteStream {
   void close();
   // next_segment() then returns one RST and nothing more. The RST carries the reason, as RFC 9293 §3.10.7.4
   // (after RFC 1122 §4.2.2.12) allows; at most kMaxReason bytes of it.
-  static constexpr std::size_t kMaxReason = 160;
   void abort(std::string_view reason = {});
   // Returns the reason that the peer's RST gave, in printable ASCII; empty if it gave none.
   [[nodiscard]] const std::string& reset_reason() const override;

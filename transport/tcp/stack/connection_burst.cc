@@ -19,12 +19,9 @@ bool Connection::Impl::may_burst() const {
 // Returns the bytes that the congestion window, the pacer and the driver have room for.
 std::uint64_t Connection::Impl::burst_room() const {
   const std::uint64_t most = window(), used = pipe();
-  const std::uint64_t size =
-      options.super_segment_count == 0
-          ? options.super_segment
-          : std::min<std::uint64_t>(options.super_segment,
-                                    std::uint64_t{options.super_segment_count} * effective_mss());
-  return std::min({most - std::min(most, used), pacer.room(now), size});
+  const std::uint64_t counted = std::uint64_t{options.super_segment_count} * effective_mss();
+  return std::min(
+      {most - std::min(most, used), pacer.room(now), std::uint64_t{options.super_segment}, counted});
 }
 
 // Returns the bytes of new data that may leave as one super-segment; at least next_data(), which may leave

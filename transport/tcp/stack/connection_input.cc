@@ -24,7 +24,7 @@ std::uint32_t sequence_length(const SegmentIn& segment) {
 
 std::string printable(const Payload& payload) {
   std::string text(reinterpret_cast<const char*>(payload.data),
-                   std::min<std::size_t>(payload.size, Connection::kMaxReason));
+                   std::min<std::size_t>(payload.size, kMaxReason));
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return text;

@@ -65,12 +65,7 @@ bool Connection::Impl::emit_reset(SegmentOut& out) {
   const bool ack = state == State::closed && rcv_nxt != Seq();
   start_header(out, ack ? flag::rst | flag::ack : flag::rst, reset_seq);
   add_timestamps(out);  // RFC 7323 §3.2
-  if (!reason.empty()) {
-    out.pieces[0] = {reinterpret_cast<const std::byte*>(reason.data()),
-                     static_cast<std::uint32_t>(reason.size()), nullptr};
-    out.piece_count = 1;
-    out.payload_size = out.pieces[0].size;
-  }
+  put_reason(out, reason);
   return true;
 }
 

@@ -1,5 +1,6 @@
 #include "transport/tcp/stack/segment.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -109,6 +110,14 @@ std::optional<SegmentIn> parse_segment(std::span<const std::byte> bytes) {
   return read;
 }
 
+void put_reason(SegmentOut& reset, std::string_view reason) {
+  if (!reason.empty()) {
+    reset.payload_size = static_cast<std::uint32_t>(std::min(reason.size(), kMaxReason));
+    reset.pieces[0] = {reinterpret_cast<const std::byte*>(reason.data()), reset.payload_size, nullptr};
+    reset.piece_count = 1;
+  }
+}
+
 void write_header(const SegmentOut& segment, std::byte* out) {
   write16(out, segment.source_port);
   write16(out + 2, segment.destination_port);
@@ -117,8 +126,8 @@ void write_header(const SegmentOut& segment, std::byte* out) {
   out[12] = static_cast<std::byte>(segment.header_size() / 4 << 4);
   out[13] = static_cast<std::byte>(segment.flags);
   write16(out + 14, segment.window);
-  write32(out + 16, 0);  // checksum, urgent pointer
-  if (segment.option_size == kTimestampsAlone) {
+  write32(out + 16, 0);                           // checksum, urgent pointer
+  if (segment.option_size == kTimestampsAlone) {  // a copy of a size that the compiler knows
     std::memcpy(out + kTcpHeaderBytes, segment.options.data(), kTimestampsAlone);
   } else {
     std::memcpy(out + kTcpHeaderBytes, segment.options.data(), segment.option_size);

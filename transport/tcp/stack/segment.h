@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include "base/time.h"
 #include "transport/tcp/stack/seq.h"
@@ -98,6 +99,17 @@ struct SegmentOut {
 
   [[nodiscard]] std::size_t header_size() const { return kTcpHeaderBytes + option_size; }
 };
+
+// The flags of a part of a larger segment: FIN and PSH are only the last one's, CWR only the first one's
+// (RFC 3168 §6.1.2).
+[[nodiscard]] constexpr std::uint8_t flags_of_part(std::uint8_t whole, bool first, bool last) {
+  return static_cast<std::uint8_t>(whole & ~(last ? 0u : flag::fin | flag::psh) & ~(first ? 0u : flag::cwr));
+}
+
+// Gives a reset the reason, of which kMaxReason bytes are used, as its payload; it must have none yet. The
+// text must stay until the segment has been sent.
+inline constexpr std::size_t kMaxReason = 160;
+void put_reason(SegmentOut& reset, std::string_view reason);
 
 // Writes header_size() bytes with a zero checksum field.
 void write_header(const SegmentOut& segment, std::byte* out);
