@@ -54,9 +54,10 @@ bool Engine::on_packet(Link& link, rte_mbuf* packet) {
   }
   const std::span<const std::byte> frame(rte_pktmbuf_mtod(packet, const std::byte*), packet->data_len);
   const net::RxMeta meta = meta_of(link, *packet);
-  if (TcpFlow* const flow = known_.find(frame); flow != nullptr && is_plain(link, *flow)) {
-    if (const auto known = link.interface().input_known(flow->pattern_, frame, meta)) {
-      return on_known(*flow, *known, packet);
+  const KnownFlows::Known* const known = known_.find(frame);
+  if (known != nullptr && is_plain(link, *known->flow)) {
+    if (const auto segment = link.interface().input_known(known->pattern, frame, meta)) {
+      return on_known(*known->flow, *segment, packet);
     }
   }
   const net::InputResult result = link.interface().input(frame, meta, now_);

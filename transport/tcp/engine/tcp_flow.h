@@ -13,7 +13,6 @@
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/port_trial.h"
 #include "transport/tcp/net/address.h"
-#include "transport/tcp/net/header_pattern.h"
 #include "transport/tcp/net/interface.h"
 #include "transport/tcp/stack/connection.h"
 #include "transport/tcp/stack/flow_table.h"
@@ -41,8 +40,6 @@ class TcpFlow final : public Flow, public Timed {
   [[nodiscard]] const FlowKey& key() const { return key_; }
   [[nodiscard]] Link& link() const;  // in link.h
   [[nodiscard]] stack::Connection& connection() const { return *connection_; }
-  // Of the packets that come in.
-  [[nodiscard]] net::HeaderPattern& pattern() { return pattern_; }
 
   [[nodiscard]] std::string describe() const override;
   void wake() override;
@@ -61,7 +58,6 @@ class TcpFlow final : public Flow, public Timed {
 
   // The engine's bookkeeping.
   net::LinkHeader header_{};
-  net::HeaderPattern pattern_;
   std::uint32_t header_generation_ = 0;
   std::uint32_t position_ = 0;  // in Engine::flows_
   bool header_ready_ = false;
