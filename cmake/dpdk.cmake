@@ -15,7 +15,7 @@ pkg_get_variable(DPDK_LIBRARY_DIR libdpdk libdir)
 set(dpdk_core kvargs telemetry eal ring rcu mempool mbuf net meter ethdev pci timer hash gso ip_frag cryptodev security
     dmadev vhost bus_pci bus_vdev bus_auxiliary mempool_ring)
 # net_ring is for tests.
-set(dpdk_drivers net_memif net_af_packet net_af_xdp net_tap net_ring net_virtio net_vhost net_ena net_gve net_vmxnet3
+set(dpdk_drivers net_memif net_af_xdp net_tap net_ring net_virtio net_vhost net_ena net_gve net_vmxnet3
     net_e1000 net_ixgbe common_iavf net_iavf net_i40e net_ice common_idpf net_idpf net_bnxt net_enic net_hinic net_hns3
     net_ionic net_ngbe net_txgbe)
 

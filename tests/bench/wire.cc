@@ -60,7 +60,7 @@ Result<std::unique_ptr<nic::Port>> open_port(std::shared_ptr<nic::SharedWire> wi
   if (auto started = nic::start_eal(eal); !started) return started.error();
   return nic::Port::open({.name = "bench",
                           .device = {},
-                          .pipe = std::move(wire),
+                          .pipes = {std::move(wire)},
                           .mtu = static_cast<std::uint16_t>(options.frame - kKindOffset)});
 }
 

@@ -102,6 +102,16 @@ def bulk():
         yield stream(f"over {name}, MTU {mtu}", connects, sends, "4M", family=family, mtu=mtu, network=network, **CLEAN)
 
 
+def whole():
+    for connects, sends, family, mtu in [("us", "us", 4, 1500), ("kernel", "kernel", 6, 1500), ("kernel", "both", 4, 1500),
+                                         ("us", "kernel", 4, 9000), ("kernel", "us", 6, 9000), ("us", "both", 6, 9000)]:
+        senders = {"us": [True], "kernel": [False], "both": [True, False]}[sends]
+        checks = [expect(f"super-segments of {'ours' if ours else 'the kernel'}", lambda r, ours=ours: judge.largest(r.frames, ours) > mtu)
+                  for ours in senders]
+        yield stream(f"between containers, MTU {mtu}", connects, sends, "4M", family=family, mtu=mtu, network="whole", checks=checks,
+                     **CLEAN)
+
+
 def tap():
     for connects, sends, family in [("us", "us", 4), ("kernel", "kernel", 6), ("kernel", "us", 6), ("us", "both", 4)]:
         yield stream("over a TAP of ours", connects, sends, family=family, network="tap", **CLEAN)
@@ -254,8 +264,8 @@ def keepalive():
                      events=begun, checks=[happened("kernel" if sends == "us" else "us", "dropped.down")])
 
 
-GROUPS = {"bulk": bulk, "tap": tap, "xdp": xdp, "impaired": impaired, "congestion": congestion, "windows": windows,
-          "closing": closing, "keepalive": keepalive}
+GROUPS = {"bulk": bulk, "whole": whole, "tap": tap, "xdp": xdp, "impaired": impaired, "congestion": congestion,
+          "windows": windows, "closing": closing, "keepalive": keepalive}
 PORTS = (5000, 5999)
 
 

@@ -144,6 +144,7 @@ class End:
 class Rules:
     """Our own rules, applied to the frames of one connection in the order of the capture."""
     in_order: bool  # the wire does not reorder
+    whole: bool  # the network does not cut super-segments
     us: End = field(default_factory=End)
     kernel: End = field(default_factory=End)
     faults: list = field(default_factory=list)
@@ -177,7 +178,7 @@ class Rules:
             self.say(frame, "no ACK flag (RFC 9293 3.10.7.4)")
         if frame.span and self.kernel.edge is not None and after(end, self.kernel.edge) > 0:
             self.say(frame, f"{after(end, self.kernel.edge)} bytes beyond the kernel's window")
-        if tcp["len"] > self.kernel.mss:
+        if tcp["len"] > self.kernel.mss and not self.whole:
             self.say(frame, f"{tcp['len']} bytes of payload, the kernel's MSS is {self.kernel.mss}")
         if self.us.fin is not None and after(end, self.us.fin) > 0:
             self.say(frame, "data behind our FIN")
@@ -209,7 +210,7 @@ def judge_stream(frames, case, reports):
         if frame.bad_checksum and case.corrupts:
             continue  # the wire has corrupted it
         key = frozenset(frame.ports)
-        rules.setdefault(key, Rules(in_order=not case.reorders)).take(frame)
+        rules.setdefault(key, Rules(in_order=not case.reorders, whole=case.network == "whole")).take(frame)
         if not frame.ours:
             continue
         again = [name for name in TAKES_PLACE if name in frame.analysis]
@@ -239,6 +240,10 @@ def judge_packets(frames, tolerate_checksums=False):
         elif frame.errors and not (frame.bad_checksum and tolerate_checksums):
             faults.append((frame.number, f"tshark: {', '.join(frame.errors)}"))
     return faults
+
+
+def largest(frames, ours):
+    return max((frame.tcp["len"] for frame in frames if frame.ours == ours), default=0)
 
 
 def count(frames, ours, name):

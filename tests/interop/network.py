@@ -1,7 +1,9 @@
 """Network namespaces, joined by a cable (veth), our emulator (`tfabric wire`), or the TAP of our peer.
 
     ours: va ---- w1  wire: `tfabric wire`  w2 ---- vb :kernel        Network(kind="wire")
-    ours: va -------------------------------------- vb :kernel        Network(kind="direct"); "xdp", by AF_XDP
+    ours: va -------------------------------------- vb :kernel        Network(kind="direct"); "xdp", by AF_XDP;
+                                                                      "whole", on which nothing cuts super-segments or
+                                                                      completes checksums, as between containers
     ours and kernel: tap0, which our peer makes                       Network(kind="tap")
 
 The namespaces have no names: each lives as long as the process that holds it, and that one is killed by the kernel
@@ -148,7 +150,7 @@ class Network:
                 self.device, self.theirs = "tap0", "tap0"
                 return
             self.device, self.theirs = "va", "vb"
-            if kind in ("direct", "xdp"):
+            if kind in ("direct", "xdp", "whole"):
                 self.cable(self.ours, "va", self.kernel, "vb")
             else:
                 middle = self.namespace()
@@ -170,7 +172,8 @@ class Network:
         one.run("ip", "link", "add", device, "type", "veth", "peer", "name", other_device, "netns",
                 other.holder.pid)
         for namespace, end in ((one, device), (other, other_device)):
-            namespace.plain(end)
+            if self.kind != "whole":
+                namespace.plain(end)
             namespace.run("ip", "link", "set", end, "mtu", self.mtu, "up")
 
     def raise_tap(self):

@@ -11,6 +11,7 @@
 #include "host/interfaces.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/offloads.h"
+#include "transport/tcp/nic/packet_socket.h"
 #include "transport/tcp/nic/wire_sockets.h"
 
 namespace tfabric::wire {
@@ -21,6 +22,7 @@ constexpr std::uint32_t kMtu = 1500;
 // the other ports need as well.
 constexpr Duration kStall = std::chrono::milliseconds(100);
 
+// Empty: an interface that needs no device of DPDK.
 std::string device_arguments(const PortSpec& spec) {
   const std::uint32_t mtu = buffer_mtu(spec);
   switch (spec.kind) {
@@ -33,7 +35,7 @@ std::string device_arguments(const PortSpec& spec) {
     case PortKind::af_packet:
       break;
   }
-  return nic::af_packet_arguments(spec.device, mtu);
+  return {};
 }
 
 }  // namespace
@@ -114,12 +116,23 @@ Status WirePort::open() {
   return open_device();
 }
 
+Result<std::unique_ptr<nic::Port>> WirePort::open_port() const {
+  nic::PortConfig config{.name = spec_.name,
+                         .device = device_arguments(spec_),
+                         .mtu = static_cast<std::uint16_t>(buffer_mtu(spec_)),
+                         .rx_pool = pool_};
+  if (spec_.kind == PortKind::af_packet) {
+    auto socket = nic::open_packet_sockets({.interface = spec_.device, .mtu = config.mtu, .filter = {}});
+    if (!socket) {
+      return socket.error();
+    }
+    config.pipes = std::move(*socket);
+  }
+  return nic::Port::open(config);
+}
+
 Status WirePort::open_device() {
-  Result<std::unique_ptr<nic::Port>> port =
-      nic::Port::open({.name = spec_.name,
-                       .device = device_arguments(spec_),
-                       .mtu = static_cast<std::uint16_t>(buffer_mtu(spec_)),
-                       .rx_pool = pool_});
+  Result<std::unique_ptr<nic::Port>> port = open_port();
   if (!port) {
     return Error{port.error().code,
                  fmt::format("port {} ({}): {}", spec_.name, spec_.text, port.error().message)};

@@ -71,6 +71,7 @@ class WirePort {
 
  private:
   [[nodiscard]] bool is_memif_client() const { return spec_.kind == PortKind::memif && !spec_.memif_server; }
+  [[nodiscard]] Result<std::unique_ptr<nic::Port>> open_port() const;
   Status open_device();
   void drop_staged();
 

@@ -46,7 +46,7 @@ Host::Host(Network& network, const HostOptions& options)
     const std::string name = fmt::format("host{}eth{}", number_, rail);
     auto port = nic::Port::open({.name = name,
                                  .device = {},
-                                 .pipe = network.add(address(rail), options.cables[rail]),
+                                 .pipes = {network.add(address(rail), options.cables[rail])},
                                  .mtu = options.mtu,
                                  .rx_pool = options.pool});
     if (!port) {

@@ -2,10 +2,7 @@
 //
 // A program of its own, because EAL must not be running when the first descriptors are counted.
 #include <fcntl.h>
-#include <net/if.h>
-#include <sched.h>
 #include <spawn.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,7 +14,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -30,8 +26,10 @@
 #include "host/process_lock.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/nic/eal_fixture.h"
+#include "tests/unit/nic/own_namespace.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/device_holders.h"
+#include "transport/tcp/nic/packet_socket.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/nic/wire_sockets.h"
 #include "transport/tcp/nic/xdp/redirect.h"
@@ -55,32 +53,6 @@ std::set<int> descriptors() {
 std::string target_of(int descriptor) {
   std::error_code none;
   return std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(descriptor), none).string();
-}
-
-// Calls `what` in a network namespace of its own, with its loopback up.
-void in_own_namespace(const std::function<void()>& what) {
-  bool possible = false;
-  std::exception_ptr thrown;
-  std::thread([&] {
-    const Descriptor any(unshare(CLONE_NEWNET) == 0 ? socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0) : -1);
-    ifreq lo{};
-    std::strcpy(lo.ifr_name, "lo");
-    lo.ifr_flags = IFF_UP;
-    possible = any.get() >= 0 && ioctl(any.get(), SIOCSIFFLAGS, &lo) == 0;
-    if (possible) {
-      try {
-        what();
-      } catch (...) {  // of REQUIRE
-        thrown = std::current_exception();
-      }
-    }
-  }).join();
-  if (thrown != nullptr) {
-    std::rethrow_exception(thrown);
-  }
-  if (!possible) {
-    WARN("skipped: network namespaces need root");
-  }
 }
 
 bool has_af_xdp() { return xdp::Redirect::attach("lo", 1).ok(); }
@@ -130,7 +102,11 @@ TEST_CASE("what is opened for rails is closed by exec, and no forked child has i
   need_eal();
   in_own_namespace([&] {
     std::vector<std::vector<std::unique_ptr<Port>>> ports;
-    ports.push_back(open(af_packet_arguments("lo", 1500, 2), 2));
+    auto sockets = open_packet_sockets({.interface = "lo", .filter = PacketFilter{}}, 2);
+    REQUIRE(sockets.ok());
+    auto packet_ports = Port::open_queues({.name = "rail", .device = {}, .pipes = std::move(*sockets)}, 2);
+    REQUIRE(packet_ports.ok());
+    ports.push_back(std::move(*packet_ports));
     ports.push_back(open(tap_arguments(kTap)));
     ports.push_back(open(memif_arguments({.socket = folder.path("memif"), .server = true})));
     ports.push_back(open(vhost_arguments(folder.path("vhost"))));

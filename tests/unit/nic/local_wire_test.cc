@@ -31,7 +31,8 @@ struct Ends {
     REQUIRE(joined.ok());
     wires = {std::move(made->wire), std::move(*joined)};
     for (std::size_t i = 0; i < 2; ++i) {
-      auto port = Port::open({.name = "shm", .device = {}, .pipe = wires[i], .mtu = mtu, .rx_buffers = 512});
+      auto port =
+          Port::open({.name = "shm", .device = {}, .pipes = {wires[i]}, .mtu = mtu, .rx_buffers = 512});
       INFO((port ? std::string() : port.error().message));
       REQUIRE(port.ok());
       ports[i] = std::move(*port);

@@ -1,12 +1,8 @@
 #include "transport/tcp/nic/port.h"
 
-#include <arpa/inet.h>
-#include <linux/if_packet.h>
-#include <net/ethernet.h>
 #include <net/if.h>
 #include <pthread.h>
 #include <rte_mbuf.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -16,9 +12,6 @@
 #include <array>
 #include <csignal>
 #include <cstring>
-#include <exception>
-#include <filesystem>
-#include <functional>
 #include <future>
 #include <thread>
 
@@ -27,6 +20,7 @@
 #include "host/interfaces.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/nic/eal_fixture.h"
+#include "tests/unit/nic/own_namespace.h"
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/offloads.h"
@@ -45,33 +39,6 @@ std::unique_ptr<Port> open_ring(const char* device) {
 
 std::string message_of(const Result<std::unique_ptr<Port>>& result) {
   return result ? "" : result.error().message;
-}
-
-// Calls `what` with the loopback interface of a new network namespace, on a thread that ends with it.
-void in_own_namespace(const std::function<void(ifreq& lo, int fd)>& what) {
-  bool possible = false;
-  std::exception_ptr thrown;
-  std::thread([&] {
-    const int fd = unshare(CLONE_NEWNET) == 0 ? socket(AF_INET, SOCK_DGRAM, 0) : -1;
-    ifreq lo{};
-    std::strcpy(lo.ifr_name, "lo");
-    lo.ifr_flags = IFF_UP;
-    possible = fd >= 0 && ioctl(fd, SIOCSIFFLAGS, &lo) == 0;
-    if (possible) {
-      try {
-        what(lo, fd);
-      } catch (...) {  // of REQUIRE
-        thrown = std::current_exception();
-      }
-    }
-    close(fd);
-  }).join();
-  if (thrown != nullptr) {
-    std::rethrow_exception(thrown);
-  }
-  if (!possible) {
-    WARN("skipped: network namespaces need root");
-  }
 }
 
 }  // namespace
@@ -200,7 +167,7 @@ TEST_CASE("a TAP with more queues than DPDK's driver stands is refused") {
 TEST_CASE("a device that cannot be opened is named, with its rail") {
   need_eal();
   const std::string absent =
-      message_of(Port::open({.name = "eth-a", .device = "net_af_packet_x,iface=no-such-if"}));
+      message_of(Port::open({.name = "eth-a", .device = "net_af_xdp_x,iface=no-such-if"}));
   CHECK(absent.find("eth-a") != std::string::npos);
   CHECK(absent.find("no-such-if") != std::string::npos);
   const std::string unknown = message_of(Port::open({.name = "eth-b", .device = "net_nonsense0"}));
@@ -333,78 +300,13 @@ TEST_CASE("a chain of buffers becomes one of the same bytes; one that does not f
 TEST_CASE("the MTU of a kernel interface is read in the thread's network namespace") {
   CHECK(host::InterfaceQuery().mtu("no-such-if") == 0);
   CHECK(host::InterfaceQuery().mtu("a-name-that-no-interface-can-have") == 0);
-  in_own_namespace([](ifreq& lo, int fd) {
+  in_own_namespace([] {
+    const Descriptor any(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    ifreq lo{};
+    std::strcpy(lo.ifr_name, "lo");
     lo.ifr_mtu = 1234;
-    CHECK(ioctl(fd, SIOCSIFMTU, &lo) == 0);
+    CHECK(ioctl(any.get(), SIOCSIFMTU, &lo) == 0);
     CHECK(host::InterfaceQuery().mtu("lo") == 1234);
-  });
-}
-
-TEST_CASE("an AF_PACKET port can be opened with any MTU", "[native]") {
-  need_eal();
-  in_own_namespace([](ifreq&, int) {
-    for (const std::uint16_t mtu : {576, 1500, 1900, 1950, 4000, 9000, 16000}) {
-      auto port =
-          Port::open({.name = "any", .device = af_packet_arguments("lo", mtu), .mtu = mtu, .rx_buffers = 64});
-      INFO("MTU " << mtu << (port ? "" : ": " + port.error().message));
-      CHECK(port.ok());
-    }
-  });
-}
-
-namespace {
-
-// The fanout groups of this process's AF_PACKET sockets (packet(7): the lower 16 bits are the number), one
-// entry a socket.
-std::vector<int> fanout_groups() {
-  std::vector<int> groups;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int fd = std::stoi(entry.path().filename());
-    int value = 0;
-    socklen_t size = sizeof value;
-    if (getsockopt(fd, SOL_PACKET, PACKET_FANOUT, &value, &size) == 0) {
-      groups.push_back(value & 0xffff);
-    }
-  }
-  return groups;
-}
-
-}  // namespace
-
-TEST_CASE("AF_PACKET's sockets are in a group of their port, whatever groups others have", "[native]") {
-  need_eal();
-  in_own_namespace([](ifreq& lo, int fd) {
-    // Another process's group, of another mode, with the number that DPDK would choose.
-    REQUIRE(ioctl(fd, SIOCGIFINDEX, &lo) == 0);
-    const Descriptor other(socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, htons(ETH_P_ALL)));
-    sockaddr_ll address{};
-    address.sll_family = AF_PACKET;
-    address.sll_protocol = htons(ETH_P_ALL);
-    address.sll_ifindex = lo.ifr_ifindex;
-    CHECK(bind(other.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-    const int taken = (getpid() ^ lo.ifr_ifindex) & 0xffff;
-    const int group = taken | PACKET_FANOUT_LB << 16;
-    CHECK(setsockopt(other.get(), SOL_PACKET, PACKET_FANOUT, &group, sizeof group) == 0);
-
-    const auto open = [](std::uint16_t queues) {
-      auto ports = Port::open_queues(
-          {.name = "any", .device = af_packet_arguments("lo", 1500, queues), .rx_buffers = 256}, queues);
-      INFO((ports ? "" : ports.error().message));
-      CHECK(ports.ok());
-      return ports ? std::move(*ports) : std::vector<std::unique_ptr<Port>>();
-    };
-    const auto two = open(2);
-    std::vector<int> groups = fanout_groups();
-    std::erase(groups, taken);
-    std::erase(groups, 0);  // not in any
-    REQUIRE(groups.size() == 2);
-    CHECK(groups[0] == groups[1]);
-    const auto one = open(1);
-    std::vector<int> more = fanout_groups();
-    std::erase(more, taken);
-    std::erase(more, groups[0]);
-    std::erase(more, 0);
-    CHECK(more.size() == 1);
   });
 }
 

@@ -43,11 +43,11 @@ struct World {
   }
   void add_link(std::size_t i, const engine::LinkOptions& options, const std::string& device) {
     const std::string name = "pair" + std::to_string(i);
-    auto port = nic::Port::open({.name = name,
-                                 .device = device,
-                                 .pipe = device.empty() ? wires[i] : nullptr,
-                                 .mtu = 1500,
-                                 .rx_buffers = 4096});
+    nic::PortConfig config{.name = name, .device = device};
+    if (device.empty()) {
+      config.pipes = {wires[i]};
+    }
+    auto port = nic::Port::open(config);
     INFO((port ? std::string() : port.error().message));
     REQUIRE(port.ok());
     auto link = std::make_unique<engine::Link>(std::move(*port),

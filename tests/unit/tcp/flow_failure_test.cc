@@ -32,8 +32,8 @@ struct TwoHosts {
     add_link(1, /*ends_with_link=*/false);
   }
   void add_link(std::size_t end, bool ends_with_link) {
-    auto port =
-        nic::Port::open({.name = "eth1", .device = {}, .pipe = wires[end], .mtu = 1500, .rx_buffers = 512});
+    auto port = nic::Port::open(
+        {.name = "eth1", .device = {}, .pipes = {wires[end]}, .mtu = 1500, .rx_buffers = 512});
     REQUIRE(port.ok());
     auto link = std::make_unique<engine::Link>(
         std::move(*port),

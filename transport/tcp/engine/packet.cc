@@ -132,7 +132,9 @@ rte_mbuf* build_packet(nic::Port& port, const net::LinkHeader& link_header, cons
     set_offloads(*packet, port, link_header, segment);
   }
   net::finish_tcp_packet(link_header, {start, headers}, payload, ip_id,
-                         segment.segment_size != 0 ? net::TcpChecksum::cut : options.checksum,
+                         segment.segment_size != 0 && !port.capabilities().tso_sum_has_length
+                             ? net::TcpChecksum::cut
+                             : options.checksum,
                          segment.ecn_capable);
   return packet;
 }

@@ -1,12 +1,10 @@
 #include "transport/tcp/nic/device_arguments.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <numeric>
 #include <string_view>
 
 namespace tfabric::nic {
@@ -52,28 +50,6 @@ std::string memif_arguments(const MemifDevice& device) {
                      memif_buffer_bytes(device.mtu), memif_ring_log2(device.mtu));
 }
 
-// A frame in the ring holds the kernel's header, of at most 66 bytes, and the packet.
-std::uint32_t af_packet_frame_bytes(std::uint32_t mtu) {
-  constexpr std::uint32_t kOverhead = 128, kLeast = 2048;
-  constexpr std::uint32_t kUnit = 512;  // eight frames fill whole pages
-  return std::max(kLeast, (mtu + kOverhead + kUnit - 1) / kUnit * kUnit);
-}
-
-// A block must be whole pages and whole frames, and the ring whole blocks.
-std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu, std::uint16_t queues) {
-  static const auto page = static_cast<std::uint32_t>(sysconf(_SC_PAGESIZE));
-  constexpr std::uint32_t kRingBytes = 8u << 20;
-  constexpr std::uint32_t kLeastBlock = 65536;
-  const std::uint32_t frame = af_packet_frame_bytes(mtu);
-  std::uint32_t block = std::lcm(frame, page);
-  while (block < kLeastBlock) {
-    block *= 2;
-  }
-  return fmt::format("net_af_packet{},iface={},framesz={},blocksz={},framecnt={},qpairs={}",
-                     next_device_number(), interface, frame, block, kRingBytes / block * (block / frame),
-                     queues);
-}
-
 // busy_budget=0 turns off busy polling, which is a system call whenever nothing has arrived. In copy mode,
 // where the kernel has received frames ready anyway, it costs a third of the bandwidth.
 std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
@@ -87,7 +63,7 @@ bool is_af_xdp(const std::string& arguments) { return arguments.starts_with("net
 std::string kernel_interface(const std::string& arguments) {
   constexpr std::string_view kKey = ",iface=";
   const std::size_t key = arguments.find(kKey);
-  if ((!is_af_xdp(arguments) && !arguments.starts_with("net_af_packet")) || key == std::string::npos) {
+  if (!is_af_xdp(arguments) || key == std::string::npos) {
     return {};
   }
   const std::size_t begin = key + kKey.size();

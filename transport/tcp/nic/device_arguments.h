@@ -24,19 +24,12 @@ struct MemifDevice {
 [[nodiscard]] std::string memif_arguments(const MemifDevice& device);
 // The shared memory of such a wire with one queue pair, in bytes.
 [[nodiscard]] std::uint64_t memif_region_bytes(std::uint32_t mtu);
-// With several queues, the kernel spreads packets over them by a hash of their addresses and ports.
-[[nodiscard]] std::string af_packet_arguments(const std::string& interface, std::uint32_t mtu,
-                                              std::uint16_t queues = 1);
-// The size of a frame in that device's ring. Its driver needs packet buffers of nearly this size, whatever
-// arrives.
-[[nodiscard]] std::uint32_t af_packet_frame_bytes(std::uint32_t mtu);
 // For the interface's queues from `start_queue` on, which must exist. Port::open() attaches the XDP program.
 [[nodiscard]] std::string af_xdp_arguments(const std::string& interface, std::uint16_t start_queue,
                                            std::uint16_t queue_count);
 // Returns true for such arguments.
 [[nodiscard]] bool is_af_xdp(const std::string& arguments);
-// Returns the kernel's interface that arguments of AF_PACKET or AF_XDP name; empty if they are another
-// driver's.
+// Returns the kernel's interface that arguments of AF_XDP name; empty if they are another driver's.
 [[nodiscard]] std::string kernel_interface(const std::string& arguments);
 // The two ends of a vhost-user socket: the guest's, which connects to it, and the switch's, which makes it
 // first.

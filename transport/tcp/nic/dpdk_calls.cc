@@ -1,7 +1,12 @@
-#include "transport/tcp/nic/dpdk_calls.h"
-
+// System calls of DPDK that do a little more than DPDK asks for. cmake/dpdk_calls.txt names them: the build
+// leads the calls in DPDK's archives to the functions tfabric_dpdk_... in dpdk_calls.cc, and sendmsg(2) to
+// that in wire_sockets.cc.
+//
+//  - All descriptors that DPDK opens are closed by exec (close-on-exec), and in forked children
+//    (base/fork_guard.h).
+//    DPDK 22.11 asks for close-on-exec only now and then.
+//  - Mappings that DPDK shares with a file do not get into forked children.
 #include <fcntl.h>
-#include <linux/if_packet.h>
 #include <linux/vfio.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -12,38 +17,14 @@
 #include <unistd.h>
 
 #include <cstdarg>
-#include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <optional>
 #include <string>
 
 #include "base/fork_guard.h"
 
 namespace tfabric::nic {
 namespace {
-
-// The kernel's number of the fanout group of the port that this thread opens; none before its first socket.
-thread_local std::optional<std::uint16_t> t_group;
-
-// Puts an AF_PACKET socket into the group of its port. DPDK would number the group by process and interface,
-// a number that other processes' ports may have, and the kernel refuses a number of another interface. So the
-// kernel chooses the number (packet(7): PACKET_FANOUT_FLAG_UNIQUEID), and the port's other sockets join.
-int join_group(int socket, std::uint32_t wanted) {
-  const std::uint32_t mode = wanted >> 16;
-  const std::uint32_t request = t_group ? mode << 16 | *t_group : (mode | PACKET_FANOUT_FLAG_UNIQUEID) << 16;
-  if (const int answer = ::setsockopt(socket, SOL_PACKET, PACKET_FANOUT, &request, sizeof request);
-      answer != 0) {
-    return answer;
-  }
-  std::uint32_t joined = 0;
-  socklen_t size = sizeof joined;
-  const int answer = ::getsockopt(socket, SOL_PACKET, PACKET_FANOUT, &joined, &size);
-  if (answer == 0) {
-    t_group = static_cast<std::uint16_t>(joined);
-  }
-  return answer;
-}
 
 // Registers the descriptors that a message has brought (unix(7): SCM_RIGHTS).
 void register_received(msghdr& message) {
@@ -61,9 +42,6 @@ void register_received(msghdr& message) {
 }
 
 }  // namespace
-
-void begin_fanout_group() { t_group.reset(); }
-
 }  // namespace tfabric::nic
 
 // Each has the signature of the function that it stands for. DPDK is built for files of any size, which gives
@@ -148,15 +126,6 @@ ssize_t tfabric_dpdk_recvmsg(int socket, msghdr* message, int flags) {
     tfabric::nic::register_received(*message);
   }
   return bytes;
-}
-
-int tfabric_dpdk_setsockopt(int socket, int level, int option, const void* value, socklen_t size) {
-  if (level == SOL_PACKET && option == PACKET_FANOUT && size == sizeof(std::uint32_t)) {
-    std::uint32_t wanted = 0;
-    std::memcpy(&wanted, value, sizeof wanted);
-    return tfabric::nic::join_group(socket, wanted);
-  }
-  return ::setsockopt(socket, level, option, value, size);
 }
 
 int tfabric_dpdk_socket(int domain, int type, int protocol) {

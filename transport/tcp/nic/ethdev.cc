@@ -10,7 +10,6 @@
 #include "host/pci.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/device_holders.h"
-#include "transport/tcp/nic/dpdk_calls.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/loop_ring.h"
 #include "transport/tcp/nic/offloads.h"
@@ -52,8 +51,8 @@ Error Ethdev::failure(const char* what, int error) const {
 }
 
 Status Ethdev::open() {
-  if (config.pipe != nullptr || config.device == kLoopDevice) {
-    return open_pipe();
+  if (!config.pipes.empty() || config.device == kLoopDevice) {
+    return open_pipes();
   }
   care = std::make_unique<PortCare>(
       config.name, port_name(config.device), queues,
@@ -75,15 +74,17 @@ Status Ethdev::take(std::initializer_list<Status (Ethdev::*)()> steps) {
   return {};
 }
 
-Status Ethdev::open_pipe() {
+Status Ethdev::open_pipes() {
   if (Status status = make_pools(SOCKET_ID_ANY); !status) {
     return status;
   }
-  pipe = config.pipe != nullptr ? config.pipe : std::make_shared<LoopRing>();
+  pipes = config.pipes;
+  if (pipes.empty()) {
+    pipes.push_back(std::make_shared<LoopRing>());
+  }
   id = kMostDevices;
-  capabilities = {.tx_multi_segment = true,
-                  .tx_segments_max = PortCapabilities::kAnySegments,
-                  .tx_tso_segments_max = PortCapabilities::kAnySegments};
+  capabilities = pipes.front()->capabilities();
+  mac = pipes.front()->mac();
   return {};
 }
 
@@ -114,7 +115,6 @@ Status Ethdev::attach() {
 Status Ethdev::probe() {
   const std::string name = port_name(config.device);
   static_cast<void>(take_dpdk_error());
-  begin_fanout_group();
   if (rte_eth_dev_get_port_by_name(name.c_str(), &id) != 0) {
     if (const int error = rte_dev_probe(config.device.c_str()); error != 0) {
       return rte_eth_dev_count_total() < kMostDevices ? failure("open", -error) : no_device_left();
@@ -151,8 +151,10 @@ Status Ethdev::make_pools(int numa_node) {
   receive_pool = config.rx_pool;
   if (receive_pool == nullptr) {
     const std::uint32_t count = config.rx_buffers * queues;
-    auto pool = redirect != nullptr ? make_page_pool(config.name, count, numa_node)
-                                    : make_receive_pool(config.name, count, config.mtu, numa_node);
+    auto pool = redirect != nullptr
+                    ? make_page_pool(config.name, count, numa_node)
+                    : make_receive_pool(config.name, count,
+                                        std::max<std::uint32_t>(config.mtu, config.rx_buffer_mtu), numa_node);
     if (!pool) {
       return pool.error();
     }
@@ -187,8 +189,7 @@ Status Ethdev::configure() {
   if (!mac) {
     resets_when_stuck = info.err_handle_mode == RTE_ETH_ERROR_HANDLE_MODE_PASSIVE;
     capabilities = found;
-    // The rest of virtio's is the pseudo-header's sum, which net::finish_tcp_packet() has written.
-    prepares_super_segments_only = std::string_view(info.driver_name).starts_with("net_virtio");
+    prepares = capabilities.tx_segmentation && !capabilities.tso_sum_has_length;
   }
   found.tx_reclaims = capabilities.tx_reclaims;
   return found == capabilities ? Status() : Status(other_offloads());
@@ -225,7 +226,7 @@ Status Ethdev::start() {
     capabilities.tx_reclaims = rte_eth_tx_done_cleanup(id, 0, 0) != -ENOTSUP;
   }
   // A NIC's filters let only frames for its own address pass, but IPv6 asks for neighbours by multicast (RFC
-  // 4861 §7.2.1), and the rail on a TAP or AF_PACKET may have another MAC address than the interface. Drivers
+  // 4861 §7.2.1), and the rail on a TAP has another MAC address than the interface. Drivers
   // that know no such mode receive everything anyway. A Redirect has arranged for it.
   if (redirect == nullptr) {
     static_cast<void>(is_virtual(config.device) ? rte_eth_promiscuous_enable(id)

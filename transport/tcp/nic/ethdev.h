@@ -13,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "host/interfaces.h"
 #include "transport/tcp/nic/packet_pipe.h"
@@ -40,27 +41,27 @@ struct Ethdev {
 
   PortConfig config;
   std::uint16_t queues;
-  std::string interface;                      // of AF_PACKET or AF_XDP; empty: another driver's device
-  std::optional<host::InterfaceQuery> query;  // about it, since these drivers do not look at its link
+  std::string interface;                      // of AF_XDP; empty: another driver's device
+  std::optional<host::InterfaceQuery> query;  // about it, since this driver does not look at its link
   std::unique_ptr<xdp::Redirect> redirect;    // of AF_XDP's interface; outlives the device
   std::uint16_t id = 0;                       // DPDK's port number
   rte_device* device = nullptr;
   rte_mempool* headers = nullptr;
   rte_mempool* externals = nullptr;
   std::shared_ptr<rte_mempool> receive_pool;
-  std::shared_ptr<PacketPipe> pipe;  // null: there is an ethdev
+  std::vector<std::shared_ptr<PacketPipe>> pipes;  // of each queue; empty: there is an ethdev
   bool probed = false;
   bool started = false;
   PortCapabilities capabilities;
-  // The driver's rte_eth_tx_prepare() does nothing that we have not done, except to super-segments.
-  bool prepares_super_segments_only = false;
+  // Super-segments must pass rte_eth_tx_prepare(). virtio's does nothing that we have not done.
+  bool prepares = false;
   std::optional<Rss> rss;
   std::unique_ptr<PortCare> care;      // null for a pipe
   std::optional<net::MacAddress> mac;  // empty until the device has been opened for the first time
   bool resets_when_stuck = false;      // the driver leaves it to us to reset a NIC that has failed
 
  private:
-  Status open_pipe();
+  Status open_pipes();
   Status make_pools(int numa_node);
   // Runs `work` on the thread on which the driver may be opened and closed (control_thread.h), and not beside
   // such work on another device: DPDK's lists of devices have no lock.

@@ -66,7 +66,9 @@ PortCapabilities capabilities_of(const std::string& device, const rte_eth_conf& 
           .tx_multi_segment = chains,
           .tx_segments_max = chains ? stated(info.tx_desc_lim.nb_mtu_seg_max, unstated) : std::uint16_t{1},
           .tx_tso_segments_max =
-              chains ? stated(info.tx_desc_lim.nb_seg_max, kUnstatedTsoSegments) : std::uint16_t{1}};
+              chains ? stated(info.tx_desc_lim.nb_seg_max, kUnstatedTsoSegments) : std::uint16_t{1},
+          .tso_sum_has_length =
+              is_vhost_wire(device) || std::string_view(info.driver_name).starts_with("net_virtio")};
 }
 
 rte_mbuf* linearised_copy(const rte_mbuf& packet, rte_mempool* pool) {

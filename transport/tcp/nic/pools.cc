@@ -246,11 +246,16 @@ Result<rte_mempool*> external_pool() {
   return g_external_pool;
 }
 
+// More than the frame itself needs, with its header and VLAN tag.
+std::uint32_t receive_bytes(std::uint32_t mtu) {
+  constexpr std::uint32_t kOverhead = 128, kLeast = 2048, kUnit = 512;
+  return std::max(kLeast, (mtu + kOverhead + kUnit - 1) / kUnit * kUnit);
+}
+
 Result<std::shared_ptr<rte_mempool>> make_receive_pool(const std::string& name, std::uint32_t count,
                                                        std::uint32_t mtu, int numa_node) {
   constexpr unsigned kMaxRoom = 65535;
-  // More than the frame itself needs, with its header and VLAN tag.
-  const unsigned room = std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + af_packet_frame_bytes(mtu));
+  const unsigned room = std::min(kMaxRoom, RTE_PKTMBUF_HEADROOM + receive_bytes(mtu));
   return make_shared_pool(
       name,
       {.count = count, .room = static_cast<std::uint16_t>(room), .numa_node = numa_node, .pages = false});

@@ -27,6 +27,8 @@ void size_shared_pools(unsigned engines);
 Result<rte_mempool*> header_pool();
 Result<rte_mempool*> external_pool();
 
+// The room for a frame in a buffer that is made for IP packets of `mtu` bytes.
+[[nodiscard]] std::uint32_t receive_bytes(std::uint32_t mtu);
 // Makes a pool of `count` buffers, each with room for a frame with an IP packet of `mtu` bytes in one piece,
 // for any driver. The pool outlives its packets. Its last owner gives hugepages back to the host. Ordinary
 // memory cannot be given back, and clearing it takes DPDK longer than all else that closes a port: it is kept

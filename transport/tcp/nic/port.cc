@@ -16,26 +16,6 @@ constexpr std::size_t kBurst = 64;
 
 bool is_super_segment(const rte_mbuf& packet) { return (packet.ol_flags & RTE_MBUF_F_TX_TCP_SEG) != 0; }
 
-// As rte_eth_tx_burst(). Packets that the driver cuts need its own form of the pseudo-header's checksum.
-std::uint16_t burst(const Ethdev& device, std::span<rte_mbuf*> packets, std::uint16_t queue) {
-  auto count = static_cast<std::uint16_t>(packets.size());
-  if (device.pipe != nullptr) {
-    return device.pipe->put(packets);
-  }
-  if (!device.capabilities.tx_segmentation ||
-      (device.prepares_super_segments_only &&
-       std::none_of(packets.begin(), packets.end(),
-                    [](const rte_mbuf* p) { return is_super_segment(*p); }))) {
-    return rte_eth_tx_burst(device.id, queue, packets.data(), count);
-  }
-  const std::uint16_t good = rte_eth_tx_prepare(device.id, queue, packets.data(), count);
-  if (good == 0) {
-    rte_pktmbuf_free(packets.front());
-    return 1;
-  }
-  return rte_eth_tx_burst(device.id, queue, packets.data(), good);
-}
-
 bool must_linearise(const Ethdev& device, const rte_mbuf& packet) {
   return packet.nb_segs > 1 && packet.nb_segs > device.capabilities.tx_segments_max &&
          !is_super_segment(packet);
@@ -89,7 +69,10 @@ Result<std::unique_ptr<Port>> Port::open(const PortConfig& config) {
 
 Result<std::uint16_t> Port::queues_of(const PortConfig& config) { return Ethdev(config).most_queues(); }
 
-Port::Port(std::shared_ptr<Ethdev> device, std::uint16_t queue) : device_(std::move(device)), queue_(queue) {}
+Port::Port(std::shared_ptr<Ethdev> device, std::uint16_t queue)
+    : device_(std::move(device)),
+      pipe_(device_->pipes.empty() ? nullptr : device_->pipes[queue].get()),
+      queue_(queue) {}
 
 Port::~Port() {
   if (device_->care != nullptr) {
@@ -116,10 +99,25 @@ std::uint16_t Port::receive(std::span<rte_mbuf*> out) {
   if (closed_) [[unlikely]] {
     return 0;
   }
-  if (device_->pipe != nullptr) {
-    return device_->pipe->take(out, *device_->receive_pool);
+  if (pipe_ != nullptr) {
+    return pipe_->take(out, *device_->receive_pool);
   }
   return rte_eth_rx_burst(device_->id, queue_, out.data(), static_cast<std::uint16_t>(out.size()));
+}
+
+std::uint16_t Port::burst(std::span<rte_mbuf*> packets) {
+  if (pipe_ != nullptr) {
+    return pipe_->put(packets);
+  }
+  auto count = static_cast<std::uint16_t>(packets.size());
+  if (device_->prepares) {
+    count = rte_eth_tx_prepare(device_->id, queue_, packets.data(), count);
+    if (count == 0) {
+      rte_pktmbuf_free(packets.front());
+      return 1;
+    }
+  }
+  return rte_eth_tx_burst(device_->id, queue_, packets.data(), count);
 }
 
 std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
@@ -127,7 +125,7 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
     return 0;
   }
   if (device_->capabilities.tx_segments_max == PortCapabilities::kAnySegments) {
-    return burst(*device_, packets, queue_);
+    return burst(packets);
   }
   std::uint16_t sent = 0;
   // Runs of packets that the driver takes as they are go in one burst.
@@ -138,7 +136,7 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
     const auto good = static_cast<std::uint16_t>(bad - rest.begin());
     std::uint16_t taken = 0;
     if (good > 0) {
-      taken = burst(*device_, rest.first(good), queue_);
+      taken = burst(rest.first(good));
       sent = static_cast<std::uint16_t>(sent + taken);
       if (taken < good) {
         return sent;
@@ -155,7 +153,7 @@ std::uint16_t Port::transmit(std::span<rte_mbuf*> packets) {
 }
 
 void Port::reclaim() {
-  if (device_->pipe == nullptr && !closed_) {
+  if (pipe_ == nullptr && !closed_) {
     rte_eth_tx_done_cleanup(device_->id, queue_, 0);
   }
 }
@@ -167,8 +165,8 @@ rte_mbuf* Port::allocate_payload(std::size_t size) {
 rte_mbuf* Port::allocate_external() { return rte_pktmbuf_alloc(device_->externals); }
 
 bool Port::link_up() const {
-  if (device_->pipe != nullptr) {
-    return device_->pipe->up();
+  if (pipe_ != nullptr) {
+    return pipe_->up();
   }
   if (closed_) {
     return false;
@@ -182,12 +180,11 @@ bool Port::link_up() const {
 }
 
 const char* Port::why_down() const {
-  return device_->pipe != nullptr ? device_->pipe->why_down()
-                                  : "the process at the other end of the wire has ended";
+  return pipe_ != nullptr ? pipe_->why_down() : "the process at the other end of the wire has ended";
 }
 
 std::uint32_t Port::speed_mbps() const {
-  if (device_->pipe != nullptr || closed_) {
+  if (pipe_ != nullptr || closed_) {
     return 0;
   }
   rte_eth_link link{};

@@ -21,6 +21,7 @@
 #include "base/time.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/nic/packet_pipe.h"
+#include "transport/tcp/nic/port_capabilities.h"
 #include "transport/tcp/nic/rss.h"
 #include "transport/tcp/nic/xdp/program.h"
 
@@ -35,32 +36,20 @@ inline constexpr std::uint16_t kMostDevices = 32;
 struct PortConfig {
   std::string name;  // the rail's name, in messages
   // What to open, as device_arguments.h names it: a NIC ("0000:00:05.0", with the arguments that it has in
-  // EalOptions::pci_allow), a virtual device ("net_memif0,role=server,...", "net_af_packet0,iface=eth1",
-  // "net_tap0,iface=tap0"); or kLoopDevice.
+  // EalOptions::pci_allow), a virtual device ("net_memif0,role=server,...", "net_tap0,iface=tap0"); or
+  // kLoopDevice.
   std::string device;
-  std::shared_ptr<PacketPipe> pipe;              // not null: opened instead of a device
-  std::optional<xdp::QueueSubset> queue_subset;  // of AF_XDP's interface; none: all queues
-  std::uint16_t mtu = 1500;                      // at most; a NIC's own limit may be lower: Port::mtu()
+  std::vector<std::shared_ptr<PacketPipe>> pipes;  // not empty: instead of a device, one for each queue
+  std::optional<xdp::QueueSubset> queue_subset;    // of AF_XDP's interface; none: all queues
+  std::uint16_t mtu = 1500;                        // at most; a NIC's own limit may be lower: Port::mtu()
   std::uint16_t rx_descriptors = 1024;
   std::uint16_t tx_descriptors = 1024;
-  std::uint32_t rx_buffers =
-      4096;  // packets that the receive pool holds for each queue (ignored with rx_pool)
+  // Buffers of the receive pool for each queue, and the IP packet that one of them holds; 0: `mtu` (both
+  // ignored with rx_pool).
+  std::uint32_t rx_buffers = 4096;
+  std::uint32_t rx_buffer_mtu = 0;
   // Another port's pool to share (for AF_XDP, of make_page_pool()); null: the port gets its own.
   std::shared_ptr<rte_mempool> rx_pool;
-};
-
-struct PortCapabilities {
-  bool tx_ip_checksum = false;
-  bool tx_tcp_checksum = false;
-  bool tx_segmentation = false;  // TSO: the driver cuts TCP segments larger than the MSS
-  bool rx_checksum = false;      // ol_flags of received packets say good or bad
-  bool tx_multi_segment = false;
-  static constexpr std::uint16_t kAnySegments = 65535;
-  bool tx_reclaims = false;               // reclaim() does something
-  std::uint16_t tx_segments_max = 1;      // buffers that a packet may have on transmit
-  std::uint16_t tx_tso_segments_max = 1;  // the same for a packet that the driver cuts
-
-  bool operator==(const PortCapabilities&) const = default;
 };
 
 struct Ethdev;
@@ -121,7 +110,11 @@ class Port {
 
  private:
   Port(std::shared_ptr<Ethdev> device, std::uint16_t queue);
+  // As rte_eth_tx_burst(), for packets that the driver takes as they are.
+  std::uint16_t burst(std::span<rte_mbuf*> packets);
+
   std::shared_ptr<Ethdev> device_;
+  PacketPipe* pipe_;  // of this queue; null: there is an ethdev
   std::uint16_t queue_;
   bool closed_ = false;  // beside queue_, which each burst reads
 };

@@ -12,7 +12,7 @@ namespace tfabric::tcp {
 std::size_t devices_of(const config::Tcp& process) {
   return static_cast<std::size_t>(
       std::count_if(process.rails.begin(), process.rails.end(), [](const config::Rail& rail) {
-        return !config::is_automatic_memif(rail) && !config::is_kernel_stack(rail);
+        return !config::is_automatic_memif(rail) && traits_of(rail.kind).device_arguments != nullptr;
       }));
 }
 

@@ -235,7 +235,7 @@ bool LocalRail::on_welcome(Connection& connection, LocalIncoming& incoming) {
 Status LocalRail::make_link(Connection& connection) {
   Result<std::unique_ptr<nic::Port>> port = nic::Port::open({.name = config().name,
                                                              .device = {},
-                                                             .pipe = connection.wire,
+                                                             .pipes = {connection.wire},
                                                              .mtu = static_cast<std::uint16_t>(mtu_),
                                                              .rx_pool = loop_->port().rx_pool()});
   if (!port) {

@@ -6,7 +6,7 @@
 
 #include "host/limits.h"
 #include "host/pci.h"
-#include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/pools.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
@@ -25,11 +25,11 @@ bool is_nic(const config::Rail& rail) { return traits_of(rail.kind).transmit_acc
 // rounds larger ones up to whole pages.
 std::uint64_t pool_bytes(const config::Rail& rail, bool hugepages) {
   constexpr std::uint64_t kOverhead = 512;
-  const std::uint32_t mtu = effective_mtu(rail);
+  const std::uint32_t mtu = buffer_mtu(rail);
   std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
   if (!hugepages || !is_nic(rail)) {
     constexpr std::uint64_t kHeaders = 320;  // the pool's, the packet's, and headroom
-    buffer = std::max(buffer, nic::af_packet_frame_bytes(mtu) + kHeaders);
+    buffer = std::max(buffer, nic::receive_bytes(mtu) + kHeaders);
     buffer = buffer > kPage ? (buffer + kPage - 1) / kPage * kPage : kPage / (kPage / buffer);
   }
   return receive_buffers(mtu) * buffer;

@@ -59,12 +59,22 @@ Result<std::vector<std::unique_ptr<nic::Port>>> open_ports(const config::Rail& c
   if (config::has_queue_subset(config)) {
     subset = xdp_subset_of(config, ports);
   }
-  return nic::Port::open_queues({.name = config.name,
-                                 .device = kind.device_arguments(config, mtu, queues),
-                                 .queue_subset = std::move(subset),
-                                 .mtu = mtu,
-                                 .rx_buffers = receive_buffers(mtu)},
-                                queues);
+  nic::PortConfig port{.name = config.name,
+                       .device = {},
+                       .queue_subset = std::move(subset),
+                       .mtu = mtu,
+                       .rx_buffers = receive_buffers(buffer_mtu(config)),
+                       .rx_buffer_mtu = buffer_mtu(config)};
+  if (kind.open_pipes != nullptr) {
+    auto pipes = kind.open_pipes(config, mtu, queues);
+    if (!pipes) {
+      return pipes.error();
+    }
+    port.pipes = std::move(*pipes);
+  } else {
+    port.device = kind.device_arguments(config, mtu, queues);
+  }
+  return nic::Port::open_queues(port, queues);
 }
 
 // An MTU that was asked for and is not had is worth a warning.

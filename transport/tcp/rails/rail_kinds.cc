@@ -10,6 +10,7 @@
 #include "host/interfaces.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/device_holders.h"
+#include "transport/tcp/nic/packet_socket.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/nic/wire_sockets.h"
 #include "transport/tcp/rails/preflight.h"
@@ -30,10 +31,6 @@ std::string memif_arguments(const config::Rail& rail, std::uint32_t mtu, std::ui
       {.socket = rail.device, .server = rail.role == config::MemifRole::server, .mtu = mtu});
 }
 
-std::string af_packet_arguments(const config::Rail& rail, std::uint32_t mtu, std::uint16_t queues) {
-  return nic::af_packet_arguments(rail.device, mtu, queues);
-}
-
 std::string af_xdp_arguments(const config::Rail& rail, std::uint32_t /*mtu*/, std::uint16_t queues) {
   return nic::af_xdp_arguments(rail.device, rail.queues.first, queues);
 }
@@ -50,9 +47,27 @@ std::string vhost_arguments(const config::Rail& rail, std::uint32_t /*mtu*/, std
   return nic::vhost_arguments(rail.device);
 }
 
+// --- open_pipes
+
+Result<std::vector<std::shared_ptr<nic::PacketPipe>>> open_af_packet(const config::Rail& rail,
+                                                                     std::uint32_t mtu,
+                                                                     std::uint16_t queues) {
+  nic::PacketFilter filter{.addresses = {}, .vlan = rail.vlan};
+  for (const std::string& text : rail.addresses) {
+    if (const auto prefix = net::parse_prefix(text)) {
+      filter.addresses.push_back(prefix->address);
+    }
+  }
+  auto opened = nic::open_packet_sockets(
+      {.interface = rail.device, .mtu = static_cast<std::uint16_t>(mtu), .filter = std::move(filter)},
+      queues);
+  return opened ? std::move(opened)
+                : Error{opened.error().code, fmt::format("rail {}: {}", rail.name, opened.error().message)};
+}
+
 // --- queues
 
-// As DPDK's driver for AF_PACKET states it. No process has more engines.
+// No process has more engines.
 constexpr std::uint16_t kMostQueues = 16;
 
 Result<std::uint16_t> one_queue(const config::Rail& /*rail*/) { return std::uint16_t{1}; }
@@ -163,7 +178,8 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .lease_name = lease_of_device},
     {.kind = RailKind::af_packet,
      .probed = true,
-     .device_arguments = af_packet_arguments,
+     .buffer_mtu = nic::kPacketSocketMtu,
+     .open_pipes = open_af_packet,
      .queues = most_queues,
      .lease_name = lease_of_interface},
     {.kind = RailKind::af_xdp,
@@ -237,6 +253,11 @@ std::uint32_t effective_mtu(const config::Rail& rail) {
     }
   }
   return traits_of(rail.kind).default_mtu;
+}
+
+std::uint32_t buffer_mtu(const config::Rail& rail) {
+  const std::uint32_t fixed = traits_of(rail.kind).buffer_mtu;
+  return fixed != 0 ? fixed : effective_mtu(rail);
 }
 
 }  // namespace tfabric::tcp

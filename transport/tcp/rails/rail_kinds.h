@@ -6,10 +6,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "config/config.h"
+#include "transport/tcp/nic/packet_pipe.h"
 
 namespace tfabric::tcp {
 
@@ -36,12 +39,18 @@ struct RailKindTraits {
   bool ends_with_link = false;
   // Frames that arrive by a queue without an engine are lost.
   bool needs_engine_per_queue = false;
+  // The IP packet that a receive buffer holds; 0: one of the rail's MTU.
+  std::uint32_t buffer_mtu = 0;
   // The kernel locks the packet buffers of each queue.
   bool locks_buffers = false;
 
-  // The arguments with which DPDK opens the device, with so many queue pairs. Null: it does not.
+  // The arguments with which DPDK opens the device, with so many queue pairs. Null: there is none for DPDK.
   std::string (*device_arguments)(const config::Rail& rail, std::uint32_t mtu,
                                   std::uint16_t queues) = nullptr;
+  // Opens what takes the place of a device, one for each queue pair. Null: there is a device, or neither.
+  Result<std::vector<std::shared_ptr<nic::PacketPipe>>> (*open_pipes)(const config::Rail& rail,
+                                                                      std::uint32_t mtu,
+                                                                      std::uint16_t queues) = nullptr;
   // How many queue pairs the device can have. For a PCI function this asks the driver: EAL must be running.
   Result<std::uint16_t> (*queues)(const config::Rail& rail);
   // The name of the rail's lease: the same text in all processes of the host for the same thing.
@@ -59,5 +68,7 @@ struct RailKindTraits {
 
 // The MTU that a rail uses: the configured one, or what its kind offers.
 [[nodiscard]] std::uint32_t effective_mtu(const config::Rail& rail);
+// The IP packet that one of the rail's receive buffers holds.
+[[nodiscard]] std::uint32_t buffer_mtu(const config::Rail& rail);
 
 }  // namespace tfabric::tcp

@@ -35,19 +35,43 @@ Result<Descriptor> make_map(bpf_map_type type, const MapSize& size, std::string_
   return Descriptor(made);
 }
 
-Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_view name) {
+namespace {
+
+// Returns a descriptor, or -errno.
+int load_program(bpf_prog_type type, std::uint32_t attach_type, std::span<const bpf_insn> instructions,
+                 std::string_view name) {
   bpf_attr load{};
-  load.prog_type = BPF_PROG_TYPE_XDP;
-  load.expected_attach_type = BPF_XDP;
+  load.prog_type = type;
+  load.expected_attach_type = attach_type;
   load.insns = reinterpret_cast<std::uintptr_t>(instructions.data());
   load.insn_cnt = static_cast<std::uint32_t>(instructions.size());
   load.license = reinterpret_cast<std::uintptr_t>("Apache-2.0");
   set_name(load.prog_name, name);
-  const int code = bpf(BPF_PROG_LOAD, load);
+  return bpf(BPF_PROG_LOAD, load);
+}
+
+}  // namespace
+
+Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_view name) {
+  const int code = load_program(BPF_PROG_TYPE_XDP, BPF_XDP, instructions, name);
   if (code < 0) {
     return refusal("cannot load an XDP program", -code);
   }
   return Descriptor(code);
+}
+
+Descriptor attach_ingress(std::span<const bpf_insn> instructions, int interface, std::string_view name) {
+  // BPF_TCX_INGRESS of include/uapi/linux/bpf.h, from 6.6 on.
+  constexpr std::uint32_t kTcxIngress = 46;
+  const Descriptor program(load_program(BPF_PROG_TYPE_SCHED_CLS, 0, instructions, name));
+  if (program.get() < 0) {
+    return Descriptor(program.get());
+  }
+  bpf_attr link{};
+  link.link_create.prog_fd = static_cast<std::uint32_t>(program.get());
+  link.link_create.target_ifindex = static_cast<std::uint32_t>(interface);
+  link.link_create.attach_type = kTcxIngress;
+  return Descriptor(bpf(BPF_LINK_CREATE, link));
 }
 
 int update(const Descriptor& map, const void* key, const void* value) {

@@ -24,6 +24,11 @@ struct MapSize {
 [[nodiscard]] Result<Descriptor> make_map(bpf_map_type type, const MapSize& size, std::string_view name);
 // Loads an XDP program, which the kernel verifies.
 [[nodiscard]] Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_view name);
+// Loads a program that sees what arrives at an interface after sockets of AF_PACKET have, and lets the
+// interface run it as long as the descriptor that is returned is open. Returns -errno in the descriptor's
+// place on failure: -EINVAL before Linux 6.6.
+[[nodiscard]] Descriptor attach_ingress(std::span<const bpf_insn> instructions, int interface,
+                                        std::string_view name);
 // Adds or replaces an entry of a map. Returns 0, or -errno.
 [[nodiscard]] int update(const Descriptor& map, const void* key, const void* value);
 // Opens the program, map or link with this id; `command` says which of them. The descriptor is -errno on
