@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "transport/stripe/place.h"
 
@@ -82,17 +83,40 @@ using Refused = Result<Inbox::Receive*>;
 
 }  // namespace
 
-Inbox::Inbox() : groups_(std::make_unique<std::array<Group, kMaxGroups>>()) {}
+// Finds the next group a slot that is free, and a group for it. Returns false if it is kMaxGroups ahead of
+// one that is open.
+bool Inbox::make_room() {
+  while (open_.empty() || slot(next_) != nullptr) {
+    if (open_.size() == kMaxGroups) {
+      return false;
+    }
+    const std::vector<Group*> before =
+        std::exchange(open_, std::vector<Group*>(std::max(2 * open_.size(), kTogether)));
+    for (Group* group : before) {
+      if (group != nullptr) {
+        slot(group->receives[0].group) = group;
+      }
+    }
+  }
+  if (free_.empty()) {
+    groups_.push_back(std::make_unique<std::array<Group, kTogether>>());
+    for (Group& group : *groups_.back()) {
+      free_.push_back(&group);
+    }
+  }
+  return true;
+}
 
 Result<bool> Inbox::post(std::span<const transport::ReceiveBuffer> buffers, Completion* completion) {
   assert(!buffers.empty() && buffers.size() <= transport::kMaxGroupedReceives);
-  Group& group = slot(next_);
-  if (group.open) {
+  if (!make_room()) {
     return false;
   }
+  Group& group = *free_.back();
+  free_.pop_back();
+  slot(next_) = &group;
   group.count = static_cast<std::uint8_t>(buffers.size());
   group.complete = 0;
-  group.open = true;
   group.completion = completion;
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     Receive& receive = group.receives[i];
@@ -120,14 +144,14 @@ Result<Inbox::Receive*> Inbox::claim(const Arrival& piece) {
   if (!piece.group.precedes(next_)) {
     return static_cast<Receive*>(nullptr);
   }
-  Group& group = slot(piece.group);
-  if (!group.open || group.receives[0].group != piece.group) {
+  Group* const group = open_.empty() ? nullptr : slot(piece.group);
+  if (group == nullptr || group->receives[0].group != piece.group) {
     return received_before(piece);
   }
-  if (piece.index.value >= group.count) {
-    return no_such_receive(piece, group.count);
+  if (piece.index.value >= group->count) {
+    return no_such_receive(piece, group->count);
   }
-  Receive& receive = group.receives[piece.index.value];
+  Receive& receive = group->receives[piece.index.value];
   if (piece.tag != receive.tag) {
     return other_tag(piece, receive.tag);
   }
@@ -167,14 +191,15 @@ void Inbox::placed(Receive& receive, std::uint32_t lines) {
     return;
   }
   receive.complete = true;
-  Group& group = slot(receive.group);
+  Group& group = *slot(receive.group);
   if (++group.complete == group.count) {
     finish(group);
   }
 }
 
 void Inbox::finish(Group& group) {
-  group.open = false;
+  slot(group.receives[0].group) = nullptr;
+  free_.push_back(&group);
   --outstanding_;
   for (std::size_t i = 0; i < group.count; ++i) {
     group.completion->sizes[i] = group.receives[i].total;
@@ -255,20 +280,20 @@ Status Inbox::deliver(Aside& aside) {
 }
 
 void Inbox::fail() {
-  for (Group& group : *groups_) {
-    if (group.open) {
-      group.open = false;
+  for (Group*& group : open_) {
+    if (group != nullptr) {
+      free_.push_back(group);
       --outstanding_;
-      group.completion->finish(Completion::State::failed);
+      std::exchange(group, nullptr)->completion->finish(Completion::State::failed);
     }
   }
 }
 
 bool Inbox::uses(const void* data, std::size_t size) const {
   const auto* begin = static_cast<const std::byte*>(data);
-  for (const Group& group : *groups_) {
-    for (std::size_t i = 0; group.open && i < group.count; ++i) {
-      const Receive& receive = group.receives[i];
+  for (const Group* group : open_) {
+    for (std::size_t i = 0; group != nullptr && i < group->count; ++i) {
+      const Receive& receive = group->receives[i];
       if (!receive.complete && receive.data < begin + size && begin < receive.data + receive.capacity) {
         return true;
       }

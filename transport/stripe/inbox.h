@@ -8,8 +8,9 @@
 // A small message may come before its receive (message.h, kMaxEagerBytes). It is set aside, and copied when
 // the receive is posted, so that a lane never waits for a receive.
 //
-// Not thread-safe. Memory is allocated after construction only for messages that are set aside, and while
-// pieces of a message arrive out of order on several lanes; it is kept then.
+// Not thread-safe. Memory is allocated as more groups are open at once than ever before, for messages that
+// are set aside, and while pieces of a message arrive out of order on several lanes; it is kept then. A comm
+// that has received nothing has none.
 #pragma once
 
 #include <array>
@@ -50,8 +51,6 @@ class Inbox {
     GroupId group;
     Coverage coverage;
   };
-
-  Inbox();
 
   // Posts the next group; its completion is finished when every message of it is there, which may be at once.
   // Returns false if the group that was posted kMaxGroups before it is not complete yet. An error is as in
@@ -97,7 +96,6 @@ class Inbox {
     std::array<Receive, transport::kMaxGroupedReceives> receives;
     std::uint8_t count = 0;
     std::uint8_t complete = 0;
-    bool open = false;
     Completion* completion = nullptr;
   };
   // A message whose receive is not posted.
@@ -108,14 +106,21 @@ class Inbox {
     std::vector<std::byte> bytes;
   };
   using Asides = std::array<Aside, kEagerWindow>;
+  static constexpr std::size_t kTogether = 4;
+  static_assert(kMaxGroups % kTogether == 0);
 
   [[nodiscard]] GroupId posted_before_arriving() const;
-  Group& slot(GroupId group) { return (*groups_)[group.value % kMaxGroups]; }
+  // Where the group is, while it is open, and null afterwards. There must be slots.
+  Group*& slot(GroupId group) { return open_[group.value & (open_.size() - 1)]; }
+  bool make_room();
   void finish(Group& group);
   Aside* aside(GroupId group, Aside::State state);
   Status deliver(Aside& aside);
 
-  std::unique_ptr<std::array<Group, kMaxGroups>> groups_;
+  std::vector<Group*> open_;  // a power of two, or empty
+  std::vector<Group*> free_;  // the one used last comes last
+  std::vector<std::unique_ptr<std::array<Group, kTogether>>>
+      groups_;                      // all of them, which stay where they are
   std::unique_ptr<Asides> asides_;  // by group; null until the first message is set aside
   std::size_t arriving_ = 0;        // of them
   GroupId next_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -137,6 +138,50 @@ TEST_CASE("more groups than fit are refused until the oldest is complete") {
   REQUIRE(completions.back().state == State::failed);
   REQUIRE(inbox.outstanding() == 0);
   REQUIRE_FALSE(inbox.uses(memory.data(), 8));
+}
+
+TEST_CASE("groups of any number are open at once, and complete in any order, while more are posted") {
+  const auto seed = std::random_device()();
+  INFO("seed " << seed);
+  std::mt19937 random(seed);
+  Inbox inbox;
+  std::byte byte{};
+  const std::array buffers{ReceiveBuffer{&byte, 1, 0, nullptr}};
+  struct Open {
+    std::uint32_t number;
+    std::unique_ptr<Completion> completion;
+    Inbox::Receive* receive;  // from the moment on that it is posted, whatever is posted after it
+  };
+  std::vector<Open> open;
+  std::uint32_t next = 0;
+  for (int step = 0; step < 20000; ++step) {
+    // Goes up to the limit and down to none, again and again.
+    const bool grows = step / 1000 % 2 == 0;
+    if (random() % 4 < (grows ? 3u : 1u)) {
+      auto completion = std::make_unique<Completion>();
+      const bool fits = open.empty() || next - open.front().number < Inbox::kMaxGroups;
+      REQUIRE(*inbox.post(buffers, completion.get()) == fits);
+      if (fits) {
+        open.push_back({next, std::move(completion), *inbox.claim(whole(next, 1))});
+        REQUIRE(open.back().receive != nullptr);
+        ++next;
+      }
+    } else if (!open.empty()) {
+      // Near the oldest, as messages come.
+      const auto at =
+          open.begin() + static_cast<std::ptrdiff_t>(random() % std::min<std::size_t>(open.size(), 20));
+      REQUIRE(at->completion->state == State::pending);
+      inbox.placed(*at->receive, 1);
+      REQUIRE(at->completion->state == State::done);
+      REQUIRE_FALSE(inbox.claim(whole(at->number, 1)).ok());
+      open.erase(at);
+    }
+    REQUIRE(inbox.outstanding() == open.size());
+    REQUIRE(inbox.uses(&byte, 1) == !open.empty());
+  }
+  inbox.fail();
+  REQUIRE(std::all_of(open.begin(), open.end(),
+                      [](const Open& group) { return group.completion->state == State::failed; }));
 }
 
 TEST_CASE("the numbers of groups wrap") {

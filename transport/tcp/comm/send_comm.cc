@@ -15,8 +15,8 @@ using LaneState = SendFlows::State;
 SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
     : CommCore(context, nullptr, "send"),
-      announced_only_(max_recvs > 1),
       requests_(*this, context.progress),
+      announced_(max_recvs > 1 ? std::make_unique<AnnouncedRing>() : nullptr),
       hello_(hello),
       routes_(std::move(routes)),
       has_standbys_(routes_.back().rank != routes_.front().rank),
@@ -99,18 +99,18 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
 }
 
 std::optional<SendComm::Target> SendComm::next_target(int tag) {
-  if (!announced_only_) {
+  if (announced_ == nullptr) {
     const stripe::GroupId group = next_group_;
     next_group_ = group.next();
     return Target{group, {}};
   }
   if (!current_) {
-    const Announced* next = announced_.front();
+    const Announced* next = announced_->front();
     if (next == nullptr) {
       return std::nullopt;
     }
     current_ = *next;
-    announced_.pop();
+    announced_->pop();
   }
   for (std::uint8_t i = 0; i < current_->count; ++i) {
     if ((current_->used >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
@@ -375,6 +375,10 @@ Status SendComm::on_announce(const lane::RecordHeader& header, std::span<const s
   for (std::size_t i = 0; i < announced.count; ++i) {
     announced.tags[i] = lane::get_u32(&body[4 * i]);
   }
+  if (announced_ == nullptr) {
+    return Error{Errc::internal,
+                 "the receiver announced a group of receives, and its handle says that it groups none"};
+  }
   const std::uint32_t ahead = announced.group.value - next_announced_.value;
   if (announced.group.precedes(next_announced_)) {
     return {};  // it came by another lane
@@ -385,7 +389,7 @@ Status SendComm::on_announce(const lane::RecordHeader& header, std::span<const s
   early_announced_.emplace(announced.group.value, announced);
   for (auto next = early_announced_.find(next_announced_.value); next != early_announced_.end();
        next = early_announced_.find(next_announced_.value)) {
-    if (!announced_.push(next->second)) {
+    if (!announced_->push(next->second)) {
       return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
     }
     early_announced_.erase(next);

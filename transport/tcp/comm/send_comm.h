@@ -167,13 +167,13 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status on_welcome(std::span<const std::byte> body);
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
 
-  bool announced_only_;
   // user's side
   RequestPool requests_;
   stripe::GroupId next_group_;
   std::optional<Announced> current_;
   // between the two
-  SpscRing<Announced, stripe::Inbox::kMaxGroups> announced_;
+  using AnnouncedRing = SpscRing<Announced, stripe::Inbox::kMaxGroups>;
+  const std::unique_ptr<AnnouncedRing> announced_;  // null: messages need no announcement
   std::atomic<bool> welcomed_{false};
   // engine's side
   Hello hello_;
