@@ -25,6 +25,7 @@
 #include "tests/unit/nic/own_namespace.h"
 #include "transport/tcp/net/checksum.h"
 #include "transport/tcp/net/interface.h"
+#include "transport/tcp/nic/pools.h"
 #include "transport/tcp/nic/port.h"
 
 namespace tfabric::nic {
@@ -55,7 +56,7 @@ std::unique_ptr<Port> open_end(const PacketSocketConfig& config) {
                           .pipes = std::move(*sockets),
                           .mtu = config.mtu,
                           .rx_buffers = 512,
-                          .rx_buffer_mtu = kPacketSocketMtu});
+                          .rx_buffer_mtu = kSuperSegmentMtu});
   REQUIRE(port.ok());
   return std::move(*port);
 }

@@ -45,7 +45,9 @@ TEST_CASE("what a process needs is as the documentation says") {
   using enum config::RailKind;
   CHECK(need({.name = "m", .kind = memif}).ordinary == 125);
   CHECK(need({.name = "m", .kind = memif, .device = "/run/m.sock"}).ordinary == 125);
-  CHECK(need({.name = "v", .kind = vhost, .device = "/run/v.sock"}).ordinary == 109);
+  CHECK(need({.name = "v", .kind = vhost, .device = "/run/v.sock"}).ordinary == 110);
+  CHECK(need({.name = "p", .kind = af_packet, .device = "no-such-if"}).ordinary == 110);
+  CHECK(need({.name = "t", .kind = tap, .device = "no-such-if"}).ordinary == 109);
   const hugepage::Need eni = need({.name = "e", .kind = pci, .device = "0000:00:10.0", .mtu = 1500});
   CHECK(eni.hugepages == 85);
   CHECK(eni.ordinary == 109);

@@ -130,13 +130,20 @@ std::uint32_t Link::most_by_driver() const {
 }
 
 std::uint16_t Link::receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters) {
-  std::uint16_t n = port_->receive(packets);
+  std::uint16_t n = port_->receive(packets.first(std::min<std::size_t>(packets.size(), burst_)));
   if (fault_ != nullptr) [[unlikely]] {
     n = fault_->receive(packets.first(n));
   }
-  counters_.rx_packets += n;
+  std::uint64_t bytes = 0;
   for (const rte_mbuf* packet : packets.first(n)) {
-    counters_.rx_bytes += packet->pkt_len;
+    bytes += packet->pkt_len;
+  }
+  counters_.rx_packets += n;
+  counters_.rx_bytes += bytes;
+  if (n > 0) {
+    constexpr std::uint64_t kBytesAtATime = 256u << 10;
+    burst_ = static_cast<std::uint16_t>(
+        std::clamp<std::uint64_t>(kBytesAtATime * n / (bytes + 1), 4, packets.size()));
   }
   if (member_.exchange == nullptr || n == 0) {
     return n;

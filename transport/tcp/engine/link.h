@@ -160,6 +160,8 @@ class Link final : public Carrier {
   Instant stalled_since_{};
   std::uint16_t ip_id_ = 0;
   std::uint16_t staged_ = 0;
+  // How many packets are received at a time: what a driver copies stays in the cache until it is placed.
+  std::uint16_t burst_ = 4;
   std::array<rte_mbuf*, kStage> stage_{};
   std::unique_ptr<LinkFault> fault_;  // null: nothing is rehearsed
   rte_mbuf_ext_shared_info references_{};

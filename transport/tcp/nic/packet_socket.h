@@ -21,10 +21,6 @@
 
 namespace tfabric::nic {
 
-// The buffers of a pool for these sockets hold an IP packet of this size, so that a super-segment takes five.
-// Each has four pages, with all that belongs to it.
-inline constexpr std::uint32_t kPacketSocketMtu = 15744;
-
 struct PacketSocketConfig {
   std::string interface;
   std::uint16_t mtu = 1500;

@@ -21,6 +21,11 @@ inline constexpr std::uint16_t kHeaderRoom = 1536;
 inline constexpr std::uint16_t kHeaderRoom = 1664;
 #endif
 
+// Where super-segments of 64 KiB come in or go out in buffers of a receive pool, these hold an IP packet of
+// this size, so that it takes five of them. Each has four pages, with all that belongs to it. What is done
+// for each buffer costs more than the copy of 2 KiB.
+inline constexpr std::uint32_t kSuperSegmentMtu = 15744;
+
 // Sets how many engines share the two pools below; must be called before they are made.
 void size_shared_pools(unsigned engines);
 // Made at the first call, and kept until the process ends.

@@ -11,6 +11,7 @@
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/device_holders.h"
 #include "transport/tcp/nic/packet_socket.h"
+#include "transport/tcp/nic/pools.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/nic/wire_sockets.h"
 #include "transport/tcp/rails/preflight.h"
@@ -178,7 +179,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .lease_name = lease_of_device},
     {.kind = RailKind::af_packet,
      .probed = true,
-     .buffer_mtu = nic::kPacketSocketMtu,
+     .buffer_mtu = nic::kSuperSegmentMtu,
      .open_pipes = open_af_packet,
      .queues = most_queues,
      .lease_name = lease_of_interface},
@@ -199,6 +200,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
     {.kind = RailKind::virtio_user,
      .transmit_access = TransmitAccess::shared,
      .ends_with_link = true,
+     .buffer_mtu = nic::kSuperSegmentMtu,
      .device_arguments = virtio_user_arguments,
      .queues = one_queue,
      .lease_name = lease_of_device,
@@ -206,6 +208,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
     {.kind = RailKind::vhost,
      .has_own_mac = false,  // DPDK gives all vhost ends the same
      .ends_with_link = true,
+     .buffer_mtu = nic::kSuperSegmentMtu,
      .device_arguments = vhost_arguments,
      .queues = one_queue,
      .lease_name = lease_of_device,
