@@ -18,6 +18,10 @@ constexpr double kGbitPerSecond = 1e9 / 8;
 struct Network {
   struct Comm final : PathUser {
     PathUse measure(stripe::RouteId, Instant at) override {
+      ++asked;
+      if (rests) {
+        return {.rests = true};
+      }
       const Duration passed = at - last;
       last = at;
       const double seconds = std::chrono::duration<double>(passed).count();
@@ -31,7 +35,8 @@ struct Network {
     }
     Network* network = nullptr;
     Instant last{};
-    std::uint32_t flows = 1, keep = 1, told = 0;
+    std::uint32_t flows = 1, keep = 1, told = 0, asked = 0;
+    bool rests = false;
   };
 
   [[nodiscard]] double rate_of(const Comm& comm) const {
@@ -46,7 +51,8 @@ struct Network {
     comms.back()->network = this;
     comms.back()->last = now;
     comms.back()->flows = path.flows();
-    path.add(*comms.back(), {0});
+    path.add();
+    path.wake(*comms.back(), {0});
     return *comms.back();
   }
   void run(Path& path, Duration duration) {
@@ -111,6 +117,26 @@ TEST_CASE("a number that is given is not measured") {
   network.run(path, 10s);
   CHECK(comm.flows == 3);
   CHECK(comm.told > 100);
+}
+
+TEST_CASE("a comm that rests is asked no more until it wakes, and then gets what was found meanwhile") {
+  Network network;
+  Path path(kMeasured, "test");
+  Network::Comm &busy = network.join(path), &resting = network.join(path);
+  resting.rests = true;
+  resting.flows = 0;
+  network.run(path, 5s);
+  CHECK(resting.asked == 1);
+  CHECK(busy.flows == 5);
+  resting.rests = false;
+  path.wake(resting, {0});
+  network.run(path, 100ms);
+  CHECK(resting.asked > 1);
+  CHECK(resting.flows == busy.flows);
+  path.remove(busy);
+  CHECK_FALSE(path.unused());
+  path.remove(resting);
+  CHECK(path.unused());
 }
 
 TEST_CASE("a comm that was closed is asked no more") {

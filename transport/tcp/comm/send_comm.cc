@@ -24,7 +24,7 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_
       opened_at_(context.engine.now()),
       outbox_({.piece_bytes = context.options.piece_bytes, .waits_for_receives = max_recvs <= 1}) {
   for (std::size_t i = 0; i < routes_.size(); ++i) {
-    routes_[i].path->add(*this, {i});
+    routes_[i].path->add();
   }
 }
 
@@ -140,6 +140,8 @@ void SendComm::on_submitted() {
       request.completion.finish(stripe::Completion::State::failed);
     } else if (!outbox_.post(request.send, &request.completion)) {
       break;  // repeated when a message is done
+    } else {
+      wake_paths();
     }
     posted_.pop();
   }
@@ -197,6 +199,18 @@ void SendComm::poll_paths() {
   }
 }
 
+void SendComm::wake_paths() {
+  busy_at_ = context_.engine.last_turn();
+  if (std::exchange(all_awake_, true)) {
+    return;
+  }
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    if (!std::exchange(routes_[i].awake, true)) {
+      routes_[i].path->wake(*this, {i});
+    }
+  }
+}
+
 void SendComm::take_acknowledgements() {
   for (const LaneEnd& lane : lanes_) {
     if (lane.flow != nullptr) {
@@ -228,6 +242,14 @@ void SendComm::close_if_drained(engine::Flow& flow) {
 
 PathUse SendComm::measure(stripe::RouteId route, Instant now) {
   PathUse use;
+  if (outbox_.outstanding() > 0) {
+    busy_at_ = now;
+  }
+  constexpr Duration kRest = std::chrono::seconds(1);
+  use.rests = now - busy_at_ >= kRest;
+  if (use.rests) {
+    route_at(route).awake = all_awake_ = false;
+  }
   if (failed() || !welcomed()) {
     return use;
   }

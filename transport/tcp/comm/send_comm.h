@@ -35,6 +35,7 @@ struct SendRoute {
   std::optional<Instant> joined;  // when a lane was last welcomed
   bool away = false;              // there was no link when it was last tried
   bool tried = false;             // a lane was opened, or was to be
+  bool awake = false;             // the path measures what is sent
   FlowJudge judge;
 
   // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
@@ -130,6 +131,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   std::optional<Target> next_target(int tag);
   void pump();
   void poll_paths();
+  void wake_paths();
   void take_acknowledgements();
   void close_if_drained(engine::Flow& flow);
   void leave_lane(stripe::LaneId lane);
@@ -185,6 +187,8 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   std::optional<Error> first_loss_;  // why the first lane was lost, until one has joined
   SendFlows book_;
   std::vector<FlowJudge::Sight> readings_;  // of the route that is being measured
+  Instant busy_at_{};                       // when a message was last posted, or not done yet
+  bool all_awake_ = false;                  // the routes
   LaneCounters counters_;
   stripe::Outbox outbox_;
   stripe::Burials burials_;

@@ -34,16 +34,18 @@ Path::~Path() {
 }
 
 void Path::remove(const PathUser& user) {
-  std::erase_if(users_, [&](const User& u) { return u.user == &user; });
+  --users_;
+  std::erase_if(awake_, [&](const User& u) { return u.user == &user; });
 }
 
 void Path::measure(Instant now) {
   uses_.clear();
   Duration srtt{};
-  for (const User& u : users_) {
+  std::erase_if(awake_, [&](const User& u) {
     uses_.push_back(u.user->measure(u.route, now));
     srtt = std::max(srtt, uses_.back().srtt);
-  }
+    return uses_.back().rests;
+  });
   const Duration interval = std::clamp<Duration>(kRoundTrips * srtt, kShortest, kLongest);
   if (now - last_ < kStale * interval) {
     const PathSample sample = sum_up(now);
@@ -91,7 +93,7 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
   const double seconds = std::chrono::duration<double>(sample.busy).count();
   pace_.on_sample(static_cast<double>(sample.delivered) / seconds, now);
   const bool far = pace_.rate() * 2 < pace_.usual();
-  const bool blamed = pace_.slow() && far && std::any_of(users_.begin(), users_.end(), [&](const User& u) {
+  const bool blamed = pace_.slow() && far && std::any_of(awake_.begin(), awake_.end(), [&](const User& u) {
                         return u.user->has_quick_sister(u.route, now);
                       });
   rail_->paces.on_sample(peer_, pace_, blamed, now);
@@ -110,7 +112,7 @@ void Path::belong_to(std::shared_ptr<RailRecord> rail, std::string peer) {
 }
 
 void Path::apply(Instant now) {
-  for (const User& u : users_) {
+  for (const User& u : awake_) {
     u.user->use_flows(u.route, flows(), planner_ ? planner_->keep() : flows(), now);
   }
 }

@@ -5,6 +5,7 @@
 // for later comms, which begin with it (the idea of RFC 9040). Used with the engine held.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -28,11 +29,13 @@ struct PathUse {
   Duration all_busy{}, limited{};  // the same, summed over all flows; the part when the network limited them
   Duration srtt{};                 // the longest of them
   bool ready = true;               // as many flows are in use as were wanted
+  bool rests = false;              // the comm has had nothing to send for a while
 };
 
 // A comm, as its paths use it. `route` is the comm's own number for the path.
 class PathUser {
  public:
+  // A comm that says that it rests is not asked again before its next wake().
   virtual PathUse measure(stripe::RouteId route, Instant now) = 0;
   // Deals pieces to `flows` flows and opens those that are missing. Up to `keep` flows in all may stay open.
   virtual void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) = 0;
@@ -63,9 +66,13 @@ class Path {
   // It is one of this rail's, toward this peer.
   void belong_to(std::shared_ptr<RailRecord> rail, std::string peer);
 
-  void add(PathUser& user, stripe::RouteId route) { users_.push_back({&user, route}); }
+  // A comm begins and ceases to use the path.
+  void add() { ++users_; }
   void remove(const PathUser& user);
-  [[nodiscard]] bool unused() const { return users_.empty(); }
+  // A comm that was not awake has something to send. Those that rest are not measured: there may be
+  // thousands.
+  void wake(PathUser& user, stripe::RouteId route) { awake_.push_back({&user, route}); }
+  [[nodiscard]] bool unused() const { return users_ == 0; }
   [[nodiscard]] bool network() const { return choice_.network; }
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Pace& pace() const { return pace_; }
@@ -130,7 +137,8 @@ class Path {
   Pace pace_;
   std::shared_ptr<RailRecord> rail_;
   std::string peer_;
-  std::vector<User> users_;
+  std::size_t users_ = 0;
+  std::vector<User> awake_;  // of them
   std::vector<PathUse> uses_;
   Instant last_{}, next_{};
   std::optional<Instant> lost_since_, lost_at_, stood_in_at_;
