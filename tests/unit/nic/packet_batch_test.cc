@@ -4,6 +4,7 @@
 #include <rte_mbuf.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -13,6 +14,7 @@
 
 #include "base/descriptor.h"
 #include "tests/unit/nic/eal_fixture.h"
+#include "transport/tcp/nic/poll_pace.h"
 #include "transport/tcp/nic/pools.h"
 
 namespace tfabric::nic {
@@ -93,6 +95,28 @@ Contents random_contents(std::mt19937_64& random, std::size_t size) {
 }
 
 }  // namespace
+
+TEST_CASE(
+    "the longer nothing has come, the more rarely it is asked for, and what comes is late by a small part of "
+    "that") {
+  PollPace pace(4000);
+  std::uint64_t now = 1'000'000;
+  pace.on_answer(true, now);
+  CHECK(pace.due(now));
+  std::uint64_t asked = 0, last = now;
+  for (const std::uint64_t end = now + 1'000'000; now < end; now += 10) {
+    if (pace.due(now)) {
+      CHECK(now - last <= std::max<std::uint64_t>((now - 1'000'000) / 32 + 10, 10));
+      CHECK(now - last <= 4010);
+      pace.on_answer(false, now);
+      last = now;
+      ++asked;
+    }
+  }
+  CHECK(asked < 500);  // of 100,000 occasions
+  pace.on_answer(true, now);
+  CHECK(pace.due(now + 1));
+}
 
 TEST_CASE("packets of any size, in any number of buffers, arrive whole and in order") {
   const auto seed = std::random_device()();

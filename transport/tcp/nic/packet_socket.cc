@@ -5,6 +5,9 @@
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <rte_config.h>  // before rte_cycles.h, which on arm64 takes another counter without it
+//
+#include <rte_cycles.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
@@ -17,6 +20,7 @@
 #include "base/log.h"
 #include "host/interfaces.h"
 #include "transport/tcp/nic/packet_batch.h"
+#include "transport/tcp/nic/poll_pace.h"
 #include "transport/tcp/nic/xdp/bpf.h"
 
 namespace tfabric::nic {
@@ -25,6 +29,8 @@ namespace {
 // Bytes that may wait in the kernel: a receive window of some connections and what the kernel adds to
 // packets, and a burst of super-segments.
 constexpr int kReceiveBytes = 32 << 20, kSendBytes = 4 << 20;
+// At least: a pause of 4 µs.
+constexpr std::uint64_t kAsksPerSecond = 250'000;
 // Of an Ethernet frame, with a VLAN tag.
 constexpr std::uint32_t kHeaderBytes = 18;
 constexpr std::uint32_t kMostIpBytes = 65535;
@@ -45,7 +51,13 @@ class PacketSocket final : public PacketPipe {
 
   std::uint16_t put(std::span<rte_mbuf*> packets) override { return sender_.send(socket_.get(), packets); }
   std::uint16_t take(std::span<rte_mbuf*> out, rte_mempool& pool) override {
-    return receiver_.receive(socket_.get(), out, pool);
+    const std::uint64_t now = rte_rdtsc();
+    if (!pace_.due(now)) {
+      return 0;
+    }
+    const std::uint16_t count = receiver_.receive(socket_.get(), out, pool);
+    pace_.on_answer(count > 0, now);
+    return count;
   }
   [[nodiscard]] bool up() const override {
     const host::InterfaceQuery::State state = query_.state(interface_);
@@ -67,6 +79,7 @@ class PacketSocket final : public PacketPipe {
   net::MacAddress mac_;
   std::shared_ptr<PrivateDescriptor> guard_;  // of the sockets of an interface
   host::InterfaceQuery query_;
+  PollPace pace_{rte_get_tsc_hz() / kAsksPerSecond};
   PacketSender sender_;
   PacketReceiver receiver_;
 };
