@@ -23,8 +23,8 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_
       carrying_(routes_.front().rank),
       opened_at_(context.engine.now()),
       outbox_({.piece_bytes = context.options.piece_bytes, .waits_for_receives = max_recvs <= 1}) {
-  for (std::size_t i = 0; i < routes_.size(); ++i) {
-    routes_[i].path->add();
+  for (const SendRoute& route : routes_) {
+    route.path->add();
   }
 }
 

@@ -86,7 +86,7 @@ constexpr std::uint8_t kValue = BPF_REG_0, kFrame = BPF_REG_6;  // where BPF_ABS
 // From 6.6 on: TCX_NEXT of include/uapi/linux/bpf.h.
 constexpr std::int32_t kNextProgram = -1;
 
-constexpr bpf_insn load_frame(int size, std::uint32_t offset) {
+constexpr bpf_insn load_frame(int size, std::size_t offset) {
   return in::make(BPF_LD | BPF_ABS | size, 0, 0, 0, static_cast<std::int32_t>(offset));
 }
 constexpr bpf_insn unless_equal(std::uint32_t value, std::size_t count) {
@@ -110,8 +110,8 @@ IngressText drop_family(const PacketFilter& filter, bool v4) {
     if (address.is_v4() != v4) {
       continue;
     }
-    const std::uint32_t words = v4 ? 1 : kWords;
-    for (std::uint32_t i = 0; i < words; ++i) {
+    const std::size_t words = v4 ? 1 : kWords;
+    for (std::size_t i = 0; i < words; ++i) {
       text.push_back(load_frame(BPF_W, (v4 ? kV4To : kV6To) + 4 * i));
       text.push_back(unless_equal(word(address, v4 ? kV4Word : i), 2 * (words - 1 - i) + kLeave));
     }
