@@ -141,9 +141,8 @@ std::uint16_t Link::receive(std::span<rte_mbuf*> packets, ExchangeCounters& coun
   counters_.rx_packets += n;
   counters_.rx_bytes += bytes;
   if (n > 0) {
-    constexpr std::uint64_t kBytesAtATime = 256u << 10;
-    burst_ = static_cast<std::uint16_t>(
-        std::clamp<std::uint64_t>(kBytesAtATime * n / (bytes + 1), 4, packets.size()));
+    constexpr std::uint64_t kBytesAtATime = 256u << 10, kLeast = 4, kMost = 64;
+    burst_ = static_cast<std::uint16_t>(std::clamp(kBytesAtATime * n / (bytes + 1), kLeast, kMost));
   }
   if (member_.exchange == nullptr || n == 0) {
     return n;
