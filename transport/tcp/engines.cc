@@ -233,6 +233,7 @@ void Engines::log_rails() const {
       if (link != nullptr) {
         summary.sent += link->counters().tx_bytes;
         summary.received += link->counters().rx_bytes;
+        summary.payload += unit->engine.sent_over(*link);
         summary.absences = std::max(summary.absences, link->absences());  // engines have one link in common
       }
     }

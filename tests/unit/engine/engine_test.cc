@@ -318,6 +318,30 @@ TEST_CASE("a peer learns why a connection was aborted, although the last segment
   CHECK(loop.hall.guest.reason == "out of paper");
 }
 
+TEST_CASE("a link knows what its connections have sent and sent again, also those that have ended") {
+  Loop loop;
+  Collector client;
+  TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
+  REQUIRE(flow != nullptr);
+  REQUIRE(loop.until([&] { return flow->connection().established() && loop.hall.accepted != nullptr; }));
+  const std::string text(3000, 't');
+  REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 3000}));
+  stack::SegmentOut lost;
+  REQUIRE(flow->connection().next_segment(lost, loop.engine.now()));
+  loop.engine.wake(*flow);
+  REQUIRE(loop.until([&] { return loop.hall.guest.received == text; }));
+  const SentPayload while_open = loop.engine.sent_over(*loop.link);
+  CHECK(while_open.bytes == text.size());
+  CHECK(while_open.again >= lost.payload_size);
+  flow->close();
+  loop.hall.accepted->close();
+  REQUIRE(loop.until([&] { return loop.engine.flows() == 0; }));
+  constexpr std::size_t kFins = 2;
+  CHECK(loop.engine.sent_over(*loop.link).bytes == while_open.bytes + kFins);
+  CHECK(loop.engine.sent_over(*loop.link).again == while_open.again);
+  CHECK(loop.link->sent_by_ended().bytes == while_open.bytes + kFins);
+}
+
 namespace {
 
 // A link that sends payload by reference, to a ring that keeps what it gets.

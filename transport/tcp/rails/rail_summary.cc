@@ -3,13 +3,24 @@
 #include <fmt/format.h>
 
 namespace tfabric::tcp {
+namespace {
+
+// Says nothing of a network that loses next to nothing.
+std::string again(const engine::SentPayload& payload) {
+  constexpr double kLeastPercent = 0.005;
+  const double percent =
+      payload.bytes == 0 ? 0 : 100 * static_cast<double>(payload.again) / static_cast<double>(payload.bytes);
+  return percent < kLeastPercent ? "" : fmt::format(", {:.2f} % of it again", percent);
+}
+
+}  // namespace
 
 std::string to_string(const RailSummary& summary) {
   const auto gigabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) * 1e-9; };
   std::string text = fmt::format("rail {}: ", summary.rail);
   if (summary.counts_bytes) {
-    text += fmt::format("{:.2f} GB sent, {:.2f} GB received; ", gigabytes(summary.sent),
-                        gigabytes(summary.received));
+    text += fmt::format("{:.2f} GB sent{}, {:.2f} GB received; ", gigabytes(summary.sent),
+                        again(summary.payload), gigabytes(summary.received));
   }
   if (summary.absences > 0) {
     text += fmt::format("its link was lost {} time(s); ", summary.absences);
