@@ -233,7 +233,8 @@ void Engines::log_rails() const {
       if (link != nullptr) {
         summary.sent += link->counters().tx_bytes;
         summary.received += link->counters().rx_bytes;
-        summary.payload += unit->engine.sent_over(*link);
+        summary.payload += link->counters().tx_payload;
+        summary.repeated += link->counters().tx_repeated;
         summary.absences = std::max(summary.absences, link->absences());  // engines have one link in common
       }
     }

@@ -115,12 +115,14 @@ TEST_CASE("a rail is named once, with how many of its peers it is slow to") {
 TEST_CASE("a rail's last line says what it carried, and what was lost") {
   RailSummary summary{.rail = "eth1", .sent = 12'340'000'000, .received = 5'000'000, .losses = {}};
   CHECK(to_string(summary) == "rail eth1: 12.34 GB sent, 0.01 GB received; no connection was lost");
-  summary.payload = {.bytes = 12'000'000'000, .again = 599'000};
+  summary.payload = 12'000'000'000;
+  summary.repeated = 599'000;
   CHECK(to_string(summary) == "rail eth1: 12.34 GB sent, 0.01 GB received; no connection was lost");
-  summary.payload.again = 240'000'000;
+  summary.payload = 12'240'000'000;
+  summary.repeated = 240'000'000;
   CHECK(to_string(summary) ==
         "rail eth1: 12.34 GB sent, 2.00 % of it again, 0.01 GB received; no connection was lost");
-  summary.payload.again = 0;
+  summary.repeated = 0;
   summary.absences = 2;
   summary.losses += {.connections = 40, .bytes = 1'500'000, .longest = 1500ms};
   summary.losses += {.connections = 8, .bytes = 0, .longest = 12'300ms};

@@ -152,8 +152,6 @@ class Engine {
   // Returns a time before which no flow's timer expires.
   [[nodiscard]] Instant next_deadline() const { return deadlines_.next(); }
   [[nodiscard]] const EngineCounters& counters() const { return counters_; }
-  // What all connections over the link have sent, with those that have ended.
-  [[nodiscard]] SentPayload sent_over(const Link& link) const;
   // Forgets all flows, without a segment to their peers, and frees the packets that other engines have handed
   // over. No engine that shares a wire with this one may be turned afterwards, because it may hold packets of
   // this one's pool.
@@ -223,7 +221,6 @@ class Engine {
   TcpFlow& add_flow(const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
                     std::unique_ptr<stack::Connection> connection);
   void remove_flow(TcpFlow& flow);
-  static SentPayload sent_by(const TcpFlow& flow);
   void mark(TcpFlow& flow);
   // Returns a free one of our ports for which `fits(port)` is true; nothing if there is none.
   template <class Fits>

@@ -126,23 +126,7 @@ void Engine::abort(TcpFlow& flow, std::string_view reason) {
   mark(flow);
 }
 
-SentPayload Engine::sent_by(const TcpFlow& flow) {
-  const stack::ConnectionInfo info = flow.connection_->info();
-  return {.bytes = info.bytes_sent, .again = info.bytes_retransmitted};
-}
-
-SentPayload Engine::sent_over(const Link& link) const {
-  SentPayload sum = link.sent_by_ended();
-  for (const auto& flow : flows_) {
-    if (&flow->link() == &link) {
-      sum += sent_by(*flow);
-    }
-  }
-  return sum;
-}
-
 void Engine::remove_flow(TcpFlow& flow) {
-  flow.link().note_ended(sent_by(flow));
   if (flow.half_open_) {
     --half_open_;
   }

@@ -51,16 +51,8 @@ struct LinkOptions {
 // Bytes are of whole frames; what is staged counts as sent, unless it is dropped.
 struct LinkCounters {
   std::uint64_t rx_packets = 0, tx_packets = 0, rx_bytes = 0, tx_bytes = 0, tx_stalls = 0;
-};
-
-// Of TCP payload: how much was sent, each byte once, and how much was sent again. A FIN counts as a byte.
-struct SentPayload {
-  std::uint64_t bytes = 0, again = 0;
-  SentPayload& operator+=(const SentPayload& other) {
-    bytes += other.bytes;
-    again += other.again;
-    return *this;
-  }
+  // TCP payload that was staged, and the part of it that was sent before.
+  std::uint64_t tx_payload = 0, tx_repeated = 0;
 };
 
 class Link final : public Carrier {
@@ -143,10 +135,6 @@ class Link final : public Carrier {
   // Returns true if the driver has taken nothing of what is staged for kStall. Call regularly.
   [[nodiscard]] bool stalled(Instant now);
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
-  // A connection over the link has ended.
-  void note_ended(const SentPayload& sent) { ended_ += sent; }
-  // What the connections have sent that have ended.
-  [[nodiscard]] const SentPayload& sent_by_ended() const { return ended_; }
 
  private:
   // Longer than Ethernet's flow control or a busy peer stops a sender.
@@ -180,7 +168,6 @@ class Link final : public Carrier {
   std::unique_ptr<LinkFault> fault_;  // null: nothing is rehearsed
   rte_mbuf_ext_shared_info references_{};
   LinkCounters counters_;
-  SentPayload ended_;
 };
 
 inline Link& TcpFlow::link() const { return static_cast<Link&>(carrier()); }

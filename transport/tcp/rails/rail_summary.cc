@@ -6,10 +6,11 @@ namespace tfabric::tcp {
 namespace {
 
 // Says nothing of a network that loses next to nothing.
-std::string again(const engine::SentPayload& payload) {
+std::string again(const RailSummary& summary) {
   constexpr double kLeastPercent = 0.005;
+  const std::uint64_t once = summary.payload - summary.repeated;
   const double percent =
-      payload.bytes == 0 ? 0 : 100 * static_cast<double>(payload.again) / static_cast<double>(payload.bytes);
+      once == 0 ? 0 : 100 * static_cast<double>(summary.repeated) / static_cast<double>(once);
   return percent < kLeastPercent ? "" : fmt::format(", {:.2f} % of it again", percent);
 }
 
@@ -19,8 +20,8 @@ std::string to_string(const RailSummary& summary) {
   const auto gigabytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) * 1e-9; };
   std::string text = fmt::format("rail {}: ", summary.rail);
   if (summary.counts_bytes) {
-    text += fmt::format("{:.2f} GB sent{}, {:.2f} GB received; ", gigabytes(summary.sent),
-                        again(summary.payload), gigabytes(summary.received));
+    text += fmt::format("{:.2f} GB sent{}, {:.2f} GB received; ", gigabytes(summary.sent), again(summary),
+                        gigabytes(summary.received));
   }
   if (summary.absences > 0) {
     text += fmt::format("its link was lost {} time(s); ", summary.absences);

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "transport/tcp/engine/link.h"
 #include "transport/tcp/flows/rail_record.h"
 
 namespace tfabric::tcp {
@@ -12,9 +11,9 @@ namespace tfabric::tcp {
 struct RailSummary {
   std::string rail;
   bool counts_bytes = true;  // false: the kernel's TCP carries them, or links that have come and gone
-  std::uint64_t sent = 0, received = 0;  // bytes of frames
-  engine::SentPayload payload;
-  std::uint64_t absences = 0;  // of the link
+  std::uint64_t sent = 0, received = 0;     // bytes of frames
+  std::uint64_t payload = 0, repeated = 0;  // bytes of TCP payload sent, and those of them sent before
+  std::uint64_t absences = 0;               // of the link
   RailLosses losses;
 };
 
