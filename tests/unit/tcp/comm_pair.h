@@ -104,12 +104,16 @@ struct World {
 using Ranks = std::array<RouteClass, 2>;
 inline constexpr Ranks kBothOwn{RouteClass::own, RouteClass::own};
 
-// Returns a send comm over both links that has one lane on each of the lowest class to begin with. The test
-// says how many are used.
+// Returns a send comm over both links that has one lane on each of the lowest class to begin with. `path`
+// says how many are used; null: the test does.
 inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std::uint8_t max_recvs,
-                                           const Ranks& ranks = kBothOwn) {
+                                           const Ranks& ranks = kBothOwn,
+                                           std::shared_ptr<Path> path = nullptr) {
   const EngineGuard guard(world.engine.lock());
-  const auto path = std::make_shared<Path>(FlowChoice{}, "test");
+  const bool chosen_by_test = path == nullptr;
+  if (chosen_by_test) {
+    path = std::make_shared<Path>(FlowChoice{}, "test");
+  }
   std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < kAddresses.size(); ++i) {
     routes.push_back({.rank = ranks[i],
@@ -119,7 +123,7 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
                       .port = world.engine.port(),
                       .path = path,
                       .joined = {},
-                      .awake = true});  // it seems so: the path does not choose the lanes
+                      .awake = chosen_by_test});  // seems to be: the path is not woken, and asks for nothing
   }
   auto send = std::make_unique<SendComm>(world.context, hello, max_recvs, std::move(routes));
   REQUIRE_FALSE(send->open_lanes());

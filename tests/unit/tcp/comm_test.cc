@@ -70,6 +70,24 @@ std::size_t live_flows(World& world) {
 
 }  // namespace
 
+TEST_CASE("a path does not remember a comm that is closed with a message still posted") {
+  World world;
+  const Hello hello{.token = world.token, .comm = random_u64(), .serial = {}, .witness = {}};
+  const auto path = std::make_shared<Path>(FlowChoice{}, "test");
+  auto send = open_send(world, hello, 1, kBothOwn, path);
+  std::array<std::byte, 100> data{};
+  {
+    const EngineGuard guard(world.engine.lock());  // so that no turn takes it
+    auto request = send->isend(data.data(), data.size(), 0, nullptr);
+    REQUIRE(request.ok());
+    REQUIRE(*request != nullptr);
+  }
+  send.reset();
+  CHECK(path->unused());
+  const EngineGuard guard(world.engine.lock());
+  CHECK(path->poll(world.engine.now() + std::chrono::hours(1)));  // asks none
+}
+
 TEST_CASE("flows join and leave while messages are under way, and all messages arrive whole and in order") {
   const auto seed = GENERATE(range(1, 6));
   INFO("seed " << seed);

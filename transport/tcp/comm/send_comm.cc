@@ -31,10 +31,11 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_
 SendComm::~SendComm() {
   {
     const EngineGuard guard(context_.engine.lock());
+    detach(outbox_.outstanding() > 0 || posted_.front() != nullptr || !welcomed());
+    // Not before: what was still posted has woken them.
     for (const SendRoute& route : routes_) {
       route.path->remove(*this);
     }
-    detach(outbox_.outstanding() > 0 || posted_.front() != nullptr || !welcomed());
   }
   poke();  // the process may end at any time, and the peer should be told of the end before
 }
