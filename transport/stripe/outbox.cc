@@ -8,29 +8,13 @@
 
 namespace tfabric::stripe {
 
-Outbox::Outbox(const OutboxOptions& options) : options_(options), dealer_(options.piece_bytes) {
+Outbox::Outbox(const OutboxOptions& options)
+    : options_(options), dealer_(options.piece_bytes), messages_(kMaxMessages) {
   assert(options.eager_bytes <= kMaxEagerBytes);
 }
 
-// Returns false if there are as many messages as there may be.
-bool Outbox::make_room() {
-  constexpr std::size_t kFirst = 8;
-  if (next_ - front_ < messages_.size()) {
-    return true;
-  }
-  if (messages_.size() == kMaxMessages) {
-    return false;
-  }
-  const std::vector<Message> before =
-      std::exchange(messages_, std::vector<Message>(std::max(2 * messages_.size(), kFirst)));
-  for (std::uint32_t number = front_; number != next_; ++number) {
-    at(number) = before[number & (before.size() - 1)];
-  }
-  return true;
-}
-
 bool Outbox::post(const Outgoing& outgoing, Completion* completion) {
-  if (!make_room()) {
+  if (next_ - front_ == kMaxMessages) {
     return false;
   }
   at(next_) =
@@ -182,7 +166,7 @@ void Outbox::fail() {
 bool Outbox::uses(const void* data, std::size_t size) const {
   const auto* begin = static_cast<const std::byte*>(data);
   for (std::uint32_t number = front_; number != next_; ++number) {
-    const Message& message = messages_[number & (messages_.size() - 1)];
+    const Message& message = messages_[number % kMaxMessages];
     if (message.completion != nullptr && message.data() < begin + size &&
         begin < message.data() + message.what.size) {
       return true;

@@ -5,8 +5,7 @@
 // may read it until then. What a dead lane has not delivered is dealt again, before anything new, once both
 // ends know how far it came (burial.h). A message whose receive is not known to be posted is dealt only if it
 // is small (message.h, kMaxEagerBytes), and those behind it wait with it. Not thread-safe. After
-// construction, memory is allocated only for lanes that are added, when a lane dies, and as more messages are
-// outstanding at once than ever before.
+// construction, memory is allocated only for lanes that are added, and when a lane dies.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +47,7 @@ class Outbox {
   }
   // Returns true if the next message waits for the peer to say that its receive is posted.
   [[nodiscard]] bool waits_for_receive() const {
-    return cut_ != next_ && gaps_.empty() && !may_deal(messages_[cut_ & (messages_.size() - 1)]);
+    return cut_ != next_ && gaps_.empty() && !may_deal(messages_[cut_ % kMaxMessages]);
   }
   // Finishes the messages that are complete now that everything before `position` of the lane is there.
   void on_confirmed(LaneId lane, std::uint64_t position);
@@ -80,8 +79,7 @@ class Outbox {
     [[nodiscard]] const std::byte* data() const { return static_cast<const std::byte*>(what.data); }
   };
 
-  Message& at(std::uint32_t number) { return messages_[number & (messages_.size() - 1)]; }
-  bool make_room();
+  Message& at(std::uint32_t number) { return messages_[number % kMaxMessages]; }
   [[nodiscard]] bool may_deal(const Message& message) const;
   bool pump_some(std::span<const Outlet> outlets);
   bool deal_new(std::span<const Outlet> outlets);
@@ -91,7 +89,7 @@ class Outbox {
 
   OutboxOptions options_;
   Dealer dealer_;
-  std::vector<Message> messages_;  // by number, modulo its size: a power of two, or empty
+  std::vector<Message> messages_;
   std::vector<Ledger> ledgers_;    // by LaneId
   std::vector<Ledger::Gap> gaps_;  // the next one last
   GroupId posted_;
