@@ -77,6 +77,16 @@ std::uint32_t InterfaceQuery::mtu(const std::string& interface) const {
   return answer ? static_cast<std::uint32_t>(answer->ifr_mtu) : 0;
 }
 
+std::optional<std::array<std::uint8_t, 6>> InterfaceQuery::mac(const std::string& interface) const {
+  const auto answer = ask(any_, interface, SIOCGIFHWADDR);
+  if (!answer) {
+    return std::nullopt;
+  }
+  std::array<std::uint8_t, 6> bytes;
+  std::memcpy(bytes.data(), answer->ifr_hwaddr.sa_data, bytes.size());
+  return bytes;
+}
+
 InterfaceQuery::State InterfaceQuery::state(const std::string& interface) const {
   const auto answer = ask(any_, interface, SIOCGIFFLAGS);
   return {.up = answer && (answer->ifr_flags & IFF_UP) != 0,

@@ -1,7 +1,9 @@
 // The kernel's network interfaces in this process's network namespace, with their IP addresses.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,8 @@ class InterfaceQuery {
   InterfaceQuery();
   // Returns 0 if the MTU is unknown.
   [[nodiscard]] std::uint32_t mtu(const std::string& interface) const;
+  // Returns nothing if there is no such interface; all zeros if it has no address.
+  [[nodiscard]] std::optional<std::array<std::uint8_t, 6>> mac(const std::string& interface) const;
   // Returns neither up nor link if there is no such interface.
   [[nodiscard]] State state(const std::string& interface) const;
   // Returns what the driver reports, without the delay of State::has_link

@@ -86,12 +86,13 @@ using Refused = Result<Inbox::Receive*>;
 // Finds the next group a slot that is free, and a group for it. Returns false if it is kMaxGroups ahead of
 // one that is open.
 bool Inbox::make_room() {
+  constexpr std::size_t kFirst = 4;
   while (open_.empty() || slot(next_) != nullptr) {
     if (open_.size() == kMaxGroups) {
       return false;
     }
     const std::vector<Group*> before =
-        std::exchange(open_, std::vector<Group*>(std::max(2 * open_.size(), kTogether)));
+        std::exchange(open_, std::vector<Group*>(std::max(2 * open_.size(), kFirst)));
     for (Group* group : before) {
       if (group != nullptr) {
         slot(group->receives[0].group) = group;
@@ -99,10 +100,7 @@ bool Inbox::make_room() {
     }
   }
   if (free_.empty()) {
-    groups_.push_back(std::make_unique<std::array<Group, kTogether>>());
-    for (Group& group : *groups_.back()) {
-      free_.push_back(&group);
-    }
+    free_.push_back(groups_.emplace_back(std::make_unique<Group>()).get());
   }
   return true;
 }

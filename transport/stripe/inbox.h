@@ -106,8 +106,6 @@ class Inbox {
     std::vector<std::byte> bytes;
   };
   using Asides = std::array<Aside, kEagerWindow>;
-  static constexpr std::size_t kTogether = 4;
-  static_assert(kMaxGroups % kTogether == 0);
 
   [[nodiscard]] GroupId posted_before_arriving() const;
   // Where the group is, while it is open, and null afterwards. There must be slots.
@@ -117,12 +115,11 @@ class Inbox {
   Aside* aside(GroupId group, Aside::State state);
   Status deliver(Aside& aside);
 
-  std::vector<Group*> open_;  // a power of two, or empty
-  std::vector<Group*> free_;  // the one used last comes last
-  std::vector<std::unique_ptr<std::array<Group, kTogether>>>
-      groups_;                      // all of them, which stay where they are
-  std::unique_ptr<Asides> asides_;  // by group; null until the first message is set aside
-  std::size_t arriving_ = 0;        // of them
+  std::vector<Group*> open_;                    // a power of two, or empty
+  std::vector<Group*> free_;                    // the one used last comes last
+  std::vector<std::unique_ptr<Group>> groups_;  // all of them, which stay where they are
+  std::unique_ptr<Asides> asides_;              // by group; null until the first message is set aside
+  std::size_t arriving_ = 0;                    // of them
   GroupId next_;
   std::size_t outstanding_ = 0;
 };

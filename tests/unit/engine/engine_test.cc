@@ -302,37 +302,41 @@ TEST_CASE("beyond a number of open handshakes, SYNs are answered by cookies, and
   }
 }
 
-TEST_CASE("a peer learns why a connection was aborted, although the last segment before it was lost") {
+namespace {
+
+// A connection that has sent so many bytes, of which the first segment was lost.
+struct FirstLost {
+  explicit FirstLost(std::uint32_t size) : text(size, 't') {
+    flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
+    REQUIRE(flow != nullptr);
+    REQUIRE(loop.until([&] { return flow->connection().established() && loop.hall.accepted != nullptr; }));
+    REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = size}));
+    REQUIRE(flow->connection().next_segment(lost, loop.engine.now()));
+  }
   Loop loop;
   Collector client;
-  TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
-  REQUIRE(flow != nullptr);
-  REQUIRE(loop.until([&] { return flow->connection().established() && loop.hall.accepted != nullptr; }));
-  const std::string text(1000, 't');
-  REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 1000}));
+  TcpFlow* flow = nullptr;
+  std::string text;
   stack::SegmentOut lost;
-  REQUIRE(flow->connection().next_segment(lost, loop.engine.now()));
-  flow->abort("out of paper");
-  REQUIRE(loop.until([&] { return loop.hall.guest.failed; }));
-  CHECK(loop.hall.guest.error == ConnectionError::reset);
-  CHECK(loop.hall.guest.reason == "out of paper");
+};
+
+}  // namespace
+
+TEST_CASE("a peer learns why a connection was aborted, although the last segment before it was lost") {
+  FirstLost sent(1000);
+  sent.flow->abort("out of paper");
+  REQUIRE(sent.loop.until([&] { return sent.loop.hall.guest.failed; }));
+  CHECK(sent.loop.hall.guest.error == ConnectionError::reset);
+  CHECK(sent.loop.hall.guest.reason == "out of paper");
 }
 
 TEST_CASE("a link counts the payload that is sent, and what of it is sent again") {
-  Loop loop;
-  Collector client;
-  TcpFlow* flow = loop.engine.connect(*loop.link, kAddress, loop.engine.port(), &client, 0);
-  REQUIRE(flow != nullptr);
-  REQUIRE(loop.until([&] { return flow->connection().established() && loop.hall.accepted != nullptr; }));
-  const std::string text(3000, 't');
-  REQUIRE(flow->connection().send({.data = reinterpret_cast<const std::byte*>(text.data()), .size = 3000}));
-  stack::SegmentOut lost;
-  REQUIRE(flow->connection().next_segment(lost, loop.engine.now()));
-  loop.engine.wake(*flow);
-  REQUIRE(loop.until([&] { return loop.hall.guest.received == text; }));
-  const LinkCounters& counters = loop.link->counters();
-  CHECK(counters.tx_repeated >= lost.payload_size);
-  CHECK(counters.tx_payload - counters.tx_repeated == text.size() - lost.payload_size);
+  FirstLost sent(3000);
+  sent.loop.engine.wake(*sent.flow);
+  REQUIRE(sent.loop.until([&] { return sent.loop.hall.guest.received == sent.text; }));
+  const LinkCounters& counters = sent.loop.link->counters();
+  CHECK(counters.tx_repeated >= sent.lost.payload_size);
+  CHECK(counters.tx_payload - counters.tx_repeated == sent.text.size() - sent.lost.payload_size);
 }
 
 namespace {

@@ -202,9 +202,6 @@ void SendComm::poll_paths() {
 
 void SendComm::wake_paths() {
   busy_at_ = context_.engine.last_turn();
-  if (std::exchange(all_awake_, true)) {
-    return;
-  }
   for (std::size_t i = 0; i < routes_.size(); ++i) {
     if (!std::exchange(routes_[i].awake, true)) {
       routes_[i].path->wake(*this, {i});
@@ -249,7 +246,7 @@ PathUse SendComm::measure(stripe::RouteId route, Instant now) {
   constexpr Duration kRest = std::chrono::seconds(1);
   use.rests = now - busy_at_ >= kRest;
   if (use.rests) {
-    route_at(route).awake = all_awake_ = false;
+    route_at(route).awake = false;
   }
   if (failed() || !welcomed()) {
     return use;

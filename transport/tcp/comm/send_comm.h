@@ -188,7 +188,6 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   SendFlows book_;
   std::vector<FlowJudge::Sight> readings_;  // of the route that is being measured
   Instant busy_at_{};                       // when a message was last posted, or not done yet
-  bool all_awake_ = false;                  // the routes
   LaneCounters counters_;
   stripe::Outbox outbox_;
   stripe::Burials burials_;

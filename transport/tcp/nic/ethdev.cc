@@ -151,10 +151,11 @@ Status Ethdev::make_pools(int numa_node) {
   receive_pool = config.rx_pool;
   if (receive_pool == nullptr) {
     const std::uint32_t count = config.rx_buffers * queues;
-    auto pool = redirect != nullptr
-                    ? make_page_pool(config.name, count, numa_node)
-                    : make_receive_pool(config.name, count,
-                                        std::max<std::uint32_t>(config.mtu, config.rx_buffer_mtu), numa_node);
+    auto pool =
+        redirect != nullptr
+            ? make_page_pool(config.name, count, numa_node)
+            : make_receive_pool(config.name, count,
+                                config.rx_buffer_mtu != 0 ? config.rx_buffer_mtu : config.mtu, numa_node);
     if (!pool) {
       return pool.error();
     }
@@ -189,7 +190,6 @@ Status Ethdev::configure() {
   if (!mac) {
     resets_when_stuck = info.err_handle_mode == RTE_ETH_ERROR_HANDLE_MODE_PASSIVE;
     capabilities = found;
-    prepares = capabilities.tx_segmentation && !capabilities.tso_sum_has_length;
   }
   found.tx_reclaims = capabilities.tx_reclaims;
   return found == capabilities ? Status() : Status(other_offloads());
@@ -204,7 +204,7 @@ Status Ethdev::set_up_queues() {
     return failure("ask about", -error);
   }
   rte_eth_txconf sending = info.default_txconf;
-  if (std::string_view(info.driver_name).starts_with("net_virtio")) {
+  if (is_virtio(info.driver_name)) {
     // Frees what has been sent at each burst, not when the ring is full, so that the buffers in use stay few
     // and in the cache.
     sending.tx_free_thresh = static_cast<std::uint16_t>(tx - 8);
@@ -236,8 +236,8 @@ Status Ethdev::start() {
     capabilities.tx_reclaims = rte_eth_tx_done_cleanup(id, 0, 0) != -ENOTSUP;
   }
   // A NIC's filters let only frames for its own address pass, but IPv6 asks for neighbours by multicast (RFC
-  // 4861 §7.2.1), and the rail on a TAP has another MAC address than the interface. Drivers
-  // that know no such mode receive everything anyway. A Redirect has arranged for it.
+  // 4861 §7.2.1), and the rail on a TAP has another MAC address than the interface. Drivers that know no such
+  // mode receive everything anyway. A Redirect has arranged for it.
   if (redirect == nullptr) {
     static_cast<void>(is_virtual(config.device) ? rte_eth_promiscuous_enable(id)
                                                 : rte_eth_allmulticast_enable(id));

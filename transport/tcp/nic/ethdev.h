@@ -53,8 +53,6 @@ struct Ethdev {
   bool probed = false;
   bool started = false;
   PortCapabilities capabilities;
-  // Super-segments must pass rte_eth_tx_prepare(). virtio's does nothing that we have not done.
-  bool prepares = false;
   std::optional<Rss> rss;
   std::unique_ptr<PortCare> care;      // null for a pipe
   std::optional<net::MacAddress> mac;  // empty until the device has been opened for the first time

@@ -18,11 +18,11 @@ bool is_virtual(const std::string& device) { return device.starts_with("net_"); 
 
 // Hypervisors hand over segments that their sender never cut. A NIC that joined received segments would hide
 // the network's timing from the TCP machine, which has batches of its own.
-bool wants_lro(std::string_view driver) {
-  return driver.starts_with("net_virtio") || driver == "net_vmxnet3";
-}
+bool wants_lro(std::string_view driver) { return is_virtio(driver) || driver == "net_vmxnet3"; }
 
 }  // namespace
+
+bool is_virtio(std::string_view driver) { return driver.starts_with("net_virtio"); }
 
 rte_eth_conf choose_offloads(const std::string& device, const rte_eth_dev_info& info, std::uint16_t mtu) {
   rte_eth_conf conf{};
@@ -67,8 +67,7 @@ PortCapabilities capabilities_of(const std::string& device, const rte_eth_conf& 
           .tx_segments_max = chains ? stated(info.tx_desc_lim.nb_mtu_seg_max, unstated) : std::uint16_t{1},
           .tx_tso_segments_max =
               chains ? stated(info.tx_desc_lim.nb_seg_max, kUnstatedTsoSegments) : std::uint16_t{1},
-          .tso_sum_has_length =
-              is_vhost_wire(device) || std::string_view(info.driver_name).starts_with("net_virtio")};
+          .tso_sum_has_length = is_vhost_wire(device) || is_virtio(info.driver_name)};
 }
 
 rte_mbuf* linearised_copy(const rte_mbuf& packet, rte_mempool* pool) {

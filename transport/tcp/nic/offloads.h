@@ -10,10 +10,14 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "transport/tcp/nic/port.h"
 
 namespace tfabric::nic {
+
+// `driver`: rte_eth_dev_info::driver_name. The guest's end, PCI or vhost-user's.
+[[nodiscard]] bool is_virtio(std::string_view driver);
 
 // The configuration of a port of a driver. `device`: PortConfig::device.
 [[nodiscard]] rte_eth_conf choose_offloads(const std::string& device, const rte_eth_dev_info& info,

@@ -145,7 +145,7 @@ std::size_t PacketReceiver::fill(std::size_t count, rte_mempool& pool) {
 }
 
 std::uint16_t PacketReceiver::receive(int socket, std::span<rte_mbuf*> out, rte_mempool& pool) {
-  const std::size_t ready = fill(std::min(next_, out.size()), pool);
+  const std::size_t ready = fill(std::min(kPacketBatch, out.size()), pool);
   if (ready == 0) {
     return 0;
   }
@@ -156,17 +156,11 @@ std::uint16_t PacketReceiver::receive(int socket, std::span<rte_mbuf*> out, rte_
     return 0;
   }
   std::uint16_t packets = 0;
-  std::size_t bytes = 0;
   for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-    bytes += messages_[i].msg_len;
     if (rte_mbuf* packet = take(slots_[i], messages_[i]); packet != nullptr) {
       out[packets++] = packet;
     }
   }
-  // What is taken at a time stays in a core's cache until it has been copied.
-  constexpr std::size_t kBytesAtATime = 256u << 10, kLeast = 4;
-  const std::size_t each = bytes / static_cast<std::size_t>(count) + 1;
-  next_ = std::clamp(kBytesAtATime / each, kLeast, kPacketBatch);
   return packets;
 }
 

@@ -94,8 +94,7 @@ class PacketReceiver {
   rte_mbuf* take(Slot& slot, const mmsghdr& message) const;
 
   Options options_;
-  std::size_t buffers_ = 0;          // of a slot; 0: not known yet
-  std::size_t next_ = kPacketBatch;  // slots of the next call
+  std::size_t buffers_ = 0;  // of a slot; 0: not known yet
   std::array<Slot, kPacketBatch> slots_{};
   std::array<mmsghdr, kPacketBatch> messages_{};
 };

@@ -8,7 +8,6 @@
 #include <rte_config.h>  // before rte_cycles.h, which on arm64 takes another counter without it
 //
 #include <rte_cycles.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "base/log.h"
 #include "host/interfaces.h"
 #include "transport/tcp/nic/packet_batch.h"
+#include "transport/tcp/nic/packet_membership.h"
 #include "transport/tcp/nic/poll_pace.h"
 #include "transport/tcp/nic/xdp/bpf.h"
 
@@ -69,8 +69,6 @@ class PacketSocket final : public PacketPipe {
     return all;
   }
   [[nodiscard]] net::MacAddress mac() const override { return mac_; }
-
-  [[nodiscard]] int socket() const { return socket_.get(); }
 
  private:
   std::string interface_;
@@ -130,15 +128,6 @@ Status choose_frames(const Descriptor& socket, const PacketSocketConfig& config)
   return {};
 }
 
-// A NIC lets only frames for its own address pass, but IPv6 asks for neighbours by multicast (RFC 4861
-// §7.2.1), and a switch takes all. It ends with the socket.
-void widen(const Descriptor& socket, int index, bool all) {
-  packet_mreq request{};
-  request.mr_ifindex = index;
-  request.mr_type = all ? PACKET_MR_PROMISC : PACKET_MR_ALLMULTI;
-  set(socket, SOL_PACKET, PACKET_ADD_MEMBERSHIP, request);
-}
-
 // From here on packets arrive.
 Status bind_to(const Descriptor& socket, int index) {
   sockaddr_ll address{};
@@ -165,21 +154,10 @@ Status join_group(int socket, std::optional<std::uint16_t>& group) {
   return {};
 }
 
-Result<net::MacAddress> mac_of(const Descriptor& socket, const std::string& interface) {
-  ifreq request{};
-  interface.copy(static_cast<char*>(request.ifr_name), sizeof request.ifr_name - 1);
-  if (ioctl(socket.get(), SIOCGIFHWADDR, &request) != 0) {
-    return failure("ask for its MAC address", errno);
-  }
-  net::MacAddress mac;
-  std::copy_n(static_cast<const char*>(request.ifr_hwaddr.sa_data), mac.bytes.size(), mac.bytes.begin());
-  return mac;
-}
-
 // Keeps the rail's packets from the kernel's stack, which would forward them if it forwards at all, or answer
 // that it cannot. What is for an address that the kernel has itself stays its own: it may be an
 // administrator's way to this host. Null: nothing is kept from it.
-std::shared_ptr<PrivateDescriptor> keep_from_stack(const PacketSocketConfig& config, int index) {
+std::shared_ptr<PrivateDescriptor> keep_from_stack(const PacketSocketConfig& config, unsigned index) {
   if (!config.filter) {
     return nullptr;
   }
@@ -219,7 +197,8 @@ Result<Descriptor> open_socket(const PacketSocketConfig& config, int index) {
   // drops super-segments where the kernel has to cut them.
   constexpr int kIgnoreOutgoing = 23;  // PACKET_IGNORE_OUTGOING, since Linux 4.20
   set(socket, SOL_PACKET, kIgnoreOutgoing, kOn);
-  widen(socket, index, !config.filter);
+  // IPv6 asks for neighbours by multicast (RFC 4861 §7.2.1), and a switch takes all.
+  let_pass(socket, index, config.filter ? PACKET_MR_ALLMULTI : PACKET_MR_PROMISC);
   if (Status bound = bind_to(socket, index); !bound) {
     return bound.error();
   }
@@ -232,7 +211,11 @@ Result<std::vector<std::shared_ptr<PacketPipe>>> open_all(const PacketSocketConf
   if (index == 0) {
     return Error{Errc::unusable, "this network namespace has no such interface (`ip link` shows them)"};
   }
-  const std::shared_ptr<PrivateDescriptor> guard = keep_from_stack(config, index);
+  const auto mac = host::InterfaceQuery().mac(config.interface);
+  if (!mac) {
+    return failure("ask for its MAC address", errno);
+  }
+  const std::shared_ptr<PrivateDescriptor> guard = keep_from_stack(config, static_cast<unsigned>(index));
   std::vector<std::shared_ptr<PacketPipe>> pipes;
   std::optional<std::uint16_t> group;
   for (std::uint16_t queue = 0; queue < queues; ++queue) {
@@ -240,14 +223,10 @@ Result<std::vector<std::shared_ptr<PacketPipe>>> open_all(const PacketSocketConf
     if (!socket) {
       return socket.error();
     }
-    Result<net::MacAddress> mac = mac_of(*socket, config.interface);
-    if (!mac) {
-      return mac.error();
-    }
     if (Status joined = queues > 1 ? join_group(socket->get(), group) : Status(); !joined) {
       return joined.error();
     }
-    pipes.push_back(std::make_shared<PacketSocket>(config, std::move(*socket), *mac, guard));
+    pipes.push_back(std::make_shared<PacketSocket>(config, std::move(*socket), net::MacAddress{*mac}, guard));
   }
   return pipes;
 }

@@ -110,7 +110,8 @@ std::uint16_t Port::burst(std::span<rte_mbuf*> packets) {
     return pipe_->put(packets);
   }
   auto count = static_cast<std::uint16_t>(packets.size());
-  if (device_->prepares) {
+  // virtio's does nothing that has not been done, and the others complete the checksum of super-segments.
+  if (device_->capabilities.tx_segmentation && !device_->capabilities.tso_sum_has_length) {
     count = rte_eth_tx_prepare(device_->id, queue_, packets.data(), count);
     if (count == 0) {
       rte_pktmbuf_free(packets.front());

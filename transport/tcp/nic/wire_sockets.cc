@@ -14,7 +14,7 @@
 #include "base/unix_socket.h"
 #include "transport/tcp/nic/device_holders.h"
 
-// DPDK calls it instead of sendmsg(2): see dpdk_calls.h.
+// DPDK calls it instead of sendmsg(2): see dpdk_calls.cc.
 extern "C" ssize_t tfabric_dpdk_sendmsg(int fd, const msghdr* message, int flags);
 
 namespace tfabric::nic {

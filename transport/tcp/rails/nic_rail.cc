@@ -11,9 +11,8 @@
 namespace tfabric::tcp {
 namespace {
 
-Result<net::InterfaceConfig> interface_of(const config::Rail& config, net::MacAddress mac,
-                                          std::uint16_t mtu) {
-  net::InterfaceConfig interface { .name = config.name, .mac = mac, .mtu = mtu, .vlan = config.vlan };
+Result<std::vector<net::Prefix>> addresses_of(const config::Rail& config) {
+  std::vector<net::Prefix> addresses;
   for (const std::string& text : config.addresses) {
     const auto prefix = net::parse_prefix(text);
     if (!prefix) {
@@ -21,12 +20,20 @@ Result<net::InterfaceConfig> interface_of(const config::Rail& config, net::MacAd
           Errc::invalid_usage,
           fmt::format("rail {}: address \"{}\" is not like 10.0.0.5/24 or fd00::5/64", config.name, text)};
     }
-    interface.addresses.push_back(*prefix);
+    addresses.push_back(*prefix);
   }
-  if (interface.addresses.empty()) {
+  if (addresses.empty()) {
     return Error{Errc::invalid_usage,
                  fmt::format("rail {}: no address is configured (tcp.rails.addresses)", config.name)};
   }
+  return addresses;
+}
+
+net::InterfaceConfig interface_of(const config::Rail& config, const std::vector<net::Prefix>& addresses,
+                                  net::MacAddress mac, std::uint16_t mtu) {
+  net::InterfaceConfig interface {
+    .name = config.name, .mac = mac, .mtu = mtu, .addresses = addresses, .vlan = config.vlan
+  };
   if (!config.gateway.empty()) {
     interface.gateway_v4 = net::parse_ip(config.gateway);
   }
@@ -45,7 +52,9 @@ net::MacAddress random_mac() {
 }
 
 // Opens the device with a queue pair for each engine; a port each.
-Result<std::vector<std::unique_ptr<nic::Port>>> open_ports(const config::Rail& config, std::size_t engines,
+Result<std::vector<std::unique_ptr<nic::Port>>> open_ports(const config::Rail& config,
+                                                           const std::vector<net::Prefix>& addresses,
+                                                           std::size_t engines,
                                                            const engine::PortMap& ports) {
   const RailKindTraits& kind = traits_of(config.kind);
   if (kind.prepare != nullptr) {
@@ -66,7 +75,7 @@ Result<std::vector<std::unique_ptr<nic::Port>>> open_ports(const config::Rail& c
                        .rx_buffers = receive_buffers(buffer_mtu(config)),
                        .rx_buffer_mtu = buffer_mtu(config)};
   if (kind.open_pipes != nullptr) {
-    auto pipes = kind.open_pipes(config, mtu, queues);
+    auto pipes = kind.open_pipes(config, addresses, mtu, queues);
     if (!pipes) {
       return pipes.error();
     }
@@ -116,27 +125,28 @@ struct NicRail::Common {
 Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& config,
                                                          std::span<engine::Engine* const> engines,
                                                          const engine::PortMap& ports, bool announce) {
-  auto opened = open_ports(config, engines.size(), ports);
+  const Result<std::vector<net::Prefix>> addresses = addresses_of(config);
+  if (!addresses) {
+    return addresses.error();
+  }
+  auto opened = open_ports(config, *addresses, engines.size(), ports);
   if (!opened) {
     return opened.error();
   }
   const nic::Port& first = *opened->front();
   note_mtu(config, first.mtu());
-  Result<net::InterfaceConfig> interface =
-      interface_of(config, traits_of(config.kind).has_own_mac ? first.mac() : random_mac(), first.mtu());
-  if (!interface) {
-    return interface.error();
-  }
   const auto make_exchange = [&] {
     return engines.size() > 1 ? std::make_shared<engine::Exchange>(ports) : nullptr;
   };
-  const Common common{.config = config,
-                      .engines = engines,
-                      .announce = announce,
-                      .interface = std::move(*interface),
-                      .rehearsal = make_rehearsal(config),
-                      .network_exchange = make_exchange(),
-                      .loop_exchange = make_exchange()};
+  const Common common{
+      .config = config,
+      .engines = engines,
+      .announce = announce,
+      .interface = interface_of(config, *addresses,
+                                traits_of(config.kind).has_own_mac ? first.mac() : random_mac(), first.mtu()),
+      .rehearsal = make_rehearsal(config),
+      .network_exchange = make_exchange(),
+      .loop_exchange = make_exchange()};
   std::vector<std::unique_ptr<Rail>> rails;
   for (std::size_t e = 0; e < engines.size(); ++e) {
     Result<std::unique_ptr<Rail>> rail =

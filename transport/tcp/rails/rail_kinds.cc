@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "config/keys.h"
 #include "host/interfaces.h"
@@ -50,15 +51,12 @@ std::string vhost_arguments(const config::Rail& rail, std::uint32_t /*mtu*/, std
 
 // --- open_pipes
 
-Result<std::vector<std::shared_ptr<nic::PacketPipe>>> open_af_packet(const config::Rail& rail,
-                                                                     std::uint32_t mtu,
-                                                                     std::uint16_t queues) {
+Result<std::vector<std::shared_ptr<nic::PacketPipe>>> open_af_packet(
+    const config::Rail& rail, const std::vector<net::Prefix>& addresses, std::uint32_t mtu,
+    std::uint16_t queues) {
   nic::PacketFilter filter{.addresses = {}, .vlan = rail.vlan};
-  for (const std::string& text : rail.addresses) {
-    if (const auto prefix = net::parse_prefix(text)) {
-      filter.addresses.push_back(prefix->address);
-    }
-  }
+  std::transform(addresses.begin(), addresses.end(), std::back_inserter(filter.addresses),
+                 [](const net::Prefix& prefix) { return prefix.address; });
   auto opened = nic::open_packet_sockets(
       {.interface = rail.device, .mtu = static_cast<std::uint16_t>(mtu), .filter = std::move(filter)},
       queues);

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "config/config.h"
+#include "transport/tcp/net/address.h"
 #include "transport/tcp/nic/packet_pipe.h"
 
 namespace tfabric::tcp {
@@ -47,10 +48,11 @@ struct RailKindTraits {
   // The arguments with which DPDK opens the device, with so many queue pairs. Null: there is none for DPDK.
   std::string (*device_arguments)(const config::Rail& rail, std::uint32_t mtu,
                                   std::uint16_t queues) = nullptr;
-  // Opens what takes the place of a device, one for each queue pair. Null: there is a device, or neither.
-  Result<std::vector<std::shared_ptr<nic::PacketPipe>>> (*open_pipes)(const config::Rail& rail,
-                                                                      std::uint32_t mtu,
-                                                                      std::uint16_t queues) = nullptr;
+  // Opens what takes the place of a device, one for each queue pair; `addresses`: the rail's. Null: there is
+  // a device, or neither.
+  Result<std::vector<std::shared_ptr<nic::PacketPipe>>> (*open_pipes)(
+      const config::Rail& rail, const std::vector<net::Prefix>& addresses, std::uint32_t mtu,
+      std::uint16_t queues) = nullptr;
   // How many queue pairs the device can have. For a PCI function this asks the driver: EAL must be running.
   Result<std::uint16_t> (*queues)(const config::Rail& rail);
   // The name of the rail's lease: the same text in all processes of the host for the same thing.

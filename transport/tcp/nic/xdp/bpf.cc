@@ -60,18 +60,23 @@ Result<Descriptor> load_xdp(std::span<const bpf_insn> instructions, std::string_
   return Descriptor(code);
 }
 
-Descriptor attach_ingress(std::span<const bpf_insn> instructions, int interface, std::string_view name) {
+Descriptor attach_ingress(std::span<const bpf_insn> instructions, unsigned interface, std::string_view name) {
   // BPF_TCX_INGRESS of include/uapi/linux/bpf.h, from 6.6 on.
   constexpr std::uint32_t kTcxIngress = 46;
   const Descriptor program(load_program(BPF_PROG_TYPE_SCHED_CLS, 0, instructions, name));
   if (program.get() < 0) {
     return Descriptor(program.get());
   }
+  return Descriptor(create_link(interface, program.get(), kTcxIngress, 0));
+}
+
+int create_link(unsigned interface, int program, std::uint32_t attach_type, std::uint32_t flags) {
   bpf_attr link{};
-  link.link_create.prog_fd = static_cast<std::uint32_t>(program.get());
-  link.link_create.target_ifindex = static_cast<std::uint32_t>(interface);
-  link.link_create.attach_type = kTcxIngress;
-  return Descriptor(bpf(BPF_LINK_CREATE, link));
+  link.link_create.prog_fd = static_cast<std::uint32_t>(program);
+  link.link_create.target_ifindex = interface;
+  link.link_create.attach_type = attach_type;
+  link.link_create.flags = flags;
+  return bpf(BPF_LINK_CREATE, link);
 }
 
 int update(const Descriptor& map, const void* key, const void* value) {

@@ -27,8 +27,11 @@ struct MapSize {
 // Loads a program that sees what arrives at an interface after sockets of AF_PACKET have, and lets the
 // interface run it as long as the descriptor that is returned is open. Returns -errno in the descriptor's
 // place on failure: -EINVAL before Linux 6.6.
-[[nodiscard]] Descriptor attach_ingress(std::span<const bpf_insn> instructions, int interface,
+[[nodiscard]] Descriptor attach_ingress(std::span<const bpf_insn> instructions, unsigned interface,
                                         std::string_view name);
+// Lets an interface run a program as long as the descriptor that is returned is open; -errno on failure.
+[[nodiscard]] int create_link(unsigned interface, int program, std::uint32_t attach_type,
+                              std::uint32_t flags);
 // Adds or replaces an entry of a map. Returns 0, or -errno.
 [[nodiscard]] int update(const Descriptor& map, const void* key, const void* value);
 // Opens the program, map or link with this id; `command` says which of them. The descriptor is -errno on

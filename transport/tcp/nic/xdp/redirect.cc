@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <linux/if_link.h>
-#include <linux/if_packet.h>
 #include <net/if.h>
 #include <sys/socket.h>
 
@@ -15,6 +14,7 @@
 
 #include "base/time.h"
 #include "host/interfaces.h"
+#include "transport/tcp/nic/packet_membership.h"
 #include "transport/tcp/nic/xdp/bpf.h"
 #include "transport/tcp/nic/xdp/program.h"
 
@@ -30,24 +30,10 @@ std::set<Redirect*>& redirects() {
 
 constexpr const char *kNative = "native mode", *kGeneric = "generic mode";
 
-int create_link(unsigned index, int code, std::uint32_t mode) {
-  bpf_attr attributes{};
-  attributes.link_create.prog_fd = static_cast<std::uint32_t>(code);
-  attributes.link_create.target_ifindex = index;
-  attributes.link_create.attach_type = BPF_XDP;
-  attributes.link_create.flags = mode;
-  return bpf(BPF_LINK_CREATE, attributes);
-}
-
-// Lets multicast frames pass the NIC's filters, as IPv6 asks for neighbours by multicast (RFC 4861 §7.2.1).
-// This ends with the socket, unlike the interface's flag.
+// IPv6 asks for neighbours by multicast (RFC 4861 §7.2.1).
 Result<Descriptor> hear_multicast(const std::string& interface, unsigned index) {
   Descriptor socket(::socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  packet_mreq request{};
-  request.mr_ifindex = static_cast<int>(index);
-  request.mr_type = PACKET_MR_ALLMULTI;
-  if (socket.get() < 0 ||
-      setsockopt(socket.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &request, sizeof request) != 0) {
+  if (socket.get() < 0 || !let_pass(socket, static_cast<int>(index), PACKET_MR_ALLMULTI)) {
     return refusal(fmt::format("cannot ask the interface {} for multicast frames", interface), errno);
   }
   return socket;
@@ -84,13 +70,13 @@ Result<Redirect::Place> Redirect::place_of(const std::string& interface) {
 
 Result<std::optional<Redirect::Link>> Redirect::link(const Place& place, int code) {
   const auto is_taken = [](int answer) { return answer == -EBUSY || answer == -EEXIST; };
-  const int native = create_link(place.index, code, XDP_FLAGS_DRV_MODE);
+  const int native = create_link(place.index, code, BPF_XDP, XDP_FLAGS_DRV_MODE);
   if (native >= 0) {
     return std::optional(Link{.descriptor = Descriptor(native), .mode = kNative});
   }
   int answer = native;
   if (!is_taken(native) && native != -EPERM) {
-    answer = create_link(place.index, code, XDP_FLAGS_SKB_MODE);
+    answer = create_link(place.index, code, BPF_XDP, XDP_FLAGS_SKB_MODE);
     if (answer >= 0) {
       return std::optional(Link{.descriptor = Descriptor(answer), .mode = kGeneric});
     }
