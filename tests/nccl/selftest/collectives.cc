@@ -54,6 +54,17 @@ void repeated_all_reduce(Session& session, Report& report, std::size_t bytes) {
   report.row("all-reduce, median", bytes, *middle);
 }
 
+bool any_says(Session& session, bool says) {
+  std::vector<float> answers{says ? 1.0F : 0.0F};
+  session.input().write(answers);
+  timed(session, "agreement on the end", [&] {
+    check(ncclAllReduce(session.input().at(), session.output().at(), 1, ncclFloat, ncclMax, session.comm(),
+                        session.stream()));
+  });
+  session.output().read(answers);
+  return answers.front() > 0;
+}
+
 void send_receive(Session& session, Report& report, std::size_t bytes) {
   const std::size_t count = bytes / sizeof(float);
   const int rank = session.rank(), ranks = session.ranks();

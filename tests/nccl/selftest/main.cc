@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "tests/nccl/selftest/error.h"
 #include "tests/nccl/selftest/operations.h"
@@ -65,7 +66,8 @@ int run(const Options& options) {
     for (const std::string& mode : options.modes) {
       run_mode(mode, session, report);
     }
-  } while (options.endless);
+  } while (options.endless ||
+           (!options.until.empty() && !any_says(session, std::filesystem::exists(options.until))));
   session.close();
   report.summary();
   return report.wrong() == 0 ? kAllRight : kWrongValues;
@@ -99,6 +101,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(kSmallest, kLargest));
   app.add_flag("--register", options.register_buffers, "register the buffers with the communicator");
   app.add_flag("--endless", options.endless, "repeat the modes until NCCL reports an error");
+  app.add_option("--until", options.until, "repeat the modes until this file exists");
   app.add_option("--stall-limit", stall_limit_s, "seconds an operation may take, 0 for any")
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--nccl-version", version, "print NCCL's version and leave");

@@ -13,6 +13,8 @@ namespace selftest {
 void all_reduce(Session& session, Report& report, std::size_t bytes);
 // Many times, of which the first few do not count. Prints the median of the times.
 void repeated_all_reduce(Session& session, Report& report, std::size_t bytes);
+// Whether any rank says so.
+[[nodiscard]] bool any_says(Session& session, bool says);
 // Around the ring, and from rank 0 to rank 1 only.
 void send_receive(Session& session, Report& report, std::size_t bytes);
 // All-gather, broadcast, reduce, reduce-scatter.

@@ -16,6 +16,7 @@ struct Options {
   std::size_t max_bytes = std::size_t{64} << 20;
   bool register_buffers = false;
   bool endless = false;                   // the modes again and again, until NCCL reports an error
+  std::string until;                      // again and again, until any rank finds this file
   std::chrono::seconds stall_limit{120};  // 0: none
 };
 
