@@ -38,6 +38,15 @@ void shell(const std::string& command) {
   REQUIRE(std::system(command.c_str()) == 0);
 }
 
+// Waits for the links of both ends. Until then the kernel drops what is sent. It hears of a link from a
+// thread of its own, which may wait long for a CPU.
+void await_links() {
+  shell(
+      "for i in $(seq 600); do test \"$(ip -br link show type veth | grep -c ' UP ')\" = 2 && exit 0; sleep "
+      "0.1; "
+      "done; exit 1");
+}
+
 // Two interfaces with a cable between them; nothing of the kernel's speaks over it.
 void make_cable() {
   shell("ip link add end-a type veth peer name end-b");
@@ -45,6 +54,7 @@ void make_cable() {
     shell("echo 1 > /proc/sys/net/ipv6/conf/" + end + "/disable_ipv6");
     shell("ip link set " + end + " up");
   }
+  await_links();
 }
 
 std::unique_ptr<Port> open_end(const PacketSocketConfig& config) {
@@ -341,6 +351,7 @@ TEST_CASE("an interface that is not there is named, and one that is down drops w
     CHECK(send_by(*rail, segment(rail->mac(), kPeer, 10)));
     CHECK(arrivals(*rail, 0).empty());
     shell("ip link set end-b up");
+    await_links();
     auto wire = open_end({.interface = "end-a", .mtu = 1500, .filter = {}});
     REQUIRE(send_by(*wire, segment(rail->mac(), kOurs, 10)));
     CHECK(arrivals(*rail, 1).size() == 1);
