@@ -268,3 +268,22 @@ TEST_CASE("the time that the network costs is counted while bytes are left to se
   REQUIRE(peer.connection().info().busy == 50ms);
   REQUIRE(peer.connection().info().delivered == 20000);
 }
+
+TEST_CASE("a connection that its owner holds back is busy, and nobody else is to blame") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.write(5000);
+  peer.connection().hold_back(peer.now());
+  peer.advance(20ms);
+  peer.connection().hold_back(peer.now());
+  REQUIRE(peer.connection().info().busy == 20ms);
+  REQUIRE(peer.connection().info().peer_window_limited == Duration::zero());
+  REQUIRE(peer.connection().info().network_limited == Duration::zero());
+  peer.sent();
+  peer.acknowledge(5000);
+  peer.sent();
+  peer.connection().hold_back(peer.now());
+  peer.advance(1s);
+  peer.connection().hold_back(peer.now());
+  REQUIRE(peer.connection().info().busy == 20ms);  // there was nothing to send
+}

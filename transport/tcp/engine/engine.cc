@@ -276,8 +276,7 @@ bool Engine::output(TcpFlow& flow) {
   bool sent = false;
   for (std::uint32_t packets = 0; packets < kPacketsPerTurn;) {
     if (!flow.link().make_room()) {
-      wake(flow);
-      return sent;
+      break;
     }
     if (!flow.connection_->next_segment(segment, now_)) {
       return sent;
@@ -291,6 +290,7 @@ bool Engine::output(TcpFlow& flow) {
     packets += flow.link().packets_of(segment);
     sent = true;
   }
+  flow.connection_->hold_back(now_);
   wake(flow);
   return sent;
 }

@@ -142,6 +142,11 @@ bool Connection::next_segment(SegmentOut& out, Instant now) {
   return false;
 }
 
+void Connection::hold_back(Instant now) {
+  const bool idle = impl_->send_limit() == SendLimit::nothing_to_send;
+  impl_->limits.set(idle ? SendLimit::nothing_to_send : SendLimit::owner, now);
+}
+
 // --- life
 
 void Connection::on_time(Instant now) { impl_->on_time(now); }

@@ -130,6 +130,9 @@ class Connection final : public ByteStream {
   [[nodiscard]] bool can_send_ranges(std::uint32_t n) const override;
   // Fills `out` with the next segment to send now. Returns false if there is none.
   bool next_segment(SegmentOut& out, Instant now);
+  // The owner takes no segment for now, though there may be one: the driver is full, or others have their
+  // turn. A connection that always has something to send would otherwise count as idle.
+  void hold_back(Instant now);
 
   // --- life
   void on_time(Instant now);

@@ -83,6 +83,7 @@ enum class SendLimit : std::uint8_t {
   peer_window,
   network,           // the congestion window, pacing, or losses
   acknowledgements,  // everything is sent; acknowledgements are on their way
+  owner,             // the driver, or the time of this host
 };
 
 class SendLimits {
