@@ -171,6 +171,11 @@ struct Tcp {
   return !std::all_of(tcp.rails.begin(), tcp.rails.end(), is_kernel_stack);
 }
 
+// What a process shows of itself while it runs.
+struct Observe {
+  bool page = true;
+};
+
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
 
 // The use of HCAs' Data Direct functions.
@@ -249,6 +254,7 @@ struct Config {
   Rdma rdma;
   Engine engine;
   Memory memory;
+  Observe observe;
   Launcher launcher;
 
   // For display: each key, its effective value as text, and its origin ("default", "/path/file.toml:12",

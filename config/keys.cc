@@ -107,10 +107,12 @@ std::vector<Key> engine_and_memory_keys() {
       {{"auto", HugepageMode::automatic}, {"required", HugepageMode::required}, {"off", HugepageMode::off}}};
   const KeysOf<Engine> engine{&Config::engine};
   const KeysOf<Memory> memory{&Config::memory};
+  const KeysOf<Observe> observe{&Config::observe};
   return {
       engine("engine.progress", &Engine::progress, OneOf{kProgress}),
       engine("engine.cpu", &Engine::cpu, Number{.what = "a CPU number (-1: any)", .low = -1, .high = 1023}),
       memory("memory.hugepages", &Memory::hugepages, OneOf{kHugepages}),
+      observe("observe.page", &Observe::page, Flag{}),
       memory("memory.budget_mib", &Memory::budget_mib,
              Number{.what = "MiB (0: what the rails need)", .low = 0, .high = kMib}),
   };

@@ -2,7 +2,7 @@
 # developers, and so is not among them, become text. `cmake --install` runs it.
 cmake_minimum_required(VERSION 3.25)
 set(user_docs administrator benchmarks check clouds/README clouds/alibaba clouds/aws clouds/azure clouds/gcp clouds/oci
-    clouds/tencent coming-from-harp configuration engines failures floods kubernetes launchers nics perf rails rdma rehearsal
+    clouds/tencent coming-from-harp configuration engines failures floods kubernetes launchers night-duty nics perf rails rdma rehearsal
     setup tfabric-info troubleshooting wire)
 set(developer_docs architecture arm64 lab packetdrill rdma-data-path testing testing-with-nccl)
 

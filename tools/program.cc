@@ -8,6 +8,7 @@
 #include "tools/info.h"
 #include "tools/perf/command.h"
 #include "tools/setup/command.h"
+#include "tools/stat/command.h"
 #include "tools/wire/command.h"
 
 namespace tfabric::tools {
@@ -25,6 +26,7 @@ void define_command_line(CLI::App& app, int& exit_code) {
   check::add_check(app, exit_code);
   perf::add_perf(app, exit_code);
   setup::add_setup(app, exit_code);
+  stat::add_stat(app, exit_code);
   wire::add_wire(app, exit_code);
   add_help(app, exit_code);
 }

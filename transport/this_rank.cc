@@ -49,6 +49,17 @@ std::optional<std::int64_t> rank_number(const config::Environment& environment) 
   return reported ? std::optional(reported->rank) : std::nullopt;
 }
 
+std::string job_in(const config::Environment& environment) {
+  // The batch system's comes first, under which users know the job.
+  for (const char* variable : {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "JOB_ID", "TORCHELASTIC_RUN_ID"}) {
+    const auto found = environment.find(variable);
+    if (found != environment.end() && !found->second.empty() && found->second != "none") {
+      return found->second;
+    }
+  }
+  return {};
+}
+
 std::string this_rank() {
   const std::string rank = rank_in(config::whole_environment());
   return fmt::format("{} on {}", rank.empty() ? fmt::format("process {}", getpid()) : rank, host_name());

@@ -15,6 +15,9 @@ namespace tfabric::transport {
 // Returns the number alone; nothing if no launcher reports it.
 [[nodiscard]] std::optional<std::int64_t> rank_number(const config::Environment& environment);
 
+// Returns the job's name or number, as the batch system or the launcher reports it; empty if neither does.
+[[nodiscard]] std::string job_in(const config::Environment& environment);
+
 // Returns the name of this host; "this host" if it has none.
 [[nodiscard]] std::string host_name();
 

@@ -30,6 +30,10 @@ std::vector<Origin> origins() {
       {"info", "tfabric-info.md", {"All sub-commands"}},
       {"perf", "perf.md", {"Control connections"}},
       {"setup", "setup.md", {"Which NICs", "What it does", "Files", "Undo", "After a reboot", "Containers"}},
+      {"stat",
+       "night-duty.md",
+       {"A first look", "From symptom to cause", "Comms and flows", "What it sees, and what it costs",
+        "For programs"}},
       {"wire", "wire.md", {"Ports", "Settings", "Control socket", "Speed and limits"}},
   };
 }

@@ -14,11 +14,14 @@ namespace {
 
 using Query = int (*)(int, sockaddr*, socklen_t*);
 
-std::string end_of(int socket, Query query) {
+bootstrap::SocketAddress end_of(int socket, Query query) {
   sockaddr_storage storage{};
   socklen_t length = sizeof storage;
   static_cast<void>(query(socket, reinterpret_cast<sockaddr*>(&storage), &length));
-  const bootstrap::SocketAddress end = bootstrap::from_kernel(storage);
+  return bootstrap::from_kernel(storage);
+}
+
+std::string text_of(const bootstrap::SocketAddress& end) {
   return net::to_string(net::from_octets(end.ip), end.port);
 }
 
@@ -48,8 +51,10 @@ void set_limits(int socket, const SocketLimits& limits) {
 }
 
 std::string ends_of(int socket) {
-  return end_of(socket, ::getsockname) + " - " + end_of(socket, ::getpeername);
+  return text_of(end_of(socket, ::getsockname)) + " - " + text_of(end_of(socket, ::getpeername));
 }
+
+net::IpAddress remote_of(int socket) { return net::from_octets(end_of(socket, ::getpeername).ip); }
 
 stack::ConnectionError error_of(int number) {
   switch (number) {
@@ -75,7 +80,16 @@ KernelView view_of(int socket) {
   if (::getsockopt(socket, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) {
     return {};
   }
-  return {.timeouts_in_row = info.tcpi_retransmits, .srtt = std::chrono::microseconds(info.tcpi_rtt)};
+  using std::chrono::microseconds;
+  return {
+      .timeouts_in_row = info.tcpi_retransmits,
+      .srtt = microseconds(info.tcpi_rtt),
+      .rttvar = microseconds(info.tcpi_rttvar),
+      .min_rtt = microseconds(info.tcpi_min_rtt == UINT32_MAX ? 0 : info.tcpi_min_rtt),  // not measured yet
+      .rto = microseconds(info.tcpi_rto),
+      .mss = info.tcpi_snd_mss,
+      .cwnd = info.tcpi_snd_cwnd * info.tcpi_snd_mss,
+      .retransmitted = info.tcpi_bytes_retrans};
 }
 
 }  // namespace tfabric::socket

@@ -26,10 +26,15 @@ void set_limits(int socket, const SocketLimits& limits);
 // Of an errno.
 [[nodiscard]] stack::ConnectionError error_of(int number);
 
-// What the kernel knows of a connection's retransmissions (tcp_info).
+// The peer's end; unspecified if it is not known yet.
+[[nodiscard]] net::IpAddress remote_of(int socket);
+
+// What the kernel knows of a connection (tcp_info). What it is too old to know is 0.
 struct KernelView {
   std::uint32_t timeouts_in_row = 0;
-  Duration srtt{};
+  Duration srtt{}, rttvar{}, min_rtt{}, rto{};
+  std::uint32_t mss = 0, cwnd = 0;  // bytes
+  std::uint64_t retransmitted = 0;  // bytes
 };
 [[nodiscard]] KernelView view_of(int socket);
 

@@ -130,6 +130,9 @@ void SocketCarrier::end(SocketFlow& flow) {
   if (flow.phase_ == SocketFlow::Phase::over) {
     return;
   }
+  if (engine_->observer() != nullptr) {
+    engine_->observer()->on_flow_gone(flow);
+  }
   flow.phase_ = SocketFlow::Phase::over;
   flow.queue_.clear();
   flow.socket_.reset();

@@ -52,6 +52,7 @@ class SocketCarrier final : public engine::PolledCarrier {
   bool send(Instant now) override;
   void on_time(Instant now) override;
   [[nodiscard]] std::size_t flows() const override { return flows_.size(); }
+  [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override { return *flows_[place]; }
   [[nodiscard]] bool owes_peers() const override;
   void halt() override;
 

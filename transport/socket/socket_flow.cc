@@ -45,6 +45,7 @@ SocketFlow::SocketFlow(SocketCarrier& carrier, PrivateDescriptor socket, bool co
       since_(carrier.now()),
       progressed_at_(carrier.now()) {
   ends_ = ends_of(socket_.get());
+  remote_ = remote_of(socket_.get());
 }
 
 std::string SocketFlow::describe() const { return ends_; }
@@ -174,6 +175,7 @@ std::size_t SocketFlow::read_once(std::span<std::byte> scratch, Instant now) {
   }
   const auto got = static_cast<std::size_t>(result);
   progressed_at_ = now;
+  received_ += got;
   // A short read has emptied the socket, unless its end has come.
   readable_ = hung_up_ || got == place.size() + scratch.size();
   if (handler != nullptr && !place.empty()) {
@@ -229,6 +231,7 @@ void SocketFlow::connected(Instant now) {
   phase_ = Phase::open;
   since_ = progressed_at_ = now;
   ends_ = ends_of(socket_.get());
+  remote_ = remote_of(socket_.get());
 }
 
 void SocketFlow::fail(int number) {
@@ -284,9 +287,17 @@ stack::ConnectionInfo SocketFlow::info() const {
   info.state = phase_ == Phase::connecting ? stack::State::syn_sent
                : phase_ == Phase::open     ? stack::State::established
                                            : stack::State::fin_wait_1;
-  info.srtt = view_of(socket_.get()).srtt;
+  const KernelView view = view_of(socket_.get());
+  info.srtt = view.srtt;
+  info.rttvar = view.rttvar;
+  info.min_rtt = view.min_rtt;
+  info.rto = view.rto;
+  info.mss = view.mss;
+  info.cwnd = view.cwnd;
+  info.bytes_retransmitted = view.retransmitted;
   info.delivered = info.bytes_acked = confirmed_;
   info.bytes_sent = written_;
+  info.bytes_received = received_;
   info.busy = busy_ + (written_ == confirmed_ ? Duration{} : now - busy_since_);
   info.network_limited = blocked_ + (writable_ || phase_ != Phase::open ? Duration{} : now - blocked_since_);
   return info;

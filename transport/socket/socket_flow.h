@@ -30,6 +30,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
 
   // --- engine::Flow
   [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] net::IpAddress remote() const override { return remote_; }
   void wake() override;
   void close() override;
   void abort(std::string_view reason = {}) override;
@@ -91,6 +92,8 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   std::uint64_t written_ = 0, confirmed_ = 0;
   std::vector<std::byte> rest_;  // read, and not taken by the handler
   std::string ends_;             // describe()
+  net::IpAddress remote_;
+  std::uint64_t received_ = 0;  // bytes
   stack::ConnectionError error_ = stack::ConnectionError::none;
   int errno_ = 0;
   bool readable_ = false, writable_ = false, hung_up_ = false;

@@ -185,6 +185,7 @@ Result<Inbox::Receive*> Inbox::claim(const Arrival& piece) {
 void Inbox::placed(Receive& receive, std::uint32_t lines) {
   assert(lines <= receive.lines_left && !receive.complete);  // claims do not overlap
   receive.lines_left -= lines;
+  traffic_.lines += lines;
   if (receive.lines_left > 0) {
     return;
   }
@@ -201,7 +202,9 @@ void Inbox::finish(Group& group) {
   --outstanding_;
   for (std::size_t i = 0; i < group.count; ++i) {
     group.completion->sizes[i] = group.receives[i].total;
+    traffic_.bytes += group.receives[i].total;
   }
+  traffic_.messages += group.count;
   group.completion->finish(Completion::State::done);
 }
 

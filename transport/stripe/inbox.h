@@ -90,6 +90,7 @@ class Inbox {
   // Returns true if a receive that is not complete would write into [data, data + size).
   [[nodiscard]] bool uses(const void* data, std::size_t size) const;
   [[nodiscard]] std::size_t outstanding() const { return outstanding_; }
+  [[nodiscard]] const Traffic& traffic() const { return traffic_; }
 
  private:
   struct Group {
@@ -122,6 +123,7 @@ class Inbox {
   std::size_t arriving_ = 0;                    // of them
   GroupId next_;
   std::size_t outstanding_ = 0;
+  Traffic traffic_;
 };
 
 }  // namespace tfabric::stripe

@@ -12,6 +12,12 @@
 
 namespace tfabric::stripe {
 
+// What a comm has got done since it was opened.
+struct Traffic {
+  std::uint64_t messages = 0, bytes = 0;  // done, in a group of receives each for itself
+  std::uint64_t lines = 0;                // confirmed, or there; also of messages that are not done
+};
+
 // A lane of a comm. Both ends number the lanes by themselves; a number is used again once its lane is gone.
 struct LaneId {
   std::size_t value = 0;

@@ -105,12 +105,15 @@ void Outbox::lines_there(std::uint32_t number, std::uint32_t lines) {
   Message& message = at(number);
   assert(message.lines_left >= lines);
   message.lines_left -= lines;
+  traffic_.lines += lines;
   if (message.lines_left > 0 || message.completion == nullptr) {
     return;
   }
   message.completion->sizes[0] = message.what.size;
   message.completion->finish(Completion::State::done);
   message.completion = nullptr;
+  ++traffic_.messages;
+  traffic_.bytes += message.what.size;
   --count_;
   while (front_ != cut_ && at(front_).completion == nullptr) {
     ++front_;

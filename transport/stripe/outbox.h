@@ -61,6 +61,7 @@ class Outbox {
   // Returns true if a message that is not done reads from [data, data + size).
   [[nodiscard]] bool uses(const void* data, std::size_t size) const;
   [[nodiscard]] std::size_t outstanding() const { return count_; }
+  [[nodiscard]] const Traffic& traffic() const { return traffic_; }
   // Returns true if all pieces on the lane are confirmed or settled: another lane may get its number.
   [[nodiscard]] bool drained(LaneId lane) const {
     return lane.value >= ledgers_.size() || ledgers_[lane.value].empty();
@@ -98,6 +99,7 @@ class Outbox {
   std::uint32_t cut_ = 0;    // number of the oldest message that is not wholly handed to lanes
   std::size_t count_ = 0;    // messages that are not finished
   std::uint64_t dealt_again_ = 0;
+  Traffic traffic_;
 };
 
 }  // namespace tfabric::stripe

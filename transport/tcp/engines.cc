@@ -62,7 +62,7 @@ std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const tran
 }
 
 Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
-                 witness::Witness* witness)
+                 witness::Witness* witness, observe::Page* page)
     : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, host::usable_cpus())) {
   for (std::uint16_t e = 0; e < count; ++e) {
     engine::EngineOptions own = options;
@@ -75,6 +75,13 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
     if (witness != nullptr) {
       unit.peers.processes.use(*witness, unit.engine);
       unit.acceptor.set_witness(witness->contact());
+    }
+    if (page != nullptr) {
+      unit.report =
+          std::make_unique<EngineReport>(*page, unit.engine, unit.peers.paths, e,
+                                         mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
+      unit.peers.report = unit.report.get();
+      unit.engine.set_observer(unit.report.get());
     }
   }
   for (std::uint16_t e = 0; e < count; ++e) {
@@ -94,6 +101,7 @@ Engines::~Engines() {
   for (const auto& unit : units_) {
     const EngineGuard guard(unit->engine.lock());
     unit->acceptor.clear();
+    unit->engine.set_observer(nullptr);  // it looks at the rails
   }
   for (const auto& unit : units_) {
     unit->rails.clear();
@@ -154,8 +162,16 @@ bool Engines::add_absent(const config::Rail& rail) {
       return false;
     }
     unit->rails.push_back(std::move(absent));
+    show_last_rail(*unit);
   }
   return true;
+}
+
+void Engines::show_last_rail(Unit& unit) {
+  if (unit.report != nullptr) {
+    const EngineGuard guard(unit.engine.lock());
+    unit.report->add_rail(*unit.rails.back());
+  }
 }
 
 Status Engines::open_rail(const config::Rail& rail) {
@@ -165,6 +181,7 @@ Status Engines::open_rail(const config::Rail& rail) {
   }
   for (std::size_t e = 0; e < units_.size(); ++e) {
     units_[e]->rails.push_back(std::move((*opened)[e]));
+    show_last_rail(*units_[e]);
   }
   return {};
 }

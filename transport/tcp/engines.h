@@ -25,6 +25,7 @@ class Engines {
     explicit Unit(const engine::EngineOptions& options) : engine(options), acceptor(peers.comms) {
       engine.set_acceptor(&acceptor);
     }
+    std::unique_ptr<EngineReport> report;  // null: no page
     engine::Engine engine;
     Peers peers;
     Acceptor acceptor;
@@ -33,9 +34,10 @@ class Engines {
   };
 
   // `options`: of every engine, but for number and ports. `witness`: null if there is none; it outlives the
-  // engines, because peers take its end for that of the process. EAL must be running.
+  // engines, because peers take its end for that of the process. `page`: null if nothing is shown; it
+  // outlives them, too. EAL must be running.
   Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
-          witness::Witness* witness);
+          witness::Witness* witness, observe::Page* page);
   // Gives flows some time to end in order. The comms must be gone.
   ~Engines();
   Engines(const Engines&) = delete;
@@ -79,6 +81,7 @@ class Engines {
   [[nodiscard]] std::vector<engine::Engine*> all() const;
   // Returns true if an engine has a link of the rail.
   [[nodiscard]] bool has_link(const config::Rail& rail) const;
+  static void show_last_rail(Unit& unit);
   // Returns false if the rail can have no place.
   bool add_absent(const config::Rail& rail);
   void linger();

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "host/interfaces.h"
+#include "observe/page.h"
 #include "transport/bootstrap/addresses.h"
 #include "transport/bootstrap/socket_address.h"
 #include "transport/tcp/comm/context.h"
@@ -17,6 +18,7 @@
 #include "transport/tcp/nic/pools.h"
 #include "transport/tcp/rails/fatal_fault.h"
 #include "transport/tcp/rails/rail_plan.h"
+#include "transport/this_rank.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -43,6 +45,23 @@ std::unique_ptr<witness::Witness> open_witness(const config::Config& config) {
   TF_INFO("NET/tfabric: the witness listens on {} port {}", bootstrap::ip_text(addresses->front()),
           (*opened)->contact().port);
   return std::move(*opened);
+}
+
+// Returns null if it is off or cannot be made, which is no fault either.
+std::unique_ptr<observe::Page> make_page(const config::Config& config) {
+  if (!config.observe.page) {
+    return nullptr;
+  }
+  const config::Environment environment = config::whole_environment();
+  auto page = observe::Page::create({.rank = transport::rank_number(environment).value_or(-1),
+                                     .host = transport::host_name(),
+                                     .job = transport::job_in(environment),
+                                     .transport = "tcp"});
+  if (!page) {
+    TF_INFO("NET/tfabric: nothing for `tfabric stat` (observe.page): {}", page.error().message);
+    return nullptr;
+  }
+  return std::move(*page);
 }
 
 class TcpTransport final : public transport::Transport {
@@ -80,7 +99,9 @@ class TcpTransport final : public transport::Transport {
 
  private:
   TcpTransport(const RailPlan& plan, std::uint16_t engines)
-      : witness_(open_witness(plan.own)), engines_(plan.own, plan.engine, engines, witness_.get()) {
+      : page_(make_page(plan.own)),
+        witness_(open_witness(plan.own)),
+        engines_(plan.own, plan.engine, engines, witness_.get(), page_.get()) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
     summary_ = fmt::format("{}, {}{}{}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
                            plan.dpdk ? "TCP over DPDK" : "the kernel's TCP", plan.rails,
@@ -180,6 +201,7 @@ class TcpTransport final : public transport::Transport {
   // have begun ends before the engines do.
   nic::DeviceMemory device_memory_;
   hugepage::RegionTable regions_{&device_memory_};
+  std::unique_ptr<observe::Page> page_;        // null: none
   std::unique_ptr<witness::Witness> witness_;  // null: none
   Engines engines_;
   std::optional<std::size_t> lifeboat_;  // its position among each engine's rails

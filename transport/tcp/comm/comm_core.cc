@@ -79,7 +79,11 @@ Result<transport::Request*> CommCore::post_after_failure(RequestPool& pool) {
 // --- lanes
 
 CommCore::CommCore(const Context& context, stripe::Inbox* inbox, const char* direction)
-    : context_(context), inbox_(inbox), direction_(direction) {}
+    : context_(context), inbox_(inbox), direction_(direction) {
+  if (context_.peers.report != nullptr) {
+    context_.peers.report->add(*this);
+  }
+}
 
 stripe::LaneId CommCore::add_lane(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader,
                                   stripe::LaneSerial serial) {
@@ -471,7 +475,27 @@ void CommCore::close_lanes() {
   }
 }
 
+void CommCore::show(Sight& sight) const {
+  observe::CommFacts& facts = sight.facts;
+  observe::put(facts.direction, direction_);
+  observe::put(facts.state, failed() ? "failed" : outage_ ? "no connection" : doing());
+  for (const LaneEnd& lane : lanes_) {
+    if (lane.flow != nullptr) {
+      ++facts.lanes;
+      sight.flow = lane.flow;
+    }
+  }
+  facts.rank = tag_;
+  facts.messages = traffic().messages;
+  facts.bytes = traffic().bytes;
+  facts.outstanding = failed() ? 0 : outstanding();
+  sight.moves = traffic().lines;
+}
+
 void CommCore::detach(bool outstanding) {
+  if (context_.peers.report != nullptr) {
+    context_.peers.report->remove(*this);
+  }
   context_.peers.processes.remove(*this);
   context_.engine.take_submissions();
   leave();

@@ -96,7 +96,8 @@ class CommCore : public engine::FlowHandler,
                  public engine::Submitter,
                  public engine::Tended,
                  public lane::ControlSink,
-                 public ProcessUser {
+                 public ProcessUser,
+                 public ShownComm {
  public:
   CommCore(const CommCore&) = delete;
   CommCore& operator=(const CommCore&) = delete;
@@ -118,6 +119,8 @@ class CommCore : public engine::FlowHandler,
   Status deregister_region(transport::MemoryRegion* region);
 
   // --- engine's side
+  void show(Sight& sight) const final;
+  [[nodiscard]] std::uint64_t shown_id() const final { return account().id; }
   // Adds a lane over the flow under the first number that is free, which it returns, and becomes the flow's
   // handler. `reader` has the state of the flow's stream so far.
   stripe::LaneId add_lane(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader,
@@ -230,6 +233,11 @@ class CommCore : public engine::FlowHandler,
   virtual void on_peer_ended(Error why) = 0;
   // A lane has failed; its flow no longer exists when this returns. The comm has not failed.
   virtual void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) = 0;
+  // What the comm does now, in a few words, as docs/night-duty.md has them, while nothing is wrong.
+  [[nodiscard]] virtual const char* doing() const = 0;
+  // Of messages, in the comm's direction.
+  [[nodiscard]] virtual const stripe::Traffic& traffic() const = 0;
+  [[nodiscard]] virtual std::size_t outstanding() const = 0;
   // Returns false until NCCL has the comm.
   [[nodiscard]] virtual bool in_use() const = 0;
   // Returns true if nothing is left of the lane that had this number and is gone.
@@ -255,6 +263,7 @@ class CommCore : public engine::FlowHandler,
   Context context_;
   std::vector<LaneEnd> lanes_;  // by LaneId
   SpscRing<Request*, transport::kMaxRequests> posted_;
+  std::int64_t tag_ = -1;  // of the latest request: NCCL's is the sender's rank
 
  private:
   struct Outage {

@@ -7,6 +7,7 @@
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/progress.h"
 #include "transport/tcp/flows/path.h"
+#include "transport/tcp/report/engine_report.h"
 #include "transport/tcp/session/handshake.h"
 #include "transport/tcp/session/peer_processes.h"
 
@@ -28,6 +29,7 @@ struct Peers {
   CommTable comms;
   PathBook paths;
   PeerProcesses processes;
+  EngineReport* report = nullptr;  // null: nothing is shown
 };
 
 struct Context {

@@ -118,6 +118,16 @@ void RecvComm::on_submitted() {
   }
 }
 
+const char* RecvComm::doing() const {
+  if (ended_) {
+    return "peer has closed";
+  }
+  if (inbox_.outstanding() > 0) {
+    return "receiving";
+  }
+  return inbox_.has_aside() ? "message, no receive" : "idle";
+}
+
 Result<bool> RecvComm::post(Request& request) {
   const auto buffers = std::span(request.buffers).first(request.completion.count);
   const stripe::GroupId group = inbox_.next_group();
@@ -129,6 +139,7 @@ Result<bool> RecvComm::post(Request& request) {
   for (std::size_t at = 0; at < tag_bytes; at += 4) {
     lane::put_u32(&tags[at], static_cast<std::uint32_t>(buffers[at / 4].tag));
   }
+  tag_ = buffers[0].tag;
   Result<bool> posted = inbox_.post(buffers, &request.completion);
   if (!posted || !*posted) {
     return posted;

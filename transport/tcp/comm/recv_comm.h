@@ -46,6 +46,9 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   void fail_requests() override;
   void on_peer_ended(Error why) override;
   void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) override;
+  [[nodiscard]] const char* doing() const override;
+  [[nodiscard]] const stripe::Traffic& traffic() const override { return inbox_.traffic(); }
+  [[nodiscard]] std::size_t outstanding() const override { return inbox_.outstanding(); }
   [[nodiscard]] bool in_use() const override { return true; }
   [[nodiscard]] bool is_free(stripe::LaneId lane) const override { return at(lane).flow == nullptr; }
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {

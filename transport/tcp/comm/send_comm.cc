@@ -142,6 +142,7 @@ void SendComm::on_submitted() {
     } else if (!outbox_.post(request.send, &request.completion)) {
       break;  // repeated when a message is done
     } else {
+      tag_ = request.send.tag;
       wake_paths();
     }
     posted_.pop();
@@ -150,6 +151,16 @@ void SendComm::on_submitted() {
   if (routes_.size() > 1 && !tended() && outbox_.waits_for_receive()) {
     tend(/*idly=*/true);
   }
+}
+
+const char* SendComm::doing() const {
+  if (!welcomed()) {
+    return "connecting";
+  }
+  if (outbox_.outstanding() == 0) {
+    return "idle";
+  }
+  return outbox_.waits_for_receive() ? "peer has no receive" : "sending";
 }
 
 void SendComm::pump() {

@@ -115,6 +115,9 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   void fail_requests() override;
   void on_peer_ended(Error why) override;
   void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) override;
+  [[nodiscard]] const char* doing() const override;
+  [[nodiscard]] const stripe::Traffic& traffic() const override { return outbox_.traffic(); }
+  [[nodiscard]] std::size_t outstanding() const override { return outbox_.outstanding(); }
   [[nodiscard]] bool in_use() const override { return welcomed(); }
   [[nodiscard]] bool is_free(stripe::LaneId lane) const override {
     return book_.state(lane) == SendFlows::State::gone && outbox_.drained(lane);

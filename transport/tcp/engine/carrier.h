@@ -65,6 +65,8 @@ class PolledCarrier : public Carrier {
   // Called about once a millisecond.
   virtual void on_time(Instant now) = 0;
   [[nodiscard]] virtual std::size_t flows() const = 0;
+  // `place` < flows(); a flow may have another place in the next turn.
+  [[nodiscard]] virtual Flow& flow_at(std::size_t place) const = 0;
   // Returns true while a flow that was closed here has bytes that have not left.
   [[nodiscard]] virtual bool owes_peers() const = 0;
   // Forgets all flows.

@@ -171,6 +171,9 @@ void Engine::service_links() {
     }
   }
   std::erase(tended_, nullptr);
+  if (observer_ != nullptr) {
+    observer_->on_time(now_);
+  }
 }
 
 void Engine::end_flows_of(const Link& link) {

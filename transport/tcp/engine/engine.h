@@ -57,6 +57,19 @@ class Tended {
   ~Tended() = default;
 };
 
+// Looks at what the engine does, for readers outside of the process.
+class Observer {
+ public:
+  // Called with the engine held, about once a millisecond, after all else.
+  virtual void on_time(Instant now) = 0;
+  // The flow, or the link, has done all that it will ever do.
+  virtual void on_flow_gone(Flow& flow) = 0;
+  virtual void on_link_gone(const Link& link) = 0;
+
+ protected:
+  ~Observer() = default;
+};
+
 struct EngineOptions {
   stack::Options tcp;
   std::uint16_t number = 0;  // the engine's number in the process
@@ -93,6 +106,9 @@ class Engine {
   [[nodiscard]] std::uint16_t port() const { return options_.port; }
   [[nodiscard]] const stack::Options& tcp_options() const { return options_.tcp; }
   void set_acceptor(Acceptor* acceptor) { acceptor_ = acceptor; }
+  // Null: none. With the lock held.
+  void set_observer(Observer* observer) { observer_ = observer; }
+  [[nodiscard]] Observer* observer() const { return observer_; }
 
   // --- from any thread
   // Takes one turn, unless another thread holds the lock. Returns true if anything was done.
@@ -146,6 +162,9 @@ class Engine {
   // Returns true if the next hop of the flow has not answered for some seconds: net::Interface::is_silent().
   [[nodiscard]] bool is_silent(const TcpFlow& flow) const;
   [[nodiscard]] std::size_t flows() const;
+  // Those over our own TCP, and the carriers of the others.
+  [[nodiscard]] const std::vector<std::unique_ptr<TcpFlow>>& own_flows() const { return flows_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<PolledCarrier>>& polled_carriers() const { return polled_; }
   // Returns true while a locally closed flow, which the peer has not closed, still has unacknowledged data or
   // FIN.
   [[nodiscard]] bool owes_peers() const;
@@ -247,6 +266,7 @@ class Engine {
   stack::SynCookies cookies_;
   stack::PortSelector ports_;
   Acceptor* acceptor_ = nullptr;
+  Observer* observer_ = nullptr;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<PolledCarrier>> polled_;
   stack::FlowTable<TcpFlow> table_;

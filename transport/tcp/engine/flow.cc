@@ -127,6 +127,9 @@ void Engine::abort(TcpFlow& flow, std::string_view reason) {
 }
 
 void Engine::remove_flow(TcpFlow& flow) {
+  if (observer_ != nullptr) {
+    observer_->on_flow_gone(flow);
+  }
   if (flow.half_open_) {
     --half_open_;
   }
@@ -194,6 +197,9 @@ std::unique_ptr<Link> Engine::remove_link(Link& link) {
   const auto found =
       std::find_if(links_.begin(), links_.end(), [&link](const auto& l) { return l.get() == &link; });
   assert(found != links_.end());
+  if (observer_ != nullptr) {
+    observer_->on_link_gone(link);
+  }
   std::unique_ptr<Link> removed = std::move(*found);
   links_.erase(found);
   return removed;

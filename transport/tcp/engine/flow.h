@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/time.h"
 #include "transport/tcp/engine/carrier.h"
@@ -33,9 +35,20 @@ class FlowHandler {
   virtual void on_link_away(Flow& /*flow*/) {}
   // The flow has another local port now. Only before its handshake is done.
   virtual void on_moved(Flow& /*flow*/) {}
+  // The number of its user on the page (observe/); 0: it has none.
+  [[nodiscard]] virtual std::uint64_t shown_id() const { return 0; }
 
  protected:
   ~FlowHandler() = default;
+};
+
+// What an Observer keeps about a flow.
+class FlowAccount {
+ public:
+  FlowAccount() = default;
+  FlowAccount(const FlowAccount&) = delete;
+  FlowAccount& operator=(const FlowAccount&) = delete;
+  virtual ~FlowAccount() = default;
 };
 
 // Belongs to its engine; the user holds it until it has closed or aborted it, or it has failed.
@@ -56,6 +69,9 @@ class Flow {
   }
   // Both ends, for messages: "[fd00::1]:50000 - [fd00::2]:4000".
   [[nodiscard]] virtual std::string describe() const = 0;
+  [[nodiscard]] virtual net::IpAddress remote() const = 0;
+  [[nodiscard]] FlowAccount* account() const { return account_.get(); }
+  void set_account(std::unique_ptr<FlowAccount> account) { account_ = std::move(account); }
 
   // The handler has queued bytes to send.
   virtual void wake() = 0;
@@ -89,6 +105,7 @@ class Flow {
   Carrier* carrier_;
   stack::ByteStream* stream_;
   std::size_t index_;
+  std::unique_ptr<FlowAccount> account_;
 };
 
 }  // namespace tfabric::engine

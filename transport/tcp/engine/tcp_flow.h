@@ -42,6 +42,7 @@ class TcpFlow final : public Flow, public Timed {
   [[nodiscard]] stack::Connection& connection() const { return *connection_; }
 
   [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] net::IpAddress remote() const override { return key_.remote; }
   void wake() override;
   void close() override;
   void abort(std::string_view reason = {}) override;
@@ -54,12 +55,12 @@ class TcpFlow final : public Flow, public Timed {
 
   Engine* engine_;
   FlowKey key_;
+  std::uint32_t position_ = 0;  // in Engine::flows_; here, where it takes no room
   std::unique_ptr<stack::Connection> connection_;
 
   // The engine's bookkeeping.
   net::LinkHeader header_{};
   std::uint32_t header_generation_ = 0;
-  std::uint32_t position_ = 0;  // in Engine::flows_
   bool header_ready_ = false;
   bool header_is_reply_ = false;  // made from the SYN's own headers; valid until the handshake is done
   bool wants_output_ = false;     // in Link::output()

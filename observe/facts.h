@@ -1,0 +1,112 @@
+// What the page says of each thing. The names of these members, in schema.cc, are those that users see.
+//
+// Sums of things that have ended stay in their path and rail, so that no counter falls.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tfabric::observe {
+
+template <std::size_t Size>
+using Text = std::array<char, Size>;
+
+// Cuts what is too long; the rest of the text is zero.
+template <std::size_t Size>
+void put(Text<Size>& to, std::string_view text) {
+  to.fill('\0');
+  std::copy_n(text.begin(), std::min(text.size(), Size - 1), to.begin());
+}
+
+// The tables, in the order of the page.
+enum class Table : std::uint8_t { engine, rail, path, comm, flow };
+inline constexpr std::size_t kTables = 5;
+
+struct EngineFacts {
+  std::uint64_t number = 0;
+  Text<16> progress{};          // "inline", "threaded"
+  std::uint64_t turned_at = 0;  // when it was turned last, to a millisecond
+  std::uint64_t turns = 0, segments = 0, no_flow = 0;
+  std::uint64_t flows = 0, comms = 0;
+  std::uint64_t starved_ns = 0;  // in pauses of half a second or longer
+};
+
+// One engine's end of a rail.
+struct RailFacts {
+  Text<32> name{};
+  Text<16> kind{};
+  Text<32> device{};
+  Text<48> address{};
+  std::uint64_t engine = 0, mtu = 0, up = 0;
+  std::uint64_t sent_bytes = 0, received_bytes = 0, sent_packets = 0, received_packets = 0;  // of frames
+  std::uint64_t payload_bytes = 0, repeated_bytes = 0;  // of TCP, sent; and those of them sent before
+  std::uint64_t transmit_stalls = 0;
+  std::uint64_t absences = 0;  // of the link
+  std::uint64_t lost_connections = 0, dealt_again_bytes = 0;
+};
+
+// A peer's address over one of our rails, with what all flows there have done, living or not.
+struct PathFacts {
+  Text<32> rail{};
+  Text<48> peer{};
+  std::uint64_t engine = 0, flows = 0;
+  // Of payload, in order: each byte once, but those that were sent again.
+  std::uint64_t sent_bytes = 0, acked_bytes = 0, received_bytes = 0, retransmitted_bytes = 0;
+  std::uint64_t timeouts = 0, fast_recoveries = 0, needless_recoveries = 0;
+  std::uint64_t rtt_ns = 0, min_rtt_ns = 0;  // rtt: of the flow that was looked at last
+  std::uint64_t busy_ns = 0, peer_window_limited_ns = 0, network_limited_ns = 0;  // summed over flows
+};
+
+struct CommFacts {
+  Text<16> direction{};  // "send", "receive"
+  Text<24> state{};
+  Text<32> rail{};  // of one of its lanes
+  Text<48> peer{};
+  std::uint64_t engine = 0, lanes = 0;
+  std::int64_t rank = -1;                 // of the sender, as NCCL's tags say it
+  std::uint64_t messages = 0, bytes = 0;  // posted, or of a receive completed
+  std::uint64_t outstanding = 0;
+  std::uint64_t waiting_since = 0;  // nothing of it has moved since; 0: nothing is outstanding
+};
+
+// The words are those of `ss -ti`.
+struct FlowFacts {
+  std::uint64_t comm = 0;  // its id; 0: none yet, or none any more
+  Text<32> rail{};
+  Text<16> state{};
+  Text<56> local{}, peer{};
+  std::uint64_t sent_bytes = 0, acked_bytes = 0, received_bytes = 0, retransmitted_bytes = 0;
+  std::uint64_t rtt_ns = 0, rttvar_ns = 0, min_rtt_ns = 0, rto_ns = 0;
+  std::uint64_t cwnd = 0, ssthresh = 0, flight = 0, snd_wnd = 0, rcv_wnd = 0, mss = 0, unsent = 0;
+  std::uint64_t timeouts = 0, fast_recoveries = 0, needless_recoveries = 0, tail_probes = 0;
+  std::uint64_t busy_ns = 0, peer_window_limited_ns = 0, network_limited_ns = 0;
+  std::uint64_t progressed_at = 0;
+};
+
+template <class Facts>
+struct TableOf;
+template <>
+struct TableOf<EngineFacts> {
+  static constexpr Table value = Table::engine;
+};
+template <>
+struct TableOf<RailFacts> {
+  static constexpr Table value = Table::rail;
+};
+template <>
+struct TableOf<PathFacts> {
+  static constexpr Table value = Table::path;
+};
+template <>
+struct TableOf<CommFacts> {
+  static constexpr Table value = Table::comm;
+};
+template <>
+struct TableOf<FlowFacts> {
+  static constexpr Table value = Table::flow;
+};
+
+}  // namespace tfabric::observe

@@ -1,0 +1,118 @@
+#include "observe/finder.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string_view>
+
+#include "observe/layout.h"
+
+namespace tfabric::observe {
+namespace {
+
+struct CloseFolder {
+  void operator()(DIR* folder) const { closedir(folder); }
+};
+using Folder = std::unique_ptr<DIR, CloseFolder>;
+
+std::optional<std::uint32_t> number_in(std::string_view name) {
+  std::uint32_t value = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
+  return error == std::errc() && end == name.data() + name.size() ? std::optional(value) : std::nullopt;
+}
+
+// What /proc/PID says of a process.
+struct Owner {
+  std::uint32_t pid_inside = 0;  // in its own PID namespace
+  std::uint64_t started = 0;
+  bool stopped = false;
+};
+
+Owner owner_of(const std::string& folder) {
+  Owner owner;
+  std::ifstream status(folder + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("NSpid:")) {
+      std::istringstream words(line.substr(6));
+      for (std::uint32_t number = 0; words >> number;) {
+        owner.pid_inside = number;  // the innermost comes last
+      }
+    }
+  }
+  std::ifstream stat(folder + "/stat");
+  std::string line;
+  std::getline(stat, line);
+  std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
+  std::string word;
+  for (int i = 3; i <= 22 && rest >> word; ++i) {
+    if (i == 3) {
+      owner.stopped = word == "T" || word == "t";
+    } else if (i == 22) {
+      std::from_chars(word.data(), word.data() + word.size(), owner.started);
+    }
+  }
+  return owner;
+}
+
+// Returns the page that the process has open and that is its own: a child may have its parent's.
+std::optional<FoundPage> page_of(std::uint32_t pid, const std::string& folder, DIR* files,
+                                 Instant (*clock)()) {
+  const std::string name = fmt::format("/memfd:{}", kPageName);
+  while (const dirent* entry = readdir(files)) {
+    const std::string path = fmt::format("{}/fd/{}", folder, entry->d_name);
+    std::array<char, 64> target{};
+    const ssize_t length = readlink(path.c_str(), target.data(), target.size());
+    if (length <= 0 || !std::string_view(target.data(), static_cast<std::size_t>(length)).starts_with(name)) {
+      continue;
+    }
+    const Owner owner = owner_of(folder);
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file.get() < 0) {
+      return FoundPage{pid, owner.stopped,
+                       Error{Errc::system, fmt::format("cannot open its page: {}", strerror(errno))}};
+    }
+    Result<Snapshot> snapshot = read_page(file.get(), clock());
+    if (snapshot && (snapshot->pid != owner.pid_inside || snapshot->process_started != owner.started)) {
+      continue;
+    }
+    return FoundPage{pid, owner.stopped, std::move(snapshot)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Found find_pages(std::uint32_t only, Instant (*clock)(), const std::string& proc) {
+  Found found;
+  const Folder processes(opendir(proc.c_str()));
+  while (const dirent* entry = processes ? readdir(processes.get()) : nullptr) {
+    const auto pid = number_in(entry->d_name);
+    if (!pid || (only != 0 && *pid != only)) {
+      continue;
+    }
+    const std::string folder = fmt::format("{}/{}", proc, *pid);
+    const Folder files(opendir((folder + "/fd").c_str()));
+    if (!files) {
+      found.closed_to_us += errno == EACCES || errno == EPERM ? 1 : 0;
+      continue;
+    }
+    if (auto page = page_of(*pid, folder, files.get(), clock)) {
+      found.pages.push_back(std::move(*page));
+    }
+  }
+  std::sort(found.pages.begin(), found.pages.end(),
+            [](const FoundPage& a, const FoundPage& b) { return a.pid < b.pid; });
+  return found;
+}
+
+}  // namespace tfabric::observe

@@ -1,0 +1,31 @@
+// The pages of the processes on this host, in all containers that this user can look into.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/descriptor.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "observe/reader.h"
+
+namespace tfabric::observe {
+
+struct FoundPage {
+  std::uint32_t pid = 0;  // as this process sees it
+  bool stopped = false;   // by a signal or a debugger
+  Result<Snapshot> snapshot;
+};
+
+struct Found {
+  std::vector<FoundPage> pages;  // by pid
+  // Processes whose open files this user may not see; any of them may have a page.
+  std::size_t closed_to_us = 0;
+};
+
+// Looks at each process of `proc`, the mount point of procfs(5), or only at the one given (0: all).
+[[nodiscard]] Found find_pages(std::uint32_t only, Instant (*clock)(), const std::string& proc = "/proc");
+
+}  // namespace tfabric::observe

@@ -1,0 +1,238 @@
+#include "observe/page.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <fstream>
+#include <sstream>
+
+#include "base/log.h"
+#include "observe/schema.h"
+
+namespace tfabric::observe {
+namespace {
+
+constexpr std::uint64_t kPageBytes = 4096;
+// Slots whose memory is asked for at a time.
+constexpr std::uint32_t kTogether = 64;
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+  return (value + multiple - 1) / multiple * multiple;
+}
+
+std::uint32_t slot_bytes_of(Table table) {
+  return static_cast<std::uint32_t>(round_up(sizeof(SlotHeader) + schema_of(table).fact_bytes, 64));
+}
+
+std::uint64_t fields_at() { return round_up(sizeof(PageHeader), 64); }
+std::uint64_t tables_at() { return round_up(fields_at() + fields().size() * sizeof(FieldEntry), 64); }
+
+// Returns where each table begins, and where the last one ends.
+std::array<std::uint64_t, kTables + 1> places() {
+  std::array<std::uint64_t, kTables + 1> at{};
+  at[0] = round_up(tables_at() + kTables * sizeof(TableEntry), kPageBytes);
+  for (std::size_t i = 0; i < kTables; ++i) {
+    const auto table = static_cast<Table>(i);
+    at[i + 1] = round_up(at[i] + std::uint64_t{schema_of(table).slots} * slot_bytes_of(table), kPageBytes);
+  }
+  return at;
+}
+
+int make_memory_file() {
+  // By number: glibc before 2.27 has no function for it.
+  constexpr unsigned kCloseOnExec = 1, kAllowSealing = 2;  // MFD_ of memfd_create(2)
+  return static_cast<int>(syscall(SYS_memfd_create, kPageName, kCloseOnExec | kAllowSealing));
+}
+
+// A reader with the right to write could cut the file, and our next write would be SIGBUS.
+bool seal_size(int file) {
+  constexpr int kAddSeals = 1033, kSeal = 1, kShrink = 2, kGrow = 4;  // F_ of fcntl(2)
+  return fcntl(file, kAddSeals, kSeal | kShrink | kGrow) == 0;
+}
+
+std::uint64_t start_of_this_process() {
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  // The name of the program may have blanks and parentheses of its own. The 22nd field of proc(5).
+  std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
+  std::string word;
+  for (int i = 3; i <= 22; ++i) {
+    rest >> word;
+  }
+  return std::strtoull(word.c_str(), nullptr, 10);
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+Error cannot(const char* what) {
+  return {Errc::unusable, fmt::format("cannot {}: {}", what, std::strerror(errno))};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Page>> Page::create(const Identity& identity) {
+  const std::uint64_t bytes = places().back();
+  Descriptor file(make_memory_file());
+  if (file.get() < 0) {
+    return cannot("make a memory file (memfd_create)");
+  }
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 || !seal_size(file.get())) {
+    return cannot("give the memory file its size");
+  }
+  if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(places().front())); error != 0) {
+    errno = error;
+    return cannot("get memory for its description");
+  }
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  if (memory == MAP_FAILED) {
+    return cannot("map the memory file");
+  }
+  std::unique_ptr<Page> page(new Page(std::move(file), static_cast<std::byte*>(memory), bytes));
+  page->describe(identity);
+  return page;
+}
+
+Page::Page(Descriptor file, std::byte* memory, std::uint64_t bytes)
+    : file_(std::move(file)), memory_(memory), bytes_(bytes) {
+  keep_from_children(memory, bytes);
+  for (std::size_t i = 0; i < kTables; ++i) {
+    places_[i].at = places()[i];
+    places_[i].slot_bytes = slot_bytes_of(static_cast<Table>(i));
+  }
+}
+
+Page::~Page() { munmap(memory_, bytes_); }
+
+void Page::describe(const Identity& identity) {
+  PageHeader header{};
+  header.layout = kLayout;
+  header.header_bytes = sizeof header;
+  header.page_bytes = bytes_;
+  header.fields = static_cast<std::uint32_t>(fields().size());
+  header.field_bytes = sizeof(FieldEntry);
+  header.fields_at = fields_at();
+  header.tables = kTables;
+  header.table_bytes = sizeof(TableEntry);
+  header.tables_at = tables_at();
+  header.pid = static_cast<std::uint32_t>(getpid());
+  header.uid = static_cast<std::uint32_t>(getuid());
+  header.process_started = start_of_this_process();
+  header.made_at = static_cast<std::uint64_t>(
+      std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
+  header.rank = identity.rank;
+  put(header.boot_id, boot_id());
+  put(header.host, identity.host);
+  put(header.transport, identity.transport);
+  put(header.job, identity.job);
+  std::size_t number = 0;
+  for (const Field& field : fields()) {
+    FieldEntry described{};
+    put(described.table, schema_of(field.table).name);
+    put(described.name, field.name);
+    described.offset = static_cast<std::uint16_t>(sizeof(SlotHeader) + field.offset);
+    described.size = field.size;
+    described.type = field.type;
+    described.unit = field.unit;
+    described.kind = field.kind;
+    std::memcpy(memory_ + fields_at() + number++ * sizeof described, &described, sizeof described);
+  }
+  for (std::size_t i = 0; i < kTables; ++i) {
+    const auto table = static_cast<Table>(i);
+    TableEntry described{};
+    put(described.name, schema_of(table).name);
+    described.at = place(table).at;
+    described.slots = schema_of(table).slots;
+    described.slot_bytes = place(table).slot_bytes;
+    std::memcpy(&entry(table), &described, sizeof described);
+  }
+  std::memcpy(memory_, &header, sizeof header);
+  // Last: without it, it is no page yet.
+  std::atomic_thread_fence(std::memory_order_release);
+  std::memcpy(memory_, kMagic.data(), kMagic.size());
+}
+
+TableEntry& Page::entry(Table table) {
+  return *reinterpret_cast<TableEntry*>(memory_ + tables_at() +
+                                        static_cast<std::size_t>(table) * sizeof(TableEntry));
+}
+
+std::uint64_t Page::new_id() {
+  const std::lock_guard guard(mutex_);
+  return ++last_id_;
+}
+
+// Gets memory for further slots. Returns false if there is none.
+bool Page::back(Table table) {
+  TablePlace& in = place(table);
+  const std::uint32_t more = std::min(kTogether, schema_of(table).slots - in.backed);
+  if (more == 0) {
+    return false;
+  }
+  const std::uint64_t from = in.at + std::uint64_t{in.backed} * in.slot_bytes;
+  const int error =
+      posix_fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(more) * in.slot_bytes);
+  if (error != 0) {
+    if (!std::exchange(full_, true)) {
+      TF_INFO("NET/tfabric: `tfabric stat` will not show all of this process: no memory for its page ({})",
+              std::strerror(error));
+    }
+    return false;
+  }
+  for (std::uint32_t i = more; i-- > 0;) {
+    in.free.push_back(in.backed + i);
+  }
+  in.backed += more;
+  std::atomic_ref(entry(table).used).store(in.backed, std::memory_order_release);
+  return true;
+}
+
+std::uint32_t Page::take(Table table) {
+  const std::lock_guard guard(mutex_);
+  TablePlace& in = place(table);
+  if (in.free.empty() && !back(table)) {
+    std::atomic_ref(entry(table).left_out).fetch_add(1, std::memory_order_relaxed);
+    return kNone;
+  }
+  const std::uint32_t slot = in.free.back();
+  in.free.pop_back();
+  return slot;
+}
+
+void Page::give_back(Table table, std::uint32_t slot) {
+  if (slot == kNone) {
+    return;
+  }
+  write(table, slot, 0, nullptr, 0);
+  const std::lock_guard guard(mutex_);
+  place(table).free.push_back(slot);
+}
+
+void Page::write(Table table, std::uint32_t slot, std::uint64_t id, const void* facts, std::size_t size) {
+  const TablePlace& in = place(table);
+  std::byte* at = memory_ + in.at + std::uint64_t{slot} * in.slot_bytes;
+  auto& header = *reinterpret_cast<SlotHeader*>(at);
+  const std::atomic_ref sequence(header.sequence);
+  const std::uint32_t before = sequence.load(std::memory_order_relaxed);
+  sequence.store(before + 1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  header.in_use = id != 0 ? 1 : 0;
+  header.id = id;
+  if (size > 0) {
+    std::memcpy(at + sizeof header, facts, size);
+  }
+  sequence.store(before + 2, std::memory_order_release);
+}
+
+}  // namespace tfabric::observe

@@ -1,0 +1,78 @@
+// The page of this process, as its writers see it.
+//
+// Slots are taken and given back by any thread; a slot is published by one thread at a time. No call waits
+// for a reader. Memory is the kernel's, taken block by block as slots are used for the first time, and asked
+// for beforehand, so that a write never fails: where there is none left, things stay without a slot.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/fork_guard.h"
+#include "base/result.h"
+#include "observe/facts.h"
+#include "observe/layout.h"
+
+namespace tfabric::observe {
+
+// Whose page it is.
+struct Identity {
+  std::int64_t rank = -1;
+  std::string host, job, transport;
+};
+
+class Page {
+ public:
+  // Makes a memory file, which ends with the last process that has it open. Errc::unusable, with the reason.
+  static Result<std::unique_ptr<Page>> create(const Identity& identity);
+  ~Page();
+  Page(const Page&) = delete;
+  Page& operator=(const Page&) = delete;
+
+  static constexpr std::uint32_t kNone = 0xffffffff;
+  // Returns a slot that shows nothing until it is published; kNone if there is none left.
+  std::uint32_t take(Table table);
+  // The thing has ended. kNone is ignored.
+  void give_back(Table table, std::uint32_t slot);
+  // Shows the facts of the thing with this id, which is not 0. kNone is ignored.
+  template <class Facts>
+  void publish(std::uint32_t slot, std::uint64_t id, const Facts& facts) {
+    static_assert(std::is_trivially_copyable_v<Facts>);
+    if (slot != kNone) {
+      write(TableOf<Facts>::value, slot, id, &facts, sizeof facts);
+    }
+  }
+  // A number for a thing of this process.
+  [[nodiscard]] std::uint64_t new_id();
+  [[nodiscard]] int descriptor() const { return file_.get(); }
+
+ private:
+  struct TablePlace {
+    std::uint64_t at = 0;
+    std::uint32_t slot_bytes = 0, backed = 0;  // backed: slots that have memory
+    std::vector<std::uint32_t> free;
+  };
+
+  Page(Descriptor file, std::byte* memory, std::uint64_t bytes);
+  void describe(const Identity& identity);
+  [[nodiscard]] TableEntry& entry(Table table);
+  [[nodiscard]] TablePlace& place(Table table) { return places_[static_cast<std::size_t>(table)]; }
+  bool back(Table table);
+  void write(Table table, std::uint32_t slot, std::uint64_t id, const void* facts, std::size_t size);
+
+  PrivateDescriptor file_;
+  std::byte* memory_;
+  std::uint64_t bytes_;
+  std::mutex mutex_;  // for what is below
+  std::array<TablePlace, kTables> places_;
+  std::uint64_t last_id_ = 0;
+  bool full_ = false;
+};
+
+}  // namespace tfabric::observe

@@ -1,0 +1,64 @@
+// A page as it was at one moment, read from outside of its process.
+//
+// The process need not run: it may be stopped, or stand still. Nothing of a page is trusted: text comes out
+// as printable ASCII, and a page that contradicts itself is an error. It is read, not mapped, since the end
+// of a file that is cut meanwhile would kill a reader that has it mapped.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "observe/layout.h"
+
+namespace tfabric::observe {
+
+struct ReadField {
+  std::string name;
+  std::uint16_t offset = 0, size = 0;  // in the slot
+  Type type = Type::unsigned_number;
+  Unit unit = Unit::none;
+  Kind kind = Kind::label;
+};
+
+struct ReadRow {
+  std::uint64_t id = 0;
+  bool torn = false;  // its writer stands still in the middle of it
+  std::vector<std::byte> slot;
+};
+
+struct ReadTable {
+  std::vector<ReadField> fields;
+  std::vector<ReadRow> rows;
+  std::uint64_t left_out = 0;  // things for which there was no slot
+
+  // These return nothing if the page has no such field, or it is of another type.
+  [[nodiscard]] const ReadField* field(std::string_view name) const;
+  [[nodiscard]] std::optional<std::uint64_t> number(const ReadRow& row, std::string_view name) const;
+  [[nodiscard]] std::optional<std::int64_t> integer(const ReadRow& row, std::string_view name) const;
+  [[nodiscard]] std::string text(const ReadRow& row, std::string_view name) const;
+};
+
+struct Snapshot {
+  std::uint32_t pid = 0;  // in the namespace of the process
+  std::uint64_t process_started = 0;
+  std::uint64_t made_at = 0;  // nanoseconds since 1970
+  std::int64_t rank = -1;
+  std::string boot_id, host, transport, job;
+  Instant taken_at{};
+  std::map<std::string, ReadTable, std::less<>> tables;
+
+  // An empty table if the page has none of this name.
+  [[nodiscard]] const ReadTable& table(std::string_view name) const;
+};
+
+// What whoever has the page open sees at this moment. `file` is any descriptor.
+[[nodiscard]] Result<Snapshot> read_page(int file, Instant now);
+
+}  // namespace tfabric::observe

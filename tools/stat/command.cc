@@ -1,0 +1,165 @@
+#include "tools/stat/command.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "observe/finder.h"
+#include "tools/output.h"
+#include "tools/stat/json.h"
+#include "tools/stat/rates.h"
+#include "tools/stat/tables.h"
+
+namespace tfabric::stat {
+namespace {
+
+constexpr int kNoProcess = 3;
+
+struct Arguments {
+  Level level = Level::rail;
+  std::uint32_t pid = 0;
+  std::int64_t rank = -1;
+  double interval = 1;
+  bool watch = false, json = false;
+};
+
+observe::Found look(const Arguments& arguments) {
+  observe::Found found = observe::find_pages(arguments.pid, monotonic_now);
+  if (arguments.rank >= 0) {
+    std::erase_if(found.pages, [&](const observe::FoundPage& page) {
+      return page.snapshot && page.snapshot->rank != arguments.rank;
+    });
+  }
+  return found;
+}
+
+// Says why nothing, or not all, can be shown.
+std::string what_is_missing(const observe::Found& found, const Arguments& arguments) {
+  std::string text;
+  for (const observe::FoundPage& page : found.pages) {
+    if (!page.snapshot) {
+      text += fmt::format("process {}: {}\n", page.pid, page.snapshot.error().message);
+    }
+  }
+  if (!found.pages.empty()) {
+    return text;
+  }
+  const std::string which =
+      arguments.pid != 0    ? fmt::format("process {} does not use tfabric", arguments.pid)
+      : arguments.rank >= 0 ? fmt::format("no process here is rank {} of a job over tfabric", arguments.rank)
+                            : std::string("no process here uses tfabric");
+  text += fmt::format("tfabric stat: {}, or it has observe.page = false", which);
+  if (found.closed_to_us > 0) {
+    text +=
+        fmt::format("; {} processes belong to other users: run it as root to see theirs", found.closed_to_us);
+  }
+  return text + "\n";
+}
+
+void pause(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
+
+std::string title(const std::vector<Process>& processes, double interval) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::string job;
+  for (const Process& process : processes) {
+    job = process.now.job.empty() ? job : fmt::format(" of job {}", process.now.job);
+  }
+  return fmt::format("tfabric on {}: {} process(es){}, {:02}:{:02}:{:02}, over {:g} s\n",
+                     processes.empty() ? "this host" : processes.front().now.host, processes.size(), job,
+                     local.tm_hour, local.tm_min, local.tm_sec, interval);
+}
+
+int watch(const Arguments& arguments, observe::Found before) {
+  // To the upper left, and what is below the new text goes; a file or a pipe gets one table after the other.
+  const bool screen = isatty(STDOUT_FILENO) != 0;
+  for (;;) {
+    pause(arguments.interval);
+    observe::Found now = look(arguments);
+    const std::vector<Process> processes = pair(before, now);
+    std::string text = title(processes, arguments.interval) + to_text(processes, arguments.level) +
+                       what_is_missing(now, arguments);
+    if (screen) {
+      std::string lines = "\x1b[H";
+      for (const char c : text) {
+        lines += c == '\n' ? "\x1b[K\n" : std::string(1, c);
+      }
+      text = lines + "\x1b[J";
+    } else {
+      text += "\n";
+    }
+    if (!tools::print_out(text)) {
+      return 0;
+    }
+    before = std::move(now);
+  }
+}
+
+int run(const Arguments& arguments) {
+  observe::Found before = look(arguments);
+  if (arguments.json) {
+    tools::print_out(to_json(before).dump(1) + "\n");
+    return before.pages.empty() ? kNoProcess : 0;
+  }
+  if (arguments.watch) {
+    return watch(arguments, std::move(before));
+  }
+  if (!before.pages.empty() && arguments.level != Level::comm && arguments.level != Level::flow) {
+    pause(arguments.interval);
+  }
+  const observe::Found now = look(arguments);
+  const std::vector<Process> processes = pair(before, now);
+  tools::print_err(what_is_missing(now, arguments));
+  if (processes.empty()) {
+    return kNoProcess;
+  }
+  tools::print_out(to_text(processes, arguments.level));
+  return 0;
+}
+
+}  // namespace
+
+void add_stat(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* stat = app.add_subcommand(
+      "stat", "Show what the jobs on this host do now: rails, peers, comms, flows, and what they wait for");
+  const std::map<std::string, Level> levels{
+      {"rail", Level::rail}, {"peer", Level::peer}, {"comm", Level::comm}, {"flow", Level::flow}};
+  stat->add_option("--level", arguments->level, "rail, peer (addresses of peers), comm or flow (as `ss -ti`)")
+      ->transform(CLI::CheckedTransformer(levels).description(""))
+      ->type_name("{rail,peer,comm,flow}")
+      ->default_str("rail");
+  stat->add_option("--pid", arguments->pid, "only this process")
+      ->check(CLI::PositiveNumber)
+      ->type_name("PID");
+  stat->add_option("--rank", arguments->rank, "only this rank of the job")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("RANK");
+  stat->add_option("--interval", arguments->interval, "seconds between the two looks that rates are made of")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->type_name("SECONDS")
+      ->capture_default_str();
+  CLI::Option* watch = stat->add_flag("--watch", arguments->watch, "again and again, until interrupted");
+  stat->add_flag("--json", arguments->json, "print all that the processes show, at one moment, as JSON")
+      ->excludes(watch);
+  stat->footer(
+      "It reads what each process shows of itself in memory, without stopping or asking it, so it works for "
+      "processes "
+      "that are stopped or hang. It sees the processes of its user; as root, those of all containers on the "
+      "host.\n\n"
+      "Exit codes: 0 at least one process was shown, 2 wrong usage, 3 there is none, 5 standard output could "
+      "not be "
+      "written.");
+  stat->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace tfabric::stat

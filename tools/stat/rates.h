@@ -1,0 +1,67 @@
+// Two looks at a process, and what has happened in between.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "observe/finder.h"
+#include "observe/reader.h"
+
+namespace tfabric::stat {
+
+struct Process {
+  std::uint32_t pid = 0;
+  bool stopped = false;
+  observe::Snapshot now;
+  std::optional<observe::Snapshot> before;  // the same process; nothing if it is new
+
+  [[nodiscard]] double seconds() const;
+};
+
+// Returns those whose pages can be read, each with its page of the earlier look.
+[[nodiscard]] std::vector<Process> pair(const observe::Found& before, const observe::Found& now);
+
+// Of two flows, or paths, together: what they did in between.
+struct Work {
+  double sent = 0, received = 0;           // bytes a second
+  double repeated = 0;                     // share of the bytes sent
+  double busy = 0;                         // seconds a second, summed over flows
+  double by_network = 0, by_receiver = 0;  // shares of it
+  std::uint64_t rtt_ns = 0;                // the longest
+};
+
+// A rail of a process, over all its engines.
+struct RailView {
+  std::string name, kind;
+  bool up = true;
+  double sent = 0, received = 0;  // bytes of frames a second
+  Work work;
+  // The comm whose request has waited longest without a byte, of those over this rail; and how many more
+  // wait for as long as kLong.
+  std::string waits;
+};
+
+struct PathView {
+  std::string rail, peer;
+  std::uint64_t flows = 0;
+  Work work;
+};
+
+struct CommView {
+  std::uint64_t id = 0;
+  std::string direction, state, rail, peer;
+  std::int64_t rank = -1;
+  std::uint64_t lanes = 0, messages = 0, bytes = 0, outstanding = 0;
+  double waiting_s = 0;
+};
+
+[[nodiscard]] std::vector<RailView> rails_of(const Process& process);
+[[nodiscard]] std::vector<PathView> paths_of(const Process& process);
+[[nodiscard]] std::vector<CommView> comms_of(const Process& process);
+
+// Returns for how long no engine of the process has been turned; 0 if all are.
+[[nodiscard]] double still_for(const Process& process);
+
+}  // namespace tfabric::stat

@@ -1,0 +1,167 @@
+#include "tools/stat/tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "tools/stat/lines.h"
+
+namespace tfabric::stat {
+namespace {
+
+// An engine that was turned last so long ago stands still: it is turned each millisecond.
+constexpr double kStill = 1;
+// Paths that do less are held back by nobody.
+constexpr double kHardlyBusy = 0.05;
+
+std::string rank_of(const Process& process) {
+  return process.now.rank < 0 ? "-" : fmt::format("{}", process.now.rank);
+}
+
+std::string gigabits(double bytes_a_second) { return fmt::format("{:.2f}", bytes_a_second * 8 / 1e9); }
+
+std::string microseconds(std::uint64_t ns) {
+  return ns == 0 ? "-" : fmt::format("{:.0f}", static_cast<double>(ns) / 1e3);
+}
+
+std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
+
+// Whoever holds it back for most of the time that it had something to send.
+std::string limit_of(const Work& work) {
+  if (work.busy < kHardlyBusy) {
+    return "-";
+  }
+  if (std::max(work.by_network, work.by_receiver) < 0.5) {
+    return "sender";
+  }
+  return work.by_network >= work.by_receiver ? fmt::format("network {:.0f}%", 100 * work.by_network)
+                                             : fmt::format("receiver {:.0f}%", 100 * work.by_receiver);
+}
+
+void add_rails(const Process& process, Lines& lines) {
+  for (const RailView& rail : rails_of(process)) {
+    lines.add({rank_of(process), fmt::format("{}", process.pid), rail.name, rail.up ? "up" : "down",
+               gigabits(rail.sent), gigabits(rail.received), microseconds(rail.work.rtt_ns),
+               percent(rail.work.repeated), limit_of(rail.work), rail.waits});
+  }
+}
+
+void add_paths(const Process& process, Lines& lines) {
+  for (const PathView& path : paths_of(process)) {
+    lines.add({rank_of(process), fmt::format("{}", process.pid), path.rail, path.peer,
+               fmt::format("{}", path.flows), gigabits(path.work.sent), gigabits(path.work.received),
+               microseconds(path.work.rtt_ns), percent(path.work.repeated), limit_of(path.work)});
+  }
+}
+
+void add_comms(const Process& process, Lines& lines) {
+  for (const CommView& comm : comms_of(process)) {
+    lines.add({rank_of(process), fmt::format("{}", process.pid), fmt::format("{}", comm.id), comm.direction,
+               comm.rail, comm.peer,
+               comm.direction == "receive" && comm.rank >= 0 ? fmt::format("{}", comm.rank) : "-",
+               fmt::format("{}", comm.lanes), fmt::format("{}", comm.messages), fmt::format("{}", comm.bytes),
+               fmt::format("{}", comm.outstanding),
+               comm.outstanding == 0 ? "-" : fmt::format("{:.1f}", comm.waiting_s), comm.state});
+  }
+}
+
+// Two lines a flow, in the words of `ss -ti`: times in milliseconds, sizes in bytes.
+std::string flows_of(const Process& process) {
+  const observe::ReadTable& table = process.now.table("flow");
+  std::string text;
+  for (const observe::ReadRow& row : table.rows) {
+    const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };
+    const auto ms = [&](const char* name) { return static_cast<double>(number(name)) / 1e6; };
+    const auto share = [&](const char* name) {
+      const double busy = ms("busy_ns");
+      return busy > 0 ? std::min(100 * ms(name) / busy, 100.0) : 0;
+    };
+    const std::uint64_t comm = number("comm");
+    text += fmt::format("{}  {}  {}  {}  {}  {}\n", process.pid, table.text(row, "rail"),
+                        table.text(row, "state"), table.text(row, "local"), table.text(row, "peer"),
+                        comm == 0 ? "no comm" : fmt::format("comm {}", comm));
+    text += fmt::format(
+        "\trto:{:.3g} rtt:{:.3g}/{:.3g} mss:{} cwnd:{} ssthresh:{} bytes_sent:{} bytes_retrans:{} "
+        "bytes_acked:{} "
+        "bytes_received:{} busy:{:.0f}ms rwnd_limited:{:.1f}% network_limited:{:.1f}% unacked:{} notsent:{} "
+        "timeouts:{} recoveries:{} needless:{} snd_wnd:{} rcv_wnd:{} minrtt:{:.3g}\n",
+        ms("rto_ns"), ms("rtt_ns"), ms("rttvar_ns"), number("mss"), number("cwnd"), number("ssthresh"),
+        number("sent_bytes"), number("retransmitted_bytes"), number("acked_bytes"), number("received_bytes"),
+        ms("busy_ns"), share("peer_window_limited_ns"), share("network_limited_ns"), number("flight"),
+        number("unsent"), number("timeouts"), number("fast_recoveries"), number("needless_recoveries"),
+        number("snd_wnd"), number("rcv_wnd"), ms("min_rtt_ns"));
+  }
+  return text;
+}
+
+std::string notes_of(const Process& process) {
+  std::string text;
+  const std::string who = process.now.rank < 0
+                              ? fmt::format("process {}", process.pid)
+                              : fmt::format("rank {} (process {})", process.now.rank, process.pid);
+  const double still = still_for(process);
+  if (process.stopped) {
+    text += fmt::format("{} has been stopped, by a signal or a debugger, for {:.1f} s: this is its last state\n",
+                        who, still);
+  } else if (still >= kStill) {
+    text += fmt::format(
+        "{} has not run its network for {:.1f} s, though it is not stopped: its CPUs are taken, or it "
+        "hangs\n",
+        who, still);
+  }
+  for (const auto& [name, table] : process.now.tables) {
+    if (table.left_out > 0) {
+      text += fmt::format("{}: {} more of table {} had no place on its page: they are in the sums only\n",
+                          who, table.left_out, name);
+    }
+  }
+  return text;
+}
+
+Lines heading(Level level) {
+  switch (level) {
+    case Level::peer:
+      return {{"RANK", "PID", "RAIL", "PEER", "FLOWS", "SEND Gb/s", "RECV Gb/s", "RTT us", "RETR %",
+               "LIMITED BY"},
+              4};
+    case Level::comm:
+      return {{"RANK", "PID", "COMM", "DIRECTION", "RAIL", "PEER", "OF RANK", "LANES", "MESSAGES", "BYTES",
+               "POSTED", "WAITS s", "STATE"},
+              6};
+    case Level::rail:
+    case Level::flow:
+      break;
+  }
+  return {{"RANK", "PID", "RAIL", "LINK", "SEND Gb/s", "RECV Gb/s", "RTT us", "RETR %", "LIMITED BY",
+           "WAITS FOR"},
+          4};
+}
+
+}  // namespace
+
+std::string to_text(const std::vector<Process>& processes, Level level) {
+  Lines lines = heading(level);
+  std::string text, notes;
+  for (const Process& process : processes) {
+    switch (level) {
+      case Level::rail:
+        add_rails(process, lines);
+        break;
+      case Level::peer:
+        add_paths(process, lines);
+        break;
+      case Level::comm:
+        add_comms(process, lines);
+        break;
+      case Level::flow:
+        text += flows_of(process);
+        break;
+    }
+    notes += notes_of(process);
+  }
+  return (level == Level::flow ? text : lines.text()) + notes;
+}
+
+}  // namespace tfabric::stat
