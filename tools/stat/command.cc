@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
+#include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <map>
 #include <memory>
@@ -15,6 +18,7 @@
 #include "observe/finder.h"
 #include "tools/output.h"
 #include "tools/stat/json.h"
+#include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/tables.h"
 
@@ -28,7 +32,8 @@ struct Arguments {
   std::uint32_t pid = 0;
   std::int64_t rank = -1;
   double interval = 1;
-  bool watch = false, json = false;
+  bool watch = false, json = false, prometheus = false;
+  std::string textfile;
 };
 
 observe::Found look(const Arguments& arguments) {
@@ -104,7 +109,36 @@ int watch(const Arguments& arguments, observe::Found before) {
   }
 }
 
+// node_exporter reads it at any time: it is written beside, and takes its place when it is whole.
+void write_textfile(const std::string& path, const std::string& text) {
+  const std::string beside = fmt::format("{}.{}", path, getpid());
+  tools::write_out_file(beside, text);
+  if (!tools::output_failure() && std::rename(beside.c_str(), path.c_str()) != 0) {
+    tools::print_err(
+        fmt::format("tfabric stat: cannot put {} into its place: {}\n", path, std::strerror(errno)));
+  }
+}
+
+int export_metrics(const Arguments& arguments) {
+  for (;;) {
+    const observe::Found found = look(arguments);
+    const std::string text = to_prometheus(found);
+    if (arguments.textfile.empty()) {
+      tools::print_out(text);
+    } else {
+      write_textfile(arguments.textfile, text);
+    }
+    if (!arguments.watch || tools::output_failure()) {
+      return 0;
+    }
+    pause(arguments.interval);
+  }
+}
+
 int run(const Arguments& arguments) {
+  if (arguments.prometheus || !arguments.textfile.empty()) {
+    return export_metrics(arguments);
+  }
   observe::Found before = look(arguments);
   if (arguments.json) {
     tools::print_out(to_json(before).dump(1) + "\n");
@@ -149,8 +183,19 @@ void add_stat(CLI::App& app, int& exit_code) {
       ->type_name("SECONDS")
       ->capture_default_str();
   CLI::Option* watch = stat->add_flag("--watch", arguments->watch, "again and again, until interrupted");
-  stat->add_flag("--json", arguments->json, "print all that the processes show, at one moment, as JSON")
-      ->excludes(watch);
+  CLI::Option* json =
+      stat->add_flag("--json", arguments->json, "print all that the processes show, at one moment, as JSON")
+          ->excludes(watch);
+  CLI::Option* metrics =
+      stat->add_flag("--prometheus", arguments->prometheus, "print metrics in Prometheus' text format")
+          ->excludes(json);
+  stat->add_option(
+          "--textfile", arguments->textfile,
+          "write these metrics to a file, for node_exporter's textfile collector; with --watch, every "
+          "--interval")
+      ->type_name("FILE")
+      ->excludes(json)
+      ->excludes(metrics);
   stat->footer(
       "It reads what each process shows of itself in memory, without stopping or asking it, so it works for "
       "processes "

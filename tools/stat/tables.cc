@@ -103,8 +103,8 @@ std::string notes_of(const Process& process) {
                               : fmt::format("rank {} (process {})", process.now.rank, process.pid);
   const double still = still_for(process);
   if (process.stopped) {
-    text += fmt::format("{} has been stopped, by a signal or a debugger, for {:.1f} s: this is its last state\n",
-                        who, still);
+    text += fmt::format(
+        "{} has been stopped, by a signal or a debugger, for {:.1f} s: this is its last state\n", who, still);
   } else if (still >= kStill) {
     text += fmt::format(
         "{} has not run its network for {:.1f} s, though it is not stopped: its CPUs are taken, or it "

@@ -1,0 +1,210 @@
+#include "tools/stat/prometheus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <string_view>
+#include <vector>
+
+#include "tools/stat/rates.h"
+
+namespace tfabric::stat {
+namespace {
+
+// A path is a series; beyond so many of a process, those that carry least are one.
+constexpr std::size_t kMostPaths = 64;
+
+enum class Sum { add, most, least };  // of a process's engines
+
+struct Metric {
+  const char* table;
+  const char* field;
+  const char* name;  // without "tfabric_"
+  const char* type;
+  const char* help;
+  Sum sum = Sum::add;
+  double scale = 1;
+  bool always = true;  // false: 0 is not known
+};
+
+constexpr double kSecond = 1e-9;
+constexpr std::array kMetrics{
+    Metric{"rail", "up", "rail_up", "gauge", "1 if the rail has its link", Sum::least},
+    Metric{"rail", "sent_bytes", "rail_transmit_bytes_total", "counter",
+           "Bytes of frames that the rail has sent"},
+    Metric{"rail", "received_bytes", "rail_receive_bytes_total", "counter",
+           "Bytes of frames that have come in by the rail"},
+    Metric{"rail", "sent_packets", "rail_transmit_packets_total", "counter", "Frames that the rail has sent"},
+    Metric{"rail", "received_packets", "rail_receive_packets_total", "counter",
+           "Frames that have come in by the rail"},
+    Metric{"rail", "transmit_stalls", "rail_transmit_stalls_total", "counter",
+           "How often the driver took nothing"},
+    Metric{"rail", "absences", "rail_link_losses_total", "counter", "How often the rail has lost its link",
+           Sum::most},
+    Metric{"rail", "lost_connections", "rail_lost_connections_total", "counter",
+           "Connections over the rail that were lost, or could not be made"},
+    Metric{"rail", "dealt_again_bytes", "rail_dealt_again_bytes_total", "counter",
+           "Bytes of lost connections that went again over others"},
+    Metric{"path", "sent_bytes", "path_sent_bytes_total", "counter",
+           "Payload sent toward the peer, each byte once"},
+    Metric{"path", "acked_bytes", "path_acknowledged_bytes_total", "counter",
+           "Payload that the peer has acknowledged"},
+    Metric{"path", "received_bytes", "path_received_bytes_total", "counter",
+           "Payload that has come from the peer, in order"},
+    Metric{"path", "retransmitted_bytes", "path_retransmitted_bytes_total", "counter",
+           "Payload that was sent again"},
+    Metric{"path", "timeouts", "path_retransmission_timeouts_total", "counter",
+           "Expiries of retransmission timers"},
+    Metric{"path", "fast_recoveries", "path_fast_recoveries_total", "counter",
+           "Recoveries from losses that acknowledgements have shown"},
+    Metric{"path", "needless_recoveries", "path_needless_recoveries_total", "counter",
+           "Recoveries after which nothing was found lost"},
+    Metric{"path", "rtt_ns", "path_round_trip_seconds", "gauge", "Smoothed round trip", Sum::most, kSecond,
+           false},
+    Metric{"path", "min_rtt_ns", "path_min_round_trip_seconds", "gauge", "Shortest round trip", Sum::least,
+           kSecond, false},
+    Metric{"path", "flows", "path_flows", "gauge", "Connections toward the peer"},
+    Metric{"path", "busy_ns", "path_busy_seconds_total", "counter",
+           "Time with something to send, summed over connections", Sum::add, kSecond},
+    Metric{"path", "peer_window_limited_ns", "path_peer_window_limited_seconds_total", "counter",
+           "The part of it when the peer's window held them back", Sum::add, kSecond},
+    Metric{"path", "network_limited_ns", "path_network_limited_seconds_total", "counter",
+           "The part of it when the network held them back", Sum::add, kSecond},
+    Metric{"engine", "starved_ns", "engine_starved_seconds_total", "counter",
+           "Time in which the process did not run its network, in pauses of half a second or more", Sum::most,
+           kSecond},
+};
+
+std::string quoted(std::string_view value) {
+  std::string text;
+  for (const char c : value) {
+    text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  }
+  return '"' + text + '"';
+}
+
+// Of a process without a rank, its number is one.
+std::string labels_of(const observe::FoundPage& page) {
+  const observe::Snapshot& snapshot = *page.snapshot;
+  const std::string rank =
+      snapshot.rank >= 0 ? fmt::format("{}", snapshot.rank) : fmt::format("pid {}", page.pid);
+  return fmt::format("train_job={},rank={}", quoted(snapshot.job), quoted(rank));
+}
+
+// The paths that are shown under the names of their peers.
+std::vector<std::uint64_t> large_paths(const observe::ReadTable& table) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> order;
+  for (const observe::ReadRow& row : table.rows) {
+    const auto bytes = [&](const char* field) { return table.number(row, field).value_or(0); };
+    order.emplace_back(bytes("sent_bytes") + bytes("received_bytes"), row.id);
+  }
+  std::sort(order.rbegin(), order.rend());
+  std::vector<std::uint64_t> ids;
+  for (std::size_t i = 0; i < std::min(kMostPaths, order.size()); ++i) {
+    ids.push_back(order[i].second);
+  }
+  return ids;
+}
+
+std::string labels_of(const observe::ReadTable& table, const observe::ReadRow& row, std::string_view name,
+                      const std::vector<std::uint64_t>& large) {
+  if (name == "rail") {
+    return ",rail=" + quoted(table.text(row, "name"));
+  }
+  if (name == "path") {
+    const bool own = std::find(large.begin(), large.end(), row.id) != large.end();
+    return ",rail=" + quoted(table.text(row, "rail")) +
+           ",peer=" + quoted(own ? table.text(row, "peer") : "other");
+  }
+  return {};
+}
+
+using Samples = std::map<std::string, double>;
+
+void take(Samples& samples, const std::string& labels, double value, Sum sum) {
+  const auto [found, first] = samples.try_emplace(labels, value);
+  if (first) {
+    return;
+  }
+  found->second = sum == Sum::add    ? found->second + value
+                  : sum == Sum::most ? std::max(found->second, value)
+                                     : std::min(found->second, value);
+}
+
+std::string family(const char* name, const char* type, const char* help, const Samples& samples) {
+  if (samples.empty()) {
+    return {};
+  }
+  std::string text = fmt::format("# HELP tfabric_{} {}.\n# TYPE tfabric_{} {}\n", name, help, name, type);
+  for (const auto& [labels, value] : samples) {
+    text += fmt::format("tfabric_{}{{{}}} {}\n", name, labels, value);
+  }
+  return text;
+}
+
+Samples samples_of(const observe::Found& found, const Metric& metric) {
+  Samples samples;
+  for (const observe::FoundPage& page : found.pages) {
+    if (!page.snapshot) {
+      continue;
+    }
+    const observe::ReadTable& table = page.snapshot->table(metric.table);
+    const std::vector<std::uint64_t> large = large_paths(page.snapshot->table("path"));
+    for (const observe::ReadRow& row : table.rows) {
+      const auto value = table.number(row, metric.field);
+      if (value && (metric.always || *value != 0)) {
+        take(samples, labels_of(page) + labels_of(table, row, metric.table, large),
+             static_cast<double>(*value) * metric.scale, metric.sum);
+      }
+    }
+  }
+  return samples;
+}
+
+// How long the oldest request of each kind has not moved.
+Samples waits_of(const observe::Found& found, std::string_view direction) {
+  Samples samples;
+  for (const Process& process : pair({}, found)) {
+    const auto page = std::find_if(found.pages.begin(), found.pages.end(),
+                                   [&](const observe::FoundPage& each) { return each.pid == process.pid; });
+    double longest = 0;
+    for (const CommView& comm : comms_of(process)) {
+      longest = comm.direction == direction ? std::max(longest, comm.waiting_s) : longest;
+    }
+    samples.emplace(labels_of(*page), longest);
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::string to_prometheus(const observe::Found& found) {
+  Samples info, stopped, silent;
+  for (const Process& process : pair({}, found)) {
+    const auto page = std::find_if(found.pages.begin(), found.pages.end(),
+                                   [&](const observe::FoundPage& each) { return each.pid == process.pid; });
+    const std::string labels = labels_of(*page);
+    info.emplace(
+        fmt::format("{},pid=\"{}\",transport={}", labels, process.pid, quoted(process.now.transport)), 1);
+    stopped.emplace(labels, process.stopped ? 1 : 0);
+    silent.emplace(labels, still_for(process));
+  }
+  std::string text =
+      family("info", "gauge", "1 for each process that uses tfabric", info) +
+      family("process_stopped", "gauge", "1 if a signal or a debugger has stopped the process", stopped) +
+      family("process_silent_seconds", "gauge", "Since when the process has not run its network", silent) +
+      family("oldest_send_age_seconds", "gauge", "How long the send that waits longest has not moved",
+             waits_of(found, "send")) +
+      family("oldest_receive_age_seconds", "gauge", "How long the receive that waits longest has not moved",
+             waits_of(found, "receive"));
+  for (const Metric& metric : kMetrics) {
+    text += family(metric.name, metric.type, metric.help, samples_of(found, metric));
+  }
+  return text;
+}
+
+}  // namespace tfabric::stat
