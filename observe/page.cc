@@ -46,8 +46,13 @@ std::array<std::uint64_t, kTables + 1> places() {
 
 int make_memory_file() {
   // By number: glibc before 2.27 has no function for it.
-  constexpr unsigned kCloseOnExec = 1, kAllowSealing = 2;  // MFD_ of memfd_create(2)
-  return static_cast<int>(syscall(SYS_memfd_create, kPageName, kCloseOnExec | kAllowSealing));
+  constexpr unsigned kCloseOnExec = 1, kAllowSealing = 2, kNoExec = 8;  // MFD_ of memfd_create(2)
+  const auto make = [](unsigned flags) {
+    return static_cast<int>(syscall(SYS_memfd_create, kPageName, flags));
+  };
+  // Hosts may refuse others (vm.memfd_noexec); Linux before 6.3 does not know the flag.
+  const int file = make(kCloseOnExec | kAllowSealing | kNoExec);
+  return file < 0 && errno == EINVAL ? make(kCloseOnExec | kAllowSealing) : file;
 }
 
 // A reader with the right to write could cut the file, and our next write would be SIGBUS.

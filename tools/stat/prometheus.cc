@@ -79,7 +79,7 @@ constexpr std::array kMetrics{
            kSecond},
 };
 
-std::string quoted(std::string_view value) {
+std::string in_quotes(std::string_view value) {
   std::string text;
   for (const char c : value) {
     text += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
@@ -92,7 +92,7 @@ std::string labels_of(const observe::FoundPage& page) {
   const observe::Snapshot& snapshot = *page.snapshot;
   const std::string rank =
       snapshot.rank >= 0 ? fmt::format("{}", snapshot.rank) : fmt::format("pid {}", page.pid);
-  return fmt::format("train_job={},rank={}", quoted(snapshot.job), quoted(rank));
+  return fmt::format("train_job={},rank={}", in_quotes(snapshot.job), in_quotes(rank));
 }
 
 // The paths that are shown under the names of their peers.
@@ -113,12 +113,12 @@ std::vector<std::uint64_t> large_paths(const observe::ReadTable& table) {
 std::string labels_of(const observe::ReadTable& table, const observe::ReadRow& row, std::string_view name,
                       const std::vector<std::uint64_t>& large) {
   if (name == "rail") {
-    return ",rail=" + quoted(table.text(row, "name"));
+    return ",rail=" + in_quotes(table.text(row, "name"));
   }
   if (name == "path") {
     const bool own = std::find(large.begin(), large.end(), row.id) != large.end();
-    return ",rail=" + quoted(table.text(row, "rail")) +
-           ",peer=" + quoted(own ? table.text(row, "peer") : "other");
+    return ",rail=" + in_quotes(table.text(row, "rail")) +
+           ",peer=" + in_quotes(own ? table.text(row, "peer") : "other");
   }
   return {};
 }
@@ -189,7 +189,7 @@ std::string to_prometheus(const observe::Found& found) {
                                    [&](const observe::FoundPage& each) { return each.pid == process.pid; });
     const std::string labels = labels_of(*page);
     info.emplace(
-        fmt::format("{},pid=\"{}\",transport={}", labels, process.pid, quoted(process.now.transport)), 1);
+        fmt::format("{},pid=\"{}\",transport={}", labels, process.pid, in_quotes(process.now.transport)), 1);
     stopped.emplace(labels, process.stopped ? 1 : 0);
     silent.emplace(labels, still_for(process));
   }

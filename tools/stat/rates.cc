@@ -90,7 +90,11 @@ std::string what_waits(const std::vector<CommView>& comms, const std::string& ra
   const bool receives = longest->direction == "receive";
   const std::string who =
       receives && longest->rank >= 0 ? fmt::format("rank {}", longest->rank) : longest->peer;
-  return fmt::format("{} {} {:.0f} s{}", receives ? "data of" : "room at", who, longest->waiting_s,
+  const char* what = receives                                  ? "data of"
+                     : longest->state == "no answer"           ? "answer of"
+                     : longest->state == "peer has no receive" ? "receive of"
+                                                               : "room at";
+  return fmt::format("{} {} {:.0f} s{}", what, who, longest->waiting_s,
                      many > 1 ? fmt::format(" (+{})", many - 1) : "");
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("comms are shown with what they have done and what they wait for") {
   for (const observe::ReadRow& row : waiting.rows) {
     if (waiting.text(row, "direction") == "receive") {
       ++receivers;
-      REQUIRE(waiting.text(row, "state") == "receiving");
+      REQUIRE(waiting.text(row, "state") == "awaits data");
       REQUIRE(waiting.integer(row, "rank") == 7);
       REQUIRE(waiting.number(row, "outstanding") == 1);
       REQUIRE(waiting.number(row, "waiting_since").value() > 0);

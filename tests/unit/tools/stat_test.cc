@@ -106,6 +106,16 @@ TEST_CASE("the request that waits longest is named, and those that wait as well 
   page->publish(page->take(Table::comm), 12, comm);
   const auto processes = pair({}, look_at(*page, kNow));
   REQUIRE(rails_of(processes.front()).front().waits == "data of rank 7 31 s (+1)");
+  put(comm.direction, "send");
+  comm.waiting_since = kNow - 40'000'000'000;
+  const std::uint32_t slot = page->take(Table::comm);
+  for (const auto& [state, waits] : {std::pair("no answer", "answer of 10.0.0.2 40 s (+2)"),
+                                     {"peer has no receive", "receive of 10.0.0.2 40 s (+2)"},
+                                     {"sending", "room at 10.0.0.2 40 s (+2)"}}) {
+    put(comm.state, state);
+    page->publish(slot, 13, comm);
+    REQUIRE(rails_of(pair({}, look_at(*page, kNow)).front()).front().waits == waits);
+  }
 }
 
 TEST_CASE("metrics have a series for each of the largest paths, and one for the others") {

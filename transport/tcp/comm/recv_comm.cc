@@ -123,7 +123,10 @@ const char* RecvComm::doing() const {
     return "peer has closed";
   }
   if (inbox_.outstanding() > 0) {
-    return "receiving";
+    const bool arriving = std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) {
+      return lane.flow != nullptr && lane.reader->mid_record();
+    });
+    return arriving ? "arriving" : "awaits data";
   }
   return inbox_.has_aside() ? "message, no receive" : "idle";
 }

@@ -160,7 +160,15 @@ const char* SendComm::doing() const {
   if (outbox_.outstanding() == 0) {
     return "idle";
   }
-  return outbox_.waits_for_receive() ? "peer has no receive" : "sending";
+  if (outbox_.waits_for_receive()) {
+    return "peer has no receive";
+  }
+  bool any = false, answered = false;
+  for (const LaneEnd& lane : lanes_) {
+    any = any || lane.flow != nullptr;
+    answered = answered || (lane.flow != nullptr && lane.flow->stream().timeouts_in_row() == 0);
+  }
+  return any && !answered ? "no answer" : "sending";
 }
 
 void SendComm::pump() {
