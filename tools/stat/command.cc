@@ -17,6 +17,7 @@
 
 #include "observe/finder.h"
 #include "tools/output.h"
+#include "tools/stat/findings.h"
 #include "tools/stat/json.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
@@ -25,14 +26,14 @@
 namespace tfabric::stat {
 namespace {
 
-constexpr int kNoProcess = 3;
+constexpr int kFound = 1, kNoProcess = 3;
 
 struct Arguments {
   Level level = Level::rail;
   std::uint32_t pid = 0;
   std::int64_t rank = -1;
-  double interval = 1;
-  bool watch = false, json = false, prometheus = false;
+  double interval = 1, stuck = 30;
+  bool watch = false, json = false, prometheus = false, check = false;
   std::string textfile;
 };
 
@@ -135,7 +136,24 @@ int export_metrics(const Arguments& arguments) {
   }
 }
 
+int check(const Arguments& arguments) {
+  const observe::Found found = look(arguments);
+  const std::vector<Process> processes = pair({}, found);
+  tools::print_err(what_is_missing(found, arguments));
+  if (processes.empty()) {
+    return kNoProcess;
+  }
+  const std::vector<std::string> lines = findings_of(processes, arguments.stuck);
+  for (const std::string& line : lines) {
+    tools::print_out(line + "\n");
+  }
+  return lines.empty() ? 0 : kFound;
+}
+
 int run(const Arguments& arguments) {
+  if (arguments.check) {
+    return check(arguments);
+  }
   if (arguments.prometheus || !arguments.textfile.empty()) {
     return export_metrics(arguments);
   }
@@ -189,21 +207,33 @@ void add_stat(CLI::App& app, int& exit_code) {
   CLI::Option* metrics =
       stat->add_flag("--prometheus", arguments->prometheus, "print metrics in Prometheus' text format")
           ->excludes(json);
+  CLI::Option* check =
+      stat->add_flag("--check", arguments->check,
+                     "say only what is wrong: processes that do not run, rails without a link, "
+                     "requests that have not moved for --stuck seconds")
+          ->excludes(watch)
+          ->excludes(json)
+          ->excludes(metrics);
+  stat->add_option("--stuck", arguments->stuck, "for --check")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->type_name("SECONDS")
+      ->needs(check)
+      ->capture_default_str();
   stat->add_option(
           "--textfile", arguments->textfile,
           "write these metrics to a file, for node_exporter's textfile collector; with --watch, every "
           "--interval")
       ->type_name("FILE")
       ->excludes(json)
-      ->excludes(metrics);
+      ->excludes(metrics)
+      ->excludes(check);
   stat->footer(
       "It reads what each process shows of itself in memory, without stopping or asking it, so it works for "
-      "processes "
-      "that are stopped or hang. It sees the processes of its user; as root, those of all containers on the "
-      "host.\n\n"
-      "Exit codes: 0 at least one process was shown, 2 wrong usage, 3 there is none, 5 standard output could "
-      "not be "
-      "written.");
+      "processes that are stopped or hang. It sees the processes of its user; as root, those of all "
+      "containers on the host.\n\n"
+      "Exit codes: 0 at least one process was shown, 1 --check has found something, 2 wrong usage, 3 there "
+      "is "
+      "none, 5 standard output could not be written.");
   stat->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

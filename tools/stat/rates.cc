@@ -87,18 +87,21 @@ std::string what_waits(const std::vector<CommView>& comms, const std::string& ra
   if (longest == nullptr) {
     return "-";
   }
-  const bool receives = longest->direction == "receive";
-  const std::string who =
-      receives && longest->rank >= 0 ? fmt::format("rank {}", longest->rank) : longest->peer;
-  const char* what = receives                                  ? "data of"
-                     : longest->state == "no answer"           ? "answer of"
-                     : longest->state == "peer has no receive" ? "receive of"
-                                                               : "room at";
-  return fmt::format("{} {} {:.0f} s{}", what, who, longest->waiting_s,
+  return fmt::format("{} {:.0f} s{}", awaited_by(*longest), longest->waiting_s,
                      many > 1 ? fmt::format(" (+{})", many - 1) : "");
 }
 
 }  // namespace
+
+std::string awaited_by(const CommView& comm) {
+  const bool receives = comm.direction == "receive";
+  const std::string who = receives && comm.rank >= 0 ? fmt::format("rank {}", comm.rank) : comm.peer;
+  const char* what = receives                              ? "data of"
+                     : comm.state == "no answer"           ? "answer of"
+                     : comm.state == "peer has no receive" ? "receive of"
+                                                           : "room at";
+  return fmt::format("{} {}", what, who);
+}
 
 double Process::seconds() const {
   return before ? std::chrono::duration<double>(now.taken_at - before->taken_at).count() : 0;
@@ -125,7 +128,10 @@ std::vector<Process> pair(const observe::Found& before, const observe::Found& no
 
 std::vector<CommView> comms_of(const Process& process) {
   const ReadTable& table = process.now.table("comm");
-  const double now = std::chrono::duration<double>(process.now.taken_at.time_since_epoch()).count();
+  // Of a process that does not run itself, as it was: what it waits for may have come.
+  const double still = still_for(process);
+  const double now = std::chrono::duration<double>(process.now.taken_at.time_since_epoch()).count() -
+                     (still >= kLong ? still : 0);
   std::vector<CommView> comms;
   for (const ReadRow& row : table.rows) {
     const std::uint64_t since = value_of(table, row, "waiting_since");

@@ -61,6 +61,9 @@ struct CommView {
 [[nodiscard]] std::vector<PathView> paths_of(const Process& process);
 [[nodiscard]] std::vector<CommView> comms_of(const Process& process);
 
+// Returns "data of rank 7", or what else the comm's requests need: docs/night-duty.md.
+[[nodiscard]] std::string awaited_by(const CommView& comm);
+
 // Returns for how long no engine of the process has been turned; 0 if all are.
 [[nodiscard]] double still_for(const Process& process);
 

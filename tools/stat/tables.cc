@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 
+#include "tools/stat/findings.h"
 #include "tools/stat/lines.h"
 
 namespace tfabric::stat {
@@ -98,9 +99,7 @@ std::string flows_of(const Process& process) {
 
 std::string notes_of(const Process& process) {
   std::string text;
-  const std::string who = process.now.rank < 0
-                              ? fmt::format("process {}", process.pid)
-                              : fmt::format("rank {} (process {})", process.now.rank, process.pid);
+  const std::string who = name_of(process);
   const double still = still_for(process);
   if (process.stopped) {
     text += fmt::format(

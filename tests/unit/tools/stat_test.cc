@@ -6,6 +6,7 @@
 #include <string>
 
 #include "observe/page.h"
+#include "tools/stat/findings.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/tables.h"
@@ -116,6 +117,44 @@ TEST_CASE("the request that waits longest is named, and those that wait as well 
     page->publish(slot, 13, comm);
     REQUIRE(rails_of(pair({}, look_at(*page, kNow)).front()).front().waits == waits);
   }
+}
+
+TEST_CASE("what is wrong is said once a process") {
+  const auto page = page_of_rank(3);
+  RailFacts rail;
+  put(rail.name, "eni1");
+  const std::uint32_t slot = page->take(Table::rail);
+  rail.up = 1;
+  page->publish(slot, 1, rail);
+  EngineFacts engine;
+  engine.turned_at = kNow;
+  const std::uint32_t turned = page->take(Table::engine);
+  page->publish(turned, 2, engine);
+  CommFacts comm;
+  put(comm.rail, "eni1");
+  put(comm.direction, "receive");
+  comm.rank = 7;
+  comm.outstanding = 1;
+  for (const std::uint64_t age : {29, 20}) {
+    comm.waiting_since = kNow - age * 1'000'000'000;
+    page->publish(page->take(Table::comm), age, comm);
+  }
+  using Lines = std::vector<std::string>;
+  REQUIRE(findings_of(pair({}, look_at(*page, kNow)), 30).empty());
+  REQUIRE(findings_of(pair({}, look_at(*page, kNow)), 20) ==
+          Lines{"rank 3 (process 77) has waited 29 s for data of rank 7, over rail eni1"});
+  rail.up = 0;
+  page->publish(slot, 1, rail);
+  engine.turned_at = kNow - 6'000'000'000;
+  page->publish(turned, 2, engine);
+  Found found = look_at(*page, kNow);
+  REQUIRE(findings_of(pair({}, found), 30) ==
+          Lines{"rank 3 (process 77) has not run its network for 6.0 s, though it is not stopped",
+                "rank 3 (process 77): rail eni1 has no link"});
+  REQUIRE(findings_of(pair({}, found), 24).size() == 2);  // when it ran last, it had waited for 23 s
+  found.pages.front().stopped = true;
+  REQUIRE(findings_of(pair({}, found), 30).front() ==
+          "rank 3 (process 77) has been stopped, by a signal or a debugger, for 6.0 s");
 }
 
 TEST_CASE("metrics have a series for each of the largest paths, and one for the others") {

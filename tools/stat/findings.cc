@@ -1,0 +1,61 @@
+#include "tools/stat/findings.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tfabric::stat {
+namespace {
+
+// An engine is turned each millisecond.
+constexpr double kSilent = 5;
+
+void add_process(const Process& process, std::vector<std::string>& lines) {
+  const double still = still_for(process);
+  if (process.stopped) {
+    lines.push_back(
+        fmt::format("{} has been stopped, by a signal or a debugger, for {:.1f} s", name_of(process), still));
+  } else if (still >= kSilent) {
+    lines.push_back(fmt::format("{} has not run its network for {:.1f} s, though it is not stopped",
+                                name_of(process), still));
+  }
+}
+
+void add_rails(const Process& process, std::vector<std::string>& lines) {
+  for (const RailView& rail : rails_of(process)) {
+    if (!rail.up) {
+      lines.push_back(fmt::format("{}: rail {} has no link", name_of(process), rail.name));
+    }
+  }
+}
+
+// Only of the oldest: the others mostly wait for the same.
+void add_waits(const Process& process, double stuck_s, std::vector<std::string>& lines) {
+  const std::vector<CommView> comms = comms_of(process);
+  const auto oldest = std::max_element(comms.begin(), comms.end(), [](const CommView& a, const CommView& b) {
+    return a.waiting_s < b.waiting_s;
+  });
+  if (oldest != comms.end() && oldest->waiting_s >= stuck_s) {
+    lines.push_back(fmt::format("{} has waited {:.0f} s for {}, over rail {}", name_of(process),
+                                oldest->waiting_s, awaited_by(*oldest), oldest->rail));
+  }
+}
+
+}  // namespace
+
+std::string name_of(const Process& process) {
+  return process.now.rank < 0 ? fmt::format("process {}", process.pid)
+                              : fmt::format("rank {} (process {})", process.now.rank, process.pid);
+}
+
+std::vector<std::string> findings_of(const std::vector<Process>& processes, double stuck_s) {
+  std::vector<std::string> lines;
+  for (const Process& process : processes) {
+    add_process(process, lines);
+    add_rails(process, lines);
+    add_waits(process, stuck_s, lines);
+  }
+  return lines;
+}
+
+}  // namespace tfabric::stat

@@ -1,0 +1,18 @@
+// What is wrong with the processes of this host, for `tfabric stat --check`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tools/stat/rates.h"
+
+namespace tfabric::stat {
+
+// Returns a line for each process that does not run, rail without a link, and for each process's request that
+// has not moved for `stuck_s` or longer.
+[[nodiscard]] std::vector<std::string> findings_of(const std::vector<Process>& processes, double stuck_s);
+
+// "rank 3 (process 4242)".
+[[nodiscard]] std::string name_of(const Process& process);
+
+}  // namespace tfabric::stat
