@@ -58,7 +58,7 @@ struct Snapshot {
   [[nodiscard]] const ReadTable& table(std::string_view name) const;
 };
 
-// What whoever has the page open sees at this moment. `file` is any descriptor.
+// The page as it is at this moment. `file`: any open file, which need not be a page.
 [[nodiscard]] Result<Snapshot> read_page(int file, Instant now);
 
 }  // namespace tfabric::observe

@@ -14,7 +14,7 @@ namespace {
 
 // An engine that was turned last so long ago stands still: it is turned each millisecond.
 constexpr double kStill = 1;
-// Paths that do less are held back by nobody.
+// A path that does less has hardly anything to send.
 constexpr double kHardlyBusy = 0.05;
 
 std::string rank_of(const Process& process) {
@@ -29,7 +29,7 @@ std::string microseconds(std::uint64_t ns) {
 
 std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
 
-// Whoever holds it back for most of the time that it had something to send.
+// What held it back for most of the time that it had something to send.
 std::string limit_of(const Work& work) {
   if (work.busy < kHardlyBusy) {
     return "-";
