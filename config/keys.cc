@@ -100,7 +100,7 @@ std::vector<Key> tcp_keys() {
   };
 }
 
-std::vector<Key> engine_and_memory_keys() {
+std::vector<Key> process_keys() {
   constexpr WordList<Progress, 3> kProgress{
       {{"auto", Progress::automatic}, {"inline", Progress::inline_}, {"threaded", Progress::threaded}}};
   constexpr WordList<HugepageMode, 3> kHugepages{
@@ -111,8 +111,8 @@ std::vector<Key> engine_and_memory_keys() {
   return {
       engine("engine.progress", &Engine::progress, OneOf{kProgress}),
       engine("engine.cpu", &Engine::cpu, Number{.what = "a CPU number (-1: any)", .low = -1, .high = 1023}),
-      memory("memory.hugepages", &Memory::hugepages, OneOf{kHugepages}),
       observe("observe.page", &Observe::page, Flag{}),
+      memory("memory.hugepages", &Memory::hugepages, OneOf{kHugepages}),
       memory("memory.budget_mib", &Memory::budget_mib,
              Number{.what = "MiB (0: what the rails need)", .low = 0, .high = kMib}),
   };
@@ -286,8 +286,8 @@ std::vector<RailKey> make_rail_keys() {
 std::span<const Key> keys() {
   static const auto* table = [] {
     auto* all = new std::vector<Key>;
-    for (const auto section : {general_keys, tcp_keys, engine_and_memory_keys, rdma_port_keys,
-                               rdma_bootstrap_keys, rdma_queue_pair_keys, rdma_feature_keys}) {
+    for (const auto section : {general_keys, tcp_keys, process_keys, rdma_port_keys, rdma_bootstrap_keys,
+                               rdma_queue_pair_keys, rdma_feature_keys}) {
       const std::vector<Key> part = section();
       all->insert(all->end(), part.begin(), part.end());
     }

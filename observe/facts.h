@@ -67,7 +67,7 @@ struct CommFacts {
   Text<48> peer{};
   std::uint64_t engine = 0, lanes = 0;
   std::int64_t rank = -1;                 // of the sender, as NCCL's tags say it
-  std::uint64_t messages = 0, bytes = 0;  // posted, or of a receive completed
+  std::uint64_t messages = 0, bytes = 0;  // done
   std::uint64_t outstanding = 0;
   std::uint64_t waiting_since = 0;  // nothing of it has moved since; 0: nothing is outstanding
 };

@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include "observe/layout.h"
+#include "observe/process_stat.h"
 
 namespace tfabric::observe {
 namespace {
@@ -49,18 +50,9 @@ Owner owner_of(const std::string& folder) {
       }
     }
   }
-  std::ifstream stat(folder + "/stat");
-  std::string line;
-  std::getline(stat, line);
-  std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
-  std::string word;
-  for (int i = 3; i <= 22 && rest >> word; ++i) {
-    if (i == 3) {
-      owner.stopped = word == "T" || word == "t";
-    } else if (i == 22) {
-      std::from_chars(word.data(), word.data() + word.size(), owner.started);
-    }
-  }
+  const ProcessStat stat = stat_of(folder);
+  owner.started = stat.started;
+  owner.stopped = stat.state == 'T' || stat.state == 't';
   return owner;
 }
 

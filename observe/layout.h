@@ -24,7 +24,7 @@ inline constexpr const char* kPageName = "tfabric-page";
 inline constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 20;
 
 enum class Type : std::uint8_t { unsigned_number = 1, signed_number = 2, text = 3 };
-enum class Unit : std::uint8_t { none = 0, bytes = 1, nanoseconds = 2, packets = 3, bits_per_second = 4 };
+enum class Unit : std::uint8_t { none = 0, bytes = 1, nanoseconds = 2, packets = 3 };
 // A counter never falls while its slot has the same id.
 enum class Kind : std::uint8_t { label = 0, gauge = 1, counter = 2, instant = 3 };
 
@@ -32,18 +32,16 @@ struct PageHeader {
   std::array<char, 8> magic;
   std::uint32_t layout;
   std::uint32_t header_bytes;
-  std::uint64_t page_bytes;
   std::uint32_t fields, field_bytes;
   std::uint64_t fields_at;
   std::uint32_t tables, table_bytes;
   std::uint64_t tables_at;
   // The owner. A forked child may hold the page open, too.
   std::uint32_t pid;  // in its own PID namespace
-  std::uint32_t uid;
+  std::uint32_t reserved;
   std::uint64_t process_started;  // clock ticks since boot, as /proc/PID/stat has it
   std::uint64_t made_at;          // nanoseconds since 1970
   std::int64_t rank;              // of the job, from the launcher; -1: unknown
-  std::array<char, 40> boot_id;
   std::array<char, 64> host;
   std::array<char, 16> transport;
   std::array<char, 64> job;

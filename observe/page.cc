@@ -9,10 +9,9 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <fstream>
-#include <sstream>
 
 #include "base/log.h"
+#include "observe/process_stat.h"
 #include "observe/schema.h"
 
 namespace tfabric::observe {
@@ -61,26 +60,6 @@ bool seal_size(int file) {
   return fcntl(file, kAddSeals, kSeal | kShrink | kGrow) == 0;
 }
 
-std::uint64_t start_of_this_process() {
-  std::ifstream file("/proc/self/stat");
-  std::string line;
-  std::getline(file, line);
-  // The name of the program may have blanks and parentheses of its own. The 22nd field of proc(5).
-  std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
-  std::string word;
-  for (int i = 3; i <= 22; ++i) {
-    rest >> word;
-  }
-  return std::strtoull(word.c_str(), nullptr, 10);
-}
-
-std::string boot_id() {
-  std::ifstream file("/proc/sys/kernel/random/boot_id");
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
-
 Error cannot(const char* what) {
   return {Errc::unusable, fmt::format("cannot {}: {}", what, std::strerror(errno))};
 }
@@ -124,7 +103,6 @@ void Page::describe(const Identity& identity) {
   PageHeader header{};
   header.layout = kLayout;
   header.header_bytes = sizeof header;
-  header.page_bytes = bytes_;
   header.fields = static_cast<std::uint32_t>(fields().size());
   header.field_bytes = sizeof(FieldEntry);
   header.fields_at = fields_at();
@@ -132,12 +110,10 @@ void Page::describe(const Identity& identity) {
   header.table_bytes = sizeof(TableEntry);
   header.tables_at = tables_at();
   header.pid = static_cast<std::uint32_t>(getpid());
-  header.uid = static_cast<std::uint32_t>(getuid());
-  header.process_started = start_of_this_process();
+  header.process_started = stat_of("/proc/self").started;
   header.made_at = static_cast<std::uint64_t>(
       std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch()).count());
   header.rank = identity.rank;
-  put(header.boot_id, boot_id());
   put(header.host, identity.host);
   put(header.transport, identity.transport);
   put(header.job, identity.job);

@@ -10,6 +10,8 @@
 #include <cstring>
 #include <span>
 
+#include "base/printable.h"
+
 namespace tfabric::observe {
 namespace {
 
@@ -42,16 +44,14 @@ bool read_one(int file, T& to, std::uint64_t at) {
   return read_at(file, std::as_writable_bytes(std::span(&to, 1)), at);
 }
 
-std::string printable(std::string_view bytes) {
-  std::string text(bytes.substr(0, std::min(bytes.find('\0'), bytes.size())));
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text;
+// Texts end at their first zero.
+std::string text_in(std::string_view bytes) {
+  return printable(bytes.substr(0, std::min(bytes.find('\0'), bytes.size())));
 }
 
 template <std::size_t Size>
-std::string printable(const std::array<char, Size>& bytes) {
-  return printable(std::string_view(bytes.data(), bytes.size()));
+std::string text_in(const std::array<char, Size>& bytes) {
+  return text_in(std::string_view(bytes.data(), bytes.size()));
 }
 
 bool fits(std::uint64_t at, std::uint64_t count, std::uint64_t each, std::uint64_t whole) {
@@ -122,7 +122,7 @@ Status read_table(int file, std::uint64_t size, const TableEntry& entry, ReadTab
   const std::uint64_t used = std::min(entry.used, entry.slots);
   if (entry.slot_bytes < sizeof(SlotHeader) || entry.slot_bytes > kMostSlotBytes ||
       !fits(entry.at, used, entry.slot_bytes, size)) {
-    return not_a_page(fmt::format("its table \"{}\" does not fit into it", printable(entry.name)));
+    return not_a_page(fmt::format("its table \"{}\" does not fit into it", text_in(entry.name)));
   }
   table.left_out = entry.left_out;
   std::erase_if(table.fields, [&](const ReadField& field) { return !usable(field, entry.slot_bytes); });
@@ -181,7 +181,7 @@ std::string ReadTable::text(const ReadRow& row, std::string_view name) const {
   if (found == nullptr || found->type != Type::text) {
     return {};
   }
-  return printable({reinterpret_cast<const char*>(&row.slot[found->offset]), found->size});
+  return text_in({reinterpret_cast<const char*>(&row.slot[found->offset]), found->size});
 }
 
 const ReadTable& Snapshot::table(std::string_view name) const {
@@ -203,10 +203,9 @@ Result<Snapshot> read_page(int file, Instant now) {
                     .process_started = header->process_started,
                     .made_at = header->made_at,
                     .rank = header->rank,
-                    .boot_id = printable(header->boot_id),
-                    .host = printable(header->host),
-                    .transport = printable(header->transport),
-                    .job = printable(header->job),
+                    .host = text_in(header->host),
+                    .transport = text_in(header->transport),
+                    .job = text_in(header->job),
                     .taken_at = now,
                     .tables = {}};
   for (std::uint64_t i = 0; i < header->fields; ++i) {
@@ -214,19 +213,19 @@ Result<Snapshot> read_page(int file, Instant now) {
     if (!read_one(file, entry, header->fields_at + i * header->field_bytes)) {
       return not_a_page("it was cut while it was read");
     }
-    snapshot.tables[printable(entry.table)].fields.push_back({.name = printable(entry.name),
-                                                              .offset = entry.offset,
-                                                              .size = entry.size,
-                                                              .type = entry.type,
-                                                              .unit = entry.unit,
-                                                              .kind = entry.kind});
+    snapshot.tables[text_in(entry.table)].fields.push_back({.name = text_in(entry.name),
+                                                            .offset = entry.offset,
+                                                            .size = entry.size,
+                                                            .type = entry.type,
+                                                            .unit = entry.unit,
+                                                            .kind = entry.kind});
   }
   for (std::uint64_t i = 0; i < header->tables; ++i) {
     TableEntry entry{};
     if (!read_one(file, entry, header->tables_at + i * header->table_bytes)) {
       return not_a_page("it was cut while it was read");
     }
-    ReadTable& table = snapshot.tables[printable(entry.name)];
+    ReadTable& table = snapshot.tables[text_in(entry.name)];
     table.rows.clear();
     if (Status status = read_table(file, *size, entry, table); !status) {
       return status.error();

@@ -50,7 +50,7 @@ struct Snapshot {
   std::uint64_t process_started = 0;
   std::uint64_t made_at = 0;  // nanoseconds since 1970
   std::int64_t rank = -1;
-  std::string boot_id, host, transport, job;
+  std::string host, transport, job;
   Instant taken_at{};
   std::map<std::string, ReadTable, std::less<>> tables;
 

@@ -232,8 +232,7 @@ void add_stat(CLI::App& app, int& exit_code) {
       "processes that are stopped or hang. It sees the processes of its user; as root, those of all "
       "containers on the host.\n\n"
       "Exit codes: 0 at least one process was shown, 1 --check has found something, 2 wrong usage, 3 there "
-      "is "
-      "none, 5 standard output could not be written.");
+      "is none, 5 standard output could not be written.");
   stat->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

@@ -3,23 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace tfabric::stat {
 namespace {
 
-// An engine is turned each millisecond.
+// A busy host may keep a process from its CPUs for a moment.
 constexpr double kSilent = 5;
-
-void add_process(const Process& process, std::vector<std::string>& lines) {
-  const double still = still_for(process);
-  if (process.stopped) {
-    lines.push_back(
-        fmt::format("{} has been stopped, by a signal or a debugger, for {:.1f} s", name_of(process), still));
-  } else if (still >= kSilent) {
-    lines.push_back(fmt::format("{} has not run its network for {:.1f} s, though it is not stopped",
-                                name_of(process), still));
-  }
-}
 
 void add_rails(const Process& process, std::vector<std::string>& lines) {
   for (const RailView& rail : rails_of(process)) {
@@ -48,10 +38,25 @@ std::string name_of(const Process& process) {
                               : fmt::format("rank {} (process {})", process.now.rank, process.pid);
 }
 
+std::optional<std::string> standstill_of(const Process& process, double least_s) {
+  const double still = still_for(process);
+  if (process.stopped) {
+    return fmt::format("{} has been stopped, by a signal or a debugger, for {:.1f} s", name_of(process),
+                       still);
+  }
+  if (still >= least_s) {
+    return fmt::format("{} has not run its network for {:.1f} s, though it is not stopped", name_of(process),
+                       still);
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> findings_of(const std::vector<Process>& processes, double stuck_s) {
   std::vector<std::string> lines;
   for (const Process& process : processes) {
-    add_process(process, lines);
+    if (auto standstill = standstill_of(process, kSilent)) {
+      lines.push_back(std::move(*standstill));
+    }
     add_rails(process, lines);
     add_waits(process, stuck_s, lines);
   }

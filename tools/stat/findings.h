@@ -1,6 +1,7 @@
 // What is wrong with the processes of this host, for `tfabric stat --check`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace tfabric::stat {
 // Returns a line for each process that does not run, rail without a link, and for each process's request that
 // has not moved for `stuck_s` or longer.
 [[nodiscard]] std::vector<std::string> findings_of(const std::vector<Process>& processes, double stuck_s);
+
+// Says that the process is stopped, or has not run its network for `least_s` or longer; nothing if it runs.
+[[nodiscard]] std::optional<std::string> standstill_of(const Process& process, double least_s);
 
 // "rank 3 (process 4242)".
 [[nodiscard]] std::string name_of(const Process& process);

@@ -88,11 +88,10 @@ std::string in_quotes(std::string_view value) {
 }
 
 // Of a process without a rank, its number is one.
-std::string labels_of(const observe::FoundPage& page) {
-  const observe::Snapshot& snapshot = *page.snapshot;
+std::string labels_of(const Process& process) {
   const std::string rank =
-      snapshot.rank >= 0 ? fmt::format("{}", snapshot.rank) : fmt::format("pid {}", page.pid);
-  return fmt::format("train_job={},rank={}", in_quotes(snapshot.job), in_quotes(rank));
+      process.now.rank >= 0 ? fmt::format("{}", process.now.rank) : fmt::format("pid {}", process.pid);
+  return fmt::format("train_job={},rank={}", in_quotes(process.now.job), in_quotes(rank));
 }
 
 // The paths that are shown under the names of their peers.
@@ -110,17 +109,24 @@ std::vector<std::uint64_t> large_paths(const observe::ReadTable& table) {
   return ids;
 }
 
-std::string labels_of(const observe::ReadTable& table, const observe::ReadRow& row, std::string_view name,
-                      const std::vector<std::uint64_t>& large) {
+// A process, with what is asked of it for each metric.
+struct Source {
+  Process process;
+  std::string labels;
+  std::vector<std::uint64_t> large;  // paths that are shown under the names of their peers
+};
+
+std::string labels_of(const Source& source, const observe::ReadTable& table, const observe::ReadRow& row,
+                      std::string_view name) {
   if (name == "rail") {
-    return ",rail=" + in_quotes(table.text(row, "name"));
+    return source.labels + ",rail=" + in_quotes(table.text(row, "name"));
   }
   if (name == "path") {
-    const bool own = std::find(large.begin(), large.end(), row.id) != large.end();
-    return ",rail=" + in_quotes(table.text(row, "rail")) +
+    const bool own = std::find(source.large.begin(), source.large.end(), row.id) != source.large.end();
+    return source.labels + ",rail=" + in_quotes(table.text(row, "rail")) +
            ",peer=" + in_quotes(own ? table.text(row, "peer") : "other");
   }
-  return {};
+  return source.labels;
 }
 
 using Samples = std::map<std::string, double>;
@@ -146,63 +152,59 @@ std::string family(const char* name, const char* type, const char* help, const S
   return text;
 }
 
-Samples samples_of(const observe::Found& found, const Metric& metric) {
+Samples samples_of(const std::vector<Source>& sources, const Metric& metric) {
   Samples samples;
-  for (const observe::FoundPage& page : found.pages) {
-    if (!page.snapshot) {
-      continue;
-    }
-    const observe::ReadTable& table = page.snapshot->table(metric.table);
-    const std::vector<std::uint64_t> large = large_paths(page.snapshot->table("path"));
+  for (const Source& source : sources) {
+    const observe::ReadTable& table = source.process.now.table(metric.table);
     for (const observe::ReadRow& row : table.rows) {
       const auto value = table.number(row, metric.field);
       if (value && (metric.always || *value != 0)) {
-        take(samples, labels_of(page) + labels_of(table, row, metric.table, large),
-             static_cast<double>(*value) * metric.scale, metric.sum);
+        take(samples, labels_of(source, table, row, metric.table), static_cast<double>(*value) * metric.scale,
+             metric.sum);
       }
     }
   }
   return samples;
 }
 
-// How long the oldest request of each kind has not moved.
-Samples waits_of(const observe::Found& found, std::string_view direction) {
-  Samples samples;
-  for (const Process& process : pair({}, found)) {
-    const auto page = std::find_if(found.pages.begin(), found.pages.end(),
-                                   [&](const observe::FoundPage& each) { return each.pid == process.pid; });
-    double longest = 0;
-    for (const CommView& comm : comms_of(process)) {
-      longest = comm.direction == direction ? std::max(longest, comm.waiting_s) : longest;
-    }
-    samples.emplace(labels_of(*page), longest);
+// How long the oldest request of the process in this direction has not moved.
+double wait_of(const std::vector<CommView>& comms, std::string_view direction) {
+  double longest = 0;
+  for (const CommView& comm : comms) {
+    longest = comm.direction == direction ? std::max(longest, comm.waiting_s) : longest;
   }
-  return samples;
+  return longest;
 }
 
 }  // namespace
 
 std::string to_prometheus(const observe::Found& found) {
-  Samples info, stopped, silent;
-  for (const Process& process : pair({}, found)) {
-    const auto page = std::find_if(found.pages.begin(), found.pages.end(),
-                                   [&](const observe::FoundPage& each) { return each.pid == process.pid; });
-    const std::string labels = labels_of(*page);
+  std::vector<Source> sources;
+  for (Process& process : pair({}, found)) {
+    std::string labels = labels_of(process);
+    std::vector<std::uint64_t> large = large_paths(process.now.table("path"));
+    sources.push_back({std::move(process), std::move(labels), std::move(large)});
+  }
+  Samples info, stopped, silent, sends, receives;
+  for (const auto& [process, labels, large] : sources) {
+    const std::vector<CommView> comms = comms_of(process);
     info.emplace(
         fmt::format("{},pid=\"{}\",transport={}", labels, process.pid, in_quotes(process.now.transport)), 1);
     stopped.emplace(labels, process.stopped ? 1 : 0);
     silent.emplace(labels, still_for(process));
+    sends.emplace(labels, wait_of(comms, "send"));
+    receives.emplace(labels, wait_of(comms, "receive"));
   }
   std::string text =
       family("info", "gauge", "1 for each process that uses tfabric", info) +
       family("process_stopped", "gauge", "1 if a signal or a debugger has stopped the process", stopped) +
       family("process_silent_seconds", "gauge", "Since when the process has not run its network", silent) +
       family("oldest_send_age_seconds", "gauge", "How long the send that waits longest has not moved",
-             waits_of(found, "send")) +
+             sends) +
       family("oldest_receive_age_seconds", "gauge", "How long the receive that waits longest has not moved",
-             waits_of(found, "receive"));
+             receives);
   for (const Metric& metric : kMetrics) {
-    text += family(metric.name, metric.type, metric.help, samples_of(found, metric));
+    text += family(metric.name, metric.type, metric.help, samples_of(sources, metric));
   }
   return text;
 }

@@ -131,7 +131,7 @@ std::vector<CommView> comms_of(const Process& process) {
   // Of a process that does not run itself, as it was: what it waits for may have come.
   const double still = still_for(process);
   const double now = std::chrono::duration<double>(process.now.taken_at.time_since_epoch()).count() -
-                     (still >= kLong ? still : 0);
+                     (still >= kStill ? still : 0);
   std::vector<CommView> comms;
   for (const ReadRow& row : table.rows) {
     const std::uint64_t since = value_of(table, row, "waiting_since");

@@ -64,6 +64,9 @@ struct CommView {
 // Returns "data of rank 7", or what else the comm's requests need: docs/night-duty.md.
 [[nodiscard]] std::string awaited_by(const CommView& comm);
 
+// An engine that was turned last so long ago, in seconds, stands still: it is turned each millisecond.
+inline constexpr double kStill = 1;
+
 // Returns for how long no engine of the process has been turned; 0 if all are.
 [[nodiscard]] double still_for(const Process& process);
 

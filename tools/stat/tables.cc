@@ -12,8 +12,6 @@
 namespace tfabric::stat {
 namespace {
 
-// An engine that was turned last so long ago stands still: it is turned each millisecond.
-constexpr double kStill = 1;
 // A path that does less has hardly anything to send.
 constexpr double kHardlyBusy = 0.05;
 
@@ -99,21 +97,14 @@ std::string flows_of(const Process& process) {
 
 std::string notes_of(const Process& process) {
   std::string text;
-  const std::string who = name_of(process);
-  const double still = still_for(process);
-  if (process.stopped) {
-    text += fmt::format(
-        "{} has been stopped, by a signal or a debugger, for {:.1f} s: this is its last state\n", who, still);
-  } else if (still >= kStill) {
-    text += fmt::format(
-        "{} has not run its network for {:.1f} s, though it is not stopped: its CPUs are taken, or it "
-        "hangs\n",
-        who, still);
+  if (const auto standstill = standstill_of(process, kStill)) {
+    text += *standstill +
+            (process.stopped ? ": this is its last state\n" : ": its CPUs are taken, or it hangs\n");
   }
   for (const auto& [name, table] : process.now.tables) {
     if (table.left_out > 0) {
       text += fmt::format("{}: {} more of table {} had no place on its page: they are in the sums only\n",
-                          who, table.left_out, name);
+                          name_of(process), table.left_out, name);
     }
   }
   return text;

@@ -269,7 +269,8 @@ TEST_CASE("the time that the network costs is counted while bytes are left to se
   REQUIRE(peer.connection().info().delivered == 20000);
 }
 
-TEST_CASE("a connection that its owner holds back is busy, and nobody else is to blame") {
+TEST_CASE(
+    "a connection that its owner holds back is busy, and neither the peer nor the network is to blame") {
   ScriptedPeer peer(ScriptedPeer::plain());
   peer.establish();
   peer.write(5000);

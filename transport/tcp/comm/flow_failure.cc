@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
+
+#include "base/printable.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -40,10 +41,7 @@ std::string why_over(std::string_view reason) {
   if (reason == kClosedEarly) {
     return "the peer closed its communicator while requests were outstanding";
   }
-  std::string printable(reason);
-  std::replace_if(
-      printable.begin(), printable.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return "the peer's communicator has failed: " + printable;
+  return "the peer's communicator has failed: " + printable(reason);
 }
 
 std::string why_failed(const engine::Flow& flow, stack::ConnectionError error, bool in_use, Instant now) {

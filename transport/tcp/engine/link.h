@@ -53,6 +53,17 @@ struct LinkCounters {
   std::uint64_t rx_packets = 0, tx_packets = 0, rx_bytes = 0, tx_bytes = 0, tx_stalls = 0;
   // TCP payload that was staged, and the part of it that was sent before.
   std::uint64_t tx_payload = 0, tx_repeated = 0;
+
+  LinkCounters& operator+=(const LinkCounters& other) {
+    rx_packets += other.rx_packets;
+    tx_packets += other.tx_packets;
+    rx_bytes += other.rx_bytes;
+    tx_bytes += other.tx_bytes;
+    tx_stalls += other.tx_stalls;
+    tx_payload += other.tx_payload;
+    tx_repeated += other.tx_repeated;
+    return *this;
+  }
 };
 
 class Link final : public Carrier {

@@ -17,18 +17,6 @@ constexpr Duration kRailInterval = std::chrono::milliseconds(100);
 std::uint64_t ns(Duration duration) { return static_cast<std::uint64_t>(duration.count()); }
 std::uint64_t ns(Instant instant) { return ns(instant.time_since_epoch()); }
 
-std::string_view name_of(const config::Rail& rail) { return config::row_of(rail.kind).name; }
-
-void add(engine::LinkCounters& to, const engine::LinkCounters& more) {
-  to.rx_packets += more.rx_packets;
-  to.tx_packets += more.tx_packets;
-  to.rx_bytes += more.rx_bytes;
-  to.tx_bytes += more.tx_bytes;
-  to.tx_stalls += more.tx_stalls;
-  to.tx_payload += more.tx_payload;
-  to.tx_repeated += more.tx_repeated;
-}
-
 // Returns how much has come, and remembers it. Counters of the kernel may be read at different moments.
 std::uint64_t news(std::uint64_t now, std::uint64_t& before) {
   const std::uint64_t more = now > before ? now - before : 0;
@@ -262,7 +250,7 @@ void EngineReport::on_flow_gone(engine::Flow& flow) {
 void EngineReport::on_link_gone(const engine::Link& link) {
   for (RailAccount& rail : rails_) {
     if (rail.rail->config().name == link.name()) {
-      tcp::add(rail.gone, link.counters());
+      rail.gone += link.counters();
     }
   }
 }
@@ -286,7 +274,7 @@ engine::LinkCounters EngineReport::counters_of(const RailAccount& account) const
   const std::string& name = account.rail->config().name;
   for (const auto& link : engine_->links()) {
     if (link->name() == name) {
-      tcp::add(sums, link->counters());
+      sums += link->counters();
     }
   }
   if (!config::is_kernel_stack(account.rail->config())) {
@@ -314,7 +302,7 @@ void EngineReport::publish_rail(const RailAccount& account) {
   const auto& polled = engine_->polled_carriers();
   observe::RailFacts facts;
   observe::put(facts.name, config.name);
-  observe::put(facts.kind, name_of(config));
+  observe::put(facts.kind, config::row_of(config.kind).name);
   observe::put(facts.device, config.device);
   observe::put(facts.address,
                account.rail->absent() ? std::string() : net::to_string(account.rail->address()));

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <string>
 
+#include "base/printable.h"
 #include "transport/tcp/stack/connection_impl.h"
 
 namespace tfabric::stack {
@@ -22,12 +23,9 @@ std::uint32_t sequence_length(const SegmentIn& segment) {
          ((segment.flags & flag::fin) != 0 ? 1u : 0u);
 }
 
-std::string printable(const Payload& payload) {
-  std::string text(reinterpret_cast<const char*>(payload.data),
-                   std::min<std::size_t>(payload.size, kMaxReason));
-  std::replace_if(
-      text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
-  return text;
+std::string reason_in(const Payload& payload) {
+  return printable(
+      {reinterpret_cast<const char*>(payload.data), std::min<std::size_t>(payload.size, kMaxReason)});
 }
 
 }  // namespace
@@ -204,7 +202,7 @@ void Connection::Impl::on_reset(const SegmentIn& segment) {
       end(ConnectionError::none);
       break;
     default:
-      reason = printable(segment.payload);
+      reason = reason_in(segment.payload);
       end(ConnectionError::reset);
       break;
   }

@@ -1,0 +1,26 @@
+#include "observe/process_stat.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+namespace tfabric::observe {
+
+ProcessStat stat_of(const std::string& folder) {
+  std::ifstream file(folder + "/stat");
+  std::string line;
+  std::getline(file, line);
+  // The name of the program may have blanks and parentheses of its own; fields are numbered from 1.
+  std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
+  constexpr int kState = 3, kStarted = 22;
+  ProcessStat stat;
+  rest >> stat.state;
+  std::string skipped;
+  for (int field = kState + 1; field < kStarted; ++field) {
+    rest >> skipped;
+  }
+  rest >> stat.started;
+  return stat;
+}
+
+}  // namespace tfabric::observe
