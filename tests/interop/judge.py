@@ -18,8 +18,11 @@ ANALYSIS = ["retransmission", "fast_retransmission", "spurious_retransmission", 
             "ack_lost_segment", "duplicate_ack", "keep_alive", "keep_alive_ack", "zero_window", "window_full"]
 TCP = ["srcport", "dstport", "seq_raw", "ack_raw", "len", "flags", "window_size_value", "options.wscale.shift",
        "options.mss_val", "options.timestamp.tsval", "checksum.status"]
+# Linux writes ~0 for 0 where it completes a checksum (skb_checksum_help), UDP or not: in ones' complement they are one number.
+SUMS = ("tcp.checksum", "tcp.checksum_calculated")
+SAME_SUM = ["0xffff", "0x0000"]
 FIELDS = (["frame.number", "ip.src", "ipv6.src", "ip.dsfield.ecn", "ipv6.tclass.ecn", "ip.checksum.status",
-           "icmpv6.checksum.status", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message"]
+           "icmpv6.checksum.status", "_ws.malformed", "_ws.expert.severity", "_ws.expert.message", *SUMS]
           + [f"tcp.{name}" for name in TCP] + [f"tcp.analysis.{name}" for name in ANALYSIS])
 TAKES_PLACE = ("spurious_retransmission", "fast_retransmission", "retransmission", "out_of_order")
 
@@ -100,7 +103,9 @@ def parse(line):
     tcp = None
     if values["tcp.srcport"]:
         tcp = {name: number(values[f"tcp.{name}"], 16 if name == "flags" else 10) for name in TCP}
-    checksums = [values[name] for name in ("ip.checksum.status", "icmpv6.checksum.status", "tcp.checksum.status")]
+    checksums = [values[name] for name in ("ip.checksum.status", "icmpv6.checksum.status")]
+    if [values[name] for name in SUMS] != SAME_SUM:
+        checksums.append(values["tcp.checksum.status"])
     severities = [int(s) for s in values["_ws.expert.severity"].split(",") if s]
     messages = values["_ws.expert.message"].split(",")
     return Frame(number=int(values["frame.number"]), ours=(values["ip.src"] or values["ipv6.src"]) in OURS.values(),
