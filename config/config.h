@@ -174,6 +174,9 @@ struct Tcp {
 // What a process shows of itself while it runs.
 struct Observe {
   bool page = true;
+  // How long a request may wait for the application before the log says why; 0: nothing is said of any wait.
+  int hang_seconds = 30;
+  int hang_warn_seconds = 300;  // and before it is a warning
 };
 
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };

@@ -22,8 +22,8 @@ void put(Text<Size>& to, std::string_view text) {
 }
 
 // The tables, in the order of the page.
-enum class Table : std::uint8_t { engine, rail, path, comm, flow };
-inline constexpr std::size_t kTables = 5;
+enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict };
+inline constexpr std::size_t kTables = 6;
 
 struct EngineFacts {
   std::uint64_t number = 0;
@@ -86,6 +86,15 @@ struct FlowFacts {
   std::uint64_t progressed_at = 0;
 };
 
+// Why something did not move, as the log has it (observe/verdict/): the last ones, those that are over too.
+struct VerdictFacts {
+  Text<24> cause{};
+  std::uint64_t comm = 0;      // its id; 0: it is about the process as a whole
+  std::uint64_t began_at = 0;  // when the comm moved last
+  std::uint64_t ended_at = 0;  // 0: it goes on
+  Text<832> text{};
+};
+
 template <class Facts>
 struct TableOf;
 template <>
@@ -107,6 +116,11 @@ struct TableOf<CommFacts> {
 template <>
 struct TableOf<FlowFacts> {
   static constexpr Table value = Table::flow;
+};
+
+template <>
+struct TableOf<VerdictFacts> {
+  static constexpr Table value = Table::verdict;
 };
 
 }  // namespace tfabric::observe

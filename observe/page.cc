@@ -90,6 +90,9 @@ Result<std::unique_ptr<Page>> Page::create(const Identity& identity) {
 
 Page::Page(Descriptor file, std::byte* memory, std::uint64_t bytes)
     : file_(std::move(file)), memory_(memory), bytes_(bytes) {
+  if (memory == nullptr) {
+    return;
+  }
   keep_from_children(memory, bytes);
   for (std::size_t i = 0; i < kTables; ++i) {
     places_[i].at = places()[i];
@@ -97,7 +100,11 @@ Page::Page(Descriptor file, std::byte* memory, std::uint64_t bytes)
   }
 }
 
-Page::~Page() { munmap(memory_, bytes_); }
+Page::~Page() {
+  if (memory_ != nullptr) {
+    munmap(memory_, bytes_);
+  }
+}
 
 void Page::describe(const Identity& identity) {
   PageHeader header{};
@@ -180,6 +187,9 @@ bool Page::back(Table table) {
 }
 
 std::uint32_t Page::take(Table table) {
+  if (memory_ == nullptr) {
+    return kNone;
+  }
   const std::lock_guard guard(mutex_);
   TablePlace& in = place(table);
   if (in.free.empty() && !back(table)) {

@@ -31,6 +31,10 @@ class Page {
  public:
   // Makes a memory file, which ends with the last process that has it open. Errc::unusable, with the reason.
   static Result<std::unique_ptr<Page>> create(const Identity& identity);
+  // A page that shows nothing, and has no memory.
+  static std::unique_ptr<Page> blank() {
+    return std::unique_ptr<Page>(new Page(Descriptor(-1), /*memory=*/nullptr, 0));
+  }
   ~Page();
   Page(const Page&) = delete;
   Page& operator=(const Page&) = delete;
@@ -67,7 +71,7 @@ class Page {
   void write(Table table, std::uint32_t slot, std::uint64_t id, const void* facts, std::size_t size);
 
   PrivateDescriptor file_;
-  std::byte* memory_;
+  std::byte* memory_;  // null: a blank page
   std::uint64_t bytes_;
   std::mutex mutex_;  // for what is below
   std::array<TablePlace, kTables> places_;

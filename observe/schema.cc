@@ -110,6 +110,12 @@ constexpr std::array kFields{
     TF_FIELD(FlowFacts, peer_window_limited_ns, kTime, kCounter),
     TF_FIELD(FlowFacts, network_limited_ns, kTime, kCounter),
     TF_FIELD(FlowFacts, progressed_at, kTime, kInstant),
+
+    TF_FIELD(VerdictFacts, cause, kNone, kLabel),
+    TF_FIELD(VerdictFacts, comm, kNone, kLabel),
+    TF_FIELD(VerdictFacts, began_at, kTime, kInstant),
+    TF_FIELD(VerdictFacts, ended_at, kTime, kInstant),
+    TF_FIELD(VerdictFacts, text, kNone, kLabel),
 };
 #undef TF_FIELD
 
@@ -117,7 +123,8 @@ constexpr std::array<TableSchema, kTables> kSchemas{{{"engine", 16, sizeof(Engin
                                                      {"rail", 256, sizeof(RailFacts)},
                                                      {"path", 4096, sizeof(PathFacts)},
                                                      {"comm", 4096, sizeof(CommFacts)},
-                                                     {"flow", 8192, sizeof(FlowFacts)}}};
+                                                     {"flow", 8192, sizeof(FlowFacts)},
+                                                     {"verdict", 16, sizeof(VerdictFacts)}}};
 
 }  // namespace
 

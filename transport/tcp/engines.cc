@@ -62,7 +62,7 @@ std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const tran
 }
 
 Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
-                 witness::Witness* witness, observe::Page* page)
+                 witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog)
     : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, host::usable_cpus())) {
   for (std::uint16_t e = 0; e < count; ++e) {
     engine::EngineOptions own = options;
@@ -76,9 +76,9 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
       unit.peers.processes.use(*witness, unit.engine);
       unit.acceptor.set_witness(witness->contact());
     }
-    if (page != nullptr) {
+    if (page != nullptr && watchdog != nullptr) {
       unit.report =
-          std::make_unique<EngineReport>(*page, unit.engine, unit.peers.paths, e,
+          std::make_unique<EngineReport>(*page, *watchdog, unit.engine, unit.peers.paths, e,
                                          mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
       unit.peers.report = unit.report.get();
       unit.engine.set_observer(unit.report.get());

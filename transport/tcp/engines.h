@@ -25,7 +25,7 @@ class Engines {
     explicit Unit(const engine::EngineOptions& options) : engine(options), acceptor(peers.comms) {
       engine.set_acceptor(&acceptor);
     }
-    std::unique_ptr<EngineReport> report;  // null: no page
+    std::unique_ptr<EngineReport> report;  // null: nothing is shown or watched
     engine::Engine engine;
     Peers peers;
     Acceptor acceptor;
@@ -34,10 +34,10 @@ class Engines {
   };
 
   // `options`: of every engine, but for number and ports. `witness`: null if there is none; it outlives the
-  // engines, because peers take its end for that of the process. `page`: null if nothing is shown; it
-  // outlives them, too. EAL must be running.
+  // engines, because peers take its end for that of the process. `page` and
+  // `watchdog`: null if nothing is shown or watched; they outlive them, too. EAL must be running.
   Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
-          witness::Witness* witness, observe::Page* page);
+          witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog);
   // Gives flows some time to end in order. The comms must be gone.
   ~Engines();
   Engines(const Engines&) = delete;

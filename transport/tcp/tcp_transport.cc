@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "host/interfaces.h"
 #include "observe/page.h"
 #include "transport/bootstrap/addresses.h"
@@ -37,7 +38,8 @@ std::unique_ptr<witness::Witness> open_witness(const config::Config& config) {
       {.address = addresses->front(),
        .self = witness::this_process(),
        .patience = fmt::format("{} s (tcp.frozen_timeout_ms)",
-                               std::chrono::duration<double>(config.tcp.frozen_timeout).count())});
+                               std::chrono::duration<double>(config.tcp.frozen_timeout).count()),
+       .warns = config.observe.hang_seconds == 0});
   if (!opened) {
     TF_INFO("NET/tfabric: no witness (tcp.witness): {}", opened.error().message);
     return nullptr;
@@ -47,10 +49,10 @@ std::unique_ptr<witness::Witness> open_witness(const config::Config& config) {
   return std::move(*opened);
 }
 
-// Returns null if it is off or cannot be made, which is no fault either.
+// Returns a blank one if it is off or cannot be made, which is no fault either; null if nothing would use it.
 std::unique_ptr<observe::Page> make_page(const config::Config& config) {
   if (!config.observe.page) {
-    return nullptr;
+    return config.observe.hang_seconds == 0 ? nullptr : observe::Page::blank();
   }
   const config::Environment environment = config::whole_environment();
   auto page = observe::Page::create({.rank = transport::rank_number(environment).value_or(-1),
@@ -59,9 +61,24 @@ std::unique_ptr<observe::Page> make_page(const config::Config& config) {
                                      .transport = "tcp"});
   if (!page) {
     TF_INFO("NET/tfabric: nothing for `tfabric stat` (observe.page): {}", page.error().message);
-    return nullptr;
+    return observe::Page::blank();
   }
   return std::move(*page);
+}
+
+std::unique_ptr<watchdog::Watchdog> make_watchdog(const config::Config& config, observe::Page* page) {
+  if (page == nullptr) {
+    return nullptr;
+  }
+  const std::chrono::seconds application(config.observe.hang_seconds);
+  const std::chrono::seconds warning(config.observe.hang_warn_seconds);
+  watchdog::Options options{.on = application.count() > 0, .number = random_u64()};
+  options.limits.application = application;
+  options.limits.network = std::min<Duration>(options.limits.network, application);
+  options.limits.warning = std::max(application, warning);
+  const witness::Introduction self = witness::this_process();
+  options.self = {.rank = self.rank, .pid = self.pid, .host = self.host};
+  return std::make_unique<watchdog::Watchdog>(std::move(options), *page);
 }
 
 class TcpTransport final : public transport::Transport {
@@ -100,8 +117,9 @@ class TcpTransport final : public transport::Transport {
  private:
   TcpTransport(const RailPlan& plan, std::uint16_t engines)
       : page_(make_page(plan.own)),
+        watchdog_(make_watchdog(plan.own, page_.get())),
         witness_(open_witness(plan.own)),
-        engines_(plan.own, plan.engine, engines, witness_.get(), page_.get()) {
+        engines_(plan.own, plan.engine, engines, witness_.get(), page_.get(), watchdog_.get()) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
     summary_ = fmt::format("{}, {}{}{}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
                            plan.dpdk ? "TCP over DPDK" : "the kernel's TCP", plan.rails,
@@ -201,8 +219,9 @@ class TcpTransport final : public transport::Transport {
   // have begun ends before the engines do.
   nic::DeviceMemory device_memory_;
   hugepage::RegionTable regions_{&device_memory_};
-  std::unique_ptr<observe::Page> page_;        // null: none
-  std::unique_ptr<witness::Witness> witness_;  // null: none
+  std::unique_ptr<observe::Page> page_;           // null: nothing is shown or watched
+  std::unique_ptr<watchdog::Watchdog> watchdog_;  // the same
+  std::unique_ptr<witness::Witness> witness_;     // null: none
   Engines engines_;
   std::optional<std::size_t> lifeboat_;  // its position among each engine's rails
   std::vector<std::unique_ptr<transport::Device>> devices_;

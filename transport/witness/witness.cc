@@ -93,10 +93,15 @@ void Witness::want(const Peer& peer) {
   publish(entry);
 }
 
-std::string Witness::describe(const Peer& peer) const {
+Introduction Witness::introduction(const Peer& peer) const {
   const std::lock_guard guard(mutex_);
   const auto found = peers_.find(peer.process());
-  return found == peers_.end() || found->second.who.pid == 0 ? std::string() : to_string(found->second.who);
+  return found == peers_.end() ? Introduction{} : found->second.who;
+}
+
+std::string Witness::describe(const Peer& peer) const {
+  const Introduction who = introduction(peer);
+  return who.pid == 0 ? std::string() : to_string(who);
 }
 
 std::size_t Witness::connections() const {
@@ -204,11 +209,16 @@ void Witness::on_stopped(Entry& entry) {
   const Duration since = clock_ - entry.stopped_at;
   if (!entry.warned && since >= kWorthWarning) {
     entry.warned = true;
-    TF_WARN(
+    const std::string line = fmt::format(
         "NET/tfabric: the process at the other end ({}) has not run for {:.0f} s: it is stopped (SIGSTOP, a "
         "debugger, a freezer, a migration) or gets no CPU; its host answers. Communicators wait for it for "
         "up to {}",
         to_string(entry.who), seconds(since), options_.patience);
+    if (options_.warns) {
+      TF_WARN("{}", line);
+    } else {
+      TF_INFO("{}", line);
+    }
   }
 }
 

@@ -56,7 +56,8 @@ inline constexpr std::size_t kMaxHosts = 2048;
 struct Options {
   config::IpBytes address{};  // of this host; the port is the kernel's choice
   Introduction self;
-  std::string patience;  // how long comms wait for a process that is stopped, for the warning
+  std::string patience;  // how long comms wait for a process that is stopped, for messages
+  bool warns = true;     // of such a process; false: something else does, where a comm waits for it
   std::size_t max_peers = kMaxPeers;
   std::size_t max_hosts = kMaxHosts;
 };
@@ -77,6 +78,8 @@ class Witness {
   [[nodiscard]] std::shared_ptr<Peer> meet(const Contact& peer);
   // A comm wants to know whether the peer runs, for the next three seconds.
   void want(const Peer& peer);
+  // Returns who the process is; with a pid of 0 if that is not known.
+  [[nodiscard]] Introduction introduction(const Peer& peer) const;
   // "rank 7, pid 4242 on gpu2"; empty if it is not known.
   [[nodiscard]] std::string describe(const Peer& peer) const;
   // All sockets but the listening one, those of strangers included.

@@ -32,7 +32,11 @@ std::vector<std::size_t> sizes_up_to(std::size_t max) {
   return sizes;
 }
 
-void run_mode(const std::string& mode, Session& session, Report& report) {
+void run_mode(const std::string& mode, Session& session, Report& report, const Options& options) {
+  if (mode == "hang") {
+    hang(session, report, options);
+    return;
+  }
   if (mode == "misc") {
     types_and_operations(session, report);
     groups_and_splits(session, report);
@@ -64,7 +68,7 @@ int run(const Options& options) {
   report.heading();
   do {
     for (const std::string& mode : options.modes) {
-      run_mode(mode, session, report);
+      run_mode(mode, session, report, options);
     }
   } while (options.endless ||
            (!options.until.empty() && !any_says(session, std::filesystem::exists(options.until))));
@@ -88,14 +92,14 @@ int main(int argc, char** argv) {
   constexpr std::size_t kSmallest = 8192, kLargest = std::size_t{1} << 30;
   Options options;
   bool version = false;
-  long stall_limit_s = options.stall_limit.count();
+  long stall_limit_s = options.stall_limit.count(), late_s = options.late.count();
   CLI::App app("One rank of a test with the real NCCL; tests/nccl/run starts all of them.");
   app.add_option("--rank", options.rank, "this rank")->check(CLI::NonNegativeNumber);
   app.add_option("--ranks", options.ranks, "how many there are")->check(CLI::Range(1, 16));
   app.add_option("--id-file", options.id_file, "where rank 0 leaves NCCL's unique id");
-  app.add_option("--mode", options.modes, "all, allreduce, sendrecv, misc, repeat; several with commas")
+  app.add_option("--mode", options.modes, "all, allreduce, sendrecv, misc, repeat, hang; several with commas")
       ->delimiter(',')
-      ->check(CLI::IsMember({"all", "allreduce", "sendrecv", "misc", "repeat"}));
+      ->check(CLI::IsMember({"all", "allreduce", "sendrecv", "misc", "repeat", "hang"}));
   app.add_option("--max-bytes", options.max_bytes, "the largest size")
       ->transform(CLI::AsSizeValue(false))
       ->check(CLI::Range(kSmallest, kLargest));
@@ -104,6 +108,10 @@ int main(int argc, char** argv) {
   app.add_option("--until", options.until, "repeat the modes until this file exists");
   app.add_option("--stall-limit", stall_limit_s, "seconds an operation may take, 0 for any")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--hang", options.hang, "why mode hang stands still: late, count, order")
+      ->check(CLI::IsMember({"late", "count", "order"}));
+  app.add_option("--guilty", options.guilty, "the rank that makes it")->check(CLI::NonNegativeNumber);
+  app.add_option("--late", late_s, "for how many seconds it is late")->check(CLI::NonNegativeNumber);
   app.add_flag("--nccl-version", version, "print NCCL's version and leave");
   try {
     app.parse(argc, argv);
@@ -111,6 +119,7 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? kAllRight : kUsage;
   }
   options.stall_limit = std::chrono::seconds(stall_limit_s);
+  options.late = std::chrono::seconds(late_s);
   options.max_bytes &= ~(sizeof(float) - 1);
   try {
     if (version) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string_view>
 
+#include "tests/nccl/selftest/options.h"
 #include "tests/nccl/selftest/report.h"
 #include "tests/nccl/selftest/session.h"
 
@@ -24,6 +25,9 @@ void other_collectives(Session& session, Report& report, std::size_t bytes);
 void types_and_operations(Session& session, Report& report);
 // Several operations in a launch, all-to-all, a broadcast from each rank, two communicators at the same time.
 void groups_and_splits(Session& session, Report& report);
+
+// An all-reduce that stands still because of one rank, as `options` say.
+void hang(Session& session, Report& report, const Options& options);
 
 // Starts an operation, waits for it, and returns how long that took.
 template <class Start>

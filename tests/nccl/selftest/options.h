@@ -18,6 +18,10 @@ struct Options {
   bool endless = false;                   // the modes again and again, until NCCL reports an error
   std::string until;                      // again and again, until any rank finds this file
   std::chrono::seconds stall_limit{120};  // 0: none
+  // Of the mode `hang` (hangs.cc):
+  std::string hang = "late";
+  int guilty = 1;
+  std::chrono::seconds late{10};
 };
 
 }  // namespace selftest

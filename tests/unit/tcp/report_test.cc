@@ -18,7 +18,7 @@ struct ShownWorld {
       : page(std::move(*observe::Page::create({.rank = 0, .host = "h", .job = {}, .transport = "tcp"}))) {
     const EngineGuard guard(world.engine.lock());
     report =
-        std::make_unique<EngineReport>(*page, world.engine, world.peers.paths, std::uint16_t{0}, "inline");
+        std::make_unique<EngineReport>(*page, watchdog, world.engine, world.peers.paths, std::uint16_t{0}, "inline");
     world.peers.report = report.get();
     world.engine.set_observer(report.get());
   }
@@ -46,6 +46,7 @@ struct ShownWorld {
   }
 
   std::unique_ptr<observe::Page> page;
+  watchdog::Watchdog watchdog{{.self = {.rank = 0, .pid = 1, .host = "h"}, .number = 1}, *page};
   World world;
   std::unique_ptr<EngineReport> report;
 };

@@ -231,6 +231,7 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   const Instant now = context_.engine.last_turn();
   timed_out_ = error == stack::ConnectionError::timed_out && !flow.carrier().is_away();
   const bool refused = has_refused(flow, error);
+  peer_ended_ = peer_ended_ || refused || flow.carrier().has_ended(now);
   on_lane_failed(lane, flow,
                  {.why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())}
                                  : failure_of(flow, error),
@@ -407,6 +408,7 @@ std::optional<Error> CommCore::outage_over(Instant now) {
 
 void CommCore::on_process_ended(const std::string& who) {
   if (!failed()) {
+    peer_ended_ = true;
     on_peer_ended({Errc::remote, process_ended(who.empty() ? "unknown" : who)});
   }
 }
@@ -445,6 +447,7 @@ void CommCore::fail(Error error) {
   if (failed()) {
     return;
   }
+  error.message += seen_before(error);
   error_ = std::move(error);
   failed_.store(true, std::memory_order_release);
   leave();
@@ -490,6 +493,90 @@ void CommCore::show(Sight& sight) const {
   facts.bytes = traffic().bytes;
   facts.outstanding = failed() ? 0 : outstanding();
   sight.moves = traffic().lines;
+}
+
+std::string CommCore::seen_before(const Error& error) {
+  if (context_.peers.report == nullptr || (outstanding() == 0 && posted_.front() == nullptr)) {
+    return {};
+  }
+  const std::string seen = context_.peers.report->watch().on_failed(
+      *this, peer_ended_ ? verdict::Cause::peer_dead : verdict::Cause::failed, error.message,
+      context_.engine.last_turn());
+  return seen.empty() ? seen : fmt::format(". Seen before: {}", seen);
+}
+
+// --- waits
+
+verdict::LaneFacts CommCore::facts_of(const engine::Flow& flow, Instant now) {
+  const stack::ByteStream& stream = flow.stream();
+  const engine::Carrier& carrier = flow.carrier();
+  return {.rail = carrier.name(),
+          .no_link = carrier.is_away(),
+          .no_neighbour = !flow.by_kernel() && flow.is_silent(),
+          .driver_stalled = carrier.is_stalled(),
+          .unacknowledged = stream.stream_written() > stream.stream_acked(),
+          .repetitions = stream.timeouts_in_row(),
+          .unheard = now - stream.heard_at(),
+          .round_trip = stream.info().srtt};
+}
+
+void CommCore::examine(verdict::WaitFacts& facts, Instant now) {
+  facts.sends = inbox_ == nullptr;
+  facts.outstanding = failed() ? 0 : outstanding();
+  facts.messages = traffic().messages;
+  facts.needs_receive = needs_receive();
+  const PeerProcesses& processes = context_.peers.processes;
+  const witness::Introduction who = processes.introduction(*this);
+  facts.peer = {.rank = who.rank, .pid = who.pid, .host = who.host};
+  switch (PeerProcesses::view(*this)) {
+    case witness::View::unknown:
+      facts.view = verdict::PeerView::unknown;
+      break;
+    case witness::View::alive:
+      facts.view = verdict::PeerView::runs;
+      break;
+    case witness::View::asked:
+    case witness::View::closing:
+      facts.view = verdict::PeerView::undecided;
+      break;
+    case witness::View::stopped:
+      facts.view = verdict::PeerView::stopped;
+      break;
+    case witness::View::silent:
+    case witness::View::lost:
+      facts.view = verdict::PeerView::silent;
+      break;
+    case witness::View::ended:
+      facts.view = verdict::PeerView::ended;
+      break;
+  }
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (carries({i})) {
+      facts.address = net::to_string(lanes_[i].flow->remote());
+      facts.lanes.push_back(facts_of(*lanes_[i].flow, now));
+    }
+  }
+  context_.peers.processes.want(*this);
+}
+
+void CommCore::send_note(std::vector<std::byte> record) {
+  const auto lane = failed() ? std::nullopt : speaker();
+  if (lane && at(*lane).controls.empty()) {
+    tell(*lane, std::move(record));
+  }
+}
+
+void CommCore::on_note(const lane::RecordHeader& header, std::span<const std::byte> body) {
+  if (context_.peers.report == nullptr) {
+    return;
+  }
+  CommWatch& watch = context_.peers.report->watch();
+  const Instant now = context_.engine.last_turn();
+  if (header.type == lane::RecordType::question) {
+    watch.on_question(*this, body, now);
+  } else {
+    watch.on_answer(*this, body, now);
+  }
 }
 
 void CommCore::detach(bool outstanding) {

@@ -120,6 +120,8 @@ class CommCore : public engine::FlowHandler,
 
   // --- engine's side
   void show(Sight& sight) const final;
+  void examine(verdict::WaitFacts& facts, Instant now) final;
+  void send_note(std::vector<std::byte> record) final;
   [[nodiscard]] std::uint64_t shown_id() const final { return account().id; }
   // Adds a lane over the flow under the first number that is free, which it returns, and becomes the flow's
   // handler. `reader` has the state of the flow's stream so far.
@@ -186,6 +188,8 @@ class CommCore : public engine::FlowHandler,
     }
   }
   Status on_read(std::span<const std::byte> body);
+  // A question or an answer about waits.
+  void on_note(const lane::RecordHeader& header, std::span<const std::byte> body);
   // Sends the records that have waited for room.
   void send_controls(stripe::LaneId lane);
   // Calls on_time() each millisecond until leave(); `idly`, if nothing is wrong: every kIdleInterval or so,
@@ -238,6 +242,8 @@ class CommCore : public engine::FlowHandler,
   // Of messages, in the comm's direction.
   [[nodiscard]] virtual const stripe::Traffic& traffic() const = 0;
   [[nodiscard]] virtual std::size_t outstanding() const = 0;
+  // Returns true if the next message to send waits for the peer's receive.
+  [[nodiscard]] virtual bool needs_receive() const { return false; }
   // Returns false until NCCL has the comm.
   [[nodiscard]] virtual bool in_use() const = 0;
   // Returns true if nothing is left of the lane that had this number and is gone.
@@ -278,6 +284,9 @@ class CommCore : public engine::FlowHandler,
   void on_process_resumed(Duration stop) final;
   [[nodiscard]] bool in_trouble() const final;
   [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;
+  [[nodiscard]] static verdict::LaneFacts facts_of(const engine::Flow& flow, Instant now);
+  // What was seen of the comm before it failed, for its error.
+  [[nodiscard]] std::string seen_before(const Error& error);
   void send_report(stripe::LaneId lane);
   void take(stripe::LaneId lane, const Status& taken);
   void watch_closely(engine::Flow& flow);
@@ -298,7 +307,8 @@ class CommCore : public engine::FlowHandler,
   std::atomic<bool> failed_{false};
   Error error_;
   bool timed_out_ = false;
-  bool reported_ = false;  // user's side
+  bool peer_ended_ = false;  // the peer's process has, as far as is known
+  bool reported_ = false;    // user's side
 };
 
 }  // namespace tfabric::tcp

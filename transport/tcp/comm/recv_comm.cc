@@ -277,6 +277,10 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
       return on_read(body);
     case lane::RecordType::ask:
       return {};
+    case lane::RecordType::question:
+    case lane::RecordType::answer:
+      on_note(header, body);
+      return {};
     case lane::RecordType::hello:
     case lane::RecordType::welcome:
     case lane::RecordType::piece:

@@ -362,6 +362,10 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
       return on_read(body);  // on_progress() of this flow takes it into account
     case lane::RecordType::ask:
       return {};
+    case lane::RecordType::question:
+    case lane::RecordType::answer:
+      on_note(header, body);
+      return {};
     case lane::RecordType::hello:
     case lane::RecordType::piece:
     case lane::RecordType::bury:

@@ -118,6 +118,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   [[nodiscard]] const char* doing() const override;
   [[nodiscard]] const stripe::Traffic& traffic() const override { return outbox_.traffic(); }
   [[nodiscard]] std::size_t outstanding() const override { return outbox_.outstanding(); }
+  [[nodiscard]] bool needs_receive() const override { return outbox_.waits_for_receive(); }
   [[nodiscard]] bool in_use() const override { return welcomed(); }
   [[nodiscard]] bool is_free(stripe::LaneId lane) const override {
     return book_.state(lane) == SendFlows::State::gone && outbox_.drained(lane);

@@ -37,6 +37,8 @@ class Carrier {
 
   // Returns true if the carrier worked once and has no link now.
   [[nodiscard]] virtual bool is_away() const = 0;
+  // Returns true if its driver takes nothing of what is to be sent.
+  [[nodiscard]] virtual bool is_stalled() const { return false; }
   // Returns true if it leads to one process only, and that has ended.
   [[nodiscard]] virtual bool has_ended(Instant now) const = 0;
   // Returns true if an absence means that the process at the other end has ended.

@@ -284,7 +284,8 @@ std::string Link::why_away(Instant now) const {
 }
 
 bool Link::stalled(Instant now) {
-  if (staged_ == 0 || counters_.tx_packets != packets_at_stall_) {
+  const bool moves = counters_.tx_packets != packets_at_stall_;
+  if (staged_ == 0 || moves) {
     packets_at_stall_ = counters_.tx_packets;
     stalled_since_ = now;
   }
@@ -292,6 +293,7 @@ bool Link::stalled(Instant now) {
   if (stalled && fault_ == nullptr) {
     port_->report_stuck();
   }
+  stalled_ = stalled || (stalled_ && !moves);
   return stalled;
 }
 

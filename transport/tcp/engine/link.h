@@ -145,6 +145,7 @@ class Link final : public Carrier {
   [[nodiscard]] std::string why_away(Instant now) const override;
   // Returns true if the driver has taken nothing of what is staged for kStall. Call regularly.
   [[nodiscard]] bool stalled(Instant now);
+  [[nodiscard]] bool is_stalled() const override { return stalled_; }
   [[nodiscard]] const LinkCounters& counters() const { return counters_; }
 
  private:
@@ -171,6 +172,7 @@ class Link final : public Carrier {
   bool mtu_warned_ = false;
   std::uint64_t packets_at_stall_ = 0;  // tx_packets when stalled() saw them last change
   Instant stalled_since_{};
+  bool stalled_ = false;  // and has taken nothing since
   std::uint16_t ip_id_ = 0;
   std::uint16_t staged_ = 0;
   // How many packets are received at a time: what a driver copies stays in the cache until it is placed.

@@ -35,6 +35,8 @@ enum class RecordType : std::uint8_t {
   goodbye = 9,   // either way: this end closes its comm, and nothing is outstanding
   ask = 10,      // either way: nothing but that its arrival be acknowledged (stripe/watch.h)
   read = 11,     // either way: so much of the lane with this serial has been read; lanes of sockets only
+  question = 12,  // either way: what do you wait for yourself? (transport/watchdog/inquiry.h)
+  answer = 13     // either way
 };
 
 // Control records of types up to this one that are not known are skipped: later builds may send them.

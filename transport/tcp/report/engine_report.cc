@@ -77,9 +77,10 @@ class EngineReport::FlowAccount final : public engine::FlowAccount {
   }
 };
 
-EngineReport::EngineReport(observe::Page& page, engine::Engine& engine, const PathBook& paths,
-                           std::uint16_t number, std::string_view progress)
+EngineReport::EngineReport(observe::Page& page, watchdog::Watchdog& watchdog, engine::Engine& engine,
+                           const PathBook& paths, std::uint16_t number, std::string_view progress)
     : page_(&page),
+      watch_(watchdog, number),
       engine_(&engine),
       book_(&paths),
       id_(page.new_id()),
@@ -112,6 +113,7 @@ void EngineReport::add(ShownComm& comm) {
 }
 
 void EngineReport::remove(ShownComm& comm) {
+  watch_.on_gone(comm, engine_->last_turn());
   page_->give_back(observe::Table::comm, comm.account().slot);
   const std::uint32_t place = comm.account().place;
   comms_[place] = comms_.back();
@@ -124,6 +126,7 @@ void EngineReport::remove(ShownComm& comm) {
 void EngineReport::on_time(Instant now) {
   look_at_flows(now);
   look_at_comms(now);
+  watch_.on_time(now, engine_->paused());
   publish_engine(ns(now));
   if (now >= next_rails_) {
     next_rails_ = now + kRailInterval;
@@ -155,13 +158,18 @@ void EngineReport::look_at_comms(Instant time) {
       sight.facts.peer = path.peer;
     }
     ShownComm::Account& account = comm.account();
-    if (sight.moves != account.moves || sight.facts.outstanding == 0 || account.moved_at == 0) {
+    const bool moved = sight.moves != account.moves;
+    if (moved || sight.facts.outstanding == 0 || account.moved_at == 0) {
       account.moves = sight.moves;
       account.moved_at = now;
     }
+    watch_.see(comm, sight, moved, time);
     sight.facts.engine = facts_.number;
     sight.facts.waiting_since = sight.facts.outstanding == 0 ? 0 : account.moved_at;
     page_->publish(account.slot, account.id, sight.facts);
+    if (comm_round_.left == 0) {
+      watch_.end_round();
+    }
   }
 }
 

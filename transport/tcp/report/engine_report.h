@@ -17,6 +17,7 @@
 #include "transport/tcp/flows/path.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/rails/rail.h"
+#include "transport/tcp/report/comm_watch.h"
 #include "transport/tcp/report/shown_comm.h"
 
 namespace tfabric::tcp {
@@ -24,8 +25,8 @@ namespace tfabric::tcp {
 class EngineReport final : public engine::Observer {
  public:
   // All of these outlive it.
-  EngineReport(observe::Page& page, engine::Engine& engine, const PathBook& paths, std::uint16_t number,
-               std::string_view progress);
+  EngineReport(observe::Page& page, watchdog::Watchdog& watchdog, engine::Engine& engine,
+               const PathBook& paths, std::uint16_t number, std::string_view progress);
   ~EngineReport();
   EngineReport(const EngineReport&) = delete;
   EngineReport& operator=(const EngineReport&) = delete;
@@ -33,6 +34,7 @@ class EngineReport final : public engine::Observer {
   void add_rail(const Rail& rail);
   void add(ShownComm& comm);
   void remove(ShownComm& comm);
+  [[nodiscard]] CommWatch& watch() { return watch_; }
 
   // --- engine::Observer
   void on_time(Instant now) override;
@@ -70,6 +72,7 @@ class EngineReport final : public engine::Observer {
   [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;
 
   observe::Page* page_;
+  CommWatch watch_;
   engine::Engine* engine_;
   const PathBook* book_;
   observe::EngineFacts facts_;

@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "base/time.h"
 #include "observe/facts.h"
 #include "observe/page.h"
+#include "observe/verdict/judge.h"
 #include "transport/tcp/engine/flow.h"
 
 namespace tfabric::tcp {
@@ -20,6 +23,11 @@ class ShownComm {
   };
   // Called with the engine held.
   virtual void show(Sight& sight) const = 0;
+  // What there is to know about a wait, without what is asked of the peer; and asks the witness about it.
+  // Called with the engine held.
+  virtual void examine(verdict::WaitFacts& facts, Instant now) = 0;
+  // Sends a control record, unless others wait to be sent. Called with the engine held.
+  virtual void send_note(std::vector<std::byte> record) = 0;
   // What EngineReport keeps about it.
   struct Account {
     std::uint64_t id = 0;  // on the page; 0: it is not shown
@@ -27,6 +35,8 @@ class ShownComm {
     std::uint32_t place = 0;  // among the comms of the engine
     std::uint64_t moves = 0;  // when it was looked at last
     std::uint64_t moved_at = 0;
+    std::uint64_t posted = 0;  // messages so far
+    Instant posted_at{};
   };
   [[nodiscard]] Account& account() { return account_; }
   [[nodiscard]] const Account& account() const { return account_; }

@@ -45,6 +45,11 @@ void PeerProcesses::want(const ProcessUser& user) {
   }
 }
 
+witness::Introduction PeerProcesses::introduction(const ProcessUser& user) const {
+  return user.process().peer == nullptr ? witness::Introduction{}
+                                        : witness_->introduction(*user.process().peer);
+}
+
 witness::View PeerProcesses::view(const ProcessUser& user) {
   return user.process().peer == nullptr ? witness::View::unknown : user.process().peer->view();
 }

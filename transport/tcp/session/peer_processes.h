@@ -50,6 +50,8 @@ class PeerProcesses final : public engine::Tended {
   void remove(ProcessUser& user);
   // Asks, for the next seconds, whether the user's process runs.
   void want(const ProcessUser& user);
+  // Returns who it is; with a pid of 0 if that is not known.
+  [[nodiscard]] witness::Introduction introduction(const ProcessUser& user) const;
   // View::unknown without a witness.
   [[nodiscard]] static witness::View view(const ProcessUser& user);
 

@@ -94,6 +94,8 @@ class ByteStream {
   // --- health
   // Returns when bytes were last acknowledged, or last arrived in order; zero: never.
   [[nodiscard]] virtual Instant progressed_at() const = 0;
+  // Returns when anything of the peer was heard last, an acknowledgement or a repetition; zero: never.
+  [[nodiscard]] virtual Instant heard_at() const { return progressed_at(); }
   // If bytes wait for their acknowledgement, sends some of them again now, where that is possible.
   virtual void retry_at_once(Instant now) = 0;
   // Returns how often bytes were sent again after a time-out since some were last acknowledged.

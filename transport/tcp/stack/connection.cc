@@ -132,6 +132,7 @@ void Connection::retry_at_once(Instant now) {
 }
 std::uint32_t Connection::timeouts_in_row() const { return impl_->timeouts_in_row; }
 Instant Connection::silent_since() const { return impl_->silent_since; }
+Instant Connection::heard_at() const { return impl_->last_heard; }
 std::uint64_t Connection::stream_acked() const { return std::min(impl_->snd_una, impl_->queue.end()); }
 
 bool Connection::next_segment(SegmentOut& out, Instant now) {

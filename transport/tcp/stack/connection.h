@@ -171,6 +171,7 @@ class Connection final : public ByteStream {
   void forgive(Duration pause, Instant now) override;
   // Returns since when the peer had not answered, once the connection has timed out.
   [[nodiscard]] Instant silent_since() const override;
+  [[nodiscard]] Instant heard_at() const override;
   // Changes Options::user_timeout (RFC 5482 §3.1). The time that has already passed counts.
   void set_user_timeout(Duration timeout);
   [[nodiscard]] State state() const;

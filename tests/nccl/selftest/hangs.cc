@@ -1,0 +1,46 @@
+// Jobs that hang, or stand still for a while, for a reason that is the application's.
+#include <thread>
+
+#include "tests/nccl/selftest/operations.h"
+
+namespace selftest {
+namespace {
+
+void start(Session& session, ncclComm_t comm, std::size_t count) {
+  check(ncclAllReduce(session.input().at(), session.output().at(), count, ncclFloat, ncclSum, comm,
+                      session.stream()));
+}
+
+// A small part of the elements: its peers wait for the rest.
+std::size_t count_of(const Session& session, const Options& options) {
+  const bool other = options.hang == "count" && session.rank() == options.guilty;
+  return other ? session.max_bytes() / sizeof(float) / 256 : session.max_bytes() / sizeof(float);
+}
+
+}  // namespace
+
+void hang(Session& session, Report& report, const Options& options) {
+  all_reduce(session, report, session.max_bytes());
+  const bool guilty = session.rank() == options.guilty;
+  if (options.hang == "order") {
+    ncclComm_t other = nullptr;
+    check(ncclCommSplit(session.comm(), 0, session.rank(), &other, nullptr));
+    start(session, other, 1024);  // which connects them
+    session.wait("all-reduce of the second communicator");
+    start(session, guilty ? other : session.comm(), count_of(session, options));
+    start(session, guilty ? session.comm() : other, count_of(session, options));
+    session.wait("all-reduces in different orders");
+    return;
+  }
+  if (guilty && options.hang == "late") {
+    std::this_thread::sleep_for(options.late);
+  }
+  start(session, session.comm(), count_of(session, options));
+  session.wait("all-reduce");
+  if (options.hang == "count") {
+    // The others stand still, and this one must not end meanwhile.
+    std::this_thread::sleep_for(options.stall_limit);
+  }
+}
+
+}  // namespace selftest

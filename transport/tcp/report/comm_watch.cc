@@ -1,0 +1,137 @@
+#include "transport/tcp/report/comm_watch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <variant>
+
+#include "transport/tcp/lane/record.h"
+
+namespace tfabric::tcp {
+namespace {
+
+constexpr Duration kLookInterval = std::chrono::milliseconds(100);
+
+Instant instant(std::uint64_t ns) { return Instant(Duration(static_cast<Duration::rep>(ns))); }
+
+std::uint32_t milliseconds(Duration duration) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(in_milliseconds(duration), 0, kMost));
+}
+
+}  // namespace
+
+void CommWatch::see(ShownComm& comm, const ShownComm::Sight& sight, bool moved, Instant now) {
+  ShownComm::Account& account = comm.account();
+  const std::uint64_t posted = sight.facts.messages + sight.facts.outstanding;
+  if (posted != account.posted) {
+    account.posted = posted;
+    account.posted_at = posted_at_ = now;
+  }
+  moved_at_ = moved ? now : moved_at_;
+  const Instant since = instant(account.moved_at);
+  if (sight.facts.outstanding > 0 && (round_.comm == nullptr || since < round_.since)) {
+    round_ = {&comm, since};
+  }
+}
+
+void CommWatch::end_round() {
+  oldest_ = round_;
+  round_ = {};
+}
+
+void CommWatch::on_time(Instant now, Duration paused) {
+  if (last_time_ != Instant{} && now - last_time_ >= watchdog::Watchdog::kStarving) {
+    starved_ += now - last_time_;
+  }
+  last_time_ = now;
+  if (now >= next_look_) {
+    next_look_ = now + kLookInterval;
+    look(now, paused);
+  }
+  for (const auto& sending : watchdog_->take(engine_)) {
+    send(sending, now);
+  }
+}
+
+void CommWatch::look(Instant now, Duration paused) {
+  const bool waits = oldest_.comm != nullptr;
+  const watchdog::Watchdog::Sight sight{.oldest = waits ? channel_of(*oldest_.comm) : 0,
+                                        .since = oldest_.since,
+                                        .posted_at = posted_at_,
+                                        .moved_at = moved_at_,
+                                        .paused = paused,
+                                        .starved = starved_};
+  if (!watchdog_->look(engine_, sight, now) || !waits) {
+    return;
+  }
+  verdict::WaitFacts facts;
+  oldest_.comm->examine(facts, now);
+  if (facts.outstanding == 0) {
+    return;  // since it was seen
+  }
+  correspondents_[sight.oldest] = oldest_.comm;
+  watchdog_->judge(sight.oldest, std::move(facts), now);
+}
+
+// --- what peers say
+
+void CommWatch::on_question(ShownComm& comm, std::span<const std::byte> body, Instant now) {
+  if (const auto question = watchdog::decode_question(body)) {
+    correspondents_[channel_of(comm)] = &comm;
+    watchdog_->on_question(channel_of(comm), *question, now);
+  }
+}
+
+void CommWatch::on_answer(ShownComm& comm, std::span<const std::byte> body, Instant now) {
+  if (const auto answer = watchdog::decode_answer(body)) {
+    watchdog_->on_answer(channel_of(comm), *answer, now);
+  }
+}
+
+void CommWatch::send(const verdict::Walk::Sending& sending, Instant now) {
+  const auto found = correspondents_.find(sending.to);
+  if (found == correspondents_.end()) {
+    return;  // the comm is gone
+  }
+  ShownComm& comm = *found->second;
+  if (const auto* question = std::get_if<verdict::Question>(&sending.what)) {
+    comm.send_note(lane::encode_record(lane::RecordType::question, watchdog::encode(*question)));
+  } else {
+    const watchdog::Answer answer{std::get<verdict::Finding>(sending.what), end_of(comm, now)};
+    comm.send_note(lane::encode_record(lane::RecordType::answer, watchdog::encode(answer)));
+  }
+}
+
+verdict::PeerEnd CommWatch::end_of(const ShownComm& comm, Instant now) const {
+  using State = verdict::PeerEnd::State;
+  ShownComm::Sight sight;
+  comm.show(sight);
+  const ShownComm::Account& account = comm.account();
+  const Instant moved_at = watchdog_->moved_at();
+  return {.state = sight.facts.outstanding == 0 ? State::idle : State::waits,
+          .messages = sight.facts.messages,
+          .outstanding = static_cast<std::uint32_t>(sight.facts.outstanding),
+          .unposted_ms = milliseconds(now - account.posted_at),
+          .elsewhere_ms = moved_at == Instant{} ? std::numeric_limits<std::uint32_t>::max()
+                                                : milliseconds(now - moved_at)};
+}
+
+// --- ends
+
+std::string CommWatch::on_failed(const ShownComm& comm, verdict::Cause cause, std::string_view why,
+                                 Instant now) {
+  return watchdog_->on_failed(channel_of(comm), cause, why, now);
+}
+
+void CommWatch::on_gone(const ShownComm& comm, Instant now) {
+  for (Oldest* oldest : {&oldest_, &round_}) {
+    if (oldest->comm == &comm) {
+      *oldest = {};
+    }
+  }
+  correspondents_.erase(channel_of(comm));
+  watchdog_->on_gone(channel_of(comm), now);
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,273 @@
+#include "transport/watchdog/watchdog.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "base/log.h"
+
+namespace tfabric::watchdog {
+namespace {
+
+// A wait of which peers are asked, and which counts when they ask. Others come and go.
+constexpr Duration kWait = std::chrono::seconds(2);
+// Before this, a peer that does not answer may only be slow.
+constexpr Duration kTrouble = std::chrono::seconds(3);
+// A peer answers a question within this, or it cannot.
+constexpr Duration kAnswer = std::chrono::seconds(3);
+// After a pause of this length, peers have to show again that they are silent.
+constexpr Duration kPause = std::chrono::seconds(1);
+// What makes a process starved: this share of so long.
+constexpr Duration kWindow = std::chrono::seconds(10);
+constexpr double kMostOfIt = 0.8;
+// Comms that fail together have one cause; the first of them says it.
+constexpr int kMostFailures = 4;
+
+std::uint64_t ns(Instant instant) {
+  return static_cast<std::uint64_t>(std::max<Duration>(instant.time_since_epoch(), Duration{}).count());
+}
+
+}  // namespace
+
+Watchdog::Watchdog(Options options, observe::Page& page)
+    : options_(std::move(options)),
+      page_(&page),
+      walk_(options_.number, options_.self),
+      episode_(options_.limits) {
+  slots_.fill(observe::Page::kNone);
+}
+
+Watchdog::~Watchdog() {
+  for (const std::uint32_t slot : slots_) {
+    page_->give_back(observe::Table::verdict, slot);
+  }
+}
+
+// --- what engines report
+
+const Watchdog::Sight* Watchdog::oldest() const {
+  const Sight* oldest = nullptr;
+  for (const Sight& sight : sights_) {
+    if (sight.oldest != 0 && (oldest == nullptr || sight.since < oldest->since)) {
+      oldest = &sight;
+    }
+  }
+  return oldest;
+}
+
+Duration Watchdog::unposted(Instant now) const {
+  const auto last = std::max_element(sights_.begin(), sights_.end(), [](const Sight& a, const Sight& b) {
+    return a.posted_at < b.posted_at;
+  });
+  return now - last->posted_at;
+}
+
+Instant Watchdog::moved_at() const {
+  const std::lock_guard guard(mutex_);
+  return std::max_element(sights_.begin(), sights_.end(),
+                          [](const Sight& a, const Sight& b) { return a.moved_at < b.moved_at; })
+      ->moved_at;
+}
+
+Duration Watchdog::age_of(const Sight& sight, Instant now) const {
+  return now - std::max(sight.since, pauses_.ran_since);
+}
+
+bool Watchdog::look(std::size_t engine, const Sight& sight, Instant now) {
+  if (!options_.on) {
+    return false;
+  }
+  const std::lock_guard guard(mutex_);
+  Sight& own = sights_[engine];
+  mind_pauses(own, sight, now);
+  own = sight;
+  const Sight* all = oldest();
+  if (all == nullptr || age_of(*all, now) < kWait) {
+    rest(now);
+    return false;
+  }
+  collect(now);
+  return all == &own;
+}
+
+void Watchdog::mind_pauses(const Sight& before, const Sight& sight, Instant now) {
+  const bool waited = before.oldest != 0;
+  const Duration pause = sight.paused - before.paused;
+  pauses_.starved += sight.starved - before.starved;
+  pauses_.waited = pauses_.waited || waited;
+  if (pause >= kPause) {
+    pauses_.ran_since = now;
+    if (waited && pause >= options_.limits.network) {
+      say_of_self(verdict::starved(pause), now);
+    }
+    pauses_ = {.ran_since = now, .from = now};
+  }
+  const Duration window = now - pauses_.from;
+  if (window < kWindow) {
+    return;
+  }
+  const double share = static_cast<double>(pauses_.starved.count()) / static_cast<double>(window.count());
+  const bool starved = pauses_.waited && share >= kMostOfIt && window < 2 * kWindow;
+  if (starved && !pauses_.said) {
+    say_of_self(verdict::starved(share, window), now);
+  }
+  pauses_ = {.ran_since = pauses_.ran_since, .from = now, .said = starved};
+}
+
+void Watchdog::rest(Instant now, bool gone) {
+  waits_on_ = 0;
+  walk_.wait_on(std::nullopt, unposted(now), now);
+  collect(now);
+  if (const auto cause = episode_.verdict()) {
+    const verdict::Verdict ended = *cause;
+    const verdict::Channel channel = episode_.channel();
+    const Instant began_at = episode_.began_at();
+    if (const auto speech = episode_.end(now, gone)) {
+      say(*speech, ended.cause);
+      show(ended, channel, began_at, now, /*anew=*/false);
+    }
+  }
+}
+
+void Watchdog::judge(verdict::Channel channel, verdict::WaitFacts facts, Instant now) {
+  const std::lock_guard guard(mutex_);
+  const Sight* sight = oldest();
+  if (sight == nullptr || sight->oldest != channel) {
+    return;
+  }
+  if (std::exchange(waits_on_, channel) != channel) {
+    waits_on_since_ = now;
+    peer_end_.reset();
+  }
+  if (episode_.verdict() && episode_.channel() != channel) {
+    rest(now);
+    return;
+  }
+  facts.age = age_of(*sight, now);
+  const auto peer = walk_.answered(now);
+  if (facts.peer.pid == 0 && peer) {
+    facts.peer = *peer;
+  }
+  const auto trouble = facts.age >= kTrouble ? verdict::trouble_of(facts) : std::nullopt;
+  walk_.wait_on(verdict::Walk::Edge{channel, facts.peer, trouble}, unposted(now), now);
+  collect(now);
+  facts.chain = walk_.finding(now);
+  facts.end = peer_end_;
+  facts.asked_in_vain = !peer && now - waits_on_since_ > kAnswer;
+  const auto verdict = verdict::judge(facts);
+  const auto before = episode_.verdict();
+  const auto speech = episode_.look(channel, facts.age, verdict, now);
+  if (speech) {
+    say(*speech, episode_.verdict()->cause);
+  }
+  if (const auto& shown = episode_.verdict()) {
+    show(*shown, channel, episode_.began_at(), {}, !before || before->cause != shown->cause);
+  }
+}
+
+// --- what peers say
+
+void Watchdog::on_question(verdict::Channel channel, const verdict::Question& question, Instant now) {
+  if (options_.on) {
+    const std::lock_guard guard(mutex_);
+    walk_.on_question(channel, question, now);
+    collect(now);
+  }
+}
+
+void Watchdog::on_answer(verdict::Channel channel, const Answer& answer, Instant now) {
+  const std::lock_guard guard(mutex_);
+  if (channel == waits_on_) {
+    peer_end_ = answer.end;
+  }
+  walk_.on_answer(channel, answer.finding, now);
+  collect(now);
+}
+
+void Watchdog::collect(Instant now) {
+  while (auto sending = walk_.next(now)) {
+    const std::size_t engine = engine_of(sending->to) % kMaxEngines;
+    outgoing_[engine].push_back(std::move(*sending));
+    has_outgoing_[engine].store(true, std::memory_order_release);
+  }
+}
+
+std::vector<verdict::Walk::Sending> Watchdog::take(std::size_t engine) {
+  if (!has_outgoing_[engine].load(std::memory_order_acquire)) {
+    return {};
+  }
+  const std::lock_guard guard(mutex_);
+  has_outgoing_[engine].store(false, std::memory_order_relaxed);
+  return std::exchange(outgoing_[engine], {});
+}
+
+void Watchdog::on_gone(verdict::Channel channel, Instant now) {
+  const std::lock_guard guard(mutex_);
+  walk_.forget(channel);
+  Sight& sight = sights_[engine_of(channel) % kMaxEngines];
+  if (sight.oldest == channel) {
+    sight.oldest = 0;
+  }
+  if (waits_on_ == channel || (episode_.verdict() && episode_.channel() == channel)) {
+    rest(now, /*gone=*/true);
+  }
+}
+
+std::string Watchdog::on_failed(verdict::Channel channel, verdict::Cause cause, std::string_view why,
+                                Instant now) {
+  const std::lock_guard guard(mutex_);
+  std::string seen;
+  if (episode_.verdict() && episode_.channel() == channel) {
+    seen = fmt::format("{} [{}]", episode_.verdict()->text, verdict::id_of(episode_.verdict()->cause));
+  }
+  if (failures_++ < kMostFailures) {
+    show({cause, std::string(why)}, channel, now, now, /*anew=*/true);
+  }
+  return seen;
+}
+
+// --- saying it
+
+void Watchdog::say(const verdict::Speech& speech, verdict::Cause cause) {
+  const std::string line = fmt::format("NET/tfabric: {} [{}]", speech.text, verdict::id_of(cause));
+  const bool ends = !episode_.verdict();
+  const bool warns = speech.loudness == verdict::Loudness::warning && (ends ? warned_ : options_.may_warn());
+  if (warns) {
+    TF_WARN("{}", line);
+  } else {
+    TF_INFO("{}", line);
+  }
+  if (ends && std::exchange(warned_, false)) {
+    options_.warned();
+  } else if (!ends) {
+    warned_ = warned_ || warns;
+  }
+}
+
+void Watchdog::say_of_self(const verdict::Verdict& verdict, Instant now) {
+  TF_WARN("NET/tfabric: {} [{}]", verdict.text, verdict::id_of(verdict.cause));
+  show(verdict, 0, now, now, /*anew=*/true);
+}
+
+void Watchdog::show(const verdict::Verdict& verdict, verdict::Channel channel, Instant began_at,
+                    Instant ended_at, bool anew) {
+  if (anew) {
+    ++shown_;
+    shown_id_ = page_->new_id();
+  }
+  std::uint32_t& slot = slots_[shown_ % kHistory];
+  if (slot == observe::Page::kNone) {
+    slot = page_->take(observe::Table::verdict);
+  }
+  facts_ = {};
+  observe::put(facts_.cause, verdict::id_of(verdict.cause));
+  observe::put(facts_.text, verdict.text);
+  facts_.comm = channel & ((std::uint64_t{1} << kEngineShift) - 1);
+  facts_.began_at = ns(began_at);
+  facts_.ended_at = ns(ended_at);
+  page_->publish(slot, shown_id_, facts_);
+}
+
+}  // namespace tfabric::watchdog

@@ -1,0 +1,133 @@
+// Looks after all that this process waits for, and says why it lasts: in the log, and on the page.
+//
+// A process speaks of its oldest wait only; the others mostly have the same cause. Each engine reports its
+// own oldest wait some times a second; the one that has the oldest of all is asked for the facts. What
+// processes ask and answer each other about their waits (observe/verdict/walk.h) goes over the comms
+// themselves, which also proves that these work. Time in which this process did not run is not held against
+// its peers.
+//
+// Thread-safe; no call blocks for longer than a line of the log takes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "observe/page.h"
+#include "observe/verdict/episode.h"
+#include "observe/verdict/judge.h"
+#include "observe/verdict/walk.h"
+#include "transport/watchdog/inquiry.h"
+
+namespace tfabric::watchdog {
+
+struct Options {
+  bool on = true;  // false: nothing is said, asked or answered
+  verdict::Limits limits;
+  verdict::Process self;
+  std::uint64_t number = 0;  // of the process, random
+  // Asked before each warning, and called when a wait that was warned of is over. False: another process of
+  // the job on this host warns already, and this one says it less loudly.
+  std::function<bool()> may_warn = [] { return true; };
+  std::function<void()> warned = [] {};
+};
+
+class Watchdog {
+ public:
+  static constexpr std::size_t kMaxEngines = 16;
+  // With one thread that turns it each millisecond, and others that want its CPU, an engine seldom rests for
+  // as long.
+  static constexpr Duration kStarving = std::chrono::milliseconds(50);
+  // `page` outlives it.
+  Watchdog(Options options, observe::Page& page);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  // The number of a comm of one engine, by its number on the page.
+  [[nodiscard]] static verdict::Channel channel(std::size_t engine, std::uint64_t id) {
+    return std::uint64_t{engine} << kEngineShift | id;
+  }
+
+  // What an engine reports of its comms.
+  struct Sight {
+    verdict::Channel oldest = 0;  // the comm that has waited longest; 0: none waits
+    Instant since{};              // when anything of it moved last
+    Instant posted_at{};          // when anything was posted last
+    Instant moved_at{};           // when anything moved last
+    Duration paused{};            // for how long nobody turned the engine, in pauses of half a second or more
+    Duration starved{};           // the same, in pauses of kStarving or more
+  };
+  // Call it about ten times a second. Returns true if this engine is to bring the facts of its oldest wait to
+  // judge().
+  [[nodiscard]] bool look(std::size_t engine, const Sight& sight, Instant now);
+  void judge(verdict::Channel channel, verdict::WaitFacts facts, Instant now);
+
+  // The comm's peer has sent this.
+  void on_question(verdict::Channel channel, const verdict::Question& question, Instant now);
+  void on_answer(verdict::Channel channel, const Answer& answer, Instant now);
+  // The comm is gone.
+  void on_gone(verdict::Channel channel, Instant now);
+  // The comm has failed. Returns what was seen of it before, for its error; empty if nothing was said.
+  std::string on_failed(verdict::Channel channel, verdict::Cause cause, std::string_view why, Instant now);
+
+  // Returns what is to be sent over comms of this engine now; to an answer, the engine adds its end.
+  [[nodiscard]] std::vector<verdict::Walk::Sending> take(std::size_t engine);
+  // Returns when anything of any comm moved last.
+  [[nodiscard]] Instant moved_at() const;
+
+ private:
+  static constexpr int kEngineShift = 56;
+  static constexpr std::size_t kHistory = 16;
+  [[nodiscard]] static std::size_t engine_of(verdict::Channel channel) { return channel >> kEngineShift; }
+
+  // What there is to know about the process's own pauses.
+  struct Pauses {
+    Instant ran_since{};  // after the last one
+    // The window in which starved time is summed.
+    Instant from{};
+    Duration starved{};
+    bool waited = false;  // something was outstanding in it
+    bool said = false;    // of the window before
+  };
+
+  [[nodiscard]] const Sight* oldest() const;
+  [[nodiscard]] Duration unposted(Instant now) const;
+  [[nodiscard]] Duration age_of(const Sight& sight, Instant now) const;
+  void mind_pauses(const Sight& before, const Sight& sight, Instant now);
+  void rest(Instant now, bool gone = false);
+  void say(const verdict::Speech& speech, verdict::Cause cause);
+  void say_of_self(const verdict::Verdict& verdict, Instant now);
+  void collect(Instant now);
+  void show(const verdict::Verdict& verdict, verdict::Channel channel, Instant began_at, Instant ended_at,
+            bool anew);
+
+  const Options options_;
+  observe::Page* page_;
+  mutable std::mutex mutex_;  // guards the rest
+  std::array<Sight, kMaxEngines> sights_{};
+  Pauses pauses_;
+  verdict::Walk walk_;
+  verdict::Episode episode_;
+  verdict::Channel waits_on_ = 0;  // whose wait is looked into; 0: none's
+  Instant waits_on_since_{};
+  std::optional<verdict::PeerEnd> peer_end_;  // of that one
+  bool warned_ = false;                       // of the episode
+  std::array<std::vector<verdict::Walk::Sending>, kMaxEngines> outgoing_;
+  std::array<std::atomic<bool>, kMaxEngines> has_outgoing_{};
+  // On the page: the last ones.
+  std::array<std::uint32_t, kHistory> slots_{};
+  std::size_t shown_ = 0;  // how many there were
+  std::uint64_t shown_id_ = 0;
+  observe::VerdictFacts facts_;
+  int failures_ = 0;
+};
+
+}  // namespace tfabric::watchdog
