@@ -88,6 +88,7 @@ struct FlowFacts {
 
 // Why something did not move, as the log has it (observe/verdict/): the last ones, those that are over too.
 struct VerdictFacts {
+  std::uint64_t number = 0;  // of the process's verdicts, from 1
   Text<24> cause{};
   std::uint64_t comm = 0;      // its id; 0: it is about the process as a whole
   std::uint64_t began_at = 0;  // when the comm moved last

@@ -111,6 +111,7 @@ constexpr std::array kFields{
     TF_FIELD(FlowFacts, network_limited_ns, kTime, kCounter),
     TF_FIELD(FlowFacts, progressed_at, kTime, kInstant),
 
+    TF_FIELD(VerdictFacts, number, kNone, kLabel),
     TF_FIELD(VerdictFacts, cause, kNone, kLabel),
     TF_FIELD(VerdictFacts, comm, kNone, kLabel),
     TF_FIELD(VerdictFacts, began_at, kTime, kInstant),

@@ -6,6 +6,12 @@
 #include <utility>
 
 namespace tfabric::verdict {
+namespace {
+
+// Another cause of the application's is not said sooner: what is seen of it may be about to change.
+constexpr Duration kBetweenCauses = std::chrono::seconds(10);
+
+}  // namespace
 
 std::optional<Speech> Episode::look(Channel channel, Duration age, const std::optional<Verdict>& verdict,
                                     Instant now) {
@@ -16,36 +22,48 @@ std::optional<Speech> Episode::look(Channel channel, Duration age, const std::op
   if (!verdict || age < limit_of(verdict->cause) || rests) {
     return std::nullopt;
   }
-  const bool network = side_of(verdict->cause) == Side::network;
   const bool other = !verdict_ || verdict_->cause != verdict->cause;
-  const bool due = network ? other : age >= next_age_ || (other && !warned_);
-  verdict_ = verdict;
-  channel_ = channel;
-  began_at_ = now - age;
+  const bool network = side_of(verdict->cause) == Side::network;
+  if (network) {
+    // When it works again, what was held up is not yet the application's matter.
+    next_age_ = age + limits_.application;
+  }
+  const bool again =
+      age >= next_age_ || (other && !network_said_ && !warned_ && age - said_age_ >= kBetweenCauses);
+  const bool due = network ? !network_said_ : again;
+  if (due || !other) {
+    verdict_ = verdict;  // or its words, with other figures
+  }
   if (!due) {
     return std::nullopt;
   }
+  channel_ = channel;
+  began_at_ = now - age;
+  said_age_ = age;
+  bool warns = network;
   if (network) {
-    warned_ = true;
-    return Speech{Loudness::warning, verdict->text};
+    network_said_ = true;
+  } else {
+    warns = age >= limits_.warning && !warned_;
+    next_age_ = age < limits_.warning && limits_.warning < 2 * age ? limits_.warning : 2 * age;
   }
-  const bool warns = age >= limits_.warning && !warned_;
   warned_ = warned_ || warns;
-  next_age_ = age < limits_.warning && limits_.warning < 2 * age ? limits_.warning : 2 * age;
-  return Speech{warns ? Loudness::warning : Loudness::info, verdict->text};
+  return Speech{warns ? Loudness::warning : Loudness::info, verdict->cause, verdict->text};
 }
 
 std::optional<Speech> Episode::end(Instant now, bool gone) {
   if (!verdict_) {
     return std::nullopt;
   }
-  verdict_.reset();
+  const Cause cause = std::exchange(verdict_, std::nullopt)->cause;
+  const Loudness loudness = warned_ && !gone ? Loudness::warning : Loudness::info;
   ended_at_ = now;
-  next_age_ = {};
-  const Loudness loudness = std::exchange(warned_, false) ? Loudness::warning : Loudness::info;
+  network_said_ = warned_ = false;
+  next_age_ = said_age_ = {};
   const auto seconds = std::chrono::duration<double>(now - began_at_).count();
-  return gone ? Speech{Loudness::info, fmt::format("the wait ends after {:.0f} s with its comm", seconds)}
-              : Speech{loudness, fmt::format("it goes on after {:.0f} s", seconds)};
+  return Speech{loudness, cause,
+                gone ? fmt::format("the wait ends after {:.0f} s with its comm", seconds)
+                     : fmt::format("it goes on after {:.0f} s", seconds)};
 }
 
 }  // namespace tfabric::verdict

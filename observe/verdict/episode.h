@@ -25,6 +25,7 @@ struct Limits {
 enum class Loudness : std::uint8_t { info, warning };
 struct Speech {
   Loudness loudness = Loudness::info;
+  Cause cause = Cause::failed;
   std::string text;
 };
 
@@ -42,7 +43,7 @@ class Episode {
   // The channel of the episode has moved, or is gone. Returns what is to be said.
   std::optional<Speech> end(Instant now, bool gone = false);
 
-  // What is wrong, from the first word to the end.
+  // What was said last, with the figures of now; from the first word to the end.
   [[nodiscard]] const std::optional<Verdict>& verdict() const { return verdict_; }
   [[nodiscard]] Channel channel() const { return channel_; }
   [[nodiscard]] Instant began_at() const { return began_at_; }
@@ -57,8 +58,9 @@ class Episode {
   Channel channel_ = 0;
   Instant began_at_{};  // when the channel moved last
   std::optional<Instant> ended_at_;
-  Duration next_age_{};  // of the wait, when it is said again
+  Duration said_age_{}, next_age_{};  // of the wait: when it was said last, and is said again
   bool warned_ = false;
+  bool network_said_ = false;
 };
 
 }  // namespace tfabric::verdict

@@ -221,6 +221,9 @@ std::optional<Cause> trouble_of(const WaitFacts& facts) {
   if (all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link; })) {
     return Cause::link_down;
   }
+  if (is_unanswered(facts) && is_heard(facts) && facts.view != PeerView::undecided) {
+    return Cause::loss_out;
+  }
   if (all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link || lane.no_neighbour; })) {
     return Cause::no_neighbour;
   }
@@ -232,7 +235,7 @@ std::optional<Cause> trouble_of(const WaitFacts& facts) {
   if (!is_unanswered(facts) || facts.view == PeerView::undecided) {
     return std::nullopt;
   }
-  return is_heard(facts) ? Cause::loss_out : silence_of(facts);
+  return silence_of(facts);
 }
 
 std::optional<Verdict> judge(const WaitFacts& facts) {

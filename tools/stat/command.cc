@@ -22,6 +22,7 @@
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/tables.h"
+#include "tools/stat/verdicts.h"
 
 namespace tfabric::stat {
 namespace {
@@ -33,7 +34,7 @@ struct Arguments {
   std::uint32_t pid = 0;
   std::int64_t rank = -1;
   double interval = 1, stuck = 30;
-  bool watch = false, json = false, prometheus = false, check = false;
+  bool watch = false, json = false, prometheus = false, check = false, explain = false;
   std::string textfile;
 };
 
@@ -150,7 +151,18 @@ int check(const Arguments& arguments) {
   return lines.empty() ? 0 : kFound;
 }
 
+int explain(const Arguments& arguments) {
+  const observe::Found found = look(arguments);
+  const std::vector<Process> processes = pair({}, found);
+  tools::print_err(what_is_missing(found, arguments));
+  tools::print_out(explain(processes));
+  return processes.empty() ? kNoProcess : 0;
+}
+
 int run(const Arguments& arguments) {
+  if (arguments.explain) {
+    return explain(arguments);
+  }
   if (arguments.check) {
     return check(arguments);
   }
@@ -210,10 +222,16 @@ void add_stat(CLI::App& app, int& exit_code) {
   CLI::Option* check =
       stat->add_flag("--check", arguments->check,
                      "say only what is wrong: processes that do not run, rails without a link, "
-                     "requests that have not moved for --stuck seconds")
+                     "waits and why they last, requests that have not moved for --stuck seconds")
           ->excludes(watch)
           ->excludes(json)
           ->excludes(metrics);
+  stat->add_flag("--explain", arguments->explain,
+                 "say why the processes stand still, or stood still: what they have found out themselves")
+      ->excludes(watch)
+      ->excludes(json)
+      ->excludes(metrics)
+      ->excludes(check);
   stat->add_option("--stuck", arguments->stuck, "for --check")
       ->check(CLI::Range(1.0, 86400.0))
       ->type_name("SECONDS")

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "tools/stat/verdicts.h"
+
 namespace tfabric::stat {
 namespace {
 
@@ -58,7 +60,11 @@ std::vector<std::string> findings_of(const std::vector<Process>& processes, doub
       lines.push_back(std::move(*standstill));
     }
     add_rails(process, lines);
-    add_waits(process, stuck_s, lines);
+    std::vector<std::string> verdicts = present_verdicts(process);
+    if (verdicts.empty()) {
+      add_waits(process, stuck_s, lines);
+    }
+    lines.insert(lines.end(), verdicts.begin(), verdicts.end());
   }
   return lines;
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tools/stat/rates.h"
+#include "tools/stat/verdicts.h"
 
 namespace tfabric::stat {
 namespace {
@@ -185,7 +186,7 @@ std::string to_prometheus(const observe::Found& found) {
     std::vector<std::uint64_t> large = large_paths(process.now.table("path"));
     sources.push_back({std::move(process), std::move(labels), std::move(large)});
   }
-  Samples info, stopped, silent, sends, receives;
+  Samples info, stopped, silent, sends, receives, stuck, verdicts;
   for (const auto& [process, labels, large] : sources) {
     const std::vector<CommView> comms = comms_of(process);
     info.emplace(
@@ -194,6 +195,14 @@ std::string to_prometheus(const observe::Found& found) {
     silent.emplace(labels, still_for(process));
     sends.emplace(labels, wait_of(comms, "send"));
     receives.emplace(labels, wait_of(comms, "receive"));
+    double most = 0;
+    for (const VerdictView& verdict : verdicts_of(process)) {
+      most = std::max(most, static_cast<double>(verdict.number));
+      if (verdict.goes_on) {
+        stuck.emplace(fmt::format("{},cause={}", labels, in_quotes(verdict.cause)), 1);
+      }
+    }
+    verdicts.emplace(labels, most);
   }
   std::string text =
       family("info", "gauge", "1 for each process that uses tfabric", info) +
@@ -202,7 +211,10 @@ std::string to_prometheus(const observe::Found& found) {
       family("oldest_send_age_seconds", "gauge", "How long the send that waits longest has not moved",
              sends) +
       family("oldest_receive_age_seconds", "gauge", "How long the receive that waits longest has not moved",
-             receives);
+             receives) +
+      family("stuck", "gauge", "1 while the process waits, and has found why", stuck) +
+      family("verdicts_total", "counter", "Waits, failures and own pauses that the process has explained",
+             verdicts);
   for (const Metric& metric : kMetrics) {
     text += family(metric.name, metric.type, metric.help, samples_of(sources, metric));
   }

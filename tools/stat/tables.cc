@@ -8,6 +8,7 @@
 
 #include "tools/stat/findings.h"
 #include "tools/stat/lines.h"
+#include "tools/stat/verdicts.h"
 
 namespace tfabric::stat {
 namespace {
@@ -100,6 +101,9 @@ std::string notes_of(const Process& process) {
   if (const auto standstill = standstill_of(process, kStill)) {
     text += *standstill +
             (process.stopped ? ": this is its last state\n" : ": its CPUs are taken, or it hangs\n");
+  }
+  for (const std::string& line : present_verdicts(process)) {
+    text += line + "\n";
   }
   for (const auto& [name, table] : process.now.tables) {
     if (table.left_out > 0) {

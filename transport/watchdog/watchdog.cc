@@ -11,8 +11,6 @@
 namespace tfabric::watchdog {
 namespace {
 
-// A wait of which peers are asked, and which counts when they ask. Others come and go.
-constexpr Duration kWait = std::chrono::seconds(2);
 // Before this, a peer that does not answer may only be slow.
 constexpr Duration kTrouble = std::chrono::seconds(3);
 // A peer answers a question within this, or it cannot.
@@ -50,7 +48,9 @@ Watchdog::~Watchdog() {
 const Watchdog::Sight* Watchdog::oldest() const {
   const Sight* oldest = nullptr;
   for (const Sight& sight : sights_) {
-    if (sight.oldest != 0 && (oldest == nullptr || sight.since < oldest->since)) {
+    if (sight.oldest != 0 &&
+        (oldest == nullptr ||
+         (sight.trouble != oldest->trouble ? sight.trouble : sight.since < oldest->since))) {
       oldest = &sight;
     }
   }
@@ -83,6 +83,9 @@ bool Watchdog::look(std::size_t engine, const Sight& sight, Instant now) {
   Sight& own = sights_[engine];
   mind_pauses(own, sight, now);
   own = sight;
+  if (episode_.verdict() && engine_of(episode_.channel()) == engine && sight.spoken_since != episode_since_) {
+    end_episode(now, /*gone=*/false);
+  }
   const Sight* all = oldest();
   if (all == nullptr || age_of(*all, now) < kWait) {
     rest(now);
@@ -93,7 +96,7 @@ bool Watchdog::look(std::size_t engine, const Sight& sight, Instant now) {
 }
 
 void Watchdog::mind_pauses(const Sight& before, const Sight& sight, Instant now) {
-  const bool waited = before.oldest != 0;
+  const bool waited = before.oldest != 0 || sight.oldest != 0;
   const Duration pause = sight.paused - before.paused;
   pauses_.starved += sight.starved - before.starved;
   pauses_.waited = pauses_.waited || waited;
@@ -116,17 +119,20 @@ void Watchdog::mind_pauses(const Sight& before, const Sight& sight, Instant now)
   pauses_ = {.ran_since = pauses_.ran_since, .from = now, .said = starved};
 }
 
-void Watchdog::rest(Instant now, bool gone) {
+// Nothing waits, or nothing that counts.
+void Watchdog::rest(Instant now) {
   waits_on_ = 0;
   walk_.wait_on(std::nullopt, unposted(now), now);
   collect(now);
-  if (const auto cause = episode_.verdict()) {
-    const verdict::Verdict ended = *cause;
+}
+
+void Watchdog::end_episode(Instant now, bool gone) {
+  if (const auto verdict = episode_.verdict()) {
     const verdict::Channel channel = episode_.channel();
     const Instant began_at = episode_.began_at();
     if (const auto speech = episode_.end(now, gone)) {
-      say(*speech, ended.cause);
-      show(ended, channel, began_at, now, /*anew=*/false);
+      say(*speech);
+      show(episode_row_, *verdict, channel, began_at, now);
     }
   }
 }
@@ -141,10 +147,6 @@ void Watchdog::judge(verdict::Channel channel, verdict::WaitFacts facts, Instant
     waits_on_since_ = now;
     peer_end_.reset();
   }
-  if (episode_.verdict() && episode_.channel() != channel) {
-    rest(now);
-    return;
-  }
   facts.age = age_of(*sight, now);
   const auto peer = walk_.answered(now);
   if (facts.peer.pid == 0 && peer) {
@@ -157,14 +159,37 @@ void Watchdog::judge(verdict::Channel channel, verdict::WaitFacts facts, Instant
   facts.end = peer_end_;
   facts.asked_in_vain = !peer && now - waits_on_since_ > kAnswer;
   const auto verdict = verdict::judge(facts);
-  const auto before = episode_.verdict();
+  if (episode_.verdict() && episode_.channel() != channel && !supersedes(verdict, now)) {
+    return;
+  }
+  const bool before = episode_.verdict().has_value();
   const auto speech = episode_.look(channel, facts.age, verdict, now);
   if (speech) {
-    say(*speech, episode_.verdict()->cause);
+    say(*speech);
   }
   if (const auto& shown = episode_.verdict()) {
-    show(*shown, channel, episode_.began_at(), {}, !before || before->cause != shown->cause);
+    episode_row_ = before ? episode_row_ : new_row();
+    episode_since_ = sight->since;
+    show(episode_row_, *shown, channel, episode_.began_at(), {});
   }
+}
+
+// Another comm waits as well, and it is the network that stands still there: that is said at once. Else what
+// is spoken of comes first.
+bool Watchdog::supersedes(const std::optional<verdict::Verdict>& other, Instant now) {
+  using verdict::Side;
+  if (!other || verdict::side_of(other->cause) != Side::network ||
+      verdict::side_of(episode_.verdict()->cause) == Side::network) {
+    return false;
+  }
+  show(episode_row_, *episode_.verdict(), episode_.channel(), episode_.began_at(), now);
+  episode_ = verdict::Episode(options_.limits);
+  return true;
+}
+
+verdict::Channel Watchdog::spoken_of() const {
+  const std::lock_guard guard(mutex_);
+  return episode_.verdict() ? episode_.channel() : 0;
 }
 
 // --- what peers say
@@ -211,7 +236,8 @@ void Watchdog::on_gone(verdict::Channel channel, Instant now) {
     sight.oldest = 0;
   }
   if (waits_on_ == channel || (episode_.verdict() && episode_.channel() == channel)) {
-    rest(now, /*gone=*/true);
+    rest(now);
+    end_episode(now, /*gone=*/true);
   }
 }
 
@@ -223,15 +249,15 @@ std::string Watchdog::on_failed(verdict::Channel channel, verdict::Cause cause, 
     seen = fmt::format("{} [{}]", episode_.verdict()->text, verdict::id_of(episode_.verdict()->cause));
   }
   if (failures_++ < kMostFailures) {
-    show({cause, std::string(why)}, channel, now, now, /*anew=*/true);
+    show(new_row(), {cause, std::string(why)}, channel, now, now);
   }
   return seen;
 }
 
 // --- saying it
 
-void Watchdog::say(const verdict::Speech& speech, verdict::Cause cause) {
-  const std::string line = fmt::format("NET/tfabric: {} [{}]", speech.text, verdict::id_of(cause));
+void Watchdog::say(const verdict::Speech& speech) {
+  const std::string line = fmt::format("NET/tfabric: {} [{}]", speech.text, verdict::id_of(speech.cause));
   const bool ends = !episode_.verdict();
   const bool warns = speech.loudness == verdict::Loudness::warning && (ends ? warned_ : options_.may_warn());
   if (warns) {
@@ -248,26 +274,32 @@ void Watchdog::say(const verdict::Speech& speech, verdict::Cause cause) {
 
 void Watchdog::say_of_self(const verdict::Verdict& verdict, Instant now) {
   TF_WARN("NET/tfabric: {} [{}]", verdict.text, verdict::id_of(verdict.cause));
-  show(verdict, 0, now, now, /*anew=*/true);
+  show(new_row(), verdict, 0, now, now);
 }
 
-void Watchdog::show(const verdict::Verdict& verdict, verdict::Channel channel, Instant began_at,
-                    Instant ended_at, bool anew) {
-  if (anew) {
-    ++shown_;
-    shown_id_ = page_->new_id();
+// The oldest one makes room, but for that of a wait which goes on.
+Watchdog::Row Watchdog::new_row() {
+  ++rows_;
+  std::uint32_t* slot = &slots_[next_slot_++ % kHistory];
+  if (*slot == episode_row_.slot && *slot != observe::Page::kNone && episode_.verdict()) {
+    slot = &slots_[next_slot_++ % kHistory];
   }
-  std::uint32_t& slot = slots_[shown_ % kHistory];
-  if (slot == observe::Page::kNone) {
-    slot = page_->take(observe::Table::verdict);
+  if (*slot == observe::Page::kNone) {
+    *slot = page_->take(observe::Table::verdict);
   }
+  return {.slot = *slot, .id = page_->new_id(), .number = rows_};
+}
+
+void Watchdog::show(const Row& row, const verdict::Verdict& verdict, verdict::Channel channel,
+                    Instant began_at, Instant ended_at) {
   facts_ = {};
+  facts_.number = row.number;
   observe::put(facts_.cause, verdict::id_of(verdict.cause));
   observe::put(facts_.text, verdict.text);
   facts_.comm = channel & ((std::uint64_t{1} << kEngineShift) - 1);
   facts_.began_at = ns(began_at);
   facts_.ended_at = ns(ended_at);
-  page_->publish(slot, shown_id_, facts_);
+  page_->publish(row.slot, row.id, facts_);
 }
 
 }  // namespace tfabric::watchdog

@@ -1,6 +1,7 @@
 // Looks after all that this process waits for, and says why it lasts: in the log, and on the page.
 //
-// A process speaks of its oldest wait only; the others mostly have the same cause. Each engine reports its
+// A process speaks of its oldest wait only, or of the oldest whose peer is in trouble; the others mostly have
+// the same cause. Each engine reports its
 // own oldest wait some times a second; the one that has the oldest of all is asked for the facts. What
 // processes ask and answer each other about their waits (observe/verdict/walk.h) goes over the comms
 // themselves, which also proves that these work. Time in which this process did not run is not held against
@@ -45,6 +46,8 @@ class Watchdog {
   // With one thread that turns it each millisecond, and others that want its CPU, an engine seldom rests for
   // as long.
   static constexpr Duration kStarving = std::chrono::milliseconds(50);
+  // A wait of which peers are asked, and which counts when they ask. Others come and go.
+  static constexpr Duration kWait = std::chrono::seconds(2);
   // `page` outlives it.
   Watchdog(Options options, observe::Page& page);
   ~Watchdog();
@@ -60,15 +63,20 @@ class Watchdog {
   struct Sight {
     verdict::Channel oldest = 0;  // the comm that has waited longest; 0: none waits
     Instant since{};              // when anything of it moved last
-    Instant posted_at{};          // when anything was posted last
-    Instant moved_at{};           // when anything moved last
-    Duration paused{};            // for how long nobody turned the engine, in pauses of half a second or more
-    Duration starved{};           // the same, in pauses of kStarving or more
+    bool trouble = false;         // its peer does not answer
+    // When anything of the comm that is spoken of moved last, if it is this engine's and still waits.
+    std::optional<Instant> spoken_since;
+    Instant posted_at{};  // when anything was posted last
+    Instant moved_at{};   // when anything moved last
+    Duration paused{};    // for how long nobody turned the engine, in pauses of half a second or more
+    Duration starved{};   // the same, in pauses of kStarving or more
   };
   // Call it about ten times a second. Returns true if this engine is to bring the facts of its oldest wait to
   // judge().
   [[nodiscard]] bool look(std::size_t engine, const Sight& sight, Instant now);
   void judge(verdict::Channel channel, verdict::WaitFacts facts, Instant now);
+  // The comm that something was said of, and that still waits; 0: none.
+  [[nodiscard]] verdict::Channel spoken_of() const;
 
   // The comm's peer has sent this.
   void on_question(verdict::Channel channel, const verdict::Question& question, Instant now);
@@ -102,12 +110,20 @@ class Watchdog {
   [[nodiscard]] Duration unposted(Instant now) const;
   [[nodiscard]] Duration age_of(const Sight& sight, Instant now) const;
   void mind_pauses(const Sight& before, const Sight& sight, Instant now);
-  void rest(Instant now, bool gone = false);
-  void say(const verdict::Speech& speech, verdict::Cause cause);
+  void rest(Instant now);
+  bool supersedes(const std::optional<verdict::Verdict>& other, Instant now);
+  void end_episode(Instant now, bool gone);
+  void say(const verdict::Speech& speech);
   void say_of_self(const verdict::Verdict& verdict, Instant now);
   void collect(Instant now);
-  void show(const verdict::Verdict& verdict, verdict::Channel channel, Instant began_at, Instant ended_at,
-            bool anew);
+  // On the page.
+  struct Row {
+    std::uint32_t slot = observe::Page::kNone;
+    std::uint64_t id = 0, number = 0;
+  };
+  Row new_row();
+  void show(const Row& row, const verdict::Verdict& verdict, verdict::Channel channel, Instant began_at,
+            Instant ended_at);
 
   const Options options_;
   observe::Page* page_;
@@ -122,10 +138,11 @@ class Watchdog {
   bool warned_ = false;                       // of the episode
   std::array<std::vector<verdict::Walk::Sending>, kMaxEngines> outgoing_;
   std::array<std::atomic<bool>, kMaxEngines> has_outgoing_{};
-  // On the page: the last ones.
-  std::array<std::uint32_t, kHistory> slots_{};
-  std::size_t shown_ = 0;  // how many there were
-  std::uint64_t shown_id_ = 0;
+  std::array<std::uint32_t, kHistory> slots_{};  // of the last rows
+  std::size_t next_slot_ = 0;
+  std::uint64_t rows_ = 0;  // how many there were
+  Row episode_row_;
+  Instant episode_since_{};  // when its channel moved last
   observe::VerdictFacts facts_;
   int failures_ = 0;
 };

@@ -67,9 +67,17 @@ TEST_CASE("another cause of the same wait is said") {
   wait.run(50, Cause::peer_stopped);
   wait.run(400, Cause::not_sending);
   wait.end();
-  REQUIRE(wait.said == std::vector<std::string>{"30i not-sending", "40w peer-stopped", "60i not-sending",
-                                                "120i not-sending", "240i not-sending", "300i not-sending",
+  REQUIRE(wait.said == std::vector<std::string>{"30i not-sending", "40w peer-stopped", "79i not-sending",
+                                                "159i not-sending", "300i not-sending",
                                                 "400w it goes on after 400 s"});
+}
+
+TEST_CASE("when the network works again, the application is not blamed for what was held up") {
+  Wait wait;
+  wait.run(100, Cause::peer_silent);
+  wait.run(129, Cause::not_sending);
+  wait.end();
+  REQUIRE(wait.said == std::vector<std::string>{"5w peer-silent", "129w it goes on after 129 s"});
 }
 
 TEST_CASE("another channel's wait is another episode, after a rest") {

@@ -493,6 +493,7 @@ void CommCore::show(Sight& sight) const {
   facts.bytes = traffic().bytes;
   facts.outstanding = failed() ? 0 : outstanding();
   sight.moves = traffic().lines;
+  sight.trouble = in_trouble();
 }
 
 std::string CommCore::seen_before(const Error& error) {

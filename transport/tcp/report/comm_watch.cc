@@ -30,8 +30,10 @@ void CommWatch::see(ShownComm& comm, const ShownComm::Sight& sight, bool moved, 
   }
   moved_at_ = moved ? now : moved_at_;
   const Instant since = instant(account.moved_at);
-  if (sight.facts.outstanding > 0 && (round_.comm == nullptr || since < round_.since)) {
-    round_ = {&comm, since};
+  const bool trouble = sight.trouble && now - since >= watchdog::Watchdog::kWait;
+  if (sight.facts.outstanding > 0 &&
+      (round_.comm == nullptr || (trouble != round_.trouble ? trouble : since < round_.since))) {
+    round_ = {&comm, since, trouble};
   }
 }
 
@@ -56,12 +58,14 @@ void CommWatch::on_time(Instant now, Duration paused) {
 
 void CommWatch::look(Instant now, Duration paused) {
   const bool waits = oldest_.comm != nullptr;
-  const watchdog::Watchdog::Sight sight{.oldest = waits ? channel_of(*oldest_.comm) : 0,
-                                        .since = oldest_.since,
-                                        .posted_at = posted_at_,
-                                        .moved_at = moved_at_,
-                                        .paused = paused,
-                                        .starved = starved_};
+  watchdog::Watchdog::Sight sight{.oldest = waits ? channel_of(*oldest_.comm) : 0,
+                                  .since = oldest_.since,
+                                  .trouble = oldest_.trouble,
+                                  .posted_at = posted_at_,
+                                  .moved_at = moved_at_,
+                                  .paused = paused,
+                                  .starved = starved_};
+  sight.spoken_since = spoken_since();
   if (!watchdog_->look(engine_, sight, now) || !waits) {
     return;
   }
@@ -72,6 +76,18 @@ void CommWatch::look(Instant now, Duration paused) {
   }
   correspondents_[sight.oldest] = oldest_.comm;
   watchdog_->judge(sight.oldest, std::move(facts), now);
+}
+
+std::optional<Instant> CommWatch::spoken_since() const {
+  const auto spoken = correspondents_.find(watchdog_->spoken_of());
+  if (spoken == correspondents_.end()) {
+    return std::nullopt;
+  }
+  ShownComm::Sight sight;
+  spoken->second->show(sight);
+  const ShownComm::Account& account = spoken->second->account();
+  const bool moved = sight.facts.outstanding == 0 || sight.moves != account.moves;
+  return moved ? std::nullopt : std::optional(instant(account.moved_at));
 }
 
 // --- what peers say

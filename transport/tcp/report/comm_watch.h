@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,11 +39,13 @@ class CommWatch {
   struct Oldest {
     ShownComm* comm = nullptr;
     Instant since{};
+    bool trouble = false;
   };
   [[nodiscard]] verdict::Channel channel_of(const ShownComm& comm) const {
     return watchdog::Watchdog::channel(engine_, comm.account().id);
   }
   void look(Instant now, Duration paused);
+  [[nodiscard]] std::optional<Instant> spoken_since() const;
   void send(const verdict::Walk::Sending& sending, Instant now);
   [[nodiscard]] verdict::PeerEnd end_of(const ShownComm& comm, Instant now) const;
 

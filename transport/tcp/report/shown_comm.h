@@ -20,6 +20,8 @@ class ShownComm {
     const engine::Flow* flow = nullptr;  // one of its lanes
     // Grows with each part of a message that is there, or confirmed.
     std::uint64_t moves = 0;
+    // The peer has left something unanswered that a process that runs would have answered.
+    bool trouble = false;
   };
   // Called with the engine held.
   virtual void show(Sight& sight) const = 0;

@@ -1,0 +1,75 @@
+#include "tools/stat/verdicts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "tools/stat/findings.h"
+
+namespace tfabric::stat {
+namespace {
+
+double seconds_between(std::uint64_t from, std::uint64_t to) {
+  return to > from ? static_cast<double>(to - from) / 1e9 : 0;
+}
+
+std::string history_of(const VerdictView& verdict) {
+  if (verdict.lasted_s == 0) {
+    return fmt::format("  {:.0f} s ago: {} [{}]\n", verdict.ended_s, verdict.text, verdict.cause);
+  }
+  return fmt::format("  over since {:.0f} s, after {:.0f} s: {} [{}]\n", verdict.ended_s, verdict.lasted_s,
+                     verdict.text, verdict.cause);
+}
+
+}  // namespace
+
+std::vector<VerdictView> verdicts_of(const Process& process) {
+  const observe::ReadTable& table = process.now.table("verdict");
+  const auto now = static_cast<std::uint64_t>(process.now.taken_at.time_since_epoch().count());
+  std::vector<VerdictView> views;
+  for (const observe::ReadRow& row : table.rows) {
+    const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };
+    const std::uint64_t ended = number("ended_at");
+    views.push_back({.number = number("number"),
+                     .cause = table.text(row, "cause"),
+                     .text = table.text(row, "text"),
+                     .comm = number("comm"),
+                     .lasted_s = seconds_between(number("began_at"), ended == 0 ? now : ended),
+                     .ended_s = ended == 0 ? 0 : seconds_between(ended, now),
+                     .goes_on = ended == 0});
+  }
+  std::sort(views.begin(), views.end(),
+            [](const VerdictView& a, const VerdictView& b) { return a.number > b.number; });
+  return views;
+}
+
+std::vector<std::string> present_verdicts(const Process& process) {
+  std::vector<std::string> lines;
+  for (const VerdictView& verdict : verdicts_of(process)) {
+    if (verdict.goes_on) {
+      lines.push_back(fmt::format("{}: {} [{}]", name_of(process), verdict.text, verdict.cause));
+    }
+  }
+  return lines;
+}
+
+std::string explain(const std::vector<Process>& processes) {
+  std::string text;
+  for (const Process& process : processes) {
+    const std::vector<VerdictView> verdicts = verdicts_of(process);
+    const auto standstill = standstill_of(process, kStill);
+    text += name_of(process) + (verdicts.empty() && !standstill ? ": nothing stands still, or did\n" : "\n");
+    if (standstill) {
+      text += fmt::format("  now: {}\n", *standstill);
+    }
+    for (const VerdictView& verdict : verdicts) {
+      text += verdict.goes_on ? fmt::format("  now, for {:.0f} s: {} [{}]\n", verdict.lasted_s, verdict.text,
+                                            verdict.cause)
+                              : history_of(verdict);
+    }
+  }
+  return text;
+}
+
+}  // namespace tfabric::stat

@@ -1,0 +1,28 @@
+// What the watchdogs of processes have found (transport/watchdog/), for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/stat/rates.h"
+
+namespace tfabric::stat {
+
+struct VerdictView {
+  std::uint64_t number = 0;  // in the process, from 1
+  std::string cause, text;
+  std::uint64_t comm = 0;  // 0: it is about the process
+  double lasted_s = 0;
+  double ended_s = 0;  // ago
+  bool goes_on = false;
+};
+
+// The newest first.
+[[nodiscard]] std::vector<VerdictView> verdicts_of(const Process& process);
+// Lines about what goes on: "rank 3 (process 4242): rank 7 ... [not-sending]".
+[[nodiscard]] std::vector<std::string> present_verdicts(const Process& process);
+// All that is known of why the processes stand still, or stood still.
+[[nodiscard]] std::string explain(const std::vector<Process>& processes);
+
+}  // namespace tfabric::stat
