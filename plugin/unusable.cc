@@ -3,24 +3,15 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <functional>
 #include <mutex>
 #include <optional>
 
 #include "host/lock_folder.h"
 #include "host/process_lock.h"
 #include "plugin/adapter.h"
+#include "transport/this_rank.h"
 
 namespace tfabric::plugin {
-namespace {
-
-// All processes that a launcher starts on a host are in its session, whatever wrappers are between them.
-std::string lock_name(const config::Launcher& launcher) {
-  const std::string job = launcher.job.empty() ? fmt::format("session {}", getsid(0)) : launcher.job;
-  return fmt::format("told {} {:016x}", getuid(), std::hash<std::string>{}(job));
-}
-
-}  // namespace
 
 bool is_first_of_job(const config::LockFolder& wanted, const config::Launcher& launcher) {
   struct Kept {
@@ -32,7 +23,8 @@ bool is_first_of_job(const config::LockFolder& wanted, const config::Launcher& l
   const std::lock_guard guard(kept->mutex);
   const Result<host::LockFolder> folder = host::lock_folder(wanted.text());
   if (folder) {
-    if (Result<host::ProcessLock::Taken> taken = host::ProcessLock::take(folder->path, lock_name(launcher));
+    if (Result<host::ProcessLock::Taken> taken =
+            host::ProcessLock::take(folder->path, transport::job_lock_name("told", launcher));
         taken) {
       if (taken->lock) {
         kept->lock.emplace(std::move(*taken->lock));

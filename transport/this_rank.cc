@@ -5,6 +5,7 @@
 
 #include <array>
 #include <climits>
+#include <functional>
 
 #include "config/value.h"
 
@@ -37,6 +38,11 @@ std::optional<Reported> reported_in(const config::Environment& environment) {
 std::string host_name() {
   std::array<char, HOST_NAME_MAX + 1> name{};
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "this host";
+}
+
+std::string job_lock_name(const char* purpose, const config::Launcher& launcher) {
+  const std::string job = launcher.job.empty() ? fmt::format("session {}", getsid(0)) : launcher.job;
+  return fmt::format("{} {} {:016x}", purpose, getuid(), std::hash<std::string>{}(job));
 }
 
 std::string rank_in(const config::Environment& environment) {

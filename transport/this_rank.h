@@ -18,6 +18,11 @@ namespace tfabric::transport {
 // Returns the job's name or number, as the batch system or the launcher reports it; empty if neither does.
 [[nodiscard]] std::string job_in(const config::Environment& environment);
 
+// Returns the name of a lock (host/process_lock.h) that this user's processes of the job on this host have in
+// common. All processes that a launcher starts on a host are in its session, whatever wrappers are between
+// them.
+[[nodiscard]] std::string job_lock_name(const char* purpose, const config::Launcher& launcher);
+
 // Returns the name of this host; "this host" if it has none.
 [[nodiscard]] std::string host_name();
 

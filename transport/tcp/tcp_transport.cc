@@ -20,6 +20,7 @@
 #include "transport/tcp/rails/fatal_fault.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/this_rank.h"
+#include "transport/watchdog/host_voice.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -66,7 +67,8 @@ std::unique_ptr<observe::Page> make_page(const config::Config& config) {
   return std::move(*page);
 }
 
-std::unique_ptr<watchdog::Watchdog> make_watchdog(const config::Config& config, observe::Page* page) {
+std::unique_ptr<watchdog::Watchdog> make_watchdog(const config::Config& config, observe::Page* page,
+                                                  watchdog::HostVoice& voice) {
   if (page == nullptr) {
     return nullptr;
   }
@@ -77,6 +79,8 @@ std::unique_ptr<watchdog::Watchdog> make_watchdog(const config::Config& config, 
   options.limits.network = std::min<Duration>(options.limits.network, application);
   options.limits.warning = std::max(application, warning);
   const witness::Introduction self = witness::this_process();
+  options.may_warn = [&voice] { return voice.take(); };
+  options.warned = [&voice] { voice.release(); };
   options.self = {.rank = self.rank, .pid = self.pid, .host = self.host};
   return std::make_unique<watchdog::Watchdog>(std::move(options), *page);
 }
@@ -117,7 +121,8 @@ class TcpTransport final : public transport::Transport {
  private:
   TcpTransport(const RailPlan& plan, std::uint16_t engines)
       : page_(make_page(plan.own)),
-        watchdog_(make_watchdog(plan.own, page_.get())),
+        voice_(plan.own),
+        watchdog_(make_watchdog(plan.own, page_.get(), voice_)),
         witness_(open_witness(plan.own)),
         engines_(plan.own, plan.engine, engines, witness_.get(), page_.get(), watchdog_.get()) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
@@ -219,7 +224,8 @@ class TcpTransport final : public transport::Transport {
   // have begun ends before the engines do.
   nic::DeviceMemory device_memory_;
   hugepage::RegionTable regions_{&device_memory_};
-  std::unique_ptr<observe::Page> page_;           // null: nothing is shown or watched
+  std::unique_ptr<observe::Page> page_;  // null: nothing is shown or watched
+  watchdog::HostVoice voice_;
   std::unique_ptr<watchdog::Watchdog> watchdog_;  // the same
   std::unique_ptr<witness::Witness> witness_;     // null: none
   Engines engines_;
