@@ -177,6 +177,9 @@ struct Observe {
   // How long a request may wait for the application before the log says why; 0: nothing is said of any wait.
   int hang_seconds = 30;
   int hang_warn_seconds = 300;  // and before it is a warning
+  // How many of each connection's last packets are kept, without their payload; a power of two is made of it.
+  // 0: none.
+  int records = 64;
 };
 
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };

@@ -116,6 +116,8 @@ std::vector<Key> process_keys() {
               Number{.what = "seconds (0: off)", .low = 0, .high = 86400}),
       observe("observe.hang_warn_seconds", &Observe::hang_warn_seconds,
               Number{.what = "seconds", .low = 1, .high = 86400}),
+      observe("observe.records", &Observe::records,
+              Number{.what = "packets (0: none)", .low = 0, .high = 1024}),
       memory("memory.hugepages", &Memory::hugepages, OneOf{kHugepages}),
       memory("memory.budget_mib", &Memory::budget_mib,
              Number{.what = "MiB (0: what the rails need)", .low = 0, .high = kMib}),

@@ -22,8 +22,8 @@ void put(Text<Size>& to, std::string_view text) {
 }
 
 // The tables, in the order of the page.
-enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict };
-inline constexpr std::size_t kTables = 6;
+enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring };
+inline constexpr std::size_t kTables = 7;
 
 struct EngineFacts {
   std::uint64_t number = 0;
@@ -96,6 +96,13 @@ struct VerdictFacts {
   Text<832> text{};
 };
 
+// What stands before the records of a flow (observe/ring.h); its id is the flow's.
+struct RingFacts {
+  std::uint64_t written = 0;
+  std::uint64_t records = 0, record_bytes = 0;
+  std::array<std::uint64_t, 3> reserved{};
+};
+
 template <class Facts>
 struct TableOf;
 template <>
@@ -122,6 +129,10 @@ struct TableOf<FlowFacts> {
 template <>
 struct TableOf<VerdictFacts> {
   static constexpr Table value = Table::verdict;
+};
+template <>
+struct TableOf<RingFacts> {
+  static constexpr Table value = Table::ring;
 };
 
 }  // namespace tfabric::observe

@@ -68,16 +68,17 @@ std::optional<FoundPage> page_of(std::uint32_t pid, const std::string& folder, D
       continue;
     }
     const Owner owner = owner_of(folder);
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-    if (file.get() < 0) {
+    const auto file =
+        std::make_shared<Descriptor>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (file->get() < 0) {
       return FoundPage{pid, owner.stopped,
                        Error{Errc::system, fmt::format("cannot open its page: {}", strerror(errno))}};
     }
-    Result<Snapshot> snapshot = read_page(file.get(), clock());
+    Result<Snapshot> snapshot = read_page(file->get(), clock());
     if (snapshot && (snapshot->pid != owner.pid_inside || snapshot->process_started != owner.started)) {
       continue;
     }
-    return FoundPage{pid, owner.stopped, std::move(snapshot)};
+    return FoundPage{pid, owner.stopped, std::move(snapshot), file};
   }
   return std::nullopt;
 }

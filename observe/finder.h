@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct FoundPage {
   std::uint32_t pid = 0;  // as this process sees it
   bool stopped = false;   // by a signal or a debugger
   Result<Snapshot> snapshot;
+  std::shared_ptr<Descriptor> file{};  // the page; null: it could not be opened
 };
 
 struct Found {

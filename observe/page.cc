@@ -18,27 +18,44 @@ namespace tfabric::observe {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
-// Slots whose memory is asked for at a time.
-constexpr std::uint32_t kTogether = 64;
-
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-std::uint32_t slot_bytes_of(Table table) {
-  return static_cast<std::uint32_t>(round_up(sizeof(SlotHeader) + schema_of(table).fact_bytes, 64));
+// The most of a page that is for records: more of each flow means fewer flows.
+constexpr std::uint64_t kMostRingBytes = std::uint64_t{32} << 20;
+
+std::uint32_t slot_bytes_of(Table table, std::uint32_t records) {
+  const std::uint64_t all = table == Table::ring
+                                ? RingWriter::kRecordsAt + std::uint64_t{records} * kRecordBytes
+                                : sizeof(SlotHeader) + schema_of(table).fact_bytes;
+  return static_cast<std::uint32_t>(round_up(all, 64));
 }
+
+std::uint32_t slots_of(Table table, std::uint32_t records) {
+  const std::uint32_t slots = schema_of(table).slots;
+  if (table != Table::ring) {
+    return slots;
+  }
+  return records == 0 ? 0
+                      : static_cast<std::uint32_t>(
+                            std::min<std::uint64_t>(slots, kMostRingBytes / slot_bytes_of(table, records)));
+}
+
+// Slots whose memory is asked for at a time.
+std::uint32_t together_of(Table table) { return table == Table::ring ? 8 : 64; }
 
 std::uint64_t fields_at() { return round_up(sizeof(PageHeader), 64); }
 std::uint64_t tables_at() { return round_up(fields_at() + fields().size() * sizeof(FieldEntry), 64); }
 
 // Returns where each table begins, and where the last one ends.
-std::array<std::uint64_t, kTables + 1> places() {
+std::array<std::uint64_t, kTables + 1> places(std::uint32_t records) {
   std::array<std::uint64_t, kTables + 1> at{};
   at[0] = round_up(tables_at() + kTables * sizeof(TableEntry), kPageBytes);
   for (std::size_t i = 0; i < kTables; ++i) {
     const auto table = static_cast<Table>(i);
-    at[i + 1] = round_up(at[i] + std::uint64_t{schema_of(table).slots} * slot_bytes_of(table), kPageBytes);
+    at[i + 1] =
+        round_up(at[i] + std::uint64_t{slots_of(table, records)} * slot_bytes_of(table, records), kPageBytes);
   }
   return at;
 }
@@ -67,7 +84,8 @@ Error cannot(const char* what) {
 }  // namespace
 
 Result<std::unique_ptr<Page>> Page::create(const Identity& identity) {
-  const std::uint64_t bytes = places().back();
+  const auto at = places(identity.records);
+  const std::uint64_t bytes = at.back();
   Descriptor file(make_memory_file());
   if (file.get() < 0) {
     return cannot("make a memory file (memfd_create)");
@@ -75,7 +93,7 @@ Result<std::unique_ptr<Page>> Page::create(const Identity& identity) {
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 || !seal_size(file.get())) {
     return cannot("give the memory file its size");
   }
-  if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(places().front())); error != 0) {
+  if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(at.front())); error != 0) {
     errno = error;
     return cannot("get memory for its description");
   }
@@ -83,20 +101,23 @@ Result<std::unique_ptr<Page>> Page::create(const Identity& identity) {
   if (memory == MAP_FAILED) {
     return cannot("map the memory file");
   }
-  std::unique_ptr<Page> page(new Page(std::move(file), static_cast<std::byte*>(memory), bytes));
+  std::unique_ptr<Page> page(
+      new Page(std::move(file), static_cast<std::byte*>(memory), bytes, identity.records));
   page->describe(identity);
   return page;
 }
 
-Page::Page(Descriptor file, std::byte* memory, std::uint64_t bytes)
-    : file_(std::move(file)), memory_(memory), bytes_(bytes) {
+Page::Page(Descriptor file, std::byte* memory, std::uint64_t bytes, std::uint32_t records)
+    : file_(std::move(file)), memory_(memory), bytes_(bytes), records_(records) {
   if (memory == nullptr) {
     return;
   }
   keep_from_children(memory, bytes);
   for (std::size_t i = 0; i < kTables; ++i) {
-    places_[i].at = places()[i];
-    places_[i].slot_bytes = slot_bytes_of(static_cast<Table>(i));
+    const auto table = static_cast<Table>(i);
+    places_[i].at = places(records)[i];
+    places_[i].slots = slots_of(table, records);
+    places_[i].slot_bytes = slot_bytes_of(table, records);
   }
 }
 
@@ -141,7 +162,7 @@ void Page::describe(const Identity& identity) {
     TableEntry described{};
     put(described.name, schema_of(table).name);
     described.at = place(table).at;
-    described.slots = schema_of(table).slots;
+    described.slots = place(table).slots;
     described.slot_bytes = place(table).slot_bytes;
     std::memcpy(&entry(table), &described, sizeof described);
   }
@@ -164,7 +185,7 @@ std::uint64_t Page::new_id() {
 // Gets memory for further slots. Returns false if there is none.
 bool Page::back(Table table) {
   TablePlace& in = place(table);
-  const std::uint32_t more = std::min(kTogether, schema_of(table).slots - in.backed);
+  const std::uint32_t more = std::min(together_of(table), in.slots - in.backed);
   if (more == 0) {
     return false;
   }
@@ -199,6 +220,16 @@ std::uint32_t Page::take(Table table) {
   const std::uint32_t slot = in.free.back();
   in.free.pop_back();
   return slot;
+}
+
+RingWriter Page::take_ring(std::uint64_t flow, std::uint32_t& slot) {
+  slot = records_ == 0 ? kNone : take(Table::ring);
+  if (slot == kNone) {
+    return {};
+  }
+  publish(slot, flow, RingFacts{.records = records_, .record_bytes = kRecordBytes});
+  const TablePlace& in = place(Table::ring);
+  return {memory_ + in.at + std::uint64_t{slot} * in.slot_bytes, records_};
 }
 
 void Page::give_back(Table table, std::uint32_t slot) {

@@ -18,13 +18,15 @@
 #include "base/result.h"
 #include "observe/facts.h"
 #include "observe/layout.h"
+#include "observe/ring.h"
 
 namespace tfabric::observe {
 
-// Whose page it is.
+// Whose page it is, and how many records it keeps of each flow (observe/ring.h): a power of two, or 0.
 struct Identity {
   std::int64_t rank = -1;
   std::string host, job, transport;
+  std::uint32_t records = 0;
 };
 
 class Page {
@@ -33,7 +35,7 @@ class Page {
   static Result<std::unique_ptr<Page>> create(const Identity& identity);
   // A page that shows nothing, and has no memory.
   static std::unique_ptr<Page> blank() {
-    return std::unique_ptr<Page>(new Page(Descriptor(-1), /*memory=*/nullptr, 0));
+    return std::unique_ptr<Page>(new Page(Descriptor(-1), /*memory=*/nullptr, 0, 0));
   }
   ~Page();
   Page(const Page&) = delete;
@@ -52,6 +54,9 @@ class Page {
       write(TableOf<Facts>::value, slot, id, &facts, sizeof facts);
     }
   }
+  // Takes a ring for the flow with this id; one that records nothing if there is none left. `slot` is to be
+  // given back.
+  RingWriter take_ring(std::uint64_t flow, std::uint32_t& slot);
   // A number for a thing of this process.
   [[nodiscard]] std::uint64_t new_id();
   [[nodiscard]] int descriptor() const { return file_.get(); }
@@ -59,11 +64,11 @@ class Page {
  private:
   struct TablePlace {
     std::uint64_t at = 0;
-    std::uint32_t slot_bytes = 0, backed = 0;  // backed: slots that have memory
+    std::uint32_t slots = 0, slot_bytes = 0, backed = 0;  // backed: slots that have memory
     std::vector<std::uint32_t> free;
   };
 
-  Page(Descriptor file, std::byte* memory, std::uint64_t bytes);
+  Page(Descriptor file, std::byte* memory, std::uint64_t bytes, std::uint32_t records);
   void describe(const Identity& identity);
   [[nodiscard]] TableEntry& entry(Table table);
   [[nodiscard]] TablePlace& place(Table table) { return places_[static_cast<std::size_t>(table)]; }
@@ -73,6 +78,7 @@ class Page {
   PrivateDescriptor file_;
   std::byte* memory_;  // null: a blank page
   std::uint64_t bytes_;
+  std::uint32_t records_;
   std::mutex mutex_;  // for what is below
   std::array<TablePlace, kTables> places_;
   std::uint64_t last_id_ = 0;

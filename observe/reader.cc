@@ -1,98 +1,17 @@
 #include "observe/reader.h"
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstring>
 #include <span>
 
-#include "base/printable.h"
+#include "observe/page_file.h"
+#include "observe/ring.h"
 
 namespace tfabric::observe {
 namespace {
 
 // How often a slot is read again that is being written.
 constexpr int kTries = 64;
-constexpr std::uint32_t kMostFields = 4096, kMostTables = 64, kMostSlotBytes = 4096;
-
-Error not_a_page(const std::string& why) {
-  return {Errc::invalid_argument, "this is no page of tfabric's: " + why};
-}
-
-// Reads all of it. False at the end of the file, too.
-bool read_at(int file, std::span<std::byte> to, std::uint64_t at) {
-  while (!to.empty()) {
-    const ssize_t got = pread(file, to.data(), to.size(), static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) {
-      continue;
-    }
-    if (got <= 0) {
-      return false;
-    }
-    to = to.subspan(static_cast<std::size_t>(got));
-    at += static_cast<std::uint64_t>(got);
-  }
-  return true;
-}
-
-template <class T>
-bool read_one(int file, T& to, std::uint64_t at) {
-  return read_at(file, std::as_writable_bytes(std::span(&to, 1)), at);
-}
-
-// Texts end at their first zero.
-std::string text_in(std::string_view bytes) {
-  return printable(bytes.substr(0, std::min(bytes.find('\0'), bytes.size())));
-}
-
-template <std::size_t Size>
-std::string text_in(const std::array<char, Size>& bytes) {
-  return text_in(std::string_view(bytes.data(), bytes.size()));
-}
-
-bool fits(std::uint64_t at, std::uint64_t count, std::uint64_t each, std::uint64_t whole) {
-  return at <= whole && (count == 0 || (whole - at) / count >= each);
-}
-
-// Of the file's size, not of what the header says of it.
-Result<std::uint64_t> size_of(int file) {
-  struct stat found {};
-  if (fstat(file, &found) != 0 || !S_ISREG(found.st_mode)) {
-    return not_a_page("it is no regular file");
-  }
-  const auto size = static_cast<std::uint64_t>(found.st_size);
-  if (size > kMostBytes) {
-    return not_a_page(fmt::format("it has {} bytes, and a page has {} at most", size, kMostBytes));
-  }
-  return size;
-}
-
-Result<PageHeader> read_header(int file, std::uint64_t size) {
-  PageHeader header{};
-  if (size < sizeof header || !read_one(file, header, 0)) {
-    return not_a_page("it is too short");
-  }
-  if (header.magic != kMagic) {
-    return not_a_page("it does not begin like one");
-  }
-  if (header.layout != kLayout) {
-    return Error{Errc::invalid_usage,
-                 fmt::format("it has layout {}, and this tfabric reads layout {}: use the tfabric of the "
-                             "installation that the job uses",
-                             header.layout, kLayout)};
-  }
-  if (header.field_bytes < sizeof(FieldEntry) || header.fields > kMostFields ||
-      !fits(header.fields_at, header.fields, header.field_bytes, size) ||
-      header.table_bytes < sizeof(TableEntry) || header.tables > kMostTables ||
-      !fits(header.tables_at, header.tables, header.table_bytes, size)) {
-    return not_a_page("its description does not fit into it");
-  }
-  return header;
-}
 
 bool usable(const ReadField& field, std::uint32_t slot_bytes) {
   const bool number = field.type == Type::unsigned_number || field.type == Type::signed_number;
@@ -118,12 +37,8 @@ std::optional<ReadRow> read_slot(int file, std::uint64_t at, std::span<std::byte
   return ReadRow{.id = header.id, .torn = torn, .slot = {second.begin(), second.end()}};
 }
 
-Status read_table(int file, std::uint64_t size, const TableEntry& entry, ReadTable& table) {
+Status read_table(int file, const TableEntry& entry, ReadTable& table) {
   const std::uint64_t used = std::min(entry.used, entry.slots);
-  if (entry.slot_bytes < sizeof(SlotHeader) || entry.slot_bytes > kMostSlotBytes ||
-      !fits(entry.at, used, entry.slot_bytes, size)) {
-    return not_a_page(fmt::format("its table \"{}\" does not fit into it", text_in(entry.name)));
-  }
   table.left_out = entry.left_out;
   std::erase_if(table.fields, [&](const ReadField& field) { return !usable(field, entry.slot_bytes); });
   // All at once first, so that thousands of slots are of about the same moment.
@@ -191,14 +106,11 @@ const ReadTable& Snapshot::table(std::string_view name) const {
 }
 
 Result<Snapshot> read_page(int file, Instant now) {
-  const Result<std::uint64_t> size = size_of(file);
-  if (!size) {
-    return size.error();
+  const Result<PageFile> page = open_page(file);
+  if (!page) {
+    return page.error();
   }
-  const Result<PageHeader> header = read_header(file, *size);
-  if (!header) {
-    return header.error();
-  }
+  const PageHeader* header = &page->header;
   Snapshot snapshot{.pid = header->pid,
                     .process_started = header->process_started,
                     .made_at = header->made_at,
@@ -221,13 +133,19 @@ Result<Snapshot> read_page(int file, Instant now) {
                                                             .kind = entry.kind});
   }
   for (std::uint64_t i = 0; i < header->tables; ++i) {
-    TableEntry entry{};
-    if (!read_one(file, entry, header->tables_at + i * header->table_bytes)) {
-      return not_a_page("it was cut while it was read");
+    const Result<TableEntry> found = table_at(file, *page, i);
+    if (!found) {
+      return found.error();
     }
-    ReadTable& table = snapshot.tables[text_in(entry.name)];
+    const TableEntry& entry = *found;
+    const std::string name = text_in(entry.name);
+    ReadTable& table = snapshot.tables[name];
     table.rows.clear();
-    if (Status status = read_table(file, *size, entry, table); !status) {
+    if (name == kRingTable) {
+      table.left_out = entry.left_out;
+      continue;  // ring_reader.h
+    }
+    if (Status status = read_table(file, entry, table); !status) {
       return status.error();
     }
   }

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "observe/ring.h"
+
 namespace tfabric::observe {
 namespace {
 
@@ -117,6 +119,10 @@ constexpr std::array kFields{
     TF_FIELD(VerdictFacts, began_at, kTime, kInstant),
     TF_FIELD(VerdictFacts, ended_at, kTime, kInstant),
     TF_FIELD(VerdictFacts, text, kNone, kLabel),
+
+    TF_FIELD(RingFacts, written, kPackets, kCounter),
+    TF_FIELD(RingFacts, records, kNone, kLabel),
+    TF_FIELD(RingFacts, record_bytes, kBytes, kLabel),
 };
 #undef TF_FIELD
 
@@ -125,7 +131,8 @@ constexpr std::array<TableSchema, kTables> kSchemas{{{"engine", 16, sizeof(Engin
                                                      {"path", 4096, sizeof(PathFacts)},
                                                      {"comm", 4096, sizeof(CommFacts)},
                                                      {"flow", 8192, sizeof(FlowFacts)},
-                                                     {"verdict", 16, sizeof(VerdictFacts)}}};
+                                                     {"verdict", 16, sizeof(VerdictFacts)},
+                                                     {kRingTable, 8192, sizeof(RingFacts)}}};
 
 }  // namespace
 

@@ -15,35 +15,6 @@ namespace {
 constexpr std::size_t kIpHeader = 20;
 constexpr std::size_t kTcpChecksum = 16;  // in the TCP header
 
-class Block {
- public:
-  explicit Block(std::uint32_t type) { put(type).put(std::uint32_t{0}); }
-
-  template <class T>
-  Block& put(T value) {  // in the byte order of this machine: the file says which that is
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), first, first + sizeof(value));
-    return *this;
-  }
-  Block& put_padded(std::span<const std::byte> data) {
-    bytes_.insert(bytes_.end(), data.begin(), data.end());
-    bytes_.resize((bytes_.size() + 3) / 4 * 4);
-    return *this;
-  }
-  Block& option(std::uint16_t code, std::span<const std::byte> data) {
-    return put(code).put(static_cast<std::uint16_t>(data.size())).put_padded(data);
-  }
-  void append_to(Bytes& file) {
-    const auto size = static_cast<std::uint32_t>(bytes_.size() + sizeof(std::uint32_t));
-    put(size);
-    std::copy_n(reinterpret_cast<const std::byte*>(&size), sizeof(size), &bytes_[sizeof(std::uint32_t)]);
-    file.insert(file.end(), bytes_.begin(), bytes_.end());
-  }
-
- private:
-  Bytes bytes_;
-};
-
 std::array<std::uint8_t, 4> octets(Address address) {
   return {10, static_cast<std::uint8_t>(address.rail), 0, static_cast<std::uint8_t>(address.host + 1)};
 }
@@ -81,50 +52,21 @@ Bytes ip_packet(const Packet& packet) {
 
 }  // namespace
 
-Capture::Capture() {
-  Block(0x0a0d0d0a)  // section header
-      .put(std::uint32_t{0x1a2b3c4d})
-      .put(std::uint16_t{1})
-      .put(std::uint16_t{0})
-      .put(std::int64_t{-1})
-      .append_to(file_);
-}
-
 std::uint32_t Capture::interface_for(Address address) {
-  const auto [found, added] =
-      interfaces_.try_emplace({address.host, address.rail}, static_cast<std::uint32_t>(interfaces_.size()));
+  const auto [found, added] = interfaces_.try_emplace({address.host, address.rail}, 0);
   if (added) {
-    constexpr std::uint16_t kLinkTypeRaw = 101, kName = 2, kResolution = 9;
-    constexpr std::array<std::byte, 1> kNanoseconds{std::byte{9}};
-    const std::string name = fmt::format("host{}-rail{}", address.host, address.rail);
-    Block(1)  // interface description
-        .put(kLinkTypeRaw)
-        .put(std::uint16_t{0})
-        .put(std::uint32_t{0})
-        .option(kName, std::as_bytes(std::span(name)))
-        .option(kResolution, kNanoseconds)
-        .option(0, {})
-        .append_to(file_);
+    found->second = file_.add_interface(fmt::format("host{}-rail{}", address.host, address.rail));
   }
   return found->second;
 }
 
 void Capture::add(const Packet& packet, Address at, bool outbound, Instant now) {
-  const std::uint32_t interface = interface_for(at);
   const Bytes bytes = ip_packet(packet);
-  const auto time = static_cast<std::uint64_t>(now.time_since_epoch().count());
-  const std::uint32_t flags = outbound ? 2 : 1;
-  constexpr std::uint16_t kFlags = 2;
-  Block(6)  // enhanced packet
-      .put(interface)
-      .put(static_cast<std::uint32_t>(time >> 32))
-      .put(static_cast<std::uint32_t>(time))
-      .put(static_cast<std::uint32_t>(bytes.size()))
-      .put(static_cast<std::uint32_t>(bytes.size()))
-      .put_padded(bytes)
-      .option(kFlags, std::as_bytes(std::span(&flags, 1)))
-      .option(0, {})
-      .append_to(file_);
+  file_.add({.interface = interface_for(at),
+             .time = static_cast<std::uint64_t>(now.time_since_epoch().count()),
+             .bytes = bytes,
+             .length = bytes.size(),
+             .outbound = outbound});
 }
 
 void Capture::sent(const Packet& packet, Instant now) { add(packet, packet.from, true, now); }
@@ -133,7 +75,7 @@ void Capture::received(const Packet& packet, Instant now) { add(packet, packet.t
 
 bool Capture::save(const std::string& path) const {
   std::ofstream file(path, std::ios::binary);
-  file.write(reinterpret_cast<const char*>(file_.data()), static_cast<std::streamsize>(file_.size()));
+  file.write(reinterpret_cast<const char*>(bytes().data()), static_cast<std::streamsize>(bytes().size()));
   return static_cast<bool>(file.flush());
 }
 

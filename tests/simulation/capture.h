@@ -1,5 +1,5 @@
-// All packets of a run as a pcapng file (draft-ietf-opsawg-pcapng), for Wireshark and tshark: raw IPv4, one
-// interface for each host and rail, in nanoseconds of virtual time. Host h has 10.RAIL.0.(h+1) in a rail.
+// All packets of a run as a pcapng file, for Wireshark and tshark: raw IPv4, one interface for each host and
+// rail, in nanoseconds of virtual time. Host h has 10.RAIL.0.(h+1) in a rail.
 #pragma once
 
 #include <map>
@@ -7,24 +7,24 @@
 #include <utility>
 #include <vector>
 
+#include "observe/pcapng.h"
 #include "tests/simulation/observer.h"
 
 namespace tfabric::simulation {
 
 class Capture final : public Observer {
  public:
-  Capture();
   void sent(const Packet& packet, Instant now) override;
   void received(const Packet& packet, Instant now) override;
   // False if the file cannot be written.
   [[nodiscard]] bool save(const std::string& path) const;
-  [[nodiscard]] const Bytes& bytes() const { return file_; }
+  [[nodiscard]] const Bytes& bytes() const { return file_.bytes(); }
 
  private:
   void add(const Packet& packet, Address at, bool outbound, Instant now);
   std::uint32_t interface_for(Address address);
 
-  Bytes file_;
+  observe::Pcapng file_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> interfaces_;  // by host and rail
 };
 

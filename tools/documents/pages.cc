@@ -27,12 +27,13 @@ struct Origin {
 std::vector<Origin> origins() {
   return {
       {"check", "check.md", {"Two hosts", "For scripts"}},
+      {"dump", "night-duty.md", {"What was on the wire"}},
       {"info", "tfabric-info.md", {"All sub-commands"}},
       {"perf", "perf.md", {"Control connections"}},
       {"setup", "setup.md", {"Which NICs", "What it does", "Files", "Undo", "After a reboot", "Containers"}},
       {"stat",
        "night-duty.md",
-       {"A first look", "From symptom to cause", "Comms and flows", "What it sees, and what it costs",
+       {"A first look", "From symptom to cause", "What the log says of a hang", "Comms and flows", "What it sees, and what it costs",
         "For programs"}},
       {"wire", "wire.md", {"Ports", "Settings", "Control socket", "Speed and limits"}},
   };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 
 #include "base/log.h"
@@ -56,10 +57,13 @@ std::unique_ptr<observe::Page> make_page(const config::Config& config) {
     return config.observe.hang_seconds == 0 ? nullptr : observe::Page::blank();
   }
   const config::Environment environment = config::whole_environment();
-  auto page = observe::Page::create({.rank = transport::rank_number(environment).value_or(-1),
-                                     .host = transport::host_name(),
-                                     .job = transport::job_in(environment),
-                                     .transport = "tcp"});
+  auto page = observe::Page::create(
+      {.rank = transport::rank_number(environment).value_or(-1),
+       .host = transport::host_name(),
+       .job = transport::job_in(environment),
+       .transport = "tcp",
+       .records =
+           config.observe.records == 0 ? 0 : std::bit_ceil(static_cast<unsigned>(config.observe.records))});
   if (!page) {
     TF_INFO("NET/tfabric: nothing for `tfabric stat` (observe.page): {}", page.error().message);
     return observe::Page::blank();

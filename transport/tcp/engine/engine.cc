@@ -6,6 +6,7 @@
 
 #include "base/random.h"
 #include "transport/tcp/engine/port_trial.h"
+#include "transport/tcp/engine/recording.h"
 
 namespace tfabric::engine {
 namespace {
@@ -286,6 +287,9 @@ bool Engine::output(TcpFlow& flow) {
     }
     if (flow.came_elsewhere_ && (segment.flags & stack::flag::syn) != 0) {
       segment.window = std::min(segment.window, kElsewhereWindow);
+    }
+    if (flow.recorder_ != nullptr) {
+      record(*flow.recorder_, segment, now_);
     }
     if (!flow.link().send(flow.header_, segment)) {
       ++counters_.output_lost;

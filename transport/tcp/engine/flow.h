@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/time.h"
+#include "observe/ring.h"
 #include "transport/tcp/engine/carrier.h"
 #include "transport/tcp/stack/byte_stream.h"
 
@@ -72,6 +73,9 @@ class Flow {
   [[nodiscard]] virtual net::IpAddress remote() const = 0;
   [[nodiscard]] FlowAccount* account() const { return account_.get(); }
   void set_account(std::unique_ptr<FlowAccount> account) { account_ = std::move(account); }
+
+  // Its packets are recorded there from now on; null: not any more. What a kernel sends is not seen.
+  virtual void set_recorder(observe::RingWriter* /*recorder*/) {}
 
   // The handler has queued bytes to send.
   virtual void wake() = 0;

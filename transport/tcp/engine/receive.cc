@@ -6,6 +6,7 @@
 #include <array>
 
 #include "transport/tcp/engine/engine.h"
+#include "transport/tcp/engine/recording.h"
 
 namespace tfabric::engine {
 namespace {
@@ -136,6 +137,9 @@ TcpFlow* Engine::flow_for(Link& link, const net::TcpPacket& tcp, const stack::Se
 }
 
 bool Engine::hand(TcpFlow& flow, const stack::SegmentIn& segment) {
+  if (flow.recorder_ != nullptr) {
+    record(*flow.recorder_, segment, now_);
+  }
   flow.connection_->on_segment(segment, now_);
   deliver(flow);
   const bool kept = flow.connection_->settle();

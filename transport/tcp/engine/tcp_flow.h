@@ -46,6 +46,7 @@ class TcpFlow final : public Flow, public Timed {
   void wake() override;
   void close() override;
   void abort(std::string_view reason = {}) override;
+  void set_recorder(observe::RingWriter* recorder) override { recorder_ = recorder; }
   void set_trusted(bool trusted) override { connection_->keep_out_of_order(trusted); }
   [[nodiscard]] bool is_silent() const override;
   [[nodiscard]] std::string why_unreachable(Instant now) const override;
@@ -57,6 +58,8 @@ class TcpFlow final : public Flow, public Timed {
   FlowKey key_;
   std::uint32_t position_ = 0;  // in Engine::flows_; here, where it takes no room
   std::unique_ptr<stack::Connection> connection_;
+
+  observe::RingWriter* recorder_ = nullptr;  // null: its packets are not recorded
 
   // The engine's bookkeeping.
   net::LinkHeader header_{};

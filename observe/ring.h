@@ -1,0 +1,78 @@
+// The recorder: of each flow the last packets' headers, in the page, one record after another in a ring.
+//
+// A slot of the ring table is a SlotHeader, RingFacts, and `records` records. Unlike other slots it is
+// written without a sequence: `written` counts the records since the beginning, and grows after each. A
+// reader reads the records and then the count again; those that may have been overwritten meanwhile do not
+// count.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "observe/layout.h"
+
+namespace tfabric::observe {
+
+enum class RecordKind : std::uint8_t {
+  in = 1,
+  out = 2,
+  out_again = 3,  // all of it was sent before
+  options = 4     // of the record before: a PacketOptions
+};
+
+// A TCP segment, super-segments as they go to the driver. Sequence numbers and window are those of the
+// header.
+struct PacketRecord {
+  std::uint64_t time = 0;  // nanoseconds of CLOCK_MONOTONIC, of the engine's turn
+  std::uint32_t seq = 0, ack = 0;
+  std::uint32_t length = 0;              // of the payload
+  std::uint32_t ts_val = 0, ts_ecr = 0;  // both 0: no timestamps
+  std::uint16_t window = 0;
+  std::uint8_t flags = 0;
+  RecordKind kind = RecordKind::in;
+};
+inline constexpr std::size_t kRecordBytes = 32;
+static_assert(sizeof(PacketRecord) == kRecordBytes);
+
+// TCP's options as on the wire, but for the timestamps. What is more than fits is cut.
+struct PacketOptions {
+  std::array<std::byte, 28> bytes{};
+  std::uint16_t size = 0;
+  std::uint8_t reserved = 0;
+  RecordKind kind = RecordKind::options;
+};
+static_assert(sizeof(PacketOptions) == kRecordBytes);
+
+inline constexpr std::uint32_t kMostRecords = 1024;
+// The name of the table.
+inline constexpr const char* kRingTable = "ring";
+
+// The writer's side. The page may be scribbled on by others: all that addresses depend on is kept here.
+class RingWriter {
+ public:
+  RingWriter() = default;
+  // `slot` has room for `records` of them, a power of two; null: nothing is recorded.
+  RingWriter(std::byte* slot, std::uint32_t records) : slot_(slot), mask_(records - 1) {}
+
+  [[nodiscard]] bool exists() const { return slot_ != nullptr; }
+  template <class Record>
+  void write(const Record& record) {
+    static_assert(sizeof record == kRecordBytes);
+    std::memcpy(slot_ + kRecordsAt + (written_ & mask_) * kRecordBytes, &record, kRecordBytes);
+    ++written_;
+    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(slot_ + sizeof(SlotHeader)))
+        .store(written_, std::memory_order_release);
+  }
+
+  static constexpr std::size_t kRecordsAt = 64;
+
+ private:
+  std::byte* slot_ = nullptr;
+  std::uint32_t mask_ = 0;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace tfabric::observe

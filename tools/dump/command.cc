@@ -1,0 +1,176 @@
+#include "tools/dump/command.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "observe/finder.h"
+#include "tools/dump/packets.h"
+#include "tools/output.h"
+#include "tools/stat/rates.h"
+#include "tools/stat/tables.h"
+#include "tools/stat/verdicts.h"
+
+namespace tfabric::dump {
+namespace {
+
+constexpr int kNoProcess = 3;
+
+struct Arguments {
+  std::uint32_t pid = 0;
+  std::int64_t rank = -1;
+  std::string folder = ".";
+  bool anonymise = false, json = false;
+};
+
+std::uint64_t epoch() {
+  const auto of_day = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch());
+  return static_cast<std::uint64_t>((of_day - monotonic_now().time_since_epoch()).count());
+}
+
+// "gpu2-rank7-4242-20261128T031122Z".
+std::string name_of(const observe::FoundPage& page, bool anonymise) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::string host;
+  for (const char c : page.snapshot->host) {
+    host += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ? c : '_';
+  }
+  const std::string rank =
+      page.snapshot->rank < 0 ? std::string() : fmt::format("-rank{}", page.snapshot->rank);
+  return fmt::format("{}{}-{}-{:04}{:02}{:02}T{:02}{:02}{:02}Z", anonymise ? "host" : host, rank, page.pid,
+                     utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
+}
+
+// For the user alone: it has addresses and names. Beside it first, so that nothing half-written is found.
+bool write_file(const std::string& path, std::string_view bytes) {
+  const std::string beside = path + ".part";
+  const mode_t before = umask(077);
+  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  umask(before);
+  if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
+    tools::print_err(fmt::format("tfabric dump: cannot write {}: {}\n", path, std::strerror(errno)));
+    std::remove(beside.c_str());
+    return false;
+  }
+  return true;
+}
+
+// All that `tfabric stat` would show.
+std::string text_of(const observe::FoundPage& page) {
+  observe::Found found;
+  found.pages.push_back(page);
+  const std::vector<stat::Process> processes = stat::pair({}, found);
+  std::string text = stat::explain(processes);
+  for (const auto level : {stat::Level::rail, stat::Level::peer, stat::Level::comm, stat::Level::flow}) {
+    text += "\n" + stat::to_text(processes, level);
+  }
+  return text;
+}
+
+struct Written {
+  std::string capture, text;
+  std::size_t flows = 0, packets = 0;
+};
+
+// Returns nothing, after a message, if the page cannot be read or a file not be written.
+std::optional<Written> write(const observe::FoundPage& page, const Arguments& arguments) {
+  if (!page.snapshot) {
+    tools::print_err(fmt::format("process {}: {}\n", page.pid, page.snapshot.error().message));
+    return std::nullopt;
+  }
+  const auto rings = observe::read_rings(page.file->get());
+  if (!rings) {
+    tools::print_err(fmt::format("process {}: {}\n", page.pid, rings.error().message));
+    return std::nullopt;
+  }
+  const Capture capture = make_capture(*page.snapshot, *rings, epoch(), arguments.anonymise);
+  const std::string base = arguments.folder + "/" + name_of(page, arguments.anonymise);
+  Written written{.capture = base + ".pcapng",
+                  .text = arguments.anonymise ? std::string() : base + ".txt",
+                  .flows = capture.flows,
+                  .packets = capture.packets};
+  const auto& bytes = capture.file.bytes();
+  if (!write_file(written.capture, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}) ||
+      (!written.text.empty() && !write_file(written.text, text_of(page)))) {
+    return std::nullopt;
+  }
+  return written;
+}
+
+int run(const Arguments& arguments) {
+  const observe::Found found = observe::find_pages(arguments.pid, monotonic_now);
+  nlohmann::json json = nlohmann::json::array();
+  bool failed = false;
+  std::size_t processes = 0;
+  for (const observe::FoundPage& page : found.pages) {
+    if (arguments.rank >= 0 && page.snapshot && page.snapshot->rank != arguments.rank) {
+      continue;
+    }
+    ++processes;
+    const auto written = write(page, arguments);
+    failed = failed || !written;
+    if (written) {
+      json.push_back({{"pid", page.pid},
+                      {"capture", written->capture},
+                      {"text", written->text},
+                      {"flows", written->flows},
+                      {"packets", written->packets}});
+      tools::print_out(arguments.json ? std::string()
+                                      : fmt::format("{}: {} packets of {} connections\n", written->capture,
+                                                    written->packets, written->flows));
+    }
+  }
+  if (processes == 0) {
+    tools::print_err("tfabric dump: no such process here uses tfabric, or it has observe.page = false\n");
+    return kNoProcess;
+  }
+  if (arguments.json) {
+    tools::print_out(json.dump(1) + "\n");
+  }
+  return failed ? tools::kOutputFailed : 0;
+}
+
+}  // namespace
+
+void add_dump(CLI::App& app, int& exit_code) {
+  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* dump = app.add_subcommand(
+      "dump", "Write the last packets of the jobs on this host to files for Wireshark, without payload");
+  dump->add_option("--pid", arguments->pid, "only this process")
+      ->check(CLI::PositiveNumber)
+      ->type_name("PID");
+  dump->add_option("--rank", arguments->rank, "only this rank of the job")
+      ->check(CLI::NonNegativeNumber)
+      ->type_name("RANK");
+  dump->add_option("-o,--output", arguments->folder, "where the files go")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("FOLDER")
+      ->capture_default_str();
+  dump->add_flag("--anonymise", arguments->anonymise,
+                 "other addresses in place of the real ones, no host's name, and no text file");
+  dump->add_flag("--json", arguments->json, "print what was written as JSON");
+  dump->footer(
+      "Of each connection the last packets are kept in the process's memory (observe.records, 64): their "
+      "headers as they were on the wire, and when. They are read without stopping or asking the process, so "
+      "it may be stopped, or hang. Each process gets a capture (.pcapng), and beside it all that `tfabric "
+      "stat` shows of it (.txt).\n\n"
+      "Exit codes: 0 all was written, 2 wrong usage, 3 there is no such process, 5 something could not be "
+      "read or written.");
+  dump->callback([arguments, &exit_code] { exit_code = run(*arguments); });
+}
+
+}  // namespace tfabric::dump

@@ -1,0 +1,77 @@
+#include "transport/tcp/engine/recording.h"
+
+#include <algorithm>
+
+namespace tfabric::engine {
+namespace {
+
+using observe::PacketOptions;
+using observe::PacketRecord;
+using observe::RecordKind;
+
+std::uint32_t read32(const std::byte* at) {
+  std::uint32_t value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return __builtin_bswap32(value);
+}
+
+std::uint64_t ns(Instant now) { return static_cast<std::uint64_t>(now.time_since_epoch().count()); }
+
+// RFC 2018 §3, aligned by two NOPs.
+[[gnu::noinline]] void record_sack(observe::RingWriter& ring, const stack::SegmentIn& segment) {
+  constexpr std::byte kNop{1}, kSack{5};
+  PacketOptions options;
+  constexpr std::size_t kMost = (sizeof options.bytes - 4) / 8;
+  const std::size_t count = std::min<std::size_t>(segment.sack_count, kMost);
+  options.size = static_cast<std::uint16_t>(4 + 8 * count);
+  options.bytes[0] = options.bytes[1] = kNop;
+  options.bytes[2] = kSack;
+  options.bytes[3] = static_cast<std::byte>(2 + 8 * count);
+  for (std::size_t i = 0; i < count; ++i) {
+    stack::write32(&options.bytes[4 + 8 * i], segment.sack[i].left.raw());
+    stack::write32(&options.bytes[8 + 8 * i], segment.sack[i].right.raw());
+  }
+  ring.write(options);
+}
+
+}  // namespace
+
+void record(observe::RingWriter& ring, const stack::SegmentIn& segment, Instant now) {
+  ring.write(PacketRecord{.time = ns(now),
+                          .seq = segment.seq.raw(),
+                          .ack = segment.ack.raw(),
+                          .length = segment.payload.size,
+                          .ts_val = segment.has_timestamps ? segment.ts_val : 0,
+                          .ts_ecr = segment.has_timestamps ? segment.ts_ecr : 0,
+                          .window = segment.window,
+                          .flags = segment.flags,
+                          .kind = RecordKind::in});
+  if (segment.sack_count > 0) {
+    record_sack(ring, segment);
+  }
+}
+
+void record(observe::RingWriter& ring, const stack::SegmentOut& segment, Instant now) {
+  const bool stamped = segment.option_size >= stack::kTimestampsAlone &&
+                       read32(segment.options.data()) == stack::kTimestampsHead;
+  ring.write(PacketRecord{.time = ns(now),
+                          .seq = segment.seq.raw(),
+                          .ack = segment.ack.raw(),
+                          .length = segment.payload_size,
+                          .ts_val = stamped ? read32(&segment.options[4]) : 0,
+                          .ts_ecr = stamped ? read32(&segment.options[8]) : 0,
+                          .window = segment.window,
+                          .flags = segment.flags,
+                          .kind = segment.retransmission ? RecordKind::out_again : RecordKind::out});
+  const std::size_t from = stamped ? stack::kTimestampsAlone : 0;
+  if (segment.option_size > from) {
+    PacketOptions options;
+    options.size =
+        static_cast<std::uint16_t>(std::min<std::size_t>(segment.option_size - from, sizeof options.bytes));
+    std::copy_n(segment.options.begin() + static_cast<std::ptrdiff_t>(from), options.size,
+                options.bytes.begin());
+    ring.write(options);
+  }
+}
+
+}  // namespace tfabric::engine
