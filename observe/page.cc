@@ -229,7 +229,7 @@ RingWriter Page::take_ring(std::uint64_t flow, std::uint32_t& slot) {
   }
   publish(slot, flow, RingFacts{.records = records_, .record_bytes = kRecordBytes});
   const TablePlace& in = place(Table::ring);
-  return {memory_ + in.at + std::uint64_t{slot} * in.slot_bytes, records_};
+  return {in.at + std::uint64_t{slot} * in.slot_bytes, records_};
 }
 
 void Page::give_back(Table table, std::uint32_t slot) {

@@ -57,6 +57,8 @@ class Page {
   // Takes a ring for the flow with this id; one that records nothing if there is none left. `slot` is to be
   // given back.
   RingWriter take_ring(std::uint64_t flow, std::uint32_t& slot);
+  // Where its writers' page begins; null: a blank page.
+  [[nodiscard]] std::byte* memory() const { return memory_; }
   // A number for a thing of this process.
   [[nodiscard]] std::uint64_t new_id();
   [[nodiscard]] int descriptor() const { return file_.get(); }

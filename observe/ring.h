@@ -50,29 +50,34 @@ inline constexpr std::uint32_t kMostRecords = 1024;
 // The name of the table.
 inline constexpr const char* kRingTable = "ring";
 
-// The writer's side. The page may be scribbled on by others: all that addresses depend on is kept here.
+// The writer's side, of few bytes, since each flow has one. The page may be scribbled on by others: all that
+// addresses depend on is kept here.
 class RingWriter {
  public:
-  RingWriter() = default;
-  // `slot` has room for `records` of them, a power of two; null: nothing is recorded.
-  RingWriter(std::byte* slot, std::uint32_t records) : slot_(slot), mask_(records - 1) {}
-
-  [[nodiscard]] bool exists() const { return slot_ != nullptr; }
-  template <class Record>
-  void write(const Record& record) {
-    static_assert(sizeof record == kRecordBytes);
-    std::memcpy(slot_ + kRecordsAt + (written_ & mask_) * kRecordBytes, &record, kRecordBytes);
-    ++written_;
-    std::atomic_ref(*reinterpret_cast<std::uint64_t*>(slot_ + sizeof(SlotHeader)))
-        .store(written_, std::memory_order_release);
-  }
-
   static constexpr std::size_t kRecordsAt = 64;
 
+  RingWriter() = default;
+  // The slot, at this offset in the page, a multiple of 64, has room for `records` of them, a power of two.
+  RingWriter(std::uint64_t offset, std::uint32_t records)
+      : place_(static_cast<std::uint32_t>(offset / 64)), records_(static_cast<std::uint16_t>(records)) {}
+
+  // Without a ring, nothing is to be recorded.
+  [[nodiscard]] bool exists() const { return records_ != 0; }
+  // `page`: where the page begins.
+  template <class Record>
+  void write(std::byte* page, const Record& record) {
+    static_assert(sizeof record == kRecordBytes);
+    std::byte* slot = page + std::uint64_t{place_} * 64;
+    std::memcpy(slot + kRecordsAt + next_ * kRecordBytes, &record, kRecordBytes);
+    next_ = static_cast<std::uint16_t>((next_ + 1) & (records_ - 1));
+    const std::atomic_ref written(*reinterpret_cast<std::uint64_t*>(slot + sizeof(SlotHeader)));
+    written.store(written.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+
  private:
-  std::byte* slot_ = nullptr;
-  std::uint32_t mask_ = 0;
-  std::uint64_t written_ = 0;
+  std::uint32_t place_ = 0;
+  std::uint16_t next_ = 0, records_ = 0;
 };
+static_assert(sizeof(RingWriter) == 8 && kMostRecords <= 32768);
 
 }  // namespace tfabric::observe

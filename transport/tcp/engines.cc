@@ -82,6 +82,7 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
                                          mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
       unit.peers.report = unit.report.get();
       unit.engine.set_observer(unit.report.get());
+      unit.engine.set_recorder_page(page->memory());
     }
   }
   for (std::uint16_t e = 0; e < count; ++e) {

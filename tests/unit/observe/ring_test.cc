@@ -46,7 +46,7 @@ TEST_CASE("the last records of each flow are kept, but for one that may be being
   REQUIRE(rings_of(*page).size() == 2);
   REQUIRE(rings_of(*page)[0].packets.empty());
   for (std::uint32_t i = 1; i <= 20; ++i) {
-    ring.write(numbered(i));
+    ring.write(page->memory(), numbered(i));
     const RecordedFlow flow = rings_of(*page)[0];
     REQUIRE(flow.flow == 11);
     REQUIRE(flow.packets.size() == std::min(i, 7u));
@@ -54,7 +54,7 @@ TEST_CASE("the last records of each flow are kept, but for one that may be being
     REQUIRE(flow.packets.back().record.seq == i);
     REQUIRE(flow.packets.front().record.seq == i - flow.packets.size() + 1);
   }
-  other.write(numbered(99));
+  other.write(page->memory(), numbered(99));
   REQUIRE(rings_of(*page)[1].packets.at(0).record.seq == 99);
   page->give_back(Table::ring, slot);
   REQUIRE(rings_of(*page).size() == 1);
@@ -71,10 +71,10 @@ TEST_CASE("options belong to the packet before them") {
   PacketOptions options;
   options.bytes[0] = std::byte{5};
   options.size = 12;
-  ring.write(options);  // its packet has been overwritten
-  ring.write(numbered(1));
-  ring.write(options);
-  ring.write(numbered(2));
+  ring.write(page->memory(), options);  // its packet has been overwritten
+  ring.write(page->memory(), numbered(1));
+  ring.write(page->memory(), options);
+  ring.write(page->memory(), numbered(2));
   const RecordedFlow flow = rings_of(*page)[0];
   REQUIRE(flow.packets.size() == 2);
   REQUIRE(flow.packets[0].options.size() == 12);
@@ -109,7 +109,7 @@ TEST_CASE("a ring that was scribbled on is left out, and its writer stays in its
   const auto page = page_with(8);
   std::uint32_t slot = 0;
   RingWriter ring = page->take_ring(1, slot);
-  ring.write(numbered(1));
+  ring.write(page->memory(), numbered(1));
   const auto opened = open_page(page->descriptor());
   REQUIRE(opened.ok());
   std::uint64_t at = 0;
@@ -127,7 +127,7 @@ TEST_CASE("a ring that was scribbled on is left out, and its writer stays in its
     for (const RecordedFlow& flow : rings_of(*page)) {
       REQUIRE(flow.packets.size() <= 8);
     }
-    ring.write(numbered(2));  // by what it knows itself
+    ring.write(page->memory(), numbered(2));  // by what it knows itself
     REQUIRE(pwrite(page->descriptor(), &before, 8, where) == 8);
   }
 }

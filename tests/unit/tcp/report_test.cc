@@ -15,12 +15,14 @@ namespace {
 // A world whose engine reports.
 struct ShownWorld {
   ShownWorld()
-      : page(std::move(*observe::Page::create({.rank = 0, .host = "h", .job = {}, .transport = "tcp"}))) {
+      : page(std::move(
+            *observe::Page::create({.rank = 0, .host = "h", .job = {}, .transport = "tcp", .records = 64}))) {
     const EngineGuard guard(world.engine.lock());
-    report =
-        std::make_unique<EngineReport>(*page, watchdog, world.engine, world.peers.paths, std::uint16_t{0}, "inline");
+    report = std::make_unique<EngineReport>(*page, watchdog, world.engine, world.peers.paths,
+                                            std::uint16_t{0}, "inline");
     world.peers.report = report.get();
     world.engine.set_observer(report.get());
+    world.engine.set_recorder_page(page->memory());
   }
   ~ShownWorld() {
     const EngineGuard guard(world.engine.lock());

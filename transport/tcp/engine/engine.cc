@@ -288,8 +288,8 @@ bool Engine::output(TcpFlow& flow) {
     if (flow.came_elsewhere_ && (segment.flags & stack::flag::syn) != 0) {
       segment.window = std::min(segment.window, kElsewhereWindow);
     }
-    if (flow.recorder_ != nullptr) {
-      record(*flow.recorder_, segment, now_);
+    if (flow.recorder_.exists()) {
+      record(flow.recorder_, recorder_page_, segment, now_);
     }
     if (!flow.link().send(flow.header_, segment)) {
       ++counters_.output_lost;

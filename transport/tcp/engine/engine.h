@@ -108,6 +108,8 @@ class Engine {
   void set_acceptor(Acceptor* acceptor) { acceptor_ = acceptor; }
   // Null: none. With the lock held.
   void set_observer(Observer* observer) { observer_ = observer; }
+  // Where the rings of Flow::set_recorder() are, which outlive the flows.
+  void set_recorder_page(std::byte* page) { recorder_page_ = page; }
   [[nodiscard]] Observer* observer() const { return observer_; }
 
   // --- from any thread
@@ -267,6 +269,7 @@ class Engine {
   stack::PortSelector ports_;
   Acceptor* acceptor_ = nullptr;
   Observer* observer_ = nullptr;
+  std::byte* recorder_page_ = nullptr;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<PolledCarrier>> polled_;
   stack::FlowTable<TcpFlow> table_;

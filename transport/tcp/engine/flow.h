@@ -74,8 +74,8 @@ class Flow {
   [[nodiscard]] FlowAccount* account() const { return account_.get(); }
   void set_account(std::unique_ptr<FlowAccount> account) { account_ = std::move(account); }
 
-  // Its packets are recorded there from now on; null: not any more. What a kernel sends is not seen.
-  virtual void set_recorder(observe::RingWriter* /*recorder*/) {}
+  // Its packets are recorded there from now on, or not any more. What a kernel sends is not seen.
+  virtual void set_recorder(const observe::RingWriter& /*recorder*/) {}
 
   // The handler has queued bytes to send.
   virtual void wake() = 0;

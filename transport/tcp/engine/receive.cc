@@ -13,7 +13,7 @@ namespace {
 
 // The interval at which a flow believes errors that report a smaller MTU of the path (RFC 1191 §6.3: rarely
 // needed).
-constexpr Duration kMtuInterval = std::chrono::seconds(1);
+constexpr std::uint32_t kMtuInterval = 1000;  // ms
 
 }  // namespace
 
@@ -137,8 +137,8 @@ TcpFlow* Engine::flow_for(Link& link, const net::TcpPacket& tcp, const stack::Se
 }
 
 bool Engine::hand(TcpFlow& flow, const stack::SegmentIn& segment) {
-  if (flow.recorder_ != nullptr) {
-    record(*flow.recorder_, segment, now_);
+  if (flow.recorder_.exists()) {
+    record(flow.recorder_, recorder_page_, segment, now_);
   }
   flow.connection_->on_segment(segment, now_);
   deliver(flow);
@@ -165,10 +165,10 @@ void Engine::on_icmp(const net::IcmpError& error) {
     const std::uint32_t mss = error.mtu > headers + least ? error.mtu - headers : least;
     // Each error costs the retransmission of all bytes in flight: an attacker who sees the packets could
     // cause it without end.
-    if (mss >= info.mss || now_ - flow->mtu_told_ < kMtuInterval) {
+    if (mss >= info.mss || stack::timestamp(now_) - flow->mtu_told_ < kMtuInterval) {
       return;
     }
-    flow->mtu_told_ = now_;
+    flow->mtu_told_ = stack::timestamp(now_);
     flow->connection_->set_path_mss(static_cast<std::uint16_t>(std::min(mss, 65535u)), now_);
   } else if (info.state == stack::State::syn_sent) {
     // RFC 5927 §5.2: hard errors end only connections that are not synchronised.

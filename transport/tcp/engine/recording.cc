@@ -18,7 +18,8 @@ std::uint32_t read32(const std::byte* at) {
 std::uint64_t ns(Instant now) { return static_cast<std::uint64_t>(now.time_since_epoch().count()); }
 
 // RFC 2018 §3, aligned by two NOPs.
-[[gnu::noinline]] void record_sack(observe::RingWriter& ring, const stack::SegmentIn& segment) {
+[[gnu::noinline]] void record_sack(observe::RingWriter& ring, std::byte* page,
+                                   const stack::SegmentIn& segment) {
   constexpr std::byte kNop{1}, kSack{5};
   PacketOptions options;
   constexpr std::size_t kMost = (sizeof options.bytes - 4) / 8;
@@ -31,38 +32,38 @@ std::uint64_t ns(Instant now) { return static_cast<std::uint64_t>(now.time_since
     stack::write32(&options.bytes[4 + 8 * i], segment.sack[i].left.raw());
     stack::write32(&options.bytes[8 + 8 * i], segment.sack[i].right.raw());
   }
-  ring.write(options);
+  ring.write(page, options);
 }
 
 }  // namespace
 
-void record(observe::RingWriter& ring, const stack::SegmentIn& segment, Instant now) {
-  ring.write(PacketRecord{.time = ns(now),
-                          .seq = segment.seq.raw(),
-                          .ack = segment.ack.raw(),
-                          .length = segment.payload.size,
-                          .ts_val = segment.has_timestamps ? segment.ts_val : 0,
-                          .ts_ecr = segment.has_timestamps ? segment.ts_ecr : 0,
-                          .window = segment.window,
-                          .flags = segment.flags,
-                          .kind = RecordKind::in});
+void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentIn& segment, Instant now) {
+  ring.write(page, PacketRecord{.time = ns(now),
+                                .seq = segment.seq.raw(),
+                                .ack = segment.ack.raw(),
+                                .length = segment.payload.size,
+                                .ts_val = segment.has_timestamps ? segment.ts_val : 0,
+                                .ts_ecr = segment.has_timestamps ? segment.ts_ecr : 0,
+                                .window = segment.window,
+                                .flags = segment.flags,
+                                .kind = RecordKind::in});
   if (segment.sack_count > 0) {
-    record_sack(ring, segment);
+    record_sack(ring, page, segment);
   }
 }
 
-void record(observe::RingWriter& ring, const stack::SegmentOut& segment, Instant now) {
+void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentOut& segment, Instant now) {
   const bool stamped = segment.option_size >= stack::kTimestampsAlone &&
                        read32(segment.options.data()) == stack::kTimestampsHead;
-  ring.write(PacketRecord{.time = ns(now),
-                          .seq = segment.seq.raw(),
-                          .ack = segment.ack.raw(),
-                          .length = segment.payload_size,
-                          .ts_val = stamped ? read32(&segment.options[4]) : 0,
-                          .ts_ecr = stamped ? read32(&segment.options[8]) : 0,
-                          .window = segment.window,
-                          .flags = segment.flags,
-                          .kind = segment.retransmission ? RecordKind::out_again : RecordKind::out});
+  ring.write(page, PacketRecord{.time = ns(now),
+                                .seq = segment.seq.raw(),
+                                .ack = segment.ack.raw(),
+                                .length = segment.payload_size,
+                                .ts_val = stamped ? read32(&segment.options[4]) : 0,
+                                .ts_ecr = stamped ? read32(&segment.options[8]) : 0,
+                                .window = segment.window,
+                                .flags = segment.flags,
+                                .kind = segment.retransmission ? RecordKind::out_again : RecordKind::out});
   const std::size_t from = stamped ? stack::kTimestampsAlone : 0;
   if (segment.option_size > from) {
     PacketOptions options;
@@ -70,7 +71,7 @@ void record(observe::RingWriter& ring, const stack::SegmentOut& segment, Instant
         static_cast<std::uint16_t>(std::min<std::size_t>(segment.option_size - from, sizeof options.bytes));
     std::copy_n(segment.options.begin() + static_cast<std::ptrdiff_t>(from), options.size,
                 options.bytes.begin());
-    ring.write(options);
+    ring.write(page, options);
   }
 }
 

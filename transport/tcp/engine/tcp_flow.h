@@ -46,7 +46,7 @@ class TcpFlow final : public Flow, public Timed {
   void wake() override;
   void close() override;
   void abort(std::string_view reason = {}) override;
-  void set_recorder(observe::RingWriter* recorder) override { recorder_ = recorder; }
+  void set_recorder(const observe::RingWriter& recorder) override { recorder_ = recorder; }
   void set_trusted(bool trusted) override { connection_->keep_out_of_order(trusted); }
   [[nodiscard]] bool is_silent() const override;
   [[nodiscard]] std::string why_unreachable(Instant now) const override;
@@ -54,12 +54,15 @@ class TcpFlow final : public Flow, public Timed {
  private:
   friend class Engine;
 
+  // When an ICMP error about the path's MTU was last believed, by the clock of timestamps; when that wraps,
+  // the next one may be believed a second late. Here, where it takes no room.
+  std::uint32_t mtu_told_ = 0;
   Engine* engine_;
   FlowKey key_;
   std::uint32_t position_ = 0;  // in Engine::flows_; here, where it takes no room
   std::unique_ptr<stack::Connection> connection_;
 
-  observe::RingWriter* recorder_ = nullptr;  // null: its packets are not recorded
+  observe::RingWriter recorder_;
 
   // The engine's bookkeeping.
   net::LinkHeader header_{};
@@ -72,7 +75,6 @@ class TcpFlow final : public Flow, public Timed {
   bool came_elsewhere_ = false;   // accepted; its SYN came in by another engine's queue
   bool finished_ = false;         // in Engine::finished_
   bool time_wait_ = false;        // in Engine::time_wait_
-  Instant mtu_told_{};            // when an ICMP error about the path's MTU was last believed
   // While another local port may still be tried.
   std::unique_ptr<PortTrial> trial_;
 };

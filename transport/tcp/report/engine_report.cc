@@ -51,7 +51,6 @@ class EngineReport::FlowAccount final : public engine::FlowAccount {
   std::uint32_t slot = observe::Page::kNone;
   PathAccount* path = nullptr;
   observe::FlowFacts facts;
-  observe::RingWriter ring;
   std::uint32_t ring_slot = observe::Page::kNone;
 
   // What the flow has done since the last time goes into its path.
@@ -228,10 +227,7 @@ EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow) {
     observe::put(account->facts.local, ends.substr(0, middle));
     observe::put(account->facts.peer, middle == std::string::npos ? std::string() : ends.substr(middle + 3));
     if (!flow.by_kernel()) {
-      account->ring = page_->take_ring(account->id, account->ring_slot);
-    }
-    if (account->ring.exists()) {
-      flow.set_recorder(&account->ring);
+      flow.set_recorder(page_->take_ring(account->id, account->ring_slot));
     }
     flow.set_account(std::move(account));
   }
@@ -258,7 +254,7 @@ void EngineReport::on_flow_gone(engine::Flow& flow) {
   FlowAccount& account = account_of(flow);
   account.take(info, flow.stream());
   --account.path->facts.flows;
-  flow.set_recorder(nullptr);
+  flow.set_recorder({});
   page_->give_back(observe::Table::ring, account.ring_slot);
   page_->give_back(observe::Table::flow, account.slot);
   page_->publish(account.path->slot, account.path->id, account.path->facts);
