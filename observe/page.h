@@ -22,7 +22,8 @@
 
 namespace tfabric::observe {
 
-// Whose page it is, and how many records it keeps of each flow (observe/ring.h): a power of two, or 0.
+// Whose page it is, and how many records it keeps of each flow (observe/ring.h): a power of two
+// above 1, or 0.
 struct Identity {
   std::int64_t rank = -1;
   std::string host, job, transport;

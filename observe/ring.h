@@ -1,16 +1,16 @@
 // The recorder: of each flow the last packets' headers, in the page, one record after another in a ring.
 //
 // A slot of the ring table is a SlotHeader, RingFacts, and `records` records. Unlike other slots it is
-// written without a sequence: `written` counts the records since the beginning, and grows after each. A
-// reader reads the records and then the count again; those that may have been overwritten meanwhile do not
-// count.
+// written without a sequence: `written` counts the records since the beginning, modulo 2^32, and grows after
+// each. A reader reads the records and then the count again; those that may have been overwritten meanwhile
+// do not count.
 #pragma once
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "observe/layout.h"
 
@@ -57,27 +57,32 @@ class RingWriter {
   static constexpr std::size_t kRecordsAt = 64;
 
   RingWriter() = default;
-  // The slot, at this offset in the page, a multiple of 64, has room for `records` of them, a power of two.
+  // The slot, at this offset in the page, a multiple of 64 below 2^32, has room for `records` of them, a
+  // power of two above 1.
   RingWriter(std::uint64_t offset, std::uint32_t records)
-      : place_(static_cast<std::uint32_t>(offset / 64)), records_(static_cast<std::uint16_t>(records)) {}
+      : place_(static_cast<std::uint32_t>(offset) | static_cast<std::uint32_t>(std::countr_zero(records))) {}
 
   // Without a ring, nothing is to be recorded.
-  [[nodiscard]] bool exists() const { return records_ != 0; }
-  // `page`: where the page begins.
+  [[nodiscard]] bool exists() const { return place_ != 0; }
+  // Returns the place of the next record, which is to be filled, all of it, before done(). `page`: where the
+  // page begins.
   template <class Record>
-  void write(std::byte* page, const Record& record) {
-    static_assert(sizeof record == kRecordBytes);
-    std::byte* slot = page + std::uint64_t{place_} * 64;
-    std::memcpy(slot + kRecordsAt + next_ * kRecordBytes, &record, kRecordBytes);
-    next_ = static_cast<std::uint16_t>((next_ + 1) & (records_ - 1));
-    const std::atomic_ref written(*reinterpret_cast<std::uint64_t*>(slot + sizeof(SlotHeader)));
-    written.store(written.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  [[nodiscard]] Record& next(std::byte* page) {
+    static_assert(sizeof(Record) == kRecordBytes);
+    const std::uint32_t index = written_ & ((1u << (place_ % 64)) - 1);
+    return *reinterpret_cast<Record*>(slot(page) + kRecordsAt + std::size_t{index} * kRecordBytes);
+  }
+  void done(std::byte* page) {
+    const std::atomic_ref written(*reinterpret_cast<std::uint64_t*>(slot(page) + sizeof(SlotHeader)));
+    written.store(++written_, std::memory_order_release);
   }
 
  private:
-  std::uint32_t place_ = 0;
-  std::uint16_t next_ = 0, records_ = 0;
+  [[nodiscard]] std::byte* slot(std::byte* page) const { return page + (place_ & ~63u); }
+
+  std::uint32_t place_ = 0;  // and, below 64, the logarithm of the number of records
+  std::uint32_t written_ = 0;
 };
-static_assert(sizeof(RingWriter) == 8 && kMostRecords <= 32768);
+static_assert(sizeof(RingWriter) == 8);
 
 }  // namespace tfabric::observe

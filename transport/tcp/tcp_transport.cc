@@ -62,8 +62,9 @@ std::unique_ptr<observe::Page> make_page(const config::Config& config) {
        .host = transport::host_name(),
        .job = transport::job_in(environment),
        .transport = "tcp",
-       .records =
-           config.observe.records == 0 ? 0 : std::bit_ceil(static_cast<unsigned>(config.observe.records))});
+       .records = config.observe.records == 0
+                      ? 0
+                      : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records)))});
   if (!page) {
     TF_INFO("NET/tfabric: nothing for `tfabric stat` (observe.page): {}", page.error().message);
     return observe::Page::blank();

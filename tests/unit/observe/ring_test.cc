@@ -24,6 +24,12 @@ std::unique_ptr<Page> page_with(std::uint32_t records) {
   return std::move(*page);
 }
 
+template <class Record>
+void write(RingWriter& ring, const Page& page, const Record& record) {
+  ring.next<Record>(page.memory()) = record;
+  ring.done(page.memory());
+}
+
 PacketRecord numbered(std::uint32_t seq) {
   return {
       .time = seq, .seq = seq, .ack = 7, .length = 100, .window = 3, .flags = 0x10, .kind = RecordKind::out};
@@ -46,7 +52,7 @@ TEST_CASE("the last records of each flow are kept, but for one that may be being
   REQUIRE(rings_of(*page).size() == 2);
   REQUIRE(rings_of(*page)[0].packets.empty());
   for (std::uint32_t i = 1; i <= 20; ++i) {
-    ring.write(page->memory(), numbered(i));
+    write(ring, *page, numbered(i));
     const RecordedFlow flow = rings_of(*page)[0];
     REQUIRE(flow.flow == 11);
     REQUIRE(flow.packets.size() == std::min(i, 7u));
@@ -54,7 +60,7 @@ TEST_CASE("the last records of each flow are kept, but for one that may be being
     REQUIRE(flow.packets.back().record.seq == i);
     REQUIRE(flow.packets.front().record.seq == i - flow.packets.size() + 1);
   }
-  other.write(page->memory(), numbered(99));
+  write(other, *page, numbered(99));
   REQUIRE(rings_of(*page)[1].packets.at(0).record.seq == 99);
   page->give_back(Table::ring, slot);
   REQUIRE(rings_of(*page).size() == 1);
@@ -71,10 +77,10 @@ TEST_CASE("options belong to the packet before them") {
   PacketOptions options;
   options.bytes[0] = std::byte{5};
   options.size = 12;
-  ring.write(page->memory(), options);  // its packet has been overwritten
-  ring.write(page->memory(), numbered(1));
-  ring.write(page->memory(), options);
-  ring.write(page->memory(), numbered(2));
+  write(ring, *page, options);  // its packet has been overwritten
+  write(ring, *page, numbered(1));
+  write(ring, *page, options);
+  write(ring, *page, numbered(2));
   const RecordedFlow flow = rings_of(*page)[0];
   REQUIRE(flow.packets.size() == 2);
   REQUIRE(flow.packets[0].options.size() == 12);
@@ -109,7 +115,7 @@ TEST_CASE("a ring that was scribbled on is left out, and its writer stays in its
   const auto page = page_with(8);
   std::uint32_t slot = 0;
   RingWriter ring = page->take_ring(1, slot);
-  ring.write(page->memory(), numbered(1));
+  write(ring, *page, numbered(1));
   const auto opened = open_page(page->descriptor());
   REQUIRE(opened.ok());
   std::uint64_t at = 0;
@@ -127,7 +133,7 @@ TEST_CASE("a ring that was scribbled on is left out, and its writer stays in its
     for (const RecordedFlow& flow : rings_of(*page)) {
       REQUIRE(flow.packets.size() <= 8);
     }
-    ring.write(page->memory(), numbered(2));  // by what it knows itself
+    write(ring, *page, numbered(2));  // by what it knows itself
     REQUIRE(pwrite(page->descriptor(), &before, 8, where) == 8);
   }
 }

@@ -118,8 +118,10 @@ TEST_CASE("a capture has the packets of the flows that the page knows, and why t
   std::uint32_t slots[2];
   RingWriter ring = (*page)->take_ring(41, slots[0]), stranger = (*page)->take_ring(43, slots[1]);
   for (int i = 0; i < 3; ++i) {
-    ring.write((*page)->memory(), packet(RecordKind::out, 1000).record);
-    stranger.write((*page)->memory(), packet(RecordKind::in, 0).record);
+    ring.next<PacketRecord>((*page)->memory()) = packet(RecordKind::out, 1000).record;
+    ring.done((*page)->memory());
+    stranger.next<PacketRecord>((*page)->memory()) = packet(RecordKind::in, 0).record;
+    stranger.done((*page)->memory());
   }
   const auto snapshot = read_page((*page)->descriptor(), Instant{});
   const auto rings = read_rings((*page)->descriptor());

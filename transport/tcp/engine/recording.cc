@@ -1,6 +1,7 @@
 #include "transport/tcp/engine/recording.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace tfabric::engine {
 namespace {
@@ -21,7 +22,8 @@ std::uint64_t ns(Instant now) { return static_cast<std::uint64_t>(now.time_since
 [[gnu::noinline]] void record_sack(observe::RingWriter& ring, std::byte* page,
                                    const stack::SegmentIn& segment) {
   constexpr std::byte kNop{1}, kSack{5};
-  PacketOptions options;
+  auto& options = ring.next<PacketOptions>(page);
+  options = {};
   constexpr std::size_t kMost = (sizeof options.bytes - 4) / 8;
   const std::size_t count = std::min<std::size_t>(segment.sack_count, kMost);
   options.size = static_cast<std::uint16_t>(4 + 8 * count);
@@ -32,21 +34,34 @@ std::uint64_t ns(Instant now) { return static_cast<std::uint64_t>(now.time_since
     stack::write32(&options.bytes[4 + 8 * i], segment.sack[i].left.raw());
     stack::write32(&options.bytes[8 + 8 * i], segment.sack[i].right.raw());
   }
-  ring.write(page, options);
+  ring.done(page);
+}
+
+// All but the timestamps, which come first.
+[[gnu::noinline]] void record_options(observe::RingWriter& ring, std::byte* page,
+                                      const stack::SegmentOut& segment, std::size_t from) {
+  auto& options = ring.next<PacketOptions>(page);
+  options = {};
+  options.size =
+      static_cast<std::uint16_t>(std::min<std::size_t>(segment.option_size - from, sizeof options.bytes));
+  std::copy_n(segment.options.begin() + static_cast<std::ptrdiff_t>(from), options.size,
+              options.bytes.begin());
+  ring.done(page);
 }
 
 }  // namespace
 
 void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentIn& segment, Instant now) {
-  ring.write(page, PacketRecord{.time = ns(now),
-                                .seq = segment.seq.raw(),
-                                .ack = segment.ack.raw(),
-                                .length = segment.payload.size,
-                                .ts_val = segment.has_timestamps ? segment.ts_val : 0,
-                                .ts_ecr = segment.has_timestamps ? segment.ts_ecr : 0,
-                                .window = segment.window,
-                                .flags = segment.flags,
-                                .kind = RecordKind::in});
+  ring.next<PacketRecord>(page) = {.time = ns(now),
+                                   .seq = segment.seq.raw(),
+                                   .ack = segment.ack.raw(),
+                                   .length = segment.payload.size,
+                                   .ts_val = segment.has_timestamps ? segment.ts_val : 0,
+                                   .ts_ecr = segment.has_timestamps ? segment.ts_ecr : 0,
+                                   .window = segment.window,
+                                   .flags = segment.flags,
+                                   .kind = RecordKind::in};
+  ring.done(page);
   if (segment.sack_count > 0) {
     record_sack(ring, page, segment);
   }
@@ -55,23 +70,19 @@ void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentIn& 
 void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentOut& segment, Instant now) {
   const bool stamped = segment.option_size >= stack::kTimestampsAlone &&
                        read32(segment.options.data()) == stack::kTimestampsHead;
-  ring.write(page, PacketRecord{.time = ns(now),
-                                .seq = segment.seq.raw(),
-                                .ack = segment.ack.raw(),
-                                .length = segment.payload_size,
-                                .ts_val = stamped ? read32(&segment.options[4]) : 0,
-                                .ts_ecr = stamped ? read32(&segment.options[8]) : 0,
-                                .window = segment.window,
-                                .flags = segment.flags,
-                                .kind = segment.retransmission ? RecordKind::out_again : RecordKind::out});
+  ring.next<PacketRecord>(page) = {.time = ns(now),
+                                   .seq = segment.seq.raw(),
+                                   .ack = segment.ack.raw(),
+                                   .length = segment.payload_size,
+                                   .ts_val = stamped ? read32(&segment.options[4]) : 0,
+                                   .ts_ecr = stamped ? read32(&segment.options[8]) : 0,
+                                   .window = segment.window,
+                                   .flags = segment.flags,
+                                   .kind = segment.retransmission ? RecordKind::out_again : RecordKind::out};
+  ring.done(page);
   const std::size_t from = stamped ? stack::kTimestampsAlone : 0;
   if (segment.option_size > from) {
-    PacketOptions options;
-    options.size =
-        static_cast<std::uint16_t>(std::min<std::size_t>(segment.option_size - from, sizeof options.bytes));
-    std::copy_n(segment.options.begin() + static_cast<std::ptrdiff_t>(from), options.size,
-                options.bytes.begin());
-    ring.write(page, options);
+    record_options(ring, page, segment, from);
   }
 }
 
