@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         watchdog.on_answer(channel, *answer, now);
       }
     } else if (act == 4) {
-      watchdog.on_gone(channel, now);
+      watchdog.on_gone(channel, (act & 1u) != 0, now);
       known.erase(channel);
     } else if (act == 5) {
       since = now;

@@ -228,7 +228,7 @@ std::vector<verdict::Walk::Sending> Watchdog::take(std::size_t engine) {
   return std::exchange(outgoing_[engine], {});
 }
 
-void Watchdog::on_gone(verdict::Channel channel, Instant now) {
+void Watchdog::on_gone(verdict::Channel channel, bool waited, Instant now) {
   const std::lock_guard guard(mutex_);
   walk_.forget(channel);
   Sight& sight = sights_[engine_of(channel) % kMaxEngines];
@@ -237,7 +237,7 @@ void Watchdog::on_gone(verdict::Channel channel, Instant now) {
   }
   if (waits_on_ == channel || (episode_.verdict() && episode_.channel() == channel)) {
     rest(now);
-    end_episode(now, /*gone=*/true);
+    end_episode(now, /*gone=*/waited);
   }
 }
 

@@ -81,8 +81,8 @@ class Watchdog {
   // The comm's peer has sent this.
   void on_question(verdict::Channel channel, const verdict::Question& question, Instant now);
   void on_answer(verdict::Channel channel, const Answer& answer, Instant now);
-  // The comm is gone.
-  void on_gone(verdict::Channel channel, Instant now);
+  // The comm is gone. `waited`: its requests were not done.
+  void on_gone(verdict::Channel channel, bool waited, Instant now);
   // The comm has failed. Returns what was seen of it before, for its error; empty if nothing was said.
   std::string on_failed(verdict::Channel channel, verdict::Cause cause, std::string_view why, Instant now);
 

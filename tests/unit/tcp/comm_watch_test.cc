@@ -254,6 +254,22 @@ TEST_CASE("a peer that dies while another one computes is said at once") {
   REQUIRE(job.said()[0].warning);
 }
 
+TEST_CASE("a comm that is closed while it waits does not go on; one whose requests are done did") {
+  for (const bool done : {false, true}) {
+    WatchedJob job(2);
+    const auto channel = job.connect(1, 0);
+    channel.receive->facts.outstanding = 1;
+    job.run(35s);
+    REQUIRE(job.said().size() == 1);
+    job.forget();
+    channel.receive->facts.outstanding = done ? 0 : 1;
+    job.close(*channel.receive);
+    job.run(1s);
+    REQUIRE(job.said().size() == 1);
+    REQUIRE(job.said()[0].has(done ? "it goes on after 35 s" : "the wait ends after 35 s with its comm"));
+  }
+}
+
 TEST_CASE("records that are malformed are ignored") {
   WatchedJob job(2);
   const auto channel = job.connect(0, 1);

@@ -71,6 +71,14 @@ class WatchedJob {
     receive.peer = &send;
     return {&send, &receive};
   }
+  // The comm is closed, in the midst of what it does. It exists no longer when this returns.
+  void close(WatchedComm& comm) {
+    Rank& rank = *ranks_[comm.rank];
+    rank.watches[comm.engine]->on_gone(comm, now_);
+    note(comm.rank);
+    comm.peer->peer = nullptr;
+    std::erase_if(rank.comms, [&](const auto& each) { return each.get() == &comm; });
+  }
   // The rank does not run.
   void stop(std::size_t rank, bool stopped = true) { ranks_[rank]->stopped = stopped; }
 
@@ -140,19 +148,26 @@ class WatchedJob {
     if (now_.time_since_epoch() % 10ms == Duration{}) {
       look(rank);
     }
-    const std::size_t before = log_.lines().size();
     for (const auto& watch : rank.watches) {
       watch->on_time(now_, rank.paused);
     }
+    note(number);
+  }
+
+  // What the rank has said since it was looked at last.
+  void note(std::size_t rank) {
     const auto lines = log_.lines();
-    for (std::size_t i = before; i < lines.size(); ++i) {
-      said_.push_back({std::chrono::duration_cast<std::chrono::seconds>(now_ - kBegin).count(), number,
-                       lines[i].level == log::Level::warn, lines[i].text});
+    for (; seen_ < lines.size(); ++seen_) {
+      said_.push_back({std::chrono::duration_cast<std::chrono::seconds>(now_ - kBegin).count(), rank,
+                       lines[seen_].level == log::Level::warn, lines[seen_].text});
     }
   }
 
   // One record a millisecond.
   void take(WatchedComm& comm) {
+    if (comm.peer == nullptr) {
+      return;
+    }
     auto& arriving = comm.peer->arriving_at_peer;
     if (arriving.empty()) {
       return;
@@ -191,6 +206,7 @@ class WatchedJob {
   tfabric::test::CapturedLog log_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::vector<Said> said_;
+  std::size_t seen_ = 0;  // lines of the log
   Instant now_ = kBegin;
 };
 

@@ -147,7 +147,9 @@ void CommWatch::on_gone(const ShownComm& comm, Instant now) {
     }
   }
   correspondents_.erase(channel_of(comm));
-  watchdog_->on_gone(channel_of(comm), now);
+  ShownComm::Sight sight;
+  comm.show(sight);
+  watchdog_->on_gone(channel_of(comm), /*waited=*/sight.facts.outstanding > 0, now);
 }
 
 }  // namespace tfabric::tcp
