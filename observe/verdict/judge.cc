@@ -57,6 +57,11 @@ bool is_unanswered(const WaitFacts& facts) {
                      [](const LaneFacts& lane) { return !lane.unacknowledged || is_troubled(lane); });
 }
 
+// The peer's kernel has acknowledged all, and its process has not: of lanes of the kernel's TCP.
+bool is_with_its_kernel(const WaitFacts& facts) {
+  return all_lanes(facts, [](const LaneFacts& lane) { return lane.by_kernel && lane.repetitions == 0; });
+}
+
 // The peer goes on sending, and never acknowledges what it gets.
 bool is_heard(const WaitFacts& facts) {
   return std::any_of(facts.lanes.begin(), facts.lanes.end(), [&](const LaneFacts& lane) {
@@ -249,7 +254,14 @@ std::optional<Verdict> judge(const WaitFacts& facts) {
     return Verdict{Cause::cycle, about_circle(facts)};
   }
   if (facts.sends && !facts.needs_receive) {
-    return std::nullopt;  // its bytes are on their way, and something will be seen of that
+    // Else its bytes are on their way, and something will be seen of that.
+    return is_with_its_kernel(facts)
+               ? std::optional(
+                     Verdict{Cause::not_receiving,
+                             fmt::format("{} has not taken what was sent to it for {}, though its "
+                                         "kernel has it: {}.{}",
+                                         who(facts), seconds(facts.age), waits(facts), about_chain(facts))})
+               : std::nullopt;
   }
   if (facts.sends) {
     return Verdict{Cause::not_receiving,

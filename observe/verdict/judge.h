@@ -19,6 +19,7 @@ namespace tfabric::verdict {
 // One connection of the channel that waits.
 struct LaneFacts {
   std::string rail;
+  bool by_kernel = false;         // what is acknowledged has been read by the peer's process
   bool no_link = false;           // the rail has lost its link
   bool no_neighbour = false;      // its next hop does not answer ARP or ND
   bool driver_stalled = false;    // its driver has taken nothing for a second

@@ -1,19 +1,23 @@
 #include "tools/dump/command.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <ctime>
-#include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/descriptor.h"
 #include "observe/finder.h"
 #include "tools/dump/packets.h"
 #include "tools/output.h"
@@ -53,17 +57,27 @@ std::string name_of(const observe::FoundPage& page, bool anonymise) {
                      utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
-// For the user alone: it has addresses and names. Beside it first, so that nothing half-written is found.
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(file, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) {
+      return false;
+    }
+    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
+  }
+  return true;
+}
+
+// For the user alone: it has addresses and names. Beside it first, so that nothing half-written is found;
+// anew, since in a folder of all users' another one may have put a link there.
 bool write_file(const std::string& path, std::string_view bytes) {
   const std::string beside = path + ".part";
-  const mode_t before = umask(077);
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  umask(before);
-  if (!file || std::rename(beside.c_str(), path.c_str()) != 0) {
+  const Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (file.get() < 0 || !write_all(file.get(), bytes) || std::rename(beside.c_str(), path.c_str()) != 0) {
     tools::print_err(fmt::format("tfabric dump: cannot write {}: {}\n", path, std::strerror(errno)));
-    std::remove(beside.c_str());
+    if (file.get() >= 0) {
+      std::remove(beside.c_str());
+    }
     return false;
   }
   return true;
@@ -87,7 +101,7 @@ struct Written {
 };
 
 // Returns nothing, after a message, if the page cannot be read or a file not be written.
-std::optional<Written> write(const observe::FoundPage& page, const Arguments& arguments) {
+std::optional<Written> write_of(const observe::FoundPage& page, const Arguments& arguments) {
   if (!page.snapshot) {
     tools::print_err(fmt::format("process {}: {}\n", page.pid, page.snapshot.error().message));
     return std::nullopt;
@@ -121,7 +135,7 @@ int run(const Arguments& arguments) {
       continue;
     }
     ++processes;
-    const auto written = write(page, arguments);
+    const auto written = write_of(page, arguments);
     failed = failed || !written;
     if (written) {
       json.push_back({{"pid", page.pid},

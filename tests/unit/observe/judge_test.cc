@@ -73,6 +73,14 @@ TEST_CASE("a peer that has posted no receive") {
   REQUIRE(judge(facts)->cause == Cause::not_receiving);
   facts.needs_receive = false;  // the bytes are on their way
   REQUIRE(!judge(facts));
+  for (LaneFacts& lane : facts.lanes) {
+    lane.by_kernel = lane.unacknowledged = true;
+  }
+  REQUIRE(judge(facts)->cause == Cause::not_receiving);
+  REQUIRE(judge(facts)->text.find("has not taken what was sent to it for 31 s, though its kernel has it") !=
+          std::string::npos);
+  facts.lanes[0].repetitions = 1;  // not even its kernel
+  REQUIRE(!judge(facts));
 }
 
 TEST_CASE("circles") {

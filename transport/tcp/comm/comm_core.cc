@@ -512,6 +512,7 @@ verdict::LaneFacts CommCore::facts_of(const engine::Flow& flow, Instant now) {
   const stack::ByteStream& stream = flow.stream();
   const engine::Carrier& carrier = flow.carrier();
   return {.rail = carrier.name(),
+          .by_kernel = flow.by_kernel(),
           .no_link = carrier.is_away(),
           .no_neighbour = !flow.by_kernel() && flow.is_silent(),
           .driver_stalled = carrier.is_stalled(),
