@@ -26,7 +26,7 @@ void add(std::span<const std::byte> bytes, RecordedFlow& flow) {
       PacketOptions options;
       std::memcpy(&options, bytes.data(), sizeof options);
       if (!flow.packets.empty()) {
-        const auto size = std::min<std::size_t>(options.size / 4 * 4, options.bytes.size());
+        const auto size = std::min(std::size_t{options.size} / 4 * 4, options.bytes.size());
         flow.packets.back().options.assign(options.bytes.begin(),
                                            options.bytes.begin() + static_cast<std::ptrdiff_t>(size));
       }

@@ -35,6 +35,10 @@ class CapturedLog {
     const std::lock_guard guard(mutex_);
     return lines_;
   }
+  [[nodiscard]] std::size_t size() const {
+    const std::lock_guard guard(mutex_);
+    return lines_.size();
+  }
   // Returns the number of lines that contain the text.
   [[nodiscard]] std::size_t count(std::string_view text) const {
     const std::lock_guard guard(mutex_);

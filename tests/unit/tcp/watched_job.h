@@ -156,6 +156,9 @@ class WatchedJob {
 
   // What the rank has said since it was looked at last.
   void note(std::size_t rank) {
+    if (log_.size() == seen_) {
+      return;
+    }
     const auto lines = log_.lines();
     for (; seen_ < lines.size(); ++seen_) {
       said_.push_back({std::chrono::duration_cast<std::chrono::seconds>(now_ - kBegin).count(), rank,
