@@ -31,7 +31,7 @@ inline constexpr auto kLastCause = static_cast<std::uint8_t>(Cause::failed);
 // Whose matter it is: what is said when, and how loudly, depends on it.
 enum class Side : std::uint8_t {
   network,     // rails, processes and hosts: something is broken
-  application  // the job's code: it may only be slow, and nobody is to blame for that
+  application  // the job's code: it may only be slow, which is no fault
 };
 [[nodiscard]] Side side_of(Cause cause);
 

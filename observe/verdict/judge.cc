@@ -147,9 +147,10 @@ std::string about_chain(const WaitFacts& facts) {
   const Finding& chain = *facts.chain;
   const std::string end = name_of(chain.process);
   switch (chain.end) {
-    case End::nobody: {
+    case End::origin: {
       const std::string does = fmt::format(
-          "has posted nothing for {} and waits for nobody here: it computes, waits for its GPU or for data, "
+          "has posted nothing for {} and waits for no other process over the network: it computes, waits for "
+          "its GPU or for data, "
           "or "
           "is not in this collective.",
           seconds(chain.unposted_ms + chain.age_ms));
@@ -206,7 +207,7 @@ std::string about_mismatch(const WaitFacts& facts) {
 
 // One that waits for others itself is where those are.
 bool is_mismatch(const WaitFacts& facts) {
-  return !facts.sends && facts.end && facts.chain && facts.chain->end == End::nobody &&
+  return !facts.sends && facts.end && facts.chain && facts.chain->end == End::origin &&
          facts.chain->steps == 1 && facts.end->state == PeerEnd::State::idle && facts.end->outstanding == 0 &&
          facts.end->elsewhere_ms < kElsewhereMs && facts.end->unposted_ms > kElsewhereMs;
 }

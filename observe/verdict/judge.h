@@ -1,7 +1,8 @@
 // From the facts of a wait to its cause, in words. A pure function.
 //
 // A verdict says what was seen, and no more than follows from that. Data also moves between the processes of
-// a host by other ways than the network, which is why a process that waits for nobody here may still wait.
+// a host by other ways than the network, which is why a process that waits for no other over the network may
+// still wait.
 #pragma once
 
 #include <cstdint>

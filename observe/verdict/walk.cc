@@ -159,7 +159,7 @@ void Walk::learn(const Finding& what, Instant found_at, Instant now) {
 
 Finding Walk::own_answer(Instant now) const {
   if (!edge_) {
-    return {.end = End::nobody,
+    return {.end = End::origin,
             .cause = {},
             .steps = 0,
             .number = number_,

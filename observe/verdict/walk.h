@@ -1,11 +1,11 @@
-// Who waits for whom: from one process to the next, to the one that waits for nobody, or round in a circle.
+// Who waits for whom: from one process to the next, to the one that waits for no other, or round in a circle.
 //
 // Each process has at most one *edge*: the channel of its oldest wait, which leads to one peer. It asks that
-// peer, which answers at once what it knows: that it waits for nobody, or how its own wait ends, or that this
-// is open. Whoever learns how its wait ends passes that on to all who have asked lately. A question is passed
-// on along the edges if its starter's number is higher than that of any other that was, so in a circle one
-// question comes round: to its starter, or to a process that it has reached before by another way. Two rounds
-// must say so before it is believed, since edges change.
+// peer, which answers at once what it knows: that it waits for no other, or how its own wait ends, or that
+// this is open. A process that learns how its wait ends answers all who have asked lately once more. A
+// question is passed on along the edges if its starter's number is higher than that of any other that was, so
+// in a circle one question comes round: to its starter, or to a process that it has reached before by another
+// way. Two rounds must say so before it is believed, since edges change.
 //
 // What is known has an age, which counts from the process that has found it, and is forgotten after
 // kValid. A state machine without I/O or clock; time is an argument. Not thread-safe.
@@ -37,7 +37,7 @@ struct Question {
 // How a wait ends.
 enum class End : std::uint8_t {
   open,     // not known
-  nobody,   // at a process that waits for nobody
+  origin,   // at a process that waits for no other
   trouble,  // at one that does not answer, or is not reached
   circle    // it does not
 };
@@ -49,7 +49,7 @@ struct Finding {
   std::uint16_t steps = 0;        // to the process; of a circle: how many are in it
   std::uint64_t number = 0;       // of the process; of a circle: of one in it
   Process process;                // the same; of `open`: the one that says so
-  std::uint32_t unposted_ms = 0;  // of `nobody`: for how long it has posted nothing at all
+  std::uint32_t unposted_ms = 0;  // of `origin`: for how long it has posted nothing at all
   std::uint32_t age_ms = 0;       // since it was found
 };
 
@@ -68,7 +68,7 @@ class Walk {
     Process peer;                  // as far as it is known
     std::optional<Cause> trouble;  // the peer does not answer, or is not reached
   };
-  // What the process waits for now; nothing: for nobody. Call it regularly. `unposted`: see Finding.
+  // What the process waits for now; nothing: for no other. Call it regularly. `unposted`: see Finding.
   void wait_on(const std::optional<Edge>& edge, Duration unposted, Instant now);
   void on_question(Channel from, const Question& question, Instant now);
   void on_answer(Channel from, const Finding& answer, Instant now);

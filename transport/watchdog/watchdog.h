@@ -68,7 +68,7 @@ class Watchdog {
     std::optional<Instant> spoken_since;
     Instant posted_at{};  // when anything was posted last
     Instant moved_at{};   // when anything moved last
-    Duration paused{};    // for how long nobody turned the engine, in pauses of half a second or more
+    Duration paused{};    // for how long no thread turned the engine, in pauses of half a second or more
     Duration starved{};   // the same, in pauses of kStarving or more
   };
   // Call it about ten times a second. Returns true if this engine is to bring the facts of its oldest wait to

@@ -35,13 +35,14 @@ LaneFacts unanswered(LaneFacts lane) {
 
 TEST_CASE("a peer that computes") {
   WaitFacts facts = receive_from_7();
-  facts.chain = Finding{.end = End::nobody, .steps = 1, .process = facts.peer, .unposted_ms = 33000};
+  facts.chain = Finding{.end = End::origin, .steps = 1, .process = facts.peer, .unposted_ms = 33000};
   const auto verdict = judge(facts);
   REQUIRE(verdict->cause == Cause::not_sending);
   REQUIRE(
       verdict->text ==
       "rank 7 (pid 4242 on gpu2) has sent nothing for 31 s: 2 receives have waited. It has posted nothing "
-      "for 33 s and waits for nobody here: it computes, waits for its GPU or for data, or is not in this "
+      "for 33 s and waits for no other process over the network: it computes, waits for its GPU or for data, "
+      "or is not in this "
       "collective. The network is well: round trip 41 us, nothing lost.");
   facts.chain->steps = 3;
   facts.chain->process = {.rank = 1, .pid = 31337, .host = "gpu0"};
@@ -53,7 +54,7 @@ TEST_CASE("a peer that computes") {
 TEST_CASE("a peer that works elsewhere is not in the same collective") {
   WaitFacts facts = receive_from_7();
   facts.end->elsewhere_ms = 10;
-  facts.chain = Finding{.end = End::nobody, .steps = 2, .process = facts.peer};
+  facts.chain = Finding{.end = End::origin, .steps = 2, .process = facts.peer};
   REQUIRE(judge(facts)->cause == Cause::not_sending);  // it waits for another one itself
   facts.chain->steps = 1;
   REQUIRE(judge(facts)->cause == Cause::mismatch);

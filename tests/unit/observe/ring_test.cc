@@ -65,7 +65,7 @@ TEST_CASE("the last records of each flow are kept, but for one that may be being
   page->give_back(Table::ring, slot);
   REQUIRE(rings_of(*page).size() == 1);
   REQUIRE(rings_of(*page)[0].flow == 12);
-  // Whoever gets the place next begins anew.
+  // The next flow in its place begins anew.
   ring = page->take_ring(13, slot);
   REQUIRE(rings_of(*page)[0].packets.empty());
 }

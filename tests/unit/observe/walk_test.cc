@@ -65,7 +65,7 @@ class Job {
       }
       seen[static_cast<std::size_t>(at)] = steps++;
     }
-    return {.end = End::nobody, .steps = static_cast<std::uint16_t>(steps), .process = {.rank = at}};
+    return {.end = End::origin, .steps = static_cast<std::uint16_t>(steps), .process = {.rank = at}};
   }
   [[nodiscard]] bool knows(int which) {
     const auto found = at(which).finding(now_);
@@ -264,7 +264,7 @@ TEST_CASE("a trouble at the end of a chain is known all along it") {
   job.run(std::chrono::seconds(4));
   const auto after = job.at(0).finding(job.now());
   REQUIRE(after);
-  REQUIRE(after->end == End::nobody);
+  REQUIRE(after->end == End::origin);
   REQUIRE(after->process.rank == 2);
 }
 
