@@ -4,6 +4,7 @@
 // simulator's virtual time. Only the engine and the tools call monotonic_now().
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
@@ -30,6 +31,11 @@ inline constexpr Instant kNever = Instant::max();
 
 [[nodiscard]] inline std::chrono::milliseconds::rep in_milliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+// For records with a field of 32 bits: what is more is cut, and what is less is 0.
+[[nodiscard]] inline std::uint32_t in_milliseconds_u32(Duration duration) {
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(in_milliseconds(duration), 0, UINT32_MAX));
 }
 
 }  // namespace tfabric

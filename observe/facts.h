@@ -26,6 +26,7 @@ enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring 
 inline constexpr std::size_t kTables = 7;
 
 struct EngineFacts {
+  static constexpr Table kTable = Table::engine;
   std::uint64_t number = 0;
   Text<16> progress{};          // "inline", "threaded"
   std::uint64_t turned_at = 0;  // when it was turned last, to a millisecond
@@ -36,6 +37,7 @@ struct EngineFacts {
 
 // One engine's end of a rail.
 struct RailFacts {
+  static constexpr Table kTable = Table::rail;
   Text<32> name{};
   Text<16> kind{};
   Text<32> device{};
@@ -50,6 +52,7 @@ struct RailFacts {
 
 // A peer's address over one of our rails, with what all flows there have done, living or not.
 struct PathFacts {
+  static constexpr Table kTable = Table::path;
   Text<32> rail{};
   Text<48> peer{};
   std::uint64_t engine = 0, flows = 0;
@@ -61,6 +64,7 @@ struct PathFacts {
 };
 
 struct CommFacts {
+  static constexpr Table kTable = Table::comm;
   Text<16> direction{};  // "send", "receive"
   Text<24> state{};
   Text<32> rail{};  // of one of its lanes
@@ -74,6 +78,7 @@ struct CommFacts {
 
 // The words are those of `ss -ti`.
 struct FlowFacts {
+  static constexpr Table kTable = Table::flow;
   std::uint64_t comm = 0;  // its id; 0: none yet, or none any more
   Text<32> rail{};
   Text<16> state{};
@@ -88,6 +93,7 @@ struct FlowFacts {
 
 // Why something did not move, as the log has it (observe/verdict/): the last ones, those that are over too.
 struct VerdictFacts {
+  static constexpr Table kTable = Table::verdict;
   std::uint64_t number = 0;  // of the process's verdicts, from 1
   Text<24> cause{};
   std::uint64_t comm = 0;      // its id; 0: it is about the process as a whole
@@ -98,41 +104,10 @@ struct VerdictFacts {
 
 // What stands before the records of a flow (observe/ring.h); its id is the flow's.
 struct RingFacts {
+  static constexpr Table kTable = Table::ring;
   std::uint64_t written = 0;
   std::uint64_t records = 0, record_bytes = 0;
   std::array<std::uint64_t, 3> reserved{};
-};
-
-template <class Facts>
-struct TableOf;
-template <>
-struct TableOf<EngineFacts> {
-  static constexpr Table value = Table::engine;
-};
-template <>
-struct TableOf<RailFacts> {
-  static constexpr Table value = Table::rail;
-};
-template <>
-struct TableOf<PathFacts> {
-  static constexpr Table value = Table::path;
-};
-template <>
-struct TableOf<CommFacts> {
-  static constexpr Table value = Table::comm;
-};
-template <>
-struct TableOf<FlowFacts> {
-  static constexpr Table value = Table::flow;
-};
-
-template <>
-struct TableOf<VerdictFacts> {
-  static constexpr Table value = Table::verdict;
-};
-template <>
-struct TableOf<RingFacts> {
-  static constexpr Table value = Table::ring;
 };
 
 }  // namespace tfabric::observe

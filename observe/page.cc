@@ -18,6 +18,7 @@ namespace tfabric::observe {
 namespace {
 
 constexpr std::uint64_t kPageBytes = 4096;
+
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
@@ -113,9 +114,10 @@ Page::Page(Descriptor file, std::byte* memory, std::uint64_t bytes, std::uint32_
     return;
   }
   keep_from_children(memory, bytes);
+  const auto at = places(records);
   for (std::size_t i = 0; i < kTables; ++i) {
     const auto table = static_cast<Table>(i);
-    places_[i].at = places(records)[i];
+    places_[i].at = at[i];
     places_[i].slots = slots_of(table, records);
     places_[i].slot_bytes = slot_bytes_of(table, records);
   }

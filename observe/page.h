@@ -52,7 +52,7 @@ class Page {
   void publish(std::uint32_t slot, std::uint64_t id, const Facts& facts) {
     static_assert(std::is_trivially_copyable_v<Facts>);
     if (slot != kNone) {
-      write(TableOf<Facts>::value, slot, id, &facts, sizeof facts);
+      write(Facts::kTable, slot, id, &facts, sizeof facts);
     }
   }
   // Takes a ring for the flow with this id; one that records nothing if there is none left. `slot` is to be

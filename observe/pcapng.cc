@@ -8,7 +8,7 @@ namespace tfabric::observe {
 namespace {
 
 // Block types, and options of each (draft-ietf-opsawg-pcapng §4). Option 1 is a comment in all of them.
-constexpr std::uint32_t kSection = 0x0a0d0d0a, kInterface = 1, kNames = 4, kStatistics = 5, kPacket = 6;
+constexpr std::uint32_t kSection = 0x0a0d0d0a, kInterface = 1, kStatistics = 5, kPacket = 6;
 constexpr std::uint16_t kEnd = 0, kComment = 1, kApplication = 4, kName = 2, kDescription = 3,
                         kResolution = 9, kFlags = 2, kDropped = 5;
 constexpr std::uint16_t kLinkTypeRaw = 101;  // the first byte says whether it is IPv4 or IPv6
@@ -85,18 +85,6 @@ void Pcapng::add(const Packet& packet) {
       .put_padded(packet.bytes)
       .option(kComment, packet.comment)
       .option(kFlags, std::as_bytes(std::span(&flags, 1)))
-      .option(kEnd, std::span<const std::byte>())
-      .append_to(file_);
-}
-
-void Pcapng::add_name(std::span<const std::byte> address, std::string_view name) {
-  constexpr std::uint16_t kIpv4 = 1, kIpv6 = 2;
-  std::vector<std::byte> record(address.begin(), address.end());
-  const auto text = std::as_bytes(std::span(name));
-  record.insert(record.end(), text.begin(), text.end());
-  record.push_back(std::byte{0});
-  Block(kNames)
-      .option(address.size() == 4 ? kIpv4 : kIpv6, record)
       .option(kEnd, std::span<const std::byte>())
       .append_to(file_);
 }

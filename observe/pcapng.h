@@ -27,8 +27,6 @@ class Pcapng {
     std::string_view comment = {};
   };
   void add(const Packet& packet);
-  // The address, of 4 or 16 bytes, is this one's. Call it before its packets.
-  void add_name(std::span<const std::byte> address, std::string_view name);
   // Of an interface: packets that are not in the file although it could have had them.
   void add_missing(std::uint32_t interface, std::uint64_t time, std::uint64_t packets);
 

@@ -22,7 +22,7 @@ constexpr Type type_of() {
 // The name of a field is that of its member.
 #define TF_FIELD(Facts, member, unit, kind)                                                               \
   Field {                                                                                                 \
-    TableOf<Facts>::value, #member, static_cast<std::uint16_t>(offsetof(Facts, member)),                  \
+    Facts::kTable, #member, static_cast<std::uint16_t>(offsetof(Facts, member)),                          \
         static_cast<std::uint16_t>(sizeof(Facts::member)), type_of<decltype(Facts::member)>(), unit, kind \
   }
 

@@ -122,6 +122,22 @@ void write_out_file(const std::string& path, std::string_view text) {
   }
 }
 
+void replace_out_file(const std::string& path, std::string_view text, mode_t mode) {
+  const std::string beside = fmt::format("{}.{}", path, getpid());
+  unlink(beside.c_str());  // of an earlier process with this number
+  const Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  int error = file.get() < 0 ? errno : write_all(file.get(), text);
+  if (error == 0 && std::rename(beside.c_str(), path.c_str()) != 0) {
+    error = errno;
+  }
+  if (error != 0) {
+    if (file.get() >= 0) {
+      unlink(beside.c_str());
+    }
+    keep(path, explain(error));
+  }
+}
+
 void print_err(std::string_view text) { static_cast<void>(write_all(STDERR_FILENO, text)); }
 
 std::optional<std::string> output_failure() { return failures().first; }

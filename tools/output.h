@@ -28,6 +28,10 @@ void print_err(std::string_view text);
 // Writes the file anew. A failure is kept, as one of standard output is.
 void write_out_file(const std::string& path, std::string_view text);
 
+// Writes the file beside its place, and then puts it there, so that it is whole whenever another process
+// reads it. In a folder of all users' no link of another one is followed. A failure is kept, too.
+void replace_out_file(const std::string& path, std::string_view text, mode_t mode);
+
 // Returns what could not be written, and why; nothing if all was written.
 [[nodiscard]] std::optional<std::string> output_failure();
 

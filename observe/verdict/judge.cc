@@ -89,8 +89,7 @@ std::string about_silence(const WaitFacts& facts) {
   if (facts.view == PeerView::runs) {
     return fmt::format(
         "nothing comes back from {} on {} for {} ({} repetitions), although its process runs, as it says "
-        "over "
-        "the bootstrap network: the way there or back is cut, or loses everything",
+        "over the bootstrap network: the way there or back is cut, or loses everything",
         name, rails, time, times);
   }
   if (facts.view == PeerView::silent) {
@@ -101,8 +100,7 @@ std::string about_silence(const WaitFacts& facts) {
   }
   return fmt::format(
       "nothing is heard of {} on {} for {} ({} repetitions): its process is stopped or dead, or the way to "
-      "it "
-      "is cut",
+      "it is cut",
       name, rails, time, times);
 }
 
@@ -122,8 +120,7 @@ std::string about_network(const WaitFacts& facts, Cause cause) {
     case Cause::peer_stopped:
       return fmt::format(
           "{} is stopped (by SIGSTOP, a debugger or a freezer), or gets no CPU, though its kernel answers: "
-          "{} "
-          "for {}",
+          "{} for {}",
           name, waits(facts), time);
     case Cause::loss_out:
       return fmt::format(
@@ -150,15 +147,13 @@ std::string about_chain(const WaitFacts& facts) {
     case End::origin: {
       const std::string does = fmt::format(
           "has posted nothing for {} and waits for no other process over the network: it computes, waits for "
-          "its GPU or for data, "
-          "or "
-          "is not in this collective.",
+          "its GPU or for data, or is not in this collective.",
           seconds(chain.unposted_ms + chain.age_ms));
-      return chain.steps <= 1 ? fmt::format(" It {}", does)
-                              : fmt::format(
-                                    " It waits for others itself; the last of them, {} steps away, is "
-                                    "{}, which {}",
-                                    chain.steps, end, does);
+      return chain.steps <= 1
+                 ? fmt::format(" It {}", does)
+                 : fmt::format(
+                       " It waits for others itself; the last of them, {} steps away, is {}, which {}",
+                       chain.steps, end, does);
     }
     case End::trouble:
       return fmt::format(" It waits for others itself, in the end for {}: {}.", end, id_of(chain.cause));
@@ -193,8 +188,7 @@ std::string about_circle(const WaitFacts& facts) {
                 chain.steps, name_of(chain.process), who(facts));
   return fmt::format(
       "{}, for {}: collectives were started in different orders, or with different arguments, or a GPU "
-      "stands "
-      "still in the midst of one.{}",
+      "stands still in the midst of one.{}",
       which, seconds(facts.age), about_network_health(facts));
 }
 
@@ -257,11 +251,11 @@ std::optional<Verdict> judge(const WaitFacts& facts) {
   if (facts.sends && !facts.needs_receive) {
     // Else its bytes are on their way, and something will be seen of that.
     return is_with_its_kernel(facts)
-               ? std::optional(
-                     Verdict{Cause::not_receiving,
-                             fmt::format("{} has not taken what was sent to it for {}, though its "
-                                         "kernel has it: {}.{}",
-                                         who(facts), seconds(facts.age), waits(facts), about_chain(facts))})
+               ? std::optional(Verdict{
+                     Cause::not_receiving,
+                     fmt::format(
+                         "{} has not taken what was sent to it for {}, though its kernel has it: {}.{}",
+                         who(facts), seconds(facts.age), waits(facts), about_chain(facts))})
                : std::nullopt;
   }
   if (facts.sends) {
@@ -278,18 +272,16 @@ std::optional<Verdict> judge(const WaitFacts& facts) {
 }
 
 Verdict starved(Duration pause) {
-  return {Cause::self_starved,
-          fmt::format("this process did not run for {:.1f} s: it was stopped, or its CPUs were taken; its "
-                      "peers may have given it up",
-                      std::chrono::duration<double>(pause).count())};
+  return {Cause::self_starved, fmt::format("this process did not run for {:.1f} s: it was stopped, or its "
+                                           "CPUs were taken; its peers may have given it up",
+                                           std::chrono::duration<double>(pause).count())};
 }
 
 Verdict starved(double share, Duration window) {
-  return {
-      Cause::self_starved,
-      fmt::format("this process could not run its network for {:.0f} % of the last {}: its CPUs are taken, "
-                  "or its cgroup's share of them is used up (cpu.max)",
-                  100 * share, seconds(window))};
+  return {Cause::self_starved,
+          fmt::format("this process could not run its network for {:.0f} % of the last {}: its CPUs are "
+                      "taken, or its cgroup's share of them is used up (cpu.max)",
+                      100 * share, seconds(window))};
 }
 
 }  // namespace tfabric::verdict

@@ -6,12 +6,6 @@
 namespace tfabric::verdict {
 namespace {
 
-std::uint32_t milliseconds(Duration duration) {
-  constexpr auto kMost = std::numeric_limits<std::uint32_t>::max();
-  return static_cast<std::uint32_t>(
-      std::clamp<std::int64_t>(in_milliseconds(duration), 0, std::int64_t{kMost}));
-}
-
 bool is_same(const Finding& a, const Finding& b) {
   return a.end == b.end && a.cause == b.cause && a.number == b.number && a.steps == b.steps;
 }
@@ -164,7 +158,7 @@ Finding Walk::own_answer(Instant now) const {
             .steps = 0,
             .number = number_,
             .process = self_,
-            .unposted_ms = milliseconds(unposted_)};
+            .unposted_ms = in_milliseconds_u32(unposted_)};
   }
   if (auto known = finding(now)) {
     return *known;
@@ -184,7 +178,7 @@ std::optional<Finding> Walk::finding(Instant now) const {
     return std::nullopt;
   }
   Finding what = known_->what;
-  what.age_ms = milliseconds(now - known_->found_at);
+  what.age_ms = in_milliseconds_u32(now - known_->found_at);
   return what;
 }
 

@@ -1,5 +1,5 @@
 // What peers may say to a process about waits: any records at any time, while it waits now for one and now
-// for another, or for nobody.
+// for another, or for none.
 //
 // A record that is taken is the same when it is written again; what is said fits a line of the log; and what
 // is to be sent goes to comms that have asked, or that are waited for.
@@ -72,12 +72,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         watchdog.on_answer(channel, *answer, now);
       }
     } else if (act == 4) {
-      watchdog.on_gone(channel, (act & 1u) != 0, now);
+      watchdog.on_gone(channel, (input.u8() & 1u) != 0, now);
       known.erase(channel);
     } else if (act == 5) {
       since = now;
     } else {
-      if (watchdog.look(0, {.oldest = act == 6 ? channel : 0, .since = since}, now)) {
+      if (watchdog.look(0, {.oldest = act == 6 ? channel : 0, .since = since, .spoken_since = since}, now)) {
         known.insert(channel);
         watchdog.judge(channel, draw_facts(input), now);
       }

@@ -11,7 +11,7 @@ import threading
 TESTS = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(TESTS / "interop"))
 # pylint: disable=wrong-import-position
-from network import Failed
+from network import Failed, Namespace
 
 UNUSABLE, REMOTE = 3, 4  # tfabric's exit codes
 SKIPPED = 77
@@ -61,6 +61,28 @@ def finish(process, what, *status, limit=LIMIT_S):
     if process.returncode not in (status or (0,)):
         raise Failed(f"{what}: exit status {process.returncode}, expected {' or '.join(map(str, status)) or 0}")
     return text
+
+
+class Cable:
+    """Two processes with a rail each, joined by a cable, in one namespace: its loopback is their kernels' network."""
+
+    def __init__(self, build, folder):
+        self.build, self.folder = build, folder
+        self.space = Namespace()
+        self.space.run("ip", "link", "add", "a0", "type", "veth", "peer", "name", "b0")
+        for end in ("a0", "b0"):
+            self.space.plain(end)
+            self.space.run("ip", "link", "set", end, "mtu", 1500, "up")
+
+    def perf(self, side, variables, *words):
+        """tfabric perf as rank 0 (side a) or 1 (b)."""
+        number = "ab".index(side)
+        own = {"TFABRIC_CONFIG": "/dev/null", "TFABRIC_LOCK_FOLDER": f"{self.folder}/locks-{side}", "TFABRIC_REQUIRED": "true",
+               "TFABRIC_TCP_RAILS": f"af_packet:name={side}0,device={side}0,addresses=10.9.0.{1 + number}/24", "RANK": str(number)}
+        return start(self.space, environment(**own | variables), self.build / "tfabric", "perf", *words)
+
+    def close(self):
+        self.space.close()
 
 
 def expect(condition, what):

@@ -1,27 +1,22 @@
 #include "tools/dump/command.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <sys/types.h>
 
-#include <algorithm>
 #include <cctype>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/descriptor.h"
 #include "observe/finder.h"
 #include "tools/dump/packets.h"
 #include "tools/output.h"
 #include "tools/stat/rates.h"
+#include "tools/stat/selection.h"
 #include "tools/stat/tables.h"
 #include "tools/stat/verdicts.h"
 
@@ -29,10 +24,10 @@ namespace tfabric::dump {
 namespace {
 
 constexpr int kNoProcess = 3;
+constexpr mode_t kForUserAlone = 0600;  // there are addresses and names in it
 
 struct Arguments {
-  std::uint32_t pid = 0;
-  std::int64_t rank = -1;
+  stat::Selection selection;
   std::string folder = ".";
   bool anonymise = false, json = false;
 };
@@ -57,32 +52,6 @@ std::string name_of(const observe::FoundPage& page, bool anonymise) {
                      utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
 }
 
-bool write_all(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(file, bytes.data(), bytes.size());
-    if (written < 0 && errno != EINTR) {
-      return false;
-    }
-    bytes.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
-  }
-  return true;
-}
-
-// For the user alone: it has addresses and names. Beside it first, so that nothing half-written is found;
-// anew, since in a folder of all users' another one may have put a link there.
-bool write_file(const std::string& path, std::string_view bytes) {
-  const std::string beside = path + ".part";
-  const Descriptor file(open(beside.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (file.get() < 0 || !write_all(file.get(), bytes) || std::rename(beside.c_str(), path.c_str()) != 0) {
-    tools::print_err(fmt::format("tfabric dump: cannot write {}: {}\n", path, std::strerror(errno)));
-    if (file.get() >= 0) {
-      std::remove(beside.c_str());
-    }
-    return false;
-  }
-  return true;
-}
-
 // All that `tfabric stat` would show.
 std::string text_of(const observe::FoundPage& page) {
   observe::Found found;
@@ -100,16 +69,11 @@ struct Written {
   std::size_t flows = 0, packets = 0;
 };
 
-// Returns nothing, after a message, if the page cannot be read or a file not be written.
-std::optional<Written> write_of(const observe::FoundPage& page, const Arguments& arguments) {
-  if (!page.snapshot) {
-    tools::print_err(fmt::format("process {}: {}\n", page.pid, page.snapshot.error().message));
-    return std::nullopt;
-  }
+// The page can be read. Files that cannot be written are kept as failures (tools/output.h).
+Result<Written> write_of(const observe::FoundPage& page, const Arguments& arguments) {
   const auto rings = observe::read_rings(page.file->get());
   if (!rings) {
-    tools::print_err(fmt::format("process {}: {}\n", page.pid, rings.error().message));
-    return std::nullopt;
+    return rings.error();
   }
   const Capture capture = make_capture(*page.snapshot, *rings, epoch(), arguments.anonymise);
   const std::string base = arguments.folder + "/" + name_of(page, arguments.anonymise);
@@ -118,39 +82,41 @@ std::optional<Written> write_of(const observe::FoundPage& page, const Arguments&
                   .flows = capture.flows,
                   .packets = capture.packets};
   const auto& bytes = capture.file.bytes();
-  if (!write_file(written.capture, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}) ||
-      (!written.text.empty() && !write_file(written.text, text_of(page)))) {
-    return std::nullopt;
+  tools::replace_out_file(written.capture, {reinterpret_cast<const char*>(bytes.data()), bytes.size()},
+                          kForUserAlone);
+  if (!written.text.empty()) {
+    tools::replace_out_file(written.text, text_of(page), kForUserAlone);
   }
   return written;
 }
 
 int run(const Arguments& arguments) {
-  const observe::Found found = observe::find_pages(arguments.pid, monotonic_now);
+  const observe::Found found = stat::look(arguments.selection);
+  tools::print_err(stat::what_is_missing(found, arguments.selection, "dump"));
+  if (found.pages.empty()) {
+    return kNoProcess;
+  }
   nlohmann::json json = nlohmann::json::array();
   bool failed = false;
-  std::size_t processes = 0;
   for (const observe::FoundPage& page : found.pages) {
-    if (arguments.rank >= 0 && page.snapshot && page.snapshot->rank != arguments.rank) {
+    if (!page.snapshot) {
+      failed = true;  // what_is_missing() has said why
       continue;
     }
-    ++processes;
     const auto written = write_of(page, arguments);
-    failed = failed || !written;
-    if (written) {
-      json.push_back({{"pid", page.pid},
-                      {"capture", written->capture},
-                      {"text", written->text},
-                      {"flows", written->flows},
-                      {"packets", written->packets}});
-      tools::print_out(arguments.json ? std::string()
-                                      : fmt::format("{}: {} packets of {} connections\n", written->capture,
-                                                    written->packets, written->flows));
+    if (!written) {
+      failed = true;
+      tools::print_err(fmt::format("process {}: {}\n", page.pid, written.error().message));
+      continue;
     }
-  }
-  if (processes == 0) {
-    tools::print_err("tfabric dump: no such process here uses tfabric, or it has observe.page = false\n");
-    return kNoProcess;
+    json.push_back({{"pid", page.pid},
+                    {"capture", written->capture},
+                    {"text", written->text},
+                    {"flows", written->flows},
+                    {"packets", written->packets}});
+    tools::print_out(arguments.json ? std::string()
+                                    : fmt::format("{}: {} packets of {} connections\n", written->capture,
+                                                  written->packets, written->flows));
   }
   if (arguments.json) {
     tools::print_out(json.dump(1) + "\n");
@@ -164,12 +130,7 @@ void add_dump(CLI::App& app, int& exit_code) {
   const auto arguments = std::make_shared<Arguments>();
   CLI::App* dump = app.add_subcommand(
       "dump", "Write the last packets of the jobs on this host to files for Wireshark, without payload");
-  dump->add_option("--pid", arguments->pid, "only this process")
-      ->check(CLI::PositiveNumber)
-      ->type_name("PID");
-  dump->add_option("--rank", arguments->rank, "only this rank of the job")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("RANK");
+  stat::add_selection(*dump, arguments->selection);
   dump->add_option("-o,--output", arguments->folder, "where the files go")
       ->check(CLI::ExistingDirectory)
       ->type_name("FOLDER")

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/version.h"
+#include "tools/stat/verdicts.h"
 #include "transport/tcp/net/checksum.h"
 #include "transport/tcp/stack/segment.h"
 
@@ -70,17 +71,6 @@ void write_ip(std::vector<std::byte>& packet, const FlowEnd& from, const FlowEnd
   std::copy_n(to.address.begin(), 16, &packet[24]);
 }
 
-net::IpAddress ip_address(const std::vector<std::byte>& bytes) {
-  if (bytes.size() == 4) {
-    std::array<std::uint8_t, 4> v4{};
-    std::memcpy(v4.data(), bytes.data(), v4.size());
-    return net::IpAddress::v4(v4);
-  }
-  net::IpAddress address;
-  std::memcpy(address.bytes.data(), bytes.data(), 16);
-  return address;
-}
-
 struct Flow {
   const observe::RecordedFlow* recorded = nullptr;
   FlowEnd local, peer;
@@ -89,11 +79,10 @@ struct Flow {
 };
 
 // What is known of the comm's wait.
-std::string comment_of(const observe::Snapshot& snapshot, std::uint64_t comm) {
-  const observe::ReadTable& verdicts = snapshot.table("verdict");
-  for (const observe::ReadRow& row : verdicts.rows) {
-    if (comm != 0 && verdicts.number(row, "comm") == comm && verdicts.number(row, "ended_at") == 0) {
-      return fmt::format("{} [{}]", verdicts.text(row, "text"), verdicts.text(row, "cause"));
+std::string comment_of(const std::vector<stat::VerdictView>& verdicts, std::uint64_t comm) {
+  for (const stat::VerdictView& verdict : verdicts) {
+    if (comm != 0 && verdict.comm == comm && verdict.goes_on) {
+      return verdict.line();
     }
   }
   return {};
@@ -104,6 +93,7 @@ std::vector<Flow> known_flows(const observe::Snapshot& snapshot,
                               const std::vector<observe::RecordedFlow>& recorded, Addresses& addresses,
                               std::map<std::string, std::uint32_t>& interfaces, observe::Pcapng& file) {
   const observe::ReadTable& table = snapshot.table("flow");
+  const std::vector<stat::VerdictView> verdicts = stat::verdicts_of(snapshot);
   std::map<std::uint64_t, const observe::ReadRow*> rows;
   for (const observe::ReadRow& row : table.rows) {
     rows.emplace(row.id, &row);
@@ -118,7 +108,7 @@ std::vector<Flow> known_flows(const observe::Snapshot& snapshot,
     Flow flow{.recorded = &each,
               .local = parse_end(table.text(row, "local")),
               .peer = parse_end(table.text(row, "peer")),
-              .comment = comment_of(snapshot, table.number(row, "comm").value_or(0))};
+              .comment = comment_of(verdicts, table.number(row, "comm").value_or(0))};
     if (flow.local.address.empty() || flow.local.address.size() != flow.peer.address.size()) {
       continue;
     }
@@ -172,7 +162,8 @@ std::vector<std::byte> headers_of(const observe::RecordedPacket& packet, const F
   bytes.insert(bytes.end(), tcp.begin(), tcp.end());
   if (packet.record.length == 0) {
     net::Checksum sum;
-    sum.add_pseudo_header(ip_address(from.address), ip_address(to.address), 6,
+    const std::size_t both = 2 * from.address.size();
+    sum.add_pseudo_header(std::span(bytes).subspan(ip - both, both), std::to_integer<std::uint8_t>(kTcp),
                           static_cast<std::uint32_t>(tcp.size()));
     sum.add(std::span(bytes).subspan(ip));
     sum.store(&bytes[ip + kTcpChecksumAt]);

@@ -15,12 +15,12 @@
 #include <string>
 #include <thread>
 
-#include "observe/finder.h"
 #include "tools/output.h"
 #include "tools/stat/findings.h"
 #include "tools/stat/json.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
+#include "tools/stat/selection.h"
 #include "tools/stat/tables.h"
 #include "tools/stat/verdicts.h"
 
@@ -31,45 +31,11 @@ constexpr int kFound = 1, kNoProcess = 3;
 
 struct Arguments {
   Level level = Level::rail;
-  std::uint32_t pid = 0;
-  std::int64_t rank = -1;
+  Selection selection;
   double interval = 1, stuck = 30;
   bool watch = false, json = false, prometheus = false, check = false, explain = false;
   std::string textfile;
 };
-
-observe::Found look(const Arguments& arguments) {
-  observe::Found found = observe::find_pages(arguments.pid, monotonic_now);
-  if (arguments.rank >= 0) {
-    std::erase_if(found.pages, [&](const observe::FoundPage& page) {
-      return page.snapshot && page.snapshot->rank != arguments.rank;
-    });
-  }
-  return found;
-}
-
-// Says why nothing, or not all, can be shown.
-std::string what_is_missing(const observe::Found& found, const Arguments& arguments) {
-  std::string text;
-  for (const observe::FoundPage& page : found.pages) {
-    if (!page.snapshot) {
-      text += fmt::format("process {}: {}\n", page.pid, page.snapshot.error().message);
-    }
-  }
-  if (!found.pages.empty()) {
-    return text;
-  }
-  const std::string which =
-      arguments.pid != 0    ? fmt::format("process {} does not use tfabric", arguments.pid)
-      : arguments.rank >= 0 ? fmt::format("no process here is rank {} of a job over tfabric", arguments.rank)
-                            : std::string("no process here uses tfabric");
-  text += fmt::format("tfabric stat: {}, or it has observe.page = false", which);
-  if (found.closed_to_us > 0) {
-    text +=
-        fmt::format("; {} processes belong to other users: run it as root to see theirs", found.closed_to_us);
-  }
-  return text + "\n";
-}
 
 void pause(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
@@ -91,10 +57,10 @@ int watch(const Arguments& arguments, observe::Found before) {
   const bool screen = isatty(STDOUT_FILENO) != 0;
   for (;;) {
     pause(arguments.interval);
-    observe::Found now = look(arguments);
+    observe::Found now = look(arguments.selection);
     const std::vector<Process> processes = pair(before, now);
     std::string text = title(processes, arguments.interval) + to_text(processes, arguments.level) +
-                       what_is_missing(now, arguments);
+                       what_is_missing(now, arguments.selection, "stat");
     if (screen) {
       std::string lines = "\x1b[H";
       for (const char c : text) {
@@ -111,24 +77,14 @@ int watch(const Arguments& arguments, observe::Found before) {
   }
 }
 
-// node_exporter reads it at any time: it is written beside, and takes its place when it is whole.
-void write_textfile(const std::string& path, const std::string& text) {
-  const std::string beside = fmt::format("{}.{}", path, getpid());
-  tools::write_out_file(beside, text);
-  if (!tools::output_failure() && std::rename(beside.c_str(), path.c_str()) != 0) {
-    tools::print_err(
-        fmt::format("tfabric stat: cannot put {} into its place: {}\n", path, std::strerror(errno)));
-  }
-}
-
 int export_metrics(const Arguments& arguments) {
   for (;;) {
-    const observe::Found found = look(arguments);
+    const observe::Found found = look(arguments.selection);
     const std::string text = to_prometheus(found);
     if (arguments.textfile.empty()) {
       tools::print_out(text);
     } else {
-      write_textfile(arguments.textfile, text);
+      tools::replace_out_file(arguments.textfile, text, 0666);  // node_exporter reads it at any time
     }
     if (!arguments.watch || tools::output_failure()) {
       return 0;
@@ -138,9 +94,9 @@ int export_metrics(const Arguments& arguments) {
 }
 
 int check(const Arguments& arguments) {
-  const observe::Found found = look(arguments);
+  const observe::Found found = look(arguments.selection);
   const std::vector<Process> processes = pair({}, found);
-  tools::print_err(what_is_missing(found, arguments));
+  tools::print_err(what_is_missing(found, arguments.selection, "stat"));
   if (processes.empty()) {
     return kNoProcess;
   }
@@ -152,9 +108,9 @@ int check(const Arguments& arguments) {
 }
 
 int explain(const Arguments& arguments) {
-  const observe::Found found = look(arguments);
+  const observe::Found found = look(arguments.selection);
   const std::vector<Process> processes = pair({}, found);
-  tools::print_err(what_is_missing(found, arguments));
+  tools::print_err(what_is_missing(found, arguments.selection, "stat"));
   tools::print_out(explain(processes));
   return processes.empty() ? kNoProcess : 0;
 }
@@ -169,7 +125,7 @@ int run(const Arguments& arguments) {
   if (arguments.prometheus || !arguments.textfile.empty()) {
     return export_metrics(arguments);
   }
-  observe::Found before = look(arguments);
+  observe::Found before = look(arguments.selection);
   if (arguments.json) {
     tools::print_out(to_json(before).dump(1) + "\n");
     return before.pages.empty() ? kNoProcess : 0;
@@ -180,9 +136,9 @@ int run(const Arguments& arguments) {
   if (!before.pages.empty() && arguments.level != Level::comm && arguments.level != Level::flow) {
     pause(arguments.interval);
   }
-  const observe::Found now = look(arguments);
+  const observe::Found now = look(arguments.selection);
   const std::vector<Process> processes = pair(before, now);
-  tools::print_err(what_is_missing(now, arguments));
+  tools::print_err(what_is_missing(now, arguments.selection, "stat"));
   if (processes.empty()) {
     return kNoProcess;
   }
@@ -202,12 +158,7 @@ void add_stat(CLI::App& app, int& exit_code) {
       ->transform(CLI::CheckedTransformer(levels).description(""))
       ->type_name("{rail,peer,comm,flow}")
       ->default_str("rail");
-  stat->add_option("--pid", arguments->pid, "only this process")
-      ->check(CLI::PositiveNumber)
-      ->type_name("PID");
-  stat->add_option("--rank", arguments->rank, "only this rank of the job")
-      ->check(CLI::NonNegativeNumber)
-      ->type_name("RANK");
+  add_selection(*stat, arguments->selection);
   stat->add_option("--interval", arguments->interval, "seconds between the two looks that rates are made of")
       ->check(CLI::Range(0.1, 3600.0))
       ->type_name("SECONDS")
@@ -250,7 +201,7 @@ void add_stat(CLI::App& app, int& exit_code) {
       "processes that are stopped or hang. It sees the processes of its user; as root, those of all "
       "containers on the host.\n\n"
       "Exit codes: 0 at least one process was shown, 1 --check has found something, 2 wrong usage, 3 there "
-      "is none, 5 standard output could not be written.");
+      "is none, 5 something could not be written.");
   stat->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

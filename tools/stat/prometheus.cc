@@ -196,7 +196,7 @@ std::string to_prometheus(const observe::Found& found) {
     sends.emplace(labels, wait_of(comms, "send"));
     receives.emplace(labels, wait_of(comms, "receive"));
     double most = 0;
-    for (const VerdictView& verdict : verdicts_of(process)) {
+    for (const VerdictView& verdict : verdicts_of(process.now)) {
       most = std::max(most, static_cast<double>(verdict.number));
       if (verdict.goes_on) {
         stuck.emplace(fmt::format("{},cause={}", labels, in_quotes(verdict.cause)), 1);

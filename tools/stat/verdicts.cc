@@ -16,17 +16,19 @@ double seconds_between(std::uint64_t from, std::uint64_t to) {
 
 std::string history_of(const VerdictView& verdict) {
   if (verdict.lasted_s == 0) {
-    return fmt::format("  {:.0f} s ago: {} [{}]\n", verdict.ended_s, verdict.text, verdict.cause);
+    return fmt::format("  {:.0f} s ago: {}\n", verdict.ended_s, verdict.line());
   }
-  return fmt::format("  over since {:.0f} s, after {:.0f} s: {} [{}]\n", verdict.ended_s, verdict.lasted_s,
-                     verdict.text, verdict.cause);
+  return fmt::format("  over since {:.0f} s, after {:.0f} s: {}\n", verdict.ended_s, verdict.lasted_s,
+                     verdict.line());
 }
 
 }  // namespace
 
-std::vector<VerdictView> verdicts_of(const Process& process) {
-  const observe::ReadTable& table = process.now.table("verdict");
-  const auto now = static_cast<std::uint64_t>(process.now.taken_at.time_since_epoch().count());
+std::string VerdictView::line() const { return fmt::format("{} [{}]", text, cause); }
+
+std::vector<VerdictView> verdicts_of(const observe::Snapshot& page) {
+  const observe::ReadTable& table = page.table("verdict");
+  const auto now = static_cast<std::uint64_t>(page.taken_at.time_since_epoch().count());
   std::vector<VerdictView> views;
   for (const observe::ReadRow& row : table.rows) {
     const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };
@@ -46,9 +48,9 @@ std::vector<VerdictView> verdicts_of(const Process& process) {
 
 std::vector<std::string> present_verdicts(const Process& process) {
   std::vector<std::string> lines;
-  for (const VerdictView& verdict : verdicts_of(process)) {
+  for (const VerdictView& verdict : verdicts_of(process.now)) {
     if (verdict.goes_on) {
-      lines.push_back(fmt::format("{}: {} [{}]", name_of(process), verdict.text, verdict.cause));
+      lines.push_back(fmt::format("{}: {}", name_of(process), verdict.line()));
     }
   }
   return lines;
@@ -57,15 +59,14 @@ std::vector<std::string> present_verdicts(const Process& process) {
 std::string explain(const std::vector<Process>& processes) {
   std::string text;
   for (const Process& process : processes) {
-    const std::vector<VerdictView> verdicts = verdicts_of(process);
+    const std::vector<VerdictView> verdicts = verdicts_of(process.now);
     const auto standstill = standstill_of(process, kStill);
     text += name_of(process) + (verdicts.empty() && !standstill ? ": nothing stands still, or did\n" : "\n");
     if (standstill) {
       text += fmt::format("  now: {}\n", *standstill);
     }
     for (const VerdictView& verdict : verdicts) {
-      text += verdict.goes_on ? fmt::format("  now, for {:.0f} s: {} [{}]\n", verdict.lasted_s, verdict.text,
-                                            verdict.cause)
+      text += verdict.goes_on ? fmt::format("  now, for {:.0f} s: {}\n", verdict.lasted_s, verdict.line())
                               : history_of(verdict);
     }
   }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include "base/log.h"
 
@@ -101,7 +100,6 @@ void Watchdog::mind_pauses(const Sight& before, const Sight& sight, Instant now)
   pauses_.starved += sight.starved - before.starved;
   pauses_.waited = pauses_.waited || waited;
   if (pause >= kPause) {
-    pauses_.ran_since = now;
     if (waited && pause >= options_.limits.network) {
       say_of_self(verdict::starved(pause), now);
     }
@@ -292,14 +290,14 @@ Watchdog::Row Watchdog::new_row() {
 
 void Watchdog::show(const Row& row, const verdict::Verdict& verdict, verdict::Channel channel,
                     Instant began_at, Instant ended_at) {
-  facts_ = {};
-  facts_.number = row.number;
-  observe::put(facts_.cause, verdict::id_of(verdict.cause));
-  observe::put(facts_.text, verdict.text);
-  facts_.comm = channel & ((std::uint64_t{1} << kEngineShift) - 1);
-  facts_.began_at = ns(began_at);
-  facts_.ended_at = ns(ended_at);
-  page_->publish(row.slot, row.id, facts_);
+  observe::VerdictFacts facts;
+  facts.number = row.number;
+  observe::put(facts.cause, verdict::id_of(verdict.cause));
+  observe::put(facts.text, verdict.text);
+  facts.comm = channel & ((std::uint64_t{1} << kEngineShift) - 1);
+  facts.began_at = ns(began_at);
+  facts.ended_at = ns(ended_at);
+  page_->publish(row.slot, row.id, facts);
 }
 
 }  // namespace tfabric::watchdog

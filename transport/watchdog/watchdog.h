@@ -1,11 +1,10 @@
 // Looks after all that this process waits for, and says why it lasts: in the log, and on the page.
 //
 // A process speaks of its oldest wait only, or of the oldest whose peer is in trouble; the others mostly have
-// the same cause. Each engine reports its
-// own oldest wait some times a second; the one that has the oldest of all is asked for the facts. What
-// processes ask and answer each other about their waits (observe/verdict/walk.h) goes over the comms
-// themselves, which also proves that these work. Time in which this process did not run is not held against
-// its peers.
+// the same cause. Each engine reports its own oldest wait some times a second; the one that has the oldest of
+// all is asked for the facts. What processes ask and answer each other about their waits
+// (observe/verdict/walk.h) goes over the comms themselves, which also proves that these work. Time in which
+// this process did not run is not held against its peers.
 //
 // Thread-safe; no call blocks for longer than a line of the log takes.
 #pragma once
@@ -143,7 +142,6 @@ class Watchdog {
   std::uint64_t rows_ = 0;  // how many there were
   Row episode_row_;
   Instant episode_since_{};  // when its channel moved last
-  observe::VerdictFacts facts_;
   int failures_ = 0;
 };
 

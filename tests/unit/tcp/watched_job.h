@@ -37,7 +37,7 @@ class WatchedComm final : public ShownComm {
   void move() { ++messages; }
 
   verdict::WaitFacts facts;
-  std::uint64_t messages = 0, seen = 0;
+  std::uint64_t messages = 0;
   bool carries = true;
   WatchedComm* peer = nullptr;
   std::size_t rank = 0, engine = 0;  // whose it is

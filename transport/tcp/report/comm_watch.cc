@@ -14,11 +14,6 @@ constexpr Duration kLookInterval = std::chrono::milliseconds(100);
 
 Instant instant(std::uint64_t ns) { return Instant(Duration(static_cast<Duration::rep>(ns))); }
 
-std::uint32_t milliseconds(Duration duration) {
-  constexpr std::int64_t kMost = std::numeric_limits<std::uint32_t>::max();
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(in_milliseconds(duration), 0, kMost));
-}
-
 }  // namespace
 
 void CommWatch::see(ShownComm& comm, const ShownComm::Sight& sight, bool moved, Instant now) {
@@ -128,9 +123,9 @@ verdict::PeerEnd CommWatch::end_of(const ShownComm& comm, Instant now) const {
   return {.state = sight.facts.outstanding == 0 ? State::idle : State::waits,
           .messages = sight.facts.messages,
           .outstanding = static_cast<std::uint32_t>(sight.facts.outstanding),
-          .unposted_ms = milliseconds(now - account.posted_at),
+          .unposted_ms = in_milliseconds_u32(now - account.posted_at),
           .elsewhere_ms = moved_at == Instant{} ? std::numeric_limits<std::uint32_t>::max()
-                                                : milliseconds(now - moved_at)};
+                                                : in_milliseconds_u32(now - moved_at)};
 }
 
 // --- ends
