@@ -42,8 +42,9 @@ bool fill_from_kernel(std::span<std::byte>& bytes) {
 SeededRandom own_generator() {
   static std::atomic<std::uint64_t> count{0};
   std::uint64_t seed = 0;
-  if (const auto* given = reinterpret_cast<const void*>(getauxval(AT_RANDOM)); given != nullptr) {
-    std::memcpy(&seed, given, sizeof seed);
+  if (const unsigned long given = getauxval(AT_RANDOM); given != 0) {
+    // The kernel hands the address over as a number: there is no other way to the bytes.
+    std::memcpy(&seed, reinterpret_cast<const void*>(given), sizeof seed);  // NOLINT(performance-no-int-to-ptr)
   }
   SeededRandom mixed(seed ^ static_cast<std::uint64_t>(monotonic_now().time_since_epoch().count()));
   return SeededRandom(mixed.next() + count.fetch_add(1));
