@@ -33,6 +33,7 @@ struct EngineFacts {
   std::uint64_t turns = 0, segments = 0, no_flow = 0;
   std::uint64_t flows = 0, comms = 0;
   std::uint64_t starved_ns = 0;  // in pauses of half a second or longer
+  std::uint64_t cpu_ns = 0;      // of the threads that turned it, whatever else they did
 };
 
 // One engine's end of a rail.
@@ -48,6 +49,7 @@ struct RailFacts {
   std::uint64_t transmit_stalls = 0;
   std::uint64_t absences = 0;  // of the link
   std::uint64_t lost_connections = 0, dealt_again_bytes = 0;
+  std::uint64_t busy_ns = 0;  // in which something was carried, to a tenth of a second
 };
 
 // A peer's address over one of our rails, with what all flows there have done, living or not.

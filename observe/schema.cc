@@ -36,6 +36,7 @@ constexpr std::array kFields{
     TF_FIELD(EngineFacts, flows, kNone, kGauge),
     TF_FIELD(EngineFacts, comms, kNone, kGauge),
     TF_FIELD(EngineFacts, starved_ns, kTime, kCounter),
+    TF_FIELD(EngineFacts, cpu_ns, kTime, kCounter),
 
     TF_FIELD(RailFacts, name, kNone, kLabel),
     TF_FIELD(RailFacts, kind, kNone, kLabel),
@@ -54,6 +55,7 @@ constexpr std::array kFields{
     TF_FIELD(RailFacts, absences, kNone, kCounter),
     TF_FIELD(RailFacts, lost_connections, kNone, kCounter),
     TF_FIELD(RailFacts, dealt_again_bytes, kBytes, kCounter),
+    TF_FIELD(RailFacts, busy_ns, kTime, kCounter),
 
     TF_FIELD(PathFacts, rail, kNone, kLabel),
     TF_FIELD(PathFacts, peer, kNone, kLabel),

@@ -78,6 +78,8 @@ constexpr std::array kMetrics{
     Metric{"engine", "starved_ns", "engine_starved_seconds_total", "counter",
            "Time in which the process did not run its network, in pauses of half a second or more", Sum::most,
            kSecond},
+    Metric{"engine", "cpu_ns", "network_cpu_seconds_total", "counter",
+           "CPU time of the threads that ran the network, whatever else they did", Sum::add, kSecond},
 };
 
 std::string in_quotes(std::string_view value) {

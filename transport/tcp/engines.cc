@@ -13,7 +13,6 @@
 #include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/rails/rail_probe.h"
-#include "transport/tcp/rails/rail_summary.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -240,26 +239,56 @@ void Engines::linger() {
   }
 }
 
-// One line a rail that was used, over all engines.
+// One line a rail that was used, over all engines, and one for all.
 void Engines::log_rails() const {
+  JobSummary job;
+  bool watched = false;
   for (std::size_t i = 0; i < units_.front()->rails.size(); ++i) {
-    RailSummary summary{.rail = units_.front()->rails[i]->config().name, .losses = {}};
-    for (const auto& unit : units_) {
-      summary.losses += unit->peers.paths.losses_of(summary.rail);
-      engine::Link* link = unit->rails[i]->network();
-      summary.counts_bytes = link != nullptr;
-      if (link != nullptr) {
-        summary.sent += link->counters().tx_bytes;
-        summary.received += link->counters().rx_bytes;
-        summary.payload += link->counters().tx_payload;
-        summary.repeated += link->counters().tx_repeated;
-        summary.absences = std::max(summary.absences, link->absences());  // engines have one link in common
-      }
-    }
+    const RailSummary summary = summary_of(i);
+    job.bytes += summary.sent + summary.received;
     if (summary.sent + summary.received + summary.losses.connections > 0) {
       TF_INFO("NET/tfabric: {}", to_string(summary));
     }
   }
+  for (const auto& unit : units_) {
+    if (unit->report != nullptr) {
+      watched = true;
+      job.cpu += unit->report->cpu_time();
+      job.longest_wait = std::max(job.longest_wait, unit->report->longest_wait());
+    }
+  }
+  if (watched && job.bytes > 0) {
+    TF_INFO("NET/tfabric: {}", to_string(job));
+  }
+}
+
+// Of the rail with this number, over all engines.
+RailSummary Engines::summary_of(std::size_t rail) const {
+  RailSummary summary{.rail = units_.front()->rails[rail]->config().name, .losses = {}};
+  for (const auto& unit : units_) {
+    summary.losses += unit->peers.paths.losses_of(summary.rail);
+    Rail& end = *unit->rails[rail];
+    engine::Link* link = end.network();
+    if (unit->report != nullptr) {
+      const EngineGuard guard(unit->engine.lock());
+      const observe::RailFacts facts = unit->report->facts_of(end);
+      summary.sent += facts.sent_bytes;
+      summary.received += facts.received_bytes;
+      summary.payload += facts.payload_bytes;
+      summary.repeated += facts.repeated_bytes;
+      summary.busy = std::max(summary.busy, Duration(static_cast<Duration::rep>(facts.busy_ns)));
+    } else if (link != nullptr) {
+      summary.sent += link->counters().tx_bytes;
+      summary.received += link->counters().rx_bytes;
+      summary.payload += link->counters().tx_payload;
+      summary.repeated += link->counters().tx_repeated;
+    }
+    summary.counts_bytes = link != nullptr || unit->report != nullptr;
+    if (link != nullptr) {
+      summary.absences = std::max(summary.absences, link->absences());  // engines have one link in common
+    }
+  }
+  return summary;
 }
 
 void Engines::log_counters() const {

@@ -14,6 +14,7 @@
 #include "transport/tcp/engine/progress.h"
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/rails/rail.h"
+#include "transport/tcp/rails/rail_summary.h"
 #include "transport/tcp/session/acceptor.h"
 #include "transport/transport.h"
 
@@ -86,6 +87,7 @@ class Engines {
   bool add_absent(const config::Rail& rail);
   void linger();
   void log_rails() const;
+  [[nodiscard]] RailSummary summary_of(std::size_t rail) const;
   void log_counters() const;
 
   engine::PortMap ports_;

@@ -122,6 +122,11 @@ TEST_CASE("a rail's last line says what it carried, and what was lost") {
   summary.repeated = 240'000'000;
   CHECK(to_string(summary) ==
         "rail eth1: 12.34 GB sent, 2.00 % of it again, 0.01 GB received; no connection was lost");
+  summary.busy = 2s;
+  CHECK(to_string(summary) ==
+        "rail eth1: 12.34 GB sent, 2.00 % of it again, 0.01 GB received, 49.38 Gbit/s while it did; "
+        "no connection was lost");
+  summary.busy = 900ms;  // says nothing
   summary.repeated = 0;
   summary.absences = 2;
   summary.losses += {.connections = 40, .bytes = 1'500'000, .longest = 1500ms};
@@ -134,4 +139,14 @@ TEST_CASE("a rail's last line says what it carried, and what was lost") {
   summary.absences = 0;
   summary.losses = {};
   CHECK(to_string(summary) == "rail eth1: no connection was lost");
+}
+
+TEST_CASE("a job's last line says what the bytes have cost, and how long the worst wait was") {
+  JobSummary summary{.bytes = 20'000'000'000, .cpu = 1800ms, .longest_wait = 3200ms};
+  CHECK(to_string(summary) ==
+        "in all: 20.00 GB, 0.090 s of CPU for each; the longest time in which nothing moved of a channel "
+        "that waited was 3.2 s");
+  summary.bytes = 4000;  // too little to divide by
+  CHECK(to_string(summary) ==
+        "in all: 0.00 GB; the longest time in which nothing moved of a channel that waited was 3.2 s");
 }

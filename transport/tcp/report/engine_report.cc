@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace tfabric::tcp {
 namespace {
@@ -131,7 +132,8 @@ void EngineReport::on_time(Instant now) {
   publish_engine(ns(now));
   if (now >= next_rails_) {
     next_rails_ = now + kRailInterval;
-    for (const RailAccount& rail : rails_) {
+    mind_cpu();
+    for (RailAccount& rail : rails_) {
       publish_rail(rail);
     }
   }
@@ -161,9 +163,13 @@ void EngineReport::look_at_comms(Instant time) {
     ShownComm::Account& account = comm.account();
     const bool moved = sight.moves != account.moves;
     if (moved || sight.facts.outstanding == 0 || account.moved_at == 0) {
+      if (account.waited) {
+        longest_wait_ = std::max(longest_wait_, Duration(static_cast<Duration::rep>(now - account.moved_at)));
+      }
       account.moves = sight.moves;
       account.moved_at = now;
     }
+    account.waited = sight.facts.outstanding > 0;
     watch_.see(comm, sight, moved, time);
     sight.facts.engine = facts_.number;
     sight.facts.waiting_since = sight.facts.outstanding == 0 ? 0 : account.moved_at;
@@ -271,6 +277,22 @@ void EngineReport::on_link_gone(const engine::Link& link) {
 
 // --- publishing
 
+// Of a thread, what it has taken since any engine saw it last.
+void EngineReport::mind_cpu() {
+  thread_local std::uint64_t seen = 0;
+  timespec time{};
+  if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time) != 0) {
+    return;
+  }
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const std::uint64_t taken =
+      static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
+  if (seen != 0) {
+    facts_.cpu_ns += taken - seen;
+  }
+  seen = taken;
+}
+
 void EngineReport::publish_engine(std::uint64_t now) {
   const engine::EngineCounters& counters = engine_->counters();
   facts_.turned_at = now;
@@ -305,7 +327,24 @@ engine::LinkCounters EngineReport::counters_of(const RailAccount& account) const
   return sums;
 }
 
-void EngineReport::publish_rail(const RailAccount& account) {
+observe::RailFacts EngineReport::facts_of(const Rail& rail) {
+  const auto account =
+      std::find_if(rails_.begin(), rails_.end(), [&](const RailAccount& one) { return one.rail == &rail; });
+  publish_rail(*account);
+  return facts_of(*account);
+}
+
+void EngineReport::publish_rail(RailAccount& account) {
+  observe::RailFacts facts = facts_of(account);
+  const std::uint64_t carried = facts.sent_bytes + facts.received_bytes;
+  if (carried != account.carried) {
+    account.carried = carried;
+    facts.busy_ns = account.busy_ns += ns(kRailInterval);
+  }
+  page_->publish(account.slot, account.id, facts);
+}
+
+observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
   const config::Rail& config = account.rail->config();
   const engine::LinkCounters sums = counters_of(account);
   const RailLosses losses = book_->losses_of(config.name);
@@ -338,7 +377,8 @@ void EngineReport::publish_rail(const RailAccount& account) {
   for (const auto& link : links) {
     facts.absences += link->name() == config.name ? link->absences() : 0;
   }
-  page_->publish(account.slot, account.id, facts);
+  facts.busy_ns = account.busy_ns;
+  return facts;
 }
 
 }  // namespace tfabric::tcp

@@ -35,6 +35,12 @@ class EngineReport final : public engine::Observer {
   void add(ShownComm& comm);
   void remove(ShownComm& comm);
   [[nodiscard]] CommWatch& watch() { return watch_; }
+  // What the page says of the rail, brought up to date. It must have been added.
+  [[nodiscard]] observe::RailFacts facts_of(const Rail& rail);
+  // CPU time of the threads that have turned the engine.
+  [[nodiscard]] Duration cpu_time() const { return Duration(static_cast<Duration::rep>(facts_.cpu_ns)); }
+  // The longest time in which nothing of a comm moved although something was posted.
+  [[nodiscard]] Duration longest_wait() const { return longest_wait_; }
 
   // --- engine::Observer
   void on_time(Instant now) override;
@@ -52,6 +58,8 @@ class EngineReport final : public engine::Observer {
     std::uint64_t id = 0;
     std::uint32_t slot = observe::Page::kNone;
     engine::LinkCounters gone;  // of links that have been removed
+    std::uint64_t carried = 0;  // bytes, when it was looked at last
+    std::uint64_t busy_ns = 0;
   };
   class FlowAccount;
 
@@ -68,7 +76,9 @@ class EngineReport final : public engine::Observer {
   void look_at(engine::Flow& flow);
   FlowAccount& account_of(engine::Flow& flow);
   void publish_engine(std::uint64_t now);
-  void publish_rail(const RailAccount& account);
+  void publish_rail(RailAccount& account);
+  [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const;
+  void mind_cpu();
   [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;
 
   observe::Page* page_;
@@ -84,6 +94,7 @@ class EngineReport final : public engine::Observer {
   std::size_t next_comm_ = 0, next_flow_ = 0;  // the one to be looked at next
   Round comm_round_, flow_round_;
   Instant next_rails_{};
+  Duration longest_wait_{};
 };
 
 }  // namespace tfabric::tcp

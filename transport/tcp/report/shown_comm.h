@@ -37,6 +37,7 @@ class ShownComm {
     std::uint32_t place = 0;  // among the comms of the engine
     std::uint64_t moves = 0;  // when it was looked at last
     std::uint64_t moved_at = 0;
+    bool waited = false;       // when it was looked at last
     std::uint64_t posted = 0;  // messages so far
     Instant posted_at{};
   };
