@@ -17,10 +17,28 @@ std::size_t count_of(const Session& session, const Options& options) {
   return other ? session.max_bytes() / sizeof(float) / 256 : session.max_bytes() / sizeof(float);
 }
 
+// A job that is slow and well: by turns one rank comes late, and all of them pause.
+void steps(Session& session, Report& report, const Options& options) {
+  constexpr int kReductions = 16;
+  for (std::size_t i = 0; i < options.late.size(); ++i) {
+    const int late = (options.guilty + static_cast<int>(i / 2)) % session.ranks();
+    if (i % 2 == 1 || session.rank() == late) {
+      std::this_thread::sleep_for(options.late[i]);
+    }
+    for (int reduction = 0; reduction < kReductions; ++reduction) {
+      all_reduce(session, report, session.max_bytes());
+    }
+  }
+}
+
 }  // namespace
 
 void hang(Session& session, Report& report, const Options& options) {
   all_reduce(session, report, session.max_bytes());
+  if (options.hang == "steps") {
+    steps(session, report, options);
+    return;
+  }
   const bool guilty = session.rank() == options.guilty;
   if (options.hang == "order") {
     ncclComm_t other = nullptr;
@@ -33,7 +51,7 @@ void hang(Session& session, Report& report, const Options& options) {
     return;
   }
   if (guilty && options.hang == "late") {
-    std::this_thread::sleep_for(options.late);
+    std::this_thread::sleep_for(options.late.front());
   }
   start(session, session.comm(), count_of(session, options));
   session.wait("all-reduce");

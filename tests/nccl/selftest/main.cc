@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "tests/nccl/selftest/error.h"
 #include "tests/nccl/selftest/operations.h"
@@ -62,6 +63,7 @@ void run_mode(const std::string& mode, Session& session, Report& report, const O
 }
 
 int run(const Options& options) {
+  std::this_thread::sleep_for(options.apart * options.rank);
   check(cudaSetDevice(0));
   Session session(options);
   Report report(options.rank, options.rank == 0);
@@ -92,7 +94,8 @@ int main(int argc, char** argv) {
   constexpr std::size_t kSmallest = 8192, kLargest = std::size_t{1} << 30;
   Options options;
   bool version = false;
-  long stall_limit_s = options.stall_limit.count(), late_s = options.late.count();
+  long stall_limit_s = options.stall_limit.count(), apart_s = 0;
+  std::vector<long> late_s{options.late.front().count()};
   CLI::App app("One rank of a test with the real NCCL; tests/nccl/run starts all of them.");
   app.add_option("--rank", options.rank, "this rank")->check(CLI::NonNegativeNumber);
   app.add_option("--ranks", options.ranks, "how many there are")->check(CLI::Range(1, 16));
@@ -108,10 +111,14 @@ int main(int argc, char** argv) {
   app.add_option("--until", options.until, "repeat the modes until this file exists");
   app.add_option("--stall-limit", stall_limit_s, "seconds an operation may take, 0 for any")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--hang", options.hang, "why mode hang stands still: late, count, order")
-      ->check(CLI::IsMember({"late", "count", "order"}));
+  app.add_option("--hang", options.hang, "why mode hang stands still: late, count, order; steps: it does not")
+      ->check(CLI::IsMember({"late", "count", "order", "steps"}));
   app.add_option("--guilty", options.guilty, "the rank that makes it")->check(CLI::NonNegativeNumber);
-  app.add_option("--late", late_s, "for how many seconds it is late")->check(CLI::NonNegativeNumber);
+  app.add_option("--late", late_s, "for how many seconds it is late; steps: several, with commas")
+      ->delimiter(',')
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--apart", apart_s, "each rank starts so many seconds after the one before")
+      ->check(CLI::NonNegativeNumber);
   app.add_flag("--nccl-version", version, "print NCCL's version and leave");
   try {
     app.parse(argc, argv);
@@ -119,7 +126,11 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? kAllRight : kUsage;
   }
   options.stall_limit = std::chrono::seconds(stall_limit_s);
-  options.late = std::chrono::seconds(late_s);
+  options.late.clear();
+  for (const long seconds : late_s) {
+    options.late.emplace_back(seconds);
+  }
+  options.apart = std::chrono::seconds(apart_s);
   options.max_bytes &= ~(sizeof(float) - 1);
   try {
     if (version) {

@@ -21,7 +21,8 @@ struct Options {
   // Of the mode `hang` (hangs.cc):
   std::string hang = "late";
   int guilty = 1;
-  std::chrono::seconds late{10};
+  std::vector<std::chrono::seconds> late{std::chrono::seconds(10)};  // one pause after the other
+  std::chrono::seconds apart{0};  // each rank starts so long after the one before
 };
 
 }  // namespace selftest
