@@ -49,7 +49,7 @@ struct RailFacts {
   std::uint64_t transmit_stalls = 0;
   std::uint64_t absences = 0;  // of the link
   std::uint64_t lost_connections = 0, dealt_again_bytes = 0;
-  std::uint64_t busy_ns = 0;  // in which something was carried, to a tenth of a second
+  std::uint64_t busy_ns = 0;  // of tenths of a second in which it has carried 64 KiB or more
 };
 
 // A peer's address over one of our rails, with what all flows there have done, living or not.

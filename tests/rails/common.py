@@ -69,6 +69,8 @@ class Cable:
     def __init__(self, build, folder):
         self.build, self.folder = build, folder
         self.space = Namespace()
+        # What these interfaces carry is ours alone.
+        self.space.sysctl({"net.ipv6.conf.default.disable_ipv6": 1})
         self.space.run("ip", "link", "add", "a0", "type", "veth", "peer", "name", "b0")
         for end in ("a0", "b0"):
             self.space.plain(end)

@@ -27,6 +27,19 @@ TEST_CASE("after close() what is queued still goes out, with the FIN on its last
   REQUIRE(peer.connection().stream_acked() == 1500);
 }
 
+TEST_CASE("a FIN that is sent again is no byte that is") {
+  ScriptedPeer peer(ScriptedPeer::plain());
+  peer.establish();
+  peer.write(500);
+  peer.sent();
+  peer.connection().close();
+  REQUIRE(peer.sent() == "FA 501 ack 1");
+  peer.acknowledge(500);
+  peer.advance(2s);
+  REQUIRE(peer.sent().starts_with("FA 501 ack 1"));
+  REQUIRE(peer.connection().info().bytes_retransmitted == 0);
+}
+
 TEST_CASE("a half-closed connection receives") {
   ScriptedPeer peer(ScriptedPeer::plain());
   peer.reach(State::fin_wait_2);

@@ -15,7 +15,7 @@ struct RailSummary {
   std::uint64_t sent = 0, received = 0;     // bytes of frames
   std::uint64_t payload = 0, repeated = 0;  // bytes of TCP payload sent, and those of them sent before
   std::uint64_t absences = 0;               // of the link
-  Duration busy{};                          // in which something was carried; 0: unknown
+  Duration busy{};                          // in which it has carried more than a trickle; 0: unknown
   RailLosses losses;
 };
 

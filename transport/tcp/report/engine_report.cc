@@ -14,6 +14,8 @@ constexpr std::size_t kCommsAtATime = 4, kFlowsAtATime = 4, kCostOfKernelFlow = 
 constexpr Duration kRound = std::chrono::milliseconds(10);
 // Rails may have thousands of links.
 constexpr Duration kRailInterval = std::chrono::milliseconds(100);
+// What a rail carries in that time when it only asks whether peers are there.
+constexpr std::uint64_t kTrickle = 64 << 10;
 
 std::uint64_t ns(Duration duration) { return static_cast<std::uint64_t>(duration.count()); }
 std::uint64_t ns(Instant instant) { return ns(instant.time_since_epoch()); }
@@ -337,10 +339,10 @@ observe::RailFacts EngineReport::facts_of(const Rail& rail) {
 void EngineReport::publish_rail(RailAccount& account) {
   observe::RailFacts facts = facts_of(account);
   const std::uint64_t carried = facts.sent_bytes + facts.received_bytes;
-  if (carried != account.carried) {
-    account.carried = carried;
+  if (carried >= account.carried + kTrickle) {
     facts.busy_ns = account.busy_ns += ns(kRailInterval);
   }
+  account.carried = carried;
   page_->publish(account.slot, account.id, facts);
 }
 

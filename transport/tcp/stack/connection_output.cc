@@ -188,7 +188,7 @@ void Connection::Impl::put_again(SegmentOut& out, SentSegments::Number number, s
   excused -= std::min<std::uint64_t>(excused, sent);
   prr.on_sent(sent);
   pacer.on_sent(sent, now);
-  bytes_retransmitted += sent;
+  bytes_retransmitted += out.payload_size;
   if (rto_at == kNever) {
     arm_rto();
   }
