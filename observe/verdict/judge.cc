@@ -164,6 +164,9 @@ std::string about_chain(const WaitFacts& facts) {
   return {};
 }
 
+// No network of a job's takes as long; a process whose CPUs are taken does.
+constexpr Duration kSlowAnswer = std::chrono::milliseconds(100);
+
 std::string about_network_health(const WaitFacts& facts) {
   Duration longest{};
   for (const LaneFacts& lane : facts.lanes) {
@@ -171,6 +174,12 @@ std::string about_network_health(const WaitFacts& facts) {
     if (lane.repetitions > 0) {
       return {};
     }
+  }
+  if (longest >= kSlowAnswer) {
+    return fmt::format(
+        " Nothing is lost on the way, but an answer takes {} ms: CPUs are taken, there or here, or the way "
+        "is very long.",
+        in_milliseconds_u32(longest));
   }
   return longest == Duration{}
              ? " Nothing is lost on the way."

@@ -19,8 +19,14 @@ constexpr Duration kPause = std::chrono::seconds(1);
 // What makes a process starved: this share of so long.
 constexpr Duration kWindow = std::chrono::seconds(10);
 constexpr double kMostOfIt = 0.8;
+// The same of so long: nothing is said of peers then.
+constexpr Duration kLately = std::chrono::seconds(2);
 // Comms that fail together have one cause; the first of them says it.
 constexpr int kMostFailures = 4;
+
+double share_of(Duration part, Duration whole) {
+  return static_cast<double>(part.count()) / static_cast<double>(whole.count());
+}
 
 std::uint64_t ns(Instant instant) {
   return static_cast<std::uint64_t>(std::max<Duration>(instant.time_since_epoch(), Duration{}).count());
@@ -98,23 +104,35 @@ void Watchdog::mind_pauses(const Sight& before, const Sight& sight, Instant now)
   const bool waited = before.oldest != 0 || sight.oldest != 0;
   const Duration pause = sight.paused - before.paused;
   pauses_.starved += sight.starved - before.starved;
+  pauses_.starved_lately += sight.starved - before.starved;
   pauses_.waited = pauses_.waited || waited;
   if (pause >= kPause) {
     if (waited && pause >= options_.limits.network) {
       say_of_self(verdict::starved(pause), now);
     }
-    pauses_ = {.ran_since = now, .from = now};
+    pauses_ = {.ran_since = now, .from = now, .lately = now};
+  }
+  if (now - pauses_.lately >= kLately) {
+    // With hardly any CPU, what peers have sent is seen late, and what they would say of it.
+    if (share_of(pauses_.starved_lately, now - pauses_.lately) >= kMostOfIt) {
+      pauses_.ran_since = now;
+    }
+    pauses_.lately = now;
+    pauses_.starved_lately = {};
   }
   const Duration window = now - pauses_.from;
   if (window < kWindow) {
     return;
   }
-  const double share = static_cast<double>(pauses_.starved.count()) / static_cast<double>(window.count());
+  const double share = share_of(pauses_.starved, window);
   const bool starved = pauses_.waited && share >= kMostOfIt && window < 2 * kWindow;
   if (starved && !pauses_.said) {
     say_of_self(verdict::starved(share, window), now);
   }
-  pauses_ = {.ran_since = pauses_.ran_since, .from = now, .said = starved};
+  pauses_.from = now;
+  pauses_.starved = {};
+  pauses_.waited = false;
+  pauses_.said = starved;
 }
 
 // Nothing waits, or nothing that counts.

@@ -103,6 +103,9 @@ class Watchdog {
     Duration starved{};
     bool waited = false;  // something was outstanding in it
     bool said = false;    // of the window before
+    // The same over less time, in which nothing is said of peers.
+    Instant lately{};
+    Duration starved_lately{};
   };
 
   [[nodiscard]] const Sight* oldest() const;

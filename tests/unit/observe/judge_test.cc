@@ -51,6 +51,17 @@ TEST_CASE("a peer that computes") {
                               "31337 on gpu0), which has posted nothing for 33 s") != std::string::npos);
 }
 
+TEST_CASE("a network is not called well whose answers take long") {
+  WaitFacts facts = receive_from_7();
+  facts.chain = Finding{.end = End::origin, .steps = 1, .process = facts.peer, .unposted_ms = 1000};
+  facts.lanes[1].round_trip = std::chrono::milliseconds(768);
+  const std::string text = judge(facts)->text;
+  REQUIRE(text.find("network is well") == std::string::npos);
+  REQUIRE(text.ends_with(
+      " Nothing is lost on the way, but an answer takes 768 ms: CPUs are taken, there or here, or "
+      "the way is very long."));
+}
+
 TEST_CASE("a peer that works elsewhere is not in the same collective") {
   WaitFacts facts = receive_from_7();
   facts.end->elsewhere_ms = 10;
