@@ -145,10 +145,15 @@ std::string about_chain(const WaitFacts& facts) {
   const std::string end = name_of(chain.process);
   switch (chain.end) {
     case End::origin: {
-      const std::string does = fmt::format(
-          "has posted nothing for {} and waits for no other process over the network: it computes, waits for "
-          "its GPU or for data, or is not in this collective.",
-          seconds(chain.unposted_ms + chain.age_ms));
+      const std::string does =
+          chain.unposted_ms < kElsewhereMs
+              ? std::string(
+                    "works on other channels, and has waited for none of them for long: it is not in "
+                    "this collective, or not yet.")
+              : fmt::format(
+                    "has posted nothing for {} and waits for no other process over the network: it computes, "
+                    "waits for its GPU or for data, or is not in this collective.",
+                    seconds(chain.unposted_ms + chain.age_ms));
       return chain.steps <= 1
                  ? fmt::format(" It {}", does)
                  : fmt::format(

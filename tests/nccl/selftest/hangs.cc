@@ -31,12 +31,35 @@ void steps(Session& session, Report& report, const Options& options) {
   }
 }
 
+// Two ranks leave the others alone, and work with each other.
+void go_apart(Session& session, const Options& options) {
+  const int rank = session.rank(), guilty = options.guilty;
+  const bool apart = rank == guilty || rank == (guilty + 1) % session.ranks();
+  ncclComm_t pair = nullptr;
+  check(ncclCommSplit(session.comm(), apart ? 0 : NCCL_SPLIT_NOCOLOR, rank, &pair, nullptr));
+  if (!apart) {
+    start(session, session.comm(), count_of(session, options));
+    session.wait("all-reduce");
+    return;
+  }
+  const auto end = std::chrono::steady_clock::now() + options.stall_limit;
+  while (std::chrono::steady_clock::now() < end) {
+    start(session, pair, 1024);
+    session.wait("all-reduce of two");
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
 }  // namespace
 
 void hang(Session& session, Report& report, const Options& options) {
   all_reduce(session, report, session.max_bytes());
   if (options.hang == "steps") {
     steps(session, report, options);
+    return;
+  }
+  if (options.hang == "apart") {
+    go_apart(session, options);
     return;
   }
   const bool guilty = session.rank() == options.guilty;

@@ -111,8 +111,9 @@ int main(int argc, char** argv) {
   app.add_option("--until", options.until, "repeat the modes until this file exists");
   app.add_option("--stall-limit", stall_limit_s, "seconds an operation may take, 0 for any")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--hang", options.hang, "why mode hang stands still: late, count, order; steps: it does not")
-      ->check(CLI::IsMember({"late", "count", "order", "steps"}));
+  app.add_option("--hang", options.hang,
+                 "why mode hang stands still: late, count, order, apart; steps: it does not")
+      ->check(CLI::IsMember({"late", "count", "order", "apart", "steps"}));
   app.add_option("--guilty", options.guilty, "the rank that makes it")->check(CLI::NonNegativeNumber);
   app.add_option("--late", late_s, "for how many seconds it is late; steps: several, with commas")
       ->delimiter(',')

@@ -51,6 +51,18 @@ TEST_CASE("a peer that computes") {
                               "31337 on gpu0), which has posted nothing for 33 s") != std::string::npos);
 }
 
+TEST_CASE("the last of the chain works on other channels") {
+  WaitFacts facts = receive_from_7();
+  facts.chain = Finding{.end = End::origin,
+                        .steps = 2,
+                        .process = {.rank = 1, .pid = 31337, .host = "gpu0"},
+                        .unposted_ms = 20};
+  REQUIRE(
+      judge(facts)->text.find("the last of them, 2 steps away, is rank 1 (pid 31337 on gpu0), which works on "
+                              "other channels, and has waited for none of them for long: it is not in this "
+                              "collective, or not yet.") != std::string::npos);
+}
+
 TEST_CASE("a network is not called well whose answers take long") {
   WaitFacts facts = receive_from_7();
   facts.chain = Finding{.end = End::origin, .steps = 1, .process = facts.peer, .unposted_ms = 1000};

@@ -117,12 +117,20 @@ void EngineReport::add(ShownComm& comm) {
 }
 
 void EngineReport::remove(ShownComm& comm) {
+  if (comm.account().waited) {
+    mind_wait(comm.account(), ns(engine_->last_turn()));
+  }
   watch_.on_gone(comm, engine_->last_turn());
   page_->give_back(observe::Table::comm, comm.account().slot);
   const std::uint32_t place = comm.account().place;
   comms_[place] = comms_.back();
   comms_[place]->account().place = place;
   comms_.pop_back();
+}
+
+void EngineReport::mind_wait(const ShownComm::Account& account, std::uint64_t now) {
+  const std::uint64_t wait = std::max(now, account.moved_at) - account.moved_at;
+  longest_wait_ = std::max(longest_wait_, Duration(static_cast<Duration::rep>(wait)));
 }
 
 // --- looking
@@ -166,7 +174,7 @@ void EngineReport::look_at_comms(Instant time) {
     const bool moved = sight.moves != account.moves;
     if (moved || sight.facts.outstanding == 0 || account.moved_at == 0) {
       if (account.waited) {
-        longest_wait_ = std::max(longest_wait_, Duration(static_cast<Duration::rep>(now - account.moved_at)));
+        mind_wait(account, now);
       }
       account.moves = sight.moves;
       account.moved_at = now;

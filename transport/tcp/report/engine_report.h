@@ -79,6 +79,7 @@ class EngineReport final : public engine::Observer {
   void publish_rail(RailAccount& account);
   [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const;
   void mind_cpu();
+  void mind_wait(const ShownComm::Account& account, std::uint64_t now);
   [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;
 
   observe::Page* page_;
