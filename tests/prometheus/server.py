@@ -1,4 +1,4 @@
-"""The real Prometheus over a recording, on loopback, for as long as it is used."""
+"""The real Prometheus on loopback, for as long as it is used: over a recording, or over what it scrapes."""
 import contextlib
 import json
 import pathlib
@@ -28,46 +28,61 @@ def promtool(*words, text=None):
     return done.stdout
 
 
-class Server:
-    def __init__(self, folder, openmetrics):
-        self.folder = folder
-        text = folder / "recording.om"
-        text.write_text(openmetrics, encoding="utf-8")
-        promtool("tsdb", "create-blocks-from", "openmetrics", text, folder / "data")
-        # With the rules: they must load.
-        (folder / "prometheus.yaml").write_text(f"rule_files: [{json.dumps(str(ALERTS))}]\n", encoding="utf-8")
+class Process:
+    """A program that runs until close()."""
+
+    def __init__(self, words, log, **how):
+        self.address = None
+        with log.open("w", encoding="utf-8") as file:
+            self.process = subprocess.Popen(list(map(str, words)), stdout=file, stderr=subprocess.STDOUT, preexec_fn=die_with_parent, **how)
+
+    @classmethod
+    def listening(cls, words, log, page):
+        """With `--web.listen-address`, when it answers requests for this page."""
         for _ in range(TRIES):
-            if self.start():
-                return
-        raise Failed(f"Prometheus has not started:\n{self.log()}")
+            with socket.socket() as chosen:
+                chosen.bind(("127.0.0.1", 0))
+                address = f"127.0.0.1:{chosen.getsockname()[1]}"
+            started = cls([*words, f"--web.listen-address={address}"], log)
+            started.address = address
+            end = time.monotonic() + LIMIT_S
+            while started.process.poll() is None and time.monotonic() < end:
+                with contextlib.suppress(OSError):
+                    # Where another process has the port, it answers, and ours ends.
+                    if DIRECTLY.open(f"http://{address}/{page}", timeout=10).status == 200 and started.process.poll() is None:
+                        return started
+                time.sleep(0.1)
+            started.close()
+        raise Failed(f"{words[0]} has not started:\n{log.read_text(encoding='utf-8', errors='replace')}")
 
-    def log(self):
-        return (self.folder / "log").read_text(encoding="utf-8", errors="replace")
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
 
-    def start(self):
-        with socket.socket() as chosen:
-            chosen.bind(("127.0.0.1", 0))
-            self.address = f"127.0.0.1:{chosen.getsockname()[1]}"
+
+class Server:
+    """`openmetrics`: text that its blocks are made of. `scrape`: {job: address}, each once a second."""
+
+    def __init__(self, folder, openmetrics=None, scrape=None):
+        if openmetrics is not None:
+            text = folder / "recording.om"
+            text.write_text(openmetrics, encoding="utf-8")
+            promtool("tsdb", "create-blocks-from", "openmetrics", text, folder / "data")
+        jobs = [{"job_name": name, "static_configs": [{"targets": [address]}]} for name, address in (scrape or {}).items()]
+        # JSON is YAML. With the rules: they must load.
+        settings = {"global": {"scrape_interval": "1s"}, "rule_files": [str(ALERTS)], "scrape_configs": jobs}
+        (folder / "prometheus.yaml").write_text(json.dumps(settings), encoding="utf-8")
         # The blocks are old. A series ends with its last sample, as it does where a scrape no longer has it.
-        words = [f"--config.file={self.folder}/prometheus.yaml", f"--storage.tsdb.path={self.folder}/data", "--storage.tsdb.retention.time=100y",
-                 "--query.lookback-delta=10s", f"--web.listen-address={self.address}"]
-        with (self.folder / "log").open("w", encoding="utf-8") as log:
-            self.process = subprocess.Popen(["prometheus", *words], stdout=log, stderr=subprocess.STDOUT, preexec_fn=die_with_parent)
-        end = time.monotonic() + LIMIT_S
-        while self.process.poll() is None and time.monotonic() < end:
-            # Of another process at this port: it has no such page, or is none of Prometheus'.
-            with contextlib.suppress(OSError, ValueError):
-                with DIRECTLY.open(f"http://{self.address}/-/ready", timeout=10) as answer:
-                    if answer.status == 200 and "Server is ready to receive web requests" in self.log():
-                        return True
-            time.sleep(0.1)
-        self.close()
-        return False
+        words = ["prometheus", f"--config.file={folder}/prometheus.yaml", f"--storage.tsdb.path={folder}/data", "--storage.tsdb.retention.time=100y",
+                 "--query.lookback-delta=10s"]
+        self.process = Process.listening(words, folder / "prometheus.log", "-/ready")
 
     def get(self, path, **arguments):
         """The data of an answer of its API."""
+        address = f"http://{self.process.address}/api/v1/{path}?{urllib.parse.urlencode(arguments)}"
         try:
-            with DIRECTLY.open(f"http://{self.address}/api/v1/{path}?{urllib.parse.urlencode(arguments)}", timeout=LIMIT_S) as answer:
+            with DIRECTLY.open(address, timeout=LIMIT_S) as answer:
                 return json.load(answer)["data"]
         except urllib.error.HTTPError as error:
             raise Failed(f"{path} {arguments}: {error.read().decode(errors='replace')}") from error
@@ -85,6 +100,4 @@ class Server:
         return self.get(f"label/{label}/values", start=start, end=end, **{"match[]": series})
 
     def close(self):
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
+        self.process.close()
