@@ -2,8 +2,8 @@
 # developers, and so is not among them, become text. `cmake --install` runs it.
 cmake_minimum_required(VERSION 3.25)
 set(user_docs administrator benchmarks check clouds/README clouds/alibaba clouds/aws clouds/azure clouds/gcp clouds/oci
-    clouds/tencent coming-from-harp configuration engines failures floods kubernetes launchers night-duty nics perf rails rdma rehearsal
-    setup tfabric-info troubleshooting wire)
+    clouds/tencent coming-from-harp configuration engines failures floods kubernetes launchers night-duty nics perf prometheus rails rdma
+    rehearsal setup tfabric-info troubleshooting wire)
 set(developer_docs architecture arm64 lab packetdrill rdma-data-path testing testing-with-nccl)
 
 # A document is in one of the two lists.
@@ -24,6 +24,7 @@ foreach(name ${user_docs})
   string(REGEX REPLACE "\\[([^]]+)\\]${target}" "\\1" text "${text}")
   string(REPLACE "(../packaging/tfabric.toml)" "(examples/tfabric.toml)" text "${text}")
   string(REPLACE "(../packaging/kubernetes" "(examples/kubernetes" text "${text}")
+  string(REGEX REPLACE "\\(\\.\\./packaging/(grafana|prometheus)/" "(examples/\\1/" text "${text}")
   string(REPLACE " packaging/kubernetes/" " examples/kubernetes/" text "${text}")
   string(REGEX REPLACE "\\[([^]]+)\\]\\(\\.\\./packaging/[^)]*\\)" "\\1" text "${text}")
   file(WRITE ${OUTPUT}/${name}.md "${text}")
@@ -34,4 +35,5 @@ foreach(name CHANGELOG SECURITY)
   file(WRITE ${OUTPUT}/${name}.md "${text}")
 endforeach()
 file(COPY ${SOURCE}/packaging/tfabric.toml DESTINATION ${OUTPUT}/examples)
-file(COPY ${SOURCE}/packaging/kubernetes DESTINATION ${OUTPUT}/examples)
+file(COPY ${SOURCE}/docs/night-duty-dashboard.svg DESTINATION ${OUTPUT})
+file(COPY ${SOURCE}/packaging/kubernetes ${SOURCE}/packaging/grafana ${SOURCE}/packaging/prometheus DESTINATION ${OUTPUT}/examples)

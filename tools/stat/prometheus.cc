@@ -209,7 +209,7 @@ std::string to_prometheus(const observe::Found& found) {
   std::string text =
       family("info", "gauge", "1 for each process that uses tfabric", info) +
       family("process_stopped", "gauge", "1 if a signal or a debugger has stopped the process", stopped) +
-      family("process_silent_seconds", "gauge", "Since when the process has not run its network", silent) +
+      family("process_silent_seconds", "gauge", "For how long the process has not run its network", silent) +
       family("oldest_send_age_seconds", "gauge", "How long the send that waits longest has not moved",
              sends) +
       family("oldest_receive_age_seconds", "gauge", "How long the receive that waits longest has not moved",

@@ -1,0 +1,157 @@
+"""A real job on this host, and what the tool prints of it for Prometheus."""
+import contextlib
+import http.server
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import threading
+import time
+
+from recording import Recording
+from server import LIMIT_S, Failed, Process, Server, promtool
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+EXPORTER = "prometheus-node-exporter"
+
+
+def expect(condition, what):
+    if not condition:
+        raise Failed(what)
+
+
+def wait_for(what, found):
+    end = time.monotonic() + LIMIT_S
+    while not (result := found()):
+        expect(time.monotonic() < end, f"{what}: not within {LIMIT_S} s")
+        time.sleep(0.2)
+    return result
+
+
+class Job:
+    """Two processes of perf over memif, of which the second can be stopped."""
+
+    def __init__(self, tool, folder):
+        self.tool = tool
+        self.name = f"tfabric-test-{os.getpid()}"
+        own = {"TFABRIC_CONFIG": "/dev/null", "TFABRIC_TRANSPORT": "tcp", "TFABRIC_TCP_RAILS": "memif", "TFABRIC_LOCK_FOLDER": f"{folder}/locks",
+               "TFABRIC_OBSERVE_HANG_SECONDS": "3", "SLURM_JOB_ID": self.name}
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith("TFABRIC_")} | own
+        self.process = subprocess.Popen([tool, "perf", "--local", "--mode", "bw", "-b", "64K", "-e", "64K", "--bidirectional", "--time",
+                                         str(LIMIT_S)], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        start_new_session=True)
+
+    def text(self):
+        """Of all jobs of this host."""
+        expect(self.process.poll() is None, "perf has ended")
+        return subprocess.run([self.tool, "stat", "--prometheus"], env=self.environment, capture_output=True, text=True, timeout=LIMIT_S,
+                              check=True).stdout
+
+    def own(self, text):
+        """Comments and samples of this job."""
+        return [line for line in text.splitlines() if line.startswith("#") or f'train_job="{self.name}"' in line]
+
+    def wait_until_moving(self):
+        """Returns the metrics when both processes have paths."""
+        def moving():
+            text = self.text()
+            return text if sum(line.startswith("tfabric_path_round_trip_seconds{") for line in self.own(text)) >= 2 else None
+        return wait_for("paths of both processes", moving)
+
+    def stop_one(self):
+        """Returns the metrics when the other one has found out why it waits."""
+        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        os.kill(int(children.read_text(encoding="ascii").split()[0]), signal.SIGSTOP)
+
+        def stuck():
+            text = self.text()
+            return text if any(line.startswith("tfabric_stuck{") for line in self.own(text)) else None
+        return wait_for("a process that waits for the stopped one", stuck)
+
+    def close(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def shapes_of(lines):
+    """{metric: its labels} and {metric: its type}, as the tool prints them."""
+    shapes, types = {}, {}
+    for line in lines:
+        if line.startswith("# TYPE "):
+            types[line.split()[2]] = line.split()[3]
+        elif not line.startswith("#"):
+            name, labels = re.fullmatch(r"(\w+)\{(.*)\} \S+", line).groups()
+            shapes.setdefault(name, set()).update(re.findall(r'(\w+)="(?:[^"\\]|\\.)*"', labels))
+    return shapes, types
+
+
+def metrics(tool, folder):
+    with contextlib.closing(Job(tool, folder)) as job:
+        promtool("check", "metrics", text=job.wait_until_moving())
+        text = job.stop_one()
+    promtool("check", "metrics", text=text)
+    lines = job.own(text)
+    print("\n".join(line for line in lines if "tfabric_stuck" in line or "tfabric_verdicts_total{" in line), flush=True)
+    shapes, types = shapes_of(lines)
+    recorded = Recording().shapes()
+    for name in sorted(shapes.keys() | recorded.keys()):
+        expect(shapes.get(name) == recorded.get(name), f"{name}: the tool prints {shapes.get(name)}, the recording has {recorded.get(name)}")
+        expect(types[name] == ("counter" if name.endswith("_total") else "gauge"), f"{name}: it is a {types[name]}")
+    page = (DOCS / "prometheus.md").read_text(encoding="utf-8")
+    for name in shapes:
+        expect(f"`{name.removeprefix('tfabric_')}`" in page, f"docs/prometheus.md lacks {name}")
+
+
+@contextlib.contextmanager
+def published(job):
+    """The text over HTTP, by a few lines of Python; gives the address."""
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):  # pylint: disable=invalid-name
+            body = job.text().encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/plain; version=0.0.4")
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_arguments):  # pylint: disable=arguments-differ
+            pass
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@contextlib.contextmanager
+def exported(job, folder):
+    """By node_exporter from the file that the tool writes; gives the address."""
+    texts = folder / "textfile"
+    texts.mkdir()
+    writer = Process([job.tool, "stat", "--textfile", texts / "tfabric.prom", "--watch", "--interval", "0.5"], folder / "writer.log",
+                     env=job.environment)
+    with contextlib.closing(writer):
+        wait_for("the file", lambda: (texts / "tfabric.prom").exists())
+        exporter = Process.listening([EXPORTER, "--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={texts}"],
+                                     folder / "exporter.log", "metrics")
+        with contextlib.closing(exporter):
+            yield exporter.address
+
+
+def scraped(tool, folder, with_exporter):
+    """The real Prometheus has this job's series, with each metric's type, by either way."""
+    with contextlib.closing(Job(tool, folder)) as job, contextlib.ExitStack() as ways:
+        wanted, types = shapes_of(job.own(job.wait_until_moving()))
+        addresses = {"http": ways.enter_context(published(job))}
+        if with_exporter:
+            addresses["node"] = ways.enter_context(exported(job, folder))
+        with contextlib.closing(Server(folder, scrape=addresses)) as server:
+            for way in addresses:
+                def here(name):
+                    return server.at(f'{name}{{job="{way}",train_job="{job.name}"}}', time.time())
+                wait_for(f"the job's series by {way}", lambda: all(len(here(name)) >= 2 for name in wanted))
+                for name in wanted:
+                    found = server.get("targets/metadata", match_target=f'{{job="{way}"}}', metric=name)
+                    expect([each["type"] for each in found] == [types[name]], f"{name} by {way}: {found}")
+                print(f"{way}: {len(wanted)} metrics", flush=True)
+            if with_exporter:
+                expect(not server.at("node_textfile_scrape_error != 0", time.time()), "node_exporter does not like the file")
