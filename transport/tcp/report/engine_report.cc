@@ -164,7 +164,7 @@ void EngineReport::look_at_comms(Instant time) {
       account.moves = sight.moves;
       account.moved_at = now;
     }
-    watch_.see(comm, sight, moved, time);
+    watch_.see(comm, ShownComm::load_of(sight), moved, time);
     sight.facts.engine = facts_.number;
     sight.facts.waiting_since = sight.facts.outstanding == 0 ? 0 : account.moved_at;
     page_->publish(account.slot, account.id, sight.facts);
