@@ -29,7 +29,7 @@ Result<std::unique_ptr<Transport>> open(const config::Config& given) {
   if (prefers_tcp(config)) {
     return tcp::open_transport(config);
   }
-  auto rdma = rdma::open_transport(config.rdma);
+  auto rdma = rdma::open_transport(config);
   if (rdma || config.transport == "rdma") {
     return rdma;
   }

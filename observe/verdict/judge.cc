@@ -13,6 +13,9 @@ namespace {
 constexpr std::uint32_t kManyRepetitions = 5;
 // Something else of the process has moved within this: it works elsewhere.
 constexpr std::uint32_t kElsewhereMs = 5000;
+// A queue pair that has had a completion within this has a network; without anything to send, the comm
+// probes each second.
+constexpr Duration kLately = std::chrono::seconds(3);
 
 std::string seconds(Duration duration) {
   return fmt::format("{:.0f} s", std::chrono::duration<double>(duration).count());
@@ -47,7 +50,7 @@ bool all_lanes(const WaitFacts& facts, const Is& is) {
 }
 
 bool is_troubled(const LaneFacts& lane) {
-  return lane.unacknowledged && lane.repetitions >= kManyRepetitions;
+  return lane.unacknowledged && (lane.by_hca || lane.repetitions >= kManyRepetitions);
 }
 
 // What was sent is not acknowledged, on any lane that has sent something.
@@ -65,7 +68,7 @@ bool is_with_its_kernel(const WaitFacts& facts) {
 // The peer goes on sending, and never acknowledges what it gets.
 bool is_heard(const WaitFacts& facts) {
   return std::any_of(facts.lanes.begin(), facts.lanes.end(), [&](const LaneFacts& lane) {
-    return is_troubled(lane) && lane.unheard < facts.age / 2;
+    return is_troubled(lane) && !lane.by_hca && lane.unheard < facts.age / 2;
   });
 }
 
@@ -77,13 +80,35 @@ std::uint32_t repetitions(const WaitFacts& facts) {
   return most;
 }
 
+bool is_by_hca(const WaitFacts& facts) {
+  return all_lanes(facts, [](const LaneFacts& lane) { return lane.by_hca; });
+}
+
 Cause silence_of(const WaitFacts& facts) {
   return facts.view == PeerView::runs ? Cause::rail_silent : Cause::peer_silent;
 }
 
 // --- words
 
+// HCAs acknowledge for their processes, which may be stopped.
+std::string about_silence_of_hca(const WaitFacts& facts) {
+  const std::string_view why =
+      facts.view == PeerView::runs ? "although its process runs, as it says over the bootstrap network: the "
+                                     "way there or back is cut, or "
+                                     "loses everything"
+      : facts.view == PeerView::silent
+          ? "and the kernel of its host does not answer either: the host is down, or is cut off"
+          : "its host is down, or the way to it is cut";
+  return fmt::format(
+      "nothing that is sent to {} on {} is acknowledged for {}, {}; the HCA repeats it, and gives up after "
+      "rdma.timeout and rdma.retry_count",
+      who(facts), rails_of(facts), seconds(facts.age), why);
+}
+
 std::string about_silence(const WaitFacts& facts) {
+  if (is_by_hca(facts)) {
+    return about_silence_of_hca(facts);
+  }
   const std::string name = who(facts), rails = rails_of(facts), time = seconds(facts.age);
   const std::uint32_t times = repetitions(facts);
   if (facts.view == PeerView::runs) {
@@ -185,6 +210,10 @@ std::string about_network_health(const WaitFacts& facts) {
         " Nothing is lost on the way, but an answer takes {} ms: CPUs are taken, there or here, or the way "
         "is very long.",
         in_milliseconds_u32(longest));
+  }
+  if (is_by_hca(facts)) {
+    const bool answered = all_lanes(facts, [](const LaneFacts& lane) { return lane.unheard < kLately; });
+    return answered ? " The network is well: the peer's HCA acknowledges what is sent." : "";
   }
   return longest == Duration{}
              ? " Nothing is lost on the way."

@@ -28,6 +28,9 @@ struct LaneFacts {
   std::uint32_t repetitions = 0;  // in a row after a time-out, without an acknowledgement
   Duration unheard{};             // since anything of the peer has arrived
   Duration round_trip{};          // zero: not measured
+  // A queue pair: the HCA repeats what is not acknowledged, unseen. `unacknowledged` then means that nothing
+  // was for some seconds, whatever was sent; who acknowledges is the peer's HCA, not its process.
+  bool by_hca = false;
 };
 
 // What is known of the peer's process apart from these connections.

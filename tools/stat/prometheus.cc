@@ -112,6 +112,13 @@ std::vector<std::uint64_t> large_paths(const observe::ReadTable& table) {
   return ids;
 }
 
+// What a process without TCP has nothing of: its zeros would say that nothing was lost.
+bool is_of_segments(const Metric& metric) {
+  constexpr std::array<std::string_view, 7> kOthers{"up",          "sent_bytes", "received_bytes", "absences",
+                                                    "acked_bytes", "flows",      "starved_ns"};
+  return std::find(kOthers.begin(), kOthers.end(), metric.field) == kOthers.end();
+}
+
 // A process, with what is asked of it for each metric.
 struct Source {
   Process process;
@@ -158,6 +165,9 @@ std::string family(const char* name, const char* type, const char* help, const S
 Samples samples_of(const std::vector<Source>& sources, const Metric& metric) {
   Samples samples;
   for (const Source& source : sources) {
+    if (is_of_segments(metric) && !knows_segments(source.process)) {
+      continue;
+    }
     const observe::ReadTable& table = source.process.now.table(metric.table);
     for (const observe::ReadRow& row : table.rows) {
       const auto value = table.number(row, metric.field);

@@ -98,6 +98,7 @@ std::string awaited_by(const CommView& comm) {
   const std::string who = receives && comm.rank >= 0 ? fmt::format("rank {}", comm.rank) : comm.peer;
   const char* what = receives                              ? "data of"
                      : comm.state == "no answer"           ? "answer of"
+                     : comm.state == "connecting"          ? "welcome of"
                      : comm.state == "peer has no receive" ? "receive of"
                                                            : "room at";
   return fmt::format("{} {}", what, who);

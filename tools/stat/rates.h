@@ -20,6 +20,10 @@ struct Process {
   [[nodiscard]] double seconds() const;
 };
 
+// Whether it speaks TCP, and so knows of segments that it sent again, of windows and round trips. HCAs keep
+// what they know of these to themselves.
+[[nodiscard]] inline bool knows_segments(const Process& process) { return process.now.transport != "rdma"; }
+
 // Returns those whose pages can be read, each with its page of the earlier look.
 [[nodiscard]] std::vector<Process> pair(const observe::Found& before, const observe::Found& now);
 

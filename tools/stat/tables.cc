@@ -26,7 +26,9 @@ std::string microseconds(std::uint64_t ns) {
   return ns == 0 ? "-" : fmt::format("{:.0f}", static_cast<double>(ns) / 1e3);
 }
 
-std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
+std::string repeated_of(const Process& process, const Work& work) {
+  return knows_segments(process) ? fmt::format("{:.2f}", 100 * work.repeated) : "-";
+}
 
 // What held it back for most of the time that it had something to send.
 std::string limit_of(const Work& work) {
@@ -44,7 +46,7 @@ void add_rails(const Process& process, Lines& lines) {
   for (const RailView& rail : rails_of(process)) {
     lines.add({rank_of(process), fmt::format("{}", process.pid), rail.name, rail.up ? "up" : "down",
                gigabits(rail.sent), gigabits(rail.received), microseconds(rail.work.rtt_ns),
-               percent(rail.work.repeated), limit_of(rail.work), rail.waits});
+               repeated_of(process, rail.work), limit_of(rail.work), rail.waits});
   }
 }
 
@@ -52,7 +54,7 @@ void add_paths(const Process& process, Lines& lines) {
   for (const PathView& path : paths_of(process)) {
     lines.add({rank_of(process), fmt::format("{}", process.pid), path.rail, path.peer,
                fmt::format("{}", path.flows), gigabits(path.work.sent), gigabits(path.work.received),
-               microseconds(path.work.rtt_ns), percent(path.work.repeated), limit_of(path.work)});
+               microseconds(path.work.rtt_ns), repeated_of(process, path.work), limit_of(path.work)});
   }
 }
 

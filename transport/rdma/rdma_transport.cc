@@ -11,7 +11,10 @@
 #include "transport/rdma/ports/device.h"
 #include "transport/rdma/ports/event_watcher.h"
 #include "transport/rdma/ports/open_port.h"
+#include "transport/rdma/report/comm_report.h"
 #include "transport/rdma/session/listener.h"
+#include "transport/watchdog/introduction.h"
+#include "transport/watchdog/process.h"
 
 namespace tfabric::rdma {
 namespace {
@@ -23,13 +26,27 @@ std::string summary_of(const OpenPort& open) {
                      open.hca().gpu_memory.reason);
 }
 
+ShownRail shown(const OpenPort& open, const Port& port) {
+  return {.name = open.name(),
+          .kind = std::string(to_string(port.link_layer)),
+          .device = port.netdev,
+          .address = port.gid ? to_string(port.gid->gid) : std::string(),
+          .mtu = port.mtu,
+          .up = port.state == IBV_PORT_ACTIVE};
+}
+
 class RdmaTransport final : public transport::Transport {
  public:
-  RdmaTransport(const Libraries& libraries, Host host, const config::Rdma& wishes)
+  RdmaTransport(const Libraries& libraries, Host host, const config::Config& config)
       : libraries_(libraries),
         host_(std::move(host)),
-        wishes_(wishes),
-        found_(discover(libraries_.verbs, host_, wishes_)) {}
+        wishes_(config.rdma),
+        found_(discover(libraries_.verbs, host_, wishes_)),
+        voice_(config) {
+    if (found_.usable) {
+      show(config);
+    }
+  }
 
   Status open_devices() {
     if (!found_.usable) {
@@ -47,7 +64,11 @@ class RdmaTransport final : public transport::Transport {
       return Error{Errc::unusable, "no RDMA port can be opened:" + faults};
     }
     for (const auto& port : ports_) {
-      devices_.push_back(std::make_unique<Device>(*port, *addresses, wishes_, log_));
+      if (report_ != nullptr) {
+        port->comms().set_observer(report_.get());
+        report_->show_rail(shown(*port, port->port()));
+      }
+      devices_.push_back(std::make_unique<Device>(*port, *addresses, wishes_, log_, introduction_));
     }
     return watch();
   }
@@ -105,6 +126,19 @@ class RdmaTransport final : public transport::Transport {
     }
   }
 
+  void show(const config::Config& config) {
+    page_ = watchdog::open_page(config, "rdma", /*records=*/0);
+    watchdog_ = watchdog::open_watchdog(config, page_.get(), voice_);
+    if (watchdog_ == nullptr) {
+      return;
+    }
+    report_ = std::make_unique<CommReport>(*page_, *watchdog_);
+    if (config.observe.hang_seconds > 0) {
+      const auto introduction = watchdog::encode(watchdog::this_process());
+      introduction_.assign(introduction.begin(), introduction.end());
+    }
+  }
+
   Status watch() {
     std::vector<EventWatcher::Source> sources;
     for (const Hca& hca : found_.hcas) {
@@ -123,7 +157,7 @@ class RdmaTransport final : public transport::Transport {
         sources.push_back(std::move(source));
       }
     }
-    auto watcher = EventWatcher::start(libraries_.verbs, std::move(sources));
+    auto watcher = EventWatcher::start(libraries_.verbs, std::move(sources), report_.get());
     if (!watcher) {
       return watcher.error();
     }
@@ -143,6 +177,9 @@ class RdmaTransport final : public transport::Transport {
       if (port.gid) {
         open->update(port);
       }
+      if (report_ != nullptr) {
+        report_->show_rail(shown(*open, port));
+      }
     }
   }
 
@@ -152,6 +189,11 @@ class RdmaTransport final : public transport::Transport {
   config::Rdma wishes_;
   Discovery found_;
   session::RateLimitedLog log_;
+  std::unique_ptr<observe::Page> page_;  // null: nothing is shown or watched
+  watchdog::HostVoice voice_;
+  std::unique_ptr<watchdog::Watchdog> watchdog_;  // the same
+  std::unique_ptr<CommReport> report_;            // the same
+  std::vector<std::byte> introduction_;           // empty: comms take no notes
   std::vector<std::unique_ptr<OpenPort>> ports_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::unique_ptr<EventWatcher> watcher_;
@@ -159,7 +201,8 @@ class RdmaTransport final : public transport::Transport {
 
 }  // namespace
 
-Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma& wishes) {
+Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config) {
+  const config::Rdma& wishes = config.rdma;
   if (wishes.disable) {
     return Error{Errc::unusable, "RDMA is switched off: rdma.disable (NCCL_IB_DISABLE) is true"};
   }
@@ -177,17 +220,17 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma&
     }
   }
   return open_transport(libraries, Host{.sysfs = host::Sysfs(), .addresses = host::local_addresses()},
-                        wishes);
+                        config);
 }
 
 Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,
-                                                             const config::Rdma& wishes) {
+                                                             const config::Config& config) {
   // After a fork (of a data loader, for example), the HCA could be left with pages that do not belong to the
   // process any more. Kernels from 5.12 on prevent this themselves; there the call does nothing.
   if (libraries.verbs.fork_init() != 0) {
     TF_INFO("NET/tfabric: libibverbs cannot protect registered memory from forks (ibv_fork_init)");
   }
-  auto transport = std::make_unique<RdmaTransport>(libraries, host, wishes);
+  auto transport = std::make_unique<RdmaTransport>(libraries, host, config);
   if (Status status = transport->open_devices(); !status) {
     return status.error();
   }

@@ -16,7 +16,7 @@
 namespace tfabric::rdma {
 
 // Fails with Errc::unusable, a reason and its fix if libibverbs is missing or no port can be used.
-Result<std::unique_ptr<transport::Transport>> open_transport(const config::Rdma& wishes);
+Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config);
 
 // The libraries that are loaded at run time.
 struct Libraries {
@@ -26,6 +26,6 @@ struct Libraries {
 
 // As above, with libraries and host as arguments, for tests.
 Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,
-                                                             const config::Rdma& wishes);
+                                                             const config::Config& config);
 
 }  // namespace tfabric::rdma

@@ -7,9 +7,7 @@
 #include <optional>
 
 #include "base/log.h"
-#include "base/random.h"
 #include "host/interfaces.h"
-#include "observe/page.h"
 #include "transport/bootstrap/addresses.h"
 #include "transport/bootstrap/socket_address.h"
 #include "transport/tcp/comm/context.h"
@@ -20,8 +18,7 @@
 #include "transport/tcp/nic/pools.h"
 #include "transport/tcp/rails/fatal_fault.h"
 #include "transport/tcp/rails/rail_plan.h"
-#include "transport/this_rank.h"
-#include "transport/watchdog/host_voice.h"
+#include "transport/watchdog/process.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -51,43 +48,10 @@ std::unique_ptr<witness::Witness> open_witness(const config::Config& config) {
   return std::move(*opened);
 }
 
-// Returns a blank one if it is off or cannot be made, which is no fault either; null if nothing would use it.
-std::unique_ptr<observe::Page> make_page(const config::Config& config) {
-  if (!config.observe.page) {
-    return config.observe.hang_seconds == 0 ? nullptr : observe::Page::blank();
-  }
-  const config::Environment environment = config::whole_environment();
-  auto page = observe::Page::create(
-      {.rank = transport::rank_number(environment).value_or(-1),
-       .host = transport::host_name(),
-       .job = transport::job_in(environment),
-       .transport = "tcp",
-       .records = config.observe.records == 0
-                      ? 0
-                      : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records)))});
-  if (!page) {
-    TF_INFO("NET/tfabric: nothing for `tfabric stat` (observe.page): {}", page.error().message);
-    return observe::Page::blank();
-  }
-  return std::move(*page);
-}
-
-std::unique_ptr<watchdog::Watchdog> make_watchdog(const config::Config& config, observe::Page* page,
-                                                  watchdog::HostVoice& voice) {
-  if (page == nullptr) {
-    return nullptr;
-  }
-  const std::chrono::seconds application(config.observe.hang_seconds);
-  const std::chrono::seconds warning(config.observe.hang_warn_seconds);
-  watchdog::Options options{.on = application.count() > 0, .number = random_u64()};
-  options.limits.application = application;
-  options.limits.network = std::min<Duration>(options.limits.network, application);
-  options.limits.warning = std::max(application, warning);
-  const witness::Introduction self = witness::this_process();
-  options.may_warn = [&voice] { return voice.take(); };
-  options.warned = [&voice] { voice.release(); };
-  options.self = {.rank = self.rank, .pid = self.pid, .host = self.host};
-  return std::make_unique<watchdog::Watchdog>(std::move(options), *page);
+std::uint32_t records_of_a_flow(const config::Config& config) {
+  return config.observe.records == 0
+             ? 0
+             : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records)));
 }
 
 class TcpTransport final : public transport::Transport {
@@ -125,9 +89,9 @@ class TcpTransport final : public transport::Transport {
 
  private:
   TcpTransport(const RailPlan& plan, std::uint16_t engines)
-      : page_(make_page(plan.own)),
+      : page_(watchdog::open_page(plan.own, "tcp", records_of_a_flow(plan.own))),
         voice_(plan.own),
-        watchdog_(make_watchdog(plan.own, page_.get(), voice_)),
+        watchdog_(watchdog::open_watchdog(plan.own, page_.get(), voice_)),
         witness_(open_witness(plan.own)),
         engines_(plan.own, plan.engine, engines, witness_.get(), page_.get(), watchdog_.get()) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;

@@ -142,6 +142,28 @@ TEST_CASE("silence: of the peer, of its host, of a rail, or of one direction") {
   REQUIRE(judge(facts)->cause == Cause::not_sending);
 }
 
+TEST_CASE("queue pairs: the HCA acknowledges, and does not say how often it has repeated") {
+  WaitFacts facts = receive_from_7();
+  facts.lanes = {{.rail = "mlx5_0:1", .unheard = std::chrono::seconds(1), .by_hca = true}};
+  REQUIRE(judge(facts)->cause == Cause::not_sending);
+  REQUIRE(judge(facts)->text.find("the peer's HCA acknowledges what is sent") != std::string::npos);
+  facts.lanes[0].unheard = std::chrono::seconds(10);  // nothing was sent that shows it
+  REQUIRE(judge(facts)->text.find("network is well") == std::string::npos);
+  facts.lanes[0].unacknowledged = true;
+  REQUIRE(judge(facts)->cause == Cause::peer_silent);
+  REQUIRE(
+      judge(facts)->text.find(
+          "nothing that is sent to rank 7 (pid 4242 on gpu2) on rail mlx5_0:1 is acknowledged for 31 s, its "
+          "host is down, or the way to it is cut; the HCA repeats it") == 0);
+  facts.view = PeerView::silent;
+  REQUIRE(judge(facts)->cause == Cause::peer_silent);
+  facts.view = PeerView::runs;
+  REQUIRE(judge(facts)->cause == Cause::rail_silent);
+  REQUIRE(judge(facts)->text.find("although its process runs") != std::string::npos);
+  facts.view = PeerView::undecided;
+  REQUIRE(!judge(facts));
+}
+
 TEST_CASE("one rail of two that is silent is no reason to wait") {
   WaitFacts facts = receive_from_7();
   facts.lanes[0] = unanswered(facts.lanes[0]);
@@ -168,7 +190,7 @@ TEST_CASE("this end's rails") {
 TEST_CASE("every combination of facts has a cause with a text that fits the log, or is open for a reason") {
   const std::string long_host(40, 'h');
   std::size_t combinations = 0, open = 0;
-  for (int bits = 0; bits < 1 << 9; ++bits) {
+  for (int bits = 0; bits < 1 << 10; ++bits) {
     for (int view = 0; view <= static_cast<int>(PeerView::ended); ++view) {
       for (int end = 0; end <= static_cast<int>(End::circle) + 1; ++end) {
         const auto bit = [&](int which) { return (bits >> which & 1) != 0; };
@@ -184,6 +206,7 @@ TEST_CASE("every combination of facts has a cause with a text that fits the log,
                          .no_link = bit(4),
                          .no_neighbour = bit(5),
                          .driver_stalled = bit(6)};
+          lane.by_hca = bit(9);
           facts.lanes = {bit(7) ? unanswered(lane) : lane, lane};
         }
         facts.end->elsewhere_ms = bit(8) ? 10 : UINT32_MAX;
@@ -209,7 +232,7 @@ TEST_CASE("every combination of facts has a cause with a text that fits the log,
       }
     }
   }
-  REQUIRE(combinations == 512 * 6 * 5);
+  REQUIRE(combinations == 1024 * 6 * 5);
   REQUIRE(open < combinations / 4);
 }
 

@@ -10,7 +10,7 @@
 
 #include "tests/captured_log.h"
 #include "transport/tcp/lane/record.h"
-#include "transport/tcp/report/comm_watch.h"
+#include "transport/tcp/report/shown_comm.h"
 
 namespace tfabric::tcp::test {
 
@@ -199,7 +199,7 @@ class WatchedJob {
         account.moves = sight.moves;
         account.moved_at = static_cast<std::uint64_t>(now_.time_since_epoch().count());
       }
-      rank.watches[comm->engine]->see(*comm, sight, moved, now_);
+      rank.watches[comm->engine]->see(*comm, ShownComm::load_of(sight), moved, now_);
     }
     for (const auto& watch : rank.watches) {
       watch->end_round();

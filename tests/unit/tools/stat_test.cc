@@ -79,6 +79,47 @@ TEST_CASE("rates are what has happened between two looks, over all engines") {
                        Catch::Contains("41"));
 }
 
+TEST_CASE("of HCAs nothing is shown that only TCP knows") {
+  auto page = Page::create({.rank = 0, .host = "node", .job = "j", .transport = "rdma"});
+  REQUIRE(page.ok());
+  RailFacts rail;
+  put(rail.name, "mlx5_0:1");
+  rail.up = 1;
+  rail.sent_bytes = 5;
+  (*page)->publish((*page)->take(Table::rail), 1, rail);
+  PathFacts path;
+  put(path.rail, "mlx5_0:1");
+  put(path.peer, "::ffff:10.0.0.2");
+  path.sent_bytes = 5;
+  path.flows = 2;
+  (*page)->publish((*page)->take(Table::path), 2, path);
+  CommFacts comm;
+  put(comm.rail, "mlx5_0:1");
+  put(comm.peer, "10.0.0.2 port 4000");
+  put(comm.direction, "send");
+  put(comm.state, "connecting");
+  comm.outstanding = 1;
+  comm.waiting_since = kNow - 5'000'000'000;
+  (*page)->publish((*page)->take(Table::comm), 3, comm);
+  // A process whose comms are closed looks at nothing, and is not still for that.
+  (*page)->publish((*page)->take(Table::engine), 4, EngineFacts{});
+  const Found found = look_at(**page, kNow);
+  const auto processes = pair({}, found);
+  CHECK(still_for(processes.front()) == 0);
+  CHECK(rails_of(processes.front()).front().waits == "welcome of 10.0.0.2 port 4000 5 s");
+  for (const Level level : {Level::rail, Level::peer}) {
+    CHECK(count(to_text(processes, level), "0.00") == 2);  // rates to and fro, and no share sent again
+  }
+  const std::string metrics = to_prometheus(found);
+  CHECK_THAT(metrics, Catch::Contains("tfabric_rail_up{") &&
+                          Catch::Contains("tfabric_path_sent_bytes_total{") &&
+                          Catch::Contains("tfabric_path_flows{"));
+  for (const char* name :
+       {"retransmitted", "timeouts", "recoveries", "packets", "limited", "busy", "round_trip"}) {
+    CHECK(count(metrics, name) == 0);
+  }
+}
+
 TEST_CASE("another process with the same number is no earlier look") {
   const auto first = page_of_rank(0);
   Found before = look_at(*first, kNow);

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "transport/watchdog/introduction.h"
+
 using namespace tfabric;
 using namespace tfabric::watchdog;
 
@@ -59,6 +61,20 @@ TEST_CASE("a later version's answer may be longer; a shorter one, or one with un
     wrong[at] = std::byte{0xff};
     REQUIRE(!decode_answer(wrong));
   }
+}
+
+TEST_CASE("an introduction is what was written; a longer one is one, too, and a shorter one is none") {
+  const verdict::Process process{.rank = 7, .pid = 4242, .host = "gpu2"};
+  const auto bytes = encode(process);
+  REQUIRE(decode_introduction(bytes) == process);
+  std::vector<std::byte> longer(bytes.begin(), bytes.end());
+  longer.resize(100);
+  REQUIRE(decode_introduction(longer) == process);
+  REQUIRE(!decode_introduction(std::span(bytes).first(kIntroductionBytes - 1)));
+  const auto long_name =
+      decode_introduction(encode({.rank = -5, .pid = 1, .host = "\x1b" + std::string(99, 'h')}));
+  REQUIRE(long_name->host == "?" + std::string(63, 'h'));
+  REQUIRE(long_name->rank == -1);
 }
 
 TEST_CASE("a host's name is cut to its place, and brings nothing into a terminal") {

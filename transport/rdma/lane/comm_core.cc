@@ -47,6 +47,12 @@ void CommCore::open() {
       rail->comms->add(*this);
     }
   }
+  const OpenComms* comms = endpoint_->rails().front()->comms;
+  if (comms != nullptr && comms->observer() != nullptr) {
+    number_ = comms->observer()->add(*this);
+    const Turn turn(taken_, Turn::Wait{});  // the watcher's thread may fail it already
+    observer_ = comms->observer();
+  }
 }
 
 void CommCore::close() {
@@ -55,6 +61,9 @@ void CommCore::close() {
     if (rail->comms != nullptr) {
       rail->comms->remove(*this);
     }
+  }
+  if (observer_ != nullptr) {
+    observer_->remove(*this);
   }
   for (const SendQueue& queue : queues_) {
     counters_.work_requests += queue.posted();
@@ -115,6 +124,51 @@ bool CommCore::join_from_outside() {
     pump();
   }
   return turn && (failed_ || joined_);
+}
+
+// --- looking
+
+bool CommCore::look(CommSight& sight, const Look& how) {
+  const Turn turn(taken_, Turn::Try{});
+  if (!turn) {
+    return false;
+  }
+  if (how.drive && !failed_) {
+    progress();
+  }
+  if (meeting_ != nullptr) {
+    if (how.listen && joined_ && !failed_) {
+      // An error is kept by the meeting: the next test() of a request finds it.
+      sight.peer_says_nothing_more = !meeting_->watch(endpoint_->options().now());
+      sight.kernel_answers = meeting_->kernel_answers();
+    }
+    sight.peer_has_left = meeting_->peer_has_left();
+    while (auto note = meeting_->take_note()) {
+      sight.notes.push_back(std::move(*note));
+    }
+  }
+  sight.traffic = traffic_;
+  sight.failed = failed_;
+  sight.completions = counters_.completions;
+  sight.awaited =
+      std::any_of(queues_.begin(), queues_.end(), [](const SendQueue& queue) { return queue.awaited(); });
+  if (sight.rail.empty() || sight.joined != joined_) {
+    sight.joined = joined_;
+    sight.sends = endpoint_->role() == Role::sender;
+    sight.queue_pairs = endpoint_->data_pairs();
+    sight.rail = endpoint_->rails().front()->name;
+    sight.peer = joined_ ? to_string(endpoint_->remote().rails.front().gid) : meeting_->peer();
+  }
+  return true;
+}
+
+bool CommCore::send_note(Note::Kind kind, std::span<const std::byte> body) {
+  const Turn turn(taken_, Turn::Try{});
+  if (!turn || !joined_ || failed_ || meeting_ == nullptr || !meeting_->takes_notes()) {
+    return false;
+  }
+  meeting_->send_note(kind, body);
+  return true;
 }
 
 void CommCore::progress() {
@@ -194,6 +248,7 @@ void CommCore::on_completion(const ibv_wc& completion) {
                                                there ? "" : "; " + there.error().message)};
     }
   } else if (id.receive) {
+    ++traffic_.moves;
     on_immediate(id.queue, ntohl(completion.imm_data));
   } else {
     queues_[id.queue].complete(id.number, ended);
@@ -201,8 +256,12 @@ void CommCore::on_completion(const ibv_wc& completion) {
 }
 
 void CommCore::ended(WorkOwner& owner) {
+  auto& request = static_cast<Request&>(owner);
+  Traffic& traffic = request.comm->traffic_;
+  ++traffic.moves;
   if (owner.parts == 0) {
-    auto& request = static_cast<Request&>(owner);
+    traffic.messages += request.messages;
+    traffic.bytes += request.bytes;
     request.state = Request::State::done;
     request.release_memory();
   }
@@ -229,10 +288,20 @@ void CommCore::fail_softly(Error error) {
   if (!failed_) {
     failed_ = true;
     error_ = std::move(error);
+    error_.message += seen_before(error_);
     if (meeting_ != nullptr) {
       meeting_->give_up(error_.message);
     }
   }
+}
+
+std::string CommCore::seen_before(const Error& error) {
+  if (observer_ == nullptr || (traffic_.in_flight() == 0 && !traffic_.refused)) {
+    return {};
+  }
+  const bool left = meeting_ != nullptr && meeting_->peer_has_left();
+  const std::string seen = observer_->on_failed(number_, left, error.message);
+  return seen.empty() ? seen : fmt::format(". Seen before: {}", seen);
 }
 
 void CommCore::fail(Error error) {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "transport/rdma/lane/comm_sight.h"
 #include "transport/rdma/lane/endpoint.h"
 #include "transport/rdma/lane/meeting.h"
 #include "transport/rdma/lane/open_comms.h"
@@ -43,6 +44,19 @@ class CommCore {
   // Fails the comm for a reason that it cannot see itself, such as an event of its device or the end of the
   // peer's process. May be called by any thread.
   void fail_from_outside(Error error);
+  // What a look does besides looking.
+  struct Look {
+    bool drive = false;   // processes completions, as test() does: the application may not call it
+    bool listen = false;  // reads what the peer says
+  };
+  // Shows the comm's present state, of which `sight` is an earlier one. Returns false, and does nothing, if
+  // other threads have the comm's turn for longer than some microseconds. May be called by any thread.
+  bool look(CommSight& sight, const Look& how);
+  // Sends a note to the peer. Returns false if it takes none, the ends have not met, or the turn is not free.
+  // May be called by any thread.
+  bool send_note(Note::Kind kind, std::span<const std::byte> body);
+  // See Meeting::descriptor().
+  [[nodiscard]] int note_descriptor() const { return meeting_ == nullptr ? -1 : meeting_->descriptor(); }
   // Returns whether `object` (of an asynchronous event) is one of its queue pairs or completion queues.
   [[nodiscard]] bool owns(const void* object) const;
 
@@ -97,6 +111,7 @@ class CommCore {
   [[nodiscard]] std::vector<SendQueue>& queues() { return queues_; }
   // Derived classes count messages and flushes.
   [[nodiscard]] Counters& counters() { return counters_; }
+  [[nodiscard]] Traffic& traffic() { return traffic_; }
 
   mutable std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
 
@@ -109,12 +124,16 @@ class CommCore {
   [[nodiscard]] Status peer_status();
   void on_completion(const ibv_wc& completion);
   void fence();
+  [[nodiscard]] std::string seen_before(const Error& error);
 
   std::unique_ptr<Endpoint> endpoint_;
   std::unique_ptr<Meeting> meeting_;
   bool joined_;
   std::vector<SendQueue> queues_;  // of all queue pairs, including those for flushing
   Counters counters_;
+  Traffic traffic_;
+  CommObserver* observer_ = nullptr;
+  std::uint64_t number_ = 0;  // the observer's
   const char* direction_;
   Heartbeat heartbeat_;
   bool failed_ = false;

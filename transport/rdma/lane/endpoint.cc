@@ -45,8 +45,8 @@ Result<MemoryRegion> register_block(const Rail& rail, CommBlock& block) {
 
 }  // namespace
 
-Endpoint::Endpoint(std::vector<const Rail*> rails, const ConnectionOptions& options)
-    : rails_(std::move(rails)), options_(options), block_(std::make_unique<CommBlock>()) {}
+Endpoint::Endpoint(Role role, std::vector<const Rail*> rails, const ConnectionOptions& options)
+    : role_(role), rails_(std::move(rails)), options_(options), block_(std::make_unique<CommBlock>()) {}
 
 Result<std::unique_ptr<Endpoint>> Endpoint::create(Role role, std::vector<const Rail*> rails,
                                                    const ConnectionOptions& options) {
@@ -57,16 +57,16 @@ Result<std::unique_ptr<Endpoint>> Endpoint::create(Role role, std::vector<const 
                              "pairs together; lower rdma.qps",
                              rails.size(), options.queue_pairs, kMaxRails, kMaxQueuePairs)};
   }
-  std::unique_ptr<Endpoint> endpoint(new Endpoint(std::move(rails), options));
-  if (const Status opened = endpoint->open(role); !opened) {
+  std::unique_ptr<Endpoint> endpoint(new Endpoint(role, std::move(rails), options));
+  if (const Status opened = endpoint->open(); !opened) {
     return opened.error();
   }
   return endpoint;
 }
 
-Status Endpoint::open(Role role) {
-  const bool flushes = role == Role::receiver && options_.flush;
-  const ibv_qp_cap cap = cap_of(role, options_);
+Status Endpoint::open() {
+  const bool flushes = role_ == Role::receiver && options_.flush;
+  const ibv_qp_cap cap = cap_of(role_, options_);
   for (const Rail* rail : rails_) {
     auto mr = register_block(*rail, *block_);
     if (!mr) {

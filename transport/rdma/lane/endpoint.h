@@ -57,6 +57,7 @@ class Endpoint {
   // Stops and destroys all queue pairs. After it returns, nothing accesses registered memory through them.
   void destroy_queue_pairs();
 
+  [[nodiscard]] Role role() const { return role_; }
   [[nodiscard]] const ConnectionOptions& options() const { return options_; }
   [[nodiscard]] const std::vector<const Rail*>& rails() const { return rails_; }
   [[nodiscard]] const std::vector<CompletionQueue>& completion_queues() const { return cqs_; }
@@ -72,13 +73,14 @@ class Endpoint {
   [[nodiscard]] std::string name_of(std::size_t pair) const;
 
  private:
-  Endpoint(std::vector<const Rail*> rails, const ConnectionOptions& options);
-  Status open(Role role);
+  Endpoint(Role role, std::vector<const Rail*> rails, const ConnectionOptions& options);
+  Status open();
   Status add_pair(std::size_t rail, const ibv_qp_cap& cap);
   [[nodiscard]] Status ready(const Pair& pair, const QueuePairEnd& remote, const RailEnd& rail) const;
   [[nodiscard]] Status connect_flushing_pairs();
   [[nodiscard]] RailEnd end_of(std::size_t rail) const;
 
+  Role role_;
   std::vector<const Rail*> rails_;
   ConnectionOptions options_;
   std::unique_ptr<CommBlock> block_;

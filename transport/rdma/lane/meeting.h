@@ -6,8 +6,12 @@
 // receives, which are announced afterwards. Used with the comm's turn.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -15,6 +19,13 @@
 namespace tfabric::rdma {
 
 class Endpoint;
+
+// What the two processes say to each other about a comm, over the connection by which they have met: only if
+// both know of it. Its text is encoded by who sends it.
+struct Note {
+  enum class Kind : std::uint8_t { introduction, question, answer } kind = Kind::introduction;
+  std::vector<std::byte> body;
+};
 
 class Meeting {
  public:
@@ -30,6 +41,21 @@ class Meeting {
   virtual Status watch(Instant now) = 0;
   // This end has failed: sends the reason to the peer if possible.
   virtual void give_up(const std::string& reason) = 0;
+
+  // Returns where the peer was reached, or has come from; empty: that is not known.
+  [[nodiscard]] virtual std::string peer() const { return {}; }
+  // Returns whether watch() has found that the peer's process has ended, or left the comm, without a word.
+  [[nodiscard]] virtual bool peer_has_left() const { return false; }
+  // The descriptor on which the peer's notes arrive, the same for the meeting's life; -1: none.
+  [[nodiscard]] virtual int descriptor() const { return -1; }
+  // Returns whether the peer takes notes.
+  [[nodiscard]] virtual bool takes_notes() const { return false; }
+  // Sends a note, unless others still wait to be sent. A peer that takes none gets none.
+  virtual void send_note(Note::Kind /*kind*/, std::span<const std::byte> /*body*/) {}
+  // Returns a note that watch() or join() has read.
+  [[nodiscard]] virtual std::optional<Note> take_note() { return std::nullopt; }
+  // Returns whether the kernel of the peer's host has acknowledged all notes.
+  [[nodiscard]] virtual bool kernel_answers() const { return true; }
 };
 
 // Decides when to probe a silent peer.

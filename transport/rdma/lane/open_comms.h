@@ -33,9 +33,13 @@ struct Counters {
 // The comms that use a port. Through this list they learn about events of their device, and continue their
 // meeting while the application does not call them. Thread-safe.
 class CommCore;
+class CommObserver;
 
 class OpenComms {
  public:
+  // Is shown the comms, and outlives them; null: none is. To be set before the first comm is added.
+  void set_observer(CommObserver* observer) { observer_ = observer; }
+  [[nodiscard]] CommObserver* observer() const { return observer_; }
   // `call` is called when a comm is added whose ends have not met. To be set before the first comm is added.
   void on_joining(std::function<void()> call) { on_joining_ = std::move(call); }
 
@@ -54,6 +58,7 @@ class OpenComms {
   void fail_all(const Error& error);
 
  private:
+  CommObserver* observer_ = nullptr;
   std::function<void()> on_joining_;
   mutable std::mutex mutex_;
   Counters totals_;

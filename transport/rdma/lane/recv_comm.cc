@@ -92,6 +92,8 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     return static_cast<transport::Request*>(nullptr);
   }
   ReceiveRequest& request = accept(buffers);
+  traffic().posted += request.count;
+  traffic().tag = buffers[0].tag;
   const std::uint32_t queue_pair = choose_queue_pair(request);
   request.parts = 0;
   for (std::size_t i = 0; i < receives_.size(); ++i) {
@@ -117,6 +119,8 @@ ReceiveRequest& RecvComm::accept(std::span<const transport::ReceiveBuffer> buffe
   request.number = next_;
   request.group = next_group_++;
   request.any_arrived = false;
+  request.messages = request.count;
+  request.bytes = 0;
   next_ += request.count;
   (*open_)[request.group % kGroups] = {.number = request.number, .complete = false};
   for (std::size_t i = 0; i < buffers.size(); ++i) {
@@ -264,6 +268,9 @@ Error RecvComm::too_large(const ReceiveRequest& request, std::uint32_t immediate
 
 void RecvComm::complete(ReceiveRequest& request) {
   counters().received += request.count;
+  for (std::uint32_t i = 0; i < request.count; ++i) {
+    request.bytes += request.buffers[i].arrived;
+  }
   (*open_)[request.group % kGroups].complete = true;
   while (first_group_ != next_group_ && (*open_)[first_group_ % kGroups].complete) {
     ++first_group_;

@@ -32,6 +32,9 @@ class Request : public transport::Request, public WorkOwner {
 
   CommCore* comm = nullptr;
   State state = State::pending;
+  // What it counts for once it is done.
+  std::uint32_t messages = 0;
+  std::uint64_t bytes = 0;
 
  protected:
   Request() = default;

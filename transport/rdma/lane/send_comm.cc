@@ -131,6 +131,9 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
       joined() && requests_.any_free() ? match(tag) : std::optional<std::uint32_t>();
   if (!receive) {
     // The caller may have no request to test meanwhile, so make progress here.
+    ++traffic().refusals;
+    traffic().refused = true;
+    traffic().tag = tag;
     if (!failed()) {
       progress();
     }
@@ -142,7 +145,14 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
   if (const std::uint32_t room = read_once(announced(next_, *receive).size); size > room) {
     return refuse(size, *receive, room);
   }
+  Traffic& traffic = this->traffic();
+  ++traffic.posted;
+  ++traffic.moves;
+  traffic.refused = false;
+  traffic.tag = tag;
   SendRequest& request = requests_.acquire();
+  request.messages = 1;
+  request.bytes = size;
   request.data = static_cast<const std::byte*>(data);
   request.size = static_cast<std::uint32_t>(size);
   request.region = size > 0 ? static_cast<Region*>(region) : nullptr;

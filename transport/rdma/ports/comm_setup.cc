@@ -71,6 +71,28 @@ cm::Listening listening_of(const session::Offer& answer, std::size_t rail) {
   return {.ports = {answer.rails[rail].cm_port}, .token = answer.cm_token};
 }
 
+session::MessageType message_type_of(Note::Kind kind) {
+  switch (kind) {
+    case Note::Kind::introduction:
+      return session::MessageType::introduction;
+    case Note::Kind::question:
+      return session::MessageType::question;
+    case Note::Kind::answer:
+      break;
+  }
+  return session::MessageType::reply;
+}
+
+std::optional<Note> note_of(std::optional<session::Message> message) {
+  if (!message) {
+    return std::nullopt;
+  }
+  const Note::Kind kind = message->type == session::MessageType::introduction ? Note::Kind::introduction
+                          : message->type == session::MessageType::question   ? Note::Kind::question
+                                                                              : Note::Kind::answer;
+  return Note{.kind = kind, .body = std::move(message->body)};
+}
+
 Result<bool> ReceiverMeeting::join(Endpoint& endpoint, Instant /*now*/) {
   if (Status status = acceptor_.step(); !status) {
     return status.error();

@@ -8,6 +8,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "config/config.h"
@@ -46,6 +49,10 @@ void add_endpoint(const Endpoint& endpoint, std::size_t rail, session::Offer& of
 void add_listening(const cm::Listening& listening, std::size_t rail, session::Offer& answer);
 [[nodiscard]] cm::Listening listening_of(const session::Offer& answer, std::size_t rail);
 
+// A note as a message of the session, and back.
+[[nodiscard]] session::MessageType message_type_of(Note::Kind kind);
+[[nodiscard]] std::optional<Note> note_of(std::optional<session::Message> message);
+
 // The receiver's side of a comm's meeting after its answer: waits until the sender has connected its queue
 // pairs. Nothing may be written to it before.
 class ReceiverMeeting final : public Meeting {
@@ -57,6 +64,15 @@ class ReceiverMeeting final : public Meeting {
   Result<bool> join(Endpoint& endpoint, Instant now) override;
   Status watch(Instant /*now*/) override { return acceptor_.step(); }
   void give_up(const std::string& reason) override { acceptor_.give_up(reason); }
+  [[nodiscard]] std::string peer() const override { return to_string(acceptor_.peer()); }
+  [[nodiscard]] bool peer_has_left() const override { return acceptor_.lost(); }
+  [[nodiscard]] int descriptor() const override { return acceptor_.descriptor(); }
+  [[nodiscard]] bool takes_notes() const override { return acceptor_.takes_notes(); }
+  void send_note(Note::Kind kind, std::span<const std::byte> body) override {
+    acceptor_.send_note(message_type_of(kind), body);
+  }
+  [[nodiscard]] std::optional<Note> take_note() override { return note_of(acceptor_.take_note()); }
+  [[nodiscard]] bool kernel_answers() const override { return acceptor_.all_acknowledged(); }
 
  private:
   session::Acceptor acceptor_;
@@ -74,6 +90,15 @@ class SenderMeeting final : public Meeting {
   Result<bool> join(Endpoint& endpoint, Instant now) override;
   Status watch(Instant now) override { return connector_.step(now); }
   void give_up(const std::string& reason) override { connector_.give_up(reason); }
+  [[nodiscard]] std::string peer() const override { return to_string(connector_.peer()); }
+  [[nodiscard]] bool peer_has_left() const override { return connector_.lost(); }
+  [[nodiscard]] int descriptor() const override { return connector_.descriptor(); }
+  [[nodiscard]] bool takes_notes() const override { return connector_.takes_notes(); }
+  void send_note(Note::Kind kind, std::span<const std::byte> body) override {
+    connector_.send_note(message_type_of(kind), body);
+  }
+  [[nodiscard]] std::optional<Note> take_note() override { return note_of(connector_.take_note()); }
+  [[nodiscard]] bool kernel_answers() const override { return connector_.all_acknowledged(); }
 
  private:
   [[nodiscard]] Status connect(Endpoint& endpoint, Instant now);

@@ -35,6 +35,7 @@ Result<std::unique_ptr<transport::RecvComm>> Listener::accept() {
 }
 
 Result<std::unique_ptr<transport::RecvComm>> Listener::answer(session::Acceptor acceptor) {
+  acceptor.introduce(introduction_);
   session::Offer own{
       .options = session::options_of(wishes_, /*traffic_class=*/-1), .rails = {}, .memory = {}};
   auto end = make_end(acceptor, own);
@@ -134,12 +135,13 @@ transport::DeviceProperties properties_of(const OpenPort& open) {
 }  // namespace
 
 Device::Device(OpenPort& port, std::vector<config::IpBytes> addresses, const config::Rdma& wishes,
-               session::RateLimitedLog& log)
+               session::RateLimitedLog& log, std::vector<std::byte> introduction)
     : port_(&port),
       addresses_(std::move(addresses)),
       wishes_(wishes),
       step_limit_(wishes.connect_timeout),
       log_(&log),
+      introduction_(std::move(introduction)),
       properties_(properties_of(port)),
       attempts_(2 * step_limit_) {}
 
@@ -152,7 +154,7 @@ Result<std::unique_ptr<transport::Listener>> Device::listen(transport::HandleByt
     return listener.error();
   }
   return std::unique_ptr<transport::Listener>(
-      std::make_unique<Listener>(std::move(*listener), *port_, wishes_));
+      std::make_unique<Listener>(std::move(*listener), *port_, wishes_, introduction_));
 }
 
 Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBytes handle,
@@ -200,8 +202,10 @@ Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes ha
     return endpoint.error();
   }
   add_endpoint(**endpoint, /*rail=*/0, offer);
-  return std::make_shared<Attempt>(
+  auto attempt = std::make_shared<Attempt>(
       Attempt{std::move(*endpoint), session::Connector(*peer, std::move(offer), step_limit_)});
+  attempt->connector.introduce(introduction_);
+  return attempt;
 }
 
 }  // namespace tfabric::rdma

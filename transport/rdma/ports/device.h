@@ -18,8 +18,12 @@ namespace tfabric::rdma {
 class Listener final : public transport::Listener {
  public:
   // `port` must outlive it.
-  Listener(std::unique_ptr<session::Listener> listener, OpenPort& port, const config::Rdma& wishes)
-      : listener_(std::move(listener)), port_(&port), wishes_(wishes) {}
+  Listener(std::unique_ptr<session::Listener> listener, OpenPort& port, const config::Rdma& wishes,
+           std::vector<std::byte> introduction)
+      : listener_(std::move(listener)),
+        port_(&port),
+        wishes_(wishes),
+        introduction_(std::move(introduction)) {}
 
   Result<std::unique_ptr<transport::RecvComm>> accept() override;
 
@@ -39,13 +43,15 @@ class Listener final : public transport::Listener {
   std::unique_ptr<session::Listener> listener_;
   OpenPort* port_;
   config::Rdma wishes_;
+  std::vector<std::byte> introduction_;
 };
 
 class Device final : public transport::Device {
  public:
-  // `addresses` are those of its listeners (own_offer.h). `port` and `log` must outlive it.
+  // `addresses` are those of its listeners (own_offer.h), `introduction` what its comms say to their peers
+  // (session/notes.h); empty: they say and take nothing. `port` and `log` must outlive it.
   Device(OpenPort& port, std::vector<config::IpBytes> addresses, const config::Rdma& wishes,
-         session::RateLimitedLog& log);
+         session::RateLimitedLog& log, std::vector<std::byte> introduction);
 
   [[nodiscard]] const transport::DeviceProperties& properties() const override { return properties_; }
   Result<std::unique_ptr<transport::Listener>> listen(transport::HandleBytes handle,
@@ -68,6 +74,7 @@ class Device final : public transport::Device {
   config::Rdma wishes_;
   Duration step_limit_;
   session::RateLimitedLog* log_;
+  std::vector<std::byte> introduction_;
   transport::DeviceProperties properties_;
   session::Attempts<Attempt> attempts_;
 };

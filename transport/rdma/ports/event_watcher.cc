@@ -101,17 +101,19 @@ std::string to_string(const AsyncEvent& event) {
   return text.empty() ? fmt::format("event {}", static_cast<int>(event.type)) : std::string(text);
 }
 
-Result<std::unique_ptr<EventWatcher>> EventWatcher::start(const Verbs& verbs, std::vector<Source> sources) {
+Result<std::unique_ptr<EventWatcher>> EventWatcher::start(const Verbs& verbs, std::vector<Source> sources,
+                                                          CommReport* report) {
   Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (wake.get() < 0) {
     return Error{Errc::system, fmt::format("no eventfd for the events of HCAs: {}; raise `ulimit -n`",
                                            std::generic_category().message(errno))};
   }
-  return std::unique_ptr<EventWatcher>(new EventWatcher(verbs, std::move(sources), std::move(wake)));
+  return std::unique_ptr<EventWatcher>(new EventWatcher(verbs, std::move(sources), report, std::move(wake)));
 }
 
-EventWatcher::EventWatcher(const Verbs& verbs, std::vector<Source> sources, Descriptor wake)
-    : verbs_(&verbs), sources_(std::move(sources)), wake_(std::move(wake)) {
+EventWatcher::EventWatcher(const Verbs& verbs, std::vector<Source> sources, CommReport* report,
+                           Descriptor wake)
+    : verbs_(&verbs), sources_(std::move(sources)), report_(report), wake_(std::move(wake)) {
   thread_ = start_thread("tfabric-rdma", [this] { run(); });
 }
 
@@ -130,9 +132,9 @@ void EventWatcher::run() {
   for (const Source& source : sources_) {
     waits.push_back({.fd = source.context->async_fd, .events = POLLIN, .revents = 0});
   }
-  int pause = kForEver;
+  int pause = kForEver, sleep = kForEver;
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (poll(waits.data(), waits.size(), pause) < 0 && errno != EINTR) {
+    if (poll(waits.data(), waits.size(), sleep) < 0 && errno != EINTR) {
       TF_WARN("NET/tfabric: the events of HCAs cannot be read any more: {}",
               std::generic_category().message(errno));
       return;
@@ -142,7 +144,17 @@ void EventWatcher::run() {
     read_events(waits);
     const bool all_met = join_comms();
     pause = all_met ? kForEver : fresh ? kShortest : std::clamp(2 * pause, kShortest, kLongest);
+    sleep = look(pause);
   }
+}
+
+int EventWatcher::look(int pause) const {
+  const auto next = report_ == nullptr ? std::nullopt : report_->look(monotonic_now());
+  if (!next) {
+    return pause;
+  }
+  const auto until = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*next).count());
+  return pause < 0 ? until : std::min(pause, until);
 }
 
 void EventWatcher::read_events(std::vector<pollfd>& waits) const {

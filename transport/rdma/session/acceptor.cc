@@ -25,8 +25,8 @@ Status check_own(const Offer& own) {
 
 }  // namespace
 
-Acceptor::Acceptor(Dialogue dialogue, const bootstrap::SocketAddress& peer, Offer offer)
-    : dialogue_(std::move(dialogue)), peer_(peer), offer_(std::move(offer)) {}
+Acceptor::Acceptor(Dialogue dialogue, const bootstrap::SocketAddress& peer, Offer offer, std::uint16_t flags)
+    : dialogue_(std::move(dialogue)), peer_(peer), offer_(std::move(offer)), offer_flags_(flags) {}
 
 Error Acceptor::about_peer(const Error& error) const {
   return {error.code, fmt::format("connection from {}: {}", to_string(peer_), error.message)};
@@ -58,7 +58,9 @@ Status Acceptor::answer(const Offer& own) {
   if (const Status status = check_answer(*agreement, own); !status) {
     return Error{Errc::internal, "this rank's own answer is wrong: " + status.error().message};
   }
-  dialogue_.send(MessageType::answer, encode(own));
+  notes_.agree(offer_flags_);
+  dialogue_.send(MessageType::answer, encode(own), notes_.agreed() ? kTakesNotes : 0);
+  notes_.begin(dialogue_);
   answered_ = true;
   return step();
 }
@@ -76,18 +78,28 @@ Status Acceptor::advance() {
   if (Status status = dialogue_.flush(); !status) {
     return status;
   }
-  Result<std::optional<Message>> message = dialogue_.receive();
-  if (!message) {
-    return Error{message.error().code,
-                 fmt::format("the sending rank is gone{}: {}", ready_ ? "" : " before it was ready",
-                             message.error().message)};
+  for (;;) {
+    Result<std::optional<Message>> message = dialogue_.receive();
+    if (!message) {
+      return Error{message.error().code,
+                   fmt::format("the sending rank is gone{}: {}", ready_ ? "" : " before it was ready",
+                               message.error().message)};
+    }
+    if (!*message) {
+      return {};
+    }
+    if ((*message)->type == MessageType::ready && answered_ && !ready_) {
+      ready_ = true;
+    } else if (!ready_ || !notes_.keep(**message)) {
+      return Error{Errc::remote, "it sent an unexpected message"};
+    }
   }
-  if (*message && (*message)->type == MessageType::ready && answered_ && !ready_) {
-    ready_ = true;
-  } else if (*message) {
-    return Error{Errc::remote, "it sent an unexpected message"};
+}
+
+void Acceptor::send_note(MessageType type, std::span<const std::byte> body) {
+  if (ready_ && !error_) {
+    notes_.send(dialogue_, type, body);
   }
-  return {};
 }
 
 }  // namespace tfabric::rdma::session

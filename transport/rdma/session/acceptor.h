@@ -14,18 +14,23 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "transport/bootstrap/socket_address.h"
 #include "transport/rdma/session/agreement.h"
 #include "transport/rdma/session/message.h"
+#include "transport/rdma/session/notes.h"
 
 namespace tfabric::rdma::session {
 
 class Acceptor {
  public:
-  Acceptor(Dialogue dialogue, const bootstrap::SocketAddress& peer, Offer offer);
+  // `flags` are those of the offer's message.
+  Acceptor(Dialogue dialogue, const bootstrap::SocketAddress& peer, Offer offer, std::uint16_t flags);
 
   [[nodiscard]] const Offer& offer() const { return offer_; }
   [[nodiscard]] const bootstrap::SocketAddress& peer() const { return peer_; }
@@ -41,6 +46,17 @@ class Acceptor {
   // Sends to the connector why this side cannot continue.
   void give_up(std::string_view reason) { dialogue_.give_up(reason); }
 
+  // This process takes notes (notes.h) and says who it is. To be called before answer().
+  void introduce(std::vector<std::byte> introduction) { notes_.introduce(std::move(introduction)); }
+  [[nodiscard]] bool takes_notes() const { return notes_.agreed(); }
+  // After the meeting. step() reads the notes of the peer, which take_note() returns.
+  void send_note(MessageType type, std::span<const std::byte> body);
+  [[nodiscard]] std::optional<Message> take_note() { return notes_.take(); }
+  // See Dialogue and Stream.
+  [[nodiscard]] bool lost() const { return dialogue_.lost(); }
+  [[nodiscard]] int descriptor() const { return dialogue_.stream().descriptor(); }
+  [[nodiscard]] bool all_acknowledged() const { return dialogue_.stream().all_acknowledged(); }
+
  private:
   [[nodiscard]] Status advance();
   [[nodiscard]] Error about_peer(const Error& error) const;
@@ -48,6 +64,8 @@ class Acceptor {
   Dialogue dialogue_;
   bootstrap::SocketAddress peer_;
   Offer offer_;
+  std::uint16_t offer_flags_;
+  Notes notes_;
   bool answered_ = false;
   bool ready_ = false;
   std::optional<Error> error_;

@@ -48,7 +48,7 @@ Status Connector::advance(Instant now) {
     case State::finished:
       break;
   }
-  return expect_silence();
+  return expect_notes();
 }
 
 Status Connector::dial_on(Instant now) {
@@ -81,7 +81,7 @@ Status Connector::begin_dialing(Instant now) {
     return stream.error();
   }
   dialogue_.emplace(std::move(*stream), token_);
-  dialogue_->send(MessageType::offer, encode(offer_));
+  dialogue_->send(MessageType::offer, encode(offer_), notes_.flags());
   deadline_ = now + step_limit_ / static_cast<Duration::rep>(addresses_.size());
   return {};
 }
@@ -149,6 +149,7 @@ Status Connector::read_answer(const Message& message) {
   if (Status status = check_answer(*agreement, *answer); !status) {
     return about_peer(status.error());
   }
+  notes_.agree(message.flags);
   answer_ = std::move(*answer);
   agreement_ = std::move(*agreement);
   state_ = State::answered;
@@ -158,6 +159,7 @@ Status Connector::read_answer(const Message& message) {
 void Connector::confirm(Instant now) {
   assert(state_ == State::answered);
   dialogue_->send(MessageType::ready, {});
+  notes_.begin(*dialogue_);
   state_ = State::confirming;
   deadline_ = now + step_limit_;
 }
@@ -179,18 +181,33 @@ Status Connector::go_on_confirming(Instant now) {
   return {};
 }
 
-Status Connector::expect_silence() {
-  Result<std::optional<Message>> message = dialogue_->receive();
-  if (!message) {
-    return Error{Errc::remote, fmt::format("the receiving rank at {} is gone: {}", to_string(peer()),
-                                           message.error().message)};
+Status Connector::expect_notes() {
+  static_cast<void>(dialogue_->flush());  // what is lost is found by reading
+  for (;;) {
+    Result<std::optional<Message>> message = dialogue_->receive();
+    if (!message) {
+      return Error{Errc::remote, fmt::format("the receiving rank at {} is gone: {}", to_string(peer()),
+                                             message.error().message)};
+    }
+    if (!*message) {
+      return {};
+    }
+    if (!notes_.keep(**message)) {
+      return Error{Errc::remote,
+                   fmt::format("the receiving rank at {} sent an unexpected message", to_string(peer()))};
+    }
   }
-  if (*message) {
-    return Error{Errc::remote,
-                 fmt::format("the receiving rank at {} sent an unexpected message", to_string(peer()))};
-  }
-  return {};
 }
+
+void Connector::send_note(MessageType type, std::span<const std::byte> body) {
+  if (finished() && !error_) {
+    notes_.send(*dialogue_, type, body);
+  }
+}
+
+bool Connector::lost() const { return dialogue_ && dialogue_->lost(); }
+int Connector::descriptor() const { return dialogue_ ? dialogue_->stream().descriptor() : -1; }
+bool Connector::all_acknowledged() const { return !dialogue_ || dialogue_->stream().all_acknowledged(); }
 
 void Connector::give_up(std::string_view reason) {
   if (dialogue_) {

@@ -19,8 +19,10 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -30,6 +32,7 @@
 #include "transport/rdma/session/attempts.h"
 #include "transport/rdma/session/handle.h"
 #include "transport/rdma/session/message.h"
+#include "transport/rdma/session/notes.h"
 #include "transport/rdma/session/socket.h"
 
 namespace tfabric::rdma::session {
@@ -61,6 +64,17 @@ class Connector {
   // Sends to the acceptor why this side cannot continue.
   void give_up(std::string_view reason);
 
+  // This process takes notes (notes.h) and says who it is. To be called before the first step().
+  void introduce(std::vector<std::byte> introduction) { notes_.introduce(std::move(introduction)); }
+  [[nodiscard]] bool takes_notes() const { return notes_.agreed(); }
+  // After the meeting. step() reads the notes of the peer, which take_note() returns.
+  void send_note(MessageType type, std::span<const std::byte> body);
+  [[nodiscard]] std::optional<Message> take_note() { return notes_.take(); }
+  // See Dialogue and Stream.
+  [[nodiscard]] bool lost() const;
+  [[nodiscard]] int descriptor() const;
+  [[nodiscard]] bool all_acknowledged() const;
+
  private:
   enum class State : std::uint8_t { dialing, offered, answered, confirming, finished };
 
@@ -70,7 +84,7 @@ class Connector {
   [[nodiscard]] Status await_answer(Instant now);
   [[nodiscard]] Status read_answer(const Message& message);
   [[nodiscard]] Status go_on_confirming(Instant now);
-  [[nodiscard]] Status expect_silence();
+  [[nodiscard]] Status expect_notes();
   void next_address(const std::string& fault);
   [[nodiscard]] Error cannot_connect() const;
 
@@ -85,6 +99,7 @@ class Connector {
   std::size_t address_ = 0;          // index of the address that is tried or was reached
   std::vector<std::string> faults_;  // of the addresses before it
   std::optional<Dialogue> dialogue_;
+  Notes notes_;
   Instant deadline_{};                 // of the step
   Instant offered_at_{}, reminder_{};  // while the peer's rank does not accept
   std::optional<Offer> answer_;

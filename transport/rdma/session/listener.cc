@@ -80,8 +80,8 @@ bool AcceptQueue::read_offer(HalfOpen& half_open, const Message& message, Instan
     drop(half_open.peer, status.error().message, now);
     return false;
   }
-  accepted_.push_back(
-      std::make_unique<Acceptor>(std::move(half_open.dialogue), half_open.peer, std::move(*offer)));
+  accepted_.push_back(std::make_unique<Acceptor>(std::move(half_open.dialogue), half_open.peer,
+                                                 std::move(*offer), message.flags));
   return false;
 }
 

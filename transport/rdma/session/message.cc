@@ -16,7 +16,8 @@ namespace tfabric::rdma::session {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x42524654;  // "TFRB"
-constexpr std::size_t kMagicBytes = 4, kVersionAt = 4, kTypeAt = 5, kTokenAt = 8, kLengthAt = 16;
+constexpr std::size_t kMagicBytes = 4, kVersionAt = 4, kTypeAt = 5, kFlagsAt = 6, kTokenAt = 8,
+                      kLengthAt = 16;
 
 // Returns the greatest length of a body of this type. Empty for an unknown type.
 std::optional<std::size_t> longest_of(MessageType type) {
@@ -28,6 +29,10 @@ std::optional<std::size_t> longest_of(MessageType type) {
       return 0;
     case MessageType::failure:
       return kMaxFailureBytes;
+    case MessageType::introduction:
+    case MessageType::question:
+    case MessageType::reply:
+      return kMaxNoteBytes;
   }
   return std::nullopt;
 }
@@ -63,13 +68,14 @@ Result<std::size_t> check_header(const std::byte* header, std::uint64_t token) {
 
 }  // namespace
 
-std::vector<std::byte> encode(std::uint64_t token, MessageType type, std::span<const std::byte> body) {
+std::vector<std::byte> encode(std::uint64_t token, MessageType type, std::span<const std::byte> body,
+                              std::uint16_t flags) {
   assert(body.size() <= *longest_of(type));
   ByteWriter writer;
   writer.put(kMagic);
   writer.put(kProtocolVersion);
   writer.put(static_cast<std::uint8_t>(type));
-  writer.put(std::uint16_t{0});
+  writer.put(flags);
   writer.put(token);
   writer.put(static_cast<std::uint32_t>(body.size()));
   writer.put_bytes(body);
@@ -103,6 +109,7 @@ std::optional<Message> MessageReader::next() {
     return std::nullopt;
   }
   Message message{.type = static_cast<MessageType>(bytes_[kTypeAt]),
+                  .flags = get_little_endian<std::uint16_t>(&bytes_[kFlagsAt]),
                   .body = {bytes_.begin() + kMessageHeaderBytes, bytes_.end()}};
   *this = MessageReader(token_);
   return message;
@@ -110,7 +117,7 @@ std::optional<Message> MessageReader::next() {
 
 namespace {
 
-Error lost(int error) { return {Errc::remote, std::generic_category().message(error)}; }
+Error loss_of(int error) { return {Errc::remote, std::generic_category().message(error)}; }
 
 // The peer's text goes to the log, so control characters are removed.
 std::string text_of(const Message& message) {
@@ -122,8 +129,8 @@ std::string text_of(const Message& message) {
 
 }  // namespace
 
-void Dialogue::send(MessageType type, std::span<const std::byte> body) {
-  const std::vector<std::byte> message = encode(token_, type, body);
+void Dialogue::send(MessageType type, std::span<const std::byte> body, std::uint16_t flags) {
+  const std::vector<std::byte> message = encode(token_, type, body, flags);
   unsent_.insert(unsent_.end(), message.begin(), message.end());
 }
 
@@ -131,7 +138,8 @@ Status Dialogue::flush() {
   while (!unsent_.empty()) {
     const Transfer written = stream_->write(unsent_);
     if (written.error != 0) {
-      return lost(written.error);
+      lost_ = true;
+      return loss_of(written.error);
     }
     if (written.bytes == 0) {
       break;
@@ -152,8 +160,9 @@ Result<std::optional<Message>> Dialogue::receive() {
     }
     const std::span<std::byte> wanted = std::span(buffer).first(std::min(buffer.size(), reader_.wanted()));
     const Transfer read = stream_->read(wanted);
+    lost_ = lost_ || read.error != 0 || read.closed;
     if (read.error != 0) {
-      return lost(read.error);
+      return loss_of(read.error);
     }
     if (read.closed) {
       return Error{Errc::remote, "it closed the connection"};

@@ -80,31 +80,45 @@ class ByteReader {
 
 // A message is a header, followed by `length` bytes:
 //
-//   0 magic | 4 version | 5 type | 6 zero | 8 token | 16 length
+//   0 magic | 4 version | 5 type | 6 flags | 8 token | 16 length
 //
-// Little-endian. Magic and version stay at their place in every version. The token is the listener's; a
-// connection without it is dropped before anything that it sent is stored.
+// Little-endian. A reader ignores flags that it does not know, and a writer that knows none writes zeros.
+// Magic and version stay at their place in every version. The token is the listener's; a connection without
+// it is dropped before anything that it sent is stored.
 
 enum class MessageType : std::uint8_t {
-  offer = 1,   // connector to acceptor, the first message: an Offer
-  answer = 2,  // acceptor to connector: an Offer
-  ready = 3,   // connector to acceptor: its queue pairs can receive; no body
-  failure = 4  // either direction: the sender gives up; the reason as text
+  offer = 1,    // connector to acceptor, the first message: an Offer
+  answer = 2,   // acceptor to connector: an Offer
+  ready = 3,    // connector to acceptor: its queue pairs can receive; no body
+  failure = 4,  // either direction: the sender gives up; the reason as text
+  // Notes, in either direction, after the answer. Only between ranks that both have kTakesNotes: others fail
+  // for a message that they do not know.
+  introduction = 5,  // who the process is
+  question = 6,      // what do you wait for yourself?
+  reply = 7          // the answer to a question
 };
+[[nodiscard]] constexpr bool is_note(MessageType type) {
+  return type >= MessageType::introduction && type <= MessageType::reply;
+}
+
+// A flag of the offer, and of the answer to such an offer.
+inline constexpr std::uint16_t kTakesNotes = 1;
 
 inline constexpr std::size_t kMessageHeaderBytes = 20;
 // Valid offers have less than 10 KiB.
 inline constexpr std::size_t kMaxOfferBytes = std::size_t{16} << 10;
 inline constexpr std::size_t kMaxFailureBytes = 1024;
+inline constexpr std::size_t kMaxNoteBytes = 256;
 
 struct Message {
   MessageType type = MessageType::failure;
+  std::uint16_t flags = 0;
   std::vector<std::byte> body;
 };
 
 // Returns header and body.
 [[nodiscard]] std::vector<std::byte> encode(std::uint64_t token, MessageType type,
-                                            std::span<const std::byte> body);
+                                            std::span<const std::byte> body, std::uint16_t flags = 0);
 
 // Assembles messages from pieces of any size.
 class MessageReader {
@@ -136,7 +150,7 @@ class Dialogue {
       : stream_(std::move(stream)), token_(token), reader_(token) {}
 
   // Queues a message. flush() sends it.
-  void send(MessageType type, std::span<const std::byte> body);
+  void send(MessageType type, std::span<const std::byte> body, std::uint16_t flags = 0);
   // Writes as much as the stream accepts.
   [[nodiscard]] Status flush();
   [[nodiscard]] bool flushed() const { return unsent_.empty(); }
@@ -151,11 +165,16 @@ class Dialogue {
   // Sends to the peer why this side gives up, as far as the stream accepts it at once.
   void give_up(std::string_view reason);
 
+  // Returns whether receive() or flush() has found the connection closed or lost: the peer has not given up.
+  [[nodiscard]] bool lost() const { return lost_; }
+  [[nodiscard]] const Stream& stream() const { return *stream_; }
+
  private:
   std::unique_ptr<Stream> stream_;
   std::uint64_t token_;
   MessageReader reader_;
   std::vector<std::byte> unsent_;
+  bool lost_ = false;
 };
 
 }  // namespace tfabric::rdma::session

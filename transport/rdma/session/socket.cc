@@ -1,6 +1,8 @@
 #include "transport/rdma/session/socket.h"
 
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 
 #include <cerrno>
 #include <utility>
@@ -33,6 +35,11 @@ class SocketStream final : public Stream {
       return {.error = bootstrap::is_not_now(errno) ? 0 : errno};
     }
     return {.bytes = static_cast<std::size_t>(count)};
+  }
+  [[nodiscard]] int descriptor() const override { return socket_.get(); }
+  [[nodiscard]] bool all_acknowledged() const override {
+    int left = 0;
+    return ioctl(socket_.get(), SIOCOUTQ, &left) != 0 || left == 0;
   }
 
  private:

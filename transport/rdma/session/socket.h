@@ -27,6 +27,10 @@ class Stream {
 
   virtual Transfer read(std::span<std::byte> bytes) = 0;
   virtual Transfer write(std::span<const std::byte> bytes) = 0;
+  // Becomes readable when there is something to read; -1: there is none.
+  [[nodiscard]] virtual int descriptor() const { return -1; }
+  // Returns whether the peer's kernel has acknowledged all that was written.
+  [[nodiscard]] virtual bool all_acknowledged() const { return true; }
 };
 
 // A dead connection is noticed after about 20 s without traffic (keep-alive): while the connection stands,

@@ -180,7 +180,7 @@ void EngineReport::look_at_comms(Instant time) {
       account.moved_at = now;
     }
     account.waited = sight.facts.outstanding > 0;
-    watch_.see(comm, sight, moved, time);
+    watch_.see(comm, ShownComm::load_of(sight), moved, time);
     sight.facts.engine = facts_.number;
     sight.facts.waiting_since = sight.facts.outstanding == 0 ? 0 : account.moved_at;
     page_->publish(account.slot, account.id, sight.facts);

@@ -17,7 +17,6 @@
 #include "transport/tcp/flows/path.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/rails/rail.h"
-#include "transport/tcp/report/comm_watch.h"
 #include "transport/tcp/report/shown_comm.h"
 
 namespace tfabric::tcp {

@@ -8,12 +8,15 @@
 #include "base/time.h"
 #include "observe/facts.h"
 #include "observe/page.h"
-#include "observe/verdict/judge.h"
 #include "transport/tcp/engine/flow.h"
+#include "transport/watchdog/comm_watch.h"
+#include "transport/watchdog/watched_comm.h"
 
 namespace tfabric::tcp {
 
-class ShownComm {
+using watchdog::CommWatch;
+
+class ShownComm : public watchdog::WatchedComm {
  public:
   struct Sight {
     observe::CommFacts facts;            // without `engine`, `rail`, `peer` and `waiting_since`
@@ -25,30 +28,21 @@ class ShownComm {
   };
   // Called with the engine held.
   virtual void show(Sight& sight) const = 0;
-  // What there is to know about a wait, without what is asked of the peer; and asks the witness about it.
-  // Called with the engine held.
-  virtual void examine(verdict::WaitFacts& facts, Instant now) = 0;
   // Sends a control record, unless others wait to be sent. Called with the engine held.
   virtual void send_note(std::vector<std::byte> record) = 0;
-  // What EngineReport keeps about it.
-  struct Account {
-    std::uint64_t id = 0;  // on the page; 0: it is not shown
-    std::uint32_t slot = observe::Page::kNone;
-    std::uint32_t place = 0;  // among the comms of the engine
-    std::uint64_t moves = 0;  // when it was looked at last
-    std::uint64_t moved_at = 0;
-    bool waited = false;       // when it was looked at last
-    std::uint64_t posted = 0;  // messages so far
-    Instant posted_at{};
-  };
-  [[nodiscard]] Account& account() { return account_; }
-  [[nodiscard]] const Account& account() const { return account_; }
+
+  [[nodiscard]] static Load load_of(const Sight& sight) {
+    return {.messages = sight.facts.messages,
+            .outstanding = sight.facts.outstanding,
+            .moves = sight.moves,
+            .trouble = sight.trouble};
+  }
+  [[nodiscard]] Load load() const final;
+  void send(const verdict::Question& question, Instant now) final;
+  void send(const watchdog::Answer& answer, Instant now) final;
 
  protected:
   ~ShownComm() = default;
-
- private:
-  Account account_;
 };
 
 }  // namespace tfabric::tcp

@@ -60,9 +60,16 @@ Verbs TwoHosts::verbs() const {
   return all;
 }
 
+config::Config TwoHosts::config_of(const config::Rdma& wishes) const {
+  config::Config config;
+  config.rdma = wishes;
+  config.observe = observe;
+  return config;
+}
+
 void TwoHosts::open() {
-  sending = good(open_transport(libraries(sender_manager), machine.host(), sender_wishes));
-  receiving = good(open_transport(libraries(receiver_manager), machine.host(), receiver_wishes));
+  sending = good(open_transport(libraries(sender_manager), machine.host(), config_of(sender_wishes)));
+  receiving = good(open_transport(libraries(receiver_manager), machine.host(), config_of(receiver_wishes)));
 }
 
 TwoHosts::Half TwoHosts::offer(const transport::ConnectOptions& options) {

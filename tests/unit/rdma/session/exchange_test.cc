@@ -184,6 +184,117 @@ TEST_CASE("a message out of turn is an error") {
   REQUIRE_THAT(meeting.acceptor->step().error().message, Contains("an unexpected message"));
 }
 
+namespace {
+
+const std::vector<std::byte> kConnectorIs(72, std::byte{1}), kAcceptorIs(72, std::byte{2});
+
+template <class End>
+std::vector<std::byte> next_note(End& end, MessageType type) {
+  const auto note = end.take_note();
+  REQUIRE(note.has_value());
+  REQUIRE(note->type == type);
+  return note->body;
+}
+
+}  // namespace
+
+TEST_CASE("two ranks that take notes introduce themselves, and say things as long as the comm lives") {
+  for (const std::size_t piece : {1, 7, 20, 1000}) {
+    INFO("pieces of " << piece);
+    Meeting meeting(sender(), receiver());
+    meeting.wire->to_acceptor.piece = meeting.wire->to_connector.piece = piece;
+    meeting.introduce(/*connectors=*/true, kConnectorIs);
+    meeting.introduce(/*connectors=*/false, kAcceptorIs);
+    meeting.run();
+    require_met(meeting);
+    const auto turn_both = [&] {
+      for (int i = 0; i < 1000; ++i) {
+        REQUIRE(meeting.connector->step(meeting.now).ok());
+        REQUIRE(meeting.acceptor->step().ok());
+      }
+    };
+    turn_both();
+    REQUIRE((meeting.connector->takes_notes() && meeting.acceptor->takes_notes()));
+    REQUIRE(next_note(*meeting.connector, MessageType::introduction) == kAcceptorIs);
+    REQUIRE(next_note(*meeting.acceptor, MessageType::introduction) == kConnectorIs);
+    const std::vector<std::byte> question(16, std::byte{3}), answer(96, std::byte{4});
+    meeting.acceptor->send_note(MessageType::question, question);
+    turn_both();
+    REQUIRE(next_note(*meeting.connector, MessageType::question) == question);
+    meeting.connector->send_note(MessageType::reply, answer);
+    turn_both();
+    REQUIRE(next_note(*meeting.acceptor, MessageType::reply) == answer);
+    REQUIRE_FALSE(meeting.connector->take_note().has_value());
+  }
+}
+
+TEST_CASE("a rank that knows no notes gets none, and its peer sends what it has always sent") {
+  const bool connector_knows = GENERATE(true, false);
+  const Lengths lengths;
+  Meeting meeting(sender(), receiver());
+  meeting.introduce(connector_knows, kConnectorIs);
+  meeting.run();
+  require_met(meeting);
+  REQUIRE_FALSE(meeting.connector->takes_notes());
+  REQUIRE_FALSE(meeting.acceptor->takes_notes());
+  meeting.connector->send_note(MessageType::question, kConnectorIs);
+  meeting.acceptor->send_note(MessageType::question, kConnectorIs);
+  REQUIRE(meeting.connector->step(meeting.now).ok());
+  REQUIRE(meeting.acceptor->step().ok());
+  REQUIRE(meeting.wire->to_acceptor.written == lengths.to_acceptor);
+  REQUIRE(meeting.wire->to_connector.written == lengths.to_connector);
+}
+
+TEST_CASE("notes that nobody fetches are bounded, and so are those that the peer does not read") {
+  Meeting meeting(sender(), receiver());
+  meeting.introduce(/*connectors=*/true, kConnectorIs);
+  meeting.introduce(/*connectors=*/false, kAcceptorIs);
+  meeting.run();
+  const std::vector<std::byte> question(16, std::byte{3});
+  for (std::size_t i = 0; i < 3 * Notes::kMost; ++i) {
+    meeting.connector->send_note(MessageType::question, question);
+    REQUIRE(meeting.acceptor->step().ok());
+  }
+  std::size_t kept = 0;
+  while (meeting.acceptor->take_note()) {
+    ++kept;
+  }
+  REQUIRE(kept == Notes::kMost);
+  // The stream takes nothing any more: one note waits, others are dropped.
+  meeting.wire->to_acceptor.connecting = true;
+  for (int i = 0; i < 100; ++i) {
+    meeting.connector->send_note(MessageType::question, question);
+  }
+  meeting.wire->to_acceptor.connecting = false;
+  REQUIRE(meeting.connector->step(meeting.now).ok());
+  REQUIRE(meeting.acceptor->step().ok());
+  REQUIRE(meeting.acceptor->take_note().has_value());
+  REQUIRE_FALSE(meeting.acceptor->take_note().has_value());
+}
+
+TEST_CASE("a note that was not agreed on is an error") {
+  Meeting meeting(sender(), receiver());
+  meeting.run();
+  const std::vector<std::byte> note = encode(kToken, MessageType::question, kConnectorIs);
+  for (FakePipe* pipe : {&meeting.wire->to_acceptor, &meeting.wire->to_connector}) {
+    pipe->bytes.insert(pipe->bytes.end(), note.begin(), note.end());
+  }
+  REQUIRE_THAT(meeting.connector->step(meeting.now).error().message, Contains("an unexpected message"));
+  REQUIRE_THAT(meeting.acceptor->step().error().message, Contains("an unexpected message"));
+}
+
+TEST_CASE("an end without a word is told from one that gives up") {
+  const bool gives_up = GENERATE(false, true);
+  Meeting meeting(sender(), receiver());
+  meeting.run();
+  if (gives_up) {
+    meeting.acceptor->give_up("no");
+  }
+  meeting.acceptor.reset();
+  REQUIRE_FALSE(meeting.connector->step(meeting.now).ok());
+  REQUIRE(meeting.connector->lost() == !gives_up);
+}
+
 TEST_CASE("an acceptor's own mistake is an internal error, and nothing is sent") {
   Meeting meeting(sender(), receiver());
   REQUIRE(meeting.connector->step(meeting.now).ok());

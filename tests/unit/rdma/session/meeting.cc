@@ -20,6 +20,14 @@ Meeting::Meeting(Offer sender, Offer own) : receiver(std::move(own)) {
   accept_queue.add(std::make_unique<FakeStream>(wire, /*connector=*/false), {ip("10.0.0.9"), 555}, now);
 }
 
+void Meeting::introduce(bool connectors, const std::vector<std::byte>& introduction) {
+  if (connectors) {
+    connector->introduce(introduction);
+  } else {
+    acceptors_introduction_ = introduction;
+  }
+}
+
 void Meeting::run() {
   // A meeting in pieces of one byte, with one byte every other turn, takes fewer turns than this.
   constexpr int kQuickTurns = 3000;
@@ -64,6 +72,7 @@ void Meeting::turn_acceptor() {
 
 Status Meeting::answer_offer() {
   answered_ = true;
+  acceptor->introduce(acceptors_introduction_);
   Result<Agreement> agreement = acceptor->agree_on(receiver);
   if (!agreement) {
     return agreement.error();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "fake_stream.h"
@@ -23,6 +24,8 @@ inline constexpr Duration kStepLimit = std::chrono::seconds(10);
 class Meeting {
  public:
   Meeting(Offer sender, Offer receiver);
+  // Before run(). A side that is not introduced is like a build that knows no notes.
+  void introduce(bool connector, const std::vector<std::byte>& introduction);
 
   // Steps both ranks until both are finished or all time limits have passed. Once nothing moves, each step
   // advances the time by a second.
@@ -46,6 +49,7 @@ class Meeting {
   [[nodiscard]] Status answer_offer();
 
   bool answered_ = false;
+  std::vector<std::byte> acceptors_introduction_;
 };
 
 }  // namespace tfabric::rdma::session

@@ -57,6 +57,13 @@ TEST_CASE("a message is put together from pieces of any size, and the next one a
   }
 }
 
+TEST_CASE("flags that are not known are passed on, and harm nothing") {
+  MessageReader reader(kKnownToken);
+  const auto bytes = encode(kKnownToken, MessageType::offer, std::vector(5, std::byte{7}), 0xfffe);
+  REQUIRE(feed(reader, bytes, SIZE_MAX).ok());
+  REQUIRE(reader.next()->flags == 0xfffe);
+}
+
 TEST_CASE("a message without a body is complete with its header") {
   MessageReader reader(kKnownToken);
   REQUIRE(feed(reader, encode(kKnownToken, MessageType::ready, {}), 1).ok());

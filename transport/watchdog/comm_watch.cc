@@ -1,13 +1,11 @@
-#include "transport/tcp/report/comm_watch.h"
+#include "transport/watchdog/comm_watch.h"
 
 #include <algorithm>
 #include <chrono>
 #include <limits>
 #include <variant>
 
-#include "transport/tcp/lane/record.h"
-
-namespace tfabric::tcp {
+namespace tfabric::watchdog {
 namespace {
 
 constexpr Duration kLookInterval = std::chrono::milliseconds(100);
@@ -16,17 +14,17 @@ Instant instant(std::uint64_t ns) { return Instant(Duration(static_cast<Duration
 
 }  // namespace
 
-void CommWatch::see(ShownComm& comm, const ShownComm::Sight& sight, bool moved, Instant now) {
-  ShownComm::Account& account = comm.account();
-  const std::uint64_t posted = sight.facts.messages + sight.facts.outstanding;
+void CommWatch::see(WatchedComm& comm, const WatchedComm::Load& load, bool moved, Instant now) {
+  WatchedComm::Account& account = comm.account();
+  const std::uint64_t posted = load.messages + load.outstanding;
   if (posted != account.posted) {
     account.posted = posted;
     account.posted_at = posted_at_ = now;
   }
   moved_at_ = moved ? now : moved_at_;
   const Instant since = instant(account.moved_at);
-  const bool trouble = sight.trouble && now - since >= watchdog::Watchdog::kWait;
-  if (sight.facts.outstanding > 0 &&
+  const bool trouble = load.trouble && now - since >= Watchdog::kWait;
+  if (load.outstanding > 0 &&
       (round_.comm == nullptr || (trouble != round_.trouble ? trouble : since < round_.since))) {
     round_ = {&comm, since, trouble};
   }
@@ -38,8 +36,9 @@ void CommWatch::end_round() {
 }
 
 void CommWatch::on_time(Instant now, Duration paused) {
-  if (last_time_ != Instant{} && now - last_time_ >= watchdog::Watchdog::kStarving) {
-    starved_ += now - last_time_;
+  const Duration late = now - last_time_ - interval_;
+  if (last_time_ != Instant{} && late >= Watchdog::kStarving) {
+    starved_ += late;
   }
   last_time_ = now;
   if (now >= next_look_) {
@@ -53,13 +52,13 @@ void CommWatch::on_time(Instant now, Duration paused) {
 
 void CommWatch::look(Instant now, Duration paused) {
   const bool waits = oldest_.comm != nullptr;
-  watchdog::Watchdog::Sight sight{.oldest = waits ? channel_of(*oldest_.comm) : 0,
-                                  .since = oldest_.since,
-                                  .trouble = oldest_.trouble,
-                                  .posted_at = posted_at_,
-                                  .moved_at = moved_at_,
-                                  .paused = paused,
-                                  .starved = starved_};
+  Watchdog::Sight sight{.oldest = waits ? channel_of(*oldest_.comm) : 0,
+                        .since = oldest_.since,
+                        .trouble = oldest_.trouble,
+                        .posted_at = posted_at_,
+                        .moved_at = moved_at_,
+                        .paused = paused,
+                        .starved = starved_};
   sight.spoken_since = spoken_since();
   if (!watchdog_->look(engine_, sight, now) || !waits) {
     return;
@@ -78,24 +77,23 @@ std::optional<Instant> CommWatch::spoken_since() const {
   if (spoken == correspondents_.end()) {
     return std::nullopt;
   }
-  ShownComm::Sight sight;
-  spoken->second->show(sight);
-  const ShownComm::Account& account = spoken->second->account();
-  const bool moved = sight.facts.outstanding == 0 || sight.moves != account.moves;
+  const WatchedComm::Load load = spoken->second->load();
+  const WatchedComm::Account& account = spoken->second->account();
+  const bool moved = load.outstanding == 0 || load.moves != account.moves;
   return moved ? std::nullopt : std::optional(instant(account.moved_at));
 }
 
 // --- what peers say
 
-void CommWatch::on_question(ShownComm& comm, std::span<const std::byte> body, Instant now) {
-  if (const auto question = watchdog::decode_question(body)) {
+void CommWatch::on_question(WatchedComm& comm, std::span<const std::byte> body, Instant now) {
+  if (const auto question = decode_question(body)) {
     correspondents_[channel_of(comm)] = &comm;
     watchdog_->on_question(channel_of(comm), *question, now);
   }
 }
 
-void CommWatch::on_answer(ShownComm& comm, std::span<const std::byte> body, Instant now) {
-  if (const auto answer = watchdog::decode_answer(body)) {
+void CommWatch::on_answer(WatchedComm& comm, std::span<const std::byte> body, Instant now) {
+  if (const auto answer = decode_answer(body)) {
     watchdog_->on_answer(channel_of(comm), *answer, now);
   }
 }
@@ -105,24 +103,22 @@ void CommWatch::send(const verdict::Walk::Sending& sending, Instant now) {
   if (found == correspondents_.end()) {
     return;  // the comm is gone
   }
-  ShownComm& comm = *found->second;
+  WatchedComm& comm = *found->second;
   if (const auto* question = std::get_if<verdict::Question>(&sending.what)) {
-    comm.send_note(lane::encode_record(lane::RecordType::question, watchdog::encode(*question)));
+    comm.send(*question, now);
   } else {
-    const watchdog::Answer answer{std::get<verdict::Finding>(sending.what), end_of(comm, now)};
-    comm.send_note(lane::encode_record(lane::RecordType::answer, watchdog::encode(answer)));
+    comm.send(Answer{std::get<verdict::Finding>(sending.what), end_of(comm, now)}, now);
   }
 }
 
-verdict::PeerEnd CommWatch::end_of(const ShownComm& comm, Instant now) const {
+verdict::PeerEnd CommWatch::end_of(const WatchedComm& comm, Instant now) const {
   using State = verdict::PeerEnd::State;
-  ShownComm::Sight sight;
-  comm.show(sight);
-  const ShownComm::Account& account = comm.account();
+  const WatchedComm::Load load = comm.load();
+  const WatchedComm::Account& account = comm.account();
   const Instant moved_at = watchdog_->moved_at();
-  return {.state = sight.facts.outstanding == 0 ? State::idle : State::waits,
-          .messages = sight.facts.messages,
-          .outstanding = static_cast<std::uint32_t>(sight.facts.outstanding),
+  return {.state = load.outstanding == 0 ? State::idle : State::waits,
+          .messages = load.messages,
+          .outstanding = static_cast<std::uint32_t>(load.outstanding),
           .unposted_ms = in_milliseconds_u32(now - account.posted_at),
           .elsewhere_ms = moved_at == Instant{} ? std::numeric_limits<std::uint32_t>::max()
                                                 : in_milliseconds_u32(now - moved_at)};
@@ -130,21 +126,19 @@ verdict::PeerEnd CommWatch::end_of(const ShownComm& comm, Instant now) const {
 
 // --- ends
 
-std::string CommWatch::on_failed(const ShownComm& comm, verdict::Cause cause, std::string_view why,
+std::string CommWatch::on_failed(const WatchedComm& comm, verdict::Cause cause, std::string_view why,
                                  Instant now) {
   return watchdog_->on_failed(channel_of(comm), cause, why, now);
 }
 
-void CommWatch::on_gone(const ShownComm& comm, Instant now) {
+void CommWatch::on_gone(const WatchedComm& comm, Instant now) {
   for (Oldest* oldest : {&oldest_, &round_}) {
     if (oldest->comm == &comm) {
       *oldest = {};
     }
   }
   correspondents_.erase(channel_of(comm));
-  ShownComm::Sight sight;
-  comm.show(sight);
-  watchdog_->on_gone(channel_of(comm), /*waited=*/sight.facts.outstanding > 0, now);
+  watchdog_->on_gone(channel_of(comm), /*waited=*/comm.load().outstanding > 0, now);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::watchdog

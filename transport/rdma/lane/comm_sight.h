@@ -1,0 +1,58 @@
+// What a comm shows of itself, and who looks at it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "transport/rdma/lane/meeting.h"
+
+namespace tfabric::rdma {
+
+class CommCore;
+
+// Plain counters of a comm, written with its turn. Grouped receives count one by one.
+struct Traffic {
+  std::uint64_t posted = 0;    // messages
+  std::uint64_t messages = 0;  // of them, done
+  std::uint64_t bytes = 0;     // of these
+  std::uint64_t moves = 0;     // grows with each part of a message that is there, or confirmed
+  std::uint64_t refusals = 0;  // calls of isend() that found no receive announced
+  bool refused = false;        // the last one did
+  std::int64_t tag = -1;       // of the latest request: NCCL's is the sender's rank
+  std::uint64_t in_flight() const { return posted - messages; }
+};
+
+struct CommSight {
+  Traffic traffic;
+  bool sends = false;
+  bool joined = false, failed = false;
+  bool peer_has_left = false;           // see Meeting
+  bool peer_says_nothing_more = false;  // because of that, or since it has given up
+  bool kernel_answers = true;     // see Meeting; when it was listened to last
+  bool awaited = false;           // a completion is outstanding, which the peer's HCA brings about
+  std::uint64_t completions = 0;  // that have come
+  std::size_t queue_pairs = 0;
+  std::string rail;         // "mlx5_0:1"
+  std::string peer;         // its GID; before the ends have met, its address
+  std::vector<Note> notes;  // that have come since the last look
+};
+
+// Looks at comms and is shown their end. Thread-safe.
+class CommObserver {
+ public:
+  // Returns the number of the comm. It may be looked at from now on, by CommCore::look().
+  virtual std::uint64_t add(CommCore& comm) = 0;
+  // After it returns, the comm is not looked at any more. Not with the comm's turn.
+  virtual void remove(CommCore& comm) = 0;
+  // The comm with this number has failed while requests waited. Returns what was seen of it before; empty if
+  // that is nothing. Called with the comm's turn.
+  virtual std::string on_failed(std::uint64_t comm, bool peer_has_left, std::string_view why) = 0;
+
+ protected:
+  ~CommObserver() = default;
+};
+
+}  // namespace tfabric::rdma
