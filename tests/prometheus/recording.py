@@ -145,6 +145,7 @@ class Recording:
         self.put(second, "path_round_trip_seconds", (0.00031 if lossy else 0.000062) * self.noise(), **labels)
         self.put(second, "path_min_round_trip_seconds", 0.000021, **labels)
         self.put(second, "path_flows", 4, **labels)
+        self.put(second, "path_congestion_window_bytes", 500_000 if lossy else 4_000_000, **labels)
         return again
 
     def rail(self, second, rank, rail, sent, received):

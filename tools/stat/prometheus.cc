@@ -12,6 +12,7 @@
 
 #include "tools/stat/rates.h"
 #include "tools/stat/verdicts.h"
+#include "tools/stat/windows.h"
 
 namespace tfabric::stat {
 namespace {
@@ -180,6 +181,24 @@ Samples samples_of(const std::vector<Source>& sources, const Metric& metric) {
   return samples;
 }
 
+Samples congestion_windows(const std::vector<Source>& sources) {
+  Samples samples;
+  for (const Source& source : sources) {
+    const observe::ReadTable& table = source.process.now.table("path");
+    std::map<PathName, std::string> labels;  // once for a path, which several engines may have
+    for (const observe::ReadRow& row : table.rows) {
+      labels.try_emplace({table.text(row, "rail"), table.text(row, "peer")},
+                         labels_of(source, table, row, "path"));
+    }
+    for (const auto& [path, bytes] : windows_of(source.process.now)) {
+      if (const auto found = labels.find(path); found != labels.end()) {
+        take(samples, found->second, static_cast<double>(bytes), Sum::add);
+      }
+    }
+  }
+  return samples;
+}
+
 // How long the oldest request of the process in this direction has not moved.
 double wait_of(const std::vector<CommView>& comms, std::string_view direction) {
   double longest = 0;
@@ -230,6 +249,8 @@ std::string to_prometheus(const observe::Found& found) {
   for (const Metric& metric : kMetrics) {
     text += family(metric.name, metric.type, metric.help, samples_of(sources, metric));
   }
+  text += family("path_congestion_window_bytes", "gauge", "Congestion windows, summed over connections",
+                 congestion_windows(sources));
   return text;
 }
 

@@ -215,3 +215,26 @@ TEST_CASE("metrics have a series for each of the largest paths, and one for the 
   CHECK(count(text, "# HELP tfabric_path_sent_bytes_total ") == 1);
   CHECK(count(text, "tfabric_path_round_trip_seconds") == 0);  // not measured yet
 }
+
+TEST_CASE("the congestion windows of a path's connections are summed, whichever engine has them") {
+  const auto page = page_of_rank(3);
+  PathFacts path;
+  put(path.rail, "eni1");
+  std::uint64_t id = 0;
+  for (const char* peer : {"10.0.0.7", "10.0.0.7", "fd00::8"}) {
+    put(path.peer, peer);
+    page->publish(page->take(Table::path), ++id, path);
+  }
+  FlowFacts flow;
+  put(flow.rail, "eni1");
+  flow.cwnd = 1000;
+  // The last two belong to no path of the page.
+  for (const char* peer : {"10.0.0.7:61000", "10.0.0.7:61001", "[fd00::8]:61000", "10.0.0.9:61000", ""}) {
+    put(flow.peer, peer);
+    page->publish(page->take(Table::flow), ++id, flow);
+  }
+  const std::string text = to_prometheus(look_at(*page, kNow));
+  CHECK(count(text, "\ntfabric_path_congestion_window_bytes{") == 2);
+  CHECK_THAT(text, Catch::Contains("rank=\"3\",rail=\"eni1\",peer=\"10.0.0.7\"} 2000\n"));
+  CHECK_THAT(text, Catch::Contains("rank=\"3\",rail=\"eni1\",peer=\"fd00::8\"} 1000\n"));
+}
