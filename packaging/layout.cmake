@@ -8,6 +8,9 @@ function(pack file)
   execute_process(COMMAND gzip -9 --no-name --force ${file} COMMAND_ERROR_IS_FATAL ANY)
 endfunction()
 
+# Metrics over HTTP, off until it is enabled. Both kinds of system look here.
+set(unit ${root}/lib/systemd/system/tfabric-stat.service)
+
 if(CPACK_GENERATOR STREQUAL "DEB")
   # Where Debian and Ubuntu have the libraries of one architecture.
   file(MAKE_DIRECTORY ${root}/${CPACK_TFABRIC_MULTIARCH})
@@ -31,8 +34,10 @@ if(CPACK_GENERATOR STREQUAL "DEB")
  -- ${CPACK_PACKAGE_CONTACT}  ${date}
 ")
   pack(${doc}/changelog)
+  configure_file(${CPACK_TFABRIC_SOURCE}/packaging/tfabric-stat.service ${unit} COPYONLY)
 elseif(CPACK_GENERATOR STREQUAL "RPM")
   file(RENAME ${root}/lib ${root}/lib64)
+  configure_file(${CPACK_TFABRIC_SOURCE}/packaging/tfabric-stat.service ${unit} COPYONLY)
   file(MAKE_DIRECTORY ${root}/share/licenses/tfabric)
   file(RENAME ${doc}/LICENSE ${root}/share/licenses/tfabric/LICENSE)
   file(RENAME ${doc}/third-party-notices ${root}/share/licenses/tfabric/third-party-notices)

@@ -1,5 +1,6 @@
 # The licences of what is linked into the products, as the packages of the machine that builds state them: one file,
 # third-party-notices, which ships with them.
+# Boost is not among them: its licence asks for no notice in what is compiled.
 string(REGEX MATCH "^[0-9]+" compiler_major "${CMAKE_CXX_COMPILER_VERSION}")
 set(TFABRIC_THIRD_PARTY libdpdk-dev libbsd-dev libmd-dev libfmt-dev libtomlplusplus-dev libcli11-dev nlohmann-json3-dev
     libstdc++-${compiler_major}-dev)

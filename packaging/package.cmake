@@ -65,7 +65,7 @@ set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= 2.17, iproute >= 4.17, kmod, util-linux
 # The script of cpack would add folders that belong to the system.
 set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/lib64 /usr/share/man /usr/share/man/man1 /usr/share/man/man5
     /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/site-functions
-    /usr/share/licenses)
+    /usr/share/licenses /usr/lib/systemd /usr/lib/systemd/system)
 # With SOURCE_DATE_EPOCH two builds are equal, whatever the host and the time.
 set(CPACK_RPM_SPEC_MORE_DEFINE "%define use_source_date_epoch_as_buildtime Y
 %define clamp_mtime_to_source_date_epoch Y

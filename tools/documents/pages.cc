@@ -34,7 +34,7 @@ std::vector<Origin> origins() {
       {"stat",
        "night-duty.md",
        {"A first look", "From symptom to cause", "What the log says of a hang", "Comms and flows",
-        "What it sees, and what it costs", "For programs"}},
+        "What it sees, and what it costs", "What is slow", "Over the network", "For programs"}},
       {"wire", "wire.md", {"Ports", "Settings", "Control socket", "Speed and limits"}},
   };
 }

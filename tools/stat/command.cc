@@ -16,8 +16,10 @@
 #include <thread>
 
 #include "tools/output.h"
+#include "tools/stat/compare.h"
 #include "tools/stat/findings.h"
 #include "tools/stat/json.h"
+#include "tools/stat/network.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/selection.h"
@@ -35,6 +37,7 @@ struct Arguments {
   double interval = 1, stuck = 30;
   bool watch = false, json = false, prometheus = false, check = false, explain = false;
   std::string textfile;
+  NetworkOptions network;
 };
 
 void pause(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
@@ -52,6 +55,15 @@ std::string title(const std::vector<Process>& processes, double interval) {
                      local.tm_hour, local.tm_min, local.tm_sec, interval);
 }
 
+// What is slow, a line each.
+std::string slow_lines(const std::vector<Process>& processes) {
+  std::string text;
+  for (const std::string& line : slow_of(processes)) {
+    text += line + "\n";
+  }
+  return text;
+}
+
 int watch(const Arguments& arguments, observe::Found before) {
   // To the upper left, and what is below the new text goes; a file or a pipe gets one table after the other.
   const bool screen = isatty(STDOUT_FILENO) != 0;
@@ -60,7 +72,7 @@ int watch(const Arguments& arguments, observe::Found before) {
     observe::Found now = look(arguments.selection);
     const std::vector<Process> processes = pair(before, now);
     std::string text = title(processes, arguments.interval) + to_text(processes, arguments.level) +
-                       what_is_missing(now, arguments.selection, "stat");
+                       slow_lines(processes) + what_is_missing(now, arguments.selection, "stat");
     if (screen) {
       std::string lines = "\x1b[H";
       for (const char c : text) {
@@ -116,6 +128,18 @@ int explain(const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
+  if (arguments.network.serve->count() > 0) {
+    return serve_pages(arguments.network, arguments.selection);
+  }
+  if (!arguments.network.hosts.empty()) {
+    return show_hosts(arguments.network, {.selection = arguments.selection,
+                                          .level = arguments.level,
+                                          .interval = arguments.interval,
+                                          .stuck = arguments.stuck,
+                                          .json = arguments.json,
+                                          .check = arguments.check,
+                                          .explain = arguments.explain});
+  }
   if (arguments.explain) {
     return explain(arguments);
   }
@@ -142,7 +166,7 @@ int run(const Arguments& arguments) {
   if (processes.empty()) {
     return kNoProcess;
   }
-  tools::print_out(to_text(processes, arguments.level));
+  tools::print_out(to_text(processes, arguments.level) + slow_lines(processes));
   return 0;
 }
 
@@ -196,12 +220,14 @@ void add_stat(CLI::App& app, int& exit_code) {
       ->excludes(json)
       ->excludes(metrics)
       ->excludes(check);
+  add_network_options(*stat, arguments->network);
   stat->footer(
       "It reads what each process shows of itself in memory, without stopping or asking it, so it works for "
       "processes that are stopped or hang. It sees the processes of its user; as root, those of all "
       "containers on the host.\n\n"
       "Exit codes: 0 at least one process was shown, 1 --check has found something, 2 wrong usage, 3 there "
-      "is none, 5 something could not be written.");
+      "is none, 4 --serve cannot listen at this address, or a host of --hosts did not answer, 5 something "
+      "could not be written.");
   stat->callback([arguments, &exit_code] { exit_code = run(*arguments); });
 }
 

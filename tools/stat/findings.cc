@@ -36,8 +36,9 @@ void add_waits(const Process& process, double stuck_s, std::vector<std::string>&
 }  // namespace
 
 std::string name_of(const Process& process) {
-  return process.now.rank < 0 ? fmt::format("process {}", process.pid)
-                              : fmt::format("rank {} (process {})", process.now.rank, process.pid);
+  const std::string on = process.where.empty() ? "" : " on " + process.where;
+  return process.now.rank < 0 ? fmt::format("process {}{}", process.pid, on)
+                              : fmt::format("rank {} (process {}{})", process.now.rank, process.pid, on);
 }
 
 std::optional<std::string> standstill_of(const Process& process, double least_s) {

@@ -16,7 +16,7 @@ namespace tfabric::stat {
 // Says that the process is stopped, or has not run its network for `least_s` or longer; nothing if it runs.
 [[nodiscard]] std::optional<std::string> standstill_of(const Process& process, double least_s);
 
-// "rank 3 (process 4242)".
+// "rank 3 (process 4242)"; "rank 3 (process 4242 on gpu1)" of another host.
 [[nodiscard]] std::string name_of(const Process& process);
 
 }  // namespace tfabric::stat

@@ -36,6 +36,8 @@ nlohmann::json process_of(const observe::FoundPage& page) {
   json["job"] = snapshot.job;
   json["rank"] = snapshot.rank;
   json["transport"] = snapshot.transport;
+  json["process_started"] = snapshot.process_started;
+  json["made_at"] = snapshot.made_at;
   json["taken_at"] = snapshot.taken_at.time_since_epoch().count();
   for (const auto& [name, table] : snapshot.tables) {
     nlohmann::json rows = nlohmann::json::array();

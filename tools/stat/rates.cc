@@ -52,6 +52,7 @@ class Growth {
 struct Sums {
   double sent = 0, received = 0, repeated = 0, busy = 0, by_network = 0, by_receiver = 0;
   std::uint64_t rtt_ns = 0;
+  double delivered = 0;
 
   void add(const Growth& growth, const ReadTable& table, const ReadRow& row) {
     sent += growth.of(row, "sent_bytes");
@@ -61,6 +62,7 @@ struct Sums {
     by_network += growth.of(row, "network_limited_ns");
     by_receiver += growth.of(row, "peer_window_limited_ns");
     rtt_ns = std::max(rtt_ns, value_of(table, row, "rtt_ns"));
+    delivered += growth.of(row, "acked_bytes");
   }
   [[nodiscard]] Work over(double seconds) const {
     const auto share = [](double part, double whole) { return whole > 0 ? std::min(part / whole, 1.0) : 0; };
@@ -71,7 +73,8 @@ struct Sums {
             .busy = busy * each / 1e9,
             .by_network = share(by_network, busy),
             .by_receiver = share(by_receiver, busy),
-            .rtt_ns = rtt_ns};
+            .rtt_ns = rtt_ns,
+            .delivered = delivered * each};
   }
 };
 

@@ -16,6 +16,7 @@ struct Process {
   bool stopped = false;
   observe::Snapshot now;
   std::optional<observe::Snapshot> before;  // the same process; nothing if it is new
+  std::string where{};                      // the host that was asked for it; empty: this one
 
   [[nodiscard]] double seconds() const;
 };
@@ -34,6 +35,7 @@ struct Work {
   double busy = 0;                         // seconds a second, summed over flows
   double by_network = 0, by_receiver = 0;  // shares of it
   std::uint64_t rtt_ns = 0;                // the longest
+  double delivered = 0;                    // bytes a second that the peer has acknowledged
 };
 
 // A rail of a process, over all its engines.

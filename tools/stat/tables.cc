@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "tools/stat/findings.h"
 #include "tools/stat/lines.h"
@@ -18,6 +19,17 @@ constexpr double kHardlyBusy = 0.05;
 
 std::string rank_of(const Process& process) {
   return process.now.rank < 0 ? "-" : fmt::format("{}", process.now.rank);
+}
+
+// The columns by which a process is known.
+std::vector<std::string> cells_of(const Process& process, std::vector<std::string> cells) {
+  std::vector<std::string> all;
+  if (!process.where.empty()) {
+    all.push_back(process.where);
+  }
+  all.insert(all.end(), {rank_of(process), fmt::format("{}", process.pid)});
+  all.insert(all.end(), cells.begin(), cells.end());
+  return all;
 }
 
 std::string gigabits(double bytes_a_second) { return fmt::format("{:.2f}", bytes_a_second * 8 / 1e9); }
@@ -44,28 +56,29 @@ std::string limit_of(const Work& work) {
 
 void add_rails(const Process& process, Lines& lines) {
   for (const RailView& rail : rails_of(process)) {
-    lines.add({rank_of(process), fmt::format("{}", process.pid), rail.name, rail.up ? "up" : "down",
-               gigabits(rail.sent), gigabits(rail.received), microseconds(rail.work.rtt_ns),
-               repeated_of(process, rail.work), limit_of(rail.work), rail.waits});
+    lines.add(cells_of(process, {rail.name, rail.up ? "up" : "down", gigabits(rail.sent),
+                                 gigabits(rail.received), microseconds(rail.work.rtt_ns),
+                                 repeated_of(process, rail.work), limit_of(rail.work), rail.waits}));
   }
 }
 
 void add_paths(const Process& process, Lines& lines) {
   for (const PathView& path : paths_of(process)) {
-    lines.add({rank_of(process), fmt::format("{}", process.pid), path.rail, path.peer,
-               fmt::format("{}", path.flows), gigabits(path.work.sent), gigabits(path.work.received),
-               microseconds(path.work.rtt_ns), repeated_of(process, path.work), limit_of(path.work)});
+    lines.add(
+        cells_of(process, {path.rail, path.peer, fmt::format("{}", path.flows), gigabits(path.work.sent),
+                           gigabits(path.work.received), microseconds(path.work.rtt_ns),
+                           repeated_of(process, path.work), limit_of(path.work)}));
   }
 }
 
 void add_comms(const Process& process, Lines& lines) {
   for (const CommView& comm : comms_of(process)) {
-    lines.add({rank_of(process), fmt::format("{}", process.pid), fmt::format("{}", comm.id), comm.direction,
-               comm.rail, comm.peer,
-               comm.direction == "receive" && comm.rank >= 0 ? fmt::format("{}", comm.rank) : "-",
-               fmt::format("{}", comm.lanes), fmt::format("{}", comm.messages), fmt::format("{}", comm.bytes),
-               fmt::format("{}", comm.outstanding),
-               comm.outstanding == 0 ? "-" : fmt::format("{:.1f}", comm.waiting_s), comm.state});
+    lines.add(
+        cells_of(process, {fmt::format("{}", comm.id), comm.direction, comm.rail, comm.peer,
+                           comm.direction == "receive" && comm.rank >= 0 ? fmt::format("{}", comm.rank) : "-",
+                           fmt::format("{}", comm.lanes), fmt::format("{}", comm.messages),
+                           fmt::format("{}", comm.bytes), fmt::format("{}", comm.outstanding),
+                           comm.outstanding == 0 ? "-" : fmt::format("{:.1f}", comm.waiting_s), comm.state}));
   }
 }
 
@@ -81,9 +94,10 @@ std::string flows_of(const Process& process) {
       return busy > 0 ? std::min(100 * ms(name) / busy, 100.0) : 0;
     };
     const std::uint64_t comm = number("comm");
-    text += fmt::format("{}  {}  {}  {}  {}  {}\n", process.pid, table.text(row, "rail"),
-                        table.text(row, "state"), table.text(row, "local"), table.text(row, "peer"),
-                        comm == 0 ? "no comm" : fmt::format("comm {}", comm));
+    text +=
+        fmt::format("{}{}  {}  {}  {}  {}  {}\n", process.where.empty() ? "" : process.where + "  ",
+                    process.pid, table.text(row, "rail"), table.text(row, "state"), table.text(row, "local"),
+                    table.text(row, "peer"), comm == 0 ? "no comm" : fmt::format("comm {}", comm));
     text += fmt::format(
         "\trto:{:.3g} rtt:{:.3g}/{:.3g} mss:{} cwnd:{} ssthresh:{} bytes_sent:{} bytes_retrans:{} "
         "bytes_acked:{} "
@@ -116,29 +130,38 @@ std::string notes_of(const Process& process) {
   return text;
 }
 
-Lines heading(Level level) {
+Lines with_host(std::vector<std::string> heading, std::size_t left, bool hosts) {
+  if (hosts) {
+    heading.insert(heading.begin(), "HOST");
+  }
+  return {std::move(heading), left + (hosts ? 1 : 0)};
+}
+
+Lines heading(Level level, bool hosts) {
   switch (level) {
     case Level::peer:
-      return {{"RANK", "PID", "RAIL", "PEER", "FLOWS", "SEND Gb/s", "RECV Gb/s", "RTT us", "RETR %",
-               "LIMITED BY"},
-              4};
+      return with_host({"RANK", "PID", "RAIL", "PEER", "FLOWS", "SEND Gb/s", "RECV Gb/s", "RTT us", "RETR %",
+                        "LIMITED BY"},
+                       4, hosts);
     case Level::comm:
-      return {{"RANK", "PID", "COMM", "DIRECTION", "RAIL", "PEER", "OF RANK", "LANES", "MESSAGES", "BYTES",
-               "POSTED", "WAITS s", "STATE"},
-              6};
+      return with_host({"RANK", "PID", "COMM", "DIRECTION", "RAIL", "PEER", "OF RANK", "LANES", "MESSAGES",
+                        "BYTES", "POSTED", "WAITS s", "STATE"},
+                       6, hosts);
     case Level::rail:
     case Level::flow:
       break;
   }
-  return {{"RANK", "PID", "RAIL", "LINK", "SEND Gb/s", "RECV Gb/s", "RTT us", "RETR %", "LIMITED BY",
-           "WAITS FOR"},
-          4};
+  return with_host({"RANK", "PID", "RAIL", "LINK", "SEND Gb/s", "RECV Gb/s", "RTT us", "RETR %", "LIMITED BY",
+                    "WAITS FOR"},
+                   4, hosts);
 }
 
 }  // namespace
 
 std::string to_text(const std::vector<Process>& processes, Level level) {
-  Lines lines = heading(level);
+  const bool hosts = std::any_of(processes.begin(), processes.end(),
+                                 [](const Process& process) { return !process.where.empty(); });
+  Lines lines = heading(level, hosts);
   std::string text, notes;
   for (const Process& process : processes) {
     switch (level) {
