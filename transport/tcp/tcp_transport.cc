@@ -51,6 +51,14 @@ std::unique_ptr<witness::Witness> open_witness(const config::Config& config) {
   return std::move(*opened);
 }
 
+// Returns where the page is to be a file; empty: nowhere.
+std::string page_folder(const config::PageFolder& folder) {
+  if (folder.text() == config::PageFolder::kNone) {
+    return {};
+  }
+  return folder.text().empty() ? observe::default_page_folder() : folder.text();
+}
+
 // Returns a blank one if it is off or cannot be made, which is no fault either; null if nothing would use it.
 std::unique_ptr<observe::Page> make_page(const config::Config& config) {
   if (!config.observe.page) {
@@ -64,7 +72,9 @@ std::unique_ptr<observe::Page> make_page(const config::Config& config) {
        .transport = "tcp",
        .records = config.observe.records == 0
                       ? 0
-                      : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records)))});
+                      : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records))),
+       .folder = page_folder(config.observe.folder),
+       .group = config.observe.group.text()});
   if (!page) {
     TF_INFO("NET/tfabric: nothing for `tfabric stat` (observe.page): {}", page.error().message);
     return observe::Page::blank();
