@@ -110,6 +110,44 @@ class LockFolder {
   std::string text_;
 };
 
+// Where processes keep their pages (observe/page_place.h); if it is empty, /run/tfabric if there is such a
+// folder.
+class PageFolder {
+ public:
+  static constexpr std::string_view kNone = "none";  // pages end with their processes
+  // Returns nothing if `text` is neither empty, nor kNone, nor an absolute path.
+  [[nodiscard]] static std::optional<PageFolder> parse(std::string_view text) {
+    return text.empty() || text == kNone || text.starts_with('/') ? std::optional(PageFolder(text))
+                                                                  : std::nullopt;
+  }
+  PageFolder() = default;
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  explicit PageFolder(std::string_view text) : text_(text) {}
+  std::string text_;
+};
+
+// A group of this host by name or number; empty: none.
+class GroupName {
+ public:
+  // Returns nothing if `text` has a character that ends a name in /etc/group, or a blank.
+  [[nodiscard]] static std::optional<GroupName> parse(std::string_view text) {
+    for (const char c : text) {
+      if (c <= ' ' || c == ':' || c == ',' || c == '\x7f') {
+        return std::nullopt;
+      }
+    }
+    return GroupName(text);
+  }
+  GroupName() = default;
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  explicit GroupName(std::string_view text) : text_(text) {}
+  std::string text_;
+};
+
 enum class Progress : std::uint8_t { automatic, inline_, threaded };
 enum class HugepageMode : std::uint8_t { automatic, required, off };
 
@@ -180,6 +218,8 @@ struct Observe {
   // How many of each connection's last packets are kept, without their payload; a power of two is made of it.
   // 0: none.
   int records = 64;
+  PageFolder folder;  // for the page
+  GroupName group;    // which may read it
 };
 
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };

@@ -9,12 +9,12 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
+#include <climits>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <string_view>
 
+#include "observe/kept_file.h"
 #include "observe/layout.h"
 #include "observe/process_stat.h"
 
@@ -32,44 +32,40 @@ std::optional<std::uint32_t> number_in(std::string_view name) {
   return error == std::errc() && end == name.data() + name.size() ? std::optional(value) : std::nullopt;
 }
 
-// What /proc/PID says of a process.
-struct Owner {
-  std::uint32_t pid_inside = 0;  // in its own PID namespace
-  std::uint64_t started = 0;
-  bool stopped = false;
-};
+enum class Target : std::uint8_t { other, page, unnamed };
 
-Owner owner_of(const std::string& folder) {
-  Owner owner;
-  std::ifstream status(folder + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("NSpid:")) {
-      std::istringstream words(line.substr(6));
-      for (std::uint32_t number = 0; words >> number;) {
-        owner.pid_inside = number;  // the innermost comes last
-      }
-    }
+// What /proc/PID/fd says of a file. A page in a folder got its name after it was opened, and so is shown as
+// "/run/tfabric/#4711 (deleted)": as is every file that was made without a name (O_TMPFILE).
+Target target_of(std::string_view path) {
+  constexpr std::string_view kGone = " (deleted)";
+  if (path.starts_with(fmt::format("/memfd:{}", kPageName))) {
+    return Target::page;
   }
-  const ProcessStat stat = stat_of(folder);
-  owner.started = stat.started;
-  owner.stopped = stat.state == 'T' || stat.state == 't';
-  return owner;
+  if (!path.ends_with(kGone)) {
+    return Target::other;
+  }
+  path.remove_suffix(kGone.size());
+  path.remove_prefix(path.rfind('/') + 1);
+  return path.starts_with('#') && number_in(path.substr(1)) ? Target::unnamed : Target::other;
 }
 
 // Returns the page that the process has open and that is its own: a child may have its parent's.
 std::optional<FoundPage> page_of(std::uint32_t pid, const std::string& folder, DIR* files,
                                  Instant (*clock)()) {
-  const std::string name = fmt::format("/memfd:{}", kPageName);
   while (const dirent* entry = readdir(files)) {
     const std::string path = fmt::format("{}/fd/{}", folder, entry->d_name);
-    std::array<char, 64> target{};
+    std::array<char, PATH_MAX> target{};
     const ssize_t length = readlink(path.c_str(), target.data(), target.size());
-    if (length <= 0 || !std::string_view(target.data(), static_cast<std::size_t>(length)).starts_with(name)) {
+    const Target kind = target_of({target.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0))});
+    if (kind == Target::other) {
       continue;
     }
-    const Owner owner = owner_of(folder);
+    const PageOwner owner = owner_of(folder);
     const auto file =
         std::make_shared<Descriptor>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    if (kind == Target::unnamed && (file->get() < 0 || !begins_like_page(file->get()))) {
+      continue;
+    }
     if (file->get() < 0) {
       return FoundPage{pid, owner.stopped,
                        Error{Errc::system, fmt::format("cannot open its page: {}", strerror(errno))}};

@@ -1,9 +1,7 @@
 #include "observe/page.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -61,49 +59,26 @@ std::array<std::uint64_t, kTables + 1> places(std::uint32_t records) {
   return at;
 }
 
-int make_memory_file() {
-  // By number: glibc before 2.27 has no function for it.
-  constexpr unsigned kCloseOnExec = 1, kAllowSealing = 2, kNoExec = 8;  // MFD_ of memfd_create(2)
-  const auto make = [](unsigned flags) {
-    return static_cast<int>(syscall(SYS_memfd_create, kPageName, flags));
-  };
-  // Hosts may refuse others (vm.memfd_noexec); Linux before 6.3 does not know the flag.
-  const int file = make(kCloseOnExec | kAllowSealing | kNoExec);
-  return file < 0 && errno == EINVAL ? make(kCloseOnExec | kAllowSealing) : file;
-}
-
-// A reader with the right to write could cut the file, and our next write would be SIGBUS.
-bool seal_size(int file) {
-  constexpr int kAddSeals = 1033, kSeal = 1, kShrink = 2, kGrow = 4;  // F_ of fcntl(2)
-  return fcntl(file, kAddSeals, kSeal | kShrink | kGrow) == 0;
-}
-
-Error cannot(const char* what) {
-  return {Errc::unusable, fmt::format("cannot {}: {}", what, std::strerror(errno))};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Page>> Page::create(const Identity& identity) {
   const auto at = places(identity.records);
   const std::uint64_t bytes = at.back();
-  Descriptor file(make_memory_file());
-  if (file.get() < 0) {
-    return cannot("make a memory file (memfd_create)");
+  Result<PagePlace> place = make_page_place({.folder = identity.folder,
+                                             .group = identity.group,
+                                             .host = identity.host,
+                                             .bytes = bytes,
+                                             .first = at.front()});
+  if (!place) {
+    return place.error();
   }
-  if (ftruncate(file.get(), static_cast<off_t>(bytes)) != 0 || !seal_size(file.get())) {
-    return cannot("give the memory file its size");
-  }
-  if (const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(at.front())); error != 0) {
-    errno = error;
-    return cannot("get memory for its description");
-  }
-  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, place->file.get(), 0);
   if (memory == MAP_FAILED) {
-    return cannot("map the memory file");
+    return Error{Errc::unusable, fmt::format("cannot map the page: {}", std::strerror(errno))};
   }
   std::unique_ptr<Page> page(
-      new Page(std::move(file), static_cast<std::byte*>(memory), bytes, identity.records));
+      new Page(std::move(place->file), static_cast<std::byte*>(memory), bytes, identity.records));
+  page->name_ = std::move(place->name);
   page->describe(identity);
   return page;
 }
@@ -124,6 +99,7 @@ Page::Page(Descriptor file, std::byte* memory, std::uint64_t bytes, std::uint32_
 }
 
 Page::~Page() {
+  name_.reset();  // before the lock is given up: to readers it has not been left
   if (memory_ != nullptr) {
     munmap(memory_, bytes_);
   }
@@ -192,8 +168,7 @@ bool Page::back(Table table) {
     return false;
   }
   const std::uint64_t from = in.at + std::uint64_t{in.backed} * in.slot_bytes;
-  const int error =
-      posix_fallocate(file_.get(), static_cast<off_t>(from), static_cast<off_t>(more) * in.slot_bytes);
+  const int error = allocate(file_.get(), from, std::uint64_t{more} * in.slot_bytes);
   if (error != 0) {
     if (!std::exchange(full_, true)) {
       TF_INFO("NET/tfabric: `tfabric stat` will not show all of this process: no memory for its page ({})",
@@ -221,7 +196,14 @@ std::uint32_t Page::take(Table table) {
   }
   const std::uint32_t slot = in.free.back();
   in.free.pop_back();
+  count(table, 1);
   return slot;
+}
+
+void Page::count(Table table, int more) {
+  if (table == Table::comm && name_ != nullptr) {
+    name_->count(more);
+  }
 }
 
 RingWriter Page::take_ring(std::uint64_t flow, std::uint32_t& slot) {
@@ -239,6 +221,7 @@ void Page::give_back(Table table, std::uint32_t slot) {
     return;
   }
   write(table, slot, 0, nullptr, 0);
+  count(table, -1);
   const std::lock_guard guard(mutex_);
   place(table).free.push_back(slot);
 }

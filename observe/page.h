@@ -18,21 +18,24 @@
 #include "base/result.h"
 #include "observe/facts.h"
 #include "observe/layout.h"
+#include "observe/page_place.h"
 #include "observe/ring.h"
 
 namespace tfabric::observe {
 
 // Whose page it is, and how many records it keeps of each flow (observe/ring.h): a power of two
-// above 1, or 0.
+// above 1, or 0. Folder and group: observe/page_place.h.
 struct Identity {
   std::int64_t rank = -1;
   std::string host, job, transport;
   std::uint32_t records = 0;
+  std::string folder{}, group{};
 };
 
 class Page {
  public:
-  // Makes a memory file, which ends with the last process that has it open. Errc::unusable, with the reason.
+  // Its memory is a file in the folder, which stays if this process is killed, or a memory file.
+  // Errc::unusable, with the reason.
   static Result<std::unique_ptr<Page>> create(const Identity& identity);
   // A page that shows nothing, and has no memory.
   static std::unique_ptr<Page> blank() {
@@ -76,8 +79,10 @@ class Page {
   [[nodiscard]] TableEntry& entry(Table table);
   [[nodiscard]] TablePlace& place(Table table) { return places_[static_cast<std::size_t>(table)]; }
   bool back(Table table);
+  void count(Table table, int more);
   void write(Table table, std::uint32_t slot, std::uint64_t id, const void* facts, std::size_t size);
 
+  std::unique_ptr<PageName> name_;  // null: a memory file, or blank
   PrivateDescriptor file_;
   std::byte* memory_;  // null: a blank page
   std::uint64_t bytes_;

@@ -23,4 +23,21 @@ ProcessStat stat_of(const std::string& folder) {
   return stat;
 }
 
+PageOwner owner_of(const std::string& folder) {
+  PageOwner owner;
+  std::ifstream status(folder + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("NSpid:")) {
+      std::istringstream words(line.substr(6));
+      for (std::uint32_t number = 0; words >> number;) {
+        owner.pid_inside = number;  // the innermost comes last
+      }
+    }
+  }
+  const ProcessStat stat = stat_of(folder);
+  owner.started = stat.started;
+  owner.stopped = stat.state == 'T' || stat.state == 't';
+  return owner;
+}
+
 }  // namespace tfabric::observe

@@ -43,6 +43,10 @@ elseif(CPACK_GENERATOR STREQUAL "RPM")
   file(RENAME ${doc}/third-party-notices ${root}/share/licenses/tfabric/third-party-notices)
 endif()
 
+# systemd reads it at each start.
+file(MAKE_DIRECTORY ${root}/lib/tmpfiles.d)
+configure_file(${CPACK_TFABRIC_SOURCE}/packaging/tmpfiles.d/tfabric.conf ${root}/lib/tmpfiles.d/tfabric.conf COPYONLY)
+
 # rpm makes only newer times equal.
 if(DEFINED ENV{SOURCE_DATE_EPOCH})
   execute_process(COMMAND find ${root} -exec touch --no-dereference --date=@$ENV{SOURCE_DATE_EPOCH} {} +

@@ -51,7 +51,8 @@ set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libibverbs1, ibverbs-providers, librdmacm1")
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/triggers
-    ${CMAKE_SOURCE_DIR}/packaging/debian/prerm ${CMAKE_SOURCE_DIR}/packaging/debian/postrm)
+    ${CMAKE_SOURCE_DIR}/packaging/debian/postinst ${CMAKE_SOURCE_DIR}/packaging/debian/prerm
+    ${CMAKE_SOURCE_DIR}/packaging/debian/postrm)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 
 set(CPACK_RPM_PACKAGE_LICENSE "Apache-2.0")
@@ -63,7 +64,7 @@ set(CPACK_RPM_COMPRESSION_TYPE xz)  # which old versions of rpm know, too
 set(CPACK_RPM_PACKAGE_AUTOREQPROV " no")
 set(CPACK_RPM_PACKAGE_REQUIRES "glibc >= 2.17, iproute >= 4.17, kmod, util-linux")
 # The script of cpack would add folders that belong to the system.
-set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/lib64 /usr/share/man /usr/share/man/man1 /usr/share/man/man5
+set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/lib /usr/lib/tmpfiles.d /usr/lib64 /usr/share/man /usr/share/man/man1 /usr/share/man/man5
     /usr/share/bash-completion /usr/share/bash-completion/completions /usr/share/zsh /usr/share/zsh/site-functions
     /usr/share/licenses /usr/lib/systemd /usr/lib/systemd/system)
 # With SOURCE_DATE_EPOCH two builds are equal, whatever the host and the time.

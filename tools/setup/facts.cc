@@ -146,6 +146,7 @@ Result<Facts> gather(Host& host, const Journal& journal, const std::string& grou
   read_system(host, facts);
   read_journal(journal, facts);
   facts.has_group = host.has_group(group);
+  facts.page_folder = host.exists(kPagesPath);
   facts.program = unit_program(host.program());
   return facts;
 }

@@ -43,6 +43,7 @@ struct Facts {
   bool config_is_ours = false;              // setup wrote the file, and it has not been edited since
   Result<config::Config> config = Error{};  // what the file says
   std::string program;                      // which the systemd unit runs: this one, or the copy
+  bool page_folder = false;                 // there is a folder for processes' pages
   bool has_group = false;                   // the group that gather() was asked about exists
 };
 

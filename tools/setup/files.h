@@ -16,6 +16,8 @@ inline constexpr auto kProgramCopy = "/usr/local/lib/tfabric/tfabric";
 inline constexpr auto kUdevPath = "/etc/udev/rules.d/90-tfabric-setup.rules";
 inline constexpr auto kLimitsPath = "/etc/security/limits.d/90-tfabric-setup.conf";
 inline constexpr auto kGrubPath = "/etc/default/grub.d/90-tfabric-setup.cfg";
+// A folder, not a file of setup's.
+inline constexpr auto kPagesPath = "/run/tfabric";
 
 // tfabric's configuration, with one rail an ENI.
 [[nodiscard]] std::string config_text(const std::vector<Eni>& enis);

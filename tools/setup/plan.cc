@@ -251,6 +251,7 @@ Result<Plan> make_plan(const Facts& facts, const PlanOptions& options) {
     return status.error();
   }
   add<FileStep>(plan, kConfigPath, *config);
+  add<PageFolderStep>(plan);
   add_persistence(facts, plan);
   if (options.kernel_command_line) {
     if (Status status = add_kernel_line(facts, kernel_line, plan); !status) {

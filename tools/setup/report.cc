@@ -37,6 +37,11 @@ std::string hugepages_text(const Host& host) {
 }
 
 constexpr auto kConfigFolder = "/usr/local/tfabric/tools/config";
+// A pod's processes keep their pages on the host.
+constexpr auto kPagesMount = "        - {name: tfabric-pages, mountPath: /run/tfabric}\n";
+constexpr auto kPagesVolume =
+    "    - name: tfabric-pages\n"
+    "      hostPath: {path: /run/tfabric, type: Directory}\n";
 
 struct Rails {
   std::vector<std::string> addresses;
@@ -160,6 +165,9 @@ Result<std::string> docker_flags(const Facts& facts) {
     text += "  --cap-add SYS_RAWIO --cap-add SYS_ADMIN \\\n";
   }
   text += "  --ulimit memlock=-1 \\\n  --mount type=bind,source=/dev/hugepages,target=/dev/hugepages \\\n";
+  if (facts.page_folder) {
+    text += fmt::format("  --mount type=bind,source={},target={} \\\n", kPagesPath, kPagesPath);
+  }
   text += fmt::format("  --mount type=bind,source={},target={},readonly \\\n  IMAGE COMMAND\n", kConfigFolder,
                       kConfigFolder);
   return text;
@@ -196,14 +204,15 @@ Result<std::string> pod_fragment(const Facts& facts) {
       "          memory: MEMORY\n"
       "      volumeMounts:\n"
       "        - {{name: hugepages, mountPath: /dev/hugepages}}\n"
-      "        - {{name: tfabric-config, mountPath: {}, readOnly: true}}\n"
+      "        - {{name: tfabric-config, mountPath: {}, readOnly: true}}\n{}"
       "  volumes:\n"
       "    - name: hugepages\n"
       "      emptyDir: {{medium: HugePages-{}}}\n"
       "    - name: tfabric-config\n"
-      "      hostPath: {{path: {}, type: Directory}}\n",
+      "      hostPath: {{path: {}, type: Directory}}\n{}",
       rails->no_iommu ? ", \"SYS_RAWIO\", \"SYS_ADMIN\"" : "", rails->addresses.size(), size, mib,
-      kConfigFolder, size, kConfigFolder);
+      kConfigFolder, facts.page_folder ? kPagesMount : "", size, kConfigFolder,
+      facts.page_folder ? kPagesVolume : "");
   return text;
 }
 

@@ -33,6 +33,9 @@ Result<StepPtr> make_step(const Json& wanted) {
   if (kind == KernelLineStep::kKind) {
     return StepPtr(std::make_unique<KernelLineStep>(wanted));
   }
+  if (kind == PageFolderStep::kKind) {
+    return StepPtr(std::make_unique<PageFolderStep>(wanted));
+  }
   return Error{
       Errc::unusable,
       fmt::format("the journal has a step of kind \"{}\", which this version of tfabric does not know: "

@@ -288,6 +288,26 @@ class KernelLineStep final : public Step {
   std::string arguments_;
 };
 
+// Makes the folder in which all users' processes keep their pages, so that they outlive the processes
+// (observe/page_place.h). One that is there is the administrator's, or the package's.
+class PageFolderStep final : public Step {
+ public:
+  static constexpr auto kKind = "page-folder";
+
+  PageFolderStep() = default;
+  explicit PageFolderStep(const Json& /*wanted*/) {}
+
+  [[nodiscard]] std::string id() const override { return kKind; }
+  [[nodiscard]] std::string describe() const override;
+  [[nodiscard]] Json wanted() const override { return {{"kind", kKind}}; }
+  [[nodiscard]] bool done(const Host& host) const override;
+  Result<Json> state_before(Host& host) const override;
+  Status apply(Host& host, const Json& before) const override;
+  // Leaves the folder as long as there are pages in it.
+  Status undo(Host& host, const Json& before) const override;
+  [[nodiscard]] bool again_at_boot() const override { return true; }
+};
+
 // For steps that write files: the folders above `path` that do not exist, outermost first.
 [[nodiscard]] Json missing_folders(const Host& host, const std::string& path);
 Status make_folders_of(Host& host, const std::string& path);

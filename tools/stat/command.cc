@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "base/version.h"
+#include "observe/stale.h"
 #include "tools/output.h"
 #include "tools/stat/compare.h"
 #include "tools/stat/findings.h"
@@ -35,7 +37,7 @@ struct Arguments {
   Level level = Level::rail;
   Selection selection;
   double interval = 1, stuck = 30;
-  bool watch = false, json = false, prometheus = false, check = false, explain = false;
+  bool watch = false, json = false, prometheus = false, check = false, explain = false, clean = false;
   std::string textfile;
   NetworkOptions network;
 };
@@ -127,6 +129,29 @@ int explain(const Arguments& arguments) {
   return processes.empty() ? kNoProcess : 0;
 }
 
+int clean(const Arguments& arguments) {
+  const Selection& selection = arguments.selection;
+  observe::Removed removed;
+  for (const std::string& folder :
+       selection.folder.empty() ? folders() : std::vector<std::string>{selection.folder}) {
+    const observe::Removed more = observe::remove_left(folder);
+    removed.pages += more.pages;
+    removed.of_others += more.of_others;
+  }
+  if (arguments.json) {
+    tools::print_out(nlohmann::json{{"version", version()},
+                                    {"removed", removed.pages},
+                                    {"closed_files", removed.of_others}}
+                         .dump(1) +
+                     "\n");
+    return 0;
+  }
+  tools::print_out(fmt::format(
+      "removed {} page(s) of processes that have ended{}\n", removed.pages,
+      removed.of_others == 0 ? "" : fmt::format("; {} page(s) are other users'", removed.of_others)));
+  return 0;
+}
+
 int run(const Arguments& arguments) {
   if (arguments.network.serve->count() > 0) {
     return serve_pages(arguments.network, arguments.selection);
@@ -139,6 +164,9 @@ int run(const Arguments& arguments) {
                                           .json = arguments.json,
                                           .check = arguments.check,
                                           .explain = arguments.explain});
+  }
+  if (arguments.clean) {
+    return clean(arguments);
   }
   if (arguments.explain) {
     return explain(arguments);
@@ -168,6 +196,18 @@ int run(const Arguments& arguments) {
   }
   tools::print_out(to_text(processes, arguments.level) + slow_lines(processes));
   return 0;
+}
+
+// The last of the options: it goes with none but --folder and --json.
+void add_clean(CLI::App& stat, bool& clean) {
+  std::vector<CLI::Option*> others = stat.get_options([](const CLI::Option* option) {
+    return !option->check_lname("folder") && !option->check_lname("json") && !option->check_lname("help");
+  });
+  CLI::Option* option = stat.add_flag(
+      "--clean", clean, "remove the pages that processes have left that were killed, and say how many");
+  for (CLI::Option* other : others) {
+    option->excludes(other);
+  }
 }
 
 }  // namespace
@@ -221,10 +261,11 @@ void add_stat(CLI::App& app, int& exit_code) {
       ->excludes(metrics)
       ->excludes(check);
   add_network_options(*stat, arguments->network);
+  add_clean(*stat, arguments->clean);
   stat->footer(
       "It reads what each process shows of itself in memory, without stopping or asking it, so it works for "
-      "processes that are stopped or hang. It sees the processes of its user; as root, those of all "
-      "containers on the host.\n\n"
+      "processes that are stopped or hang; with a folder for the pages (observe.folder) also for those that "
+      "were killed. It sees the processes of its user; as root, those of all containers on the host.\n\n"
       "Exit codes: 0 at least one process was shown, 1 --check has found something, 2 wrong usage, 3 there "
       "is none, 4 --serve cannot listen at this address, or a host of --hosts did not answer, 5 something "
       "could not be written.");

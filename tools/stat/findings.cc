@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <utility>
 
 #include "tools/stat/verdicts.h"
@@ -37,21 +39,32 @@ void add_waits(const Process& process, double stuck_s, std::vector<std::string>&
 
 std::string name_of(const Process& process) {
   const std::string on = process.where.empty() ? "" : " on " + process.where;
-  return process.now.rank < 0 ? fmt::format("process {}{}", process.pid, on)
-                              : fmt::format("rank {} (process {}{})", process.now.rank, process.pid, on);
+  const std::string number =
+      fmt::format("process {}{}{}", process.pid, process.elsewhere ? " in another PID namespace" : "", on);
+  return process.now.rank < 0 ? number : fmt::format("rank {} ({})", process.now.rank, number);
 }
 
 std::optional<std::string> standstill_of(const Process& process, double least_s) {
+  if (process.ended) {
+    return fmt::format("{} has ended without closing its communicators, at most {:.0f} s ago",
+                       name_of(process), std::ceil(std::chrono::duration<double>(*process.ended).count()));
+  }
   const double still = still_for(process);
   if (process.stopped) {
     return fmt::format("{} has been stopped, by a signal or a debugger, for {:.1f} s", name_of(process),
                        still);
   }
-  if (still >= least_s) {
-    return fmt::format("{} has not run its network for {:.1f} s, though it is not stopped", name_of(process),
-                       still);
+  if (still < least_s) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  return fmt::format("{} has not run its network for {:.1f} s{}", name_of(process), still,
+                     process.elsewhere ? "" : ", though it is not stopped");
+}
+
+std::string about_standstill(const Process& process) {
+  return process.ended || process.stopped ? "this is its last state"
+         : process.elsewhere              ? "it is stopped, its CPUs are taken, or it hangs"
+                                          : "its CPUs are taken, or it hangs";
 }
 
 std::vector<std::string> findings_of(const std::vector<Process>& processes, double stuck_s) {
@@ -60,9 +73,11 @@ std::vector<std::string> findings_of(const std::vector<Process>& processes, doub
     if (auto standstill = standstill_of(process, kSilent)) {
       lines.push_back(std::move(*standstill));
     }
-    add_rails(process, lines);
+    if (!process.ended) {
+      add_rails(process, lines);
+    }
     std::vector<std::string> verdicts = present_verdicts(process);
-    if (verdicts.empty()) {
+    if (verdicts.empty() && !process.ended) {
       add_waits(process, stuck_s, lines);
     }
     lines.insert(lines.end(), verdicts.begin(), verdicts.end());

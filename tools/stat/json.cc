@@ -26,7 +26,13 @@ nlohmann::json row_of(const observe::ReadTable& table, const observe::ReadRow& r
 }
 
 nlohmann::json process_of(const observe::FoundPage& page) {
-  nlohmann::json json{{"pid", page.pid}, {"stopped", page.stopped}};
+  nlohmann::json json{{"pid", page.pid},
+                      {"stopped", page.stopped},
+                      {"ended", page.ended.has_value()},
+                      {"other_pid_namespace", page.elsewhere}};
+  if (page.ended) {
+    json["ended_ns"] = page.ended->count();
+  }
   if (!page.snapshot) {
     json["error"] = page.snapshot.error().message;
     return json;
@@ -58,7 +64,8 @@ nlohmann::json to_json(const observe::Found& found) {
   }
   return {{"version", version()},
           {"processes", std::move(processes)},
-          {"closed_to_this_user", found.closed_to_us}};
+          {"closed_to_this_user", found.closed_to_us},
+          {"closed_files", found.closed_files}};
 }
 
 }  // namespace tfabric::stat

@@ -212,7 +212,12 @@ double wait_of(const std::vector<CommView>& comms, std::string_view direction) {
 
 std::string to_prometheus(const observe::Found& found) {
   std::vector<Source> sources;
+  Samples ended;
   for (Process& process : pair({}, found)) {
+    if (process.ended) {
+      ++ended[fmt::format("train_job={}", in_quotes(process.now.job))];
+      continue;
+    }
     std::string labels = labels_of(process);
     std::vector<std::uint64_t> large = large_paths(process.now.table("path"));
     sources.push_back({std::move(process), std::move(labels), std::move(large)});
@@ -238,6 +243,8 @@ std::string to_prometheus(const observe::Found& found) {
   std::string text =
       family("info", "gauge", "1 for each process that uses tfabric", info) +
       family("process_stopped", "gauge", "1 if a signal or a debugger has stopped the process", stopped) +
+      family("processes_ended", "gauge",
+             "Processes that ended without closing their communicators, and whose pages are kept", ended) +
       family("process_silent_seconds", "gauge", "For how long the process has not run its network", silent) +
       family("oldest_send_age_seconds", "gauge", "How long the send that waits longest has not moved",
              sends) +

@@ -117,7 +117,12 @@ std::vector<Process> pair(const observe::Found& before, const observe::Found& no
     if (!page.snapshot) {
       continue;
     }
-    Process process{.pid = page.pid, .stopped = page.stopped, .now = *page.snapshot, .before = {}};
+    Process process{.pid = page.pid,
+                    .stopped = page.stopped,
+                    .now = *page.snapshot,
+                    .before = {},
+                    .ended = page.ended,
+                    .elsewhere = page.elsewhere};
     for (const observe::FoundPage& earlier : before.pages) {
       if (earlier.pid == page.pid && earlier.snapshot &&
           earlier.snapshot->process_started == process.now.process_started &&

@@ -17,6 +17,8 @@ struct Process {
   observe::Snapshot now;
   std::optional<observe::Snapshot> before;  // the same process; nothing if it is new
   std::string where{};                      // the host that was asked for it; empty: this one
+  std::optional<Duration> ended{};          // it has, so long ago at most: `now` is its last state
+  bool elsewhere = false;                   // in another PID namespace, where it has this pid
 
   [[nodiscard]] double seconds() const;
 };

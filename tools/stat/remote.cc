@@ -210,6 +210,11 @@ Status read_numbers(const json& process, observe::Snapshot& snapshot) {
   return {};
 }
 
+bool is_true(const json& process, const char* name) {
+  const json* value = member(process, name);
+  return value != nullptr && *value == true;
+}
+
 Result<observe::FoundPage> read_process(const json& process, std::size_t& room) {
   if (!process.is_object()) {
     return wrong("a process is no object");
@@ -218,10 +223,17 @@ Result<observe::FoundPage> read_process(const json& process, std::size_t& room) 
   if (!pid) {
     return pid.error();
   }
-  const json* stopped = member(process, "stopped");
   observe::FoundPage page{.pid = static_cast<std::uint32_t>(*pid),
-                          .stopped = stopped != nullptr && *stopped == true,
+                          .stopped = is_true(process, "stopped"),
                           .snapshot = observe::Snapshot{}};
+  page.elsewhere = is_true(process, "other_pid_namespace");
+  if (is_true(process, "ended")) {
+    const auto ago = number_in(process, "ended_ns", kLatest);
+    if (!ago) {
+      return ago.error();
+    }
+    page.ended = Duration(static_cast<Duration::rep>(*ago));
+  }
   if (member(process, "error") != nullptr) {
     const auto why = text_of(process, "error");
     page.snapshot = why ? Error{Errc::remote, *why} : why.error();

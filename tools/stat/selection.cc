@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "config/config.h"
+#include "observe/folder_finder.h"
+#include "observe/kept_file.h"
+
 namespace tfabric::stat {
 
 void add_selection(CLI::App& command, Selection& selection) {
@@ -11,10 +15,35 @@ void add_selection(CLI::App& command, Selection& selection) {
   command.add_option("--rank", selection.rank, "only this rank of the job")
       ->check(CLI::NonNegativeNumber)
       ->type_name("RANK");
+  command
+      .add_option("--folder", selection.folder,
+                  "only the pages in this folder, which processes have there by observe.folder")
+      ->check(CLI::ExistingDirectory)
+      ->type_name("FOLDER");
+}
+
+std::vector<std::string> folders() {
+  std::vector<std::string> all{observe::kPageFolder};
+  // Faults of the configuration are for `tfabric check` to find.
+  if (const auto config = config::load()) {
+    const std::string& own = config->observe.folder.text();
+    if (own.starts_with('/') && own != all.front()) {
+      all.push_back(own);
+    }
+  }
+  return all;
 }
 
 observe::Found look(const Selection& selection) {
-  observe::Found found = observe::find_pages(selection.pid, monotonic_now);
+  observe::Found found;
+  if (selection.folder.empty()) {
+    found = observe::find_pages(selection.pid, monotonic_now);
+    for (const std::string& folder : folders()) {
+      observe::add_pages_of(folder, selection.pid, monotonic_now, found);
+    }
+  } else {
+    observe::add_pages_of(selection.folder, selection.pid, monotonic_now, found);
+  }
   if (selection.rank >= 0) {
     std::erase_if(found.pages, [&](const observe::FoundPage& page) {
       return page.snapshot && page.snapshot->rank != selection.rank;
@@ -35,13 +64,18 @@ std::string what_is_missing(const observe::Found& found, const Selection& select
     return text;
   }
   const std::string which =
-      selection.pid != 0    ? fmt::format("process {} does not use tfabric", selection.pid)
+      !selection.folder.empty() ? fmt::format("{} has no page", selection.folder)
+      : selection.pid != 0      ? fmt::format("process {} does not use tfabric", selection.pid)
       : selection.rank >= 0 ? fmt::format("no process here is rank {} of a job over tfabric", selection.rank)
                             : std::string("no process here uses tfabric");
-  text += fmt::format("tfabric {}: {}, or it has observe.page = false", command, which);
+  text += fmt::format("tfabric {}: {}{}", command, which,
+                      selection.folder.empty() ? ", or it has observe.page = false" : "");
   if (found.closed_to_us > 0) {
     text +=
         fmt::format("; {} processes belong to other users: run it as root to see theirs", found.closed_to_us);
+  }
+  if (found.closed_files > 0) {
+    text += fmt::format("; {} pages in folders are closed to this user (observe.group)", found.closed_files);
   }
   return text + "\n";
 }

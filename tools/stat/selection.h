@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "observe/finder.h"
 
@@ -13,9 +14,13 @@ namespace tfabric::stat {
 struct Selection {
   std::uint32_t pid = 0;   // 0: all
   std::int64_t rank = -1;  // -1: all
+  std::string folder;      // only the pages in it; empty: those of running processes, and in folders()
 };
 
-// The options --pid and --rank.
+// Where pages are looked for: /run/tfabric, and the folder of this user's configuration.
+[[nodiscard]] std::vector<std::string> folders();
+
+// The options --pid, --rank and --folder.
 void add_selection(CLI::App& command, Selection& selection);
 // The pages of the processes that are selected, as they are now.
 [[nodiscard]] observe::Found look(const Selection& selection);

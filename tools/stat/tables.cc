@@ -115,8 +115,10 @@ std::string flows_of(const Process& process) {
 std::string notes_of(const Process& process) {
   std::string text;
   if (const auto standstill = standstill_of(process, kStill)) {
-    text += *standstill +
-            (process.stopped ? ": this is its last state\n" : ": its CPUs are taken, or it hangs\n");
+    text += fmt::format("{}: {}\n", *standstill, about_standstill(process));
+  }
+  if (process.elsewhere) {
+    text += fmt::format("{}: that is its number there\n", name_of(process));
   }
   for (const std::string& line : present_verdicts(process)) {
     text += line + "\n";

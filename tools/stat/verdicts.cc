@@ -14,12 +14,13 @@ double seconds_between(std::uint64_t from, std::uint64_t to) {
   return to > from ? static_cast<double>(to - from) / 1e9 : 0;
 }
 
-std::string history_of(const VerdictView& verdict) {
+std::string history_of(const VerdictView& verdict, bool of_ended) {
   if (verdict.lasted_s == 0) {
-    return fmt::format("  {:.0f} s ago: {}\n", verdict.ended_s, verdict.line());
+    return fmt::format("  {:.0f} s {}: {}\n", verdict.ended_s, of_ended ? "before its end" : "ago",
+                       verdict.line());
   }
-  return fmt::format("  over since {:.0f} s, after {:.0f} s: {}\n", verdict.ended_s, verdict.lasted_s,
-                     verdict.line());
+  return fmt::format("  over since {:.0f} s{}, after {:.0f} s: {}\n", verdict.ended_s,
+                     of_ended ? " at its end" : "", verdict.lasted_s, verdict.line());
 }
 
 }  // namespace
@@ -63,11 +64,13 @@ std::string explain(const std::vector<Process>& processes) {
     const auto standstill = standstill_of(process, kStill);
     text += name_of(process) + (verdicts.empty() && !standstill ? ": nothing stands still, or did\n" : "\n");
     if (standstill) {
-      text += fmt::format("  now: {}\n", *standstill);
+      text += process.ended ? fmt::format("  {}: {}\n", *standstill, about_standstill(process))
+                            : fmt::format("  now: {}\n", *standstill);
     }
     for (const VerdictView& verdict : verdicts) {
-      text += verdict.goes_on ? fmt::format("  now, for {:.0f} s: {}\n", verdict.lasted_s, verdict.line())
-                              : history_of(verdict);
+      text += verdict.goes_on ? fmt::format("  {}, for {:.0f} s: {}\n", process.ended ? "at its end" : "now",
+                                            verdict.lasted_s, verdict.line())
+                              : history_of(verdict, process.ended.has_value());
     }
   }
   return text;

@@ -96,6 +96,7 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::peer_message_lost, "peer-message-lost"},
     {Id::peer_not_tried, "peer-not-tried"},
     {Id::peer_reached, "peer-reached"},
+    {Id::page_not_kept, "page-not-kept"},
 });
 
 constexpr bool is_in_order() {

@@ -103,8 +103,9 @@ enum class Id : std::uint8_t {
   peer_message_lost,
   peer_not_tried,
   peer_reached,
+  page_not_kept,
 };
-inline constexpr Id kLastId = Id::peer_reached;
+inline constexpr Id kLastId = Id::page_not_kept;
 
 [[nodiscard]] std::string_view to_string(Id id);  // "pci-kernel-driver"
 [[nodiscard]] std::string_view to_string(Severity severity);

@@ -16,6 +16,18 @@ verdict::Process this_process() {
   return {.rank = self.rank, .pid = self.pid, .host = self.host};
 }
 
+namespace {
+
+// Returns where the page is to be a file; empty: nowhere.
+std::string page_folder(const config::PageFolder& folder) {
+  if (folder.text() == config::PageFolder::kNone) {
+    return {};
+  }
+  return folder.text().empty() ? observe::default_page_folder() : folder.text();
+}
+
+}  // namespace
+
 std::unique_ptr<observe::Page> open_page(const config::Config& config, std::string transport,
                                          std::uint32_t records) {
   if (!config.observe.page) {
@@ -26,7 +38,9 @@ std::unique_ptr<observe::Page> open_page(const config::Config& config, std::stri
                                      .host = transport::host_name(),
                                      .job = transport::job_in(environment),
                                      .transport = std::move(transport),
-                                     .records = records});
+                                     .records = records,
+                                     .folder = page_folder(config.observe.folder),
+                                     .group = config.observe.group.text()});
   if (!page) {
     TF_INFO("NET/tfabric: nothing for `tfabric stat` (observe.page): {}", page.error().message);
     return observe::Page::blank();

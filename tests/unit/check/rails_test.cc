@@ -181,3 +181,17 @@ TEST_CASE("a note says which threads move the data") {
   broken.host.environment["TFABRIC_ENGINE_PROGRESS"] = "inline";
   REQUIRE_THAT(text_of(with_rails(broken, "memif"), Id::progress_mode), Contains("as engine.progress says"));
 }
+
+TEST_CASE("where no folder keeps pages, the lowest of findings says so and what to make") {
+  BrokenHost broken;
+  const Report report = with_rails(broken, kPacket);
+  REQUIRE(exit_code_of(report) == kAllRight);
+  REQUIRE_THAT(text_of(report, Id::page_not_kept),
+               StartsWith("note observe.folder: a process that is killed leaves nothing to `tfabric stat`: "
+                          "/run/tfabric cannot be opened (No such file or directory)") &&
+                   Contains("install -d -m 1777 /run/tfabric"));
+  broken.host.environment["TFABRIC_OBSERVE_FOLDER"] = "/srv/pages";
+  REQUIRE_THAT(text_of(with_rails(broken, kPacket), Id::page_not_kept), Contains("/srv/pages cannot be"));
+  broken.host.environment["TFABRIC_OBSERVE_FOLDER"] = "none";
+  REQUIRE_FALSE(has(with_rails(broken, kPacket), Id::page_not_kept));
+}

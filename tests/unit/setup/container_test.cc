@@ -27,6 +27,7 @@ TEST_CASE("docker's flags name this host's groups, and no privilege") {
       "  --device /dev/vfio/7 \\\n"
       "  --ulimit memlock=-1 \\\n"
       "  --mount type=bind,source=/dev/hugepages,target=/dev/hugepages \\\n"
+      "  --mount type=bind,source=/run/tfabric,target=/run/tfabric \\\n"
       "  --mount "
       "type=bind,source=/usr/local/tfabric/tools/config,target=/usr/local/tfabric/tools/config,readonly \\\n"
       "  IMAGE COMMAND\n");
@@ -40,6 +41,7 @@ TEST_CASE("a pod's fragment has this host's rails and hugepages") {
   REQUIRE(ended.code == kOk);
   REQUIRE_THAT(ended.out, Contains("\"pciAddresses\": [\"0000:00:06.0\", \"0000:00:07.0\"]") &&
                               Contains("tfabric/tfabric_rails: 2\n") && Contains("hugepages-2Mi: 160Mi\n") &&
+                              Contains("hostPath: {path: /run/tfabric, type: Directory}") &&
                               Contains("add: [\"IPC_LOCK\"]") && !Contains("privileged: true"));
 }
 

@@ -396,3 +396,23 @@ TEST_CASE("a host whose only NIC is protected is an error") {
   REQUIRE(apply_setup(kernel).code == kNothing);
   REQUIRE(kernel.changes == 0);
 }
+
+TEST_CASE("the folder of pages is for all users; it stays while there are pages, or where it was before") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  SECTION("setup's own") {
+    REQUIRE(apply_setup(kernel).code == kOk);
+    CHECK(kernel.access_of("/run/tfabric")->mode == 01777);
+    kernel.files.write("/run/tfabric/h-1-0000000000000001.tfabric", "");
+    REQUIRE(undo_setup(kernel).code == kOk);
+    CHECK(kernel.exists("/run/tfabric/h-1-0000000000000001.tfabric"));
+  }
+  SECTION("the package's") {
+    kernel.files.write("/run/tfabric/h-1-0000000000000001.tfabric", "");
+    REQUIRE(kernel.remove("/run/tfabric/h-1-0000000000000001.tfabric").ok());
+    const auto before = kernel.snapshot();
+    REQUIRE(apply_setup(kernel).code == kOk);
+    REQUIRE(undo_setup(kernel).code == kOk);
+    CHECK(test::difference(before, kernel.snapshot()) == "");
+  }
+}

@@ -10,6 +10,7 @@
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/tables.h"
+#include "tools/stat/verdicts.h"
 
 using namespace tfabric;
 using namespace tfabric::observe;
@@ -237,4 +238,51 @@ TEST_CASE("the congestion windows of a path's connections are summed, whichever 
   CHECK(count(text, "\ntfabric_path_congestion_window_bytes{") == 2);
   CHECK_THAT(text, Catch::Contains("rank=\"3\",rail=\"eni1\",peer=\"10.0.0.7\"} 2000\n"));
   CHECK_THAT(text, Catch::Contains("rank=\"3\",rail=\"eni1\",peer=\"fd00::8\"} 1000\n"));
+}
+
+TEST_CASE("a process that has ended is shown with its last state, and in no metric but their number") {
+  const auto page = page_of_rank(3);
+  RailFacts rail;
+  put(rail.name, "eni1");
+  CommFacts comm;
+  put(comm.rail, "eni1");
+  put(comm.direction, "receive");
+  comm.rank = 7;
+  comm.outstanding = 1;
+  comm.waiting_since = kNow - 43'000'000'000;
+  VerdictFacts verdict;
+  verdict.number = 1;
+  put(verdict.cause, "not-sending");
+  put(verdict.text, "rank 7 has sent nothing");
+  verdict.began_at = comm.waiting_since;
+  page->publish(page->take(Table::rail), 1, rail);
+  page->publish(page->take(Table::comm), 2, comm);
+  page->publish(page->take(Table::verdict), 3, verdict);
+  Found found = look_at(*page, kNow);
+  found.pages.front().ended = std::chrono::milliseconds(11'200);
+  const auto processes = pair({}, found);
+  const std::string said =
+      "rank 3 (process 77) has ended without closing its communicators, at most 12 s ago";
+  CHECK_THAT(to_text(processes, Level::rail),
+             Catch::Contains(said + ": this is its last state") && Catch::Contains("data of rank 7 43 s"));
+  CHECK_THAT(explain(processes), Catch::Contains("\n  " + said + ": this is its last state") &&
+                                     Catch::Contains("\n  at its end, for 43 s: rank 7 has sent nothing"));
+  const auto findings = findings_of(processes, 1);
+  REQUIRE(findings.size() == 2);  // not its rail without a link, nor its wait
+  CHECK(findings[0] == said);
+  const std::string metrics = to_prometheus(found);
+  CHECK_THAT(metrics, Catch::Contains("tfabric_processes_ended{train_job=\"a \\\"b\\\"\"} 1"));
+  CHECK(count(metrics, "# TYPE") == 1);
+}
+
+TEST_CASE("of a process of another PID namespace it is not said whether it is stopped") {
+  const auto page = page_of_rank(-1);
+  EngineFacts engine;
+  engine.turned_at = kNow - 9'000'000'000;
+  page->publish(page->take(Table::engine), 1, engine);
+  Found found = look_at(*page, kNow);
+  found.pages.front().elsewhere = true;
+  CHECK_THAT(to_text(pair({}, found), Level::rail),
+             Catch::Contains("process 77 in another PID namespace has not run its network for 9.0 s: it is "
+                             "stopped, its CPUs are taken, or it hangs\n"));
 }
