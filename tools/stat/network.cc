@@ -42,10 +42,14 @@ Result<std::vector<Endpoint>> endpoints_of(const std::vector<std::string>& names
         Errc::invalid_usage,
         fmt::format("{} hosts are too many; expected {} at most, so ask in parts", names.size(), kMostHosts)};
   }
+  std::set<std::string> known;
   for (const std::string& name : names) {
     auto endpoint = parse_endpoint(name);
     if (!endpoint) {
       return endpoint.error();
+    }
+    if (!known.insert(endpoint->text()).second) {  // its rails would be their own sisters
+      return Error{Errc::invalid_usage, fmt::format("the host {} is named twice", name)};
     }
     endpoints.push_back(std::move(*endpoint));
   }
