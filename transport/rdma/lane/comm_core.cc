@@ -28,9 +28,18 @@ CommCore::CommCore(std::unique_ptr<Endpoint> endpoint, std::unique_ptr<Meeting> 
       direction_(direction),
       heartbeat_(endpoint_->options().heartbeat, endpoint_->options().now),
       regions_(endpoint_->rails()) {
+  if (joined_) {
+    set_met();
+  }
   if (endpoint_->connected()) {
     open_queues();
   }
+}
+
+// What others may read from now on, which does not change any more.
+void CommCore::set_met() {
+  peer_gid_ = to_string(endpoint_->remote().rails.front().gid);
+  met_.store(true, std::memory_order_release);
 }
 
 void CommCore::open_queues() {
@@ -42,6 +51,7 @@ void CommCore::open_queues() {
 }
 
 void CommCore::open() {
+  peer_address_ = meeting_ == nullptr ? std::string() : meeting_->peer();
   for (const Rail* rail : endpoint_->rails()) {
     if (rail->comms != nullptr) {
       rail->comms->add(*this);
@@ -69,6 +79,7 @@ void CommCore::close() {
     counters_.work_requests += queue.posted();
     counters_.doorbells += queue.posts();
   }
+  counters_.completions += traffic_.completions.get();
   // The counters are added to the first rail's only.
   if (OpenComms* comms = endpoint_->rails().front()->comms; comms != nullptr) {
     comms->count(counters_);
@@ -114,6 +125,9 @@ bool CommCore::join() {
       open_queues();
     }
     joined_ = *joined;
+    if (joined_) {
+      set_met();
+    }
   }
   return joined_;
 }
@@ -128,11 +142,25 @@ bool CommCore::join_from_outside() {
 
 // --- looking
 
-bool CommCore::look(CommSight& sight, const Look& how) {
+void CommCore::look(CommSight& sight, const Look& how) {
   const Turn turn(taken_, Turn::Try{});
-  if (!turn) {
-    return false;
+  if (turn) {
+    look_with_turn(sight, how);
   }
+  sight.traffic = traffic_.now();
+  if (sight.rail.empty()) {
+    sight.sends = endpoint_->role() == Role::sender;
+    sight.rail = endpoint_->rails().front()->name;
+    sight.peer = peer_address_;
+  }
+  if (!sight.met && met_.load(std::memory_order_acquire)) {
+    sight.met = true;
+    sight.queue_pairs = endpoint_->data_pairs();
+    sight.peer = peer_gid_;
+  }
+}
+
+void CommCore::look_with_turn(CommSight& sight, const Look& how) {
   if (how.drive && !failed_) {
     progress();
   }
@@ -147,19 +175,8 @@ bool CommCore::look(CommSight& sight, const Look& how) {
       sight.notes.push_back(std::move(*note));
     }
   }
-  sight.traffic = traffic_;
-  sight.failed = failed_;
-  sight.completions = counters_.completions;
   sight.awaited =
       std::any_of(queues_.begin(), queues_.end(), [](const SendQueue& queue) { return queue.awaited(); });
-  if (sight.rail.empty() || sight.joined != joined_) {
-    sight.joined = joined_;
-    sight.sends = endpoint_->role() == Role::sender;
-    sight.queue_pairs = endpoint_->data_pairs();
-    sight.rail = endpoint_->rails().front()->name;
-    sight.peer = joined_ ? to_string(endpoint_->remote().rails.front().gid) : meeting_->peer();
-  }
-  return true;
 }
 
 bool CommCore::send_note(Note::Kind kind, std::span<const std::byte> body) {
@@ -237,7 +254,7 @@ std::size_t CommCore::poll() {
 }
 
 void CommCore::on_completion(const ibv_wc& completion) {
-  ++counters_.completions;
+  traffic_.completions.add(1);
   const WorkId id = unpack_work_id(completion.wr_id);
   if (completion.status != IBV_WC_SUCCESS) {
     if (!fault_) {
@@ -248,7 +265,7 @@ void CommCore::on_completion(const ibv_wc& completion) {
                                                there ? "" : "; " + there.error().message)};
     }
   } else if (id.receive) {
-    ++traffic_.moves;
+    traffic_.moves.add(1);
     on_immediate(id.queue, ntohl(completion.imm_data));
   } else {
     queues_[id.queue].complete(id.number, ended);
@@ -257,11 +274,11 @@ void CommCore::on_completion(const ibv_wc& completion) {
 
 void CommCore::ended(WorkOwner& owner) {
   auto& request = static_cast<Request&>(owner);
-  Traffic& traffic = request.comm->traffic_;
-  ++traffic.moves;
+  SharedTraffic& traffic = request.comm->traffic_;
+  traffic.moves.add(1);
   if (owner.parts == 0) {
-    traffic.messages += request.messages;
-    traffic.bytes += request.bytes;
+    traffic.messages.add(request.messages);
+    traffic.bytes.add(request.bytes);
     request.state = Request::State::done;
     request.release_memory();
   }
@@ -287,6 +304,7 @@ void CommCore::post(SendQueue& queue) {
 void CommCore::fail_softly(Error error) {
   if (!failed_) {
     failed_ = true;
+    traffic_.failed.set(true);
     error_ = std::move(error);
     error_.message += seen_before(error_);
     if (meeting_ != nullptr) {
@@ -296,7 +314,7 @@ void CommCore::fail_softly(Error error) {
 }
 
 std::string CommCore::seen_before(const Error& error) {
-  if (observer_ == nullptr || (traffic_.in_flight() == 0 && !traffic_.refused)) {
+  if (observer_ == nullptr || (traffic_.now().in_flight() == 0 && !traffic_.refused.get())) {
     return {};
   }
   const bool left = meeting_ != nullptr && meeting_->peer_has_left();

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -49,9 +50,9 @@ class CommCore {
     bool drive = false;   // processes completions, as test() does: the application may not call it
     bool listen = false;  // reads what the peer says
   };
-  // Shows the comm's present state, of which `sight` is an earlier one. Returns false, and does nothing, if
-  // other threads have the comm's turn for longer than some microseconds. May be called by any thread.
-  bool look(CommSight& sight, const Look& how);
+  // Shows the comm's present state, of which `sight` is an earlier one. If other threads have the comm's turn
+  // for longer than some microseconds, that is the traffic alone. May be called by any thread.
+  void look(CommSight& sight, const Look& how);
   // Sends a note to the peer. Returns false if it takes none, the ends have not met, or the turn is not free.
   // May be called by any thread.
   bool send_note(Note::Kind kind, std::span<const std::byte> body);
@@ -111,19 +112,21 @@ class CommCore {
   [[nodiscard]] std::vector<SendQueue>& queues() { return queues_; }
   // Derived classes count messages and flushes.
   [[nodiscard]] Counters& counters() { return counters_; }
-  [[nodiscard]] Traffic& traffic() { return traffic_; }
+  [[nodiscard]] SharedTraffic& traffic() { return traffic_; }
 
   mutable std::atomic_flag taken_ = ATOMIC_FLAG_INIT;
 
  private:
   // Returns the number of completions processed.
   std::size_t poll();
+  void set_met();
   void open_queues();
   void probe_peer();
   void watch_peer();
   [[nodiscard]] Status peer_status();
   void on_completion(const ibv_wc& completion);
   void fence();
+  void look_with_turn(CommSight& sight, const Look& how);
   [[nodiscard]] std::string seen_before(const Error& error);
 
   std::unique_ptr<Endpoint> endpoint_;
@@ -131,7 +134,10 @@ class CommCore {
   bool joined_;
   std::vector<SendQueue> queues_;  // of all queue pairs, including those for flushing
   Counters counters_;
-  Traffic traffic_;
+  SharedTraffic traffic_;
+  std::string peer_address_;  // where it was reached
+  std::string peer_gid_;      // once met_
+  std::atomic<bool> met_ = false;
   CommObserver* observer_ = nullptr;
   std::uint64_t number_ = 0;  // the observer's
   const char* direction_;

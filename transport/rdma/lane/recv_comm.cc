@@ -92,8 +92,8 @@ Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBu
     return static_cast<transport::Request*>(nullptr);
   }
   ReceiveRequest& request = accept(buffers);
-  traffic().posted += request.count;
-  traffic().tag = buffers[0].tag;
+  traffic().posted.add(request.count);
+  traffic().tag.set(buffers[0].tag);
   const std::uint32_t queue_pair = choose_queue_pair(request);
   request.parts = 0;
   for (std::size_t i = 0; i < receives_.size(); ++i) {

@@ -131,9 +131,9 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
       joined() && requests_.any_free() ? match(tag) : std::optional<std::uint32_t>();
   if (!receive) {
     // The caller may have no request to test meanwhile, so make progress here.
-    ++traffic().refusals;
-    traffic().refused = true;
-    traffic().tag = tag;
+    traffic().refusals.add(1);
+    traffic().refused.set(true);
+    traffic().tag.set(tag);
     if (!failed()) {
       progress();
     }
@@ -145,11 +145,11 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
   if (const std::uint32_t room = read_once(announced(next_, *receive).size); size > room) {
     return refuse(size, *receive, room);
   }
-  Traffic& traffic = this->traffic();
-  ++traffic.posted;
-  ++traffic.moves;
-  traffic.refused = false;
-  traffic.tag = tag;
+  SharedTraffic& traffic = this->traffic();
+  traffic.posted.add(1);
+  traffic.moves.add(1);
+  traffic.refused.set(false);
+  traffic.tag.set(tag);
   SendRequest& request = requests_.acquire();
   request.messages = 1;
   request.bytes = size;

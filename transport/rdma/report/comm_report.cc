@@ -157,7 +157,7 @@ void CommReport::read_mail(Instant now) {
     Entry& entry = *static_cast<Entry*>(owner);
     entry.shown.look({.listen = true}, now);
     const CommSight& sight = entry.shown.sight();
-    if (sight.failed || sight.peer_says_nothing_more) {
+    if (sight.traffic.failed || sight.peer_says_nothing_more) {
       mailboxes_.remove(entry.shown.comm().note_descriptor());  // its end can be read for ever
       entry.has_mailbox = false;
     }
@@ -200,7 +200,7 @@ void CommReport::look_at(Entry& entry, Instant now) {
 // Of its path, once that is known.
 void CommReport::take_part(Entry& entry) {
   const CommSight& sight = entry.shown.sight();
-  if (entry.path != nullptr || !sight.joined) {
+  if (entry.path != nullptr || !sight.met) {
     return;
   }
   const auto [found, made] = paths_.try_emplace({sight.rail, sight.peer});

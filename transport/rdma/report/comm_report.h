@@ -1,10 +1,9 @@
 // What the transport publishes on the page: its rails, paths and comms; and its report to the watchdog.
 //
-// The transport's one thread looks at the comms ten times a second, as long as there are any. A comm belongs
-// to whichever thread has its turn; looking takes it for less than a microsecond, and only if it is free
-// within a few. The data path writes nothing for it but plain counters. A comm that waits for a second has
-// its completions processed by the look, too, so that what has come counts even if the application does not
-// ask.
+// The transport's one thread looks at the comms ten times a second, as long as there are any. What a comm has
+// done can be read at any time; for the rest the look takes the comm's turn, for less than a microsecond, if
+// that is free within a few. A comm that waits for a second has its completions processed by the look, too,
+// so that what has come counts even if the application does not ask.
 //
 // Thread-safe, and no call waits for a peer.
 #pragma once

@@ -17,15 +17,13 @@ constexpr Duration kLately = std::chrono::seconds(5);
 }  // namespace
 
 void ShownComm::look(const CommCore::Look& how, Instant now) {
-  const std::uint64_t refusals = sight_.traffic.refusals, completions = sight_.completions;
-  if (!comm_->look(sight_, how)) {
-    return;
-  }
+  const std::uint64_t refusals = sight_.traffic.refusals, completions = sight_.traffic.completions;
+  comm_->look(sight_, how);
   looked_at_ = now;
   if (sight_.traffic.refusals != refusals) {
     refused_at_ = now;
   }
-  if (!sight_.awaited || sight_.completions != completions || completed_at_ == Instant{}) {
+  if (!sight_.awaited || sight_.traffic.completions != completions || completed_at_ == Instant{}) {
     completed_at_ = now;
   }
   unanswered_ = now - completed_at_;
@@ -52,7 +50,7 @@ void ShownComm::on_note(const Note& note, Instant now) {
 }
 
 std::uint64_t ShownComm::outstanding() const {
-  if (sight_.failed) {
+  if (sight_.traffic.failed) {
     return 0;
   }
   const bool wanted = sight_.traffic.refused && looked_at_ - refused_at_ < kStillWanted;
@@ -60,16 +58,16 @@ std::uint64_t ShownComm::outstanding() const {
 }
 
 std::string_view ShownComm::state() const {
-  if (sight_.failed) {
+  if (sight_.traffic.failed) {
     return "failed";
   }
   if (sight_.peer_has_left) {
     return "peer has closed";
   }
   if (outstanding() == 0) {
-    return sight_.joined ? "idle" : "connecting";
+    return sight_.met ? "idle" : "connecting";
   }
-  if (!sight_.joined) {
+  if (!sight_.met) {
     return "connecting";
   }
   if (!sight_.sends) {
@@ -120,6 +118,9 @@ verdict::PeerView ShownComm::view() const {
 
 void ShownComm::examine(verdict::WaitFacts& facts, Instant now) {
   look({.drive = true, .listen = true}, now);
+  if (sight_.traffic.moves != account().moves) {
+    return;  // it has moved since it was seen
+  }
   facts.sends = sight_.sends;
   facts.outstanding = outstanding();
   facts.messages = sight_.traffic.messages;

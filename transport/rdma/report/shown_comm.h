@@ -30,8 +30,7 @@ class ShownComm final : public watchdog::WatchedComm {
   // Both outlive it.
   ShownComm(CommCore& comm, watchdog::CommWatch& watch) : comm_(&comm), watch_(&watch) {}
 
-  // Looks at the comm again, and passes on what its peer has said. If the comm has no time now, what it
-  // showed before stands.
+  // Looks at the comm again, and passes on what its peer has said.
   void look(const CommCore::Look& how, Instant now);
   [[nodiscard]] CommCore& comm() { return *comm_; }
   [[nodiscard]] const CommSight& sight() const { return sight_; }

@@ -203,8 +203,8 @@ TEST_CASE("two ranks that take notes introduce themselves, and say things as lon
     INFO("pieces of " << piece);
     Meeting meeting(sender(), receiver());
     meeting.wire->to_acceptor.piece = meeting.wire->to_connector.piece = piece;
-    meeting.introduce(/*connectors=*/true, kConnectorIs);
-    meeting.introduce(/*connectors=*/false, kAcceptorIs);
+    meeting.introduce(/*is_connector=*/true, kConnectorIs);
+    meeting.introduce(/*is_connector=*/false, kAcceptorIs);
     meeting.run();
     require_met(meeting);
     const auto turn_both = [&] {
@@ -247,8 +247,8 @@ TEST_CASE("a rank that knows no notes gets none, and its peer sends what it has 
 
 TEST_CASE("notes that nobody fetches are bounded, and so are those that the peer does not read") {
   Meeting meeting(sender(), receiver());
-  meeting.introduce(/*connectors=*/true, kConnectorIs);
-  meeting.introduce(/*connectors=*/false, kAcceptorIs);
+  meeting.introduce(/*is_connector=*/true, kConnectorIs);
+  meeting.introduce(/*is_connector=*/false, kAcceptorIs);
   meeting.run();
   const std::vector<std::byte> question(16, std::byte{3});
   for (std::size_t i = 0; i < 3 * Notes::kMost; ++i) {

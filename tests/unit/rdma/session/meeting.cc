@@ -20,8 +20,8 @@ Meeting::Meeting(Offer sender, Offer own) : receiver(std::move(own)) {
   accept_queue.add(std::make_unique<FakeStream>(wire, /*connector=*/false), {ip("10.0.0.9"), 555}, now);
 }
 
-void Meeting::introduce(bool connectors, const std::vector<std::byte>& introduction) {
-  if (connectors) {
+void Meeting::introduce(bool is_connector, const std::vector<std::byte>& introduction) {
+  if (is_connector) {
     connector->introduce(introduction);
   } else {
     acceptors_introduction_ = introduction;

@@ -25,7 +25,7 @@ class Meeting {
  public:
   Meeting(Offer sender, Offer receiver);
   // Before run(). A side that is not introduced is like a build that knows no notes.
-  void introduce(bool connector, const std::vector<std::byte>& introduction);
+  void introduce(bool is_connector, const std::vector<std::byte>& introduction);
 
   // Steps both ranks until both are finished or all time limits have passed. Once nothing moves, each step
   // advances the time by a second.
