@@ -224,6 +224,11 @@ std::uint32_t Page::take(Table table) {
   return slot;
 }
 
+std::byte* Page::facts_at(Table table, std::uint32_t slot) {
+  const TablePlace& in = place(table);
+  return slot == kNone ? nullptr : memory_ + in.at + std::uint64_t{slot} * in.slot_bytes + sizeof(SlotHeader);
+}
+
 RingWriter Page::take_ring(std::uint64_t flow, std::uint32_t& slot) {
   slot = records_ == 0 ? kNone : take(Table::ring);
   if (slot == kNone) {
