@@ -108,6 +108,7 @@ std::vector<Key> process_keys() {
   const KeysOf<Engine> engine{&Config::engine};
   const KeysOf<Memory> memory{&Config::memory};
   const KeysOf<Observe> observe{&Config::observe};
+  const KeysOf<FaultPermission> fault{&Config::fault};
   return {
       engine("engine.progress", &Engine::progress, OneOf{kProgress}),
       engine("engine.cpu", &Engine::cpu, Number{.what = "a CPU number (-1: any)", .low = -1, .high = 1023}),
@@ -118,6 +119,7 @@ std::vector<Key> process_keys() {
               Number{.what = "seconds", .low = 1, .high = 86400}),
       observe("observe.records", &Observe::records,
               Number{.what = "packets (0: none)", .low = 0, .high = 1024}),
+      fault("fault.allow", &FaultPermission::allow, Flag{}),
       memory("memory.hugepages", &Memory::hugepages, OneOf{kHugepages}),
       memory("memory.budget_mib", &Memory::budget_mib,
              Number{.what = "MiB (0: what the rails need)", .low = 0, .high = kMib}),
