@@ -100,7 +100,7 @@ EngineReport::~EngineReport() {
   }
 }
 
-void EngineReport::add_rail(const Rail& rail) {
+void EngineReport::add_rail(Rail& rail) {
   rails_.push_back(
       {.rail = &rail, .id = page_->new_id(), .slot = page_->take(observe::Table::rail), .gone = {}});
   next_rails_ = {};
@@ -305,6 +305,17 @@ engine::LinkCounters EngineReport::counters_of(const RailAccount& account) const
   return sums;
 }
 
+std::string EngineReport::fault_of(const RailAccount& account) const {
+  const Instant now = engine_->last_turn();
+  const auto rehearsal = account.rail->rehearsal();
+  std::string text = rehearsal == nullptr ? std::string() : rehearsal->present(now);
+  if (engine_->rehearsal() != nullptr) {
+    const std::string of_process = engine_->rehearsal()->present(now);
+    text += (text.empty() || of_process.empty() ? "" : ", ") + of_process;
+  }
+  return text;
+}
+
 void EngineReport::publish_rail(const RailAccount& account) {
   const config::Rail& config = account.rail->config();
   const engine::LinkCounters sums = counters_of(account);
@@ -338,6 +349,7 @@ void EngineReport::publish_rail(const RailAccount& account) {
   for (const auto& link : links) {
     facts.absences += link->name() == config.name ? link->absences() : 0;
   }
+  observe::put(facts.fault, fault_of(account));
   page_->publish(account.slot, account.id, facts);
 }
 

@@ -31,7 +31,7 @@ class EngineReport final : public engine::Observer {
   EngineReport(const EngineReport&) = delete;
   EngineReport& operator=(const EngineReport&) = delete;
 
-  void add_rail(const Rail& rail);
+  void add_rail(Rail& rail);
   void add(ShownComm& comm);
   void remove(ShownComm& comm);
   [[nodiscard]] CommWatch& watch() { return watch_; }
@@ -48,7 +48,7 @@ class EngineReport final : public engine::Observer {
     observe::PathFacts facts;
   };
   struct RailAccount {
-    const Rail* rail = nullptr;
+    Rail* rail = nullptr;
     std::uint64_t id = 0;
     std::uint32_t slot = observe::Page::kNone;
     engine::LinkCounters gone;  // of links that have been removed
@@ -70,6 +70,7 @@ class EngineReport final : public engine::Observer {
   void publish_engine(std::uint64_t now);
   void publish_rail(const RailAccount& account);
   [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;
+  [[nodiscard]] std::string fault_of(const RailAccount& account) const;
 
   observe::Page* page_;
   CommWatch watch_;
