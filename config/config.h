@@ -70,6 +70,7 @@ struct Rail {
   bool malformed = false;                        // some key could not be read and has its default instead
 
   std::vector<Fault> faults{};  // those of TFABRIC_FAULT that are for this rail
+  bool may_fail = false;        // fault.allow: faults may be added while it is open
 };
 
 // Returns true for a memif rail whose processes find each other, and choose their own sockets and addresses.
@@ -202,6 +203,7 @@ struct Tcp {
   std::uint32_t max_recvs = 1;  // receives in a group, 1 to 8
   // Poll loops of the process, each with a queue pair of every rail's NIC; 1 to 16.
   std::uint32_t engines = 1;
+  std::vector<Fault> faults{};  // those of TFABRIC_FAULT that are for the process as a whole
 };
 
 // Returns true if DPDK carries the packets of one of the rails.
@@ -220,6 +222,11 @@ struct Observe {
   int records = 64;
   PageFolder folder;  // for the page
   GroupName group;    // which may read it
+};
+
+// What others may do to the process while it runs.
+struct FaultPermission {
+  bool allow = false;  // let `tfabric fault` make rails fail on purpose
 };
 
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
@@ -301,6 +308,7 @@ struct Config {
   Engine engine;
   Memory memory;
   Observe observe;
+  FaultPermission fault;
   Launcher launcher;
 
   // For display: each key, its effective value as text, and its origin ("default", "/path/file.toml:12",

@@ -15,33 +15,21 @@ namespace {
 
 constexpr const char* kForm =
     "RAIL:KIND@START[+DURATION[/PERIOD]], like \"eth1:down@5s+3s\" or \"*:silent@10s+1s/30s\"";
+constexpr const char* kUntimedForm = "RAIL:KIND, like \"eth1:down\" or \"*:loss=1%\"";
 constexpr const char* kKinds =
-    "down, silent, silent-in, silent-out, loss with a share like loss=1%, or rate with bits a second like "
-    "rate=1G";
+    "down, silent, silent-in, silent-out, driver-stall, freeze, loss with a share like loss=1%, or rate with "
+    "bits a second like rate=1G";
 constexpr const char* kTime = "a number with ms, s or min, like 500ms, of a day at most";
 
+constexpr std::string_view kFreeze = "freeze";
 // Kinds without a value.
-constexpr std::array<std::pair<std::string_view, FaultKind>, 4> kPlainKinds{
+constexpr std::array<std::pair<std::string_view, FaultKind>, 6> kPlainKinds{
     {{"down", FaultKind::down},
      {"silent", FaultKind::silent},
      {"silent-in", FaultKind::silent_in},
-     {"silent-out", FaultKind::silent_out}}};
-
-std::optional<Duration> parse_fault_time(std::string_view text) {
-  constexpr double kDay = 24 * 3600e9;
-  // "s" last, since "ms" ends in it.
-  for (const auto& [unit, nanoseconds] :
-       {std::pair<std::string_view, double>{"ms", 1e6}, {"min", 60e9}, {"s", 1e9}}) {
-    if (!text.ends_with(unit)) {
-      continue;
-    }
-    const auto number = parse_number(text.substr(0, text.size() - unit.size()));
-    return number && *number * nanoseconds <= kDay
-               ? std::optional(Duration(static_cast<Duration::rep>(std::llround(*number * nanoseconds))))
-               : std::nullopt;
-  }
-  return std::nullopt;
-}
+     {"silent-out", FaultKind::silent_out},
+     {"driver-stall", FaultKind::driver_stall},
+     {kFreeze, FaultKind::freeze}}};
 
 std::string no_time(std::string_view what, std::string_view text) {
   return fmt::format("the {} is \"{}\", expected {}", what, text, kTime);
@@ -104,25 +92,43 @@ std::string read_times(std::string_view text, Fault& fault) {
   return {};
 }
 
-// A rail's name may have ':' and '@'; what follows it has neither ':' nor a second '@'.
-std::string read_fault(std::string_view text, Fault& fault) {
-  fault.text = std::string(text);
-  const std::size_t at = text.rfind('@');
-  const std::size_t colon = text.substr(0, at).rfind(':');
-  if (colon == std::string_view::npos || colon == 0) {
+// A rail's name may have ':'.
+std::string read_rail_and_kind(std::string_view text, Fault& fault) {
+  const std::size_t colon = text.rfind(':');
+  if (text != kFreeze && (colon == std::string_view::npos || colon == 0)) {
     return "it names no rail";
   }
-  if (at == std::string_view::npos) {
+  fault.rail = text == kFreeze ? "*" : std::string(text.substr(0, colon));
+  fault.what = std::string(text == kFreeze ? text : text.substr(colon + 1));
+  std::string wrong = read_kind(fault.what, fault);
+  if (wrong.empty() && fault.kind == FaultKind::freeze && fault.rail != "*") {
+    wrong =
+        fmt::format("freeze is of the whole process, not of rail {}: write it without a rail", fault.rail);
+  }
+  return wrong;
+}
+
+// A rail's name may have ':' and '@'; what follows it has neither ':' nor a second '@'.
+std::string read_fault(std::string_view text, Fault& fault) {
+  const std::size_t at = text.rfind('@');
+  const std::string_view what = text.substr(0, at);
+  if (at == std::string_view::npos && what.rfind(':') != std::string_view::npos && !what.starts_with(':')) {
     return "it has no time to start at";
   }
-  fault.rail = std::string(text.substr(0, colon));
-  const std::string wrong = read_kind(text.substr(colon + 1, at - colon - 1), fault);
+  const std::string wrong = read_rail_and_kind(what, fault);
   return wrong.empty() ? read_times(text.substr(at + 1), fault) : wrong;
 }
 
-}  // namespace
+std::string read_untimed_fault(std::string_view text, Fault& fault) {
+  const std::size_t colon = text.rfind(':');
+  if (colon != std::string_view::npos && text.find('@', colon) != std::string_view::npos) {
+    return "it begins at once, and its duration is given apart";
+  }
+  return read_rail_and_kind(text, fault);
+}
 
-Result<std::vector<Fault>> parse_faults(std::string_view text) {
+Result<std::vector<Fault>> parse_list(std::string_view text,
+                                      std::string (*read_one)(std::string_view, Fault&), const char* form) {
   std::vector<Fault> faults;
   while (!text.empty()) {
     const std::string one = trimmed(take_until(text, ';'));
@@ -132,10 +138,40 @@ Result<std::vector<Fault>> parse_faults(std::string_view text) {
     if (faults.size() == kMostFaults) {
       return Error{Errc::invalid_usage, fmt::format("there are more than {} faults", kMostFaults)};
     }
-    if (const std::string wrong = read_fault(one, faults.emplace_back()); !wrong.empty()) {
+    Fault& fault = faults.emplace_back();
+    fault.text = one;
+    if (const std::string wrong = read_one(one, fault); !wrong.empty()) {
       return Error{Errc::invalid_usage,
-                   fmt::format("in \"{}\": {}; a fault is written {}", one, wrong, kForm)};
+                   fmt::format("in \"{}\": {}; a fault is written {}", one, wrong, form)};
     }
+  }
+  return faults;
+}
+
+}  // namespace
+
+std::optional<Duration> parse_fault_time(std::string_view text) {
+  constexpr double kDay = 24 * 3600e9;
+  // "s" last, since "ms" ends in it.
+  for (const auto& [unit, nanoseconds] :
+       {std::pair<std::string_view, double>{"ms", 1e6}, {"min", 60e9}, {"s", 1e9}}) {
+    if (!text.ends_with(unit)) {
+      continue;
+    }
+    const auto number = parse_number(text.substr(0, text.size() - unit.size()));
+    return number && *number * nanoseconds <= kDay
+               ? std::optional(Duration(static_cast<Duration::rep>(std::llround(*number * nanoseconds))))
+               : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<Fault>> parse_faults(std::string_view text) { return parse_list(text, read_fault, kForm); }
+
+Result<std::vector<Fault>> parse_untimed_faults(std::string_view text) {
+  auto faults = parse_list(text, read_untimed_fault, kUntimedForm);
+  if (faults && faults->empty()) {
+    return Error{Errc::invalid_usage, fmt::format("there is no fault; one is written {}", kUntimedForm)};
   }
   return faults;
 }

@@ -5,9 +5,12 @@
 //   "eth1:down@5s+3s;*:loss=1%@0s;eth0:silent@10s+1s/30s"
 //
 // There is no key of the file for them: a rehearsal belongs to one run, and would be forgotten in a file.
+// What `tfabric fault` does to a process that runs already is written without times: "eth1:loss=1%".
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,18 +21,20 @@
 namespace tfabric::config {
 
 enum class FaultKind : std::uint8_t {
-  down,        // there is no link, and nothing goes in or out
-  silent,      // nothing goes in or out, and the link looks as before
-  silent_in,   // nothing goes in
-  silent_out,  // nothing goes out
-  loss,        // a share of the packets is lost, in both directions
-  rate,        // no more goes out than so many bits a second
+  down,          // there is no link, and nothing goes in or out
+  silent,        // nothing goes in or out, and the link looks as before
+  silent_in,     // nothing goes in
+  silent_out,    // nothing goes out
+  loss,          // a share of the packets is lost, in both directions
+  rate,          // no more goes out than so many bits a second
+  driver_stall,  // the driver takes no packet; what comes in does
+  freeze,        // the process does not run its network; of no rail
 };
 
 struct Fault {
   static constexpr Duration kForEver = Duration::max();
 
-  std::string rail;  // its name; "*": every rail
+  std::string rail;  // its name; "*": every rail, and of `freeze`
   FaultKind kind = FaultKind::down;
   double loss = 0;            // the share, above 0 and up to 1
   std::uint64_t rate = 0;     // bit/s
@@ -37,6 +42,7 @@ struct Fault {
   Duration lasts = kForEver;  // at least kLeast
   Duration period{};          // begins again so long after each beginning; 0: happens once
   std::string text;           // as it was written
+  std::string what;           // the part of it that is KIND[=VALUE]
 
   // Links are looked at once a millisecond.
   static constexpr Duration kLeast = std::chrono::milliseconds(1);
@@ -50,5 +56,12 @@ inline constexpr const char* kFaultVariable = "TFABRIC_FAULT";
 // Reads a list of faults, which may be empty. An error (Errc::invalid_usage) names the first wrong part, and
 // the right form.
 [[nodiscard]] Result<std::vector<Fault>> parse_faults(std::string_view text);
+// Reads a list of faults without times, RAIL:KIND[=VALUE], of which there is at least one.
+[[nodiscard]] Result<std::vector<Fault>> parse_untimed_faults(std::string_view text);
+// A number with ms, s or min, of a day at most.
+[[nodiscard]] std::optional<Duration> parse_fault_time(std::string_view text);
+
+// How long a fault lasts that a process did not choose itself.
+inline constexpr Duration kLongestUntimed = std::chrono::hours(1);
 
 }  // namespace tfabric::config

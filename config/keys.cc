@@ -108,6 +108,7 @@ std::vector<Key> process_keys() {
   const KeysOf<Engine> engine{&Config::engine};
   const KeysOf<Memory> memory{&Config::memory};
   const KeysOf<Observe> observe{&Config::observe};
+  const KeysOf<FaultPermission> fault{&Config::fault};
   return {
       engine("engine.progress", &Engine::progress, OneOf{kProgress}),
       engine("engine.cpu", &Engine::cpu, Number{.what = "a CPU number (-1: any)", .low = -1, .high = 1023}),
@@ -122,6 +123,7 @@ std::vector<Key> process_keys() {
               Parsed<PageFolder>{.what = "\"auto\", \"none\" or an absolute path", .nothing = "auto"}),
       observe("observe.group", &Observe::group,
               Parsed<GroupName>{.what = "\"none\", or a group's name or number", .nothing = "none"}),
+      fault("fault.allow", &FaultPermission::allow, Flag{}),
       memory("memory.hugepages", &Memory::hugepages, OneOf{kHugepages}),
       memory("memory.budget_mib", &Memory::budget_mib,
              Number{.what = "MiB (0: what the rails need)", .low = 0, .high = kMib}),

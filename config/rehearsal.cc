@@ -23,6 +23,9 @@ std::string names_of(const std::vector<Rail>& rails) {
 }  // namespace
 
 void read_faults(const Environment& environment, Config& config, std::vector<std::string>& errors) {
+  for (Rail& rail : config.tcp.rails) {
+    rail.may_fail = config.fault.allow && !is_kernel_stack(rail);
+  }
   const auto found = environment.find(kFaultVariable);
   if (found == environment.end()) {
     return;
@@ -39,6 +42,10 @@ void read_faults(const Environment& environment, Config& config, std::vector<std
                                  kFaultVariable, found->second);
   std::vector<Rail>& rails = config.tcp.rails;
   for (const Fault& fault : *faults) {
+    if (fault.kind == FaultKind::freeze) {
+      config.tcp.faults.push_back(fault);
+      continue;
+    }
     bool used = false;
     for (Rail& rail : rails) {
       if (!is_for(fault, rail)) {

@@ -162,8 +162,8 @@ class Reader {
     set_rail_key(rail, key, text.value_or(""), where(node), errors_);
   }
 
-  static constexpr std::array<std::string_view, 6> kSections{"rails",  "tcp",     "rdma",
-                                                             "engine", "observe", "memory"};
+  static constexpr std::array<std::string_view, 7> kSections{"rails",   "tcp",   "rdma",  "engine",
+                                                             "observe", "fault", "memory"};
 
   const std::string& path_;
   Config& config_;

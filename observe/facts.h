@@ -22,8 +22,8 @@ void put(Text<Size>& to, std::string_view text) {
 }
 
 // The tables, in the order of the page.
-enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring };
-inline constexpr std::size_t kTables = 7;
+enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring, mailbox };
+inline constexpr std::size_t kTables = 8;
 
 struct EngineFacts {
   static constexpr Table kTable = Table::engine;
@@ -50,6 +50,7 @@ struct RailFacts {
   std::uint64_t absences = 0;  // of the link
   std::uint64_t lost_connections = 0, dealt_again_bytes = 0;
   std::uint64_t busy_ns = 0;  // of tenths of a second in which it has carried 64 KiB or more
+  Text<96> fault{};  // what is rehearsed on it now (TFABRIC_FAULT, `tfabric fault`); empty: nothing
 };
 
 // A peer's address over one of our rails, with what all flows there have done, living or not.
@@ -110,6 +111,15 @@ struct RingFacts {
   std::uint64_t written = 0;
   std::uint64_t records = 0, record_bytes = 0;
   std::array<std::uint64_t, 3> reserved{};
+};
+
+// Where a process is asked to do something (observe/mailbox.h). Its slot never counts as in use: there is
+// nothing in it to show.
+struct MailboxFacts {
+  static constexpr Table kTable = Table::mailbox;
+  std::uint64_t turn = 0;        // whose turn it is, and in which exchange
+  std::uint64_t expires_at = 0;  // the question is not to be taken later
+  Text<512> question{}, answer{};
 };
 
 }  // namespace tfabric::observe

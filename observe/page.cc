@@ -206,6 +206,11 @@ void Page::count(Table table, int more) {
   }
 }
 
+std::byte* Page::facts_at(Table table, std::uint32_t slot) {
+  const TablePlace& in = place(table);
+  return slot == kNone ? nullptr : memory_ + in.at + std::uint64_t{slot} * in.slot_bytes + sizeof(SlotHeader);
+}
+
 RingWriter Page::take_ring(std::uint64_t flow, std::uint32_t& slot) {
   slot = records_ == 0 ? kNone : take(Table::ring);
   if (slot == kNone) {

@@ -58,6 +58,8 @@ class Page {
       write(Facts::kTable, slot, id, &facts, sizeof facts);
     }
   }
+  // Returns where the facts of a slot are; null: kNone.
+  [[nodiscard]] std::byte* facts_at(Table table, std::uint32_t slot);
   // Takes a ring for the flow with this id; one that records nothing if there is none left. `slot` is to be
   // given back.
   RingWriter take_ring(std::uint64_t flow, std::uint32_t& slot);

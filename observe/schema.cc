@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
+#include "observe/mailbox.h"
 #include "observe/ring.h"
 
 namespace tfabric::observe {
@@ -56,6 +57,7 @@ constexpr std::array kFields{
     TF_FIELD(RailFacts, lost_connections, kNone, kCounter),
     TF_FIELD(RailFacts, dealt_again_bytes, kBytes, kCounter),
     TF_FIELD(RailFacts, busy_ns, kTime, kCounter),
+    TF_FIELD(RailFacts, fault, kNone, kGauge),
 
     TF_FIELD(PathFacts, rail, kNone, kLabel),
     TF_FIELD(PathFacts, peer, kNone, kLabel),
@@ -125,6 +127,11 @@ constexpr std::array kFields{
     TF_FIELD(RingFacts, written, kPackets, kCounter),
     TF_FIELD(RingFacts, records, kNone, kLabel),
     TF_FIELD(RingFacts, record_bytes, kBytes, kLabel),
+
+    TF_FIELD(MailboxFacts, turn, kNone, kGauge),
+    TF_FIELD(MailboxFacts, expires_at, kTime, kInstant),
+    TF_FIELD(MailboxFacts, question, kNone, kLabel),
+    TF_FIELD(MailboxFacts, answer, kNone, kLabel),
 };
 #undef TF_FIELD
 
@@ -134,7 +141,8 @@ constexpr std::array<TableSchema, kTables> kSchemas{{{"engine", 16, sizeof(Engin
                                                      {"comm", 4096, sizeof(CommFacts)},
                                                      {"flow", 8192, sizeof(FlowFacts)},
                                                      {"verdict", 16, sizeof(VerdictFacts)},
-                                                     {kRingTable, 8192, sizeof(RingFacts)}}};
+                                                     {kRingTable, 8192, sizeof(RingFacts)},
+                                                     {kMailboxTable, 1, sizeof(MailboxFacts)}}};
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "tools/check/check.h"
 #include "tools/command_line.h"
 #include "tools/dump/command.h"
+#include "tools/fault/command.h"
 #include "tools/info.h"
 #include "tools/perf/command.h"
 #include "tools/setup/command.h"
@@ -29,6 +30,7 @@ void define_command_line(CLI::App& app, int& exit_code) {
   setup::add_setup(app, exit_code);
   stat::add_stat(app, exit_code);
   dump::add_dump(app, exit_code);
+  fault::add_fault(app, exit_code);
   wire::add_wire(app, exit_code);
   add_help(app, exit_code);
 }

@@ -264,6 +264,10 @@ std::optional<Cause> trouble_of(const WaitFacts& facts) {
   if (all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link; })) {
     return Cause::link_down;
   }
+  // Before loss on the way out, which it looks like: what is sent does not even begin its way.
+  if (all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link || lane.driver_stalled; })) {
+    return Cause::driver_stalled;
+  }
   if (is_unanswered(facts) && is_heard(facts) && facts.view != PeerView::undecided) {
     return Cause::loss_out;
   }

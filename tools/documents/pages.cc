@@ -28,6 +28,7 @@ std::vector<Origin> origins() {
   return {
       {"check", "check.md", {"Two hosts", "For scripts"}},
       {"dump", "night-duty.md", {"What was on the wire"}},
+      {"fault", "rehearsal.md", {"In a running job"}},
       {"info", "tfabric-info.md", {"All sub-commands"}},
       {"perf", "perf.md", {"Control connections"}},
       {"setup", "setup.md", {"Which NICs", "What it does", "Files", "Undo", "After a reboot", "Containers"}},

@@ -222,7 +222,7 @@ std::string to_prometheus(const observe::Found& found) {
     std::vector<std::uint64_t> large = large_paths(process.now.table("path"));
     sources.push_back({std::move(process), std::move(labels), std::move(large)});
   }
-  Samples info, stopped, silent, sends, receives, stuck, verdicts;
+  Samples info, stopped, silent, sends, receives, stuck, verdicts, faults;
   for (const auto& [process, labels, large] : sources) {
     const std::vector<CommView> comms = comms_of(process);
     info.emplace(
@@ -239,6 +239,11 @@ std::string to_prometheus(const observe::Found& found) {
       }
     }
     verdicts.emplace(labels, most);
+    for (const RailView& rail : rails_of(process)) {
+      if (!rail.fault.empty()) {
+        faults.emplace(fmt::format("{},rail={}", labels, in_quotes(rail.name)), 1);
+      }
+    }
   }
   std::string text =
       family("info", "gauge", "1 for each process that uses tfabric", info) +
@@ -252,7 +257,8 @@ std::string to_prometheus(const observe::Found& found) {
              receives) +
       family("stuck", "gauge", "1 while the process waits, and has found why", stuck) +
       family("verdicts_total", "counter", "Waits, failures and own pauses that the process has explained",
-             verdicts);
+             verdicts) +
+      family("rail_fault", "gauge", "1 while the rail fails on purpose", faults);
   for (const Metric& metric : kMetrics) {
     text += family(metric.name, metric.type, metric.help, samples_of(sources, metric));
   }

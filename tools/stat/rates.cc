@@ -202,6 +202,7 @@ std::vector<RailView> rails_of(const Process& process) {
                        .waits = what_waits(comms, name)});
       found = rails.end() - 1;
     }
+    found->fault = found->fault.empty() ? table.text(row, "fault") : found->fault;
     found->up = found->up && value_of(table, row, "up") != 0;
     found->sent += growth.of(row, "sent_bytes") * each;
     found->received += growth.of(row, "received_bytes") * each;

@@ -49,6 +49,7 @@ struct RailView {
   // The comm whose request has waited longest without a byte, of those over this rail; and how many more
   // wait for as long as kLong.
   std::string waits;
+  std::string fault;  // what is rehearsed on it now; empty: nothing
 };
 
 struct PathView {

@@ -123,6 +123,11 @@ std::string notes_of(const Process& process) {
   for (const std::string& line : present_verdicts(process)) {
     text += line + "\n";
   }
+  for (const RailView& rail : rails_of(process)) {
+    text += rail.fault.empty() ? std::string()
+                               : fmt::format("{}, rail {}: a fault is rehearsed: {}\n", name_of(process),
+                                             rail.name, rail.fault);
+  }
   for (const auto& [name, table] : process.now.tables) {
     if (table.left_out > 0) {
       text += fmt::format("{}: {} more of table {} had no place on its page: they are in the sums only\n",

@@ -63,8 +63,12 @@ std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const tran
 Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
                  witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog)
     : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, host::usable_cpus())) {
+  const auto rehearsal = config.fault.allow || !config.tcp.faults.empty()
+                             ? std::make_shared<engine::Rehearsal>("", config.tcp.faults, monotonic_now())
+                             : nullptr;
   for (std::uint16_t e = 0; e < count; ++e) {
     engine::EngineOptions own = options;
+    own.rehearsal = rehearsal;
     own.number = e;
     own.first_port = ports_.first_of(e);
     own.ports = ports_.count_of(e);
@@ -84,11 +88,27 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
       unit.engine.set_recorder_page(page->memory());
     }
   }
+  if (config.fault.allow) {
+    allow_faults(page, rehearsal);
+  }
   for (std::uint16_t e = 0; e < count; ++e) {
     const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;
     units_[e]->progress = std::make_unique<engine::Progress>(units_[e]->engine, mode_, cpu, all());
   }
   gate_ = std::make_unique<Gate>(*this);
+}
+
+void Engines::allow_faults(observe::Page* page, std::shared_ptr<engine::Rehearsal> process) {
+  fault_control_ = page == nullptr ? nullptr : std::make_unique<FaultControl>(*page, std::move(process));
+  if (fault_control_ == nullptr || !fault_control_->works()) {
+    fault_control_.reset();
+    TF_INFO(
+        "NET/tfabric: fault.allow changes nothing, for there is no page by which faults come (observe.page)");
+    return;
+  }
+  const EngineGuard guard(units_.front()->engine.lock());
+  units_.front()->engine.tend(*fault_control_);
+  TF_INFO("NET/tfabric: fault.allow: `tfabric fault` may make this process's rails fail on purpose");
 }
 
 Engines::~Engines() {
@@ -98,6 +118,11 @@ Engines::~Engines() {
   }
   log_rails();
   log_counters();
+  if (fault_control_ != nullptr) {
+    const EngineGuard guard(units_.front()->engine.lock());
+    units_.front()->engine.leave(*fault_control_);
+    fault_control_.reset();
+  }
   for (const auto& unit : units_) {
     const EngineGuard guard(unit->engine.lock());
     unit->acceptor.clear();
@@ -171,6 +196,10 @@ void Engines::show_last_rail(Unit& unit) {
   if (unit.report != nullptr) {
     const EngineGuard guard(unit.engine.lock());
     unit.report->add_rail(*unit.rails.back());
+  }
+  if (fault_control_ != nullptr && &unit == units_.front().get()) {
+    const EngineGuard guard(unit.engine.lock());
+    fault_control_->add_rail(unit.rails.back()->config().name, unit.rails.back()->rehearsal());
   }
 }
 

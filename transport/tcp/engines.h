@@ -15,6 +15,7 @@
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/rails/rail_summary.h"
+#include "transport/tcp/report/fault_control.h"
 #include "transport/tcp/session/acceptor.h"
 #include "transport/transport.h"
 
@@ -82,7 +83,9 @@ class Engines {
   [[nodiscard]] std::vector<engine::Engine*> all() const;
   // Returns true if an engine has a link of the rail.
   [[nodiscard]] bool has_link(const config::Rail& rail) const;
-  static void show_last_rail(Unit& unit);
+  void show_last_rail(Unit& unit);
+  // Lets others make rails fail, by the first engine.
+  void allow_faults(observe::Page* page, std::shared_ptr<engine::Rehearsal> process);
   // Returns false if the rail can have no place.
   bool add_absent(const config::Rail& rail);
   void linger();
@@ -94,6 +97,7 @@ class Engines {
   engine::ProgressMode mode_;
   std::vector<std::unique_ptr<Unit>> units_;
   std::unique_ptr<Gate> gate_;
+  std::unique_ptr<FaultControl> fault_control_;  // null: it is not allowed (fault.allow), or cannot be
 };
 
 }  // namespace tfabric::tcp

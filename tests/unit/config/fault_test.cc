@@ -42,7 +42,8 @@ TEST_CASE("each kind of fault is read, with its times") {
                    {"eth1:silent-in@1.5s+20ms", FaultKind::silent_in, 1500ms, 20ms, 0s},
                    {" eth1:silent-out@2min+1s/30s ; ", FaultKind::silent_out, 120s, 1s, 30s},
                    {"eth1:loss=1%@250ms+1min/24min", FaultKind::loss, 250ms, 60s, std::chrono::minutes(24)},
-                   {"eth1:rate=1G@2s+4s", FaultKind::rate, 2s, 4s, 0s}}));
+                   {"eth1:rate=1G@2s+4s", FaultKind::rate, 2s, 4s, 0s},
+                   {"eth1:driver-stall@2s+4s", FaultKind::driver_stall, 2s, 4s, 0s}}));
   INFO(row.text);
   const Fault fault = only_fault(row.text);
   CHECK(fault.rail == "eth1");
@@ -51,6 +52,60 @@ TEST_CASE("each kind of fault is read, with its times") {
   CHECK(fault.lasts == row.lasts);
   CHECK(fault.period == row.period);
   CHECK(fault.text == trimmed(std::string_view(row.text).substr(0, std::string_view(row.text).find(';'))));
+}
+
+TEST_CASE("the process as a whole freezes, with or without a word for each rail") {
+  for (const char* text : {"freeze@2s+1s/9s", "*:freeze@2s+1s/9s"}) {
+    const Fault fault = only_fault(text);
+    CHECK(fault.kind == FaultKind::freeze);
+    CHECK(fault.rail == "*");
+    CHECK(fault.what == "freeze");
+    CHECK(fault.period == 9s);
+  }
+  CHECK_THAT(fault_error("eth1:freeze@2s+1s"), Contains("freeze is of the whole process, not of rail eth1"));
+}
+
+TEST_CASE("a fault of a process that runs has no times") {
+  const auto faults = parse_untimed_faults("eth1:loss=2%; a:b@c:down ;freeze;*:driver-stall");
+  REQUIRE(faults.ok());
+  REQUIRE(faults->size() == 4);
+  CHECK(faults->at(0).what == "loss=2%");
+  CHECK(faults->at(0).text == "eth1:loss=2%");
+  CHECK(faults->at(1).rail == "a:b@c");
+  CHECK(faults->at(2).kind == FaultKind::freeze);
+  CHECK(faults->at(3).kind == FaultKind::driver_stall);
+  const auto wrong = [](const std::string& text) {
+    const auto read = parse_untimed_faults(text);
+    REQUIRE_FALSE(read.ok());
+    return read.error().message;
+  };
+  CHECK_THAT(wrong(""), Contains("there is no fault; one is written RAIL:KIND"));
+  CHECK_THAT(wrong("eth1:down@5s"), Contains("it begins at once, and its duration is given apart"));
+  CHECK_THAT(wrong("eth1:dwon"), Contains("\"dwon\" is no kind of fault") && Contains("RAIL:KIND, like"));
+  CHECK_THAT(wrong("down"), Contains("it names no rail"));
+  CHECK_THAT(wrong("eth1:freeze"), Contains("write it without a rail"));
+}
+
+TEST_CASE("faults from outside are allowed by a key, of rails whose packets are ours") {
+  const Environment rails{{"TFABRIC_TCP_RAILS", "kernel:eth0,name=k;memif:name=a"}};
+  const auto may_fail = [](const Result<Config>& config) {
+    REQUIRE(config.ok());
+    return std::pair(config->tcp.rails[0].may_fail, config->tcp.rails[1].may_fail);
+  };
+  CHECK(may_fail(load_environment(rails)) == std::pair(false, false));
+  Environment allowed = rails;
+  allowed["TFABRIC_FAULT_ALLOW"] = "true";
+  CHECK(may_fail(load_environment(allowed)) == std::pair(false, true));
+}
+
+TEST_CASE("a freeze is of the process, and of none of its rails") {
+  const auto config =
+      load_environment({{"TFABRIC_TCP_RAILS", "memif:name=a"}, {kFaultVariable, "freeze@3s+1s;a:down@9s"}});
+  REQUIRE(config.ok());
+  REQUIRE(config->tcp.faults.size() == 1);
+  CHECK(config->tcp.faults.front().kind == FaultKind::freeze);
+  CHECK(config->tcp.rails[0].faults.size() == 1);
+  CHECK_THAT(config->rehearsal, !Contains("changes nothing"));
 }
 
 TEST_CASE("a fault's value is a share of packets, or bits a second") {

@@ -175,6 +175,44 @@ TEST_CASE("a rate lets no more leave than its bits, and the others wait in their
   CHECK(Lonely::in_use() == lonely.at_rest);
 }
 
+TEST_CASE("a driver that stalls on purpose takes nothing, which counts as a stall, and receives") {
+  Lonely lonely("test:driver-stall@1s+4s");
+  Link& link = *lonely.link;
+  REQUIRE(lonely.stage(3) == 3);
+  link.flush();
+  link.watch(kOpened + 1s);
+  CHECK(link.link_up());
+  REQUIRE(lonely.stage(10) == 10);
+  link.flush();
+  CHECK_FALSE(link.idle());
+  CHECK(lonely.receive() == 3);
+  CHECK_FALSE(link.stalled(kOpened + 1s));
+  CHECK(link.stalled(kOpened + 2s));
+  CHECK(link.is_stalled());
+  link.watch(kOpened + 5s);
+  CHECK_FALSE(link.stalled(kOpened + 5s));  // before the driver has been offered anything again
+  link.flush();
+  CHECK(link.idle());
+  CHECK(lonely.receive() == 10);
+  CHECK_FALSE(link.stalled(kOpened + 5s));
+  CHECK_FALSE(link.is_stalled());
+  CHECK(lonely.rehearsal->lost() == 0);
+  CHECK(Lonely::in_use() == lonely.at_rest);
+}
+
+TEST_CASE("an engine that is frozen takes no turn, and goes on afterwards") {
+  const auto whole = rehearsal_of("freeze@0s+60min", monotonic_now() - 30min);
+  test::Loop loop({.rehearsal = whole});
+  const Instant before = loop.engine.last_turn();
+  CHECK_FALSE(loop.engine.turn());
+  CHECK(loop.engine.last_turn() == before);
+  CHECK(loop.engine.counters().turns == 0);
+  const auto over = rehearsal_of("freeze@0s+1min", monotonic_now() - 30min);
+  test::Loop other({.rehearsal = over});
+  other.engine.turn();
+  CHECK(other.engine.counters().turns == 1);
+}
+
 TEST_CASE("what a rate has held back is lost when the link falls silent") {
   Lonely lonely("test:rate=8K@0s;test:silent-out@1s+1s");
   Link& link = *lonely.link;
@@ -211,9 +249,10 @@ TEST_CASE("a link that is down on purpose is away, and a wire to one process the
   Link& link = *lonely.link;
   link.watch(kOpened + 1s);
   CHECK(link.is_away());
-  CHECK_THAT(link.why_away(kOpened + 1s),
-             Catch::Contains(ends_with_link ? "a rehearsal (TFABRIC_FAULT) has taken the link down"
-                                            : "rail eth1: no link since"));
+  CHECK_THAT(
+      link.why_away(kOpened + 1s),
+      Catch::Contains(ends_with_link ? "a rehearsal (TFABRIC_FAULT, tfabric fault) has taken the link down"
+                                     : "rail eth1: no link since"));
   CHECK_FALSE(link.has_ended(kOpened + 1099ms));
   CHECK(link.has_ended(kOpened + 1100ms) == ends_with_link);
   link.watch(kOpened + 2s);

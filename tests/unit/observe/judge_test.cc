@@ -187,6 +187,25 @@ TEST_CASE("this end's rails") {
   REQUIRE(judge(facts)->cause == Cause::no_connection);
 }
 
+TEST_CASE(
+    "a driver that takes nothing is the cause, although the peer is heard, as if this end's packets were "
+    "lost") {
+  WaitFacts facts = receive_from_7();
+  facts.view = PeerView::runs;
+  for (LaneFacts& lane : facts.lanes) {
+    lane = unanswered(lane);
+    lane.unheard = std::chrono::seconds(1);
+  }
+  REQUIRE(judge(facts)->cause == Cause::loss_out);
+  facts.lanes[0].driver_stalled = true;
+  REQUIRE(judge(facts)->cause == Cause::loss_out);
+  facts.lanes[1].driver_stalled = true;
+  REQUIRE(judge(facts)->cause == Cause::driver_stalled);
+  facts.lanes[1].driver_stalled = false;
+  facts.lanes[1].no_link = true;
+  REQUIRE(judge(facts)->cause == Cause::driver_stalled);
+}
+
 TEST_CASE("every combination of facts has a cause with a text that fits the log, or is open for a reason") {
   const std::string long_host(40, 'h');
   std::size_t combinations = 0, open = 0;

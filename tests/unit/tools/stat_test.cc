@@ -121,6 +121,25 @@ TEST_CASE("of HCAs nothing is shown that only TCP knows") {
   }
 }
 
+TEST_CASE("what is rehearsed on a rail is shown once, below the table and as a metric, and only there") {
+  const auto page = page_of_rank(3);
+  RailFacts rail;
+  rail.up = 1;
+  put(rail.name, "eni1");
+  page->publish(page->take(Table::rail), 1, rail);
+  put(rail.name, "eni2");
+  put(rail.fault, "loss=2% for 8 s more");
+  page->publish(page->take(Table::rail), 2, rail);  // of one engine
+  page->publish(page->take(Table::rail), 3, rail);  // and of another
+  const Found found = look_at(*page, kNow);
+  const std::string text = to_text(pair({}, found), Level::rail);
+  CHECK(count(text, "rank 3 (process 77), rail eni2: a fault is rehearsed: loss=2% for 8 s more\n") == 1);
+  CHECK(count(text, "a fault is rehearsed") == 1);
+  const std::string metrics = to_prometheus(found);
+  CHECK(count(metrics, "tfabric_rail_fault{") == 1);
+  CHECK_THAT(metrics, Catch::Contains("rank=\"3\",rail=\"eni2\"} 1\n"));
+}
+
 TEST_CASE("another process with the same number is no earlier look") {
   const auto first = page_of_rank(0);
   Found before = look_at(*first, kNow);

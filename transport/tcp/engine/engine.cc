@@ -69,6 +69,9 @@ bool Engine::progress() {
 
 bool Engine::turn() {
   now_ = now();
+  if (options_.rehearsal != nullptr && is_frozen()) {
+    return false;
+  }
   last_turn_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
   ++counters_.turns;
   const bool serve = now_ >= next_service_;
@@ -97,6 +100,11 @@ bool Engine::turn() {
   }
   reap();
   return worked;
+}
+
+bool Engine::is_frozen() {
+  options_.rehearsal->report(now_);
+  return options_.rehearsal->effect(now_).frozen;
 }
 
 // --- time, handlers, output

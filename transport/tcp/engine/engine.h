@@ -85,6 +85,8 @@ struct EngineOptions {
   std::uint32_t max_time_wait = 1024;     // with more, the oldest is dropped
   std::uint32_t max_kept_packets = 2048;  // see PayloadStore
   Instant (*clock)() = monotonic_now;     // the time of the engine, and of what it turns
+  // Faults of the process as a whole, which its engines share. Null: there will be none.
+  std::shared_ptr<Rehearsal> rehearsal;
 };
 
 struct EngineCounters {
@@ -108,6 +110,8 @@ class Engine {
   void set_acceptor(Acceptor* acceptor) { acceptor_ = acceptor; }
   // Null: none. With the lock held.
   void set_observer(Observer* observer) { observer_ = observer; }
+  // Null: no fault of the process as a whole.
+  [[nodiscard]] Rehearsal* rehearsal() const { return options_.rehearsal.get(); }
   // Where the rings of Flow::set_recorder() are, which outlive the flows.
   void set_recorder_page(std::byte* page) { recorder_page_ = page; }
   [[nodiscard]] Observer* observer() const { return observer_; }
@@ -129,7 +133,7 @@ class Engine {
   [[nodiscard]] Duration paused() const { return Duration(paused_.load(std::memory_order_relaxed)); }
 
   // --- with the lock held
-  // Takes one turn. Returns true if anything was done.
+  // Takes one turn. Returns true if anything was done: not while a rehearsal has frozen the process.
   bool turn();
   // Calls all submitters. Afterwards, a submitter that submits no more may be destroyed.
   void take_submissions() { submissions_.take(); }
@@ -224,6 +228,7 @@ class Engine {
   bool try_another_port(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
   void move(TcpFlow& flow, std::uint16_t port);
 
+  [[gnu::cold]] bool is_frozen();
   void deliver(TcpFlow& flow);
   void run_timers();
   void run_progress();

@@ -25,6 +25,12 @@ void add(const config::Fault& fault, FaultEffect& effect) {
     case config::FaultKind::rate:
       effect.rate = effect.rate == 0 ? fault.rate : std::min(effect.rate, fault.rate);
       break;
+    case config::FaultKind::driver_stall:
+      effect.driver_stalls = true;
+      break;
+    case config::FaultKind::freeze:
+      effect.frozen = true;
+      break;
   }
 }
 
@@ -42,12 +48,16 @@ std::uint64_t turns_of(const config::Fault& fault, Duration since_opening) {
   return 2 * periods + (since_start % fault.period < fault.lasts ? 1 : 2);
 }
 
+void take_part(const config::Fault& fault, Duration since_opening, FaultEffect& effect) {
+  if (turns_of(fault, since_opening) % 2 == 1) {
+    add(fault, effect);
+  }
+}
+
 FaultEffect effect_of(std::span<const config::Fault> faults, Duration since_opening) {
   FaultEffect effect;
   for (const config::Fault& fault : faults) {
-    if (turns_of(fault, since_opening) % 2 == 1) {
-      add(fault, effect);
-    }
+    take_part(fault, since_opening, effect);
   }
   return effect;
 }

@@ -247,7 +247,11 @@ bool Link::holds_payload() {
 void Link::watch(Instant now) {
   port_->attend(now);
   if (fault_ != nullptr) {
+    const bool acted = fault_->acts();
     fault_->look(now);
+    if (acted && !fault_->acts()) {
+      stalled_since_ = now;  // the driver is not to be blamed for what a rehearsal has held back
+    }
   }
   const bool was_away = is_away();
   const LinkWatch::News news = watch_.look(link_up(), now);
@@ -271,7 +275,7 @@ void Link::watch(Instant now) {
 std::string Link::why_away(Instant now) const {
   if (options_.ends_with_link) {  // at once, since its flows end before watch() is called again
     if (port_->link_up()) {
-      return link_up() ? "" : "a rehearsal (TFABRIC_FAULT) has taken the link down";
+      return link_up() ? "" : "a rehearsal (TFABRIC_FAULT, tfabric fault) has taken the link down";
     }
     return port_->why_down();
   }
@@ -290,7 +294,7 @@ bool Link::stalled(Instant now) {
     stalled_since_ = now;
   }
   const bool stalled = now - stalled_since_ >= kStall;
-  if (stalled && fault_ == nullptr) {
+  if (stalled && (fault_ == nullptr || !fault_->acts())) {
     port_->report_stuck();
   }
   stalled_ = stalled || (stalled_ && !moves);

@@ -74,6 +74,9 @@ std::uint16_t LinkFault::lose(std::span<rte_mbuf*> packets) {
 }
 
 std::uint16_t LinkFault::admit(std::span<rte_mbuf* const> staged) {
+  if (effect_.driver_stalls) {
+    return 0;
+  }
   if (effect_.rate == 0) {
     return static_cast<std::uint16_t>(staged.size());
   }

@@ -22,6 +22,8 @@ class LinkFault {
   // Brings the faults up to date. Call about once a millisecond.
   void look(Instant now);
   [[nodiscard]] bool no_link() const { return effect_.no_link; }
+  // Returns true if anything is rehearsed now: what happens to the link may be no fault of its driver's.
+  [[nodiscard]] bool acts() const { return effect_ != FaultEffect{}; }
 
   // Of packets that have arrived, loses some, and moves the others to the front. Returns how many these are.
   std::uint16_t receive(std::span<rte_mbuf*> packets);

@@ -43,6 +43,7 @@ class LocalRail final : public Rail {
   [[nodiscard]] std::uint64_t process() const override { return process_; }
   Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
   [[nodiscard]] std::uint32_t mtu() const override { return mtu_; }
+  [[nodiscard]] std::shared_ptr<engine::Rehearsal> rehearsal() override { return rehearsal_; }
 
   [[nodiscard]] static net::IpAddress address_of(std::uint64_t process);
 

@@ -42,7 +42,7 @@ engine::LinkOptions link_options(const config::Rail& config, TransmitAccess acce
 }
 
 std::shared_ptr<engine::Rehearsal> make_rehearsal(const config::Rail& config) {
-  return config.faults.empty()
+  return config.faults.empty() && !config.may_fail
              ? nullptr
              : std::make_shared<engine::Rehearsal>(config.name, config.faults, monotonic_now());
 }

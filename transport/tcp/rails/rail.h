@@ -49,6 +49,10 @@ class Rail {
   [[nodiscard]] virtual engine::Link* network() { return nullptr; }
   // Returns true if the process has started without the rail: there is no route over it.
   [[nodiscard]] virtual bool absent() const { return false; }
+  // What is rehearsed on its links; null: nothing can be.
+  [[nodiscard]] virtual std::shared_ptr<engine::Rehearsal> rehearsal() {
+    return network() == nullptr ? nullptr : network()->options().rehearsal;
+  }
   // Returns true if a NIC reads registered memory by DMA.
   [[nodiscard]] virtual bool sends_by_dma() const { return false; }
 
@@ -71,7 +75,7 @@ Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
 [[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
                                                std::shared_ptr<stack::ReceiveShare> share,
                                                std::shared_ptr<engine::Rehearsal> rehearsal);
-// The faults of a rail that is being opened now; null if it has none.
+// The faults of a rail that is being opened now; null if it has none, and gets none.
 [[nodiscard]] std::shared_ptr<engine::Rehearsal> make_rehearsal(const config::Rail& config);
 // One engine's part of the rail's receive window and memory, which `engines` divide evenly.
 [[nodiscard]] std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config,

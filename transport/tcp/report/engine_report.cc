@@ -103,7 +103,7 @@ EngineReport::~EngineReport() {
   }
 }
 
-void EngineReport::add_rail(const Rail& rail) {
+void EngineReport::add_rail(Rail& rail) {
   rails_.push_back(
       {.rail = &rail, .id = page_->new_id(), .slot = page_->take(observe::Table::rail), .gone = {}});
   next_rails_ = {};
@@ -337,6 +337,17 @@ engine::LinkCounters EngineReport::counters_of(const RailAccount& account) const
   return sums;
 }
 
+std::string EngineReport::fault_of(const RailAccount& account) const {
+  const Instant now = engine_->last_turn();
+  const auto rehearsal = account.rail->rehearsal();
+  std::string text = rehearsal == nullptr ? std::string() : rehearsal->present(now);
+  if (engine_->rehearsal() != nullptr) {
+    const std::string of_process = engine_->rehearsal()->present(now);
+    text += (text.empty() || of_process.empty() ? "" : ", ") + of_process;
+  }
+  return text;
+}
+
 observe::RailFacts EngineReport::facts_of(const Rail& rail) {
   const auto account =
       std::find_if(rails_.begin(), rails_.end(), [&](const RailAccount& one) { return one.rail == &rail; });
@@ -388,6 +399,7 @@ observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
     facts.absences += link->name() == config.name ? link->absences() : 0;
   }
   facts.busy_ns = account.busy_ns;
+  observe::put(facts.fault, fault_of(account));
   return facts;
 }
 

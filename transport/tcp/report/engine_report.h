@@ -30,7 +30,7 @@ class EngineReport final : public engine::Observer {
   EngineReport(const EngineReport&) = delete;
   EngineReport& operator=(const EngineReport&) = delete;
 
-  void add_rail(const Rail& rail);
+  void add_rail(Rail& rail);
   void add(ShownComm& comm);
   void remove(ShownComm& comm);
   [[nodiscard]] CommWatch& watch() { return watch_; }
@@ -53,7 +53,7 @@ class EngineReport final : public engine::Observer {
     observe::PathFacts facts;
   };
   struct RailAccount {
-    const Rail* rail = nullptr;
+    Rail* rail = nullptr;
     std::uint64_t id = 0;
     std::uint32_t slot = observe::Page::kNone;
     engine::LinkCounters gone;  // of links that have been removed
@@ -80,6 +80,7 @@ class EngineReport final : public engine::Observer {
   void mind_cpu();
   void mind_wait(const ShownComm::Account& account, std::uint64_t now);
   [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;
+  [[nodiscard]] std::string fault_of(const RailAccount& account) const;
 
   observe::Page* page_;
   CommWatch watch_;
