@@ -110,6 +110,21 @@ class LockFolder {
   std::string text_;
 };
 
+// Where processes leave dumps by themselves (observe/dump/folder.h); if it is empty, /tmp/tfabric-UID.
+class DumpFolder {
+ public:
+  // Returns nothing if `text` is neither empty nor an absolute path.
+  [[nodiscard]] static std::optional<DumpFolder> parse(std::string_view text) {
+    return text.empty() || text.starts_with('/') ? std::optional(DumpFolder(text)) : std::nullopt;
+  }
+  DumpFolder() = default;
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  explicit DumpFolder(std::string_view text) : text_(text) {}
+  std::string text_;
+};
+
 enum class Progress : std::uint8_t { automatic, inline_, threaded };
 enum class HugepageMode : std::uint8_t { automatic, required, off };
 
@@ -180,6 +195,9 @@ struct Observe {
   // How many of each connection's last packets are kept, without their payload; a power of two is made of it.
   // 0: none.
   int records = 64;
+  // How many dumps a process leaves by itself when the network, a peer or a comm fails, and where.
+  int dumps = 8;
+  DumpFolder dump_folder;
 };
 
 enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };

@@ -22,8 +22,8 @@ void put(Text<Size>& to, std::string_view text) {
 }
 
 // The tables, in the order of the page.
-enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring };
-inline constexpr std::size_t kTables = 7;
+enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring, keepsake, dump };
+inline constexpr std::size_t kTables = 9;
 
 struct EngineFacts {
   static constexpr Table kTable = Table::engine;
@@ -108,6 +108,29 @@ struct RingFacts {
   std::uint64_t written = 0;
   std::uint64_t records = 0, record_bytes = 0;
   std::array<std::uint64_t, 3> reserved{};
+};
+
+// The records of a flow as they were when something was wrong with it (observe/keepsake.h), which stand
+// behind these facts. There may be several of a flow, which may be gone.
+struct KeepsakeFacts {
+  static constexpr Table kTable = Table::keepsake;
+  std::uint64_t number = 0;  // of the process's keepsakes, from 1
+  std::uint64_t flow = 0, comm = 0;
+  std::uint64_t kept_at = 0;
+  Text<32> rail{};
+  Text<56> local{}, peer{};
+  Text<168> why{};
+  // As in RingFacts; records_at: from the beginning of the slot.
+  std::uint64_t written = 0, records = 0, record_bytes = 0, records_at = 0;
+};
+
+// A dump that the process has left by itself (observe/dump/): the last ones.
+struct DumpFacts {
+  static constexpr Table kTable = Table::dump;
+  std::uint64_t number = 0;  // of the process's dumps, from 1
+  std::uint64_t written_at = 0;
+  Text<24> cause{};
+  Text<200> capture{};  // its path
 };
 
 }  // namespace tfabric::observe

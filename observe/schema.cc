@@ -123,6 +123,24 @@ constexpr std::array kFields{
     TF_FIELD(RingFacts, written, kPackets, kCounter),
     TF_FIELD(RingFacts, records, kNone, kLabel),
     TF_FIELD(RingFacts, record_bytes, kBytes, kLabel),
+
+    TF_FIELD(KeepsakeFacts, number, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, flow, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, comm, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, kept_at, kTime, kInstant),
+    TF_FIELD(KeepsakeFacts, rail, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, local, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, peer, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, why, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, written, kPackets, kLabel),
+    TF_FIELD(KeepsakeFacts, records, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, record_bytes, kBytes, kLabel),
+    TF_FIELD(KeepsakeFacts, records_at, kBytes, kLabel),
+
+    TF_FIELD(DumpFacts, number, kNone, kLabel),
+    TF_FIELD(DumpFacts, written_at, kTime, kInstant),
+    TF_FIELD(DumpFacts, cause, kNone, kLabel),
+    TF_FIELD(DumpFacts, capture, kNone, kLabel),
 };
 #undef TF_FIELD
 
@@ -132,7 +150,9 @@ constexpr std::array<TableSchema, kTables> kSchemas{{{"engine", 16, sizeof(Engin
                                                      {"comm", 4096, sizeof(CommFacts)},
                                                      {"flow", 8192, sizeof(FlowFacts)},
                                                      {"verdict", 16, sizeof(VerdictFacts)},
-                                                     {kRingTable, 8192, sizeof(RingFacts)}}};
+                                                     {kRingTable, 8192, sizeof(RingFacts)},
+                                                     {"keepsake", 64, sizeof(KeepsakeFacts)},
+                                                     {"dump", 16, sizeof(DumpFacts)}}};
 
 }  // namespace
 
