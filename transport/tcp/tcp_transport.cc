@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/random.h"
 #include "host/interfaces.h"
+#include "observe/dump/dumper.h"
 #include "observe/page.h"
 #include "transport/bootstrap/addresses.h"
 #include "transport/bootstrap/socket_address.h"
@@ -72,8 +73,16 @@ std::unique_ptr<observe::Page> make_page(const config::Config& config) {
   return std::move(*page);
 }
 
+// Without a page there is nothing that it could write.
+std::unique_ptr<dump::Dumper> make_dumper(const config::Config& config, observe::Page* page) {
+  const dump::DumperOptions options{.most = config.observe.dumps,
+                                    .folder = config.observe.dump_folder.text()};
+  return page == nullptr ? nullptr : std::make_unique<dump::Dumper>(options, *page);
+}
+
 std::unique_ptr<watchdog::Watchdog> make_watchdog(const config::Config& config, observe::Page* page,
-                                                  watchdog::HostVoice& voice) {
+                                                  watchdog::HostVoice& voice,
+                                                  const std::unique_ptr<dump::Dumper>& dumper) {
   if (page == nullptr) {
     return nullptr;
   }
@@ -86,6 +95,9 @@ std::unique_ptr<watchdog::Watchdog> make_watchdog(const config::Config& config, 
   const witness::Introduction self = witness::this_process();
   options.may_warn = [&voice] { return voice.take(); };
   options.warned = [&voice] { voice.release(); };
+  options.dump = [&dumper](const verdict::Verdict& verdict, std::uint64_t comm, Instant now) {
+    dumper->request(verdict::id_of(verdict.cause), verdict.text, comm, now);
+  };
   options.self = {.rank = self.rank, .pid = self.pid, .host = self.host};
   return std::make_unique<watchdog::Watchdog>(std::move(options), *page);
 }
@@ -112,6 +124,14 @@ class TcpTransport final : public transport::Transport {
     return std::unique_ptr<transport::Transport>(std::move(transport));
   }
 
+  ~TcpTransport() override {
+    if (dumper_ != nullptr) {
+      dumper_->hurry();  // it writes while the engines end
+    }
+  }
+  TcpTransport(const TcpTransport&) = delete;
+  TcpTransport& operator=(const TcpTransport&) = delete;
+
   [[nodiscard]] std::string name() const override { return "tcp"; }
   [[nodiscard]] std::string summary() const override { return summary_; }
   [[nodiscard]] std::vector<transport::Device*> devices() const override {
@@ -127,7 +147,8 @@ class TcpTransport final : public transport::Transport {
   TcpTransport(const RailPlan& plan, std::uint16_t engines)
       : page_(make_page(plan.own)),
         voice_(plan.own),
-        watchdog_(make_watchdog(plan.own, page_.get(), voice_)),
+        watchdog_(make_watchdog(plan.own, page_.get(), voice_, dumper_)),
+        dumper_(make_dumper(plan.own, page_.get())),
         witness_(open_witness(plan.own)),
         engines_(plan.own, plan.engine, engines, witness_.get(), page_.get(), watchdog_.get()) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
@@ -232,6 +253,7 @@ class TcpTransport final : public transport::Transport {
   std::unique_ptr<observe::Page> page_;  // null: nothing is shown or watched
   watchdog::HostVoice voice_;
   std::unique_ptr<watchdog::Watchdog> watchdog_;  // the same
+  std::unique_ptr<dump::Dumper> dumper_;          // the same; what it writes last has what was seen
   std::unique_ptr<witness::Witness> witness_;     // null: none
   Engines engines_;
   std::optional<std::size_t> lifeboat_;  // its position among each engine's rails

@@ -31,7 +31,8 @@ class CommWatch {
   void on_question(ShownComm& comm, std::span<const std::byte> body, Instant now);
   void on_answer(ShownComm& comm, std::span<const std::byte> body, Instant now);
   // See Watchdog::on_failed().
-  std::string on_failed(const ShownComm& comm, verdict::Cause cause, std::string_view why, Instant now);
+  std::string on_failed(const ShownComm& comm, verdict::Cause cause, std::string_view why, bool by_network,
+                        Instant now);
   // The comm is gone.
   void on_gone(const ShownComm& comm, Instant now);
 
