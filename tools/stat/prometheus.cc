@@ -177,6 +177,16 @@ double wait_of(const std::vector<CommView>& comms, std::string_view direction) {
   return longest;
 }
 
+// How many dumps the process has left by itself.
+double dumps_of(const Process& process) {
+  const observe::ReadTable& table = process.now.table("dump");
+  std::uint64_t most = 0;
+  for (const observe::ReadRow& row : table.rows) {
+    most = std::max(most, table.number(row, "number").value_or(0));
+  }
+  return static_cast<double>(most);
+}
+
 }  // namespace
 
 std::string to_prometheus(const observe::Found& found) {
@@ -186,7 +196,7 @@ std::string to_prometheus(const observe::Found& found) {
     std::vector<std::uint64_t> large = large_paths(process.now.table("path"));
     sources.push_back({std::move(process), std::move(labels), std::move(large)});
   }
-  Samples info, stopped, silent, sends, receives, stuck, verdicts;
+  Samples info, stopped, silent, sends, receives, stuck, verdicts, dumps;
   for (const auto& [process, labels, large] : sources) {
     const std::vector<CommView> comms = comms_of(process);
     info.emplace(
@@ -203,6 +213,7 @@ std::string to_prometheus(const observe::Found& found) {
       }
     }
     verdicts.emplace(labels, most);
+    dumps.emplace(labels, dumps_of(process));
   }
   std::string text =
       family("info", "gauge", "1 for each process that uses tfabric", info) +
@@ -214,7 +225,8 @@ std::string to_prometheus(const observe::Found& found) {
              receives) +
       family("stuck", "gauge", "1 while the process waits, and has found why", stuck) +
       family("verdicts_total", "counter", "Waits, failures and own pauses that the process has explained",
-             verdicts);
+             verdicts) +
+      family("dumps_total", "counter", "Dumps that the process has left by itself", dumps);
   for (const Metric& metric : kMetrics) {
     text += family(metric.name, metric.type, metric.help, samples_of(sources, metric));
   }

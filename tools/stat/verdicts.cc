@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 
 #include "tools/stat/findings.h"
 
@@ -20,6 +22,23 @@ std::string history_of(const VerdictView& verdict) {
   }
   return fmt::format("  over since {:.0f} s, after {:.0f} s: {}\n", verdict.ended_s, verdict.lasted_s,
                      verdict.line());
+}
+
+// The dumps that the process has left by itself, the newest first.
+std::string dumps_of(const observe::Snapshot& page) {
+  const observe::ReadTable& table = page.table("dump");
+  const auto now = static_cast<std::uint64_t>(page.taken_at.time_since_epoch().count());
+  std::map<std::uint64_t, std::string, std::greater<>> lines;
+  for (const observe::ReadRow& row : table.rows) {
+    lines[table.number(row, "number").value_or(0)] = fmt::format(
+        "  {:.0f} s ago it left {} [{}]\n", seconds_between(table.number(row, "written_at").value_or(0), now),
+        table.text(row, "capture"), table.text(row, "cause"));
+  }
+  std::string text;
+  for (const auto& [number, line] : lines) {
+    text += line;
+  }
+  return text;
 }
 
 }  // namespace
@@ -69,6 +88,7 @@ std::string explain(const std::vector<Process>& processes) {
       text += verdict.goes_on ? fmt::format("  now, for {:.0f} s: {}\n", verdict.lasted_s, verdict.line())
                               : history_of(verdict);
     }
+    text += dumps_of(process.now);
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/tables.h"
+#include "tools/stat/verdicts.h"
 
 using namespace tfabric;
 using namespace tfabric::observe;
@@ -173,4 +174,23 @@ TEST_CASE("metrics have a series for each of the largest paths, and one for the 
   CHECK_THAT(text, Catch::Contains("peer=\"10.0.0.70\"} 70\n"));
   CHECK(count(text, "# HELP tfabric_path_sent_bytes_total ") == 1);
   CHECK(count(text, "tfabric_path_round_trip_seconds") == 0);  // not measured yet
+}
+
+TEST_CASE("the dumps that a process has left are named, the newest first, and counted") {
+  const auto page = page_of_rank(3);
+  CHECK_THAT(to_prometheus(look_at(*page, kNow)),
+             Catch::Contains("tfabric_dumps_total{") && Catch::Contains("} 0\n"));
+  DumpFacts dump;
+  for (const char* cause : {"peer-stopped", "peer-dead"}) {
+    dump.written_at = kNow - 20'000'000'000 + ++dump.number * 5'000'000'000;
+    put(dump.cause, cause);
+    put(dump.capture, "/tmp/" + std::string(cause) + ".pcapng");
+    page->publish(page->take(Table::dump), dump.number, dump);
+  }
+  const Found found = look_at(*page, kNow);
+  CHECK_THAT(explain(pair({}, found)),
+             Catch::Contains("  10 s ago it left /tmp/peer-dead.pcapng [peer-dead]\n"
+                             "  15 s ago it left /tmp/peer-stopped.pcapng [peer-stopped]\n"));
+  CHECK_THAT(to_prometheus(found),
+             Catch::Contains("\ntfabric_dumps_total{train_job=\"a \\\"b\\\"\",rank=\"3\"} 2\n"));
 }
