@@ -93,6 +93,10 @@ endfunction()
 function(tfabric_tool target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-g1>)
 endfunction()
+# What the plugin has for the rare case only is to be small: it is in every process.
+function(tfabric_seldom target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Os>)
+endfunction()
 # What runs once, or waits for people, takes half the time to compile this way.
 function(tfabric_runs_once target)
   tfabric_tool(${target})

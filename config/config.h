@@ -149,6 +149,21 @@ class GroupName {
   std::string text_;
 };
 
+// Where processes leave dumps by themselves (observe/dump/folder.h); if it is empty, /tmp/tfabric-UID.
+class DumpFolder {
+ public:
+  // Returns nothing if `text` is neither empty nor an absolute path.
+  [[nodiscard]] static std::optional<DumpFolder> parse(std::string_view text) {
+    return text.empty() || text.starts_with('/') ? std::optional(DumpFolder(text)) : std::nullopt;
+  }
+  DumpFolder() = default;
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  explicit DumpFolder(std::string_view text) : text_(text) {}
+  std::string text_;
+};
+
 enum class Progress : std::uint8_t { automatic, inline_, threaded };
 enum class HugepageMode : std::uint8_t { automatic, required, off };
 
@@ -222,6 +237,9 @@ struct Observe {
   int records = 64;
   PageFolder folder;  // for the page
   GroupName group;    // which may read it
+  // How many dumps a process leaves by itself when the network, a peer or a comm fails, and where.
+  int dumps = 8;
+  DumpFolder dump_folder;
 };
 
 // What others may do to the process while it runs.

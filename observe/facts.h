@@ -22,8 +22,8 @@ void put(Text<Size>& to, std::string_view text) {
 }
 
 // The tables, in the order of the page.
-enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring, mailbox };
-inline constexpr std::size_t kTables = 8;
+enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring, mailbox, keepsake, dump };
+inline constexpr std::size_t kTables = 10;
 
 struct EngineFacts {
   static constexpr Table kTable = Table::engine;
@@ -50,7 +50,7 @@ struct RailFacts {
   std::uint64_t absences = 0;  // of the link
   std::uint64_t lost_connections = 0, dealt_again_bytes = 0;
   std::uint64_t busy_ns = 0;  // of tenths of a second in which it has carried 64 KiB or more
-  Text<96> fault{};  // what is rehearsed on it now (TFABRIC_FAULT, `tfabric fault`); empty: nothing
+  Text<96> fault{};           // what is rehearsed on it now (TFABRIC_FAULT, `tfabric fault`); empty: nothing
 };
 
 // A peer's address over one of our rails, with what all flows there have done, living or not.
@@ -120,6 +120,29 @@ struct MailboxFacts {
   std::uint64_t turn = 0;        // whose turn it is, and in which exchange
   std::uint64_t expires_at = 0;  // the question is not to be taken later
   Text<512> question{}, answer{};
+};
+
+// The records of a flow as they were when something was wrong with it (observe/keepsake.h), which stand
+// behind these facts. There may be several of a flow, which may be gone.
+struct KeepsakeFacts {
+  static constexpr Table kTable = Table::keepsake;
+  std::uint64_t number = 0;  // of the process's keepsakes, from 1
+  std::uint64_t flow = 0, comm = 0;
+  std::uint64_t kept_at = 0;
+  Text<32> rail{};
+  Text<56> local{}, peer{};
+  Text<168> why{};
+  // As in RingFacts; records_at: from the beginning of the slot.
+  std::uint64_t written = 0, records = 0, record_bytes = 0, records_at = 0;
+};
+
+// A dump that the process has left by itself (observe/dump/): the last ones.
+struct DumpFacts {
+  static constexpr Table kTable = Table::dump;
+  std::uint64_t number = 0;  // of the process's dumps, from 1
+  std::uint64_t written_at = 0;
+  Text<24> cause{};
+  Text<200> capture{};  // its path
 };
 
 }  // namespace tfabric::observe

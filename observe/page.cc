@@ -4,11 +4,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
 
 #include "base/log.h"
+#include "observe/keepsake.h"
 #include "observe/process_stat.h"
 #include "observe/schema.h"
 
@@ -25,16 +27,17 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 constexpr std::uint64_t kMostRingBytes = std::uint64_t{32} << 20;
 
 std::uint32_t slot_bytes_of(Table table, std::uint32_t records) {
-  const std::uint64_t all = table == Table::ring
-                                ? RingWriter::kRecordsAt + std::uint64_t{records} * kRecordBytes
-                                : sizeof(SlotHeader) + schema_of(table).fact_bytes;
+  const std::uint64_t of_records = std::uint64_t{records} * kRecordBytes;
+  const std::uint64_t all = table == Table::ring       ? RingWriter::kRecordsAt + of_records
+                            : table == Table::keepsake ? kKeepsakeRecordsAt + of_records
+                                                       : sizeof(SlotHeader) + schema_of(table).fact_bytes;
   return static_cast<std::uint32_t>(round_up(all, 64));
 }
 
 std::uint32_t slots_of(Table table, std::uint32_t records) {
   const std::uint32_t slots = schema_of(table).slots;
   if (table != Table::ring) {
-    return slots;
+    return table == Table::keepsake && records == 0 ? 0 : slots;
   }
   return records == 0 ? 0
                       : static_cast<std::uint32_t>(
@@ -42,7 +45,7 @@ std::uint32_t slots_of(Table table, std::uint32_t records) {
 }
 
 // Slots whose memory is asked for at a time.
-std::uint32_t together_of(Table table) { return table == Table::ring ? 8 : 64; }
+std::uint32_t together_of(Table table) { return table == Table::ring || table == Table::keepsake ? 8 : 64; }
 
 std::uint64_t fields_at() { return round_up(sizeof(PageHeader), 64); }
 std::uint64_t tables_at() { return round_up(fields_at() + fields().size() * sizeof(FieldEntry), 64); }
@@ -189,6 +192,10 @@ std::uint32_t Page::take(Table table) {
     return kNone;
   }
   const std::lock_guard guard(mutex_);
+  return take_slot(table);
+}
+
+std::uint32_t Page::take_slot(Table table) {
   TablePlace& in = place(table);
   if (in.free.empty() && !back(table)) {
     std::atomic_ref(entry(table).left_out).fetch_add(1, std::memory_order_relaxed);
@@ -219,6 +226,60 @@ RingWriter Page::take_ring(std::uint64_t flow, std::uint32_t& slot) {
   publish(slot, flow, RingFacts{.records = records_, .record_bytes = kRecordBytes});
   const TablePlace& in = place(Table::ring);
   return {in.at + std::uint64_t{slot} * in.slot_bytes, records_};
+}
+
+// The one of the same flow and cause, a new one, or the oldest; null: there is no memory for any, or the
+// second has had its share.
+Page::Kept* Page::place_for(const KeepsakeFacts& facts) {
+  const auto same = std::find_if(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+    return kept.flow == facts.flow && kept.why == facts.why;
+  });
+  if (same != kept_.end()) {
+    return &*same;
+  }
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  if (std::exchange(second_, facts.kept_at / kSecond) != facts.kept_at / kSecond) {
+    kept_in_second_ = 0;
+  }
+  if (kept_in_second_ == kMostKeepsakesASecond) {
+    return nullptr;
+  }
+  ++kept_in_second_;
+  if (kept_.size() < place(Table::keepsake).slots) {
+    if (const std::uint32_t slot = take_slot(Table::keepsake); slot != kNone) {
+      return &kept_.emplace_back(Kept{.slot = slot});
+    }
+  }
+  const auto oldest = std::min_element(kept_.begin(), kept_.end(),
+                                       [](const Kept& a, const Kept& b) { return a.number < b.number; });
+  return oldest == kept_.end() ? nullptr : &*oldest;
+}
+
+void Page::keep(std::uint32_t ring, KeepsakeFacts facts) {
+  if (ring == kNone) {
+    return;
+  }
+  const std::lock_guard guard(mutex_);
+  Kept* kept = place_for(facts);
+  if (kept == nullptr) {
+    return;
+  }
+  const TablePlace& rings = place(Table::ring);
+  const std::byte* from = memory_ + rings.at + std::uint64_t{ring} * rings.slot_bytes;
+  std::memcpy(&facts.written, from + sizeof(SlotHeader), sizeof facts.written);
+  facts.number = ++keepsakes_;
+  facts.records = records_;
+  facts.record_bytes = kRecordBytes;
+  facts.records_at = kKeepsakeRecordsAt;
+  kept->number = facts.number;
+  kept->flow = facts.flow;
+  kept->why = facts.why;
+  std::vector<std::byte> whole(kKeepsakeRecordsAt - sizeof(SlotHeader) +
+                               std::size_t{records_} * kRecordBytes);
+  std::memcpy(whole.data(), &facts, sizeof facts);
+  std::memcpy(&whole[kKeepsakeRecordsAt - sizeof(SlotHeader)], from + RingWriter::kRecordsAt,
+              std::size_t{records_} * kRecordBytes);
+  write(Table::keepsake, kept->slot, ++last_id_, whole.data(), whole.size());
 }
 
 void Page::give_back(Table table, std::uint32_t slot) {

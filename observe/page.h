@@ -63,10 +63,14 @@ class Page {
   // Takes a ring for the flow with this id; one that records nothing if there is none left. `slot` is to be
   // given back.
   RingWriter take_ring(std::uint64_t flow, std::uint32_t& slot);
+  // Copies the ring in this slot aside (observe/keepsake.h), which nothing writes meanwhile. `facts`: who it
+  // belongs to, when and why. Of the same flow and cause, the newest copy is kept. kNone is ignored.
+  void keep(std::uint32_t ring, KeepsakeFacts facts);
   // Where its writers' page begins; null: a blank page.
   [[nodiscard]] std::byte* memory() const { return memory_; }
   // A number for a thing of this process.
   [[nodiscard]] std::uint64_t new_id();
+  [[nodiscard]] std::uint32_t records() const { return records_; }
   [[nodiscard]] int descriptor() const { return file_.get(); }
 
  private:
@@ -76,6 +80,12 @@ class Page {
     std::vector<std::uint32_t> free;
   };
 
+  struct Kept {
+    std::uint32_t slot = kNone;
+    std::uint64_t number = 0, flow = 0;
+    Text<168> why{};
+  };
+
   Page(Descriptor file, std::byte* memory, std::uint64_t bytes, std::uint32_t records);
   void describe(const Identity& identity);
   [[nodiscard]] TableEntry& entry(Table table);
@@ -83,6 +93,8 @@ class Page {
   bool back(Table table);
   void count(Table table, int more);
   void write(Table table, std::uint32_t slot, std::uint64_t id, const void* facts, std::size_t size);
+  std::uint32_t take_slot(Table table);
+  Kept* place_for(const KeepsakeFacts& facts);
 
   std::unique_ptr<PageName> name_;  // null: a memory file, or blank
   PrivateDescriptor file_;
@@ -93,6 +105,10 @@ class Page {
   std::array<TablePlace, kTables> places_;
   std::uint64_t last_id_ = 0;
   bool full_ = false;
+  std::vector<Kept> kept_;
+  std::uint64_t keepsakes_ = 0;  // how many there were
+  std::uint64_t second_ = 0;     // of kept_at
+  int kept_in_second_ = 0;
 };
 
 }  // namespace tfabric::observe

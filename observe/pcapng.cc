@@ -51,11 +51,12 @@ class Block {
 
 }  // namespace
 
-Pcapng::Pcapng(std::string_view application) {
+Pcapng::Pcapng(std::string_view application, std::string_view comment) {
   Block section(kSection);
   section.put(std::uint32_t{0x1a2b3c4d}).put(std::uint16_t{1}).put(std::uint16_t{0}).put(std::int64_t{-1});
-  if (!application.empty()) {
-    section.option(kApplication, application).option(kEnd, std::span<const std::byte>());
+  if (!application.empty() || !comment.empty()) {
+    section.option(kComment, comment).option(kApplication, application);
+    section.option(kEnd, std::span<const std::byte>());
   }
   section.append_to(file_);
 }

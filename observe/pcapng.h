@@ -13,8 +13,8 @@ namespace tfabric::observe {
 
 class Pcapng {
  public:
-  // `application`: what has written it; empty: not said.
-  explicit Pcapng(std::string_view application = {});
+  // `application`: what has written it; `comment`: about the whole; empty: not said.
+  explicit Pcapng(std::string_view application = {}, std::string_view comment = {});
 
   // Returns the number of a further interface.
   std::uint32_t add_interface(std::string_view name, std::string_view description = {});

@@ -100,9 +100,9 @@ std::string ReadTable::text(const ReadRow& row, std::string_view name) const {
 }
 
 const ReadTable& Snapshot::table(std::string_view name) const {
-  static const ReadTable kNone;
+  static const auto* none = new ReadTable;  // threads may read until the process has ended
   const auto found = tables.find(name);
-  return found == tables.end() ? kNone : found->second;
+  return found == tables.end() ? *none : found->second;
 }
 
 Result<Snapshot> read_page(int file, Instant now) {

@@ -13,14 +13,14 @@ namespace {
 constexpr std::size_t kWrittenAt = sizeof(SlotHeader);
 
 // Adds the record, or what belongs to the one before.
-void add(std::span<const std::byte> bytes, RecordedFlow& flow) {
+void add(std::span<const std::byte> bytes, std::uint64_t number, RecordedFlow& flow) {
   PacketRecord record;
   std::memcpy(&record, bytes.data(), sizeof record);
   switch (record.kind) {
     case RecordKind::in:
     case RecordKind::out:
     case RecordKind::out_again:
-      flow.packets.push_back({.record = record, .options = {}});
+      flow.packets.push_back({.record = record, .options = {}, .number = number});
       return;
     case RecordKind::options: {
       PacketOptions options;
@@ -33,6 +33,19 @@ void add(std::span<const std::byte> bytes, RecordedFlow& flow) {
       return;
     }
   }
+}
+
+// Adds the records [first, written) of a ring of so many.
+void add_all(std::span<const std::byte> ring, std::uint64_t records, std::uint64_t first,
+             std::uint64_t written, RecordedFlow& flow) {
+  for (std::uint64_t i = first; i < written; ++i) {
+    add(ring.subspan(i % records * kRecordBytes, kRecordBytes), i, flow);
+  }
+}
+
+bool is_wanted(int file, std::uint64_t at, const std::set<std::uint64_t>* only) {
+  SlotHeader header{};
+  return only == nullptr || (read_one(file, header, at) && only->contains(header.id));
 }
 
 // Nothing if the slot is not in use, or not what it should be.
@@ -54,15 +67,34 @@ std::optional<RecordedFlow> read_ring(int file, std::uint64_t at, std::span<std:
   const std::uint64_t kept = facts.records - 1;
   const std::uint64_t first = std::min(later > kept ? later - kept : 0, facts.written);
   RecordedFlow flow{.flow = header.id, .packets = {}, .overwritten = first};
-  for (std::uint64_t i = first; i < facts.written; ++i) {
-    add(slot.subspan(RingWriter::kRecordsAt + i % facts.records * kRecordBytes, kRecordBytes), flow);
-  }
+  add_all(slot.subspan(RingWriter::kRecordsAt), facts.records, first, facts.written, flow);
   return flow;
+}
+
+// Nothing if it is not what it should be.
+std::optional<ReadKeepsake> read_keepsake(const ReadTable& table, const ReadRow& row) {
+  const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };
+  const std::uint64_t at = number("records_at"), records = number("records"), written = number("written");
+  if (row.torn || number("record_bytes") != kRecordBytes || records == 0 || at > row.slot.size() ||
+      records > (row.slot.size() - at) / kRecordBytes) {
+    return std::nullopt;
+  }
+  const std::uint64_t first = written > records ? written - records : 0;
+  ReadKeepsake kept{.number = number("number"),
+                    .comm = number("comm"),
+                    .kept_at = number("kept_at"),
+                    .rail = table.text(row, "rail"),
+                    .local = table.text(row, "local"),
+                    .peer = table.text(row, "peer"),
+                    .why = table.text(row, "why"),
+                    .recorded = {.flow = number("flow"), .packets = {}, .overwritten = first}};
+  add_all(std::span(row.slot).subspan(at), records, first, written, kept.recorded);
+  return kept;
 }
 
 }  // namespace
 
-Result<std::vector<RecordedFlow>> read_rings(int file) {
+Result<std::vector<RecordedFlow>> read_rings(int file, const std::set<std::uint64_t>* only) {
   const Result<PageFile> page = open_page(file);
   if (!page) {
     return page.error();
@@ -78,12 +110,29 @@ Result<std::vector<RecordedFlow>> read_rings(int file) {
     }
     std::vector<std::byte> slot(table->slot_bytes);
     for (std::uint64_t k = 0; k < std::min(table->used, table->slots); ++k) {
-      if (auto flow = read_ring(file, table->at + k * table->slot_bytes, slot)) {
+      const std::uint64_t at = table->at + k * table->slot_bytes;
+      if (!is_wanted(file, at, only)) {
+        continue;
+      }
+      if (auto flow = read_ring(file, at, slot)) {
         flows.push_back(std::move(*flow));
       }
     }
   }
   return flows;
+}
+
+std::vector<ReadKeepsake> keepsakes_of(const Snapshot& page) {
+  const ReadTable& table = page.table("keepsake");
+  std::vector<ReadKeepsake> keepsakes;
+  for (const ReadRow& row : table.rows) {
+    if (auto kept = read_keepsake(table, row)) {
+      keepsakes.push_back(std::move(*kept));
+    }
+  }
+  std::sort(keepsakes.begin(), keepsakes.end(),
+            [](const ReadKeepsake& a, const ReadKeepsake& b) { return a.number < b.number; });
+  return keepsakes;
 }
 
 }  // namespace tfabric::observe

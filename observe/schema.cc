@@ -132,6 +132,24 @@ constexpr std::array kFields{
     TF_FIELD(MailboxFacts, expires_at, kTime, kInstant),
     TF_FIELD(MailboxFacts, question, kNone, kLabel),
     TF_FIELD(MailboxFacts, answer, kNone, kLabel),
+
+    TF_FIELD(KeepsakeFacts, number, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, flow, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, comm, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, kept_at, kTime, kInstant),
+    TF_FIELD(KeepsakeFacts, rail, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, local, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, peer, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, why, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, written, kPackets, kLabel),
+    TF_FIELD(KeepsakeFacts, records, kNone, kLabel),
+    TF_FIELD(KeepsakeFacts, record_bytes, kBytes, kLabel),
+    TF_FIELD(KeepsakeFacts, records_at, kBytes, kLabel),
+
+    TF_FIELD(DumpFacts, number, kNone, kLabel),
+    TF_FIELD(DumpFacts, written_at, kTime, kInstant),
+    TF_FIELD(DumpFacts, cause, kNone, kLabel),
+    TF_FIELD(DumpFacts, capture, kNone, kLabel),
 };
 #undef TF_FIELD
 
@@ -142,7 +160,10 @@ constexpr std::array<TableSchema, kTables> kSchemas{{{"engine", 16, sizeof(Engin
                                                      {"flow", 8192, sizeof(FlowFacts)},
                                                      {"verdict", 16, sizeof(VerdictFacts)},
                                                      {kRingTable, 8192, sizeof(RingFacts)},
-                                                     {kMailboxTable, 1, sizeof(MailboxFacts)}}};
+                                                     {kMailboxTable, 1, sizeof(MailboxFacts)},
+
+                                                     {"keepsake", 64, sizeof(KeepsakeFacts)},
+                                                     {"dump", 16, sizeof(DumpFacts)}}};
 
 }  // namespace
 

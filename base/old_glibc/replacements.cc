@@ -44,6 +44,9 @@ TFABRIC_HIDDEN int lstat(const char* path, struct stat* out) noexcept {
 TFABRIC_HIDDEN int fstat(int descriptor, struct stat* out) noexcept {
   return static_cast<int>(syscall(SYS_fstat, descriptor, out));
 }
+TFABRIC_HIDDEN int fstatat(int folder, const char* path, struct stat* out, int flags) noexcept {
+  return static_cast<int>(syscall(SYS_newfstatat, folder, path, out, flags));
+}
 TFABRIC_HIDDEN int stat64(const char* path, struct stat64* out) noexcept {
   return static_cast<int>(syscall(SYS_newfstatat, AT_FDCWD, path, out, 0));
 }

@@ -80,6 +80,7 @@ class Cable:
         """tfabric perf as rank 0 (side a) or 1 (b)."""
         number = "ab".index(side)
         own = {"TFABRIC_CONFIG": "/dev/null", "TFABRIC_LOCK_FOLDER": f"{self.folder}/locks-{side}", "TFABRIC_REQUIRED": "true",
+               "TFABRIC_OBSERVE_DUMP_FOLDER": f"{self.folder}/dumps-{side}",
                "TFABRIC_TCP_RAILS": f"af_packet:name={side}0,device={side}0,addresses=10.9.0.{1 + number}/24", "RANK": str(number)}
         return start(self.space, environment(**own | variables), self.build / "tfabric", "perf", *words)
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <sys/types.h>
 
-#include <cctype>
-#include <chrono>
 #include <ctime>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -12,8 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/version.h"
+#include "observe/dump/capture.h"
 #include "observe/finder.h"
-#include "tools/dump/packets.h"
 #include "tools/output.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/selection.h"
@@ -31,26 +30,6 @@ struct Arguments {
   std::string folder = ".";
   bool anonymise = false, json = false;
 };
-
-std::uint64_t epoch() {
-  const auto of_day = std::chrono::nanoseconds(std::chrono::system_clock::now().time_since_epoch());
-  return static_cast<std::uint64_t>((of_day - monotonic_now().time_since_epoch()).count());
-}
-
-// "gpu2-rank7-4242-20261128T031122Z".
-std::string name_of(const observe::FoundPage& page, bool anonymise) {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc{};
-  gmtime_r(&now, &utc);
-  std::string host;
-  for (const char c : page.snapshot->host) {
-    host += std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '.' ? c : '_';
-  }
-  const std::string rank =
-      page.snapshot->rank < 0 ? std::string() : fmt::format("-rank{}", page.snapshot->rank);
-  return fmt::format("{}{}-{}-{:04}{:02}{:02}T{:02}{:02}{:02}Z", anonymise ? "host" : host, rank, page.pid,
-                     utc.tm_year + 1900, utc.tm_mon + 1, utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec);
-}
 
 // All that `tfabric stat` would show.
 std::string text_of(const observe::FoundPage& page) {
@@ -75,8 +54,13 @@ Result<Written> write_of(const observe::FoundPage& page, const Arguments& argume
   if (!rings) {
     return rings.error();
   }
-  const Capture capture = make_capture(*page.snapshot, *rings, epoch(), arguments.anonymise);
-  const std::string base = arguments.folder + "/" + name_of(page, arguments.anonymise);
+  const std::string application = fmt::format("tfabric {}", version());
+  const Capture capture =
+      make_capture(*page.snapshot, *rings,
+                   {.application = application, .epoch = epoch(), .anonymise = arguments.anonymise});
+  const std::string host = arguments.anonymise ? "host" : page.snapshot->host;
+  const std::string base =
+      arguments.folder + "/" + file_name(*page.snapshot, host, page.pid, std::time(nullptr));
   Written written{.capture = base + ".pcapng",
                   .text = arguments.anonymise ? std::string() : base + ".txt",
                   .flows = capture.flows,

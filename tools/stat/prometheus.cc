@@ -208,6 +208,16 @@ double wait_of(const std::vector<CommView>& comms, std::string_view direction) {
   return longest;
 }
 
+// How many dumps the process has left by itself.
+double dumps_of(const Process& process) {
+  const observe::ReadTable& table = process.now.table("dump");
+  std::uint64_t most = 0;
+  for (const observe::ReadRow& row : table.rows) {
+    most = std::max(most, table.number(row, "number").value_or(0));
+  }
+  return static_cast<double>(most);
+}
+
 }  // namespace
 
 std::string to_prometheus(const observe::Found& found) {
@@ -222,7 +232,7 @@ std::string to_prometheus(const observe::Found& found) {
     std::vector<std::uint64_t> large = large_paths(process.now.table("path"));
     sources.push_back({std::move(process), std::move(labels), std::move(large)});
   }
-  Samples info, stopped, silent, sends, receives, stuck, verdicts, faults;
+  Samples info, stopped, silent, sends, receives, stuck, verdicts, faults, dumps;
   for (const auto& [process, labels, large] : sources) {
     const std::vector<CommView> comms = comms_of(process);
     info.emplace(
@@ -244,6 +254,7 @@ std::string to_prometheus(const observe::Found& found) {
         faults.emplace(fmt::format("{},rail={}", labels, in_quotes(rail.name)), 1);
       }
     }
+    dumps.emplace(labels, dumps_of(process));
   }
   std::string text =
       family("info", "gauge", "1 for each process that uses tfabric", info) +
@@ -258,7 +269,8 @@ std::string to_prometheus(const observe::Found& found) {
       family("stuck", "gauge", "1 while the process waits, and has found why", stuck) +
       family("verdicts_total", "counter", "Waits, failures and own pauses that the process has explained",
              verdicts) +
-      family("rail_fault", "gauge", "1 while the rail fails on purpose", faults);
+      family("rail_fault", "gauge", "1 while the rail fails on purpose", faults) +
+      family("dumps_total", "counter", "Dumps that the process has left by itself", dumps);
   for (const Metric& metric : kMetrics) {
     text += family(metric.name, metric.type, metric.help, samples_of(sources, metric));
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
+#include <map>
 
 #include "tools/stat/findings.h"
 
@@ -21,6 +23,23 @@ std::string history_of(const VerdictView& verdict, bool of_ended) {
   }
   return fmt::format("  over since {:.0f} s{}, after {:.0f} s: {}\n", verdict.ended_s,
                      of_ended ? " at its end" : "", verdict.lasted_s, verdict.line());
+}
+
+// The dumps that the process has left by itself, the newest first.
+std::string dumps_of(const observe::Snapshot& page) {
+  const observe::ReadTable& table = page.table("dump");
+  const auto now = static_cast<std::uint64_t>(page.taken_at.time_since_epoch().count());
+  std::map<std::uint64_t, std::string, std::greater<>> lines;
+  for (const observe::ReadRow& row : table.rows) {
+    lines[table.number(row, "number").value_or(0)] = fmt::format(
+        "  {:.0f} s ago it left {} [{}]\n", seconds_between(table.number(row, "written_at").value_or(0), now),
+        table.text(row, "capture"), table.text(row, "cause"));
+  }
+  std::string text;
+  for (const auto& [number, line] : lines) {
+    text += line;
+  }
+  return text;
 }
 
 }  // namespace
@@ -72,6 +91,7 @@ std::string explain(const std::vector<Process>& processes) {
                                             verdict.lasted_s, verdict.line())
                               : history_of(verdict, process.ended.has_value());
     }
+    text += dumps_of(process.now);
   }
   return text;
 }

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "host/interfaces.h"
+#include "observe/dump/dumper.h"
 #include "transport/bootstrap/addresses.h"
 #include "transport/bootstrap/socket_address.h"
 #include "transport/tcp/comm/context.h"
@@ -54,6 +55,13 @@ std::uint32_t records_of_a_flow(const config::Config& config) {
              : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records)));
 }
 
+// Without a page there is nothing that it could write.
+std::unique_ptr<dump::Dumper> make_dumper(const config::Config& config, observe::Page* page) {
+  const dump::DumperOptions options{.most = config.observe.dumps,
+                                    .folder = config.observe.dump_folder.text()};
+  return page == nullptr ? nullptr : std::make_unique<dump::Dumper>(options, *page);
+}
+
 class TcpTransport final : public transport::Transport {
  public:
   static Result<std::unique_ptr<transport::Transport>> open(const RailPlan& plan) {
@@ -76,6 +84,14 @@ class TcpTransport final : public transport::Transport {
     return std::unique_ptr<transport::Transport>(std::move(transport));
   }
 
+  ~TcpTransport() override {
+    if (dumper_ != nullptr) {
+      dumper_->hurry();  // it writes while the engines end
+    }
+  }
+  TcpTransport(const TcpTransport&) = delete;
+  TcpTransport& operator=(const TcpTransport&) = delete;
+
   [[nodiscard]] std::string name() const override { return "tcp"; }
   [[nodiscard]] std::string summary() const override { return summary_; }
   [[nodiscard]] std::vector<transport::Device*> devices() const override {
@@ -91,7 +107,12 @@ class TcpTransport final : public transport::Transport {
   TcpTransport(const RailPlan& plan, std::uint16_t engines)
       : page_(watchdog::open_page(plan.own, "tcp", records_of_a_flow(plan.own))),
         voice_(plan.own),
-        watchdog_(watchdog::open_watchdog(plan.own, page_.get(), voice_)),
+        watchdog_(watchdog::open_watchdog(
+            plan.own, page_.get(), voice_,
+            [this](const verdict::Verdict& verdict, std::uint64_t comm, Instant now) {
+              dumper_->request(verdict::id_of(verdict.cause), verdict.text, comm, now);
+            })),
+        dumper_(make_dumper(plan.own, page_.get())),
         witness_(open_witness(plan.own)),
         engines_(plan.own, plan.engine, engines, witness_.get(), page_.get(), watchdog_.get()) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
@@ -196,6 +217,7 @@ class TcpTransport final : public transport::Transport {
   std::unique_ptr<observe::Page> page_;  // null: nothing is shown or watched
   watchdog::HostVoice voice_;
   std::unique_ptr<watchdog::Watchdog> watchdog_;  // the same
+  std::unique_ptr<dump::Dumper> dumper_;          // the same; what it writes last has what was seen
   std::unique_ptr<witness::Witness> witness_;     // null: none
   Engines engines_;
   std::optional<std::size_t> lifeboat_;  // its position among each engine's rails

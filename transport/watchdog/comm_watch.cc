@@ -127,8 +127,8 @@ verdict::PeerEnd CommWatch::end_of(const WatchedComm& comm, Instant now) const {
 // --- ends
 
 std::string CommWatch::on_failed(const WatchedComm& comm, verdict::Cause cause, std::string_view why,
-                                 Instant now) {
-  return watchdog_->on_failed(channel_of(comm), cause, why, now);
+                                 bool by_network, Instant now) {
+  return watchdog_->on_failed(channel_of(comm), cause, why, by_network, now);
 }
 
 void CommWatch::on_gone(const WatchedComm& comm, Instant now) {

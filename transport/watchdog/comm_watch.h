@@ -36,7 +36,8 @@ class CommWatch {
   void on_question(WatchedComm& comm, std::span<const std::byte> body, Instant now);
   void on_answer(WatchedComm& comm, std::span<const std::byte> body, Instant now);
   // See Watchdog::on_failed().
-  std::string on_failed(const WatchedComm& comm, verdict::Cause cause, std::string_view why, Instant now);
+  std::string on_failed(const WatchedComm& comm, verdict::Cause cause, std::string_view why, bool by_network,
+                        Instant now);
   // The comm is gone.
   void on_gone(const WatchedComm& comm, Instant now);
 

@@ -48,7 +48,8 @@ std::unique_ptr<observe::Page> open_page(const config::Config& config, std::stri
   return std::move(*page);
 }
 
-std::unique_ptr<Watchdog> open_watchdog(const config::Config& config, observe::Page* page, HostVoice& voice) {
+std::unique_ptr<Watchdog> open_watchdog(const config::Config& config, observe::Page* page, HostVoice& voice,
+                                        decltype(Options::dump) dump) {
   if (page == nullptr) {
     return nullptr;
   }
@@ -60,6 +61,7 @@ std::unique_ptr<Watchdog> open_watchdog(const config::Config& config, observe::P
   options.limits.warning = std::max(application, warning);
   options.may_warn = [&voice] { return voice.take(); };
   options.warned = [&voice] { voice.release(); };
+  options.dump = std::move(dump);
   return std::make_unique<Watchdog>(std::move(options), *page);
 }
 

@@ -19,8 +19,9 @@ namespace tfabric::watchdog {
 [[nodiscard]] std::unique_ptr<observe::Page> open_page(const config::Config& config, std::string transport,
                                                        std::uint32_t records);
 
-// Returns null without a page. The arguments outlive it.
-[[nodiscard]] std::unique_ptr<Watchdog> open_watchdog(const config::Config& config, observe::Page* page,
-                                                      HostVoice& voice);
+// Returns null without a page. The arguments outlive it. `dump`: see Options.
+[[nodiscard]] std::unique_ptr<Watchdog> open_watchdog(
+    const config::Config& config, observe::Page* page, HostVoice& voice,
+    decltype(Options::dump) dump = [](const auto&, auto, auto) {});
 
 }  // namespace tfabric::watchdog

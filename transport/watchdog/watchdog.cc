@@ -183,10 +183,15 @@ void Watchdog::judge(verdict::Channel channel, verdict::WaitFacts facts, Instant
   if (speech) {
     say(*speech);
   }
+  const bool by_network =
+      speech && episode_.verdict() && verdict::side_of(speech->cause) == verdict::Side::network;
   if (const auto& shown = episode_.verdict()) {
     episode_row_ = before ? episode_row_ : new_row();
     episode_since_ = sight->since;
     show(episode_row_, *shown, channel, episode_.began_at(), {});
+  }
+  if (by_network) {
+    options_.dump({speech->cause, speech->text}, comm_of(channel), now);
   }
 }
 
@@ -258,7 +263,7 @@ void Watchdog::on_gone(verdict::Channel channel, bool waited, Instant now) {
 }
 
 std::string Watchdog::on_failed(verdict::Channel channel, verdict::Cause cause, std::string_view why,
-                                Instant now) {
+                                bool by_network, Instant now) {
   const std::lock_guard guard(mutex_);
   std::string seen;
   if (episode_.verdict() && episode_.channel() == channel) {
@@ -266,6 +271,9 @@ std::string Watchdog::on_failed(verdict::Channel channel, verdict::Cause cause, 
   }
   if (failures_++ < kMostFailures) {
     show(new_row(), {cause, std::string(why)}, channel, now, now);
+  }
+  if (by_network) {
+    options_.dump({cause, std::string(why)}, comm_of(channel), now);
   }
   return seen;
 }
@@ -312,7 +320,7 @@ void Watchdog::show(const Row& row, const verdict::Verdict& verdict, verdict::Ch
   facts.number = row.number;
   observe::put(facts.cause, verdict::id_of(verdict.cause));
   observe::put(facts.text, verdict.text);
-  facts.comm = channel & ((std::uint64_t{1} << kEngineShift) - 1);
+  facts.comm = comm_of(channel);
   facts.began_at = ns(began_at);
   facts.ended_at = ns(ended_at);
   page_->publish(row.slot, row.id, facts);

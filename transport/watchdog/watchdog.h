@@ -37,6 +37,10 @@ struct Options {
   // the job on this host warns already, and this one says it less loudly.
   std::function<bool()> may_warn = [] { return true; };
   std::function<void()> warned = [] {};
+  // What the network was doing is to be written down now: it is to blame for the wait of this comm, by its id
+  // on the page, or the comm has failed. Must not wait for a disk.
+  std::function<void(const verdict::Verdict&, std::uint64_t comm, Instant now)> dump = [](const auto&, auto,
+                                                                                          auto) {};
 };
 
 class Watchdog {
@@ -83,7 +87,9 @@ class Watchdog {
   // The comm is gone. `waited`: its requests were not done.
   void on_gone(verdict::Channel channel, bool waited, Instant now);
   // The comm has failed. Returns what was seen of it before, for its error; empty if nothing was said.
-  std::string on_failed(verdict::Channel channel, verdict::Cause cause, std::string_view why, Instant now);
+  // `by_network`: neither the user nor the peer has ended the comm on purpose.
+  std::string on_failed(verdict::Channel channel, verdict::Cause cause, std::string_view why, bool by_network,
+                        Instant now);
 
   // Returns what is to be sent over comms of this engine now; to an answer, the engine adds its end.
   [[nodiscard]] std::vector<verdict::Walk::Sending> take(std::size_t engine);
@@ -94,6 +100,9 @@ class Watchdog {
   static constexpr int kEngineShift = 56;
   static constexpr std::size_t kHistory = 16;
   [[nodiscard]] static std::size_t engine_of(verdict::Channel channel) { return channel >> kEngineShift; }
+  [[nodiscard]] static std::uint64_t comm_of(verdict::Channel channel) {
+    return channel & ((std::uint64_t{1} << kEngineShift) - 1);
+  }
 
   // What there is to know about the process's own pauses.
   struct Pauses {

@@ -1,8 +1,10 @@
 // What an engine's report shows of comms and flows, and that its sums are those of the links.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "observe/page.h"
 #include "observe/reader.h"
+#include "observe/ring_reader.h"
 #include "tests/unit/tcp/comm_pair.h"
 #include "transport/tcp/report/engine_report.h"
 
@@ -14,9 +16,10 @@ namespace {
 
 // A world whose engine reports.
 struct ShownWorld {
-  ShownWorld()
+  explicit ShownWorld(const CommOptions& options = {})
       : page(std::move(
-            *observe::Page::create({.rank = 0, .host = "h", .job = {}, .transport = "tcp", .records = 64}))) {
+            *observe::Page::create({.rank = 0, .host = "h", .job = {}, .transport = "tcp", .records = 64}))),
+        world(options) {
     const EngineGuard guard(world.engine.lock());
     report = std::make_unique<EngineReport>(*page, watchdog, world.engine, world.peers.paths,
                                             std::uint16_t{0}, "inline");
@@ -48,7 +51,12 @@ struct ShownWorld {
   }
 
   std::unique_ptr<observe::Page> page;
-  watchdog::Watchdog watchdog{{.self = {.rank = 0, .pid = 1, .host = "h"}, .number = 1}, *page};
+  std::vector<verdict::Cause> dumps;  // that were asked for
+  watchdog::Watchdog watchdog{
+      {.self = {.rank = 0, .pid = 1, .host = "h"},
+       .number = 1,
+       .dump = [this](const verdict::Verdict& why, std::uint64_t, Instant) { dumps.push_back(why.cause); }},
+      *page};
   World world;
   std::unique_ptr<EngineReport> report;
 };
@@ -136,4 +144,70 @@ TEST_CASE("thousands of comms are looked at a few at a time") {
   more.clear();
   pair.exchange(1000);
   REQUIRE(shown.world.until([&] { return shown.read().table("comm").rows.size() == 2; }));
+}
+
+TEST_CASE("a flow that is lost leaves its last packets, and its comm goes on") {
+  ShownWorld shown({.piece_bytes = 4096, .outage = std::chrono::seconds(60)});
+  Pair pair(shown.world);
+  pair.exchange(100'000);
+  shown.settle();
+  REQUIRE(observe::keepsakes_of(shown.read()).empty());
+  Pair::Message& message = pair.begin(3'000'000);
+  shown.world.cut(0, CutWire::State::no_link);
+  pair.finish(message);
+  const auto keepsakes = observe::keepsakes_of(shown.read());
+  REQUIRE(!keepsakes.empty());
+  for (const observe::ReadKeepsake& kept : keepsakes) {
+    CHECK(kept.rail == "pair0");
+    CHECK(kept.local.find("10.77.0.1:") == 0);
+    CHECK(kept.comm != 0);
+    CHECK(!kept.why.empty());
+    CHECK(kept.recorded.packets.size() >= 5);
+  }
+  CHECK(shown.dumps.empty());
+}
+
+TEST_CASE(
+    "a comm that the network fails asks for a dump, once for each end, and its flows leave their packets") {
+  ShownWorld shown({.piece_bytes = 4096, .outage = std::chrono::milliseconds(50)});
+  Pair pair(shown.world);
+  pair.exchange(100'000);
+  shown.settle();
+  pair.begin(3'000'000);
+  for (const std::size_t wire : {0u, 1u}) {
+    shown.world.cut(wire, CutWire::State::no_link);
+  }
+  REQUIRE(shown.world.until([&] { return pair.send->failed() && pair.receive->failed(); }));
+  // Before, the wait may have been explained by the links.
+  CHECK(std::count(shown.dumps.begin(), shown.dumps.end(), verdict::Cause::failed) == 2);
+  CHECK(observe::keepsakes_of(shown.read()).size() >= 4);
+}
+
+TEST_CASE("a peer that closes its comm, while it is in use or not, is no reason for a dump") {
+  ShownWorld shown({.piece_bytes = 4096, .outage = std::chrono::milliseconds(50)});
+  Pair pair(shown.world);
+  pair.exchange(100'000);
+  shown.settle();
+  SECTION("the receiver, in the middle of a message") {
+    pair.begin(12'000'000);
+    pair.receive.reset();
+    REQUIRE(shown.world.until([&] { return pair.send->failed(); }));
+  }
+  SECTION("the sender, in the middle of a message") {
+    pair.begin(12'000'000);
+    pair.send.reset();
+    REQUIRE(shown.world.until([&] { return pair.receive->failed(); }));
+  }
+  SECTION("the receiver, of a message that has not begun") {
+    pair.receive.reset();
+    REQUIRE(pair.send->isend(nullptr, 0, 0, nullptr).ok());
+    REQUIRE(shown.world.until([&] { return pair.send->failed(); }));
+  }
+  SECTION("the sender, whose message is awaited") {
+    pair.post_receive(pair.message(1000));
+    pair.send.reset();
+    REQUIRE(shown.world.until([&] { return pair.receive->failed(); }));
+  }
+  CHECK(shown.dumps.empty());
+  CHECK(observe::keepsakes_of(shown.read()).empty());
 }

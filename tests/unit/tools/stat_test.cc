@@ -305,3 +305,22 @@ TEST_CASE("of a process of another PID namespace it is not said whether it is st
              Catch::Contains("process 77 in another PID namespace has not run its network for 9.0 s: it is "
                              "stopped, its CPUs are taken, or it hangs\n"));
 }
+
+TEST_CASE("the dumps that a process has left are named, the newest first, and counted") {
+  const auto page = page_of_rank(3);
+  CHECK_THAT(to_prometheus(look_at(*page, kNow)),
+             Catch::Contains("tfabric_dumps_total{") && Catch::Contains("} 0\n"));
+  DumpFacts dump;
+  for (const char* cause : {"peer-stopped", "peer-dead"}) {
+    dump.written_at = kNow - 20'000'000'000 + ++dump.number * 5'000'000'000;
+    put(dump.cause, cause);
+    put(dump.capture, "/tmp/" + std::string(cause) + ".pcapng");
+    page->publish(page->take(Table::dump), dump.number, dump);
+  }
+  const Found found = look_at(*page, kNow);
+  CHECK_THAT(explain(pair({}, found)),
+             Catch::Contains("  10 s ago it left /tmp/peer-dead.pcapng [peer-dead]\n"
+                             "  15 s ago it left /tmp/peer-stopped.pcapng [peer-stopped]\n"));
+  CHECK_THAT(to_prometheus(found),
+             Catch::Contains("\ntfabric_dumps_total{train_job=\"a \\\"b\\\"\",rank=\"3\"} 2\n"));
+}

@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "observe/page.h"
 #include "observe/reader.h"
@@ -37,7 +39,12 @@ struct Watched {
 
   std::unique_ptr<observe::Page> page =
       std::move(*observe::Page::create({.rank = 0, .host = "h", .job = {}, .transport = "tcp"}));
-  Watchdog watchdog{{.self = {.rank = 0, .pid = 1, .host = "h"}, .number = 1}, *page};
+  std::vector<std::pair<verdict::Cause, std::uint64_t>> dumps;  // that were asked for
+  Watchdog watchdog{{.self = {.rank = 0, .pid = 1, .host = "h"},
+                     .number = 1,
+                     .dump = [this](const verdict::Verdict& why, std::uint64_t comm,
+                                    Instant) { dumps.emplace_back(why.cause, comm); }},
+                    *page};
 };
 
 constexpr Instant at(std::chrono::seconds time) { return Instant(1000s + time); }
@@ -99,12 +106,14 @@ TEST_CASE("a wait that goes on keeps its place while other things happen") {
 TEST_CASE("a comm that fails says what was seen of it, and the first failures are shown") {
   Watched watched;
   watched.look(at(0s), at(31s));
-  const std::string seen =
-      watched.watchdog.on_failed(kComm, verdict::Cause::peer_dead, "it has ended", at(32s));
+  const std::string seen = watched.watchdog.on_failed(kComm, verdict::Cause::peer_dead, "it has ended",
+                                                      /*by_network=*/true, at(32s));
   REQUIRE(seen.find("the peer at 10.0.0.7 has sent nothing for 31 s") == 0);
   REQUIRE(seen.find("[not-sending]") != std::string::npos);
   for (int i = 0; i < 10; ++i) {
-    REQUIRE(watched.watchdog.on_failed(kComm + 1, verdict::Cause::failed, "the same", at(33s)).empty());
+    REQUIRE(watched.watchdog
+                .on_failed(kComm + 1, verdict::Cause::failed, "the same", /*by_network=*/true, at(33s))
+                .empty());
   }
   const observe::ReadTable table = watched.verdicts();
   REQUIRE(table.rows.size() == 5);
@@ -115,7 +124,7 @@ TEST_CASE("a comm that fails says what was seen of it, and the first failures ar
 TEST_CASE("a blank page shows nothing, and a watchdog that is off says nothing") {
   const auto blank = observe::Page::blank();
   Watchdog on_blank({.self = {}, .number = 1}, *blank);
-  REQUIRE(on_blank.on_failed(kComm, verdict::Cause::failed, "why", at(1s)).empty());
+  REQUIRE(on_blank.on_failed(kComm, verdict::Cause::failed, "why", /*by_network=*/true, at(1s)).empty());
   REQUIRE(blank->take(observe::Table::comm) == observe::Page::kNone);
   REQUIRE(blank->new_id() > 0);
 
@@ -123,4 +132,30 @@ TEST_CASE("a blank page shows nothing, and a watchdog that is off says nothing")
   REQUIRE(!off.look(0, {.oldest = kComm, .since = at(0s)}, at(1000s)));
   off.on_question(kComm, {.starter = 2, .serial = 1}, at(1s));
   REQUIRE(off.take(0).empty());
+}
+
+TEST_CASE("a dump is asked for when the network stands still, or a comm fails by it, and for nothing else") {
+  using Dump = std::pair<verdict::Cause, std::uint64_t>;
+  Watched watched;
+  watched.look(at(0s), at(400s));  // the application's matter
+  REQUIRE(watched.verdicts().rows.size() == 1);
+  watched.rest(at(401s));
+  const Watchdog::Sight paused{.oldest = kComm, .since = at(402s), .paused = 20s};
+  static_cast<void>(watched.watchdog.look(0, paused, at(402s)));  // this process's own
+  watched.watchdog.on_failed(kComm, verdict::Cause::failed, "the peer has closed", /*by_network=*/false,
+                             at(403s));
+  REQUIRE(watched.dumps.empty());
+  const Watchdog::Sight waits{.oldest = kComm, .since = at(500s), .spoken_since = at(500s), .paused = 20s};
+  for (const auto second : {510s, 511s, 512s}) {
+    REQUIRE(watched.watchdog.look(0, waits, at(second)));
+    verdict::WaitFacts facts;
+    facts.outstanding = 1;
+    facts.address = "10.0.0.7";
+    facts.lanes = {{.rail = "eni1", .no_link = true}};
+    watched.watchdog.judge(kComm, facts, at(second));
+  }
+  REQUIRE(watched.dumps == std::vector<Dump>{{verdict::Cause::link_down, kComm}});
+  watched.watchdog.on_failed(Watchdog::channel(3, kComm), verdict::Cause::peer_dead, "it has ended",
+                             /*by_network=*/true, at(513s));
+  REQUIRE(watched.dumps.back() == Dump{verdict::Cause::peer_dead, kComm});
 }

@@ -105,7 +105,7 @@ std::string CommReport::on_failed(std::uint64_t comm, bool peer_has_left, std::s
   // With the comm's turn, for which look() may be trying with the mutex: this takes the watchdog's alone.
   return watchdog_->on_failed(watchdog::Watchdog::channel(0, comm),
                               peer_has_left ? verdict::Cause::peer_dead : verdict::Cause::failed, why,
-                              monotonic_now());
+                              /*by_network=*/true, monotonic_now());
 }
 
 // --- looking

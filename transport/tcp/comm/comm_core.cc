@@ -232,9 +232,15 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   timed_out_ = error == stack::ConnectionError::timed_out && !flow.carrier().is_away();
   const bool refused = has_refused(flow, error);
   peer_ended_ = peer_ended_ || refused || flow.carrier().has_ended(now);
+  const std::string& reason = flow.stream().reset_reason();
+  peer_closed_ = peer_closed_ || (!reason.empty() && is_close(reason));
+  Error why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())}
+                      : failure_of(flow, error);
+  if (!peer_closed_) {
+    keep(flow, why_failed(flow, error, in_use(), now));
+  }
   on_lane_failed(lane, flow,
-                 {.why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())}
-                                 : failure_of(flow, error),
+                 {.why = std::move(why),
                   .since = timed_out_ ? flow.stream().silent_since() : now,
                   .over = !flow.stream().reset_reason().empty() || flow.carrier().has_ended(now) || refused});
 }
@@ -443,6 +449,17 @@ void CommCore::enqueue(Request& request) {
   context_.engine.submit(*this);
 }
 
+void CommCore::keep(engine::Flow& flow, std::string_view why) {
+  if (context_.peers.report != nullptr) {
+    context_.peers.report->keep(flow, why);
+  }
+}
+
+// Nothing of the network's has failed if the user, or the peer's, has closed a comm while it was in use.
+bool CommCore::is_by_network(const Error& error) const {
+  return !peer_closed_ && error.code != Errc::invalid_usage && error.code != Errc::invalid_argument;
+}
+
 void CommCore::fail(Error error) {
   if (failed()) {
     return;
@@ -451,6 +468,13 @@ void CommCore::fail(Error error) {
   error_ = std::move(error);
   failed_.store(true, std::memory_order_release);
   leave();
+  if (is_by_network(error_)) {
+    for (const LaneEnd& lane : lanes_) {
+      if (lane.flow != nullptr) {
+        keep(*lane.flow, "its comm has failed");
+      }
+    }
+  }
   abort_lanes(error_.message);
   fail_requests();
 }
@@ -502,7 +526,7 @@ std::string CommCore::seen_before(const Error& error) {
   }
   const std::string seen = context_.peers.report->watch().on_failed(
       *this, peer_ended_ ? verdict::Cause::peer_dead : verdict::Cause::failed, error.message,
-      context_.engine.last_turn());
+      is_by_network(error), context_.engine.last_turn());
   return seen.empty() ? seen : fmt::format(". Seen before: {}", seen);
 }
 

@@ -201,6 +201,10 @@ class CommCore : public engine::FlowHandler,
   [[nodiscard]] bool tended() const { return tended_; }
   void leave();
 
+  // The peer has closed its comm, though not because it has failed.
+  void on_peer_closed() { peer_closed_ = true; }
+  // Keeps the last packets of a flow that something has happened to (EngineReport::keep).
+  [[gnu::cold]] void keep(engine::Flow& flow, std::string_view why);
   // Forgets the lane's flow, which it returns.
   engine::Flow& drop(stripe::LaneId lane);
   // Closes all lanes in order.
@@ -285,6 +289,7 @@ class CommCore : public engine::FlowHandler,
   [[nodiscard]] bool in_trouble() const final;
   [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;
   [[nodiscard]] static verdict::LaneFacts facts_of(const engine::Flow& flow, Instant now);
+  [[nodiscard]] bool is_by_network(const Error& error) const;
   // What was seen of the comm before it failed, for its error.
   [[nodiscard]] std::string seen_before(const Error& error);
   void send_report(stripe::LaneId lane);
@@ -308,7 +313,8 @@ class CommCore : public engine::FlowHandler,
   Error error_;
   bool timed_out_ = false;
   bool peer_ended_ = false;  // the peer's process has, as far as is known
-  bool reported_ = false;    // user's side
+  bool peer_closed_ = false;
+  bool reported_ = false;  // user's side
 };
 
 }  // namespace tfabric::tcp

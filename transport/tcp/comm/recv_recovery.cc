@@ -46,8 +46,10 @@ void RecvComm::bury(stripe::LaneId lane) {
   retell();
 }
 
-void RecvComm::give_up(stripe::LaneId lane, const Error& /*why*/) {
-  drop(lane).abort();
+void RecvComm::give_up(stripe::LaneId lane, const Error& why) {
+  engine::Flow& flow = drop(lane);
+  keep(flow, why.message.empty() ? "the peer has given it up" : why.message);
+  flow.abort();
   bury(lane);
 }
 

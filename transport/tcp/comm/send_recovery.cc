@@ -70,6 +70,7 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
 
 void SendComm::give_up(stripe::LaneId lane, const Error& why) {
   engine::Flow& flow = drop(lane);
+  keep(flow, why.message);
   outbox_.on_confirmed(lane, flow.stream().stream_acked());
   flow.abort();
   bury(lane, why, context_.engine.last_turn());
@@ -85,6 +86,9 @@ void SendComm::on_suspicion(stripe::LaneId lane, bool suspected) {
 // acknowledgements. So sends fail only when no flow can acknowledge anything more.
 void SendComm::on_peer_over(stripe::LaneId lane) {
   take_acknowledgements();
+  if (is_close(peer_reason_)) {
+    on_peer_closed();
+  }
   const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const LaneEnd& other) {
     return other.flow == nullptr || other.flow->stream().peer_finished() ||
            outbox_.drained(id_of(*other.flow));

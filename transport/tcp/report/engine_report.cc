@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <ctime>
+#include <utility>
 
 namespace tfabric::tcp {
 namespace {
@@ -16,6 +17,9 @@ constexpr Duration kRound = std::chrono::milliseconds(10);
 constexpr Duration kRailInterval = std::chrono::milliseconds(100);
 // What a rail carries in that time when it only asks whether peers are there.
 constexpr std::uint64_t kTrickle = 64 << 10;
+// What is worth a keepsake, once it is over: time-outs in a row, and a peer without room.
+constexpr std::uint32_t kTimeouts = 3;
+constexpr Duration kClosed = std::chrono::seconds(1);
 
 std::uint64_t ns(Duration duration) { return static_cast<std::uint64_t>(duration.count()); }
 std::uint64_t ns(Instant instant) { return ns(instant.time_since_epoch()); }
@@ -55,6 +59,9 @@ class EngineReport::FlowAccount final : public engine::FlowAccount {
   PathAccount* path = nullptr;
   observe::FlowFacts facts;
   std::uint32_t ring_slot = observe::Page::kNone;
+  // What is wrong with it, until it is over.
+  bool timed_out = false;
+  Instant closed_since{};  // the peer has no room; Instant{}: it has
 
   // What the flow has done since the last time goes into its path.
   void take(const stack::ConnectionInfo& info, const stack::ByteStream& stream) {
@@ -258,8 +265,42 @@ void EngineReport::look_at(engine::Flow& flow) {
   FlowAccount& account = account_of(flow);
   account.take(info, flow.stream());
   account.facts.comm = flow.handler() == nullptr ? 0 : flow.handler()->shown_id();
+  look_for_trouble(flow, account, engine_->last_turn());
   page_->publish(account.slot, account.id, account.facts);
   page_->publish(account.path->slot, account.path->id, account.path->facts);
+}
+
+// When it is over, the ring begins to lose what led to it.
+void EngineReport::look_for_trouble(const engine::Flow& flow, FlowAccount& account, Instant now) {
+  const std::uint32_t timeouts = flow.stream().timeouts_in_row();
+  if (timeouts == 0 && std::exchange(account.timed_out, false)) {
+    keep(account, "it went on after time-outs in a row");
+  }
+  account.timed_out = account.timed_out || timeouts >= kTimeouts;
+  if (account.facts.snd_wnd == 0) {
+    account.closed_since = account.closed_since == Instant{} ? now : account.closed_since;
+  } else if (const Instant since = std::exchange(account.closed_since, Instant{});
+             since != Instant{} && now - since > kClosed) {
+    keep(account, "it went on after the peer had no room for more than a second");
+  }
+}
+
+void EngineReport::keep(engine::Flow& flow, std::string_view why) {
+  if (flow.account() != nullptr) {
+    keep(static_cast<FlowAccount&>(*flow.account()), why);
+  }
+}
+
+void EngineReport::keep(const FlowAccount& account, std::string_view why) {
+  observe::KeepsakeFacts facts;
+  facts.flow = account.id;
+  facts.comm = account.facts.comm;
+  facts.kept_at = ns(engine_->last_turn());
+  facts.rail = account.facts.rail;
+  facts.local = account.facts.local;
+  facts.peer = account.facts.peer;
+  observe::put(facts.why, why);
+  page_->keep(account.ring_slot, facts);
 }
 
 void EngineReport::on_flow_gone(engine::Flow& flow) {

@@ -33,6 +33,8 @@ class EngineReport final : public engine::Observer {
   void add_rail(Rail& rail);
   void add(ShownComm& comm);
   void remove(ShownComm& comm);
+  // Copies the last packets of the flow aside (observe/keepsake.h).
+  void keep(engine::Flow& flow, std::string_view why);
   [[nodiscard]] CommWatch& watch() { return watch_; }
   // What the page says of the rail, brought up to date. It must have been added.
   [[nodiscard]] observe::RailFacts facts_of(const Rail& rail);
@@ -74,6 +76,8 @@ class EngineReport final : public engine::Observer {
   [[nodiscard]] engine::Flow* flow_at(std::size_t place, bool& by_kernel) const;
   void look_at(engine::Flow& flow);
   FlowAccount& account_of(engine::Flow& flow);
+  void keep(const FlowAccount& account, std::string_view why);
+  void look_for_trouble(const engine::Flow& flow, FlowAccount& account, Instant now);
   void publish_engine(std::uint64_t now);
   void publish_rail(RailAccount& account);
   [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const;

@@ -1,11 +1,12 @@
-// What `tfabric dump` makes of a process's records.
+// What becomes of the records of a process: packets in a capture.
+#include "observe/dump/capture.h"
+
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <string>
 
+#include "observe/dump/packets.h"
 #include "observe/page.h"
-#include "tools/dump/packets.h"
-#include "transport/tcp/net/checksum.h"
 #include "transport/tcp/stack/segment.h"
 
 using namespace tfabric;
@@ -126,12 +127,12 @@ TEST_CASE("a capture has the packets of the flows that the page knows, and why t
   const auto snapshot = read_page((*page)->descriptor(), Instant{});
   const auto rings = read_rings((*page)->descriptor());
   REQUIRE((snapshot.ok() && rings.ok()));
-  const Capture capture = make_capture(*snapshot, *rings, 1000, false);
+  const Capture capture = make_capture(*snapshot, *rings, {.epoch = 1000});
   REQUIRE(capture.flows == 1);
   REQUIRE(capture.packets == 3);
   REQUIRE(count(capture.file.bytes(), "rank 7 has sent nothing [not-sending]") == 1);
   REQUIRE(count(capture.file.bytes(), "\xc0\xa8\x07\x09") == 3);
-  const Capture anonymous = make_capture(*snapshot, *rings, 1000, true);
+  const Capture anonymous = make_capture(*snapshot, *rings, {.epoch = 1000, .anonymise = true});
   REQUIRE(anonymous.packets == 3);
   REQUIRE(count(anonymous.file.bytes(), "\xc0\xa8\x07\x09") == 0);
   REQUIRE(count(anonymous.file.bytes(), "rank 7") == 0);

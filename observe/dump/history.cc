@@ -1,0 +1,112 @@
+#include "observe/dump/history.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tfabric::dump {
+namespace {
+
+// A flow while it is put together.
+struct Collected {
+  History history;
+  std::vector<std::pair<std::uint64_t, std::string>> remarks;  // at the record with this number, or before it
+};
+
+void remark(Collected& flow, const observe::RecordedFlow& recorded, std::string text) {
+  if (!text.empty() && !recorded.packets.empty()) {
+    flow.remarks.emplace_back(recorded.packets.back().number, std::move(text));
+  }
+}
+
+// Adds the packets that are before all that is known so far.
+void put_before(Collected& flow, const observe::RecordedFlow& recorded) {
+  std::vector<observe::RecordedPacket>& known = flow.history.packets;
+  const auto end =
+      known.empty() ? recorded.packets.end()
+                    : std::find_if(recorded.packets.begin(), recorded.packets.end(),
+                                   [&](const auto& packet) { return packet.number >= known.front().number; });
+  known.insert(known.begin(), recorded.packets.begin(), end);
+}
+
+// Records count, and a packet with options is two of them.
+std::uint64_t records_in(const std::vector<observe::RecordedPacket>& packets) {
+  std::uint64_t count = 0;
+  for (const observe::RecordedPacket& packet : packets) {
+    count += packet.options.empty() ? 1 : 2;
+  }
+  return count;
+}
+
+History finished(Collected flow) {
+  History& history = flow.history;
+  if (history.packets.empty()) {
+    return std::move(history);
+  }
+  const std::uint64_t all = history.packets.back().number + (history.packets.back().options.empty() ? 1 : 2);
+  const std::uint64_t found = records_in(history.packets);
+  history.missing = all > found ? all - found : 0;
+  for (auto& [number, text] : flow.remarks) {
+    const auto after = std::find_if(history.packets.begin(), history.packets.end(),
+                                    [&, at = number](const auto& packet) { return packet.number > at; });
+    if (after == history.packets.begin()) {
+      continue;  // what it is about has been overwritten
+    }
+    std::string& comment = history.comments[static_cast<std::size_t>(after - history.packets.begin()) - 1];
+    comment += (comment.empty() ? "" : "; ") + text;
+  }
+  return std::move(history);
+}
+
+}  // namespace
+
+std::string wait_of(const observe::Snapshot& page, std::uint64_t comm) {
+  const observe::ReadTable& table = page.table("verdict");
+  for (const observe::ReadRow& row : table.rows) {
+    if (comm != 0 && table.number(row, "comm") == comm && table.number(row, "ended_at") == 0u) {
+      return fmt::format("{} [{}]", table.text(row, "text"), table.text(row, "cause"));
+    }
+  }
+  return {};
+}
+
+std::vector<History> histories_of(const observe::Snapshot& page,
+                                  const std::vector<observe::RecordedFlow>& rings) {
+  const observe::ReadTable& table = page.table("flow");
+  std::map<std::uint64_t, const observe::ReadRow*> rows;
+  for (const observe::ReadRow& row : table.rows) {
+    rows.emplace(row.id, &row);
+  }
+  std::map<std::uint64_t, Collected> flows;
+  for (const observe::RecordedFlow& ring : rings) {
+    const auto row = rows.find(ring.flow);
+    if (row == rows.end()) {
+      continue;
+    }
+    Collected& flow = flows[ring.flow];
+    flow.history.rail = table.text(*row->second, "rail");
+    flow.history.local = table.text(*row->second, "local");
+    flow.history.peer = table.text(*row->second, "peer");
+    flow.history.packets = ring.packets;
+    remark(flow, ring, wait_of(page, table.number(*row->second, "comm").value_or(0)));
+  }
+  std::vector<observe::ReadKeepsake> keepsakes = observe::keepsakes_of(page);
+  const auto now = static_cast<std::uint64_t>(page.taken_at.time_since_epoch().count());
+  for (auto kept = keepsakes.rbegin(); kept != keepsakes.rend(); ++kept) {
+    Collected& flow = flows[kept->recorded.flow];
+    flow.history.rail = kept->rail;
+    flow.history.local = kept->local;
+    flow.history.peer = kept->peer;
+    put_before(flow, kept->recorded);
+    const double ago = now > kept->kept_at ? static_cast<double>(now - kept->kept_at) / 1e9 : 0;
+    remark(flow, kept->recorded, fmt::format("kept {:.1f} s ago: {}", ago, kept->why));
+  }
+  std::vector<History> histories;
+  for (auto& [id, flow] : flows) {
+    histories.push_back(finished(std::move(flow)));
+  }
+  return histories;
+}
+
+}  // namespace tfabric::dump
