@@ -211,3 +211,19 @@ TEST_CASE("a peer that closes its comm, while it is in use or not, is no reason 
   CHECK(shown.dumps.empty());
   CHECK(observe::keepsakes_of(shown.read()).empty());
 }
+
+TEST_CASE(
+    "memory that is deregistered first, as NCCL does when it aborts, is no reason for a dump at either end") {
+  ShownWorld shown({.piece_bytes = 4096, .outage = std::chrono::milliseconds(50)});
+  Pair pair(shown.world);
+  Pair::Message& message = pair.message(12'000'000);
+  const auto region =
+      pair.send->register_region(message.sent.data(), message.sent.size(), transport::MemoryKind::host);
+  REQUIRE(region.ok());
+  pair.post_receive(message);
+  pair.post_send(message);
+  REQUIRE(pair.send->deregister_region(*region).ok());
+  REQUIRE(pair.send->failed());
+  REQUIRE(shown.world.until([&] { return pair.receive->failed(); }));
+  CHECK(shown.dumps.empty());
+}

@@ -233,10 +233,10 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   const bool refused = has_refused(flow, error);
   peer_ended_ = peer_ended_ || refused || flow.carrier().has_ended(now);
   const std::string& reason = flow.stream().reset_reason();
-  peer_closed_ = peer_closed_ || (!reason.empty() && is_close(reason));
+  peer_closed_ = peer_closed_ || !reason.empty();
   Error why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())}
                       : failure_of(flow, error);
-  if (!peer_closed_) {
+  if (reason != kClosedEarly) {
     keep(flow, why_failed(flow, error, in_use(), now));
   }
   on_lane_failed(lane, flow,
@@ -455,7 +455,9 @@ void CommCore::keep(engine::Flow& flow, std::string_view why) {
   }
 }
 
-// Nothing of the network's has failed if the user, or the peer's, has closed a comm while it was in use.
+// Nothing of the network's has failed here if the user has ended the comm, or the peer has and could say so:
+// what has failed is there. NCCL, when it aborts, deregisters memory first, which fails a comm that is in
+// use.
 bool CommCore::is_by_network(const Error& error) const {
   return !peer_closed_ && error.code != Errc::invalid_usage && error.code != Errc::invalid_argument;
 }

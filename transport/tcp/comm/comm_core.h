@@ -201,7 +201,7 @@ class CommCore : public engine::FlowHandler,
   [[nodiscard]] bool tended() const { return tended_; }
   void leave();
 
-  // The peer has closed its comm, though not because it has failed.
+  // The peer has ended its comm, and said so.
   void on_peer_closed() { peer_closed_ = true; }
   // Keeps the last packets of a flow that something has happened to (EngineReport::keep).
   [[gnu::cold]] void keep(engine::Flow& flow, std::string_view why);

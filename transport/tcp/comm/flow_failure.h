@@ -24,11 +24,6 @@ inline constexpr std::size_t kMostReason = lane::kMaxControlBytes;
 // was closed in order.
 [[nodiscard]] std::string why_over(std::string_view reason);
 
-// Returns true if the peer has closed its comm, in order or not, but not because it has failed.
-[[nodiscard]] inline bool is_close(std::string_view reason) {
-  return reason.empty() || reason == kClosedEarly;
-}
-
 // Returns what has happened, for how long, how many bytes were outstanding, which key decides, and what to
 // try next, as far as each applies. `in_use`: NCCL has the comm. Call it with the engine held, while the flow
 // exists.

@@ -271,9 +271,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
       return {};
     }
     case lane::RecordType::goodbye:
-      if (is_close(lane::text_of(body))) {
-        on_peer_closed();
-      }
+      on_peer_closed();
       end(Error{Errc::remote, why_over(lane::text_of(body))});
       return {};
     case lane::RecordType::read:

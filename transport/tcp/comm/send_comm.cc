@@ -356,9 +356,7 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
       return on_buried(body);
     case lane::RecordType::goodbye:
       peer_reason_ = lane::text_of(body);
-      if (is_close(peer_reason_)) {
-        on_peer_closed();
-      }
+      on_peer_closed();
       peer_over_ = peer_over_.value_or(Error{Errc::remote, why_over(peer_reason_)});
       return {};  // its FIN follows
     case lane::RecordType::read:

@@ -86,9 +86,7 @@ void SendComm::on_suspicion(stripe::LaneId lane, bool suspected) {
 // acknowledgements. So sends fail only when no flow can acknowledge anything more.
 void SendComm::on_peer_over(stripe::LaneId lane) {
   take_acknowledgements();
-  if (is_close(peer_reason_)) {
-    on_peer_closed();
-  }
+  on_peer_closed();
   const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const LaneEnd& other) {
     return other.flow == nullptr || other.flow->stream().peer_finished() ||
            outbox_.drained(id_of(*other.flow));
