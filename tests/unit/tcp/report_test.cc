@@ -16,10 +16,10 @@ namespace {
 
 // A world whose engine reports.
 struct ShownWorld {
-  explicit ShownWorld(const CommOptions& options = {})
+  explicit ShownWorld(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {})
       : page(std::move(
             *observe::Page::create({.rank = 0, .host = "h", .job = {}, .transport = "tcp", .records = 64}))),
-        world(options) {
+        world(options, engine_options) {
     const EngineGuard guard(world.engine.lock());
     report = std::make_unique<EngineReport>(*page, watchdog, world.engine, world.peers.paths,
                                             std::uint16_t{0}, "inline");
@@ -169,7 +169,11 @@ TEST_CASE("a flow that is lost leaves its last packets, and its comm goes on") {
 
 TEST_CASE(
     "a comm that the network fails asks for a dump, once for each end, and its flows leave their packets") {
-  ShownWorld shown({.piece_bytes = 4096, .outage = std::chrono::milliseconds(50)});
+  engine::EngineOptions patience;
+  patience.tcp.user_timeout = patience.tcp.connect_timeout = std::chrono::milliseconds(500);
+  patience.tcp.keepalive_idle = std::chrono::milliseconds(200);
+  patience.tcp.keepalive_interval = std::chrono::milliseconds(50);
+  ShownWorld shown({.piece_bytes = 4096, .outage = std::chrono::milliseconds(50)}, patience);
   Pair pair(shown.world);
   pair.exchange(100'000);
   shown.settle();
