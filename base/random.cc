@@ -44,7 +44,8 @@ SeededRandom own_generator() {
   std::uint64_t seed = 0;
   if (const unsigned long given = getauxval(AT_RANDOM); given != 0) {
     // The kernel hands the address over as a number: there is no other way to the bytes.
-    std::memcpy(&seed, reinterpret_cast<const void*>(given), sizeof seed);  // NOLINT(performance-no-int-to-ptr)
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    std::memcpy(&seed, reinterpret_cast<const void*>(given), sizeof seed);
   }
   SeededRandom mixed(seed ^ static_cast<std::uint64_t>(monotonic_now().time_since_epoch().count()));
   return SeededRandom(mixed.next() + count.fetch_add(1));
