@@ -71,6 +71,9 @@ class EngineReport final : public engine::Observer {
     void begin(std::size_t all, Instant now);
   };
 
+  // Rails may have thousands of links.
+  static constexpr Duration kRailInterval = std::chrono::milliseconds(100);
+
   void look_at_comms(Instant now);
   void look_at_flows(Instant now);
   [[nodiscard]] engine::Flow* flow_at(std::size_t place, bool& by_kernel) const;

@@ -1,0 +1,32 @@
+// What EngineReport keeps about a flow.
+#pragma once
+
+#include <cstdint>
+
+#include "base/time.h"
+#include "observe/facts.h"
+#include "observe/page.h"
+#include "transport/tcp/report/engine_report.h"
+
+namespace tfabric::tcp {
+
+// As the page has times.
+inline std::uint64_t ns(Duration duration) { return static_cast<std::uint64_t>(duration.count()); }
+inline std::uint64_t ns(Instant instant) { return ns(instant.time_since_epoch()); }
+
+class EngineReport::FlowAccount final : public engine::FlowAccount {
+ public:
+  std::uint64_t id = 0;
+  std::uint32_t slot = observe::Page::kNone;
+  PathAccount* path = nullptr;
+  observe::FlowFacts facts;
+  std::uint32_t ring_slot = observe::Page::kNone;
+  // What is wrong with it, until it is over.
+  bool timed_out = false;
+  Instant closed_since{};  // the peer has no room; Instant{}: it has
+
+  // What the flow has done since the last time goes into its path.
+  void take(const stack::ConnectionInfo& info, const stack::ByteStream& stream);
+};
+
+}  // namespace tfabric::tcp
