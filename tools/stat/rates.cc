@@ -48,6 +48,9 @@ class Growth {
   std::map<std::uint64_t, const ReadRow*> earlier_;
 };
 
+// Where hardly anything is sent but a word now and then, tail loss probes repeat much of it for nothing.
+constexpr double kTooFew = 1e5;
+
 // Sums of several paths; the shares are made of them at the end.
 struct Sums {
   double sent = 0, received = 0, repeated = 0, busy = 0, by_network = 0, by_receiver = 0;
@@ -69,7 +72,7 @@ struct Sums {
     const double each = seconds > 0 ? 1 / seconds : 0;
     return {.sent = sent * each,
             .received = received * each,
-            .repeated = share(repeated, sent),
+            .repeated = sent + repeated < kTooFew ? std::nullopt : std::optional(share(repeated, sent)),
             .busy = busy * each / 1e9,
             .by_network = share(by_network, busy),
             .by_receiver = share(by_receiver, busy),

@@ -33,7 +33,7 @@ struct Process {
 // Of two flows, or paths, together: what they did in between.
 struct Work {
   double sent = 0, received = 0;           // bytes a second
-  double repeated = 0;                     // share of the bytes sent
+  std::optional<double> repeated;          // share of the bytes sent; nothing: too few to say
   double busy = 0;                         // seconds a second, summed over flows
   double by_network = 0, by_receiver = 0;  // shares of it
   std::uint64_t rtt_ns = 0;                // the longest

@@ -39,7 +39,7 @@ std::string microseconds(std::uint64_t ns) {
 }
 
 std::string repeated_of(const Process& process, const Work& work) {
-  return knows_segments(process) ? fmt::format("{:.2f}", 100 * work.repeated) : "-";
+  return knows_segments(process) && work.repeated ? fmt::format("{:.2f}", 100 * *work.repeated) : "-";
 }
 
 // What held it back for most of the time that it had something to send.

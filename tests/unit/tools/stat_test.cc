@@ -73,11 +73,33 @@ TEST_CASE("rates are what has happened between two looks, over all engines") {
   REQUIRE(found.size() == 1);
   CHECK(found.front().sent == Approx(1'000'000));
   CHECK(found.front().work.sent == Approx(50'000));
-  CHECK(found.front().work.repeated == Approx(0.01));
+  CHECK(found.front().work.repeated.value() == Approx(0.01));
   CHECK(found.front().work.by_network == Approx(0.9));
   const std::string text = to_text(processes, Level::rail);
   CHECK_THAT(text, Catch::Contains("eni1") && Catch::Contains("network 90%") && Catch::Contains("1.00") &&
                        Catch::Contains("41"));
+}
+
+TEST_CASE("of a rail that sends a word now and then, no share is said that it has sent again") {
+  const auto page = page_of_rank(3);
+  RailFacts rail;
+  put(rail.name, "eni1");
+  PathFacts path;
+  put(path.rail, "eni1");
+  page->publish(page->take(Table::rail), 1, rail);
+  const std::uint32_t slot = page->take(Table::path);
+  page->publish(slot, 2, path);
+  const Found before = look_at(*page, kNow);
+  const auto repeated = [&] {
+    return rails_of(pair(before, look_at(*page, kNow + 1'000'000'000)).front()).front().work.repeated;
+  };
+  path.sent_bytes = 90'000;
+  path.retransmitted_bytes = 9'000;
+  page->publish(slot, 2, path);
+  CHECK_FALSE(repeated());
+  path.retransmitted_bytes = 10'000;
+  page->publish(slot, 2, path);
+  CHECK(repeated().value() == Approx(1.0 / 9));
 }
 
 TEST_CASE("of HCAs nothing is shown that only TCP knows") {
