@@ -127,6 +127,7 @@ class Recording:
         starved = event("starved", second)
         pause = (over.end - over.begin) * 60 if over else 0.2 * STEP_S if starved and starved.rank == rank else 0
         self.count(second, "engine_starved_seconds", pause, rank=rank)
+        self.count(second, "dumps", int(first and not halted.what == "late"), rank=rank)
         self.count(second, "network_cpu_seconds", 0 if mine else 0.6 * STEP_S, rank=rank)
 
     def path(self, second, rank, rail, peer, number, sent, received):
