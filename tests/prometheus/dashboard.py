@@ -68,7 +68,7 @@ def faults_of_panel(panel):
         grouped = re.search(r"by \(([\w, ]+)\)", target["expr"])
         names = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
         if names != set(grouped.group(1).split(", ") if grouped else ()):
-            yield f"{title}: series are told apart by {grouped and grouped.group(1)}, the legend names {sorted(names)}"
+            yield f"{title}: series differ by {grouped and grouped.group(1)}, the legend names {sorted(names)}"
     if panel.get("datasource") != SOURCE:
         yield f"{title}: the data source is not the variable"
 

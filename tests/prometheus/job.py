@@ -1,46 +1,31 @@
 """A real job on this host, and what the tool prints of it for Prometheus."""
 import contextlib
-import http.server
 import os
 import pathlib
 import re
 import signal
 import subprocess
-import threading
+import sys
 import time
 
+TESTS = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS / "stat"))
+# pylint: disable=wrong-import-position
+import beside
+from beside import LIMIT_S, expect, wait_for
 from recording import Recording
-from server import LIMIT_S, Failed, Process, Server, promtool
+from server import Process, Server, promtool
 
-DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+DOCS = TESTS.parent / "docs"
 EXPORTER = "prometheus-node-exporter"
 
 
-def expect(condition, what):
-    if not condition:
-        raise Failed(what)
-
-
-def wait_for(what, found):
-    end = time.monotonic() + LIMIT_S
-    while not (result := found()):
-        expect(time.monotonic() < end, f"{what}: not within {LIMIT_S} s")
-        time.sleep(0.2)
-    return result
-
-
-class Job:
-    """Two processes of perf over memif, of which the second can be stopped."""
+class Job(beside.Job):
+    """A job with a name of its own, of which one process can be stopped."""
 
     def __init__(self, tool, folder):
-        self.tool = tool
         self.name = f"tfabric-test-{os.getpid()}"
-        own = {"TFABRIC_CONFIG": "/dev/null", "TFABRIC_TRANSPORT": "tcp", "TFABRIC_TCP_RAILS": "memif", "TFABRIC_LOCK_FOLDER": f"{folder}/locks",
-               "TFABRIC_OBSERVE_HANG_SECONDS": "3", "SLURM_JOB_ID": self.name}
-        self.environment = {key: value for key, value in os.environ.items() if not key.startswith("TFABRIC_")} | own
-        self.process = subprocess.Popen([tool, "perf", "--local", "--mode", "bw", "-b", "64K", "-e", "64K", "--bidirectional", "--time",
-                                         str(LIMIT_S)], env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                                        start_new_session=True)
+        super().__init__(tool, folder, SLURM_JOB_ID=self.name)
 
     def text(self):
         """Of all jobs of this host."""
@@ -61,17 +46,12 @@ class Job:
 
     def stop_one(self):
         """Returns the metrics when the other one has found out why it waits."""
-        children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
-        os.kill(int(children.read_text(encoding="ascii").split()[0]), signal.SIGSTOP)
+        os.kill(self.pids()[1], signal.SIGSTOP)
 
         def stuck():
             text = self.text()
             return text if any(line.startswith("tfabric_stuck{") for line in self.own(text)) else None
         return wait_for("a process that waits for the stopped one", stuck)
-
-    def close(self):
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
 
 
 def shapes_of(lines):
@@ -104,22 +84,10 @@ def metrics(tool, folder):
 
 
 @contextlib.contextmanager
-def published(job):
-    """The text over HTTP, by a few lines of Python; gives the address."""
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_GET(self):  # pylint: disable=invalid-name
-            body = job.text().encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "text/plain; version=0.0.4")
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *_arguments):  # pylint: disable=arguments-differ
-            pass
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"127.0.0.1:{server.server_port}"
-        server.shutdown()
+def served(job):
+    """By the tool itself; gives the address."""
+    with beside.serving(job) as server:
+        yield server.at
 
 
 @contextlib.contextmanager
@@ -142,7 +110,7 @@ def scraped(tool, folder, with_exporter):
     with contextlib.closing(Job(tool, folder)) as job, contextlib.ExitStack() as ways:
         wanted, types = shapes_of(job.own(job.wait_until_moving()))
         wanted.pop("tfabric_stuck", None)  # of a host that has stood still for a moment
-        addresses = {"http": ways.enter_context(published(job))}
+        addresses = {"http": ways.enter_context(served(job))}
         if with_exporter:
             addresses["node"] = ways.enter_context(exported(job, folder))
         with contextlib.closing(Server(folder, scrape=addresses)) as server:

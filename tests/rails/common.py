@@ -3,6 +3,7 @@ import argparse
 import os
 import pathlib
 import secrets
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,15 @@ def environment(**more):
 def start(space, variables, *words):
     """A process in a network namespace, for finish()."""
     return space.start(*words, env=variables, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def check_metrics(text):
+    """By promtool, where it is installed."""
+    if not shutil.which("promtool"):
+        print("promtool is not installed (Debian: prometheus): the metrics are not judged by it")
+        return
+    done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
+    expect(done.returncode == 0, f"promtool: {done.stdout}{done.stderr}")
 
 
 class Reader(threading.Thread):
