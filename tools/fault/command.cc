@@ -52,45 +52,27 @@ std::string wrong_usage(const Arguments& arguments) {
                    arguments.duration);
 }
 
-// Those pages of `found` that can be read, with how users name their processes.
-struct Subject {
-  std::string name;
-  const observe::FoundPage* page;
-};
-
-std::vector<Subject> subjects_of(const observe::Found& found, const std::vector<stat::Process>& processes) {
-  std::vector<Subject> subjects;
-  for (const observe::FoundPage& page : found.pages) {
-    for (const stat::Process& process : processes) {
-      if (process.pid == page.pid && page.snapshot.ok()) {
-        subjects.push_back({stat::name_of(process), &page});
-      }
-    }
-  }
-  return subjects;
-}
-
 int list(const std::vector<stat::Process>& processes) {
   for (const stat::Process& process : processes) {
-    bool any = false;
-    for (const stat::RailView& rail : stat::rails_of(process)) {
-      any |= !rail.fault.empty();
-      tools::print_out(rail.fault.empty()
-                           ? std::string()
-                           : fmt::format("{}, rail {}: {}\n", stat::name_of(process), rail.name, rail.fault));
+    const auto faults = stat::faults_of(process);
+    for (const auto& [rail, fault] : faults) {
+      tools::print_out(fmt::format("{}, rail {}: {}\n", stat::name_of(process), rail, fault));
     }
-    tools::print_out(any ? std::string() : fmt::format("{}: no fault\n", stat::name_of(process)));
+    if (faults.empty()) {
+      tools::print_out(fmt::format("{}: no fault\n", stat::name_of(process)));
+    }
   }
   return 0;
 }
 
 // Asks one process, and says how that has ended.
-int ask(const Subject& subject, const std::string& line, const std::string& done) {
+int ask(const std::string& name, const observe::FoundPage& page, const std::string& line,
+        const std::string& done) {
   const auto failed = [&](int code, const std::string& why) {
-    tools::print_err(fmt::format("tfabric fault: {} {}\n", subject.name, why));
+    tools::print_err(fmt::format("tfabric fault: {} {}\n", name, why));
     return code;
   };
-  const Result<observe::Reply> reply = observe::ask(subject.page->file->get(), line, kLimit);
+  const Result<observe::Reply> reply = observe::ask(page.file->get(), line, kLimit);
   if (!reply) {
     return failed(kRefused, "cannot be asked: " + reply.error().message);
   }
@@ -117,7 +99,7 @@ int ask(const Subject& subject, const std::string& line, const std::string& done
                   "refuses: " + reply->answer.substr(reply->answer.starts_with(kNo) ? kNo.size() : 0));
   }
   const std::string count = reply->answer.size() > 3 ? reply->answer.substr(3) : std::string();
-  tools::print_out(fmt::format("{}: {}\n", subject.name, count.empty() ? done : count));
+  tools::print_out(fmt::format("{}: {}\n", name, count.empty() ? done : count));
   return 0;
 }
 
@@ -126,29 +108,35 @@ int run(const Arguments& arguments) {
     tools::print_err(fmt::format("tfabric fault: {}\n", wrong));
     return kWrongUsage;
   }
-  const observe::Found found = stat::look(arguments.selection);
-  const std::vector<stat::Process> processes = stat::pair({}, found);
+  observe::Found found = stat::look(arguments.selection);
   tools::print_err(stat::what_is_missing(found, arguments.selection, "fault"));
+  const bool any = !found.pages.empty();
+  std::erase_if(found.pages, [](const observe::FoundPage& page) { return !page.snapshot || page.ended; });
+  const std::vector<stat::Process> processes = stat::pair({}, found);  // one for each page
   if (processes.empty()) {
+    tools::print_err(any ? "tfabric fault: there is none that lives and can be read\n" : "");
     return kNoProcess;
   }
   if (arguments.list) {
     return list(processes);
   }
-  const std::vector<Subject> subjects = subjects_of(found, processes);
-  if (subjects.size() > 1) {
-    std::string names;
-    for (const Subject& subject : subjects) {
-      names += (names.empty() ? "" : ", ") + fmt::format("{}", subject.page->pid);
+  if (processes.size() > 1) {
+    std::string pids;
+    for (const stat::Process& process : processes) {
+      pids += (pids.empty() ? "" : ", ") + fmt::format("{}", process.pid);
     }
-    tools::print_err(fmt::format("tfabric fault: {} processes here are rank {}: choose one by --pid, of {}\n",
-                                 subjects.size(), arguments.selection.rank, names));
+    tools::print_err(fmt::format(
+        "tfabric fault: {} processes here are {}: choose one by --pid{}, of {}\n", processes.size(),
+        arguments.selection.pid != 0 ? fmt::format("process {}", arguments.selection.pid)
+                                     : fmt::format("rank {}", arguments.selection.rank),
+        arguments.selection.pid != 0 ? " and --rank, or --folder" : "", pids));
     return kWrongUsage;
   }
-  return arguments.clear
-             ? ask(subjects.front(), "end", "ended")
-             : ask(subjects.front(), fmt::format("rehearse {} {}", arguments.duration, arguments.faults),
-                   fmt::format("{} for {}", arguments.faults, arguments.duration));
+  const std::string name = stat::name_of(processes.front());
+  return arguments.clear ? ask(name, found.pages.front(), "end", "ended")
+                         : ask(name, found.pages.front(),
+                               fmt::format("rehearse {} {}", arguments.duration, arguments.faults),
+                               fmt::format("{} for {}", arguments.faults, arguments.duration));
 }
 
 }  // namespace

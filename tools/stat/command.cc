@@ -34,10 +34,8 @@ namespace {
 constexpr int kFound = 1, kNoProcess = 3;
 
 struct Arguments {
-  Level level = Level::rail;
-  Selection selection;
-  double interval = 1, stuck = 30;
-  bool watch = false, json = false, prometheus = false, check = false, explain = false, clean = false;
+  View view;
+  bool watch = false, prometheus = false, clean = false;
   std::string textfile;
   NetworkOptions network;
 };
@@ -57,24 +55,15 @@ std::string title(const std::vector<Process>& processes, double interval) {
                      local.tm_hour, local.tm_min, local.tm_sec, interval);
 }
 
-// What is slow, a line each.
-std::string slow_lines(const std::vector<Process>& processes) {
-  std::string text;
-  for (const std::string& line : slow_of(processes)) {
-    text += line + "\n";
-  }
-  return text;
-}
-
 int watch(const Arguments& arguments, observe::Found before) {
   // To the upper left, and what is below the new text goes; a file or a pipe gets one table after the other.
   const bool screen = isatty(STDOUT_FILENO) != 0;
   for (;;) {
-    pause(arguments.interval);
-    observe::Found now = look(arguments.selection);
+    pause(arguments.view.interval);
+    observe::Found now = look(arguments.view.selection);
     const std::vector<Process> processes = pair(before, now);
-    std::string text = title(processes, arguments.interval) + to_text(processes, arguments.level) +
-                       slow_lines(processes) + what_is_missing(now, arguments.selection, "stat");
+    std::string text = title(processes, arguments.view.interval) + to_text(processes, arguments.view.level) +
+                       in_lines(slow_of(processes)) + what_is_missing(now, arguments.view.selection, "stat");
     if (screen) {
       std::string lines = "\x1b[H";
       for (const char c : text) {
@@ -93,7 +82,7 @@ int watch(const Arguments& arguments, observe::Found before) {
 
 int export_metrics(const Arguments& arguments) {
   for (;;) {
-    const observe::Found found = look(arguments.selection);
+    const observe::Found found = look(arguments.view.selection);
     const std::string text = to_prometheus(found);
     if (arguments.textfile.empty()) {
       tools::print_out(text);
@@ -103,34 +92,32 @@ int export_metrics(const Arguments& arguments) {
     if (!arguments.watch || tools::output_failure()) {
       return 0;
     }
-    pause(arguments.interval);
+    pause(arguments.view.interval);
   }
 }
 
 int check(const Arguments& arguments) {
-  const observe::Found found = look(arguments.selection);
+  const observe::Found found = look(arguments.view.selection);
   const std::vector<Process> processes = pair({}, found);
-  tools::print_err(what_is_missing(found, arguments.selection, "stat"));
+  tools::print_err(what_is_missing(found, arguments.view.selection, "stat"));
   if (processes.empty()) {
     return kNoProcess;
   }
-  const std::vector<std::string> lines = findings_of(processes, arguments.stuck);
-  for (const std::string& line : lines) {
-    tools::print_out(line + "\n");
-  }
+  const std::vector<std::string> lines = findings_of(processes, arguments.view.stuck);
+  tools::print_out(in_lines(lines));
   return lines.empty() ? 0 : kFound;
 }
 
 int explain(const Arguments& arguments) {
-  const observe::Found found = look(arguments.selection);
+  const observe::Found found = look(arguments.view.selection);
   const std::vector<Process> processes = pair({}, found);
-  tools::print_err(what_is_missing(found, arguments.selection, "stat"));
+  tools::print_err(what_is_missing(found, arguments.view.selection, "stat"));
   tools::print_out(explain(processes));
   return processes.empty() ? kNoProcess : 0;
 }
 
 int clean(const Arguments& arguments) {
-  const Selection& selection = arguments.selection;
+  const Selection& selection = arguments.view.selection;
   observe::Removed removed;
   for (const std::string& folder :
        selection.folder.empty() ? folders() : std::vector<std::string>{selection.folder}) {
@@ -138,7 +125,7 @@ int clean(const Arguments& arguments) {
     removed.pages += more.pages;
     removed.of_others += more.of_others;
   }
-  if (arguments.json) {
+  if (arguments.view.json) {
     tools::print_out(nlohmann::json{{"version", version()},
                                     {"removed", removed.pages},
                                     {"closed_files", removed.of_others}}
@@ -154,47 +141,41 @@ int clean(const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   if (arguments.network.serve->count() > 0) {
-    return serve_pages(arguments.network, arguments.selection);
+    return serve_pages(arguments.network, arguments.view.selection);
   }
   if (!arguments.network.hosts.empty()) {
-    return show_hosts(arguments.network, {.selection = arguments.selection,
-                                          .level = arguments.level,
-                                          .interval = arguments.interval,
-                                          .stuck = arguments.stuck,
-                                          .json = arguments.json,
-                                          .check = arguments.check,
-                                          .explain = arguments.explain});
+    return show_hosts(arguments.network, arguments.view);
   }
   if (arguments.clean) {
     return clean(arguments);
   }
-  if (arguments.explain) {
+  if (arguments.view.explain) {
     return explain(arguments);
   }
-  if (arguments.check) {
+  if (arguments.view.check) {
     return check(arguments);
   }
   if (arguments.prometheus || !arguments.textfile.empty()) {
     return export_metrics(arguments);
   }
-  observe::Found before = look(arguments.selection);
-  if (arguments.json) {
+  observe::Found before = look(arguments.view.selection);
+  if (arguments.view.json) {
     tools::print_out(to_json(before).dump(1) + "\n");
     return before.pages.empty() ? kNoProcess : 0;
   }
   if (arguments.watch) {
     return watch(arguments, std::move(before));
   }
-  if (!before.pages.empty() && arguments.level != Level::comm && arguments.level != Level::flow) {
-    pause(arguments.interval);
+  if (!before.pages.empty() && arguments.view.level != Level::comm && arguments.view.level != Level::flow) {
+    pause(arguments.view.interval);
   }
-  const observe::Found now = look(arguments.selection);
+  const observe::Found now = look(arguments.view.selection);
   const std::vector<Process> processes = pair(before, now);
-  tools::print_err(what_is_missing(now, arguments.selection, "stat"));
+  tools::print_err(what_is_missing(now, arguments.view.selection, "stat"));
   if (processes.empty()) {
     return kNoProcess;
   }
-  tools::print_out(to_text(processes, arguments.level) + slow_lines(processes));
+  tools::print_out(to_text(processes, arguments.view.level) + in_lines(slow_of(processes)));
   return 0;
 }
 
@@ -218,36 +199,38 @@ void add_stat(CLI::App& app, int& exit_code) {
       "stat", "Show what the jobs on this host do now: rails, peers, comms, flows, and what they wait for");
   const std::map<std::string, Level> levels{
       {"rail", Level::rail}, {"peer", Level::peer}, {"comm", Level::comm}, {"flow", Level::flow}};
-  stat->add_option("--level", arguments->level, "rail, peer (addresses of peers), comm or flow (as `ss -ti`)")
+  stat->add_option("--level", arguments->view.level,
+                   "rail, peer (addresses of peers), comm or flow (as `ss -ti`)")
       ->transform(CLI::CheckedTransformer(levels).description(""))
       ->type_name("{rail,peer,comm,flow}")
       ->default_str("rail");
-  add_selection(*stat, arguments->selection);
-  stat->add_option("--interval", arguments->interval, "seconds between the two looks that rates are made of")
+  add_selection(*stat, arguments->view.selection);
+  stat->add_option("--interval", arguments->view.interval,
+                   "seconds between the two looks that rates are made of")
       ->check(CLI::Range(0.1, 3600.0))
       ->type_name("SECONDS")
       ->capture_default_str();
   CLI::Option* watch = stat->add_flag("--watch", arguments->watch, "again and again, until interrupted");
-  CLI::Option* json =
-      stat->add_flag("--json", arguments->json, "print all that the processes show, at one moment, as JSON")
-          ->excludes(watch);
+  CLI::Option* json = stat->add_flag("--json", arguments->view.json,
+                                     "print all that the processes show, at one moment, as JSON")
+                          ->excludes(watch);
   CLI::Option* metrics =
       stat->add_flag("--prometheus", arguments->prometheus, "print metrics in Prometheus' text format")
           ->excludes(json);
   CLI::Option* check =
-      stat->add_flag("--check", arguments->check,
+      stat->add_flag("--check", arguments->view.check,
                      "say only what is wrong: processes that do not run, rails without a link, "
                      "waits and why they last, requests that have not moved for --stuck seconds")
           ->excludes(watch)
           ->excludes(json)
           ->excludes(metrics);
-  stat->add_flag("--explain", arguments->explain,
+  stat->add_flag("--explain", arguments->view.explain,
                  "say why the processes stand still, or stood still: what they have found out themselves")
       ->excludes(watch)
       ->excludes(json)
       ->excludes(metrics)
       ->excludes(check);
-  stat->add_option("--stuck", arguments->stuck, "for --check")
+  stat->add_option("--stuck", arguments->view.stuck, "for --check")
       ->check(CLI::Range(1.0, 86400.0))
       ->type_name("SECONDS")
       ->needs(check)

@@ -60,9 +60,7 @@ std::optional<double> median_of(Paths sisters) {
   for (const Path* sister : sisters) {
     most = std::max(most, sister->delivered);
   }
-  std::erase_if(sisters, [&](const Path* sister) {
-    return sister->delivered <= 0 || sister->delivered < kCarriesNothing * most;
-  });
+  std::erase_if(sisters, [&](const Path* sister) { return sister->delivered < kCarriesNothing * most; });
   if (sisters.empty()) {
     return std::nullopt;
   }

@@ -105,7 +105,7 @@ class Call : public std::enable_shared_from_this<Call> {
         self->fail(fmt::format("nothing listens on port {}: run `tfabric stat --serve 0.0.0.0:{}` there",
                                self->server_.port, self->server_.port));
       } else if (error) {
-        self->fail(error == beast::error::timeout ? "" : error.message());
+        self->fail(error);
       } else {
         self->ask();
       }
@@ -116,7 +116,7 @@ class Call : public std::enable_shared_from_this<Call> {
     state_ = "it has not answered";
     http::async_write(stream_, request_, [self = shared_from_this()](error_code error, std::size_t) {
       if (error) {
-        self->fail(error.message());
+        self->fail(error);
       } else {
         self->read();
       }
@@ -129,7 +129,7 @@ class Call : public std::enable_shared_from_this<Call> {
       if (error == http::error::body_limit) {
         self->fail("its answer is too large");
       } else if (error) {
-        self->fail(error == beast::error::timeout ? "" : "it does not speak HTTP: " + error.message());
+        self->fail(error, "it does not speak HTTP: ");
       } else if (answer.result() != http::status::ok) {
         self->fail(fmt::format("it answers with the HTTP status {}", answer.result_int()));
       } else {
@@ -138,10 +138,11 @@ class Call : public std::enable_shared_from_this<Call> {
     });
   }
 
-  // Empty: the time is over.
-  void fail(const std::string& why) {
-    if (!why.empty()) {
-      why_ = why;
+  void fail(const std::string& why) { why_ = why; }
+  // That the time is over is said otherwise.
+  void fail(error_code error, const std::string& what = {}) {
+    if (error != beast::error::timeout) {
+      why_ = what + error.message();
     }
   }
 

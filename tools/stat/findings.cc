@@ -85,4 +85,12 @@ std::vector<std::string> findings_of(const std::vector<Process>& processes, doub
   return lines;
 }
 
+std::string in_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) {
+    text += line + "\n";
+  }
+  return text;
+}
+
 }  // namespace tfabric::stat

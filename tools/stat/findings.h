@@ -20,6 +20,9 @@ namespace tfabric::stat {
 // What that means, of a process of which standstill_of() says something.
 [[nodiscard]] std::string about_standstill(const Process& process);
 
+// A line each.
+[[nodiscard]] std::string in_lines(const std::vector<std::string>& lines);
+
 // "rank 3 (process 4242)"; "rank 3 (process 4242 on gpu1)" of another host.
 [[nodiscard]] std::string name_of(const Process& process);
 

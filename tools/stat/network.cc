@@ -64,10 +64,7 @@ std::vector<Host> ask(const std::vector<std::string>& names, const std::vector<E
     hosts.push_back({names[i], answers[i] ? from_json(*answers[i]) : answers[i].error()});
     answers[i] = std::string();  // it can be large
     if (hosts.back().pages) {
-      std::erase_if(hosts.back().pages->found.pages, [&](const observe::FoundPage& page) {
-        return (selection.pid != 0 && page.pid != selection.pid) ||
-               (selection.rank >= 0 && page.snapshot && page.snapshot->rank != selection.rank);
-      });
+      keep_selected(selection, hosts.back().pages->found);
     }
   }
   return hosts;
@@ -126,27 +123,21 @@ void print_json(const std::vector<Host>& hosts) {
                    "\n");
 }
 
-void print_lines(const std::vector<std::string>& lines) {
-  for (const std::string& line : lines) {
-    tools::print_out(line + "\n");
-  }
-}
-
 // Returns whether --check has found something.
-bool print_view(const std::vector<Process>& processes, const HostsView& view) {
-  std::vector<std::string> slow = slow_of(processes);
+bool print_view(const std::vector<Process>& processes, const View& view) {
   if (view.explain) {
     tools::print_out(explain(processes));
     return false;
   }
   if (view.check) {
     std::vector<std::string> lines = findings_of(processes, view.stuck);
+    const std::vector<std::string> slow = slow_of(processes);
     lines.insert(lines.end(), slow.begin(), slow.end());
-    print_lines(lines);
+    tools::print_out(in_lines(lines));
     return !lines.empty();
   }
   tools::print_out(to_text(processes, view.level));
-  print_lines(slow);
+  tools::print_out(in_lines(slow_of(processes)));
   return false;
 }
 
@@ -178,6 +169,7 @@ void add_network_options(CLI::App& command, NetworkOptions& options) {
           ->expected(0, 1)
           ->type_name("ADDRESS[:PORT]")
           ->excludes(hosts);
+  hosts->excludes(command.get_option("--folder"));  // those of other hosts are theirs
   for (const char* other : {"--watch", "--prometheus", "--textfile"}) {
     hosts->excludes(command.get_option(other));
     serve->excludes(command.get_option(other));
@@ -212,7 +204,7 @@ int serve_pages(const NetworkOptions& options, const Selection& selection) {
   return done.error().code == Errc::invalid_usage ? kUsage : kUnreached;
 }
 
-int show_hosts(const NetworkOptions& options, const HostsView& view) {
+int show_hosts(const NetworkOptions& options, const View& view) {
   const auto endpoints = endpoints_of(options.hosts);
   if (!endpoints) {
     tools::print_err(fmt::format("tfabric stat --hosts: {}\n", endpoints.error().message));

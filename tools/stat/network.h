@@ -25,13 +25,14 @@ void add_network_options(CLI::App& command, NetworkOptions& options);
 // Serves until a signal ends it. Returns the exit code.
 [[nodiscard]] int serve_pages(const NetworkOptions& options, const Selection& selection);
 
-struct HostsView {
+// What is shown, and how.
+struct View {
   Selection selection;
   Level level = Level::rail;
   double interval = 1, stuck = 30;
   bool json = false, check = false, explain = false;
 };
 // Shows what the hosts' servers send. Returns the exit code.
-[[nodiscard]] int show_hosts(const NetworkOptions& options, const HostsView& view);
+[[nodiscard]] int show_hosts(const NetworkOptions& options, const View& view);
 
 }  // namespace tfabric::stat

@@ -8,16 +8,6 @@
 #include "tools/stat/findings.h"
 
 namespace tfabric::stat {
-namespace {
-
-// "10.0.0.2:5001", "[fd00::2]:5001".
-std::string without_port(const std::string& text) {
-  const std::string host = text.substr(0, text.rfind(':'));
-  return host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host;
-}
-
-}  // namespace
-
 Peers::Peers(const std::vector<Process>& processes) {
   for (const Process& process : processes) {
     add_rails(process);
@@ -43,7 +33,7 @@ void Peers::add_comms(const Process& process) {
   std::map<std::uint64_t, std::string> firsts;
   for (const observe::ReadRow& row : table.rows) {
     const std::uint64_t comm = table.number(row, "comm").value_or(0);
-    const std::string address = without_port(table.text(row, "peer"));
+    const std::string address = address_of(table.text(row, "peer"));
     if (comm != 0 && !address.empty()) {
       unite(firsts.try_emplace(comm, address).first->second, address);
     }

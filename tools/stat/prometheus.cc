@@ -31,32 +31,39 @@ struct Metric {
   Sum sum = Sum::add;
   double scale = 1;
   bool always = true;  // false: 0 is not known
+  // Where there is no TCP, zeros would say that nothing was lost.
+  bool of_tcp = true;
 };
+
+constexpr Metric of_both(Metric metric) {
+  metric.of_tcp = false;
+  return metric;
+}
 
 constexpr double kSecond = 1e-9;
 constexpr std::array kMetrics{
-    Metric{"rail", "up", "rail_up", "gauge", "1 if the rail has its link", Sum::least},
-    Metric{"rail", "sent_bytes", "rail_transmit_bytes_total", "counter",
-           "Bytes of frames that the rail has sent"},
-    Metric{"rail", "received_bytes", "rail_receive_bytes_total", "counter",
-           "Bytes of frames that have come in by the rail"},
+    of_both({"rail", "up", "rail_up", "gauge", "1 if the rail has its link", Sum::least}),
+    of_both({"rail", "sent_bytes", "rail_transmit_bytes_total", "counter",
+             "Bytes of frames that the rail has sent"}),
+    of_both({"rail", "received_bytes", "rail_receive_bytes_total", "counter",
+             "Bytes of frames that have come in by the rail"}),
     Metric{"rail", "sent_packets", "rail_transmit_packets_total", "counter", "Frames that the rail has sent"},
     Metric{"rail", "received_packets", "rail_receive_packets_total", "counter",
            "Frames that have come in by the rail"},
     Metric{"rail", "transmit_stalls", "rail_transmit_stalls_total", "counter",
            "How often the driver took nothing"},
-    Metric{"rail", "absences", "rail_link_losses_total", "counter", "How often the rail has lost its link",
-           Sum::most},
+    of_both({"rail", "absences", "rail_link_losses_total", "counter", "How often the rail has lost its link",
+             Sum::most}),
     Metric{"rail", "lost_connections", "rail_lost_connections_total", "counter",
            "Connections over the rail that were lost, or could not be made"},
     Metric{"rail", "dealt_again_bytes", "rail_dealt_again_bytes_total", "counter",
            "Bytes of lost connections that went again over others"},
-    Metric{"path", "sent_bytes", "path_sent_bytes_total", "counter",
-           "Payload sent toward the peer, each byte once"},
-    Metric{"path", "acked_bytes", "path_acknowledged_bytes_total", "counter",
-           "Payload that the peer has acknowledged"},
-    Metric{"path", "received_bytes", "path_received_bytes_total", "counter",
-           "Payload that has come from the peer, in order"},
+    of_both({"path", "sent_bytes", "path_sent_bytes_total", "counter",
+             "Payload sent toward the peer, each byte once"}),
+    of_both({"path", "acked_bytes", "path_acknowledged_bytes_total", "counter",
+             "Payload that the peer has acknowledged"}),
+    of_both({"path", "received_bytes", "path_received_bytes_total", "counter",
+             "Payload that has come from the peer, in order"}),
     Metric{"path", "retransmitted_bytes", "path_retransmitted_bytes_total", "counter",
            "Payload that was sent again"},
     Metric{"path", "timeouts", "path_retransmission_timeouts_total", "counter",
@@ -69,16 +76,16 @@ constexpr std::array kMetrics{
            false},
     Metric{"path", "min_rtt_ns", "path_min_round_trip_seconds", "gauge", "Shortest round trip", Sum::least,
            kSecond, false},
-    Metric{"path", "flows", "path_flows", "gauge", "Connections toward the peer"},
+    of_both({"path", "flows", "path_flows", "gauge", "Connections toward the peer"}),
     Metric{"path", "busy_ns", "path_busy_seconds_total", "counter",
            "Time with something to send, summed over connections", Sum::add, kSecond},
     Metric{"path", "peer_window_limited_ns", "path_peer_window_limited_seconds_total", "counter",
            "The part of it when the peer's window held them back", Sum::add, kSecond},
     Metric{"path", "network_limited_ns", "path_network_limited_seconds_total", "counter",
            "The part of it when the network held them back", Sum::add, kSecond},
-    Metric{"engine", "starved_ns", "engine_starved_seconds_total", "counter",
-           "Time in which the process did not run its network, in pauses of half a second or more", Sum::most,
-           kSecond},
+    of_both({"engine", "starved_ns", "engine_starved_seconds_total", "counter",
+             "Time in which the process did not run its network, in pauses of half a second or more",
+             Sum::most, kSecond}),
     Metric{"engine", "cpu_ns", "network_cpu_seconds_total", "counter",
            "CPU time of the threads that ran the network, whatever else they did", Sum::add, kSecond},
 };
@@ -111,13 +118,6 @@ std::vector<std::uint64_t> large_paths(const observe::ReadTable& table) {
     ids.push_back(order[i].second);
   }
   return ids;
-}
-
-// What a process without TCP has nothing of: its zeros would say that nothing was lost.
-bool is_of_segments(const Metric& metric) {
-  constexpr std::array<std::string_view, 7> kOthers{"up",          "sent_bytes", "received_bytes", "absences",
-                                                    "acked_bytes", "flows",      "starved_ns"};
-  return std::find(kOthers.begin(), kOthers.end(), metric.field) == kOthers.end();
 }
 
 // A process, with what is asked of it for each metric.
@@ -166,7 +166,7 @@ std::string family(const char* name, const char* type, const char* help, const S
 Samples samples_of(const std::vector<Source>& sources, const Metric& metric) {
   Samples samples;
   for (const Source& source : sources) {
-    if (is_of_segments(metric) && !knows_segments(source.process)) {
+    if (metric.of_tcp && !knows_segments(source.process)) {
       continue;
     }
     const observe::ReadTable& table = source.process.now.table(metric.table);
@@ -249,10 +249,8 @@ std::string to_prometheus(const observe::Found& found) {
       }
     }
     verdicts.emplace(labels, most);
-    for (const RailView& rail : rails_of(process)) {
-      if (!rail.fault.empty()) {
-        faults.emplace(fmt::format("{},rail={}", labels, in_quotes(rail.name)), 1);
-      }
+    for (const auto& [rail, fault] : faults_of(process)) {
+      faults.emplace(fmt::format("{},rail={}", labels, in_quotes(rail)), 1);
     }
     dumps.emplace(labels, dumps_of(process));
   }

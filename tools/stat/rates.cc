@@ -205,12 +205,28 @@ std::vector<RailView> rails_of(const Process& process) {
                        .waits = what_waits(comms, name)});
       found = rails.end() - 1;
     }
-    found->fault = found->fault.empty() ? table.text(row, "fault") : found->fault;
     found->up = found->up && value_of(table, row, "up") != 0;
     found->sent += growth.of(row, "sent_bytes") * each;
     found->received += growth.of(row, "received_bytes") * each;
   }
   return rails;
+}
+
+// Each engine's end of a rail has it.
+std::map<std::string, std::string> faults_of(const Process& process) {
+  const ReadTable& table = process.now.table("rail");
+  std::map<std::string, std::string> faults;
+  for (const ReadRow& row : table.rows) {
+    if (std::string fault = table.text(row, "fault"); !fault.empty()) {
+      faults.emplace(table.text(row, "name"), std::move(fault));
+    }
+  }
+  return faults;
+}
+
+std::string address_of(std::string_view endpoint) {
+  const std::string_view host = endpoint.substr(0, endpoint.rfind(':'));
+  return std::string(host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host);
 }
 
 double still_for(const Process& process) {

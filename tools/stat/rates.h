@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "observe/finder.h"
@@ -49,7 +51,6 @@ struct RailView {
   // The comm whose request has waited longest without a byte, of those over this rail; and how many more
   // wait for as long as kLong.
   std::string waits;
-  std::string fault;  // what is rehearsed on it now; empty: nothing
 };
 
 struct PathView {
@@ -69,6 +70,12 @@ struct CommView {
 [[nodiscard]] std::vector<RailView> rails_of(const Process& process);
 [[nodiscard]] std::vector<PathView> paths_of(const Process& process);
 [[nodiscard]] std::vector<CommView> comms_of(const Process& process);
+
+// Returns what is rehearsed on the process's rails now, by their names.
+[[nodiscard]] std::map<std::string, std::string> faults_of(const Process& process);
+
+// Returns the address of "10.0.0.7:61313" or "[fd00::7]:61313", as paths have it.
+[[nodiscard]] std::string address_of(std::string_view endpoint);
 
 // Returns "data of rank 7", or what else the comm's requests need: docs/night-duty.md.
 [[nodiscard]] std::string awaited_by(const CommView& comm);

@@ -44,12 +44,15 @@ observe::Found look(const Selection& selection) {
   } else {
     observe::add_pages_of(selection.folder, selection.pid, monotonic_now, found);
   }
-  if (selection.rank >= 0) {
-    std::erase_if(found.pages, [&](const observe::FoundPage& page) {
-      return page.snapshot && page.snapshot->rank != selection.rank;
-    });
-  }
+  keep_selected(selection, found);
   return found;
+}
+
+void keep_selected(const Selection& selection, observe::Found& found) {
+  std::erase_if(found.pages, [&](const observe::FoundPage& page) {
+    return (selection.pid != 0 && page.pid != selection.pid) ||
+           (selection.rank >= 0 && page.snapshot && page.snapshot->rank != selection.rank);
+  });
 }
 
 std::string what_is_missing(const observe::Found& found, const Selection& selection,

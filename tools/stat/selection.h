@@ -24,6 +24,8 @@ struct Selection {
 void add_selection(CLI::App& command, Selection& selection);
 // The pages of the processes that are selected, as they are now.
 [[nodiscard]] observe::Found look(const Selection& selection);
+// Of pages that were found otherwise, keeps those of this process and rank.
+void keep_selected(const Selection& selection, observe::Found& found);
 // Returns why nothing, or not all, can be shown; empty if all can. `command`: who says so.
 [[nodiscard]] std::string what_is_missing(const observe::Found& found, const Selection& selection,
                                           std::string_view command);

@@ -2,8 +2,8 @@
 //
 // GET and HEAD; no bodies, no TLS, no authentication. One thread does all: it is the caller's. A client can
 // neither hold others up nor make the server grow: a request has kMostHeaderBytes, each step has ten
-// seconds, and of the connections (64) that one is closed which has stood still for longest, once a further
-// one waits and a second has passed.
+// seconds, and when all connections (64) are taken, that one is closed which has stood still for longest, a
+// second at least.
 #pragma once
 
 #include <functional>

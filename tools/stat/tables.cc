@@ -123,10 +123,8 @@ std::string notes_of(const Process& process) {
   for (const std::string& line : present_verdicts(process)) {
     text += line + "\n";
   }
-  for (const RailView& rail : rails_of(process)) {
-    text += rail.fault.empty() ? std::string()
-                               : fmt::format("{}, rail {}: a fault is rehearsed: {}\n", name_of(process),
-                                             rail.name, rail.fault);
+  for (const auto& [rail, fault] : faults_of(process)) {
+    text += fmt::format("{}, rail {}: a fault is rehearsed: {}\n", name_of(process), rail, fault);
   }
   for (const auto& [name, table] : process.now.tables) {
     if (table.left_out > 0) {

@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::uint64_t kNow = 100'000'000'000;  // nanoseconds
 
-std::unique_ptr<Page> page_of_rank(std::int64_t rank) {
-  auto page = Page::create({.rank = rank, .host = "node", .job = "a \"b\"", .transport = "tcp"});
+std::unique_ptr<Page> page_of_rank(std::int64_t rank, const std::string& transport = "tcp") {
+  auto page = Page::create({.rank = rank, .host = "node", .job = "a \"b\"", .transport = transport});
   REQUIRE(page.ok());
   return std::move(*page);
 }
@@ -103,19 +103,18 @@ TEST_CASE("of a rail that sends a word now and then, no share is said that it ha
 }
 
 TEST_CASE("of HCAs nothing is shown that only TCP knows") {
-  auto page = Page::create({.rank = 0, .host = "node", .job = "j", .transport = "rdma"});
-  REQUIRE(page.ok());
+  const auto page = page_of_rank(0, "rdma");
   RailFacts rail;
   put(rail.name, "mlx5_0:1");
   rail.up = 1;
   rail.sent_bytes = 5;
-  (*page)->publish((*page)->take(Table::rail), 1, rail);
+  page->publish(page->take(Table::rail), 1, rail);
   PathFacts path;
   put(path.rail, "mlx5_0:1");
   put(path.peer, "::ffff:10.0.0.2");
   path.sent_bytes = 5;
   path.flows = 2;
-  (*page)->publish((*page)->take(Table::path), 2, path);
+  page->publish(page->take(Table::path), 2, path);
   CommFacts comm;
   put(comm.rail, "mlx5_0:1");
   put(comm.peer, "10.0.0.2 port 4000");
@@ -123,10 +122,10 @@ TEST_CASE("of HCAs nothing is shown that only TCP knows") {
   put(comm.state, "connecting");
   comm.outstanding = 1;
   comm.waiting_since = kNow - 5'000'000'000;
-  (*page)->publish((*page)->take(Table::comm), 3, comm);
+  page->publish(page->take(Table::comm), 3, comm);
   // A process whose comms are closed looks at nothing, and is not still for that.
-  (*page)->publish((*page)->take(Table::engine), 4, EngineFacts{});
-  const Found found = look_at(**page, kNow);
+  page->publish(page->take(Table::engine), 4, EngineFacts{});
+  const Found found = look_at(*page, kNow);
   const auto processes = pair({}, found);
   CHECK(still_for(processes.front()) == 0);
   CHECK(rails_of(processes.front()).front().waits == "welcome of 10.0.0.2 port 4000 5 s");
