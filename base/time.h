@@ -33,6 +33,14 @@ inline constexpr Instant kNever = Instant::max();
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
 
+// As pages and records have times (observe/layout.h).
+[[nodiscard]] inline std::uint64_t in_nanoseconds(Duration duration) {
+  return static_cast<std::uint64_t>(duration.count());
+}
+[[nodiscard]] inline std::uint64_t in_nanoseconds(Instant instant) {
+  return in_nanoseconds(instant.time_since_epoch());
+}
+
 // For records with a field of 32 bits: what is more is cut, and what is less is 0.
 [[nodiscard]] inline std::uint32_t in_milliseconds_u32(Duration duration) {
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(in_milliseconds(duration), 0, UINT32_MAX));

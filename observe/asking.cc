@@ -5,11 +5,9 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
 #include <optional>
 #include <thread>
@@ -18,6 +16,7 @@
 #include "base/descriptor.h"
 #include "observe/mailbox.h"
 #include "observe/page_file.h"
+#include "observe/schema.h"
 
 namespace tfabric::observe {
 namespace {
@@ -43,12 +42,10 @@ bool wait_until(const Done& done, Duration limit) {
 
 // Whether each part of the mailbox is where this version has it.
 Result<bool> is_known(int file, const PageFile& page) {
-  const std::array<std::pair<const char*, std::pair<std::size_t, std::size_t>>, 4> parts{
-      {{"turn", {offsetof(MailboxFacts, turn), sizeof(MailboxFacts::turn)}},
-       {"expires_at", {offsetof(MailboxFacts, expires_at), sizeof(MailboxFacts::expires_at)}},
-       {"question", {offsetof(MailboxFacts, question), sizeof(MailboxFacts::question)}},
-       {"answer", {offsetof(MailboxFacts, answer), sizeof(MailboxFacts::answer)}}}};
-  std::size_t found = 0;
+  std::size_t parts = 0, found = 0;
+  for (const Field& field : fields()) {
+    parts += field.table == Table::mailbox ? 1 : 0;
+  }
   for (std::uint64_t i = 0; i < page.header.fields; ++i) {
     FieldEntry entry{};
     if (!read_one(file, entry, page.header.fields_at + i * page.header.field_bytes)) {
@@ -57,14 +54,14 @@ Result<bool> is_known(int file, const PageFile& page) {
     if (text_in(entry.table) != kMailboxTable) {
       continue;
     }
-    for (const auto& [name, place] : parts) {
-      found += text_in(entry.name) == name && entry.offset == sizeof(SlotHeader) + place.first &&
-                       entry.size == place.second
+    for (const Field& field : fields()) {
+      found += field.table == Table::mailbox && text_in(entry.name) == field.name &&
+                       entry.offset == sizeof(SlotHeader) + field.offset && entry.size == field.size
                    ? 1
                    : 0;
     }
   }
-  return found == parts.size();
+  return found == parts;
 }
 
 // Returns where the mailbox's facts are in the file; nothing if the page has no mailbox.

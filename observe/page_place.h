@@ -1,6 +1,6 @@
 // Where the memory of a page comes from.
 //
-// A file on a tmpfs is there after its process has been killed, and is seen by whoever sees the folder. A
+// A file on a tmpfs is there after its process has been killed, and all who see the folder see it. A
 // memory file (memfd_create(2)) needs no folder, and ends with its process. Both have their whole size from
 // the beginning, and memory only for what was asked for (allocate()).
 //

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "observe/kept_file.h"
+#include "observe/page_place.h"
 #include "transport/rdma/diagnosis/examine.h"
 #include "transport/registry.h"
 #include "transport/tcp/diagnosis/examine.h"
@@ -46,6 +48,24 @@ void check_tcp_configured(const config::Config& config, const diagnosis::Host& h
   }
 }
 
+// Either transport makes a page.
+void check_page(const diagnosis::Host& host, const config::Config& config, Findings& findings) {
+  const std::string& wanted = config.observe.folder.text();
+  if (!config.observe.page || wanted == config::PageFolder::kNone) {
+    return;
+  }
+  const std::string folder = wanted.empty() ? observe::kPageFolder : wanted;
+  const std::string why = observe::why_no_pages_in(host.root + folder);
+  if (why.empty()) {
+    return;
+  }
+  const std::string fix = host.exists(folder) ? fmt::format("mount -t tmpfs -o mode=1777 tmpfs {}", folder)
+                                              : fmt::format("install -d -m 1777 {}, in a tmpfs", folder);
+  findings.note(Id::page_not_kept, "observe.folder",
+                fmt::format("a process that is killed leaves nothing to `tfabric stat`: {} {}", folder, why),
+                fix + ". observe.folder = \"none\" if it is meant so");
+}
+
 }  // namespace
 
 Findings examine(const config::Config& config, const diagnosis::Host& host) {
@@ -68,6 +88,9 @@ Findings examine_with(const config::Config& config, const diagnosis::Host& host,
   }
   if (!rdma_first) {
     findings.append(rdma.findings);
+  }
+  if (rdma.usable || !config.tcp.rails.empty()) {
+    check_page(host, config, findings);
   }
   return findings;
 }

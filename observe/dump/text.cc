@@ -11,8 +11,6 @@ namespace {
 
 double seconds(std::uint64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-std::uint64_t ns(Instant instant) { return static_cast<std::uint64_t>(instant.time_since_epoch().count()); }
-
 // "12.3 s ago"; nothing of what has not been.
 std::string age(std::uint64_t at, std::uint64_t now) {
   return at == 0 ? "never" : fmt::format("{:.3f} s ago", now > at ? seconds(now - at) : 0);
@@ -93,7 +91,7 @@ std::vector<const observe::ReadRow*> chosen(const observe::ReadTable& table, std
 }  // namespace
 
 std::string text_of(const observe::Snapshot& page, std::uint64_t comm) {
-  const std::uint64_t now = ns(page.taken_at);
+  const std::uint64_t now = in_nanoseconds(page.taken_at);
   std::string text = verdicts_of(page, now);
   for (const char* name : {"engine", "rail", "path", "comm", "flow", "keepsake", "dump"}) {
     const observe::ReadTable& table = page.table(name);

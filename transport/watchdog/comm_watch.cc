@@ -10,19 +10,22 @@ namespace {
 
 constexpr Duration kLookInterval = std::chrono::milliseconds(100);
 
-Instant instant(std::uint64_t ns) { return Instant(Duration(static_cast<Duration::rep>(ns))); }
-
 }  // namespace
 
-void CommWatch::see(WatchedComm& comm, const WatchedComm::Load& load, bool moved, Instant now) {
+void CommWatch::see(WatchedComm& comm, const WatchedComm::Load& load, Instant now) {
   WatchedComm::Account& account = comm.account();
+  const bool moved = load.moves != account.moves;
+  if (moved || load.outstanding == 0 || account.moved_at == Instant{}) {
+    account.moves = load.moves;
+    account.moved_at = now;
+  }
   const std::uint64_t posted = load.messages + load.outstanding;
   if (posted != account.posted) {
     account.posted = posted;
     account.posted_at = posted_at_ = now;
   }
   moved_at_ = moved ? now : moved_at_;
-  const Instant since = instant(account.moved_at);
+  const Instant since = account.moved_at;
   const bool trouble = load.trouble && now - since >= Watchdog::kWait;
   if (load.outstanding > 0 &&
       (round_.comm == nullptr || (trouble != round_.trouble ? trouble : since < round_.since))) {
@@ -52,7 +55,9 @@ void CommWatch::on_time(Instant now, Duration paused) {
 
 void CommWatch::look(Instant now, Duration paused) {
   const bool waits = oldest_.comm != nullptr;
-  Watchdog::Sight sight{.oldest = waits ? channel_of(*oldest_.comm) : 0,
+  // A round that has begun knows what was posted in a pause that has just ended.
+  Watchdog::Sight sight{.waits = waits || round_.comm != nullptr,
+                        .oldest = waits ? channel_of(*oldest_.comm) : 0,
                         .since = oldest_.since,
                         .trouble = oldest_.trouble,
                         .posted_at = posted_at_,
@@ -80,7 +85,7 @@ std::optional<Instant> CommWatch::spoken_since() const {
   const WatchedComm::Load load = spoken->second->load();
   const WatchedComm::Account& account = spoken->second->account();
   const bool moved = load.outstanding == 0 || load.moves != account.moves;
-  return moved ? std::nullopt : std::optional(instant(account.moved_at));
+  return moved ? std::nullopt : std::optional(account.moved_at);
 }
 
 // --- what peers say

@@ -22,8 +22,8 @@ class CommWatch {
   CommWatch(Watchdog& watchdog, std::size_t engine, Duration interval = {})
       : watchdog_(&watchdog), engine_(engine), interval_(interval) {}
 
-  // One of the comms, as it is looked at in turn. `moved`: something of it has, since the last time.
-  void see(WatchedComm& comm, const WatchedComm::Load& load, bool moved, Instant now);
+  // One of the comms, as it is looked at in turn. Notes whether it has moved, and since when it has not.
+  void see(WatchedComm& comm, const WatchedComm::Load& load, Instant now);
   // All have been seen once.
   void end_round();
   // Call it each `interval`, or about once a millisecond. `paused`: for how long no thread did, in pauses of

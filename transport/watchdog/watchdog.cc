@@ -101,7 +101,7 @@ bool Watchdog::look(std::size_t engine, const Sight& sight, Instant now) {
 }
 
 void Watchdog::mind_pauses(const Sight& before, const Sight& sight, Instant now) {
-  const bool waited = before.oldest != 0 || sight.oldest != 0;
+  const bool waited = before.waits || sight.waits;
   const Duration pause = sight.paused - before.paused;
   pauses_.starved += sight.starved - before.starved;
   pauses_.starved_lately += sight.starved - before.starved;
@@ -268,6 +268,7 @@ std::string Watchdog::on_failed(verdict::Channel channel, verdict::Cause cause, 
   std::string seen;
   if (episode_.verdict() && episode_.channel() == channel) {
     seen = fmt::format("{} [{}]", episode_.verdict()->text, verdict::id_of(episode_.verdict()->cause));
+    end_episode(now, /*gone=*/true);  // or its requests, which end now, would look as if they had moved
   }
   if (failures_++ < kMostFailures) {
     show(new_row(), {cause, std::string(why)}, channel, now, now);

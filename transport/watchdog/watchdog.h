@@ -64,7 +64,8 @@ class Watchdog {
 
   // What an engine reports of its comms.
   struct Sight {
-    verdict::Channel oldest = 0;  // the comm that has waited longest; 0: none waits
+    bool waits = false;           // any of them does
+    verdict::Channel oldest = 0;  // the comm that has waited longest, as far as is known; 0: none
     Instant since{};              // when anything of it moved last
     bool trouble = false;         // its peer does not answer
     // When anything of the comm that is spoken of moved last, if it is this engine's and still waits.

@@ -31,10 +31,9 @@ class WatchedComm {
   struct Account {
     std::uint64_t id = 0;  // on the page; 0: it is not shown
     std::uint32_t slot = observe::Page::kNone;
-    std::uint32_t place = 0;  // among the comms of the reporter
-    std::uint64_t moves = 0;  // when it was looked at last
-    std::uint64_t moved_at = 0;
-    bool waited = false;       // when it was looked at last
+    std::uint32_t place = 0;   // among the comms of the reporter
+    std::uint64_t moves = 0;   // when it was looked at last
+    Instant moved_at{};        // or when nothing was outstanding, when it was looked at last
     std::uint64_t posted = 0;  // messages so far
     Instant posted_at{};
   };

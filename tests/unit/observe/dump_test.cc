@@ -112,7 +112,7 @@ TEST_CASE("after one that could not be written there is a rest, and it does not 
   REQUIRE(limits.admit("peer-dead", begin + 10min + 1s));
 }
 
-TEST_CASE("names of dumps that were left are told from others") {
+TEST_CASE("names of dumps that were left differ from others") {
   for (const char* right :
        {"gpu2-rank7-4242-20261128T031122Z-peer-dead.pcapng", "h-1-20261128T031122Z-failed.txt"}) {
     REQUIRE(is_dump(right));

@@ -193,13 +193,7 @@ class WatchedJob {
     for (const auto& comm : rank.comms) {
       ShownComm::Sight sight;
       comm->show(sight);
-      ShownComm::Account& account = comm->account();
-      const bool moved = sight.moves != account.moves;
-      if (moved || sight.facts.outstanding == 0 || account.moved_at == 0) {
-        account.moves = sight.moves;
-        account.moved_at = static_cast<std::uint64_t>(now_.time_since_epoch().count());
-      }
-      rank.watches[comm->engine]->see(*comm, ShownComm::load_of(sight), moved, now_);
+      rank.watches[comm->engine]->see(*comm, ShownComm::load_of(sight), now_);
     }
     for (const auto& watch : rank.watches) {
       watch->end_round();

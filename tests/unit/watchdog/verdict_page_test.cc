@@ -7,6 +7,7 @@
 
 #include "observe/page.h"
 #include "observe/reader.h"
+#include "tests/captured_log.h"
 #include "transport/watchdog/watchdog.h"
 
 using namespace tfabric;
@@ -20,8 +21,12 @@ constexpr verdict::Channel kComm = 5;
 struct Watched {
   // Something waits since `since`, and is looked at now.
   void look(Instant since, Instant now, verdict::Channel channel = kComm) {
-    const Watchdog::Sight sight{
-        .oldest = channel, .since = since, .spoken_since = since, .posted_at = since, .moved_at = since};
+    const Watchdog::Sight sight{.waits = true,
+                                .oldest = channel,
+                                .since = since,
+                                .spoken_since = since,
+                                .posted_at = since,
+                                .moved_at = since};
     if (watchdog.look(0, sight, now)) {
       verdict::WaitFacts facts;
       facts.outstanding = 1;
@@ -91,7 +96,8 @@ TEST_CASE("a wait that goes on keeps its place while other things happen") {
   for (int i = 0; i < 40; ++i) {
     // The process pauses again and again, for so long that it says so.
     const Duration paused = (i + 1) * 6s;
-    const Watchdog::Sight sight{.oldest = kComm, .since = at(0s), .spoken_since = at(0s), .paused = paused};
+    const Watchdog::Sight sight{
+        .waits = true, .oldest = kComm, .since = at(0s), .spoken_since = at(0s), .paused = paused};
     static_cast<void>(watched.watchdog.look(0, sight, at(32s)));
     const observe::ReadTable table = watched.verdicts();
     int of_comm = 0;
@@ -121,6 +127,27 @@ TEST_CASE("a comm that fails says what was seen of it, and the first failures ar
   REQUIRE(table.text(table.rows[1], "text") == "it has ended");
 }
 
+TEST_CASE("a wait that its comm's failure ends did not go on") {
+  const tfabric::test::CapturedLog log;
+  Watched watched;
+  watched.look(at(0s), at(31s));
+  static_cast<void>(watched.watchdog.on_failed(kComm, verdict::Cause::peer_dead, "it has ended",
+                                               /*by_network=*/true, at(32s)));
+  watched.rest(at(33s));
+  watched.watchdog.on_gone(kComm, /*waited=*/false, at(34s));
+  REQUIRE(log.count("it goes on") == 0);
+  REQUIRE(log.count("the wait ends after 32 s with its comm") == 1);
+}
+
+TEST_CASE("what was posted before a pause counts, though no round of looks has ended since") {
+  Watched watched;
+  static_cast<void>(watched.watchdog.look(0, {.paused = 0s}, at(10s)));
+  static_cast<void>(watched.watchdog.look(0, {.waits = true, .paused = 8s}, at(18s)));
+  const observe::ReadTable table = watched.verdicts();
+  REQUIRE(table.rows.size() == 1);
+  REQUIRE(table.text(table.rows[0], "cause") == "self-starved");
+}
+
 TEST_CASE("a blank page shows nothing, and a watchdog that is off says nothing") {
   const auto blank = observe::Page::blank();
   Watchdog on_blank({.self = {}, .number = 1}, *blank);
@@ -129,7 +156,7 @@ TEST_CASE("a blank page shows nothing, and a watchdog that is off says nothing")
   REQUIRE(blank->new_id() > 0);
 
   Watchdog off({.on = false, .self = {}, .number = 1}, *blank);
-  REQUIRE(!off.look(0, {.oldest = kComm, .since = at(0s)}, at(1000s)));
+  REQUIRE(!off.look(0, {.waits = true, .oldest = kComm, .since = at(0s)}, at(1000s)));
   off.on_question(kComm, {.starter = 2, .serial = 1}, at(1s));
   REQUIRE(off.take(0).empty());
 }
@@ -140,12 +167,13 @@ TEST_CASE("a dump is asked for when the network stands still, or a comm fails by
   watched.look(at(0s), at(400s));  // the application's matter
   REQUIRE(watched.verdicts().rows.size() == 1);
   watched.rest(at(401s));
-  const Watchdog::Sight paused{.oldest = kComm, .since = at(402s), .paused = 20s};
+  const Watchdog::Sight paused{.waits = true, .oldest = kComm, .since = at(402s), .paused = 20s};
   static_cast<void>(watched.watchdog.look(0, paused, at(402s)));  // this process's own
   watched.watchdog.on_failed(kComm, verdict::Cause::failed, "the peer has closed", /*by_network=*/false,
                              at(403s));
   REQUIRE(watched.dumps.empty());
-  const Watchdog::Sight waits{.oldest = kComm, .since = at(500s), .spoken_since = at(500s), .paused = 20s};
+  const Watchdog::Sight waits{
+      .waits = true, .oldest = kComm, .since = at(500s), .spoken_since = at(500s), .paused = 20s};
   for (const auto second : {510s, 511s, 512s}) {
     REQUIRE(watched.watchdog.look(0, waits, at(second)));
     verdict::WaitFacts facts;

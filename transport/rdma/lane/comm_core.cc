@@ -52,16 +52,17 @@ void CommCore::open_queues() {
 
 void CommCore::open() {
   peer_address_ = meeting_ == nullptr ? std::string() : meeting_->peer();
-  for (const Rail* rail : endpoint_->rails()) {
-    if (rail->comms != nullptr) {
-      rail->comms->add(*this);
-    }
-  }
   const OpenComms* comms = endpoint_->rails().front()->comms;
   if (comms != nullptr && comms->observer() != nullptr) {
     number_ = comms->observer()->add(*this);
     const Turn turn(taken_, Turn::Wait{});  // the watcher's thread may fail it already
     observer_ = comms->observer();
+  }
+  // This wakes the thread that looks at comms, and so comes when there is one more.
+  for (const Rail* rail : endpoint_->rails()) {
+    if (rail->comms != nullptr) {
+      rail->comms->add(*this);
+    }
   }
 }
 
@@ -80,6 +81,11 @@ void CommCore::close() {
     counters_.doorbells += queue.posts();
   }
   counters_.completions += traffic_.completions.get();
+  if (endpoint_->role() == Role::sender) {
+    counters_.sent = traffic_.posted.get();
+  } else {
+    counters_.received = traffic_.messages.get();
+  }
   // The counters are added to the first rail's only.
   if (OpenComms* comms = endpoint_->rails().front()->comms; comms != nullptr) {
     comms->count(counters_);

@@ -29,7 +29,7 @@ struct Traffic {
   [[nodiscard]] std::uint64_t in_flight() const { return posted > messages ? posted - messages : 0; }
 };
 
-// The same, as whoever has the comm's turn writes it and others may read it at any time: a comm in use may
+// The same, as the holder of the comm's turn writes it and others may read it at any time: a comm in use may
 // have no free moment. A member costs what a plain one does.
 template <class T>
 class Shared {

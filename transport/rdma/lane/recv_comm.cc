@@ -267,7 +267,6 @@ Error RecvComm::too_large(const ReceiveRequest& request, std::uint32_t immediate
 }
 
 void RecvComm::complete(ReceiveRequest& request) {
-  counters().received += request.count;
   for (std::uint32_t i = 0; i < request.count; ++i) {
     request.bytes += request.buffers[i].arrived;
   }

@@ -161,7 +161,6 @@ Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, 
   if (request.region != nullptr) {
     ++request.region->uses;
   }
-  ++counters().sent;
   address(request, *receive);
   backlog_.push(&request);
   if (request.closes) {

@@ -13,9 +13,6 @@ constexpr Duration kStandsStill = std::chrono::seconds(1);
 // What counts as a pause of the process.
 constexpr Duration kPause = std::chrono::milliseconds(500);
 
-std::uint64_t ns(Duration duration) { return static_cast<std::uint64_t>(duration.count()); }
-std::uint64_t ns(Instant instant) { return ns(instant.time_since_epoch()); }
-
 }  // namespace
 
 CommReport::CommReport(observe::Page& page, watchdog::Watchdog& watchdog)
@@ -68,9 +65,7 @@ std::uint64_t CommReport::add(CommCore& comm) {
   const std::lock_guard guard(mutex_);
   auto entry = std::make_unique<Entry>(comm, watch_);
   auto& account = entry->shown.account();
-  account = {.id = page_->new_id(),
-             .slot = page_->take(observe::Table::comm),
-             .place = static_cast<std::uint32_t>(comms_.size())};
+  account = {.id = page_->new_id(), .slot = page_->take(observe::Table::comm)};
   entry->has_mailbox = mailboxes_.add(comm.note_descriptor(), entry.get());
   comms_.push_back(std::move(entry));
   return account.id;
@@ -178,22 +173,16 @@ void CommReport::look_at_comms(Instant now) {
 
 void CommReport::look_at(Entry& entry, Instant now) {
   ShownComm& shown = entry.shown;
-  auto& account = shown.account();
-  const bool stands = shown.outstanding() > 0 && ns(now) >= account.moved_at + ns(kStandsStill);
+  const auto& account = shown.account();
+  const bool stands = shown.outstanding() > 0 && now >= account.moved_at + kStandsStill;
   shown.set_link(has_link(shown.sight().rail));
   shown.look({.drive = stands, .listen = !entry.has_mailbox && !shown.sight().peer_says_nothing_more}, now);
   take_part(entry);
   count(entry);
-  const std::uint64_t moves = shown.sight().traffic.moves;
-  const bool moved = moves != account.moves;
-  if (moved || shown.outstanding() == 0 || account.moved_at == 0) {
-    account.moves = moves;
-    account.moved_at = ns(now);
-  }
-  watch_.see(shown, shown.load(), moved, now);
+  watch_.see(shown, shown.load(), now);
   observe::CommFacts facts;
   shown.show(facts);
-  facts.waiting_since = facts.outstanding == 0 ? 0 : account.moved_at;
+  facts.waiting_since = facts.outstanding == 0 ? 0 : in_nanoseconds(account.moved_at);
   page_->publish(account.slot, account.id, facts);
 }
 
@@ -231,10 +220,10 @@ void CommReport::count(Entry& entry) {
 }
 
 void CommReport::publish_sums(Instant now) {
-  facts_.turned_at = ns(now);
+  facts_.turned_at = in_nanoseconds(now);
   ++facts_.turns;
   facts_.comms = comms_.size();
-  facts_.starved_ns = ns(paused_);
+  facts_.starved_ns = in_nanoseconds(paused_);
   page_->publish(slot_, id_, facts_);
   for (const auto& [name, rail] : rails_) {
     page_->publish(rail.slot, rail.id, rail.facts);

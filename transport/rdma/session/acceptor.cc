@@ -78,7 +78,8 @@ Status Acceptor::advance() {
   if (Status status = dialogue_.flush(); !status) {
     return status;
   }
-  for (;;) {
+  // More wait for the next step, so that no peer holds its caller up.
+  for (std::size_t i = 0; i < Notes::kMost; ++i) {
     Result<std::optional<Message>> message = dialogue_.receive();
     if (!message) {
       return Error{message.error().code,
@@ -94,6 +95,7 @@ Status Acceptor::advance() {
       return Error{Errc::remote, "it sent an unexpected message"};
     }
   }
+  return {};
 }
 
 void Acceptor::send_note(MessageType type, std::span<const std::byte> body) {

@@ -183,7 +183,8 @@ Status Connector::go_on_confirming(Instant now) {
 
 Status Connector::expect_notes() {
   static_cast<void>(dialogue_->flush());  // what is lost is found by reading
-  for (;;) {
+  // More wait for the next step, so that no peer holds its caller up.
+  for (std::size_t i = 0; i < Notes::kMost; ++i) {
     Result<std::optional<Message>> message = dialogue_->receive();
     if (!message) {
       return Error{Errc::remote, fmt::format("the receiving rank at {} is gone: {}", to_string(peer()),
@@ -197,6 +198,7 @@ Status Connector::expect_notes() {
                    fmt::format("the receiving rank at {} sent an unexpected message", to_string(peer()))};
     }
   }
+  return {};
 }
 
 void Connector::send_note(MessageType type, std::span<const std::byte> body) {

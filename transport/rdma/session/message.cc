@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cerrno>
 #include <string>
 #include <system_error>
 
@@ -127,6 +128,9 @@ std::string text_of(const Message& message) {
   return text;
 }
 
+// Whether the peer's kernel says that there is no process any more. A time-out says nothing of that.
+bool is_end(int error) { return error == ECONNRESET || error == EPIPE; }
+
 }  // namespace
 
 void Dialogue::send(MessageType type, std::span<const std::byte> body, std::uint16_t flags) {
@@ -138,7 +142,7 @@ Status Dialogue::flush() {
   while (!unsent_.empty()) {
     const Transfer written = stream_->write(unsent_);
     if (written.error != 0) {
-      lost_ = true;
+      lost_ = lost_ || is_end(written.error);
       return loss_of(written.error);
     }
     if (written.bytes == 0) {
@@ -160,7 +164,7 @@ Result<std::optional<Message>> Dialogue::receive() {
     }
     const std::span<std::byte> wanted = std::span(buffer).first(std::min(buffer.size(), reader_.wanted()));
     const Transfer read = stream_->read(wanted);
-    lost_ = lost_ || read.error != 0 || read.closed;
+    lost_ = lost_ || read.closed || is_end(read.error);
     if (read.error != 0) {
       return loss_of(read.error);
     }

@@ -165,7 +165,8 @@ class Dialogue {
   // Sends to the peer why this side gives up, as far as the stream accepts it at once.
   void give_up(std::string_view reason);
 
-  // Returns whether receive() or flush() has found the connection closed or lost: the peer has not given up.
+  // Returns whether receive() or flush() has found the connection closed or reset by a peer that has not
+  // given up: its process has ended, or left.
   [[nodiscard]] bool lost() const { return lost_; }
   [[nodiscard]] const Stream& stream() const { return *stream_; }
 

@@ -455,6 +455,14 @@ void CommCore::keep(engine::Flow& flow, std::string_view why) {
   }
 }
 
+void CommCore::keep_lanes(std::string_view why) {
+  for (const LaneEnd& lane : lanes_) {
+    if (lane.flow != nullptr) {
+      keep(*lane.flow, why);
+    }
+  }
+}
+
 // Nothing of the network's has failed here if the user has ended the comm, or the peer has and could say so:
 // what has failed is there. NCCL, when it aborts, deregisters memory first, which fails a comm that is in
 // use.
@@ -471,11 +479,7 @@ void CommCore::fail(Error error) {
   failed_.store(true, std::memory_order_release);
   leave();
   if (is_by_network(error_)) {
-    for (const LaneEnd& lane : lanes_) {
-      if (lane.flow != nullptr) {
-        keep(*lane.flow, "its comm has failed");
-      }
-    }
+    keep_lanes("its comm has failed");
   }
   abort_lanes(error_.message);
   fail_requests();

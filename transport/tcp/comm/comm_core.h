@@ -205,6 +205,7 @@ class CommCore : public engine::FlowHandler,
   void on_peer_closed() { peer_closed_ = true; }
   // Keeps the last packets of a flow that something has happened to (EngineReport::keep).
   [[gnu::cold]] void keep(engine::Flow& flow, std::string_view why);
+  void keep_lanes(std::string_view why);
   // Forgets the lane's flow, which it returns.
   engine::Flow& drop(stripe::LaneId lane);
   // Closes all lanes in order.

@@ -32,6 +32,7 @@ void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Los
 // No process is left that would acknowledge a FIN, and this one would wait for that at its own end.
 void RecvComm::on_peer_ended(Error why) {
   if (!ended_) {
+    keep_lanes(why.message);  // what fails the comm later finds none
     abort_lanes();
     end(std::move(why));
   }

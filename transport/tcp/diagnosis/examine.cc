@@ -89,7 +89,6 @@ diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host
     check_memory(host, config, result.findings);
   }
   check_progress(host, config, result.findings);
-  check_page(host, config, result.findings);
   report_lifeboat(config, host, result.findings);
   result.has_devices = true;
   result.usable = !has_error(result.findings);

@@ -49,7 +49,6 @@ void check_addresses(const diagnosis::Host& host, const config::Rail& rail, Find
 // What NCCL is shown as the rail's speed, if that is not known beforehand.
 void check_speed(const config::Rail& rail, Findings& findings);
 // Notes that the page of a process ends with it.
-void check_page(const diagnosis::Host& host, const config::Config& config, Findings& findings);
 
 // What this process is refused and DPDK needs: descriptors, memory files, the CPUs' files in /sys.
 void check_process(const config::Config& config, Findings& findings);

@@ -1,8 +1,6 @@
 // What this process is refused, whatever its rails, and what NCCL is shown of them.
 #include <fmt/format.h>
 
-#include "observe/kept_file.h"
-#include "observe/page_place.h"
 #include "transport/tcp/diagnosis/examine.h"
 #include "transport/tcp/rails/process_limits.h"
 #include "transport/tcp/rails/rail_kinds.h"
@@ -32,23 +30,6 @@ void check_speed(const config::Rail& rail, Findings& findings) {
           : fmt::format("the driver of {} reports no speed, so NCCL is shown {} Mbit/s", rail.device,
                         kind.default_speed_mbps),
       "speed_mbps = the NIC's true speed, on all hosts");
-}
-
-void check_page(const diagnosis::Host& host, const config::Config& config, Findings& findings) {
-  const std::string& wanted = config.observe.folder.text();
-  if (!config.observe.page || wanted == config::PageFolder::kNone) {
-    return;
-  }
-  const std::string folder = wanted.empty() ? observe::kPageFolder : wanted;
-  const std::string why = observe::why_no_pages_in(host.root + folder);
-  if (why.empty()) {
-    return;
-  }
-  const std::string fix = host.exists(folder) ? fmt::format("mount -t tmpfs -o mode=1777 tmpfs {}", folder)
-                                              : fmt::format("install -d -m 1777 {}, in a tmpfs", folder);
-  findings.note(Id::page_not_kept, "observe.folder",
-                fmt::format("a process that is killed leaves nothing to `tfabric stat`: {} {}", folder, why),
-                fix + ". observe.folder = \"none\" if it is meant so");
 }
 
 }  // namespace tfabric::tcp

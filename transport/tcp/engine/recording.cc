@@ -16,8 +16,6 @@ std::uint32_t read32(const std::byte* at) {
   return __builtin_bswap32(value);
 }
 
-std::uint64_t ns(Instant now) { return static_cast<std::uint64_t>(now.time_since_epoch().count()); }
-
 // RFC 2018 §3, aligned by two NOPs.
 [[gnu::noinline]] void record_sack(observe::RingWriter& ring, std::byte* page,
                                    const stack::SegmentIn& segment) {
@@ -52,7 +50,7 @@ std::uint64_t ns(Instant now) { return static_cast<std::uint64_t>(now.time_since
 }  // namespace
 
 void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentIn& segment, Instant now) {
-  ring.next<PacketRecord>(page) = {.time = ns(now),
+  ring.next<PacketRecord>(page) = {.time = in_nanoseconds(now),
                                    .seq = segment.seq.raw(),
                                    .ack = segment.ack.raw(),
                                    .length = segment.payload.size,
@@ -70,7 +68,7 @@ void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentIn& 
 void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentOut& segment, Instant now) {
   const bool stamped = segment.option_size >= stack::kTimestampsAlone &&
                        read32(segment.options.data()) == stack::kTimestampsHead;
-  ring.next<PacketRecord>(page) = {.time = ns(now),
+  ring.next<PacketRecord>(page) = {.time = in_nanoseconds(now),
                                    .seq = segment.seq.raw(),
                                    .ack = segment.ack.raw(),
                                    .length = segment.payload_size,

@@ -25,10 +25,10 @@ std::uint64_t news(std::uint64_t now, std::uint64_t& before) {
 void take_gauges(const stack::ConnectionInfo& info, const stack::ByteStream& stream,
                  observe::FlowFacts& facts) {
   observe::put(facts.state, stack::to_string(info.state));
-  facts.rtt_ns = ns(info.srtt);
-  facts.rttvar_ns = ns(info.rttvar);
-  facts.min_rtt_ns = ns(info.min_rtt);
-  facts.rto_ns = ns(info.rto);
+  facts.rtt_ns = in_nanoseconds(info.srtt);
+  facts.rttvar_ns = in_nanoseconds(info.rttvar);
+  facts.min_rtt_ns = in_nanoseconds(info.min_rtt);
+  facts.rto_ns = in_nanoseconds(info.rto);
   facts.cwnd = info.cwnd;
   facts.ssthresh = info.ssthresh;
   facts.flight = info.flight;
@@ -38,7 +38,7 @@ void take_gauges(const stack::ConnectionInfo& info, const stack::ByteStream& str
   const std::uint64_t left = stream.stream_written() - stream.stream_acked();
   facts.unsent = left > info.flight ? left - info.flight : 0;
   facts.tail_probes = info.tail_probes;
-  facts.progressed_at = ns(stream.progressed_at());
+  facts.progressed_at = in_nanoseconds(stream.progressed_at());
 }
 
 }  // namespace
@@ -54,15 +54,15 @@ void EngineReport::FlowAccount::take(const stack::ConnectionInfo& info, const st
   sums.timeouts += news(info.timeouts, facts.timeouts);
   sums.fast_recoveries += news(info.fast_retransmits, facts.fast_recoveries);
   sums.needless_recoveries += news(info.undone, facts.needless_recoveries);
-  sums.busy_ns += news(ns(info.busy), facts.busy_ns);
-  sums.peer_window_limited_ns += news(ns(info.peer_window_limited), facts.peer_window_limited_ns);
-  sums.network_limited_ns += news(ns(info.network_limited), facts.network_limited_ns);
+  sums.busy_ns += news(in_nanoseconds(info.busy), facts.busy_ns);
+  sums.peer_window_limited_ns += news(in_nanoseconds(info.peer_window_limited), facts.peer_window_limited_ns);
+  sums.network_limited_ns += news(in_nanoseconds(info.network_limited), facts.network_limited_ns);
   take_gauges(info, stream, facts);
   if (info.srtt > Duration{}) {
-    sums.rtt_ns = ns(info.srtt);
+    sums.rtt_ns = in_nanoseconds(info.srtt);
   }
-  if (info.min_rtt > Duration{} && (sums.min_rtt_ns == 0 || ns(info.min_rtt) < sums.min_rtt_ns)) {
-    sums.min_rtt_ns = ns(info.min_rtt);
+  if (info.min_rtt > Duration{} && (sums.min_rtt_ns == 0 || in_nanoseconds(info.min_rtt) < sums.min_rtt_ns)) {
+    sums.min_rtt_ns = in_nanoseconds(info.min_rtt);
   }
 }
 
@@ -164,7 +164,7 @@ void EngineReport::keep(const FlowAccount& account, std::string_view why) {
   observe::KeepsakeFacts facts;
   facts.flow = account.id;
   facts.comm = account.facts.comm;
-  facts.kept_at = ns(engine_->last_turn());
+  facts.kept_at = in_nanoseconds(engine_->last_turn());
   facts.rail = account.facts.rail;
   facts.local = account.facts.local;
   facts.peer = account.facts.peer;

@@ -54,10 +54,9 @@ std::string EngineReport::fault_of(const RailAccount& account) const {
   return text;
 }
 
-observe::RailFacts EngineReport::facts_of(const Rail& rail) {
+observe::RailFacts EngineReport::facts_of(const Rail& rail) const {
   const auto account =
       std::find_if(rails_.begin(), rails_.end(), [&](const RailAccount& one) { return one.rail == &rail; });
-  publish_rail(*account);
   return facts_of(*account);
 }
 
@@ -65,7 +64,7 @@ void EngineReport::publish_rail(RailAccount& account) {
   observe::RailFacts facts = facts_of(account);
   const std::uint64_t carried = facts.sent_bytes + facts.received_bytes;
   if (carried >= account.carried + kTrickle) {
-    facts.busy_ns = account.busy_ns += ns(kRailInterval);
+    facts.busy_ns = account.busy_ns += in_nanoseconds(kRailInterval);
   }
   account.carried = carried;
   page_->publish(account.slot, account.id, facts);

@@ -52,9 +52,6 @@ void EngineReport::add(ShownComm& comm) {
 }
 
 void EngineReport::remove(ShownComm& comm) {
-  if (comm.account().waited) {
-    mind_wait(comm.account(), ns(engine_->last_turn()));
-  }
   watch_.on_gone(comm, engine_->last_turn());
   page_->give_back(observe::Table::comm, comm.account().slot);
   const std::uint32_t place = comm.account().place;
@@ -63,18 +60,13 @@ void EngineReport::remove(ShownComm& comm) {
   comms_.pop_back();
 }
 
-void EngineReport::mind_wait(const ShownComm::Account& account, std::uint64_t now) {
-  const std::uint64_t wait = std::max(now, account.moved_at) - account.moved_at;
-  longest_wait_ = std::max(longest_wait_, Duration(static_cast<Duration::rep>(wait)));
-}
-
 // --- looking
 
 void EngineReport::on_time(Instant now) {
   look_at_flows(now);
   look_at_comms(now);
   watch_.on_time(now, engine_->paused());
-  publish_engine(ns(now));
+  publish_engine(in_nanoseconds(now));
   if (now >= next_rails_) {
     next_rails_ = now + kRailInterval;
     mind_cpu();
@@ -91,9 +83,8 @@ void EngineReport::Round::begin(std::size_t all, Instant now) {
   }
 }
 
-void EngineReport::look_at_comms(Instant time) {
-  comm_round_.begin(comms_.size(), time);
-  const std::uint64_t now = ns(time);
+void EngineReport::look_at_comms(Instant now) {
+  comm_round_.begin(comms_.size(), now);
   for (std::size_t i = 0; i < kCommsAtATime && comm_round_.left > 0 && !comms_.empty(); ++i) {
     --comm_round_.left;
     next_comm_ = next_comm_ + 1 < comms_.size() ? next_comm_ + 1 : 0;
@@ -105,19 +96,13 @@ void EngineReport::look_at_comms(Instant time) {
       sight.facts.rail = path.rail;
       sight.facts.peer = path.peer;
     }
-    ShownComm::Account& account = comm.account();
-    const bool moved = sight.moves != account.moves;
-    if (moved || sight.facts.outstanding == 0 || account.moved_at == 0) {
-      if (account.waited) {
-        mind_wait(account, now);
-      }
-      account.moves = sight.moves;
-      account.moved_at = now;
+    const ShownComm::Account& account = comm.account();
+    if (sight.facts.outstanding > 0 && account.moved_at != Instant{}) {
+      longest_wait_ = std::max(longest_wait_, now - account.moved_at);
     }
-    account.waited = sight.facts.outstanding > 0;
-    watch_.see(comm, ShownComm::load_of(sight), moved, time);
+    watch_.see(comm, ShownComm::load_of(sight), now);
     sight.facts.engine = facts_.number;
-    sight.facts.waiting_since = sight.facts.outstanding == 0 ? 0 : account.moved_at;
+    sight.facts.waiting_since = sight.facts.outstanding == 0 ? 0 : in_nanoseconds(account.moved_at);
     page_->publish(account.slot, account.id, sight.facts);
     if (comm_round_.left == 0) {
       watch_.end_round();
@@ -149,7 +134,7 @@ void EngineReport::publish_engine(std::uint64_t now) {
   facts_.no_flow = counters.no_flow;
   facts_.flows = engine_->flows();
   facts_.comms = comms_.size();
-  facts_.starved_ns = ns(engine_->paused());
+  facts_.starved_ns = in_nanoseconds(engine_->paused());
   page_->publish(slot_, id_, facts_);
 }
 

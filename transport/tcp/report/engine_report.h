@@ -36,8 +36,8 @@ class EngineReport final : public engine::Observer {
   // Copies the last packets of the flow aside (observe/keepsake.h).
   void keep(engine::Flow& flow, std::string_view why);
   [[nodiscard]] CommWatch& watch() { return watch_; }
-  // What the page says of the rail, brought up to date. It must have been added.
-  [[nodiscard]] observe::RailFacts facts_of(const Rail& rail);
+  // What the page would say of the rail now. It must have been added.
+  [[nodiscard]] observe::RailFacts facts_of(const Rail& rail) const;
   // CPU time of the threads that have turned the engine.
   [[nodiscard]] Duration cpu_time() const { return Duration(static_cast<Duration::rep>(facts_.cpu_ns)); }
   // The longest time in which nothing of a comm moved although something was posted.
@@ -85,7 +85,6 @@ class EngineReport final : public engine::Observer {
   void publish_rail(RailAccount& account);
   [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const;
   void mind_cpu();
-  void mind_wait(const ShownComm::Account& account, std::uint64_t now);
   [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;
   [[nodiscard]] std::string fault_of(const RailAccount& account) const;
 

@@ -10,10 +10,6 @@
 
 namespace tfabric::tcp {
 
-// As the page has times.
-inline std::uint64_t ns(Duration duration) { return static_cast<std::uint64_t>(duration.count()); }
-inline std::uint64_t ns(Instant instant) { return ns(instant.time_since_epoch()); }
-
 class EngineReport::FlowAccount final : public engine::FlowAccount {
  public:
   std::uint64_t id = 0;

@@ -245,7 +245,7 @@ TEST_CASE("a rank that knows no notes gets none, and its peer sends what it has 
   REQUIRE(meeting.wire->to_connector.written == lengths.to_connector);
 }
 
-TEST_CASE("notes that nobody fetches are bounded, and so are those that the peer does not read") {
+TEST_CASE("notes that are not fetched are bounded, and so are those that the peer does not read") {
   Meeting meeting(sender(), receiver());
   meeting.introduce(/*is_connector=*/true, kConnectorIs);
   meeting.introduce(/*is_connector=*/false, kAcceptorIs);
@@ -283,7 +283,7 @@ TEST_CASE("a note that was not agreed on is an error") {
   REQUIRE_THAT(meeting.acceptor->step().error().message, Contains("an unexpected message"));
 }
 
-TEST_CASE("an end without a word is told from one that gives up") {
+TEST_CASE("an end without a word is not one that gives up") {
   const bool gives_up = GENERATE(false, true);
   Meeting meeting(sender(), receiver());
   meeting.run();
