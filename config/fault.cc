@@ -63,6 +63,23 @@ std::string read_kind(std::string_view text, Fault& fault) {
   return fmt::format("\"{}\" is no kind of fault, expected {}", text, kKinds);
 }
 
+// A number with ms, s or min, of a day at most.
+std::optional<Duration> parse_fault_time(std::string_view text) {
+  constexpr double kDay = 24 * 3600e9;
+  // "s" last, since "ms" ends in it.
+  for (const auto& [unit, nanoseconds] :
+       {std::pair<std::string_view, double>{"ms", 1e6}, {"min", 60e9}, {"s", 1e9}}) {
+    if (!text.ends_with(unit)) {
+      continue;
+    }
+    const auto number = parse_number(text.substr(0, text.size() - unit.size()));
+    return number && *number * nanoseconds <= kDay
+               ? std::optional(Duration(static_cast<Duration::rep>(std::llround(*number * nanoseconds))))
+               : std::nullopt;
+  }
+  return std::nullopt;
+}
+
 std::string read_times(std::string_view text, Fault& fault) {
   const bool ends = text.find('+') != std::string_view::npos;
   const std::string_view start = take_until(text, '+');
@@ -111,12 +128,10 @@ std::string read_rail_and_kind(std::string_view text, Fault& fault) {
 // A rail's name may have ':' and '@'; what follows it has neither ':' nor a second '@'.
 std::string read_fault(std::string_view text, Fault& fault) {
   const std::size_t at = text.rfind('@');
-  const std::string_view what = text.substr(0, at);
-  if (at == std::string_view::npos && what.rfind(':') != std::string_view::npos && !what.starts_with(':')) {
-    return "it has no time to start at";
+  if (std::string wrong = read_rail_and_kind(text.substr(0, at), fault); !wrong.empty()) {
+    return wrong;
   }
-  const std::string wrong = read_rail_and_kind(what, fault);
-  return wrong.empty() ? read_times(text.substr(at + 1), fault) : wrong;
+  return at == std::string_view::npos ? "it has no time to start at" : read_times(text.substr(at + 1), fault);
 }
 
 std::string read_untimed_fault(std::string_view text, Fault& fault) {
@@ -150,20 +165,10 @@ Result<std::vector<Fault>> parse_list(std::string_view text,
 
 }  // namespace
 
-std::optional<Duration> parse_fault_time(std::string_view text) {
-  constexpr double kDay = 24 * 3600e9;
-  // "s" last, since "ms" ends in it.
-  for (const auto& [unit, nanoseconds] :
-       {std::pair<std::string_view, double>{"ms", 1e6}, {"min", 60e9}, {"s", 1e9}}) {
-    if (!text.ends_with(unit)) {
-      continue;
-    }
-    const auto number = parse_number(text.substr(0, text.size() - unit.size()));
-    return number && *number * nanoseconds <= kDay
-               ? std::optional(Duration(static_cast<Duration::rep>(std::llround(*number * nanoseconds))))
-               : std::nullopt;
-  }
-  return std::nullopt;
+std::optional<Duration> parse_untimed_duration(std::string_view text) {
+  constexpr Duration kLongest = std::chrono::hours(1);
+  const auto lasts = parse_fault_time(text);
+  return lasts && *lasts >= Fault::kLeast && *lasts <= kLongest ? lasts : std::nullopt;
 }
 
 Result<std::vector<Fault>> parse_faults(std::string_view text) { return parse_list(text, read_fault, kForm); }

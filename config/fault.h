@@ -58,10 +58,8 @@ inline constexpr const char* kFaultVariable = "TFABRIC_FAULT";
 [[nodiscard]] Result<std::vector<Fault>> parse_faults(std::string_view text);
 // Reads a list of faults without times, RAIL:KIND[=VALUE], of which there is at least one.
 [[nodiscard]] Result<std::vector<Fault>> parse_untimed_faults(std::string_view text);
-// A number with ms, s or min, of a day at most.
-[[nodiscard]] std::optional<Duration> parse_fault_time(std::string_view text);
-
-// How long a fault lasts that a process did not choose itself.
-inline constexpr Duration kLongestUntimed = std::chrono::hours(1);
+// Reads for how long a fault lasts that a process did not choose itself: a number with ms, s or min, from
+// Fault::kLeast to an hour.
+[[nodiscard]] std::optional<Duration> parse_untimed_duration(std::string_view text);
 
 }  // namespace tfabric::config

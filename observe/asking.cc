@@ -125,7 +125,7 @@ Reply exchange(MailboxFacts& facts, std::string_view question, Duration limit) {
   const std::uint64_t number = exchange_in(turn.load(std::memory_order_acquire)) + 1;
   turn.exchange(turn_of(number, Turn::free), std::memory_order_acq_rel);
   put(facts.question, question);
-  facts.expires_at = static_cast<std::uint64_t>((monotonic_now() + limit).time_since_epoch().count());
+  facts.expires_at = in_nanoseconds(monotonic_now() + limit);
   turn.store(turn_of(number, Turn::asked), std::memory_order_release);
   const auto is = [&](Turn now) { return turn.load(std::memory_order_acquire) == turn_of(number, now); };
   if (!wait_until([&] { return !is(Turn::asked); }, limit)) {

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <memory>
 #include <optional>
@@ -25,12 +24,6 @@ struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
 using Folder = std::unique_ptr<DIR, CloseFolder>;
-
-std::optional<std::uint32_t> number_in(std::string_view name) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), value);
-  return error == std::errc() && end == name.data() + name.size() ? std::optional(value) : std::nullopt;
-}
 
 enum class Target : std::uint8_t { other, page, unnamed };
 
@@ -60,12 +53,12 @@ std::optional<FoundPage> page_of(std::uint32_t pid, const std::string& folder, D
     if (kind == Target::other) {
       continue;
     }
-    const PageOwner owner = owner_of(folder);
     const auto file =
         std::make_shared<Descriptor>(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
     if (kind == Target::unnamed && (file->get() < 0 || !begins_like_page(file->get()))) {
       continue;
     }
+    const PageOwner owner = owner_of(folder);
     if (file->get() < 0) {
       return FoundPage{pid, owner.stopped,
                        Error{Errc::system, fmt::format("cannot open its page: {}", strerror(errno))}};

@@ -13,6 +13,7 @@
 
 #include "observe/kept_file.h"
 #include "observe/process_stat.h"
+#include "observe/stale.h"
 
 namespace tfabric::observe {
 namespace {
@@ -37,16 +38,13 @@ std::optional<Instant> last_turn_of(const Snapshot& snapshot, Instant now) {
   std::uint64_t last = 0;
   for (const ReadRow& row : engines.rows) {
     const std::uint64_t turned = engines.number(row, "turned_at").value_or(0);
-    last =
-        turned <= static_cast<std::uint64_t>(now.time_since_epoch().count()) ? std::max(last, turned) : last;
+    last = turned <= in_nanoseconds(now) ? std::max(last, turned) : last;
   }
   return last == 0 ? std::nullopt : std::optional(Instant(Duration(static_cast<Duration::rep>(last))));
 }
 
 Duration age_of(const struct stat& file) {
-  const auto changed =
-      std::chrono::seconds(file.st_mtim.tv_sec) + std::chrono::nanoseconds(file.st_mtim.tv_nsec);
-  return std::max<Duration>(std::chrono::system_clock::now().time_since_epoch() - changed, Duration(0));
+  return std::max<Duration>(std::chrono::system_clock::now() - changed_at(file), Duration(0));
 }
 
 void set_ended(FoundPage& page, const struct stat& file) {

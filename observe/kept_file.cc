@@ -37,6 +37,12 @@ struct flock whole_file(short type) {
 
 }  // namespace
 
+std::optional<std::uint32_t> number_in(std::string_view text) {
+  std::uint32_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+}
+
 std::string page_name(std::string_view host, std::uint32_t pid, std::uint64_t random) {
   std::string name(host.substr(0, kMostHost));
   std::replace_if(
@@ -60,10 +66,7 @@ std::optional<std::uint32_t> pid_in_page_name(std::string_view name) {
                    [](char c) { return is_in_host(c) || c == '_'; })) {
     return std::nullopt;
   }
-  const std::string_view digits = name.substr(number + 1, random - number - 1);
-  std::uint32_t pid = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
-  return error == std::errc() && end == digits.data() + digits.size() ? std::optional(pid) : std::nullopt;
+  return number_in(name.substr(number + 1, random - number - 1));
 }
 
 bool hold_page(int file) {

@@ -19,6 +19,9 @@ namespace tfabric::observe {
 // The folder that is looked for if none is configured. Packages and `tfabric setup` make it, for all users.
 inline constexpr const char* kPageFolder = "/run/tfabric";
 
+// Returns the number that the whole text is, in decimal digits.
+[[nodiscard]] std::optional<std::uint32_t> number_in(std::string_view text);
+
 // "gpu2-4242-0123456789abcdef.tfabric". Of the host's name, what is no letter, digit, '-' or '.' becomes '_'.
 [[nodiscard]] std::string page_name(std::string_view host, std::uint32_t pid, std::uint64_t random);
 // Returns the number of the process, in its own PID namespace; nothing if a page has no such name.

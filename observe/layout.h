@@ -3,11 +3,11 @@
 //   PageHeader | FieldEntry ... | TableEntry ... | the slots of each table
 //
 // The page describes itself: a reader finds tables and fields by their names, so that one of another version
-// shows what both know. A slot is a SlotHeader and the facts of one thing. It has one writer at a time, who
-// holds the engine that the thing belongs to, and any number of readers, who take no lock: the sequence is
-// odd while the slot is being written, and another one afterwards. Numbers have the host's byte order; times
-// are nanoseconds of CLOCK_MONOTONIC unless a field says otherwise. To a reader all of it is a stranger's
-// text.
+// shows what both know. A slot is a SlotHeader and the facts of one thing. It has one writer at a time,
+// mostly who holds the engine that the thing belongs to, and any number of readers, who take no lock: the
+// sequence is odd while the slot is being written, and another one afterwards. Numbers have the host's byte
+// order; times are nanoseconds of CLOCK_MONOTONIC unless a field says otherwise. To a reader all of it is a
+// stranger's text.
 #pragma once
 
 #include <array>

@@ -24,7 +24,7 @@ std::optional<std::string> Mailbox::take(Instant now) {
   decltype(facts_->question) question;
   std::memcpy(&question, &facts_->question, sizeof question);
   // Of a process that was killed while it waited for the answer.
-  const bool late = static_cast<std::uint64_t>(now.time_since_epoch().count()) > facts_->expires_at;
+  const bool late = in_nanoseconds(now) > facts_->expires_at;
   const std::uint64_t next = turn_of(exchange_in(asked), late ? Turn::free : Turn::taken);
   // Else it was withdrawn meanwhile, or is another one.
   if (!turn.compare_exchange_strong(asked, next, std::memory_order_acq_rel) || late) {

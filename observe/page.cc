@@ -26,18 +26,21 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 // The most of a page that is for records: more of each flow means fewer flows.
 constexpr std::uint64_t kMostRingBytes = std::uint64_t{32} << 20;
 
+// Where the records of a slot begin; 0: the table has none.
+std::uint64_t records_at(Table table) {
+  return table == Table::ring ? RingWriter::kRecordsAt : table == Table::keepsake ? kKeepsakeRecordsAt : 0;
+}
+
 std::uint32_t slot_bytes_of(Table table, std::uint32_t records) {
-  const std::uint64_t of_records = std::uint64_t{records} * kRecordBytes;
-  const std::uint64_t all = table == Table::ring       ? RingWriter::kRecordsAt + of_records
-                            : table == Table::keepsake ? kKeepsakeRecordsAt + of_records
-                                                       : sizeof(SlotHeader) + schema_of(table).fact_bytes;
+  const std::uint64_t all = records_at(table) != 0 ? records_at(table) + std::uint64_t{records} * kRecordBytes
+                                                   : sizeof(SlotHeader) + schema_of(table).fact_bytes;
   return static_cast<std::uint32_t>(round_up(all, 64));
 }
 
 std::uint32_t slots_of(Table table, std::uint32_t records) {
   const std::uint32_t slots = schema_of(table).slots;
-  if (table != Table::ring) {
-    return table == Table::keepsake && records == 0 ? 0 : slots;
+  if (records_at(table) == 0) {
+    return slots;
   }
   return records == 0 ? 0
                       : static_cast<std::uint32_t>(
@@ -45,7 +48,7 @@ std::uint32_t slots_of(Table table, std::uint32_t records) {
 }
 
 // Slots whose memory is asked for at a time.
-std::uint32_t together_of(Table table) { return table == Table::ring || table == Table::keepsake ? 8 : 64; }
+std::uint32_t together_of(Table table) { return records_at(table) != 0 ? 8 : 64; }
 
 std::uint64_t fields_at() { return round_up(sizeof(PageHeader), 64); }
 std::uint64_t tables_at() { return round_up(fields_at() + fields().size() * sizeof(FieldEntry), 64); }

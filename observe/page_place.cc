@@ -12,7 +12,6 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -21,6 +20,7 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/log.h"
 #include "base/random.h"
@@ -112,17 +112,19 @@ Result<PagePlace> in_memory(const PageWish& wish) {
 }
 
 std::optional<gid_t> group_number(const std::string& group) {
-  gid_t number = 0;
-  const auto [end, error] = std::from_chars(group.data(), group.data() + group.size(), number);
-  if (error == std::errc() && end == group.data() + group.size()) {
-    return number;
+  if (const auto number = number_in(group)) {
+    return *number;
   }
+  // Its members need room, of which a group of a cluster may have thousands.
+  constexpr std::size_t kLeastRoom = std::size_t{16} << 10, kMostRoom = std::size_t{1} << 20;
   struct group entry {};
   struct group* found = nullptr;
-  std::array<char, 16384> room{};
-  return getgrnam_r(group.c_str(), &entry, room.data(), room.size(), &found) == 0 && found != nullptr
-             ? std::optional(found->gr_gid)
-             : std::nullopt;
+  int error = ERANGE;
+  for (std::size_t size = kLeastRoom; error == ERANGE && size <= kMostRoom; size *= 2) {
+    std::vector<char> room(size);
+    error = getgrnam_r(group.c_str(), &entry, room.data(), room.size(), &found);
+  }
+  return error == 0 && found != nullptr ? std::optional(entry.gr_gid) : std::nullopt;
 }
 
 // Past the umask. Where the group cannot have the file, it stays the user's own.

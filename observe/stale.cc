@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "observe/kept_file.h"
+#include "observe/layout.h"
 
 namespace tfabric::observe {
 namespace {
@@ -33,14 +35,14 @@ std::vector<std::string> names_in(DIR* folder) {
   return names;
 }
 
-// A page that was cut is one, too; another file that has such a name is not ours to remove.
+// A page that was cut is one, too, and one that had only its name when its process was killed; another file
+// that has such a name is not ours to remove.
 bool was_left(int file, const struct stat& found) {
-  return !page_is_held(file) && (found.st_size == 0 || begins_like_page(file));
-}
-
-WallTime changed_at(const struct stat& found) {
-  return WallTime(std::chrono::duration_cast<WallTime::duration>(
-      std::chrono::seconds(found.st_mtim.tv_sec) + std::chrono::nanoseconds(found.st_mtim.tv_nsec)));
+  std::array<std::byte, kMagic.size()> begin{};
+  const auto count = pread(file, begin.data(), begin.size(), 0);
+  const bool empty =
+      count >= 0 && std::all_of(begin.begin(), begin.end(), [](std::byte b) { return b == std::byte{}; });
+  return !page_is_held(file) && (found.st_size == 0 || empty || begins_like_page(file));
 }
 
 // Returns when it was first found left.
@@ -60,6 +62,11 @@ WallTime mark(int file, const struct stat& found, WallTime now) {
 }
 
 }  // namespace
+
+WallTime changed_at(const struct stat& file) {
+  return WallTime(std::chrono::duration_cast<WallTime::duration>(
+      std::chrono::seconds(file.st_mtim.tv_sec) + std::chrono::nanoseconds(file.st_mtim.tv_nsec)));
+}
 
 void clean_folder(const std::string& folder, WallTime now) {
   const Folder open_folder(opendir(folder.c_str()));

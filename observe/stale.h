@@ -1,6 +1,8 @@
 // Pages that processes have left in a folder: what is kept of them, and how they go.
 #pragma once
 
+#include <sys/stat.h>
+
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -18,6 +20,8 @@ inline constexpr std::size_t kMostKept = 16;
 // or too many. A page does not say when its process has ended: what hung for hours and was killed just now
 // would be removed if it counted from the last sign of life.
 void clean_folder(const std::string& folder, WallTime now);
+
+[[nodiscard]] WallTime changed_at(const struct stat& file);
 
 struct Removed {
   std::size_t pages = 0;

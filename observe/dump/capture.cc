@@ -109,7 +109,7 @@ Capture make_capture(const observe::Snapshot& page, const std::vector<observe::R
   for (const Flow& flow : flows) {
     missing[flow.interface] += flow.history.missing;
   }
-  const auto now = static_cast<std::uint64_t>(page.taken_at.time_since_epoch().count());
+  const std::uint64_t now = in_nanoseconds(page.taken_at);
   for (const auto& [interface, count] : missing) {
     capture.file.add_missing(interface, now + options.epoch, count);
   }

@@ -46,7 +46,7 @@ struct CaptureOptions {
 // Returns the epoch of CaptureOptions.
 [[nodiscard]] std::uint64_t epoch();
 // Returns the name of a process's dump without its suffix: "gpu2-rank7-4242-20261128T031122Z". `pid`: as the
-// reader sees it; without a host: "host".
+// reader sees it; `host`: the page's, or what stands for it.
 [[nodiscard]] std::string file_name(const observe::Snapshot& page, std::string_view host, std::uint32_t pid,
                                     std::time_t now);
 

@@ -30,7 +30,7 @@
 namespace tfabric::dump {
 namespace {
 
-// A capture of so many packets has 3 MB at most.
+// So many packets of flows that live have 3 MB at most; keepsakes come to them.
 constexpr std::uint64_t kMostPackets = 16384;
 constexpr std::size_t kSlots = 16;
 
@@ -115,6 +115,7 @@ class Dumper::Work {
   std::optional<Request> next();
   Status dump(const Request& request);
   void wrote(const Request& request, const std::string& path);
+  void give_up(std::size_t tried);
 
   const DumperOptions options_;
   const PrivateDescriptor file_;  // the page, which this may outlive; -1: there is none
@@ -160,8 +161,7 @@ void Dumper::Work::run() {
           "NET/tfabric: no dump was left (observe.dump_folder): {}. The next try is in {} minutes at the "
           "earliest",
           status.error().message, std::chrono::duration_cast<std::chrono::minutes>(Limits::kRest).count());
-      const std::lock_guard guard(mutex_);
-      limits_.failed(monotonic_now());
+      give_up(1);
     }
   }
   over_ = true;
@@ -211,7 +211,7 @@ void Dumper::Work::wrote(const Request& request, const std::string& path) {
   }
   observe::DumpFacts facts;
   facts.number = ++written_;
-  facts.written_at = static_cast<std::uint64_t>(monotonic_now().time_since_epoch().count());
+  facts.written_at = in_nanoseconds(monotonic_now());
   observe::put(facts.cause, request.cause);
   observe::put(facts.capture, path);
   std::uint32_t& slot = slots_[(written_ - 1) % kSlots];
@@ -221,10 +221,16 @@ void Dumper::Work::wrote(const Request& request, const std::string& path) {
 
 void Dumper::Work::cannot_start(const std::string& why) {
   TF_INFO("NET/tfabric: no dump was left: {}", why);
+  give_up(0);
   const std::lock_guard guard(mutex_);
   started_ = false;
+}
+
+// Those that wait would fail as well.
+void Dumper::Work::give_up(std::size_t tried) {
+  const std::lock_guard guard(mutex_);
+  limits_.failed(tried + requests_.size(), monotonic_now());
   requests_.clear();
-  limits_.failed(monotonic_now());
 }
 
 bool Dumper::Work::end() {

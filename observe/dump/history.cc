@@ -92,7 +92,7 @@ std::vector<History> histories_of(const observe::Snapshot& page,
     remark(flow, ring, wait_of(page, table.number(*row->second, "comm").value_or(0)));
   }
   std::vector<observe::ReadKeepsake> keepsakes = observe::keepsakes_of(page);
-  const auto now = static_cast<std::uint64_t>(page.taken_at.time_since_epoch().count());
+  const std::uint64_t now = in_nanoseconds(page.taken_at);
   for (auto kept = keepsakes.rbegin(); kept != keepsakes.rend(); ++kept) {
     Collected& flow = flows[kept->recorded.flow];
     flow.history.rail = kept->rail;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -30,9 +31,9 @@ class Limits {
     last_.insert_or_assign(std::string(cause), now);
     return true;
   }
-  // One that was admitted could not be written, and counts no more.
-  void failed(Instant now) {
-    ++left_;
+  // So many that were admitted could not be written, and count no more.
+  void failed(std::size_t count, Instant now) {
+    left_ += static_cast<int>(count);
     rest_until_ = now + kRest;
   }
 

@@ -93,6 +93,9 @@ int run(const Arguments& arguments) {
       tools::print_err(fmt::format("process {}: {}\n", page.pid, written.error().message));
       continue;
     }
+    if (tools::output_failure()) {
+      break;  // it was not written, and the end says why
+    }
     json.push_back({{"pid", page.pid},
                     {"capture", written->capture},
                     {"text", written->text},

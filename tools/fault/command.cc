@@ -43,8 +43,7 @@ std::string wrong_usage(const Arguments& arguments) {
   if (const auto faults = config::parse_untimed_faults(arguments.faults); !faults) {
     return faults.error().message;
   }
-  const auto lasts = config::parse_fault_time(arguments.duration);
-  return lasts && *lasts >= config::Fault::kLeast && *lasts <= config::kLongestUntimed
+  return config::parse_untimed_duration(arguments.duration)
              ? ""
              : fmt::format(
                    "--for is \"{}\", expected how long it lasts, a number with ms, s or min, like 10s, "

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "observe/kept_file.h"
 #include "tools/setup/eni.h"
 
 namespace tfabric::setup {
@@ -17,7 +18,7 @@ inline constexpr auto kUdevPath = "/etc/udev/rules.d/90-tfabric-setup.rules";
 inline constexpr auto kLimitsPath = "/etc/security/limits.d/90-tfabric-setup.conf";
 inline constexpr auto kGrubPath = "/etc/default/grub.d/90-tfabric-setup.cfg";
 // A folder, not a file of setup's.
-inline constexpr auto kPagesPath = "/run/tfabric";
+inline constexpr auto kPagesPath = observe::kPageFolder;
 
 // tfabric's configuration, with one rail an ENI.
 [[nodiscard]] std::string config_text(const std::vector<Eni>& enis);

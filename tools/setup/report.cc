@@ -38,10 +38,13 @@ std::string hugepages_text(const Host& host) {
 
 constexpr auto kConfigFolder = "/usr/local/tfabric/tools/config";
 // A pod's processes keep their pages on the host.
-constexpr auto kPagesMount = "        - {name: tfabric-pages, mountPath: /run/tfabric}\n";
-constexpr auto kPagesVolume =
-    "    - name: tfabric-pages\n"
-    "      hostPath: {path: /run/tfabric, type: Directory}\n";
+std::string pages_mount() {
+  return fmt::format("        - {{name: tfabric-pages, mountPath: {}}}\n", kPagesPath);
+}
+std::string pages_volume() {
+  return fmt::format("    - name: tfabric-pages\n      hostPath: {{path: {}, type: Directory}}\n",
+                     kPagesPath);
+}
 
 struct Rails {
   std::vector<std::string> addresses;
@@ -211,8 +214,8 @@ Result<std::string> pod_fragment(const Facts& facts) {
       "    - name: tfabric-config\n"
       "      hostPath: {{path: {}, type: Directory}}\n{}",
       rails->no_iommu ? ", \"SYS_RAWIO\", \"SYS_ADMIN\"" : "", rails->addresses.size(), size, mib,
-      kConfigFolder, facts.page_folder ? kPagesMount : "", size, kConfigFolder,
-      facts.page_folder ? kPagesVolume : "");
+      kConfigFolder, facts.page_folder ? pages_mount() : "", size, kConfigFolder,
+      facts.page_folder ? pages_volume() : "");
   return text;
 }
 

@@ -28,7 +28,7 @@ std::string history_of(const VerdictView& verdict, bool of_ended) {
 // The dumps that the process has left by itself, the newest first.
 std::string dumps_of(const observe::Snapshot& page) {
   const observe::ReadTable& table = page.table("dump");
-  const auto now = static_cast<std::uint64_t>(page.taken_at.time_since_epoch().count());
+  const std::uint64_t now = in_nanoseconds(page.taken_at);
   std::map<std::uint64_t, std::string, std::greater<>> lines;
   for (const observe::ReadRow& row : table.rows) {
     lines[table.number(row, "number").value_or(0)] = fmt::format(
@@ -48,7 +48,7 @@ std::string VerdictView::line() const { return fmt::format("{} [{}]", text, caus
 
 std::vector<VerdictView> verdicts_of(const observe::Snapshot& page) {
   const observe::ReadTable& table = page.table("verdict");
-  const auto now = static_cast<std::uint64_t>(page.taken_at.time_since_epoch().count());
+  const std::uint64_t now = in_nanoseconds(page.taken_at);
   std::vector<VerdictView> views;
   for (const observe::ReadRow& row : table.rows) {
     const auto number = [&](const char* name) { return table.number(row, name).value_or(0); };

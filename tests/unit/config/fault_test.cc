@@ -141,6 +141,7 @@ TEST_CASE("what is wrong with a fault is named, with what is expected and the ri
       {":down@5s", "it names no rail"},
       {"5s", "it names no rail"},
       {"eth1:down", "it has no time to start at"},
+      {"freeze", "it has no time to start at"},
       {"eth1:dwon@5s", "\"dwon\" is no kind of fault, expected down, silent,"},
       {"eth1:@5s", "\"\" is no kind of fault"},
       {"eth1:down=1@5s", "\"down=1\" is no kind of fault"},

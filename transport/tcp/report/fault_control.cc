@@ -43,8 +43,8 @@ std::string FaultControl::obey(std::string_view line, Instant now) {
 }
 
 std::string FaultControl::rehearse(std::string_view words, Instant now) {
-  const auto lasts = config::parse_fault_time(config::take_until(words, ' '));
-  if (!lasts || *lasts < config::Fault::kLeast || *lasts > config::kLongestUntimed) {
+  const auto lasts = config::parse_untimed_duration(config::take_until(words, ' '));
+  if (!lasts) {
     return "no the duration is to be of 1ms to 60min";
   }
   const auto faults = config::parse_untimed_faults(words);
