@@ -7,9 +7,9 @@ namespace tfabric::verdict {
 namespace {
 
 constexpr std::array<std::string_view, kLastCause + 1> kIds{
-    "self-starved",  "link-down",   "no-neighbour", "driver-stalled", "peer-dead",
-    "peer-stopped",  "peer-silent", "rail-silent",  "loss-out",       "no-connection",
-    "not-receiving", "not-sending", "mismatch",     "cycle",          "failed"};
+    "self-starved", "link-down",   "no-neighbour", "driver-stalled", "peer-dead",     "peer-stopped",
+    "peer-silent",  "rail-silent", "loss-out",     "no-connection",  "not-receiving", "not-sending",
+    "mismatch",     "cycle",       "failed",       "loss-in"};
 
 }  // namespace
 

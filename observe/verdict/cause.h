@@ -6,6 +6,7 @@
 
 namespace tfabric::verdict {
 
+// The numbers are on the wire (transport/watchdog/inquiry.h): others come at the end.
 enum class Cause : std::uint8_t {
   self_starved,    // this process got no CPU, or was stopped
   link_down,       // no rail of the comm has its link
@@ -21,9 +22,10 @@ enum class Cause : std::uint8_t {
   not_sending,     // the peer has sent nothing
   mismatch,        // the peer has sent all that it was given, and works elsewhere
   cycle,           // processes wait for each other in a circle
-  failed           // the comm has ended with an error, which is the verdict's text
+  failed,          // the comm has ended with an error, which is the verdict's text
+  loss_in          // what the peer sends does not arrive, while what this process sends does
 };
-inline constexpr auto kLastCause = static_cast<std::uint8_t>(Cause::failed);
+inline constexpr auto kLastCause = static_cast<std::uint8_t>(Cause::loss_in);
 
 // "not-sending": what logs, JSON and metrics have.
 [[nodiscard]] std::string_view id_of(Cause cause);

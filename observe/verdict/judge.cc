@@ -72,6 +72,17 @@ bool is_heard(const WaitFacts& facts) {
   });
 }
 
+// Since shortly after the wait began: what was on its way then has arrived, and hearing is a second old.
+bool is_unheard(const WaitFacts& facts, Duration unheard) {
+  return unheard >= facts.age - std::chrono::seconds(1);
+}
+
+// This process's repetitions reach the peer, and nothing at all comes back.
+bool is_heard_there_alone(const WaitFacts& facts) {
+  return facts.view == PeerView::runs && facts.unheard_here && facts.unheard_there &&
+         is_unheard(facts, *facts.unheard_here) && !is_unheard(facts, *facts.unheard_there);
+}
+
 std::uint32_t repetitions(const WaitFacts& facts) {
   std::uint32_t most = 0;
   for (const LaneFacts& lane : facts.lanes) {
@@ -112,10 +123,12 @@ std::string about_silence(const WaitFacts& facts) {
   const std::string name = who(facts), rails = rails_of(facts), time = seconds(facts.age);
   const std::uint32_t times = repetitions(facts);
   if (facts.view == PeerView::runs) {
+    const bool lost_out = facts.unheard_there && is_unheard(facts, *facts.unheard_there);
     return fmt::format(
-        "nothing comes back from {} on {} for {} ({} repetitions), although its process runs, as it says "
-        "over the bootstrap network: the way there or back is cut, or loses everything",
-        name, rails, time, times);
+        "nothing comes back from {} on {} for {} ({} repetitions), although its process runs{}, as it says "
+        "over the bootstrap network: the way there{} is cut, or loses everything",
+        name, rails, time, times, lost_out ? " and has heard nothing of this one either" : "",
+        lost_out ? "" : " or back");
   }
   if (facts.view == PeerView::silent) {
     return fmt::format(
@@ -152,6 +165,12 @@ std::string about_network(const WaitFacts& facts, Cause cause) {
           "what this process sends to {} by {} does not arrive ({} repetitions in {}), while what that one "
           "sends does: lost on the way out",
           name, rails_of(facts), repetitions(facts), time);
+    case Cause::loss_in:
+      return fmt::format(
+          "what this process sends to {} by {} arrives, as that one says over the bootstrap network, and "
+          "nothing of it comes back for {} ({} repetitions): lost on the way back, or its driver takes "
+          "nothing",
+          name, rails_of(facts), time, repetitions(facts));
     case Cause::no_connection:
       return fmt::format("no connection with {} is left, and no other could be made so far: {} for {}", name,
                          waits(facts), time);
@@ -270,6 +289,10 @@ std::optional<Cause> trouble_of(const WaitFacts& facts) {
   }
   if (is_unanswered(facts) && is_heard(facts) && facts.view != PeerView::undecided) {
     return Cause::loss_out;
+  }
+  // Before ARP, whose answers are lost as well.
+  if (is_unanswered(facts) && is_heard_there_alone(facts)) {
+    return Cause::loss_in;
   }
   if (all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link || lane.no_neighbour; })) {
     return Cause::no_neighbour;

@@ -60,6 +60,9 @@ struct WaitFacts {
   Process peer;                                 // as far as it is known
   std::string address;                          // the peer's, where it is not
   PeerView view = PeerView::unknown;
+  // For how long nothing of the peer's process has come here by whatever connections, and nothing of this one
+  // there, as the peer says by another way; up to a second less than so. Nothing: not known.
+  std::optional<Duration> unheard_here, unheard_there;
   std::vector<LaneFacts> lanes;
   std::optional<PeerEnd> end;
   std::optional<Finding> chain;  // how the wait ends

@@ -50,7 +50,8 @@ inline constexpr std::size_t kOpeningBytes = 104;
 
 enum class RecordKind : std::uint8_t {
   ask = 1,   // answer with a tell; value: a nonce
-  tell = 2,  // value: the nonce
+  tell = 2,  // value: the nonce; number: milliseconds since anything of the asker has come over the rails,
+             // and 1; 0: nothing ever, or an older build
   // To a deputy (host.h), about a process of its host, which is the value:
   token = 3,    // number: the half, 0 or 1; value: these 8 bytes of the process's token
   watch = 4,    // report on the process, which listens on `port` of your address; after both halves

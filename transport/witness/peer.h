@@ -1,6 +1,7 @@
 // A process at the other end of comms, as the witness sees it. Comms hold it; one object for each process.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 
@@ -15,6 +16,14 @@ class Peer {
   [[nodiscard]] std::uint64_t process() const { return process_; }
   // From any thread. While the witness is polled: at most 10 ms old for each 512 peers that there are.
   [[nodiscard]] View view() const { return view_.load(std::memory_order_acquire); }
+  // Something of the process has come over the rails at that time. From any thread: what another one says at
+  // the same moment may be lost until it is said again.
+  void heard(Instant when) {
+    const Duration::rep time = when.time_since_epoch().count();
+    heard_.store(std::max(time, heard_.load(std::memory_order_relaxed)), std::memory_order_relaxed);
+  }
+  // Instant{}: never.
+  [[nodiscard]] Instant heard_at() const { return Instant(Duration(heard_.load(std::memory_order_relaxed))); }
   // How often the process ran again after it had been stopped, and for how long it had been the last time.
   [[nodiscard]] std::uint32_t resumptions() const { return resumptions_.load(std::memory_order_acquire); }
   [[nodiscard]] Duration last_stop() const { return Duration(last_stop_.load(std::memory_order_relaxed)); }
@@ -26,6 +35,7 @@ class Peer {
   std::atomic<View> view_{View::unknown};
   std::atomic<std::uint32_t> resumptions_{0};
   std::atomic<Duration::rep> last_stop_{0};
+  std::atomic<Duration::rep> heard_{0};
 };
 
 }  // namespace tfabric::witness

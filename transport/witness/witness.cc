@@ -104,6 +104,24 @@ std::string Witness::describe(const Peer& peer) const {
   return who.pid == 0 ? std::string() : to_string(who);
 }
 
+Witness::Hearing Witness::hearing(const Peer& peer) const {
+  constexpr Duration kValid = std::chrono::seconds(2);
+  const std::lock_guard guard(mutex_);
+  Hearing hearing;
+  const auto found = peers_.find(peer.process());
+  if (found == peers_.end()) {
+    return hearing;
+  }
+  if (const Instant heard = peer.heard_at(); heard != Instant{}) {
+    hearing.here = last_poll_ - heard;
+  }
+  const Entry& entry = found->second;
+  if (entry.heard_there != Instant{} && last_poll_ - entry.said_at < kValid) {
+    hearing.there = last_poll_ - entry.heard_there;
+  }
+  return hearing;
+}
+
 std::size_t Witness::connections() const {
   const std::lock_guard guard(mutex_);
   return links_.size();

@@ -32,6 +32,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -82,6 +83,12 @@ class Witness {
   [[nodiscard]] Introduction introduction(const Peer& peer) const;
   // "rank 7, pid 4242 on gpu2"; empty if it is not known.
   [[nodiscard]] std::string describe(const Peer& peer) const;
+  // For how long nothing of the peer's process has come here over the rails, as Peer::heard() has it, and
+  // nothing of this one there, as it has said within the last two seconds. Nothing: never, or not known.
+  struct Hearing {
+    std::optional<Duration> here, there;
+  };
+  [[nodiscard]] Hearing hearing(const Peer& peer) const;
   // All sockets but the listening one, those of strangers included.
   [[nodiscard]] std::size_t connections() const;
 
@@ -125,8 +132,10 @@ class Witness {
     std::optional<Finding> dial_failure{};  // of the last dial; `absent`: the kernel refused it
     Instant next_dial{};                    // no connection is dialled before
     Duration pause = kFirstPause;
-    Instant stopped_at{};  // while it is stopped
-    bool warned = false;   // that it is
+    Instant heard_there{};  // when it has heard of this process over the rails; Instant{}: it does not say
+    Instant said_at{};      // that
+    Instant stopped_at{};   // while it is stopped
+    bool warned = false;    // that it is
   };
   static constexpr Duration kFirstPause = std::chrono::seconds(1);
 
@@ -151,6 +160,8 @@ class Witness {
   void send_report(std::uint64_t serial, std::uint64_t process, Finding finding);
   [[nodiscard]] static std::optional<Finding> finding_of(const Entry& entry, Instant now);
   void on_record(std::uint64_t serial, Link& link, const Record& record);
+  [[nodiscard]] Record answer_to(const Record& question, const Peer* asker) const;
+  void on_answer(Entry& entry, const Record& answer);
   void on_watch(std::uint64_t serial, const Contact& process);
   void on_report(std::uint64_t deputy, const Record& record);
 

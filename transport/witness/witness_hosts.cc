@@ -1,5 +1,7 @@
 // The witness and hosts: which process is asked about which, and what deputies send each other.
 #include <algorithm>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "transport/witness/witness.h"
@@ -122,12 +124,12 @@ void Witness::on_record(std::uint64_t serial, Link& link, const Record& record) 
   const auto entry = peers_.find(link.process);
   switch (record.kind) {
     case RecordKind::ask:
-      static_cast<void>(link.channel.send(encode(Record{.kind = RecordKind::tell, .value = record.value})));
+      static_cast<void>(link.channel.send(
+          encode(answer_to(record, entry == peers_.end() ? nullptr : entry->second.peer.get()))));
       break;
     case RecordKind::tell:
       if (entry != peers_.end()) {
-        entry->second.standing.answered(record.value, clock_);
-        publish(entry->second);
+        on_answer(entry->second, record);
       }
       break;
     case RecordKind::token:
@@ -146,6 +148,24 @@ void Witness::on_record(std::uint64_t serial, Link& link, const Record& record) 
       on_report(link.process, record);
       break;
   }
+}
+
+// Time in which this process has not run counts: it has not heard anything then.
+Record Witness::answer_to(const Record& question, const Peer* asker) const {
+  Record answer{.kind = RecordKind::tell, .value = question.value};
+  if (asker != nullptr && asker->heard_at() != Instant{}) {
+    const Duration unheard = std::max<Duration>(last_poll_ - asker->heard_at(), Duration::zero());
+    answer.number = 1 + std::min(in_milliseconds_u32(unheard), UINT32_MAX - 1);
+  }
+  return answer;
+}
+
+void Witness::on_answer(Entry& entry, const Record& answer) {
+  entry.standing.answered(answer.value, clock_);
+  entry.said_at = last_poll_;
+  entry.heard_there =
+      answer.number == 0 ? Instant{} : last_poll_ - std::chrono::milliseconds(answer.number - 1);
+  publish(entry);
 }
 
 // The process is dialled at this host's address, whatever the peer takes for it.

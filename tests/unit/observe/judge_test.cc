@@ -128,6 +128,18 @@ TEST_CASE("silence: of the peer, of its host, of a rail, or of one direction") {
   REQUIRE(judge(facts)->text.find("the kernel of its host does not answer either") != std::string::npos);
   facts.view = PeerView::runs;
   REQUIRE(judge(facts)->cause == Cause::rail_silent);
+  REQUIRE(judge(facts)->text.find("the way there or back is cut") != std::string::npos);
+  facts.unheard_here = facts.unheard_there = kMany;
+  REQUIRE(judge(facts)->cause == Cause::rail_silent);
+  REQUIRE(judge(facts)->text.find("has heard nothing of this one either, as it says over the bootstrap "
+                                  "network: the way there is cut") != std::string::npos);
+  facts.unheard_there = std::chrono::seconds(4);
+  facts.lanes[0].no_neighbour = facts.lanes[1].no_neighbour = true;  // nor do answers of ARP come
+  REQUIRE(judge(facts)->cause == Cause::loss_in);
+  facts.unheard_here = std::chrono::seconds(4);  // by another comm
+  REQUIRE(judge(facts)->cause == Cause::no_neighbour);
+  facts.lanes[0].no_neighbour = facts.lanes[1].no_neighbour = false;
+  REQUIRE(judge(facts)->cause == Cause::rail_silent);
   facts.lanes[1].unheard = std::chrono::seconds(1);
   REQUIRE(judge(facts)->cause == Cause::loss_out);
   facts.view = PeerView::undecided;
@@ -209,7 +221,7 @@ TEST_CASE(
 TEST_CASE("every combination of facts has a cause with a text that fits the log, or is open for a reason") {
   const std::string long_host(40, 'h');
   std::size_t combinations = 0, open = 0;
-  for (int bits = 0; bits < 1 << 10; ++bits) {
+  for (int bits = 0; bits < 1 << 12; ++bits) {
     for (int view = 0; view <= static_cast<int>(PeerView::ended); ++view) {
       for (int end = 0; end <= static_cast<int>(End::circle) + 1; ++end) {
         const auto bit = [&](int which) { return (bits >> which & 1) != 0; };
@@ -217,6 +229,8 @@ TEST_CASE("every combination of facts has a cause with a text that fits the log,
         facts.sends = bit(0);
         facts.needs_receive = bit(0) && bit(1);
         facts.asked_in_vain = bit(2);
+        facts.unheard_here = bit(10) ? std::optional(kMany) : std::nullopt;
+        facts.unheard_there = bit(11) ? std::optional(Duration::zero()) : std::nullopt;
         facts.view = static_cast<PeerView>(view);
         facts.peer = {.rank = 100000, .pid = 4000000, .host = long_host};
         facts.lanes.clear();
@@ -251,7 +265,7 @@ TEST_CASE("every combination of facts has a cause with a text that fits the log,
       }
     }
   }
-  REQUIRE(combinations == 1024 * 6 * 5);
+  REQUIRE(combinations == 4096 * 6 * 5);
   REQUIRE(open < combinations / 4);
 }
 

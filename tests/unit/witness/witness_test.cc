@@ -41,6 +41,32 @@ TEST_CASE("a question is answered by a process that runs") {
   REQUIRE(hosts.until([&] { return to_b->view() == View::alive; }));
 }
 
+TEST_CASE("an answer says when the asker was heard last over the rails") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}, Instant{100s}};
+  const auto to_b = a->meet(b->contact()), to_a = b->meet(a->contact());
+  const auto asked = [&] {
+    a->want(*to_b);
+    REQUIRE(hosts.until([&] { return to_b->view() == View::asked; }));
+    REQUIRE(hosts.until([&] { return to_b->view() == View::alive; }));
+    return a->hearing(*to_b);
+  };
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive && to_a->view() == View::alive; }));
+  REQUIRE(!asked().there);
+  REQUIRE(!a->hearing(*to_b).here);
+
+  to_a->heard(hosts.now - 10s);
+  to_a->heard(hosts.now - 20s);  // by another comm
+  to_b->heard(hosts.now - 30s);
+  const Witness::Hearing hearing = asked();
+  REQUIRE(*hearing.there >= 9900ms);
+  REQUIRE(*hearing.there < 15s);
+  REQUIRE(*hearing.here >= 29900ms);
+  hosts.run(5s);  // the answer is old
+  REQUIRE(!a->hearing(*to_b).there);
+  REQUIRE(a->hearing(*to_b).here);
+}
+
 TEST_CASE("several threads may poll and use one witness") {
   const auto a = open_witness(0), b = open_witness(1);
   Hosts hosts{{a.get(), b.get()}};

@@ -552,6 +552,17 @@ verdict::LaneFacts CommCore::facts_of(const engine::Flow& flow, Instant now) {
           .round_trip = stream.info().srtt};
 }
 
+// Of connections of the kernel's only progress is seen, and one that is being made has heard nothing yet.
+Instant CommCore::heard_at() const {
+  Instant last{};
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (carries({i}) && !lanes_[i].flow->by_kernel()) {
+      last = std::max(last, lanes_[i].flow->stream().heard_at());
+    }
+  }
+  return last;
+}
+
 void CommCore::examine(verdict::WaitFacts& facts, Instant now) {
   facts.sends = inbox_ == nullptr;
   facts.outstanding = failed() ? 0 : outstanding();
@@ -560,6 +571,9 @@ void CommCore::examine(verdict::WaitFacts& facts, Instant now) {
   const PeerProcesses& processes = context_.peers.processes;
   const witness::Introduction who = processes.introduction(*this);
   facts.peer = {.rank = who.rank, .pid = who.pid, .host = who.host};
+  const witness::Witness::Hearing hearing = processes.hearing(*this);
+  facts.unheard_here = hearing.here;
+  facts.unheard_there = hearing.there;
   switch (PeerProcesses::view(*this)) {
     case witness::View::unknown:
       facts.view = verdict::PeerView::unknown;

@@ -288,6 +288,7 @@ class CommCore : public engine::FlowHandler,
   void on_process_ended(const std::string& who) final;
   void on_process_resumed(Duration stop) final;
   [[nodiscard]] bool in_trouble() const final;
+  [[nodiscard]] Instant heard_at() const final;
   [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;
   [[nodiscard]] static verdict::LaneFacts facts_of(const engine::Flow& flow, Instant now);
   [[nodiscard]] bool is_by_network(const Error& error) const;

@@ -50,6 +50,11 @@ witness::Introduction PeerProcesses::introduction(const ProcessUser& user) const
                                         : witness_->introduction(*user.process().peer);
 }
 
+witness::Witness::Hearing PeerProcesses::hearing(const ProcessUser& user) const {
+  return user.process().peer == nullptr ? witness::Witness::Hearing{}
+                                        : witness_->hearing(*user.process().peer);
+}
+
 witness::View PeerProcesses::view(const ProcessUser& user) {
   return user.process().peer == nullptr ? witness::View::unknown : user.process().peer->view();
 }
@@ -78,8 +83,10 @@ void PeerProcesses::bring_news(ProcessUser& user, const witness::Witness& witnes
 void PeerProcesses::look_at_some() {
   for (std::size_t i = 0; i < (users_.size() + kCallsARound - 1) / kCallsARound; ++i) {
     next_look_ = next_look_ + 1 < users_.size() ? next_look_ + 1 : 0;
-    if (users_[next_look_]->in_trouble()) {
-      want(*users_[next_look_]);
+    const ProcessUser& user = *users_[next_look_];
+    user.process().peer->heard(user.heard_at());
+    if (user.in_trouble()) {
+      want(user);
     }
   }
 }

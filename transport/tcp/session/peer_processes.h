@@ -23,6 +23,8 @@ class ProcessUser {
   virtual void on_process_resumed(Duration stop) = 0;
   // Returns true if the peer has left something unanswered that a process that runs would have answered.
   [[nodiscard]] virtual bool in_trouble() const = 0;
+  // When anything of the peer has come over the rails last; Instant{}: never, or that is not seen.
+  [[nodiscard]] virtual Instant heard_at() const = 0;
   // What PeerProcesses knows of it.
   struct Process {
     std::shared_ptr<witness::Peer> peer;  // null: the peer has no witness, or this process has none
@@ -52,6 +54,8 @@ class PeerProcesses final : public engine::Tended {
   void want(const ProcessUser& user);
   // Returns who it is; with a pid of 0 if that is not known.
   [[nodiscard]] witness::Introduction introduction(const ProcessUser& user) const;
+  // What the process and this one hear of each other over the rails, by whatever comms.
+  [[nodiscard]] witness::Witness::Hearing hearing(const ProcessUser& user) const;
   // View::unknown without a witness.
   [[nodiscard]] static witness::View view(const ProcessUser& user);
 
