@@ -4,6 +4,8 @@
 // Subsystem::init | Subsystem::net, since NCCL hides NET alone at NCCL_DEBUG=INFO. TF_WARN() replaces the
 // text of ncclGetLastError(), so call it once per fault and never in a polling path. Lines are dropped while
 // no sink is set. Thread-safe; never called from a per-packet path.
+//
+// A tap gets each line as well, whatever the sink does with it (observe/log_lines.h).
 #pragma once
 
 #include <fmt/format.h>
@@ -28,16 +30,28 @@ enum class Subsystem : std::uint64_t {
 
 using Sink = void (*)(Level level, Subsystem subsystem, const char* file, int line, std::string_view text);
 
+using Tap = void (*)(Level level, std::string_view text);
+
 namespace detail {
 inline std::atomic<Sink> sink{nullptr};
+inline std::atomic<Tap> tap{nullptr};
 }  // namespace detail
 
 // Replaces the sink; null drops all lines. The sink must be callable from any thread at any time.
 inline void set_sink(Sink sink) { detail::sink.store(sink, std::memory_order_release); }
 
-[[nodiscard]] inline bool enabled() { return detail::sink.load(std::memory_order_relaxed) != nullptr; }
+// The same of the tap, which must not log.
+inline void set_tap(Tap tap) { detail::tap.store(tap, std::memory_order_release); }
+
+[[nodiscard]] inline bool enabled() {
+  return detail::sink.load(std::memory_order_relaxed) != nullptr ||
+         detail::tap.load(std::memory_order_relaxed) != nullptr;
+}
 
 inline void write(Level level, Subsystem subsystem, const char* file, int line, std::string_view text) {
+  if (Tap tap = detail::tap.load(std::memory_order_acquire); tap != nullptr) {
+    tap(level, text);
+  }
   if (Sink sink = detail::sink.load(std::memory_order_acquire); sink != nullptr) {
     sink(level, subsystem, file, line, text);
   }

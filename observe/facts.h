@@ -22,8 +22,8 @@ void put(Text<Size>& to, std::string_view text) {
 }
 
 // The tables, in the order of the page.
-enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring, mailbox, keepsake, dump };
-inline constexpr std::size_t kTables = 10;
+enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring, mailbox, keepsake, dump, log };
+inline constexpr std::size_t kTables = 11;
 
 struct EngineFacts {
   static constexpr Table kTable = Table::engine;
@@ -143,6 +143,15 @@ struct DumpFacts {
   std::uint64_t written_at = 0;
   Text<24> cause{};
   Text<200> capture{};  // its path
+};
+
+// A line of the process's log (observe/log_lines.h): the last ones.
+struct LogFacts {
+  static constexpr Table kTable = Table::log;
+  std::uint64_t number = 0;  // of the lines since the page was made, from 1
+  std::uint64_t logged_at = 0;
+  Text<8> level{};  // "warn", "info"
+  Text<472> text{};
 };
 
 }  // namespace tfabric::observe

@@ -176,10 +176,7 @@ bool Page::back(Table table) {
   const std::uint64_t from = in.at + std::uint64_t{in.backed} * in.slot_bytes;
   const int error = allocate(file_.get(), from, std::uint64_t{more} * in.slot_bytes);
   if (error != 0) {
-    if (!std::exchange(full_, true)) {
-      TF_INFO("NET/tfabric: `tfabric stat` will not show all of this process: no memory for its page ({})",
-              std::strerror(error));
-    }
+    full_ = error;
     return false;
   }
   for (std::uint32_t i = more; i-- > 0;) {
@@ -194,8 +191,29 @@ std::uint32_t Page::take(Table table) {
   if (memory_ == nullptr) {
     return kNone;
   }
-  const std::lock_guard guard(mutex_);
-  return take_slot(table);
+  std::uint32_t slot = kNone;
+  {
+    const std::lock_guard guard(mutex_);
+    slot = take_slot(table);
+  }
+  if (table != Table::log) {  // else a line is being added, and the next slot says it
+    say_if_full();
+  }
+  return slot;
+}
+
+// Without the lock: what is logged has a place on the page, too.
+void Page::say_if_full() {
+  int error = 0;
+  {
+    const std::lock_guard guard(mutex_);
+    error = full_said_ ? 0 : full_;
+    full_said_ = full_said_ || error != 0;
+  }
+  if (error != 0) {
+    TF_INFO("NET/tfabric: `tfabric stat` will not show all of this process: no memory for its page ({})",
+            std::strerror(error));
+  }
 }
 
 std::uint32_t Page::take_slot(Table table) {

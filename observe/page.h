@@ -94,6 +94,7 @@ class Page {
   void count(Table table, int more);
   void write(Table table, std::uint32_t slot, std::uint64_t id, const void* facts, std::size_t size);
   std::uint32_t take_slot(Table table);
+  void say_if_full();
   Kept* place_for(const KeepsakeFacts& facts);
 
   std::unique_ptr<PageName> name_;  // null: a memory file, or blank
@@ -104,7 +105,8 @@ class Page {
   std::mutex mutex_;  // for what is below
   std::array<TablePlace, kTables> places_;
   std::uint64_t last_id_ = 0;
-  bool full_ = false;
+  int full_ = 0;  // why there is no memory (errno); 0: there is, or that has been said
+  bool full_said_ = false;
   std::vector<Kept> kept_;
   std::uint64_t keepsakes_ = 0;  // how many there were
   std::uint64_t second_ = 0;     // of kept_at

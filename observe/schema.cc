@@ -150,6 +150,11 @@ constexpr std::array kFields{
     TF_FIELD(DumpFacts, written_at, kTime, kInstant),
     TF_FIELD(DumpFacts, cause, kNone, kLabel),
     TF_FIELD(DumpFacts, capture, kNone, kLabel),
+
+    TF_FIELD(LogFacts, number, kNone, kLabel),
+    TF_FIELD(LogFacts, logged_at, kTime, kInstant),
+    TF_FIELD(LogFacts, level, kNone, kLabel),
+    TF_FIELD(LogFacts, text, kNone, kLabel),
 };
 #undef TF_FIELD
 
@@ -161,9 +166,9 @@ constexpr std::array<TableSchema, kTables> kSchemas{{{"engine", 16, sizeof(Engin
                                                      {"verdict", 16, sizeof(VerdictFacts)},
                                                      {kRingTable, 8192, sizeof(RingFacts)},
                                                      {kMailboxTable, 1, sizeof(MailboxFacts)},
-
                                                      {"keepsake", 64, sizeof(KeepsakeFacts)},
-                                                     {"dump", 16, sizeof(DumpFacts)}}};
+                                                     {"dump", 16, sizeof(DumpFacts)},
+                                                     {"log", 512, sizeof(LogFacts)}}};
 
 }  // namespace
 

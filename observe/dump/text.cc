@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "observe/log_reader.h"
+
 namespace tfabric::dump {
 namespace {
 
@@ -71,6 +73,14 @@ std::string verdicts_of(const observe::Snapshot& page, std::uint64_t now) {
   return text.empty() ? "nothing stands still, or did\n" : text;
 }
 
+std::string log_of(const observe::Snapshot& page, std::uint64_t now) {
+  std::string text;
+  for (const observe::LoggedLine& line : observe::logged_lines(page)) {
+    text += fmt::format("{}: {}{}\n", age(line.logged_at, now), line.warns ? "WARN " : "", line.text);
+  }
+  return text;
+}
+
 // Those of the comm first, then those that have moved longest ago.
 std::vector<const observe::ReadRow*> chosen(const observe::ReadTable& table, std::uint64_t comm) {
   std::vector<const observe::ReadRow*> rows;
@@ -93,6 +103,9 @@ std::vector<const observe::ReadRow*> chosen(const observe::ReadTable& table, std
 std::string text_of(const observe::Snapshot& page, std::uint64_t comm) {
   const std::uint64_t now = in_nanoseconds(page.taken_at);
   std::string text = verdicts_of(page, now);
+  if (const std::string log = log_of(page, now); !log.empty()) {
+    text += "\n" + log;
+  }
   for (const char* name : {"engine", "rail", "path", "comm", "flow", "keepsake", "dump"}) {
     const observe::ReadTable& table = page.table(name);
     const std::vector<const observe::ReadRow*> rows = chosen(table, comm);

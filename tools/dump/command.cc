@@ -14,6 +14,7 @@
 #include "observe/dump/capture.h"
 #include "observe/finder.h"
 #include "tools/output.h"
+#include "tools/stat/log.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/selection.h"
 #include "tools/stat/tables.h"
@@ -36,7 +37,7 @@ std::string text_of(const observe::FoundPage& page) {
   observe::Found found;
   found.pages.push_back(page);
   const std::vector<stat::Process> processes = stat::pair({}, found);
-  std::string text = stat::explain(processes);
+  std::string text = stat::explain(processes) + "\n" + stat::log_of(processes);
   for (const auto level : {stat::Level::rail, stat::Level::peer, stat::Level::comm, stat::Level::flow}) {
     text += "\n" + stat::to_text(processes, level);
   }

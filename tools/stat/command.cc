@@ -21,6 +21,7 @@
 #include "tools/stat/compare.h"
 #include "tools/stat/findings.h"
 #include "tools/stat/json.h"
+#include "tools/stat/log.h"
 #include "tools/stat/network.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
@@ -108,11 +109,12 @@ int check(const Arguments& arguments) {
   return lines.empty() ? 0 : kFound;
 }
 
-int explain(const Arguments& arguments) {
+// What the processes have found out, or have logged.
+int look_back(const Arguments& arguments) {
   const observe::Found found = look(arguments.view.selection);
   const std::vector<Process> processes = pair({}, found);
   tools::print_err(what_is_missing(found, arguments.view.selection, "stat"));
-  tools::print_out(explain(processes));
+  tools::print_out(arguments.view.explain ? explain(processes) : log_of(processes));
   return processes.empty() ? kNoProcess : 0;
 }
 
@@ -149,8 +151,8 @@ int run(const Arguments& arguments) {
   if (arguments.clean) {
     return clean(arguments);
   }
-  if (arguments.view.explain) {
-    return explain(arguments);
+  if (arguments.view.explain || arguments.view.log) {
+    return look_back(arguments);
   }
   if (arguments.view.check) {
     return check(arguments);
@@ -224,12 +226,20 @@ void add_stat(CLI::App& app, int& exit_code) {
           ->excludes(watch)
           ->excludes(json)
           ->excludes(metrics);
-  stat->add_flag("--explain", arguments->view.explain,
-                 "say why the processes stand still, or stood still: what they have found out themselves")
+  CLI::Option* explain =
+      stat->add_flag("--explain", arguments->view.explain,
+                     "say why the processes stand still, or stood still: what they have found out themselves")
+          ->excludes(watch)
+          ->excludes(json)
+          ->excludes(metrics)
+          ->excludes(check);
+  stat->add_flag("--log", arguments->view.log,
+                 "print the last 512 lines that each process has logged, whether NCCL has printed them or not")
       ->excludes(watch)
       ->excludes(json)
       ->excludes(metrics)
-      ->excludes(check);
+      ->excludes(check)
+      ->excludes(explain);
   stat->add_option("--stuck", arguments->view.stuck, "for --check")
       ->check(CLI::Range(1.0, 86400.0))
       ->type_name("SECONDS")

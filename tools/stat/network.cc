@@ -16,6 +16,7 @@
 #include "tools/stat/fetch.h"
 #include "tools/stat/findings.h"
 #include "tools/stat/json.h"
+#include "tools/stat/log.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/remote.h"
@@ -129,6 +130,10 @@ bool print_view(const std::vector<Process>& processes, const View& view) {
     tools::print_out(explain(processes));
     return false;
   }
+  if (view.log) {
+    tools::print_out(log_of(processes));
+    return false;
+  }
   if (view.check) {
     std::vector<std::string> lines = findings_of(processes, view.stuck);
     const std::vector<std::string> slow = slow_of(processes);
@@ -174,7 +179,7 @@ void add_network_options(CLI::App& command, NetworkOptions& options) {
     hosts->excludes(command.get_option(other));
     serve->excludes(command.get_option(other));
   }
-  for (const char* other : {"--level", "--interval", "--json", "--check", "--explain"}) {
+  for (const char* other : {"--level", "--interval", "--json", "--check", "--explain", "--log"}) {
     serve->excludes(command.get_option(other));
   }
   options.serve = serve;
@@ -211,7 +216,7 @@ int show_hosts(const NetworkOptions& options, const View& view) {
     return kUsage;
   }
   std::vector<Host> before;
-  const bool once = view.json || view.explain || (!view.check && view.level >= Level::comm);
+  const bool once = view.json || view.explain || view.log || (!view.check && view.level >= Level::comm);
   if (!once) {
     before = ask(options.hosts, *endpoints, view.selection);
     std::this_thread::sleep_for(std::chrono::duration<double>(view.interval));

@@ -30,7 +30,7 @@ struct View {
   Selection selection;
   Level level = Level::rail;
   double interval = 1, stuck = 30;
-  bool json = false, check = false, explain = false;
+  bool json = false, check = false, explain = false, log = false;
 };
 // Shows what the hosts' servers send. Returns the exit code.
 [[nodiscard]] int show_hosts(const NetworkOptions& options, const View& view);

@@ -37,6 +37,7 @@ std::uint64_t ns(Instant instant) {
 Watchdog::Watchdog(Options options, observe::Page& page)
     : options_(std::move(options)),
       page_(&page),
+      log_lines_(page),
       walk_(options_.number, options_.self),
       episode_(options_.limits) {
   slots_.fill(observe::Page::kNone);

@@ -4,7 +4,8 @@
 // the same cause. Each engine reports its own oldest wait some times a second; the one that has the oldest of
 // all is asked for the facts. What processes ask and answer each other about their waits
 // (observe/verdict/walk.h) goes over the comms themselves, which also proves that these work. Time in which
-// this process did not run is not held against its peers.
+// this process did not run is not held against its peers. Beside what it says, the page has what else this
+// process logs.
 //
 // Thread-safe; no call blocks for longer than a line of the log takes.
 #pragma once
@@ -20,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "observe/log_lines.h"
 #include "observe/page.h"
 #include "observe/verdict/episode.h"
 #include "observe/verdict/judge.h"
@@ -139,6 +141,7 @@ class Watchdog {
 
   const Options options_;
   observe::Page* page_;
+  const observe::LogLines log_lines_;
   mutable std::mutex mutex_;  // guards the rest
   std::array<Sight, kMaxEngines> sights_{};
   Pauses pauses_;

@@ -1,0 +1,52 @@
+#include "tools/stat/log.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <utility>
+
+#include "base/time.h"
+#include "observe/log_reader.h"
+#include "tools/stat/findings.h"
+
+namespace tfabric::stat {
+namespace {
+
+using Wall = std::chrono::system_clock::time_point;
+
+std::string text_of(Wall time) {
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
+  const auto thousandths =
+      std::chrono::duration_cast<std::chrono::milliseconds>(time.time_since_epoch()).count() % 1000;
+  std::tm local{};
+  localtime_r(&seconds, &local);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", local, thousandths);
+}
+
+}  // namespace
+
+std::string log_of(const std::vector<Process>& processes) {
+  const Wall now = std::chrono::system_clock::now();
+  std::vector<std::pair<Wall, std::string>> lines;
+  for (const Process& process : processes) {
+    const std::uint64_t taken_at = in_nanoseconds(process.now.taken_at);
+    const std::string name = name_of(process);
+    for (const observe::LoggedLine& line : observe::logged_lines(process.now)) {
+      const Duration ago = Duration(taken_at > line.logged_at ? taken_at - line.logged_at : 0) +
+                           process.ended.value_or(Duration::zero());
+      lines.emplace_back(now - ago, fmt::format("{}: {}{}\n", name, line.warns ? "WARN " : "", line.text));
+    }
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string text;
+  for (const auto& [time, line] : lines) {
+    text += fmt::format("{} {}", text_of(time), line);
+  }
+  return text.empty() && !processes.empty() ? "nothing has been logged\n" : text;
+}
+
+}  // namespace tfabric::stat
