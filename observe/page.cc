@@ -246,7 +246,7 @@ RingWriter Page::take_ring(std::uint64_t flow, std::uint32_t& slot) {
   }
   publish(slot, flow, RingFacts{.records = records_, .record_bytes = kRecordBytes});
   const TablePlace& in = place(Table::ring);
-  return {in.at + std::uint64_t{slot} * in.slot_bytes, records_};
+  return RingWriter(in.at + std::uint64_t{slot} * in.slot_bytes);
 }
 
 // The one of the same flow and cause, a new one, or the oldest; null: there is no memory for any, or the

@@ -66,8 +66,8 @@ class Page {
   // Copies the ring in this slot aside (observe/keepsake.h), which nothing writes meanwhile. `facts`: who it
   // belongs to, when and why. Of the same flow and cause, the newest copy is kept. kNone is ignored.
   void keep(std::uint32_t ring, KeepsakeFacts facts);
-  // Where its writers' page begins; null: a blank page.
-  [[nodiscard]] std::byte* memory() const { return memory_; }
+  // Where its rings are written; without memory: a blank page.
+  [[nodiscard]] RingPage rings() const { return {memory_, records_ == 0 ? 0 : records_ - 1}; }
   // A number for a thing of this process.
   [[nodiscard]] std::uint64_t new_id();
   [[nodiscard]] std::uint32_t records() const { return records_; }

@@ -8,7 +8,6 @@
 
 #include <array>
 #include <atomic>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,8 +27,8 @@ enum class RecordKind : std::uint8_t {
 struct PacketRecord {
   std::uint64_t time = 0;  // nanoseconds of CLOCK_MONOTONIC, of the engine's turn
   std::uint32_t seq = 0, ack = 0;
-  std::uint32_t length = 0;              // of the payload
   std::uint32_t ts_val = 0, ts_ecr = 0;  // both 0: no timestamps
+  std::uint32_t length = 0;              // of the payload
   std::uint16_t window = 0;
   std::uint8_t flags = 0;
   RecordKind kind = RecordKind::in;
@@ -50,6 +49,13 @@ inline constexpr std::uint32_t kMostRecords = 1024;
 // The name of the table.
 inline constexpr const char* kRingTable = "ring";
 
+// What the rings of a page have in common: where the page begins, and the number of records, a power of two
+// above 1, less one.
+struct RingPage {
+  std::byte* memory = nullptr;
+  std::uint32_t mask = 0;
+};
+
 // The writer's side, of few bytes, since each flow has one. The page may be scribbled on by others: all that
 // addresses depend on is kept here.
 class RingWriter {
@@ -57,30 +63,25 @@ class RingWriter {
   static constexpr std::size_t kRecordsAt = 64;
 
   RingWriter() = default;
-  // The slot, at this offset in the page, a multiple of 64 below 2^32, has room for `records` of them, a
-  // power of two above 1.
-  RingWriter(std::uint64_t offset, std::uint32_t records)
-      : place_(static_cast<std::uint32_t>(offset) | static_cast<std::uint32_t>(std::countr_zero(records))) {}
+  // The slot is at this offset in the page, which is below 2^32 and not 0.
+  explicit RingWriter(std::uint64_t offset) : place_(static_cast<std::uint32_t>(offset)) {}
 
   // Without a ring, nothing is to be recorded.
   [[nodiscard]] bool exists() const { return place_ != 0; }
-  // Returns the place of the next record, which is to be filled, all of it, before done(). `page`: where the
-  // page begins.
-  template <class Record>
-  [[nodiscard]] Record& next(std::byte* page) {
+  // `fill` gets the place of the next record, and fills all of it.
+  template <class Record, class Fill>
+  void add(const RingPage& page, const Fill& fill) {
     static_assert(sizeof(Record) == kRecordBytes);
-    const std::uint32_t index = written_ & ((1u << (place_ % 64)) - 1);
-    return *reinterpret_cast<Record*>(slot(page) + kRecordsAt + std::size_t{index} * kRecordBytes);
-  }
-  void done(std::byte* page) {
-    const std::atomic_ref written(*reinterpret_cast<std::uint64_t*>(slot(page) + sizeof(SlotHeader)));
-    written.store(++written_, std::memory_order_release);
+    std::byte* slot = page.memory + place_;
+    const std::uint32_t number = written_;
+    fill(*reinterpret_cast<Record*>(slot + kRecordsAt + std::size_t{number & page.mask} * kRecordBytes));
+    written_ = number + 1;
+    const std::atomic_ref written(*reinterpret_cast<std::uint64_t*>(slot + sizeof(SlotHeader)));
+    written.store(written_, std::memory_order_release);
   }
 
  private:
-  [[nodiscard]] std::byte* slot(std::byte* page) const { return page + (place_ & ~63u); }
-
-  std::uint32_t place_ = 0;  // and, below 64, the logarithm of the number of records
+  std::uint32_t place_ = 0;
   std::uint32_t written_ = 0;
 };
 static_assert(sizeof(RingWriter) == 8);

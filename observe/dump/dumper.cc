@@ -73,8 +73,8 @@ class Dumper::Work {
  public:
   Work(DumperOptions options, observe::Page& page)
       : options_(std::move(options)),
-        file_(Descriptor(page.memory() == nullptr ? -1
-                                                  : fcntl(page.descriptor(), F_DUPFD_CLOEXEC, /*from=*/3))),
+        file_(Descriptor(
+            page.rings().memory == nullptr ? -1 : fcntl(page.descriptor(), F_DUPFD_CLOEXEC, /*from=*/3))),
         records_(page.records()),
         limits_(file_.get() < 0 ? 0 : options_.most),
         page_(&page) {

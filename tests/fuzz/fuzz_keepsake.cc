@@ -27,8 +27,9 @@ Snapshot true_snapshot() {
   std::uint32_t slot = 0;
   RingWriter ring = (*page)->take_ring(1, slot);
   for (std::uint32_t i = 0; i < 12; ++i) {
-    ring.next<PacketRecord>((*page)->memory()) = {.time = i, .seq = i, .length = 9, .kind = RecordKind::out};
-    ring.done((*page)->memory());
+    ring.add<PacketRecord>((*page)->rings(), [&](PacketRecord& record) {
+      record = {.time = i, .seq = i, .length = 9, .kind = RecordKind::out};
+    });
     if (i % 6 == 5) {
       KeepsakeFacts facts;
       facts.flow = 1;

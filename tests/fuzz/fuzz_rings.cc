@@ -32,8 +32,9 @@ std::vector<std::byte> true_page() {
     std::uint32_t slot = Page::kNone;
     RingWriter ring = page.take_ring(flow, slot);
     for (std::uint32_t i = 0; i < kRecords + flow; ++i) {
-      ring.next<PacketRecord>(page.memory()) = {.time = i, .seq = i, .length = 100, .kind = RecordKind::out};
-      ring.done(page.memory());
+      ring.add<PacketRecord>(page.rings(), [&](PacketRecord& record) {
+        record = {.time = i, .seq = i, .length = 100, .kind = RecordKind::out};
+      });
     }
   }
   const auto file = open_page(page.descriptor());

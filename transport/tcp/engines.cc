@@ -85,7 +85,7 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
                                          mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
       unit.peers.report = unit.report.get();
       unit.engine.set_observer(unit.report.get());
-      unit.engine.set_recorder_page(page->memory());
+      unit.engine.set_recorder_page(page->rings());
     }
   }
   if (config.fault.allow) {

@@ -19,9 +19,9 @@ RecordedPacket packet(RecordKind kind, std::uint32_t length) {
   return {.record = {.time = 5,
                      .seq = 1000,
                      .ack = 2000,
-                     .length = length,
                      .ts_val = 3,
                      .ts_ecr = 4,
+                     .length = length,
                      .window = 500,
                      .flags = 0x18,
                      .kind = kind},
@@ -119,10 +119,10 @@ TEST_CASE("a capture has the packets of the flows that the page knows, and why t
   std::uint32_t slots[2];
   RingWriter ring = (*page)->take_ring(41, slots[0]), stranger = (*page)->take_ring(43, slots[1]);
   for (int i = 0; i < 3; ++i) {
-    ring.next<PacketRecord>((*page)->memory()) = packet(RecordKind::out, 1000).record;
-    ring.done((*page)->memory());
-    stranger.next<PacketRecord>((*page)->memory()) = packet(RecordKind::in, 0).record;
-    stranger.done((*page)->memory());
+    ring.add<PacketRecord>((*page)->rings(),
+                           [](PacketRecord& record) { record = packet(RecordKind::out, 1000).record; });
+    stranger.add<PacketRecord>((*page)->rings(),
+                               [](PacketRecord& record) { record = packet(RecordKind::in, 0).record; });
   }
   const auto snapshot = read_page((*page)->descriptor(), Instant{});
   const auto rings = read_rings((*page)->descriptor());

@@ -83,8 +83,9 @@ struct Shown {
     std::uint32_t slot = 0;
     observe::RingWriter ring = page->take_ring(41, slot);
     for (int i = 0; i < 3; ++i) {
-      ring.next<observe::PacketRecord>(page->memory()) = {.time = 5, .kind = observe::RecordKind::out};
-      ring.done(page->memory());
+      ring.add<observe::PacketRecord>(page->rings(), [](observe::PacketRecord& record) {
+        record = {.time = 5, .kind = observe::RecordKind::out};
+      });
     }
   }
   std::unique_ptr<observe::Page> page;

@@ -24,8 +24,9 @@ struct Recorded {
   Recorded(Page& of, std::uint64_t flow) : page(of), id(flow), ring(of.take_ring(flow, slot)) {}
   void write(int packets) {
     for (int i = 0; i < packets; ++i) {
-      ring.next<PacketRecord>(page.memory()) = {.time = next, .seq = next, .kind = RecordKind::out};
-      ring.done(page.memory());
+      ring.add<PacketRecord>(page.rings(), [&](PacketRecord& record) {
+        record = {.time = next, .seq = next, .kind = RecordKind::out};
+      });
       ++next;
     }
   }
@@ -131,7 +132,7 @@ TEST_CASE("without records, or on a blank page, nothing is kept") {
   for (const auto& page : {page_of(0), Page::blank()}) {
     Recorded flow(*page, 1);
     flow.keep("a", 1);
-    if (page->memory() != nullptr) {
+    if (page->rings().memory != nullptr) {
       REQUIRE(keepsakes_of(snapshot_of(*page)).empty());
     }
   }

@@ -26,8 +26,7 @@ std::unique_ptr<Page> page_with(std::uint32_t records) {
 
 template <class Record>
 void write(RingWriter& ring, const Page& page, const Record& record) {
-  ring.next<Record>(page.memory()) = record;
-  ring.done(page.memory());
+  ring.add<Record>(page.rings(), [&](Record& next) { next = record; });
 }
 
 PacketRecord numbered(std::uint32_t seq) {

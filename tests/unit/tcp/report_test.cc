@@ -25,7 +25,7 @@ struct ShownWorld {
                                             std::uint16_t{0}, "inline");
     world.peers.report = report.get();
     world.engine.set_observer(report.get());
-    world.engine.set_recorder_page(page->memory());
+    world.engine.set_recorder_page(page->rings());
   }
   ~ShownWorld() {
     const EngineGuard guard(world.engine.lock());

@@ -113,7 +113,7 @@ class Engine {
   // Null: no fault of the process as a whole.
   [[nodiscard]] Rehearsal* rehearsal() const { return options_.rehearsal.get(); }
   // Where the rings of Flow::set_recorder() are, which outlive the flows.
-  void set_recorder_page(std::byte* page) { recorder_page_ = page; }
+  void set_recorder_page(const observe::RingPage& page) { recorder_page_ = page; }
   [[nodiscard]] Observer* observer() const { return observer_; }
 
   // --- from any thread
@@ -274,7 +274,7 @@ class Engine {
   stack::PortSelector ports_;
   Acceptor* acceptor_ = nullptr;
   Observer* observer_ = nullptr;
-  std::byte* recorder_page_ = nullptr;
+  observe::RingPage recorder_page_;
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<PolledCarrier>> polled_;
   stack::FlowTable<TcpFlow> table_;

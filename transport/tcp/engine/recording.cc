@@ -9,6 +9,8 @@ namespace {
 using observe::PacketOptions;
 using observe::PacketRecord;
 using observe::RecordKind;
+using observe::RingPage;
+using observe::RingWriter;
 
 std::uint32_t read32(const std::byte* at) {
   std::uint32_t value = 0;
@@ -17,11 +19,9 @@ std::uint32_t read32(const std::byte* at) {
 }
 
 // RFC 2018 §3, aligned by two NOPs.
-[[gnu::noinline]] void record_sack(observe::RingWriter& ring, std::byte* page,
-                                   const stack::SegmentIn& segment) {
+[[gnu::noinline]] void record_sack(RingWriter& ring, const RingPage& page, const stack::SegmentIn& segment) {
   constexpr std::byte kNop{1}, kSack{5};
-  auto& options = ring.next<PacketOptions>(page);
-  options = {};
+  PacketOptions options;
   constexpr std::size_t kMost = (sizeof options.bytes - 4) / 8;
   const std::size_t count = std::min<std::size_t>(segment.sack_count, kMost);
   options.size = static_cast<std::uint16_t>(4 + 8 * count);
@@ -32,56 +32,66 @@ std::uint32_t read32(const std::byte* at) {
     stack::write32(&options.bytes[4 + 8 * i], segment.sack[i].left.raw());
     stack::write32(&options.bytes[8 + 8 * i], segment.sack[i].right.raw());
   }
-  ring.done(page);
+  ring.add<PacketOptions>(page, [&](PacketOptions& to) { to = options; });
 }
 
-// All but the timestamps, which come first.
-[[gnu::noinline]] void record_options(observe::RingWriter& ring, std::byte* page,
-                                      const stack::SegmentOut& segment, std::size_t from) {
-  auto& options = ring.next<PacketOptions>(page);
-  options = {};
-  options.size =
-      static_cast<std::uint16_t>(std::min<std::size_t>(segment.option_size - from, sizeof options.bytes));
-  std::copy_n(segment.options.begin() + static_cast<std::ptrdiff_t>(from), options.size,
-              options.bytes.begin());
-  ring.done(page);
+PacketRecord packet_of(const stack::SegmentOut& segment, Instant now) {
+  return {.time = in_nanoseconds(now),
+          .seq = segment.seq.raw(),
+          .ack = segment.ack.raw(),
+          .ts_val = segment.ts_val,
+          .ts_ecr = segment.ts_ecr,
+          .length = segment.payload_size,
+          .window = segment.window,
+          .flags = segment.flags,
+          .kind = segment.retransmission ? RecordKind::out_again : RecordKind::out};
+}
+
+// With other options than timestamps, which come first, or without any.
+[[gnu::noinline]] void record_other(RingWriter& ring, const RingPage& page, const stack::SegmentOut& segment,
+                                    Instant now) {
+  const bool stamped = segment.option_size >= stack::kTimestampsAlone &&
+                       read32(segment.options.data()) == stack::kTimestampsHead;
+  PacketRecord packet = packet_of(segment, now);
+  packet.ts_val = stamped ? read32(&segment.options[4]) : 0;
+  packet.ts_ecr = stamped ? read32(&segment.options[8]) : 0;
+  ring.add<PacketRecord>(page, [&](PacketRecord& to) { to = packet; });
+  const std::size_t from = stamped ? stack::kTimestampsAlone : 0;
+  if (segment.option_size > from) {
+    PacketOptions options;
+    options.size =
+        static_cast<std::uint16_t>(std::min<std::size_t>(segment.option_size - from, sizeof options.bytes));
+    std::copy_n(segment.options.begin() + static_cast<std::ptrdiff_t>(from), options.size,
+                options.bytes.begin());
+    ring.add<PacketOptions>(page, [&](PacketOptions& to) { to = options; });
+  }
 }
 
 }  // namespace
 
-void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentIn& segment, Instant now) {
-  ring.next<PacketRecord>(page) = {.time = in_nanoseconds(now),
-                                   .seq = segment.seq.raw(),
-                                   .ack = segment.ack.raw(),
-                                   .length = segment.payload.size,
-                                   .ts_val = segment.has_timestamps ? segment.ts_val : 0,
-                                   .ts_ecr = segment.has_timestamps ? segment.ts_ecr : 0,
-                                   .window = segment.window,
-                                   .flags = segment.flags,
-                                   .kind = RecordKind::in};
-  ring.done(page);
+void record(RingWriter& ring, const RingPage& page, const stack::SegmentIn& segment, Instant now) {
+  ring.add<PacketRecord>(page, [&](PacketRecord& to) {
+    to = {.time = in_nanoseconds(now),
+          .seq = segment.seq.raw(),
+          .ack = segment.ack.raw(),
+          .ts_val = segment.ts_val,
+          .ts_ecr = segment.ts_ecr,
+          .length = segment.payload.size,
+          .window = segment.window,
+          .flags = segment.flags,
+          .kind = RecordKind::in};
+  });
   if (segment.sack_count > 0) {
     record_sack(ring, page, segment);
   }
 }
 
-void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentOut& segment, Instant now) {
-  const bool stamped = segment.option_size >= stack::kTimestampsAlone &&
-                       read32(segment.options.data()) == stack::kTimestampsHead;
-  ring.next<PacketRecord>(page) = {.time = in_nanoseconds(now),
-                                   .seq = segment.seq.raw(),
-                                   .ack = segment.ack.raw(),
-                                   .length = segment.payload_size,
-                                   .ts_val = stamped ? read32(&segment.options[4]) : 0,
-                                   .ts_ecr = stamped ? read32(&segment.options[8]) : 0,
-                                   .window = segment.window,
-                                   .flags = segment.flags,
-                                   .kind = segment.retransmission ? RecordKind::out_again : RecordKind::out};
-  ring.done(page);
-  const std::size_t from = stamped ? stack::kTimestampsAlone : 0;
-  if (segment.option_size > from) {
-    record_options(ring, page, segment, from);
+void record(RingWriter& ring, const RingPage& page, const stack::SegmentOut& segment, Instant now) {
+  if (segment.option_size != stack::kTimestampsAlone || !segment.stamped) {
+    record_other(ring, page, segment, now);
+    return;
   }
+  ring.add<PacketRecord>(page, [&](PacketRecord& to) { to = packet_of(segment, now); });
 }
 
 }  // namespace tfabric::engine

@@ -7,8 +7,10 @@
 
 namespace tfabric::engine {
 
-// As it is on the wire, but for the payload. `page`: where the ring's page begins.
-void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentIn& segment, Instant now);
-void record(observe::RingWriter& ring, std::byte* page, const stack::SegmentOut& segment, Instant now);
+// As it is on the wire, but for the payload.
+void record(observe::RingWriter& ring, const observe::RingPage& page, const stack::SegmentIn& segment,
+            Instant now);
+void record(observe::RingWriter& ring, const observe::RingPage& page, const stack::SegmentOut& segment,
+            Instant now);
 
 }  // namespace tfabric::engine

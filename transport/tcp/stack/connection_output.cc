@@ -52,6 +52,7 @@ void Connection::Impl::start_header(SegmentOut& out, std::uint8_t flags, Seq seq
   out.piece_count = 0;
   out.retransmission = false;
   out.ecn_capable = false;
+  out.stamped = false;
   out.window = 0;
   out.segment_size = 0;
   out.payload_size = 0;
@@ -71,9 +72,12 @@ bool Connection::Impl::emit_reset(SegmentOut& out) {
 
 void Connection::Impl::add_timestamps(SegmentOut& out) const {
   if (timestamps) {
+    out.stamped = true;
+    out.ts_val = timestamp(now);
+    out.ts_ecr = ts_recent;
     put32(out, kTimestampsHead);
-    put32(out, timestamp(now));
-    put32(out, ts_recent);
+    put32(out, out.ts_val);
+    put32(out, out.ts_ecr);
   }
 }
 

@@ -55,16 +55,16 @@ struct SegmentIn {
   std::uint16_t destination_port = 0;
   Seq seq;
   Seq ack;
+  std::uint32_t ts_val = 0;  // both 0 without timestamps
+  std::uint32_t ts_ecr = 0;
+  std::uint16_t window = 0;  // as on the wire, not scaled
   std::uint8_t flags = 0;
   std::uint8_t sack_count = 0;
   bool sack_permitted = false;
   bool has_timestamps = false;
   bool congestion_experienced = false;  // the IP header carried CE
-  std::uint16_t window = 0;             // as on the wire, not scaled
   std::uint16_t mss = 0;                // 0: no option
   std::int8_t window_scale = -1;        // -1: no option
-  std::uint32_t ts_val = 0;
-  std::uint32_t ts_ecr = 0;
   std::array<SackBlock, kMaxSackBlocks> sack;
   Payload payload;
 };
@@ -83,10 +83,13 @@ struct SegmentOut {
   std::uint16_t destination_port = 0;
   Seq seq;
   Seq ack;
+  std::uint32_t ts_val = 0;  // as the options have them, if `stamped`
+  std::uint32_t ts_ecr = 0;
   std::uint8_t flags = 0;
   std::uint8_t option_size = 0;  // a multiple of 4
   std::uint8_t piece_count = 0;
   bool retransmission = false;
+  bool stamped = false;      // the options begin with kTimestampsHead and these timestamps
   bool ecn_capable = false;  // the IP header has to carry ECT(0) (RFC 3168 §5)
   std::uint16_t window = 0;  // as on the wire
   // TSO: the payload of each segment that the driver has to cut this super-segment into. The segments have
