@@ -33,6 +33,8 @@ namespace {
 // So many packets of flows that live have 3 MB at most; keepsakes come to them.
 constexpr std::uint64_t kMostPackets = 16384;
 constexpr std::size_t kSlots = 16;
+// The most that hurry() waits. A page is read in a few milliseconds.
+constexpr Duration kReading = std::chrono::milliseconds(200);
 
 // What one thread rings, and another one waits for. A wait may end early.
 class Bell {
@@ -98,13 +100,7 @@ class Dumper::Work {
     work_.ring();
     return !std::exchange(started_, true);
   }
-  void hurry() {
-    const std::lock_guard guard(mutex_);
-    for (Request& request : requests_) {
-      request.due = Instant{};
-    }
-    work_.ring();
-  }
+  void hurry();
   void run();
   void cannot_start(const std::string& why);
   // Waits until all is written, or for as long as that may take. Nothing uses the page afterwards. Returns
@@ -114,15 +110,20 @@ class Dumper::Work {
  private:
   std::optional<Request> next();
   Status dump(const Request& request);
+  void page_is_read() {
+    ++reads_;
+    page_read_.ring();
+  }
   void wrote(const Request& request, const std::string& path);
   void give_up(std::size_t tried);
 
   const DumperOptions options_;
   const PrivateDescriptor file_;  // the page, which this may outlive; -1: there is none
   const std::uint32_t records_;
-  const Bell work_, rest_;
+  const Bell work_, rest_, page_read_;
   std::atomic<bool> stop_{false}, given_up_{false}, over_{false};
-  std::mutex mutex_;  // guards the rest
+  std::atomic<std::uint64_t> reads_{0};  // how often the page has been read
+  std::mutex mutex_;                     // guards the rest
   bool started_ = false;
   std::deque<Request> requests_;
   Limits limits_;
@@ -130,6 +131,23 @@ class Dumper::Work {
   std::array<std::uint32_t, kSlots> slots_{};
   std::uint64_t written_ = 0;
 };
+
+void Dumper::Work::hurry() {
+  const std::uint64_t reads = reads_;
+  {
+    const std::lock_guard guard(mutex_);
+    if (requests_.empty() || !started_) {
+      return;
+    }
+    for (Request& request : requests_) {
+      request.due = Instant{};
+    }
+  }
+  work_.ring();
+  for (const Instant end = monotonic_now() + kReading; reads_ == reads && monotonic_now() < end;) {
+    page_read_.wait(end - monotonic_now());
+  }
+}
 
 std::optional<Dumper::Work::Request> Dumper::Work::next() {
   while (!given_up_) {
@@ -156,6 +174,9 @@ std::optional<Dumper::Work::Request> Dumper::Work::next() {
 void Dumper::Work::run() {
   while (const auto request = next()) {
     const Status status = dump(*request);
+    if (!status) {
+      page_is_read();  // or cannot be
+    }
     if (!status && !given_up_) {
       TF_INFO(
           "NET/tfabric: no dump was left (observe.dump_folder): {}. The next try is in {} minutes at the "
@@ -175,6 +196,7 @@ Status Dumper::Work::dump(const Request& request) {
   }
   const std::set<std::uint64_t> flows = flows_for(*page, request.comm, records_);
   const auto rings = observe::read_rings(file_.get(), &flows);
+  page_is_read();
   if (!rings) {
     return rings.error();
   }

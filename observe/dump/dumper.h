@@ -39,7 +39,8 @@ class Dumper {
   // for people; `comm`: whose flows matter most, by its id on the page; 0: none. Thread-safe; does not wait
   // for a disk.
   void request(std::string_view cause, std::string_view said, std::uint64_t comm, Instant now);
-  // The end is near: what has been asked for is written now.
+  // The end is near: what has been asked for is written now. Returns when the page has been read for it,
+  // which still has all that ends now, after a fifth of a second at the latest.
   void hurry();
 
  private:

@@ -256,6 +256,23 @@ TEST_CASE("what was asked for last is written before the end") {
   REQUIRE(observe::read_page(shown.page->descriptor(), monotonic_now())->table("dump").rows.empty());
 }
 
+TEST_CASE("what goes while the end is near is in the dump all the same") {
+  const test::TemporaryFolder folder;
+  const Shown shown;
+  {
+    Dumper dumper({.folder = folder.path(), .delay = 1h}, *shown.page);
+    dumper.hurry();  // nothing has been asked for
+    dumper.request("peer-dead", "rank 3 has ended", 40, monotonic_now());
+    dumper.hurry();
+    for (std::uint32_t slot = 0; slot < 4; ++slot) {
+      shown.page->give_back(observe::Table::flow, slot);
+    }
+  }
+  const auto names = names_in(folder.path());
+  REQUIRE(names.size() == 2);
+  REQUIRE(content_of(folder.path() + "/" + names[1]).find("flow 41: comm 40") != std::string::npos);
+}
+
 TEST_CASE("a folder that cannot be used is said once, and what is off or has no page leaves nothing") {
   const test::TemporaryFolder folder;
   const Shown shown;
