@@ -284,7 +284,7 @@ bool Engine::output(TcpFlow& flow) {
   if (!ready_to_send(flow)) {
     return false;
   }
-  stack::SegmentOut segment;
+  stack::SegmentOut& segment = outgoing_;
   bool sent = false;
   for (std::uint32_t packets = 0; packets < kPacketsPerTurn;) {
     if (!flow.link().make_room()) {

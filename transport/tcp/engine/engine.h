@@ -275,6 +275,7 @@ class Engine {
   Acceptor* acceptor_ = nullptr;
   Observer* observer_ = nullptr;
   observe::RingPage recorder_page_;
+  stack::SegmentOut outgoing_;  // what output() is about to send: to make one each time takes too long
   std::vector<std::unique_ptr<Link>> links_;
   std::vector<std::unique_ptr<PolledCarrier>> polled_;
   stack::FlowTable<TcpFlow> table_;

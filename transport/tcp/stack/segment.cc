@@ -86,17 +86,17 @@ bool read_options(SegmentIn& segment, std::span<const std::byte> options) {
 
 }  // namespace
 
+// All ways out return the one object, so that it is made where the caller wants it, and not copied there.
 std::optional<SegmentIn> parse_segment(std::span<const std::byte> bytes) {
-  if (bytes.size() < kTcpHeaderBytes) {
-    return std::nullopt;
-  }
-  const std::byte* at = bytes.data();
-  const std::size_t header = static_cast<std::size_t>(u8(at + 12) >> 4) * 4;
-  if (header < kTcpHeaderBytes || header > bytes.size()) {
-    return std::nullopt;
-  }
   std::optional<SegmentIn> read(std::in_place);
   SegmentIn& segment = *read;
+  const std::byte* at = bytes.data();
+  const std::size_t header =
+      bytes.size() < kTcpHeaderBytes ? 0 : static_cast<std::size_t>(u8(at + 12) >> 4) * 4;
+  if (header < kTcpHeaderBytes || header > bytes.size()) {
+    read.reset();
+    return read;
+  }
   segment.source_port = u16(at);
   segment.destination_port = u16(at + 2);
   segment.seq = Seq(u32(at + 4));
