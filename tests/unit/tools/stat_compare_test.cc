@@ -136,11 +136,17 @@ TEST_CASE("one way is slow") {
 }
 
 TEST_CASE("what the network does not hold back is not slow, nor what was looked at too briefly") {
-  CHECK(slow_of(look_twice(two_hosts(2, 0.4))).empty());
+  CHECK(slow_of(look_twice(two_hosts(4, 0.4))).empty());
   CHECK(slow_of(look_twice(two_hosts(2), 0.3)).empty());
   std::vector<Process> once = look_twice(two_hosts(2));
   once[0].before.reset();
   CHECK(slow_of(once).empty());
+}
+
+TEST_CASE("a way that is far slower need not be held back for half of its time") {
+  REQUIRE(slow_of(look_twice(two_hosts(2, 0.3))).size() == 1);
+  REQUIRE(slow_of(look_twice(two_hosts(4, 0.3))).empty());
+  REQUIRE(slow_of(look_twice(two_hosts(2, 0.1))).empty());
 }
 
 TEST_CASE("what stands still is not slow") {
