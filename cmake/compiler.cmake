@@ -95,7 +95,9 @@ function(tfabric_tool target)
 endfunction()
 # What the plugin has for the rare case only is to be small: it is in every process.
 function(tfabric_seldom target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Os>)
+  if(NOT TFABRIC_PRECOMPILE)  # as above
+    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Os>)
+  endif()
 endfunction()
 # What runs once, or waits for people, takes half the time to compile this way.
 function(tfabric_runs_once target)

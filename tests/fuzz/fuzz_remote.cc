@@ -10,6 +10,7 @@
 #include "tests/fuzz/require.h"
 #include "tools/stat/compare.h"
 #include "tools/stat/findings.h"
+#include "tools/stat/log.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/remote.h"
 #include "tools/stat/tables.h"
@@ -30,6 +31,7 @@ void require_views(const std::vector<Process>& processes) {
     require_printable(to_text(processes, level));
   }
   require_printable(explain(processes));
+  require_printable(log_of(processes));
   for (const auto& lines : {findings_of(processes, 1), slow_of(processes)}) {
     for (const std::string& line : lines) {
       require_printable(line);

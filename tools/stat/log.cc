@@ -17,6 +17,9 @@ namespace {
 
 using Wall = std::chrono::system_clock::time_point;
 
+// What hosts send may be any number, and sums of these must be times.
+constexpr Duration kLongest = std::chrono::hours(24 * 3650);
+
 std::string text_of(Wall time) {
   const std::time_t seconds = std::chrono::system_clock::to_time_t(time);
   const auto thousandths =
@@ -35,8 +38,9 @@ std::string log_of(const std::vector<Process>& processes) {
     const std::uint64_t taken_at = in_nanoseconds(process.now.taken_at);
     const std::string name = name_of(process);
     for (const observe::LoggedLine& line : observe::logged_lines(process.now)) {
-      const Duration ago = Duration(taken_at > line.logged_at ? taken_at - line.logged_at : 0) +
-                           process.ended.value_or(Duration::zero());
+      const Duration before(taken_at > line.logged_at ? taken_at - line.logged_at : 0);
+      const Duration ago =
+          std::min(before, kLongest) + std::min(process.ended.value_or(Duration::zero()), kLongest);
       lines.emplace_back(now - ago, fmt::format("{}: {}{}\n", name, line.warns ? "WARN " : "", line.text));
     }
   }

@@ -7,6 +7,7 @@
 
 #include "observe/page.h"
 #include "tools/stat/findings.h"
+#include "tools/stat/log.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
 #include "tools/stat/tables.h"
@@ -325,6 +326,34 @@ TEST_CASE("of a process of another PID namespace it is not said whether it is st
   CHECK_THAT(to_text(pair({}, found), Level::rail),
              Catch::Contains("process 77 in another PID namespace has not run its network for 9.0 s: it is "
                              "stopped, its CPUs are taken, or it hangs\n"));
+}
+
+TEST_CASE("what processes have logged is in the order of time, whenever they have ended") {
+  const auto first = page_of_rank(0), second = page_of_rank(1);
+  CHECK(log_of({}).empty());
+  CHECK(log_of(pair({}, look_at(*first, kNow))) == "nothing has been logged\n");
+  const auto logs = [](Page& page, std::uint64_t number, std::uint64_t ago_s, const char* level) {
+    LogFacts line;
+    line.number = number;
+    line.logged_at = kNow - ago_s * 1'000'000'000;
+    put(line.level, level);
+    put(line.text, std::to_string(ago_s) + " s ago");
+    page.publish(page.take(Table::log), number, line);
+  };
+  logs(*first, 2, 10, "info");
+  logs(*first, 1, 30, "warn");
+  logs(*second, 1, 1, "info");
+  Found found = look_at(*first, kNow);
+  Found of_second = look_at(*second, kNow);
+  of_second.pages.front().ended = std::chrono::seconds(19);  // so its line is 20 s old
+  found.pages.push_back(std::move(of_second.pages.front()));
+  const std::string text = log_of(pair({}, found));
+  CHECK(std::count(text.begin(), text.end(), '\n') == 3);
+  const std::size_t oldest = text.find("rank 0 (process 77): WARN 30 s ago\n");
+  const std::size_t middle = text.find("rank 1 (process 77): 1 s ago\n");
+  const std::size_t newest = text.find("rank 0 (process 77): 10 s ago\n");
+  REQUIRE(newest != std::string::npos);
+  CHECK((oldest < middle && middle < newest));
 }
 
 TEST_CASE("the dumps that a process has left are named, the newest first, and counted") {
