@@ -181,6 +181,30 @@ int run(const Arguments& arguments) {
   return 0;
 }
 
+// What is said in words, in place of a table.
+CLI::Option* add_words(CLI::App& stat, View& view) {
+  CLI::Option* check =
+      stat.add_flag("--check", view.check,
+                    "say only what is wrong: processes that do not run, rails without a link, "
+                    "waits and why they last, requests that have not moved for --stuck seconds");
+  CLI::Option* explain =
+      stat.add_flag("--explain", view.explain,
+                    "say why the processes stand still, or stood still: what they have found out themselves")
+          ->excludes(check);
+  CLI::Option* log =
+      stat.add_flag(
+              "--log", view.log,
+              "print the last 512 lines that each process has logged, whether NCCL has printed them or not")
+          ->excludes(check)
+          ->excludes(explain);
+  for (CLI::Option* option : {check, explain, log}) {
+    for (const char* other : {"--watch", "--json", "--prometheus"}) {
+      option->excludes(stat.get_option(other));
+    }
+  }
+  return check;
+}
+
 // The last of the options: it goes with none but --folder and --json.
 void add_clean(CLI::App& stat, bool& clean) {
   std::vector<CLI::Option*> others = stat.get_options([](const CLI::Option* option) {
@@ -219,27 +243,7 @@ void add_stat(CLI::App& app, int& exit_code) {
   CLI::Option* metrics =
       stat->add_flag("--prometheus", arguments->prometheus, "print metrics in Prometheus' text format")
           ->excludes(json);
-  CLI::Option* check =
-      stat->add_flag("--check", arguments->view.check,
-                     "say only what is wrong: processes that do not run, rails without a link, "
-                     "waits and why they last, requests that have not moved for --stuck seconds")
-          ->excludes(watch)
-          ->excludes(json)
-          ->excludes(metrics);
-  CLI::Option* explain =
-      stat->add_flag("--explain", arguments->view.explain,
-                     "say why the processes stand still, or stood still: what they have found out themselves")
-          ->excludes(watch)
-          ->excludes(json)
-          ->excludes(metrics)
-          ->excludes(check);
-  stat->add_flag("--log", arguments->view.log,
-                 "print the last 512 lines that each process has logged, whether NCCL has printed them or not")
-      ->excludes(watch)
-      ->excludes(json)
-      ->excludes(metrics)
-      ->excludes(check)
-      ->excludes(explain);
+  CLI::Option* check = add_words(*stat, arguments->view);
   stat->add_option("--stuck", arguments->view.stuck, "for --check")
       ->check(CLI::Range(1.0, 86400.0))
       ->type_name("SECONDS")
