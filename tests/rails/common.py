@@ -2,6 +2,7 @@
 import argparse
 import os
 import pathlib
+import re
 import secrets
 import shutil
 import subprocess
@@ -18,6 +19,8 @@ UNUSABLE, REMOTE = 3, 4  # tfabric's exit codes
 SKIPPED = 77
 LIMIT_S = 300  # for a program to end, on a host that stands still now and then
 PERF_TIMEOUT_S = 120  # for its connections and for each operation
+# A line about a wait, of a process whose comms are perf's.
+SAID = re.compile(r"^plugin( WARN|): NET/tfabric: (.*) \[([a-z-]+)\]\s*$")
 TOKEN = ["--token", secrets.token_hex(16)]  # of the two ends of a control connection
 
 
@@ -56,6 +59,11 @@ class Reader(threading.Thread):
         """All of it, after the process's end."""
         self.join()
         return "".join(self.lines)
+
+
+def said_by(process):
+    """(level, text, cause) of each line about a wait so far."""
+    return [match.groups() for match in map(SAID.search, list(process.reader.lines)) if match]
 
 
 def finish(process, what, *status, limit=LIMIT_S):
