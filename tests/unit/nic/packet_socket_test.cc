@@ -325,6 +325,8 @@ TEST_CASE("the sockets of a port are in a group of their own, whatever groups ot
       REQUIRE(sockets.ok());
       return std::move(*sockets);
     };
+    // The kernel counts groups, and the first one since its start has the number 0, which looks like none.
+    static_cast<void>(open_queues(2));
     const auto two = open_queues(2);
     const auto three = open_queues(3);
     const auto one = open_queues(1);
