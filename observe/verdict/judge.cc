@@ -287,14 +287,20 @@ std::optional<Cause> trouble_of(const WaitFacts& facts) {
   if (all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link || lane.driver_stalled; })) {
     return Cause::driver_stalled;
   }
-  if (is_unanswered(facts) && is_heard(facts) && facts.view != PeerView::undecided) {
+  const bool unanswered = is_unanswered(facts);
+  const bool no_neighbour =
+      all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link || lane.no_neighbour; });
+  if ((unanswered || no_neighbour) && facts.view == PeerView::undecided) {
+    return std::nullopt;
+  }
+  if (unanswered && is_heard(facts)) {
     return Cause::loss_out;
   }
-  // Before ARP, whose answers are lost as well.
-  if (is_unanswered(facts) && is_heard_there_alone(facts)) {
+  // The answers of ARP are lost as well.
+  if ((unanswered || no_neighbour) && is_heard_there_alone(facts)) {
     return Cause::loss_in;
   }
-  if (all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link || lane.no_neighbour; })) {
+  if (no_neighbour) {
     return Cause::no_neighbour;
   }
   if (all_lanes(facts, [](const LaneFacts& lane) {
@@ -302,10 +308,7 @@ std::optional<Cause> trouble_of(const WaitFacts& facts) {
       })) {
     return Cause::driver_stalled;
   }
-  if (!is_unanswered(facts) || facts.view == PeerView::undecided) {
-    return std::nullopt;
-  }
-  return silence_of(facts);
+  return unanswered ? std::optional(silence_of(facts)) : std::nullopt;
 }
 
 std::optional<Verdict> judge(const WaitFacts& facts) {

@@ -136,6 +136,9 @@ TEST_CASE("silence: of the peer, of its host, of a rail, or of one direction") {
   facts.unheard_there = std::chrono::seconds(4);
   facts.lanes[0].no_neighbour = facts.lanes[1].no_neighbour = true;  // nor do answers of ARP come
   REQUIRE(judge(facts)->cause == Cause::loss_in);
+  facts.view = PeerView::undecided;  // it is being asked again
+  REQUIRE(!judge(facts));
+  facts.view = PeerView::runs;
   facts.unheard_here = std::chrono::seconds(4);  // by another comm
   REQUIRE(judge(facts)->cause == Cause::no_neighbour);
   facts.lanes[0].no_neighbour = facts.lanes[1].no_neighbour = false;
