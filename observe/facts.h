@@ -22,7 +22,19 @@ void put(Text<Size>& to, std::string_view text) {
 }
 
 // The tables, in the order of the page.
-enum class Table : std::uint8_t { engine, rail, path, comm, flow, verdict, ring, mailbox, keepsake, dump, log };
+enum class Table : std::uint8_t {
+  engine,
+  rail,
+  path,
+  comm,
+  flow,
+  verdict,
+  ring,
+  mailbox,
+  keepsake,
+  dump,
+  log
+};
 inline constexpr std::size_t kTables = 11;
 
 struct EngineFacts {

@@ -18,7 +18,8 @@ namespace {
 // Shares of a second: what has hardly anything to send shows nothing of the network.
 constexpr double kBusy = 0.05, kLeastInterval = 0.5;
 constexpr double kByNetwork = 0.5, kSlow = 0.5;
-// A way that is so slow gets little to send from comms that have others, and is held back for less of its time.
+// A way that is so slow gets little to send from comms that have others, and is held back for less of its
+// time.
 constexpr double kByNetworkAtLeast = 0.2, kVerySlow = 0.25;
 // Of what the sister brings that delivers most: one that brings less carries acknowledgements, or the like.
 constexpr double kCarriesNothing = 0.01;
