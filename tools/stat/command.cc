@@ -181,7 +181,7 @@ int run(const Arguments& arguments) {
   return 0;
 }
 
-// What is said in words, in place of a table.
+// What is said in words, in place of a table. Returns --check.
 CLI::Option* add_words(CLI::App& stat, View& view) {
   CLI::Option* check =
       stat.add_flag("--check", view.check,
@@ -256,7 +256,9 @@ void add_stat(CLI::App& app, int& exit_code) {
       ->type_name("FILE")
       ->excludes(json)
       ->excludes(metrics)
-      ->excludes(check);
+      ->excludes(check)
+      ->excludes(stat->get_option("--explain"))
+      ->excludes(stat->get_option("--log"));
   add_network_options(*stat, arguments->network);
   add_clean(*stat, arguments->clean);
   stat->footer(
