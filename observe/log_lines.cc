@@ -1,8 +1,10 @@
 #include "observe/log_lines.h"
 
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <mutex>
 
 #include "base/time.h"
 #include "observe/schema.h"

@@ -2,10 +2,7 @@
 // unless NCCL_DEBUG is set.
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
-#include <mutex>
 #include <string_view>
 #include <vector>
 

@@ -176,7 +176,7 @@ bool Page::back(Table table) {
   const std::uint64_t from = in.at + std::uint64_t{in.backed} * in.slot_bytes;
   const int error = allocate(file_.get(), from, std::uint64_t{more} * in.slot_bytes);
   if (error != 0) {
-    full_ = error;
+    unsaid_ = std::exchange(full_, true) ? unsaid_ : error;
     return false;
   }
   for (std::uint32_t i = more; i-- > 0;) {
@@ -191,25 +191,18 @@ std::uint32_t Page::take(Table table) {
   if (memory_ == nullptr) {
     return kNone;
   }
-  std::uint32_t slot = kNone;
-  {
-    const std::lock_guard guard(mutex_);
-    slot = take_slot(table);
-  }
+  std::unique_lock lock(mutex_);
+  const std::uint32_t slot = take_slot(table);
   if (table != Table::log) {  // else a line is being added, and the next slot says it
-    say_if_full();
+    say_if_full(lock);
   }
   return slot;
 }
 
-// Without the lock: what is logged has a place on the page, too.
-void Page::say_if_full() {
-  int error = 0;
-  {
-    const std::lock_guard guard(mutex_);
-    error = full_said_ ? 0 : full_;
-    full_said_ = full_said_ || error != 0;
-  }
+// Without the lock, which it gives up: what is logged has a place on the page, too.
+void Page::say_if_full(std::unique_lock<std::mutex>& lock) {
+  const int error = std::exchange(unsaid_, 0);
+  lock.unlock();
   if (error != 0) {
     TF_INFO("NET/tfabric: `tfabric stat` will not show all of this process: no memory for its page ({})",
             std::strerror(error));
@@ -280,9 +273,10 @@ void Page::keep(std::uint32_t ring, KeepsakeFacts facts) {
   if (ring == kNone) {
     return;
   }
-  const std::lock_guard guard(mutex_);
+  std::unique_lock lock(mutex_);
   Kept* kept = place_for(facts);
   if (kept == nullptr) {
+    say_if_full(lock);
     return;
   }
   const TablePlace& rings = place(Table::ring);
@@ -301,6 +295,7 @@ void Page::keep(std::uint32_t ring, KeepsakeFacts facts) {
   std::memcpy(&whole[kKeepsakeRecordsAt - sizeof(SlotHeader)], from + RingWriter::kRecordsAt,
               std::size_t{records_} * kRecordBytes);
   write(Table::keepsake, kept->slot, ++last_id_, whole.data(), whole.size());
+  say_if_full(lock);
 }
 
 void Page::give_back(Table table, std::uint32_t slot) {

@@ -94,7 +94,7 @@ class Page {
   void count(Table table, int more);
   void write(Table table, std::uint32_t slot, std::uint64_t id, const void* facts, std::size_t size);
   std::uint32_t take_slot(Table table);
-  void say_if_full();
+  void say_if_full(std::unique_lock<std::mutex>& lock);
   Kept* place_for(const KeepsakeFacts& facts);
 
   std::unique_ptr<PageName> name_;  // null: a memory file, or blank
@@ -105,8 +105,8 @@ class Page {
   std::mutex mutex_;  // for what is below
   std::array<TablePlace, kTables> places_;
   std::uint64_t last_id_ = 0;
-  int full_ = 0;  // why there is no memory (errno); 0: there is, or that has been said
-  bool full_said_ = false;
+  bool full_ = false;  // there was no memory
+  int unsaid_ = 0;     // why (errno); 0: that has been said
   std::vector<Kept> kept_;
   std::uint64_t keepsakes_ = 0;  // how many there were
   std::uint64_t second_ = 0;     // of kept_at

@@ -110,17 +110,13 @@ class Dumper::Work {
  private:
   std::optional<Request> next();
   Status dump(const Request& request);
-  void page_is_read() {
-    ++reads_;
-    page_read_.ring();
-  }
   void wrote(const Request& request, const std::string& path);
   void give_up(std::size_t tried);
 
   const DumperOptions options_;
   const PrivateDescriptor file_;  // the page, which this may outlive; -1: there is none
   const std::uint32_t records_;
-  const Bell work_, rest_, page_read_;
+  const Bell work_, rest_;  // rung by those who ask, and by the thread
   std::atomic<bool> stop_{false}, given_up_{false}, over_{false};
   std::atomic<std::uint64_t> reads_{0};  // how often the page has been read
   std::mutex mutex_;                     // guards the rest
@@ -145,7 +141,7 @@ void Dumper::Work::hurry() {
   }
   work_.ring();
   for (const Instant end = monotonic_now() + kReading; reads_ == reads && monotonic_now() < end;) {
-    page_read_.wait(end - monotonic_now());
+    rest_.wait(end - monotonic_now());
   }
 }
 
@@ -174,9 +170,6 @@ std::optional<Dumper::Work::Request> Dumper::Work::next() {
 void Dumper::Work::run() {
   while (const auto request = next()) {
     const Status status = dump(*request);
-    if (!status) {
-      page_is_read();  // or cannot be
-    }
     if (!status && !given_up_) {
       TF_INFO(
           "NET/tfabric: no dump was left (observe.dump_folder): {}. The next try is in {} minutes at the "
@@ -196,7 +189,8 @@ Status Dumper::Work::dump(const Request& request) {
   }
   const std::set<std::uint64_t> flows = flows_for(*page, request.comm, records_);
   const auto rings = observe::read_rings(file_.get(), &flows);
-  page_is_read();
+  ++reads_;
+  rest_.ring();
   if (!rings) {
     return rings.error();
   }

@@ -1,8 +1,8 @@
 // Leaves dumps by itself: when something has failed, a capture of the last packets and a text, in a folder.
 //
 // A thread, started when it is needed first, reads the process's page as `tfabric dump` does; so it takes no
-// lock but those of the page, and nothing waits for it or for its disk but the end of the process, a second
-// at most. Forked children have neither the thread nor the page.
+// lock but those of the page, and nothing waits for it or for its disk but the end of the process, 1.2 s at
+// most. Forked children have neither the thread nor the page.
 #pragma once
 
 #include <chrono>

@@ -154,8 +154,7 @@ void Witness::on_record(std::uint64_t serial, Link& link, const Record& record) 
 Record Witness::answer_to(const Record& question, const Peer* asker) const {
   Record answer{.kind = RecordKind::tell, .value = question.value};
   if (asker != nullptr && asker->heard_at() != Instant{}) {
-    const Duration unheard = std::max<Duration>(last_poll_ - asker->heard_at(), Duration::zero());
-    answer.number = 1 + std::min(in_milliseconds_u32(unheard), UINT32_MAX - 1);
+    answer.number = 1 + std::min(in_milliseconds_u32(last_poll_ - asker->heard_at()), UINT32_MAX - 1);
   }
   return answer;
 }

@@ -1,7 +1,6 @@
 #include "transport/tcp/engine/recording.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tfabric::engine {
 namespace {
@@ -11,12 +10,6 @@ using observe::PacketRecord;
 using observe::RecordKind;
 using observe::RingPage;
 using observe::RingWriter;
-
-std::uint32_t read32(const std::byte* at) {
-  std::uint32_t value = 0;
-  std::memcpy(&value, at, sizeof value);
-  return __builtin_bswap32(value);
-}
 
 // RFC 2018 §3, aligned by two NOPs.
 [[gnu::noinline]] void record_sack(RingWriter& ring, const RingPage& page, const stack::SegmentIn& segment) {
@@ -50,13 +43,12 @@ PacketRecord packet_of(const stack::SegmentOut& segment, Instant now) {
 // With other options than timestamps, which come first, or without any.
 [[gnu::noinline]] void record_other(RingWriter& ring, const RingPage& page, const stack::SegmentOut& segment,
                                     Instant now) {
-  const bool stamped = segment.option_size >= stack::kTimestampsAlone &&
-                       read32(segment.options.data()) == stack::kTimestampsHead;
   PacketRecord packet = packet_of(segment, now);
-  packet.ts_val = stamped ? read32(&segment.options[4]) : 0;
-  packet.ts_ecr = stamped ? read32(&segment.options[8]) : 0;
+  if (!segment.stamped) {
+    packet.ts_val = packet.ts_ecr = 0;
+  }
   ring.add<PacketRecord>(page, [&](PacketRecord& to) { to = packet; });
-  const std::size_t from = stamped ? stack::kTimestampsAlone : 0;
+  const std::size_t from = segment.stamped ? stack::kTimestampsAlone : 0;
   if (segment.option_size > from) {
     PacketOptions options;
     options.size =
