@@ -203,22 +203,40 @@ Status Ethdev::set_up_queues() {
   if (const int error = rte_eth_dev_info_get(id, &info); error != 0) {
     return failure("ask about", -error);
   }
-  rte_eth_txconf sending = info.default_txconf;
-  if (is_virtio(info.driver_name)) {
-    // Frees what has been sent at each burst, not when the ring is full, so that the buffers in use stay few
-    // and in the cache.
-    sending.tx_free_thresh = static_cast<std::uint16_t>(tx - 8);
-  }
   for (std::uint16_t queue = 0; queue < queues; ++queue) {
     if (const int error = rte_eth_rx_queue_setup(id, queue, rx, socket, nullptr, receive_pool.get());
         error != 0) {
       return failure("set up the receive queue of", -error);
     }
-    if (const int error = rte_eth_tx_queue_setup(id, queue, tx, socket, &sending); error != 0) {
+    if (is_virtio(info.driver_name) && frees_at_each_burst(queue, tx, info)) {
+      continue;
+    }
+    if (const int error = rte_eth_tx_queue_setup(id, queue, tx, socket, nullptr); error != 0) {
       return failure("set up the transmit queue of", -error);
     }
   }
   return {};
+}
+
+// Sets up a transmit queue of virtio that frees what has been sent at each burst, not when the ring is full,
+// so that the buffers in use stay few and in the cache. The driver frees while more than (size of the ring -
+// tx_free_thresh) descriptors are in use. The host chooses the size (VIRTIO 1.2 §2.6: a power of two up to
+// 32768; 256 in most clouds), no call of DPDK tells it, and the driver refuses a threshold that comes within
+// three of it: so the largest one that it takes is looked for. Returns false if it takes none.
+bool Ethdev::frees_at_each_burst(std::uint16_t queue, std::uint16_t descriptors,
+                                 const rte_eth_dev_info& info) const {
+  constexpr unsigned kLargestRing = 32768, kSmallestRing = 32, kInUse = 8;
+  const auto socket = static_cast<unsigned>(rte_eth_dev_socket_id(id));
+  rte_eth_txconf sending = info.default_txconf;
+  for (unsigned ring = kLargestRing; ring >= kSmallestRing; ring /= 2) {
+    sending.tx_free_thresh = static_cast<std::uint16_t>(ring - kInUse);
+    const bool taken = rte_eth_tx_queue_setup(id, queue, descriptors, socket, &sending) == 0;
+    static_cast<void>(take_dpdk_error());  // what it says of one that it refuses
+    if (taken) {
+      return true;
+    }
+  }
+  return false;
 }
 
 Status Ethdev::start() {

@@ -23,6 +23,7 @@
 #include "transport/tcp/nic/xdp/redirect.h"
 
 struct rte_device;
+struct rte_eth_dev_info;
 
 namespace tfabric::nic {
 
@@ -71,6 +72,8 @@ struct Ethdev {
   Status probe();
   Status configure();
   Status set_up_queues();
+  bool frees_at_each_burst(std::uint16_t queue, std::uint16_t descriptors,
+                           const rte_eth_dev_info& info) const;
   Status start();
   void close();
   // --- ethdev_care.cc
