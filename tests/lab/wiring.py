@@ -2,6 +2,7 @@
 import socket
 
 FIRST_SLOT = 0x10  # of the NICs on the PCI bus, two a pair
+LEGACY = "-legacy"  # virtio before 1.0, which knows no IOMMU
 DHCP_NETWORKS = [(0x8, "10.40.0.0/24"), (0x18, "10.41.0.0/24")]  # slots, and what is there
 
 
@@ -13,7 +14,7 @@ def modules(options):
     if options.vfio:
         names += ["vfio_iommu_type1", "vfio-pci"]
     elif options.nics:
-        names += [{"virtio-net-pci": "virtio_net"}.get(options.model, options.model), "af_packet"]
+        names += ["virtio_net" if options.model.startswith("virtio") else options.model, "af_packet"]
     return names
 
 
@@ -49,9 +50,11 @@ def arguments(plugs, model, mtu, iommu):
     for index, plug in enumerate(plugs):
         descriptors.append(plug.end)
         mac = f"52:54:00:0{'ab'[plug.side]}:00:0{plug.pair}"
-        device = f"{model},netdev=n{index},addr={FIRST_SLOT + index:#x},mac={mac},romfile="
+        device = f"{model.removesuffix(LEGACY)},netdev=n{index},addr={FIRST_SLOT + index:#x},mac={mac},romfile="
         if model == "virtio-net-pci":
             # Modern, as in clouds; behind the IOMMU only if the guest has one.
             device += f",disable-legacy=on,host_mtu={mtu}" + (",iommu_platform=on,ats=on" if iommu else "")
+        elif model.endswith(LEGACY):
+            device += f",disable-modern=on,host_mtu={mtu}"
         words += ["-netdev", f"socket,id=n{index},fd={plug.end.fileno()}", "-device", device]
     return words, descriptors
