@@ -186,7 +186,8 @@ class Transport {
   // One line for users: the rails, memory, progress mode and paths to GPU memory in use.
   [[nodiscard]] virtual std::string summary() const = 0;
   [[nodiscard]] virtual std::vector<Device*> devices() const = 0;
-  // Checks of each rail's network what can be checked without a peer. Takes a fraction of a second if there
+  // Returns the rails that could not be opened, and of the others' networks what can be checked without a
+  // peer. Takes a fraction of a second if there
   // is no fault, and some seconds otherwise. Call before there are comms.
   virtual std::vector<RailFault> probe() { return {}; }
 };

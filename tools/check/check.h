@@ -97,6 +97,10 @@ using ExamineTransports = std::function<Findings(const config::Config& config, c
 // is not called if the configuration is wrong.
 [[nodiscard]] Report examine(const Host& host, const ExamineTransports& examine_transports);
 
+// Opens the NICs, unless the report has an error or another process has one of them, and adds what was found.
+// Renews the verdict.
+void try_nics(const Host& host, Report& report);
+
 // Adds that the rails of this host and of its peer were not tried, or not all of them, and renews the
 // verdict.
 void add_not_tried(const Host& host, const Error& why, Report& report);

@@ -23,6 +23,7 @@ std::string json_text(const nlohmann::json& report) {
 
 struct Arguments {
   bool json = false;
+  bool read_only = false;
   bool listen = false;
   std::string peer;
   std::vector<std::string> tokens;
@@ -52,6 +53,10 @@ int run(const Arguments& arguments) {
   }
   const Host host = this_host();
   Report report = examine(host, transport::examine);
+  const bool alone = !arguments.listen && arguments.peer.empty();
+  if (alone && !arguments.read_only) {
+    try_nics(host, report);
+  }
   const Status paired = check_pair(arguments, host, report);
   if (!paired) {
     add_not_tried(host, paired.error(), report);
@@ -71,15 +76,20 @@ void add_check(CLI::App& app, int& exit_code) {
   CLI::App* check = app.add_subcommand(
       "check",
       "Say what is wrong on this host, for this user and environment, and how to fix it, and which network "
-      "NCCL will use. Changes nothing");
+      "NCCL will use. Changes nothing, and opens NICs that no process has for a moment");
   check->add_flag("--json", arguments->json, "Print JSON");
-  auto* const listen = check->add_flag("--listen", arguments->listen,
-                                       "Try the rails with a host that runs --peer: opens the NICs");
+  auto* const read_only = check->add_flag("--read-only", arguments->read_only,
+                                          "Open no NIC: for hosts on which a job may start at this moment");
+  auto* const listen = check
+                           ->add_flag("--listen", arguments->listen,
+                                      "Try the rails with a host that runs --peer: opens the NICs")
+                           ->excludes(read_only);
   check
       ->add_option("--peer", arguments->peer,
                    "Try the rails with this host, where --listen runs: opens the NICs")
       ->type_name("HOST")
-      ->excludes(listen);
+      ->excludes(listen)
+      ->excludes(read_only);
   control::add_token(*check, arguments->tokens);
   check->add_option("--port", arguments->port, "The TCP port, of the kernel's, at which the two meet")
       ->capture_default_str();

@@ -1,13 +1,17 @@
 #include "tools/setup/command.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <iostream>
 #include <memory>
 #include <string>
 
+#include "config/config.h"
 #include "tools/output.h"
+#include "transport/try_nics.h"
 
 namespace tfabric::setup {
 namespace {
@@ -27,11 +31,32 @@ std::optional<bool> ask() {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
+Result<std::string> try_nics(const std::string& file) {
+  const auto config = config::load({}, std::array{file});
+  if (!config) {
+    return config.error();
+  }
+  if (const std::string user = transport::user_of_nics(*config, diagnosis::this_host()); !user.empty()) {
+    return "not opened, since " + user;
+  }
+  const auto trial = transport::try_nics(*config);
+  if (!trial) {
+    return trial.error();
+  }
+  std::string faults;
+  for (const transport::RailFault& fault : trial->faults) {
+    faults += fmt::format("{}rail {}: {}{}{}", faults.empty() ? "" : "; ", fault.rail, fault.what,
+                          fault.fix.empty() ? "" : ": ", fault.fix);
+  }
+  return faults.empty() ? Result<std::string>(trial->said) : Error{Errc::unusable, faults};
+}
+
 int run(const Request& request) {
   using Verb = Request::Verb;
   const Console console{.out = [](const std::string& text) { tools::print_out(text); },
                         .err = [](const std::string& text) { tools::print_err(text); },
-                        .ask = ask};
+                        .ask = ask,
+                        .try_nics = try_nics};
   const bool changes =
       request.verb == Verb::apply || request.verb == Verb::undo || request.verb == Verb::boot;
   if (changes && geteuid() != 0) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "tools/setup/host.h"
 #include "tools/setup/plan.h"
 
@@ -34,6 +35,9 @@ struct Console {
   std::function<void(const std::string&)> out, err;
   // Returns the user's answer, or nothing if there is no terminal.
   std::function<std::optional<bool>()> ask;
+  // Opens the NICs of the configuration in this file, and returns what their networks answered; the error
+  // says what is wrong with them.
+  std::function<Result<std::string>(const std::string& file)> try_nics;
 };
 
 // Returns an ExitCode.

@@ -2,6 +2,7 @@
 
 #include "base/version.h"
 #include "tools/setup/command.h"
+#include "tools/setup/files.h"
 #include "tools/setup/runner.h"
 
 namespace tfabric::setup {
@@ -68,9 +69,12 @@ class Session {
     if (needed && !agreed()) {
       return refuse();
     }
-    const Status status = apply_steps(host_, journal, plan.steps, progress());
-    return end(status, needed ? "" : "Everything is set up already; nothing was changed.\n",
-               summary(host_, plan));
+    Status status = apply_steps(host_, journal, plan.steps, progress());
+    if (status) {
+      tell((needed ? "" : "Everything is set up already; nothing was changed.\n") + summary(host_, plan));
+      status = try_nics();
+    }
+    return end(status, "");
   }
 
   int undo(Journal& journal) {
@@ -85,6 +89,20 @@ class Session {
       return refuse();
     }
     return end(undo_steps(host_, journal, progress()), "", "This host is as it was before setup.\n");
+  }
+
+  // What a driver refuses is known only once it has opened its NIC.
+  Status try_nics() {
+    const Result<std::string> tried = console_.try_nics(host_.full(kConfigPath));
+    if (!tried) {
+      return Error{Errc::remote,
+                   fmt::format("the NICs are set up, and do not work: {}. `tfabric setup --undo` "
+                               "gives them back",
+                               tried.error().message)};
+    }
+    tell(fmt::format("  tried   the NICs: {}\n", *tried));
+    json_["tried"] = *tried;
+    return {};
   }
 
   bool agreed() {

@@ -83,6 +83,8 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::progress_mode, "progress-mode"},
     {Id::lifeboat, "lifeboat"},
     {Id::transport_not_open, "transport-not-open"},
+    {Id::nic_not_open, "nic-not-open"},
+    {Id::nics_opened, "nics-opened"},
     {Id::address_taken, "address-taken"},
     {Id::gateway_silent, "gateway-silent"},
     {Id::peer_network_differs, "peer-network-differs"},

@@ -90,6 +90,8 @@ enum class Id : std::uint8_t {
   progress_mode,
   lifeboat,
   transport_not_open,
+  nic_not_open,
+  nics_opened,
   address_taken,
   gateway_silent,
   peer_network_differs,

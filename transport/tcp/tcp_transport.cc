@@ -101,7 +101,12 @@ class TcpTransport final : public transport::Transport {
     }
     return devices;
   }
-  std::vector<transport::RailFault> probe() override { return engines_.probe_rails(); }
+  std::vector<transport::RailFault> probe() override {
+    std::vector<transport::RailFault> faults = missing_;
+    const auto found = engines_.probe_rails();
+    faults.insert(faults.end(), found.begin(), found.end());
+    return faults;
+  }
 
  private:
   TcpTransport(const RailPlan& plan, std::uint16_t engines)
@@ -127,6 +132,7 @@ class TcpTransport final : public transport::Transport {
     if (!faults) {
       return faults.error();
     }
+    missing_ = *faults;
     open_lifeboat(plan.lifeboat);
     if (auto fatal = fatal_fault(plan, *faults)) {
       return *fatal;
@@ -220,6 +226,7 @@ class TcpTransport final : public transport::Transport {
   std::unique_ptr<dump::Dumper> dumper_;          // the same; what it writes last has what was seen
   std::unique_ptr<witness::Witness> witness_;     // null: none
   Engines engines_;
+  std::vector<transport::RailFault> missing_;  // the rails that could not be opened
   std::optional<std::size_t> lifeboat_;  // its position among each engine's rails
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::string summary_;

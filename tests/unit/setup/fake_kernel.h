@@ -68,6 +68,11 @@ class FakeKernel final : public FakeFolder, public setup::Host {
   [[nodiscard]] std::optional<setup::FileAccess> access_of(const std::string& path) const override;
   [[nodiscard]] bool has_group(const std::string& name) const override { return groups.contains(name); }
 
+  // As setup::Console::try_nics.
+  [[nodiscard]] Result<std::string> try_nics(const std::string& file) const {
+    return nic_fault.empty() ? Result<std::string>("opened " + file) : Error{Errc::unusable, nic_fault};
+  }
+
   std::map<std::string, Interface> interfaces;  // by name
   std::set<std::string> modules{"vfio-pci", "vfio_iommu_type1", "uio_pci_generic", "virtio-pci"};
   bool vfio_without_iommu = true;  // its unsafe mode is built in
@@ -76,6 +81,7 @@ class FakeKernel final : public FakeFolder, public setup::Host {
   std::vector<std::string> calls;  // command lines of programs whose effect is not simulated
   std::set<std::string> groups{"root", "users"};
   std::map<std::string, setup::FileAccess> access;    // of VFIO's files, unless only root may open them
+  std::string nic_fault;                              // what NICs have that are bound and do not work
   std::set<std::string> refusing;                     // drivers that accept no function
   std::uint64_t most_small = 100000, most_large = 0;  // hugepages that the kernel can provide
   int changes = 0;                                    // made so far

@@ -17,7 +17,8 @@ inline Ended run_setup(FakeKernel& kernel, const setup::Request& request, std::o
   Ended ended;
   const setup::Console console{.out = [&](const std::string& text) { ended.out += text; },
                                .err = [&](const std::string& text) { ended.err += text; },
-                               .ask = [=] { return answer; }};
+                               .ask = [=] { return answer; },
+                               .try_nics = [&](const std::string& file) { return kernel.try_nics(file); }};
   ended.code = setup::run_session(kernel, console, request);
   return ended;
 }

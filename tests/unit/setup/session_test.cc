@@ -170,6 +170,22 @@ TEST_CASE("with consent at the terminal the plan is carried out") {
   REQUIRE(kernel.driver(kFirst) == "vfio-pci");
 }
 
+TEST_CASE("NICs that are bound and do not work are an error, at a second run as well") {
+  FakeKernel kernel;
+  kernel.add_cloud();
+  kernel.nic_fault = "rail eth1: cannot set up the transmit queue of 0000:00:06.0: Invalid argument";
+  for (const std::string said : {"done", "Everything is set up already"}) {
+    const Ended ended = apply_setup(kernel);
+    CHECK(ended.code == kFailed);
+    CHECK_THAT(ended.out, Contains(said) && !Contains("setup successfully"));
+    CHECK_THAT(ended.err, Contains("do not work: " + kernel.nic_fault));
+  }
+  kernel.nic_fault.clear();
+  const Ended ended = apply_setup(kernel);
+  CHECK(ended.code == kOk);
+  CHECK_THAT(ended.out, Contains("tried   the NICs: opened") && EndsWith("setup successfully\n"));
+}
+
 TEST_CASE("a NIC that the driver does not accept is given back to the kernel at once") {
   FakeKernel kernel;
   kernel.add_cloud();

@@ -1,0 +1,47 @@
+#include "tools/check/check.h"
+#include "transport/try_nics.h"
+
+namespace tfabric::check {
+namespace {
+
+Id id_of(transport::RailFault::Kind kind) {
+  switch (kind) {
+    case transport::RailFault::Kind::missing:
+      return Id::nic_not_open;
+    case transport::RailFault::Kind::no_link:
+      return Id::link_down;
+    case transport::RailFault::Kind::address_taken:
+      return Id::address_taken;
+    case transport::RailFault::Kind::gateway_silent:
+      break;
+  }
+  return Id::gateway_silent;
+}
+
+void add_trial(const config::Config& config, Findings& findings) {
+  const auto trial = transport::try_nics(config);
+  if (!trial) {
+    findings.error(Id::nic_not_open, "NICs", trial.error().message,
+                   "as the message says; if it does not, `tfabric info` shows more");
+    return;
+  }
+  for (const transport::RailFault& fault : trial->faults) {
+    findings.warning(id_of(fault.kind), "rail " + fault.rail, fault.what,
+                     fault.fix.empty() ? "as the message says; jobs start without this rail" : fault.fix);
+  }
+  findings.note(Id::nics_opened, "NICs", trial->said);
+}
+
+}  // namespace
+
+void try_nics(const Host& host, Report& report) {
+  const Result<config::Config> config = load_config(host);
+  if (!config || !transport::has_nics(*config) || exit_code_of(report) == kNotUsable ||
+      !transport::user_of_nics(*config, host).empty()) {
+    return;
+  }
+  add_trial(*config, report.findings);
+  report.verdict = judge(host, config, report.findings);
+}
+
+}  // namespace tfabric::check

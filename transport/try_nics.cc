@@ -1,0 +1,81 @@
+#include "transport/try_nics.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "host/process_lock.h"
+#include "transport/registry.h"
+#include "transport/tcp/diagnosis/examine.h"
+
+namespace tfabric::transport {
+namespace {
+
+bool is_nic(const config::Rail& rail) { return rail.kind == config::RailKind::pci; }
+
+// No other process hears of this one, and devices and their stand-ins are those of a job: so this opens where
+// a job would.
+config::Config for_trial(config::Config config) {
+  std::erase_if(config.tcp.rails, [](const config::Rail& rail) { return !is_nic(rail); });
+  config.tcp.rails_per_process = {.rule = config::RailsPerProcess::Rule::all, .count = 0};
+  config.tcp.engines = 1;
+  config.tcp.probe = true;
+  config.tcp.witness = false;
+  config.observe.page = false;
+  // What is enough for a rank's share may be too little for all rails.
+  config.memory.budget_mib = 0;
+  if (config.memory.hugepages == config::HugepageMode::required) {
+    config.memory.hugepages = config::HugepageMode::automatic;
+  }
+  return config;
+}
+
+std::string said_of(const config::Rail& rail) {
+  std::vector<std::string> gateways;
+  for (const std::string* gateway : {&rail.gateway, &rail.gateway6}) {
+    if (!gateway->empty()) {
+      gateways.push_back(*gateway);
+    }
+  }
+  return gateways.empty() ? fmt::format("{} has no gateway that could be asked", rail.name)
+                          : fmt::format("{}'s gateway {} answers", rail.name, fmt::join(gateways, " and "));
+}
+
+}  // namespace
+
+bool has_nics(const config::Config& config) {
+  return prefers_tcp(config) && std::any_of(config.tcp.rails.begin(), config.tcp.rails.end(), is_nic);
+}
+
+std::string user_of_nics(const config::Config& config, const diagnosis::Host& host) {
+  for (const config::Rail& rail : config.tcp.rails) {
+    const auto holder = is_nic(rail) ? tcp::holder_of(host, config.lock_folder, rail) : std::nullopt;
+    if (holder) {
+      return fmt::format("{} has rail {}", host::describe_process(*holder), rail.name);
+    }
+  }
+  return {};
+}
+
+Result<NicTrial> try_nics(const config::Config& config) {
+  const config::Config trial = for_trial(config);
+  const auto transport = open(trial);
+  if (!transport) {
+    return transport.error();
+  }
+  NicTrial result{.faults = (*transport)->probe(), .said = {}};
+  std::vector<std::string> said;
+  for (const config::Rail& rail : trial.tcp.rails) {
+    const bool works = std::none_of(result.faults.begin(), result.faults.end(),
+                                    [&](const RailFault& fault) { return fault.rail == rail.name; });
+    if (works) {
+      said.push_back(said_of(rail));
+    }
+  }
+  result.said =
+      said.empty() ? "none could be used" : fmt::format("opened, with a link: {}", fmt::join(said, "; "));
+  return result;
+}
+
+}  // namespace tfabric::transport
