@@ -31,26 +31,6 @@ void read_record(std::span<const std::byte, kRecordBytes> bytes) {
   }
 }
 
-// A connection's records, as a deputy reads them. What it is asked to watch is what was sent.
-void read_records(std::span<const std::byte> bytes) {
-  WatchReader reader;
-  for (; bytes.size() >= kRecordBytes; bytes = bytes.subspan(kRecordBytes)) {
-    const auto record = decode_record(bytes.first<kRecordBytes>());
-    const auto contact = record ? reader.read(*record) : std::nullopt;
-    if (!contact) {
-      continue;
-    }
-    TFABRIC_REQUIRE(record->kind == RecordKind::watch && contact->exists());
-    const auto again = encode_watch(*contact);
-    WatchReader other;
-    std::optional<Contact> same;
-    for (std::size_t at = 0; at < again.size(); at += kRecordBytes) {
-      same = other.read(*decode_record(std::span(again).subspan(at).first<kRecordBytes>()));
-    }
-    TFABRIC_REQUIRE(same == contact);
-  }
-}
-
 void read_contact(std::span<const std::byte, kContactBytes> bytes) {
   const Contact contact = decode_contact(bytes);
   std::array<std::byte, kContactBytes> again;
@@ -68,7 +48,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (bytes.size() >= kRecordBytes) {
     read_record(bytes.first<kRecordBytes>());
   }
-  read_records(bytes);
   if (bytes.size() >= kContactBytes) {
     read_contact(bytes.first<kContactBytes>());
   }

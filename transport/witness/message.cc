@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <utility>
 
 #include "base/little_endian.h"
 #include "config/config.h"
@@ -18,8 +17,7 @@ constexpr std::uint32_t kMagic = 0x54574654;  // "TFWT"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kVersionAt = 4, kPurposeAt = 5, kProcessAt = 8, kTokenAt = 16, kRankAt = 32,
                       kPidAt = 36, kHostAt = 40;
-constexpr std::size_t kFindingAt = 1, kPortAt = 2, kNumberAt = 4, kValueAt = 8;
-constexpr std::size_t kHalf = sizeof(Token) / 2;
+constexpr std::size_t kNumberAt = 4, kValueAt = 8;
 constexpr std::size_t kHostBytes = kOpeningBytes - kHostAt;
 
 // The text goes into messages: it must not bring control characters into a terminal.
@@ -68,7 +66,7 @@ std::array<std::byte, kOpeningBytes> encode(const Opening& opening) {
 std::optional<Opening> decode_opening(std::span<const std::byte, kOpeningBytes> bytes) {
   const auto purpose = static_cast<Purpose>(bytes[kPurposeAt]);
   if (get_little_endian<std::uint32_t>(bytes.data()) != kMagic || bytes[kVersionAt] != std::byte{kVersion} ||
-      purpose < Purpose::stay || purpose > Purpose::needed) {
+      purpose < Purpose::stay || purpose > Purpose::check) {
     return std::nullopt;
   }
   Opening opening{.purpose = purpose, .process = get_little_endian<std::uint64_t>(&bytes[kProcessAt])};
@@ -86,8 +84,6 @@ std::optional<Opening> decode_opening(std::span<const std::byte, kOpeningBytes> 
 std::array<std::byte, kRecordBytes> encode(const Record& record) {
   std::array<std::byte, kRecordBytes> bytes{};
   bytes[0] = static_cast<std::byte>(record.kind);
-  bytes[kFindingAt] = static_cast<std::byte>(record.finding);
-  put_little_endian(&bytes[kPortAt], record.port);
   put_little_endian(&bytes[kNumberAt], record.number);
   put_little_endian(&bytes[kValueAt], record.value);
   return bytes;
@@ -95,59 +91,12 @@ std::array<std::byte, kRecordBytes> encode(const Record& record) {
 
 std::optional<Record> decode_record(std::span<const std::byte, kRecordBytes> bytes) {
   const auto kind = static_cast<RecordKind>(bytes[0]);
-  if (kind < RecordKind::ask || kind > RecordKind::report ||
-      std::to_integer<std::uint8_t>(bytes[kFindingAt]) > kLastFinding) {
+  if (kind != RecordKind::ask && kind != RecordKind::tell) {
     return std::nullopt;
   }
   return Record{.kind = kind,
-                .finding = static_cast<Finding>(bytes[kFindingAt]),
-                .port = get_little_endian<std::uint16_t>(&bytes[kPortAt]),
                 .number = get_little_endian<std::uint32_t>(&bytes[kNumberAt]),
                 .value = get_little_endian<std::uint64_t>(&bytes[kValueAt])};
-}
-
-namespace {
-
-template <std::size_t kCount>
-std::array<std::byte, kCount * kRecordBytes> encode_all(const std::array<Record, kCount>& records) {
-  std::array<std::byte, kCount * kRecordBytes> bytes;
-  for (std::size_t i = 0; i < kCount; ++i) {
-    const auto one = encode(records[i]);
-    std::copy(one.begin(), one.end(), bytes.begin() + static_cast<std::ptrdiff_t>(i * kRecordBytes));
-  }
-  return bytes;
-}
-
-}  // namespace
-
-std::array<std::byte, kWatchBytes> encode_watch(const Contact& process) {
-  const auto half = [&](std::uint32_t i) {
-    return Record{.kind = RecordKind::token,
-                  .number = i,
-                  .value = get_little_endian<std::uint64_t>(&process.token[i * kHalf])};
-  };
-  return encode_all<3>(
-      {half(0), half(1), Record{.kind = RecordKind::watch, .port = process.port, .value = process.process}});
-}
-
-std::optional<Contact> WatchReader::read(const Record& record) {
-  if (record.kind == RecordKind::token && record.number <= 1) {
-    put_little_endian(&token_[record.number * kHalf], record.value);
-    next_half_ = record.number == next_half_ || record.number == 0 ? record.number + 1 : 0;
-  } else if (record.kind == RecordKind::watch && std::exchange(next_half_, 0) == 2) {
-    const Contact contact{.process = record.value, .port = record.port, .token = token_};
-    return contact.exists() ? std::optional(contact) : std::nullopt;
-  }
-  return std::nullopt;
-}
-
-std::array<std::byte, kReportBytes> encode_report(std::uint64_t process, Finding finding,
-                                                  const Introduction& who) {
-  return encode_all<2>({Record{.kind = RecordKind::pid, .number = who.pid, .value = process},
-                        Record{.kind = RecordKind::report,
-                               .finding = finding,
-                               .number = static_cast<std::uint32_t>(who.rank),
-                               .value = process}});
 }
 
 }  // namespace tfabric::witness

@@ -30,7 +30,7 @@ constexpr Duration kWorthWarning = std::chrono::seconds(2);
 std::size_t quarter_of_descriptors() {
   rlimit limit{};
   const bool known = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  return known ? static_cast<std::size_t>(limit.rlim_cur / 4) : kMaxHosts;
+  return known ? static_cast<std::size_t>(limit.rlim_cur / 4) : kMaxPeers;
 }
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Witness>> Witness::open(const Options& options) {
   contact.process += contact.process == 0 ? 1 : 0;  // 0 means no witness
   fill_random(contact.token);
   Options bounded = options;
-  bounded.max_hosts = std::min(options.max_hosts, quarter_of_descriptors());
+  bounded.max_peers = std::min(options.max_peers, quarter_of_descriptors());
   return std::unique_ptr<Witness>(
       new Witness(bounded, std::move(epoll), std::move(listening->socket), contact));
 }
@@ -66,11 +66,8 @@ std::shared_ptr<Peer> Witness::meet(const Contact& peer) {
   }
   const std::lock_guard guard(mutex_);
   Entry& entry = entry_of(peer.process);
-  if (entry.host == nullptr) {
+  if (!entry.contact.exists()) {
     entry.contact = peer;
-    entry.host = &hosts_.try_emplace(peer.address, contact_.process).first->second;
-    entry.host->add(peer.process, clock_);
-    publish(entry);
   }
   return entry.peer;
 }
@@ -83,13 +80,6 @@ void Witness::want(const Peer& peer) {
   }
   Entry& entry = found->second;
   entry.standing.want(clock_);
-  if (entry.host != nullptr && entry.link == 0) {
-    entry.host->want(peer.process(), clock_);
-    // It must answer, or the process is asked through another one.
-    if (const auto deputy = peers_.find(entry.host->deputy_of(peer.process())); deputy != peers_.end()) {
-      deputy->second.standing.want(clock_);
-    }
-  }
   publish(entry);
 }
 
@@ -152,8 +142,6 @@ Witness::Entry& Witness::entry_of(std::uint64_t process) {
 void Witness::tick() {
   drop_slow();
   look_at_peers();
-  look_at_hosts();
-  report_siblings();
 }
 
 void Witness::look_at_peers() {
@@ -163,18 +151,11 @@ void Witness::look_at_peers() {
     Entry& entry = i->second;
     last_peer_ = i->first;
     if (is_to_be_dialled(entry)) {
-      dial(entry, siblings_.contains(i->first) ? Purpose::needed : Purpose::stay);
+      dial(entry, Purpose::stay);
     }
     ask(entry);
     publish(entry);
-    const bool unused =
-        entry.peer.use_count() == 1 && entry.link == 0 && entry.attempt == 0 && !siblings_.contains(i->first);
-    if (unused && entry.host != nullptr) {
-      entry.host->remove(i->first);
-      if (entry.host->empty()) {
-        hosts_.erase(entry.contact.address);
-      }
-    }
+    const bool unused = entry.peer.use_count() == 1 && entry.link == 0 && entry.attempt == 0;
     i = unused ? peers_.erase(i) : std::next(i);
   }
 }
@@ -193,19 +174,8 @@ void Witness::ask(Entry& entry) {
   }
 }
 
-// What its own connection says is believed first.
-View Witness::view_of(const Entry& entry) const {
-  const View own = entry.standing.view(clock_);
-  if (entry.host == nullptr || (own != View::unknown && own != View::lost)) {
-    return own;
-  }
-  const View through_deputy = entry.host->view(entry.peer->process());
-  return through_deputy == View::unknown ? own : through_deputy;
-}
-
 void Witness::publish(Entry& entry) {
-  update_reach(entry);
-  const View view = view_of(entry);
+  const View view = entry.standing.view(clock_);
   const View before = entry.peer->view_.exchange(view, std::memory_order_acq_rel);
   if (view == View::stopped) {
     on_stopped(entry);
@@ -221,9 +191,7 @@ void Witness::publish(Entry& entry) {
 }
 
 void Witness::on_stopped(Entry& entry) {
-  const bool by_own_connection = entry.standing.view(clock_) == View::stopped;
-  entry.stopped_at =
-      by_own_connection ? entry.standing.asked_at() : entry.host->stopped_since(entry.peer->process());
+  entry.stopped_at = entry.standing.asked_at();
   const Duration since = clock_ - entry.stopped_at;
   if (!entry.warned && since >= kWorthWarning) {
     entry.warned = true;

@@ -11,17 +11,13 @@
 // The process with the lower number dials. A connection that ends proves little if something between the
 // hosts has closed it: the peer is dialled once more then, and is not ended if it answers.
 //
-// At most kMaxPeers peers have a connection as a matter of course. Of each host (an address) that has none
-// then, one process gets a connection as well, for up to kMaxHosts hosts, and that process answers for the
-// others of its host (host.h); for that it has a connection to each of those within the host (siblings.h).
-// The same holds for peers whose own connection cannot be made. A process that no connection leads to stays
-// `unknown`. Connections of peers that no comm holds any more are closed when others need their places.
-// Strangers, who do not show the token, are bounded in number and time.
+// At most kMaxPeers peers have a connection, or as many as a quarter of the descriptors that the process may
+// have (RLIMIT_NOFILE) if that is less; which ones, chance decides. A peer beyond them stays `unknown`, and
+// the log says so once. Connections of peers that no comm holds any more are closed when others need their
+// places. Strangers, who do not show the token, are bounded in number and time.
 //
-// Descriptors: two, one for each connection, and one for some seconds for each whose end is verified. There
-// are at most kMaxPeers + kMaxHosts connections to other hosts, Siblings::kMaxProcesses within this one, and
-// 64 of strangers. kMaxHosts is a quarter of RLIMIT_NOFILE if that is less: of 1,024 descriptors, 642 at most
-// are taken. docs/architecture.md, "Scale", has the numbers of a job of 10,000 ranks.
+// Descriptors: two, one for each connection, one for some seconds for each whose end is verified, and 64 for
+// strangers.
 //
 // All functions are thread-safe and none blocks. poll() is to be called about once a millisecond, by any of
 // the process's engines; time in which it is not called does not count.
@@ -41,18 +37,14 @@
 #include "base/time.h"
 #include "transport/witness/channel.h"
 #include "transport/witness/contact.h"
-#include "transport/witness/host.h"
 #include "transport/witness/message.h"
 #include "transport/witness/peer.h"
-#include "transport/witness/siblings.h"
+#include "transport/witness/standing.h"
 
 namespace tfabric::witness {
 
-// A descriptor each. A job of that many processes has a connection for each pair.
-inline constexpr std::size_t kMaxPeers = 256;
-// Hosts beyond them. Twice the hosts of a job of 8,192 GPUs, as two ends may choose different pairs of
-// processes.
-inline constexpr std::size_t kMaxHosts = 2048;
+// A descriptor and 0.5 KiB each. A job of that many processes has a connection for each pair.
+inline constexpr std::size_t kMaxPeers = 2048;
 
 struct Options {
   config::IpBytes address{};  // of this host; the port is the kernel's choice
@@ -60,7 +52,6 @@ struct Options {
   std::string patience;  // how long comms wait for a process that is stopped, for messages
   bool warns = true;     // of such a process; false: something else does, where a comm waits for it
   std::size_t max_peers = kMaxPeers;
-  std::size_t max_hosts = kMaxHosts;
 };
 
 class Witness {
@@ -103,34 +94,21 @@ class Witness {
     stranger,  // by another process, whose opening has not arrived
     open
   };
-  // Which bound a connection counts toward.
-  enum class Place : std::uint8_t {
-    none,    // a stranger's, or one that only checks
-    peer,    // kMaxPeers
-    host,    // kMaxHosts, beyond those
-    sibling  // Siblings::kMaxProcesses: within this host, and one of its ends is a deputy
-  };
   struct Link {
     Channel channel;
     Stage stage = Stage::stranger;
     Purpose purpose = Purpose::stay;
-    Place place = Place::none;
     std::uint64_t process = 0;  // of the peer; 0: a stranger's
     Instant since{};
-    bool from_here = false;  // a stranger on this host
-    WatchReader reader{};
   };
   struct Entry {
     std::shared_ptr<Peer> peer;
     Contact contact;  // does not exist until a comm brings it
     Introduction who;
-    Standing standing;                      // by its own connection
-    Host* host = nullptr;                   // by others; null: no comm has brought the contact
-    Host::Reach reach = Host::Reach::none;  // as its host knows it
-    std::uint64_t link = 0;                 // the connection; 0: none
-    std::uint64_t attempt = 0;              // the connection that is being dialled; 0: none
-    std::optional<Finding> dial_failure{};  // of the last dial; `absent`: the kernel refused it
-    Instant next_dial{};                    // no connection is dialled before
+    Standing standing;
+    std::uint64_t link = 0;     // the connection; 0: none
+    std::uint64_t attempt = 0;  // the connection that is being dialled; 0: none
+    Instant next_dial{};        // no connection is dialled before
     Duration pause = kFirstPause;
     Instant heard_there{};  // when it has heard of this process over the rails; Instant{}: it does not say
     Instant said_at{};      // that
@@ -150,28 +128,10 @@ class Witness {
   void publish(Entry& entry);
   void on_stopped(Entry& entry);
   void on_resumed(Entry& entry);
-  [[nodiscard]] View view_of(const Entry& entry) const;
-
-  // --- about hosts, and what deputies send each other (witness_hosts.cc)
-  void look_at_hosts();
-  void take_step(const Host::Step& step);
-  void update_reach(Entry& entry);
-  void report_siblings();
-  void send_report(std::uint64_t serial, std::uint64_t process, Finding finding);
-  [[nodiscard]] static std::optional<Finding> finding_of(const Entry& entry, Instant now);
-  void on_record(std::uint64_t serial, Link& link, const Record& record);
-  [[nodiscard]] Record answer_to(const Record& question, const Peer* asker) const;
-  void on_answer(Entry& entry, const Record& answer);
-  void on_watch(std::uint64_t serial, const Contact& process);
-  void on_report(std::uint64_t deputy, const Record& record);
 
   // --- which connections there may be (witness_places.cc)
-  [[nodiscard]] static Place place_of(Purpose purpose, bool within_host);
-  [[nodiscard]] std::size_t count(Place place) const;
   [[nodiscard]] bool is_to_be_dialled(const Entry& entry) const;
-  [[nodiscard]] bool gives_way(const Entry& entry) const;
-  [[nodiscard]] bool is_idle(const Entry& entry) const;
-  bool make_room(Place place);
+  bool make_room();
   void attach(Entry& entry, std::uint64_t serial, const Introduction& who);
   void back_off(Entry& entry);
   void close_link(std::uint64_t serial);
@@ -187,6 +147,9 @@ class Witness {
   void on_connected(std::uint64_t serial, Link& link);
   void on_opening(std::uint64_t serial, Link& link, const Opening& opening);
   void on_stranger(std::uint64_t serial, Link& link, const Opening& opening);
+  void on_record(const Link& link, const Record& record);
+  [[nodiscard]] Record answer_to(const Record& question, const Peer* asker) const;
+  void on_answer(Entry& entry, const Record& answer);
   void drop(std::uint64_t serial);
 
   const Options options_;
@@ -199,11 +162,9 @@ class Witness {
   std::uint64_t last_serial_ = 0;
   std::unordered_map<std::uint64_t, Link> links_;  // by serial number
   std::map<std::uint64_t, Entry> peers_;           // by process
-  std::map<config::IpBytes, Host> hosts_;          // those of peers that comms have met
-  Siblings siblings_;
-  std::uint64_t last_peer_ = 0;  // that was looked at
-  config::IpBytes last_host_{};  // that was looked at
-  Instant full_until_{};         // no peer is dialled before
+  std::uint64_t last_peer_ = 0;                    // that was looked at
+  Instant full_until_{};                           // no peer is dialled before
+  bool said_full_ = false;
   std::atomic<std::uint64_t> news_{0};
 };
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "base/log.h"
@@ -39,9 +41,7 @@ void Witness::accept_strangers() {
       return;
     }
     limit_strangers();
-    add_link({.channel = Channel(std::move((*accepted)->socket)),
-              .stage = Stage::stranger,
-              .from_here = (*accepted)->peer.ip == contact_.address});
+    add_link({.channel = Channel(std::move((*accepted)->socket)), .stage = Stage::stranger});
   }
 }
 
@@ -61,19 +61,15 @@ std::uint64_t Witness::add_link(Link link) {
 }
 
 void Witness::dial(Entry& entry, Purpose purpose) {
-  const Place place = place_of(purpose, /*within_host=*/entry.contact.address == contact_.address);
-  if (place != Place::none && !make_room(place)) {
+  if (purpose == Purpose::stay && !make_room()) {
     back_off(entry);
     return;
   }
-  const bootstrap::Source here{.ip = contact_.address, .interface = {}};
-  Result<PrivateDescriptor> socket = bootstrap::dial_tcp({entry.contact.address, entry.contact.port},
-                                                         place == Place::sibling ? &here : nullptr);
+  Result<PrivateDescriptor> socket = bootstrap::dial_tcp({entry.contact.address, entry.contact.port});
   if (socket) {
     entry.attempt = add_link({.channel = Channel(std::move(*socket)),
                               .stage = Stage::dialling,
                               .purpose = purpose,
-                              .place = place,
                               .process = entry.peer->process()});
   }
   if (entry.attempt == 0) {
@@ -108,7 +104,7 @@ void Witness::on_event(std::uint64_t serial, Link& link) {
       break;
     }
     if (const auto record = decode_record(bytes.first<kRecordBytes>())) {
-      on_record(serial, link, *record);
+      on_record(link, *record);
     }
   }
   if (link.channel.life() != Life::open) {
@@ -172,19 +168,43 @@ void Witness::on_stranger(std::uint64_t serial, Link& link, const Opening& openi
     return;
   }
   Entry& entry = entry_of(opening.process);
-  const Place place = place_of(opening.purpose, link.from_here);
-  if ((we_dial && !gives_way(entry)) || (entry.link == 0 && !make_room(place)) ||
-      !link.channel.send(encode(answer))) {
+  if ((entry.link == 0 && !make_room()) || !link.channel.send(encode(answer))) {
     drop(serial);
     return;
   }
   if (entry.attempt != 0) {
-    close_link(std::exchange(entry.attempt, 0));  // of two that cross, the lower number's stays
+    close_link(std::exchange(entry.attempt, 0));  // a check, which this answers
   }
   link.stage = Stage::open;
   link.process = opening.process;
-  link.place = place;
   attach(entry, serial, opening.who);
+}
+
+void Witness::on_record(const Link& link, const Record& record) {
+  const auto entry = peers_.find(link.process);
+  if (record.kind == RecordKind::ask) {
+    const Peer* asker = entry == peers_.end() ? nullptr : entry->second.peer.get();
+    static_cast<void>(link.channel.send(encode(answer_to(record, asker))));
+  } else if (entry != peers_.end()) {
+    on_answer(entry->second, record);
+  }
+}
+
+// Time in which this process has not run counts: it has not heard anything then.
+Record Witness::answer_to(const Record& question, const Peer* asker) const {
+  Record answer{.kind = RecordKind::tell, .value = question.value};
+  if (asker != nullptr && asker->heard_at() != Instant{}) {
+    answer.number = 1 + std::min(in_milliseconds_u32(last_poll_ - asker->heard_at()), UINT32_MAX - 1);
+  }
+  return answer;
+}
+
+void Witness::on_answer(Entry& entry, const Record& answer) {
+  entry.standing.answered(answer.value, clock_);
+  entry.said_at = last_poll_;
+  entry.heard_there =
+      answer.number == 0 ? Instant{} : last_poll_ - std::chrono::milliseconds(answer.number - 1);
+  publish(entry);
 }
 
 // Closes the connection, and draws the conclusions for its peer.
@@ -192,7 +212,6 @@ void Witness::drop(std::uint64_t serial) {
   const auto link = links_.find(serial);
   const Life life = link->second.channel.life();
   const Purpose purpose = link->second.purpose;
-  const bool refused = link->second.stage == Stage::dialling && life == Life::closed;
   const auto found = peers_.find(link->second.process);
   close_link(serial);
   if (found == peers_.end()) {
@@ -205,11 +224,9 @@ void Witness::drop(std::uint64_t serial) {
       entry.standing.check_failed();
     }
     back_off(entry);
-    entry.dial_failure = refused ? Finding::absent : Finding::unknown;
     publish(entry);
   } else if (entry.link == serial) {
     entry.link = 0;
-    entry.dial_failure.reset();
     if (life == Life::closed) {
       if (entry.contact.exists() && entry.attempt == 0) {
         dial(entry, Purpose::check);

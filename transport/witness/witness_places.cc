@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "base/log.h"
 #include "transport/witness/witness.h"
 
 namespace tfabric::witness {
@@ -19,66 +20,39 @@ constexpr Duration kFullPause = std::chrono::seconds(1);
 
 }  // namespace
 
-Witness::Place Witness::place_of(Purpose purpose, bool within_host) {
-  switch (purpose) {
-    case Purpose::stay:
-      return Place::peer;
-    case Purpose::check:
-      return Place::none;
-    case Purpose::needed:
-      break;
-  }
-  return within_host ? Place::sibling : Place::host;
-}
-
-std::size_t Witness::count(Place place) const {
-  return static_cast<std::size_t>(std::count_if(
-      links_.begin(), links_.end(), [&](const auto& link) { return link.second.place == place; }));
-}
-
 bool Witness::is_to_be_dialled(const Entry& entry) const {
-  const std::uint64_t process = entry.peer->process();
-  const bool watched = siblings_.contains(process);
-  const bool ours = contact_.process < process && entry.peer.use_count() > 1 && clock_ >= full_until_;
-  if (!(ours || watched) || !entry.contact.exists() || entry.link != 0 || entry.attempt != 0 ||
-      clock_ < entry.next_dial) {
+  const bool ours = contact_.process < entry.peer->process() && entry.peer.use_count() > 1;
+  if (!ours || !entry.contact.exists() || entry.link != 0 || entry.attempt != 0 ||
+      clock_ < std::max(entry.next_dial, full_until_)) {
     return false;
   }
-  const View own = entry.standing.view(clock_);
-  return (own == View::unknown || own == View::lost) && view_of(entry) != View::ended;
-}
-
-// Two processes may dial each other at once, or one of them again because it has lost the connection. Returns
-// true if this one, which has the lower number, has none of its own.
-bool Witness::gives_way(const Entry& entry) const {
-  const auto attempt = links_.find(entry.attempt);
-  const bool dialling = attempt != links_.end() && attempt->second.purpose != Purpose::check;
-  return entry.link == 0 && !dialling;
-}
-
-// No comm holds the peer, and no process is known through the connection, at either end.
-bool Witness::is_idle(const Entry& entry) const {
-  const std::uint64_t process = entry.peer->process();
-  return entry.peer.use_count() == 1 && !siblings_.contains(process) && !siblings_.serves(entry.link) &&
-         (entry.host == nullptr || !entry.host->is_deputy(process));
+  const View view = entry.standing.view(clock_);
+  return view == View::unknown || view == View::lost;
 }
 
 // Returns false if there is no place for one more connection.
-bool Witness::make_room(Place place) {
-  if (place == Place::sibling) {
-    return count(place) < Siblings::kMaxProcesses;
-  }
-  const std::size_t most = options_.max_peers + (place == Place::host ? options_.max_hosts : 0);
-  if (count(Place::peer) + count(Place::host) < most) {
+bool Witness::make_room() {
+  const auto taken =
+      static_cast<std::size_t>(std::count_if(links_.begin(), links_.end(), [](const auto& link) {
+        return link.second.process != 0 && link.second.purpose == Purpose::stay;
+      }));
+  if (taken < options_.max_peers) {
     return true;
   }
   const auto idle = std::find_if(links_.begin(), links_.end(), [&](const auto& link) {
     const auto entry = peers_.find(link.second.process);
-    return link.second.place != Place::sibling && entry != peers_.end() && entry->second.link == link.first &&
-           is_idle(entry->second);
+    return entry != peers_.end() && entry->second.link == link.first && entry->second.peer.use_count() == 1;
   });
   if (idle == links_.end()) {
     full_until_ = clock_ + kFullPause;
+    if (!std::exchange(said_full_, true)) {
+      TF_INFO(
+          "NET/tfabric: the witness (tcp.witness) watches {} processes, the most that it may ({} at most, or "
+          "a "
+          "quarter of \"ulimit -n\"). That one of the others has ended is noticed by time-outs "
+          "(tcp.user_timeout_ms)",
+          options_.max_peers, kMaxPeers);
+    }
     return false;
   }
   Entry& entry = peers_.find(idle->second.process)->second;
@@ -103,11 +77,9 @@ void Witness::attach(Entry& entry, std::uint64_t serial, const Introduction& who
 void Witness::back_off(Entry& entry) {
   entry.next_dial = clock_ + entry.pause;
   entry.pause = std::min<Duration>(2 * entry.pause, kLastPause);
-  entry.dial_failure = Finding::unknown;
 }
 
 void Witness::close_link(std::uint64_t serial) {
-  siblings_.close(serial);
   links_.erase(serial);
   full_until_ = {};
 }

@@ -22,11 +22,7 @@ namespace tfabric::witness::test {
 
 using namespace std::chrono_literals;
 
-// Each host is an address of loopback.
-inline config::IpBytes host_address(std::uint8_t host) {
-  return {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, host, 1};
-}
-inline const config::IpBytes kLoopback = host_address(0);
+inline constexpr config::IpBytes kLoopback{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1};
 
 inline std::unique_ptr<Witness> open_witness(const Options& options) {
   auto opened = Witness::open(options);
@@ -74,15 +70,14 @@ struct Hosts {
 class OtherProcess {
  public:
   // `with_child`: the process leaves a child, as data loaders are.
-  explicit OtherProcess(const Contact& peer, bool with_child = false,
-                        const config::IpBytes& address = kLoopback) {
+  explicit OtherProcess(const Contact& peer, bool with_child = false) {
     std::array<int, 2> to_parent{}, life{};
     REQUIRE((pipe2(to_parent.data(), O_CLOEXEC) == 0 && pipe2(life.data(), O_CLOEXEC) == 0));
     pid_ = fork();
     REQUIRE(pid_ >= 0);
     if (pid_ == 0) {
       close(life[1]);
-      be(peer, address, to_parent[1], with_child ? life[0] : -1);
+      be(peer, to_parent[1], with_child ? life[0] : -1);
     }
     close(to_parent[1]);
     close(life[0]);
@@ -102,8 +97,8 @@ class OtherProcess {
   void signal(int number) const { kill(pid_, number); }
 
  private:
-  [[noreturn]] static void be(const Contact& peer, const config::IpBytes& address, int report, int life) {
-    auto own = Witness::open({.address = address, .self = this_process(), .patience = {}});
+  [[noreturn]] static void be(const Contact& peer, int report, int life) {
+    auto own = Witness::open({.address = kLoopback, .self = this_process(), .patience = {}});
     const Contact contact = own ? (*own)->contact() : Contact{};
     const auto held = (*own)->meet(peer);
     if (write(report, &contact, sizeof contact) != sizeof contact) {
