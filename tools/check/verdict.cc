@@ -157,7 +157,10 @@ Verdict judge(const Host& host, const Result<config::Config>& config, const Find
     return judge_unusable(host, config, why == nullptr ? Finding{} : *why);
   }
   if (const Finding* why = first_error(findings, Consequence::fails); why != nullptr) {
-    return {Network::none, "NCCL takes tfabric here, and then jobs fail, because of " + text_of(*why)};
+    return {
+        Network::none,
+        "NCCL takes tfabric here, and then jobs fail, or lack a rail if others stand in for it, because of " +
+            text_of(*why)};
   }
   Verdict verdict = judge_usable(*config, findings);
   if (const Finding* why = first_error(findings, Consequence::unknown); why != nullptr) {

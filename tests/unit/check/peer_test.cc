@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 
+#include "tools/check/peer/rails.h"
+
 using namespace tfabric;
 using namespace tfabric::check;
 using Catch::Contains;
@@ -28,8 +30,10 @@ std::vector<std::string> compared(const Offer& mine, const Offer& theirs) {
 
 Finding judged(const Outcome& outcome) {
   Findings findings;
-  judge_outcome(rail("a", "10.0.0.1/24"), rail("b", "10.0.0.2/24"), outcome, findings);
-  REQUIRE(findings.all().size() == 1);
+  const OfferedRail ours = rail("a", "10.0.0.1/24"), theirs = rail("b", "10.0.0.2/24");
+  judge_pair({.ours = ours, .theirs = theirs, .out = outcome, .back = outcome}, findings);
+  REQUIRE(findings.all().size() == 2);
+  REQUIRE(findings.all().back().subject == "b -> a");
   return findings.all().front();
 }
 
@@ -105,8 +109,8 @@ TEST_CASE("an offer survives JSON, and other messages are rejected") {
   const auto again = offer_from(to_json(offer));
   REQUIRE(again);
   REQUIRE(to_json(*again) == to_json(offer));
-  for (const char* text : {"{}", R"({"check":1})", R"({"check":2,"network":"tcp","rails":[]})",
-                           R"({"check":1,"network":"tcp","rails":[{"name":3}]})", "[]", "7"}) {
+  for (const char* text : {"{}", R"({"check":1})", R"({"check":1,"network":"tcp","rails":[]})",
+                           R"({"check":2,"network":"tcp","rails":[{"name":3}]})", "[]", "7"}) {
     CAPTURE(text);
     REQUIRE_FALSE(offer_from(nlohmann::json::parse(text)));
   }
@@ -129,13 +133,54 @@ TEST_CASE("an offer of another host is bounded, and what it says can be printed"
   REQUIRE_FALSE(offer_from(to_json(rails(1, 17))));
   for (
       const char* text :
-      {R"({"check":"1","network":"tcp","rails":[]})", R"({"check":1,"network":"tcp","rails":"x"})",
-       R"({"check":1,"network":7,"rails":[]})", R"({"check":1,"network":"tcp","rails":[[]]})",
-       R"({"check":1,"network":"tcp","rails":[{"name":"a","addresses":[""],"gateway":"","gateway6":"","mtu":-1}]})",
-       R"({"check":1,"network":"tcp","rails":[{"name":"a","addresses":7,"gateway":"","gateway6":"","mtu":1}]})"}) {
+      {R"({"check":"1","network":"tcp","rails":[]})", R"({"check":2,"network":"tcp","rails":"x"})",
+       R"({"check":2,"network":7,"rails":[]})", R"({"check":1,"network":"tcp","rails":[[]]})",
+       R"({"check":2,"network":"tcp","rails":[{"name":"a","addresses":[""],"gateway":"","gateway6":"","mtu":-1}]})",
+       R"({"check":2,"network":"tcp","rails":[{"name":"a","addresses":7,"gateway":"","gateway6":"","mtu":1}]})"}) {
     CAPTURE(text);
     REQUIRE_FALSE(offer_from(nlohmann::json::parse(text)));
   }
+}
+
+TEST_CASE("the rails that a host leaves out survive JSON, and other messages are rejected") {
+  const std::vector<LeftOut> rails{{.rail = 3, .what = "no link", .fix = "the cable"}};
+  const auto again = left_out_from(to_json(rails));
+  REQUIRE(again);
+  REQUIRE(to_json(*again) == to_json(rails));
+  for (const char* text : {"{}", R"({"left_out":{}})", R"({"left_out":[{"rail":64,"what":"","fix":""}]})",
+                           R"({"left_out":[{"rail":-1,"what":"","fix":""}]})",
+                           R"({"left_out":[{"rail":0,"what":1,"fix":""}]})"}) {
+    CAPTURE(text);
+    REQUIRE_FALSE(left_out_from(nlohmann::json::parse(text)));
+  }
+}
+
+TEST_CASE("rails that pass one way only are not called reached") {
+  const OfferedRail ours = rail("a", "10.0.0.1/24"), theirs = rail("b", "10.0.0.2/24");
+  const Outcome well{.stage = Stage::done, .error = {}};
+  const Outcome cut{.stage = Stage::connecting, .error = "no answer within 4 s"};
+  Findings findings;
+  judge_pair({.ours = ours, .theirs = theirs, .out = cut, .back = well}, findings);
+  REQUIRE(findings.all().size() == 1);
+  REQUIRE(findings.all()[0].id == Id::peer_unreachable);
+  REQUIRE(findings.all()[0].subject == "a -> b");
+  REQUIRE_THAT(findings.all()[0].what, Contains("the other way pass"));
+}
+
+TEST_CASE("errors of single rails let the others be tried") {
+  config::Config config;
+  config.transport = "tcp";
+  config.tcp.rails = {{.name = "r0"}, {.name = "r1"}};
+  Findings findings;
+  findings.error(Id::interface_missing, "rail r1", "no interface", "a name");
+  REQUIRE(only_rails_are_faulty(config, findings));
+  findings.warning(Id::hugepages_none, "memory", "none", "reserve");
+  REQUIRE(only_rails_are_faulty(config, findings));
+  Findings other = findings;
+  other.error(Id::hugetlbfs_denied, "memory", "not readable", "chmod");
+  REQUIRE_FALSE(only_rails_are_faulty(config, other));
+  findings.error(Id::interface_down, "rail r0", "is down", "up");
+  REQUIRE_FALSE(only_rails_are_faulty(config, findings));
 }
 
 TEST_CASE("a trial's handle survives JSON, and has its length") {

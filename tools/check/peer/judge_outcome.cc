@@ -10,6 +10,8 @@ namespace {
 
 constexpr auto kBlackHole = 6 * kTrialRto;  // less than the third time-out, more than the second
 
+bool passes(const Outcome& outcome) { return outcome.stage == Stage::done; }
+
 void judge_connecting(const std::string& subject, const OfferedRail& from, const OfferedRail& to,
                       const std::string& error, Findings& findings) {
   if (transport::says_unreachable(error)) {
@@ -29,10 +31,9 @@ void judge_connecting(const std::string& subject, const OfferedRail& from, const
       "`tcp.port` and `tcp.local_ports` say which ports");
 }
 
-}  // namespace
-
-void judge_outcome(const OfferedRail& from, const OfferedRail& to, const Outcome& outcome,
-                   Findings& findings) {
+// `other`: of the opposite direction.
+void judge_way(const OfferedRail& from, const OfferedRail& to, const Outcome& outcome, const Outcome& other,
+               Findings& findings) {
   const std::string subject = fmt::format("{} -> {}", from.name, to.name);
   const std::uint32_t mtu = from.mtu == 0 || to.mtu == 0 ? 0 : std::min(from.mtu, to.mtu);
   const std::string fix = fmt::format(
@@ -41,7 +42,8 @@ void judge_outcome(const OfferedRail& from, const OfferedRail& to, const Outcome
       from.name, to.name, mtu);
   switch (outcome.stage) {
     case Stage::connecting:
-      judge_connecting(subject, from, to, outcome.error, findings);
+      judge_connecting(subject, from, to,
+                       outcome.error + (passes(other) ? " (connections the other way pass)" : ""), findings);
       return;
     case Stage::small_message:
       findings.error(
@@ -67,9 +69,18 @@ void judge_outcome(const OfferedRail& from, const OfferedRail& to, const Outcome
         fix);
     return;
   }
-  findings.note(Id::peer_reached, subject,
-                fmt::format("a small message took {} ms, full packets {} ms", outcome.small.count(),
-                            outcome.large.count()));
+  if (passes(other)) {
+    findings.note(Id::peer_reached, subject,
+                  fmt::format("a small message took {} ms, full packets {} ms", outcome.small.count(),
+                              outcome.large.count()));
+  }
+}
+
+}  // namespace
+
+void judge_pair(const TriedPair& pair, Findings& findings) {
+  judge_way(pair.ours, pair.theirs, pair.out, pair.back, findings);
+  judge_way(pair.theirs, pair.ours, pair.back, pair.out, findings);
 }
 
 }  // namespace tfabric::check

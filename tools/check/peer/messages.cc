@@ -12,7 +12,7 @@ namespace {
 using control::Fields;
 
 constexpr const char* kSender = "the peer";
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 // More than hosts have NICs, and more addresses than a rail may have.
 constexpr std::size_t kMostRails = 64;
 constexpr std::size_t kMostAddresses = 16;
@@ -46,6 +46,25 @@ Result<Offer> offer_from(const nlohmann::json& json) {
                                rail.number("mtu", 0, std::numeric_limits<std::uint32_t>::max()))});
   });
   return fields.checked(std::move(offer));
+}
+
+nlohmann::json to_json(const std::vector<LeftOut>& rails) {
+  nlohmann::json out = {{"left_out", nlohmann::json::array()}};
+  for (const LeftOut& each : rails) {
+    out["left_out"].push_back({{"rail", each.rail}, {"what", each.what}, {"fix", each.fix}});
+  }
+  return out;
+}
+
+Result<std::vector<LeftOut>> left_out_from(const nlohmann::json& json) {
+  Fields fields(json, kSender);
+  std::vector<LeftOut> rails;
+  fields.objects("left_out", kMostRails, [&](Fields& each) {
+    rails.push_back({.rail = each.number("rail", 0, kMostRails - 1),
+                     .what = each.text("what", control::kMaxFailureBytes),
+                     .fix = each.text("fix", control::kMaxFailureBytes)});
+  });
+  return fields.checked(std::move(rails));
 }
 
 nlohmann::json to_json(const TrialHandle& handle) { return {{"handle", control::to_hex(handle)}}; }

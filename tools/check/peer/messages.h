@@ -29,6 +29,15 @@ struct Offer {
 [[nodiscard]] nlohmann::json to_json(const Offer& offer);
 Result<Offer> offer_from(const nlohmann::json& json);
 
+// --- The rails that a host does not try, and why ---
+
+struct LeftOut {
+  std::size_t rail = 0;  // its place in the offer
+  std::string what, fix;
+};
+[[nodiscard]] nlohmann::json to_json(const std::vector<LeftOut>& rails);
+Result<std::vector<LeftOut>> left_out_from(const nlohmann::json& json);
+
 // --- Where a rail listens, for one trial ---
 
 using TrialHandle = std::array<std::byte, transport::kHandleBytes>;

@@ -22,16 +22,17 @@ bool has_route(const OfferedRail& rail, const config::PrefixedAddress& peer) {
   });
 }
 
-// Peers connect to a rail by its first address.
 void compare_routes(const OfferedRail& from, const OfferedRail& to, Findings& findings) {
-  const auto address = to.addresses.empty() ? std::nullopt : config::parse_prefixed(to.addresses.front());
-  if (address && !from.addresses.empty() && !has_route(from, *address)) {
-    findings.error(Id::peer_without_gateway, fmt::format("{} -> {}", from.name, to.name),
-                   fmt::format("{} is in none of the networks of the rail ({}), which has no gateway",
-                               to.addresses.front(), fmt::join(from.addresses, ", ")),
-                   fmt::format("{} = \"…\" for {}, or the right prefix length",
-                               address->bytes.size() == 4 ? "gateway" : "gateway6", from.name));
+  if (knows_way(from, to)) {
+    return;
   }
+  const bool v6 = to.addresses.front().find(':') != std::string::npos;
+  findings.error(Id::peer_without_gateway, fmt::format("{} -> {}", from.name, to.name),
+                 fmt::format("{} is in none of the networks of the rail ({}), which has no gateway",
+                             to.addresses.front(), fmt::join(from.addresses, ", ")),
+                 fmt::format("an address of one subnet at both ends, {} = \"…\" for {}, or the right prefix "
+                             "length",
+                             v6 ? "gateway6" : "gateway", from.name));
 }
 
 std::string without_prefix(const std::string& address) { return address.substr(0, address.find('/')); }
@@ -56,6 +57,12 @@ bool compare_addresses(const Offer& mine, const Offer& theirs, Findings& finding
 }
 
 }  // namespace
+
+// Peers connect to a rail by its first address.
+bool knows_way(const OfferedRail& from, const OfferedRail& to) {
+  const auto address = to.addresses.empty() ? std::nullopt : config::parse_prefixed(to.addresses.front());
+  return !address || from.addresses.empty() || has_route(from, *address);
+}
 
 Offer make_offer(const config::Config& config, const transport::Transport& transport) {
   return {.network = transport.name(), .rails = transport::rail_networks(config, transport)};

@@ -1,14 +1,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "config/config.h"
 #include "tools/check/peer/peer.h"
+#include "tools/check/peer/rails.h"
 #include "tools/check/peer/way.h"
 #include "tools/control/listener.h"
 #include "tools/output.h"
-#include "transport/registry.h"
 
 namespace tfabric::check {
 namespace {
@@ -16,96 +18,93 @@ namespace {
 constexpr auto kMeeting = std::chrono::seconds(15);
 constexpr auto kPatience = std::chrono::seconds(60);
 
-// A trial uses each rail by itself, over one connection, with slow retransmissions (kTrialRto). The transport
-// must not probe the rails when it opens: what would make it unusable is a finding here. This process has
-// all rails, whatever share of them a rank has: a rail of another rank would be tried over one of its own.
-void prepare(config::Config& config) {
-  config.tcp.rails_per_process = {.rule = config::RailsPerProcess::Rule::all, .count = 0};
-  // What is enough for a rank's share may be too little for all rails: this trial takes ordinary memory then.
-  config.memory.budget_mib = 0;
-  if (config.memory.hugepages == config::HugepageMode::required) {
-    config.memory.hugepages = config::HugepageMode::automatic;
-  }
-  config.tcp.probe = false;
-  config.tcp.bond = config::Switch::off;
-  config.tcp.flows = 1;
-  config.tcp.engines = 1;
-  config.tcp.min_rto = kTrialRto;
-}
-
-Status try_rails(control::Channel& control, const transport::Transport& transport, const Offer& mine,
-                 const Offer& theirs, bool first, Findings& findings) {
-  const auto devices = transport.devices();
-  for (std::size_t i = 0; i < std::min({devices.size(), mine.rails.size(), theirs.rails.size()}); ++i) {
-    for (const bool sends : {first, !first}) {
-      const Result<Outcome> outcome =
-          sends ? try_sending(control, *devices[i]) : try_receiving(control, *devices[i]);
-      if (!outcome) {
-        return outcome.error();
-      }
-      judge_outcome((sends ? mine : theirs).rails[i], (sends ? theirs : mine).rails[i], *outcome, findings);
-    }
-  }
-  return {};
-}
-
 // What this host does in the exchange.
 struct Role {
   bool sends_first;
   bool probes;  // tries its own rails' networks, as a job here would
 };
 
-Id id_of(transport::RailFault::Kind kind) {
-  switch (kind) {
-    case transport::RailFault::Kind::missing:
-      return Id::interface_missing;
-    case transport::RailFault::Kind::no_link:
-      return Id::link_down;
-    case transport::RailFault::Kind::address_taken:
-      return Id::address_taken;
-    case transport::RailFault::Kind::gateway_silent:
-      break;
-  }
-  return Id::gateway_silent;
-}
-
-// Returns false if a job would not use tfabric here; then nothing more is tried.
-bool probe(transport::Transport& transport, Findings& findings) {
-  const std::vector<transport::RailFault> faults = transport.probe();
-  for (const transport::RailFault& fault : faults) {
-    findings.error(id_of(fault.kind), "rail " + fault.rail, fault.what, fault.fix);
-  }
-  return faults.empty();
-}
-
-Status exchange(control::Channel& control, const config::Config& config, transport::Transport& transport,
-                Role role, Findings& findings) {
-  const Offer mine = make_offer(config, transport);
+Result<Offer> exchange_offers(control::Channel& control, const Offer& mine) {
   if (Status sent = control.send(to_json(mine)); !sent) {
-    return sent;
+    return sent.error();
   }
   const auto message = control.receive(kPatience, "its rails");
   if (!message) {
     return message.error();
   }
   Result<Offer> theirs = offer_from(*message);
+  for (std::size_t i = 0; theirs && i < theirs->rails.size(); ++i) {
+    theirs->rails[i].name = "the peer's " + theirs->rails[i].name;
+  }
+  return theirs;
+}
+
+Result<std::vector<LeftOut>> exchange_left_out(control::Channel& control, const std::vector<LeftOut>& mine) {
+  if (Status sent = control.send(to_json(mine)); !sent) {
+    return sent.error();
+  }
+  const auto message = control.receive(kPatience, "which rails it does not try");
+  return message ? left_out_from(*message) : message.error();
+}
+
+const LeftOut* find(const std::vector<LeftOut>& rails, std::size_t rail) {
+  const auto found =
+      std::find_if(rails.begin(), rails.end(), [&](const LeftOut& each) { return each.rail == rail; });
+  return found == rails.end() ? nullptr : &*found;
+}
+
+Status try_pair(control::Channel& control, transport::Device& device, const OfferedRail& ours,
+                const OfferedRail& theirs, bool first, Findings& findings) {
+  TriedPair pair{.ours = ours, .theirs = theirs, .out = {}, .back = {}};
+  for (const bool sends : {first, !first}) {
+    Result<Outcome> outcome = sends ? try_sending(control, device) : try_receiving(control, device);
+    if (!outcome) {
+      return outcome.error();
+    }
+    (sends ? pair.out : pair.back) = std::move(*outcome);
+  }
+  judge_pair(pair, findings);
+  return {};
+}
+
+// Both hosts leave out the same pairs: those of which either has said so, and those that know no way.
+Status try_rails(control::Channel& control, const TrialRails& rails, const Offer& mine, const Offer& theirs,
+                 bool first, Findings& findings) {
+  const auto left_out = exchange_left_out(control, rails.left_out);
+  if (!left_out) {
+    return left_out.error();
+  }
+  for (std::size_t i = 0; i < std::min(mine.rails.size(), theirs.rails.size()); ++i) {
+    const OfferedRail &own = mine.rails[i], &other = theirs.rails[i];
+    if (const LeftOut* why = find(*left_out, i); why != nullptr) {
+      findings.error(Id::peer_not_tried, fmt::format("{} - {}", own.name, other.name),
+                     fmt::format("were not tried, because of {}: {}", other.name, why->what),
+                     why->fix + " (at the peer)");
+    } else if (rails.devices[i] != nullptr && knows_way(own, other) && knows_way(other, own)) {
+      if (Status tried = try_pair(control, *rails.devices[i], own, other, first, findings); !tried) {
+        return tried;
+      }
+    }
+  }
+  return {};
+}
+
+Status exchange(control::Channel& control, const config::Config& config, TrialRails& rails, Role role,
+                Findings& findings) {
+  const Offer mine = make_offer(config, *rails.transport);
+  const Result<Offer> theirs = exchange_offers(control, mine);
   if (!theirs) {
     return theirs.error();
-  }
-  for (OfferedRail& rail : theirs->rails) {
-    rail.name = "the peer's " + rail.name;
   }
   if (!compare_offers(mine, *theirs, findings)) {
     return {};
   }
   // After the comparison: a rail of the peer's with one of our addresses would answer the probe for that
   // address.
-  if (role.probes && !probe(transport, findings)) {
-    control.send_failure(
-        {Errc::unusable, "a rail's network does not answer there: `tfabric check` there says how"});
-    return {};
+  if (role.probes) {
+    probe_rails(config, rails, findings);
   }
-  return try_rails(control, transport, mine, *theirs, role.sends_first, findings);
+  return try_rails(control, rails, mine, *theirs, role.sends_first, findings);
 }
 
 bool has_taken_rail(const Report& report) {
@@ -114,18 +113,22 @@ bool has_taken_rail(const Report& report) {
                      [](const Finding& finding) { return finding.id == Id::rail_leased; });
 }
 
+// Says why nothing can be tried, at both hosts.
+Error refuse(control::Channel& control, const char* here, const char* there) {
+  control.send_failure({Errc::unusable, there});
+  return {Errc::unusable, here};
+}
+
 Status run(control::Channel& control, const Host& host, bool first, Report& report) {
-  if (exit_code_of(report) != kNotUsable && has_taken_rail(report)) {
-    control.send_failure(
-        {Errc::unusable, "other processes have rails there: `tfabric check` there names them"});
-    return Error{Errc::unusable, "the rails were not tried, since other processes have some of them"};
-  }
-  if (exit_code_of(report) == kNotUsable) {
-    const Error error{Errc::unusable, "tfabric is not usable there: `tfabric check` at that host says why"};
-    control.send_failure(error);
-    return Error{Errc::unusable, "the rails were not tried, since tfabric is not usable here"};
-  }
   Result<config::Config> config = load_config(host);
+  if (exit_code_of(report) == kNotUsable && (!config || !only_rails_are_faulty(*config, report.findings))) {
+    return refuse(control, "the rails were not tried, since tfabric is not usable here",
+                  "tfabric is not usable there: `tfabric check` at that host says why");
+  }
+  if (has_taken_rail(report)) {
+    return refuse(control, "the rails were not tried, since other processes have some of them",
+                  "other processes have rails there: `tfabric check` there names them");
+  }
   if (!config) {
     return config.error();
   }
@@ -134,16 +137,12 @@ Status run(control::Channel& control, const Host& host, bool first, Report& repo
     return way;
   }
   const Role role{.sends_first = first, .probes = config->tcp.probe};
-  prepare(*config);
   leave_one_subset(config->tcp, report.findings);
-  const auto transport = transport::open(*config);
-  if (!transport) {
-    report.findings.error(
-        Id::transport_not_open, "network", transport.error().message,
-        "the message says how; if nothing else here explains it, `tfabric info` shows more");
-    control.send_failure(transport.error());
+  auto rails = open_trial_rails(*config, report.findings);
+  if (!rails) {
+    control.send_failure(rails.error());
   }
-  Status done = transport ? exchange(control, *config, **transport, role, report.findings) : Status();
+  Status done = rails ? exchange(control, *config, *rails, role, report.findings) : Status();
   if (!done) {
     control.send_failure(done.error());
   }

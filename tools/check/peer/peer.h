@@ -43,6 +43,9 @@ void leave_one_subset(config::Tcp& config, Findings& findings);
 // Rails are paired by their order. Returns false if there is nothing to try.
 bool compare_offers(const Offer& mine, const Offer& theirs, Findings& findings);
 
+// Returns false if `from` can send nothing to `to`, by the networks and gateways of its configuration.
+[[nodiscard]] bool knows_way(const OfferedRail& from, const OfferedRail& to);
+
 // --- A trial: messages from a rail of one host to a rail of the other (trial.cc) ---
 
 // The least retransmission time-out during trials. The stack takes three time-outs of a large segment in a
@@ -55,8 +58,15 @@ inline constexpr std::chrono::milliseconds kTrialRto{500};
 Result<Outcome> try_sending(control::Channel& control, transport::Device& device);
 Result<Outcome> try_receiving(control::Channel& control, transport::Device& device);
 
-// Adds what the outcome means, and how it is fixed (judge_outcome.cc).
-void judge_outcome(const OfferedRail& from, const OfferedRail& to, const Outcome& outcome,
-                   Findings& findings);
+// Two rails that were tried in both directions: `out` from ours to theirs, `back` from theirs to ours.
+struct TriedPair {
+  const OfferedRail& ours;
+  const OfferedRail& theirs;
+  Outcome out, back;
+};
+
+// Adds what the outcomes mean, and how it is fixed (judge_outcome.cc). Only rails that pass both ways are
+// called reached.
+void judge_pair(const TriedPair& pair, Findings& findings);
 
 }  // namespace tfabric::check

@@ -359,10 +359,11 @@ Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError erro
                                     why_failed(flow, error, in_use(), context_.engine.now()))};
 }
 
+// A kernel does not say whether a neighbour has answered: where it has no answer, that may be a firewall.
 void CommCore::fail_if_silent() {
   for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
     const engine::Flow* flow = lanes_[i].flow;
-    if (flow != nullptr && (flow->carrier().is_away() || flow->is_silent())) {
+    if (flow != nullptr && (flow->carrier().is_away() || (!flow->by_kernel() && flow->is_silent()))) {
       fail(failure_of(*flow, stack::ConnectionError::unreachable));
     }
   }
