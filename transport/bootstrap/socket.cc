@@ -1,11 +1,13 @@
 #include "transport/bootstrap/socket.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 #include <netinet/tcp.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -60,8 +62,9 @@ void watch_host(int socket, const HostWatch& watch) {
   set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, watch.user_timeout_ms);
 }
 
-Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses) {
-  const SocketAddress local = local_end(addresses);
+Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses, std::uint16_t port) {
+  SocketAddress local = local_end(addresses);
+  local.port = port;
   KernelAddress kernel = to_kernel(local);
   const std::string purpose = fmt::format("cannot listen on {}", ip_text(local.ip));
   Result<PrivateDescriptor> socket = open_socket(kernel.storage.ss_family, purpose);
@@ -99,12 +102,56 @@ Result<std::optional<AcceptedSocket>> accept_tcp(int listening) {
   return std::optional(AcceptedSocket{PrivateDescriptor(Descriptor(socket)), from_kernel(peer.storage)});
 }
 
+bool bind_to_interface(int socket, const std::string& interface) {
+  return setsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, interface.data(),
+                    static_cast<socklen_t>(interface.size())) == 0;
+}
+
+bool is_bound_to_interface(int socket) {
+  std::array<char, IFNAMSIZ> name{};
+  socklen_t length = name.size();
+  return getsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, name.data(), &length) == 0 && length > 0;
+}
+
+// A TCP socket keeps for this question what came with the last packet of the handshake (ip(7), IP_PKTINFO;
+// RFC 2292 §7, IPV6_PKTOPTIONS).
+unsigned arrival_interface(int socket) {
+  constexpr int kV4Options = 9,
+                kV6Options = 6;  // IP_PKTOPTIONS of linux/in.h, IPV6_2292PKTOPTIONS of linux/in6.h
+  int family = AF_UNSPEC;
+  socklen_t length = sizeof family;
+  static_cast<void>(getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &family, &length));
+  const bool v4 = family == AF_INET;
+  const int level = v4 ? IPPROTO_IP : IPPROTO_IPV6;
+  set_option(socket, level, v4 ? IP_PKTINFO : IPV6_RECVPKTINFO, 1);
+  alignas(cmsghdr) std::array<char, 256> answer{};
+  length = answer.size();
+  if (getsockopt(socket, level, v4 ? kV4Options : kV6Options, answer.data(), &length) != 0) {
+    return 0;
+  }
+  msghdr message{};
+  message.msg_control = answer.data();
+  message.msg_controllen = length;
+  for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr; part = CMSG_NXTHDR(&message, part)) {
+    if (v4 && part->cmsg_level == level && part->cmsg_type == IP_PKTINFO) {
+      in_pktinfo info{};
+      std::memcpy(&info, CMSG_DATA(part), sizeof info);
+      return static_cast<unsigned>(info.ipi_ifindex);
+    }
+    if (!v4 && part->cmsg_level == level && part->cmsg_type == IPV6_PKTINFO) {
+      in6_pktinfo info{};
+      std::memcpy(&info, CMSG_DATA(part), sizeof info);
+      return info.ipi6_ifindex;
+    }
+  }
+  return 0;
+}
+
 namespace {
 
 Status bind_to(int socket, const Source& source) {
   if (!source.interface.empty()) {
-    static_cast<void>(setsockopt(socket, SOL_SOCKET, SO_BINDTODEVICE, source.interface.data(),
-                                 static_cast<socklen_t>(source.interface.size())));
+    bind_to_interface(socket, source.interface);  // without it, the routes decide
   }
   set_option(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
   const KernelAddress from = to_kernel({.ip = source.ip});

@@ -19,8 +19,10 @@ struct ListeningSocket {
   std::uint16_t port = 0;  // assigned by the kernel
 };
 
-// Listens on the address if there is only one, otherwise on all addresses of this host.
-[[nodiscard]] Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses);
+// Listens on the address if there is only one, otherwise on all addresses of this host. `port`: 0, or the one
+// that it is to be.
+[[nodiscard]] Result<ListeningSocket> listen_tcp(std::span<const config::IpBytes> addresses,
+                                                 std::uint16_t port = 0);
 
 struct AcceptedSocket {
   PrivateDescriptor socket;
@@ -39,6 +41,14 @@ struct Source {
 // established, or returns why it failed.
 [[nodiscard]] Result<PrivateDescriptor> dial_tcp(const SocketAddress& address,
                                                  const Source* source = nullptr);
+
+// Binds the socket to the interface: what it sends leaves by that one, and what comes by another one is not
+// for it. Returns false if the process may not (before Linux 5.7: without CAP_NET_RAW), or there is no such
+// interface.
+bool bind_to_interface(int socket, const std::string& interface);
+[[nodiscard]] bool is_bound_to_interface(int socket);
+// Returns the number of the interface by which an accepted connection came; 0: unknown.
+[[nodiscard]] unsigned arrival_interface(int socket);
 
 // Of a socket that is being dialled, once it can be written: 0 if it is connected, otherwise the errno.
 [[nodiscard]] int dial_error(int socket);

@@ -1,15 +1,18 @@
 #include "transport/socket/socket_carrier.h"
 
 #include <fmt/format.h>
+#include <net/if.h>
 #include <sys/epoll.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <span>
 
 #include "base/log.h"
+#include "host/routes.h"
 #include "transport/bootstrap/addresses.h"
 
 namespace tfabric::socket {
@@ -32,26 +35,56 @@ Result<std::unique_ptr<SocketCarrier>> SocketCarrier::open(engine::Engine& engin
   const auto named = [&](const Error& error) {
     return Error{error.code, fmt::format("rail {}: {}", options.rail, error.message)};
   };
-  const config::IpBytes at = net::octets_of(options.address);
-  Result<bootstrap::ListeningSocket> listener = bootstrap::listen_tcp(std::span(&at, 1));
-  if (!listener) {
-    return named(listener.error());
+  Result<Listeners> listeners = listen(options.addresses);
+  if (!listeners) {
+    return named(listeners.error());
   }
   Descriptor epoll(::epoll_create1(EPOLL_CLOEXEC));
   epoll_event event{.events = EPOLLIN, .data = {.ptr = nullptr}};
-  if (epoll.get() < 0 || ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, listener->socket.get(), &event) != 0) {
+  const bool watched =
+      epoll.get() >= 0 && std::all_of(listeners->begin(), listeners->end(), [&](const auto& listener) {
+        return ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, listener.socket.get(), &event) == 0;
+      });
+  if (!watched) {
     return named({Errc::unusable, fmt::format("cannot watch sockets by epoll: {}", std::strerror(errno))});
   }
   return std::unique_ptr<SocketCarrier>(
-      new SocketCarrier(engine, std::move(options), std::move(*listener), std::move(epoll)));
+      new SocketCarrier(engine, std::move(options), std::move(*listeners), std::move(epoll)));
 }
 
-SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, bootstrap::ListeningSocket listener,
-                             Descriptor epoll)
+// Listens on each address, at one port for all: by that a peer knows that they are one rail's. The kernel
+// chooses the port for the first, and another connection may have it at the second.
+Result<SocketCarrier::Listeners> SocketCarrier::listen(const std::vector<net::IpAddress>& addresses) {
+  constexpr int kTries = 16;
+  std::optional<Error> last;
+  for (int i = 0; i < kTries; ++i) {
+    Listeners listeners;
+    std::uint16_t port = 0;
+    for (const net::IpAddress& address : addresses) {
+      const config::IpBytes at = net::octets_of(address);
+      Result<bootstrap::ListeningSocket> listener = bootstrap::listen_tcp(std::span(&at, 1), port);
+      if (!listener) {
+        last = listener.error();
+        break;
+      }
+      port = listener->port;
+      listeners.push_back(std::move(*listener));
+    }
+    if (listeners.size() == addresses.size()) {
+      return listeners;
+    }
+    if (listeners.empty()) {
+      break;
+    }
+  }
+  return *last;
+}
+
+SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, Listeners listeners, Descriptor epoll)
     : engine_(&engine),
       options_(std::move(options)),
-      listener_(std::move(listener.socket)),
-      port_(listener.port),
+      listeners_(std::move(listeners)),
+      port_(listeners_.front().port),
       epoll_(PrivateDescriptor(std::move(epoll))),
       now_(engine.now()) {}
 
@@ -64,8 +97,7 @@ SocketFlow* SocketCarrier::add(PrivateDescriptor socket, bool connected, engine:
   set_limits(socket.get(), options_.limits);
   const int number = socket.get();
   auto flow = std::make_unique<SocketFlow>(*this, std::move(socket), connected, handler, index);
-  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = flow.get()}};
-  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, number, &event) != 0) {
+  if (!watch(number, *flow)) {
     return nullptr;
   }
   scratch_.resize(kScratchBytes);
@@ -74,23 +106,55 @@ SocketFlow* SocketCarrier::add(PrivateDescriptor socket, bool connected, engine:
   return flows_.back().get();
 }
 
+bool SocketCarrier::watch(int socket, SocketFlow& flow) {
+  epoll_event event{.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET, .data = {.ptr = &flow}};
+  return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, socket, &event) == 0;
+}
+
+const net::IpAddress* SocketCarrier::own_address_for(const net::IpAddress& remote) const {
+  const auto& own = options_.addresses;
+  const auto found = std::find_if(own.begin(), own.end(),
+                                  [&](const auto& address) { return address.is_v4() == remote.is_v4(); });
+  return found == own.end() ? nullptr : &*found;
+}
+
+Result<PrivateDescriptor> SocketCarrier::dial(const bootstrap::SocketAddress& to, bool bound) const {
+  const bootstrap::Source from{.ip = net::octets_of(*own_address_for(net::from_octets(to.ip))),
+                               .interface = bound ? options_.interface : std::string()};
+  return bootstrap::dial_tcp(to, &from);
+}
+
 engine::Flow* SocketCarrier::connect(engine::Engine& /*engine*/, const net::IpAddress& remote,
                                      std::uint16_t port, engine::FlowHandler* handler, std::size_t index) {
-  if (remote.is_v4() != options_.address.is_v4()) {
+  if (own_address_for(remote) == nullptr) {
     return nullptr;
   }
   now_ = std::max(now_, engine_->last_turn());
   const bootstrap::SocketAddress to{.ip = net::octets_of(remote), .port = port};
-  const bootstrap::Source from{.ip = net::octets_of(options_.address),
-                               .interface = is_on_this_host(to.ip) ? std::string() : options_.interface};
-  Result<PrivateDescriptor> socket = bootstrap::dial_tcp(to, &from);
+  Result<PrivateDescriptor> socket = dial(to, shall_bind(remote));
   SocketFlow* flow = socket ? add(std::move(*socket), false, handler, index) : nullptr;
-  if (flow == nullptr && now_ - warned_ >= kWarnInterval) {
+  if (flow != nullptr) {
+    flow->dialled_ = to;
+  } else if (now_ - warned_ >= kWarnInterval) {
     warned_ = now_;
     TF_WARN("NET/tfabric: rail {}: {}", name(),
             socket ? std::string("cannot watch a further socket by epoll") : socket.error().message);
   }
   return flow;
+}
+
+bool SocketCarrier::dial_unbound(SocketFlow& flow) {
+  const net::IpAddress remote = net::from_octets(flow.dialled_.ip);
+  if (!flow.bound_ || bindings_.works(remote)) {
+    return false;
+  }
+  Result<PrivateDescriptor> socket = dial(flow.dialled_, /*bound=*/false);
+  if (!socket || !flow.restart(*socket)) {
+    return false;
+  }
+  bindings_.on_silence(remote, /*bound=*/true);
+  set_limits(flow.socket_.get(), options_.limits);
+  return watch(flow.socket_.get(), flow);
 }
 
 // A connection to an address of this host goes over the loopback interface, whatever the address. The kernel
@@ -106,9 +170,30 @@ bool SocketCarrier::is_on_this_host(const config::IpBytes& ip) {
                      [&](const host::LocalAddress& local) { return local.address == ip; });
 }
 
-void SocketCarrier::accept_all() {
+// To a peer on this host the loopback interface leads, and where no route leads by the interface, nothing
+// that is bound to it leaves this host.
+bool SocketCarrier::shall_bind(const net::IpAddress& remote) {
+  const net::IpAddress* own = own_address_for(remote);
+  return options_.leads && own != nullptr && bindings_.binds(remote) &&
+         !is_on_this_host(net::octets_of(remote)) &&
+         host::has_route(options_.interface, net::octets_of(*own), net::octets_of(remote));
+}
+
+// Of two interfaces in one subnet, the kernel sends what is not bound by the first, whichever the connection
+// came by. What came by another interface than the rail's is not the rail's path: a network where addresses
+// move between interfaces, or a VRF, which has bound the connection already.
+void SocketCarrier::bind_accepted(const bootstrap::AcceptedSocket& accepted) {
+  const int socket = accepted.socket.get();
+  if (options_.leads && !bootstrap::is_bound_to_interface(socket) &&
+      bootstrap::arrival_interface(socket) == ::if_nametoindex(options_.interface.c_str()) &&
+      shall_bind(net::from_octets(accepted.peer.ip))) {
+    bootstrap::bind_to_interface(socket, options_.interface);
+  }
+}
+
+void SocketCarrier::accept_all(int listening) {
   for (int i = 0; i < kAcceptsPerTurn; ++i) {
-    Result<std::optional<bootstrap::AcceptedSocket>> accepted = bootstrap::accept_tcp(listener_.get());
+    Result<std::optional<bootstrap::AcceptedSocket>> accepted = bootstrap::accept_tcp(listening);
     if (!accepted || !*accepted) {
       if (!accepted && now_ - warned_ >= kWarnInterval) {
         warned_ = now_;
@@ -116,6 +201,7 @@ void SocketCarrier::accept_all() {
       }
       return;
     }
+    bind_accepted(**accepted);
     engine::Acceptor* acceptor = engine_->acceptor();
     SocketFlow* flow = acceptor == nullptr ? nullptr : add(std::move((*accepted)->socket), true, nullptr, 0);
     if (flow != nullptr && !acceptor->on_connection(*flow)) {
@@ -133,6 +219,7 @@ void SocketCarrier::end(SocketFlow& flow) {
   if (engine_->observer() != nullptr) {
     engine_->observer()->on_flow_gone(flow);
   }
+  note_end(flow);
   flow.phase_ = SocketFlow::Phase::over;
   flow.queue_.clear();
   flow.socket_.reset();
@@ -143,6 +230,15 @@ void SocketCarrier::end(SocketFlow& flow) {
     flows_[place]->place_ = place;
   }
   flows_.pop_back();
+}
+
+void SocketCarrier::on_life(const SocketFlow& flow) { bindings_.on_life(flow.remote_); }
+
+void SocketCarrier::note_end(const SocketFlow& flow) {
+  if (options_.leads && flow.ends_in_silence(now_)) {
+    bindings_.on_silence(flow.dialled_.port == 0 ? flow.remote_ : net::from_octets(flow.dialled_.ip),
+                         flow.bound_);
+  }
 }
 
 void SocketCarrier::halt() {
@@ -184,7 +280,9 @@ bool SocketCarrier::take_events() {
   for (const epoll_event& event : std::span(events).first(static_cast<std::size_t>(std::max(count, 0)))) {
     auto* flow = static_cast<SocketFlow*>(event.data.ptr);
     if (flow == nullptr) {
-      accept_all();
+      for (const bootstrap::ListeningSocket& listener : listeners_) {
+        accept_all(listener.socket.get());
+      }
     } else if (flow->phase_ != SocketFlow::Phase::over) {
       flow->on_event(event.events, now_);
       want_read(*flow);

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "host/interfaces.h"
 #include "transport/bootstrap/socket.h"
+#include "transport/socket/bindings.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/socket/socket_flow.h"
 #include "transport/tcp/engine/carrier.h"
@@ -25,17 +26,20 @@ namespace tfabric::socket {
 class SocketCarrier final : public engine::PolledCarrier {
  public:
   struct Options {
-    std::string rail;        // its name
-    std::string interface;   // of the kernel
-    net::IpAddress address;  // of the interface
-    bool announces = true;   // of the engines that share the interface, one speaks of its link
+    std::string rail;                       // its name
+    std::string interface;                  // of the kernel
+    std::vector<net::IpAddress> addresses;  // of the interface: one, or one of each family
+    // The interface leads to the peers itself. Others than loopback and dummy interfaces do: addresses there
+    // are the host's, and packets go by whichever interface the routes name.
+    bool leads = true;
+    bool announces = true;  // of the engines that share the interface, one speaks of its link
     SocketLimits limits;
   };
   // `engine`: the one that it will belong to, whose acceptor takes the connections that peers open.
   static Result<std::unique_ptr<SocketCarrier>> open(engine::Engine& engine, Options options);
   ~SocketCarrier() override;
 
-  // Where it listens.
+  // Where it listens, at all of its addresses.
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] const SocketLimits& limits() const { return options_.limits; }
   // The time of this turn.
@@ -63,14 +67,26 @@ class SocketCarrier final : public engine::PolledCarrier {
   void has_news(SocketFlow& flow);
   // Closes the flow's socket; the object goes at the end of the turn.
   void end(SocketFlow& flow);
+  // The flow's bound socket gets no answer to its dial: one that is not bound takes its place. Returns false
+  // if it is not bound, or bound ones work with that peer.
+  bool dial_unbound(SocketFlow& flow);
+  // A bound socket has brought a byte.
+  void on_life(const SocketFlow& flow);
 
  private:
-  SocketCarrier(engine::Engine& engine, Options options, bootstrap::ListeningSocket listener,
-                Descriptor epoll);
+  using Listeners = std::vector<bootstrap::ListeningSocket>;
+  SocketCarrier(engine::Engine& engine, Options options, Listeners listeners, Descriptor epoll);
+  static Result<Listeners> listen(const std::vector<net::IpAddress>& addresses);
 
   SocketFlow* add(PrivateDescriptor socket, bool connected, engine::FlowHandler* handler, std::size_t index);
+  [[nodiscard]] bool watch(int socket, SocketFlow& flow);
+  [[nodiscard]] const net::IpAddress* own_address_for(const net::IpAddress& remote) const;
+  Result<PrivateDescriptor> dial(const bootstrap::SocketAddress& to, bool bound) const;
   [[nodiscard]] bool is_on_this_host(const config::IpBytes& ip);
-  void accept_all();
+  [[nodiscard]] bool shall_bind(const net::IpAddress& remote);
+  void bind_accepted(const bootstrap::AcceptedSocket& accepted);
+  void accept_all(int listening);
+  void note_end(const SocketFlow& flow);
   bool take_events();
   void want_read(SocketFlow& flow);
   void pass_news();
@@ -78,8 +94,9 @@ class SocketCarrier final : public engine::PolledCarrier {
 
   engine::Engine* engine_;
   Options options_;
-  PrivateDescriptor listener_;
+  Listeners listeners_;
   std::uint16_t port_;
+  Bindings bindings_;
   PrivateDescriptor epoll_;
   host::InterfaceQuery interfaces_;
   engine::LinkWatch watch_;

@@ -1,14 +1,17 @@
 #include "transport/socket/socket_flow.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 
+#include "transport/bootstrap/socket.h"
 #include "transport/socket/socket_carrier.h"
 
 namespace tfabric::socket {
@@ -26,6 +29,11 @@ constexpr std::size_t kRangesPerCall = 64;
 constexpr Duration kPatience = std::chrono::seconds(1);
 // With bytes outstanding and no sign of the peer for so long, the kernel is asked what it knows.
 constexpr Duration kQuiet = std::chrono::milliseconds(20);
+// How long a socket that is bound to its interface may dial in vain: the kernel has repeated its SYN once,
+// after a second (RFC 6298).
+constexpr Duration kBoundPatience = std::chrono::milliseconds(1500);
+// What ends sooner was not waited for.
+constexpr Duration kSilence = std::chrono::milliseconds(900);
 // The kernel's time-outs are at least ten times as long as those of our own TCP, so each counts for two
 // (stripe/watch.h).
 constexpr std::uint32_t kWeight = 2;
@@ -46,6 +54,7 @@ SocketFlow::SocketFlow(SocketCarrier& carrier, PrivateDescriptor socket, bool co
       progressed_at_(carrier.now()) {
   ends_ = ends_of(socket_.get());
   remote_ = remote_of(socket_.get());
+  bound_ = bootstrap::is_bound_to_interface(socket_.get());
 }
 
 std::string SocketFlow::describe() const { return ends_; }
@@ -234,7 +243,26 @@ void SocketFlow::connected(Instant now) {
   remote_ = remote_of(socket_.get());
 }
 
+// The new socket gets the number of the old one, which is closed by that.
+bool SocketFlow::restart(const PrivateDescriptor& socket) {
+  if (::dup3(socket.get(), socket_.get(), O_CLOEXEC) < 0) {
+    return false;
+  }
+  bound_ = false;
+  since_ = owner_->now();
+  return true;
+}
+
+bool SocketFlow::ends_in_silence(Instant now) const {
+  const bool heard = error_ == stack::ConnectionError::refused || has_brought();
+  return !heard && (phase_ == Phase::connecting || written_ > 0) && now - since_ >= kSilence;
+}
+
 void SocketFlow::fail(int number) {
+  const bool unreachable = number == ETIMEDOUT || number == EHOSTUNREACH || number == ENETUNREACH;
+  if (phase_ == Phase::connecting && unreachable && owner_->dial_unbound(*this)) {
+    return;
+  }
   if (!has_failed()) {
     errno_ = number;
     error_ = error_of(number);
@@ -267,6 +295,13 @@ void SocketFlow::abort(std::string_view reason) {
 }
 
 void SocketFlow::look(Instant now) {
+  if (bound_ && !lives_ && has_brought()) {
+    lives_ = true;
+    owner_->on_life(*this);
+  }
+  if (phase_ == Phase::connecting && now - since_ >= kBoundPatience && owner_->dial_unbound(*this)) {
+    return;
+  }
   if (phase_ == Phase::connecting && now - since_ >= owner_->limits().connect_timeout) {
     fail(ETIMEDOUT);
   } else if ((phase_ == Phase::finished && (finished_ || now - since_ >= kPatience)) ||

@@ -13,6 +13,7 @@
 
 #include "base/fork_guard.h"
 #include "base/time.h"
+#include "transport/bootstrap/socket_address.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/socket/write_queue.h"
 #include "transport/tcp/engine/flow.h"
@@ -77,6 +78,10 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   void on_event(std::uint32_t events, Instant now);
   // Looks at what takes too long. Call regularly.
   void look(Instant now);
+  // Returns true if a connection that ends now has never brought what shows that both ways work.
+  [[nodiscard]] bool ends_in_silence(Instant now) const;
+  // Begins again with a socket that is being connected and not bound.
+  bool restart(const PrivateDescriptor& socket);
   [[nodiscard]] bool has_failed() const { return error_ != stack::ConnectionError::none; }
 
   std::size_t read_once(std::span<std::byte> scratch, Instant now);
@@ -84,6 +89,9 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   void connected(Instant now);
   void fail(int number);
   void note_written(std::size_t bytes);
+  // Bytes show that both ways work: of a connection that was dialled any that have come, of one that was
+  // accepted those that the peer has reported, since its first ones come before anything was sent to it.
+  [[nodiscard]] bool has_brought() const { return (dialled_.port == 0 ? confirmed_ : received_) > 0; }
 
   SocketCarrier* owner_;
   PrivateDescriptor socket_;
@@ -93,7 +101,10 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   std::vector<std::byte> rest_;  // read, and not taken by the handler
   std::string ends_;             // describe()
   net::IpAddress remote_;
-  std::uint64_t received_ = 0;  // bytes
+  bootstrap::SocketAddress dialled_;  // port 0: the connection was accepted
+  bool bound_ = false;                // to the carrier's interface
+  bool lives_ = false;                // the carrier knows that it has brought a byte
+  std::uint64_t received_ = 0;        // bytes
   stack::ConnectionError error_ = stack::ConnectionError::none;
   int errno_ = 0;
   bool readable_ = false, writable_ = false, hung_up_ = false;

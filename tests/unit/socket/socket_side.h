@@ -20,7 +20,7 @@ struct Side {
   explicit Side(const SocketLimits& limits = {}, const tcp::CommOptions& options = {})
       : context{engine, progress, regions, options, peers} {
     auto opened = SocketCarrier::open(
-        engine, {.rail = "lo", .interface = "lo", .address = kLoopback, .limits = limits});
+        engine, {.rail = "lo", .interface = "lo", .addresses = {kLoopback}, .limits = limits});
     INFO((opened ? std::string() : opened.error().message));
     REQUIRE(opened.ok());
     carrier = opened->get();

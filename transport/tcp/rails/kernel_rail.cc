@@ -84,7 +84,7 @@ Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& 
   for (engine::Engine* engine : engines) {
     auto carrier = socket::SocketCarrier::open(*engine, {.rail = config.name,
                                                          .interface = config.device,
-                                                         .address = *address,
+                                                         .addresses = {*address},
                                                          .announces = rails.empty(),
                                                          .limits = limits});
     if (!carrier) {
