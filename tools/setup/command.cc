@@ -150,11 +150,14 @@ void add_setup(CLI::App& app, int& exit_code) {
                                        "reached: hugepages, driver, configuration");
   add_verbs(*setup, *request);
   setup->add_flag("--yes,-y", request->yes, "agree to the plan without being asked");
+  setup->add_flag("--no-trial", request->no_trial,
+                  "do not open the NICs at the end: for an image, or a network that is not there yet");
   setup->add_flag("--json", request->json,
                   "print the plan and its outcome as JSON, everything else to standard error");
   add_plan_options(*setup, request->plan);
   setup->footer(
-      "Exit codes: 0 done, 1 a step failed, 2 wrong usage, 3 there is nothing that can be set up here, 5 "
+      "Exit codes: 0 done, 1 a step failed, or the NICs do not work, 2 wrong usage, 3 there is nothing that "
+      "can be set up here, 5 "
       "standard output could not be written.");
   setup->callback([request, &exit_code] { exit_code = run(*request); });
 }

@@ -26,6 +26,7 @@ struct Request {
 
   Verb verb = Verb::apply;
   bool yes = false;
+  bool no_trial = false;
   bool json = false;
   PlanOptions plan;
 };

@@ -93,6 +93,9 @@ class Session {
 
   // What a driver refuses is known only once it has opened its NIC.
   Status try_nics() {
+    if (request_.no_trial) {
+      return {};
+    }
     const Result<std::string> tried = console_.try_nics(host_.full(kConfigPath));
     if (!tried) {
       return Error{Errc::remote,
