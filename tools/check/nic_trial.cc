@@ -1,22 +1,9 @@
 #include "tools/check/check.h"
+#include "tools/check/peer/rails.h"
 #include "transport/try_nics.h"
 
 namespace tfabric::check {
 namespace {
-
-Id id_of(transport::RailFault::Kind kind) {
-  switch (kind) {
-    case transport::RailFault::Kind::missing:
-      return Id::nic_not_open;
-    case transport::RailFault::Kind::no_link:
-      return Id::link_down;
-    case transport::RailFault::Kind::address_taken:
-      return Id::address_taken;
-    case transport::RailFault::Kind::gateway_silent:
-      break;
-  }
-  return Id::gateway_silent;
-}
 
 void add_trial(const config::Config& config, Findings& findings) {
   const auto trial = transport::try_nics(config);
@@ -26,7 +13,8 @@ void add_trial(const config::Config& config, Findings& findings) {
     return;
   }
   for (const transport::RailFault& fault : trial->faults) {
-    findings.warning(id_of(fault.kind), "rail " + fault.rail, fault.what,
+    const bool missing = fault.kind == transport::RailFault::Kind::missing;
+    findings.warning(missing ? Id::nic_not_open : id_of(fault.kind), "rail " + fault.rail, fault.what,
                      fault.fix.empty() ? "as the message says; jobs start without this rail" : fault.fix);
   }
   findings.note(Id::nics_opened, "NICs", trial->said);

@@ -107,6 +107,8 @@ Opened open_sound_rails(const config::Config& trial, std::vector<std::size_t>& s
   return opened;
 }
 
+}  // namespace
+
 Id id_of(transport::RailFault::Kind kind) {
   switch (kind) {
     case transport::RailFault::Kind::missing:
@@ -120,8 +122,6 @@ Id id_of(transport::RailFault::Kind kind) {
   }
   return Id::gateway_silent;
 }
-
-}  // namespace
 
 bool only_rails_are_faulty(const config::Config& config, const Findings& findings) {
   const auto& rails = config.tcp.rails;

@@ -23,6 +23,9 @@ struct TrialRails {
   std::vector<LeftOut> left_out;
 };
 
+// Returns the finding that such a fault of a rail is.
+[[nodiscard]] Id id_of(transport::RailFault::Kind kind);
+
 // Returns true if errors were found, and all of them are about single rails beside which there are others.
 [[nodiscard]] bool only_rails_are_faulty(const config::Config& config, const Findings& findings);
 
