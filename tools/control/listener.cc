@@ -40,7 +40,7 @@ int listen_on(std::uint16_t port) {
     setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
   }
   const socklen_t length = ipv6 ? sizeof any6 : sizeof any4;
-  if (bind(fd.get(), any, length) != 0 || ::listen(fd.get(), static_cast<int>(kMaxGuests)) != 0) {
+  if (bind(fd.get(), any, length) != 0 || ::listen(fd.get(), SOMAXCONN) != 0) {
     return -1;
   }
   return fd.release();

@@ -26,7 +26,11 @@ constexpr auto kStep = std::chrono::seconds(10);
 // How long a client may take to read an answer behind which the connection is closed.
 constexpr auto kLinger = std::chrono::seconds(1);
 constexpr auto kFresh = milliseconds(100);
-constexpr std::size_t kMostConnections = 64;
+// A process may have 1,024 descriptors by default.
+constexpr std::size_t kMostConnections = 512;
+// How long a connection may rest without a request, and with an answer, while there is no room for others. A
+// thousand that are silent keep a true client waiting for this time once.
+constexpr auto kMayBeSilent = milliseconds(100);
 constexpr auto kMayStandStill = std::chrono::seconds(1);
 constexpr auto kFullAgain = milliseconds(20);  // how often room is looked for
 
@@ -94,12 +98,15 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  [[nodiscard]] Instant stands_still_since() const { return since_; }
+  [[nodiscard]] bool may_go(Instant now) const {
+    return now - since_ >= (answering_ ? Duration(kMayStandStill) : Duration(kMayBeSilent));
+  }
   void close() { stream_.close(); }
 
   void receive() {
     parser_.emplace();
     parser_->header_limit(kMostHeaderBytes);
+    answering_ = false;
     begin(kStep);
     http::async_read_header(
         stream_, buffer_, *parser_,
@@ -148,6 +155,7 @@ class Session : public std::enable_shared_from_this<Session> {
     if (parser_->get().method() != http::verb::head) {
       response_->body() = {text_->data(), text_->size()};
     }
+    answering_ = true;
     begin(kStep);
     http::async_write(stream_, *response_,
                       [self = shared_from_this()](error_code error, std::size_t) { self->on_sent(error); });
@@ -184,6 +192,7 @@ class Session : public std::enable_shared_from_this<Session> {
   Text text_;  // what the response shows
   std::array<char, 4096> unread_{};
   Instant since_ = monotonic_now();
+  bool answering_ = false;
 };
 
 class Server {
@@ -249,11 +258,11 @@ class Server {
       });
       return;
     }
-    const auto oldest = std::min_element(
-        site_->sessions.begin(), site_->sessions.end(),
-        [](const Session* a, const Session* b) { return a->stands_still_since() < b->stands_still_since(); });
-    if (monotonic_now() - (*oldest)->stands_still_since() >= kMayStandStill) {
-      (*oldest)->close();
+    const Instant now = monotonic_now();
+    for (Session* session : site_->sessions) {
+      if (session->may_go(now)) {
+        session->close();
+      }
     }
     wait();
   }
