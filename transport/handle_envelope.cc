@@ -16,14 +16,13 @@ namespace tfabric::transport {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x42414654;  // "TFAB"
-constexpr std::size_t kVersionAt = 4, kTransportAt = 5, kCheckAt = 36, kAttemptAt = 40, kAttemptEnd = 48,
-                      kEnd = kAttemptEnd + kHandleRoom;
+constexpr std::size_t kVersionAt = 4, kTransportAt = 5, kCheckAt = 36, kAttemptAt = 40, kAttemptEnd = 48;
 static_assert(kAttemptAt + kShortHandleRoom == kShortHandleBytes);
 
 // FNV-1a over everything but the check and the attempt.
 std::uint32_t check_of(const std::byte* bytes) {
   std::uint32_t hash = 0x811c9dc5u;
-  for (std::size_t i = 0; i < kEnd; ++i) {
+  for (std::size_t i = 0; i < kHandleBytes; ++i) {
     if (i < kCheckAt || i >= kAttemptEnd) {
       hash = (hash ^ std::to_integer<std::uint32_t>(bytes[i])) * 0x01000193u;
     }
@@ -109,16 +108,16 @@ Status check_handle(const HandleForm& form, ConstHandleBytes bytes) {
 }
 
 void shorten_handle(ConstHandleBytes from, ShortHandleBytes to) {
-  assert(std::all_of(&from[kAttemptEnd + kShortHandleRoom], &from[kEnd],
-                     [](std::byte each) { return each == std::byte{0}; }));
+  const auto beyond = from.subspan<kHandleRoomAt + kShortHandleRoom>();
+  assert(std::all_of(beyond.begin(), beyond.end(), [](std::byte each) { return each == std::byte{0}; }));
   std::copy_n(from.data(), kAttemptAt, to.data());
-  std::copy_n(&from[kAttemptEnd], kShortHandleRoom, &to[kAttemptAt]);
+  std::copy_n(&from[kHandleRoomAt], kShortHandleRoom, &to[kAttemptAt]);
 }
 
 void lengthen_handle(ConstShortHandleBytes from, HandleBytes to) {
   std::fill(to.begin(), to.end(), std::byte{0});
   std::copy_n(from.data(), kAttemptAt, to.data());
-  std::copy_n(&from[kAttemptAt], kShortHandleRoom, &to[kAttemptEnd]);
+  std::copy_n(&from[kAttemptAt], kShortHandleRoom, &to[kHandleRoomAt]);
 }
 
 std::uint64_t attempt_of(ConstHandleBytes bytes) {

@@ -1,12 +1,18 @@
 // The common fields of all transports' handles, at the same offsets in each, so that a rank can report that a
 // handle is of another transport or version.
 //
-//   0 magic | 4 version | 5 transport | 6 … 36 the transport's | 36 check | 40 attempt
-//   48 … 112 the transport's | 112 … 128 zero
+//   0 magic | 4 version | 5 transport | 6 … 36 the transport's | 36 check | 40 attempt | 48 … 72 zero
+//   72 … 128 the transport's
 //
 // `attempt` belongs to the connector: NCCL passes the same memory on every retry, initially zero. The check
-// covers all other bytes up to 112. A short handle, which is for table v4, has the bytes to 40 and those from
-// 48 to 72; the others of its long form are zero.
+// covers all other bytes. A short handle, which is for table v4, has the bytes to 40 and those from 72 to 96;
+// the others of its long form are zero.
+//
+// Ranks choose their networks by themselves, so a handle may reach a rank that uses NCCL's own. NCCL up to
+// 2.32 keeps the state of its connecting in the handle: its Socket network the number of sockets at 40 and
+// its stage from 48 to 72, its IB network its stage from 40. What is not zero there is taken for a connection
+// that is half made, and then nothing ever comes. Zeros are a connection at its beginning, and NCCL refuses
+// the address at once, which our magic is not.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +29,9 @@ using ConstHandleBytes = std::span<const std::byte, kHandleBytes>;
 using ShortHandleBytes = std::span<std::byte, kShortHandleBytes>;
 using ConstShortHandleBytes = std::span<const std::byte, kShortHandleBytes>;
 
-// The bytes of the transport's own from 48 on, in a handle of each length.
-inline constexpr std::size_t kHandleRoom = 64, kShortHandleRoom = 24;
+// The bytes of the transport's own from kHandleRoomAt on, in a handle of each length.
+inline constexpr std::size_t kHandleRoomAt = 72;
+inline constexpr std::size_t kHandleRoom = kHandleBytes - kHandleRoomAt, kShortHandleRoom = 24;
 [[nodiscard]] constexpr std::size_t room_in_handle(const ListenOptions& options) {
   return options.short_handle ? kShortHandleRoom : kHandleRoom;
 }

@@ -12,14 +12,19 @@ namespace tfabric::rdma::session {
 namespace {
 
 constexpr transport::HandleForm kForm{.kind = transport::HandleKind::rdma, .version = kProtocolVersion};
-constexpr std::size_t kCountAt = 6, kTokenAt = 8, kPortAt = 32, kLengthAt = 34, kAddressesAt = 48,
+constexpr std::size_t kCountAt = 6, kTokenAt = 8, kFirstAddressAt = 16, kPortAt = 32, kLengthAt = 34,
                       kAddressBytes = 16;
 
-std::size_t length_of(std::size_t addresses) { return kAddressesAt + kAddressBytes * addresses; }
+std::size_t place_of(std::size_t address) {
+  return address == 0 ? kFirstAddressAt : transport::kHandleRoomAt + kAddressBytes * (address - 1);
+}
+std::size_t length_of(std::size_t addresses) { return place_of(addresses - 1) + kAddressBytes; }
 
 }  // namespace
 
-std::size_t most_addresses(std::size_t room) { return std::min(room / kAddressBytes, kMaxHandleAddresses); }
+std::size_t most_addresses(std::size_t room) {
+  return std::min(1 + room / kAddressBytes, kMaxHandleAddresses);
+}
 
 void write_handle(const Handle& handle, transport::HandleBytes bytes) {
   assert(!handle.addresses.empty() && handle.addresses.size() <= kMaxHandleAddresses);
@@ -29,7 +34,7 @@ void write_handle(const Handle& handle, transport::HandleBytes bytes) {
   put_little_endian(&bytes[kPortAt], handle.port);
   put_little_endian(&bytes[kLengthAt], static_cast<std::uint16_t>(length_of(handle.addresses.size())));
   for (std::size_t i = 0; i < handle.addresses.size(); ++i) {
-    std::memcpy(&bytes[length_of(i)], handle.addresses[i].data(), kAddressBytes);
+    std::memcpy(&bytes[place_of(i)], handle.addresses[i].data(), kAddressBytes);
   }
   transport::seal_handle(kForm, bytes);
 }
@@ -48,7 +53,7 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
   Handle handle{.token = get_little_endian<std::uint64_t>(&bytes[kTokenAt]),
                 .port = get_little_endian<std::uint16_t>(&bytes[kPortAt])};
   for (std::size_t i = 0; i < count; ++i) {
-    std::memcpy(handle.addresses.emplace_back().data(), &bytes[length_of(i)], kAddressBytes);
+    std::memcpy(handle.addresses.emplace_back().data(), &bytes[place_of(i)], kAddressBytes);
   }
   return handle;
 }

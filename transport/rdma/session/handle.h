@@ -1,7 +1,8 @@
 // The 128-byte handle that a listener gives to NCCL and the connector receives: the addresses and port of the
 // listener's TCP socket, and the token that proves that a connection is meant for it.
 //
-//   6 addresses | 8 token | 32 port | 34 length (bytes up to the last address) | 48 addresses (4 x 16)
+//   6 addresses | 8 token | 16 first address | 32 port | 34 length (bytes up to the last address)
+//   72 further addresses (3 x 16)
 //
 // transport/handle_envelope.h defines the other bytes. All addresses have the same port.
 #pragma once
@@ -18,7 +19,7 @@
 namespace tfabric::rdma::session {
 
 // To be incremented with every change of the handle, the messages, or what is sent over queue pairs.
-inline constexpr std::uint8_t kProtocolVersion = 3;
+inline constexpr std::uint8_t kProtocolVersion = 4;
 inline constexpr std::size_t kMaxHandleAddresses = bootstrap::kMaxAddresses;
 
 struct Handle {

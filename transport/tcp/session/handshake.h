@@ -3,12 +3,14 @@
 // The listener's 128-byte handle says who listens where, and holds a token that proves that a connection was
 // meant for this listener:
 //
-//   6 number of addresses | 7 max_recvs | 8 token | 24 process | 32 port | 48 addresses
+//   6 number of addresses | 7 max_recvs | 8 token | 24 process | 32 port | 34 the kernel's first port
+//   72 addresses
 //
 // An address is a byte of flags (1 IPv6, 2 the kernel takes its connections, 4 and 8 the rail's role), then,
-// if the kernel does, the port for them, and the 4 or 16 bytes of the address: room for eight of our own
-// TCP's with IPv4, or three with IPv6 and one of the kernel's. A short handle has room for four or one.
-// transport/handle_envelope.h describes the other bytes. The connector opens flows to it, each of which
+// if the kernel does and it is not the first such, the port for them, and the 4 or 16 bytes of the address:
+// room for eight of our own TCP's with IPv4, or three with IPv6 and one of the kernel's with IPv4. A short
+// handle has room for four, or one and one of the kernel's. transport/handle_envelope.h describes the other
+// bytes. The connector opens flows to it, each of which
 // begins with a hello; the listener's end answers with a welcome. Where a flow goes then, CommTable and
 // FlowSink say.
 #pragma once
@@ -34,7 +36,7 @@
 namespace tfabric::tcp {
 
 // Grows with every change of the handle, the handshake or the records.
-inline constexpr std::uint8_t kProtocolVersion = 5;
+inline constexpr std::uint8_t kProtocolVersion = 6;
 inline constexpr std::size_t kMaxHandleAddresses = 8;
 // The most flows that a comm may have at once, whatever a peer asks for.
 inline constexpr std::uint16_t kMaxFlows = 256;

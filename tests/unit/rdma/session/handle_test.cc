@@ -1,5 +1,6 @@
 #include "transport/rdma/session/handle.h"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 
@@ -12,7 +13,7 @@ using Catch::Contains;
 namespace {
 
 using Bytes = std::array<std::byte, transport::kHandleBytes>;
-constexpr std::size_t kCheckAt = 36, kAttemptEnd = 48, kEnd = 112;
+constexpr std::size_t kCheckAt = 36, kAttemptEnd = 48;
 
 Bytes sample_handle() {
   Bytes bytes{};
@@ -32,11 +33,19 @@ TEST_CASE("a bootstrap handle reads back as it was written") {
   REQUIRE(transport::attempt_of(sample_handle()) == 0);
 }
 
-TEST_CASE("a short bootstrap handle holds one address") {
-  REQUIRE(most_addresses(transport::kShortHandleRoom) == 1);
+TEST_CASE("a bootstrap handle holds four addresses, and no byte where NCCL's networks keep their stage") {
   REQUIRE(most_addresses(transport::kHandleRoom) == kMaxHandleAddresses);
+  const std::vector all{ip("fd00::5"), ip("fd00::6"), ip("fd00::7"), ip("ffff::ffff")};
   Bytes bytes{};
-  write_handle({.token = 5, .port = 4000, .addresses = {ip("fd00::5")}}, bytes);
+  write_handle({.token = ~std::uint64_t{0}, .port = 65535, .addresses = all}, bytes);
+  REQUIRE(read_handle(bytes)->addresses == all);
+  REQUIRE(std::all_of(&bytes[40], &bytes[72], [](std::byte each) { return each == std::byte{0}; }));
+}
+
+TEST_CASE("a short bootstrap handle holds two addresses") {
+  REQUIRE(most_addresses(transport::kShortHandleRoom) == 2);
+  Bytes bytes{};
+  write_handle({.token = 5, .port = 4000, .addresses = {ip("fd00::5"), ip("10.0.0.5")}}, bytes);
   std::array<std::byte, transport::kShortHandleBytes> sent{};
   transport::shorten_handle(bytes, sent);
   bytes.fill(std::byte{0xff});
@@ -44,7 +53,7 @@ TEST_CASE("a short bootstrap handle holds one address") {
   const auto handle = read_handle(bytes);
   REQUIRE(handle.ok());
   REQUIRE(handle->token == 5);
-  REQUIRE(handle->addresses == std::vector{ip("fd00::5")});
+  REQUIRE(handle->addresses == std::vector{ip("fd00::5"), ip("10.0.0.5")});
 }
 
 TEST_CASE("the connector's own mark does not invalidate a bootstrap handle") {
@@ -55,7 +64,7 @@ TEST_CASE("the connector's own mark does not invalidate a bootstrap handle") {
 }
 
 TEST_CASE("a bootstrap handle with any byte damaged is refused with what to do") {
-  for (std::size_t i = 0; i < kEnd; ++i) {
+  for (std::size_t i = 0; i < transport::kHandleBytes; ++i) {
     if (i < kCheckAt + 4 || i >= kAttemptEnd) {
       Bytes bytes = sample_handle();
       bytes[i] ^= std::byte{1};
