@@ -126,7 +126,7 @@ Result<PrivateDescriptor> SocketCarrier::dial(const bootstrap::SocketAddress& to
 
 engine::Flow* SocketCarrier::connect(engine::Engine& /*engine*/, const net::IpAddress& remote,
                                      std::uint16_t port, engine::FlowHandler* handler, std::size_t index) {
-  if (own_address_for(remote) == nullptr) {
+  if (!has_family_of(remote)) {
     return nullptr;
   }
   now_ = std::max(now_, engine_->last_turn());

@@ -47,6 +47,9 @@ class SocketCarrier final : public engine::PolledCarrier {
 
   // --- engine::PolledCarrier
   [[nodiscard]] const std::string& name() const override { return options_.rail; }
+  [[nodiscard]] bool has_family_of(const net::IpAddress& remote) const override {
+    return own_address_for(remote) != nullptr;
+  }
   engine::Flow* connect(engine::Engine& engine, const net::IpAddress& remote, std::uint16_t port,
                         engine::FlowHandler* handler, std::size_t index) override;
   [[nodiscard]] bool is_away() const override { return watch_.away_since().has_value(); }

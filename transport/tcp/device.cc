@@ -109,7 +109,8 @@ Result<bool> Device::advance(Attempt& attempt) {
   return false;
 }
 
-// Returns none while the link of one of the device's own rails is being made.
+// Returns none while the link of one of the device's own rails is being made. A pair of rails that cannot
+// meet is left out if there is another one.
 Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
   std::vector<RailEnd> ours, theirs;
   for (const DeviceRail& each : rails_) {
@@ -119,21 +120,22 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
     theirs.push_back({.by_kernel = each.kernel_port != 0, .role = each.role});
   }
   std::vector<SendRoute> routes;
+  std::optional<Error> first_error;
   for (const RailPair& pair : pair_rails(ours, theirs)) {
     const Endpoint& end = peer.endpoints[pair.theirs];
     Rail& rail = *rails_[pair.ours].rail;
     if (rail.absent()) {
       continue;
     }
-    const Result<Route> route = rail.route_to(end.address, peer.process);
-    const bool needed = routes.empty() || pair.rank == routes.front().rank;
-    if (!route && needed) {
-      return route.error();
+    const Result<Route> route = way_over(rail, end.address, peer.process);
+    if (!route) {
+      first_error = first_error.value_or(route.error());
+      continue;
     }
-    if (needed && route->carrier == nullptr) {
-      return std::vector<SendRoute>();
-    }
-    if (!route || route->carrier == nullptr) {
+    if (route->carrier == nullptr) {
+      if (routes.empty() || pair.rank == routes.front().rank) {
+        return std::vector<SendRoute>();
+      }
       continue;
     }
     auto path = path_to(rail, end.address);
@@ -148,15 +150,28 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
                       .joined = {}});
   }
   if (routes.empty()) {
-    const Endpoint& first = peer.endpoints.front();
-    return Error{
-        Errc::unusable,
-        fmt::format("{} has only rails of {}, and this process none: give the hosts of a job the same "
-                    "kinds of rails",
-                    net::to_string(first.address),
-                    first.kernel_port != 0 ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")};
+    return first_error.value_or(no_common_kind(peer));
   }
   return routes;
+}
+
+// Returns a carrier of none while the link is being made.
+Result<Route> Device::way_over(Rail& rail, const net::IpAddress& peer, std::uint64_t process) {
+  Result<Route> route = rail.route_to(peer, process);
+  if (route && route->carrier != nullptr && !route->carrier->has_family_of(route->remote)) {
+    return Error{Errc::unusable, fmt::format("rail {} cannot reach {}: it has no address of that family",
+                                             rail.config().name, net::to_string(route->remote))};
+  }
+  return route;
+}
+
+Error Device::no_common_kind(const Handle& peer) {
+  const Endpoint& first = peer.endpoints.front();
+  return {Errc::unusable,
+          fmt::format("{} has only rails of {}, and this process none: give the hosts of a job the same "
+                      "kinds of rails",
+                      net::to_string(first.address),
+                      first.kernel_port != 0 ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")};
 }
 
 std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& remote) {
@@ -192,9 +207,8 @@ Result<bool> Device::open_lanes(Attempt& attempt) {
   if (const auto impossible = comm->open_lanes()) {
     const auto& [number, remote] = ends[impossible->value];
     comm->fail_from_outside(
-        {Errc::unusable,
-         fmt::format("rail {} cannot reach {}: it has no address of that family, or no free port",
-                     rails_[number].rail->config().name, net::to_string(remote))});
+        {Errc::unusable, fmt::format("rail {} cannot reach {}: no local port is free",
+                                     rails_[number].rail->config().name, net::to_string(remote))});
   }
   attempt.comm = std::move(comm);
   return true;

@@ -62,6 +62,8 @@ class Device final : public transport::Device {
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_lanes(Attempt& attempt);
   Result<std::vector<SendRoute>> routes_to(const Handle& peer);
+  static Result<Route> way_over(Rail& rail, const net::IpAddress& peer, std::uint64_t process);
+  [[nodiscard]] static Error no_common_kind(const Handle& peer);
   std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote);
   Error explain_timeout(const Attempt& attempt) const;
 

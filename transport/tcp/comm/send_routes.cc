@@ -113,6 +113,7 @@ std::optional<stripe::RouteId> SendComm::open_lanes() {
     const engine::Carrier* carrier = usable_carrier(route);
     return carrier != nullptr && !carrier->is_away();
   });
+  std::optional<stripe::RouteId> impossible;
   for (std::uint32_t round = 0; round < most && !failed(); ++round) {
     for (std::size_t i = 0; i < routes_.size() && routes_[i].rank == routes_.front().rank; ++i) {
       const engine::Carrier* carrier = usable_carrier(routes_[i]);
@@ -121,12 +122,13 @@ std::optional<stripe::RouteId> SendComm::open_lanes() {
         continue;
       }
       if (!open_lane({i})) {
-        return stripe::RouteId{i};
+        impossible = stripe::RouteId{i};
+        routes_[i].back_off(context_.engine.last_turn(), context_.options.outage);
       }
     }
   }
   tend();
-  return std::nullopt;
+  return has_way_left() ? std::nullopt : impossible;
 }
 
 // Opens a lane of the route if one is missing and it is time. Returns true if it has.

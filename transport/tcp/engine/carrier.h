@@ -30,6 +30,8 @@ class Carrier {
   void retire() { retired_ = true; }
   [[nodiscard]] bool retired() const { return retired_; }
 
+  // Returns false if the carrier has no address of the destination's family: nothing can be dialled over it.
+  [[nodiscard]] virtual bool has_family_of(const net::IpAddress& remote) const = 0;
   // Opens a connection. Returns null if the carrier has no address of the destination's family or no port is
   // free.
   virtual Flow* connect(Engine& engine, const net::IpAddress& remote, std::uint16_t port,

@@ -79,6 +79,9 @@ class Link final : public Carrier {
   [[nodiscard]] nic::Port& port() { return *port_; }
   [[nodiscard]] const LinkOptions& options() const { return options_; }
   [[nodiscard]] const std::string& name() const override { return interface_.config().name; }
+  [[nodiscard]] bool has_family_of(const net::IpAddress& remote) const override {
+    return interface_.source_for(remote).has_value();
+  }
   Flow* connect(Engine& engine, const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
                 std::size_t index) override;
   [[nodiscard]] const ExchangeMember& member() const { return member_; }
