@@ -84,9 +84,12 @@ Result<bool> Device::advance(Attempt& attempt) {
     }
   }
   context_.progress.poke();
+  if (attempt.comm != nullptr && attempt.comm->welcomed()) {
+    return true;  // if it has failed since, as when the peer has closed its end, its first request says why
+  }
   const Duration paused = context_.engine.paused() - attempt.paused;
   const bool late = context_.engine.now() - attempt.since - paused > context_.options.connect_timeout;
-  if (late && attempt.comm != nullptr && !attempt.comm->welcomed()) {
+  if (late && attempt.comm != nullptr) {
     const EngineGuard guard(context_.engine.lock());
     attempt.comm->fail_if_silent();
   }
@@ -99,9 +102,6 @@ Result<bool> Device::advance(Attempt& attempt) {
         attempt.comm->error().code,
         fmt::format("cannot connect to {}: {}", net::to_string(attempt.peer.endpoints.front().address),
                     attempt.comm->error().message)};
-  }
-  if (attempt.comm != nullptr && attempt.comm->welcomed()) {
-    return true;
   }
   if (late) {
     return explain_timeout(attempt);
