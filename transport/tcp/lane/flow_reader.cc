@@ -53,7 +53,12 @@ std::size_t FlowReader::take_header(std::span<const std::byte> bytes) {
 Status FlowReader::start_record() {
   const auto header = decode(header_bytes_);
   if (!header) {
-    return Error{Errc::internal, "the peer's byte stream has lost its framing (bad record header)"};
+    return Error{
+        Errc::system,
+        "its byte stream has lost its framing: bytes were damaged above TCP, whose checksum they have passed "
+        "(a "
+        "NIC's checksum offload, a host's memory, a driver, a proxy between the hosts), and what came "
+        "before them may be wrong, too"};
   }
   header_ = *header;
   have_ = 0;
