@@ -59,6 +59,16 @@ bool has_random() {
   return fill_from_kernel(bytes);
 }
 
+Status fill_secret(std::span<std::byte> bytes) {
+  if (fill_from_kernel(bytes)) {
+    return {};
+  }
+  return Error{
+      Errc::unusable,
+      "the kernel gives this process no random numbers, neither by getrandom(2) nor by /dev/urandom: "
+      "allow one of them in the container's seccomp profile"};
+}
+
 void fill_random(std::span<std::byte> bytes) {
   if (fill_from_kernel(bytes)) {
     return;

@@ -1,10 +1,11 @@
-// Random numbers: from the kernel for secrets, tokens and ports, and from a seed for simulations.
+// Random numbers: from the kernel for secrets and ports, and from a seed for simulations.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/result.h"
 #include "base/time.h"
 
 namespace tfabric {
@@ -12,8 +13,11 @@ namespace tfabric {
 // Returns false if the kernel refuses random numbers to this process, both by getrandom(2) and by
 // /dev/urandom. Then no secret can be made, and tfabric must not be used.
 [[nodiscard]] bool has_random();
-// Fills `bytes` from the kernel's generator; at boot, it waits until that is ready. Without has_random(), the
-// numbers only differ from each other. Thread-safe.
+// For tokens, nonces and keys: fails with Errc::unusable if the kernel gives none, and never takes others
+// instead. Thread-safe.
+[[nodiscard]] Status fill_secret(std::span<std::byte> bytes);
+// For all else. Fills `bytes` from the kernel's generator; at boot, it waits until that is ready. Without
+// has_random(), the numbers only differ from each other. Thread-safe.
 void fill_random(std::span<std::byte> bytes);
 
 [[nodiscard]] inline std::uint64_t random_u64() {

@@ -17,6 +17,10 @@ std::optional<LaneId> Burials::answered(LaneSerial serial) {
 
 void Graves::add(LaneSerial serial, std::uint64_t position) {
   unsettled_.push_back({serial, position});
+  forbid(serial);
+}
+
+void Graves::forbid(LaneSerial serial) {
   dead_.insert(serial.value);
   if (dead_.size() > kRemembered) {
     forgotten_ = std::max(forgotten_, *dead_.begin());

@@ -50,6 +50,9 @@ class Graves {
 
   // The lane is closed at this end, for good.
   void add(LaneSerial serial, std::uint64_t position);
+  // The lane has ended in order, at both ends, and nothing is to be said about it. No other one may be taken
+  // for it.
+  void forbid(LaneSerial serial);
   // Returns the final position of a lane that was closed; nothing if it was not. A lane that has been settled
   // is asked for again only by a record that was late, and its position no longer matters.
   [[nodiscard]] std::optional<std::uint64_t> position_of(LaneSerial serial) const;

@@ -13,7 +13,9 @@ namespace tfabric::tcp {
 Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes,
                                                             const transport::ListenOptions& options) {
   Handle handle{.port = context_.engine.port(), .max_recvs = context_.options.max_recvs};
-  fill_random(handle.token);
+  if (Status status = fill_secret(handle.token); !status) {
+    return status.error();
+  }
   for (const DeviceRail& each : rails_) {
     handle.process = handle.process == 0 ? each.rail->process() : handle.process;
     const Endpoint endpoint{
@@ -198,7 +200,10 @@ Result<bool> Device::open_lanes(Attempt& attempt) {
   if (routes->empty()) {
     return false;
   }
-  const Hello hello{.token = peer.token, .comm = random_u64(), .witness = context_.peers.processes.contact()};
+  Hello hello{.token = peer.token, .comm = random_u64(), .witness = context_.peers.processes.contact()};
+  if (Status status = fill_secret(hello.nonce); !status) {
+    return status.error();
+  }
   std::vector<std::pair<std::uint16_t, net::IpAddress>> ends;
   for (const SendRoute& route : *routes) {
     ends.emplace_back(route.rail_number, route.remote);

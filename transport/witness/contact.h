@@ -1,4 +1,5 @@
-// Where the witness of a process can be reached. It travels in the handshakes of a transport.
+// Where the witness of a process can be reached. It travels in the handshakes of a transport, but for the
+// token.
 #pragma once
 
 #include <array>
@@ -16,16 +17,18 @@ struct Contact {
   std::uint64_t process = 0;  // a random number of the process; 0: it has no witness
   config::IpBytes address{};
   std::uint16_t port = 0;
-  Token token{};  // a dialler that shows it has this contact from a handshake
+  // What both ends of such a handshake derive from its secret: a dialler that shows it has taken part in one.
+  Token token{};
 
   [[nodiscard]] bool exists() const { return process != 0 && port != 0; }
   friend bool operator==(const Contact&, const Contact&) = default;
 };
 
-inline constexpr std::size_t kContactBytes = 42;
+inline constexpr std::size_t kContactBytes = 26;
 
 void encode(const Contact& contact, std::span<std::byte, kContactBytes> bytes);
-// Any bytes are a contact, which may lead nowhere; zeros are that of a process without a witness.
+// Any bytes are a contact without a token, which may lead nowhere; zeros are that of a process without a
+// witness.
 [[nodiscard]] Contact decode_contact(std::span<const std::byte, kContactBytes> bytes);
 
 }  // namespace tfabric::witness

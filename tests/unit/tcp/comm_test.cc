@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "base/random.h"
+#include "tests/unit/tcp/caller.h"
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;
@@ -10,58 +11,6 @@ using namespace tfabric::tcp;
 using namespace tfabric::tcp::test;
 
 namespace {
-
-// A connection that sends given bytes and counts what it receives.
-struct Caller final : engine::FlowHandler {
-  std::size_t on_data(engine::Flow&, std::span<const std::byte> bytes) override {
-    heard.insert(heard.end(), bytes.begin(), bytes.end());
-    return bytes.size();
-  }
-  void on_progress(engine::Flow&) override {}
-  void on_failed(engine::Flow&, stack::ConnectionError) override { refused = true; }
-
-  void call(World& world, const std::vector<std::byte>& words) {
-    const EngineGuard guard(world.engine.lock());
-    flow = world.engine.connect(*world.links[0], kAddresses[0], world.engine.port(), this, 0);
-    REQUIRE(flow != nullptr);
-    for (std::span<const std::byte> rest = words; !rest.empty();) {
-      const auto piece = rest.first(std::min<std::size_t>(rest.size(), stack::Connection::kInlineBytes));
-      REQUIRE(flow->stream().send_inline(piece));
-      rest = rest.subspan(piece.size());
-    }
-  }
-
-  // Returns true if a record of this type has come whole whose header is accepted.
-  template <class Accept>
-  bool find(lane::RecordType type, const Accept& accept, std::span<const std::byte>* body = nullptr) const {
-    for (std::span<const std::byte> rest = heard; rest.size() >= lane::kRecordHeaderBytes;) {
-      const auto header = lane::decode(rest.first<lane::kRecordHeaderBytes>());
-      rest = rest.subspan(lane::kRecordHeaderBytes);
-      if (!header || rest.size() < header->length) {
-        return false;
-      }
-      if (header->type == type && accept(*header)) {
-        if (body != nullptr) {
-          *body = rest.first(header->length);
-        }
-        return true;
-      }
-      rest = rest.subspan(header->length);
-    }
-    return false;
-  }
-  // The welcome, once it has come; what else a receiver says comes before or after it.
-  [[nodiscard]] std::optional<Welcome> answer() const {
-    std::span<const std::byte> body;
-    const bool come = find(
-        lane::RecordType::welcome, [](const lane::RecordHeader&) { return true; }, &body);
-    return come ? decode_welcome(body) : std::nullopt;
-  }
-
-  engine::Flow* flow = nullptr;
-  std::vector<std::byte> heard;
-  bool refused = false;
-};
 
 std::size_t live_flows(World& world) {
   const EngineGuard guard(world.engine.lock());
@@ -237,32 +186,29 @@ TEST_CASE("grouped receives keep their order while flows come and go") {
   }
 }
 
-TEST_CASE("a flow that joins without the comm's numbers learns that there is no such comm") {
+TEST_CASE("a flow that joins with the comm's numbers is welcomed, and one without learns nothing") {
   World world;
   Pair pair(world);
   Hello hello = pair.hello;
   hello.kind = HelloKind::joins;
   hello.serial = {50};
   Caller right, wrong_comm, tokenless, stranger, old;
-  right.call(world, encode(hello));
+  right.join(world, hello);
   hello.comm ^= 1;
-  wrong_comm.call(world, encode(hello));
+  wrong_comm.join(world, hello);
   hello.token = {};
-  tokenless.call(world, encode(hello));
+  tokenless.join(world, hello);
   hello.kind = HelloKind::opens;
-  stranger.call(world, encode(hello));
-  auto words = encode(pair.hello);
+  stranger.join(world, hello);
+  auto words = record_of(pair.hello);
   words[lane::kRecordHeaderBytes] = std::byte{kProtocolVersion - 1};
   old.call(world, words);
   REQUIRE(world.until([&] {
-    return right.answer() && wrong_comm.answer() && tokenless.answer() && stranger.refused && old.refused;
+    return right.proved && wrong_comm.refused && tokenless.refused && stranger.refused && old.refused &&
+           world.acceptor.half_open() == 0;
   }));
-  CHECK(right.answer()->status == WelcomeStatus::ok);
   CHECK(right.answer()->serial.value == 50);
-  CHECK(wrong_comm.answer()->status == WelcomeStatus::gone);
-  CHECK(tokenless.answer()->status == WelcomeStatus::gone);
-  CHECK(stranger.heard.size() + old.heard.size() == 0);
-  CHECK(world.acceptor.half_open() == 0);
+  CHECK(wrong_comm.heard.size() + tokenless.heard.size() + stranger.heard.size() + old.heard.size() == 0);
   {
     const EngineGuard guard(world.engine.lock());
     right.flow->close();
@@ -279,16 +225,14 @@ TEST_CASE("a comm takes no more flows than it may have") {
   for (std::uint32_t i = 0; i < kMaxFlows; ++i) {
     hello.serial = {100 + i};
     callers.push_back(std::make_unique<Caller>());
-    callers.back()->call(world, encode(hello));
+    callers.back()->join(world, hello);
   }
-  const auto heard = [&](const std::unique_ptr<Caller>& caller) { return caller->answer().has_value(); };
+  const auto proved = [&](const std::unique_ptr<Caller>& caller) { return caller->proved; };
   const auto refused = [&](const std::unique_ptr<Caller>& caller) { return caller->refused; };
   REQUIRE(world.until([&] {
-    return std::count_if(callers.begin(), callers.end(), heard) +
-               std::count_if(callers.begin(), callers.end(), refused) ==
-           kMaxFlows;
+    return std::count_if(callers.begin(), callers.end(), proved) == kMaxFlows &&
+           std::count_if(callers.begin(), callers.end(), refused) == 2 && world.acceptor.half_open() == 0;
   }));
-  CHECK(std::count_if(callers.begin(), callers.end(), refused) == 2);
   for (const auto& caller : callers) {
     if (!caller->refused) {
       const EngineGuard guard(world.engine.lock());
@@ -322,23 +266,20 @@ Hello joining(const Pair& pair) {
 }  // namespace
 
 TEST_CASE("a piece that comes twice fails the receive, although the sizes add up") {
-  // At once with the hello, when the flow still belongs to the acceptor, and when the comm has it.
+  // At once with the proof, when the flow still belongs to the acceptor, and when the comm has it.
   const bool at_once = GENERATE(true, false);
   Caller caller;  // outlives the pair, whose end takes a turn of the engine
   World world;
   Pair pair(world);
   Pair::Message& message = pair.message(384);
   pair.post_receive(message);
-  std::vector<std::byte> words = encode(joining(pair)), pieces;
+  std::vector<std::byte> pieces;
   append_piece(pieces, 0, 0, 128, 384);
   append_piece(pieces, 0, 128, 128, 384);
   append_piece(pieces, 0, 128, 128, 384);
-  if (at_once) {
-    words.insert(words.end(), pieces.begin(), pieces.end());
-  }
-  caller.call(world, words);
+  caller.join(world, joining(pair), at_once ? pieces : std::vector<std::byte>());
   if (!at_once) {
-    REQUIRE(world.until([&] { return caller.answer().has_value(); }));
+    REQUIRE(world.until([&] { return caller.proved && world.acceptor.half_open() == 0; }));
     const EngineGuard guard(world.engine.lock());
     REQUIRE(lane::send_record(caller.flow->stream(), pieces));
     caller.flow->wake();
@@ -357,11 +298,11 @@ TEST_CASE("a flow that is closed in the middle of a message fails the comm") {
   Pair pair(world);
   Pair::Message& message = pair.message(300);
   pair.post_receive(message);
-  std::vector<std::byte> words = encode(joining(pair));
+  std::vector<std::byte> words;
   append_piece(words, 0, 0, 128, 256);
   words.resize(words.size() - GENERATE(1u, 128u, 140u));
-  caller.call(world, words);
-  REQUIRE(world.until([&] { return caller.answer().has_value(); }));
+  caller.join(world, joining(pair), words);
+  REQUIRE(world.until([&] { return caller.proved && world.acceptor.half_open() == 0; }));
   {
     const EngineGuard guard(world.engine.lock());
     caller.flow->close();
@@ -373,12 +314,12 @@ TEST_CASE("a flow that is closed in the middle of a message fails the comm") {
 TEST_CASE("receives behind one whose message is just being set aside are reported when it has come") {
   Caller caller;  // outlives the comm, whose end takes a turn of the engine
   World world;
-  std::vector<std::byte> words = encode(Hello{.token = world.token, .comm = 77, .serial = {1}}), rest;
+  std::vector<std::byte> words, rest;
   append_piece(words, 0, 0, 1000, 1000);
   rest.assign(words.end() - 400, words.end());
   words.resize(words.size() - rest.size());
-  caller.call(world, words);
-  REQUIRE(world.until([&] { return world.pending.has_ready() && caller.answer(); }));
+  caller.join(world, {.token = world.token, .comm = 77, .serial = {1}}, words);
+  REQUIRE(world.until([&] { return world.pending.has_ready(); }));
   std::unique_ptr<RecvComm> receive;
   {
     const EngineGuard guard(world.engine.lock());
@@ -394,8 +335,10 @@ TEST_CASE("receives behind one whose message is just being set aside are reporte
     requests[i] = *request;
   }
   const auto reported = [&] {
-    return caller.find(lane::RecordType::posted,
-                       [](const lane::RecordHeader& header) { return header.group.value == 2; });
+    return caller
+        .find(lane::RecordType::posted,
+              [](const lane::RecordHeader& header) { return header.group.value == 2; })
+        .has_value();
   };
   for (int i = 0; i < 1000; ++i) {
     const EngineGuard guard(world.engine.lock());
@@ -415,11 +358,10 @@ TEST_CASE("a second connection under one serial is refused, and the comm has one
   World world;
   const Hello hello{.token = world.token, .comm = 77, .serial = {1}};
   Caller first, second;
-  first.call(world, encode(hello));
-  REQUIRE(world.until([&] { return first.answer().has_value(); }));
-  second.call(world, encode(hello));
-  REQUIRE(world.until([&] { return second.refused; }));
-  CHECK(world.pending.has_ready());
+  first.join(world, hello);
+  REQUIRE(world.until([&] { return world.pending.has_ready(); }));
+  second.join(world, hello);
+  REQUIRE(world.until([&] { return second.proved && second.refused; }));
   const EngineGuard guard(world.engine.lock());
   first.flow->abort();
 }
@@ -428,15 +370,15 @@ TEST_CASE("a connection that opens a comm which has been closed makes no second 
   World world;
   const Hello hello{.token = world.token, .comm = 77, .serial = {1}};
   Caller first, late;
-  first.call(world, encode(hello));
-  REQUIRE(world.until([&] { return world.pending.has_ready() && first.answer(); }));
+  first.join(world, hello);
+  REQUIRE(world.until([&] { return world.pending.has_ready(); }));
   std::unique_ptr<RecvComm> comm;
   {
     const EngineGuard guard(world.engine.lock());
     comm = world.pending.take();
   }
   comm.reset();
-  late.call(world, encode(Hello{.token = world.token, .comm = 77, .serial = {2}}));
+  late.join(world, {.token = world.token, .comm = 77, .serial = {2}});
   REQUIRE(world.until([&] { return late.answer().has_value(); }));
   CHECK(late.answer()->status == WelcomeStatus::gone);
   CHECK_FALSE(world.pending.has_ready());

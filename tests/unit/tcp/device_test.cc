@@ -4,7 +4,10 @@
 
 #include <array>
 #include <catch2/catch.hpp>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tests/unit/nic/ring_device.h"
 #include "tests/unit/tcp/comm_pair.h"
@@ -105,7 +108,114 @@ int milliseconds_in(const std::string& message) {
   return std::stoi(message.substr(at + before.size()));
 }
 
+// Over one of the world's links.
+class WorldRail final : public Rail {
+ public:
+  WorldRail(test::World& world, std::size_t number)
+      : Rail({.name = "eth" + std::to_string(number), .kind = config::RailKind::af_packet}),
+        link_(world.links[number]),
+        address_(test::kAddresses[number]) {}
+  [[nodiscard]] net::IpAddress address() const override { return address_; }
+  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t /*process*/) override {
+    return Route{link_, peer};
+  }
+  [[nodiscard]] std::uint32_t mtu() const override { return 1500; }
+
+ private:
+  engine::Link* link_;
+  net::IpAddress address_;
+};
+
+// Calls connect() until it returns a comm or an error.
+Result<std::unique_ptr<transport::SendComm>> connect(test::World& world, Device& device,
+                                                     transport::HandleBytes handle) {
+  Result<std::unique_ptr<transport::SendComm>> outcome = std::unique_ptr<transport::SendComm>();
+  REQUIRE(world.until([&] {
+    outcome = device.connect(handle, {});
+    return !outcome || *outcome != nullptr;
+  }));
+  return outcome;
+}
+
 }  // namespace
+
+TEST_CASE("a peer that has accepted and closed in order is no error of connect, but of the first request") {
+  test::World world;
+  WorldRail rail(world, 0);
+  Device device(world.context, world.acceptor, {{&rail}}, {.name = "eth0"}, {});
+  std::array<std::byte, transport::kHandleBytes> handle{};
+  auto listener = device.listen(handle, {});
+  REQUIRE(listener.ok());
+  const auto begun = device.connect(handle, {});
+  REQUIRE((begun.ok() && *begun == nullptr));
+  REQUIRE(world.until([&] {
+    const auto accepted = (*listener)->accept();  // and closed
+    REQUIRE(accepted.ok());
+    return *accepted != nullptr;
+  }));
+  for (int i = 0; i < 1000; ++i) {
+    const EngineGuard guard(world.engine.lock());
+    world.engine.turn();
+  }
+  const auto comm = device.connect(handle, {});
+  INFO((comm ? std::string() : comm.error().message));
+  REQUIRE((comm.ok() && *comm != nullptr));
+  const auto request = (*comm)->isend(nullptr, 0, 0, nullptr);
+  REQUIRE((request.ok() && *request != nullptr));
+  const auto done = (*request)->test(nullptr);
+  REQUIRE_FALSE(done.ok());
+  CHECK(done.error().code == Errc::remote);
+  CHECK_THAT(done.error().message, Catch::Contains("the peer closed its communicator"));
+}
+
+TEST_CASE("a rail that has no address of its counterpart's family is left out, if another one can be used") {
+  test::World world;
+  WorldRail first(world, 0), second(world, 1);
+  const RailRole role = GENERATE(RailRole::own, RailRole::reserve);
+  Device device(world.context, world.acceptor, {{&first}, {&second, role}}, {.name = "eth0"}, {});
+  const net::IpAddress v6 = *net::parse_ip("fd00::9");
+  std::array<std::byte, transport::kHandleBytes> handle{};
+  Handle peer{.token = world.token, .port = world.engine.port(), .endpoints = {{.address = v6}}};
+  SECTION("with another rail") {
+    peer.endpoints.push_back({.address = test::kAddresses[1], .role = role});
+    write_handle(peer, handle);
+    const auto comm = connect(world, device, handle);
+    INFO((comm ? std::string() : comm.error().message));
+    CHECK(comm.ok());
+  }
+  SECTION("without one") {
+    write_handle(peer, handle);
+    const auto comm = device.connect(handle, {});
+    REQUIRE_FALSE(comm.ok());
+    CHECK(comm.error().message == "rail eth0 cannot reach fd00::9: it has no address of that family");
+  }
+}
+
+TEST_CASE("a rail that cannot open a connection is left out, and tried again") {
+  test::World world;
+  const std::uint64_t there = world.links[0]->number();
+  const Hello hello{.token = world.token, .comm = 7};
+  const auto path = std::make_shared<Path>(FlowChoice{}, "test");
+  const auto open = [&](std::uint64_t first_carrier, std::unique_ptr<SendComm>& send) {
+    std::vector<SendRoute> routes;
+    for (const std::uint64_t carrier : {first_carrier, there}) {
+      routes.push_back({.carrier = carrier,
+                        .remote = test::kAddresses[0],
+                        .port = world.engine.port(),
+                        .path = path,
+                        .joined = {}});
+    }
+    routes.resize(first_carrier == there ? 1 : 2);
+    const EngineGuard guard(world.engine.lock());
+    send = std::make_unique<SendComm>(world.context, hello, std::uint8_t{1}, std::move(routes));
+    return send->open_lanes();
+  };
+  std::unique_ptr<SendComm> send;
+  constexpr std::uint64_t kNone = 0;
+  CHECK_FALSE(open(kNone, send));
+  REQUIRE(world.until([&] { return send->welcomed(); }));
+  CHECK(send->lanes({0}) == 0);
+}
 
 TEST_CASE("a peer that does not answer is explained, even if the SYN's time is over first") {
   const Error error = unanswered(100ms, 100ms, 200ms, Wire::swallows_syns);

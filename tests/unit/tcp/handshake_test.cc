@@ -6,47 +6,7 @@
 #include <random>
 #include <string>
 
-#include "transport/tcp/lane/record.h"
-
 using namespace tfabric::tcp;
-using tfabric::lane::kRecordHeaderBytes;
-
-namespace {
-template <class T>
-std::span<const std::byte> body(const T& record) {
-  return std::span<const std::byte>(record).subspan(kRecordHeaderBytes);
-}
-}  // namespace
-
-TEST_CASE("hello and welcome read back as they were written") {
-  Hello hello{.comm = 0x1122334455667788u, .kind = HelloKind::joins, .rail = 3, .serial = {0xfedcba98u}};
-  hello.token.fill(std::byte{5});
-  hello.witness = {.process = 11, .address = {1, 2}, .port = 12, .token = {}};
-  const auto decoded = decode_hello(body(encode(hello)));
-  REQUIRE(decoded.has_value());
-  REQUIRE(decoded->comm == hello.comm);
-  REQUIRE(decoded->kind == HelloKind::joins);
-  REQUIRE(decoded->rail == 3);
-  REQUIRE(decoded->serial == hello.serial);
-  REQUIRE(decoded->token == hello.token);
-  REQUIRE(decoded->witness == hello.witness);
-  const auto welcome = decode_welcome(body(encode(Welcome{WelcomeStatus::gone, {7}, hello.witness})));
-  REQUIRE(welcome.has_value());
-  REQUIRE(welcome->status == WelcomeStatus::gone);
-  REQUIRE(welcome->serial.value == 7);
-  REQUIRE(welcome->witness == hello.witness);
-}
-
-TEST_CASE("a hello of another version, of a wrong length, of no kind or without a serial is refused") {
-  auto record = encode(Hello{.serial = {1}});
-  REQUIRE(decode_hello(body(record)));
-  record[kRecordHeaderBytes] ^= std::byte{0xff};
-  REQUIRE_FALSE(decode_hello(body(record)));
-  REQUIRE_FALSE(decode_hello({}));
-  REQUIRE_FALSE(decode_hello(body(encode(Hello{.serial = {0}}))));
-  REQUIRE_FALSE(decode_hello(body(encode(Hello{.kind = static_cast<HelloKind>(2), .serial = {1}}))));
-}
-
 using namespace tfabric;
 
 namespace {

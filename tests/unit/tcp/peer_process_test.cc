@@ -96,7 +96,9 @@ TEST_CASE("a peer that has closed its comm may end") {
   WitnessedPair both({.outage = 600s});
   both.pair->exchange(1000);
   both.pair->send.reset();
-  REQUIRE(both.until([&] { return both.world.peers.comms.find({both.world.token, both.pair->hello.comm}); }));
+  REQUIRE(both.until([&] {
+    return both.world.peers.comms.find({token_id(both.world.token), both.pair->hello.comm});
+  }));
   both.other.reset();
   REQUIRE(both.world.until([&] { return both.to_other->view() == witness::View::ended; }));
   both.pair->post_receive(both.pair->message(1000));

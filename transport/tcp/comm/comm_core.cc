@@ -216,14 +216,23 @@ void CommCore::on_placed(engine::Flow& flow, std::size_t bytes) {
   take(lane, at(lane).reader->placed(bytes));
 }
 
+// What is wrong on a lane that does not carry yet is not the peer's: whoever sent it has not shown the token.
 void CommCore::take(stripe::LaneId lane, const Status& taken) {
-  if (!taken) {
-    fail(Error{taken.error().code, fmt::format("{}: {}", at(lane).name, taken.error().message)});
+  if (taken || at(lane).flow == nullptr) {
+    return;
+  }
+  Error why{taken.error().code, fmt::format("{}: {}", at(lane).name, taken.error().message)};
+  if (carries(lane)) {
+    fail(std::move(why));
+  } else {
+    give_up(lane, why);
   }
 }
 
 void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   const stripe::LaneId lane = id_of(flow);
+  // What ends a lane before it carries may be anybody, whose words do not count.
+  const bool carried = carries(lane);
   drop(lane);
   if (failed()) {
     return;
@@ -232,7 +241,7 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   timed_out_ = error == stack::ConnectionError::timed_out && !flow.carrier().is_away();
   const bool refused = has_refused(flow, error);
   peer_ended_ = peer_ended_ || refused || flow.carrier().has_ended(now);
-  const std::string& reason = flow.stream().reset_reason();
+  const std::string reason = carried ? flow.stream().reset_reason() : std::string();
   peer_closed_ = peer_closed_ || !reason.empty();
   Error why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())}
                       : failure_of(flow, error);
@@ -242,7 +251,7 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   on_lane_failed(lane, flow,
                  {.why = std::move(why),
                   .since = timed_out_ ? flow.stream().silent_since() : now,
-                  .over = !flow.stream().reset_reason().empty() || flow.carrier().has_ended(now) || refused});
+                  .over = !reason.empty() || flow.carrier().has_ended(now) || refused});
 }
 
 // The kernel of the peer's host refuses connections to a port at which its process no longer listens. So may

@@ -8,7 +8,7 @@
 #include "transport/tcp/engine/progress.h"
 #include "transport/tcp/flows/path.h"
 #include "transport/tcp/report/engine_report.h"
-#include "transport/tcp/session/handshake.h"
+#include "transport/tcp/session/comm_table.h"
 #include "transport/tcp/session/peer_processes.h"
 
 namespace tfabric::tcp {

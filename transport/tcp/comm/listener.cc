@@ -12,7 +12,7 @@ Status Pending::take_flow(engine::Flow& flow, const Hello& hello, std::unique_pt
   if (Status status = comm->take_flow(flow, hello, reader); !status) {
     return status;
   }
-  comm->admit({hello.token, hello.comm});
+  comm->admit(hello);
   ready_.push_back(std::move(comm));
   ready_count_.fetch_add(1, std::memory_order_release);
   return {};

@@ -18,7 +18,7 @@ RecvComm::~RecvComm() {
   {
     const EngineGuard guard(context_.engine.lock());
     if (key_) {
-      context_.peers.comms.remove(*key_);
+      context_.peers.comms.remove(*key_, context_.engine.last_turn());
     }
     detach(inbox_.outstanding() > 0 || posted_.front() != nullptr);
   }
@@ -27,7 +27,7 @@ RecvComm::~RecvComm() {
 
 Status RecvComm::take_flow(engine::Flow& flow, const Hello& hello,
                            std::unique_ptr<lane::FlowReader>& reader) {
-  if (failed() || ended_) {
+  if (has_ended()) {
     return Error{Errc::remote, "the comm that it would join has ended"};
   }
   if (graves_.forbids(hello.serial) || find(hello.serial)) {
@@ -48,9 +48,9 @@ Status RecvComm::take_flow(engine::Flow& flow, const Hello& hello,
   return {};
 }
 
-void RecvComm::admit(const CommTable::Key& key) {
-  if (context_.peers.comms.add(key, *this)) {
-    key_ = key;
+void RecvComm::admit(const Hello& first) {
+  if (context_.peers.comms.add(first.token, first.comm, *this)) {
+    key_ = CommTable::Key{token_id(first.token), first.comm};
   }
 }
 
@@ -225,6 +225,7 @@ void RecvComm::on_peer_finished(stripe::LaneId lane) {
         Error{Errc::remote, fmt::format("{}: the peer closed it in the middle of a message", at(lane).name)});
     return;
   }
+  graves_.forbid(at(lane).serial);
   drop(lane).close();
   if (!any_carries()) {
     begin_outage({Errc::remote, fmt::format("{}: the peer closed it", at(lane).name)},
@@ -284,6 +285,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
       return {};
     case lane::RecordType::hello:
     case lane::RecordType::welcome:
+    case lane::RecordType::proof:
     case lane::RecordType::piece:
     case lane::RecordType::announce:
     case lane::RecordType::posted:

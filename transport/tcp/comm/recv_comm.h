@@ -7,7 +7,7 @@
 #include "transport/stripe/burial.h"
 #include "transport/stripe/inbox.h"
 #include "transport/tcp/comm/comm_core.h"
-#include "transport/tcp/session/handshake.h"
+#include "transport/tcp/session/comm_table.h"
 
 namespace tfabric::tcp {
 
@@ -32,8 +32,9 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   // --- engine's side
   Status take_flow(engine::Flow& flow, const Hello& hello,
                    std::unique_ptr<lane::FlowReader>& reader) override;
-  // Lets lanes join the comm from now on; their hellos name this key.
-  void admit(const CommTable::Key& key);
+  [[nodiscard]] bool has_ended() const override { return failed() || ended_; }
+  // Lets lanes join the comm from now on whose hellos name the same comm.
+  void admit(const Hello& first);
   void fail_from_outside(Error error) { fail(std::move(error)); }
 
  private:

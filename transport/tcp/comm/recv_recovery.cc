@@ -18,6 +18,7 @@ void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Los
     return;
   }
   if (stream.received_all() && !at(lane).reader->mid_record() && !flow.by_kernel()) {
+    graves_.forbid(at(lane).serial);
     retell();  // it has brought everything, but may not have delivered what went the other way
   } else {
     bury(lane);

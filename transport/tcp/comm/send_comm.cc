@@ -50,16 +50,21 @@ bool SendComm::open_lane(stripe::RouteId route) {
   if (flow == nullptr) {
     return false;
   }
-  const stripe::LaneSerial serial{++last_serial_};
-  const stripe::LaneId id = add_lane(*flow, std::make_unique<lane::FlowReader>(*this, nullptr), serial);
-  outbox_.renew(id);
-  book_.opening(id, route, flow->stream());
-  over.judge.forget(id);
   Hello hello = hello_;
   hello.kind = welcomed() ? HelloKind::joins : HelloKind::opens;
   hello.rail = over.rail_number;
-  hello.serial = serial;
-  return lane::send_record(flow->stream(), encode(hello));
+  hello.serial = {++last_serial_};
+  hello.nonce = nonce_of_lane(hello_.nonce, hello.serial);
+  const stripe::LaneId id = add_lane(*flow, std::make_unique<lane::FlowReader>(*this, nullptr), hello.serial);
+  openings_.resize(std::max(openings_.size(), id.value + 1));
+  LaneOpening::Opener& opener = *this;
+  openings_[id.value] = std::make_unique<LaneOpening>(opener, id, hello);
+  at(id).reader->attach(*openings_[id.value], nullptr);
+  outbox_.renew(id);
+  book_.opening(id, route, flow->stream());
+  over.judge.forget(id);
+  return lane::send_record(flow->stream(),
+                           lane::encode_record(lane::RecordType::hello, openings_[id.value]->hello()));
 }
 
 // --- user's side
@@ -190,7 +195,9 @@ void SendComm::on_progress(engine::Flow& flow) {
   outbox_.on_confirmed(id, flow.stream().stream_acked());
   watch(flow);
   if (flow.stream().peer_finished()) {
-    if (flow.by_kernel() && !peer_over_) {
+    if (!carries(id)) {
+      give_up(id, {Errc::remote, fmt::format("{}: it was closed before the peer welcomed it", at(id).name)});
+    } else if (flow.by_kernel() && !peer_over_) {
       give_up(id,
               {Errc::remote, fmt::format("{}: the peer's end was closed without a goodbye", at(id).name)});
     } else {
@@ -345,8 +352,6 @@ void SendComm::leave_lane(stripe::LaneId lane) {
 
 Status SendComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
   switch (header.type) {
-    case lane::RecordType::welcome:
-      return on_welcome(body);
     case lane::RecordType::announce:
       return on_announce(header, body);
     case lane::RecordType::posted:
@@ -368,6 +373,8 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
       on_note(header, body);
       return {};
     case lane::RecordType::hello:
+    case lane::RecordType::welcome:
+    case lane::RecordType::proof:
     case lane::RecordType::piece:
     case lane::RecordType::bury:
     case lane::RecordType::settled:
@@ -376,30 +383,29 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
   return {};
 }
 
-Status SendComm::on_welcome(std::span<const std::byte> body) {
-  const std::optional<Welcome> welcome = decode_welcome(body);
-  if (!welcome) {
-    return Error{Errc::internal,
-                 "the listener does not understand this connector: install the same "
-                 "libnccl-net.so on all hosts"};
+Status SendComm::on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) {
+  if (welcome.status == WelcomeStatus::gone) {
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", at(lane).name)});
+    return {};
   }
-  if (welcome->status == WelcomeStatus::gone) {
-    return Error{Errc::remote, "the peer closed its communicator"};
+  if (!lane::send_record(at(lane).flow->stream(), lane::encode_record(lane::RecordType::proof, proof))) {
+    return Error{Errc::internal, "the proof does not fit into a send queue that has sent a hello"};
   }
-  const std::optional<stripe::LaneId> id = find(welcome->serial);
-  if (!id || !book_.welcomed(*id)) {
-    return Error{Errc::internal, "the listener welcomed a connection that was not being opened"};
-  }
-  context_.peers.processes.add(*this, welcome->witness);
-  note_return(route_at(book_.route(*id)));
+  at(lane).reader->attach(*this, nullptr);
+  book_.welcomed(lane);
+  witness::Contact process = welcome.witness;
+  process.token = witness_key(hello_.token, hello_.witness.process, process.process);
+  context_.peers.processes.add(*this, process);
+  note_return(route_at(book_.route(lane)));
   for (const stripe::Burials::Burial& burial : burials_.open()) {
-    tell(*id, lane::encode_serial(lane::RecordType::bury, burial.serial));
+    tell(lane, lane::encode_serial(lane::RecordType::bury, burial.serial));
   }
   if (welcomed()) {
     ++counters_.joined;
   } else {
     welcomed_.store(true, std::memory_order_release);
   }
+  at(lane).flow->wake();
   deal();
   // This lane can take over from those whose links are away.
   for (std::size_t i = 0; i < lanes_.size(); ++i) {

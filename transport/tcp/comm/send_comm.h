@@ -16,7 +16,8 @@
 #include "transport/tcp/comm/comm_core.h"
 #include "transport/tcp/flows/path.h"
 #include "transport/tcp/flows/send_flows.h"
-#include "transport/tcp/session/handshake.h"
+#include "transport/tcp/session/hello.h"
+#include "transport/tcp/session/lane_opening.h"
 #include "transport/tcp/session/pairing.h"
 
 namespace tfabric::tcp {
@@ -59,10 +60,14 @@ struct LaneCounters {
   std::uint64_t buried = 0;
 };
 
-class SendComm final : public transport::SendComm, public CommCore, public PathUser {
+class SendComm final : public transport::SendComm,
+                       public CommCore,
+                       public PathUser,
+                       private LaneOpening::Opener {
  public:
-  // `hello` is without a lane's numbers. `max_recvs` is the receiver's, from its handle: if it is above 1,
-  // messages go only to receives that the receiver has announced. Construct with the engine held.
+  // `hello` is without a lane's numbers, and has the comm's nonce. `max_recvs` is the receiver's, from its
+  // handle: if it is above 1, messages go only to receives that the receiver has announced. Construct with
+  // the engine held.
   SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs, std::vector<SendRoute> routes);
   ~SendComm() override;
 
@@ -77,8 +82,8 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side, while connecting
-  // Opens the lanes that the comm begins with: those of its lowest class. Returns a route whose carrier
-  // cannot, or nothing.
+  // Opens the lanes that the comm begins with: those of its lowest class. A route whose carrier cannot is
+  // left out, and tried again later. Returns one of them if there is no other; else nothing.
   std::optional<stripe::RouteId> open_lanes();
   // Opens a lane. Returns false if the route's carrier cannot.
   bool open_lane(stripe::RouteId route);
@@ -170,7 +175,7 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
     return routes_[book_.route(lane).value].rank != routes_.front().rank;
   }
 
-  Status on_welcome(std::span<const std::byte> body);
+  Status on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) override;
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
 
   // user's side
@@ -184,6 +189,8 @@ class SendComm final : public transport::SendComm, public CommCore, public PathU
   // engine's side
   Hello hello_;
   std::uint32_t last_serial_ = 0;
+  std::vector<std::unique_ptr<LaneOpening>>
+      openings_;                   // by LaneId: of the lanes that are opening, and older ones
   std::vector<SendRoute> routes_;  // by RouteId, those of the lowest class first
   bool has_standbys_;              // there are several classes
   RouteClass carrying_;            // the one whose lanes get pieces

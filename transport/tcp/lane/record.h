@@ -25,7 +25,7 @@ namespace tfabric::lane {
 
 enum class RecordType : std::uint8_t {
   hello = 1,     // connector to listener, first on each flow: which listener and which comm it is for
-  welcome = 2,   // listener's answer to hello
+  welcome = 2,   // listener's answer to hello (session/hello.h)
   piece = 3,     // sender to receiver: part of a message
   announce = 4,  // receiver to sender: a group of receives is posted (only with max_recvs > 1)
   posted = 5,    // receiver to sender: all groups before this one are posted; only the newest counts
@@ -36,7 +36,8 @@ enum class RecordType : std::uint8_t {
   ask = 10,      // either way: nothing but that its arrival be acknowledged (stripe/watch.h)
   read = 11,     // either way: so much of the lane with this serial has been read; lanes of sockets only
   question = 12,  // either way: what do you wait for yourself? (transport/watchdog/inquiry.h)
-  answer = 13     // either way
+  answer = 13,    // either way
+  proof = 14      // connector to listener, first after the welcome, which it answers
 };
 
 // Control records of types up to this one that are not known are skipped: later builds may send them.

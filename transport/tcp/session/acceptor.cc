@@ -1,21 +1,23 @@
 #include "transport/tcp/session/acceptor.h"
 
+#include <algorithm>
 #include <iterator>
-#include <optional>
 
 #include "base/log.h"
+#include "base/random.h"
 
 namespace tfabric::tcp {
 namespace {
 
-// The most connections that have not sent their hello. More than this is a port scan or a flood.
+// The most connections that have not proved that they have a token. More than this is a port scan or a flood.
 constexpr std::size_t kMaxHalfOpen = 1024;
-// How long a connection may take to send its hello. A correct peer sends it as soon as the handshake is done.
+// How long a connection may take for that. A correct peer sends its hello as soon as the TCP handshake is
+// done, and its proof when it is welcomed.
 constexpr Duration kHelloTimeout = std::chrono::seconds(10);
 
 }  // namespace
 
-// A connection whose hello has not arrived yet.
+// A connection whose proof has not arrived yet.
 class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::ControlSink {
  public:
   HalfOpen(Acceptor& acceptor, engine::Flow& flow)
@@ -29,14 +31,20 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
   // The comm that takes the flow takes the reader too, while it is reading.
   std::unique_ptr<lane::FlowReader>& reader() { return reader_; }
 
+  // The hello is a true one, whose token it has now, and is answered; this is what must come next.
+  void expect(const Hello& hello, const Tag& proof) { welcomed_ = {hello, proof}; }
+  [[nodiscard]] const Hello& hello() const { return welcomed_->hello; }
+  // The flow is closed, and what still comes on it does not count.
+  void end() { over_ = true; }
+
   std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
     lane::FlowReader& reader = *reader_;  // a comm may take it over during the call: it stays alive
     const Status taken = reader.take(bytes);
-    if (taken) {
+    if (taken || over_) {
       return bytes.size();
     }
     if (reader_ == nullptr) {
-      // A comm has taken the flow, and what came after the hello is wrong: the reader repeats its error
+      // A comm has taken the flow, and what came after the proof is wrong: the reader repeats its error
       // there.
       if (flow_->handler() != nullptr) {
         flow_->handler()->on_data(*flow_, {});
@@ -59,11 +67,18 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
   }
 
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override {
-    const auto hello = decode_hello(body);
-    if (header.type != lane::RecordType::hello || !hello) {
-      return Error{Errc::internal, "it did not begin with a hello of this protocol version"};
+    if (over_) {
+      return {};
     }
-    return acceptor_->greet(*this, *hello);
+    if (!welcomed_) {
+      return header.type == lane::RecordType::hello
+                 ? acceptor_->greet(*this, body)
+                 : Error{Errc::internal, "it did not begin with a hello of this protocol version"};
+    }
+    if (header.type != lane::RecordType::proof || !is_proof(body, welcomed_->proof)) {
+      return Error{Errc::remote, "it has not proved that it has the token which its hello names"};
+    }
+    return acceptor_->admit(*this);
   }
 
  private:
@@ -71,9 +86,15 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
   engine::Flow* flow_;
   std::optional<Instant> since_;
   std::unique_ptr<lane::FlowReader> reader_;
+  struct Welcomed {
+    Hello hello;
+    Tag proof;
+  };
+  std::optional<Welcomed> welcomed_;
+  bool over_ = false;
 };
 
-Acceptor::Acceptor(const CommTable& comms) : comms_(&comms) {}
+Acceptor::Acceptor(CommTable& comms) : comms_(&comms) {}
 Acceptor::~Acceptor() { clear(); }
 
 bool Acceptor::on_connection(engine::Flow& flow) {
@@ -90,6 +111,7 @@ bool Acceptor::on_connection(engine::Flow& flow) {
 
 void Acceptor::on_time(Instant now) {
   done_.clear();
+  comms_->forget(now);
   for (auto newest = half_open_.rbegin(); newest != half_open_.rend() && !(*newest)->since(); ++newest) {
     (*newest)->look(now);
   }
@@ -103,44 +125,70 @@ void Acceptor::evict_oldest() {
   half_open_.pop_front();
 }
 
-Status Acceptor::greet(HalfOpen& half_open, const Hello& hello) {
-  engine::Flow& flow = half_open.flow();
-  const Result<WelcomeStatus> answer = introduce(half_open, hello);
-  if (!answer) {
-    return answer.error();
+// Answers the hello, if it is signed. An error changes nothing.
+Status Acceptor::greet(HalfOpen& half_open, std::span<const std::byte> body) {
+  std::optional<Hello> hello = decode_hello(body);
+  if (!hello) {
+    return Error{Errc::internal, "its hello is malformed, or not of this protocol version"};
   }
-  forget(half_open);
-  if (!lane::send_record(flow.stream(),
-                         encode(Welcome{.status = *answer, .serial = hello.serial, .witness = witness_}))) {
+  const std::optional<Host> host = host_of(*hello);
+  HelloBytes bytes{};
+  std::copy(body.begin(), body.end(), bytes.begin());
+  if (!host || !is_signed(bytes, host->token)) {
+    return Error{Errc::remote, "no listener and no comm has the token which its hello is signed with"};
+  }
+  Welcome welcome{.status = host->sink == nullptr ? WelcomeStatus::gone : WelcomeStatus::ok,
+                  .serial = hello->serial,
+                  .witness = witness_};
+  if (Status status = fill_secret(welcome.nonce); !status) {
+    return status;
+  }
+  engine::Flow& flow = half_open.flow();
+  const WelcomeBytes answer = encode(welcome, bytes, host->token);
+  if (!lane::send_record(flow.stream(), lane::encode_record(lane::RecordType::welcome, answer))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
-  if (*answer == WelcomeStatus::ok) {
-    flow.set_trusted(true);
-    flow.wake();
-  } else {
+  if (welcome.status == WelcomeStatus::gone) {
+    half_open.end();
+    forget(half_open);
     flow.close();
+    return {};
   }
+  hello->token = host->token;
+  hello->witness.token = witness_key(host->token, hello->witness.process, witness_.process);
+  half_open.expect(*hello, proof_of(bytes, answer, host->token));
+  flow.wake();
   return {};
 }
 
-// Gives the flow to the comm or the listener that its hello names. An error changes nothing.
-Result<WelcomeStatus> Acceptor::introduce(HalfOpen& half_open, const Hello& hello) {
-  FlowSink* sink = comms_->find({hello.token, hello.comm});
-  if (sink == nullptr && hello.kind == HelloKind::opens) {
-    const auto listener = listeners_.find(hello.token);
-    if (listener == listeners_.end()) {
-      return Error{Errc::remote, "no listener has the token it brought"};
-    }
-    sink = listener->second;
+// The connector has the token, and is not a hello's repetition. Gives the flow away. An error changes
+// nothing.
+Status Acceptor::admit(HalfOpen& half_open) {
+  const std::optional<Host> host = host_of(half_open.hello());
+  if (!host || host->sink == nullptr) {
+    return Error{Errc::remote, "the comm that it would join has ended"};  // it dials again, and is told
   }
-  if (sink == nullptr) {
-    return WelcomeStatus::gone;
+  engine::Flow& flow = half_open.flow();
+  if (Status taken = host->sink->take_flow(flow, half_open.hello(), half_open.reader()); !taken) {
+    return taken;
   }
-  const Status taken = sink->take_flow(half_open.flow(), hello, half_open.reader());
-  if (!taken && taken.error().code == Errc::remote) {
-    return WelcomeStatus::gone;
+  forget(half_open);
+  flow.set_trusted(true);
+  flow.wake();
+  return {};
+}
+
+// Returns nothing if there is no such comm or listener.
+std::optional<Acceptor::Host> Acceptor::host_of(const Hello& hello) const {
+  if (const CommTable::Place* place = comms_->find({hello.id, hello.comm})) {
+    const bool ended = place->comm == nullptr || place->comm->has_ended();
+    return Host{place->token, ended ? nullptr : place->comm};
   }
-  return taken ? Result<WelcomeStatus>(WelcomeStatus::ok) : taken.error();
+  const auto listener = listeners_.find(hello.id);
+  if (hello.kind != HelloKind::opens || listener == listeners_.end()) {
+    return std::nullopt;
+  }
+  return listener->second;
 }
 
 // Destroys it later, since a function of it is still running.

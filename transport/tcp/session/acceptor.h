@@ -1,31 +1,36 @@
-// Accepts the connections that peers open: reads each one's hello and gives the flow to the listener whose
-// token it carries, or to the comm that it is to join.
+// Accepts the connections that peers open: reads each one's hello, welcomes it, and gives the flow to the
+// listener whose token it names, or to the comm that it is to join, once the proof has come (hello.h).
 //
-// Until its hello has arrived, a half-open connection costs one small object and no payload memory. The
-// number of half-open connections and their time are bounded, and the oldest is dropped first: none of them
-// delays another connection. Used with the engine held.
+// Until then, a half-open connection costs one small object and no payload memory. The number of half-open
+// connections and their time are bounded, and the oldest is dropped first: none of them delays another
+// connection. Used with the engine held.
 #pragma once
 
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "transport/tcp/engine/engine.h"
-#include "transport/tcp/session/handshake.h"
+#include "transport/tcp/session/comm_table.h"
+#include "transport/tcp/session/hello.h"
 
 namespace tfabric::tcp {
 
 class Acceptor final : public engine::Acceptor {
  public:
   // `comms`: those that further flows may join.
-  explicit Acceptor(const CommTable& comms);
+  explicit Acceptor(CommTable& comms);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // `listener` takes the flows whose hello has this token.
-  void add_listener(const Token& token, FlowSink& listener) { listeners_[token] = &listener; }
-  void remove_listener(const Token& token) { listeners_.erase(token); }
+  // `listener` takes the flows that prove to have this token.
+  void add_listener(const Token& token, FlowSink& listener) {
+    listeners_[token_id(token)] = {token, &listener};
+  }
+  void remove_listener(const Token& token) { listeners_.erase(token_id(token)); }
   // What the welcomes say of this process.
   void set_witness(const witness::Contact& contact) { witness_ = contact; }
   // Drops all half-open connections.
@@ -40,16 +45,23 @@ class Acceptor final : public engine::Acceptor {
   friend class HalfOpen;
   using HalfOpens = std::list<std::unique_ptr<HalfOpen>>;
 
-  Status greet(HalfOpen& half_open, const Hello& hello);
-  Result<WelcomeStatus> introduce(HalfOpen& half_open, const Hello& hello);
+  // Who takes the flow; null: the comm that it would join has ended.
+  struct Host {
+    Token token{};
+    FlowSink* sink = nullptr;
+  };
+
+  Status greet(HalfOpen& half_open, std::span<const std::byte> body);
+  Status admit(HalfOpen& half_open);
+  [[nodiscard]] std::optional<Host> host_of(const Hello& hello) const;
   void forget(HalfOpen& half_open);
   void evict_oldest();
 
-  const CommTable* comms_;
+  CommTable* comms_;
   witness::Contact witness_;
-  std::map<Token, FlowSink*> listeners_;
-  HalfOpens half_open_;  // oldest first
-  HalfOpens done_;       // ended inside their own callbacks, and destroyed after them
+  std::map<std::uint64_t, Host> listeners_;  // by the id of their token
+  HalfOpens half_open_;                      // oldest first
+  HalfOpens done_;                           // ended inside their own callbacks, and destroyed after them
 };
 
 }  // namespace tfabric::tcp

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstring>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,10 +14,8 @@ namespace tfabric::tcp {
 namespace {
 
 using lane::get_u16;
-using lane::get_u32;
 using lane::get_u64;
 using lane::put_u16;
-using lane::put_u32;
 using lane::put_u64;
 
 // The handle's fields.
@@ -28,12 +25,6 @@ constexpr std::size_t kCountAt = 6, kMaxRecvsAt = 7, kTokenAt = 8, kProcessAt = 
 // The flags of an address.
 constexpr std::byte kV6{1}, kByKernel{2};
 constexpr std::size_t kRoleShift = 2;
-
-// Version, kind, rail, serial, comm, token, witness.
-constexpr std::size_t kHelloWitnessAt = 32, kHelloBytes = kHelloWitnessAt + witness::kContactBytes;
-// Version, status, zero, serial, witness.
-constexpr std::size_t kWelcomeWitnessAt = 8, kWelcomeBytes = kWelcomeWitnessAt + witness::kContactBytes;
-static_assert(std::max(kHelloBytes, kWelcomeBytes) <= lane::kMaxControlBytes);
 
 // `own_port`: with the port at which the kernel takes connections.
 std::size_t size_of(const Endpoint& endpoint, bool own_port) {
@@ -146,53 +137,6 @@ Result<Handle> read_handle(transport::ConstHandleBytes bytes) {
     handle.endpoints.push_back(*endpoint);
   }
   return handle;
-}
-
-std::vector<std::byte> encode(const Hello& hello) {
-  std::array<std::byte, kHelloBytes> body{};
-  body[0] = std::byte{kProtocolVersion};
-  body[1] = static_cast<std::byte>(hello.kind);
-  put_u16(&body[2], hello.rail);
-  put_u32(&body[4], hello.serial.value);
-  put_u64(&body[8], hello.comm);
-  std::copy(hello.token.begin(), hello.token.end(), body.begin() + 16);
-  encode(hello.witness, std::span(body).subspan<kHelloWitnessAt>());
-  return lane::encode_record(lane::RecordType::hello, body);
-}
-
-std::vector<std::byte> encode(const Welcome& welcome) {
-  std::array<std::byte, kWelcomeBytes> body{};
-  body[0] = std::byte{kProtocolVersion};
-  body[1] = static_cast<std::byte>(welcome.status);
-  put_u32(&body[4], welcome.serial.value);
-  encode(welcome.witness, std::span(body).subspan<kWelcomeWitnessAt>());
-  return lane::encode_record(lane::RecordType::welcome, body);
-}
-
-std::optional<Hello> decode_hello(std::span<const std::byte> body) {
-  if (body.size() != kHelloBytes || body[0] != std::byte{kProtocolVersion}) {
-    return std::nullopt;
-  }
-  Hello hello;
-  hello.kind = static_cast<HelloKind>(body[1]);
-  hello.rail = get_u16(&body[2]);
-  hello.serial = {get_u32(&body[4])};
-  hello.comm = get_u64(&body[8]);
-  std::copy_n(body.begin() + 16, hello.token.size(), hello.token.begin());
-  hello.witness = witness::decode_contact(body.subspan<kHelloWitnessAt, witness::kContactBytes>());
-  if ((hello.kind != HelloKind::opens && hello.kind != HelloKind::joins) || hello.serial.value == 0) {
-    return std::nullopt;
-  }
-  return hello;
-}
-
-std::optional<Welcome> decode_welcome(std::span<const std::byte> body) {
-  if (body.size() != kWelcomeBytes || body[0] != std::byte{kProtocolVersion}) {
-    return std::nullopt;
-  }
-  return Welcome{static_cast<WelcomeStatus>(body[1]),
-                 {get_u32(&body[4])},
-                 witness::decode_contact(body.subspan<kWelcomeWitnessAt, witness::kContactBytes>())};
 }
 
 }  // namespace tfabric::tcp

@@ -1,0 +1,71 @@
+// The receive comms of an engine that further flows may join, and who takes over a flow once it is proved to
+// be the connector's (hello.h). Used with the engine held.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "transport/tcp/engine/flow.h"
+#include "transport/tcp/lane/flow_reader.h"
+#include "transport/tcp/session/hello.h"
+
+namespace tfabric::tcp {
+
+// The most flows that a comm may have at once, whatever a peer asks for.
+inline constexpr std::uint16_t kMaxFlows = 256;
+
+// Takes over flows whose proof has arrived: a listener, or a comm.
+class FlowSink {
+ public:
+  // `reader` has the state of the flow's stream so far. `hello` has its token. On an error nothing has
+  // changed, and both stay with the caller.
+  virtual Status take_flow(engine::Flow& flow, const Hello& hello,
+                           std::unique_ptr<lane::FlowReader>& reader) = 0;
+  // Returns true if there is nothing left to join, which the connector is told then.
+  [[nodiscard]] virtual bool has_ended() const { return false; }
+
+ protected:
+  ~FlowSink() = default;
+};
+
+// A comm is found by the id of its listener's token and the connector's number for it. The listener itself
+// may be closed by then. A comm that is gone is remembered for a while with its token, so that a connector
+// that dials it anew gets an answer that it can believe.
+class CommTable {
+ public:
+  struct Key {
+    std::uint64_t id = 0, comm = 0;
+    auto operator<=>(const Key&) const = default;
+  };
+  struct Place {
+    Token token{};
+    FlowSink* comm = nullptr;  // null: it is gone
+  };
+  // For so long, and so many of them: a connector that has nothing to send notices the end of its lanes by
+  // keep-alives only, and then dials at once.
+  static constexpr Duration kRemembered = std::chrono::seconds(60);
+  static constexpr std::size_t kMaxRemembered = 65536;
+
+  // Returns false if another comm has that key.
+  bool add(const Token& token, std::uint64_t comm, FlowSink& sink);
+  // The comm is going.
+  void remove(const Key& key, Instant now);
+  // Returns null if no comm has the key, or had it lately.
+  [[nodiscard]] const Place* find(const Key& key) const;
+  // Forgets those that have been gone for long.
+  void forget(Instant now);
+
+ private:
+  std::map<Key, Place> places_;
+  std::deque<std::pair<Instant, Key>> gone_;  // in the order of their end
+};
+
+}  // namespace tfabric::tcp
