@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 
 #include "observe/kept_file.h"
@@ -104,6 +105,19 @@ std::vector<diagnosis::RailNetwork> rail_networks(const config::Config& config, 
     networks.push_back({.name = device->properties().name, .addresses = {}, .gateway = {}, .gateway6 = {}});
   }
   return networks;
+}
+
+std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
+    const std::string& network, std::span<const diagnosis::RailNetwork> ours,
+    std::span<const diagnosis::RailNetwork> theirs) {
+  if (network == "tcp") {
+    return tcp::meeting_rails(ours, theirs);
+  }
+  std::vector<std::pair<std::size_t, std::size_t>> meeting;
+  for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
+    meeting.emplace_back(i, i);
+  }
+  return meeting;
 }
 
 bool says_unreachable(std::string_view error) { return tcp::says_unreachable(error); }

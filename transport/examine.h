@@ -2,8 +2,12 @@
 // knows no transport by name. The plugin does not link it.
 #pragma once
 
+#include <cstddef>
 #include <functional>
+#include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -27,6 +31,11 @@ using ExamineRdma = std::function<diagnosis::Diagnosis(const config::Config& con
 // Returns how peers reach the devices of an open transport that has one device for each rail.
 [[nodiscard]] std::vector<diagnosis::RailNetwork> rail_networks(const config::Config& config,
                                                                 const Transport& transport);
+
+// Returns which rails of two hosts meet, one to one, as positions. `network`: the transport's name.
+[[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
+    const std::string& network, std::span<const diagnosis::RailNetwork> ours,
+    std::span<const diagnosis::RailNetwork> theirs);
 
 // Returns true if a comm failed with this message because no neighbour answered, or no router knows the way.
 [[nodiscard]] bool says_unreachable(std::string_view error);

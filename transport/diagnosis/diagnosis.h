@@ -155,7 +155,8 @@ struct RailNetwork {
   std::vector<std::string> addresses;  // "10.0.0.5/24"; none: the rail has no IP network
   std::string gateway;                 // IPv4; empty: none
   std::string gateway6;
-  std::uint32_t mtu = 0;  // 0: unknown
+  std::uint32_t mtu = 0;   // 0: unknown
+  bool by_kernel = false;  // its connections are the kernel's, and by the kernel's routes
 };
 
 }  // namespace tfabric::diagnosis

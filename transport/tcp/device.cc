@@ -3,10 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
+#include "base/log.h"
 #include "base/random.h"
 #include "transport/tcp/comm/listener.h"
 #include "transport/tcp/session/handshake.h"
+#include "transport/tcp/session/peer_rails.h"
 
 namespace tfabric::tcp {
 
@@ -16,12 +20,20 @@ Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes,
   if (Status status = fill_secret(handle.token); !status) {
     return status.error();
   }
-  for (const DeviceRail& each : rails_) {
-    handle.process = handle.process == 0 ? each.rail->process() : handle.process;
-    const Endpoint endpoint{
-        .address = each.rail->address(), .kernel_port = each.rail->kernel_port(), .role = each.role};
+  const auto offer = [&](const Endpoint& endpoint) {
     if (has_room_for(handle, endpoint, transport::room_in_handle(options))) {
       handle.endpoints.push_back(endpoint);
+    }
+  };
+  for (const DeviceRail& each : rails_) {
+    handle.process = handle.process == 0 ? each.rail->process() : handle.process;
+    offer({.address = each.rail->address(), .kernel_port = each.rail->kernel_port(), .role = each.role});
+  }
+  // A rail of the kernel's TCP listens at its address of the other family, too.
+  for (const DeviceRail& each : rails_) {
+    const std::vector<net::Prefix> networks = networks_of(each.rail->config().addresses);
+    for (std::size_t i = 1; i < networks.size() && each.rail->kernel_port() != 0; ++i) {
+      offer({.address = networks[i].address, .kernel_port = each.rail->kernel_port(), .role = each.role});
     }
   }
   write_handle(handle, bytes);
@@ -111,27 +123,49 @@ Result<bool> Device::advance(Attempt& attempt) {
   return false;
 }
 
-// Returns none while the link of one of the device's own rails is being made. A pair of rails that cannot
-// meet is left out if there is another one.
+// A rail that can reach none of the peer's is left out, unless there is no other.
+Error Device::no_way_to(const Handle& peer, const std::optional<Error>& why) const {
+  const Endpoint& first = peer.endpoints.front();
+  if (why) {
+    return *why;
+  }
+  const bool kinds = std::none_of(rails_.begin(), rails_.end(), [&](const DeviceRail& each) {
+    return (each.rail->kernel_port() != 0) == (first.kernel_port != 0);
+  });
+  return {Errc::unusable,
+          kinds
+              ? fmt::format("{} has only rails of {}, and this process none: give the hosts of a job the "
+                            "same kinds of rails",
+                            net::to_string(first.address),
+                            first.kernel_port != 0 ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")
+              : fmt::format("{} cannot be reached by any rail of this process: they have no address of that "
+                            "family. Give the rails of both hosts addresses of one family, IPv4 or IPv6",
+                            net::to_string(first.address))};
+}
+
+// Returns none while the link of one of the device's own rails is being made.
 Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
   std::vector<RailEnd> ours, theirs;
   for (const DeviceRail& each : rails_) {
-    ours.push_back({.by_kernel = each.rail->kernel_port() != 0, .role = each.role});
+    ours.push_back({.by_kernel = each.rail->kernel_port() != 0,
+                    .role = each.role,
+                    .addresses = networks_of(each.rail->config().addresses)});
   }
-  for (const Endpoint& each : peer.endpoints) {
-    theirs.push_back({.by_kernel = each.kernel_port != 0, .role = each.role});
-  }
+  const std::vector<PeerRail> peers = peer_rails(peer.endpoints);
+  std::transform(peers.begin(), peers.end(), std::back_inserter(theirs),
+                 [](const PeerRail& each) { return each.end; });
   std::vector<SendRoute> routes;
-  std::optional<Error> first_error;
+  std::optional<Error> why_none;
   for (const RailPair& pair : pair_rails(ours, theirs)) {
-    const Endpoint& end = peer.endpoints[pair.theirs];
+    const Endpoint& end = *nearest_of(ours[pair.ours], peers[pair.theirs]);
     Rail& rail = *rails_[pair.ours].rail;
     if (rail.absent()) {
       continue;
     }
     const Result<Route> route = way_over(rail, end.address, peer.process);
     if (!route) {
-      first_error = first_error.value_or(route.error());
+      why_none = why_none ? why_none : route.error();
+      note_no_way(pair, route.error());
       continue;
     }
     if (route->carrier == nullptr) {
@@ -152,7 +186,7 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
                       .joined = {}});
   }
   if (routes.empty()) {
-    return first_error.value_or(no_common_kind(peer));
+    return no_way_to(peer, why_none);
   }
   return routes;
 }
@@ -167,13 +201,12 @@ Result<Route> Device::way_over(Rail& rail, const net::IpAddress& peer, std::uint
   return route;
 }
 
-Error Device::no_common_kind(const Handle& peer) {
-  const Endpoint& first = peer.endpoints.front();
-  return {Errc::unusable,
-          fmt::format("{} has only rails of {}, and this process none: give the hosts of a job the same "
-                      "kinds of rails",
-                      net::to_string(first.address),
-                      first.kernel_port != 0 ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")};
+// Once for each rail: a job has many peers, and they are alike.
+void Device::note_no_way(const RailPair& pair, const Error& why) {
+  DeviceRail& ours = rails_[pair.ours];
+  if (pair.rank == RouteClass::own && !std::exchange(ours.said_no_way, true)) {
+    TF_INFO("NET/tfabric: {}; what it would carry goes over the others", why.message);
+  }
 }
 
 std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& remote) {

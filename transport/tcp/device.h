@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "transport/tcp/comm/context.h"
@@ -21,6 +22,7 @@ namespace tfabric::tcp {
 struct DeviceRail {
   Rail* rail = nullptr;
   RailRole role = RailRole::own;
+  bool said_no_way = false;  // that a peer's rail cannot be reached over it
 };
 
 // A device of one engine.
@@ -63,7 +65,8 @@ class Device final : public transport::Device {
   Result<bool> open_lanes(Attempt& attempt);
   Result<std::vector<SendRoute>> routes_to(const Handle& peer);
   static Result<Route> way_over(Rail& rail, const net::IpAddress& peer, std::uint64_t process);
-  [[nodiscard]] static Error no_common_kind(const Handle& peer);
+  [[nodiscard]] Error no_way_to(const Handle& peer, const std::optional<Error>& why) const;
+  void note_no_way(const RailPair& pair, const Error& why);
   std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote);
   Error explain_timeout(const Attempt& attempt) const;
 

@@ -104,6 +104,21 @@ TEST_CASE("different networks, numbers of rails and MTUs are findings") {
                Contains("mtu is 9000 here and 1500 at"));
 }
 
+TEST_CASE("rails are compared with those of their own network, and the kernel's by nothing but their MTU") {
+  const Offer mine = tcp_offer({rail("a", "10.0.0.1/24"), rail("b", "10.0.1.1/24")});
+  const Offer theirs = tcp_offer({rail("c", "10.0.1.2/24"), rail("d", "10.0.0.2/24")});
+  REQUIRE(compared(mine, theirs).empty());
+  using Pairs = std::vector<std::pair<std::size_t, std::size_t>>;
+  REQUIRE(pairs_of(mine, theirs) == Pairs{{0, 1}, {1, 0}});
+  REQUIRE(pairs_of({.network = "rdma", .rails = mine.rails}, {.network = "rdma", .rails = theirs.rails}) ==
+          Pairs{{0, 0}, {1, 1}});
+  Offer kernel = tcp_offer({rail("a", "10.0.0.1/24")}), same = kernel,
+        far = tcp_offer({rail("b", "10.0.1.1/24")});
+  kernel.rails[0].by_kernel = same.rails[0].by_kernel = far.rails[0].by_kernel = true;
+  REQUIRE(compared(kernel, same).empty());
+  REQUIRE(compared(kernel, far).empty());
+}
+
 TEST_CASE("an offer survives JSON, and other messages are rejected") {
   const Offer offer = tcp_offer({rail("a", "10.0.0.1/24", "10.0.0.254")});
   const auto again = offer_from(to_json(offer));
@@ -215,6 +230,10 @@ TEST_CASE("an outcome survives JSON, and is no failure of the control connection
 }
 
 TEST_CASE("each way to fail has its own finding") {
+  REQUIRE(judged({.stage = Stage::connecting,
+                  .error = "rail a: 10.0.1.2 is in none of the networks of the rail (10.0.0.1/24), which has "
+                           "no gateway"})
+              .id == Id::peer_neighbour_silent);
   REQUIRE(judged({.stage = Stage::connecting, .error = "x: the peer is unreachable"}).id ==
           Id::peer_neighbour_silent);
   REQUIRE(judged({.stage = Stage::connecting, .error = "no answer for 10000 ms"}).id == Id::peer_unreachable);

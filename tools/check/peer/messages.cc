@@ -28,7 +28,8 @@ nlohmann::json to_json(const Offer& offer) {
                             {"addresses", rail.addresses},
                             {"gateway", rail.gateway},
                             {"gateway6", rail.gateway6},
-                            {"mtu", rail.mtu}});
+                            {"mtu", rail.mtu},
+                            {"by_kernel", rail.by_kernel ? 1 : 0}});
   }
   return out;
 }
@@ -38,12 +39,13 @@ Result<Offer> offer_from(const nlohmann::json& json) {
   fields.number("check", kVersion, kVersion);
   Offer offer{.network = fields.text("network"), .rails = {}};
   fields.objects("rails", kMostRails, [&](Fields& rail) {
-    offer.rails.push_back({.name = rail.text("name"),
-                           .addresses = rail.texts("addresses", kMostAddresses),
-                           .gateway = rail.text("gateway"),
-                           .gateway6 = rail.text("gateway6"),
-                           .mtu = static_cast<std::uint32_t>(
-                               rail.number("mtu", 0, std::numeric_limits<std::uint32_t>::max()))});
+    offer.rails.push_back(
+        {.name = rail.text("name"),
+         .addresses = rail.texts("addresses", kMostAddresses),
+         .gateway = rail.text("gateway"),
+         .gateway6 = rail.text("gateway6"),
+         .mtu = static_cast<std::uint32_t>(rail.number("mtu", 0, std::numeric_limits<std::uint32_t>::max())),
+         .by_kernel = rail.number("by_kernel", 0, 1) == 1});
   });
   return fields.checked(std::move(offer));
 }

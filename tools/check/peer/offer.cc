@@ -42,7 +42,9 @@ bool compare_addresses(const Offer& mine, const Offer& theirs, Findings& finding
   for (const OfferedRail& rail : mine.rails) {
     for (const OfferedRail& other : theirs.rails) {
       for (const std::string& address : rail.addresses) {
-        if (std::any_of(other.addresses.begin(), other.addresses.end(), [&](const std::string& each) {
+        // Two processes of one host may use one interface of the kernel's.
+        if (!rail.by_kernel &&
+            std::any_of(other.addresses.begin(), other.addresses.end(), [&](const std::string& each) {
               return without_prefix(each) == without_prefix(address);
             })) {
           distinct = false;
@@ -58,10 +60,10 @@ bool compare_addresses(const Offer& mine, const Offer& theirs, Findings& finding
 
 }  // namespace
 
-// Peers connect to a rail by its first address.
+// Peers connect to a rail by its first address. Of the kernel's rails, the kernel's routes decide.
 bool knows_way(const OfferedRail& from, const OfferedRail& to) {
   const auto address = to.addresses.empty() ? std::nullopt : config::parse_prefixed(to.addresses.front());
-  return !address || from.addresses.empty() || has_route(from, *address);
+  return from.by_kernel || !address || from.addresses.empty() || has_route(from, *address);
 }
 
 Offer make_offer(const config::Config& config, const transport::Transport& transport) {
@@ -88,6 +90,10 @@ void leave_one_subset(config::Tcp& config, Findings& findings) {
   });
 }
 
+std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const Offer& mine, const Offer& theirs) {
+  return transport::meeting_rails(mine.network, mine.rails, theirs.rails);
+}
+
 bool compare_offers(const Offer& mine, const Offer& theirs, Findings& findings) {
   if (mine.network != theirs.network) {
     findings.error(Id::peer_network_differs, "peer",
@@ -99,13 +105,13 @@ bool compare_offers(const Offer& mine, const Offer& theirs, Findings& findings) 
     findings.warning(Id::peer_rail_missing, "peer",
                      fmt::format("this host has {} rail(s), and the peer {}: the rest is not tried",
                                  mine.rails.size(), theirs.rails.size()),
-                     "the same number of rails at all hosts, in the same order");
+                     "the same number of rails at all hosts");
   }
   if (!compare_addresses(mine, theirs, findings)) {
     return false;
   }
-  for (std::size_t i = 0; i < std::min(mine.rails.size(), theirs.rails.size()); ++i) {
-    const OfferedRail &own = mine.rails[i], &other = theirs.rails[i];
+  for (const auto& [ours, others] : pairs_of(mine, theirs)) {
+    const OfferedRail &own = mine.rails[ours], &other = theirs.rails[others];
     compare_routes(own, other, findings);
     compare_routes(other, own, findings);
     if (own.mtu != 0 && other.mtu != 0 && own.mtu != other.mtu) {

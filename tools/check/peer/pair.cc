@@ -74,14 +74,19 @@ Status try_rails(control::Channel& control, const TrialRails& rails, const Offer
   if (!left_out) {
     return left_out.error();
   }
-  for (std::size_t i = 0; i < std::min(mine.rails.size(), theirs.rails.size()); ++i) {
-    const OfferedRail &own = mine.rails[i], &other = theirs.rails[i];
-    if (const LeftOut* why = find(*left_out, i); why != nullptr) {
+  // Both go through the pairs in the first one's order, whatever they think of the lengths of prefixes.
+  for (auto [ours, others] : first ? pairs_of(mine, theirs) : pairs_of(theirs, mine)) {
+    if (!first) {
+      std::swap(ours, others);
+    }
+    const OfferedRail &own = mine.rails[ours], &other = theirs.rails[others];
+    transport::Device* device = rails.devices[ours];
+    if (const LeftOut* why = find(*left_out, others); why != nullptr) {
       findings.error(Id::peer_not_tried, fmt::format("{} - {}", own.name, other.name),
                      fmt::format("were not tried, because of {}: {}", other.name, why->what),
                      why->fix + " (at the peer)");
-    } else if (rails.devices[i] != nullptr && knows_way(own, other) && knows_way(other, own)) {
-      if (Status tried = try_pair(control, *rails.devices[i], own, other, first, findings); !tried) {
+    } else if (device != nullptr && knows_way(own, other) && knows_way(other, own)) {
+      if (Status tried = try_pair(control, *device, own, other, first, findings); !tried) {
         return tried;
       }
     }

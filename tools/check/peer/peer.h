@@ -6,8 +6,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "config/config.h"
@@ -40,7 +43,11 @@ Status try_peer(const control::Destination& peer, const Host& host, Report& repo
 // share their interfaces' networks, and notes it.
 void leave_one_subset(config::Tcp& config, Findings& findings);
 
-// Rails are paired by their order. Returns false if there is nothing to try.
+// Returns which rails meet in a job, one to one, as positions.
+[[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> pairs_of(const Offer& mine,
+                                                                        const Offer& theirs);
+
+// Returns false if there is nothing to try.
 bool compare_offers(const Offer& mine, const Offer& theirs, Findings& findings);
 
 // Returns false if `from` can send nothing to `to`, by the networks and gateways of its configuration.

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "transport/tcp/rails/memory_need.h"
+#include "transport/tcp/rails/nic_rail.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/rails/rail_plan.h"
+#include "transport/tcp/session/pairing.h"
 #include "transport/tcp/stack/connection.h"
 
 namespace tfabric::tcp {
@@ -97,19 +98,37 @@ diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host
 
 std::vector<diagnosis::RailNetwork> rail_networks(const config::Tcp& config) {
   std::vector<diagnosis::RailNetwork> networks;
-  std::transform(config.rails.begin(), config.rails.end(), std::back_inserter(networks),
-                 [](const config::Rail& rail) {
-                   return diagnosis::RailNetwork{.name = rail.name,
-                                                 .addresses = rail.addresses,
-                                                 .gateway = rail.gateway,
-                                                 .gateway6 = rail.gateway6,
-                                                 .mtu = effective_mtu(rail)};
-                 });
+  for (const std::size_t number : device_rails(config)) {
+    const config::Rail& rail = config.rails[number];
+    networks.push_back({.name = rail.name,
+                        .addresses = rail.addresses,
+                        .gateway = rail.gateway,
+                        .gateway6 = rail.gateway6,
+                        .mtu = effective_mtu(rail),
+                        .by_kernel = config::is_kernel_stack(rail)});
+  }
   return networks;
 }
 
+std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
+    std::span<const diagnosis::RailNetwork> ours, std::span<const diagnosis::RailNetwork> theirs) {
+  const auto ends_of = [](std::span<const diagnosis::RailNetwork> rails) {
+    std::vector<RailEnd> ends;
+    for (const diagnosis::RailNetwork& rail : rails) {
+      ends.push_back({.by_kernel = rail.by_kernel, .addresses = networks_of(rail.addresses)});
+    }
+    return ends;
+  };
+  std::vector<std::pair<std::size_t, std::size_t>> meeting;
+  for (const RailPair& pair : pair_one_to_one(ends_of(ours), ends_of(theirs))) {
+    meeting.emplace_back(pair.ours, pair.theirs);
+  }
+  return meeting;
+}
+
 bool says_unreachable(std::string_view error) {
-  return error.find(to_string(stack::ConnectionError::unreachable)) != std::string_view::npos;
+  return error.find(kInNoNetwork) != std::string_view::npos ||
+         error.find(to_string(stack::ConnectionError::unreachable)) != std::string_view::npos;
 }
 
 }  // namespace tfabric::tcp

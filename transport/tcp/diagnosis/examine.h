@@ -3,8 +3,11 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/config.h"
@@ -16,11 +19,16 @@ namespace tfabric::tcp {
 // Reads only: nothing is opened for use, bound or changed. No findings if no rail is configured.
 [[nodiscard]] diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host& host);
 
-// Returns how peers reach the configured rails, in their order.
+// Returns how peers reach the configured rails that devices stand for, in their order.
 [[nodiscard]] std::vector<diagnosis::RailNetwork> rail_networks(const config::Tcp& config);
 
+// Returns which rails of two hosts meet, one to one, as positions. The same in mirror image from the other
+// side if both name the same networks.
+[[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
+    std::span<const diagnosis::RailNetwork> ours, std::span<const diagnosis::RailNetwork> theirs);
+
 // Returns true if a comm failed with this message because no neighbour answered to ARP or neighbour
-// discovery, or a router reported that it has no route.
+// discovery, a router reported that it has no route, or the rail has none.
 [[nodiscard]] bool says_unreachable(std::string_view error);
 
 // --- The checks of which examine() consists: each reads the host and adds what it finds ---

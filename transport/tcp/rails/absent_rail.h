@@ -1,8 +1,8 @@
 // A rail whose device is missing, so that the process has started without it.
 //
-// It keeps the rail's place: rails of two hosts meet by their positions (session/pairing.h), so the others
-// would meet rails of other networks without it. Peers dial its address in vain, as that of a rail without a
-// link. It stays absent for the life of the process.
+// It keeps the rail's place: where no network says which rails meet, their places do (session/pairing.h), so
+// the others would meet the wrong ones without it. Peers dial its address in vain, as that of a rail without
+// a link. It stays absent for the life of the process.
 #pragma once
 
 #include <memory>

@@ -80,17 +80,6 @@ bool is_lifeboat(const config::Tcp& config, const config::Rail& rail) {
   return config::is_kernel_stack(rail) && wants_lifeboat(config);
 }
 
-// The numbers of the rails that devices stand for.
-std::vector<std::size_t> device_rails(const config::Tcp& config) {
-  std::vector<std::size_t> numbers;
-  for (std::size_t i = 0; i < config.rails.size(); ++i) {
-    if (!is_lifeboat(config, config.rails[i])) {
-      numbers.push_back(i);
-    }
-  }
-  return numbers;
-}
-
 // Which rails of the process carry a device that stands for the configured rails `stands_for`, and which of
 // the others protect it.
 void choose_carriers(const config::Tcp& shown, const std::vector<std::size_t>& used,
@@ -119,6 +108,16 @@ void choose_carriers(const config::Tcp& shown, const std::vector<std::size_t>& u
 }
 
 }  // namespace
+
+std::vector<std::size_t> device_rails(const config::Tcp& config) {
+  std::vector<std::size_t> numbers;
+  for (std::size_t i = 0; i < config.rails.size(); ++i) {
+    if (!is_lifeboat(config, config.rails[i])) {
+      numbers.push_back(i);
+    }
+  }
+  return numbers;
+}
 
 transport::DeviceProperties shown_properties(const DevicePlan& device, std::uint32_t driver_speed_mbps) {
   transport::DeviceProperties properties = device.properties;

@@ -27,6 +27,9 @@ struct DevicePlan {
   std::vector<std::size_t> reserve, lifeboats;
 };
 
+// Returns the numbers of the rails that devices stand for: all but life-boats.
+[[nodiscard]] std::vector<std::size_t> device_rails(const config::Tcp& config);
+
 // Returns true if all rails are one device: with tcp.bond or, if that is "auto", where it costs nothing: each
 // process of the host has all of them, so that no process would carry alone what NCCL sends over the device.
 // Not for automatic memif rails, or for several kinds of TCP.

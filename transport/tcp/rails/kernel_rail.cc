@@ -9,6 +9,19 @@
 #include "transport/socket/socket_carrier.h"
 
 namespace tfabric::tcp {
+namespace {
+
+// "10.0.0.5/24", of an address that is one of these.
+std::string network_of(const net::IpAddress& address, const std::vector<host::LocalAddress>& addresses) {
+  const auto found = std::find_if(addresses.begin(), addresses.end(), [&](const host::LocalAddress& local) {
+    return net::from_octets(local.address) == address;
+  });
+  const unsigned mapped_bits = address.is_v4() ? 96 : 0;
+  return fmt::format("{}/{}", net::to_string(address), found->prefix_length - mapped_bits);
+}
+
+}  // namespace
+
 Result<net::IpAddress> kernel_address(const config::Rail& config,
                                       const std::vector<host::LocalAddress>& addresses) {
   std::vector<net::IpAddress> found;
@@ -76,10 +89,13 @@ Result<Route> KernelRail::route_to(const net::IpAddress& peer, std::uint64_t /*p
 Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& config,
                                                             std::span<engine::Engine* const> engines,
                                                             const socket::SocketLimits& limits) {
-  const Result<net::IpAddress> address = kernel_address(config, host::local_addresses());
+  const std::vector<host::LocalAddress> local = host::local_addresses();
+  const Result<net::IpAddress> address = kernel_address(config, local);
   if (!address) {
     return Error{address.error().code, fmt::format("rail {}: {}", config.name, address.error().message)};
   }
+  config::Rail own = config;
+  own.addresses = {network_of(*address, local)};
   std::vector<std::unique_ptr<Rail>> rails;
   for (engine::Engine* engine : engines) {
     auto carrier = socket::SocketCarrier::open(*engine, {.rail = config.name,
@@ -91,7 +107,7 @@ Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& 
       return carrier.error();
     }
     rails.push_back(
-        std::unique_ptr<Rail>(new KernelRail(config, *address, effective_mtu(config), carrier->get())));
+        std::unique_ptr<Rail>(new KernelRail(own, *address, effective_mtu(config), carrier->get())));
     const std::lock_guard guard(engine->lock());
     engine->add_carrier(std::move(*carrier));
   }

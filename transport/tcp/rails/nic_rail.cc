@@ -201,6 +201,14 @@ Result<Route> NicRail::route_to(const net::IpAddress& peer, std::uint64_t peer_p
   if (on_this_host && local_ != nullptr && peer_process != local_->process()) {
     return local_->route_to(peer, peer_process);
   }
+  const net::InterfaceConfig& own = network_->interface().config();
+  if (!on_this_host && !own.point_to_point && !network_->interface().next_hop(peer)) {
+    return Error{Errc::unusable,
+                 fmt::format("rail {}: {} {} ({}), which has no gateway: set `{}` for the rail, or the right "
+                             "prefix length",
+                             config().name, net::to_string(peer), kInNoNetwork,
+                             fmt::join(config().addresses, ", "), peer.is_v4() ? "gateway" : "gateway6")};
+  }
   return Route{.carrier = on_this_host ? loop_ : network_, .remote = peer};
 }
 

@@ -2,9 +2,14 @@
 // memif or vhost-user wire with an explicit socket.
 #pragma once
 
+#include <string_view>
+
 #include "transport/tcp/rails/rail.h"
 
 namespace tfabric::tcp {
+
+// Says of an address that the rail cannot send to it, whatever the network is like.
+inline constexpr std::string_view kInNoNetwork = "is in none of the networks of the rail";
 
 class NicRail final : public Rail {
  public:

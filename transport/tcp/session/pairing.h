@@ -8,8 +8,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
+
+#include "transport/tcp/net/address.h"
 
 namespace tfabric::tcp {
 
@@ -29,7 +33,12 @@ enum class RouteClass : std::uint8_t {
 struct RailEnd {
   bool by_kernel = false;  // the kernel takes its connections, at a port of its own: both ends, or neither
   RailRole role = RailRole::own;
+  // Of ours with their networks; of the peer's the addresses alone count. None: any peer can be reached.
+  std::vector<net::Prefix> addresses{};
 };
+
+// Returns those of a rail's configured addresses that are like "10.0.0.1/24".
+[[nodiscard]] std::vector<net::Prefix> networks_of(std::span<const std::string> addresses);
 
 struct RailPair {
   std::size_t ours = 0, theirs = 0;  // positions
@@ -38,8 +47,20 @@ struct RailPair {
   bool operator==(const RailPair&) const = default;
 };
 
-// Returns the routes, those of the lowest class first. Rail i meets rail i, both modulo their number. Empty
-// if the two have no kind of rails in common.
+// Returns how near the peer's rail is: the length of our longest prefix that holds one of its addresses, IPv4
+// addresses counting as mapped into IPv6, plus 1; 0 if only a gateway could lead there; nothing if the two
+// have no family of addresses in common.
+[[nodiscard]] std::optional<int> nearness(const RailEnd& ours, const RailEnd& theirs);
+
+// Returns each rail with its counterpart, whatever their roles; what is left over at the longer list has
+// none.
+[[nodiscard]] std::vector<RailPair> pair_one_to_one(std::span<const RailEnd> ours,
+                                                    std::span<const RailEnd> theirs);
+
+// Returns the routes, those of the lowest class first. Within a class rails meet one to one, the nearest
+// first, and of those that are equally near those whose places in the two lists are the nearest; what is left
+// over at the longer list meets rails that have met the fewest. So both ends come to the same pairs if they
+// agree on the lengths of their prefixes. Empty if the two have no kind of rails in common, or no family.
 [[nodiscard]] std::vector<RailPair> pair_rails(std::span<const RailEnd> ours,
                                                std::span<const RailEnd> theirs);
 
