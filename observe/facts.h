@@ -63,6 +63,11 @@ struct RailFacts {
   std::uint64_t lost_connections = 0, dealt_again_bytes = 0;
   std::uint64_t busy_ns = 0;  // of tenths of a second in which it has carried 64 KiB or more
   Text<96> fault{};           // what is rehearsed on it now (TFABRIC_FAULT, `tfabric fault`); empty: nothing
+  // "reserve", "life-boat": comms go over it whose own rails are lost, since then; empty: none does.
+  Text<16> stands_in{};
+  std::uint64_t stands_in_since = 0, stood_in_at = 0, stood_in_ns = 0;  // at: when it did last; 0: never
+  // Comms to which it belongs have no connection over it, and go over others, since then; 0: none.
+  std::uint64_t missed_since = 0, missed_ns = 0;
 };
 
 // A peer's address over one of our rails, with what all flows there have done, living or not.

@@ -58,6 +58,12 @@ constexpr std::array kFields{
     TF_FIELD(RailFacts, dealt_again_bytes, kBytes, kCounter),
     TF_FIELD(RailFacts, busy_ns, kTime, kCounter),
     TF_FIELD(RailFacts, fault, kNone, kGauge),
+    TF_FIELD(RailFacts, stands_in, kNone, kGauge),
+    TF_FIELD(RailFacts, stands_in_since, kTime, kInstant),
+    TF_FIELD(RailFacts, stood_in_at, kTime, kInstant),
+    TF_FIELD(RailFacts, stood_in_ns, kTime, kCounter),
+    TF_FIELD(RailFacts, missed_since, kTime, kInstant),
+    TF_FIELD(RailFacts, missed_ns, kTime, kCounter),
 
     TF_FIELD(PathFacts, rail, kNone, kLabel),
     TF_FIELD(PathFacts, peer, kNone, kLabel),

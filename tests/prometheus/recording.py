@@ -13,8 +13,8 @@ JOB, RANKS, RAILS = "8812", (0, 1, 2, 3), ("eni1", "eni2")
 RING_BYTES, RAIL_BYTES = 8e9, 5.6e9  # a second: what the job asks of each rank's rails, and what one rail can carry
 COUNTERS_OF_PATHS = ("acknowledged_bytes", "received_bytes", "retransmitted_bytes", "retransmission_timeouts", "fast_recoveries",
                      "needless_recoveries", "busy_seconds", "peer_window_limited_seconds", "network_limited_seconds")
-COUNTERS_OF_RAILS = ("receive_bytes", "transmit_packets", "receive_packets", "transmit_stalls", "link_losses", "lost_connections",
-                     "dealt_again_bytes")
+COUNTERS_OF_RAILS = ("receive_bytes", "transmit_packets", "receive_packets", "transmit_stalls", "link_losses", "stand_in_seconds",
+                     "unused_seconds", "lost_connections", "dealt_again_bytes")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Event:
 STORY = (
     Event("loss", 6, 14, rank=2, rail="eni2"),  # 2 % of the packets, both ways
     Event("stopped", 18, 22, rank=2, causes=("peer-stopped", "peer-stopped", "", "peer-stopped")),
+    Event("stand-in", 24, 26, rank=1, rail="eni1"),  # eni2 carries for it
     Event("no link", 28, 30, rank=3, rail="eni1"),
     Event("starved", 33, 36, rank=1),  # for a fifth of the time
     Event("silent", 38, 40, rank=0, causes=("", "peer-stopped", "peer-stopped", "peer-stopped")),
@@ -155,7 +156,11 @@ class Recording:
         bad = event("no link", second)
         down = bad is not None and (bad.rank, bad.rail) == (rank, rail)
         cut = down and not bad.now(second - STEP_S)
-        growth = {"receive_bytes": received * 1.006, "transmit_packets": sent / 9000, "receive_packets": received / 9000,
+        lost = event("stand-in", second)
+        stands_in = lost is not None and rank == lost.rank
+        missed = stands_in and rail == lost.rail or bad is not None and rank in (bad.rank, bad.rank - 1) and rail == bad.rail
+        growth = {"stand_in_seconds": STEP_S if stands_in and rail != lost.rail else 0, "unused_seconds": STEP_S if missed else 0,
+                  "receive_bytes": received * 1.006, "transmit_packets": sent / 9000, "receive_packets": received / 9000,
                   "transmit_stalls": sent / 4e9, "link_losses": int(cut), "lost_connections": 8 if cut else 0,
                   "dealt_again_bytes": 3e6 if cut else 0}
         self.put(second, "rail_up", 0 if down else 1, **labels)

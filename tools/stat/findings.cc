@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tools/stat/duties.h"
 #include "tools/stat/verdicts.h"
 
 namespace tfabric::stat {
@@ -20,6 +21,9 @@ void add_rails(const Process& process, std::vector<std::string>& lines) {
     if (!rail.up) {
       lines.push_back(fmt::format("{}: rail {} has no link", name_of(process), rail.name));
     }
+  }
+  for (const auto& [rail, duty] : duties_of(process)) {
+    lines.push_back(fmt::format("{}: {}", name_of(process), duty.text));
   }
 }
 

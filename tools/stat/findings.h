@@ -9,9 +9,10 @@
 
 namespace tfabric::stat {
 
-// Returns a line for each process that does not run, or has ended and left its page, rail without a link, and
-// wait that its process has found a cause of; without one, for each process's request that has not moved for
-// `stuck_s` or longer.
+// Returns a line for each process that does not run, or has ended and left its page, rail without a link,
+// rail that stands in for others, or did lately, or carries nothing while others do, and wait that its
+// process has found a cause of; without one, for each process's request that has not moved for `stuck_s` or
+// longer.
 [[nodiscard]] std::vector<std::string> findings_of(const std::vector<Process>& processes, double stuck_s);
 
 // Says that the process has ended, is stopped, or has not run its network for `least_s` or longer; nothing if

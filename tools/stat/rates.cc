@@ -140,10 +140,7 @@ std::vector<Process> pair(const observe::Found& before, const observe::Found& no
 
 std::vector<CommView> comms_of(const Process& process) {
   const ReadTable& table = process.now.table("comm");
-  // Of a process that does not run itself, as it was: what it waits for may have come.
-  const double still = still_for(process);
-  const double now = std::chrono::duration<double>(process.now.taken_at.time_since_epoch()).count() -
-                     (still >= kStill ? still : 0);
+  const double now = last_moment(process);
   std::vector<CommView> comms;
   for (const ReadRow& row : table.rows) {
     const std::uint64_t since = value_of(table, row, "waiting_since");
@@ -227,6 +224,12 @@ std::map<std::string, std::string> faults_of(const Process& process) {
 std::string address_of(std::string_view endpoint) {
   const std::string_view host = endpoint.substr(0, endpoint.rfind(':'));
   return std::string(host.starts_with('[') && host.ends_with(']') ? host.substr(1, host.size() - 2) : host);
+}
+
+double last_moment(const Process& process) {
+  const double still = still_for(process);
+  return std::chrono::duration<double>(process.now.taken_at.time_since_epoch()).count() -
+         (still >= kStill ? still : 0);
 }
 
 double still_for(const Process& process) {

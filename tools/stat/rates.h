@@ -86,4 +86,8 @@ inline constexpr double kStill = 1;
 // Returns for how long no engine of the process has been turned; 0 if all are.
 [[nodiscard]] double still_for(const Process& process);
 
+// Returns the moment, in seconds of the monotonic clock, of which the page speaks. Of a process that does not
+// run itself it is in the past: what it waits for may have come since.
+[[nodiscard]] double last_moment(const Process& process);
+
 }  // namespace tfabric::stat

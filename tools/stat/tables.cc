@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "tools/stat/duties.h"
 #include "tools/stat/findings.h"
 #include "tools/stat/lines.h"
 #include "tools/stat/verdicts.h"
@@ -55,10 +58,13 @@ std::string limit_of(const Work& work) {
 }
 
 void add_rails(const Process& process, Lines& lines) {
+  const std::map<std::string, Duty> duties = duties_of(process);
   for (const RailView& rail : rails_of(process)) {
-    lines.add(cells_of(process, {rail.name, rail.up ? "up" : "down", gigabits(rail.sent),
-                                 gigabits(rail.received), microseconds(rail.work.rtt_ns),
-                                 repeated_of(process, rail.work), limit_of(rail.work), rail.waits}));
+    const auto duty = duties.find(rail.name);
+    const std::string link = !rail.up ? "down" : duty == duties.end() ? "up" : duty->second.word;
+    lines.add(cells_of(process, {rail.name, link, gigabits(rail.sent), gigabits(rail.received),
+                                 microseconds(rail.work.rtt_ns), repeated_of(process, rail.work),
+                                 limit_of(rail.work), rail.waits}));
   }
 }
 
@@ -122,6 +128,9 @@ std::string notes_of(const Process& process) {
   }
   for (const std::string& line : present_verdicts(process)) {
     text += line + "\n";
+  }
+  for (const auto& [rail, duty] : duties_of(process)) {
+    text += fmt::format("{}: {}\n", name_of(process), duty.text);
   }
   for (const auto& [rail, fault] : faults_of(process)) {
     text += fmt::format("{}, rail {}: a fault is rehearsed: {}\n", name_of(process), rail, fault);

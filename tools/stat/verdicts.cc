@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 
+#include "tools/stat/duties.h"
 #include "tools/stat/findings.h"
 
 namespace tfabric::stat {
@@ -81,7 +82,9 @@ std::string explain(const std::vector<Process>& processes) {
   for (const Process& process : processes) {
     const std::vector<VerdictView> verdicts = verdicts_of(process.now);
     const auto standstill = standstill_of(process, kStill);
-    text += name_of(process) + (verdicts.empty() && !standstill ? ": nothing stands still, or did\n" : "\n");
+    const std::map<std::string, Duty> duties = duties_of(process);
+    const bool nothing = verdicts.empty() && !standstill && duties.empty();
+    text += name_of(process) + (nothing ? ": nothing stands still, or did\n" : "\n");
     if (standstill) {
       text += process.ended ? fmt::format("  {}: {}\n", *standstill, about_standstill(process))
                             : fmt::format("  now: {}\n", *standstill);
@@ -90,6 +93,9 @@ std::string explain(const std::vector<Process>& processes) {
       text += verdict.goes_on ? fmt::format("  {}, for {:.0f} s: {}\n", process.ended ? "at its end" : "now",
                                             verdict.lasted_s, verdict.line())
                               : history_of(verdict, process.ended.has_value());
+    }
+    for (const auto& [rail, duty] : duties) {
+      text += fmt::format("  {}: {}\n", process.ended ? "at its end" : "now", duty.text);
     }
     text += dumps_of(process.now);
   }

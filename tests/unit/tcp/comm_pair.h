@@ -111,19 +111,18 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
                                            std::shared_ptr<Path> path = nullptr) {
   const EngineGuard guard(world.engine.lock());
   const bool chosen_by_test = path == nullptr;
-  if (chosen_by_test) {
-    path = std::make_shared<Path>(FlowChoice{}, "test");
-  }
   std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < kAddresses.size(); ++i) {
-    routes.push_back({.rank = ranks[i],
-                      .carrier = world.links[i]->number(),
-                      .rail_number = static_cast<std::uint16_t>(i),
-                      .remote = kAddresses[i],
-                      .port = world.engine.port(),
-                      .path = path,
-                      .joined = {},
-                      .awake = chosen_by_test});  // seems to be: the path is not woken, and asks for nothing
+    routes.push_back(
+        {.rank = ranks[i],
+         .carrier = world.links[i]->number(),
+         .rail_number = static_cast<std::uint16_t>(i),
+         .remote = kAddresses[i],
+         .port = world.engine.port(),
+         .path = chosen_by_test ? world.peers.paths.path(world.links[i]->name(), kAddresses[i], FlowChoice{})
+                                : path,
+         .joined = {},
+         .awake = chosen_by_test});  // seems to be: the path is not woken, and asks for nothing
   }
   auto send = std::make_unique<SendComm>(world.context, hello, max_recvs, std::move(routes));
   REQUIRE_FALSE(send->open_lanes());

@@ -231,3 +231,42 @@ TEST_CASE(
   REQUIRE(shown.world.until([&] { return pair.receive->failed(); }));
   CHECK(shown.dumps.empty());
 }
+
+TEST_CASE("a rail that stands in for another says so, the other one that it is missed, until it is back") {
+  using namespace std::chrono_literals;
+  ShownWorld shown({.piece_bytes = 4096, .connect_timeout = 8s, .outage = 60s});
+  Pair pair(shown.world, {}, {RouteClass::own, RouteClass::lifeboat});
+  const auto own = [&] { return shown.world.peers.paths.duty_of("pair0"); };
+  const auto standby = [&] { return shown.world.peers.paths.duty_of("pair1"); };
+  pair.exchange(1'000'000);
+  shown.settle();
+  CHECK_FALSE(standby().stands_in.seen_at());
+  CHECK_FALSE(own().missed.seen_at());
+  shown.world.cut(0, CutWire::State::no_link);
+  pair.exchange(1'000'000);
+  shown.settle();
+  const Instant now = monotonic_now();
+  CHECK(standby().stands_in.present(now));
+  CHECK(standby().role == "life-boat");
+  CHECK(own().missed.present(now));
+  CHECK_FALSE(own().stands_in.present(now));
+  shown.world.cut(0, CutWire::State::whole);
+  REQUIRE(shown.world.until([&] { return pair.send->lanes({0}) == 1 && pair.send->lanes({1}) == 0; }));
+  REQUIRE(shown.world.until([&] { return !standby().stands_in.present(monotonic_now()); }));
+  CHECK_FALSE(own().missed.present(monotonic_now()));
+}
+
+TEST_CASE("what comms say of a rail is so until none has said it for some seconds") {
+  using namespace std::chrono_literals;
+  Spell spell;
+  const Instant begin{100s};
+  CHECK_FALSE(spell.present(begin));
+  spell.see(begin);
+  spell.see(begin + 2s);
+  CHECK(spell.present(begin + 4s));
+  CHECK(spell.since() == begin);
+  CHECK_FALSE(spell.present(begin + 5s));
+  spell.see(begin + 9s);
+  CHECK(spell.since() == begin + 9s);
+  CHECK(spell.seen_at() == begin + 9s);
+}

@@ -19,7 +19,7 @@ using namespace tfabric::stat;
 
 namespace {
 
-constexpr std::uint64_t kNow = 100'000'000'000;  // nanoseconds
+constexpr std::uint64_t kNow = 1'000'000'000'000;  // nanoseconds
 
 std::unique_ptr<Page> page_of_rank(std::int64_t rank, const std::string& transport = "tcp") {
   auto page = Page::create({.rank = rank, .host = "node", .job = "a \"b\"", .transport = transport});
@@ -373,4 +373,47 @@ TEST_CASE("the dumps that a process has left are named, the newest first, and co
                              "  15 s ago it left /tmp/peer-stopped.pcapng [peer-stopped]\n"));
   CHECK_THAT(to_prometheus(found),
              Catch::Contains("\ntfabric_dumps_total{train_job=\"a \\\"b\\\"\",rank=\"3\"} 2\n"));
+}
+
+TEST_CASE("a rail that stands in, or did, or is missed, is said in the row, in words and as metrics") {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  const auto page = page_of_rank(3);
+  RailFacts own, standby;
+  put(own.name, "eni1");
+  put(standby.name, "eth0");
+  own.up = standby.up = 1;
+  const std::uint32_t slots[] = {page->take(Table::rail), page->take(Table::rail)};
+  const auto seen = [&] {
+    page->publish(slots[0], 1, own);
+    page->publish(slots[1], 2, standby);
+    return pair({}, look_at(*page, kNow));
+  };
+  CHECK(findings_of(seen(), 30).empty());
+  CHECK_THAT(explain(seen()), Catch::Contains("nothing stands still"));
+
+  own.missed_since = kNow - 4 * kSecond;  // for a moment
+  put(standby.stands_in, "life-boat");
+  standby.stands_in_since = standby.stood_in_at = kNow - 4 * kSecond;
+  standby.stood_in_ns = 4 * kSecond;
+  CHECK(
+      findings_of(seen(), 30) ==
+      std::vector<std::string>{"rank 3 (process 77): rail eth0 stands in, as a life-boat, for 4 s: messages "
+                               "go over it whose own rails have no connection"});
+  CHECK_THAT(to_text(seen(), Level::rail), Catch::Contains("eth0  stands in") && Catch::Contains("for 4 s"));
+  CHECK_THAT(explain(seen()), Catch::Contains("now: rail eth0 stands in") && !Catch::Contains("nothing"));
+  CHECK_THAT(to_prometheus(look_at(*page, kNow)),
+             Catch::Contains("rail=\"eth0\"} 4\n") &&
+                 Catch::Contains("\ntfabric_rail_stand_in_seconds_total{"));
+
+  own.missed_since = kNow - 23 * kSecond;
+  put(standby.stands_in, "");
+  standby.stands_in_since = 0;
+  standby.stood_in_at = kNow - 200 * kSecond;
+  CHECK(findings_of(seen(), 30).size() == 2);
+  CHECK_THAT(to_text(seen(), Level::rail),
+             Catch::Contains("eni1  unused") && Catch::Contains("eth0  stood in") &&
+                 Catch::Contains("until 200 s ago") && Catch::Contains("for 23 s"));
+  own.missed_since = 0;
+  standby.stood_in_at = kNow - 301 * kSecond;
+  CHECK(findings_of(seen(), 30).empty());
 }

@@ -121,6 +121,7 @@ class SendComm final : public transport::SendComm,
   void on_peer_ended(Error why) override;
   void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) override;
   [[nodiscard]] const char* doing() const override;
+  void note_duties(Instant now) const override;
   [[nodiscard]] const stripe::Traffic& traffic() const override { return outbox_.traffic(); }
   [[nodiscard]] std::size_t outstanding() const override { return outbox_.outstanding(); }
   [[nodiscard]] bool needs_receive() const override { return outbox_.waits_for_receive(); }
@@ -162,6 +163,7 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool is_trusted(stripe::LaneId lane) const;
   [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const;
   [[nodiscard]] std::optional<RouteClass> carrying_class() const;
+  [[nodiscard]] bool has_open_lane(stripe::RouteId route) const;
   void note_class() const;
   void deal();
   bool dial(stripe::RouteId route, Instant now);

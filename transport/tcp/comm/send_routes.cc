@@ -93,6 +93,37 @@ void SendComm::deal() {
   }
 }
 
+namespace {
+
+const char* role_of(RouteClass rank) { return rank == RouteClass::lifeboat ? "life-boat" : "reserve"; }
+
+}  // namespace
+
+bool SendComm::has_open_lane(stripe::RouteId route) const {
+  for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].flow != nullptr && book_.state({i}) == LaneState::open && book_.route({i}) == route) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// In an outage nothing stands in, and no rail is missed more than others.
+void SendComm::note_duties(Instant now) const {
+  if (failed() || !carrying_class()) {
+    return;
+  }
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    const SendRoute& route = routes_[i];
+    const bool open = has_open_lane({i});
+    if (open && route.rank == carrying_ && route.rank > RouteClass::cross) {
+      route.path->note_stand_in(role_of(route.rank), now);
+    } else if (!open && route.rank == RouteClass::own) {
+      route.path->note_missed(now);
+    }
+  }
+}
+
 // Says once for all comms of a path that another class carries.
 void SendComm::note_class() const {
   for (const SendRoute& route : routes_) {

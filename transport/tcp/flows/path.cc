@@ -140,6 +140,11 @@ RailLosses PathBook::losses_of(const std::string& rail) const {
   return found == rails_.end() ? RailLosses() : found->second->losses;
 }
 
+RailDuty PathBook::duty_of(const std::string& rail) const {
+  const auto found = rails_.find(rail);
+  return found == rails_.end() ? RailDuty() : found->second->duty;
+}
+
 void PathBook::forget_unused() {
   if (paths_.size() < kMaxRemembered) {
     return;

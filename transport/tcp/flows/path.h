@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -106,6 +107,19 @@ class Path {
     const auto before = std::exchange(stood_in_at_, now);
     return !before || now - *before >= kQuiet;
   }
+  // A comm goes over this path now, for want of anything better; or has no connection on it, and goes over
+  // others.
+  void note_stand_in(std::string_view role, Instant now) {
+    if (rail_ != nullptr) {
+      rail_->duty.stands_in.see(now);
+      rail_->duty.role = role;
+    }
+  }
+  void note_missed(Instant now) {
+    if (rail_ != nullptr) {
+      rail_->duty.missed.see(now);
+    }
+  }
   // Call often while there is traffic; measures at intervals. Returns true if it has measured.
   bool poll(Instant now) {
     if (now < next_) {
@@ -151,6 +165,7 @@ class PathBook {
   std::shared_ptr<Path> path(const std::string& rail, const net::IpAddress& remote, const FlowChoice& choice);
   // What has been lost on that rail.
   [[nodiscard]] RailLosses losses_of(const std::string& rail) const;
+  [[nodiscard]] RailDuty duty_of(const std::string& rail) const;
 
  private:
   void forget_unused();

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/time.h"
@@ -24,10 +27,38 @@ struct RailLosses {
   }
 };
 
+// Something that comms say of a rail while it is so, each when it is looked at.
+class Spell {
+ public:
+  // Between two looks at one of thousands of comms.
+  static constexpr Duration kBetween = std::chrono::seconds(3);
+
+  void see(Instant now) {
+    since_ = present(now) ? since_ : now;
+    seen_ = now;
+  }
+  [[nodiscard]] bool present(Instant now) const { return seen_ && now - *seen_ < kBetween; }
+  // Since when it is so, or was so last.
+  [[nodiscard]] Instant since() const { return since_; }
+  [[nodiscard]] const std::optional<Instant>& seen_at() const { return seen_; }
+
+ private:
+  Instant since_{};
+  std::optional<Instant> seen_;
+};
+
+// What a rail does for others, or others for it.
+struct RailDuty {
+  Spell stands_in;        // comms go over it whose own rails are lost
+  std::string_view role;  // as what: "reserve", "life-boat"
+  Spell missed;           // comms to which it belongs have no connection over it, and go over others
+};
+
 struct RailRecord {
   explicit RailRecord(std::string rail) : paces(std::move(rail)) {}
   RailPaces paces;
   RailLosses losses;
+  RailDuty duty;
 };
 
 }  // namespace tfabric::tcp

@@ -11,6 +11,15 @@ namespace {
 // What a rail carries in that time when it only asks whether peers are there.
 constexpr std::uint64_t kTrickle = 64 << 10;
 
+void show(const RailDuty& duty, Instant now, observe::RailFacts& facts) {
+  if (duty.stands_in.present(now)) {
+    observe::put(facts.stands_in, duty.role);
+    facts.stands_in_since = in_nanoseconds(duty.stands_in.since());
+  }
+  facts.stood_in_at = duty.stands_in.seen_at() ? in_nanoseconds(*duty.stands_in.seen_at()) : 0;
+  facts.missed_since = duty.missed.present(now) ? in_nanoseconds(duty.missed.since()) : 0;
+}
+
 }  // namespace
 
 void EngineReport::on_link_gone(const engine::Link& link) {
@@ -60,8 +69,14 @@ observe::RailFacts EngineReport::facts_of(const Rail& rail) const {
   return facts_of(*account);
 }
 
-void EngineReport::publish_rail(RailAccount& account) {
+void EngineReport::publish_rail(RailAccount& account, Instant now) {
   observe::RailFacts facts = facts_of(account);
+  const RailDuty duty = book_->duty_of(account.rail->config().name);
+  account.stood_in_ns += duty.stands_in.present(now) ? in_nanoseconds(kRailInterval) : 0;
+  account.missed_ns += duty.missed.present(now) ? in_nanoseconds(kRailInterval) : 0;
+  show(duty, now, facts);
+  facts.stood_in_ns = account.stood_in_ns;
+  facts.missed_ns = account.missed_ns;
   const std::uint64_t carried = facts.sent_bytes + facts.received_bytes;
   if (carried >= account.carried + kTrickle) {
     facts.busy_ns = account.busy_ns += in_nanoseconds(kRailInterval);

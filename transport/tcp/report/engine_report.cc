@@ -71,7 +71,7 @@ void EngineReport::on_time(Instant now) {
     next_rails_ = now + kRailInterval;
     mind_cpu();
     for (RailAccount& rail : rails_) {
-      publish_rail(rail);
+      publish_rail(rail, now);
     }
   }
 }
@@ -91,6 +91,7 @@ void EngineReport::look_at_comms(Instant now) {
     ShownComm& comm = *comms_[next_comm_];
     ShownComm::Sight sight;
     comm.show(sight);
+    comm.note_duties(now);
     if (sight.flow != nullptr && sight.flow->account() != nullptr) {
       const observe::PathFacts& path = static_cast<FlowAccount&>(*sight.flow->account()).path->facts;
       sight.facts.rail = path.rail;

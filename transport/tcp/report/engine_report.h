@@ -60,7 +60,7 @@ class EngineReport final : public engine::Observer {
     std::uint32_t slot = observe::Page::kNone;
     engine::LinkCounters gone;  // of links that have been removed
     std::uint64_t carried = 0;  // bytes, when it was looked at last
-    std::uint64_t busy_ns = 0;
+    std::uint64_t busy_ns = 0, stood_in_ns = 0, missed_ns = 0;
   };
   class FlowAccount;
 
@@ -82,7 +82,7 @@ class EngineReport final : public engine::Observer {
   void keep(const FlowAccount& account, std::string_view why);
   void look_for_trouble(const engine::Flow& flow, FlowAccount& account, Instant now);
   void publish_engine(std::uint64_t now);
-  void publish_rail(RailAccount& account);
+  void publish_rail(RailAccount& account, Instant now);
   [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const;
   void mind_cpu();
   [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;

@@ -28,6 +28,9 @@ class ShownComm : public watchdog::WatchedComm {
   };
   // Called with the engine held.
   virtual void show(Sight& sight) const = 0;
+  // Notes on its paths which rails stand in for its own, and which of its own it lacks. Called with the
+  // engine held.
+  virtual void note_duties(Instant /*now*/) const {}
   // Sends a control record, unless others wait to be sent. Called with the engine held.
   virtual void send_note(std::vector<std::byte> record) = 0;
 
