@@ -60,7 +60,7 @@ class Recording:
 
     def put(self, second, name, value, **labels):
         rank = labels["rank"]
-        labels = {"instance": f"gpu{rank}:9100", "job": "node", "train_job": JOB} | {key: str(each) for key, each in labels.items()}
+        labels = {"instance": f"gpu{rank}:9100", "job": "node", "train_job": JOB, "pid": str(4242 + rank)} | {key: str(each) for key, each in labels.items()}
         self.samples.setdefault(f"tfabric_{name}", {}).setdefault(tuple(labels.items()), []).append((second, value))
 
     def count(self, second, name, more, **labels):
@@ -114,7 +114,7 @@ class Recording:
         over = next((each for each in STORY if each.rank == rank and each.what in ("stopped", "silent")
                      and each.now(second - STEP_S) and not each.now(second)), None)
         silent = waited if mine and halted.what != "late" else 0.0008 * self.noise()
-        self.put(second, "info", 1, rank=rank, pid=4242 + rank, transport="tcp")
+        self.put(second, "info", 1, rank=rank, transport="tcp")
         self.put(second, "process_stopped", int(mine and halted.what == "stopped"), rank=rank)
         self.put(second, "process_silent_seconds", silent, rank=rank)
         for direction in ("send", "receive"):

@@ -102,11 +102,16 @@ std::string in_quotes(std::string_view value) {
   return '"' + text + '"';
 }
 
-// Of a process without a rank, its number is one.
+// Two jobs of a host may have the same ranks, and where no batch system names them, nothing but the
+// processes' numbers tells them apart; in other PID namespaces, not even these alone. Of a process without a
+// rank, its number is one.
 std::string labels_of(const Process& process) {
   const std::string rank =
       process.now.rank >= 0 ? fmt::format("{}", process.now.rank) : fmt::format("pid {}", process.pid);
-  return fmt::format("train_job={},rank={}", in_quotes(process.now.job), in_quotes(rank));
+  const std::string pid = process.elsewhere ? fmt::format("{}@{}", process.pid, process.now.made_at)
+                                            : fmt::format("{}", process.pid);
+  return fmt::format("train_job={},rank={},pid={}", in_quotes(process.now.job), in_quotes(rank),
+                     in_quotes(pid));
 }
 
 // The paths that are shown under the names of their peers.
@@ -239,8 +244,7 @@ std::string to_prometheus(const observe::Found& found) {
   Samples info, stopped, silent, sends, receives, stuck, verdicts, faults, dumps;
   for (const auto& [process, labels, large] : sources) {
     const std::vector<CommView> comms = comms_of(process);
-    info.emplace(
-        fmt::format("{},pid=\"{}\",transport={}", labels, process.pid, in_quotes(process.now.transport)), 1);
+    info.emplace(fmt::format("{},transport={}", labels, in_quotes(process.now.transport)), 1);
     stopped.emplace(labels, process.stopped ? 1 : 0);
     silent.emplace(labels, still_for(process));
     sends.emplace(labels, wait_of(comms, "send"));

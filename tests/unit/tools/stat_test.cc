@@ -159,7 +159,7 @@ TEST_CASE("what is rehearsed on a rail is shown once, below the table and as a m
   CHECK(count(text, "a fault is rehearsed") == 1);
   const std::string metrics = to_prometheus(found);
   CHECK(count(metrics, "tfabric_rail_fault{") == 1);
-  CHECK_THAT(metrics, Catch::Contains("rank=\"3\",rail=\"eni2\"} 1\n"));
+  CHECK_THAT(metrics, Catch::Contains("rank=\"3\",pid=\"77\",rail=\"eni2\"} 1\n"));
 }
 
 TEST_CASE("another process with the same number is no earlier look") {
@@ -252,7 +252,7 @@ TEST_CASE("metrics have a series for each of the largest paths, and one for the 
   const std::string text = to_prometheus(look_at(*page, kNow));
   CHECK(count(text, "\ntfabric_path_sent_bytes_total{") == 65);
   CHECK_THAT(text, Catch::Contains("tfabric_path_sent_bytes_total{train_job=\"a \\\"b\\\"\",rank=\"pid "
-                                   "77\",rail=\"eni1\",peer=\"other\"} 21\n"));
+                                   "77\",pid=\"77\",rail=\"eni1\",peer=\"other\"} 21\n"));
   CHECK_THAT(text, Catch::Contains("peer=\"10.0.0.70\"} 70\n"));
   CHECK(count(text, "# HELP tfabric_path_sent_bytes_total ") == 1);
   CHECK(count(text, "tfabric_path_round_trip_seconds") == 0);  // not measured yet
@@ -277,8 +277,8 @@ TEST_CASE("the congestion windows of a path's connections are summed, whichever 
   }
   const std::string text = to_prometheus(look_at(*page, kNow));
   CHECK(count(text, "\ntfabric_path_congestion_window_bytes{") == 2);
-  CHECK_THAT(text, Catch::Contains("rank=\"3\",rail=\"eni1\",peer=\"10.0.0.7\"} 2000\n"));
-  CHECK_THAT(text, Catch::Contains("rank=\"3\",rail=\"eni1\",peer=\"fd00::8\"} 1000\n"));
+  CHECK_THAT(text, Catch::Contains("rank=\"3\",pid=\"77\",rail=\"eni1\",peer=\"10.0.0.7\"} 2000\n"));
+  CHECK_THAT(text, Catch::Contains("rank=\"3\",pid=\"77\",rail=\"eni1\",peer=\"fd00::8\"} 1000\n"));
 }
 
 TEST_CASE("a process that has ended is shown with its last state, and in no metric but their number") {
@@ -372,7 +372,30 @@ TEST_CASE("the dumps that a process has left are named, the newest first, and co
              Catch::Contains("  10 s ago it left /tmp/peer-dead.pcapng [peer-dead]\n"
                              "  15 s ago it left /tmp/peer-stopped.pcapng [peer-stopped]\n"));
   CHECK_THAT(to_prometheus(found),
-             Catch::Contains("\ntfabric_dumps_total{train_job=\"a \\\"b\\\"\",rank=\"3\"} 2\n"));
+             Catch::Contains("\ntfabric_dumps_total{train_job=\"a \\\"b\\\"\",rank=\"3\",pid=\"77\"} 2\n"));
+}
+
+TEST_CASE("two jobs of one host without names, with the same ranks, have series of their own") {
+  const auto one = page_of_rank(0), other = page_of_rank(0);
+  RailFacts rail;
+  put(rail.name, "eni1");
+  rail.sent_bytes = 5;
+  Found found;
+  std::uint32_t pid = 77;
+  for (const auto* page : {&one, &other}) {
+    (*page)->publish((*page)->take(Table::rail), 1, rail);
+    Found more = look_at(**page, kNow);
+    more.pages.front().pid = pid++;
+    found.pages.push_back(std::move(more.pages.front()));
+  }
+  CHECK(count(to_prometheus(found), "\ntfabric_rail_transmit_bytes_total{") == 2);
+  // Of two containers, whose processes have the same number there.
+  for (FoundPage& page : found.pages) {
+    page.pid = 7;
+    page.elsewhere = true;
+  }
+  found.pages.back().snapshot->made_at += 1;
+  CHECK(count(to_prometheus(found), "\ntfabric_rail_transmit_bytes_total{") == 2);
 }
 
 TEST_CASE("a rail that stands in, or did, or is missed, is said in the row, in words and as metrics") {
@@ -402,7 +425,7 @@ TEST_CASE("a rail that stands in, or did, or is missed, is said in the row, in w
   CHECK_THAT(to_text(seen(), Level::rail), Catch::Contains("eth0  stands in") && Catch::Contains("for 4 s"));
   CHECK_THAT(explain(seen()), Catch::Contains("now: rail eth0 stands in") && !Catch::Contains("nothing"));
   CHECK_THAT(to_prometheus(look_at(*page, kNow)),
-             Catch::Contains("rail=\"eth0\"} 4\n") &&
+             Catch::Contains("pid=\"77\",rail=\"eth0\"} 4\n") &&
                  Catch::Contains("\ntfabric_rail_stand_in_seconds_total{"));
 
   own.missed_since = kNow - 23 * kSecond;
