@@ -89,7 +89,10 @@ KernelView view_of(int socket) {
       .rto = microseconds(info.tcpi_rto),
       .mss = info.tcpi_snd_mss,
       .cwnd = info.tcpi_snd_cwnd * info.tcpi_snd_mss,
-      .retransmitted = info.tcpi_bytes_retrans};
+      .retransmitted = info.tcpi_bytes_retrans,
+      .outstanding = info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0,
+      .busy = microseconds(info.tcpi_busy_time),
+      .window_limited = microseconds(info.tcpi_rwnd_limited)};
 }
 
 }  // namespace tfabric::socket

@@ -35,6 +35,9 @@ struct KernelView {
   Duration srtt{}, rttvar{}, min_rtt{}, rto{};
   std::uint32_t mss = 0, cwnd = 0;  // bytes
   std::uint64_t retransmitted = 0;  // bytes
+  bool outstanding = false;         // it has bytes that the peer's kernel has not acknowledged
+  // How long it had such bytes, and for how long of that the peer's window was full; since Linux 4.10.
+  Duration busy{}, window_limited{};
 };
 [[nodiscard]] KernelView view_of(int socket);
 

@@ -88,11 +88,21 @@ bool SocketFlow::send_inline(std::span<const std::byte> bytes) {
   return true;
 }
 
+bool SocketFlow::send_report(std::span<const std::byte> record) {
+  if (send_room() < record.size() || queue_.free() == 0) {
+    return false;
+  }
+  queue_.push_copy(record);
+  written_ += record.size();
+  return true;
+}
+
 void SocketFlow::note_written(std::size_t bytes) {
-  if (written_ == confirmed_) {
+  if (!awaits_peer()) {
     busy_since_ = owner_->now();
   }
   written_ += bytes;
+  owed_ = written_;
 }
 
 bool SocketFlow::on_report(std::uint64_t position) {
@@ -104,8 +114,9 @@ bool SocketFlow::on_report(std::uint64_t position) {
     progressed_at_ = now;
     timeouts_ = 0;
   }
+  const bool awaited = awaits_peer();
   confirmed_ = position;
-  if (written_ == confirmed_) {
+  if (awaited && !awaits_peer()) {
     busy_ += now - busy_since_;
   }
   return true;
@@ -129,6 +140,7 @@ bool SocketFlow::write(Instant now) {
     } else if (errno == EAGAIN) {
       writable_ = false;
       blocked_since_ = now;
+      window_limited_ = view_of(socket_.get()).window_limited;
     } else if (errno != EINTR) {
       fail(errno);
     }
@@ -226,10 +238,22 @@ void SocketFlow::on_event(std::uint32_t events, Instant now) {
     connected(now);
   }
   if ((events & EPOLLOUT) != 0 && !writable_ && phase_ != Phase::connecting) {
+    note_blocked(now);
     writable_ = true;
-    blocked_ += blocked_since_ == Instant{} ? Duration{} : now - blocked_since_;
   }
   readable_ = readable_ || (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
+}
+
+// The kernel has taken no more since the last time, because of the network or of the peer's window: the part
+// of the latter does not count.
+void SocketFlow::note_blocked(Instant now) {
+  if (writable_ || blocked_since_ == Instant{}) {
+    return;
+  }
+  const Duration by_window = view_of(socket_.get()).window_limited - window_limited_;
+  blocked_ += std::max<Duration>(now - blocked_since_ - by_window, Duration::zero());
+  blocked_since_ = now;
+  window_limited_ += by_window;
 }
 
 void SocketFlow::connected(Instant now) {
@@ -307,12 +331,23 @@ void SocketFlow::look(Instant now) {
   } else if ((phase_ == Phase::finished && (finished_ || now - since_ >= kPatience)) ||
              (phase_ == Phase::closing && now - since_ >= owner_->limits().user_timeout)) {
     owner_->end(*this);
-  } else if (phase_ == Phase::open && written_ != confirmed_ && now - progressed_at_ >= kQuiet) {
-    const std::uint32_t timeouts = kWeight * view_of(socket_.get()).timeouts_in_row;
-    if (timeouts > timeouts_) {
-      timeouts_ = timeouts;
-      owner_->has_news(*this);
+  } else if (phase_ == Phase::open) {
+    note_blocked(now);
+    if (std::max(confirmed_, delivered_) != written_ && now - progressed_at_ >= kQuiet) {
+      look_closely();
     }
+  }
+}
+
+// Reports of ours are never confirmed by the peer: of these, its kernel's acknowledgement is the last word.
+void SocketFlow::look_closely() {
+  const KernelView view = view_of(socket_.get());
+  if (queue_.empty() && !view.outstanding) {
+    delivered_ = written_;
+  }
+  if (const std::uint32_t timeouts = kWeight * view.timeouts_in_row; timeouts != timeouts_) {
+    timeouts_ = timeouts;
+    owner_->has_news(*this);
   }
 }
 
@@ -333,8 +368,10 @@ stack::ConnectionInfo SocketFlow::info() const {
   info.delivered = info.bytes_acked = confirmed_;
   info.bytes_sent = written_;
   info.bytes_received = received_;
-  info.busy = busy_ + (written_ == confirmed_ ? Duration{} : now - busy_since_);
-  info.network_limited = blocked_ + (writable_ || phase_ != Phase::open ? Duration{} : now - blocked_since_);
+  info.busy = busy_ + (awaits_peer() ? now - busy_since_ : Duration{});
+  info.peer_window_limited = view.window_limited;
+  info.network_limited = blocked_;
+  info.in_network = view.busy - view.window_limited;
   return info;
 }
 

@@ -37,6 +37,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   void abort(std::string_view reason = {}) override;
   [[nodiscard]] bool by_kernel() const override { return true; }
   bool on_report(std::uint64_t position) override;
+  bool send_report(std::span<const std::byte> record) override;
   [[nodiscard]] bool is_silent() const override { return phase_ == Phase::connecting; }
   [[nodiscard]] std::string why_unreachable(Instant now) const override;
 
@@ -49,6 +50,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   bool send_inline(std::span<const std::byte> bytes) override;
   [[nodiscard]] std::uint64_t stream_written() const override { return written_; }
   [[nodiscard]] std::uint64_t stream_acked() const override { return confirmed_; }
+  [[nodiscard]] bool awaits_peer() const override { return confirmed_ < owed_; }
   [[nodiscard]] std::uint32_t send_room() const override;
   [[nodiscard]] bool can_send_ranges(std::uint32_t n) const override { return queue_.free() >= n; }
   [[nodiscard]] Instant progressed_at() const override { return progressed_at_; }
@@ -92,12 +94,16 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   // Bytes show that both ways work: of a connection that was dialled any that have come, of one that was
   // accepted those that the peer has reported, since its first ones come before anything was sent to it.
   [[nodiscard]] bool has_brought() const { return (dialled_.port == 0 ? confirmed_ : received_) > 0; }
+  void note_blocked(Instant now);
+  void look_closely();
 
   SocketCarrier* owner_;
   PrivateDescriptor socket_;
   Phase phase_;
   WriteQueue queue_;
   std::uint64_t written_ = 0, confirmed_ = 0;
+  std::uint64_t owed_ = 0;       // the end of the last bytes that the peer will report
+  std::uint64_t delivered_ = 0;  // so many bytes its kernel was last seen to have
   std::vector<std::byte> rest_;  // read, and not taken by the handler
   std::string ends_;             // describe()
   net::IpAddress remote_;
@@ -114,6 +120,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   Instant progressed_at_;
   Instant busy_since_{}, blocked_since_{};
   Duration busy_{}, blocked_{};
+  Duration window_limited_{};  // KernelView's at blocked_since_
 
   // The carrier's notes.
   std::size_t place_ = 0;  // in its list of flows

@@ -10,6 +10,13 @@ namespace {
 constexpr std::uint32_t kLeastRoom = 32u << 10;
 static_assert(kLeastRoom >= kMaxEagerBytes);  // so that a lane with room takes small messages whole
 
+// A piece is what its lane delivers in this time: for so long a slow lane may hold up a message whose other
+// pieces are there. Below some size, pieces cost more than they bring.
+constexpr double kPieceSeconds = 0.002;
+constexpr std::uint32_t kLeastPiece = 16u << 10;
+// A lane of which nothing is known gets no more than this beside others: it may be a slow one.
+constexpr std::uint64_t kTrial = 128u << 10;
+
 }  // namespace
 
 Dealer::Dealer(std::uint32_t piece_bytes) : piece_bytes_(piece_bytes) {
@@ -33,33 +40,49 @@ std::optional<Dealer::Deal> Dealer::next(std::span<const Outlet> outlets, std::u
   if (open_ == 0) {
     return std::nullopt;
   }
-  const auto [lane, room] =
-      open_ == 1 ? std::pair(last_, outlets[last_].lane->look().room) : first_there(outlets, remaining);
-  if (room < std::min(remaining, kLeastRoom)) {
+  const std::optional<Choice> choice = open_ == 1 ? Choice{last_, outlets[last_].lane->look().room, remaining}
+                                                  : choose(outlets, remaining, whole);
+  if (!choice || choice->room < std::min(remaining, kLeastRoom)) {
     return std::nullopt;
   }
-  std::uint32_t most = std::min(remaining, room);
-  if (open_ > 1 && !whole) {
-    most = std::min(most, piece_bytes_);
-  }
-  return Deal{lane, most == remaining ? most : most / kLineBytes * kLineBytes};
+  const std::uint32_t most = std::min(choice->room, choice->piece);
+  return Deal{choice->lane, most == remaining ? most : most / kLineBytes * kLineBytes};
 }
 
-std::pair<std::size_t, std::uint32_t> Dealer::first_there(std::span<const Outlet> outlets,
-                                                          std::uint32_t remaining) const {
-  const double size = std::min(remaining, piece_bytes_);
-  std::pair<std::size_t, std::uint32_t> best;
-  std::optional<double> earliest;
+std::uint32_t Dealer::piece_on(const Outlet& outlet) const {
+  const double due = static_cast<double>(outlet.rate) * kPieceSeconds;
+  if (outlet.rate == 0 || due >= piece_bytes_) {
+    return piece_bytes_;
+  }
+  return std::max(static_cast<std::uint32_t>(due), std::min(kLeastPiece, piece_bytes_));
+}
+
+std::optional<Dealer::Choice> Dealer::choose(std::span<const Outlet> outlets, std::uint32_t remaining,
+                                             bool whole) const {
+  std::optional<Choice> best;
+  double earliest = 0;
   for (std::size_t i = 0; i < outlets.size(); ++i) {
-    if (outlets[i].lane == nullptr) {
+    const Outlet& outlet = outlets[i];
+    if (outlet.lane == nullptr) {
       continue;
     }
-    const LaneRoom room = outlets[i].lane->look();
-    const std::uint64_t rate = outlets[i].rate == 0 ? usual_rate_ : outlets[i].rate;
-    const double finish = (static_cast<double>(room.queued) + size) / static_cast<double>(rate);
-    if (!earliest || finish < *earliest) {
-      best = {i, room.room};
+    const LaneRoom room = outlet.lane->look();
+    std::uint32_t piece = whole ? remaining : std::min(remaining, piece_on(outlet));
+    if (outlet.rate == 0) {
+      if (room.queued + std::min(piece, kLeastPiece) > kTrial) {
+        continue;
+      }
+      piece = whole ? piece : std::min(piece, static_cast<std::uint32_t>(kTrial - room.queued));
+    }
+    const std::uint64_t rate = outlet.rate == 0 ? usual_rate_ : outlet.rate;
+    const double finish = (static_cast<double>(room.queued) + piece) / static_cast<double>(rate);
+    const bool probe = outlet.probe && !whole && room.room >= piece;
+    if (probe || !best || finish < earliest) {
+      best = Choice{i, room.room, piece};
       earliest = finish;
+    }
+    if (probe) {
+      break;
     }
   }
   return best;

@@ -2,14 +2,14 @@
 //
 // A piece goes to the lane on which it is expected to arrive first, judged by the bytes queued there and the
 // lane's measured rate. If that lane has no room, the piece waits for it, because it then still arrives
-// earlier than by another. No state but what the lanes tell.
+// earlier than by another. The slower a lane is, the smaller are its pieces; a lane whose rate is not known
+// counts as the fastest one, and gets little until it is. No state but what the lanes tell.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "transport/stripe/lane.h"
 
@@ -32,9 +32,16 @@ class Dealer {
                                          bool whole) const;
 
  private:
-  // Returns the lane on which a piece arrives first, and its room. There must be one.
-  [[nodiscard]] std::pair<std::size_t, std::uint32_t> first_there(std::span<const Outlet> outlets,
-                                                                  std::uint32_t remaining) const;
+  struct Choice {
+    std::size_t lane = 0;
+    std::uint32_t room = 0, piece = 0;
+  };
+  // Returns the lane on which its next piece arrives first, or one that is to be probed; nothing if all have
+  // enough to show their rates.
+  [[nodiscard]] std::optional<Choice> choose(std::span<const Outlet> outlets, std::uint32_t remaining,
+                                             bool whole) const;
+  // Returns the size of a piece on this lane.
+  [[nodiscard]] std::uint32_t piece_on(const Outlet& outlet) const;
 
   std::uint32_t piece_bytes_;
   std::size_t open_ = 0;          // lanes that pieces go to

@@ -60,7 +60,9 @@ class Lane {
 // A lane of a comm, as messages are dealt to it.
 struct Outlet {
   Lane* lane = nullptr;    // null: it gets no pieces
-  std::uint64_t rate = 0;  // bytes a second that it delivers; 0: not known yet
+  std::uint64_t rate = 0;  // bytes a second that it delivers, or more; 0: not known yet
+  // Its rate may have changed since it was known: its next piece goes there whatever others would do.
+  bool probe = false;
 };
 
 }  // namespace tfabric::stripe

@@ -36,7 +36,7 @@ bool Outbox::may_deal(const Message& message) const {
          (message.what.size <= options_.eager_bytes && group.value - posted_.value < kEagerWindow);
 }
 
-bool Outbox::pump_some(std::span<const Outlet> outlets) {
+bool Outbox::pump_some(std::span<Outlet> outlets) {
   if (ledgers_.size() < outlets.size()) {
     ledgers_.resize(outlets.size());
   }
@@ -48,7 +48,7 @@ bool Outbox::pump_some(std::span<const Outlet> outlets) {
   return any;
 }
 
-bool Outbox::deal_new(std::span<const Outlet> outlets) {
+bool Outbox::deal_new(std::span<Outlet> outlets) {
   if (cut_ == next_ || !may_deal(at(cut_))) {
     return false;
   }
@@ -64,7 +64,7 @@ bool Outbox::deal_new(std::span<const Outlet> outlets) {
   return true;
 }
 
-bool Outbox::deal_gap(std::span<const Outlet> outlets) {
+bool Outbox::deal_gap(std::span<Outlet> outlets) {
   Ledger::Gap& gap = gaps_.back();
   const auto size = deal(gap, outlets);
   if (!size) {
@@ -79,7 +79,7 @@ bool Outbox::deal_gap(std::span<const Outlet> outlets) {
 }
 
 // Gives a lane as much of the part as it takes, and returns how much; nothing if no lane takes any now.
-std::optional<std::uint32_t> Outbox::deal(const Ledger::Gap& part, std::span<const Outlet> outlets) {
+std::optional<std::uint32_t> Outbox::deal(const Ledger::Gap& part, std::span<Outlet> outlets) {
   // A small message is one record, since it may have to be set aside.
   const Outgoing& message = at(part.message).what;
   const auto to = dealer_.next(outlets, part.length, /*whole=*/message.size <= kMaxEagerBytes);
@@ -90,6 +90,7 @@ std::optional<std::uint32_t> Outbox::deal(const Ledger::Gap& part, std::span<con
   if (!span) {
     return std::nullopt;
   }
+  outlets[to->lane].probe = false;
   ledgers_[to->lane].add({*span, part.message, part.offset, to->size});
   return to->size;
 }

@@ -40,11 +40,9 @@ class Outbox {
   bool post(const Outgoing& outgoing, Completion* completion);
   // The receives of all groups before this one are posted.
   void allow(GroupId posted);
-  // Hands as much as fits to the lanes. `outlets[i]` is lane i of the comm. Returns true if anything was
-  // handed over.
-  bool pump(std::span<const Outlet> outlets) {
-    return (cut_ != next_ || !gaps_.empty()) && pump_some(outlets);
-  }
+  // Hands as much as fits to the lanes. `outlets[i]` is lane i of the comm; one that gets a piece is to be
+  // probed no more. Returns true if anything was handed over.
+  bool pump(std::span<Outlet> outlets) { return (cut_ != next_ || !gaps_.empty()) && pump_some(outlets); }
   // Returns true if the next message waits for the peer to say that its receive is posted.
   [[nodiscard]] bool waits_for_receive() const {
     return cut_ != next_ && gaps_.empty() && !may_deal(messages_[cut_ % kMaxMessages]);
@@ -82,10 +80,10 @@ class Outbox {
 
   Message& at(std::uint32_t number) { return messages_[number % kMaxMessages]; }
   [[nodiscard]] bool may_deal(const Message& message) const;
-  bool pump_some(std::span<const Outlet> outlets);
-  bool deal_new(std::span<const Outlet> outlets);
-  bool deal_gap(std::span<const Outlet> outlets);
-  std::optional<std::uint32_t> deal(const Ledger::Gap& part, std::span<const Outlet> outlets);
+  bool pump_some(std::span<Outlet> outlets);
+  bool deal_new(std::span<Outlet> outlets);
+  bool deal_gap(std::span<Outlet> outlets);
+  std::optional<std::uint32_t> deal(const Ledger::Gap& part, std::span<Outlet> outlets);
   void lines_there(std::uint32_t number, std::uint32_t lines);
 
   OutboxOptions options_;

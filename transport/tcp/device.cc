@@ -213,7 +213,10 @@ std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& re
   const CommOptions& options = context_.options;
   // Shared memory neither limits single connections nor has several paths.
   const bool network = !config::is_automatic_memif(rail.config()) && remote != rail.address();
-  FlowChoice choice{.network = network, .flows = options.flows, .most = options.flows};
+  FlowChoice choice{.network = network,
+                    .flows = options.flows,
+                    .most = options.flows,
+                    .speed_mbps = rail.config().speed_mbps};
   if (options.flows == 0) {
     choice.measured = network;
     choice.flows = 1;

@@ -156,7 +156,45 @@ TEST_CASE("a rail that falls to a tenth of its rate is relieved, and named withi
   CHECK(stream.rate_over(500ms) >= 0.9 * 2e9);
   log::set_sink(nullptr);
   REQUIRE(kept_lines().size() == 2);
-  CHECK_THAT(kept_lines().back(), Catch::Contains("rail host0eth0 is as fast as before"));
+  CHECK_THAT(kept_lines().back(), Catch::Contains("rail host0eth0 is no longer slow"));
+}
+
+TEST_CASE("a rail that is slow from the start is given what it can carry, and is named within two seconds") {
+  log::set_sink(keep_line);
+  kept_lines().clear();
+  const std::uint64_t part = GENERATE(10, 100);
+  // The sister of unlimited rate: what holds it back is the job, which has so much outstanding and no more.
+  const bool limited = GENERATE(true, false);
+  CAPTURE(part, limited);
+  const std::uint64_t quick = limited ? kGigabit : 10 * kGigabit;
+  Scenario scenario = stream_over({quick, (limited ? quick : 2 * kGigabit) / part});
+  scenario.cables.back().queue = 50ms;  // as those that shape have
+  scenario.jobs.front().depth = limited ? 8 : 4;
+  scenario.jobs.front().messages.assign(20'000, 256u << 10);
+  Scenario alone = stream_over({quick});
+  alone.jobs = scenario.jobs;
+  alone.jobs.front().roles.resize(1);
+  Stream one(alone);
+  one.run_for(100ms);
+  const double without = one.rate_over(1s);
+  Stream both(scenario);
+  both.run_for(100ms);
+  const double rate = both.rate_over(1s);
+  WARN("a rail at 1/" << part << (limited ? "" : ", its sister unlimited") << ": " << rate / 1e9
+                      << " Gbit/s with it, " << without / 1e9 << " without");
+  CHECK(rate >= (limited ? 1.0 : 0.97) * without);
+  if (limited && part == 10) {
+    CHECK(rate >= 0.9 * 1.1e9);
+  }
+  both.run_for(900ms);
+  log::set_sink(nullptr);
+  if (limited) {
+    REQUIRE(kept_lines().size() == 1);
+    CHECK_THAT(kept_lines().front(), Catch::Contains("rail host0eth1 delivers 0."));
+  } else {
+    CHECK(std::ranges::none_of(
+        kept_lines(), [](const std::string& line) { return line.find("host0eth0") != std::string::npos; }));
+  }
 }
 
 TEST_CASE("what is slow on all rails, and a rail that was cut for a while, is no rail's fault") {

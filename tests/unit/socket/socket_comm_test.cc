@@ -121,6 +121,23 @@ TEST_CASE("messages of all sizes arrive over the kernel's sockets") {
   }
 }
 
+TEST_CASE("a lane that has nothing to send is not busy, at either end") {
+  Comms comms;
+  Message& message = comms.message(1'000'000);
+  comms.post(message);
+  comms.finish(message);
+  const auto stream = [](const Side& side) -> const stack::ByteStream& {
+    return side.carrier->flow_at(0).stream();
+  };
+  REQUIRE(comms.until([&] { return !stream(comms.a).awaits_peer() && !stream(comms.b).awaits_peer(); }));
+  const Duration sender = stream(comms.a).info().busy, receiver = stream(comms.b).info().busy;
+  CHECK(sender > Duration::zero());
+  const Instant end = comms.a.carrier->now() + std::chrono::milliseconds(20);
+  REQUIRE(comms.until([&] { return comms.a.carrier->now() >= end; }));
+  CHECK(stream(comms.a).info().busy == sender);
+  CHECK(stream(comms.b).info().busy == receiver);
+}
+
 TEST_CASE("messages survive connections that are cut anywhere") {
   const auto seed = GENERATE(range(0u, 6u));
   INFO("seed " << seed);

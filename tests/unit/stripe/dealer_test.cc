@@ -23,38 +23,103 @@ TEST_CASE("a piece goes to the lane on which it arrives first") {
     }
     return pieces;
   };
-  SECTION("by its share of the rate, a lane of unknown rate like the fastest") {
-    open.outlets[0].rate = 4'000'000;
-    open.outlets[1].rate = 1'000'000;
-    open.outlets[2].rate = 1'000'000;
-    const auto pieces = deal();
-    CHECK(pieces[0] == pieces[3]);
-    CHECK(pieces[0] >= 39);
-    CHECK(pieces[1] >= 9);
-    CHECK(pieces[1] == pieces[2]);
+  const auto rates = [&](const std::vector<std::uint64_t>& in_order) {
+    for (std::size_t i = 0; i < in_order.size(); ++i) {
+      open.outlets[i].rate = in_order[i] * 1'000'000;
+    }
+  };
+  SECTION("by its share of the rate") {
+    rates({400, 100, 100, 400});
+    CHECK(deal() == std::vector<std::size_t>{40, 10, 10, 40});
   }
   SECTION("and one that is to get none gets none") {
+    rates({100, 100, 100, 100});
     open.outlets[1].lane = nullptr;
     CHECK(deal() == std::vector<std::size_t>{34, 0, 33, 33});
     CHECK(outbox.drained({1}));
     CHECK_FALSE(outbox.drained({0}));
   }
   SECTION("and a slow one none, if the fast ones are done with all before") {
-    open.outlets[0].rate = open.outlets[1].rate = open.outlets[2].rate = 100'000'000;
-    open.outlets[3].rate = 1'000'000;
+    rates({10'000, 10'000, 10'000, 1});
     CHECK(deal() == std::vector<std::size_t>{34, 33, 33, 0});
   }
   SECTION("and waits for that lane if it has no room") {
-    open.outlets[0].rate = 100'000'000;
-    open.outlets[1].rate = open.outlets[2].rate = open.outlets[3].rate = 1'000'000;
+    rates({1000, 1, 1, 1});
     open.lanes[0]->limit = 3 * kPiece;
     CHECK(deal() == std::vector<std::size_t>{3, 0, 0, 0});
   }
   outbox.fail();
 }
 
+namespace {
+
+std::uint64_t bytes_of(const std::vector<FakeLane::Given>& given) {
+  std::uint64_t bytes = 0;
+  for (const FakeLane::Given& each : given) {
+    bytes += each.piece.length;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a lane of unknown rate counts as the fastest, and gets little until its rate is known") {
+  OpenLanes open(2);
+  const std::vector<std::byte> data(64u << 20);
+  Outbox outbox({.waits_for_receives = false});
+  Completion completion;
+  REQUIRE(outbox.post(message_of(data, 0), &completion));
+  SECTION("beside one whose rate is known") {
+    open.outlets[0].rate = 50'000'000;  // a slow rail; the other one may be as slow
+    REQUIRE(outbox.pump(open.outlets));
+    CHECK(bytes_of(open.given(1)) == 128u << 10);
+    CHECK(bytes_of(open.given(0)) == data.size() - (128u << 10));
+  }
+  SECTION("beside others of unknown rate") {
+    REQUIRE(outbox.pump(open.outlets));
+    CHECK(bytes_of(open.given(0)) <= 128u << 10);
+    CHECK(bytes_of(open.given(1)) <= 128u << 10);
+    const auto before = bytes_of(open.given(0));
+    open.lanes[0]->confirm(open.given(0).back().span.end);
+    REQUIRE(outbox.pump(open.outlets));
+    CHECK(bytes_of(open.given(0)) > before);
+  }
+  outbox.fail();
+}
+
+TEST_CASE("pieces are as large as their lane is quick, and a probe goes where nothing else would") {
+  OpenLanes open(2);
+  open.outlets[0].rate = 1'000'000'000;
+  open.outlets[1].rate = 20'000'000;
+  const std::vector<std::byte> large(16u << 20), single(256u << 10);
+  Outbox outbox({.waits_for_receives = false});
+  std::vector<Completion> completions(2);
+  SECTION("a hundredth of a message's time on each lane") {
+    REQUIRE(outbox.post(message_of(large, 0), &completions[0]));
+    REQUIRE(outbox.pump(open.outlets));
+    CHECK(open.given(0).front().piece.length == 512u << 10);
+    REQUIRE_FALSE(open.given(1).empty());
+    for (const auto& given : open.given(1)) {
+      CHECK(given.piece.length <= 40'000);
+    }
+  }
+  SECTION("a probe") {
+    REQUIRE(outbox.post(message_of(single, 0), &completions[0]));
+    REQUIRE(outbox.pump(open.outlets));
+    CHECK(open.given(1).empty());
+    open.outlets[1].probe = true;
+    REQUIRE(outbox.post(message_of(single, 1), &completions[1]));
+    REQUIRE(outbox.pump(open.outlets));
+    REQUIRE(open.given(1).size() == 1);
+    CHECK(open.given(1)[0].piece.length <= 40'000);
+    CHECK_FALSE(open.outlets[1].probe);
+  }
+  outbox.fail();
+}
+
 TEST_CASE("a lane alone gets a message in one piece, and several get pieces of whole lines") {
   OpenLanes open(2);
+  open.outlets[0].rate = open.outlets[1].rate = 1'000'000'000;
   const std::vector<std::byte> data(1'000'001);
   Outbox outbox({.piece_bytes = 4096, .waits_for_receives = false});
   Completion completion;

@@ -58,7 +58,10 @@ std::vector<Outlet> TwoEnds::outlets() {
   return outlets;
 }
 
-bool TwoEnds::pump() { return outbox.pump(outlets()); }
+bool TwoEnds::pump() {
+  std::vector<Outlet> to = outlets();
+  return outbox.pump(to);
+}
 
 bool TwoEnds::deal(std::size_t number) {
   Way& way = *ways_[number];

@@ -130,35 +130,73 @@ TEST_CASE("paths that stay bad are replaced ever more rarely") {
   CHECK(court.replaced.size() <= 20);
 }
 
-TEST_CASE("a flow's rate follows what the network gives, not what the application lacks") {
+namespace {
+
+// A connection, as its meter sees it.
+struct Metered {
   FlowMeter meter;
   stack::ConnectionInfo info;
-  const auto pass = [&](std::uint64_t bytes, Duration busy, Duration limited) {
+  Instant now{1h};
+
+  FlowReading pass(std::uint64_t bytes, Duration busy, Duration limited, Duration length = 10ms) {
     info.delivered += bytes;
     info.busy += busy;
     info.network_limited += limited;
-    return meter.read(info);
-  };
-  CHECK(pass(56, 10ms, 0ms).rate == 0);  // a hello tells nothing
-  CHECK(pass(10'000'000, 10ms, 10ms).rate == 1'000'000'000);
-  CHECK(pass(1000, 10ms, 0ms).rate == 1'000'000'000);
-  CHECK(pass(0, 0ms, 0ms).rate == 1'000'000'000);
-  CHECK(pass(5'000'000, 10ms, 8ms).rate == 875'000'000);
-  CHECK(pass(20'000'000, 10ms, 0ms).rate == 2'000'000'000);
+    now += length;
+    return meter.read(info, now);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a flow's rate follows what the network gives, not what the application lacks") {
+  Metered flow;
+  CHECK(flow.pass(56, 10ms, 0ms).rate == 0);  // a hello tells nothing
+  CHECK(flow.pass(10'000'000, 10ms, 10ms).rate == 1'000'000'000);
+  CHECK(flow.pass(1000, 10ms, 0ms).rate == 1'000'000'000);
+  CHECK(flow.pass(0, 0ms, 0ms).rate == 1'000'000'000);
+  CHECK(flow.pass(5'000'000, 10ms, 8ms).rate == 875'000'000);
   for (int i = 0; i < 100; ++i) {
-    pass(0, 10ms, 10ms);
+    flow.pass(0, 10ms, 10ms);
   }
-  CHECK(meter.read(info).rate > 0);  // stuck is not unknown
-  CHECK(meter.read(info).rate < 10);
-  for (int i = 0; i < 32; ++i) {
-    pass(0, 0ms, 0ms);
+  CHECK(flow.pass(0, 0ms, 0ms).rate > 0);  // stuck is not unknown
+  CHECK(flow.pass(0, 0ms, 0ms).rate < 10);
+  flow.info.timeouts += 3;
+  CHECK(flow.pass(0, 10ms, 10ms).timeouts_in_row == 3);
+  CHECK(flow.pass(1, 10ms, 10ms).timeouts_in_row == 0);
+}
+
+TEST_CASE("what a flow delivers without a limit is a lower bound, for some seconds or until there is one") {
+  Metered flow;
+  CHECK(flow.pass(10'000'000, 10ms, 0ms).rate == 1'000'000'000);
+  CHECK(flow.pass(100'000, 10ms, 0ms).rate > 990'000'000);
+  SECTION("it is worth half as much with each second") {
+    CHECK(flow.pass(100'000, 10ms, 0ms, 1s).rate == Approx(496'000'000).epsilon(0.01));
+    CHECK(flow.pass(20'000'000, 10ms, 0ms, 1s).rate == 2'000'000'000);
+    for (int i = 0; i < 40; ++i) {
+      flow.pass(0, 0ms, 0ms, 1s);
+    }
+    CHECK(flow.pass(0, 0ms, 0ms).rate == 0);  // not known any more
   }
-  CHECK(meter.read(info).rate == 2'000'000'000 / 16);  // it may be better by now
-  for (int i = 0; i < 64; ++i) {
-    pass(0, 0ms, 0ms);
+  SECTION("a measured rate replaces it, and is what remains") {
+    CHECK(flow.pass(1'000'000, 10ms, 9ms).rate == 100'000'000);
+    CHECK(flow.pass(10'000'000, 10ms, 0ms).rate == 1'000'000'000);
+    flow.pass(0, 0ms, 0ms, 20s);
+    CHECK(flow.pass(0, 0ms, 0ms).rate == 100'000'000);
   }
-  CHECK(meter.read(info).rate == 2'000'000'000 / 4);
-  info.timeouts += 3;
-  CHECK(pass(0, 10ms, 10ms).timeouts_in_row == 3);
-  CHECK(pass(1, 10ms, 10ms).timeouts_in_row == 0);
+}
+
+TEST_CASE("a flow of known rate that is not used is to be probed, and shows whether it has recovered") {
+  Metered flow;
+  CHECK_FALSE(flow.pass(0, 0ms, 0ms, 1s).unused);  // nothing is known that could have changed
+  flow.pass(100'000, 10ms, 10ms);
+  CHECK_FALSE(flow.pass(0, 0ms, 0ms, 290ms).unused);
+  CHECK(flow.pass(0, 0ms, 0ms).unused);
+  const FlowReading same = flow.pass(16'384, 2ms, 0ms);
+  CHECK_FALSE(same.unused);
+  CHECK_FALSE(same.recovered);
+  CHECK(same.rate == 10'000'000);
+  const FlowReading more = flow.pass(16'384, 100us, 0ms);
+  CHECK(more.recovered);
+  CHECK(more.rate == 163'840'000);
 }

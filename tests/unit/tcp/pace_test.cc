@@ -13,15 +13,25 @@ namespace {
 
 constexpr double kGigabit = 125e6;  // bytes a second
 
-// Samples each 10 ms.
-struct Clocked {
-  Pace pace;
+// A path and its sister, which are sampled each 10 ms and compared.
+struct Pair {
+  Pace pace, sister;
   Instant now{1h};
   int changes = 0;
-  void run(double rate, Duration time) {
-    for (const Instant end = now + time; now < end; now += 10ms) {
+  double waiting = 1, sister_waiting = 1, times = 1;  // waiting: the part of the time
+  void run(double rate, double sister_rate, Duration time) {
+    constexpr Duration kLength = 10ms;
+    const auto sample = [&](double bytes_per_second, double part) {
+      return PaceSample{.delivered = static_cast<std::uint64_t>(bytes_per_second * 0.01),
+                        .length = kLength,
+                        .waiting = std::chrono::duration_cast<Duration>(part * kLength)};
+    };
+    for (const Instant end = now + time; now < end;) {
+      now += kLength;
       const bool was_slow = pace.slow();
-      pace.on_sample(rate, now);
+      pace.on_sample(sample(rate, waiting), now);
+      sister.on_sample(sample(sister_rate, sister_waiting), now);
+      pace.compare(sister, times, now);
       changes += pace.slow() != was_slow ? 1 : 0;
     }
   }
@@ -30,58 +40,98 @@ struct Clocked {
 }  // namespace
 
 TEST_CASE("a path is slow below a third of what is usual, and no more above half") {
-  Clocked path;
-  path.run(kGigabit, 1s);
-  path.run(0.4 * kGigabit, 1s);
+  Pair path;
+  path.run(kGigabit, kGigabit, 1s);
+  path.run(0.4 * kGigabit, kGigabit, 2s);
   CHECK_FALSE(path.pace.slow());
-  path.run(0.3 * kGigabit, 60ms);
-  CHECK_FALSE(path.pace.slow());
-  path.run(0.3 * kGigabit, 20ms);
+  path.run(0.25 * kGigabit, kGigabit, 1s);
   CHECK(path.pace.slow());
-  path.run(0.4 * kGigabit, 1s);
+  CHECK(path.pace.expected() == Approx(kGigabit).epsilon(0.15));  // it falls slowly
+  path.run(0.4 * kGigabit, kGigabit, 1s);
   CHECK(path.pace.slow());
-  path.run(0.9 * kGigabit, 80ms);
+  path.run(0.9 * kGigabit, kGigabit, 1s);
   CHECK_FALSE(path.pace.slow());
   CHECK(path.changes == 2);
 }
 
-TEST_CASE("one good sample in between is enough not to be slow") {
-  Clocked path;
-  path.run(kGigabit, 1s);
+TEST_CASE("a path that is slow from the start is compared with its sister") {
+  Pair path;
+  SECTION("a tenth is slow, within a second") {
+    path.run(0.1 * kGigabit, kGigabit, 600ms);
+    CHECK(path.pace.slow());
+    CHECK(path.pace.expected() == Approx(kGigabit).epsilon(0.02));
+    path.run(0.1 * kGigabit, 0.1 * kGigabit, 1s);  // the sister has fallen as well
+    CHECK_FALSE(path.pace.slow());
+  }
+  SECTION("a quarter is not: rails may differ") {
+    path.run(0.25 * kGigabit, kGigabit, 1min);
+    CHECK_FALSE(path.pace.slow());
+  }
+  SECTION("nor a tenth, of a rail that is said to be a tenth as fast") {
+    path.times = 0.1;
+    path.run(0.1 * kGigabit, kGigabit, 1min);
+    CHECK_FALSE(path.pace.slow());
+    path.run(0.01 * kGigabit, kGigabit, 2s);
+    CHECK(path.pace.slow());
+  }
+}
+
+TEST_CASE("a path is not blamed for what it was not given") {
+  Pair path;
+  path.run(kGigabit, kGigabit, 2s);
+  path.waiting = 0.5;
+  path.run(0.01 * kGigabit, kGigabit, 1min);
+  CHECK_FALSE(path.pace.slow());
+}
+
+TEST_CASE("a moment without waiting bytes now and then is enough not to be compared") {
+  Pair path;
   for (int i = 0; i < 50; ++i) {
-    path.run(0.1 * kGigabit, 50ms);
-    path.run(kGigabit, 10ms);
+    path.waiting = 1;
+    path.run(0.1 * kGigabit, kGigabit, 400ms);
+    path.waiting = 0;
+    path.run(0.1 * kGigabit, kGigabit, 50ms);
   }
   CHECK_FALSE(path.pace.slow());
 }
 
-TEST_CASE(
-    "what is slow for minutes is usual then, and a path that begins anew has a second to find its rate") {
-  Clocked path;
-  path.run(kGigabit, 1s);
-  path.run(0.1 * kGigabit, 5min + 1s);
+TEST_CASE("a sister is compared with whatever its limit is, and one that delivers little says nothing") {
+  Pair path;
+  path.sister_waiting = 0;
+  path.run(0.1 * kGigabit, 0.4 * kGigabit, 2s);
   CHECK_FALSE(path.pace.slow());
-  path.run(kGigabit, 1s);
-  path.pace.restart(path.now);
-  path.run(0.1 * kGigabit, 1s);
-  CHECK_FALSE(path.pace.slow());
-  path.run(0.1 * kGigabit, 100ms);
+  path.run(0.1 * kGigabit, 0.9 * kGigabit, 2s);
   CHECK(path.pace.slow());
+}
+
+TEST_CASE("what falls on both, or begins anew, is no fault for a while") {
+  Pair path;
+  path.run(kGigabit, kGigabit, 1s);
+  SECTION("both have fallen") {
+    path.run(0.1 * kGigabit, 0.1 * kGigabit, 1min);
+    CHECK_FALSE(path.pace.slow());
+  }
+  SECTION("the path has a second to find its rate") {
+    path.pace.restart(path.now);
+    path.run(0.1 * kGigabit, kGigabit, Pace::kStart + Pace::kWindow);
+    CHECK_FALSE(path.pace.slow());
+    path.run(0.1 * kGigabit, kGigabit, 100ms);
+    CHECK(path.pace.slow());
+  }
 }
 
 TEST_CASE("a rail is named once, with how many of its peers it is slow to") {
   Instant now{1h};
   RailPaces rail("eth1");
-  Clocked quick, slow;
-  quick.run(kGigabit, 1s);
-  slow.run(10 * kGigabit, 1s);
-  slow.run(kGigabit, 200ms);
+  Pair quick, slow;
+  quick.run(kGigabit, kGigabit, 1s);
+  slow.run(kGigabit, 10 * kGigabit, 1s);
+  REQUIRE(slow.pace.slow());
   const int of_three = GENERATE(1, 2, 3);
   const auto sample = [&] {
     int number = 0;
     for (const char* peer : {"10.0.0.7", "10.0.0.8", "10.0.0.9"}) {
-      const bool blamed = number++ < of_three;
-      rail.on_sample(peer, blamed ? slow.pace : quick.pace, blamed, now);
+      rail.on_compared(peer, number++ < of_three ? slow.pace : quick.pace, now);
     }
     return rail.news(now);
   };
@@ -98,12 +148,12 @@ TEST_CASE("a rail is named once, with how many of its peers it is slow to") {
   CHECK_FALSE(sample());
   now += 2s;
   for (const char* peer : {"10.0.0.7", "10.0.0.8", "10.0.0.9"}) {
-    rail.on_sample(peer, quick.pace, false, now);
+    rail.on_compared(peer, quick.pace, now);
   }
   const auto end = rail.news(now);
   REQUIRE(end);
   CHECK_FALSE(end->slow);
-  CHECK_THAT(end->text, Contains("as fast as before, after 2.0 s"));
+  CHECK_THAT(end->text, Contains("is no longer slow, after 2.0 s"));
   // Not again at once.
   CHECK_FALSE(sample());
   now += 1s;

@@ -167,8 +167,7 @@ void CommCore::send_report(stripe::LaneId lane) {
   if (news <= end.reports * lane::kPositionRecordBytes && news < kAtMost) {
     return;
   }
-  if (lane::send_record(end.flow->stream(),
-                        lane::encode_position(lane::RecordType::read, {end.serial, position}))) {
+  if (end.flow->send_report(lane::encode_position(lane::RecordType::read, {end.serial, position}))) {
     end.reported = position;
     end.reports = 0;
     end.flow->wake();
@@ -556,7 +555,7 @@ verdict::LaneFacts CommCore::facts_of(const engine::Flow& flow, Instant now) {
           .no_link = carrier.is_away(),
           .no_neighbour = !flow.by_kernel() && flow.is_silent(),
           .driver_stalled = carrier.is_stalled(),
-          .unacknowledged = stream.stream_written() > stream.stream_acked(),
+          .unacknowledged = stream.awaits_peer(),
           .repetitions = stream.timeouts_in_row(),
           .unheard = now - stream.heard_at(),
           .round_trip = stream.info().srtt};

@@ -277,21 +277,29 @@ PathUse SendComm::measure(stripe::RouteId route, Instant now) {
   if (failed() || !welcomed()) {
     return use;
   }
-  book_.measure(route, readings_);
+  Path& path = *route_at(route).path;
+  book_.measure(route, readings_, now);
   for (const FlowJudge::Sight& sight : readings_) {
     use.delivered += sight.reading.delivered;
     use.busy = std::max(use.busy, sight.reading.busy);
     use.all_busy += sight.reading.busy;
     use.limited += sight.reading.limited;
+    use.in_network = std::max(use.in_network, sight.reading.in_network);
     use.srtt = std::max(use.srtt, sight.reading.srtt);
     if (sight.reading.path_mss != 0) {
       warn_of_path_mtu(route_at(route), sight.reading.path_mss);
     }
+    if (sight.reading.recovered) {
+      path.on_recovered();
+    }
+    if (sight.reading.unused && book_.is_dealt(sight.flow) && path.may_probe(now)) {
+      book_.probe(sight.flow);
+    }
   }
-  if (route_at(route).path->network()) {
+  if (path.network()) {
     judge(route, now);
   }
-  use.ready = book_.dealt(route) == route_at(route).path->flows();
+  use.ready = book_.dealt(route) == path.flows();
   return use;
 }
 

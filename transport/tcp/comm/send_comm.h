@@ -132,7 +132,7 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool carries(stripe::LaneId lane) const override;
   PathUse measure(stripe::RouteId route, Instant now) override;
   void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
-  [[nodiscard]] bool has_quick_sister(stripe::RouteId route, Instant now) const override;
+  [[nodiscard]] const Path* quickest_sister(stripe::RouteId route, Instant now) const override;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return outbox_.uses(data, size);
   }

@@ -234,16 +234,16 @@ bool SendComm::rest_standbys(Instant now) {
   return any || (has_standbys_ && is_needed({routes_.size() - 1}, now));
 }
 
-bool SendComm::has_quick_sister(stripe::RouteId route, Instant now) const {
-  constexpr Duration kRecent = std::chrono::seconds(1);
+const Path* SendComm::quickest_sister(stripe::RouteId route, Instant now) const {
+  const Path* quickest = nullptr;
   for (std::size_t i = 0; i < routes_.size(); ++i) {
-    const Pace& pace = routes_[i].path->pace();
-    if (i != route.value && book_.dealt({i}) > 0 && !pace.slow() && pace.sampled_at() &&
-        now - *pace.sampled_at() < kRecent) {
-      return true;
+    const Path& path = *routes_[i].path;
+    if (i != route.value && book_.dealt({i}) > 0 && path.pace().known(now) &&
+        (quickest == nullptr || path.pace().rate() > quickest->pace().rate())) {
+      quickest = &path;
     }
   }
-  return false;
+  return quickest;
 }
 
 // A comm that waits for the peer's receive has nothing on its way, so a lane that is cut would go unnoticed,
@@ -258,7 +258,7 @@ bool SendComm::ask_while_waiting(Instant now) {
       continue;
     }
     stack::ByteStream& stream = lanes_[i].flow->stream();
-    if (stream.stream_acked() == stream.stream_written() && now - stream.progressed_at() >= kQuiet &&
+    if (!stream.awaits_peer() && now - stream.progressed_at() >= kQuiet &&
         lane::send_record(stream, lane::encode_record(lane::RecordType::ask, {}))) {
       lanes_[i].flow->wake();
     }

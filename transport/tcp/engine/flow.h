@@ -93,6 +93,9 @@ class Flow {
   [[nodiscard]] virtual bool by_kernel() const { return false; }
   // The peer has read so many bytes of the stream. Returns false if that cannot be.
   virtual bool on_report(std::uint64_t /*position*/) { return false; }
+  // Sends the report of what was read here. The peer does not report in turn that it has read that. Returns
+  // false if there is no room now.
+  virtual bool send_report(std::span<const std::byte> /*record*/) { return false; }
 
   // Returns true if the peer, or the way to it, has given no sign of itself for some seconds.
   [[nodiscard]] virtual bool is_silent() const = 0;

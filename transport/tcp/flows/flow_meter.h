@@ -1,13 +1,15 @@
 // What one flow has done between two readings of its connection, and the rate that it is expected to deliver.
 //
-// While the network limits the flow, the expected rate follows the measured one. Otherwise the application
-// sets the rate, and only a measurement above the expected rate changes it. The rate of a flow that is not
-// used is taken for twice as much now and then: otherwise a flow that was slow once would never be used
-// again. Not for as much as others have: what it gets then would be late if it is still slow. No I/O and no
+// While the network limits the flow, the expected rate follows the measured one. Otherwise this host, the
+// application or the peer sets the rate, and what is measured is a lower bound: it counts until the network
+// limits the flow again, and for half as much with each second. A flow that was slow once and is not used any
+// more is to be probed now and then, with little: much would be late if it is still slow. No I/O and no
 // clock.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdint>
 
 #include "base/time.h"
@@ -18,8 +20,11 @@ namespace tfabric::tcp {
 struct FlowReading {
   std::uint64_t delivered = 0;        // bytes
   Duration busy{}, limited{};         // time with bytes on their way; the part when the network limited it
+  Duration in_network{};              // as ConnectionInfo has it
   Duration srtt{};                    // zero: not known
   std::uint64_t rate = 0;             // the expected one, bytes a second; 0: not known
+  bool unused = false;                // for so long that its rate may have changed
+  bool recovered = false;             // it has delivered much more than was expected
   std::uint32_t timeouts_in_row = 0;  // with nothing delivered between them
   std::uint32_t path_mss = 0;  // if the path drops larger segments silently: the size that arrives; else 0
   [[nodiscard]] bool network_limited() const { return busy > Duration::zero() && 2 * limited >= busy; }
@@ -27,51 +32,59 @@ struct FlowReading {
 
 class FlowMeter {
  public:
+  static constexpr Duration kUnused = std::chrono::milliseconds(300);
+
   // Returns what the flow did since the last reading, or since it began.
-  FlowReading read(const stack::ConnectionInfo& info) {
+  FlowReading read(const stack::ConnectionInfo& info, Instant now) {
     FlowReading reading{.delivered = info.delivered - delivered_,
                         .busy = info.busy - busy_,
                         .limited = info.network_limited - limited_,
+                        .in_network = info.in_network - in_network_,
                         .srtt = info.srtt};
-    take_rate(reading);
+    take_rate(reading, now);
     timeouts_in_row_ = (reading.delivered > 0 ? 0 : timeouts_in_row_) + (info.timeouts - timeouts_);
-    reading.rate = rate_;
+    reading.rate = expected();
     reading.timeouts_in_row = timeouts_in_row_;
     reading.path_mss = info.path_limited ? info.mss : 0;
     delivered_ = info.delivered;
     busy_ = info.busy;
     limited_ = info.network_limited;
+    in_network_ = info.in_network;
     timeouts_ = info.timeouts;
     return reading;
   }
 
  private:
-  void take_rate(const FlowReading& reading) {
+  [[nodiscard]] std::uint64_t expected() const { return std::max(rate_, bound_); }
+
+  void take_rate(FlowReading& reading, Instant now) {
+    const std::uint64_t before = expected();
+    const double age = std::chrono::duration<double>(now - read_at_).count();
+    bound_ = static_cast<std::uint64_t>(static_cast<double>(bound_) * std::exp2(-age));
+    read_at_ = now;
     if (reading.busy <= Duration::zero()) {
-      constexpr std::uint32_t kPatience = 32;
-      constexpr std::uint64_t kLeastShare = 16;  // of its best, for one that stood still
-      constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
-      if (++idle_ % kPatience == 0) {
-        rate_ = std::min(std::max(2 * rate_, best_ / kLeastShare), kMost);
-      }
+      reading.unused = before != 0 && now - used_at_ >= kUnused;
       return;
     }
-    idle_ = 0;
+    used_at_ = now;
     const double seconds = std::chrono::duration<double>(reading.busy).count();
     const auto seen = static_cast<std::uint64_t>(static_cast<double>(reading.delivered) / seconds);
-    if (reading.network_limited()) {
-      constexpr std::uint64_t kWeight = 4;
-      rate_ = std::max<std::uint64_t>(rate_ == 0 ? seen : rate_ - rate_ / kWeight + seen / kWeight, 1);
-    } else if (rate_ != 0) {
-      rate_ = std::max(rate_, seen);
+    reading.recovered = before != 0 && seen / 2 > before;
+    constexpr std::uint64_t kTelling = 8u << 10;  // a hello, or a report, says nothing
+    if (!reading.network_limited()) {
+      bound_ = reading.delivered < kTelling ? bound_ : std::max(bound_, seen);
+      return;
     }
-    best_ = std::max(best_, rate_);
+    constexpr std::uint64_t kWeight = 4;
+    rate_ = rate_ == 0 ? seen : std::max<std::uint64_t>(rate_ - rate_ / kWeight + seen / kWeight, 1);
+    bound_ = 0;
   }
 
-  std::uint64_t delivered_ = 0, rate_ = 0, best_ = 0;
-  Duration busy_{}, limited_{};
+  std::uint64_t delivered_ = 0;
+  std::uint64_t rate_ = 0, bound_ = 0;  // measured while the network was the limit, and while it was not
+  Duration busy_{}, limited_{}, in_network_{};
   std::uint32_t timeouts_ = 0, timeouts_in_row_ = 0;
-  std::uint32_t idle_ = 0;  // readings in a row
+  Instant read_at_{}, used_at_{};
 };
 
 }  // namespace tfabric::tcp

@@ -3,19 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace tfabric::tcp {
 namespace {
 
 constexpr double gbits(double bytes_per_second) { return bytes_per_second * 8e-9; }
 
-// A peer counts among those of a rail if it was sampled within this.
+// A peer counts among those of a rail if it was compared within this.
 constexpr Duration kRecent = std::chrono::seconds(2);
 
 }  // namespace
 
-bool Pace::contradicts(bool sample, Instant now) {
-  if (!sample) {
+bool Pace::contradicts(bool comparison, Instant now) {
+  if (!comparison) {
     contrary_ = 0;
     return false;
   }
@@ -27,39 +28,59 @@ bool Pace::contradicts(bool sample, Instant now) {
 
 void Pace::restart(Instant now) {
   not_before_ = now + kStart;
-  slow_since_.reset();
+  sampled_at_ = {};
+  slow_ = false;
   contrary_ = 0;
 }
 
-void Pace::on_sample(double rate, Instant now) {
+bool Pace::known(Instant now) const { return now - sampled_at_ < kWindow && now - sampled_since_ >= kWindow; }
+
+void Pace::on_sample(const PaceSample& sample, Instant now) {
   if (now < not_before_) {
     return;
   }
-  constexpr double kQuick = 0.25, kSlow = 1.0 / 1024;
-  rate_ = sampled_at_ ? rate_ + (rate - rate_) * kQuick : rate;
+  constexpr double kSpan = 0.1;  // seconds over which figures are smoothed
+  const double seconds = std::chrono::duration<double>(sample.length).count();
+  const bool first = now - sampled_at_ >= kWindow;
+  const double weight = first ? 1 : 1 - std::exp(-seconds / kSpan);
+  rate_ += (static_cast<double>(sample.delivered) / seconds - rate_) * weight;
+  waiting_ += (std::chrono::duration<double>(sample.waiting).count() / seconds - waiting_) * weight;
+  sampled_since_ = first ? now - sample.length : sampled_since_;
+  waiting_since_ = first ? std::nullopt : waiting_since_;
+  waiting_since_ =
+      waiting_ < kThroughout ? std::nullopt : std::optional(waiting_since_.value_or(now - sample.length));
   sampled_at_ = now;
-  if (!slow()) {
-    const bool far = rate * kFar < usual_;
-    // While it may be about to be found slow, what is usual stands still.
-    usual_ += (rate - usual_) * (rate > usual_ ? kQuick : far ? 0 : kSlow);
-    if (contradicts(far, now)) {
-      slow_since_ = now;
-      contrary_ = 0;
-    }
-    return;
-  }
-  const bool forgotten = now - *slow_since_ >= kMemory;
-  if (contradicts(2 * rate > usual_, now) || forgotten) {
-    usual_ = rate_;
-    slow_since_.reset();
-    contrary_ = 0;
+  if (known(now) && !slow_) {
+    constexpr double kQuick = 0.25, kSlow = 1.0 / 1024;
+    // While it may be about to be found slow, what is usual stands still, and while it is not the limit.
+    const bool stands = !waiting_since_ || rate_ * kFar < usual_;
+    usual_ += (rate_ - usual_) * (rate_ > usual_ ? kQuick : stands ? 0 : kSlow);
   }
 }
 
-void RailPaces::on_sample(const std::string& peer, const Pace& pace, bool blamed, Instant now) {
-  peers_[peer] = {.rate = pace.rate(), .usual = pace.usual(), .blamed = blamed, .seen = now};
-  const bool any = std::ranges::any_of(peers_, [](const auto& each) { return each.second.blamed; });
-  if (!any) {
+bool Pace::compare(const Pace& sister, double times, Instant now) {
+  if (!known(now) || !sister.known(now) || !waiting_since_ || now - *waiting_since_ < kWindow) {
+    contrary_ = 0;
+    return false;
+  }
+  const double like_sister = sister.rate_ * times;
+  const bool was_slow = slow_;
+  if (slow_) {
+    slow_ = !contradicts(2 * rate_ > std::min(expected_, like_sister), now);
+  } else {
+    const bool fallen = rate_ * kFar < usual_ && 2 * sister.rate_ > sister.usual_;
+    if (contradicts(fallen || rate_ * kFarFromSister < like_sister, now)) {
+      slow_ = true;
+      expected_ = fallen ? usual_ : like_sister;
+    }
+  }
+  contrary_ = slow_ != was_slow ? 0 : contrary_;
+  return true;
+}
+
+void RailPaces::on_compared(const std::string& peer, const Pace& pace, Instant now) {
+  peers_[peer] = {.rate = pace.rate(), .expected = pace.expected(), .slow = pace.slow(), .seen = now};
+  if (std::ranges::none_of(peers_, [](const auto& each) { return each.second.slow; })) {
     slow_since_.reset();
   } else if (!slow_since_) {
     slow_since_ = now;
@@ -79,7 +100,7 @@ std::optional<RailPaces::News> RailPaces::news(Instant now) {
   if (!slow_since_ && said_) {
     said_ = false;
     return News{.slow = false,
-                .text = fmt::format("rail {} is as fast as before, after {:.1f} s", rail_,
+                .text = fmt::format("rail {} is no longer slow, after {:.1f} s", rail_,
                                     std::chrono::duration<double>(now - *said_at_).count())};
   }
   return std::nullopt;
@@ -87,14 +108,14 @@ std::optional<RailPaces::News> RailPaces::news(Instant now) {
 
 std::string RailPaces::describe(Instant now) const {
   std::size_t slow = 0, all = 0;
-  double rate = 0, usual = 0;
+  double rate = 0, expected = 0;
   std::string example;
   for (const auto& [name, peer] : peers_) {
-    all += peer.blamed || now - peer.seen < kRecent ? 1 : 0;
-    if (peer.blamed) {
+    all += peer.slow || now - peer.seen < kRecent ? 1 : 0;
+    if (peer.slow) {
       ++slow;
       rate += peer.rate;
-      usual += peer.usual;
+      expected += peer.expected;
       example = example.empty() ? name : example;
     }
   }
@@ -104,7 +125,7 @@ std::string RailPaces::describe(Instant now) const {
                                        : "the NIC of that host, or the path to it";
   return fmt::format(
       "rail {} delivers {:.2f} instead of {:.2f} Gbit/s to {} of {} peers ({}{}), and gets less: {}", rail_,
-      gbits(rate), gbits(usual), slow, all, example, slow > 1 ? ", …" : "", where);
+      gbits(rate), gbits(expected), slow, all, example, slow > 1 ? ", …" : "", where);
 }
 
 }  // namespace tfabric::tcp

@@ -17,6 +17,8 @@ constexpr Duration kShortest = std::chrono::milliseconds(10), kLongest = std::ch
 constexpr Duration kForEach = std::chrono::microseconds(20);
 // A sample that is longer than this many intervals spans a pause in the traffic, and is not used.
 constexpr int kStale = 4;
+// A sample that is taken so late is one of a process that did not get its CPU, and speaks against no rail.
+constexpr Duration kLate = std::chrono::milliseconds(5);
 // From this number of paths on, those that no comm uses are forgotten. A job may have thousands of hosts.
 constexpr std::size_t kMaxRemembered = 4096;
 
@@ -56,7 +58,9 @@ void Path::measure(Instant now) {
     if (planner_) {
       plan(sample, now);
     }
-    judge_pace(sample, now);
+    if (now - next_ < kLate) {
+      judge_pace(sample, now);
+    }
   }
   last_ = now;
   next_ = now + interval;
@@ -91,16 +95,24 @@ void Path::plan(const PathSample& sample, Instant now) {
 }
 
 void Path::judge_pace(const PathSample& sample, Instant now) {
-  if (rail_ == nullptr || !choice_.network || !sample.network_limited || sample.comms == 0) {
+  if (rail_ == nullptr || !choice_.network) {
     return;
   }
-  const double seconds = std::chrono::duration<double>(sample.busy).count();
-  pace_.on_sample(static_cast<double>(sample.delivered) / seconds, now);
-  const bool far = pace_.rate() * 2 < pace_.usual();
-  const bool blamed = pace_.slow() && far && std::any_of(awake_.begin(), awake_.end(), [&](const User& u) {
-                        return u.user->has_quick_sister(u.route, now);
-                      });
-  rail_->paces.on_sample(peer_, pace_, blamed, now);
+  Duration waiting{};
+  for (const PathUse& use : uses_) {
+    waiting = std::max(waiting, use.in_network);
+  }
+  pace_.on_sample({.delivered = sample.delivered, .length = now - last_, .waiting = waiting}, now);
+  const Path* quickest = nullptr;
+  for (const User& u : awake_) {
+    const Path* sister = u.user->quickest_sister(u.route, now);
+    quickest = quickest == nullptr || (sister != nullptr && sister->pace_.rate() > quickest->pace_.rate())
+                   ? sister
+                   : quickest;
+  }
+  if (quickest != nullptr && pace_.compare(quickest->pace_, times_as_fast_as(*quickest), now)) {
+    rail_->paces.on_compared(peer_, pace_, now);
+  }
   if (const auto news = rail_->paces.news(now)) {
     if (news->slow) {
       TF_WARN("NET/tfabric: {}", news->text);
@@ -108,6 +120,11 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
       TF_INFO("NET/tfabric: {}", news->text);
     }
   }
+}
+
+double Path::times_as_fast_as(const Path& sister) const {
+  const std::uint32_t own = choice_.speed_mbps, other = sister.choice_.speed_mbps;
+  return own == 0 || other == 0 ? 1 : static_cast<double>(own) / other;
 }
 
 void Path::belong_to(std::shared_ptr<RailRecord> rail, std::string peer) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "transport/stripe/message.h"
+#include "transport/tcp/flows/flow_meter.h"
 #include "transport/tcp/flows/flow_planner.h"
 #include "transport/tcp/flows/pace.h"
 #include "transport/tcp/flows/rail_record.h"
@@ -28,10 +29,13 @@ struct PathUse {
   std::uint64_t delivered = 0;     // bytes
   Duration busy{};                 // how long the busiest flow had bytes on their way
   Duration all_busy{}, limited{};  // the same, summed over all flows; the part when the network limited them
+  Duration in_network{};           // how long one of them had bytes that waited for the network
   Duration srtt{};                 // the longest of them
   bool ready = true;               // as many flows are in use as were wanted
   bool rests = false;              // the comm has had nothing to send for a while
 };
+
+class Path;
 
 // A comm, as its paths use it. `route` is the comm's own number for the path.
 class PathUser {
@@ -40,9 +44,10 @@ class PathUser {
   virtual PathUse measure(stripe::RouteId route, Instant now) = 0;
   // Deals pieces to `flows` flows and opens those that are missing. Up to `keep` flows in all may stay open.
   virtual void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) = 0;
-  // Returns true if another route carries, too, and delivers what is usual for it.
-  [[nodiscard]] virtual bool has_quick_sister(stripe::RouteId /*route*/, Instant /*now*/) const {
-    return false;
+  // Returns the path of the comm's other routes that carries most, among those that can be compared; null if
+  // there is none.
+  [[nodiscard]] virtual const Path* quickest_sister(stripe::RouteId /*route*/, Instant /*now*/) const {
+    return nullptr;
   }
 
  protected:
@@ -55,6 +60,7 @@ struct FlowChoice {
   bool measured = false;  // find the number by measuring; otherwise it stays `flows`
   std::uint32_t flows = 1;
   std::uint32_t most = 1;
+  std::uint32_t speed_mbps = 0;  // of the rail, as configured; 0: not
 };
 
 class Path {
@@ -120,6 +126,14 @@ class Path {
       rail_->duty.missed.see(now);
     }
   }
+  // A comm would probe a flow that is slow and is not used. Returns true if it may: one comm at a time, since
+  // what it sends there may be late. One that finds the path recovered lets the next one try at once.
+  bool may_probe(Instant now) {
+    const bool may = now >= next_probe_;
+    next_probe_ = may ? now + FlowMeter::kUnused : next_probe_;
+    return may;
+  }
+  void on_recovered() { next_probe_ = {}; }
   // Call often while there is traffic; measures at intervals. Returns true if it has measured.
   bool poll(Instant now) {
     if (now < next_) {
@@ -143,6 +157,7 @@ class Path {
   void plan(const PathSample& sample, Instant now);
   [[nodiscard]] PathSample sum_up(Instant now) const;
   void judge_pace(const PathSample& sample, Instant now);
+  [[nodiscard]] double times_as_fast_as(const Path& sister) const;
   void apply(Instant now);
 
   FlowChoice choice_;
@@ -154,7 +169,7 @@ class Path {
   std::size_t users_ = 0;
   std::vector<User> awake_;  // of them
   std::vector<PathUse> uses_;
-  Instant last_{}, next_{};
+  Instant last_{}, next_{}, next_probe_{};
   std::optional<Instant> lost_since_, lost_at_, stood_in_at_;
 };
 

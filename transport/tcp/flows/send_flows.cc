@@ -60,12 +60,12 @@ void SendFlows::deal_to(stripe::RouteId route, std::uint32_t wanted) {
   deal(route, rest, [](const Flow& flow) { return flow.distrusted; });
 }
 
-void SendFlows::measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& readings) {
+void SendFlows::measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& readings, Instant now) {
   readings.clear();
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     Flow& flow = flows_[i];
     if (flow.route == route && (flow.state == State::open || flow.state == State::leaving)) {
-      readings.push_back({{i}, flow.meter.read(flow.lane->stream().info())});
+      readings.push_back({{i}, flow.meter.read(flow.lane->stream().info(), now)});
       outlets_[i].rate = readings.back().reading.rate;
     }
   }

@@ -55,11 +55,13 @@ class SendFlows {
   [[nodiscard]] std::optional<stripe::LaneId> spare(stripe::RouteId route) const;
 
   // Reads what the route's flows have done since the last time, and updates their rates in outlets().
-  void measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& readings);
+  void measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& readings, Instant now);
+  // The flow's next piece is to show whether its rate is still right.
+  void probe(stripe::LaneId flow) { outlets_[flow.value].probe = true; }
   // Returns true if pieces go to the flow.
   [[nodiscard]] bool is_dealt(stripe::LaneId flow) const { return outlets_[flow.value].lane != nullptr; }
   // By LaneId, for the outbox.
-  [[nodiscard]] std::span<const stripe::Outlet> outlets() const { return outlets_; }
+  [[nodiscard]] std::span<stripe::Outlet> outlets() { return outlets_; }
 
  private:
   struct Flow {

@@ -63,6 +63,8 @@ struct ConnectionInfo {
   // Time with something to send, and the parts of it when the peer's window or the network held the
   // connection back; until the last next_segment().
   Duration busy{}, peer_window_limited{}, network_limited{};
+  // Time in which bytes were on their way or waited for the network, and not for the peer's window.
+  Duration in_network{};
 };
 
 class ByteStream {
@@ -86,6 +88,8 @@ class ByteStream {
   [[nodiscard]] virtual std::uint64_t stream_written() const = 0;  // bytes accepted, from the start
   // Of these, those that the peer's end has: it keeps them, whatever becomes of the stream.
   [[nodiscard]] virtual std::uint64_t stream_acked() const = 0;
+  // Returns true while the peer has bytes to confirm: not those for which no confirmation comes.
+  [[nodiscard]] virtual bool awaits_peer() const { return stream_acked() < stream_written(); }
   // Returns the bytes that send() would accept.
   [[nodiscard]] virtual std::uint32_t send_room() const = 0;
   // Returns true if there is room for `n` more calls of send() or send_inline().

@@ -310,6 +310,7 @@ ConnectionInfo Connection::info() const {
   info.busy = c.limits.busy();
   info.peer_window_limited = c.limits.peer_window();
   info.network_limited = c.limits.network();
+  info.in_network = info.busy - info.peer_window_limited;
   info.delivered = c.rate.delivered();
   return info;
 }
