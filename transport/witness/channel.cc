@@ -17,9 +17,10 @@ namespace {
 constexpr bootstrap::HostWatch kWatch{
     .idle_seconds = 10, .interval_seconds = 5, .questions = 3, .user_timeout_ms = 20000};
 
-// The peer's kernel answers for a process that has ended by a reset; every other error is the network's.
+// ECONNABORTED: this host's administrator has ended it (`ss -K`). Every other error is the network's.
 Life life_after(int error) {
-  return error == ECONNRESET || error == EPIPE || error == ECONNREFUSED ? Life::closed : Life::lost;
+  return error == ECONNRESET || error == EPIPE || error == ECONNREFUSED || error == ECONNABORTED ? Life::reset
+                                                                                                 : Life::lost;
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ namespace tfabric::witness {
 // How a connection is, or how it ended.
 enum class Life : std::uint8_t {
   open,
-  closed,  // the peer's kernel closed or reset it, which a process's end does
+  closed,  // in order, as the peer's kernel does when a process ends that has read all
+  reset,   // or refused: by the peer's kernel, which then has no such process, or by something on the way
   lost     // the peer's host is not heard any more
 };
 
@@ -31,7 +32,7 @@ class Channel {
   // at life() then.
   [[nodiscard]] std::span<const std::byte> receive(std::size_t size);
   [[nodiscard]] Life life() const { return life_; }
-  // Of a socket that is being dialled: returns true if it is connected; life() is `closed` if it was refused.
+  // Of a socket that is being dialled: returns true if it is connected; life() is `reset` if it was refused.
   [[nodiscard]] bool finish_dialling();
   // Returns true if the peer's kernel has acknowledged all that was sent.
   [[nodiscard]] bool all_acknowledged() const;

@@ -29,11 +29,54 @@ void Standing::connected() {
   asked_at_.reset();
 }
 
-void Standing::closed(Instant now, bool checking) {
+void Standing::closed(Instant now, bool in_order, bool checking) {
+  was_stopped_ = view(now) == View::stopped;
+  if (!was_stopped_) {
+    asked_at_.reset();
+  }
   state_ = State::closed;
-  closed_at_ = now;
+  outcome_ = Outcome::open;
+  closed_at_ = quiet_since_ = now;
+  in_order_ = in_order;
   checking_ = checking;
-  asked_at_.reset();
+  listens_ = false;
+}
+
+void Standing::check_failed(Instant now) {
+  checking_ = false;
+  // What had listened is gone.
+  if (listens_ && state_ == State::closed && outcome_ == Outcome::stopped) {
+    closed(now, /*in_order=*/true, /*checking=*/false);
+  }
+  listens_ = false;
+}
+
+bool Standing::in_doubt() const {
+  return state_ == State::closed && (outcome_ == Outcome::open || outcome_ == Outcome::stopped);
+}
+
+// Of a process that was stopped, an end looks like a connection that a firewall has reset: neither its lanes
+// nor a dial are answered. It is taken for stopped then, which the comms' patience with such processes
+// bounds.
+void Standing::look(Instant now, const Lanes& lanes) {
+  if (!in_doubt()) {
+    return;
+  }
+  quiet_since_ = lanes.heard ? now : quiet_since_;
+  if (checking_ && now - closed_at_ < kCheckGrace) {
+    return;
+  }
+  if (lanes.answered) {
+    outcome_ = Outcome::runs;
+  } else if (outcome_ == Outcome::open && now - quiet_since_ >= (in_order_ ? kGrace : kResetGrace)) {
+    const bool is_there = listens_ || (was_stopped_ && lanes.living);
+    outcome_ = is_there ? Outcome::stopped : Outcome::ended;
+  }
+}
+
+bool Standing::vouches(Instant now) const {
+  const bool undecided = state_ == State::closed && outcome_ == Outcome::open;
+  return undecided || (state_ == State::connected && view(now) != View::silent);
 }
 
 void Standing::lost() {
@@ -82,12 +125,26 @@ void Standing::answered(std::uint64_t nonce, Instant now) {
   }
 }
 
+View Standing::view_of_closed() const {
+  switch (outcome_) {
+    case Outcome::open:
+      return was_stopped_ ? View::stopped : View::closing;
+    case Outcome::runs:
+      return View::lost;
+    case Outcome::stopped:
+      return View::stopped;
+    case Outcome::ended:
+      break;
+  }
+  return View::ended;
+}
+
 View Standing::view(Instant now) const {
   switch (state_) {
     case State::unknown:
       return View::unknown;
     case State::closed:
-      return now - closed_at_ >= (checking_ ? kCheckGrace : kGrace) ? View::ended : View::closing;
+      return view_of_closed();
     case State::lost:
       return View::lost;
     case State::connected:

@@ -24,16 +24,12 @@ constexpr Duration kMostBetweenPolls = std::chrono::milliseconds(50);
 constexpr Duration kTick = std::chrono::milliseconds(10);
 // The most peers that are looked at in an interval, in 0.1 to 0.2 ms.
 constexpr std::size_t kMaxPeersATick = 512;
-// How long a process must be stopped for a warning.
-constexpr Duration kWorthWarning = std::chrono::seconds(2);
 
 std::size_t quarter_of_descriptors() {
   rlimit limit{};
   const bool known = getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
   return known ? static_cast<std::size_t>(limit.rlim_cur / 4) : kMaxPeers;
 }
-
-double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
 
@@ -154,8 +150,12 @@ void Witness::look_at_peers() {
       dial(entry, Purpose::stay);
     }
     ask(entry);
+    look_at_lanes(entry);
     publish(entry);
     const bool unused = entry.peer.use_count() == 1 && entry.link == 0 && entry.attempt == 0;
+    if (unused) {
+      end_doubt(entry);
+    }
     i = unused ? peers_.erase(i) : std::next(i);
   }
 }
@@ -171,51 +171,6 @@ void Witness::ask(Entry& entry) {
   }
   if (entry.standing.has_open_question() && link->second.channel.all_acknowledged()) {
     entry.standing.acknowledged();
-  }
-}
-
-void Witness::publish(Entry& entry) {
-  const View view = entry.standing.view(clock_);
-  const View before = entry.peer->view_.exchange(view, std::memory_order_acq_rel);
-  if (view == View::stopped) {
-    on_stopped(entry);
-  } else if (before == View::stopped) {
-    if (view == View::alive) {
-      on_resumed(entry);
-    }
-    entry.warned = false;
-  }
-  if (view == View::ended && before != View::ended) {
-    news_.fetch_add(1, std::memory_order_release);
-  }
-}
-
-void Witness::on_stopped(Entry& entry) {
-  entry.stopped_at = entry.standing.asked_at();
-  const Duration since = clock_ - entry.stopped_at;
-  if (!entry.warned && since >= kWorthWarning) {
-    entry.warned = true;
-    const std::string line = fmt::format(
-        "NET/tfabric: the process at the other end ({}) has not run for {:.0f} s: it is stopped (SIGSTOP, a "
-        "debugger, a freezer, a migration) or gets no CPU; its host answers. Communicators wait for it for "
-        "up to {}",
-        to_string(entry.who), seconds(since), options_.patience);
-    if (options_.warns) {
-      TF_WARN("{}", line);
-    } else {
-      TF_INFO("{}", line);
-    }
-  }
-}
-
-void Witness::on_resumed(Entry& entry) {
-  const Duration stop = clock_ - entry.stopped_at;
-  entry.peer->last_stop_.store(stop.count(), std::memory_order_relaxed);
-  entry.peer->resumptions_.fetch_add(1, std::memory_order_release);
-  news_.fetch_add(1, std::memory_order_release);
-  if (std::exchange(entry.warned, false)) {
-    TF_INFO("NET/tfabric: the process at the other end ({}) runs again, after {:.1f} s", to_string(entry.who),
-            seconds(stop));
   }
 }
 

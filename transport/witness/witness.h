@@ -9,7 +9,8 @@
 // without.
 //
 // The process with the lower number dials. A connection that ends proves little if something between the
-// hosts has closed it: the peer is dialled once more then, and is not ended if it answers.
+// hosts has closed it: the peer is dialled once more then, and asked over the comms' lanes. It has not ended
+// if it answers either.
 //
 // At most kMaxPeers peers have a connection, or as many as a quarter of the descriptors that the process may
 // have (RLIMIT_NOFILE) if that is less; which ones, chance decides. A peer beyond them stays `unknown`, and
@@ -84,6 +85,9 @@ class Witness {
   [[nodiscard]] std::size_t connections() const;
 
   void poll(Instant now);
+  // Returns true while it is in doubt whether a peer has ended, so that lanes are to be asked
+  // (Peer::doubt()).
+  [[nodiscard]] bool doubts() const { return doubts_.load(std::memory_order_acquire) > 0; }
   // Grows whenever a peer has been found to have ended, or to run again after it was stopped.
   [[nodiscard]] std::uint64_t news() const { return news_.load(std::memory_order_acquire); }
 
@@ -114,6 +118,11 @@ class Witness {
     Instant said_at{};      // that
     Instant stopped_at{};   // while it is stopped
     bool warned = false;    // that it is
+    bool said_lost = false;
+    std::uint32_t doubt = 0;  // 0: none
+    std::uint32_t looks = 0;  // of engines with living lanes, while there is
+    Instant living_at{};      // when they grew
+    Instant heard_before{};
   };
   static constexpr Duration kFirstPause = std::chrono::seconds(1);
 
@@ -125,7 +134,13 @@ class Witness {
   void tick();
   void look_at_peers();
   void ask(Entry& entry);
+
+  // --- what is known of them (witness_views.cc)
+  void look_at_lanes(Entry& entry);
+  void begin_doubt(Entry& entry);
+  void end_doubt(Entry& entry);
   void publish(Entry& entry);
+  void say_lost(Entry& entry);
   void on_stopped(Entry& entry);
   void on_resumed(Entry& entry);
 
@@ -164,7 +179,9 @@ class Witness {
   std::map<std::uint64_t, Entry> peers_;           // by process
   std::uint64_t last_peer_ = 0;                    // that was looked at
   Instant full_until_{};                           // no peer is dialled before
-  bool said_full_ = false;
+  std::uint32_t last_doubt_ = 0;
+  bool said_full_ = false, said_lost_ = false;
+  std::atomic<std::uint32_t> doubts_{0};  // peers
   std::atomic<std::uint64_t> news_{0};
 };
 

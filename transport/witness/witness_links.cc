@@ -129,6 +129,9 @@ void Witness::on_connected(std::uint64_t serial, Link& link) {
     return;
   }
   link.stage = Stage::greeting;
+  if (link.purpose == Purpose::check) {
+    entry->second.standing.check_taken();
+  }
 }
 
 // The answer to ours.
@@ -221,17 +224,17 @@ void Witness::drop(std::uint64_t serial) {
   if (entry.attempt == serial) {
     entry.attempt = 0;
     if (purpose == Purpose::check) {
-      entry.standing.check_failed();
+      entry.standing.check_failed(clock_);
     }
     back_off(entry);
     publish(entry);
   } else if (entry.link == serial) {
     entry.link = 0;
-    if (life == Life::closed) {
+    if (life != Life::lost) {
       if (entry.contact.exists() && entry.attempt == 0) {
         dial(entry, Purpose::check);
       }
-      entry.standing.closed(clock_, /*checking=*/entry.attempt != 0);
+      entry.standing.closed(clock_, /*in_order=*/life == Life::closed, /*checking=*/entry.attempt != 0);
     } else {
       entry.standing.lost();
       back_off(entry);

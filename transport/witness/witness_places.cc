@@ -47,10 +47,9 @@ bool Witness::make_room() {
     full_until_ = clock_ + kFullPause;
     if (!std::exchange(said_full_, true)) {
       TF_INFO(
-          "NET/tfabric: the witness (tcp.witness) watches {} processes, the most that it may ({} at most, or "
-          "a "
-          "quarter of \"ulimit -n\"). That one of the others has ended is noticed by time-outs "
-          "(tcp.user_timeout_ms)",
+          "NET/tfabric: the witness (tcp.witness) watches {} processes, the most that it may ({}, or a "
+          "quarter of "
+          "\"ulimit -n\"). That one of the others has ended is noticed by time-outs (tcp.user_timeout_ms)",
           options_.max_peers, kMaxPeers);
     }
     return false;
@@ -71,6 +70,9 @@ void Witness::attach(Entry& entry, std::uint64_t serial, const Introduction& who
   entry.who = who;
   entry.pause = kFirstPause;
   entry.standing.connected();
+  if (std::exchange(entry.said_lost, false)) {
+    TF_INFO("NET/tfabric: the connection of the witness to {} could be made again", to_string(who));
+  }
   publish(entry);
 }
 
@@ -88,7 +90,10 @@ void Witness::drop_slow() {
   std::array<std::uint64_t, kMaxStrangers> slow;
   std::size_t count = 0;
   for (const auto& [serial, link] : links_) {
-    if (link.stage != Stage::open && clock_ - link.since >= kOpeningTimeout && count < slow.size()) {
+    // A process that is stopped takes its time to answer a check.
+    const bool may_wait = link.purpose == Purpose::check && link.stage == Stage::greeting;
+    const bool slow_now = link.stage != Stage::open && clock_ - link.since >= kOpeningTimeout;
+    if (slow_now && !may_wait && count < slow.size()) {
       slow[count++] = serial;
     }
   }

@@ -21,15 +21,26 @@ struct Message {
 };
 
 struct Comms {
-  explicit Comms(std::uint32_t lanes = 1, const tcp::CommOptions& options = {})
-      : a({}, options), b({}, options), relay(b.carrier->port()) {
+  explicit Comms(std::uint32_t lanes = 1, const tcp::CommOptions& options = {}, bool witnessed = false)
+      : a_witness(witnessed ? open_witness() : nullptr),
+        b_witness(witnessed ? open_witness() : nullptr),
+        a({}, options),
+        b({}, options),
+        relay(b.carrier->port()) {
     fill_random(token);
     {
       const tcp::EngineGuard guard(b.engine.lock());
       b.acceptor.add_listener(token, pending);
+      if (witnessed) {
+        b.peers.processes.use(*b_witness, b.engine);
+        b.acceptor.set_witness(b_witness->contact());
+      }
     }
     {
       const tcp::EngineGuard guard(a.engine.lock());
+      if (witnessed) {
+        a.peers.processes.use(*a_witness, a.engine);
+      }
       const auto path = std::make_shared<tcp::Path>(tcp::FlowChoice{.flows = lanes, .most = lanes}, "test");
       std::vector<tcp::SendRoute> routes(1);
       routes[0] = {.carrier = a.carrier->number(),
@@ -38,8 +49,10 @@ struct Comms {
                    .path = path,
                    .wanted = lanes,
                    .joined = {}};
-      send = std::make_unique<tcp::SendComm>(a.context, tcp::Hello{.token = token, .comm = 7, .serial = {}},
-                                             std::uint8_t{1}, std::move(routes));
+      send = std::make_unique<tcp::SendComm>(
+          a.context,
+          tcp::Hello{.token = token, .comm = 7, .serial = {}, .witness = a.peers.processes.contact()},
+          std::uint8_t{1}, std::move(routes));
       for (std::uint32_t i = 0; i < lanes; ++i) {
         REQUIRE(send->open_lane({0}));
       }
@@ -93,6 +106,20 @@ struct Comms {
     REQUIRE((message.received == message.sent));
   }
 
+  static std::unique_ptr<witness::Witness> open_witness() {
+    auto opened =
+        witness::Witness::open({.address = config::mapped(std::array<std::uint8_t, 4>{127, 0, 0, 1}),
+                                .self = witness::this_process(),
+                                .patience = {}});
+    REQUIRE(opened.ok());
+    return std::move(*opened);
+  }
+  [[nodiscard]] bool witnessed() const {
+    return tcp::PeerProcesses::view(*send) == witness::View::alive &&
+           tcp::PeerProcesses::view(*receive) == witness::View::alive;
+  }
+
+  std::unique_ptr<witness::Witness> a_witness, b_witness;  // null: none
   Side a, b;
   Relay relay;
   tcp::Pending pending{b.context};
@@ -190,4 +217,32 @@ TEST_CASE("the end of the peer's process is noticed at once at both ends") {
   CHECK_THAT(comms.receive->error().message, Contains("has ended without closing its communicators"));
   CHECK_THAT(comms.send->error().message, Contains("has ended without closing its communicators"));
   CHECK(monotonic_now() - start < tcp::CommOptions{}.outage / 2);
+}
+
+TEST_CASE(
+    "connections that a firewall ends and refuses are no end of a process of which the witness knows "
+    "better") {
+  Comms comms(1, {.outage = std::chrono::seconds(2)}, /*witnessed=*/true);
+  REQUIRE(comms.until([&] { return comms.witnessed(); }));
+  comms.relay.die();
+  REQUIRE(comms.until([&] { return comms.send->failed() && comms.receive->failed(); }));
+  CHECK_THAT(comms.send->error().message, Contains("tcp.user_timeout_ms"));
+  CHECK_THAT(comms.receive->error().message, Contains("tcp.user_timeout_ms"));
+}
+
+TEST_CASE(
+    "a process whose kernel only acknowledges has not answered, and one that reports what it reads has") {
+  Comms comms(1, {}, /*witnessed=*/true);
+  REQUIRE(comms.until([&] { return comms.witnessed(); }));
+  const auto ask = [&] {
+    const tcp::EngineGuard guard(comms.a.engine.lock());
+    return static_cast<tcp::ProcessUser&>(*comms.send).ask_lanes(1);
+  };
+  CHECK(ask().living);
+  for (int i = 0; i < 2000; ++i) {  // the other process stands still
+    comms.a.turn();
+    comms.relay.pump();
+    REQUIRE_FALSE(ask().answered);
+  }
+  REQUIRE(comms.until([&] { return ask().answered; }));
 }

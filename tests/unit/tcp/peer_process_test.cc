@@ -92,6 +92,17 @@ TEST_CASE("what has come before the end of the peer's process still comes out") 
   both.pair->finish(early);
 }
 
+// Both ends of the lanes are in this process, and go on to answer.
+TEST_CASE("a peer that answers over its lanes has not ended, whatever the witness's connection says") {
+  WitnessedPair both({.outage = 600s});
+  both.pair->exchange(100'000);
+  both.other.reset();
+  REQUIRE(
+      both.world.until([&] { return both.to_other->view() == witness::View::lost || both.any_failed(); }));
+  CHECK_FALSE(both.any_failed());
+  both.pair->exchange(100'000);
+}
+
 TEST_CASE("a peer that has closed its comm may end") {
   WitnessedPair both({.outage = 600s});
   both.pair->exchange(1000);

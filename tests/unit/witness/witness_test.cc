@@ -257,7 +257,15 @@ class Middle {
       move(right, left);
     }
   }
-  void cut() { pairs_.clear(); }
+  void cut(bool in_order = true) {
+    const linger at_once{.l_onoff = in_order ? 0 : 1, .l_linger = 0};
+    for (const auto& [left, right] : pairs_) {
+      for (const PrivateDescriptor* end : {&left, &right}) {
+        REQUIRE(setsockopt(end->get(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+      }
+    }
+    pairs_.clear();
+  }
 
  private:
   static void move(const PrivateDescriptor& from, const PrivateDescriptor& to) {
@@ -290,4 +298,125 @@ TEST_CASE("a connection that something between the hosts closes is no end of a p
   REQUIRE(hosts.until([&] { return both(View::unknown); }));
   REQUIRE(hosts.until([&] { return both(View::alive); }));
   REQUIRE(a->news() + b->news() == 0);
+}
+
+namespace {
+
+// Of which the witness's connection was cut, and cannot be made again: nothing listens any more at the port.
+struct CutOff {
+  explicit CutOff(bool in_order) : middle(b->contact()), to_b(a->meet(middle->contact())) {
+    REQUIRE(until([&] { return to_b->view() == View::alive; }));
+    middle->cut(in_order);
+    middle.reset();
+    REQUIRE(until([&] { return to_b->doubt() != 0; }));
+  }
+  // `lanes`: what those of this process do meanwhile.
+  template <class Done, class Lanes>
+  bool until(const Done& done, const Lanes& lanes) {
+    return hosts.until([&] {
+      if (middle) {
+        middle->pump();
+      }
+      lanes();
+      return done();
+    });
+  }
+  template <class Done>
+  bool until(const Done& done) {
+    return until(done, [] {});
+  }
+
+  // The lower number dials.
+  std::unique_ptr<Witness> a = open_witness(0), b = opened_above(*a);
+  Hosts hosts{{a.get(), b.get()}};
+  std::optional<Middle> middle;
+  std::shared_ptr<Peer> to_b;
+
+ private:
+  static std::unique_ptr<Witness> opened_above(const Witness& lower) {
+    std::unique_ptr<Witness> other = open_witness(7);
+    while (other->contact().process < lower.contact().process) {
+      other = open_witness(7);
+    }
+    return other;
+  }
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a process that answers over a lane has not ended though its connection is gone, which is said once") {
+  const bool in_order = GENERATE(true, false);
+  const tfabric::test::CapturedLog log;
+  CutOff cut(in_order);
+  REQUIRE(cut.until([&] { return cut.to_b->view() == View::lost; },
+                    [&] { cut.to_b->asked(cut.to_b->doubt(), /*answered=*/true); }));
+  REQUIRE(cut.to_b->doubt() == 0);
+  cut.hosts.run(5s);
+  REQUIRE(cut.to_b->view() == View::lost);
+  REQUIRE(cut.a->news() == 0);
+  REQUIRE(log.count("rank 7, pid 100 on here was closed") == 1);
+}
+
+TEST_CASE("a process on whose lanes nothing comes any more has ended when its connection is gone") {
+  const bool in_order = GENERATE(true, false);
+  CutOff cut(in_order);
+  const Instant begin = cut.hosts.now;
+  for (int i = 0; i < 3000; ++i) {  // a kernel may have more of it than arrives at once
+    cut.to_b->heard(cut.hosts.now);
+    cut.hosts.step();
+  }
+  REQUIRE(cut.to_b->view() == View::closing);
+  REQUIRE(cut.until([&] { return cut.to_b->view() == View::ended; },
+                    [&] { cut.to_b->asked(cut.to_b->doubt(), /*answered=*/false); }));
+  const Duration expected = 3s + (in_order ? Standing::kGrace : Standing::kResetGrace);
+  REQUIRE(cut.hosts.now - begin >= expected - 20ms);
+  REQUIRE(cut.hosts.now - begin < expected + 200ms);
+  REQUIRE(cut.a->news() == 1);
+  REQUIRE_FALSE(cut.a->doubts());
+}
+
+TEST_CASE("an answer to the question of an earlier doubt is none") {
+  CutOff cut(/*in_order=*/true);
+  REQUIRE(cut.until([&] { return cut.to_b->view() == View::ended; },
+                    [&] { cut.to_b->asked(cut.to_b->doubt() + 1, /*answered=*/true); }));
+}
+
+TEST_CASE("a doubt ends with the last comm that has the peer") {
+  CutOff cut(/*in_order=*/false);
+  REQUIRE(cut.a->doubts());
+  cut.to_b.reset();
+  cut.hosts.run(200ms);
+  REQUIRE_FALSE(cut.a->doubts());
+}
+
+TEST_CASE(
+    "a process that is stopped, and whose connection something closes, is waited for until it answers") {
+  auto a = open_witness(0);
+  std::optional<OtherProcess> other;
+  do {  // the lower number dials, through the middle
+    a = open_witness(0);
+    other.emplace(a->contact());
+  } while (a->contact().process > other->contact().process);
+  Hosts hosts{{a.get()}};
+  Middle middle(other->contact());
+  const auto peer = a->meet(middle.contact());
+  const auto until = [&](View view) {
+    return hosts.until([&] {
+      middle.pump();
+      return peer->view() == view;
+    });
+  };
+  REQUIRE(until(View::alive));
+  other->signal(SIGSTOP);
+  hosts.run(100ms);
+  middle.cut();
+  REQUIRE(until(View::stopped));
+  for (const Instant end = hosts.now + 20s; hosts.now < end; hosts.step()) {
+    middle.pump();
+  }
+  REQUIRE(peer->view() == View::stopped);
+  other->signal(SIGCONT);
+  REQUIRE(until(View::alive));
+  REQUIRE(peer->resumptions() == 1);
 }

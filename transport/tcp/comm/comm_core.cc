@@ -254,10 +254,10 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
 }
 
 // The kernel of the peer's host refuses connections to a port at which its process no longer listens. So may
-// a firewall; a standby is no proof.
+// a firewall; a standby is no proof, and the witness knows better.
 bool CommCore::has_refused(const engine::Flow& flow, stack::ConnectionError error) const {
   return flow.by_kernel() && error == stack::ConnectionError::refused && in_use() && !any_carries() &&
-         !stands_by(id_of(flow));
+         !stands_by(id_of(flow)) && !PeerProcesses::vouches(*this);
 }
 
 engine::Flow& CommCore::drop(stripe::LaneId lane) {
@@ -428,6 +428,27 @@ void CommCore::on_process_ended(const std::string& who) {
   }
 }
 
+// Our own TCP's acknowledgements are the peer's process's; those of the kernel's count when the process has
+// reported what it has read (Flow::by_kernel()).
+ProcessUser::LaneAnswer CommCore::ask_lanes(std::uint32_t doubt) {
+  LaneAnswer answer;
+  for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
+    if (!carries({i})) {
+      continue;
+    }
+    answer.living = true;
+    LaneEnd& lane = lanes_[i];
+    stack::ByteStream& stream = lane.flow->stream();
+    if (lane.doubt != doubt && lane::send_record(stream, lane::encode_record(lane::RecordType::ask, {}))) {
+      lane.doubt = doubt;
+      lane.asked = stream.stream_written();
+      lane.flow->wake();
+    }
+    answer.answered = answer.answered || (lane.doubt == doubt && stream.stream_acked() >= lane.asked);
+  }
+  return answer;
+}
+
 // What waits for the peer is sent again at once, instead of when the time-outs say, which have grown.
 // Suspicions begin anew: what came meanwhile waits at the peer in queues, and a long one takes it longer than
 // an answer over another rail.
@@ -561,11 +582,11 @@ verdict::LaneFacts CommCore::facts_of(const engine::Flow& flow, Instant now) {
           .round_trip = stream.info().srtt};
 }
 
-// Of connections of the kernel's only progress is seen, and one that is being made has heard nothing yet.
+// A connection that is being made has heard nothing yet.
 Instant CommCore::heard_at() const {
   Instant last{};
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i}) && !lanes_[i].flow->by_kernel()) {
+    if (carries({i})) {
       last = std::max(last, lanes_[i].flow->stream().heard_at());
     }
   }

@@ -141,6 +141,8 @@ class CommCore : public engine::FlowHandler,
     std::uint64_t reported = 0;  // the position that the peer has been given last (RecordType::read)
     std::uint64_t reports = 0;   // how many such records have come since
     bool leaving = false;        // the peer has said that it closes the lane in order
+    std::uint32_t doubt = 0;     // of the witness, for which it was asked last
+    std::uint64_t asked = 0;     // the position behind that question
   };
 
   CommCore(const Context& context, stripe::Inbox* inbox, const char* direction);
@@ -287,6 +289,7 @@ class CommCore : public engine::FlowHandler,
 
   void on_process_ended(const std::string& who) final;
   void on_process_resumed(Duration stop) final;
+  [[nodiscard]] LaneAnswer ask_lanes(std::uint32_t doubt) final;
   [[nodiscard]] bool in_trouble() const final;
   [[nodiscard]] Instant heard_at() const final;
   [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;

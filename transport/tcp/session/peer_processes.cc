@@ -59,8 +59,15 @@ witness::View PeerProcesses::view(const ProcessUser& user) {
   return user.process().peer == nullptr ? witness::View::unknown : user.process().peer->view();
 }
 
+bool PeerProcesses::vouches(const ProcessUser& user) {
+  return user.process().peer != nullptr && user.process().peer->is_vouched_for();
+}
+
 void PeerProcesses::on_time(Instant now) {
   witness_->poll(now);
+  if (witness_->doubts()) {
+    ask_lanes();
+  }
   const std::uint64_t news = witness_->news();
   if (std::exchange(news_seen_, news) != news || std::exchange(has_new_, false)) {
     for (ProcessUser* user : users_) {
@@ -68,6 +75,19 @@ void PeerProcesses::on_time(Instant now) {
     }
   }
   look_at_some();
+}
+
+void PeerProcesses::ask_lanes() {
+  for (ProcessUser* user : users_) {
+    witness::Peer& peer = *user->process().peer;
+    if (const std::uint32_t doubt = peer.doubt(); doubt != 0) {
+      const ProcessUser::LaneAnswer answer = user->ask_lanes(doubt);
+      peer.heard(user->heard_at());
+      if (answer.living) {
+        peer.asked(doubt, answer.answered);
+      }
+    }
+  }
 }
 
 void PeerProcesses::bring_news(ProcessUser& user, const witness::Witness& witness) {

@@ -1,6 +1,7 @@
 // The comms of one engine by the processes at their other ends, as far as the process's witness
-// (transport/witness/) sees those: a process that has ended fails its comms, and comms in trouble ask whether
-// their peer runs. Without a witness nothing is known of any process. Used with the engine held.
+// (transport/witness/) sees those: a process that has ended fails its comms, comms in trouble ask whether
+// their peer runs, and their lanes are asked when the witness cannot say. Without a witness nothing is known
+// of any process. Used with the engine held.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,14 @@ class ProcessUser {
   virtual void on_process_resumed(Duration stop) = 0;
   // Returns true if the peer has left something unanswered that a process that runs would have answered.
   [[nodiscard]] virtual bool in_trouble() const = 0;
-  // When anything of the peer has come over the rails last; Instant{}: never, or that is not seen.
+  // Asks over each lane, once for each number of a doubt, whether the peer's process is there. Call it again
+  // until one has answered.
+  struct LaneAnswer {
+    bool living = false;    // there is a lane
+    bool answered = false;  // by the process: what a kernel acknowledges is no answer
+  };
+  [[nodiscard]] virtual LaneAnswer ask_lanes(std::uint32_t doubt) = 0;
+  // When anything of the peer has come over the rails last; Instant{}: never.
   [[nodiscard]] virtual Instant heard_at() const = 0;
   // What PeerProcesses knows of it.
   struct Process {
@@ -56,12 +64,16 @@ class PeerProcesses final : public engine::Tended {
   [[nodiscard]] witness::Introduction introduction(const ProcessUser& user) const;
   // What the process and this one hear of each other over the rails, by whatever comms.
   [[nodiscard]] witness::Witness::Hearing hearing(const ProcessUser& user) const;
+  // Returns true while the witness knows better than anything else whether the user's process is there, or is
+  // about to.
+  [[nodiscard]] static bool vouches(const ProcessUser& user);
   // View::unknown without a witness.
   [[nodiscard]] static witness::View view(const ProcessUser& user);
 
   void on_time(Instant now) override;
 
  private:
+  void ask_lanes();
   static void bring_news(ProcessUser& user, const witness::Witness& witness);
   void look_at_some();
 
