@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/log.h"
 #include "transport/rdma/lane/open_comms.h"
 #include "transport/rdma/lane/queue_pair.h"
 #include "transport/rdma/lane/work_queues.h"
@@ -176,7 +177,12 @@ void CommCore::look_with_turn(CommSight& sight, const Look& how) {
       sight.peer_says_nothing_more = !meeting_->watch(endpoint_->options().now());
       sight.kernel_answers = meeting_->kernel_answers();
     }
-    sight.peer_has_left = meeting_->peer_has_left();
+    if (how.drive && joined_ && !failed_) {
+      static_cast<void>(may_be_there());
+    }
+    sight.peer_has_left = meeting_->peer_has_left() && departure_.state() != Departure::State::stays;
+    sight.peer_has_gone = peer_has_gone();
+    sight.peer_is_cut_off = meeting_->is_cut_off() && departure_.state() != Departure::State::gone;
     while (auto note = meeting_->take_note()) {
       sight.notes.push_back(std::move(*note));
     }
@@ -201,7 +207,7 @@ void CommCore::progress() {
   if (poll() > 0) {
     heartbeat_.completed();
   } else if (!failed_ && heartbeat_.quiet_turn()) {
-    probe_peer();
+    probe_peer(/*all=*/false);
     watch_peer();
   }
   if (!failed_) {
@@ -209,11 +215,12 @@ void CommCore::progress() {
   }
 }
 
-// A queue with a signalled work request outstanding needs no probe: its completion will show a failure.
-void CommCore::probe_peer() {
+// A queue with a signalled work request outstanding needs no probe: its completion will show a failure. But
+// it takes a while, which `all` does not wait for: of what follows a loss, the peer's HCA says so at once.
+void CommCore::probe_peer(bool all) {
   for (std::size_t i = 0; i < endpoint_->data_pairs(); ++i) {
     SendQueue& queue = queues_[i];
-    if (!queue.awaited() && make_room(queue)) {
+    if ((all || !queue.awaited()) && make_room(queue)) {
       queue.stage({.opcode = IBV_WR_RDMA_WRITE});
       queue.signal();
       post(queue);
@@ -226,8 +233,46 @@ Status CommCore::peer_status() {
   return meeting_ == nullptr ? Status() : meeting_->watch(endpoint_->options().now());
 }
 
+// While it is in doubt whether the peer has gone, writes are posted and the next look comes sooner.
+bool CommCore::may_be_there() {
+  const Departure::State before = departure_.state();
+  if (!meeting_->is_cut_off()) {
+    return true;
+  }
+  const Instant now = endpoint_->options().now();
+  switch (departure_.look(now, traffic_.completions.get())) {
+    case Departure::State::doubt:
+      heartbeat_.set_silence(Departure::kInterval);
+      probe_peer(/*all=*/true);
+      return true;
+    case Departure::State::stays:
+      heartbeat_.set_silence(endpoint_->options().heartbeat);
+      if (before != Departure::State::stays) {
+        say_cut_off();
+      }
+      return true;
+    case Departure::State::none:
+    case Departure::State::gone:
+      break;
+  }
+  return false;
+}
+
+void CommCore::say_cut_off() const {
+  TF_INFO(
+      "NET/tfabric: {} comm with {}: the connection of the kernel's TCP by which both ends have met is over, "
+      "and "
+      "the peer's HCA still answers: a firewall or a proxy has closed it, or its network is cut. The comm "
+      "goes "
+      "on; the peer's end is noticed after rdma.timeout and rdma.retry_count only",
+      direction_, endpoint_->peer());
+}
+
 void CommCore::watch_peer() {
   const Status there = peer_status();
+  if (!there && meeting_->is_cut_off() && may_be_there()) {
+    return;
+  }
   // Data that the peer wrote before it ended may have arrived since the last poll.
   if (!there && poll() == 0 && !failed_) {
     lose_peer(Error{there.error().code, fmt::format("{} comm: {}", direction_, there.error().message)});
@@ -323,7 +368,7 @@ std::string CommCore::seen_before(const Error& error) {
   if (observer_ == nullptr || (traffic_.now().in_flight() == 0 && !traffic_.refused.get())) {
     return {};
   }
-  const bool left = meeting_ != nullptr && meeting_->peer_has_left();
+  const bool left = meeting_ != nullptr && peer_has_gone();
   const std::string seen = observer_->on_failed(number_, left, error.message);
   return seen.empty() ? seen : fmt::format(". Seen before: {}", seen);
 }

@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "transport/rdma/lane/comm_sight.h"
+#include "transport/rdma/lane/departure.h"
 #include "transport/rdma/lane/endpoint.h"
 #include "transport/rdma/lane/meeting.h"
 #include "transport/rdma/lane/open_comms.h"
@@ -121,8 +122,14 @@ class CommCore {
   std::size_t poll();
   void set_met();
   void open_queues();
-  void probe_peer();
+  void probe_peer(bool all);
   void watch_peer();
+  [[nodiscard]] bool may_be_there();
+  void say_cut_off() const;
+  // Returns true if the peer's process has ended, or left the comm, without a word.
+  [[nodiscard]] bool peer_has_gone() const {
+    return departure_.state() == Departure::State::gone && meeting_->peer_has_left();
+  }
   [[nodiscard]] Status peer_status();
   void on_completion(const ibv_wc& completion);
   void fence();
@@ -142,6 +149,7 @@ class CommCore {
   std::uint64_t number_ = 0;  // the observer's
   const char* direction_;
   Heartbeat heartbeat_;
+  Departure departure_;
   bool failed_ = false;
   bool fenced_ = false;
   bool peer_lost_ = false;  // why it has failed

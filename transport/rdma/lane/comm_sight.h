@@ -68,7 +68,9 @@ struct CommSight {
   bool sends = false;
   bool met = false;
   // From the last look that had the comm's turn.
-  bool peer_has_left = false;           // see Meeting
+  bool peer_has_left = false;           // see Meeting; false if it is there all the same
+  bool peer_has_gone = false;           // that is certain
+  bool peer_is_cut_off = false;         // it cannot say anything, and has not gone for certain
   bool peer_says_nothing_more = false;  // because of that, or since it has given up
   bool kernel_answers = true;           // see Meeting; when it was listened to last
   bool awaited = false;                 // a completion is outstanding, which the peer's HCA brings about

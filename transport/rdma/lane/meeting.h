@@ -37,14 +37,18 @@ class Meeting {
   // Continues as far as possible without blocking, and connects `endpoint` if that has not been done. Returns
   // true once both ends can receive. An error is final.
   virtual Result<bool> join(Endpoint& endpoint, Instant now) = 0;
-  // After the meeting: returns an error with the reason if the peer's rank has ended or given up.
+  // After the meeting: returns an error with the reason if the peer has given up, or is_cut_off().
   virtual Status watch(Instant now) = 0;
   // This end has failed: sends the reason to the peer if possible.
   virtual void give_up(const std::string& reason) = 0;
 
   // Returns where the peer was reached, or has come from; empty: that is not known.
   [[nodiscard]] virtual std::string peer() const { return {}; }
-  // Returns whether watch() has found that the peer's process has ended, or left the comm, without a word.
+  // Returns whether watch() has found that the connection to the peer carries nothing any more, and the peer
+  // has not given up: it may have gone (departure.h).
+  [[nodiscard]] virtual bool is_cut_off() const { return false; }
+  // Returns whether that is so because its kernel has closed it: the peer's process has ended, or left the
+  // comm, without a word, if it has gone.
   [[nodiscard]] virtual bool peer_has_left() const { return false; }
   // The descriptor on which the peer's notes arrive, the same for the meeting's life; -1: none.
   [[nodiscard]] virtual int descriptor() const { return -1; }
@@ -70,6 +74,7 @@ class Heartbeat {
 
   Heartbeat(Duration silence, Instant (*now)()) : silence_(silence), now_(now) {}
 
+  void set_silence(Duration silence) { silence_ = silence; }
   void completed() {
     turns_ = 0;
     since_ = kNever;

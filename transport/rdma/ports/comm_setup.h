@@ -66,6 +66,7 @@ class ReceiverMeeting final : public Meeting {
   void give_up(const std::string& reason) override { acceptor_.give_up(reason); }
   [[nodiscard]] std::string peer() const override { return to_string(acceptor_.peer()); }
   [[nodiscard]] bool peer_has_left() const override { return acceptor_.lost(); }
+  [[nodiscard]] bool is_cut_off() const override { return acceptor_.cut_off(); }
   [[nodiscard]] int descriptor() const override { return acceptor_.descriptor(); }
   [[nodiscard]] bool takes_notes() const override { return acceptor_.takes_notes(); }
   void send_note(Note::Kind kind, std::span<const std::byte> body) override {
@@ -92,6 +93,7 @@ class SenderMeeting final : public Meeting {
   void give_up(const std::string& reason) override { connector_.give_up(reason); }
   [[nodiscard]] std::string peer() const override { return to_string(connector_.peer()); }
   [[nodiscard]] bool peer_has_left() const override { return connector_.lost(); }
+  [[nodiscard]] bool is_cut_off() const override { return connector_.cut_off(); }
   [[nodiscard]] int descriptor() const override { return connector_.descriptor(); }
   [[nodiscard]] bool takes_notes() const override { return connector_.takes_notes(); }
   void send_note(Note::Kind kind, std::span<const std::byte> body) override {

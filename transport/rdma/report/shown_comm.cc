@@ -103,8 +103,11 @@ watchdog::WatchedComm::Load ShownComm::load() const {
 
 verdict::PeerView ShownComm::view() const {
   using verdict::PeerView;
-  if (sight_.peer_has_left) {
+  if (sight_.peer_has_gone) {
     return PeerView::ended;
+  }
+  if (sight_.peer_is_cut_off) {
+    return PeerView::unknown;  // it cannot say anything
   }
   const bool lately = heard_at_ && looked_at_ - *heard_at_ < kLately;
   if (!asked_at_) {

@@ -54,6 +54,7 @@ class Acceptor {
   [[nodiscard]] std::optional<Message> take_note() { return notes_.take(); }
   // See Dialogue and Stream.
   [[nodiscard]] bool lost() const { return dialogue_.lost(); }
+  [[nodiscard]] bool cut_off() const { return dialogue_.cut_off(); }
   [[nodiscard]] int descriptor() const { return dialogue_.stream().descriptor(); }
   [[nodiscard]] bool all_acknowledged() const { return dialogue_.stream().all_acknowledged(); }
 

@@ -208,6 +208,7 @@ void Connector::send_note(MessageType type, std::span<const std::byte> body) {
 }
 
 bool Connector::lost() const { return dialogue_ && dialogue_->lost(); }
+bool Connector::cut_off() const { return dialogue_ && dialogue_->cut_off(); }
 int Connector::descriptor() const { return dialogue_ ? dialogue_->stream().descriptor() : -1; }
 bool Connector::all_acknowledged() const { return !dialogue_ || dialogue_->stream().all_acknowledged(); }
 

@@ -72,6 +72,7 @@ class Connector {
   [[nodiscard]] std::optional<Message> take_note() { return notes_.take(); }
   // See Dialogue and Stream.
   [[nodiscard]] bool lost() const;
+  [[nodiscard]] bool cut_off() const;
   [[nodiscard]] int descriptor() const;
   [[nodiscard]] bool all_acknowledged() const;
 

@@ -143,6 +143,7 @@ Status Dialogue::flush() {
     const Transfer written = stream_->write(unsent_);
     if (written.error != 0) {
       lost_ = lost_ || is_end(written.error);
+      cut_off_ = true;
       return loss_of(written.error);
     }
     if (written.bytes == 0) {
@@ -165,6 +166,7 @@ Result<std::optional<Message>> Dialogue::receive() {
     const std::span<std::byte> wanted = std::span(buffer).first(std::min(buffer.size(), reader_.wanted()));
     const Transfer read = stream_->read(wanted);
     lost_ = lost_ || read.closed || is_end(read.error);
+    cut_off_ = cut_off_ || read.closed || read.error != 0;
     if (read.error != 0) {
       return loss_of(read.error);
     }

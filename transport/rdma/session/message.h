@@ -168,6 +168,8 @@ class Dialogue {
   // Returns whether receive() or flush() has found the connection closed or reset by a peer that has not
   // given up: its process has ended, or left.
   [[nodiscard]] bool lost() const { return lost_; }
+  // Returns whether they have found that the connection carries nothing any more, for whatever reason.
+  [[nodiscard]] bool cut_off() const { return cut_off_; }
   [[nodiscard]] const Stream& stream() const { return *stream_; }
 
  private:
@@ -175,7 +177,7 @@ class Dialogue {
   std::uint64_t token_;
   MessageReader reader_;
   std::vector<std::byte> unsent_;
-  bool lost_ = false;
+  bool lost_ = false, cut_off_ = false;
 };
 
 }  // namespace tfabric::rdma::session

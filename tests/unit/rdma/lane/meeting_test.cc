@@ -22,6 +22,7 @@ namespace {
 struct Script {
   bool met = false;
   std::optional<Error> error;  // of join(), or of watch() once they have met
+  bool cut_off = false;        // because the connection is over
   std::vector<std::string> given_up;
   int joins = 0;
 };
@@ -49,6 +50,7 @@ class ScriptedMeeting final : public Meeting {
   }
   Status watch(Instant /*now*/) override { return script_->error ? Status(*script_->error) : Status(); }
   void give_up(const std::string& reason) override { script_->given_up.push_back(reason); }
+  [[nodiscard]] bool is_cut_off() const override { return script_->cut_off; }
 
  private:
   Script* script_;
@@ -177,6 +179,32 @@ TEST_CASE("a silent peer's rank is checked after its last data has been processe
     couple.long_silence([&] { tested = tested ? next->test(nullptr) : tested; });
     REQUIRE_THAT(tested.error().message, Contains("receive comm: it closed the connection"));
     REQUIRE(couple.receiver.given_up.size() == 1);
+  }
+  SECTION("its connection is over, and its queue pairs are, too") {
+    couple.receiver.error = Error{Errc::remote, "it closed the connection"};
+    couple.receiver.cut_off = true;
+    Result<bool> tested = false;
+    for (int i = 0; i < 10 && tested; ++i) {
+      couple.long_silence([&] { tested = tested ? receive->test(nullptr) : tested; });
+    }
+    REQUIRE_THAT(tested.error().message, Contains("receive comm: it closed the connection"));
+  }
+  SECTION("its connection is over, and its queue pairs answer") {
+    couple.receiver.error = Error{Errc::remote, "it closed the connection"};
+    couple.receiver.cut_off = true;
+    couple.world.fabric.run();
+    REQUIRE(good(receive->test(nullptr)));
+    transport::Request* next = couple.post(100);
+    for (int i = 0; i < 10; ++i) {
+      couple.long_silence([&] {
+        couple.world.fabric.run();
+        REQUIRE_FALSE(good(next->test(nullptr)));
+      });
+    }
+    REQUIRE(couple.receiver.given_up.empty());
+    REQUIRE(couple.write(100) != nullptr);
+    couple.world.fabric.run();
+    REQUIRE(good(next->test(nullptr)));
   }
   SECTION("it is there") {
     couple.long_silence([&] { REQUIRE_FALSE(good(receive->test(nullptr))); });

@@ -72,7 +72,7 @@ TEST_CASE("a peer whose process has ended is named, and the comm's error says so
   WatchedPair pair;
   transport::Request* to = pair.post_receive();
   pair.run(1s);
-  pair.processes[0].stopped = pair.wire.left[0] = true;
+  pair.processes[0].stopped = pair.wire.left[0] = pair.cut = true;
   pair.run_until_said(1);
   REQUIRE(pair.said(1).at(0).cause == "peer-dead");
   REQUIRE_THAT(pair.said(1)[0].text,
@@ -93,11 +93,28 @@ TEST_CASE("a peer whose process has ended is named, and the comm's error says so
   REQUIRE(told);
 }
 
+TEST_CASE("a connection that was closed is no end of a peer whose HCA answers") {
+  const tfabric::test::CapturedLog log;
+  WatchedPair pair;
+  pair.exchange();
+  transport::Request* to = pair.post_receive();
+  pair.wire.left[0] = pair.wire.left[1] = true;
+  for (int i = 0; i < 1000; ++i) {
+    pair.run(i % 256 == 0 ? 100ms : 0ms);
+    REQUIRE(to->test(nullptr).ok());
+  }
+  pair.run(20s);
+  REQUIRE(pair.text(1, "comm", "state") == "awaits data");
+  REQUIRE(pair.said(0).empty());
+  REQUIRE(pair.said(1).empty());
+  REQUIRE(log.count("the peer's HCA still answers") == 1);
+}
+
 TEST_CASE("a comm that waits for nothing is no failure when its peer closes it") {
   WatchedPair pair;
   pair.exchange();
   pair.run(1s);
-  pair.wire.left[0] = true;
+  pair.wire.left[0] = pair.cut = true;
   pair.run(40s);
   REQUIRE(pair.text(1, "comm", "state") == "peer has closed");
   REQUIRE(pair.said(1).empty());

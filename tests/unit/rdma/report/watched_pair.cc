@@ -28,6 +28,7 @@ class WireMeeting final : public Meeting {
     return wire_->left[1 - self_] ? Status(Error{Errc::remote, "it closed the connection"}) : Status();
   }
   void give_up(const std::string& /*reason*/) override {}
+  [[nodiscard]] bool is_cut_off() const override { return wire_->left[1 - self_]; }
   [[nodiscard]] bool peer_has_left() const override { return wire_->left[1 - self_]; }
   [[nodiscard]] bool takes_notes() const override { return wire_->takes_notes; }
   void send_note(Note::Kind kind, std::span<const std::byte> body) override {

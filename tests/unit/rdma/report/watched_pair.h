@@ -22,7 +22,7 @@ namespace tfabric::rdma::test {
 // What the connection does. The first of two is the sender's.
 struct NoteWire {
   std::array<std::deque<Note>, 2> arriving;
-  std::array<bool, 2> left{};         // the process has ended
+  std::array<bool, 2> left{};         // the kernel has closed the connection, as when the process has ended
   std::array<bool, 2> kernel_mute{};  // its host has
   bool takes_notes = true;
 };

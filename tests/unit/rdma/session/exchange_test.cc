@@ -293,6 +293,7 @@ TEST_CASE("an end without a word is not one that gives up") {
   meeting.acceptor.reset();
   REQUIRE_FALSE(meeting.connector->step(meeting.now).ok());
   REQUIRE(meeting.connector->lost() == !gives_up);
+  REQUIRE(meeting.connector->cut_off() == !gives_up);
 }
 
 TEST_CASE("an acceptor's own mistake is an internal error, and nothing is sent") {
