@@ -1,7 +1,8 @@
 # The releases of NCCL that are known to the tests. Sourced by tests/nccl/run and tests/nccl/releases/run.
 
-# Version; CUDA that it was built with; whether fakecuda has its kernels (release.cc); and the tables to try: the newest that it
-# knows, and, by a library that has no newer one, tables of releases that are not to be had.
+# Version; CUDAs that its Python packages are built with, of which tests/nccl/run takes the first unless FAKECUDA_TOOLKIT names another;
+# whether fakecuda has its kernels (release.cc); and the tables to try: the newest that it knows, and, by a library that has no newer
+# one, tables of releases that are not to be had.
 known_releases='
 2.13.4 11 no 6
 2.14.3 11 no 6
@@ -20,9 +21,9 @@ known_releases='
 2.27.7 13 yes 10
 2.28.9 13 yes 11
 2.29.7 13 yes 11
-2.30.7 13 yes 12
-2.31.2 13 yes 12
-2.32.3 13 yes 12'
+2.30.7 13,12 yes 12
+2.31.2 13,12 yes 12
+2.32.3 13,12 yes 12'
 
 # known_release VERSION: sets release_cuda, release_kernels and release_tables. Fails if it is not known.
 known_release() {

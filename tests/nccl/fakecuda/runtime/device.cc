@@ -4,6 +4,7 @@
 #include <cuda_runtime_api.h>
 #include <strings.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -79,6 +80,33 @@ FAKECUDA_API cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int
   properties->canMapHostMemory = 1;
   properties->pciDomainID = 0xf0;
   properties->pciBusID = 0x10;
+  return cudaSuccess;
+}
+
+// What libraries built with CUDA 12 call. Their cudaDeviceProp has 1,032 bytes and members that 13's lacks,
+// so that all behind the first of these, clockRate, lie elsewhere: the offsets follow from the reference of
+// CUDA 12's runtime API, "cudaDeviceProp".
+FAKECUDA_API cudaError_t cudaGetDeviceProperties_v2(void* properties, int device) {
+  constexpr std::size_t kBytes = 1032;
+  cudaDeviceProp own{};
+  cudaGetDeviceProperties(&own, device);
+  std::memset(properties, 0, kBytes);
+  const auto put = [properties](std::size_t at, const auto& value) {
+    std::memcpy(static_cast<std::byte*>(properties) + at, &value, sizeof value);
+  };
+  static_assert(offsetof(cudaDeviceProp, maxThreadsPerBlock) == 320);  // and all before it
+  put(0, own.name);
+  put(288, own.totalGlobalMem);
+  put(308, own.warpSize);
+  put(320, own.maxThreadsPerBlock);
+  put(360, own.major);
+  put(364, own.minor);
+  put(388, own.multiProcessorCount);
+  put(400, own.canMapHostMemory);
+  put(584, own.pciBusID);
+  put(592, own.pciDomainID);
+  put(604, own.unifiedAddressing);
+  put(696, own.sharedMemPerBlockOptin);
   return cudaSuccess;
 }
 
