@@ -8,12 +8,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/version.h"
 #include "config/config.h"
+#include "config/nccl_files.h"
 #include "plugin/abi/types.h"
 #include "plugin/unusable.h"
+#include "tools/check/check.h"
 #include "tools/config_text.h"
 #include "tools/output.h"
 #include "tools/plugin_loader.h"
@@ -38,7 +41,40 @@ struct View {
   std::vector<PluginProperties> devices;
   std::vector<PluginLogLine> log;  // WARN and INFO lines, in order
   std::string failure;             // why the plugin cannot be loaded or started, if it cannot
+  std::string refusal;             // what makes NCCL not ask it, if something does
 };
+
+// Returns the variable of NCCL's that keeps it from any plugin like this one, and what it says.
+std::string why_refused() {
+  check::Host host;
+  host.environment = config::whole_environment();
+  check::read_nccl_files(host);
+  host.plugin_name = [](const std::string&) -> Result<std::string> { return std::string("tfabric"); };
+  check::Findings findings;
+  check::check_nccl(host, findings);
+  for (const check::Finding& finding : findings.all()) {
+    if (finding.severity == check::Severity::error) {
+      return fmt::format("{} {}", finding.subject, finding.what);
+    }
+  }
+  return {};
+}
+
+// The configuration, with the files of NCCL's that values are from in place of the environment.
+Result<config::Config> load_config(const std::vector<config::FileVariable>& variables) {
+  Result<config::Config> config = config::load();
+  for (const config::FileVariable& each : variables) {
+    if (!config) {
+      break;
+    }
+    for (auto& entry : config->entries) {
+      if (entry.origin == "environment " + each.name) {
+        entry.origin = fmt::format("{} {}", each.file, each.name);
+      }
+    }
+  }
+  return config;
+}
 
 View look(const std::string& path) {
   View view;
@@ -70,11 +106,14 @@ View look(const std::string& path) {
 }
 
 bool usable(const View& view) {
-  return !view.devices.empty() && view.devices.front().name != plugin::kUnusableName;
+  return view.refusal.empty() && !view.devices.empty() && view.devices.front().name != plugin::kUnusableName;
 }
 
 // Returns the reason why NCCL would not use the plugin, in its own words.
 std::string reason_of(const View& view, const Result<config::Config>& config) {
+  if (!view.refusal.empty()) {
+    return view.refusal;
+  }
   if (!view.failure.empty()) {
     return view.failure;
   }
@@ -159,6 +198,9 @@ std::string config_section(const Result<config::Config>& config, bool all) {
 
 // What NCCL makes of the devices, as far as that is not to use them.
 const char* consequence_text(const View& view) {
+  if (!view.refusal.empty()) {
+    return ", if it asked: it does not, as the first line says";
+  }
   if (!view.devices.empty()) {
     return usable(view) ? "" : ", whose connections all fail, since `required` is set: jobs would fail";
   }
@@ -195,8 +237,11 @@ std::string to_text(const View& view, const Result<config::Config>& config, bool
 }
 
 int run(const Arguments& arguments) {
-  const View view = look(arguments.plugin.empty() ? default_plugin_path() : arguments.plugin);
-  const Result<config::Config> config = config::load();
+  std::string refusal = why_refused();
+  const std::vector<config::FileVariable> variables = config::take_nccl_files();
+  View view = look(arguments.plugin.empty() ? default_plugin_path() : arguments.plugin);
+  view.refusal = std::move(refusal);
+  const Result<config::Config> config = load_config(variables);
   if (arguments.json) {
     tools::print_out(
         to_json(view, config).dump(2, ' ', /*ensure_ascii=*/false, nlohmann::json::error_handler_t::replace) +

@@ -1,8 +1,10 @@
 #include "tools/program.h"
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 
 #include "base/version.h"
+#include "config/nccl_files.h"
 #include "tools/check/check.h"
 #include "tools/command_line.h"
 #include "tools/dump/command.h"
@@ -33,6 +35,10 @@ void define_command_line(CLI::App& app, int& exit_code) {
   fault::add_fault(app, exit_code);
   wire::add_wire(app, exit_code);
   add_help(app, exit_code);
+  // `info` and `check` say themselves which file a value is from.
+  for (const char* name : {"perf", "stat", "dump", "fault"}) {
+    app.get_subcommand(name)->preparse_callback([](std::size_t) { config::take_nccl_files(); });
+  }
 }
 
 }  // namespace tfabric::tools

@@ -49,8 +49,7 @@ struct Host : diagnosis::Host {
 
 [[nodiscard]] Host this_host();
 
-// Adds the variables that are not set and that NCCL reads from files: from NCCL_CONF_FILE or else the user's
-// .nccl.conf, and then from /etc/nccl.conf.
+// Adds the variables that are not set and that NCCL reads from files (config/nccl_files.h).
 void read_nccl_files(Host& host);
 
 // --- Checks that concern all transports ---

@@ -2,9 +2,8 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <string_view>
 
-#include "config/value.h"
+#include "config/nccl_files.h"
 #include "tools/check/check.h"
 #include "tools/plugin_loader.h"
 
@@ -24,17 +23,6 @@ Result<std::string> name_of_plugin(const std::string& library) {
   return plugin->name();
 }
 
-void read_nccl_file(Host& host, const std::string& file) {
-  for (const std::string& line : host.lines(file)) {
-    std::string_view text(line);
-    const std::string name = config::trimmed(config::take_until(text, '='));
-    const std::string value = config::trimmed(text);
-    if (!name.empty() && name[0] != '#' && !value.empty() && host.environment.emplace(name, value).second) {
-      host.environment_files[name] = file;
-    }
-  }
-}
-
 }  // namespace
 
 std::string Host::variable(const std::string& name) const {
@@ -48,14 +36,11 @@ std::string Host::origin_of(const std::string& name) const {
 }
 
 void read_nccl_files(Host& host) {
-  const std::string named = host.variable("NCCL_CONF_FILE");
-  const std::string home = host.variable("HOME");
-  if (!named.empty()) {
-    read_nccl_file(host, named);
-  } else if (!home.empty()) {
-    read_nccl_file(host, home + "/.nccl.conf");
+  const auto lines = [&host](const std::string& file) { return host.lines(file); };
+  for (const config::FileVariable& each : config::nccl_file_variables(host.environment, lines)) {
+    host.environment.emplace(each.name, each.value);
+    host.environment_files[each.name] = each.file;
   }
-  read_nccl_file(host, "/etc/nccl.conf");
 }
 
 Host this_host() {
