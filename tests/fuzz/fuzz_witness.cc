@@ -10,6 +10,8 @@ using namespace tfabric::witness;
 
 namespace {
 
+constexpr Token kKey{std::byte{7}};
+
 void read_opening(std::span<const std::byte, kOpeningBytes> bytes) {
   const auto opening = decode_opening(bytes);
   if (!opening) {
@@ -18,8 +20,9 @@ void read_opening(std::span<const std::byte, kOpeningBytes> bytes) {
   TFABRIC_REQUIRE(opening->process != 0 && opening->who.rank >= -1 && opening->who.host.size() <= 64);
   TFABRIC_REQUIRE(std::all_of(opening->who.host.begin(), opening->who.host.end(),
                               [](char c) { return c > ' ' && c < 0x7f; }));
-  const auto again = decode_opening(encode(*opening));
-  TFABRIC_REQUIRE(again && again->who == opening->who && again->token == opening->token &&
+  TFABRIC_REQUIRE(!is_signed(bytes, kKey));
+  const auto again = decode_opening(encode(*opening, kKey));
+  TFABRIC_REQUIRE(again && again->who == opening->who && again->nonce == opening->nonce &&
                   again->process == opening->process && again->purpose == opening->purpose);
   TFABRIC_REQUIRE(!to_string(opening->who).empty());
 }

@@ -2,22 +2,22 @@
 // token.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
+#include "base/siphash.h"
 #include "config/address.h"
 
 namespace tfabric::witness {
 
-using Token = std::array<std::byte, 16>;
+using Token = SipHashKey;
 
 struct Contact {
   std::uint64_t process = 0;  // a random number of the process; 0: it has no witness
   config::IpBytes address{};
   std::uint16_t port = 0;
-  // What both ends of such a handshake derive from its secret: a dialler that shows it has taken part in one.
+  // The key that both ends of such a handshake derive from its secret, by which they know each other.
   Token token{};
 
   [[nodiscard]] bool exists() const { return process != 0 && port != 0; }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "base/little_endian.h"
 #include "config/config.h"
@@ -14,11 +15,28 @@ namespace tfabric::witness {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x54574654;  // "TFWT"
-constexpr std::uint8_t kVersion = 1;
-constexpr std::size_t kVersionAt = 4, kPurposeAt = 5, kProcessAt = 8, kTokenAt = 16, kRankAt = 32,
-                      kPidAt = 36, kHostAt = 40;
+constexpr std::uint8_t kVersion = 2;
+constexpr std::size_t kVersionAt = 4, kPurposeAt = 5, kProcessAt = 8, kNonceAt = 16, kRankAt = 32,
+                      kPidAt = 36, kHostAt = 40, kTagAt = kOpeningBytes - sizeof(SipHashTag);
 constexpr std::size_t kNumberAt = 4, kValueAt = 8;
-constexpr std::size_t kHostBytes = kOpeningBytes - kHostAt;
+constexpr std::size_t kHostBytes = kTagAt - kHostAt;
+
+using Bytes = std::span<const std::byte>;
+
+// What is signed begins with what it is, so that no tag stands for another.
+enum class Signed : std::uint8_t { opening = 1, answer = 2, proof = 3 };
+
+SipHashTag sign(const Token& key, Signed what, Bytes first, Bytes second) {
+  std::vector<std::byte> input{static_cast<std::byte>(what)};
+  input.insert(input.end(), first.begin(), first.end());
+  input.insert(input.end(), second.begin(), second.end());
+  return siphash(key, input);
+}
+
+SipHashTag sign_opening(Bytes opening, const Token& key, const OpeningBytes* answered) {
+  return answered == nullptr ? sign(key, Signed::opening, opening.first(kTagAt), {})
+                             : sign(key, Signed::answer, *answered, opening.first(kTagAt));
+}
 
 // The text goes into messages: it must not bring control characters into a terminal.
 std::string printable(std::span<const std::byte> bytes) {
@@ -48,19 +66,33 @@ std::string to_string(const Introduction& who) {
   return fmt::format("{}pid {} on {}", rank, who.pid, who.host.empty() ? "an unnamed host" : who.host);
 }
 
-std::array<std::byte, kOpeningBytes> encode(const Opening& opening) {
-  std::array<std::byte, kOpeningBytes> bytes{};
+OpeningBytes encode(const Opening& opening, const Token& key, const OpeningBytes* answered) {
+  OpeningBytes bytes{};
   put_little_endian(bytes.data(), kMagic);
   bytes[kVersionAt] = std::byte{kVersion};
   bytes[kPurposeAt] = static_cast<std::byte>(opening.purpose);
   put_little_endian(&bytes[kProcessAt], opening.process);
-  std::copy(opening.token.begin(), opening.token.end(), bytes.begin() + kTokenAt);
+  std::copy(opening.nonce.begin(), opening.nonce.end(), bytes.begin() + kNonceAt);
   put_little_endian(&bytes[kRankAt], static_cast<std::uint32_t>(opening.who.rank));
   put_little_endian(&bytes[kPidAt], opening.who.pid);
   const std::size_t length = std::min(opening.who.host.size(), kHostBytes);
   std::transform(opening.who.host.begin(), opening.who.host.begin() + static_cast<std::ptrdiff_t>(length),
                  bytes.begin() + kHostAt, [](char c) { return static_cast<std::byte>(c); });
+  const SipHashTag tag = sign_opening(bytes, key, answered);
+  std::copy(tag.begin(), tag.end(), bytes.begin() + kTagAt);
   return bytes;
+}
+
+bool is_signed(std::span<const std::byte, kOpeningBytes> bytes, const Token& key,
+               const OpeningBytes* answered) {
+  SipHashTag tag{};
+  std::copy_n(bytes.begin() + kTagAt, tag.size(), tag.begin());
+  return equal_in_constant_time(tag, sign_opening(bytes, key, answered));
+}
+
+SipHashTag proof_of(std::span<const std::byte, kOpeningBytes> opening,
+                    std::span<const std::byte, kOpeningBytes> answer, const Token& key) {
+  return sign(key, Signed::proof, opening.subspan<kTagAt>(), answer.subspan<kTagAt>());
 }
 
 std::optional<Opening> decode_opening(std::span<const std::byte, kOpeningBytes> bytes) {
@@ -73,11 +105,11 @@ std::optional<Opening> decode_opening(std::span<const std::byte, kOpeningBytes> 
   if (opening.process == 0) {
     return std::nullopt;
   }
-  std::copy_n(bytes.begin() + kTokenAt, opening.token.size(), opening.token.begin());
+  std::copy_n(bytes.begin() + kNonceAt, opening.nonce.size(), opening.nonce.begin());
   opening.who = {
       .rank = std::max(-1, static_cast<std::int32_t>(get_little_endian<std::uint32_t>(&bytes[kRankAt]))),
       .pid = get_little_endian<std::uint32_t>(&bytes[kPidAt]),
-      .host = printable(bytes.subspan<kHostAt>())};
+      .host = printable(bytes.subspan<kHostAt, kHostBytes>())};
   return opening;
 }
 

@@ -1,10 +1,12 @@
 // What two witnesses send each other: an opening of fixed size from each end, then records of fixed size.
 //
-//   opening: "TFWT" | version 1 | purpose 1 | zero 2 | process 8 | token 16 | rank 4 | pid 4 | host 64
-//   record:  kind 1 | zero 3 | number 4 | value 8
+//   opening: "TFWT" | version 1 | purpose 1 | zero 2 | process 8 | nonce 16 | rank 4 | pid 4 | host 64 | tag
+//   16 proof:   tag 16, the dialler's answer to the answer record:  kind 1 | zero 3 | number 4 | value 8
 //
-// All fields are little-endian; those that a kind of record does not use are zero. The token is that of the
-// process that is dialled; in its answer it is zero.
+// All fields are little-endian; those that a kind of record does not use are zero. The tags are SipHash-2-4
+// with 128 bits of output, under a key that both processes have from a handshake of their transport: of the
+// dialler's opening, of the answer to that opening, and of both tags. So nobody else is taken for either
+// process, whatever has been seen.
 #pragma once
 
 #include <array>
@@ -38,13 +40,20 @@ enum class Purpose : std::uint8_t {
 struct Opening {
   Purpose purpose = Purpose::stay;
   std::uint64_t process = 0;
-  Token token{};
+  std::array<std::byte, 16> nonce{};  // random, of this connection
   Introduction who;
 };
-inline constexpr std::size_t kOpeningBytes = 104;
-[[nodiscard]] std::array<std::byte, kOpeningBytes> encode(const Opening& opening);
+inline constexpr std::size_t kOpeningBytes = 120;
+using OpeningBytes = std::array<std::byte, kOpeningBytes>;
+// Signed with the key; an answer as the answer to the dialler's opening.
+[[nodiscard]] OpeningBytes encode(const Opening& opening, const Token& key,
+                                  const OpeningBytes* answered = nullptr);
 // Returns nothing if it is not one of this version. The host's name is made printable.
 [[nodiscard]] std::optional<Opening> decode_opening(std::span<const std::byte, kOpeningBytes> bytes);
+[[nodiscard]] bool is_signed(std::span<const std::byte, kOpeningBytes> bytes, const Token& key,
+                             const OpeningBytes* answered = nullptr);
+[[nodiscard]] SipHashTag proof_of(std::span<const std::byte, kOpeningBytes> opening,
+                                  std::span<const std::byte, kOpeningBytes> answer, const Token& key);
 
 enum class RecordKind : std::uint8_t {
   ask = 1,  // answer with a tell; value: a nonce
@@ -58,6 +67,7 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
 };
 inline constexpr std::size_t kRecordBytes = 16;
+static_assert(sizeof(SipHashTag) == kRecordBytes);
 [[nodiscard]] std::array<std::byte, kRecordBytes> encode(const Record& record);
 // Returns nothing for a kind that is not known: another version may send it, and it is skipped.
 [[nodiscard]] std::optional<Record> decode_record(std::span<const std::byte, kRecordBytes> bytes);

@@ -45,7 +45,6 @@ Result<std::unique_ptr<Witness>> Witness::open(const Options& options) {
   }
   Contact contact{.process = random_u64(), .address = options.address, .port = listening->port};
   contact.process += contact.process == 0 ? 1 : 0;  // 0 means no witness
-  fill_random(contact.token);
   Options bounded = options;
   bounded.max_peers = std::min(options.max_peers, quarter_of_descriptors());
   return std::unique_ptr<Witness>(
@@ -64,6 +63,14 @@ std::shared_ptr<Peer> Witness::meet(const Contact& peer) {
   Entry& entry = entry_of(peer.process);
   if (!entry.contact.exists()) {
     entry.contact = peer;
+  }
+  // The two ends may make their comms' acquaintance in another order, so any key of a comm serves.
+  constexpr std::size_t kMaxKeys = 1024;
+  if (std::find(entry.keys.begin(), entry.keys.end(), peer.token) == entry.keys.end()) {
+    if (entry.keys.size() == kMaxKeys) {
+      entry.keys.erase(entry.keys.begin());
+    }
+    entry.keys.insert(entry.keys.end() - (entry.key_used ? 1 : 0), peer.token);
   }
   return entry.peer;
 }

@@ -30,8 +30,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "base/fork_guard.h"
 #include "base/result.h"
@@ -66,8 +68,8 @@ class Witness {
 
   // Where peers reach this one.
   [[nodiscard]] const Contact& contact() const { return contact_; }
-  // A comm has its other end in that process. Returns null if it has no witness, or is this process. The
-  // connection is kept as long as the result is held.
+  // A comm has its other end in that process, and its key is one that both have from now on. Returns null if
+  // it has no witness, or is this process. The connection is kept as long as the result is held.
   [[nodiscard]] std::shared_ptr<Peer> meet(const Contact& peer);
   // A comm wants to know whether the peer runs, for the next three seconds.
   void want(const Peer& peer);
@@ -96,7 +98,16 @@ class Witness {
     dialling,  // by us: the kernels have not connected yet
     greeting,  // by us: the peer's opening has not arrived
     stranger,  // by another process, whose opening has not arrived
+    proving,   // by another process, whose proof has not arrived
     open
+  };
+  // What has been said on a connection that is not open yet.
+  struct Greeting {
+    Token key{};
+    OpeningBytes opening{};     // the dialler's
+    std::uint64_t process = 0;  // by whom it is, if it is not ours
+    Introduction who;
+    SipHashTag proof{};  // that is to come
   };
   struct Link {
     Channel channel;
@@ -104,10 +115,14 @@ class Witness {
     Purpose purpose = Purpose::stay;
     std::uint64_t process = 0;  // of the peer; 0: a stranger's
     Instant since{};
+    std::unique_ptr<Greeting> greeting{};
   };
   struct Entry {
     std::shared_ptr<Peer> peer;
-    Contact contact;  // does not exist until a comm brings it
+    Contact contact;           // does not exist until a comm brings it
+    std::vector<Token> keys;   // of the comms with the process, the newest last
+    bool key_used = false;     // the last one is that of the last connection instead
+    std::size_t openings = 0;  // that were sent since
     Introduction who;
     Standing standing;
     std::uint64_t link = 0;     // the connection; 0: none
@@ -147,7 +162,7 @@ class Witness {
   // --- which connections there may be (witness_places.cc)
   [[nodiscard]] bool is_to_be_dialled(const Entry& entry) const;
   bool make_room();
-  void attach(Entry& entry, std::uint64_t serial, const Introduction& who);
+  void attach(Entry& entry, std::uint64_t serial, const Greeting& greeting, const Introduction& who);
   void back_off(Entry& entry);
   void close_link(std::uint64_t serial);
   void drop_slow();
@@ -160,8 +175,10 @@ class Witness {
   void dial(Entry& entry, Purpose purpose);
   void on_event(std::uint64_t serial, Link& link);
   void on_connected(std::uint64_t serial, Link& link);
-  void on_opening(std::uint64_t serial, Link& link, const Opening& opening);
-  void on_stranger(std::uint64_t serial, Link& link, const Opening& opening);
+  void on_greeting(std::uint64_t serial, Link& link);
+  void on_opening(std::uint64_t serial, Link& link, std::span<const std::byte, kOpeningBytes> bytes);
+  void on_stranger(std::uint64_t serial, Link& link, std::span<const std::byte, kOpeningBytes> bytes);
+  void on_proof(std::uint64_t serial, Link& link, std::span<const std::byte> bytes);
   void on_record(const Link& link, const Record& record);
   [[nodiscard]] Record answer_to(const Record& question, const Peer* asker) const;
   void on_answer(Entry& entry, const Record& answer);

@@ -5,9 +5,13 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <utility>
 
 #include "base/log.h"
+#include "base/random.h"
 #include "transport/bootstrap/socket.h"
 #include "transport/witness/witness.h"
 
@@ -83,19 +87,7 @@ void Witness::on_event(std::uint64_t serial, Link& link) {
     return;
   }
   if (link.stage != Stage::open) {
-    const auto bytes = link.channel.receive(kOpeningBytes);
-    if (!bytes.empty()) {
-      const auto opening = decode_opening(bytes.first<kOpeningBytes>());
-      if (!opening) {
-        drop(serial);
-      } else if (link.stage == Stage::stranger) {
-        on_stranger(serial, link, *opening);
-      } else {
-        on_opening(serial, link, *opening);
-      }
-    } else if (link.channel.life() != Life::open) {
-      drop(serial);
-    }
+    on_greeting(serial, link);
     return;
   }
   for (int i = 0; i < kMaxRecords; ++i) {
@@ -112,6 +104,21 @@ void Witness::on_event(std::uint64_t serial, Link& link) {
   }
 }
 
+void Witness::on_greeting(std::uint64_t serial, Link& link) {
+  const auto bytes = link.channel.receive(link.stage == Stage::proving ? sizeof(SipHashTag) : kOpeningBytes);
+  if (bytes.empty()) {
+    if (link.channel.life() != Life::open) {
+      drop(serial);
+    }
+  } else if (link.stage == Stage::proving) {
+    on_proof(serial, link, bytes);
+  } else if (link.stage == Stage::stranger) {
+    on_stranger(serial, link, bytes.first<kOpeningBytes>());
+  } else {
+    on_opening(serial, link, bytes.first<kOpeningBytes>());
+  }
+}
+
 void Witness::on_connected(std::uint64_t serial, Link& link) {
   const auto entry = peers_.find(link.process);
   epoll_event event{.events = EPOLLIN | EPOLLRDHUP, .data = {.u64 = serial}};
@@ -120,11 +127,14 @@ void Witness::on_connected(std::uint64_t serial, Link& link) {
     drop(serial);
     return;
   }
-  const Opening ours{.purpose = link.purpose,
-                     .process = contact_.process,
-                     .token = entry->second.contact.token,
-                     .who = options_.self};
-  if (!link.channel.send(encode(ours))) {
+  Opening ours{.purpose = link.purpose, .process = contact_.process, .who = options_.self};
+  // The one that the peer has had, else the newest first: the peer may not have that one yet.
+  const std::vector<Token>& keys = entry->second.keys;
+  const std::size_t age = entry->second.openings++ % keys.size();
+  link.greeting = std::make_unique<Greeting>(Greeting{.key = keys[keys.size() - 1 - age], .who = {}});
+  const bool has_nonce = fill_secret(ours.nonce).ok();
+  link.greeting->opening = encode(ours, link.greeting->key);
+  if (!has_nonce || !link.channel.send(link.greeting->opening)) {
     drop(serial);
     return;
   }
@@ -135,9 +145,12 @@ void Witness::on_connected(std::uint64_t serial, Link& link) {
 }
 
 // The answer to ours.
-void Witness::on_opening(std::uint64_t serial, Link& link, const Opening& opening) {
+void Witness::on_opening(std::uint64_t serial, Link& link, std::span<const std::byte, kOpeningBytes> bytes) {
   const auto found = peers_.find(link.process);
-  if (found == peers_.end() || opening.process != link.process) {
+  const std::optional<Opening> opening = decode_opening(bytes);
+  const Greeting& ours = *link.greeting;
+  if (found == peers_.end() || !opening || opening->process != link.process ||
+      !is_signed(bytes, ours.key, &ours.opening)) {
     drop(serial);  // another process has that port now
     return;
   }
@@ -148,39 +161,65 @@ void Witness::on_opening(std::uint64_t serial, Link& link, const Opening& openin
         "NET/tfabric: a connection to {} was closed, though the process runs: something between the hosts "
         "ends "
         "connections (it only watches the process, and is made again)",
-        to_string(opening.who));
+        to_string(opening->who));
+    drop(serial);
+    return;
+  }
+  if (!link.channel.send(proof_of(ours.opening, bytes, ours.key))) {
     drop(serial);
     return;
   }
   link.stage = Stage::open;
   entry.attempt = 0;
-  attach(entry, serial, opening.who);
+  const std::unique_ptr<Greeting> greeting = std::move(link.greeting);
+  attach(entry, serial, *greeting, opening->who);
 }
 
-void Witness::on_stranger(std::uint64_t serial, Link& link, const Opening& opening) {
-  const bool we_dial = contact_.process < opening.process;
-  if (opening.token != contact_.token || opening.process == contact_.process ||
-      (opening.purpose == Purpose::stay && we_dial)) {
+void Witness::on_stranger(std::uint64_t serial, Link& link, std::span<const std::byte, kOpeningBytes> bytes) {
+  const std::optional<Opening> opening = decode_opening(bytes);
+  const auto found = opening ? peers_.find(opening->process) : peers_.end();
+  if (found == peers_.end() || (opening->purpose == Purpose::stay && contact_.process < opening->process)) {
     drop(serial);
     return;
   }
-  const Opening answer{.purpose = opening.purpose, .process = contact_.process, .who = options_.self};
-  if (opening.purpose == Purpose::check) {
-    static_cast<void>(link.channel.send(encode(answer)));
+  const Entry& entry = found->second;
+  const auto key = std::find_if(entry.keys.rbegin(), entry.keys.rend(),
+                                [&](const Token& each) { return is_signed(bytes, each); });
+  Opening ours{.purpose = opening->purpose, .process = contact_.process, .who = options_.self};
+  if (key == entry.keys.rend() || (opening->purpose == Purpose::stay && entry.link == 0 && !make_room()) ||
+      !fill_secret(ours.nonce)) {
     drop(serial);
     return;
   }
-  Entry& entry = entry_of(opening.process);
-  if ((entry.link == 0 && !make_room()) || !link.channel.send(encode(answer))) {
+  Greeting greeting{.key = *key, .process = opening->process, .who = opening->who};
+  std::copy(bytes.begin(), bytes.end(), greeting.opening.begin());
+  const OpeningBytes answer = encode(ours, *key, &greeting.opening);
+  greeting.proof = proof_of(bytes, answer, *key);
+  if (!link.channel.send(answer) || opening->purpose == Purpose::check) {
     drop(serial);
     return;
   }
+  link.greeting = std::make_unique<Greeting>(std::move(greeting));
+  link.stage = Stage::proving;
+}
+
+void Witness::on_proof(std::uint64_t serial, Link& link, std::span<const std::byte> bytes) {
+  SipHashTag proof{};
+  std::copy(bytes.begin(), bytes.end(), proof.begin());
+  const std::unique_ptr<Greeting> theirs = std::move(link.greeting);
+  const auto found = peers_.find(theirs->process);
+  if (!equal_in_constant_time(proof, theirs->proof) || found == peers_.end() ||
+      (found->second.link == 0 && !make_room())) {
+    drop(serial);
+    return;
+  }
+  Entry& entry = found->second;
   if (entry.attempt != 0) {
     close_link(std::exchange(entry.attempt, 0));  // a check, which this answers
   }
   link.stage = Stage::open;
-  link.process = opening.process;
-  attach(entry, serial, opening.who);
+  link.process = theirs->process;
+  attach(entry, serial, *theirs, theirs->who);
 }
 
 void Witness::on_record(const Link& link, const Record& record) {

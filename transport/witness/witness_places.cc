@@ -9,8 +9,8 @@
 namespace tfabric::witness {
 namespace {
 
-// The most connections that have not shown the token, and for how long they may not have. The same time is
-// for those that we dial.
+// The most connections that have not proved to be a peer's, and for how long they may not have. The same time
+// is for those that we dial.
 constexpr std::size_t kMaxStrangers = 64;
 constexpr Duration kOpeningTimeout = std::chrono::seconds(5);
 // The last pause before a peer is dialled again; it doubles from the first.
@@ -62,12 +62,18 @@ bool Witness::make_room() {
 }
 
 // The connection is the one with the peer from now on. There is an older one only if the peer has lost it.
-void Witness::attach(Entry& entry, std::uint64_t serial, const Introduction& who) {
+void Witness::attach(Entry& entry, std::uint64_t serial, const Greeting& greeting, const Introduction& who) {
   const std::uint64_t older = std::exchange(entry.link, serial);
   if (older != 0) {
     close_link(older);
   }
   entry.who = who;
+  const auto key = std::find(entry.keys.begin(), entry.keys.end(), greeting.key);
+  if (key != entry.keys.end()) {
+    std::rotate(key, key + 1, entry.keys.end());
+    entry.key_used = true;
+    entry.openings = 0;
+  }
   entry.pause = kFirstPause;
   entry.standing.connected();
   if (std::exchange(entry.said_lost, false)) {
@@ -107,7 +113,7 @@ void Witness::limit_strangers() {
   std::size_t strangers = 0;
   std::uint64_t oldest = last_serial_ + 1;
   for (const auto& [serial, link] : links_) {
-    if (link.stage == Stage::stranger) {
+    if (link.stage == Stage::stranger || link.stage == Stage::proving) {
       ++strangers;
       oldest = std::min(oldest, serial);
     }

@@ -12,6 +12,7 @@
 #include <csignal>
 #include <ctime>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -139,10 +140,32 @@ inline bool is_closed(const PrivateDescriptor& socket) {
   return count == 0 || !bootstrap::is_not_now(errno);
 }
 
-inline void send_opening(const PrivateDescriptor& socket, const Contact& to, std::uint64_t process) {
-  Opening opening{.process = process, .token = to.token, .who = {.pid = 1, .host = "raw"}};
-  const auto bytes = encode(opening);
+inline void send_raw(const PrivateDescriptor& socket, std::span<const std::byte> bytes) {
   REQUIRE(send(socket.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(bytes.size()));
 }
+
+// A connection by hand, as the process that has the contact's key.
+struct RawPeer {
+  RawPeer(const Contact& contact, std::uint64_t process)
+      : to(contact),
+        opening(encode(Opening{.process = process, .who = {.pid = 1, .host = "raw"}}, to.token)),
+        socket(dial_raw(to)) {}
+  void open() const { send_raw(socket, opening); }
+  // Returns false if there is no answer yet.
+  [[nodiscard]] bool prove() const {
+    OpeningBytes answer{};
+    if (recv(socket.get(), answer.data(), answer.size(), MSG_DONTWAIT) !=
+        static_cast<ssize_t>(answer.size())) {
+      return false;
+    }
+    REQUIRE(is_signed(answer, to.token, &opening));
+    send_raw(socket, proof_of(opening, answer, to.token));
+    return true;
+  }
+
+  Contact to;
+  OpeningBytes opening;
+  PrivateDescriptor socket;
+};
 
 }  // namespace tfabric::witness::test

@@ -156,20 +156,61 @@ TEST_CASE("time in which the witness is not polled does not count") {
   REQUIRE(to_b->view() == View::asked);
 }
 
-TEST_CASE("a stranger without the token gets nothing, and a process with a wrong one stays unknown") {
+TEST_CASE("a stranger without the key gets nothing, and a process with a wrong one stays unknown") {
   const auto a = open_witness(0), b = open_witness(1);
   Hosts hosts{{a.get(), b.get()}};
-  Contact wrong_a = a->contact(), wrong_b = b->contact();
-  wrong_a.token[0] ^= std::byte{1};
+  Contact wrong_b = b->contact();
   wrong_b.token[0] ^= std::byte{1};
-  const auto to_b = a->meet(wrong_b), to_a = b->meet(wrong_a);
-  const PrivateDescriptor stranger = dial_raw(wrong_a);
+  const auto to_b = a->meet(wrong_b), to_a = b->meet(a->contact());
+  const RawPeer unknown(a->contact(), 1), keyless(a->contact(), b->contact().process);
   hosts.run(20ms);
-  send_opening(stranger, wrong_a, 1);
+  unknown.open();
+  keyless.open();
   hosts.run(500ms);
-  REQUIRE(is_closed(stranger));
+  REQUIRE(is_closed(unknown.socket));
+  REQUIRE(is_closed(keyless.socket));
   REQUIRE(to_b->view() == View::unknown);
   REQUIRE(to_a->view() == View::unknown);
+}
+
+TEST_CASE("two processes know each other by any of their comms, in whatever order they have met in them") {
+  const auto a = open_witness(0), b = open_witness(1);
+  Hosts hosts{{a.get(), b.get()}};
+  Contact a1 = a->contact(), a2 = a1, b1 = b->contact(), b2 = b1;
+  a1.token[0] = b1.token[0] = std::byte{1};
+  a2.token[0] = b2.token[0] = std::byte{2};
+  const auto to_b = a->meet(b1), to_a = b->meet(a2);
+  hosts.run(100ms);
+  REQUIRE(to_b->view() == View::unknown);  // the other comm's handshake is still on its way
+  static_cast<void>(a->meet(b2));
+  static_cast<void>(b->meet(a1));
+  REQUIRE(hosts.until([&] { return to_b->view() == View::alive && to_a->view() == View::alive; }));
+}
+
+TEST_CASE("an opening that is repeated is answered, and takes nobody's place") {
+  const auto a = open_witness(0);
+  Hosts hosts{{a.get()}};
+  constexpr std::uint64_t kProcess = 1;
+  const auto peer = a->meet({.process = kProcess, .address = kLoopback, .port = 1, .token = {}});
+  const RawPeer truth(a->contact(), kProcess);
+  hosts.run(20ms);
+  truth.open();
+  hosts.run(20ms);
+  REQUIRE(truth.prove());
+  REQUIRE(hosts.until([&] { return peer->view() == View::alive; }));
+  const RawPeer thief(a->contact(), kProcess), silent(a->contact(), kProcess);
+  hosts.run(20ms);
+  send_raw(thief.socket, truth.opening);
+  send_raw(silent.socket, truth.opening);
+  hosts.run(20ms);
+  REQUIRE(a->connections() == 3);
+  send_raw(thief.socket, SipHashTag{});
+  REQUIRE(hosts.until([&] { return is_closed(thief.socket); }));
+  hosts.run(6s);
+  REQUIRE(is_closed(silent.socket));
+  REQUIRE_FALSE(is_closed(truth.socket));
+  REQUIRE(a->connections() == 1);
+  REQUIRE(peer->view() == View::alive);
 }
 
 TEST_CASE("garbage on a connection closes it and hurts no other") {
@@ -205,13 +246,15 @@ TEST_CASE("beyond the most peers there is no connection, unless one belongs to n
   constexpr std::size_t kRoom = 20;
   const auto a = open_witness({.address = kLoopback, .self = {}, .patience = {}, .max_peers = kRoom});
   Hosts hosts{{a.get()}};
-  std::vector<PrivateDescriptor> sockets;
+  std::vector<RawPeer> raw;
   std::vector<std::shared_ptr<Peer>> peers;
   const auto dial_as = [&](std::uint64_t process) {
-    sockets.push_back(dial_raw(a->contact()));
-    hosts.run(3ms);
-    send_opening(sockets.back(), a->contact(), process);
     peers.push_back(a->meet({.process = process, .address = kLoopback, .port = 1, .token = {}}));
+    raw.emplace_back(a->contact(), process);
+    hosts.run(3ms);
+    raw.back().open();
+    hosts.run(3ms);
+    static_cast<void>(raw.back().prove());
     hosts.run(3ms);
   };
   const tfabric::test::CapturedLog log;
@@ -223,7 +266,7 @@ TEST_CASE("beyond the most peers there is no connection, unless one belongs to n
   REQUIRE(log.count("the most that it may") == 0);
   for (std::uint64_t process = kRoom + 1; process <= kRoom + 2; ++process) {
     dial_as(process);
-    REQUIRE(hosts.until([&] { return is_closed(sockets.back()); }));
+    REQUIRE(hosts.until([&] { return is_closed(raw.back().socket); }));
     REQUIRE(peers.back()->view() == View::unknown);
   }
   REQUIRE(log.count("the most that it may") == 1);
