@@ -187,7 +187,7 @@ TEST_CASE("messages come out of a comm that is accepted after its sender and the
 TEST_CASE("a receiver that closes after its last message is no error of the send, on any of its flows") {
   engine::EngineOptions small;
   small.tcp.receive_buffer = 64u << 10;
-  World world({.piece_bytes = 256u << 10}, small);
+  World world({.piece_bytes = 128u << 10}, small);  // what a lane without a known rate gets
   Reading receiver;
   Token token{};
   fill_random(token);
@@ -197,10 +197,10 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   }
   auto send = open_welcomed(world, token);
   receiver.allowed.set(0);
-  const std::vector<std::byte> bytes(512u << 10);
+  const std::vector<std::byte> bytes(256u << 10);
   const auto out = send->isend(bytes.data(), bytes.size(), 0, nullptr);
   REQUIRE((out.ok() && *out != nullptr));
-  const std::size_t piece = (256u << 10) + lane::kRecordHeaderBytes;
+  const std::size_t piece = (128u << 10) + lane::kRecordHeaderBytes;
   REQUIRE(world.until([&] { return receiver.read[0] == piece; }));
   // The first flow's FIN comes before the second flow's acknowledgements.
   {
