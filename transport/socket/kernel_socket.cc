@@ -37,13 +37,15 @@ void set_limits(int socket, const SocketLimits& limits) {
   // Longer than a kernel delays its acknowledgements (40 ms); by default a lost tail costs 200 ms, and a dead
   // path is noticed late.
   bootstrap::set_option(socket, IPPROTO_TCP, kRtoMinUs, 50000);
-  const int user_timeout = in_ms(limits.user_timeout);
+  // The kernel counts from what it heard last, and does not ask before an idle connection is this old. A comm
+  // that has something outstanding counts by itself.
+  const int user_timeout = in_ms(limits.user_timeout + limits.keepalive_idle);
   if (limits.keepalive_idle <= Duration::zero()) {
     bootstrap::set_option(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, user_timeout);
     return;
   }
   constexpr int kProbes = 5;
-  const int probing = in_ms(limits.user_timeout - limits.keepalive_idle) / 1000;
+  const int probing = in_ms(limits.user_timeout) / 1000;
   bootstrap::watch_host(socket, {.idle_seconds = std::max(in_ms(limits.keepalive_idle) / 1000, 1),
                                  .interval_seconds = std::max(probing / kProbes, 1),
                                  .questions = kProbes,

@@ -244,6 +244,12 @@ void SocketFlow::on_event(std::uint32_t events, Instant now) {
   readable_ = readable_ || (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0;
 }
 
+// Of a connection on which nothing was awaited, nothing is known before the kernel's first question.
+Instant SocketFlow::silent_since() const {
+  const SocketLimits& limits = owner_->limits();
+  return progressed_at_ + (awaits_peer() ? Duration::zero() : limits.keepalive_idle);
+}
+
 // The kernel has taken no more since the last time, because of the network or of the peer's window: the part
 // of the latter does not count.
 void SocketFlow::note_blocked(Instant now) {

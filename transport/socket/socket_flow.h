@@ -56,7 +56,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   [[nodiscard]] Instant progressed_at() const override { return progressed_at_; }
   void retry_at_once(Instant /*now*/) override {}  // when to send again is the kernel's business
   [[nodiscard]] std::uint32_t timeouts_in_row() const override { return timeouts_; }
-  [[nodiscard]] Instant silent_since() const override { return progressed_at_; }
+  [[nodiscard]] Instant silent_since() const override;
   [[nodiscard]] const std::string& reset_reason() const override { return no_reason_; }
   [[nodiscard]] stack::ConnectionInfo info() const override;
 

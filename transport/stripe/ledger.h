@@ -3,6 +3,7 @@
 // A ring, which grows as needed up to kMaxEntries and then keeps its memory.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -45,6 +46,13 @@ class Ledger {
     given_ = entry.span.end;
   }
 
+  // Everything before `position` is there. Returns true if that is more of the pieces than before.
+  bool reach(std::uint64_t position) {
+    const bool more = size_ > 0 && position > std::max(reached_, front().span.begin);
+    reached_ = std::max(reached_, position);
+    return more;
+  }
+
   // Everything before `position` is there: takes the entries that end there or before out, and calls
   // `done(entry)` for each.
   template <class Done>
@@ -84,7 +92,7 @@ class Ledger {
   // The lane's number goes to another lane. Keeps the memory.
   void reset() {
     head_ = size_ = 0;
-    confirmed_ = given_ = 0;
+    confirmed_ = given_ = reached_ = 0;
   }
 
  private:
@@ -122,7 +130,7 @@ class Ledger {
 
   std::vector<Entry> ring_;
   std::size_t head_ = 0, size_ = 0;
-  std::uint64_t confirmed_ = 0, given_ = 0;
+  std::uint64_t confirmed_ = 0, given_ = 0, reached_ = 0;
 };
 
 }  // namespace tfabric::stripe

@@ -97,6 +97,7 @@ std::optional<std::uint32_t> Outbox::deal(const Ledger::Gap& part, std::span<Out
 
 void Outbox::on_confirmed(LaneId lane, std::uint64_t position) {
   if (lane.value < ledgers_.size()) {  // else it has never had a piece
+    confirmations_ += ledgers_[lane.value].reach(position) ? 1 : 0;
     ledgers_[lane.value].confirm(
         position, [this](const Ledger::Entry& entry) { lines_there(entry.message, lines_of(entry.length)); });
   }
@@ -106,6 +107,7 @@ void Outbox::lines_there(std::uint32_t number, std::uint32_t lines) {
   Message& message = at(number);
   assert(message.lines_left >= lines);
   message.lines_left -= lines;
+  ++confirmations_;
   traffic_.lines += lines;
   if (message.lines_left > 0 || message.completion == nullptr) {
     return;
@@ -165,6 +167,11 @@ void Outbox::fail() {
   }
   gaps_.clear();
   front_ = cut_ = next_;
+}
+
+bool Outbox::awaits_confirmation() const {
+  return !gaps_.empty() ||
+         std::any_of(ledgers_.begin(), ledgers_.end(), [](const Ledger& ledger) { return !ledger.empty(); });
 }
 
 bool Outbox::uses(const void* data, std::size_t size) const {

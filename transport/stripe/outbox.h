@@ -60,6 +60,10 @@ class Outbox {
   [[nodiscard]] bool uses(const void* data, std::size_t size) const;
   [[nodiscard]] std::size_t outstanding() const { return count_; }
   [[nodiscard]] const Traffic& traffic() const { return traffic_; }
+  // Returns true if bytes are on lanes, or were on one that is dead, and are not confirmed.
+  [[nodiscard]] bool awaits_confirmation() const;
+  // Grows whenever some are.
+  [[nodiscard]] std::uint64_t confirmations() const { return confirmations_; }
   // Returns true if all pieces on the lane are confirmed or settled: another lane may get its number.
   [[nodiscard]] bool drained(LaneId lane) const {
     return lane.value >= ledgers_.size() || ledgers_[lane.value].empty();
@@ -96,7 +100,7 @@ class Outbox {
   std::uint32_t next_ = 0;   // number of the next message to be posted
   std::uint32_t cut_ = 0;    // number of the oldest message that is not wholly handed to lanes
   std::size_t count_ = 0;    // messages that are not finished
-  std::uint64_t dealt_again_ = 0;
+  std::uint64_t dealt_again_ = 0, confirmations_ = 0;
   Traffic traffic_;
 };
 

@@ -83,6 +83,9 @@ void Relay::pump() {
   }
   for (const auto& connection : connections_) {
     bool cut = false;
+    if (connection->held_back) {
+      continue;
+    }
     for (const std::size_t from : {std::size_t{0}, std::size_t{1}}) {
       cut = cut || !pass(*connection, from);
     }

@@ -21,6 +21,12 @@ class Relay {
   void pump();
   // Each connection that is there now, or comes later, is reset when it has passed on so many more bytes.
   void cut_after(std::size_t bytes);
+  // The connections that are there now pass on nothing any more; later ones do.
+  void hold() {
+    for (const auto& connection : connections_) {
+      connection->held_back = true;
+    }
+  }
   // Ends all connections in order, as the kernel does for a process that was killed, and listens no more.
   void die() {
     connections_.clear();
@@ -36,7 +42,7 @@ class Relay {
     std::array<bool, 2> ended{};            // the end of the stream was read here
     std::array<bool, 2> passed_on{};        // and has gone out here
     std::size_t left = 0;
-    bool over = false;
+    bool over = false, held_back = false;
   };
   bool pass(Connection& connection, std::size_t from);
 

@@ -193,6 +193,28 @@ TEST_CASE("messages survive connections that are cut anywhere") {
   CHECK(comms.relay.cuts() > 3);
 }
 
+TEST_CASE("lanes that fall silent are replaced by new ones, however long the kernel would wait") {
+  Comms comms(GENERATE(1u, 2u));
+  comms.post(comms.message(1'000'000));
+  comms.finish(comms.messages.back());
+  comms.relay.hold();
+  comms.post(comms.message(1'000'000));
+  comms.finish(comms.messages.back());
+  CHECK(comms.send->counters().buried >= 1);
+  CHECK_FALSE(comms.receive->failed());
+}
+
+TEST_CASE("a route that takes connections and carries nothing renews no patience") {
+  Comms comms(1, {.outage = std::chrono::milliseconds(1500)});
+  comms.post(comms.message(1'000'000));
+  comms.finish(comms.messages.back());
+  comms.relay.cut_after(300);
+  comms.post(comms.message(1'000'000));
+  REQUIRE(comms.until([&] { return comms.send->failed() && comms.receive->failed(); }));
+  CHECK(comms.send->counters().joined >= 1);
+  CHECK_THAT(comms.send->error().message, Contains("no connection for"));
+}
+
 TEST_CASE("a comm that fails at one end fails at the other with its reason") {
   Comms comms;
   const std::string why = "a message of 8 bytes is larger than its receive";

@@ -85,6 +85,31 @@ TEST_CASE("a message is done when the position behind its last byte is confirmed
   CHECK(outbox.drained({0}));
 }
 
+TEST_CASE("a part of a piece that is confirmed shows that its lane brings something, and nothing else does") {
+  OpenLanes open(1);
+  Outbox outbox({.waits_for_receives = false});
+  const std::vector<std::byte> data(3000);
+  Completion completion;
+  open.lanes[0]->say({});
+  outbox.on_confirmed({0}, FakeLane::kHeaderBytes);
+  REQUIRE(outbox.post(message_of(data, 0), &completion));
+  CHECK_FALSE(outbox.awaits_confirmation());
+  REQUIRE(outbox.pump(open.outlets));
+  CHECK(outbox.awaits_confirmation());
+  const Span span = open.given(0)[0].span;
+  outbox.on_confirmed({0}, span.begin);
+  CHECK(outbox.confirmations() == 0);
+  outbox.on_confirmed({0}, span.begin + 1);
+  const std::uint64_t some = outbox.confirmations();
+  CHECK(some > 0);
+  outbox.on_confirmed({0}, span.begin + 1);
+  CHECK(outbox.confirmations() == some);
+  REQUIRE(outbox.settle({0}, span.begin + 1024).ok());
+  CHECK(outbox.confirmations() > some);
+  CHECK(outbox.awaits_confirmation());  // what the lane has not brought
+  outbox.fail();
+}
+
 TEST_CASE("what is not done fails with the outbox, and more than fits is refused") {
   Outbox outbox(OutboxOptions{});
   std::vector<Completion> completions(Outbox::kMaxMessages + 1);

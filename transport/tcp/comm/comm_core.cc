@@ -247,9 +247,13 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   if (reason != kClosedEarly) {
     keep(flow, why_failed(flow, error, in_use(), now));
   }
+  // A way without a link, or on which nobody answers, may have been silent for as long as that took to find.
+  const bool silent =
+      error == stack::ConnectionError::timed_out || error == stack::ConnectionError::unreachable;
+  const Instant heard = flow.stream().silent_since();
   on_lane_failed(lane, flow,
                  {.why = std::move(why),
-                  .since = timed_out_ ? flow.stream().silent_since() : now,
+                  .since = silent && heard != Instant{} ? heard : now,
                   .over = !reason.empty() || flow.carrier().has_ended(now) || refused});
 }
 
@@ -377,13 +381,13 @@ void CommCore::fail_if_silent() {
   }
 }
 
-void CommCore::begin_outage(Error why, Instant silent_since, std::optional<Duration> patience) {
+void CommCore::begin_outage(Error why, Instant since, std::optional<Duration> patience) {
   if (!outage_) {
-    outage_ = Outage{.since = silent_since,
-                     .why = std::move(why),
-                     .patience = patience,
-                     .paused = context_.engine.paused()};
+    outage_ = Outage{.since = since, .why = {}, .patience = patience, .paused = context_.engine.paused()};
     context_.peers.processes.want(*this);
+  }
+  if (outage_->why.message.empty()) {
+    outage_->why = std::move(why);
   }
   tend();
 }
@@ -406,8 +410,17 @@ std::optional<Error> CommCore::outage_over(Instant now) {
                          : ended ? *outage_->patience
                                  : context_.options.outage;
   const bool undecided = view == witness::View::asked || view == witness::View::closing;
-  if (passed < limit || undecided) {
+  const auto silent = std::find_if(lanes_.begin(), lanes_.end(), [this](const LaneEnd& lane) {
+    return lane.flow != nullptr && carries(id_of(*lane.flow));
+  });
+  // A connection of our own gives up by itself then, and says more.
+  constexpr Duration kLast = std::chrono::milliseconds(200);
+  if (passed < limit + (silent == lanes_.end() ? Duration::zero() : kLast) || undecided) {
     return std::nullopt;
+  }
+  if (silent != lanes_.end() && !stopped) {
+    return failure_of(*silent->flow, silent->flow->carrier().is_away() ? stack::ConnectionError::unreachable
+                                                                       : stack::ConnectionError::timed_out);
   }
   if (ended) {
     return outage_->why;
@@ -541,7 +554,7 @@ void CommCore::close_lanes() {
 void CommCore::show(Sight& sight) const {
   observe::CommFacts& facts = sight.facts;
   observe::put(facts.direction, direction_);
-  observe::put(facts.state, failed() ? "failed" : outage_ ? "no connection" : doing());
+  observe::put(facts.state, failed() ? "failed" : outage_ && !any_carries() ? "no connection" : doing());
   for (const LaneEnd& lane : lanes_) {
     if (lane.flow != nullptr) {
       ++facts.lanes;

@@ -223,6 +223,7 @@ class CommCore : public engine::FlowHandler,
   }
   [[nodiscard]] bool watching() const { return !watch_.idle(); }
   [[nodiscard]] bool suspects(stripe::LaneId lane) const { return watch_.suspects(lane); }
+  static void try_again(engine::Flow& flow, Instant now);
   // Tries suspects again, and gives up those that are known to be dead by now. Call it in on_time().
   void judge_suspects(Instant now);
 
@@ -237,7 +238,7 @@ class CommCore : public engine::FlowHandler,
   // What is known of a lane that has failed.
   struct Loss {
     Error why;
-    Instant since;      // when the peer was heard last on it, or it was lost
+    Instant since;      // when it is known not to have been heard any more, or it was lost
     bool over = false;  // the peer's comm, or its process, has ended: nothing can replace the lane
   };
   // The peer's process has ended, and nothing of it is in the network any more. The comm has not failed.
@@ -258,14 +259,15 @@ class CommCore : public engine::FlowHandler,
   // What has happened to a lane, for errors.
   [[nodiscard]] Error failure_of(const engine::Flow& flow, stack::ConnectionError error) const;
 
-  // --- while no lane is left
-  // Begins with the loss of the last one, for this reason; goes on if a further one could not join.
-  // `silent_since`: when the peer was heard last.
-  // `patience`: how long it may last, instead of tcp.user_timeout_ms.
-  void begin_outage(Error why, Instant silent_since, std::optional<Duration> patience = std::nullopt);
+  // --- while no lane works
+  // Begins with the silence of all, or the loss of the last one, for this reason, and is one from then on,
+  // whatever is lost or tried meanwhile; an empty reason is replaced by a later one. `since`: when the peer
+  // is known not to have answered any more. `patience`: how long it may last, instead of tcp.user_timeout_ms.
+  void begin_outage(Error why, Instant since, std::optional<Duration> patience = std::nullopt);
   void end_outage() { outage_.reset(); }
-  // Returns the error to fail with if there has been no lane for too long. While the peer's process is
-  // stopped, it is waited for longer, and time in which this process did not run does not count.
+  [[nodiscard]] bool in_outage() const { return outage_.has_value(); }
+  // Returns the error to fail with if no lane has worked for too long. While the peer's process is stopped,
+  // it is waited for longer, and time in which this process did not run does not count.
   [[nodiscard]] std::optional<Error> outage_over(Instant now);
 
   // Ends all requests that the engine's side has taken.
@@ -303,7 +305,6 @@ class CommCore : public engine::FlowHandler,
   void ask_about(engine::Flow& suspect);
   // The lane is suspected no more, if it was.
   void acquit(stripe::LaneId lane);
-  static void try_again(engine::Flow& flow, Instant now);
   [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
 
   stripe::Inbox* inbox_;

@@ -42,6 +42,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   void on_progress(engine::Flow& flow) override;
   void on_suspicion(stripe::LaneId lane, bool suspected) override;
   void give_up(stripe::LaneId lane, const Error& why) override;
+  void on_alone() override;
   void on_time(Instant now) override;
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;

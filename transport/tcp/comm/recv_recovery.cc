@@ -55,6 +55,14 @@ void RecvComm::give_up(stripe::LaneId lane, const Error& why) {
   bury(lane);
 }
 
+// The sender cannot be dialled from here, and nothing of it can arrive while no link is there.
+void RecvComm::on_alone() {
+  const auto silent = speaker();
+  if (silent && at(*silent).flow->carrier().is_away()) {
+    begin_outage({Errc::remote, {}}, context_.engine.last_turn());  // the lanes say why
+  }
+}
+
 void RecvComm::on_suspicion(stripe::LaneId /*lane*/, bool suspected) {
   if (suspected) {
     retell();
@@ -100,10 +108,13 @@ void RecvComm::on_time(Instant now) {
   if (now - told_at_ >= kLongest) {
     report_posted();
   }
+  if (const auto lane = speaker(); lane && !at(*lane).flow->carrier().is_away()) {
+    end_outage();
+  }
   if (auto over = outage_over(now)) {
     end(std::move(*over));
   }
-  if (any_carries() && !watching() && (announces_ || told_ == inbox_.next_group())) {
+  if (any_carries() && !in_outage() && !watching() && (announces_ || told_ == inbox_.next_group())) {
     leave();
   }
 }

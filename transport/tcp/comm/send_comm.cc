@@ -153,7 +153,7 @@ void SendComm::on_submitted() {
     posted_.pop();
   }
   pump();
-  if (routes_.size() > 1 && !tended() && outbox_.waits_for_receive()) {
+  if (!tended() && !failed() && (outbox_.awaits_confirmation() || outbox_.waits_for_receive())) {
     tend(/*idly=*/true);
   }
 }
@@ -177,6 +177,7 @@ const char* SendComm::doing() const {
 }
 
 void SendComm::pump() {
+  note_confirmations();
   if (failed() || !outbox_.pump(book_.outlets())) {
     return;
   }
@@ -193,6 +194,7 @@ void SendComm::on_progress(engine::Flow& flow) {
   }
   const stripe::LaneId id = id_of(flow);
   outbox_.on_confirmed(id, flow.stream().stream_acked());
+  note_confirmations();
   watch(flow);
   if (flow.stream().peer_finished()) {
     if (!carries(id)) {
@@ -420,6 +422,9 @@ Status SendComm::on_welcome(stripe::LaneId lane, const Welcome& welcome, const T
     if (carries({i}) && lanes_[i].flow->carrier().is_away()) {
       on_link_away(*lanes_[i].flow);
     }
+  }
+  if (silent_) {
+    replace_silent(*id);
   }
   return {};
 }

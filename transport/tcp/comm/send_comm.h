@@ -157,6 +157,15 @@ class SendComm final : public transport::SendComm,
   Status on_buried(std::span<const std::byte> body);
   Status settle(stripe::LaneId lane, std::uint64_t position);
 
+  // --- while nothing is confirmed (send_silence.cc)
+  void note_confirmations();
+  [[nodiscard]] bool awaits_answer() const;
+  [[nodiscard]] Duration unconfirmed_for(Instant now) const;
+  bool note_silence(Instant now);
+  void replace_silent(stripe::LaneId joined);
+  [[nodiscard]] bool lacks_answer(stripe::RouteId route) const;
+  bool ask_while_waiting(Instant now);
+
   // --- which routes carry (send_routes.cc)
   [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
   [[nodiscard]] bool has_way_left() const;
@@ -168,9 +177,8 @@ class SendComm final : public transport::SendComm,
   void deal();
   bool dial(stripe::RouteId route, Instant now);
   void dial_all(Instant now, bool cut_off);
-  bool drop_late_joiners(Instant now);
+  bool drop_late_joiners(Instant now, bool cut_off);
   bool rest_standbys(Instant now);
-  bool ask_while_waiting(Instant now);
   void note_return(SendRoute& route);
   void on_alone() override;
   [[nodiscard]] bool stands_by(stripe::LaneId lane) const override {
@@ -202,6 +210,11 @@ class SendComm final : public transport::SendComm,
   std::vector<FlowJudge::Sight> readings_;  // of the route that is being measured
   Instant busy_at_{};                       // when a message was last posted, or not done yet
   LaneCounters counters_;
+  // When bytes of messages were last confirmed, or none awaited that; the engine's pauses until then.
+  std::uint64_t confirmations_ = 0;
+  Instant confirmed_at_{};
+  Duration paused_until_{};
+  bool silent_ = false;  // none were, for so long that new lanes are tried
   stripe::Outbox outbox_;
   stripe::Burials burials_;
   // Announcements that have overtaken others, and the number of the next one.

@@ -35,8 +35,8 @@ void SendComm::on_peer_ended(Error why) {
 void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since) {
   const stripe::RouteId route = book_.route(lane);
   const bool opening = book_.state(lane) == LaneState::opening;
-  // It was to find out whether others are dead, and has carried nothing.
-  const bool only_asked = opening && stands_by(lane);
+  // It was to find out whether others are dead, or still silent, and has carried nothing.
+  const bool only_asked = opening && (stands_by(lane) || silent_);
   counters_.refused += opening && welcomed() ? 1 : 0;
   counters_.buried += opening ? 0 : 1;
   book_.lost(lane);
@@ -130,16 +130,16 @@ void SendComm::on_time(Instant now) {
     return;
   }
   judge_suspects(now);
-  const bool joining = drop_late_joiners(now);
+  const bool cut_off = note_silence(now) || !any_carries();
+  const bool joining = drop_late_joiners(now, cut_off);
   if (failed()) {
     return;
   }
-  const bool cut_off = !any_carries();
   if (!peer_over_) {
     dial_all(now, cut_off);
   }
   const bool standing_in = rest_standbys(now);
-  const bool waiting = ask_while_waiting(now);
+  const bool waiting = ask_while_waiting(now) || outbox_.awaits_confirmation();
   bool whole = true;
   for (std::size_t i = 0; i < routes_.size() && !peer_over_; ++i) {
     whole = whole && (book_.count({i}) >= routes_[i].wanted || !is_needed({i}, now));
@@ -149,7 +149,8 @@ void SendComm::on_time(Instant now) {
     fail(*over);
   } else if (first_loss_ && !has_way_left()) {
     fail(*first_loss_);
-  } else if (whole && !cut_off && !joining && !standing_in && !watching() && burials_.open().empty()) {
+  } else if (whole && !cut_off && !in_outage() && !joining && !standing_in && !watching() &&
+             burials_.open().empty()) {
     if (waiting) {
       tend(/*idly=*/true);
     } else {

@@ -165,7 +165,7 @@ std::optional<stripe::RouteId> SendComm::open_lanes() {
 // Opens a lane of the route if one is missing and it is time. Returns true if it has.
 bool SendComm::dial(stripe::RouteId number, Instant now) {
   SendRoute& route = route_at(number);
-  if (book_.count(number) >= route.wanted || !is_needed(number, now)) {
+  if ((book_.count(number) >= route.wanted && !lacks_answer(number)) || !is_needed(number, now)) {
     return false;
   }
   const engine::Carrier* carrier = usable_carrier(route);
@@ -198,8 +198,8 @@ void SendComm::dial_all(Instant now, bool cut_off) {
 
 // A kernel repeats its SYN after 1, 3 and 7 s, so a lane that begins in the middle of a cut would join long
 // after its end. It is dialled anew instead. Returns true while lanes join.
-bool SendComm::drop_late_joiners(Instant now) {
-  constexpr Duration kPatience = std::chrono::seconds(1);
+bool SendComm::drop_late_joiners(Instant now, bool cut_off) {
+  const Duration patience = std::chrono::milliseconds(cut_off ? 500 : 1000);
   bool joining = false;
   for (std::size_t i = 0; i < lanes_.size() && welcomed() && !failed(); ++i) {
     const engine::Flow* flow = lanes_[i].flow;
@@ -207,8 +207,8 @@ bool SendComm::drop_late_joiners(Instant now) {
       continue;
     }
     joining = true;
-    if (now - flow->stream().progressed_at() >= kPatience) {
-      give_up({i}, {Errc::remote, fmt::format("{}: no answer to a dial for a second", at({i}).name)});
+    if (now - flow->stream().progressed_at() >= patience) {
+      give_up({i}, {Errc::remote, fmt::format("{}: no answer to a dial", at({i}).name)});
     }
   }
   return joining;
@@ -246,32 +246,14 @@ const Path* SendComm::quickest_sister(stripe::RouteId route, Instant now) const 
   return quickest;
 }
 
-// A comm that waits for the peer's receive has nothing on its way, so a lane that is cut would go unnoticed,
-// and the peer's report be lost with it: the receiver cannot dial another one. Returns true while it waits.
-bool SendComm::ask_while_waiting(Instant now) {
-  constexpr Duration kQuiet = std::chrono::milliseconds(250);
-  if (routes_.size() == 1 || failed() || !outbox_.waits_for_receive()) {
-    return false;
-  }
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (!is_trusted({i})) {
-      continue;
-    }
-    stack::ByteStream& stream = lanes_[i].flow->stream();
-    if (!stream.awaits_peer() && now - stream.progressed_at() >= kQuiet &&
-        lane::send_record(stream, lane::encode_record(lane::RecordType::ask, {}))) {
-      lanes_[i].flow->wake();
-    }
-  }
-  return true;
-}
-
 // A lane of the route has joined.
 void SendComm::note_return(SendRoute& route) {
   const Instant now = context_.engine.last_turn();
   route.joined = now;
   first_loss_.reset();
-  end_outage();
+  if (!outbox_.awaits_confirmation()) {
+    end_outage();
+  }
   const auto absence = route.path->on_return(now);
   if (absence && (route.rank <= RouteClass::cross || route.rank == carrying_)) {
     TF_INFO("NET/tfabric: {}: connected again after {:.1f} s", route.path->name(),
@@ -280,10 +262,6 @@ void SendComm::note_return(SendRoute& route) {
 }
 
 // A lane does not get on, and there is no other to ask about it: on_time() looks for one.
-void SendComm::on_alone() {
-  if (routes_.size() > 1) {
-    tend();
-  }
-}
+void SendComm::on_alone() { tend(); }
 
 }  // namespace tfabric::tcp
