@@ -424,7 +424,7 @@ Status SendComm::on_welcome(stripe::LaneId lane, const Welcome& welcome, const T
     }
   }
   if (silent_) {
-    replace_silent(*id);
+    replace_silent(lane);
   }
   return {};
 }
