@@ -17,7 +17,7 @@ namespace tfabric::observe {
 
 struct FoundPage {
   std::uint32_t pid = 0;  // as this process sees it
-  bool stopped = false;   // by a signal or a debugger
+  bool stopped = false;   // by a signal, a debugger or a freezer
   Result<Snapshot> snapshot;
   std::shared_ptr<Descriptor> file{};  // the page; null: it could not be opened
   // Its process has ended without closing its comms: this is its last state, of the moment `taken_at`, and

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "observe/freezer.h"
+
 namespace tfabric::observe {
 
 ProcessStat stat_of(const std::string& folder) {
@@ -36,7 +38,7 @@ PageOwner owner_of(const std::string& folder) {
   }
   const ProcessStat stat = stat_of(folder);
   owner.started = stat.started;
-  owner.stopped = stat.state == 'T' || stat.state == 't';
+  owner.stopped = stat.state == 'T' || stat.state == 't' || is_frozen(folder);
   return owner;
 }
 

@@ -18,7 +18,7 @@ struct ProcessStat {
 struct PageOwner {
   std::uint32_t pid_inside = 0;  // in its own PID namespace
   std::uint64_t started = 0;
-  bool stopped = false;  // by a signal or a debugger
+  bool stopped = false;  // by a signal, a debugger or a freezer
 };
 // `folder`: "/proc/4242". All is 0 if there is no such process.
 [[nodiscard]] PageOwner owner_of(const std::string& folder);

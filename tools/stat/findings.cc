@@ -55,8 +55,8 @@ std::optional<std::string> standstill_of(const Process& process, double least_s)
   }
   const double still = still_for(process);
   if (process.stopped) {
-    return fmt::format("{} has been stopped, by a signal or a debugger, for {:.1f} s", name_of(process),
-                       still);
+    return fmt::format("{} has been stopped, by a signal, a debugger or a freezer, for {:.1f} s",
+                       name_of(process), still);
   }
   if (still < least_s) {
     return std::nullopt;

@@ -264,7 +264,8 @@ std::string to_prometheus(const observe::Found& found) {
   }
   std::string text =
       family("info", "gauge", "1 for each process that uses tfabric", info) +
-      family("process_stopped", "gauge", "1 if a signal or a debugger has stopped the process", stopped) +
+      family("process_stopped", "gauge", "1 if a signal, a debugger or a freezer has stopped the process",
+             stopped) +
       family("processes_ended", "gauge",
              "Processes that ended without closing their communicators, and whose pages are kept", ended) +
       family("process_silent_seconds", "gauge", "For how long the process has not run its network", silent) +

@@ -237,7 +237,7 @@ TEST_CASE("what is wrong is said once a process") {
   REQUIRE(findings_of(pair({}, found), 24).size() == 2);  // when it ran last, it had waited for 23 s
   found.pages.front().stopped = true;
   REQUIRE(findings_of(pair({}, found), 30).front() ==
-          "rank 3 (process 77) has been stopped, by a signal or a debugger, for 6.0 s");
+          "rank 3 (process 77) has been stopped, by a signal, a debugger or a freezer, for 6.0 s");
 }
 
 TEST_CASE("metrics have a series for each of the largest paths, and one for the others") {
