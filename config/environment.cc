@@ -12,9 +12,9 @@
 namespace tfabric::config {
 namespace {
 
-// Variables of tests and scripts, which are not part of the configuration.
-constexpr std::array<std::string_view, 4> kOtherUses{"TFABRIC_TEST_", "TFABRIC_SIM_", "TFABRIC_BUILD",
-                                                     "TFABRIC_PERF_"};
+// Variables of tests, scripts and of single commands, which are not part of the configuration.
+constexpr std::array<std::string_view, 5> kOtherUses{"TFABRIC_TEST_", "TFABRIC_SIM_", "TFABRIC_BUILD",
+                                                     "TFABRIC_PERF_", "TFABRIC_TOKEN"};
 
 constexpr std::string_view kPrefix = "TFABRIC_";
 

@@ -34,7 +34,9 @@ struct Arguments {
 Status check_pair(const Arguments& arguments, const Host& host, Report& report) {
   const std::string token = arguments.tokens.empty() ? std::string() : arguments.tokens.front();
   if (arguments.listen) {
-    return listen_for_peer(arguments.port, control::invite(kPairService, token), host, report);
+    const auto invitation = control::invite(kPairService, token);
+    return invitation ? listen_for_peer(arguments.port, *invitation, host, report)
+                      : Status(invitation.error());
   }
   if (arguments.peer.empty()) {
     return {};

@@ -10,8 +10,15 @@
 
 namespace tfabric::control {
 
-Invitation invite(std::string service, std::string token) {
-  return {.service = std::move(service), .token = token.empty() ? make_token() : std::move(token)};
+Result<Invitation> invite(std::string service, std::string token) {
+  if (token.empty()) {
+    Result<std::string> made = make_token();
+    if (!made) {
+      return made.error();
+    }
+    token = std::move(*made);
+  }
+  return Invitation{.service = std::move(service), .token = std::move(token)};
 }
 
 std::string host_name() {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace tfabric::control {
 
 // A listener answers nothing to a connection that does not show this token and expect this service.
@@ -13,8 +15,8 @@ struct Invitation {
   std::string token;
 };
 
-// Returns the invitation with `token`, or with a new random one if that is empty.
-[[nodiscard]] Invitation invite(std::string service, std::string token);
+// Returns the invitation with `token`, or with a new random one if that is empty; fails if there can be none.
+[[nodiscard]] Result<Invitation> invite(std::string service, std::string token);
 
 // Returns this host's name for a command line of another host; "HOST" if it has none that a shell takes as it
 // is.

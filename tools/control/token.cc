@@ -7,9 +7,11 @@
 
 namespace tfabric::control {
 
-std::string make_token() {
+Result<std::string> make_token() {
   std::array<std::byte, 16> bytes{};
-  fill_random(bytes);
+  if (Status status = fill_secret(bytes); !status) {
+    return status.error();
+  }
   return to_hex(bytes);
 }
 

@@ -9,14 +9,17 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace tfabric::control {
 
-// A token that a user names (`--token`) has at least as many characters as can be called secret.
-inline constexpr std::size_t kMinTokenBytes = 16;
+// A token that a user names has at least as many characters as 128 bits in base64: what can be tried is not a
+// secret.
+inline constexpr std::size_t kMinTokenBytes = 22;
 inline constexpr std::size_t kMaxTokenBytes = 64;
 
-// Returns 128 random bits as 32 digits. Thread-safe.
-[[nodiscard]] std::string make_token();
+// Returns 128 random bits as 32 digits; fails if the kernel gives none. Thread-safe.
+[[nodiscard]] Result<std::string> make_token();
 // Returns true for letters, digits, '-' and '_', so that a shell takes the token as it is.
 [[nodiscard]] bool is_token(std::string_view text);
 // Takes the same time wherever the two differ.

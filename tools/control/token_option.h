@@ -1,4 +1,4 @@
-// The option --token of the commands that listen and connect.
+// How the commands that listen and connect are given their tokens: --token, --token-file, or TFABRIC_TOKEN.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,11 @@ class App;
 
 namespace tfabric::control {
 
-// Adds the option, which may be repeated. Values that are no tokens (is_token) are wrong usage.
+inline constexpr const char* kTokenVariable = "TFABRIC_TOKEN";
+
+// Adds the options. Values that are no tokens (is_token) are wrong usage. When the options have been read,
+// `tokens` has what they say, or else the variable; that is unset then, so that no child and no report has
+// it.
 void add_token(CLI::App& app, std::vector<std::string>& tokens);
 
 // Returns what is wrong with the tokens of a command that connects to `hosts` hosts, or listens if there is

@@ -131,9 +131,10 @@ Result<control::Listener> listen(const Arguments& arguments, std::uint16_t port,
                                  const char* awaited, const std::string& command) {
   const auto invitation =
       control::invite(service, arguments.tokens.empty() ? std::string() : arguments.tokens.front());
-  auto listener = control::Listener::open(port, invitation, report_refused);
+  if (!invitation) return invitation.error();
+  auto listener = control::Listener::open(port, *invitation, report_refused);
   if (listener) {
-    tools::print_err(control::announcement(awaited, command, invitation, port, kDefaultPort));
+    tools::print_err(control::announcement(awaited, command, *invitation, port, kDefaultPort));
   }
   return listener;
 }

@@ -1,7 +1,7 @@
 # What the tests inside the guest share. Sourced by bash.
 set -euo pipefail
 # Of `tfabric perf` and `tfabric check` between two processes, which may be on two machines.
-token=lab-0123456789abcdef
+token=lab-0123456789abcdef-012
 fail() {
   echo "FAILED: $*" >&2
   exit 1
