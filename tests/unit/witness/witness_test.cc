@@ -373,7 +373,7 @@ struct CutOff {
   std::unique_ptr<Witness> a = open_witness(0), b = opened_above(*a);
   Hosts hosts{{a.get(), b.get()}};
   std::optional<Middle> middle;
-  std::shared_ptr<Peer> to_b;
+  std::shared_ptr<Peer> to_b, to_a = b->meet(a->contact());
 
  private:
   static std::unique_ptr<Witness> opened_above(const Witness& lower) {
