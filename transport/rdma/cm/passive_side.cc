@@ -17,7 +17,9 @@ Result<std::unique_ptr<PassiveSide>> PassiveSide::listen(const Endpoint& endpoin
     return channel.error();
   }
   std::unique_ptr<PassiveSide> side(new PassiveSide(std::move(*channel)));
-  side->listening_.token = random_u64();
+  if (Status status = fill_secret(std::as_writable_bytes(std::span(&side->listening_.token, 1))); !status) {
+    return status.error();
+  }
   for (const Rail* rail : endpoint.rails()) {
     if (Status status = side->listen_on(*rail, endpoint); !status) {
       return Error{status.error().code, fmt::format("{}: {}", rail->name, status.error().message)};

@@ -109,7 +109,10 @@ Result<std::unique_ptr<Listener>> Listener::open(std::span<const config::IpBytes
   if (!listening) {
     return listening.error();
   }
-  const std::uint64_t token = random_u64();
+  std::uint64_t token = 0;
+  if (Status status = fill_secret(std::as_writable_bytes(std::span(&token, 1))); !status) {
+    return status.error();
+  }
   write_handle({.token = token, .port = listening->port, .addresses = {addresses.begin(), addresses.end()}},
                handle);
   return std::unique_ptr<Listener>(new Listener(std::move(listening->socket), token, step_limit, log));
