@@ -28,11 +28,10 @@ constexpr auto kLinger = std::chrono::seconds(1);
 constexpr auto kFresh = milliseconds(100);
 // A process may have 1,024 descriptors by default.
 constexpr std::size_t kMostConnections = 512;
-// How long a connection may rest without a request, and with an answer, while there is no room for others. A
-// thousand that are silent keep a true client waiting for this time once.
-constexpr auto kMayBeSilent = milliseconds(100);
+// When one more arrives, the one that has rested longest goes, if it has an answer under way after this time
+// only.
 constexpr auto kMayStandStill = std::chrono::seconds(1);
-constexpr auto kFullAgain = milliseconds(20);  // how often room is looked for
+constexpr auto kAgain = milliseconds(20);  // until the next try, while descriptors or memory are short
 
 using Text = std::shared_ptr<const std::string>;
 using Response = http::response<http::span_body<const char>>;
@@ -98,8 +97,9 @@ class Session : public std::enable_shared_from_this<Session> {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  [[nodiscard]] bool may_go(Instant now) const {
-    return now - since_ >= (answering_ ? Duration(kMayStandStill) : Duration(kMayBeSilent));
+  // Since when it has been silent, or is to be taken for one that is.
+  [[nodiscard]] Instant silent_since() const {
+    return answering_ ? since_ + Duration(kMayStandStill) : since_;
   }
   void close() { stream_.close(); }
 
@@ -197,7 +197,7 @@ class Session : public std::enable_shared_from_this<Session> {
 
 class Server {
  public:
-  explicit Server(Site& site) : site_(&site), acceptor_(context_), full_(context_), signals_(context_) {}
+  explicit Server(Site& site) : site_(&site), acceptor_(context_), again_(context_), signals_(context_) {}
 
   Result<Endpoint> listen(const Endpoint& at) {
     error_code error;
@@ -247,29 +247,35 @@ class Server {
   }
 
   void accept() {
-    if (site_->sessions.size() < kMostConnections) {
-      acceptor_.async_accept([this](error_code error, tcp::socket socket) {
-        if (error) {  // descriptors or memory are short
-          wait();
-          return;
-        }
-        std::make_shared<Session>(std::move(socket), *site_)->receive();
-        accept();
-      });
-      return;
-    }
-    const Instant now = monotonic_now();
-    for (Session* session : site_->sessions) {
-      if (session->may_go(now)) {
-        session->close();
+    acceptor_.async_accept([this](error_code error, tcp::socket socket) {
+      if (error) {  // descriptors or memory are short
+        drop_one();
+        wait();
+        return;
       }
+      if (site_->sessions.size() >= kMostConnections) {
+        drop_one();
+      }
+      std::make_shared<Session>(std::move(socket), *site_)->receive();
+      accept();
+    });
+  }
+
+  // A crowd of silent clients keeps no other one waiting.
+  void drop_one() {
+    const auto& all = site_->sessions;
+    const auto longest = std::min_element(
+        all.begin(), all.end(),
+        [](const Session* one, const Session* other) { return one->silent_since() < other->silent_since(); });
+    if (longest != all.end()) {
+      (*longest)->close();
+      site_->sessions.erase(longest);  // its handlers end it
     }
-    wait();
   }
 
   void wait() {
-    full_.expires_after(kFullAgain);
-    full_.async_wait([this](error_code error) {
+    again_.expires_after(kAgain);
+    again_.async_wait([this](error_code error) {
       if (!error) {
         accept();
       }
@@ -279,7 +285,7 @@ class Server {
   Site* site_;
   asio::io_context context_{1};
   tcp::acceptor acceptor_;
-  asio::steady_timer full_;
+  asio::steady_timer again_;
   asio::signal_set signals_;
 };
 
