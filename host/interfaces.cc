@@ -1,23 +1,23 @@
 #include "host/interfaces.h"
 
-#include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstring>
 #include <iterator>
-#include <memory>
+#include <map>
 #include <optional>
+#include <utility>
 
 #include "host/netlink.h"
 
@@ -33,40 +33,97 @@ std::optional<ifreq> ask(const Descriptor& any, const std::string& interface, un
   return ioctl(any.get(), what, &request) == 0 ? std::optional(request) : std::nullopt;
 }
 
-// Copies an address or a mask into 16 bytes; the bits before an IPv4 mask are set. Returns false if the
-// address is not an IP address.
-bool copy_bytes(const sockaddr* address, bool mask, config::IpBytes& bytes) {
-  if (address == nullptr) {
-    return false;
-  }
-  if (address->sa_family == AF_INET6) {
-    sockaddr_in6 v6{};
-    std::memcpy(&v6, address, sizeof(v6));
-    std::memcpy(bytes.data(), &v6.sin6_addr, sizeof(v6.sin6_addr));
-    return true;
-  }
-  if (address->sa_family != AF_INET) {
-    return false;
-  }
-  sockaddr_in v4{};
-  std::memcpy(&v4, address, sizeof(v4));
-  bytes.fill(mask ? 0xff : 0);
-  bytes[10] = bytes[11] = 0xff;
-  std::memcpy(&bytes[12], &v4.sin_addr, sizeof(v4.sin_addr));
-  return true;
-}
-
-unsigned leading_ones(const config::IpBytes& mask) {
-  const auto end = std::find_if(mask.begin(), mask.end(), [](std::uint8_t byte) { return byte != 0xff; });
-  const auto whole = static_cast<unsigned>(std::distance(mask.begin(), end)) * 8;
-  return end == mask.end() ? whole : whole + static_cast<unsigned>(std::countl_one(*end));
-}
-
-// The kernel aligns each part of a message to 4 bytes; both of these sizes are multiples of it.
-struct LinkRequest {
-  nlmsghdr header;
-  ifinfomsg link;
+struct Link {
+  Interface interface;
+  bool running = false;
+  bool leads = true;
 };
+
+std::string text_in(netlink::Bytes attribute) {
+  std::string text(attribute.size(), '\0');
+  std::memcpy(text.data(), attribute.data(), attribute.size());
+  return text.substr(0, text.find('\0'));
+}
+
+std::vector<std::string> alternative_names(netlink::Bytes properties) {
+  std::vector<std::string> names;
+  for (const netlink::Bytes name : netlink::find_all(properties, IFLA_ALT_IFNAME)) {
+    names.push_back(text_in(name));
+  }
+  return names;
+}
+
+Link link_in(netlink::Bytes message) {
+  constexpr std::size_t kAttributes = NLMSG_SPACE(sizeof(ifinfomsg));
+  const auto info = netlink::read<ifinfomsg>(message.subspan(NLMSG_HDRLEN));
+  const netlink::Bytes attributes = message.subspan(std::min(kAttributes, message.size()));
+  Link link;
+  Interface& interface = link.interface;
+  interface.name = text_in(netlink::find(attributes, IFLA_IFNAME));
+  interface.up = (info.ifi_flags & IFF_UP) != 0;
+  interface.has_link = (info.ifi_flags & IFF_RUNNING) != 0;
+  interface.mtu = netlink::read<std::uint32_t>(netlink::find(attributes, IFLA_MTU));
+  interface.xdp_program =
+      netlink::read<std::uint32_t>(netlink::find(netlink::find(attributes, IFLA_XDP), IFLA_XDP_PROG_ID));
+  interface.ethernet = info.ifi_type == ARPHRD_ETHER;
+  interface.other_names = alternative_names(netlink::find(attributes, IFLA_PROP_LIST));
+  const std::string kind = text_in(netlink::find(netlink::find(attributes, IFLA_LINKINFO), IFLA_INFO_KIND));
+  link.running = interface.up && interface.has_link;
+  link.leads = (info.ifi_flags & IFF_LOOPBACK) == 0 && kind != "dummy";
+  return link;
+}
+
+// By number. Empty if the kernel does not answer.
+std::map<int, Link> links() {
+  std::map<int, Link> links;
+  const netlink::Request request(RTM_GETLINK, NLM_F_REQUEST | NLM_F_DUMP, ifinfomsg{});
+  netlink::ask(request, [&](const nlmsghdr& header, netlink::Bytes message) {
+    if (header.nlmsg_type == RTM_NEWLINK) {
+      links[netlink::read<ifinfomsg>(message.subspan(NLMSG_HDRLEN)).ifi_index] = link_in(message);
+    }
+  });
+  return links;
+}
+
+AddressState state_of(bool v4, std::uint32_t flags) {
+  if (v4) {
+    return (flags & IFA_F_DEPRECATED) != 0 ? AddressState::deprecated : AddressState::stable;
+  }
+  if ((flags & IFA_F_DADFAILED) != 0) {
+    return AddressState::failed;
+  }
+  if ((flags & IFA_F_TENTATIVE) != 0 && (flags & IFA_F_OPTIMISTIC) == 0) {
+    return AddressState::tentative;
+  }
+  if ((flags & IFA_F_DEPRECATED) != 0) {
+    return AddressState::deprecated;
+  }
+  return (flags & IFA_F_TEMPORARY) != 0 ? AddressState::temporary : AddressState::stable;
+}
+
+// Returns nothing if it is no IP address.
+std::optional<LocalAddress> address_in(const ifaddrmsg& info, netlink::Bytes attributes, const Link& link) {
+  netlink::Bytes bytes =
+      netlink::find(attributes, IFA_LOCAL);  // of a wire with two ends, the other is the peer's
+  bytes = bytes.empty() ? netlink::find(attributes, IFA_ADDRESS) : bytes;
+  const bool v4 = info.ifa_family == AF_INET;
+  if ((!v4 && info.ifa_family != AF_INET6) || bytes.size() != (v4 ? 4u : 16u)) {
+    return std::nullopt;
+  }
+  constexpr unsigned kMappedBits = 96;
+  std::array<std::uint8_t, 16> octets{};
+  std::memcpy(octets.data(), bytes.data(), bytes.size());
+  const netlink::Bytes flags = netlink::find(attributes, IFA_FLAGS);
+  return LocalAddress{
+      .netdev = link.interface.name,
+      .address = config::mapped(std::span(octets).first(bytes.size())),
+      .prefix_length = info.ifa_prefixlen + (v4 ? kMappedBits : 0),
+      .running = link.running,
+      .up = link.interface.up,
+      .leads = link.leads,
+      .state = state_of(v4, flags.empty() ? info.ifa_flags : netlink::read<std::uint32_t>(flags)),
+      .other_names = link.interface.other_names};
+}
 
 }  // namespace
 
@@ -101,19 +158,11 @@ bool InterfaceQuery::has_carrier(const std::string& interface) const {
 
 std::vector<Interface> interfaces() {
   std::vector<Interface> interfaces;
-  const std::unique_ptr<struct if_nameindex, decltype(&if_freenameindex)> names(if_nameindex(),
-                                                                                if_freenameindex);
   const InterfaceQuery query;
-  for (const struct if_nameindex* entry = names.get(); entry != nullptr && entry->if_name != nullptr;
-       ++entry) {
-    const std::string name = entry->if_name;
-    const InterfaceQuery::State state = query.state(name);
-    interfaces.push_back({.name = name,
-                          .up = state.up,
-                          .has_link = state.has_link || query.has_carrier(name),
-                          .mtu = query.mtu(name),
-                          .channels = channels_of(name),
-                          .xdp_program = xdp_program_of(name)});
+  for (auto& [index, link] : links()) {
+    Interface& interface = interfaces.emplace_back(std::move(link.interface));
+    interface.has_link = interface.has_link || query.has_carrier(interface.name);
+    interface.channels = channels_of(interface.name);
   }
   return interfaces;
 }
@@ -144,46 +193,45 @@ std::uint32_t known_speed(std::int64_t reported) {
 }
 
 std::uint32_t xdp_program_of(const std::string& interface) {
-  const Descriptor kernel(socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  LinkRequest request{};
-  request.header.nlmsg_len = sizeof request;
-  request.header.nlmsg_type = RTM_GETLINK;
-  request.header.nlmsg_flags = NLM_F_REQUEST;
-  request.link.ifi_index = static_cast<int>(if_nametoindex(interface.c_str()));
-  if (request.link.ifi_index == 0 || send(kernel.get(), &request, sizeof request, 0) < 0) {
-    return 0;
-  }
-  std::array<std::byte, 32768> answer;
-  const ssize_t length = recv(kernel.get(), answer.data(), answer.size(), 0);
-  if (length < static_cast<ssize_t>(sizeof request)) {
-    return 0;
-  }
-  const netlink::Bytes message(answer.data(), static_cast<std::size_t>(length));
-  if (netlink::read<nlmsghdr>(message).nlmsg_type != RTM_NEWLINK) {
-    return 0;
-  }
-  return netlink::read<std::uint32_t>(
-      netlink::find(netlink::find(message.subspan(sizeof request), IFLA_XDP), IFLA_XDP_PROG_ID));
+  ifinfomsg info{};
+  info.ifi_index = static_cast<int>(if_nametoindex(interface.c_str()));
+  std::uint32_t program = 0;
+  netlink::ask(netlink::Request(RTM_GETLINK, NLM_F_REQUEST, info),
+               [&](const nlmsghdr& header, netlink::Bytes message) {
+                 program = header.nlmsg_type == RTM_NEWLINK ? link_in(message).interface.xdp_program : 0;
+               });
+  return program;
 }
 
 std::vector<LocalAddress> local_addresses() {
-  std::vector<LocalAddress> addresses;
-  ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) {
-    return addresses;
-  }
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(list, freeifaddrs);
-  for (const ifaddrs* entry = list; entry != nullptr; entry = entry->ifa_next) {
-    LocalAddress local{.netdev = entry->ifa_name};
-    constexpr unsigned kRunning = IFF_UP | IFF_RUNNING;
-    local.running = (entry->ifa_flags & kRunning) == kRunning;
-    config::IpBytes mask{};
-    if (copy_bytes(entry->ifa_addr, /*mask=*/false, local.address)) {
-      local.prefix_length = copy_bytes(entry->ifa_netmask, /*mask=*/true, mask) ? leading_ones(mask) : 128;
-      addresses.push_back(std::move(local));
+  const std::map<int, Link> known = links();
+  std::map<int, std::vector<LocalAddress>> by_interface;  // the kernel lists those of one family first
+  const netlink::Request request(RTM_GETADDR, NLM_F_REQUEST | NLM_F_DUMP, ifaddrmsg{});
+  netlink::ask(request, [&](const nlmsghdr& header, netlink::Bytes message) {
+    constexpr std::size_t kAttributes = NLMSG_SPACE(sizeof(ifaddrmsg));
+    const auto info = netlink::read<ifaddrmsg>(message.subspan(NLMSG_HDRLEN));
+    const auto link = known.find(static_cast<int>(info.ifa_index));
+    if (header.nlmsg_type != RTM_NEWADDR || link == known.end()) {
+      return;
     }
+    if (auto address =
+            address_in(info, message.subspan(std::min(kAttributes, message.size())), link->second)) {
+      by_interface[link->first].push_back(std::move(*address));
+    }
+  });
+  std::vector<LocalAddress> addresses;
+  for (auto& [index, own] : by_interface) {
+    std::move(own.begin(), own.end(), std::back_inserter(addresses));
   }
   return addresses;
+}
+
+std::string real_name(std::span<const Interface> interfaces, const std::string& name) {
+  const auto found = std::find_if(interfaces.begin(), interfaces.end(), [&](const Interface& interface) {
+    const auto& others = interface.other_names;
+    return interface.name == name || std::find(others.begin(), others.end(), name) != others.end();
+  });
+  return found == interfaces.end() ? name : found->name;
 }
 
 }  // namespace tfabric::host

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,17 @@ struct Interface {
   std::uint32_t mtu = 1500;
   Channels channels;
   std::uint32_t xdp_program = 0;  // the id of the attached program; 0: none
+  bool ethernet = true;           // carries Ethernet frames: not loopback, tunnels, IP over InfiniBand
+  std::vector<std::string> other_names{};  // alternative names (`ip link property`)
+};
+
+// What the kernel says of an IPv6 address, the most wanted first. One of IPv4 is stable, or deprecated.
+enum class AddressState : std::uint8_t {
+  stable,
+  temporary,   // replaced by another one before long (RFC 8981)
+  deprecated,  // its preferred lifetime is over (RFC 4862 §5.5.4)
+  tentative,   // the kernel is finding out whether another host has it (RFC 4862 §5.4)
+  failed       // another host has it
 };
 
 struct LocalAddress {
@@ -34,6 +46,10 @@ struct LocalAddress {
   config::IpBytes address{};   // IPv4 mapped into IPv6
   unsigned prefix_length = 0;  // of the 128 bits
   bool running = true;         // the interface is up and has a link
+  bool up = true;              // as configured by the administrator
+  bool leads = true;           // the interface leads somewhere: it is no loopback and no dummy
+  AddressState state = AddressState::stable;
+  std::vector<std::string> other_names{};  // of the interface
 };
 
 // Queries single interfaces, through a socket that it keeps open.
@@ -64,6 +80,8 @@ class InterfaceQuery {
 // an empty list if the kernel does not answer.
 [[nodiscard]] std::vector<Interface> interfaces();
 [[nodiscard]] std::vector<LocalAddress> local_addresses();
+// Returns the name of the interface that has this name or, as an alternative one, that; itself if none has.
+[[nodiscard]] std::string real_name(std::span<const Interface> interfaces, const std::string& name);
 
 // Returns one pair if there is no such interface, or if its driver does not report its queues.
 [[nodiscard]] Channels channels_of(const std::string& interface);

@@ -23,19 +23,26 @@ template <class T>
   return value;
 }
 
-// Returns the payload of the first attribute of this type, or nothing if `attributes` has none.
-[[nodiscard]] inline Bytes find(Bytes attributes, unsigned short type) {
+// Returns the payloads of the attributes of this type.
+[[nodiscard]] inline std::vector<Bytes> find_all(Bytes attributes, unsigned short type) {
+  std::vector<Bytes> found;
   while (attributes.size() >= sizeof(rtattr)) {
     const auto attribute = read<rtattr>(attributes);
     if (attribute.rta_len < sizeof attribute || attribute.rta_len > attributes.size()) {
       break;
     }
     if ((attribute.rta_type & NLA_TYPE_MASK) == type) {
-      return attributes.first(attribute.rta_len).subspan(RTA_LENGTH(0));
+      found.push_back(attributes.first(attribute.rta_len).subspan(RTA_LENGTH(0)));
     }
     attributes = attributes.subspan(std::min<std::size_t>(RTA_ALIGN(attribute.rta_len), attributes.size()));
   }
-  return {};
+  return found;
+}
+
+// Returns the payload of the first attribute of this type, or nothing if `attributes` has none.
+[[nodiscard]] inline Bytes find(Bytes attributes, unsigned short type) {
+  const std::vector<Bytes> found = find_all(attributes, type);
+  return found.empty() ? Bytes() : found.front();
 }
 
 // A request, which grows by attributes.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/log.h"
+#include "transport/bootstrap/addresses.h"
 #include "transport/rdma/rdma_transport.h"
 #include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/tcp_transport.h"
@@ -14,15 +15,43 @@ bool prefers_tcp(const config::Config& config) {
          (config.transport == "auto" && !config.tcp.rails.empty());
 }
 
-config::Config with_rails_of(config::Config config, const std::vector<host::LocalAddress>& addresses) {
+config::Config with_rails_of(config::Config config, std::span<const host::Interface> interfaces,
+                             std::span<const host::LocalAddress> addresses) {
   if (config.transport == "socket") {
     config.tcp.rails = tcp::kernel_rails(config.rdma, addresses);
   }
+  for (config::Rail& rail : config.tcp.rails) {
+    if (config::is_kernel_interface(rail)) {
+      rail.device = host::real_name(interfaces, rail.device);
+    }
+  }
+  tcp::address_kernel_rails(config, addresses);
   return config;
 }
 
+namespace {
+
+std::vector<std::string> kernel_interfaces(const config::Config& config) {
+  std::vector<std::string> names;
+  for (const config::Rail& rail : config.tcp.rails) {
+    if (config.transport != "socket" && config::is_kernel_stack(rail)) {
+      names.push_back(rail.device);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Transport>> open(const config::Config& given) {
-  const config::Config config = with_rails_of(given, host::local_addresses());
+  const auto addresses = bootstrap::settled_addresses(kernel_interfaces(given), given.rdma);
+  const config::Config config = with_rails_of(given, host::interfaces(), addresses);
+  const std::size_t left_out = bootstrap::offer(addresses, config.rdma).left_out;
+  if (config.transport == "socket" && left_out > 0) {
+    TF_INFO(
+        "NET/tfabric: {} interfaces are used, and {} more are not: NCCL_SOCKET_IFNAME says which are meant",
+        config.tcp.rails.size(), left_out);
+  }
   if (!config.rehearsal.empty()) {
     TF_WARN("NET/tfabric: {}", config.rehearsal);
   }

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "config/config.h"
@@ -18,9 +18,10 @@ namespace tfabric::transport {
 [[nodiscard]] bool prefers_tcp(const config::Config& config);
 
 // Returns the configuration with the rails that this host has for it: with transport = "socket" they are not
-// configured, but one for each interface that NCCL_SOCKET_IFNAME selects among these addresses.
-[[nodiscard]] config::Config with_rails_of(config::Config config,
-                                           const std::vector<host::LocalAddress>& addresses);
+// configured, but one for each interface that is offered (bootstrap/addresses.h). Interfaces have their real
+// names then, and kernel rails addresses.
+[[nodiscard]] config::Config with_rails_of(config::Config config, std::span<const host::Interface> interfaces,
+                                           std::span<const host::LocalAddress> addresses);
 
 // Opens the transport that the configuration names ("auto", "tcp", "socket", "rdma"). On failure
 // Errc::unusable and one message that says why each transport is not usable here and how to fix it.

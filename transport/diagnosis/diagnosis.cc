@@ -41,6 +41,7 @@ constexpr auto kNames = std::to_array<Name>({
     {Id::interface_missing, "interface-missing"},
     {Id::interface_down, "interface-down"},
     {Id::link_down, "link-down"},
+    {Id::interface_not_ethernet, "interface-not-ethernet"},
     {Id::interface_mtu_smaller, "interface-mtu-smaller"},
     {Id::interface_mtu_larger, "interface-mtu-larger"},
     {Id::interface_queues, "interface-queues"},

@@ -48,6 +48,7 @@ enum class Id : std::uint8_t {
   interface_missing,
   interface_down,
   link_down,
+  interface_not_ethernet,
   interface_mtu_smaller,
   interface_mtu_larger,
   interface_queues,

@@ -110,7 +110,7 @@ const host::LocalAddress* find(const Host& host, const config::IpBytes& address)
 }
 
 // Returns "carries an open connection with 10.9.9.9" of an open connection between this interface's address
-// and another host; empty if there is none. An alias ("eth0:1") stands for its interface.
+// and another host; empty if there is none.
 std::string connection_of(const Host& host, const std::string& interface) {
   for (const char* file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     for (const std::string& line : host.lines(file)) {
@@ -121,8 +121,7 @@ std::string connection_of(const Host& host, const std::string& interface) {
       }
       const auto local = address_in(words[kLocal]), remote = address_in(words[kRemote]);
       const host::LocalAddress* own = local ? find(host, *local) : nullptr;
-      if (own != nullptr && own->netdev.substr(0, own->netdev.find(':')) == interface && remote &&
-          find(host, *remote) == nullptr) {
+      if (own != nullptr && own->netdev == interface && remote && find(host, *remote) == nullptr) {
         return fmt::format("carries an open connection with {}", text_of(*remote));
       }
     }

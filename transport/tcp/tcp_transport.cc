@@ -133,7 +133,7 @@ class TcpTransport final : public transport::Transport {
       return faults.error();
     }
     missing_ = *faults;
-    open_lifeboat(plan.lifeboat);
+    open_lifeboat(plan.lifeboats);
     if (auto fatal = fatal_fault(plan, *faults)) {
       return *fatal;
     }
@@ -156,19 +156,19 @@ class TcpTransport final : public transport::Transport {
     return {};
   }
 
-  // Without one everything works but for the loss of all other rails: it is empty if it cannot be opened.
-  void open_lifeboat(std::optional<config::Rail>& rail) {
-    if (!rail) {
+  // Without one everything works but for the loss of all other rails: they are empty if none can be opened.
+  void open_lifeboat(std::vector<config::Rail>& rails) {
+    for (const config::Rail& rail : rails) {
+      const std::size_t number = engines_.units().front()->rails.size();
+      if (Status status = engines_.open_rail(rail); !status) {
+        TF_INFO("NET/tfabric: no life-boat (rails.lifeboat): {}", status.error().message);
+        continue;
+      }
+      lifeboat_ = number;
+      summary_ += fmt::format("; life-boat {}", rail.device);
       return;
     }
-    const std::size_t number = engines_.units().front()->rails.size();
-    if (Status status = engines_.open_rail(*rail); !status) {
-      TF_INFO("NET/tfabric: no life-boat (rails.lifeboat): {}", status.error().message);
-      rail.reset();
-      return;
-    }
-    lifeboat_ = number;
-    summary_ += fmt::format("; life-boat {}", rail->device);
+    rails.clear();
   }
 
   // Returns the highest speed that a NIC's driver reports; 0: none does.

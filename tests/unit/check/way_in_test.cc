@@ -83,7 +83,7 @@ TEST_CASE("a host is reached by an interface that others lie on") {
 
 TEST_CASE("a host is reached by an interface with an open connection from another host") {
   BrokenHost broken;
-  broken.host.addresses = {local("eth1:3", "10.0.1.5"), local("lo", "127.0.0.1")};
+  broken.host.addresses = {local("eth1", "10.0.1.5"), local("lo", "127.0.0.1")};
   broken.files.write("/proc/net/tcp", connection("0A"));
   REQUIRE(way_in_by(broken.host, "eth1").empty());
   broken.files.write("/proc/net/tcp", connection("01"));

@@ -93,17 +93,17 @@ TEST_CASE("a device is protected by the process's other rails, and by an interfa
   CHECK(plan.devices[0].reserve == Positions{1});
   CHECK(plan.devices[1].reserve == Positions{0});
   CHECK(plan.devices[2].reserve == Positions{0});
-  REQUIRE(plan.lifeboat);
-  CHECK(plan.lifeboat->device == "mgmt0");  // a rail has the name eth0
-  CHECK(config::is_kernel_stack(*plan.lifeboat));
+  REQUIRE(plan.lifeboats.size() == 1);
+  CHECK(plan.lifeboats.front().device == "mgmt0");  // a rail has the name eth0
+  CHECK(config::is_kernel_stack(plan.lifeboats.front()));
   CHECK(plan.own.tcp.rails.size() == 2);
   job.config.rdma.bootstrap_interface = *config::InterfaceList::parse("^mgmt");
-  CHECK_FALSE(job.plan({0, 2}).lifeboat);
+  CHECK(job.plan({0, 2}).lifeboats.empty());
   job.config.rdma.bootstrap_interface = {};
   job.config.tcp.reserve = job.config.tcp.lifeboat = false;
   plan = job.plan({0, 2});
   CHECK(plan.devices[0].reserve.empty());
-  CHECK_FALSE(plan.lifeboat);
+  CHECK(plan.lifeboats.empty());
 }
 
 TEST_CASE("a kernel rail beside others is their life-boat and no device, and alone it is one") {
@@ -116,7 +116,7 @@ TEST_CASE("a kernel rail beside others is their life-boat and no device, and alo
   CHECK(plan.devices[1].properties.name == "eth1");
   CHECK(plan.devices[1].rails == Positions{1});
   CHECK(plan.devices[1].lifeboats == Positions{0});
-  CHECK_FALSE(plan.lifeboat);  // the configuration names one
+  CHECK(plan.lifeboats.empty());  // the configuration names one
   job.config.tcp.lifeboat = false;
   CHECK(job.plan({0, 2}).devices.size() == 4);
   job.config.tcp.lifeboat = true;
@@ -125,7 +125,7 @@ TEST_CASE("a kernel rail beside others is their life-boat and no device, and alo
   REQUIRE(plan.devices.size() == 2);
   CHECK(plan.devices[0].rails == Positions{0});
   CHECK(plan.devices[0].lifeboats.empty());
-  CHECK_FALSE(plan.lifeboat);
+  CHECK(plan.lifeboats.empty());
 }
 
 TEST_CASE("rails are one device by default where each process has all of them") {

@@ -58,9 +58,9 @@ void check_progress(const diagnosis::Host& host, const config::Config& config, F
 }
 
 void report_lifeboat(const config::Config& config, const diagnosis::Host& host, Findings& findings) {
-  if (const auto chosen = choose_lifeboat(config, host.addresses)) {
+  if (const auto chosen = choose_lifeboats(config, host.addresses); !chosen.empty()) {
     findings.note(
-        diagnosis::Id::lifeboat, chosen->device,
+        diagnosis::Id::lifeboat, chosen.front().device,
         "carries what all other rails cannot while they are lost (rails.lifeboat), if TCP between the "
         "hosts' addresses there is let pass");
   }

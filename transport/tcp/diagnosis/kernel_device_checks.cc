@@ -73,6 +73,9 @@ const host::Interface* check_interface(const diagnosis::Host& host, const config
   } else if (!interface->has_link) {
     report_no_link(host, config, rail, findings);
   }
+  if (const auto fault = ethernet_fault(*interface, rail)) {
+    findings.error(Id::interface_not_ethernet, subject, fault->what, fault->fix);
+  }
   if (rail.mtu > interface->mtu) {
     findings.error(Id::interface_mtu_smaller, subject,
                    fmt::format("mtu is {}, and that of the interface {} is {}: larger packets are lost",
@@ -194,9 +197,9 @@ void check_kernel_rail(const diagnosis::Host& host, const config::Config& config
   if (check_interface(host, config, rail, findings) == nullptr) {
     return;
   }
-  if (const auto address = kernel_address(rail, host.addresses); !address) {
+  if (const auto networks = kernel_networks(rail, host.addresses); !networks) {
     findings.error(
-        Id::interface_without_address, subject_of(rail), address.error().message,
+        Id::interface_without_address, subject_of(rail), networks.error().message,
         fmt::format("as root: ip address add ADDRESS/PREFIX dev {}; or name another interface", rail.device));
   }
 }

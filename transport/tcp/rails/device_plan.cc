@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "transport/bootstrap/addresses.h"
+#include "transport/tcp/rails/kernel_rail.h"
 #include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_share.h"
 
@@ -164,27 +165,27 @@ std::vector<DevicePlan> plan_devices(const config::Config& config, const std::ve
   return devices;
 }
 
-std::optional<config::Rail> choose_lifeboat(const config::Config& config,
-                                            const std::vector<host::LocalAddress>& addresses) {
+std::vector<config::Rail> choose_lifeboats(const config::Config& config,
+                                           std::span<const host::LocalAddress> addresses) {
   if (!wants_lifeboat(config.tcp) ||
       std::any_of(config.tcp.rails.begin(), config.tcp.rails.end(), config::is_kernel_stack)) {
-    return std::nullopt;
+    return {};
   }
-  for (const host::LocalAddress& local : bootstrap::selected_addresses(addresses, config.rdma)) {
-    const bool taken = std::any_of(
-        config.tcp.rails.begin(), config.tcp.rails.end(),
-        [&](const config::Rail& rail) { return rail.device == local.netdev || rail.name == local.netdev; });
-    if (!taken && !bootstrap::is_loopback(local.address)) {
-      return config::Rail{.name = local.netdev, .kind = config::RailKind::kernel, .device = local.netdev};
-    }
-  }
-  return std::nullopt;
+  std::vector<config::Rail> lifeboats = kernel_rails(config.rdma, addresses);
+  std::erase_if(lifeboats, [&](const config::Rail& lifeboat) {
+    const net::Prefix first = *net::parse_prefix(lifeboat.addresses.front());
+    return bootstrap::is_loopback(net::octets_of(first.address)) ||
+           std::any_of(config.tcp.rails.begin(), config.tcp.rails.end(), [&](const config::Rail& rail) {
+             return rail.device == lifeboat.device || rail.name == lifeboat.device;
+           });
+  });
+  return lifeboats;
 }
 
-bool has_any_lifeboat(const config::Config& config, const std::vector<host::LocalAddress>& addresses) {
+bool has_any_lifeboat(const config::Config& config, std::span<const host::LocalAddress> addresses) {
   return std::any_of(config.tcp.rails.begin(), config.tcp.rails.end(),
                      [&](const config::Rail& rail) { return is_lifeboat(config.tcp, rail); }) ||
-         choose_lifeboat(config, addresses);
+         !choose_lifeboats(config, addresses).empty();
 }
 
 }  // namespace tfabric::tcp

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <span>
 #include <vector>
 
 #include "config/config.h"
@@ -46,14 +46,14 @@ struct DevicePlan {
 [[nodiscard]] transport::DeviceProperties shown_properties(const DevicePlan& device,
                                                            std::uint32_t driver_speed_mbps);
 
-// Returns the interface of the kernel's that is the life-boat if the configuration names none: the first of
-// those over which NCCL's own bootstrap would go, unless it is a rail's, or loopback. Nothing if there is
-// none, or it is not wanted.
-[[nodiscard]] std::optional<config::Rail> choose_lifeboat(const config::Config& config,
-                                                          const std::vector<host::LocalAddress>& addresses);
+// Returns the interfaces of the kernel's of which one is the life-boat if the configuration names none, in
+// the order in which they are tried: those at which the kernel's TCP reaches this process
+// (bootstrap/addresses.h) but for the rails' and loopback. None if it is not wanted.
+[[nodiscard]] std::vector<config::Rail> choose_lifeboats(const config::Config& config,
+                                                         std::span<const host::LocalAddress> addresses);
 
-// Returns true if the configuration names a life-boat, or one is chosen.
+// Returns true if the configuration names a life-boat, or one can be chosen.
 [[nodiscard]] bool has_any_lifeboat(const config::Config& config,
-                                    const std::vector<host::LocalAddress>& addresses);
+                                    std::span<const host::LocalAddress> addresses);
 
 }  // namespace tfabric::tcp

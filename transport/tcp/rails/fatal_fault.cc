@@ -30,7 +30,7 @@ std::optional<Error> fatal_fault(const RailPlan& plan, std::span<const transport
   for (const DevicePlan& device : plan.devices) {
     const bool own = std::any_of(device.rails.begin(), device.rails.end(), works);
     const bool other =
-        !plan.own.required && (plan.lifeboat || !device.lifeboats.empty() ||
+        !plan.own.required && (!plan.lifeboats.empty() || !device.lifeboats.empty() ||
                                std::any_of(device.reserve.begin(), device.reserve.end(), works));
     if (!own && !other && !device.rails.empty()) {
       return error_of(*fault_of(device.rails.front()));

@@ -11,65 +11,74 @@
 namespace tfabric::tcp {
 namespace {
 
-// "10.0.0.5/24", of an address that is one of these.
-std::string network_of(const net::IpAddress& address, const std::vector<host::LocalAddress>& addresses) {
-  const auto found = std::find_if(addresses.begin(), addresses.end(), [&](const host::LocalAddress& local) {
-    return net::from_octets(local.address) == address;
-  });
-  const unsigned mapped_bits = address.is_v4() ? 96 : 0;
-  return fmt::format("{}/{}", net::to_string(address), found->prefix_length - mapped_bits);
+net::Prefix prefix_of(const host::LocalAddress& local) {
+  constexpr unsigned kMappedBits = 96;
+  const net::IpAddress address = net::from_octets(local.address);
+  return {address, static_cast<int>(address.is_v4() ? std::max(local.prefix_length, kMappedBits) - kMappedBits
+                                                    : local.prefix_length)};
+}
+
+config::Rail kernel_rail(const std::string& interface, const std::vector<host::LocalAddress>& addresses) {
+  config::Rail rail{.name = interface, .kind = config::RailKind::kernel, .device = interface};
+  for (const host::LocalAddress& local : addresses) {
+    rail.addresses.push_back(net::to_string(prefix_of(local)));
+  }
+  return rail;
 }
 
 }  // namespace
 
-Result<net::IpAddress> kernel_address(const config::Rail& config,
-                                      const std::vector<host::LocalAddress>& addresses) {
-  std::vector<net::IpAddress> found;
+Result<std::vector<net::Prefix>> kernel_networks(const config::Rail& config,
+                                                 std::span<const host::LocalAddress> addresses) {
+  const auto unusable = [](const std::string& what) { return Error{Errc::unusable, what}; };
+  std::vector<net::Prefix> own, networks;
   for (const host::LocalAddress& local : addresses) {
-    if (const net::IpAddress address = net::from_octets(local.address);
-        local.netdev == config.device && !address.is_link_local()) {
-      found.push_back(address);
+    if (local.netdev == config.device) {
+      own.push_back(prefix_of(local));
     }
   }
-  const auto unusable = [](const std::string& what) { return Error{Errc::unusable, what}; };
-  if (found.empty()) {
+  if (own.empty() || config.addresses.empty()) {
     return unusable(
-        fmt::format("the interface {} does not exist in this network namespace, or has no IP address "
-                    "(`ip address` lists them)",
+        fmt::format("the interface {} does not exist in this network namespace, or has no IP address that "
+                    "peers can connect to (`ip address` lists them)",
                     config.device));
   }
-  if (!config.addresses.empty()) {
-    const auto wanted = net::parse_prefix(config.addresses.front());
-    const auto same = std::find_if(found.begin(), found.end(), [&](const net::IpAddress& address) {
-      return wanted && address == wanted->address;
+  for (const std::string& text : config.addresses) {
+    const auto wanted = net::parse_prefix(text);
+    const auto same = std::find_if(own.begin(), own.end(), [&](const net::Prefix& each) {
+      return wanted && each.address == wanted->address;
     });
-    return same != found.end() ? Result<net::IpAddress>(*same)
-                               : unusable(fmt::format(
-                                     "the interface {} has no address {}: leave `addresses` out, "
-                                     "or name one that it has ({})",
-                                     config.device, config.addresses.front(), net::to_string(found.front())));
+    if (same == own.end()) {
+      return unusable(fmt::format(
+          "the interface {} has no address {}: leave `addresses` out, or name one that it has ({})",
+          config.device, text, net::to_string(own.front().address)));
+    }
+    networks.push_back(*same);
   }
-  const auto v4 =
-      std::find_if(found.begin(), found.end(), [](const net::IpAddress& address) { return address.is_v4(); });
-  return v4 != found.end() ? *v4 : found.front();
+  return networks;
+}
+
+void address_kernel_rails(config::Config& config, std::span<const host::LocalAddress> addresses) {
+  for (config::Rail& rail : config.tcp.rails) {
+    if (config::is_kernel_stack(rail) && rail.addresses.empty()) {
+      rail.addresses =
+          kernel_rail(rail.device, bootstrap::addresses_of(addresses, rail.device, config.rdma)).addresses;
+    }
+  }
 }
 
 std::vector<config::Rail> kernel_rails(const config::Rdma& wishes,
-                                       const std::vector<host::LocalAddress>& addresses) {
+                                       std::span<const host::LocalAddress> addresses) {
   std::vector<config::Rail> rails;
-  for (const host::LocalAddress& local : bootstrap::selected_addresses(addresses, wishes)) {
-    const bool known = std::any_of(rails.begin(), rails.end(),
-                                   [&](const config::Rail& rail) { return rail.device == local.netdev; });
-    if (!known) {
-      rails.push_back({.name = local.netdev, .kind = config::RailKind::kernel, .device = local.netdev});
-    }
+  for (const bootstrap::OfferedInterface& interface : bootstrap::offer(addresses, wishes).interfaces) {
+    rails.push_back(kernel_rail(interface.name, interface.addresses));
   }
   return rails;
 }
 
 Error no_rails(const config::Config& config, const std::vector<host::LocalAddress>& addresses) {
   if (config.transport == "socket") {
-    return {Errc::unusable, bootstrap::nothing_selected(addresses, config.rdma)};
+    return {Errc::unusable, bootstrap::nothing_offered(addresses, config.rdma)};
   }
   return {Errc::unusable,
           "no TCP rail is configured: name the host's NICs under [[tcp.rails]] in "
@@ -90,24 +99,33 @@ Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& 
                                                             std::span<engine::Engine* const> engines,
                                                             const socket::SocketLimits& limits) {
   const std::vector<host::LocalAddress> local = host::local_addresses();
-  const Result<net::IpAddress> address = kernel_address(config, local);
-  if (!address) {
-    return Error{address.error().code, fmt::format("rail {}: {}", config.name, address.error().message)};
+  const auto networks = kernel_networks(config, local);
+  if (!networks) {
+    return Error{networks.error().code, fmt::format("rail {}: {}", config.name, networks.error().message)};
   }
-  config::Rail own = config;
-  own.addresses = {network_of(*address, local)};
+  config::Rail own = config;  // with the networks as the kernel has them
+  own.addresses.clear();
+  std::vector<net::IpAddress> addresses;
+  for (const net::Prefix& network : *networks) {
+    own.addresses.push_back(net::to_string(network));
+    addresses.push_back(network.address);
+  }
+  const bool leads = std::none_of(local.begin(), local.end(), [&](const host::LocalAddress& each) {
+    return each.netdev == config.device && !each.leads;
+  });
   std::vector<std::unique_ptr<Rail>> rails;
   for (engine::Engine* engine : engines) {
     auto carrier = socket::SocketCarrier::open(*engine, {.rail = config.name,
                                                          .interface = config.device,
-                                                         .addresses = {*address},
+                                                         .addresses = addresses,
+                                                         .leads = leads,
                                                          .announces = rails.empty(),
                                                          .limits = limits});
     if (!carrier) {
       return carrier.error();
     }
     rails.push_back(
-        std::unique_ptr<Rail>(new KernelRail(own, *address, effective_mtu(config), carrier->get())));
+        std::unique_ptr<Rail>(new KernelRail(own, addresses.front(), effective_mtu(config), carrier->get())));
     const std::lock_guard guard(engine->lock());
     engine->add_carrier(std::move(*carrier));
   }

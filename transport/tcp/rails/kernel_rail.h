@@ -32,15 +32,19 @@ class KernelRail final : public Rail {
   socket::SocketCarrier* carrier_;  // the engine's
 };
 
-// Returns the address of the interface that peers are to connect to: the configured one, otherwise the first
-// of IPv4, otherwise the first of IPv6 that is not of the link alone. An error says what there is.
-Result<net::IpAddress> kernel_address(const config::Rail& config,
-                                      const std::vector<host::LocalAddress>& addresses);
+// Gives each kernel rail whose addresses are not configured those that its interface offers
+// (bootstrap/addresses.h): one, or one of each family.
+void address_kernel_rails(config::Config& config, std::span<const host::LocalAddress> addresses);
 
-// Returns a kernel rail for each interface that ranks are to use without further configuration, by the rules
-// of NCCL_SOCKET_IFNAME (bootstrap/addresses.h).
+// Returns the addresses of a kernel rail, with their networks as the kernel has them. An error says what
+// there is.
+Result<std::vector<net::Prefix>> kernel_networks(const config::Rail& config,
+                                                 std::span<const host::LocalAddress> addresses);
+
+// Returns a kernel rail for each interface that is offered without further configuration
+// (bootstrap/addresses.h).
 [[nodiscard]] std::vector<config::Rail> kernel_rails(const config::Rdma& wishes,
-                                                     const std::vector<host::LocalAddress>& addresses);
+                                                     std::span<const host::LocalAddress> addresses);
 // Why a process has no TCP rail, and how it gets one.
 [[nodiscard]] Error no_rails(const config::Config& config, const std::vector<host::LocalAddress>& addresses);
 

@@ -13,6 +13,18 @@
 
 namespace tfabric::tcp {
 
+std::optional<InterfaceFault> ethernet_fault(const host::Interface& interface, const config::Rail& rail) {
+  if (interface.ethernet || config::is_kernel_stack(rail)) {
+    return std::nullopt;
+  }
+  return InterfaceFault{
+      .what =
+          fmt::format("the interface {} carries no Ethernet frames (loopback, a tunnel, IP over InfiniBand), "
+                      "of which tfabric's own TCP makes its packets",
+                      interface.name),
+      .fix = "kind = \"kernel\" for the rail, or another interface as its device"};
+}
+
 std::optional<InterfaceFault> af_xdp_mtu_fault(const host::Interface& interface) {
   if (interface.mtu <= config::kMostAfXdpMtu) {
     return std::nullopt;
@@ -114,6 +126,9 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
   if (!found->up) {
     return fmt::format("the interface {0} is down: ip link set {0} up", rail.device);
   }
+  if (const std::string fault = text_of(ethernet_fault(*found, rail)); !fault.empty()) {
+    return fault;
+  }
   if (rail.mtu > found->mtu) {
     return fmt::format(
         "mtu is {0}, and that of the interface {1} is {2}: mtu = {2}, or ip link set {1} mtu {0}", rail.mtu,
@@ -143,8 +158,8 @@ std::string function_fault(const config::Rail& rail, const HostView& host) {
 
 std::string address_fault(const config::Rail& rail, const config::Tcp& /*config*/, const HostView& host) {
   if (config::is_kernel_stack(rail)) {
-    const Result<net::IpAddress> address = kernel_address(rail, host.addresses);
-    return address ? std::string() : address.error().message;
+    const auto networks = kernel_networks(rail, host.addresses);
+    return networks ? std::string() : networks.error().message;
   }
   if (config::has_queue_subset(rail)) {
     return text_of(af_xdp_address_fault(rail, host.addresses));

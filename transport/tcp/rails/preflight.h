@@ -43,12 +43,16 @@ struct HostView {
                                  const std::vector<host::LocalAddress>& addresses,
                                  std::span<const transport::RailFault> missing = {});
 
-// --- what an af_xdp rail needs of its interface, beyond being up and having a link
-
 struct InterfaceFault {
   std::string what;
   std::string fix;
 };
+
+// A rail over an interface of the kernel's that is not a kernel rail makes the interface's frames itself.
+[[nodiscard]] std::optional<InterfaceFault> ethernet_fault(const host::Interface& interface,
+                                                           const config::Rail& rail);
+
+// --- what an af_xdp rail needs of its interface, beyond being up and having a link
 
 // Frames of the interface's MTU must fit into a packet buffer.
 [[nodiscard]] std::optional<InterfaceFault> af_xdp_mtu_fault(const host::Interface& interface);

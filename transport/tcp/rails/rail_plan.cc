@@ -136,7 +136,9 @@ engine::ProgressMode progress_mode(const config::Engine& config, std::uint32_t e
 
 Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::size_t>& used,
                          const HostView& host) {
-  RailPlan plan{.own = config, .lifeboat = {}, .devices = plan_devices(config, used)};
+  RailPlan plan{.own = config,
+                .lifeboats = choose_lifeboats(config, host.addresses),
+                .devices = plan_devices(config, used)};
   config::Tcp& own = plan.own.tcp;
   own.rails.clear();
   for (const std::size_t number : used) {
@@ -153,7 +155,6 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
   plan.engine = engine_options(own);
   plan.eal = eal_options(own, host.sysfs);
   plan.rails = describe_rails(own.rails, config.tcp.rails.size());
-  plan.lifeboat = choose_lifeboat(config, host.addresses);
   plan.dpdk = config::uses_dpdk(own);
   if (!plan.dpdk) {
     return plan;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +20,9 @@ struct RailPlan {
   // The configuration, but with the rails of this process alone, and with its part of tcp.local_ports.
   config::Config own;
   bool dpdk = true;  // DPDK carries one of the rails
-  // Chosen among the kernel's interfaces; in addition to the rails of `own`, which may name some themselves.
-  std::optional<config::Rail> lifeboat;
+  // Interfaces of the kernel's, of which the first that can be opened is used in addition to the rails of
+  // `own`, which may name some themselves.
+  std::vector<config::Rail> lifeboats;
   nic::EalOptions eal;
   engine::EngineOptions engine;  // of every engine, but for number and ports
   std::vector<DevicePlan> devices;
