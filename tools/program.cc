@@ -28,7 +28,7 @@ void define_command_line(CLI::App& app, int& exit_code) {
       "`tfabric SUBCOMMAND --help` shows the options and all exit codes of one.");
   add_info(app, exit_code);
   check::add_check(app, exit_code);
-  perf::add_perf(app, exit_code);
+  perf::add_perf(app, exit_code, check::rails_ready);
   setup::add_setup(app, exit_code);
   stat::add_stat(app, exit_code);
   dump::add_dump(app, exit_code);

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <string>
+#include <thread>
 
+#include "base/time.h"
 #include "observe/kept_file.h"
 #include "observe/page_place.h"
 #include "transport/rdma/diagnosis/examine.h"
 #include "transport/registry.h"
 #include "transport/tcp/diagnosis/examine.h"
 #include "transport/tcp/rails/kernel_rail.h"
+#include "transport/tcp/rails/rail_share.h"
 
 namespace tfabric::transport {
 namespace {
@@ -118,6 +123,21 @@ std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
     meeting.emplace_back(i, i);
   }
   return meeting;
+}
+
+Status await_rails(const config::Config& config, const diagnosis::Host& host) {
+  constexpr auto kLookAgain = std::chrono::milliseconds(100);
+  const Instant until = monotonic_now() + tcp::kLeaseWait;
+  for (;;) {
+    const std::optional<std::string> taken = tcp::why_rails_are_taken(config, host);
+    if (!taken) {
+      return {};
+    }
+    if (monotonic_now() > until) {
+      return Error{Errc::unusable, *taken};
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  }
 }
 
 bool says_unreachable(std::string_view error) { return tcp::says_unreachable(error); }

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
 #include "config/config.h"
 #include "transport/diagnosis/diagnosis.h"
 #include "transport/diagnosis/host.h"
@@ -36,6 +37,10 @@ using ExamineRdma = std::function<diagnosis::Diagnosis(const config::Config& con
 [[nodiscard]] std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
     const std::string& network, std::span<const diagnosis::RailNetwork> ours,
     std::span<const diagnosis::RailNetwork> theirs);
+
+// Returns why a job cannot have its rails now: other processes have them. Waits for those that are about to
+// end.
+[[nodiscard]] Status await_rails(const config::Config& config, const diagnosis::Host& host);
 
 // Returns true if a comm failed with this message because no neighbour answered, or no router knows the way.
 [[nodiscard]] bool says_unreachable(std::string_view error);

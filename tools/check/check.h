@@ -49,6 +49,10 @@ struct Host : diagnosis::Host {
 
 [[nodiscard]] Host this_host();
 
+// Returns why a process that is started now would not have its rails: other processes have them. Waits some
+// seconds for those that are about to end. What else is wrong is found when the rails are opened.
+[[nodiscard]] Status rails_ready();
+
 // Adds the variables that are not set and that NCCL reads from files (config/nccl_files.h).
 void read_nccl_files(Host& host);
 

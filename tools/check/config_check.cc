@@ -9,6 +9,7 @@
 #include "config/keys.h"
 #include "config/value.h"
 #include "tools/check/check.h"
+#include "transport/examine.h"
 #include "transport/registry.h"
 
 namespace tfabric::check {
@@ -91,6 +92,12 @@ std::vector<std::string> files_of(const Host& host) {
 Result<config::Config> load_config(const Host& host) {
   Result<config::Config> config = config::load(host.environment, files_of(host));
   return config ? transport::with_rails_of(std::move(*config), host.interfaces, host.addresses) : config;
+}
+
+Status rails_ready() {
+  const Host host = this_host();
+  const Result<config::Config> config = load_config(host);
+  return config && transport::prefers_tcp(*config) ? transport::await_rails(*config, host) : Status();
 }
 
 bool is_required(const Host& host) { return config::is_required(host.environment, files_of(host)); }

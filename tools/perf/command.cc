@@ -7,8 +7,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.h"
@@ -47,6 +49,7 @@ struct Arguments {
   std::uint16_t port = kDefaultPort;
   bool here = false;
   bool listen = false;
+  std::function<Status()> ready;
   int control_fd = -1;  // of a process that another tfabric perf has started
   bool max_given = false;
 };
@@ -149,6 +152,9 @@ Result<control::Channel> accept_client(const Arguments& arguments) {
 
 int run_listening_server(const Arguments& arguments) {
   use_all_rails();
+  if (const Status ready = arguments.local.plugin.empty() ? arguments.ready() : Status(); !ready) {
+    return fail(ready.error());
+  }
   auto control = accept_client(arguments);
   if (!control) return fail(control.error());
   const auto served = run_server(*control, arguments.local);
@@ -338,10 +344,11 @@ void add_allreduce(CLI::App& perf, int& exit_code) {
 
 }  // namespace
 
-void add_perf(CLI::App& app, int& exit_code) {
+void add_perf(CLI::App& app, int& exit_code, std::function<Status()> ready) {
   auto* const perf =
       app.add_subcommand("perf", "measure a plugin: bandwidth, latency, message rate, all-reduce");
   const auto arguments = std::make_shared<Arguments>();
+  arguments->ready = std::move(ready);
   CLI::Option* const host =
       perf->add_option("host", arguments->host, "where `tfabric perf --listen` runs")->type_name("HOST");
   CLI::Option* const here =

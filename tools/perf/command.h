@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+
+#include "base/result.h"
 
 namespace CLI {
 class App;
@@ -24,8 +27,9 @@ enum ExitCode : int {
   kInterrupted = 130
 };
 
-// Adds the subcommand to the program. When it has run, `exit_code` is an ExitCode.
-void add_perf(CLI::App& app, int& exit_code);
+// Adds the subcommand to the program. When it has run, `exit_code` is an ExitCode. `ready` is asked before a
+// server waits for its client: why tfabric could not be used now.
+void add_perf(CLI::App& app, int& exit_code, std::function<Status()> ready);
 
 // What each side chooses for itself.
 struct LocalOptions {

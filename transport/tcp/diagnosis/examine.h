@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -66,6 +67,9 @@ void check_vfio_modules(const diagnosis::Host& host, const config::Tcp& config, 
 
 // Whether processes can share the rails out, and another process has one of them.
 void check_leases(const diagnosis::Host& host, const config::Config& config, Findings& findings);
+// Returns which rails a process of this configuration needs and others have; nothing: it can have its rails.
+[[nodiscard]] std::optional<std::string> why_rails_are_taken(const config::Config& config,
+                                                             const diagnosis::Host& host);
 // Returns the process that has the rail now, in any folder that the configuration allows.
 [[nodiscard]] std::optional<pid_t> holder_of(const diagnosis::Host& host, const config::LockFolder& folder,
                                              const config::Rail& rail);

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "host/lock_folder.h"
+#include "host/namespace_lock.h"
 #include "host/process_lock.h"
 #include "transport/tcp/diagnosis/examine.h"
+#include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_share.h"
 
 namespace tfabric::tcp {
@@ -124,12 +126,32 @@ void check_lock_folder(const diagnosis::Host& host, const std::string& folder, F
 
 std::optional<pid_t> holder_of(const diagnosis::Host& host, const config::LockFolder& folder,
                                const config::Rail& rail) {
-  if (!folder.text().empty()) {
-    return host::ProcessLock::holder(host.root + folder.text(), lease_name(rail));
+  std::vector<std::string> folders{host.root + folder.text()};
+  if (folder.text().empty()) {
+    folders.clear();
+    for (const host::LockFolderChoice& each : choices_of(host)) {
+      folders.push_back(each.path);
+    }
   }
-  for (const host::LockFolderChoice& each : choices_of(host)) {
-    if (const auto holder = host::ProcessLock::holder(each.path, lease_name(rail))) {
+  for (const std::string& each : folders) {
+    if (const auto holder = host::ProcessLock::holder(each, lease_name(rail))) {
       return holder;
+    }
+  }
+  // A process whose folder is not visible from here.
+  const auto owner =
+      traits_of(rail.kind).in_network_namespace ? host::NamespaceLock::owner(lease_name(rail)) : std::nullopt;
+  return owner && host::is_trusted(*owner) ? std::optional(owner->process) : std::nullopt;
+}
+
+std::optional<std::string> why_rails_are_taken(const config::Config& config, const diagnosis::Host& host) {
+  const Result<RailShare> share = share_of(config.tcp, config.launcher);
+  const std::vector<Taken> taken = taken_rails(host, config);
+  for (const Taken& each : taken) {
+    const config::Rail& rail = config.tcp.rails[each.rail];
+    if (share && needs(*share, each.rail, taken.size())) {
+      return fmt::format("rail {}: {} has {}: {}", rail.name, host::describe_process(each.holder),
+                         rail.device, lease_fix(host, each.holder));
     }
   }
   return std::nullopt;

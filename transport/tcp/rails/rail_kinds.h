@@ -38,6 +38,8 @@ struct RailKindTraits {
   bool probed = false;
   // The other end is one process: a link that has gone does not come back (engine::LinkOptions).
   bool ends_with_link = false;
+  // Processes that see it may have folders of their own for their locks: containers with one network.
+  bool in_network_namespace = false;
   // Frames that arrive by a queue without an engine are lost.
   bool needs_engine_per_queue = false;
   // The IP packet that a receive buffer holds; 0: one of the rail's MTU.

@@ -4,11 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "base/log.h"
 #include "host/lock_folder.h"
+#include "host/namespace_lock.h"
 #include "host/process_lock.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
@@ -135,25 +139,64 @@ namespace {
 
 constexpr auto kLookAgain = std::chrono::milliseconds(50);
 
+struct Holder {
+  bool self = false;  // this process, which may have had the lease before
+  std::string text;   // another one, for messages
+};
+
 // The leases of this process.
 class Leases {
  public:
-  // Returns the holder: this process, which may have had it before, or another; 0: one that is not visible.
-  Result<pid_t> take(const std::string& folder, const std::string& name) {
+  Result<Holder> take(const std::string& folder, const config::Rail& rail) {
     const std::lock_guard guard(mutex_);
+    const std::string name = lease_name(rail);
     Result<host::ProcessLock::Taken> taken = host::ProcessLock::take(folder, name);
     if (!taken) {
       return taken.error();
     }
-    if (taken->lock) {
-      locks_.push_back(std::move(*taken->lock));
+    if (!taken->lock) {
+      return Holder{.self = taken->holder == getpid(), .text = host::describe_process(taken->holder)};
     }
-    return taken->holder;
+    if (traits_of(rail.kind).in_network_namespace) {
+      if (const auto other = take_in_namespace(name)) {
+        return Holder{.self = false, .text = *other};  // and the lock in the folder is given back
+      }
+    }
+    locks_.push_back(std::move(*taken->lock));
+    return Holder{.self = true, .text = {}};
   }
 
  private:
+  // Returns the process that has the rail, whose locks lie in another folder. Where the name is a stranger's,
+  // or there are no such sockets, the lock in the folder decides.
+  std::optional<std::string> take_in_namespace(const std::string& name) {
+    const auto known = owners_.find(name);
+    auto taken = host::NamespaceLock::take(name, known == owners_.end() ? nullptr : &known->second);
+    if (!taken) {
+      return std::nullopt;
+    }
+    if (taken->lock) {
+      names_.push_back(std::move(*taken->lock));
+      return std::nullopt;
+    }
+    owners_[name] = taken->owner;
+    if (host::is_trusted(taken->owner)) {
+      return host::describe(taken->owner);
+    }
+    if (known == owners_.end()) {
+      TF_WARN(
+          "NET/tfabric: {} has taken the name of the lease of {} in this network namespace, and is neither "
+          "root's nor this user's: it is ignored. End it",
+          host::describe(taken->owner), name);
+    }
+    return std::nullopt;
+  }
+
   std::mutex mutex_;
-  std::vector<host::ProcessLock> locks_;  // guarded by mutex_
+  // Guarded by mutex_, all of them.
+  std::vector<host::ProcessLock> locks_;
+  std::vector<host::NamespaceLock> names_;
+  std::map<std::string, host::LockOwner> owners_;  // who had a name when it was asked for last
 };
 
 // Never destroyed, as the transport may not be.
@@ -172,11 +215,11 @@ Result<std::vector<std::size_t>> take_all(const std::vector<config::Rail>& rails
   const Instant until = monotonic_now() + wait;
   for (const std::size_t number : share.rails) {
     for (;;) {
-      Result<pid_t> holder = leases().take(folder, lease_name(rails[number]));
+      Result<Holder> holder = leases().take(folder, rails[number]);
       if (!holder) {
         return holder.error();
       }
-      if (*holder == getpid()) {
+      if (holder->self) {
         break;
       }
       if (monotonic_now() > until) {
@@ -184,7 +227,7 @@ Result<std::vector<std::size_t>> take_all(const std::vector<config::Rail>& rails
             Errc::unusable,
             fmt::format(
                 "{} is this process's ({}), but {} has it: end that process, or name a rail that is free",
-                name_and_device(rails[number]), share.why, host::describe_process(*holder))};
+                name_and_device(rails[number]), share.why, holder->text)};
       }
       std::this_thread::sleep_for(kLookAgain);
     }
@@ -201,15 +244,15 @@ Result<std::vector<std::size_t>> take_any(const std::vector<config::Rail>& rails
     if (mine.size() == share.any) {
       break;
     }
-    Result<pid_t> holder = leases().take(folder, lease_name(rails[number]));
+    Result<Holder> holder = leases().take(folder, rails[number]);
     if (!holder) {
       return holder.error();
     }
-    if (*holder == getpid()) {
+    if (holder->self) {
       mine.push_back(number);
     } else {
       holders += fmt::format("{}{} by {}", holders.empty() ? "" : ", ", name_and_device(rails[number]),
-                             host::describe_process(*holder));
+                             holder->text);
     }
   }
   if (mine.size() < share.any) {

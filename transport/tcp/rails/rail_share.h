@@ -4,7 +4,8 @@
 // rank. Every process shows NCCL all rails, since NCCL's search for paths must come to the same result in
 // each rank; traffic over a rail that another process has goes over one of the process's own (docs/rails.md).
 //
-// A lease is a lock among this host's processes (host/process_lock.h). The process keeps it until it ends,
+// A lease is a lock among this host's processes (host/process_lock.h), and of a rail that lies in a network
+// namespace also one among the processes there (host/namespace_lock.h). The process keeps it until it ends,
 // since DPDK cannot be given other NICs later.
 #pragma once
 

@@ -1,0 +1,110 @@
+#include "host/namespace_lock.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+
+#include "host/process_lock.h"
+
+namespace tfabric::host {
+namespace {
+
+struct AbstractName {
+  sockaddr_un address{};
+  socklen_t length = 0;
+};
+
+// A text that is too long is cut, and told from others by a sum of all of it.
+AbstractName abstract_name(const std::string& name) {
+  constexpr std::size_t kMost = sizeof(sockaddr_un::sun_path) - 1;  // the first byte is 0
+  std::string text = "tfabric " + name;
+  if (text.size() > kMost) {
+    const std::string sum = fmt::format(" {:x}", std::hash<std::string>()(text));
+    text = text.substr(0, kMost - sum.size()) + sum;
+  }
+  AbstractName result;
+  result.address.sun_family = AF_UNIX;
+  std::memcpy(result.address.sun_path + 1, text.data(), text.size());
+  result.length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + text.size());
+  return result;
+}
+
+Descriptor open_socket() {
+  return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+// Asks the kernel by a connection: it knows who has called listen(). Nothing if nobody listens.
+std::optional<LockOwner> owner_of(const AbstractName& name) {
+  const Descriptor socket = open_socket();
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0) {
+    return errno == ECONNREFUSED ? std::nullopt : std::optional(LockOwner());
+  }
+  ucred peer{};
+  socklen_t length = sizeof peer;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) {
+    return LockOwner();
+  }
+  return LockOwner{.process = peer.pid, .user = peer.uid};
+}
+
+}  // namespace
+
+Result<NamespaceLock::Taken> NamespaceLock::take(const std::string& name, const LockOwner* known) {
+  // The owner may be between bind() and listen(), or about to end.
+  constexpr int kTries = 10;
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  // As many may ask who has the lock: nobody accepts their connections.
+  constexpr int kMostQuestions = 4096;
+  const AbstractName address = abstract_name(name);
+  for (int i = 0; i < kTries; ++i) {
+    PrivateDescriptor socket(open_socket());
+    if (socket.get() < 0) {
+      break;
+    }
+    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.address), address.length) == 0) {
+      if (::listen(socket.get(), kMostQuestions) == 0) {
+        return Taken{.lock = NamespaceLock(std::move(socket)), .owner = {}};
+      }
+      break;
+    }
+    if (errno != EADDRINUSE) {
+      break;
+    }
+    if (const auto owner = known != nullptr ? std::optional(*known) : owner_of(address)) {
+      return Taken{.lock = std::nullopt, .owner = *owner};
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  if (errno == EADDRINUSE || errno == ECONNREFUSED) {
+    return Taken{.lock = std::nullopt, .owner = {.silent = true}};
+  }
+  return Error{Errc::system,
+               fmt::format("cannot make a Unix socket with an abstract name: {}", std::strerror(errno))};
+}
+
+std::optional<LockOwner> NamespaceLock::owner(const std::string& name) {
+  return owner_of(abstract_name(name));
+}
+
+bool is_trusted(const LockOwner& owner) {
+  if (owner.silent) {
+    return false;
+  }
+  return !owner.user || *owner.user == 0 || *owner.user == geteuid();
+}
+
+std::string describe(const LockOwner& owner) {
+  const std::string process = describe_process(owner.process);
+  const bool said = process.find(" of uid ") != std::string::npos;
+  return owner.user && !said ? fmt::format("{} of uid {}", process, *owner.user) : process;
+}
+
+}  // namespace tfabric::host
