@@ -17,6 +17,7 @@ namespace {
 
 struct Failures {
   bool standard_output = false;
+  bool reader_gone = false;  // first: it had enough, such as `head`, which is no fault of anyone's
   std::optional<std::string> first;
 };
 
@@ -108,6 +109,7 @@ bool open_standard_descriptors() {
 bool print_out(std::string_view text) {
   if (!failures().standard_output) {
     if (const int error = write_all(STDOUT_FILENO, text); error != 0) {
+      failures().reader_gone = error == EPIPE && !failures().first;
       standard_output_failed(explain(error));
     }
   }
@@ -145,6 +147,9 @@ std::optional<std::string> output_failure() { return failures().first; }
 int finish_output(int exit_code) {
   if (!failures().first) {
     return exit_code;
+  }
+  if (failures().reader_gone) {
+    return kOutputFailed;
   }
   print_err(fmt::format("tfabric: cannot write to {}; what was printed is incomplete{}\n", *failures().first,
                         exit_code == 0 ? "" : fmt::format(" (the exit code would have been {})", exit_code)));

@@ -1,14 +1,12 @@
 #include "tools/stat/command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -21,6 +19,7 @@
 #include "tools/stat/compare.h"
 #include "tools/stat/findings.h"
 #include "tools/stat/json.h"
+#include "tools/stat/lines.h"
 #include "tools/stat/log.h"
 #include "tools/stat/network.h"
 #include "tools/stat/prometheus.h"
@@ -28,6 +27,7 @@
 #include "tools/stat/selection.h"
 #include "tools/stat/tables.h"
 #include "tools/stat/verdicts.h"
+#include "tools/stat/watch.h"
 
 namespace tfabric::stat {
 namespace {
@@ -42,44 +42,6 @@ struct Arguments {
 };
 
 void pause(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
-
-std::string title(const std::vector<Process>& processes, double interval) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
-  std::string job;
-  for (const Process& process : processes) {
-    job = process.now.job.empty() ? job : fmt::format(" of job {}", process.now.job);
-  }
-  return fmt::format("tfabric on {}: {} process(es){}, {:02}:{:02}:{:02}, over {:g} s\n",
-                     processes.empty() ? "this host" : processes.front().now.host, processes.size(), job,
-                     local.tm_hour, local.tm_min, local.tm_sec, interval);
-}
-
-int watch(const Arguments& arguments, observe::Found before) {
-  // To the upper left, and what is below the new text goes; a file or a pipe gets one table after the other.
-  const bool screen = isatty(STDOUT_FILENO) != 0;
-  for (;;) {
-    pause(arguments.view.interval);
-    observe::Found now = look(arguments.view.selection);
-    const std::vector<Process> processes = pair(before, now);
-    std::string text = title(processes, arguments.view.interval) + to_text(processes, arguments.view.level) +
-                       in_lines(slow_of(processes)) + what_is_missing(now, arguments.view.selection, "stat");
-    if (screen) {
-      std::string lines = "\x1b[H";
-      for (const char c : text) {
-        lines += c == '\n' ? "\x1b[K\n" : std::string(1, c);
-      }
-      text = lines + "\x1b[J";
-    } else {
-      text += "\n";
-    }
-    if (!tools::print_out(text)) {
-      return 0;
-    }
-    before = std::move(now);
-  }
-}
 
 int export_metrics(const Arguments& arguments) {
   for (;;) {
@@ -166,7 +128,7 @@ int run(const Arguments& arguments) {
     return before.pages.empty() ? kNoProcess : 0;
   }
   if (arguments.watch) {
-    return watch(arguments, std::move(before));
+    return watch(arguments.view, std::move(before));
   }
   if (!before.pages.empty() && arguments.view.level != Level::comm && arguments.view.level != Level::flow) {
     pause(arguments.view.interval);
@@ -177,7 +139,7 @@ int run(const Arguments& arguments) {
   if (processes.empty()) {
     return kNoProcess;
   }
-  tools::print_out(to_text(processes, arguments.view.level) + in_lines(slow_of(processes)));
+  tools::print_out(to_text(processes, arguments.view.level, screen().width) + in_lines(slow_of(processes)));
   return 0;
 }
 
@@ -236,7 +198,8 @@ void add_stat(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(0.1, 3600.0))
       ->type_name("SECONDS")
       ->capture_default_str();
-  CLI::Option* watch = stat->add_flag("--watch", arguments->watch, "again and again, until interrupted");
+  CLI::Option* watch = stat->add_flag("--watch", arguments->watch,
+                                      "again and again, until interrupted, or ended by the key q");
   CLI::Option* json = stat->add_flag("--json", arguments->view.json,
                                      "print all that the processes show, at one moment, as JSON")
                           ->excludes(watch);

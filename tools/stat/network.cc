@@ -141,7 +141,7 @@ bool print_view(const std::vector<Process>& processes, const View& view) {
     tools::print_out(in_lines(lines));
     return !lines.empty();
   }
-  tools::print_out(to_text(processes, view.level));
+  tools::print_out(to_text(processes, view.level, screen().width));
   tools::print_out(in_lines(slow_of(processes)));
   return false;
 }

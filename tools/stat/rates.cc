@@ -81,7 +81,8 @@ struct Sums {
   }
 };
 
-std::string what_waits(const std::vector<CommView>& comms, const std::string& rail) {
+// Says it, and for how long the one has waited that has waited longest.
+std::pair<std::string, double> what_waits(const std::vector<CommView>& comms, const std::string& rail) {
   const CommView* longest = nullptr;
   std::size_t many = 0;
   for (const CommView& comm : comms) {
@@ -91,10 +92,11 @@ std::string what_waits(const std::vector<CommView>& comms, const std::string& ra
     }
   }
   if (longest == nullptr) {
-    return "-";
+    return {"-", 0};
   }
-  return fmt::format("{} {:.0f} s{}", awaited_by(*longest), longest->waiting_s,
-                     many > 1 ? fmt::format(" (+{})", many - 1) : "");
+  return {fmt::format("{} {:.0f} s{}", awaited_by(*longest), longest->waiting_s,
+                      many > 1 ? fmt::format(" (+{})", many - 1) : ""),
+          longest->waiting_s};
 }
 
 }  // namespace
@@ -196,10 +198,12 @@ std::vector<RailView> rails_of(const Process& process) {
           sums.add(path_growth, paths, path);
         }
       }
+      auto [waits, waits_s] = what_waits(comms, name);
       rails.push_back({.name = name,
                        .kind = table.text(row, "kind"),
                        .work = sums.over(seconds),
-                       .waits = what_waits(comms, name)});
+                       .waits = std::move(waits),
+                       .waits_s = waits_s});
       found = rails.end() - 1;
     }
     found->up = found->up && value_of(table, row, "up") != 0;

@@ -51,6 +51,7 @@ struct RailView {
   // The comm whose request has waited longest without a byte, of those over this rail; and how many more
   // wait for as long as kLong.
   std::string waits;
+  double waits_s = 0;  // for how long that one has
 };
 
 struct PathView {

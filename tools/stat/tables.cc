@@ -19,6 +19,10 @@ namespace {
 
 // A path that does less has hardly anything to send.
 constexpr double kHardlyBusy = 0.05;
+// Lines of a table on a screen whose notes would leave it less.
+constexpr std::size_t kLeastTable = 8;
+// What is wrong by itself stands before what waits, however long.
+constexpr double kOutstanding = 1e9;
 
 std::string rank_of(const Process& process) {
   return process.now.rank < 0 ? "-" : fmt::format("{}", process.now.rank);
@@ -35,7 +39,13 @@ std::vector<std::string> cells_of(const Process& process, std::vector<std::strin
   return all;
 }
 
-std::string gigabits(double bytes_a_second) { return fmt::format("{:.2f}", bytes_a_second * 8 / 1e9); }
+// With two digits of what is there, down to a kbit/s.
+std::string gigabits(double bytes_a_second) {
+  const double rate = bytes_a_second * 8 / 1e9;
+  return rate >= 0.1 || rate < 1e-6 ? fmt::format("{:.2f}", rate)
+         : rate >= 1e-3             ? fmt::format("{:.4f}", rate)
+                                    : fmt::format("{:.6f}", rate);
+}
 
 std::string microseconds(std::uint64_t ns) {
   return ns == 0 ? "-" : fmt::format("{:.0f}", static_cast<double>(ns) / 1e3);
@@ -64,7 +74,8 @@ void add_rails(const Process& process, Lines& lines) {
     const std::string link = !rail.up ? "down" : duty == duties.end() ? "up" : duty->second.word;
     lines.add(cells_of(process, {rail.name, link, gigabits(rail.sent), gigabits(rail.received),
                                  microseconds(rail.work.rtt_ns), repeated_of(process, rail.work),
-                                 limit_of(rail.work), rail.waits}));
+                                 limit_of(rail.work), rail.waits}),
+              (link == "up" ? 0 : kOutstanding) + rail.waits_s);
   }
 }
 
@@ -73,7 +84,8 @@ void add_paths(const Process& process, Lines& lines) {
     lines.add(
         cells_of(process, {path.rail, path.peer, fmt::format("{}", path.flows), gigabits(path.work.sent),
                            gigabits(path.work.received), microseconds(path.work.rtt_ns),
-                           repeated_of(process, path.work), limit_of(path.work)}));
+                           repeated_of(process, path.work), limit_of(path.work)}),
+        path.work.repeated.value_or(0));
   }
 }
 
@@ -84,7 +96,9 @@ void add_comms(const Process& process, Lines& lines) {
                            comm.direction == "receive" && comm.rank >= 0 ? fmt::format("{}", comm.rank) : "-",
                            fmt::format("{}", comm.lanes), fmt::format("{}", comm.messages),
                            fmt::format("{}", comm.bytes), fmt::format("{}", comm.outstanding),
-                           comm.outstanding == 0 ? "-" : fmt::format("{:.1f}", comm.waiting_s), comm.state}));
+                           comm.outstanding == 0 ? "-" : fmt::format("{:.1f}", comm.waiting_s), comm.state}),
+        (comm.state == "failed" || comm.state == "no connection" ? kOutstanding : 0) +
+            (comm.outstanding == 0 ? 0 : comm.waiting_s));
   }
 }
 
@@ -144,11 +158,12 @@ std::string notes_of(const Process& process) {
   return text;
 }
 
-Lines with_host(std::vector<std::string> heading, std::size_t left, bool hosts) {
+Lines with_host(std::vector<std::string> heading, std::size_t left, bool hosts,
+                std::vector<std::string> spare) {
   if (hosts) {
     heading.insert(heading.begin(), "HOST");
   }
-  return {std::move(heading), left + (hosts ? 1 : 0)};
+  return {std::move(heading), left + (hosts ? 1 : 0), std::move(spare)};
 }
 
 Lines heading(Level level, bool hosts) {
@@ -156,23 +171,23 @@ Lines heading(Level level, bool hosts) {
     case Level::peer:
       return with_host({"RANK", "PID", "RAIL", "PEER", "FLOWS", "SEND Gb/s", "RECV Gb/s", "RTT us", "RETR %",
                         "LIMITED BY"},
-                       4, hosts);
+                       4, hosts, {"FLOWS", "RTT us", "RETR %"});
     case Level::comm:
       return with_host({"RANK", "PID", "COMM", "DIRECTION", "RAIL", "PEER", "OF RANK", "LANES", "MESSAGES",
                         "BYTES", "POSTED", "WAITS s", "STATE"},
-                       6, hosts);
+                       6, hosts, {"BYTES", "LANES", "MESSAGES", "OF RANK", "POSTED", "RANK", "COMM"});
     case Level::rail:
     case Level::flow:
       break;
   }
   return with_host({"RANK", "PID", "RAIL", "LINK", "SEND Gb/s", "RECV Gb/s", "RTT us", "RETR %", "LIMITED BY",
                     "WAITS FOR"},
-                   4, hosts);
+                   4, hosts, {"RTT us", "RETR %", "LIMITED BY"});
 }
 
 }  // namespace
 
-std::string to_text(const std::vector<Process>& processes, Level level) {
+Shown show(const std::vector<Process>& processes, Level level, const Fit& fit, std::size_t first) {
   const bool hosts = std::any_of(processes.begin(), processes.end(),
                                  [](const Process& process) { return !process.where.empty(); });
   Lines lines = heading(level, hosts);
@@ -194,7 +209,22 @@ std::string to_text(const std::vector<Process>& processes, Level level) {
     }
     notes += notes_of(process);
   }
-  return (level == Level::flow ? text : lines.text()) + notes;
+  if (level == Level::flow) {
+    return {.text = text + notes, .rows = 0};
+  }
+  const std::size_t below = lines_on(fit, notes);
+  Fit table = fit;
+  if (fit.height != 0) {
+    table.height = std::max(kLeastTable, fit.height - std::min(fit.height, below));
+  }
+  if (level == Level::comm || (fit.height != 0 && lines.rows() + 1 > table.height)) {
+    lines.sort();
+  }
+  return {.text = lines.text(table, first) + notes, .rows = lines.rows(), .page = lines.page(table)};
+}
+
+std::string to_text(const std::vector<Process>& processes, Level level, std::size_t width) {
+  return show(processes, level, {.width = width}, 0).text;
 }
 
 }  // namespace tfabric::stat

@@ -7,6 +7,7 @@
 
 #include "observe/page.h"
 #include "tools/stat/findings.h"
+#include "tools/stat/lines.h"
 #include "tools/stat/log.h"
 #include "tools/stat/prometheus.h"
 #include "tools/stat/rates.h"
@@ -439,4 +440,60 @@ TEST_CASE("a rail that stands in, or did, or is missed, is said in the row, in w
   own.missed_since = 0;
   standby.stood_in_at = kNow - 301 * kSecond;
   CHECK(findings_of(seen(), 30).empty());
+}
+
+TEST_CASE("a table fits a screen: spare columns go, lines are cut, and pages have the rows") {
+  Lines lines({"PID", "SPARE", "MORE SPARE", "WAITS FOR"}, 1, {"MORE SPARE", "SPARE"});
+  for (int i = 0; i < 50; ++i) {
+    lines.add({std::to_string(1000 + i), "12345678", "1234567890", std::string(60, 'x')}, i);
+  }
+  const auto longest = [](const std::string& text) {
+    std::size_t most = 0, begin = 0;
+    for (std::size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', begin)) {
+      most = std::max(most, end - begin);
+      begin = end + 1;
+    }
+    return most;
+  };
+  CHECK(longest(lines.text()) == 4 + 2 + 8 + 2 + 10 + 2 + 60);
+  const std::string narrow = lines.text({.width = 30});
+  CHECK(longest(narrow) == 30);
+  CHECK_THAT(narrow, Catch::Contains(" SPARE ") && !Catch::Contains("MORE") && Catch::Contains("xxx...\n"));
+  CHECK_THAT(lines.text({.width = 20}), !Catch::Contains("SPARE"));
+
+  lines.sort();
+  const Fit screen{.width = 80, .height = 12};
+  CHECK(lines.page(screen) == 10);
+  const std::string first = lines.text(screen), last = lines.text(screen, 40);
+  CHECK(lines_on(screen, first) == 12);
+  CHECK_THAT(first, Catch::Contains("1049") && Catch::Contains("rows 1 to 10 of 50\n"));
+  CHECK_THAT(last, Catch::Contains("1000") && Catch::Contains("rows 41 to 50 of 50\n"));
+  CHECK(lines.page({}) == 50);
+  CHECK(lines_on({.width = 10}, std::string(25, 'x') + "\n\n") == 4);
+}
+
+TEST_CASE("of comms the one that waits longest is first, and slow rates have digits") {
+  const auto page = page_of_rank(3);
+  CommFacts comm;
+  put(comm.direction, "receive");
+  put(comm.state, "awaits data");
+  comm.outstanding = 1;
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    comm.waiting_since = kNow - (i == 2 ? 9'000'000'000 : i * 1'000'000'000);
+    page->publish(page->take(Table::comm), 100 + i, comm);
+  }
+  RailFacts rail;
+  put(rail.name, "eni1");
+  rail.up = 1;
+  const std::uint32_t slot = page->take(Table::rail);
+  page->publish(slot, 1, rail);
+  const Found before = look_at(*page, kNow - 1'000'000'000);
+  rail.sent_bytes = 1'250'000;  // 10 Mbit/s
+  rail.received_bytes = 2'500;
+  page->publish(slot, 1, rail);
+  const auto processes = pair(before, look_at(*page, kNow));
+  const std::string comms = to_text(processes, Level::comm);
+  CHECK(comms.find(" 102 ") < comms.find(" 103 "));
+  CHECK(comms.find(" 103 ") < comms.find(" 101 "));
+  CHECK_THAT(to_text(processes, Level::rail), Catch::Contains(" 0.0100 ") && Catch::Contains(" 0.000020 "));
 }
