@@ -154,6 +154,9 @@ Status bind_to(int socket, const Source& source) {
     bind_to_interface(socket, source.interface);  // without it, the routes decide
   }
   set_option(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  if (source.segment != 0) {
+    set_option(socket, IPPROTO_TCP, TCP_MAXSEG, source.segment);
+  }
   const KernelAddress from = to_kernel({.ip = source.ip});
   if (bind(socket, reinterpret_cast<const sockaddr*>(&from.storage), from.length) != 0) {
     return system_error(fmt::format("cannot send from {}", ip_text(source.ip)), errno);

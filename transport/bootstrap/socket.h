@@ -35,6 +35,7 @@ struct AcceptedSocket {
 struct Source {
   config::IpBytes ip{};
   std::string interface;  // packets leave by this one, where the process may say so; empty: as the routes say
+  int segment = 0;        // the largest payload of a packet, in both directions; 0: the kernel's choice
 };
 
 // Starts connecting, from the source if there is one. The first write succeeds once the connection is

@@ -83,6 +83,7 @@ KernelView view_of(int socket) {
     return {};
   }
   using std::chrono::microseconds;
+  const std::uint64_t once = info.tcpi_bytes_sent - info.tcpi_bytes_retrans;
   return {
       .timeouts_in_row = info.tcpi_retransmits,
       .srtt = microseconds(info.tcpi_rtt),
@@ -94,7 +95,12 @@ KernelView view_of(int socket) {
       .retransmitted = info.tcpi_bytes_retrans,
       .outstanding = info.tcpi_unacked > 0 || info.tcpi_notsent_bytes > 0,
       .busy = microseconds(info.tcpi_busy_time),
-      .window_limited = microseconds(info.tcpi_rwnd_limited)};
+      .window_limited = microseconds(info.tcpi_rwnd_limited),
+      .last = {.mss = info.tcpi_snd_mss,
+               .acked = info.tcpi_bytes_acked,
+               .delivered = info.tcpi_delivered,
+               .outstanding = once > info.tcpi_bytes_acked ? once - info.tcpi_bytes_acked : 0,
+               .repeats = info.tcpi_retransmits > 0}};
 }
 
 }  // namespace tfabric::socket

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/time.h"
+#include "transport/socket/small_paths.h"
 #include "transport/tcp/net/address.h"
 #include "transport/tcp/stack/byte_stream.h"
 
@@ -38,6 +39,7 @@ struct KernelView {
   bool outstanding = false;         // it has bytes that the peer's kernel has not acknowledged
   // How long it had such bytes, and for how long of that the peer's window was full; since Linux 4.10.
   Duration busy{}, window_limited{};
+  LastView last;
 };
 [[nodiscard]] KernelView view_of(int socket);
 

@@ -119,8 +119,10 @@ const net::IpAddress* SocketCarrier::own_address_for(const net::IpAddress& remot
 }
 
 Result<PrivateDescriptor> SocketCarrier::dial(const bootstrap::SocketAddress& to, bool bound) const {
-  const bootstrap::Source from{.ip = net::octets_of(*own_address_for(net::from_octets(to.ip))),
-                               .interface = bound ? options_.interface : std::string()};
+  const bootstrap::Source from{
+      .ip = net::octets_of(*own_address_for(net::from_octets(to.ip))),
+      .interface = bound ? options_.interface : std::string(),
+      .segment = static_cast<int>(small_paths_.segment_to(net::from_octets(to.ip), now_))};
   return bootstrap::dial_tcp(to, &from);
 }
 
@@ -220,6 +222,7 @@ void SocketCarrier::end(SocketFlow& flow) {
     engine_->observer()->on_flow_gone(flow);
   }
   note_end(flow);
+  look_for_black_hole(flow);
   flow.phase_ = SocketFlow::Phase::over;
   flow.queue_.clear();
   flow.socket_.reset();
@@ -238,6 +241,20 @@ void SocketCarrier::note_end(const SocketFlow& flow) {
   if (options_.leads && flow.ends_in_silence(now_)) {
     bindings_.on_silence(flow.dialled_.port == 0 ? flow.remote_ : net::from_octets(flow.dialled_.ip),
                          flow.bound_);
+  }
+}
+
+void SocketCarrier::look_for_black_hole(const SocketFlow& flow) {
+  if (flow.phase_ != SocketFlow::Phase::open) {
+    return;
+  }
+  const LastView last = view_of(flow.socket_.get()).last;
+  if (const auto smaller = small_paths_.on_end(flow.remote(), last, now_)) {
+    TF_WARN(
+        "NET/tfabric: rail {}: full packets ({} bytes of payload) to {} are lost without an ICMP error, and "
+        "small ones arrive: connections are made for {} bytes; set the interface's MTU on all hosts to what "
+        "the network carries (1500 works nearly everywhere), or make it carry more",
+        name(), last.mss, net::to_string(flow.remote()), *smaller);
   }
 }
 

@@ -16,6 +16,7 @@
 #include "transport/bootstrap/socket.h"
 #include "transport/socket/bindings.h"
 #include "transport/socket/kernel_socket.h"
+#include "transport/socket/small_paths.h"
 #include "transport/socket/socket_flow.h"
 #include "transport/tcp/engine/carrier.h"
 #include "transport/tcp/engine/engine.h"
@@ -90,6 +91,7 @@ class SocketCarrier final : public engine::PolledCarrier {
   void bind_accepted(const bootstrap::AcceptedSocket& accepted);
   void accept_all(int listening);
   void note_end(const SocketFlow& flow);
+  void look_for_black_hole(const SocketFlow& flow);
   bool take_events();
   void want_read(SocketFlow& flow);
   void pass_news();
@@ -107,6 +109,7 @@ class SocketCarrier final : public engine::PolledCarrier {
   std::vector<std::unique_ptr<SocketFlow>> flows_;
   std::vector<std::unique_ptr<SocketFlow>> over_;
   std::vector<SocketFlow*> reads_, writes_, news_, news_now_;
+  SmallPaths small_paths_;
   Instant now_;
   Instant next_look_{}, next_link_{}, next_accept_{};
   std::vector<host::LocalAddress> own_addresses_;  // of this host
