@@ -18,8 +18,11 @@ enum class Consequence : std::uint8_t {
   unknown,     // tfabric is used, and whether it reaches the peer was not tried
 };
 
-Consequence consequence_of(Id id) {
+// `stands_in`: a job starts without one of its rails.
+Consequence consequence_of(Id id, bool stands_in) {
   switch (id) {
+    case Id::gateway_silent:
+      return stands_in ? Consequence::fails : Consequence::unusable;
     case Id::nccl_net_other:
     case Id::nccl_plugin_off:
     case Id::nccl_plugin_other:
@@ -41,10 +44,18 @@ Consequence consequence_of(Id id) {
 
 std::string text_of(const Finding& finding) { return fmt::format("{}: {}", finding.subject, finding.what); }
 
-const Finding* first_error(const Findings& findings, Consequence consequence) {
+// Returns true if other rails, or a life-boat, carry for one whose network does not answer.
+bool has_stand_in(const Result<config::Config>& config, const Findings& findings) {
+  const auto& all = findings.all();
+  return config && (config->tcp.rails.size() > 1 ||
+                    std::any_of(all.begin(), all.end(),
+                                [](const Finding& finding) { return finding.id == Id::lifeboat; }));
+}
+
+const Finding* first_error(const Findings& findings, Consequence consequence, bool stands_in) {
   const auto& all = findings.all();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Finding& finding) {
-    return finding.severity == Severity::error && consequence_of(finding.id) == consequence;
+    return finding.severity == Severity::error && consequence_of(finding.id, stands_in) == consequence;
   });
   return found == all.end() ? nullptr : &*found;
 }
@@ -150,20 +161,22 @@ Verdict judge_usable(const config::Config& config, const Findings& findings) {
 }  // namespace
 
 Verdict judge(const Host& host, const Result<config::Config>& config, const Findings& findings) {
-  if (const Finding* why = first_error(findings, Consequence::not_loaded); why != nullptr) {
+  const bool stands_in = has_stand_in(config, findings);
+  if (const Finding* why = first_error(findings, Consequence::not_loaded, stands_in); why != nullptr) {
     return judge_not_loaded(host, *why);
   }
-  if (const Finding* why = first_error(findings, Consequence::unusable); why != nullptr || !config) {
+  if (const Finding* why = first_error(findings, Consequence::unusable, stands_in);
+      why != nullptr || !config) {
     return judge_unusable(host, config, why == nullptr ? Finding{} : *why);
   }
-  if (const Finding* why = first_error(findings, Consequence::fails); why != nullptr) {
+  if (const Finding* why = first_error(findings, Consequence::fails, stands_in); why != nullptr) {
     return {
         Network::none,
         "NCCL takes tfabric here, and then jobs fail, or lack a rail if others stand in for it, because of " +
             text_of(*why)};
   }
   Verdict verdict = judge_usable(*config, findings);
-  if (const Finding* why = first_error(findings, Consequence::unknown); why != nullptr) {
+  if (const Finding* why = first_error(findings, Consequence::unknown, stands_in); why != nullptr) {
     verdict.text = "it is not known whether jobs run here over tfabric, because of " + text_of(*why);
     return verdict;
   }

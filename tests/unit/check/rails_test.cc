@@ -25,6 +25,23 @@ constexpr const char* kPacket = "af_packet:device=eth0,addresses=10.0.0.5/24";
 
 }  // namespace
 
+TEST_CASE("the verdict names the rails of one process, and not those of all processes of the host") {
+  BrokenHost broken;
+  const std::string two =
+      "memif:device=/run/a,role=server,addresses=10.0.0.5/24;"
+      "memif:device=/run/b,role=server,addresses=10.0.1.5/24";
+  broken.files.write("/run/x", "");  // its folder
+  REQUIRE_THAT(with_rails(broken, two).verdict.text, Contains("the rail(s) memif0, memif1"));
+  broken.host.environment["LOCAL_RANK"] = "1";
+  broken.host.environment["LOCAL_WORLD_SIZE"] = "2";
+  REQUIRE_THAT(with_rails(broken, two).verdict.text,
+               Contains("by the rail(s) memif1 (local rank 1 of 2 (LOCAL_RANK))"));
+  broken.host.environment.erase("LOCAL_RANK");
+  broken.host.environment.erase("LOCAL_WORLD_SIZE");
+  broken.host.environment["TFABRIC_TCP_RAILS_PER_PROCESS"] = "1";
+  REQUIRE_THAT(with_rails(broken, two).verdict.text, Contains("by 1 of the rail(s) memif0, memif1"));
+}
+
 TEST_CASE("an automatic memif rail needs nothing") {
   BrokenHost broken;
   const Report report = with_rails(broken, "memif");

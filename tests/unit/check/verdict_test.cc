@@ -39,6 +39,19 @@ TEST_CASE("no error, whatever it is, ends in \"NCCL uses tfabric here\"") {
   }
 }
 
+TEST_CASE("a rail whose gateway is silent keeps no job from the others") {
+  SoundHost sound;
+  REQUIRE(sound.with(Severity::error, Id::gateway_silent).verdict.network == Network::nccl);
+  sound.files.write("/run/x", "");  // its folder
+  sound.host.environment["TFABRIC_TCP_RAILS"] =
+      "memif:device=/run/a,role=server,addresses=10.0.0.5/24;"
+      "memif:device=/run/b,role=server,addresses=10.0.1.5/24";
+  const Report report = sound.with(Severity::error, Id::gateway_silent);
+  REQUIRE_THAT(report.verdict.text,
+               StartsWith("NCCL takes tfabric here, and then jobs fail, or lack a rail"));
+  REQUIRE(exit_code_of(report) == kNotUsable);
+}
+
 TEST_CASE("warnings on which it depends that tfabric is used are conditions of the verdict") {
   const SoundHost sound;
   for (const Id id : {Id::socket_missing, Id::memlock_too_low, Id::peer_rail_missing, Id::plugin_not_found}) {
