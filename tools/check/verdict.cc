@@ -126,6 +126,9 @@ std::string conditions(const Host& host, const Findings& findings) {
   if (warns(findings, Id::link_down)) {
     text += ", without those that have no link until they have one (link-down)";
   }
+  if (warns(findings, Id::interface_missing)) {
+    text += ", without those whose interfaces are not there (interface-missing)";
+  }
   if (warns(findings, Id::memlock_too_low)) {
     text += ", as long as locked memory suffices (memlock-too-low)";
   }

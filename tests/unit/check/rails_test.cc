@@ -42,6 +42,23 @@ TEST_CASE("the verdict names the rails of one process, and not those of all proc
   REQUIRE_THAT(with_rails(broken, two).verdict.text, Contains("by 1 of the rail(s) memif0, memif1"));
 }
 
+TEST_CASE("a missing interface is an error only if no job starts without it") {
+  BrokenHost broken;
+  const std::string gone = "af_packet:device=eth9,addresses=10.0.9.5/24";
+  const Report alone = with_rails(broken, gone);
+  REQUIRE_THAT(text_of(alone, Id::interface_missing), StartsWith("error rail "));
+  REQUIRE(alone.verdict.network == Network::nccl);
+  const Report both = with_rails(broken, std::string(kPacket) + ";" + gone);
+  REQUIRE_THAT(text_of(both, Id::interface_missing),
+               StartsWith("warning rail ") && Contains("start without"));
+  REQUIRE(both.verdict.network == Network::tcp);
+  REQUIRE_THAT(both.verdict.text, Contains("(interface-missing)"));
+  broken.host.environment["TFABRIC_REQUIRED"] = "true";
+  REQUIRE_THAT(text_of(with_rails(broken, gone), Id::interface_missing), StartsWith("error rail "));
+  REQUIRE_THAT(text_of(with_rails(broken, "kernel:eth0;kernel:eth9"), Id::interface_missing),
+               StartsWith("error rail "));
+}
+
 TEST_CASE("an automatic memif rail needs nothing") {
   BrokenHost broken;
   const Report report = with_rails(broken, "memif");

@@ -19,7 +19,8 @@ const Finding* fault_of(const config::Rail& rail, const Findings& findings) {
   const auto& all = findings.all();
   const auto found = std::find_if(all.begin(), all.end(), [&](const Finding& finding) {
     return finding.subject == subject_of(rail) &&
-           (finding.severity == Severity::error || finding.id == Id::link_down);
+           (finding.severity == Severity::error || finding.id == Id::link_down ||
+            finding.id == Id::interface_missing);
   });
   return found == all.end() ? nullptr : &*found;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/limits.h"
@@ -33,15 +34,39 @@ void check_capability(const diagnosis::Host& host, const config::Rail& rail, int
   }
 }
 
-void report_missing(const diagnosis::Host& host, const config::Rail& rail, Findings& findings) {
+bool is_there(const diagnosis::Host& host, const config::Rail& rail) {
+  return std::any_of(host.interfaces.begin(), host.interfaces.end(),
+                     [&](const host::Interface& each) { return each.name == rail.device; });
+}
+
+// Returns true if a job starts without the rails of ours whose interfaces are not there.
+bool starts_without_missing(const diagnosis::Host& host, const config::Config& config) {
+  std::vector<transport::RailFault> missing;
+  for (const config::Rail& rail : config.tcp.rails) {
+    if (config::is_kernel_interface(rail) && !config::is_kernel_stack(rail) && !is_there(host, rail)) {
+      missing.push_back({.kind = transport::RailFault::Kind::missing,
+                         .rail = rail.name,
+                         .what = "its interface is not there",
+                         .fix = {}});
+    }
+  }
+  return check_links(config, host.interfaces, host.addresses, missing).ok();
+}
+
+void report_missing(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
+                    Findings& findings) {
   std::vector<std::string> names;
   for (const host::Interface& interface : host.interfaces) {
     names.push_back(interface.name);
   }
-  findings.error(Id::interface_missing, subject_of(rail),
-                 fmt::format("there is no interface {} in this network namespace; there are {}", rail.device,
-                             fmt::join(names, ", ")),
-                 "name one of them as the rail's device; a container: --network host");
+  std::string what = fmt::format("there is no interface {} in this network namespace; there are {}",
+                                 rail.device, fmt::join(names, ", "));
+  const std::string fix = "name one of them as the rail's device; a container: --network host";
+  if (!config::is_kernel_stack(rail) && starts_without_missing(host, config)) {
+    findings.warning(Id::interface_missing, subject_of(rail), what + ": jobs start without the rail", fix);
+  } else {
+    findings.error(Id::interface_missing, subject_of(rail), std::move(what), fix);
+  }
 }
 
 void report_no_link(const diagnosis::Host& host, const config::Config& config, const config::Rail& rail,
@@ -64,7 +89,7 @@ const host::Interface* check_interface(const diagnosis::Host& host, const config
   const auto interface = std::find_if(host.interfaces.begin(), host.interfaces.end(),
                                       [&](const host::Interface& each) { return each.name == rail.device; });
   if (interface == host.interfaces.end()) {
-    report_missing(host, rail, findings);
+    report_missing(host, config, rail, findings);
     return nullptr;
   }
   if (!interface->up) {
