@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <numeric>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "config/keys.h"
@@ -24,6 +27,22 @@ std::size_t distance(std::string_view a, std::string_view b) {
     }
   }
   return row[b.size()];
+}
+
+// What people call a key who know the thing by another name.
+std::string by_another_name(std::string_view word, std::span<const std::string> known) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kNames{{{"interface", "device"},
+                                                                                 {"iface", "device"},
+                                                                                 {"netdev", "device"},
+                                                                                 {"nic", "device"},
+                                                                                 {"pci", "device"},
+                                                                                 {"ip", "addresses"}}};
+  for (const auto& [name, key] : kNames) {
+    if (word == name && std::find(known.begin(), known.end(), key) != known.end()) {
+      return std::string(key);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -79,7 +98,8 @@ std::string nearest(std::string_view word, std::span<const std::string> known) {
 }
 
 std::string suggestion(std::string_view word, std::span<const std::string> known) {
-  const std::string best = nearest(word, known);
+  const std::string other = by_another_name(word, known);
+  const std::string best = other.empty() ? nearest(word, known) : other;
   return best.empty() ? std::string() : ", did you mean `" + best + "`?";
 }
 

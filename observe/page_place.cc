@@ -85,14 +85,14 @@ Error cannot(const std::string& what) {
   return {Errc::unusable, fmt::format("cannot {}: {}", what, std::strerror(errno))};
 }
 
-// Gives the file its size, and its beginning memory.
-Status shape(int file, const PageWish& wish) {
+// Gives the file its size, and its beginning memory. `where`: for errors.
+Status shape(int file, const PageWish& wish, const std::string& where) {
   if (ftruncate(file, static_cast<off_t>(wish.bytes)) != 0) {
-    return cannot("give the page its size");
+    return cannot("give the page its size in " + where);
   }
   if (const int error = allocate(file, 0, wish.first); error != 0) {
     errno = error;
-    return cannot("get memory for the page's description");
+    return cannot(fmt::format("get {} KiB for the page's description in {}", wish.first >> 10, where));
   }
   return {};
 }
@@ -102,7 +102,7 @@ Result<PagePlace> in_memory(const PageWish& wish) {
   if (file.get() < 0) {
     return cannot("make a memory file (memfd_create)");
   }
-  if (Status status = shape(file.get(), wish); !status) {
+  if (Status status = shape(file.get(), wish, "memory"); !status) {
     return status.error();
   }
   if (!seal_size(file.get())) {
@@ -182,7 +182,7 @@ Result<PagePlace> in_folder(const PageWish& wish) {
   if (!hold_page(file.get())) {
     return cannot(fmt::format("lock a file in {}", wish.folder));
   }
-  if (Status status = shape(file.get(), wish); !status) {
+  if (Status status = shape(file.get(), wish, wish.folder); !status) {
     return status.error();
   }
   const std::string path =

@@ -101,6 +101,8 @@ Findings examine_with(const config::Config& config, const diagnosis::Host& host,
   return findings;
 }
 
+std::string rails_of_process(const config::Config& config) { return tcp::rails_of_process(config); }
+
 std::vector<diagnosis::RailNetwork> rail_networks(const config::Config& config, const Transport& transport) {
   if (transport.name() == "tcp") {
     return tcp::rail_networks(config.tcp);

@@ -29,6 +29,10 @@ using ExamineRdma = std::function<diagnosis::Diagnosis(const config::Config& con
 [[nodiscard]] diagnosis::Findings examine_with(const config::Config& config, const diagnosis::Host& host,
                                                const ExamineRdma& examine_rdma);
 
+// Returns the rails that a process which starts now uses, of those of the configuration, all of which are
+// free: "the rail(s) eni0, eni1", "1 of the rail(s) eni0, eni1", and why it is not all of them.
+[[nodiscard]] std::string rails_of_process(const config::Config& config);
+
 // Returns how peers reach the devices of an open transport that has one device for each rail.
 [[nodiscard]] std::vector<diagnosis::RailNetwork> rail_networks(const config::Config& config,
                                                                 const Transport& transport);

@@ -41,6 +41,9 @@ std::string rails_of(const WaitFacts& facts) {
       names.push_back(lane.rail);
     }
   }
+  if (names.empty()) {
+    return "any rail";  // all are lost, while the comm looks for another
+  }
   return fmt::format("rail{} {}", names.size() == 1 ? "" : "s", fmt::join(names, ", "));
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "tools/check/check.h"
+#include "transport/examine.h"
 #include "transport/registry.h"
 
 namespace tfabric::check {
@@ -153,7 +154,8 @@ Verdict judge_usable(const config::Config& config, const Findings& findings) {
   }
   const char* const network = config::uses_dpdk(config.tcp) ? "TCP over DPDK" : "the kernel's TCP";
   if (leased.empty()) {
-    return {Network::tcp, fmt::format("NCCL uses tfabric here, {} by the rail(s) {}", network, free)};
+    return {Network::tcp,
+            fmt::format("NCCL uses tfabric here, {} by {}", network, transport::rails_of_process(config))};
   }
   return {Network::tcp,
           fmt::format("a process that starts now gets tfabric, {}, by no other rail(s) than {}: "

@@ -52,6 +52,9 @@ struct RunPlan {
   bool bidirectional = false;
 };
 
+// A run that ends by the client's clock: nobody knows how many messages there will be.
+[[nodiscard]] inline bool by_time(const RunPlan& plan) { return plan.iterations == kMaxIterations; }
+
 // The client's next request.
 struct Step {
   enum class Kind : std::uint8_t { stream, ping_pong, end };

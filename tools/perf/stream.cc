@@ -93,9 +93,13 @@ StreamRun::StreamRun(const Lanes& lanes, RunBuffers& buffers, const RunPlan& pla
 std::uint64_t StreamRun::done() const { return total_done(sends_) + total_done(receives_); }
 
 std::string StreamRun::describe() const {
-  return fmt::format("{} messages: {} of {} sends done, {} of {} receives done",
-                     config::format_size(plan_.size), total_done(sends_), limit_ * sends_.size(),
-                     total_done(receives_), limit_ * receives_.size());
+  // By time, nobody knows how many there will be.
+  const auto part = [&](const auto& queues) {
+    return by_time(plan_) ? fmt::format("{}", total_done(queues))
+                          : fmt::format("{} of {}", total_done(queues), limit_ * queues.size());
+  };
+  return fmt::format("{} messages: {} sends done, {} receives done", config::format_size(plan_.size),
+                     part(sends_), part(receives_));
 }
 
 Result<bool> StreamRun::poll() {

@@ -81,8 +81,8 @@ class PingPong {
   std::uint64_t may_send();
   Result<bool> turn();
   [[nodiscard]] std::string describe() const {
-    return fmt::format("ping-pong of {}: {} of {} round trips", config::format_size(plan_.size),
-                       receives_.done(), total_);
+    return fmt::format("ping-pong of {}: {}{} round trips", config::format_size(plan_.size), receives_.done(),
+                       by_time(plan_) ? "" : fmt::format(" of {}", total_));
   }
   Status give_up_late() const;
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "config/config.h"
 #include "observe/folder_finder.h"
 #include "observe/kept_file.h"
@@ -55,6 +57,28 @@ void keep_selected(const Selection& selection, observe::Found& found) {
   });
 }
 
+namespace {
+
+// Why no page was found.
+std::string why_none(const Selection& selection) {
+  if (!selection.folder.empty()) {
+    return fmt::format("{} has no page", selection.folder);
+  }
+  if (selection.pid != 0 && !std::filesystem::exists(fmt::format("/proc/{}", selection.pid))) {
+    return fmt::format(
+        "there is no process {} here, and none with this number has left its page, as those that are killed "
+        "do where there is a folder for it (observe.folder)",
+        selection.pid);
+  }
+  const std::string which =
+      selection.pid != 0    ? fmt::format("process {} does not use tfabric", selection.pid)
+      : selection.rank >= 0 ? fmt::format("no process here is rank {} of a job over tfabric", selection.rank)
+                            : std::string("no process here uses tfabric");
+  return which + ", or it has observe.page = false";
+}
+
+}  // namespace
+
 std::string what_is_missing(const observe::Found& found, const Selection& selection,
                             std::string_view command) {
   std::string text;
@@ -66,13 +90,7 @@ std::string what_is_missing(const observe::Found& found, const Selection& select
   if (!found.pages.empty()) {
     return text;
   }
-  const std::string which =
-      !selection.folder.empty() ? fmt::format("{} has no page", selection.folder)
-      : selection.pid != 0      ? fmt::format("process {} does not use tfabric", selection.pid)
-      : selection.rank >= 0 ? fmt::format("no process here is rank {} of a job over tfabric", selection.rank)
-                            : std::string("no process here uses tfabric");
-  text += fmt::format("tfabric {}: {}{}", command, which,
-                      selection.folder.empty() ? ", or it has observe.page = false" : "");
+  text += fmt::format("tfabric {}: {}", command, why_none(selection));
   if (found.closed_to_us > 0) {
     text +=
         fmt::format("; {} processes belong to other users: run it as root to see theirs", found.closed_to_us);

@@ -174,3 +174,9 @@ TEST_CASE("a word that is too far from all others has no nearest word") {
   REQUIRE(nearest("elephant", known).empty());
   REQUIRE(suggestion("elephant", known).empty());
 }
+
+TEST_CASE("a key that goes by another name elsewhere is suggested, where there is one") {
+  const std::vector<std::string> known{"name", "kind", "device"}, others{"flows", "port"};
+  REQUIRE(suggestion("interface", known) == ", did you mean `device`?");
+  REQUIRE(suggestion("interface", others).empty());
+}

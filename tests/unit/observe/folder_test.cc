@@ -23,10 +23,12 @@
 #include "observe/page.h"
 #include "observe/ring_reader.h"
 #include "observe/stale.h"
+#include "tests/captured_log.h"
 #include "tests/unit/observe/own_tmpfs.h"
 
 using namespace tfabric;
 using namespace tfabric::observe;
+using test::CapturedLog;
 using test::OwnTmpfs;
 
 namespace {
@@ -275,8 +277,13 @@ TEST_CASE("a tmpfs that is full ends what the page shows, and never the process"
   const std::array<char, 4096> block{};
   while (write(rest.get(), block.data(), block.size()) > 0) {
   }
+  const CapturedLog log;
   const auto second = Page::create(in_folder(folder.path()));
   CHECK(second.ok());
+  const auto lines = log.lines();
+  CHECK(std::any_of(lines.begin(), lines.end(), [&](const CapturedLog::Line& line) {
+    return line.text.find(" in " + folder.path() + ": No space left") != std::string::npos;
+  }));
   CHECK(files_in(folder.path()).size() == 2);
 }
 

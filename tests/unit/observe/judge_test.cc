@@ -63,6 +63,16 @@ TEST_CASE("the last of the chain works on other channels") {
                               "collective, or not yet.") != std::string::npos);
 }
 
+TEST_CASE("where all lanes are lost, no list of rails is left empty") {
+  WaitFacts facts = receive_from_7();
+  facts.lanes.clear();
+  facts.view = PeerView::silent;
+  const auto verdict = judge(facts);
+  REQUIRE(verdict->cause == Cause::peer_silent);
+  CAPTURE(verdict->text);
+  CHECK(verdict->text.find(" any rail ") != std::string::npos);
+}
+
 TEST_CASE("a network is not called well whose answers take long") {
   WaitFacts facts = receive_from_7();
   facts.chain = Finding{.end = End::origin, .steps = 1, .process = facts.peer, .unposted_ms = 1000};

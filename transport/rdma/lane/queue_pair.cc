@@ -85,7 +85,9 @@ constexpr std::string_view kSpec = "no operation of this transport causes it: re
 constexpr std::array<Entry, 22> kEntries{{
     {"SUCCESS", "no fault"},
     {"LOC_LEN_ERR", kOurs},
-    {"LOC_QP_OP_ERR", kOurs},
+    {"LOC_QP_OP_ERR",
+     "the HCA could not do what it was asked to: if its port is down, or went down before (`rdma link`, the "
+     "kernel's log), that is why; else it is a bug of tfabric or of the provider: report it with this line"},
     {"LOC_EEC_OP_ERR", kSpec},
     {"LOC_PROT_ERR",
      "memory of this host was deregistered or freed while it was being sent or received: look for a buffer "

@@ -8,6 +8,7 @@
 #include "transport/tcp/rails/nic_rail.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/rails/rail_plan.h"
+#include "transport/tcp/rails/rail_share.h"
 #include "transport/tcp/session/pairing.h"
 #include "transport/tcp/stack/connection.h"
 
@@ -94,6 +95,25 @@ diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host
   result.has_devices = true;
   result.usable = !has_error(result.findings);
   return result;
+}
+
+std::string rails_of_process(const config::Config& config) {
+  const Result<RailShare> share = share_of(config.tcp, config.launcher);
+  std::vector<std::string> names;
+  std::size_t shared = 0;  // rails that any number of processes use
+  for (std::size_t i = 0; i < config.tcp.rails.size(); ++i) {
+    const config::Rail& rail = config.tcp.rails[i];
+    const bool own = !share || std::find(share->rails.begin(), share->rails.end(), i) != share->rails.end();
+    shared += is_exclusive(rail) ? 0 : 1;
+    if (own || !is_exclusive(rail)) {
+      names.push_back(rail.name);
+    }
+  }
+  const std::size_t taken = share && share->any != 0 ? share->any + shared : names.size();
+  const std::string count = taken < names.size() ? fmt::format("{} of ", taken) : std::string();
+  const bool all = taken == config.tcp.rails.size() || !share || share->why.empty();
+  return fmt::format("{}the rail(s) {}{}", count, fmt::join(names, ", "),
+                     all ? "" : fmt::format(" ({})", share->why));
 }
 
 std::vector<diagnosis::RailNetwork> rail_networks(const config::Tcp& config) {

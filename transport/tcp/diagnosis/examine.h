@@ -20,6 +20,9 @@ namespace tfabric::tcp {
 // Reads only: nothing is opened for use, bound or changed. No findings if no rail is configured.
 [[nodiscard]] diagnosis::Diagnosis examine(const config::Config& config, const diagnosis::Host& host);
 
+// Returns which of the configured rails one process uses, for messages.
+[[nodiscard]] std::string rails_of_process(const config::Config& config);
+
 // Returns how peers reach the configured rails that devices stand for, in their order.
 [[nodiscard]] std::vector<diagnosis::RailNetwork> rail_networks(const config::Tcp& config);
 
