@@ -174,6 +174,9 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
       }
       continue;
     }
+    const bool spare = std::any_of(routes.begin(), routes.end(), [&](const SendRoute& other) {
+      return other.rank == pair.rank && (other.rail_number == pair.ours || other.remote == route->remote);
+    });
     auto path = path_to(rail, end.address);
     const std::uint32_t lanes = path->flows();
     routes.push_back({.rank = pair.rank,
@@ -183,7 +186,8 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
                       .port = end.kernel_port == 0 ? peer.port : end.kernel_port,
                       .path = std::move(path),
                       .wanted = lanes,
-                      .joined = {}});
+                      .joined = {},
+                      .spare = spare});
   }
   if (routes.empty()) {
     return no_way_to(peer, why_none);

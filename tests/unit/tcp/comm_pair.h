@@ -105,10 +105,10 @@ using Ranks = std::array<RouteClass, 2>;
 inline constexpr Ranks kBothOwn{RouteClass::own, RouteClass::own};
 
 // Returns a send comm over both links that has one lane on each of the lowest class to begin with. `path`
-// says how many are used; null: the test does.
+// says how many are used; null: the test does. `spare`: the second one may lead nowhere.
 inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std::uint8_t max_recvs,
                                            const Ranks& ranks = kBothOwn,
-                                           std::shared_ptr<Path> path = nullptr) {
+                                           std::shared_ptr<Path> path = nullptr, bool spare = false) {
   const EngineGuard guard(world.engine.lock());
   const bool chosen_by_test = path == nullptr;
   std::vector<SendRoute> routes;
@@ -122,7 +122,8 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
          .path = chosen_by_test ? world.peers.paths.path(world.links[i]->name(), kAddresses[i], FlowChoice{})
                                 : path,
          .joined = {},
-         .awake = chosen_by_test});  // seems to be: the path is not woken, and asks for nothing
+         .awake = chosen_by_test,  // seems to be: the path is not woken, and asks for nothing
+         .spare = spare && i == 1});
   }
   auto send = std::make_unique<SendComm>(world.context, hello, max_recvs, std::move(routes));
   REQUIRE_FALSE(send->open_lanes());

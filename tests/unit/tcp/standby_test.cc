@@ -1,6 +1,7 @@
 // Routes of a higher class: they carry only while no route below them does.
 #include <catch2/catch.hpp>
 
+#include "tests/captured_log.h"
 #include "tests/unit/tcp/comm_pair.h"
 
 using namespace tfabric;
@@ -76,4 +77,38 @@ TEST_CASE("a standby route that is lost is tried again, and the comm fails when 
   pair.post_send(message);
   REQUIRE(world.until([&] { return pair.send->failed() && pair.receive->failed(); }));
   CHECK(pair.send->error().code == Errc::remote);
+}
+
+TEST_CASE("a comm that has nothing better than a life-boat from the start says that it is slow") {
+  const tfabric::test::CapturedLog log;
+  World world({.piece_bytes = 4096});
+  Pair pair(world, {}, {RouteClass::lifeboat, RouteClass::lifeboat});
+  pair.exchange(100'000);
+  CHECK(log.count("carries from the start, as a life-boat, which is slow") == 1);
+}
+
+TEST_CASE("a rail that has no partner on the other host is no rail that is lost, until it has met one") {
+  const bool has_partner = GENERATE(false, true);
+  const tfabric::test::CapturedLog log;
+  World world({.piece_bytes = 4096, .connect_timeout = 8s, .outage = 60s}, [] {
+    engine::EngineOptions options;
+    options.tcp.connect_timeout = 200ms;
+    return options;
+  }());
+  if (!has_partner) {
+    world.cut(1, State::swallows);
+  }
+  const Hello hello{.token = world.token, .comm = random_u64(), .serial = {}, .witness = {}};
+  const auto send =
+      open_send(world, hello, world.context.options.max_recvs, kBothOwn, nullptr, /*spare=*/true);
+  REQUIRE(world.until([&] { return send->welcomed() && (!has_partner || send->counters().joined == 1); }));
+  if (has_partner) {
+    world.cut(1, State::no_link);
+    REQUIRE(world.until([&] { return log.count("messages go on over the others") == 1; }));
+    CHECK(log.count("one has more rails than the other") == 0);
+  } else {
+    REQUIRE(world.until([&] { return send->counters().refused >= 3; }));
+    CHECK(log.count("one has more rails than the other, and these two do not meet") == 1);
+    CHECK(log.count("messages go on over the others") == 0);
+  }
 }

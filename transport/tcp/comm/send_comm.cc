@@ -414,6 +414,7 @@ Status SendComm::on_welcome(stripe::LaneId lane, const Welcome& welcome, const T
     ++counters_.joined;
   } else {
     welcomed_.store(true, std::memory_order_release);
+    note_start();
   }
   at(lane).flow->wake();
   deal();

@@ -37,6 +37,8 @@ struct SendRoute {
   bool away = false;              // there was no link when it was last tried
   bool tried = false;             // a lane was opened, or was to be
   bool awake = false;             // the path measures what is sent
+  bool spare = false;             // one of its rails has another route of the class: one host has more rails
+  bool met = false;               // a lane has been welcomed
   FlowJudge judge;
 
   // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
@@ -174,6 +176,8 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] std::optional<RouteClass> carrying_class() const;
   [[nodiscard]] bool has_open_lane(stripe::RouteId route) const;
   void note_class() const;
+  void note_start() const;
+  void note_loss(const SendRoute& route, const Error& why, bool cut_off, bool only_asked);
   void deal();
   bool dial(stripe::RouteId route, Instant now);
   void dial_all(Instant now, bool cut_off);

@@ -57,15 +57,29 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
   if (cut_off) {
     begin_outage(why, silent_since);
   }
+  note_loss(route_at(route), why, cut_off, only_asked);
+  tend();
+  pump();
+}
+
+void SendComm::note_loss(const SendRoute& route, const Error& why, bool cut_off, bool only_asked) {
+  if (route.spare && !route.met) {
+    if (route.path->on_unmet()) {
+      TF_INFO(
+          "NET/tfabric: {}: of the two hosts one has more rails than the other, and these two do not meet: "
+          "{}. "
+          "Messages go over the others",
+          route.path->name(), why.message);
+    }
+    return;
+  }
   // Of a peer that is stopped, the witness has said so, and the network is not to blame.
   const bool stopped = PeerProcesses::view(*this) == witness::View::stopped;
-  if (route_at(route).path->on_loss(context_.engine.last_turn()) && !stopped && !only_asked) {
+  if (route.path->on_loss(context_.engine.last_turn()) && !stopped && !only_asked) {
     TF_WARN("NET/tfabric: {}; {}", why.message,
             cut_off ? "no other connection is left: waiting for one to come back"
                     : "messages go on over the others, and the rail is tried again");
   }
-  tend();
-  pump();
 }
 
 void SendComm::give_up(stripe::LaneId lane, const Error& why) {

@@ -135,6 +135,18 @@ void SendComm::note_class() const {
   }
 }
 
+// The same of a comm that has no better class at all.
+void SendComm::note_start() const {
+  const SendRoute& route = routes_.front();
+  if (route.rank > RouteClass::cross && route.path->on_stand_in(context_.engine.last_turn())) {
+    TF_WARN(
+        "NET/tfabric: {} carries from the start, {}, which is slow: the rails of the two hosts are of "
+        "different "
+        "kinds, and meet in no other way. Give all hosts of a job the same kinds of rails",
+        route.path->name(), route.rank == RouteClass::lifeboat ? "as a life-boat" : "in reserve");
+  }
+}
+
 std::optional<stripe::RouteId> SendComm::open_lanes() {
   std::uint32_t most = 0;
   for (const SendRoute& route : routes_) {
@@ -250,6 +262,7 @@ const Path* SendComm::quickest_sister(stripe::RouteId route, Instant now) const 
 void SendComm::note_return(SendRoute& route) {
   const Instant now = context_.engine.last_turn();
   route.joined = now;
+  route.met = true;
   first_loss_.reset();
   if (!outbox_.awaits_confirmation()) {
     end_outage();

@@ -95,6 +95,9 @@ class Path {
     note({.connections = 1});
     return news;
   }
+  // A comm could not make a connection on this path, which may lead nowhere. Returns true if that is to be
+  // said.
+  bool on_unmet() { return !std::exchange(unmet_, true); }
   // A comm has a connection on this path. Returns for how long there was none, once, after a loss.
   std::optional<Duration> on_return(Instant now) {
     const auto since = std::exchange(lost_since_, std::nullopt);
@@ -171,6 +174,7 @@ class Path {
   std::vector<PathUse> uses_;
   Instant last_{}, next_{}, next_probe_{};
   std::optional<Instant> lost_since_, lost_at_, stood_in_at_;
+  bool unmet_ = false;  // that was said
 };
 
 // The paths of an engine.
