@@ -8,7 +8,7 @@
 namespace tfabric::verdict {
 namespace {
 
-// Another cause of the application's is not said sooner: what is seen of it may be about to change.
+// Another cause is not said sooner: what is seen of it may be about to change.
 constexpr Duration kBetweenCauses = std::chrono::seconds(10);
 
 }  // namespace
@@ -23,6 +23,9 @@ std::optional<Speech> Episode::look(Channel channel, Duration age, const std::op
     return std::nullopt;
   }
   const bool other = !verdict_ || verdict_->cause != verdict->cause;
+  other_since_ = verdict_ && other ? other_since_.value_or(now) : std::optional<Instant>();
+  const bool revised = other_since_ && now - *other_since_ >= kBetweenCauses;
+  const std::uint32_t bit = 1u << static_cast<unsigned>(verdict->cause);
   const bool network = side_of(verdict->cause) == Side::network;
   if (network) {
     // When it works again, what was held up is not yet the application's matter.
@@ -30,8 +33,8 @@ std::optional<Speech> Episode::look(Channel channel, Duration age, const std::op
   }
   const bool again =
       age >= next_age_ || (other && !network_said_ && !warned_ && age - said_age_ >= kBetweenCauses);
-  const bool due = network ? !network_said_ : again;
-  if (due || !other) {
+  const bool due = network ? !network_said_ || (revised && (said_ & bit) == 0) : again;
+  if (due || !other || (network && revised)) {
     verdict_ = verdict;  // or its words, with other figures
   }
   if (!due) {
@@ -43,6 +46,7 @@ std::optional<Speech> Episode::look(Channel channel, Duration age, const std::op
   bool warns = network;
   if (network) {
     network_said_ = true;
+    said_ |= bit;
   } else {
     warns = age >= limits_.warning && !warned_;
     next_age_ = age < limits_.warning && limits_.warning < 2 * age ? limits_.warning : 2 * age;
@@ -59,6 +63,8 @@ std::optional<Speech> Episode::end(Instant now, bool gone) {
   const Loudness loudness = warned_ && !gone ? Loudness::warning : Loudness::info;
   ended_at_ = now;
   network_said_ = warned_ = false;
+  said_ = 0;
+  other_since_.reset();
   next_age_ = said_age_ = {};
   const auto seconds = std::chrono::duration<double>(now - began_at_).count();
   return Speech{loudness, cause,

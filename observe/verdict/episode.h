@@ -2,7 +2,8 @@
 //
 // An episode is about one channel: the one that has waited longest. It begins when the wait is long enough
 // for what its cause is, and ends when anything of the channel moves, which is said as well. What a broken
-// network, process or host does is said once, as a warning, soon: recovery has had its time by then. What the
+// network, process or host does is said once, as a warning, soon: recovery has had its time by then. Another
+// cause of that kind that has taken its place, and lasts, is said as well. What the
 // application does is said later, and quietly, at growing intervals, and becomes a warning when the job's own
 // limits are near. A pure state machine; time is an argument.
 #pragma once
@@ -61,6 +62,8 @@ class Episode {
   Duration said_age_{}, next_age_{};  // of the wait: when it was said last, and is said again
   bool warned_ = false;
   bool network_said_ = false;
+  std::uint32_t said_ = 0;              // causes of the network's, a bit each
+  std::optional<Instant> other_since_;  // since when the cause is another one than was said last
 };
 
 }  // namespace tfabric::verdict

@@ -16,6 +16,8 @@ constexpr std::uint32_t kElsewhereMs = 5000;
 // A queue pair that has had a completion within this has a network; without anything to send, the comm
 // probes each second.
 constexpr Duration kLately = std::chrono::seconds(3);
+// A receive that the peer has not posted so long before the link went is not missing because of the link.
+constexpr Duration kBeforeLink = std::chrono::seconds(5);
 
 std::string seconds(Duration duration) {
   return fmt::format("{:.0f} s", std::chrono::duration<double>(duration).count());
@@ -92,6 +94,13 @@ std::uint32_t repetitions(const WaitFacts& facts) {
     most = std::max(most, lane.repetitions);
   }
   return most;
+}
+
+// The peer had posted no receive, and may not even have accepted the comm, long before the link went.
+bool awaited_before_link(const WaitFacts& facts) {
+  return facts.needs_receive && all_lanes(facts, [&](const LaneFacts& lane) {
+           return lane.no_link && lane.no_link_for + kBeforeLink < facts.age;
+         });
 }
 
 bool is_by_hca(const WaitFacts& facts) {
@@ -220,6 +229,9 @@ std::string about_chain(const WaitFacts& facts) {
 constexpr Duration kSlowAnswer = std::chrono::milliseconds(100);
 
 std::string about_network_health(const WaitFacts& facts) {
+  if (awaited_before_link(facts)) {
+    return fmt::format(" Since then, {} lost the link as well.", rails_of(facts));
+  }
   Duration longest{};
   for (const LaneFacts& lane : facts.lanes) {
     longest = std::max(longest, lane.round_trip);
@@ -282,6 +294,9 @@ std::optional<Cause> trouble_of(const WaitFacts& facts) {
   }
   if (facts.lanes.empty()) {
     return facts.view == PeerView::silent ? Cause::peer_silent : Cause::no_connection;
+  }
+  if (awaited_before_link(facts)) {
+    return std::nullopt;
   }
   if (all_lanes(facts, [](const LaneFacts& lane) { return lane.no_link; })) {
     return Cause::link_down;

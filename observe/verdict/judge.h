@@ -22,6 +22,7 @@ struct LaneFacts {
   std::string rail;
   bool by_kernel = false;         // what is acknowledged has been read by the peer's process
   bool no_link = false;           // the rail has lost its link
+  Duration no_link_for{};         // if so: since when
   bool no_neighbour = false;      // its next hop does not answer ARP or ND
   bool driver_stalled = false;    // its driver has taken nothing for a second
   bool unacknowledged = false;    // something was sent, and is not acknowledged

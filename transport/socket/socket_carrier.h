@@ -53,7 +53,7 @@ class SocketCarrier final : public engine::PolledCarrier {
   }
   engine::Flow* connect(engine::Engine& engine, const net::IpAddress& remote, std::uint16_t port,
                         engine::FlowHandler* handler, std::size_t index) override;
-  [[nodiscard]] bool is_away() const override { return watch_.away_since().has_value(); }
+  [[nodiscard]] std::optional<Instant> away_since() const override { return watch_.away_since(); }
   [[nodiscard]] bool has_ended(Instant /*now*/) const override { return retired(); }
   [[nodiscard]] std::string why_away(Instant now) const override;
   bool receive(Instant now) override;

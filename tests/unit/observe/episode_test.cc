@@ -80,6 +80,19 @@ TEST_CASE("when the network works again, the application is not blamed for what 
   REQUIRE(wait.said == std::vector<std::string>{"5w peer-silent", "129w it goes on after 129 s"});
 }
 
+TEST_CASE("a cause of the network's that has taken the place of another one is said once, if it lasts") {
+  Wait wait;
+  wait.run(20, Cause::link_down);
+  wait.run(25, Cause::no_neighbour);  // ARP is not answered at once
+  wait.run(60, Cause::peer_silent);
+  REQUIRE(wait.episode.verdict()->cause == Cause::peer_silent);
+  wait.run(80, Cause::link_down);
+  REQUIRE(wait.episode.verdict()->cause == Cause::link_down);
+  wait.end();
+  REQUIRE(wait.said ==
+          std::vector<std::string>{"5w link-down", "30w peer-silent", "80w it goes on after 80 s"});
+}
+
 TEST_CASE("another channel's wait is another episode, after a rest") {
   Wait wait;
   wait.run(40, Cause::not_sending);

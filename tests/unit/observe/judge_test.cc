@@ -212,6 +212,25 @@ TEST_CASE("this end's rails") {
   REQUIRE(judge(facts)->cause == Cause::no_connection);
 }
 
+TEST_CASE("a link that goes while the peer has long posted no receive is not why") {
+  WaitFacts facts = receive_from_7();
+  facts.sends = facts.needs_receive = true;
+  for (LaneFacts& lane : facts.lanes) {
+    lane.no_link = true;
+    lane.no_link_for = kMany - std::chrono::seconds(4);
+  }
+  REQUIRE(judge(facts)->cause == Cause::link_down);  // its word may have been lost
+  for (LaneFacts& lane : facts.lanes) {
+    lane.no_link_for = std::chrono::seconds(10);
+  }
+  REQUIRE(judge(facts)->cause == Cause::not_receiving);
+  REQUIRE(judge(facts)->text.find("rank 7 (pid 4242 on gpu2) has posted no receive for 31 s") == 0);
+  REQUIRE(judge(facts)->text.find(" Since then, rails eni1, eni2 lost the link as well.") !=
+          std::string::npos);
+  facts.needs_receive = false;
+  REQUIRE(judge(facts)->cause == Cause::link_down);
+}
+
 TEST_CASE(
     "a driver that takes nothing is the cause, although the peer is heard, as if this end's packets were "
     "lost") {

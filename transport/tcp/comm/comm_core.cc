@@ -587,6 +587,7 @@ verdict::LaneFacts CommCore::facts_of(const engine::Flow& flow, Instant now) {
   return {.rail = carrier.name(),
           .by_kernel = flow.by_kernel(),
           .no_link = carrier.is_away(),
+          .no_link_for = now - carrier.away_since().value_or(now),
           .no_neighbour = !flow.by_kernel() && flow.is_silent(),
           .driver_stalled = carrier.is_stalled(),
           .unacknowledged = stream.awaits_peer(),

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/time.h"
@@ -38,7 +39,9 @@ class Carrier {
                         FlowHandler* handler, std::size_t index) = 0;
 
   // Returns true if the carrier worked once and has no link now.
-  [[nodiscard]] virtual bool is_away() const = 0;
+  [[nodiscard]] bool is_away() const { return away_since().has_value(); }
+  // Since when; nothing while the link is there.
+  [[nodiscard]] virtual std::optional<Instant> away_since() const = 0;
   // Returns true if its driver takes nothing of what is to be sent.
   [[nodiscard]] virtual bool is_stalled() const { return false; }
   // Returns true if it leads to one process only, and that has ended.

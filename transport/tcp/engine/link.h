@@ -137,7 +137,7 @@ class Link final : public Carrier {
   // Looks at the link, and logs that it is away, or is back. Call regularly.
   void watch(Instant now);
   // Returns true if the link was up once, or should be, and is down now, as watch() has seen it last.
-  [[nodiscard]] bool is_away() const override { return watch_.away_since().has_value(); }
+  [[nodiscard]] std::optional<Instant> away_since() const override { return watch_.away_since(); }
   // Returns true if the wire leads to one process, and that has ended: the link has been taken away, or stays
   // away for longer than a moment. (A virtio device that is being set up takes its link down and up again.)
   [[nodiscard]] bool has_ended(Instant now) const override {
