@@ -22,7 +22,8 @@ std::optional<std::uint32_t> SmallPaths::on_end(const net::IpAddress& remote, co
     return std::nullopt;
   }
   Path& path = paths_[remote];
-  if (++path.ends < kEnds) {
+  const bool began_before = now < path.until && last.mss > path.segment;
+  if (began_before || ++path.ends < kEnds) {
     return std::nullopt;
   }
   const auto* const smaller = std::ranges::find_if(kSegments, [&](std::uint32_t s) { return s < last.mss; });

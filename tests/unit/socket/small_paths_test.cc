@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const net::IpAddress kPeer = *net::parse_ip("10.0.0.7"), kOther = *net::parse_ip("10.0.0.8");
+const net::IpAddress kHole = *net::parse_ip("10.0.0.7"), kSound = *net::parse_ip("10.0.0.8");
 constexpr Instant kNow{1h};
 
 // A hello has arrived, and the first piece does not.
@@ -21,24 +21,30 @@ LastView black_hole(std::uint32_t mss) {
 
 TEST_CASE("two connections in a row that bring small segments only are followed by some of smaller ones") {
   SmallPaths paths;
-  CHECK_FALSE(paths.on_end(kPeer, black_hole(8948), kNow));
-  CHECK(paths.segment_to(kPeer, kNow) == 0);
-  CHECK(paths.on_end(kPeer, black_hole(8948), kNow) == 1400);
-  CHECK(paths.segment_to(kPeer, kNow) == 1400);
-  CHECK(paths.segment_to(kOther, kNow) == 0);
+  CHECK_FALSE(paths.on_end(kHole, black_hole(8948), kNow));
+  CHECK(paths.segment_to(kHole, kNow) == 0);
+  CHECK(paths.on_end(kHole, black_hole(8948), kNow) == 1400);
+  CHECK(paths.segment_to(kHole, kNow) == 1400);
+  CHECK(paths.segment_to(kSound, kNow) == 0);
   SECTION("for a while") {
-    CHECK(paths.segment_to(kPeer, kNow + SmallPaths::kMemory - 1s) == 1400);
-    CHECK(paths.segment_to(kPeer, kNow + SmallPaths::kMemory) == 0);
+    CHECK(paths.segment_to(kHole, kNow + SmallPaths::kMemory - 1s) == 1400);
+    CHECK(paths.segment_to(kHole, kNow + SmallPaths::kMemory) == 0);
+  }
+  SECTION("which those that began before do not change") {
+    for (int i = 0; i < 4; ++i) {
+      CHECK_FALSE(paths.on_end(kHole, black_hole(8948), kNow));
+    }
+    CHECK(paths.segment_to(kHole, kNow) == 1400);
   }
   SECTION("of ever smaller ones, down to what every host takes") {
-    paths.on_end(kPeer, black_hole(1400), kNow);
-    CHECK(paths.on_end(kPeer, black_hole(1400), kNow) == 1200);
-    paths.on_end(kPeer, black_hole(1200), kNow);
-    CHECK(paths.on_end(kPeer, black_hole(1200), kNow) == 536);
+    paths.on_end(kHole, black_hole(1400), kNow);
+    CHECK(paths.on_end(kHole, black_hole(1400), kNow) == 1200);
+    paths.on_end(kHole, black_hole(1200), kNow);
+    CHECK(paths.on_end(kHole, black_hole(1200), kNow) == 536);
     for (int i = 0; i < 4; ++i) {
-      CHECK_FALSE(paths.on_end(kPeer, black_hole(536), kNow));
+      CHECK_FALSE(paths.on_end(kHole, black_hole(536), kNow));
     }
-    CHECK(paths.segment_to(kPeer, kNow) == 536);
+    CHECK(paths.segment_to(kHole, kNow) == 536);
   }
 }
 
@@ -52,16 +58,16 @@ TEST_CASE("a connection that ends for another reason shows no black hole") {
   SECTION("nothing has arrived") { last.acked = 0, last.delivered = 1; }
   SECTION("the kernel is too old to know") { last = {}; }
   for (int i = 0; i < 10; ++i) {
-    CHECK_FALSE(paths.on_end(kPeer, last, kNow));
+    CHECK_FALSE(paths.on_end(kHole, last, kNow));
   }
-  CHECK(paths.segment_to(kPeer, kNow) == 0);
+  CHECK(paths.segment_to(kHole, kNow) == 0);
 }
 
 TEST_CASE("a connection that brings large segments in between starts the count again") {
   SmallPaths paths;
   const LastView good{.mss = 8948, .acked = 50'000'000, .delivered = 6'000};
   for (int i = 0; i < 10; ++i) {
-    CHECK_FALSE(paths.on_end(kPeer, black_hole(8948), kNow));
-    CHECK_FALSE(paths.on_end(kPeer, good, kNow));
+    CHECK_FALSE(paths.on_end(kHole, black_hole(8948), kNow));
+    CHECK_FALSE(paths.on_end(kHole, good, kNow));
   }
 }

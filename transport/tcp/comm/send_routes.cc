@@ -211,7 +211,7 @@ void SendComm::dial_all(Instant now, bool cut_off) {
 // A kernel repeats its SYN after 1, 3 and 7 s, so a lane that begins in the middle of a cut would join long
 // after its end. It is dialled anew instead. Returns true while lanes join.
 bool SendComm::drop_late_joiners(Instant now, bool cut_off) {
-  const Duration patience = std::chrono::milliseconds(cut_off ? 500 : 1000);
+  constexpr Duration kPatience = std::chrono::seconds(1), kShort = std::chrono::milliseconds(400);
   bool joining = false;
   for (std::size_t i = 0; i < lanes_.size() && welcomed() && !failed(); ++i) {
     const engine::Flow* flow = lanes_[i].flow;
@@ -219,6 +219,8 @@ bool SendComm::drop_late_joiners(Instant now, bool cut_off) {
       continue;
     }
     joining = true;
+    // The welcome takes the peer's process, which may have no CPU; the rest is its kernel's.
+    const Duration patience = cut_off && flow->is_silent() ? kShort : kPatience;
     if (now - flow->stream().progressed_at() >= patience) {
       give_up({i}, {Errc::remote, fmt::format("{}: no answer to a dial", at({i}).name)});
     }
