@@ -48,8 +48,8 @@ bool Witness::make_room() {
     if (!std::exchange(said_full_, true)) {
       TF_INFO(
           "NET/tfabric: the witness (tcp.witness) watches {} processes, the most that it may ({}, or a "
-          "quarter of "
-          "\"ulimit -n\"). That one of the others has ended is noticed by time-outs (tcp.user_timeout_ms)",
+          "quarter of \"ulimit -n\"). That one of the others has ended is noticed by time-outs "
+          "(tcp.user_timeout_ms)",
           options_.max_peers, kMaxPeers);
     }
     return false;

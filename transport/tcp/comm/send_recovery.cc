@@ -66,9 +66,8 @@ void SendComm::note_loss(const SendRoute& route, const Error& why, bool cut_off,
   if (route.spare && !route.met) {
     if (route.path->on_unmet()) {
       TF_INFO(
-          "NET/tfabric: {}: of the two hosts one has more rails than the other, and these two do not meet: "
-          "{}. "
-          "Messages go over the others",
+          "NET/tfabric: {}: of the two hosts one has more rails than the other, and these two do not "
+          "meet: {}. Messages go over the others",
           route.path->name(), why.message);
     }
     return;

@@ -141,8 +141,7 @@ void SendComm::note_start() const {
   if (route.rank > RouteClass::cross && route.path->on_stand_in(context_.engine.last_turn())) {
     TF_WARN(
         "NET/tfabric: {} carries from the start, {}, which is slow: the rails of the two hosts are of "
-        "different "
-        "kinds, and meet in no other way. Give all hosts of a job the same kinds of rails",
+        "different kinds, and meet in no other way. Give all hosts of a job the same kinds of rails",
         route.path->name(), route.rank == RouteClass::lifeboat ? "as a life-boat" : "in reserve");
   }
 }
