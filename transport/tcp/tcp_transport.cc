@@ -227,7 +227,7 @@ class TcpTransport final : public transport::Transport {
   std::unique_ptr<witness::Witness> witness_;     // null: none
   Engines engines_;
   std::vector<transport::RailFault> missing_;  // the rails that could not be opened
-  std::optional<std::size_t> lifeboat_;  // its position among each engine's rails
+  std::optional<std::size_t> lifeboat_;        // its position among each engine's rails
   std::vector<std::unique_ptr<transport::Device>> devices_;
   std::string summary_;
 };
