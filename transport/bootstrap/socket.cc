@@ -166,6 +166,16 @@ Status bind_to(int socket, const Source& source) {
 
 }  // namespace
 
+void ask_who_has(const Source& from, const config::IpBytes& to) {
+  constexpr std::uint16_t kDiscard = 9;
+  const KernelAddress end = to_kernel({.ip = to, .port = kDiscard});
+  const Descriptor socket(::socket(end.storage.ss_family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (socket.get() >= 0 && bind_to(socket.get(), from)) {
+    static_cast<void>(
+        sendto(socket.get(), "", 1, 0, reinterpret_cast<const sockaddr*>(&end.storage), end.length));
+  }
+}
+
 Result<PrivateDescriptor> dial_tcp(const SocketAddress& address, const Source* source) {
   const KernelAddress kernel = to_kernel(address);
   const std::string purpose = fmt::format("cannot connect to {}", to_string(address));

@@ -51,6 +51,10 @@ bool bind_to_interface(int socket, const std::string& interface);
 // Returns the number of the interface by which an accepted connection came; 0: unknown.
 [[nodiscard]] unsigned arrival_interface(int socket);
 
+// Asks the network, by the interface of `from`, who has `to`: a datagram to the discard port (RFC 863). An
+// address that no host there has is asked for by ARP, by which all hosts that know `from` learn its MAC.
+void ask_who_has(const Source& from, const config::IpBytes& to);
+
 // Of a socket that is being dialled, once it can be written: 0 if it is connected, otherwise the errno.
 [[nodiscard]] int dial_error(int socket);
 

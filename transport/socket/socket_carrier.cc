@@ -86,6 +86,7 @@ SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, Listeners 
       listeners_(std::move(listeners)),
       port_(listeners_.front().port),
       epoll_(PrivateDescriptor(std::move(epoll))),
+      sister_had_link_(options_.sisters.size()),
       now_(engine.now()) {}
 
 SocketCarrier::~SocketCarrier() { halt(); }
@@ -398,6 +399,7 @@ void SocketCarrier::on_time(Instant now) {
   if (now >= next_link_) {
     next_link_ = now + (flows_.empty() ? kIdleLinkInterval : kLinkInterval);
     watch_link(now);
+    watch_sisters();
   }
   if (now >= next_look_) {
     next_look_ = now + kLookInterval;
@@ -429,6 +431,34 @@ void SocketCarrier::watch_link(Instant now) {
                      "look for its cable and the switch's port, or whether the interface was taken down",
                      now);
   }
+}
+
+// Hosts answer ARP for all of their addresses by each of their interfaces in a network (arp_ignore = 0), so
+// peers may send what is for this interface to its sister, and connections that came that way are not bound.
+// Once the sister has lost its link, what is not bound must go by this one, and peers must learn where it is.
+void SocketCarrier::watch_sisters() {
+  for (std::size_t i = 0; i < options_.sisters.size(); ++i) {
+    const host::InterfaceQuery::State state = interfaces_.state(options_.sisters[i].netdev);
+    const bool has_link = state.up && state.has_link;
+    if (sister_had_link_[i] && !has_link && !is_away()) {
+      stand_in_for(options_.sisters[i]);
+    }
+    sister_had_link_[i] = has_link;
+  }
+}
+
+void SocketCarrier::stand_in_for(const host::LocalAddress& sister) {
+  const net::IpAddress* own = own_address_for(net::from_octets(sister.address));
+  if (own == nullptr) {
+    return;
+  }
+  for (const auto& flow : flows_) {
+    const bool here = is_on_this_host(net::octets_of(flow->remote_));
+    if (!flow->bound_ && !here && bootstrap::bind_to_interface(flow->socket_.get(), options_.interface)) {
+      flow->bound_ = flow->lives_ = true;  // of other sockets this says nothing
+    }
+  }
+  bootstrap::ask_who_has({.ip = net::octets_of(*own), .interface = options_.interface}, sister.address);
 }
 
 std::string SocketCarrier::why_away(Instant now) const {

@@ -33,6 +33,8 @@ class SocketCarrier final : public engine::PolledCarrier {
     // The interface leads to the peers itself. Others than loopback and dummy interfaces do: addresses there
     // are the host's, and packets go by whichever interface the routes name.
     bool leads = true;
+    // Other interfaces with an address of IPv4 in the same network.
+    std::vector<host::LocalAddress> sisters{};
     bool announces = true;  // of the engines that share the interface, one speaks of its link
     SocketLimits limits;
   };
@@ -96,6 +98,8 @@ class SocketCarrier final : public engine::PolledCarrier {
   void want_read(SocketFlow& flow);
   void pass_news();
   void watch_link(Instant now);
+  void watch_sisters();
+  void stand_in_for(const host::LocalAddress& sister);
 
   engine::Engine* engine_;
   Options options_;
@@ -105,6 +109,7 @@ class SocketCarrier final : public engine::PolledCarrier {
   PrivateDescriptor epoll_;
   host::InterfaceQuery interfaces_;
   engine::LinkWatch watch_;
+  std::vector<bool> sister_had_link_;
   std::vector<std::byte> scratch_;  // empty until there is a flow
   std::vector<std::unique_ptr<SocketFlow>> flows_;
   std::vector<std::unique_ptr<SocketFlow>> over_;

@@ -21,11 +21,12 @@ namespace {
 struct Start {
   Start() {
     nic::need_eal();
-    config.tcp.rails = {{.name = "eth1",
-                         .kind = config::RailKind::af_packet,
-                         .device = "tf-not-there",
-                         .addresses = {"10.99.0.1/24"}},
-                        {.name = "boat", .kind = config::RailKind::kernel, .device = "lo"}};
+    config.tcp.rails = {
+        {.name = "eth1",
+         .kind = config::RailKind::af_packet,
+         .device = "tf-not-there",
+         .addresses = {"10.99.0.1/24"}},
+        {.name = "boat", .kind = config::RailKind::kernel, .device = "lo", .addresses = {"127.0.0.1/8"}}};
     config.lock_folder = *config::LockFolder::parse(locks.path());
     config.tcp.witness = false;
   }

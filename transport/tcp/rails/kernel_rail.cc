@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "host/interfaces.h"
 #include "transport/bootstrap/addresses.h"
@@ -113,12 +114,20 @@ Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& 
   const bool leads = std::none_of(local.begin(), local.end(), [&](const host::LocalAddress& each) {
     return each.netdev == config.device && !each.leads;
   });
+  std::vector<host::LocalAddress> sisters;
+  std::copy_if(local.begin(), local.end(), std::back_inserter(sisters), [&](const host::LocalAddress& each) {
+    const net::IpAddress address = net::from_octets(each.address);
+    return leads && each.leads && each.netdev != config.device && address.is_v4() &&
+           std::any_of(networks->begin(), networks->end(),
+                       [&](const net::Prefix& network) { return network.contains(address); });
+  });
   std::vector<std::unique_ptr<Rail>> rails;
   for (engine::Engine* engine : engines) {
     auto carrier = socket::SocketCarrier::open(*engine, {.rail = config.name,
                                                          .interface = config.device,
                                                          .addresses = addresses,
                                                          .leads = leads,
+                                                         .sisters = sisters,
                                                          .announces = rails.empty(),
                                                          .limits = limits});
     if (!carrier) {
