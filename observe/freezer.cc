@@ -1,5 +1,7 @@
 #include "observe/freezer.h"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <sstream>
 #include <string_view>
@@ -36,11 +38,13 @@ bool is_frozen(const std::string& folder, const std::string& groups) {
   for (std::string number, controllers, group; std::getline(file, number, ':') &&
                                                std::getline(file, controllers, ':') &&
                                                std::getline(file, group);) {
-    if (controllers.empty() && (has_line(groups + group + "/cgroup.events", "frozen 1") ||
-                                has_line(groups + "/unified" + group + "/cgroup.events", "frozen 1"))) {
+    const bool second = controllers.empty();
+    if (second && (has_line(fmt::format("{}{}/cgroup.events", groups, group), "frozen 1") ||
+                   has_line(fmt::format("{}/unified{}/cgroup.events", groups, group), "frozen 1"))) {
       return true;
     }
-    if (has_freezer(controllers) && has_line(groups + "/freezer" + group + "/freezer.state", "FROZEN")) {
+    if (has_freezer(controllers) &&
+        has_line(fmt::format("{}/freezer{}/freezer.state", groups, group), "FROZEN")) {
       return true;
     }
   }
