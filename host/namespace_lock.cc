@@ -66,28 +66,22 @@ Result<NamespaceLock::Taken> NamespaceLock::take(const std::string& name, const 
   const AbstractName address = abstract_name(name);
   for (int i = 0; i < kTries; ++i) {
     PrivateDescriptor socket(open_socket());
-    if (socket.get() < 0) {
-      break;
+    const bool bound =
+        socket.get() >= 0 &&
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.address), address.length) == 0;
+    if (bound && ::listen(socket.get(), kMostQuestions) == 0) {
+      return Taken{.lock = NamespaceLock(std::move(socket)), .owner = {}};
     }
-    if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address.address), address.length) == 0) {
-      if (::listen(socket.get(), kMostQuestions) == 0) {
-        return Taken{.lock = NamespaceLock(std::move(socket)), .owner = {}};
-      }
-      break;
-    }
-    if (errno != EADDRINUSE) {
-      break;
+    if (bound || errno != EADDRINUSE) {
+      return Error{Errc::system,
+                   fmt::format("cannot make a Unix socket with an abstract name: {}", std::strerror(errno))};
     }
     if (const auto owner = known != nullptr ? std::optional(*known) : owner_of(address)) {
       return Taken{.lock = std::nullopt, .owner = *owner};
     }
     std::this_thread::sleep_for(kPause);
   }
-  if (errno == EADDRINUSE || errno == ECONNREFUSED) {
-    return Taken{.lock = std::nullopt, .owner = {.silent = true}};
-  }
-  return Error{Errc::system,
-               fmt::format("cannot make a Unix socket with an abstract name: {}", std::strerror(errno))};
+  return Taken{.lock = std::nullopt, .owner = {.silent = true}};
 }
 
 std::optional<LockOwner> NamespaceLock::owner(const std::string& name) {

@@ -171,7 +171,8 @@ class Leases {
   // or there are no such sockets, the lock in the folder decides.
   std::optional<std::string> take_in_namespace(const std::string& name) {
     const auto known = owners_.find(name);
-    auto taken = host::NamespaceLock::take(name, known == owners_.end() ? nullptr : &known->second);
+    const bool asked = known != owners_.end() && host::is_trusted(known->second);  // a stranger may have gone
+    auto taken = host::NamespaceLock::take(name, asked ? &known->second : nullptr);
     if (!taken) {
       return std::nullopt;
     }
@@ -179,11 +180,15 @@ class Leases {
       names_.push_back(std::move(*taken->lock));
       return std::nullopt;
     }
+    if (taken->owner.process == getpid()) {
+      return std::nullopt;  // it has been in another folder before
+    }
+    const bool first = known == owners_.end();
     owners_[name] = taken->owner;
     if (host::is_trusted(taken->owner)) {
       return host::describe(taken->owner);
     }
-    if (known == owners_.end()) {
+    if (first) {
       TF_WARN(
           "NET/tfabric: {} has taken the name of the lease of {} in this network namespace, and is neither "
           "root's nor this user's: it is ignored. End it",
