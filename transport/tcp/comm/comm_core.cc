@@ -247,13 +247,18 @@ void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
   if (reason != kClosedEarly) {
     keep(flow, why_failed(flow, error, in_use(), now));
   }
-  // A way without a link, or on which nobody answers, may have been silent for as long as that took to find.
+  // A way without a link, or on which nobody answers, has been silent for as long as that took to find. But
+  // it may work again by now, and the sender, whose lane was idle as well, takes a moment to make another
+  // one.
   const bool silent =
       error == stack::ConnectionError::timed_out || error == stack::ConnectionError::unreachable;
   const Instant heard = flow.stream().silent_since();
+  const Duration least = Duration(context_.options.outage) / 4;
+  const Instant since =
+      silent && heard != Instant{} ? std::max(heard, now - context_.options.outage + least) : now;
   on_lane_failed(lane, flow,
                  {.why = std::move(why),
-                  .since = silent && heard != Instant{} ? heard : now,
+                  .since = since,
                   .over = !reason.empty() || flow.carrier().has_ended(now) || refused});
 }
 
