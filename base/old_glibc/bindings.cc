@@ -62,4 +62,6 @@ TFABRIC_BIND(fmemopen, "GLIBC_2.2.5");
 // 2.28 gave it locks on open file descriptions for 32-bit programs. On 64 bits it is fcntl().
 TFABRIC_BIND_TO(fcntl64, fcntl, "GLIBC_2.2.5");
 // 2.29 is faster, and lets the program's own matherr() alone.
+TFABRIC_BIND(exp, "GLIBC_2.2.5");
+TFABRIC_BIND(exp2, "GLIBC_2.2.5");
 TFABRIC_BIND(pow, "GLIBC_2.2.5");
