@@ -112,7 +112,7 @@ void RecvComm::on_time(Instant now) {
     end_outage();
   }
   if (auto over = outage_over(now)) {
-    end(std::move(*over));
+    on_peer_ended(std::move(*over));  // of which lanes may be left that are silent
   }
   if (any_carries() && !in_outage() && !watching() && (announces_ || told_ == inbox_.next_group())) {
     leave();
