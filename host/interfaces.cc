@@ -40,9 +40,14 @@ struct Link {
 };
 
 std::string text_in(netlink::Bytes attribute) {
-  std::string text(attribute.size(), '\0');
-  std::memcpy(text.data(), attribute.data(), attribute.size());
-  return text.substr(0, text.find('\0'));
+  std::string text;
+  for (const std::byte byte : attribute) {
+    if (byte == std::byte{0}) {
+      break;
+    }
+    text.push_back(static_cast<char>(byte));
+  }
+  return text;
 }
 
 std::vector<std::string> alternative_names(netlink::Bytes properties) {

@@ -80,7 +80,8 @@ TEST_CASE("hello and welcome read back as they were written, without the token")
   CHECK(welcome->serial == hello.serial);
   CHECK(welcome->nonce == filled<Nonce>(200));
   CHECK(welcome->witness == answer_to(hello).witness);
-  for (const Bytes record : {Bytes(bytes), Bytes(encode(answer_to(hello), bytes, hello.token))}) {
+  const WelcomeBytes answer = encode(answer_to(hello), bytes, hello.token);
+  for (const Bytes record : {Bytes(bytes), Bytes(answer)}) {
     CHECK(std::search(record.begin(), record.end(), hello.token.begin(), hello.token.begin() + 4) ==
           record.end());
   }
