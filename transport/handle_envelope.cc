@@ -108,8 +108,8 @@ Status check_handle(const HandleForm& form, ConstHandleBytes bytes) {
 }
 
 void shorten_handle(ConstHandleBytes from, ShortHandleBytes to) {
-  const auto beyond = from.subspan<kHandleRoomAt + kShortHandleRoom>();
-  assert(std::all_of(beyond.begin(), beyond.end(), [](std::byte each) { return each == std::byte{0}; }));
+  assert(std::all_of(from.begin() + kHandleRoomAt + kShortHandleRoom, from.end(),
+                     [](std::byte each) { return each == std::byte{0}; }));
   std::copy_n(from.data(), kAttemptAt, to.data());
   std::copy_n(&from[kHandleRoomAt], kShortHandleRoom, &to[kAttemptAt]);
 }

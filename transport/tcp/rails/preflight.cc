@@ -126,7 +126,7 @@ std::string interface_fault(const config::Rail& rail, const config::Tcp& config,
   if (!found->up) {
     return fmt::format("the interface {0} is down: ip link set {0} up", rail.device);
   }
-  if (const std::string fault = text_of(ethernet_fault(*found, rail)); !fault.empty()) {
+  if (std::string fault = text_of(ethernet_fault(*found, rail)); !fault.empty()) {
     return fault;
   }
   if (rail.mtu > found->mtu) {

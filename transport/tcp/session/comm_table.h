@@ -3,12 +3,12 @@
 #pragma once
 
 #include <chrono>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
+#include <tuple>
 #include <utility>
 
 #include "base/result.h"
@@ -43,7 +43,9 @@ class CommTable {
  public:
   struct Key {
     std::uint64_t id = 0, comm = 0;
-    auto operator<=>(const Key&) const = default;
+    friend bool operator<(const Key& a, const Key& b) {
+      return std::tie(a.id, a.comm) < std::tie(b.id, b.comm);
+    }
   };
   struct Place {
     Token token{};
