@@ -85,7 +85,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         known.insert(channel);
         watchdog.judge(channel, draw_facts(input), now);
       }
-      const std::string seen = watchdog.on_failed(channel, verdict::Cause::failed, "why", now);
+      const std::string seen =
+          watchdog.on_failed(channel, verdict::Cause::failed, "why", /*by_network=*/now > since, now);
       TFABRIC_REQUIRE(seen.size() <= kMostText);
     }
     for (const auto& sending : watchdog.take(0)) {
