@@ -31,10 +31,15 @@ struct ShownWorld {
     const EngineGuard guard(world.engine.lock());
     world.engine.set_observer(nullptr);
   }
-  // Turns for so long that all comms and flows have been looked at.
+  // Turns so often that all comms and flows have been looked at, which happens once a millisecond, and not
+  // while the host stands still.
   void settle() {
-    const Instant end = monotonic_now() + std::chrono::milliseconds(30);
-    REQUIRE(world.until([&] { return monotonic_now() > end; }));
+    for (int look = 0; look < 30; ++look) {
+      const Instant next = monotonic_now() + std::chrono::milliseconds(1);
+      REQUIRE(world.until([&] { return monotonic_now() > next; }));
+      const EngineGuard guard(world.engine.lock());
+      world.engine.turn();
+    }
   }
   observe::Snapshot read() {
     auto snapshot = observe::read_page(page->descriptor(), monotonic_now());
