@@ -104,6 +104,14 @@ TEST_CASE("a sister is compared with whatever its limit is, and one that deliver
   CHECK(path.pace.slow());
 }
 
+TEST_CASE(
+    "a path that falls is not blamed beside a sister that brings even less: the process may have no CPU") {
+  Pair path;
+  path.run(4 * kGigabit, 0.1 * kGigabit, 1s);
+  path.run(0.8 * kGigabit, 0.1 * kGigabit, 2s);
+  CHECK_FALSE(path.pace.slow());
+}
+
 TEST_CASE("what falls on both, or begins anew, is no fault for a while") {
   Pair path;
   path.run(kGigabit, kGigabit, 1s);

@@ -68,7 +68,8 @@ bool Pace::compare(const Pace& sister, double times, Instant now) {
   if (slow_) {
     slow_ = !contradicts(2 * rate_ > std::min(expected_, like_sister), now);
   } else {
-    const bool fallen = rate_ * kFar < usual_ && 2 * sister.rate_ > sister.usual_;
+    // A sister that brings less shows nothing of what this process, which may have no CPU, could bring.
+    const bool fallen = rate_ * kFar < usual_ && 2 * sister.rate_ > sister.usual_ && sister.rate_ >= rate_;
     if (contradicts(fallen || rate_ * kFarFromSister < like_sister, now)) {
       slow_ = true;
       expected_ = fallen ? usual_ : like_sister;
