@@ -77,7 +77,7 @@ void log_stranger(const ucred& stranger) {
 std::uint64_t public_name(std::uint64_t process) {
   // The process's number is the key of a keyed hash, from whose result the key cannot be found.
   constexpr std::array<std::byte, 1> kText{};
-  return stack::siphash({.k0 = process, .k1 = kMagic}, kText) | 1;  // not 0
+  return siphash64({.k0 = process, .k1 = kMagic}, kText) | 1;  // not 0
 }
 
 std::string LocalPeer::to_string() const {

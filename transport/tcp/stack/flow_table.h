@@ -95,7 +95,7 @@ class FlowTable {
     std::memcpy(bytes.data() + 16, key.remote.data(), 16);
     std::memcpy(bytes.data() + 32, &key.ports.local, 2);
     std::memcpy(bytes.data() + 34, &key.ports.remote, 2);
-    return siphash(key_, bytes) & mask();
+    return siphash64(key_, bytes) & mask();
   }
   void place(const Slot& slot) {
     std::size_t i = home(slot.key);

@@ -33,7 +33,7 @@ class PortSelector {
     std::memcpy(bytes.data() + 16, remote.data(), 16);
     std::memcpy(bytes.data() + 32, &remote_port, 2);
     // The RFC's F and G are the two halves of one hash.
-    const std::uint64_t hash = siphash(key_, bytes);
+    const std::uint64_t hash = siphash64(key_, bytes);
     std::uint16_t& counter = counters_[hash % kCounters];
     const std::uint64_t offset = hash >> 32;
     for (std::uint32_t tries = 0; tries < count_; ++tries) {

@@ -55,7 +55,7 @@ Seq SynCookies::sequence(const FlowTableKey& flow, const Covered& covered, std::
   std::memcpy(bytes.data() + 36, &irs, 4);
   std::memcpy(bytes.data() + 40, &tick, 4);
   std::memcpy(bytes.data() + 44, rest.data(), 3);
-  const auto hash = static_cast<std::uint32_t>(siphash(key_, bytes));
+  const auto hash = static_cast<std::uint32_t>(siphash64(key_, bytes));
   return Seq((hash << (kMssBits + kClockBits)) | ((tick & 1) << kMssBits) | covered.mss_index);
 }
 
