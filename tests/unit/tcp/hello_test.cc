@@ -263,11 +263,11 @@ TEST_CASE("a comm that has ended is remembered for a minute, with its token") {
   const Instant start{};
   REQUIRE(table.add(token, 9, sink));
   CHECK_FALSE(table.add(token, 9, sink));
-  CHECK(table.find(key)->comm == &sink);
+  CHECK(table.find(key)->sink == &sink);
   table.remove(key, start);
   table.forget(start + std::chrono::seconds(59));
   REQUIRE(table.find(key) != nullptr);
-  CHECK(table.find(key)->comm == nullptr);
+  CHECK(table.find(key)->sink == nullptr);
   CHECK(table.find(key)->token == token);
   table.forget(start + std::chrono::seconds(60));
   CHECK(table.find(key) == nullptr);

@@ -131,20 +131,20 @@ Status Acceptor::greet(HalfOpen& half_open, std::span<const std::byte> body) {
   if (!hello) {
     return Error{Errc::internal, "its hello is malformed, or not of this protocol version"};
   }
-  const std::optional<Host> host = host_of(*hello);
+  const std::optional<Place> place = place_of(*hello);
   HelloBytes bytes{};
   std::copy(body.begin(), body.end(), bytes.begin());
-  if (!host || !is_signed(bytes, host->token)) {
+  if (!place || !is_signed(bytes, place->token)) {
     return Error{Errc::remote, "no listener and no comm has the token which its hello is signed with"};
   }
-  Welcome welcome{.status = host->sink == nullptr ? WelcomeStatus::gone : WelcomeStatus::ok,
+  Welcome welcome{.status = place->sink == nullptr ? WelcomeStatus::gone : WelcomeStatus::ok,
                   .serial = hello->serial,
                   .witness = witness_};
   if (Status status = fill_secret(welcome.nonce); !status) {
     return status;
   }
   engine::Flow& flow = half_open.flow();
-  const WelcomeBytes answer = encode(welcome, bytes, host->token);
+  const WelcomeBytes answer = encode(welcome, bytes, place->token);
   if (!lane::send_record(flow.stream(), lane::encode_record(lane::RecordType::welcome, answer))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
@@ -154,9 +154,9 @@ Status Acceptor::greet(HalfOpen& half_open, std::span<const std::byte> body) {
     flow.close();
     return {};
   }
-  hello->token = host->token;
-  hello->witness.token = witness_key(host->token, hello->witness.process, witness_.process);
-  half_open.expect(*hello, proof_of(bytes, answer, host->token));
+  hello->token = place->token;
+  hello->witness.token = witness_key(place->token, hello->witness.process, witness_.process);
+  half_open.expect(*hello, proof_of(bytes, answer, place->token));
   flow.wake();
   return {};
 }
@@ -164,12 +164,12 @@ Status Acceptor::greet(HalfOpen& half_open, std::span<const std::byte> body) {
 // The connector has the token, and is not a hello's repetition. Gives the flow away. An error changes
 // nothing.
 Status Acceptor::admit(HalfOpen& half_open) {
-  const std::optional<Host> host = host_of(half_open.hello());
-  if (!host || host->sink == nullptr) {
+  const std::optional<Place> place = place_of(half_open.hello());
+  if (!place || place->sink == nullptr) {
     return Error{Errc::remote, "the comm that it would join has ended"};  // it dials again, and is told
   }
   engine::Flow& flow = half_open.flow();
-  if (Status taken = host->sink->take_flow(flow, half_open.hello(), half_open.reader()); !taken) {
+  if (Status taken = place->sink->take_flow(flow, half_open.hello(), half_open.reader()); !taken) {
     return taken;
   }
   forget(half_open);
@@ -178,11 +178,12 @@ Status Acceptor::admit(HalfOpen& half_open) {
   return {};
 }
 
-// Returns nothing if there is no such comm or listener.
-std::optional<Acceptor::Host> Acceptor::host_of(const Hello& hello) const {
-  if (const CommTable::Place* place = comms_->find({hello.id, hello.comm})) {
-    const bool ended = place->comm == nullptr || place->comm->has_ended();
-    return Host{place->token, ended ? nullptr : place->comm};
+// Returns who takes the flow, with a null sink if the comm that it would join has ended; nothing if there is
+// no such comm or listener.
+std::optional<CommTable::Place> Acceptor::place_of(const Hello& hello) const {
+  if (const Place* place = comms_->find({hello.id, hello.comm})) {
+    const bool ended = place->sink == nullptr || place->sink->has_ended();
+    return Place{place->token, ended ? nullptr : place->sink};
   }
   const auto listener = listeners_.find(hello.id);
   if (hello.kind != HelloKind::opens || listener == listeners_.end()) {

@@ -45,23 +45,19 @@ class Acceptor final : public engine::Acceptor {
   friend class HalfOpen;
   using HalfOpens = std::list<std::unique_ptr<HalfOpen>>;
 
-  // Who takes the flow; null: the comm that it would join has ended.
-  struct Host {
-    Token token{};
-    FlowSink* sink = nullptr;
-  };
+  using Place = CommTable::Place;
 
   Status greet(HalfOpen& half_open, std::span<const std::byte> body);
   Status admit(HalfOpen& half_open);
-  [[nodiscard]] std::optional<Host> host_of(const Hello& hello) const;
+  [[nodiscard]] std::optional<Place> place_of(const Hello& hello) const;
   void forget(HalfOpen& half_open);
   void evict_oldest();
 
   CommTable* comms_;
   witness::Contact witness_;
-  std::map<std::uint64_t, Host> listeners_;  // by the id of their token
-  HalfOpens half_open_;                      // oldest first
-  HalfOpens done_;                           // ended inside their own callbacks, and destroyed after them
+  std::map<std::uint64_t, Place> listeners_;  // by the id of their token
+  HalfOpens half_open_;                       // oldest first
+  HalfOpens done_;                            // ended inside their own callbacks, and destroyed after them
 };
 
 }  // namespace tfabric::tcp

@@ -7,7 +7,7 @@ bool CommTable::add(const Token& token, std::uint64_t comm, FlowSink& sink) {
 }
 
 void CommTable::remove(const Key& key, Instant now) {
-  places_.at(key).comm = nullptr;
+  places_.at(key).sink = nullptr;
   gone_.emplace_back(now, key);
   if (gone_.size() > kMaxRemembered) {
     places_.erase(gone_.front().second);

@@ -49,7 +49,7 @@ class CommTable {
   };
   struct Place {
     Token token{};
-    FlowSink* comm = nullptr;  // null: it is gone
+    FlowSink* sink = nullptr;  // null: the comm is gone
   };
   // For so long, and so many of them: a connector that has nothing to send notices the end of its lanes by
   // keep-alives only, and then dials at once.
