@@ -174,6 +174,11 @@ struct RailFault {
   std::string fix;   // empty: `what` says it
 };
 
+// "no link: look for its cable"
+[[nodiscard]] inline std::string describe(const RailFault& fault) {
+  return fault.fix.empty() ? fault.what : fault.what + ": " + fault.fix;
+}
+
 // One kind of network. Devices live as long as the transport.
 class Transport {
  public:
@@ -187,8 +192,8 @@ class Transport {
   [[nodiscard]] virtual std::string summary() const = 0;
   [[nodiscard]] virtual std::vector<Device*> devices() const = 0;
   // Returns the rails that could not be opened, and of the others' networks what can be checked without a
-  // peer. Takes a fraction of a second if there
-  // is no fault, and some seconds otherwise. Call before there are comms.
+  // peer. Takes a fraction of a second if there is no fault, and some seconds otherwise. Call before there are
+  // comms.
   virtual std::vector<RailFault> probe() { return {}; }
 };
 

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "host/process_lock.h"
 #include "transport/registry.h"
@@ -18,17 +19,9 @@ bool is_nic(const config::Rail& rail) { return rail.kind == config::RailKind::pc
 // a job would.
 config::Config for_trial(config::Config config) {
   std::erase_if(config.tcp.rails, [](const config::Rail& rail) { return !is_nic(rail); });
-  config.tcp.rails_per_process = {.rule = config::RailsPerProcess::Rule::all, .count = 0};
-  config.tcp.engines = 1;
-  config.tcp.probe = true;
   config.tcp.witness = false;
   config.observe.page = false;
-  // What is enough for a rank's share may be too little for all rails.
-  config.memory.budget_mib = 0;
-  if (config.memory.hugepages == config::HugepageMode::required) {
-    config.memory.hugepages = config::HugepageMode::automatic;
-  }
-  return config;
+  return with_all_rails(std::move(config));
 }
 
 std::string said_of(const config::Rail& rail) {
@@ -43,6 +36,18 @@ std::string said_of(const config::Rail& rail) {
 }
 
 }  // namespace
+
+config::Config with_all_rails(config::Config config) {
+  config.tcp.rails_per_process = {.rule = config::RailsPerProcess::Rule::all, .count = 0};
+  config.tcp.engines = 1;
+  config.tcp.probe = false;
+  // What is enough for a rank's share may be too little for all rails.
+  config.memory.budget_mib = 0;
+  if (config.memory.hugepages == config::HugepageMode::required) {
+    config.memory.hugepages = config::HugepageMode::automatic;
+  }
+  return config;
+}
 
 bool has_nics(const config::Config& config) {
   return prefers_tcp(config) && std::any_of(config.tcp.rails.begin(), config.tcp.rails.end(), is_nic);

@@ -18,6 +18,11 @@ struct NicTrial {
   std::string said;               // which NICs were opened, and what their networks answered
 };
 
+// Returns a configuration for trials: one engine has all rails, whatever share of them a rank has, with
+// ordinary memory where hugepages are too few, and opens them without probing them. The caller asks for
+// what is wrong (Transport::probe).
+[[nodiscard]] config::Config with_all_rails(config::Config config);
+
 // Returns true if jobs with this configuration use NICs that belong to their process alone (rails of the kind
 // pci). Other kinds are not tried: their files and interfaces are looked at without opening them, and an
 // interface that is shared with the kernel would be disturbed.

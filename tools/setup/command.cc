@@ -45,8 +45,8 @@ Result<std::string> try_nics(const std::string& file) {
   }
   std::string faults;
   for (const transport::RailFault& fault : trial->faults) {
-    faults += fmt::format("{}rail {}: {}{}{}", faults.empty() ? "" : "; ", fault.rail, fault.what,
-                          fault.fix.empty() ? "" : ": ", fault.fix);
+    faults +=
+        fmt::format("{}rail {}: {}", faults.empty() ? "" : "; ", fault.rail, transport::describe(fault));
   }
   return faults.empty() ? Result<std::string>(trial->said) : Error{Errc::unusable, faults};
 }
@@ -157,8 +157,7 @@ void add_setup(CLI::App& app, int& exit_code) {
   add_plan_options(*setup, request->plan);
   setup->footer(
       "Exit codes: 0 done, 1 a step failed, or the NICs do not work, 2 wrong usage, 3 there is nothing that "
-      "can be set up here, 5 "
-      "standard output could not be written.");
+      "can be set up here, 5 standard output could not be written.");
   setup->callback([request, &exit_code] { exit_code = run(*request); });
 }
 

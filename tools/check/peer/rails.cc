@@ -5,6 +5,7 @@
 
 #include "tools/check/peer/peer.h"
 #include "transport/registry.h"
+#include "transport/try_nics.h"
 
 namespace tfabric::check {
 namespace {
@@ -26,22 +27,15 @@ const Finding* fault_of(const config::Rail& rail, const Findings& findings) {
 }
 
 // One connection, with slow retransmissions (kTrialRto). The transport must not probe the rails when it
-// opens: what would make it unusable is a finding here. This process has all rails, whatever share of them a
-// rank has: a rail of another rank would be tried over one of its own.
-config::Config for_trial(config::Config config) {
+// opens: what would make it unusable is a finding here. This process has all rails: a rail of another rank
+// would be tried over one of its own.
+config::Config for_trial(const config::Config& given) {
+  config::Config config = transport::with_all_rails(given);
   config.required = false;
-  config.tcp.rails_per_process = {.rule = config::RailsPerProcess::Rule::all, .count = 0};
-  // What is enough for a rank's share may be too little for all rails: this trial takes ordinary memory then.
-  config.memory.budget_mib = 0;
-  if (config.memory.hugepages == config::HugepageMode::required) {
-    config.memory.hugepages = config::HugepageMode::automatic;
-  }
-  config.tcp.probe = false;
   config.tcp.bond = config::Switch::off;
   config.tcp.reserve = false;
   config.tcp.lifeboat = false;
   config.tcp.flows = 1;
-  config.tcp.engines = 1;
   config.tcp.min_rto = kTrialRto;
   return config;
 }

@@ -15,10 +15,6 @@ Error error_of(const transport::RailFault& fault) {
 
 }  // namespace
 
-std::string describe(const transport::RailFault& fault) {
-  return fault.fix.empty() ? fault.what : fmt::format("{}: {}", fault.what, fault.fix);
-}
-
 std::optional<Error> fatal_fault(const RailPlan& plan, std::span<const transport::RailFault> faults) {
   for (const transport::RailFault& fault : faults) {
     if (fault.kind == transport::RailFault::Kind::address_taken) {

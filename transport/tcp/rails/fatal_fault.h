@@ -4,7 +4,6 @@
 
 #include <optional>
 #include <span>
-#include <string>
 
 #include "base/result.h"
 #include "transport/tcp/rails/rail_plan.h"
@@ -17,8 +16,5 @@ namespace tfabric::tcp {
 // host's traffic. With `required`, a job must not become slow silently: each device needs a rail of its own.
 [[nodiscard]] std::optional<Error> fatal_fault(const RailPlan& plan,
                                                std::span<const transport::RailFault> faults);
-
-// "no link: look for its cable"
-[[nodiscard]] std::string describe(const transport::RailFault& fault);
 
 }  // namespace tfabric::tcp
