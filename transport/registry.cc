@@ -9,6 +9,19 @@
 #include "transport/tcp/tcp_transport.h"
 
 namespace tfabric::transport {
+namespace {
+
+std::vector<std::string> kernel_interfaces(const config::Config& config) {
+  std::vector<std::string> names;
+  for (const config::Rail& rail : config.tcp.rails) {
+    if (config.transport != "socket" && config::is_kernel_stack(rail)) {
+      names.push_back(rail.device);
+    }
+  }
+  return names;
+}
+
+}  // namespace
 
 bool prefers_tcp(const config::Config& config) {
   return config.transport == "tcp" || config.transport == "socket" ||
@@ -28,20 +41,6 @@ config::Config with_rails_of(config::Config config, std::span<const host::Interf
   tcp::address_kernel_rails(config, addresses);
   return config;
 }
-
-namespace {
-
-std::vector<std::string> kernel_interfaces(const config::Config& config) {
-  std::vector<std::string> names;
-  for (const config::Rail& rail : config.tcp.rails) {
-    if (config.transport != "socket" && config::is_kernel_stack(rail)) {
-      names.push_back(rail.device);
-    }
-  }
-  return names;
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Transport>> open(const config::Config& given) {
   const auto addresses = bootstrap::settled_addresses(kernel_interfaces(given), given.rdma);

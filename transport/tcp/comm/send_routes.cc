@@ -9,6 +9,15 @@
 #include "transport/tcp/comm/send_comm.h"
 
 namespace tfabric::tcp {
+namespace {
+
+// Of the classes behind `cross`.
+const char* role_of(RouteClass rank) { return rank == RouteClass::lifeboat ? "life-boat" : "reserve"; }
+const char* manner_of(RouteClass rank) {
+  return rank == RouteClass::lifeboat ? "as a life-boat" : "in reserve";
+}
+
+}  // namespace
 
 using LaneState = SendFlows::State;
 
@@ -93,12 +102,6 @@ void SendComm::deal() {
   }
 }
 
-namespace {
-
-const char* role_of(RouteClass rank) { return rank == RouteClass::lifeboat ? "life-boat" : "reserve"; }
-
-}  // namespace
-
 bool SendComm::has_open_lane(stripe::RouteId route) const {
   for (std::size_t i = 0; i < lanes_.size(); ++i) {
     if (lanes_[i].flow != nullptr && book_.state({i}) == LaneState::open && book_.route({i}) == route) {
@@ -130,7 +133,7 @@ void SendComm::note_class() const {
     if (route.rank == carrying_ && route.joined && route.rank > RouteClass::cross &&
         route.path->on_stand_in(context_.engine.last_turn())) {
       TF_WARN("NET/tfabric: {} carries now, {}: no connection is left over the rails that go before it",
-              route.path->name(), route.rank == RouteClass::lifeboat ? "as a life-boat" : "in reserve");
+              route.path->name(), manner_of(route.rank));
     }
   }
 }
@@ -142,7 +145,7 @@ void SendComm::note_start() const {
     TF_WARN(
         "NET/tfabric: {} carries from the start, {}, which is slow: the rails of the two hosts are of "
         "different kinds, and meet in no other way. Give all hosts of a job the same kinds of rails",
-        route.path->name(), route.rank == RouteClass::lifeboat ? "as a life-boat" : "in reserve");
+        route.path->name(), manner_of(route.rank));
   }
 }
 
