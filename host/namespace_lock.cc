@@ -41,7 +41,7 @@ Descriptor open_socket() {
   return Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-// Asks the kernel by a connection: it knows who has called listen(). Nothing if nobody listens.
+// Asks the kernel by a connection: it knows which process has called listen(). Nothing if none has.
 std::optional<LockOwner> owner_of(const AbstractName& name) {
   const Descriptor socket = open_socket();
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&name.address), name.length) != 0) {
@@ -61,7 +61,7 @@ Result<NamespaceLock::Taken> NamespaceLock::take(const std::string& name, const 
   // The owner may be between bind() and listen(), or about to end.
   constexpr int kTries = 10;
   constexpr auto kPause = std::chrono::milliseconds(10);
-  // As many may ask who has the lock: nobody accepts their connections.
+  // As many may ask who has the lock: their connections wait in the backlog and are never accepted.
   constexpr int kMostQuestions = 4096;
   const AbstractName address = abstract_name(name);
   for (int i = 0; i < kTries; ++i) {

@@ -30,7 +30,7 @@ class NamespaceLock {
   // Tries to take the lock `name`, which is any text. `known`: the owner that was found before, who is not
   // asked for again; or null.
   static Result<Taken> take(const std::string& name, const LockOwner* known = nullptr);
-  // Returns who has the lock, without taking it; nothing if nobody has.
+  // Returns who has the lock, without taking it; nothing if it is free.
   static std::optional<LockOwner> owner(const std::string& name);
 
  private:

@@ -191,7 +191,7 @@ void fuzz_receiver(fuzz::Input& input) {
 
 // --- a send comm, and who accepts its lanes
 
-// A lane's other end: welcomes it, and says what it is told.
+// A lane's other end: welcomes it, and sends what the input says.
 struct Impostor final : engine::FlowHandler {
   explicit Impostor(const Token& its_token) : token(its_token) {}
 

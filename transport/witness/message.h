@@ -1,12 +1,13 @@
 // What two witnesses send each other: an opening of fixed size from each end, then records of fixed size.
 //
-//   opening: "TFWT" | version 1 | purpose 1 | zero 2 | process 8 | nonce 16 | rank 4 | pid 4 | host 64 | tag
-//   16 proof:   tag 16, the dialler's answer to the answer record:  kind 1 | zero 3 | number 4 | value 8
+//   opening: "TFWT" | version 1 | purpose 1 | zero 2 | process 8 | nonce 16 | rank 4 | pid 4 | host 64 | tag 16
+//   proof:   tag 16, the dialler's answer to the answer
+//   record:  kind 1 | zero 3 | number 4 | value 8
 //
 // All fields are little-endian; those that a kind of record does not use are zero. The tags are SipHash-2-4
 // with 128 bits of output, under a key that both processes have from a handshake of their transport: of the
-// dialler's opening, of the answer to that opening, and of both tags. So nobody else is taken for either
-// process, whatever has been seen.
+// dialler's opening, of the answer to that opening, and of both tags. So no other process is taken for
+// either of them, whatever it has seen.
 #pragma once
 
 #include <array>

@@ -65,8 +65,7 @@ void Witness::say_lost(Entry& entry) {
   const std::string line = fmt::format(
       "NET/tfabric: the witness's connection to {} was closed, and TCP to {} port {} is not let through any "
       "more, while the process answers over the rails: a firewall or a proxy between the hosts does that. "
-      "The "
-      "job goes on. Until the connection can be made again, an end of that process is noticed after "
+      "The job goes on. Until the connection can be made again, an end of that process is noticed after "
       "tcp.user_timeout_ms only",
       to_string(entry.who), bootstrap::ip_text(entry.contact.address), entry.contact.port);
   if (std::exchange(said_lost_, true)) {

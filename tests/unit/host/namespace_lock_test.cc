@@ -45,7 +45,7 @@ TEST_CASE("a lock of the network namespace is one process's until that ends, and
   CHECK(is_trusted(taken->owner));
   CHECK(NamespaceLock::take(name, &taken->owner)->owner.process == other);
   CHECK(NamespaceLock::owner(name)->process == other);
-  CHECK_FALSE(NamespaceLock::owner(name_of("nobody's")));
+  CHECK_FALSE(NamespaceLock::owner(name_of("a free one")));
   CHECK(describe(taken->owner).find("process " + std::to_string(other)) == 0);
   REQUIRE(NamespaceLock::take(name_of("another rail"))->lock);
   REQUIRE(kill(other, SIGKILL) == 0);

@@ -1,4 +1,4 @@
-// A connector of the test's own: it says what it is told, and can take part in the handshake.
+// A connector of the test's own: it sends the bytes it is given, and can take part in the handshake.
 #pragma once
 
 #include <algorithm>

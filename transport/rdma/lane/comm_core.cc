@@ -261,10 +261,8 @@ bool CommCore::may_be_there() {
 void CommCore::say_cut_off() const {
   TF_INFO(
       "NET/tfabric: {} comm with {}: the connection of the kernel's TCP by which both ends have met is over, "
-      "and "
-      "the peer's HCA still answers: a firewall or a proxy has closed it, or its network is cut. The comm "
-      "goes "
-      "on; the peer's end is noticed after rdma.timeout and rdma.retry_count only",
+      "and the peer's HCA still answers: a firewall or a proxy has closed it, or its network is cut. The "
+      "comm goes on; the peer's end is noticed after rdma.timeout and rdma.retry_count only",
       direction_, endpoint_->peer());
 }
 

@@ -56,8 +56,7 @@ Status FlowReader::start_record() {
     return Error{
         Errc::system,
         "its byte stream has lost its framing: bytes were damaged above TCP, whose checksum they have passed "
-        "(a "
-        "NIC's checksum offload, a host's memory, a driver, a proxy between the hosts), and what came "
+        "(a NIC's checksum offload, a host's memory, a driver, a proxy between the hosts), and what came "
         "before them may be wrong, too"};
   }
   header_ = *header;

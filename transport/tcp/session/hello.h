@@ -3,9 +3,8 @@
 //
 //   K: the token. M: SipHash-2-4 with 128 bits of output, under K. `|`: one after the other. Little-endian.
 //
-//   hello    0 version | 1 kind | 2 rail | 4 serial | 8 comm | 16 id | 24 mode | 25 zero | 28 key check | 32
-//   nonce
-//            48 contact | 74 zero | 80 tag1 = M(01 | "C" | the bytes before it)
+//   hello    0 version | 1 kind | 2 rail | 4 serial | 8 comm | 16 id | 24 mode | 25 zero | 28 key check
+//            32 nonce | 48 contact | 74 zero | 80 tag1 = M(01 | "C" | the bytes before it)
 //   welcome  0 version | 1 status | 2 mode | 3 zero | 4 serial | 8 nonce | 24 contact | 50 zero
 //            56 tag2 = M(02 | "S" | hello | the bytes before it)
 //   proof    0 tag3 = M(03 | "C" | tag1 | tag2)
