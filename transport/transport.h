@@ -192,8 +192,8 @@ class Transport {
   [[nodiscard]] virtual std::string summary() const = 0;
   [[nodiscard]] virtual std::vector<Device*> devices() const = 0;
   // Returns the rails that could not be opened, and of the others' networks what can be checked without a
-  // peer. Takes a fraction of a second if there is no fault, and some seconds otherwise. Call before there are
-  // comms.
+  // peer. Takes a fraction of a second if there is no fault, and some seconds otherwise. Call before there
+  // are comms.
   virtual std::vector<RailFault> probe() { return {}; }
 };
 

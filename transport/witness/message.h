@@ -1,6 +1,7 @@
 // What two witnesses send each other: an opening of fixed size from each end, then records of fixed size.
 //
-//   opening: "TFWT" | version 1 | purpose 1 | zero 2 | process 8 | nonce 16 | rank 4 | pid 4 | host 64 | tag 16
+//   opening: "TFWT" | version 1 | purpose 1 | zero 2 | process 8 | nonce 16 | rank 4 | pid 4 | host 64 |
+//            tag 16
 //   proof:   tag 16, the dialler's answer to the answer
 //   record:  kind 1 | zero 3 | number 4 | value 8
 //
