@@ -13,21 +13,22 @@ namespace {
 
 constexpr double kGigabit = 125e6;  // bytes a second
 
-// A path and its sister, which are sampled each 10 ms and compared.
+// A path and its sister, which are sampled and compared each so often.
 struct Pair {
   Pace pace, sister;
+  Duration length = 10ms;
   Instant now{1h};
   int changes = 0;
   double waiting = 1, sister_waiting = 1, times = 1;  // waiting: the part of the time
   void run(double rate, double sister_rate, Duration time) {
-    constexpr Duration kLength = 10ms;
     const auto sample = [&](double bytes_per_second, double part) {
-      return PaceSample{.delivered = static_cast<std::uint64_t>(bytes_per_second * 0.01),
-                        .length = kLength,
-                        .waiting = std::chrono::duration_cast<Duration>(part * kLength)};
+      return PaceSample{.delivered = static_cast<std::uint64_t>(
+                            bytes_per_second * std::chrono::duration<double>(length).count()),
+                        .length = length,
+                        .waiting = std::chrono::duration_cast<Duration>(part * length)};
     };
     for (const Instant end = now + time; now < end;) {
-      now += kLength;
+      now += length;
       const bool was_slow = pace.slow();
       pace.on_sample(sample(rate, waiting), now);
       sister.on_sample(sample(sister_rate, sister_waiting), now);
@@ -74,6 +75,15 @@ TEST_CASE("a path that is slow from the start is compared with its sister") {
     path.run(0.01 * kGigabit, kGigabit, 2s);
     CHECK(path.pace.slow());
   }
+}
+
+TEST_CASE("a path with long round trips is found to be slow within a second as well, and not by one sample") {
+  Pair path;
+  path.length = 200ms;
+  path.run(0.1 * kGigabit, kGigabit, 600ms);
+  CHECK_FALSE(path.pace.slow());
+  path.run(0.1 * kGigabit, kGigabit, 200ms);
+  CHECK(path.pace.slow());
 }
 
 TEST_CASE("a path is not blamed for what it was not given") {
@@ -168,6 +178,19 @@ TEST_CASE("a rail is named once, with how many of its peers it is slow to") {
   CHECK_FALSE(sample());
   now += RailPaces::kQuiet;
   CHECK(sample());
+}
+
+TEST_CASE("a rail that brings next to nothing is said to bring what it does") {
+  Instant now{1h};
+  RailPaces rail("eth1");
+  Pair slow;
+  slow.run(0.0004 * kGigabit, 0.02 * kGigabit, 1s);
+  REQUIRE(slow.pace.slow());
+  rail.on_compared("10.0.0.7", slow.pace, now);
+  CHECK_FALSE(rail.news(now));
+  const auto news = rail.news(now + RailPaces::kCollect);
+  REQUIRE(news);
+  CHECK_THAT(news->text, Contains("delivers 0.40 instead of 20.00 Mbit/s"));
 }
 
 TEST_CASE("a rail's last line says what it carried, and what was lost") {

@@ -8,7 +8,7 @@
 namespace tfabric::tcp {
 namespace {
 
-constexpr double gbits(double bytes_per_second) { return bytes_per_second * 8e-9; }
+constexpr double kBitsPerByte = 8, kMega = 1e6, kGiga = 1e9;
 
 // A peer counts among those of a rail if it was compared within this.
 constexpr Duration kRecent = std::chrono::seconds(2);
@@ -23,7 +23,7 @@ bool Pace::contradicts(bool comparison, Instant now) {
   if (contrary_++ == 0) {
     contrary_since_ = now;
   }
-  return contrary_ >= kSightings && now - contrary_since_ >= kPatience;
+  return now - contrary_since_ >= (contrary_ >= kSightings ? kPatience : kLongPatience);
 }
 
 void Pace::restart(Instant now) {
@@ -124,9 +124,12 @@ std::string RailPaces::describe(Instant now) const {
                       : slow == all    ? "this host's NIC, its cable or its switch port"
                       : 2 * slow > all ? "probably this host's NIC, its cable or its switch port"
                                        : "the NIC of that host, or the path to it";
+  const bool quick = expected * kBitsPerByte >= kGiga;
+  const double unit = (quick ? kGiga : kMega) / kBitsPerByte;
   return fmt::format(
-      "rail {} delivers {:.2f} instead of {:.2f} Gbit/s to {} of {} peers ({}{}), and gets less: {}", rail_,
-      gbits(rate), gbits(expected), slow, all, example, slow > 1 ? ", …" : "", where);
+      "rail {} delivers {:.2f} instead of {:.2f} {} to {} of {} peers ({}{}), and gets less: {}", rail_,
+      rate / unit, expected / unit, quick ? "Gbit/s" : "Mbit/s", slow, all, example, slow > 1 ? ", …" : "",
+      where);
 }
 
 }  // namespace tfabric::tcp

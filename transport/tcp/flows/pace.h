@@ -34,6 +34,8 @@ class Pace {
   static constexpr double kFar = 3, kFarFromSister = 5;  // slow; no more above half
   static constexpr std::uint32_t kSightings = 6;         // in a row, as FlowJudge asks for a few
   static constexpr Duration kPatience = std::chrono::milliseconds(60);
+  // Or for this long, if each has seen the same: where round trips are long, so are samples.
+  static constexpr Duration kLongPatience = std::chrono::milliseconds(200);
   // For how long bytes have to have waited, in this part of the time at least: a kernel counts its ticks.
   static constexpr Duration kWindow = std::chrono::milliseconds(500);
   static constexpr double kThroughout = 0.7;

@@ -17,8 +17,10 @@ constexpr Duration kShortest = std::chrono::milliseconds(10), kLongest = std::ch
 constexpr Duration kForEach = std::chrono::microseconds(20);
 // A sample that is longer than this many intervals spans a pause in the traffic, and is not used.
 constexpr int kStale = 4;
-// A sample that is taken so late is one of a process that did not get its CPU, and speaks against no rail.
+// A sample that is taken so late, or by this part of its length, is one of a process that did not get its
+// CPU, and speaks against no rail.
 constexpr Duration kLate = std::chrono::milliseconds(5);
+constexpr int kLatePart = 8;
 // From this number of paths on, those that no comm uses are forgotten. A job may have thousands of hosts.
 constexpr std::size_t kMaxRemembered = 4096;
 
@@ -58,7 +60,7 @@ void Path::measure(Instant now) {
     if (planner_) {
       plan(sample, now);
     }
-    if (now - next_ < kLate) {
+    if (now - next_ < std::max<Duration>(kLate, (next_ - last_) / kLatePart)) {
       judge_pace(sample, now);
     }
   }
