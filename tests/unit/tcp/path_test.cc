@@ -139,6 +139,28 @@ TEST_CASE("a comm that rests is asked no more until it wakes, and then gets what
   CHECK(path.unused());
 }
 
+TEST_CASE("a port that is lost is dialled by one comm after the other, until one has a connection") {
+  Path path(kMeasured, "test");
+  constexpr std::uint16_t kLost = 4000, kOtherPort = 4001;
+  Instant now{1h};
+  CHECK(path.may_dial(kLost, now));
+  CHECK(path.may_dial(kLost, now));
+  path.on_loss(kLost, now);
+  path.on_loss(kLost, now);
+  int dials = 0;
+  for (const Instant end = now + 10s; now < end; now += 1ms) {
+    dials += path.may_dial(kLost, now) ? 1 : 0;
+    CHECK(path.may_dial(kOtherPort, now));
+  }
+  CHECK(dials == 100);
+  path.on_return(kOtherPort, now);
+  CHECK(path.may_dial(kLost, now));
+  CHECK_FALSE(path.may_dial(kLost, now));
+  path.on_return(kLost, now);
+  CHECK(path.may_dial(kLost, now));
+  CHECK(path.may_dial(kLost, now));
+}
+
 TEST_CASE("a comm that was closed is asked no more") {
   Network network;
   Path path(kMeasured, "test");

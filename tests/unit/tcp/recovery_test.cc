@@ -257,6 +257,43 @@ TEST_CASE("a comm whose only lane is cut goes on when it is back, and fails with
   }
 }
 
+TEST_CASE("of many comms that have lost their peer, one after the other dials, and all go on afterwards") {
+  constexpr std::size_t kComms = 64;
+  World world({.piece_bytes = 4096, .outage = 60s}, quick_to_die());
+  std::deque<Pair> pairs;
+  std::vector<Pair::Message*> messages;
+  for (std::size_t i = 0; i < kComms; ++i) {
+    pairs.emplace_back(world);
+  }
+  world.cut(0, State::swallows);
+  world.cut(1, State::swallows);
+  for (Pair& pair : pairs) {
+    messages.push_back(&pair.begin(20'000));
+  }
+  const auto dialled = [&] {
+    std::uint64_t sum = 0;
+    for (const Pair& pair : pairs) {
+      sum += pair.send->counters().refused;
+    }
+    return sum;
+  };
+  REQUIRE(world.until([&] { return dialled() > 0; }));
+  const std::uint64_t before = dialled();
+  const Instant begun = monotonic_now();
+  turn_for(world, 2s);
+  const double seconds = std::chrono::duration<double>(monotonic_now() - begun).count();
+  const std::uint64_t dials = dialled() - before;
+  INFO(dials << " dials in " << seconds << " s");
+  CHECK(dials > 4);
+  // Ten a second over each of two routes, and those that had begun before the first loss.
+  CHECK(static_cast<double>(dials) < 2 * 10 * seconds + 2 * kComms);
+  world.cut(0, State::whole);
+  world.cut(1, State::whole);
+  for (std::size_t i = 0; i < kComms; ++i) {
+    pairs[i].finish(*messages[i]);
+  }
+}
+
 TEST_CASE("a peer that has closed is known to be gone at the first try to come back") {
   World world({.outage = 600s}, quick_to_die());
   Pair pair(world);

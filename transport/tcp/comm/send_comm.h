@@ -53,6 +53,8 @@ struct SendRoute {
   // While no lane is left, the next try is never later than this.
   static constexpr Duration kUrgentPause = std::chrono::milliseconds(200);
   void back_off(Instant now, Duration patience);
+  // Another comm tries for this one. The times are random, so that after its success not all dial at once.
+  void wait_for_turn(Instant now);
 };
 
 // Counts of a comm's lanes, since it was opened.

@@ -74,7 +74,7 @@ void SendComm::note_loss(const SendRoute& route, const Error& why, bool cut_off,
   }
   // Of a peer that is stopped, the witness has said so, and the network is not to blame.
   const bool stopped = PeerProcesses::view(*this) == witness::View::stopped;
-  if (route.path->on_loss(context_.engine.last_turn()) && !stopped && !only_asked) {
+  if (route.path->on_loss(route.port, context_.engine.last_turn()) && !stopped && !only_asked) {
     TF_WARN("NET/tfabric: {}; {}", why.message,
             cut_off ? "no other connection is left: waiting for one to come back"
                     : "messages go on over the others, and the rail is tried again");

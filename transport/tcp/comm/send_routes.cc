@@ -32,6 +32,10 @@ void SendRoute::back_off(Instant now, Duration patience) {
       {Duration(2 * pause), kLastPause, std::max(Duration(patience / kPausesInPatience), kFirstPause)});
 }
 
+void SendRoute::wait_for_turn(Instant now) {
+  next_try = now + Duration(random_u64() % static_cast<std::uint64_t>(Duration(kUrgentPause).count()));
+}
+
 const engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
   const engine::Carrier* carrier = context_.engine.find_carrier(route.carrier);
   return carrier != nullptr && !carrier->has_ended(context_.engine.last_turn()) ? carrier : nullptr;
@@ -193,6 +197,10 @@ bool SendComm::dial(stripe::RouteId number, Instant now) {
   if (now < route.next_try) {
     return false;
   }
+  if (route.tried && !route.path->may_dial(route.port, now)) {
+    route.wait_for_turn(now);
+    return false;
+  }
   if (!open_lane(number)) {
     route.back_off(now, context_.options.outage);
     return false;
@@ -271,7 +279,7 @@ void SendComm::note_return(SendRoute& route) {
   if (!outbox_.awaits_confirmation()) {
     end_outage();
   }
-  const auto absence = route.path->on_return(now);
+  const auto absence = route.path->on_return(route.port, now);
   if (absence && (route.rank <= RouteClass::cross || route.rank == carrying_)) {
     TF_INFO("NET/tfabric: {}: connected again after {:.1f} s", route.path->name(),
             std::chrono::duration<double>(*absence).count());

@@ -24,6 +24,10 @@ constexpr int kLatePart = 8;
 // From this number of paths on, those that no comm uses are forgotten. A job may have thousands of hosts.
 constexpr std::size_t kMaxRemembered = 4096;
 
+// From one dial of a port that is lost to the next, of any comm's: half of the time that a comm by itself
+// waits while it has no connection (SendRoute::kUrgentPause).
+constexpr Duration kDialPause = std::chrono::milliseconds(100);
+
 constexpr double gbits(double bytes_per_second) { return bytes_per_second * 8e-9; }
 
 }  // namespace
@@ -43,6 +47,16 @@ Path::~Path() {
 void Path::remove(const PathUser& user) {
   --users_;
   std::erase_if(awake_, [&](const User& u) { return u.user == &user; });
+}
+
+bool Path::may_dial(std::uint16_t port, Instant now) {
+  const auto lost = dials_.find(port);
+  if (lost == dials_.end()) {
+    return true;
+  }
+  const bool may = now >= lost->second;
+  lost->second = may ? now + kDialPause : lost->second;
+  return may;
 }
 
 void Path::measure(Instant now) {

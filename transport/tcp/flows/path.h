@@ -84,11 +84,12 @@ class Path {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const Pace& pace() const { return pace_; }
   [[nodiscard]] std::uint32_t flows() const { return planner_ ? planner_->flows() : choice_.flows; }
-  // A comm has lost a connection on this path, or could not make one. Returns true if that is to be said: all
-  // comms lose theirs at once, and try again and again.
-  bool on_loss(Instant now) {
+  // A comm has lost a connection to this port of the peer's, or could not make one. Returns true if that is
+  // to be said: all comms lose theirs at once, and try again and again.
+  bool on_loss(std::uint16_t port, Instant now) {
     constexpr Duration kQuiet = std::chrono::seconds(1);
     pace_.restart(now);
+    dials_.try_emplace(port);
     const bool news = !lost_since_ && (!lost_at_ || now - *lost_at_ >= kQuiet);
     lost_since_ = lost_since_.value_or(now);
     lost_at_ = now;
@@ -98,8 +99,10 @@ class Path {
   // A comm could not make a connection on this path, which may lead nowhere. Returns true if that is to be
   // said.
   bool on_unmet() { return !std::exchange(unmet_, true); }
-  // A comm has a connection on this path. Returns for how long there was none, once, after a loss.
-  std::optional<Duration> on_return(Instant now) {
+  // A comm has a connection to this port. Returns for how long there was none on this path, once, after a
+  // loss.
+  std::optional<Duration> on_return(std::uint16_t port, Instant now) {
+    dials_.erase(port);
     const auto since = std::exchange(lost_since_, std::nullopt);
     if (!since) {
       return std::nullopt;
@@ -108,6 +111,10 @@ class Path {
     note({.longest = now - *since});
     return now - *since;
   }
+  // A comm would dial this port again. Returns true if it may. After a loss, and until a connection is made,
+  // one comm after the other tries for all that meet the same process: thousands would ask as often as each
+  // of them alone.
+  bool may_dial(std::uint16_t port, Instant now);
   // So many bytes of a lost connection were sent again over others.
   void on_dealt_again(std::uint64_t bytes) { note({.bytes = bytes}); }
   // A comm has nothing better than this path any more. Returns true if that is to be said.
@@ -174,7 +181,8 @@ class Path {
   std::vector<PathUse> uses_;
   Instant last_{}, next_{}, next_probe_{};
   std::optional<Instant> lost_since_, lost_at_, stood_in_at_;
-  bool unmet_ = false;  // that was said
+  std::map<std::uint16_t, Instant> dials_;  // by port, after a loss: when it may be dialled next
+  bool unmet_ = false;                      // that was said
 };
 
 // The paths of an engine.
