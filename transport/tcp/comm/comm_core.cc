@@ -418,9 +418,14 @@ std::optional<Error> CommCore::outage_over(Instant now) {
   const auto silent = std::find_if(lanes_.begin(), lanes_.end(), [this](const LaneEnd& lane) {
     return lane.flow != nullptr && carries(id_of(*lane.flow));
   });
-  // A connection of our own gives up by itself then, and says more.
-  constexpr Duration kLast = std::chrono::milliseconds(200);
-  if (passed < limit + (silent == lanes_.end() ? Duration::zero() : kLast) || undecided) {
+  // A connection of our own gives up by itself then, and says more. A kernel asks for a neighbour's address
+  // once a second (RETRANS_TIMER of RFC 4861 §10, and for ARP as well), so connections are made that much
+  // later than the way is whole again.
+  constexpr Duration kLast = std::chrono::milliseconds(200), kKernelLate = std::chrono::milliseconds(1500);
+  const Duration late = silent == lanes_.end()      ? Duration::zero()
+                        : silent->flow->by_kernel() ? kKernelLate
+                                                    : kLast;
+  if (passed < limit + late || undecided) {
     return std::nullopt;
   }
   if (silent != lanes_.end() && !stopped) {
