@@ -169,7 +169,16 @@ TEST_CASE("a flow's rate follows what the network gives, not what the applicatio
 TEST_CASE("what a flow delivers without a limit is a lower bound, for some seconds or until there is one") {
   Metered flow;
   CHECK(flow.pass(10'000'000, 10ms, 0ms).rate == 1'000'000'000);
-  CHECK(flow.pass(100'000, 10ms, 0ms).rate > 990'000'000);
+  CHECK(flow.pass(100'000, 5ms, 0ms).rate > 990'000'000);
+  SECTION("it falls to what comes while bytes are on their way nearly all the time, and rises at once") {
+    CHECK(flow.pass(1'000'000, 8ms, 0ms).rate == Approx(775'000'000).epsilon(0.01));
+    for (int i = 0; i < 40; ++i) {
+      flow.pass(1'000'000, 10ms, 0ms);
+    }
+    CHECK(flow.pass(1'000'000, 10ms, 0ms).rate == Approx(100'000'000).epsilon(0.01));
+    CHECK(flow.pass(56, 10ms, 0ms).rate > 99'000'000);  // a report, or a small message, tells nothing
+    CHECK(flow.pass(5'000'000, 10ms, 0ms).rate == 500'000'000);
+  }
   SECTION("it is worth half as much with each second") {
     CHECK(flow.pass(100'000, 10ms, 0ms, 1s).rate == Approx(496'000'000).epsilon(0.01));
     CHECK(flow.pass(20'000'000, 10ms, 0ms, 1s).rate == 2'000'000'000);

@@ -2,9 +2,10 @@
 //
 // While the network limits the flow, the expected rate follows the measured one. Otherwise this host, the
 // application or the peer sets the rate, and what is measured is a lower bound: it counts until the network
-// limits the flow again, and for half as much with each second. A flow that was slow once and is not used any
-// more is to be probed now and then, with little: much would be late if it is still slow. No I/O and no
-// clock.
+// limits the flow again, and for half as much with each second. It falls more quickly while bytes are on
+// their way nearly all the time: a network that takes a burst at once may carry little after it. A flow that
+// was slow once and is not used any more is to be probed now and then, with little: much would be late if it
+// is still slow. No I/O and no clock.
 #pragma once
 
 #include <algorithm>
@@ -59,6 +60,7 @@ class FlowMeter {
 
   void take_rate(FlowReading& reading, Instant now) {
     const std::uint64_t before = expected();
+    const bool throughout = 4 * reading.busy >= 3 * (now - read_at_);
     const double age = std::chrono::duration<double>(now - read_at_).count();
     bound_ = static_cast<std::uint64_t>(static_cast<double>(bound_) * std::exp2(-age));
     read_at_ = now;
@@ -70,12 +72,16 @@ class FlowMeter {
     const double seconds = std::chrono::duration<double>(reading.busy).count();
     const auto seen = static_cast<std::uint64_t>(static_cast<double>(reading.delivered) / seconds);
     reading.recovered = before != 0 && seen / 2 > before;
+    constexpr std::uint64_t kWeight = 4;
     constexpr std::uint64_t kTelling = 8u << 10;  // a hello, or a report, says nothing
     if (!reading.network_limited()) {
-      bound_ = reading.delivered < kTelling ? bound_ : std::max(bound_, seen);
+      if (reading.delivered >= kTelling) {
+        const std::uint64_t mean = bound_ - bound_ / kWeight + seen / kWeight;
+        bound_ = throughout ? std::min(bound_, mean) : bound_;
+        bound_ = std::max(bound_, seen);
+      }
       return;
     }
-    constexpr std::uint64_t kWeight = 4;
     rate_ = rate_ == 0 ? seen : std::max<std::uint64_t>(rate_ - rate_ / kWeight + seen / kWeight, 1);
     bound_ = 0;
   }
