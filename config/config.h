@@ -252,12 +252,6 @@ enum class AddressFamily : std::uint8_t { automatic, ipv4, ipv6 };
 // The use of HCAs' Data Direct functions.
 enum class DataDirect : std::uint8_t { off, both, only };
 
-// How the two ranks of a connection exchange the parameters of their queue pairs.
-enum class RdmaConnection : std::uint8_t {
-  bootstrap,  // over TCP
-  rdma_cm,    // by the RDMA network's connection manager; the ranks still meet over TCP first
-};
-
 // Which RDMA ports are used, by which of their addresses (GIDs), and how pairs of ports are connected.
 // A member for which NCCL has a variable has the default of NCCL's built-in network (2.23 and later).
 struct Rdma {
@@ -275,7 +269,6 @@ struct Rdma {
   std::chrono::milliseconds connect_timeout{10000};           // for each step except the accept
 
   // Queue pairs.
-  RdmaConnection connection = RdmaConnection::bootstrap;
   std::uint32_t qps = 1;           // per comm and rail
   bool split = false;              // each message over all queue pairs, instead of whole messages in turn
   std::uint32_t mtu = 0;           // bytes; 0: the port's

@@ -132,7 +132,9 @@ void read_environment(const Environment& environment, Config& config,
     const auto all = keys();
     const auto found =
         std::find_if(all.begin(), all.end(), [&](const Key& k) { return k.environment == variable.first; });
-    if (found == all.end()) {
+    if (const std::string why = why_gone(name); !why.empty()) {
+      errors.push_back(fmt::format("{} {}", origin, why));
+    } else if (found == all.end()) {
       config.notes.push_back(
           fmt::format("{} is unknown, and changes nothing{}", origin, suggestion(name, environment_names())));
     } else if (!found->set(config, value)) {

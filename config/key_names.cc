@@ -77,6 +77,14 @@ std::vector<std::string> environment_names() {
   return names;
 }
 
+std::string why_gone(std::string_view name) {
+  constexpr std::array<std::string_view, 2> kConnection{"rdma.connection", "TFABRIC_RDMA_CONNECTION"};
+  return std::find(kConnection.begin(), kConnection.end(), name) == kConnection.end()
+             ? std::string()
+             : "is no key any more: queue pairs are always connected by an exchange of the two ranks over "
+               "TCP, as by NCCL's own network, and no longer by rdma_cm; remove it";
+}
+
 std::string nearest(std::string_view word, std::span<const std::string> known) {
   // The beginning of a name, such as "numa" for "numa_node".
   const auto continues = [&](const std::string& candidate) {

@@ -172,8 +172,6 @@ std::vector<Key> rdma_port_keys() {
 
 // How two ranks meet.
 std::vector<Key> rdma_bootstrap_keys() {
-  constexpr WordList<RdmaConnection, 2> kConnections{
-      {{"bootstrap", RdmaConnection::bootstrap}, {"rdma_cm", RdmaConnection::rdma_cm}}};
   const KeysOf<Rdma> rdma{&Config::rdma};
   return {
       rdma("rdma.bootstrap_interface", &Rdma::bootstrap_interface,
@@ -183,7 +181,6 @@ std::vector<Key> rdma_bootstrap_keys() {
            "NCCL_SOCKET_IFNAME"),
       rdma("rdma.bootstrap_family", &Rdma::bootstrap_family, OneOf{kFamilies}, "NCCL_SOCKET_FAMILY"),
       rdma("rdma.connect_timeout_ms", &Rdma::connect_timeout, milliseconds(100, kHour)),
-      rdma("rdma.connection", &Rdma::connection, OneOf{kConnections}),
   };
 }
 

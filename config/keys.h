@@ -45,6 +45,8 @@ struct RailKey {
 [[nodiscard]] std::string_view to_string(MemifRole role);
 [[nodiscard]] std::string_view to_string(CongestionControl control);
 
+// Returns why a key, or its variable, that existed once does not any more; empty if it never existed.
+[[nodiscard]] std::string why_gone(std::string_view name);
 // Returns the entry of `known` nearest to `word`, or an empty text if none is near enough to be meant.
 [[nodiscard]] std::string nearest(std::string_view word, std::span<const std::string> known);
 // Returns a text like ", did you mean `x`?", or an empty one.

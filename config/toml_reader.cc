@@ -113,6 +113,10 @@ class Reader {
   }
 
   void unknown(const std::string& name, const toml::node& node) {
+    if (const std::string why = why_gone(name); !why.empty()) {
+      errors_.push_back(fmt::format("{}: `{}` {}", where(node), name, why));
+      return;
+    }
     const bool section = node.is_table() || node.is_array_of_tables();
     std::vector<std::string> known = key_names();
     known.insert(known.end(), kSections.begin(), kSections.end());

@@ -47,7 +47,7 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS OFF)
 # nmcli, networkctl, udevadm, update-grub, grubby) it runs where it finds that in use.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "libc6 (>= 2.17), iproute2 (>= 4.17), kmod, mount")
 # The libraries of RDMA are loaded at run time if there are any.
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libibverbs1, ibverbs-providers, librdmacm1")
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "libibverbs1, ibverbs-providers")
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/packaging/debian/triggers

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "tools/info.h"
-#include "transport/rdma/cm/library.h"
 #include "transport/rdma/discovery/hardware.h"
 
 namespace tfabric::tools {
@@ -140,10 +139,6 @@ auto look(const Result<config::Config>& config, const Show& show) {
   return show(rdma::discover(*verbs, host, config->rdma));
 }
 
-bool wants_rdma_cm(const Result<config::Config>& config) {
-  return config && config->rdma.connection == config::RdmaConnection::rdma_cm;
-}
-
 }  // namespace
 
 std::string to_text(const rdma::Discovery& found) {
@@ -166,26 +161,8 @@ nlohmann::json to_json(const rdma::Discovery& found) {
   return out;
 }
 
-std::string rdma_text(const Result<config::Config>& config) {
-  std::string text = look(config, to_text);
-  if (wants_rdma_cm(config)) {
-    const auto manager = rdma::cm::load();
-    text += manager ? "  queue pairs: connected by rdma_cm\n"
-                    : fmt::format("  queue pairs: not connected by rdma_cm: {}\n", manager.error().message);
-  }
-  return text;
-}
+std::string rdma_text(const Result<config::Config>& config) { return look(config, to_text); }
 
-nlohmann::json rdma_json(const Result<config::Config>& config) {
-  nlohmann::json out = look(config, to_json);
-  if (wants_rdma_cm(config)) {
-    const auto manager = rdma::cm::load();
-    out["rdma_cm"] = {{"usable", manager.ok()}};
-    if (!manager) {
-      out["rdma_cm"]["reason"] = manager.error().message;
-    }
-  }
-  return out;
-}
+nlohmann::json rdma_json(const Result<config::Config>& config) { return look(config, to_json); }
 
 }  // namespace tfabric::tools

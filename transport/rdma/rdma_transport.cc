@@ -37,11 +37,11 @@ ShownRail shown(const OpenPort& open, const Port& port) {
 
 class RdmaTransport final : public transport::Transport {
  public:
-  RdmaTransport(const Libraries& libraries, Host host, const config::Config& config)
-      : libraries_(libraries),
+  RdmaTransport(const Verbs& verbs, Host host, const config::Config& config)
+      : verbs_(verbs),
         host_(std::move(host)),
         wishes_(config.rdma),
-        found_(discover(libraries_.verbs, host_, wishes_)),
+        found_(discover(verbs_, host_, wishes_)),
         voice_(config) {
     if (found_.usable) {
       show(config);
@@ -90,10 +90,6 @@ class RdmaTransport final : public transport::Transport {
   }
 
  private:
-  [[nodiscard]] const cm::Library* connection_manager() const {
-    return libraries_.connection_manager ? &*libraries_.connection_manager : nullptr;
-  }
-
   // Each function becomes a device for NCCL, which uses the one nearer to the GPU.
   [[nodiscard]] std::vector<OpenPort::Function> functions_of(const Hca& hca) const {
     using enum OpenPort::Function;
@@ -111,7 +107,7 @@ class RdmaTransport final : public transport::Transport {
         continue;
       }
       for (const OpenPort::Function function : functions_of(hca)) {
-        auto open = OpenPort::open(libraries_.verbs, connection_manager(), hca, port, function, wishes_);
+        auto open = OpenPort::open(verbs_, hca, port, function, wishes_);
         if (open) {
           ports_.push_back(std::move(*open));
         } else {
@@ -157,7 +153,7 @@ class RdmaTransport final : public transport::Transport {
         sources.push_back(std::move(source));
       }
     }
-    auto watcher = EventWatcher::start(libraries_.verbs, std::move(sources), report_.get());
+    auto watcher = EventWatcher::start(verbs_, std::move(sources), report_.get());
     if (!watcher) {
       return watcher.error();
     }
@@ -173,7 +169,7 @@ class RdmaTransport final : public transport::Transport {
     Host host = host_;
     host.addresses = host::local_addresses();
     for (OpenPort* open : ports) {
-      const Port port = examine_port_of(libraries_.verbs, host, wishes_, open->hca(), open->port().number);
+      const Port port = examine_port_of(verbs_, host, wishes_, open->hca(), open->port().number);
       if (port.gid) {
         open->update(port);
       }
@@ -184,7 +180,7 @@ class RdmaTransport final : public transport::Transport {
   }
 
   // All comms must be closed before the transport is destroyed.
-  Libraries libraries_;
+  Verbs verbs_;
   Host host_;
   config::Rdma wishes_;
   Discovery found_;
@@ -210,27 +206,17 @@ Result<std::unique_ptr<transport::Transport>> open_transport(const config::Confi
   if (!verbs) {
     return verbs.error();
   }
-  Libraries libraries{.verbs = *verbs, .connection_manager = {}};
-  if (wishes.connection == config::RdmaConnection::rdma_cm) {
-    auto manager = cm::load();
-    if (manager) {
-      libraries.connection_manager = *manager;
-    } else {
-      cm::warn_of_missing_rdma_cm(manager.error());
-    }
-  }
-  return open_transport(libraries, Host{.sysfs = host::Sysfs(), .addresses = host::local_addresses()},
-                        config);
+  return open_transport(*verbs, Host{.sysfs = host::Sysfs(), .addresses = host::local_addresses()}, config);
 }
 
-Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,
+Result<std::unique_ptr<transport::Transport>> open_transport(const Verbs& verbs, const Host& host,
                                                              const config::Config& config) {
   // After a fork (of a data loader, for example), the HCA could be left with pages that do not belong to the
   // process any more. Kernels from 5.12 on prevent this themselves; there the call does nothing.
-  if (libraries.verbs.fork_init() != 0) {
+  if (verbs.fork_init() != 0) {
     TF_INFO("NET/tfabric: libibverbs cannot protect registered memory from forks (ibv_fork_init)");
   }
-  auto transport = std::make_unique<RdmaTransport>(libraries, host, config);
+  auto transport = std::make_unique<RdmaTransport>(verbs, host, config);
   if (Status status = transport->open_devices(); !status) {
     return status.error();
   }

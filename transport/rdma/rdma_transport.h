@@ -4,11 +4,9 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "base/result.h"
 #include "config/config.h"
-#include "transport/rdma/cm/library.h"
 #include "transport/rdma/discovery/discovery.h"
 #include "transport/rdma/verbs/verbs.h"
 #include "transport/transport.h"
@@ -18,14 +16,8 @@ namespace tfabric::rdma {
 // Fails with Errc::unusable, a reason and its fix if libibverbs is missing or no port can be used.
 Result<std::unique_ptr<transport::Transport>> open_transport(const config::Config& config);
 
-// The libraries that are loaded at run time.
-struct Libraries {
-  Verbs verbs;
-  std::optional<cm::Library> connection_manager;  // empty if rdma_cm is not configured or not available
-};
-
-// As above, with libraries and host as arguments, for tests.
-Result<std::unique_ptr<transport::Transport>> open_transport(const Libraries& libraries, const Host& host,
+// As above, with the library that is loaded at run time and the host as arguments, for tests.
+Result<std::unique_ptr<transport::Transport>> open_transport(const Verbs& verbs, const Host& host,
                                                              const config::Config& config);
 
 }  // namespace tfabric::rdma

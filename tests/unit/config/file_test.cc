@@ -169,6 +169,14 @@ TEST_CASE("the error for an unknown key or section suggests the nearest one") {
   REQUIRE_THAT(error_of(load_text("something_else = true\n")), !Contains("did you mean"));
 }
 
+TEST_CASE("a key that is gone is an error that says what took its place") {
+  const std::string why = " is no key any more: queue pairs are always connected by an exchange";
+  REQUIRE_THAT(error_of(load_text("[rdma]\nconnection = \"rdma_cm\"\n")),
+               Contains("c.toml:2: `rdma.connection`" + why));
+  REQUIRE_THAT(error_of(load({{"TFABRIC_RDMA_CONNECTION", "rdma_cm"}}, {})),
+               Contains("environment TFABRIC_RDMA_CONNECTION" + why));
+}
+
 TEST_CASE("the error for an unknown key of a rail suggests the nearest one") {
   REQUIRE_THAT(error_of(load_text("[[tcp.rails]]\nkind = \"memif\"\nmtuu = 9000\n")),
                Contains("c.toml:3: ") && Contains("`mtuu`, did you mean `mtu`?"));

@@ -18,10 +18,6 @@ namespace tfabric::rdma {
 class OpenComms;
 class RegistrationCache;
 
-namespace cm {
-struct Library;
-}  // namespace cm
-
 // The number of rails is limited by the keys that fit into an announcement. NCCL fuses at most 4 NICs.
 inline constexpr std::size_t kMaxRails = 4;
 // As many as NCCL_IB_QPS_PER_CONNECTION allows.
@@ -35,14 +31,11 @@ struct Rail {
   ibv_pd* pd = nullptr;
   RegistrationCache* registrations = nullptr;
   OpenComms* comms = nullptr;  // list of the port's comms; may be null
-  // Connects queue pairs by rdma_cm; null if that is not used.
-  const cm::Library* connection_manager = nullptr;
-  std::string name;  // "mlx5_0:1"
+  std::string name;            // "mlx5_0:1"
   std::uint8_t port = 1;
   std::uint8_t gid_index = 0;
   Gid gid{};
-  unsigned interface = 0;  // index of the GID's network interface; 0 if unknown, and on InfiniBand
-  std::uint16_t lid = 0;   // InfiniBand
+  std::uint16_t lid = 0;  // InfiniBand
   LinkLayer link_layer = LinkLayer::ethernet;
   bool grh_required = false;  // InfiniBand: packets need a global route header (IBV_QPF_GRH_REQUIRED)
   ibv_mtu mtu = IBV_MTU_1024;

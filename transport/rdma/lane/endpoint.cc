@@ -103,7 +103,6 @@ Status Endpoint::add_pair(std::size_t rail, const ibv_qp_cap& cap) {
             .number = 0,
             .psn = static_cast<std::uint32_t>(random_u64() & 0xffffffu),
             .cap = cap,
-            .connected = false,
             .qp = {}};
   auto qp = create_queue_pair(*on.verbs, *on.pd, *cqs_[rail], pair.cap);
   if (!qp) {
@@ -168,42 +167,21 @@ Status Endpoint::meet(const CommEnd& remote, std::string peer) {
 }
 
 Status Endpoint::connect() {
-  Status status;
-  for (std::size_t i = 0; i < data_pairs_ && status; ++i) {
-    status = connect_pair(i, [&](const Rail&, ibv_qp&, const RailEnd& remote) {
-      return ready(pairs_[i], remote_.queue_pairs[i], remote);
-    });
-  }
-  return status;
-}
-
-Status Endpoint::connect_pair(std::size_t pair, const Connect& connect) {
-  const std::size_t rail = pairs_[pair].rail;
-  if (pairs_[pair].connected) {
-    return Error{Errc::remote,
-                 fmt::format("{}: the connection manager reported its connection twice", name_of(pair))};
-  }
-  if (Status connected = connect(*rails_[rail], *pairs_[pair].qp, remote_.rails[rail]); !connected) {
-    return Error{connected.error().code, fmt::format("{}: {}", name_of(pair), connected.error().message)};
-  }
-  pairs_[pair].connected = true;
-  ++connected_pairs_;
-  return connected_pairs_ == data_pairs_ ? connect_flushing_pairs() : Status();
-}
-
-Status Endpoint::connect_flushing_pairs() {
-  for (std::size_t i = data_pairs_; i < pairs_.size(); ++i) {
+  for (std::size_t i = 0; i < pairs_.size(); ++i) {
     const Pair& pair = pairs_[i];
     const QueuePairEnd itself{.number = pair.number, .psn = pair.psn, .rail = 0};
-    if (Status connected = ready(pair, itself, end_of(pair.rail)); !connected) {
-      return Error{connected.error().code, fmt::format("{}: {}", name_of(i), connected.error().message)};
+    const Status status = i < data_pairs_ ? ready(i, remote_.queue_pairs[i], remote_.rails[pair.rail])
+                                          : ready(i, itself, end_of(pair.rail));
+    if (!status) {
+      return Error{status.error().code, fmt::format("{}: {}", name_of(i), status.error().message)};
     }
-    ++connected_pairs_;
   }
+  connected_ = true;
   return {};
 }
 
-Status Endpoint::ready(const Pair& pair, const QueuePairEnd& remote, const RailEnd& rail) const {
+Status Endpoint::ready(std::size_t number, const QueuePairEnd& remote, const RailEnd& rail) const {
+  const Pair& pair = pairs_[number];
   const Rail& on = *rails_[pair.rail];
   if (const int returned = to_ready_to_receive(on, *pair.qp, options_, remote, rail); returned != 0) {
     return Error{Errc::system,

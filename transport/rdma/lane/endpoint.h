@@ -3,15 +3,13 @@
 // through which iflush reads.
 //
 // An endpoint is created before anything is known about the peer. local() is what the peer must know. meet()
-// stores the peer's end. Then the queue pairs are made ready to send: all at once with the numbers of both
-// ends (connect()), or one after the other by another mechanism (connect_pair()). Queue pairs are numbered as
-// in CommEnd, followed by those for flushing. Errors name the rail. Rails must outlive the endpoint. Used by
+// stores the peer's end. Then connect() makes the queue pairs ready to send. They are numbered as in CommEnd,
+// followed by those for flushing. Errors name the rail. Rails must outlive the endpoint. Used by
 // one thread at a time.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,7 +30,6 @@ class Endpoint {
     std::uint32_t number = 0;  // stays valid after qp is destroyed
     std::uint32_t psn = 0;
     ibv_qp_cap cap{};
-    bool connected = false;
     QueuePair qp;
   };
 
@@ -44,13 +41,9 @@ class Endpoint {
   void keep_queue_pairs(std::uint8_t on_each_rail);
   // Fails with Errc::invalid_usage if the peer's end does not match this one.
   Status meet(const CommEnd& remote, std::string peer);
-  // Connects all queue pairs to those of the peer's end.
+  // Connects all queue pairs to those of the peer's end, and those for flushing to themselves.
   Status connect();
-  // The alternative: connects one queue pair. `connect` must make it ready to send. Fails if it is connected
-  // already.
-  using Connect = std::function<Status(const Rail&, ibv_qp&, const RailEnd& remote)>;
-  Status connect_pair(std::size_t pair, const Connect& connect);
-  [[nodiscard]] bool connected() const { return connected_pairs_ == pairs_.size(); }
+  [[nodiscard]] bool connected() const { return connected_; }
 
   // Stops all queue pairs. Posted work completes as flushed.
   void stop();
@@ -76,8 +69,7 @@ class Endpoint {
   Endpoint(Role role, std::vector<const Rail*> rails, const ConnectionOptions& options);
   Status open();
   Status add_pair(std::size_t rail, const ibv_qp_cap& cap);
-  [[nodiscard]] Status ready(const Pair& pair, const QueuePairEnd& remote, const RailEnd& rail) const;
-  [[nodiscard]] Status connect_flushing_pairs();
+  [[nodiscard]] Status ready(std::size_t number, const QueuePairEnd& remote, const RailEnd& rail) const;
   [[nodiscard]] RailEnd end_of(std::size_t rail) const;
 
   Role role_;
@@ -90,7 +82,7 @@ class Endpoint {
   std::size_t data_pairs_ = 0;
   CommEnd remote_;
   std::string peer_;
-  std::size_t connected_pairs_ = 0;
+  bool connected_ = false;
 };
 
 }  // namespace tfabric::rdma

@@ -62,15 +62,6 @@ Result<CommEnd> end_of(const session::Offer& offer, std::size_t rail) {
   return end;
 }
 
-void add_listening(const cm::Listening& listening, std::size_t rail, session::Offer& answer) {
-  answer.rails[rail].cm_port = listening.ports.front();
-  answer.cm_token = listening.token;
-}
-
-cm::Listening listening_of(const session::Offer& answer, std::size_t rail) {
-  return {.ports = {answer.rails[rail].cm_port}, .token = answer.cm_token};
-}
-
 session::MessageType message_type_of(Note::Kind kind) {
   switch (kind) {
     case Note::Kind::introduction:
@@ -97,16 +88,6 @@ Result<bool> ReceiverMeeting::join(Endpoint& endpoint, Instant /*now*/) {
   if (Status status = acceptor_.step(); !status) {
     return status.error();
   }
-  if (passive_ && !endpoint.connected()) {
-    if (const Status status = passive_->step(endpoint); !status) {
-      // If the sender failed first, its message has the reason.
-      if (const Status told = acceptor_.step(); !told) {
-        return told.error();
-      }
-      acceptor_.give_up(status.error().message);
-      return status.error();
-    }
-  }
   return acceptor_.ready() && endpoint.connected();
 }
 
@@ -115,7 +96,7 @@ Result<bool> SenderMeeting::join(Endpoint& endpoint, Instant now) {
     return status.error();
   }
   if (connector_.answered() && !endpoint.connected()) {
-    if (const Status status = connect(endpoint, now); !status) {
+    if (const Status status = connect(endpoint); !status) {
       // If the receiver failed first, its message has the reason.
       if (const Status told = connector_.step(now); !told) {
         return told.error();
@@ -123,33 +104,20 @@ Result<bool> SenderMeeting::join(Endpoint& endpoint, Instant now) {
       connector_.give_up(status.error().message);
       return status.error();
     }
-    if (endpoint.connected()) {
-      const std::size_t pairs = endpoint.data_pairs();
-      TF_INFO("NET/tfabric: {} to {}: {} queue pair{} connected{}", endpoint.rails().front()->name,
-              endpoint.peer(), pairs, pairs == 1 ? "" : "s", active_ ? " by rdma_cm" : "");
-      connector_.confirm(now);
-      if (Status status = connector_.step(now); !status) {
-        return status.error();
-      }
+    const std::size_t pairs = endpoint.data_pairs();
+    TF_INFO("NET/tfabric: {} to {}: {} queue pair{} connected", endpoint.rails().front()->name,
+            endpoint.peer(), pairs, pairs == 1 ? "" : "s");
+    connector_.confirm(now);
+    if (Status status = connector_.step(now); !status) {
+      return status.error();
     }
   }
   return connector_.finished();
 }
 
-Status SenderMeeting::connect(Endpoint& endpoint, Instant now) {
-  if (!met_) {
-    if (Status status = meet(endpoint, now); !status) {
-      return status;
-    }
-    met_ = true;
-  }
-  return active_ ? active_->step(endpoint, now) : endpoint.connect();
-}
-
-Status SenderMeeting::meet(Endpoint& endpoint, Instant now) {
+Status SenderMeeting::connect(Endpoint& endpoint) {
   const session::Agreement& agreement = connector_.agreement();
-  const std::size_t rail = agreement.rails.front().acceptor;
-  const Result<CommEnd> remote = end_of(connector_.answer(), rail);
+  const Result<CommEnd> remote = end_of(connector_.answer(), agreement.rails.front().acceptor);
   if (!remote) {
     return remote.error();
   }
@@ -158,14 +126,7 @@ Status SenderMeeting::meet(Endpoint& endpoint, Instant now) {
   if (Status status = endpoint.meet(*remote, to_string(connector_.peer())); !status) {
     return status;
   }
-  if (agreement.options.rdma_cm) {
-    auto active = cm::ActiveSide::begin(endpoint, listening_of(connector_.answer(), rail), now, timeout_);
-    if (!active) {
-      return active.error();
-    }
-    active_ = std::move(*active);
-  }
-  return {};
+  return endpoint.connect();
 }
 
 }  // namespace tfabric::rdma

@@ -14,9 +14,6 @@
 #include <utility>
 
 #include "config/config.h"
-#include "transport/rdma/cm/active_side.h"
-#include "transport/rdma/cm/passive_side.h"
-#include "transport/rdma/cm/path.h"
 #include "transport/rdma/lane/connection.h"
 #include "transport/rdma/lane/endpoint.h"
 #include "transport/rdma/lane/meeting.h"
@@ -45,10 +42,6 @@ void add_endpoint(const Endpoint& endpoint, std::size_t rail, session::Offer& of
 // `offer` must be valid. Fails with Errc::remote if it lacks what a comm needs.
 [[nodiscard]] Result<CommEnd> end_of(const session::Offer& offer, std::size_t rail);
 
-// Adds to an answer, or reads from it, where rdma_cm listens for the rail's queue pairs.
-void add_listening(const cm::Listening& listening, std::size_t rail, session::Offer& answer);
-[[nodiscard]] cm::Listening listening_of(const session::Offer& answer, std::size_t rail);
-
 // A note as a message of the session, and back.
 [[nodiscard]] session::MessageType message_type_of(Note::Kind kind);
 [[nodiscard]] std::optional<Note> note_of(std::optional<session::Message> message);
@@ -57,9 +50,7 @@ void add_listening(const cm::Listening& listening, std::size_t rail, session::Of
 // pairs. Nothing may be written to it before.
 class ReceiverMeeting final : public Meeting {
  public:
-  // `passive` is null if the endpoint is connected already.
-  ReceiverMeeting(session::Acceptor acceptor, std::unique_ptr<cm::PassiveSide> passive)
-      : acceptor_(std::move(acceptor)), passive_(std::move(passive)) {}
+  explicit ReceiverMeeting(session::Acceptor acceptor) : acceptor_(std::move(acceptor)) {}
 
   Result<bool> join(Endpoint& endpoint, Instant now) override;
   Status watch(Instant /*now*/) override { return acceptor_.step(); }
@@ -77,16 +68,14 @@ class ReceiverMeeting final : public Meeting {
 
  private:
   session::Acceptor acceptor_;
-  std::unique_ptr<cm::PassiveSide> passive_;
 };
 
 // The sender's side of a comm's meeting: waits for the receiver's answer, connects its queue pairs to those
-// named there (by their numbers, or by rdma_cm if both agreed), and confirms.
+// named there, and confirms.
 class SenderMeeting final : public Meeting {
  public:
-  // The connector must have offered the endpoint. Connecting by rdma_cm may take as long as `timeout`.
-  SenderMeeting(session::Connector connector, Duration timeout)
-      : connector_(std::move(connector)), timeout_(timeout) {}
+  // The connector must have offered the endpoint.
+  explicit SenderMeeting(session::Connector connector) : connector_(std::move(connector)) {}
 
   Result<bool> join(Endpoint& endpoint, Instant now) override;
   Status watch(Instant now) override { return connector_.step(now); }
@@ -103,13 +92,9 @@ class SenderMeeting final : public Meeting {
   [[nodiscard]] bool kernel_answers() const override { return connector_.all_acknowledged(); }
 
  private:
-  [[nodiscard]] Status connect(Endpoint& endpoint, Instant now);
-  [[nodiscard]] Status meet(Endpoint& endpoint, Instant now);
+  [[nodiscard]] Status connect(Endpoint& endpoint);
 
   session::Connector connector_;
-  Duration timeout_;
-  bool met_ = false;
-  std::unique_ptr<cm::ActiveSide> active_;  // null without rdma_cm
 };
 
 }  // namespace tfabric::rdma

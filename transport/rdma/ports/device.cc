@@ -46,21 +46,19 @@ Result<std::unique_ptr<transport::RecvComm>> Listener::answer(session::Acceptor 
   if (Status status = acceptor.answer(own); !status) {
     return status.error();
   }
-  auto comm = RecvComm::create(std::move(end->endpoint), std::make_unique<ReceiverMeeting>(
-                                                             std::move(acceptor), std::move(end->passive)));
+  auto comm = RecvComm::create(std::move(*end), std::make_unique<ReceiverMeeting>(std::move(acceptor)));
   if (!comm) {
     return comm.error();
   }
   return std::unique_ptr<transport::RecvComm>(std::move(*comm));
 }
 
-Result<Listener::End> Listener::make_end(session::Acceptor& acceptor, session::Offer& own) {
+Result<std::unique_ptr<Endpoint>> Listener::make_end(session::Acceptor& acceptor, session::Offer& own) {
   const auto route = route_to(*port_, acceptor.offer());
   if (!route) {
     return route.error();
   }
   own.rails = {route->offered};
-  own.options.rdma_cm = route->rail->connection_manager != nullptr;
   const auto agreement = acceptor.agree_on(own);
   if (!agreement) {
     return agreement.error();
@@ -84,28 +82,10 @@ Result<Listener::End> Listener::make_end(session::Acceptor& acceptor, session::O
   if (Status met = (*endpoint)->meet(*remote, to_string(acceptor.peer())); !met) {
     return met.error();
   }
-  auto passive = connect(**endpoint, agreement->options.rdma_cm, own);
-  if (!passive) {
-    return passive.error();
-  }
-  return End{.endpoint = std::move(*endpoint), .passive = std::move(*passive)};
-}
-
-Result<std::unique_ptr<cm::PassiveSide>> Listener::connect(Endpoint& endpoint, bool by_rdma_cm,
-                                                           session::Offer& own) {
-  if (by_rdma_cm) {
-    auto passive = cm::PassiveSide::listen(endpoint);
-    if (passive) {
-      add_listening((*passive)->listening(), /*rail=*/0, own);
-      return passive;
-    }
-    cm::warn_of_missing_rdma_cm(passive.error());
-    own.options.rdma_cm = false;
-  }
-  if (Status connected = endpoint.connect(); !connected) {
+  if (Status connected = (*endpoint)->connect(); !connected) {
     return connected.error();
   }
-  return std::unique_ptr<cm::PassiveSide>();
+  return endpoint;
 }
 
 namespace {
@@ -177,8 +157,7 @@ Result<std::unique_ptr<transport::SendComm>> Device::connect(transport::HandleBy
     return status.error();
   }
   return std::unique_ptr<transport::SendComm>(std::make_unique<SendComm>(
-      std::move(attempt->endpoint),
-      std::make_unique<SenderMeeting>(std::move(attempt->connector), step_limit_)));
+      std::move(attempt->endpoint), std::make_unique<SenderMeeting>(std::move(attempt->connector))));
 }
 
 Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes handle,
@@ -194,7 +173,6 @@ Result<std::shared_ptr<Device::Attempt>> Device::begin(transport::HandleBytes ha
   session::Offer offer{.options = session::options_of(wishes_, options.traffic_class),
                        .rails = {route->offered},
                        .memory = {}};
-  offer.options.rdma_cm = route->rail->connection_manager != nullptr;
   auto endpoint = Endpoint::create(
       Role::sender, {route->rail},
       connection_options(wishes_, route->rail->link_layer, port_->hca().gpu_memory, offer.options));

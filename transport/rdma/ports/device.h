@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "transport/rdma/cm/passive_side.h"
 #include "transport/rdma/lane/endpoint.h"
 #include "transport/rdma/ports/open_port.h"
 #include "transport/rdma/session/attempts.h"
@@ -30,15 +29,8 @@ class Listener final : public transport::Listener {
  private:
   // Makes the receive comm and sends its answer to the connector.
   Result<std::unique_ptr<transport::RecvComm>> answer(session::Acceptor acceptor);
-  struct End {
-    std::unique_ptr<Endpoint> endpoint;
-    std::unique_ptr<cm::PassiveSide> passive;  // null if the endpoint is connected
-  };
-  // Makes this end, and adds to `own` what the connector must know.
-  Result<End> make_end(session::Acceptor& acceptor, session::Offer& own);
-  // Connects the endpoint, or listens for rdma_cm's requests.
-  static Result<std::unique_ptr<cm::PassiveSide>> connect(Endpoint& endpoint, bool by_rdma_cm,
-                                                          session::Offer& own);
+  // Makes this end, connects it, and adds to `own` what the connector must know.
+  Result<std::unique_ptr<Endpoint>> make_end(session::Acceptor& acceptor, session::Offer& own);
 
   std::unique_ptr<session::Listener> listener_;
   OpenPort* port_;

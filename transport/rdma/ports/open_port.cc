@@ -1,7 +1,6 @@
 #include "transport/rdma/ports/open_port.h"
 
 #include <fmt/format.h>
-#include <net/if.h>
 
 #include <algorithm>
 #include <limits>
@@ -12,10 +11,9 @@
 
 namespace tfabric::rdma {
 
-OpenPort::OpenPort(const Verbs& verbs, const cm::Library* connection_manager, const Hca& hca, Port port,
-                   Function function, const config::Rdma& wishes, ProtectionDomain pd)
+OpenPort::OpenPort(const Verbs& verbs, const Hca& hca, Port port, Function function,
+                   const config::Rdma& wishes, ProtectionDomain pd)
     : verbs_(&verbs),
-      connection_manager_(connection_manager),
       hca_(&hca),
       function_(function),
       wishes_(wishes),
@@ -25,15 +23,13 @@ OpenPort::OpenPort(const Verbs& verbs, const cm::Library* connection_manager, co
                      function == Function::data_direct),
       port_(std::move(port)) {}
 
-Result<std::unique_ptr<OpenPort>> OpenPort::open(const Verbs& verbs, const cm::Library* connection_manager,
-                                                 const Hca& hca, const Port& port, Function function,
-                                                 const config::Rdma& wishes) {
+Result<std::unique_ptr<OpenPort>> OpenPort::open(const Verbs& verbs, const Hca& hca, const Port& port,
+                                                 Function function, const config::Rdma& wishes) {
   auto pd = allocate_protection_domain(verbs, *hca.context);
   if (!pd) {
     return pd.error();
   }
-  return std::unique_ptr<OpenPort>(
-      new OpenPort(verbs, connection_manager, hca, port, function, wishes, std::move(*pd)));
+  return std::unique_ptr<OpenPort>(new OpenPort(verbs, hca, port, function, wishes, std::move(*pd)));
 }
 
 OpenPort::~OpenPort() {
@@ -73,12 +69,10 @@ Result<OpenPort::Route> OpenPort::route_to(const std::optional<Peer>& peer) {
                   .pd = pd_.get(),
                   .registrations = &registrations_,
                   .comms = &comms_,
-                  .connection_manager = connection_manager_,
                   .name = name_,
                   .port = port_.number,
                   .gid_index = static_cast<std::uint8_t>(choice->index),
                   .gid = choice->gid,
-                  .interface = if_nametoindex(entry->netdev.c_str()),
                   .lid = port_.lid,
                   .link_layer = port_.link_layer,
                   .grh_required = port_.grh_required,

@@ -25,10 +25,8 @@ class OpenPort {
   // The PCI function of the HCA through which GPU memory is accessed: its own, or that of Data Direct.
   enum class Function : std::uint8_t { own, data_direct };
 
-  // With a `connection_manager`, queue pairs of its comms are connected by rdma_cm.
-  static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const cm::Library* connection_manager,
-                                                const Hca& hca, const Port& port, Function function,
-                                                const config::Rdma& wishes);
+  static Result<std::unique_ptr<OpenPort>> open(const Verbs& verbs, const Hca& hca, const Port& port,
+                                                Function function, const config::Rdma& wishes);
 
   ~OpenPort();  // logs the comms' counters
   OpenPort(const OpenPort&) = delete;
@@ -52,11 +50,10 @@ class OpenPort {
   [[nodiscard]] Result<Route> route_to(const std::optional<Peer>& peer);
 
  private:
-  OpenPort(const Verbs& verbs, const cm::Library* connection_manager, const Hca& hca, Port port,
-           Function function, const config::Rdma& wishes, ProtectionDomain pd);
+  OpenPort(const Verbs& verbs, const Hca& hca, Port port, Function function, const config::Rdma& wishes,
+           ProtectionDomain pd);
 
   const Verbs* verbs_;
-  const cm::Library* connection_manager_;
   const Hca* hca_;
   Function function_;
   config::Rdma wishes_;

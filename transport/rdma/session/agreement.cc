@@ -102,7 +102,6 @@ Result<Agreement> agree(const Offer& connector, const Offer& acceptor) {
   pairing.pair_by(any_of);
   Agreement agreement{.rails = pairing.pairs(), .options = connector.options};
   agreement.options.qps = std::min(connector.options.qps, acceptor.options.qps);
-  agreement.options.rdma_cm = connector.options.rdma_cm && acceptor.options.rdma_cm;
   if (agreement.rails.empty()) {
     return Error{
         Errc::invalid_usage,
@@ -139,13 +138,6 @@ Status check_answer(const Agreement& agreement, const Offer& answer) {
                    fmt::format("the answer has {} queue pairs on {}, not {}: install the same libnccl-net.so "
                                "everywhere",
                                answer.rails[i].queue_pairs.size(), describe(answer.rails[i]), expected)};
-    }
-    const bool listens = answer.rails[i].cm_port != 0;
-    if (listens != (agreed && agreement.options.rdma_cm)) {
-      return Error{Errc::remote,
-                   fmt::format("the answer says that rdma_cm {} on {}: install the same "
-                               "libnccl-net.so everywhere",
-                               listens ? "listens" : "does not listen", describe(answer.rails[i]))};
     }
   }
   return {};

@@ -9,8 +9,8 @@
 // each time the first with the first, the second with the second. The pairs do not depend on which rank
 // connects; they are listed in the order of the connector's rails. A rail without a partner is not used.
 //
-// The smaller number of queue pairs and the smaller MTU are used. rdma_cm is used if both ranks want it.
-// Splitting of messages, traffic class and service level are those of the connector, which is the sender.
+// The smaller number of queue pairs and the smaller MTU are used. Splitting of messages, traffic class and
+// service level are those of the connector, which is the sender.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ struct Agreement {
 // than it announces.
 [[nodiscard]] Status check_offer(const Offer& offer);
 // Fails with Errc::remote if the answer does not match the agreement: on each agreed rail the agreed number
-// of queue pairs, and rdma_cm's port if it is used; none on other rails.
+// of queue pairs; none on other rails.
 [[nodiscard]] Status check_answer(const Agreement& agreement, const Offer& answer);
 
 }  // namespace tfabric::rdma::session

@@ -19,7 +19,7 @@
 namespace tfabric::rdma::session {
 
 // To be incremented with every change of the handle, the messages, or what is sent over queue pairs.
-inline constexpr std::uint8_t kProtocolVersion = 4;
+inline constexpr std::uint8_t kProtocolVersion = 5;
 inline constexpr std::size_t kMaxHandleAddresses = bootstrap::kMaxAddresses;
 
 struct Handle {

@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint32_t kMax24Bits = (1u << 24) - 1;
 constexpr std::uint8_t kMaxServiceLevel = 15;
 constexpr std::uint8_t kMaxPrefix = 128;
-constexpr std::uint8_t kSplitFlag = 1, kRdmaCmFlag = 2;
+constexpr std::uint8_t kSplitFlag = 1;
 constexpr std::uint8_t kGrhFlag = 1;  // of a rail
 
 // --- Fields
@@ -34,7 +34,6 @@ void put(ByteWriter& writer, const OfferedRail& rail) {
   writer.put(rail.speed_mbps);
   writer.put(static_cast<std::uint16_t>(rail.rail_id));
   writer.put(static_cast<std::uint16_t>(rail.plane_id));
-  writer.put(rail.cm_port);
   writer.put(static_cast<std::uint8_t>(rail.queue_pairs.size()));
   for (const QueuePairEnd& end : rail.queue_pairs) {
     writer.put(end.number);
@@ -67,7 +66,6 @@ OfferedRail get_rail(ByteReader& reader) {
   rail.speed_mbps = reader.get<std::uint32_t>();
   rail.rail_id = static_cast<std::int16_t>(reader.get<std::uint16_t>());
   rail.plane_id = static_cast<std::int16_t>(reader.get<std::uint16_t>());
-  rail.cm_port = reader.get<std::uint16_t>();
   rail.queue_pairs.resize(reader.get<std::uint8_t>());
   for (QueuePairEnd& end : rail.queue_pairs) {
     end.number = reader.get<std::uint32_t>();
@@ -151,8 +149,7 @@ std::vector<std::byte> encode(const Offer& offer) {
   assert(fault_of(offer).empty());
   ByteWriter writer;
   writer.put(offer.options.qps);
-  writer.put(static_cast<std::uint8_t>((offer.options.split ? kSplitFlag : 0) |
-                                       (offer.options.rdma_cm ? kRdmaCmFlag : 0)));
+  writer.put(static_cast<std::uint8_t>(offer.options.split ? kSplitFlag : 0));
   writer.put(offer.options.traffic_class);
   writer.put(offer.options.service_level);
   writer.put(static_cast<std::uint8_t>(offer.rails.size()));
@@ -164,7 +161,6 @@ std::vector<std::byte> encode(const Offer& offer) {
     writer.put(memory.address);
     writer.put(memory.bytes);
   }
-  writer.put(offer.cm_token);
   return writer.take();
 }
 
@@ -173,8 +169,7 @@ Result<Offer> parse_offer(std::span<const std::byte> body) {
   Offer offer;
   offer.options.qps = reader.get<std::uint16_t>();
   const auto flags = reader.get<std::uint8_t>();
-  offer.options.split = (flags & kSplitFlag) != 0;
-  offer.options.rdma_cm = (flags & kRdmaCmFlag) != 0;
+  offer.options.split = flags == kSplitFlag;
   offer.options.traffic_class = reader.get<std::uint8_t>();
   offer.options.service_level = reader.get<std::uint8_t>();
   const auto rails = reader.get<std::uint8_t>();
@@ -187,9 +182,8 @@ Result<Offer> parse_offer(std::span<const std::byte> body) {
     memory.address = reader.get<std::uint64_t>();
     memory.bytes = reader.get<std::uint64_t>();
   }
-  offer.cm_token = reader.get<std::uint64_t>();
   std::string fault;
-  if (!reader.ok() || !reader.at_end() || flags > (kSplitFlag | kRdmaCmFlag)) {
+  if (!reader.ok() || !reader.at_end() || flags > kSplitFlag) {
     fault = fmt::format("its {} bytes do not match its fields", body.size());
   } else {
     fault = fault_of(offer);

@@ -44,7 +44,6 @@ struct OfferedRail {
   std::uint32_t speed_mbps = 0;    // 0: unknown
   std::int16_t rail_id = -1;       // set by rdma.hca; -1 if not set
   std::int16_t plane_id = -1;
-  std::uint16_t cm_port = 0;  // in an answer: the port on which rdma_cm listens; 0 if it does not
   std::vector<QueuePairEnd> queue_pairs;
   std::vector<std::uint32_t>
       keys;  // rkeys on this rail, one for each of Offer::memory, if it has queue pairs
@@ -61,7 +60,6 @@ struct OfferedMemory {
 struct OfferOptions {
   std::uint16_t qps = 1;  // wanted number of queue pairs on each rail
   bool split = false;     // split each message over all of them
-  bool rdma_cm = false;   // this rank can connect them by rdma_cm
   std::uint8_t traffic_class = 0;
   std::uint8_t service_level = 0;
   friend bool operator==(const OfferOptions&, const OfferOptions&) = default;
@@ -71,7 +69,6 @@ struct Offer {
   OfferOptions options;
   std::vector<OfferedRail> rails;  // ordered as the host's ports
   std::vector<OfferedMemory> memory;
-  std::uint64_t cm_token = 0;  // in an answer: requests to its cm_ports must contain it
   friend bool operator==(const Offer&, const Offer&) = default;
 };
 

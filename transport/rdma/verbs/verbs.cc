@@ -34,7 +34,6 @@ Result<Verbs> load_verbs(const std::string& library) {
   take(verbs.query_device, "ibv_query_device");
   take(verbs.query_port, "ibv_query_port");
   take(verbs.query_gid, "ibv_query_gid");
-  take(verbs.query_pkey, "ibv_query_pkey");
   take(verbs.fork_init, "ibv_fork_init");
   take(verbs.get_async_event, "ibv_get_async_event");
   take(verbs.ack_async_event, "ibv_ack_async_event");

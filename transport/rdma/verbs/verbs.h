@@ -34,7 +34,6 @@ struct Verbs {
   int (*query_port)(ibv_context*, std::uint8_t port, ibv_port_attr*) = nullptr;
   int (*query_gid)(ibv_context*, std::uint8_t port, int index, ibv_gid*) = nullptr;
   // The key is in network byte order.
-  int (*query_pkey)(ibv_context*, std::uint8_t port, int index, std::uint16_t* pkey) = nullptr;
   // Blocks until there is an event. Each event must be acknowledged before the object that it is about can be
   // destroyed.
   int (*get_async_event)(ibv_context*, ibv_async_event*) = nullptr;

@@ -13,8 +13,8 @@ TEST_CASE("a route is the same until the port changes, and comms keep the one th
   const Discovery found = discover(verbs, hosts.machine.host(), hosts.sender_wishes);
   REQUIRE(found.usable.ok());
   const Hca& hca = found.hcas.at(0);
-  const auto open = good(
-      OpenPort::open(verbs, nullptr, hca, hca.ports.at(0), OpenPort::Function::own, hosts.sender_wishes));
+  const auto open =
+      good(OpenPort::open(verbs, hca, hca.ports.at(0), OpenPort::Function::own, hosts.sender_wishes));
   const Rail* first = good(open->route_to(std::nullopt)).rail;
   REQUIRE(good(open->route_to(std::nullopt)).rail == first);
 

@@ -62,7 +62,7 @@ TEST_CASE("ports are rails of the page, with their names, GIDs and links") {
   TwoHosts hosts;
   hosts.observe = {.page = true, .hang_seconds = 0};
   hosts.sending =
-      good(open_transport(hosts.libraries(), hosts.machine.host(), hosts.config_of(hosts.sender_wishes)));
+      good(open_transport(hosts.verbs(), hosts.machine.host(), hosts.config_of(hosts.sender_wishes)));
   const auto rail = [](const char* field) {
     const auto page = own_page();
     const observe::ReadTable& table = page.value().table("rail");

@@ -39,8 +39,7 @@ TEST_CASE("a port with a Data Direct function is two devices, if that is wanted"
   hosts.sender_wishes.data_direct = wish;
   Verbs verbs = hosts.verbs();
   verbs.reg_dmabuf_mr = hosts.machine.fake.verbs().reg_dmabuf_mr;
-  const auto opened = good(open_transport({.verbs = verbs, .connection_manager = {}}, hosts.machine.host(),
-                                          hosts.config_of(hosts.sender_wishes)));
+  const auto opened = good(open_transport(verbs, hosts.machine.host(), hosts.config_of(hosts.sender_wishes)));
   const auto devices = opened->devices();
   REQUIRE(devices.size() == (wish == config::DataDirect::both ? 2 : 1));
   const transport::DeviceProperties& last = devices.back()->properties();
@@ -54,7 +53,7 @@ TEST_CASE("if no port can be used, the transport says why") {
   TwoHosts hosts;
   hosts.sender_wishes.hca = *config::HcaList::parse("=mlx5_9");
   const auto opened =
-      open_transport(hosts.libraries(), hosts.machine.host(), hosts.config_of(hosts.sender_wishes));
+      open_transport(hosts.verbs(), hosts.machine.host(), hosts.config_of(hosts.sender_wishes));
   REQUIRE(opened.error().code == Errc::unusable);
   REQUIRE_THAT(opened.error().message, Contains("matches no RDMA port") && Contains("mlx5_0:1, mlx5_1:1"));
 }

@@ -68,8 +68,8 @@ config::Config TwoHosts::config_of(const config::Rdma& wishes) const {
 }
 
 void TwoHosts::open() {
-  sending = good(open_transport(libraries(sender_manager), machine.host(), config_of(sender_wishes)));
-  receiving = good(open_transport(libraries(receiver_manager), machine.host(), config_of(receiver_wishes)));
+  sending = good(open_transport(verbs(), machine.host(), config_of(sender_wishes)));
+  receiving = good(open_transport(verbs(), machine.host(), config_of(receiver_wishes)));
 }
 
 TwoHosts::Half TwoHosts::offer(const transport::ConnectOptions& options) {

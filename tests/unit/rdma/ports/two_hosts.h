@@ -39,16 +39,12 @@ class TwoHosts {
 
   // The functions of discovery are the machine's, the others the fabric's.
   [[nodiscard]] Verbs verbs() const;
-  [[nodiscard]] Libraries libraries(const std::optional<cm::Library>& connection_manager = {}) const {
-    return {.verbs = verbs(), .connection_manager = connection_manager};
-  }
 
   FakeFabric fabric{1};
   Machine machine;
   config::Rdma sender_wishes, receiver_wishes;
   config::Observe observe{.page = false, .hang_seconds = 0};  // of both
   [[nodiscard]] config::Config config_of(const config::Rdma& wishes) const;
-  std::optional<cm::Library> sender_manager, receiver_manager;  // empty without rdma_cm
   std::unique_ptr<transport::Transport> sending, receiving;
 };
 

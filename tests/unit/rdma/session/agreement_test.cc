@@ -209,25 +209,6 @@ TEST_CASE("an answer must have queue pairs on the rails agreed upon, and nowhere
                Contains("2 queue pairs on b1:1") && Contains("not 0"));
 }
 
-TEST_CASE("rdma_cm connects queue pairs if both ranks want it, and then the answer says where it listens") {
-  Offer sender = offer_of({roce_rail("a0", "10.0.0.1")});
-  Offer receiver = offer_of({roce_rail("b0", "10.0.0.3"), infiniband_rail("b1", "fe80::")});
-  sender.options.rdma_cm = GENERATE(true, false);
-  receiver.options.rdma_cm = GENERATE(true, false);
-  const auto agreement = agree(sender, receiver);
-  const bool both = sender.options.rdma_cm && receiver.options.rdma_cm;
-  REQUIRE(agreement->options.rdma_cm == both);
-  Offer silent = answer_to(receiver, *agreement);
-  silent.rails[0].cm_port = 0;
-  Offer listening = silent;
-  listening.rails[0].cm_port = 4000;
-  REQUIRE(check_answer(*agreement, silent).ok() != both);
-  REQUIRE(check_answer(*agreement, listening).ok() == both);
-  listening.rails[1].cm_port = 4001;  // on an unused rail
-  REQUIRE_THAT(check_answer(*agreement, listening).error().message,
-               Contains("the answer says that rdma_cm listens"));
-}
-
 TEST_CASE("a connector's offer must have as many queue pairs on each rail as it says") {
   Offer offer = with_queue_pairs(offer_of({roce_rail("a0", "10.0.0.1")}));
   REQUIRE(check_offer(offer).ok());

@@ -30,8 +30,7 @@ Offer largest() {
 TEST_CASE("an offer reads back as it was written, for thousands of seeds") {
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     SeededRandom random(seed);
-    Offer offer = with_queue_pairs(random_offer(random));
-    offer.rails.front().cm_port = static_cast<std::uint16_t>(random.between(0, 65535));
+    const Offer offer = with_queue_pairs(random_offer(random));
     INFO("seed " << seed);
     REQUIRE(fault_of(offer).empty());
     REQUIRE(*parse_offer(encode(offer)) == offer);

@@ -79,7 +79,6 @@ Offer with_queue_pairs(Offer offer) {
 Offer answer_to(Offer own, const Agreement& agreement) {
   for (const RailPair& pair : agreement.rails) {
     add_queue_pairs(own.rails[pair.acceptor], agreement.options.qps, own.memory.size());
-    own.rails[pair.acceptor].cm_port = agreement.options.rdma_cm ? 4000 : 0;
   }
   return own;
 }
@@ -88,8 +87,6 @@ Offer random_offer(SeededRandom& random) {
   constexpr std::uint64_t kSmallestMtu = 256;
   Offer offer = offer_of({});
   offer.options.qps = static_cast<std::uint16_t>(random.between(1, 4));
-  offer.options.rdma_cm = random.chance(0.3);
-  offer.cm_token = random.between(0, 3);
   const std::uint64_t rails = random.between(1, kMaxRails);
   for (std::uint64_t i = 0; i < rails; ++i) {
     OfferedRail rail = random_rail(random);
