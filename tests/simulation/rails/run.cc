@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 // From the end of the last fault until all messages have arrived: some dials (SendRoute::back_off), or a
 // retransmission at the longest time-out.
 constexpr Duration kRecovery = 10s;
-// From the end of an outage until both ends have failed.
+// From the end of an outage until both ends have failed. It may last as long again as comms are patient, for
+// a connection to be made (CommCore::outage_over).
 constexpr Duration kGivingUp = 1s;
 
 Duration end_of(const std::vector<Fault>& faults) {
@@ -74,7 +75,7 @@ void fill(Report& report, World& world) {
 void run_world(const Scenario& scenario, Report& report) {
   World world(scenario);
   world.begin_faults();
-  const Duration limit = world.passed() + (scenario.hopeless ? scenario.comm.outage + kGivingUp
+  const Duration limit = world.passed() + (scenario.hopeless ? 2 * scenario.comm.outage + kGivingUp
                                                              : end_of(scenario.faults) + kRecovery);
   const bool in_time = world.run_until(
       [&] {

@@ -411,21 +411,18 @@ std::optional<Error> CommCore::outage_over(Instant now) {
   const Duration passed = now - outage_->since - (context_.engine.paused() - outage_->paused);
   // A witness knows better than to take the end of lanes for that of the process.
   const bool ended = outage_->patience && view == witness::View::unknown;
-  const Duration limit = stopped ? std::max(context_.options.frozen, context_.options.outage)
+  // A network that is back in the last moment has to be found: a neighbour is asked for once a second
+  // (RFC 1122 §2.3.2.1, RFC 4861 §10), by us and by kernels, and then a connection is to be made.
+  constexpr Duration kToConnect = std::chrono::milliseconds(1500);
+  const Duration outage = context_.options.outage;
+  const Duration limit = stopped ? std::max(context_.options.frozen, outage)
                          : ended ? *outage_->patience
-                                 : context_.options.outage;
+                                 : outage + std::min<Duration>(outage, kToConnect);
   const bool undecided = view == witness::View::asked || view == witness::View::closing;
   const auto silent = std::find_if(lanes_.begin(), lanes_.end(), [this](const LaneEnd& lane) {
     return lane.flow != nullptr && carries(id_of(*lane.flow));
   });
-  // A connection of our own gives up by itself then, and says more. A kernel asks for a neighbour's address
-  // once a second (RETRANS_TIMER of RFC 4861 §10, and for ARP as well), so connections are made that much
-  // later than the way is whole again.
-  constexpr Duration kLast = std::chrono::milliseconds(200), kKernelLate = std::chrono::milliseconds(1500);
-  const Duration late = silent == lanes_.end()      ? Duration::zero()
-                        : silent->flow->by_kernel() ? kKernelLate
-                                                    : kLast;
-  if (passed < limit + late || undecided) {
+  if (passed < limit || undecided) {
     return std::nullopt;
   }
   if (silent != lanes_.end() && !stopped) {
