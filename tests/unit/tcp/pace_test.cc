@@ -19,13 +19,15 @@ struct Pair {
   Duration length = 10ms;
   Instant now{1h};
   int changes = 0;
+  bool limited = true;
   double waiting = 1, sister_waiting = 1, times = 1;  // waiting: the part of the time
   void run(double rate, double sister_rate, Duration time) {
     const auto sample = [&](double bytes_per_second, double part) {
       return PaceSample{.delivered = static_cast<std::uint64_t>(
                             bytes_per_second * std::chrono::duration<double>(length).count()),
                         .length = length,
-                        .waiting = std::chrono::duration_cast<Duration>(part * length)};
+                        .waiting = std::chrono::duration_cast<Duration>(part * length),
+                        .limited = limited};
     };
     for (const Instant end = now + time; now < end;) {
       now += length;
@@ -83,6 +85,18 @@ TEST_CASE("a path with long round trips is found to be slow within a second as w
   path.run(0.1 * kGigabit, kGigabit, 600ms);
   CHECK_FALSE(path.pace.slow());
   path.run(0.1 * kGigabit, kGigabit, 200ms);
+  CHECK(path.pace.slow());
+}
+
+TEST_CASE("a path is not blamed for a fall from what a CPU was the limit of") {
+  Pair path;
+  path.limited = false;
+  path.run(kGigabit, kGigabit, 2s);
+  path.run(0.25 * kGigabit, kGigabit, 1min);
+  CHECK_FALSE(path.pace.slow());
+  path.limited = true;
+  path.run(kGigabit, kGigabit, 2s);
+  path.run(0.25 * kGigabit, kGigabit, 1s);
   CHECK(path.pace.slow());
 }
 
@@ -178,6 +192,26 @@ TEST_CASE("a rail is named once, with how many of its peers it is slow to") {
   CHECK_FALSE(sample());
   now += RailPaces::kQuiet;
   CHECK(sample());
+}
+
+TEST_CASE("a rail is not named for what a process without a CPU has seen, but soon afterwards") {
+  Instant now{1h};
+  RailPaces rail("eth1");
+  Pair slow;
+  slow.run(kGigabit, 10 * kGigabit, 1s);
+  REQUIRE(slow.pace.slow());
+  CHECK_FALSE(rail.suspects());
+  rail.on_compared("10.0.0.7", slow.pace, now);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(rail.suspects());
+    CHECK_FALSE(rail.is_due(now));
+    now += RailPaces::kCollect;
+    CHECK(rail.is_due(now));
+    rail.put_off(now);
+    CHECK_FALSE(rail.news(now));
+  }
+  CHECK(rail.news(now + RailPaces::kCollect));
+  CHECK_FALSE(rail.suspects());
 }
 
 TEST_CASE("a rail that brings next to nothing is said to bring what it does") {

@@ -54,6 +54,9 @@ void Pace::on_sample(const PaceSample& sample, Instant now) {
     constexpr double kQuick = 0.25, kSlow = 1.0 / 1024;
     // While it may be about to be found slow, what is usual stands still, and while it is not the limit.
     const bool stands = !waiting_since_ || rate_ * kFar < usual_;
+    if (!sample.limited) {
+      return;  // what a CPU lets through in a good moment is owed by no rail
+    }
     usual_ += (rate_ - usual_) * (rate_ > usual_ ? kQuick : stands ? 0 : kSlow);
   }
 }

@@ -4,9 +4,9 @@
 // Dealing by measured rates relieves such a rail by itself. But people have to know, since a job that is
 // slower than yesterday looks like any other. A path is compared with its quickest sister of the same comm,
 // over a time in which bytes waited for its network throughout: what it was not given, it cannot deliver. It
-// is slow if it then delivers less than a third of what is usual for it while the sister is at its usual
-// pace, or less than a fifth of what the sister delivers in the same time, with whatever limit: two rails of
-// a device may differ by design.
+// is slow if it then delivers less than a third of what is usual for it, where the network is the limit,
+// while the sister is at its usual pace, or less than a fifth of what the sister delivers in the same time,
+// with whatever limit: two rails of a device may differ by design.
 //
 // No I/O and no clock. Not thread-safe.
 #pragma once
@@ -25,7 +25,8 @@ namespace tfabric::tcp {
 struct PaceSample {
   std::uint64_t delivered = 0;  // bytes
   Duration length{};
-  Duration waiting{};  // the part of it in which bytes waited for the network
+  Duration waiting{};   // the part of it in which bytes waited for the network
+  bool limited = true;  // by the network, and not by a CPU, the job or the peer
 };
 
 // What one path delivers, and what is usual for it, in bytes a second.
@@ -83,6 +84,11 @@ class RailPaces {
   // A path toward `peer` was compared with a sister.
   void on_compared(const std::string& peer, const Pace& pace, Instant now);
   void forget(const std::string& peer) { peers_.erase(peer); }
+  // The rail is slow, and it was not said yet; the same, and it has been for kCollect.
+  [[nodiscard]] bool suspects() const { return slow_since_ && !said_; }
+  [[nodiscard]] bool is_due(Instant now) const { return suspects() && now - *slow_since_ >= kCollect; }
+  // What has been seen speaks against no rail: it is looked at for kCollect once more.
+  void put_off(Instant now) { slow_since_ = now; }
   struct News {
     bool slow = false;  // or it is no more
     std::string text;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/cpu_wait.h"
 #include "base/log.h"
 
 namespace tfabric::tcp {
@@ -21,6 +22,9 @@ constexpr int kStale = 4;
 // CPU, and speaks against no rail.
 constexpr Duration kLate = std::chrono::milliseconds(5);
 constexpr int kLatePart = 8;
+// A process that waits for a CPU for this part of the time says nothing of its rails: which of them it serves
+// then is chance.
+constexpr double kStarved = 0.25;
 // From this number of paths on, those that no comm uses are forgotten. A job may have thousands of hosts.
 constexpr std::size_t kMaxRemembered = 4096;
 
@@ -118,7 +122,11 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
   for (const PathUse& use : uses_) {
     waiting = std::max(waiting, use.in_network);
   }
-  pace_.on_sample({.delivered = sample.delivered, .length = now - last_, .waiting = waiting}, now);
+  pace_.on_sample({.delivered = sample.delivered,
+                   .length = now - last_,
+                   .waiting = waiting,
+                   .limited = sample.network_limited},
+                  now);
   const Path* quickest = nullptr;
   for (const User& u : awake_) {
     const Path* sister = u.user->quickest_sister(u.route, now);
@@ -129,7 +137,16 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
   if (quickest != nullptr && pace_.compare(quickest->pace_, times_as_fast_as(*quickest), now)) {
     rail_->paces.on_compared(peer_, pace_, now);
   }
-  if (const auto news = rail_->paces.news(now)) {
+  RailRecord& rail = *rail_;
+  if (!rail.paces.suspects()) {
+    rail.cpu.reset();
+  } else if (!rail.cpu) {
+    rail.cpu = cpu_wait(now);
+  } else if (rail.paces.is_due(now) && share_waited_since(rail.cpu, now) >= kStarved) {
+    rail.paces.put_off(now);
+    rail.cpu = cpu_wait(now);
+  }
+  if (const auto news = rail.paces.news(now)) {
     if (news->slow) {
       TF_WARN("NET/tfabric: {}", news->text);
     } else {

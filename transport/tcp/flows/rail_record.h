@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/cpu_wait.h"
 #include "base/time.h"
 #include "transport/tcp/flows/pace.h"
 
@@ -59,6 +60,7 @@ struct RailRecord {
   RailPaces paces;
   RailLosses losses;
   RailDuty duty;
+  std::optional<CpuWait> cpu;  // of the engine's thread, since the rail seems to be slow
 };
 
 }  // namespace tfabric::tcp
