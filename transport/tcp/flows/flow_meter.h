@@ -76,9 +76,7 @@ class FlowMeter {
     constexpr std::uint64_t kTelling = 8u << 10;  // a hello, or a report, says nothing
     if (!reading.network_limited()) {
       if (reading.delivered >= kTelling) {
-        const std::uint64_t mean = bound_ - bound_ / kWeight + seen / kWeight;
-        bound_ = throughout ? std::min(bound_, mean) : bound_;
-        bound_ = std::max(bound_, seen);
+        bound_ = std::max(seen, throughout ? bound_ - bound_ / kWeight + seen / kWeight : bound_);
       }
       return;
     }

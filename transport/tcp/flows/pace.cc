@@ -50,13 +50,11 @@ void Pace::on_sample(const PaceSample& sample, Instant now) {
   waiting_since_ =
       waiting_ < kThroughout ? std::nullopt : std::optional(waiting_since_.value_or(now - sample.length));
   sampled_at_ = now;
-  if (known(now) && !slow_) {
+  // What a CPU lets through in a good moment is owed by no rail.
+  if (known(now) && !slow_ && sample.limited) {
     constexpr double kQuick = 0.25, kSlow = 1.0 / 1024;
     // While it may be about to be found slow, what is usual stands still, and while it is not the limit.
     const bool stands = !waiting_since_ || rate_ * kFar < usual_;
-    if (!sample.limited) {
-      return;  // what a CPU lets through in a good moment is owed by no rail
-    }
     usual_ += (rate_ - usual_) * (rate_ > usual_ ? kQuick : stands ? 0 : kSlow);
   }
 }
@@ -92,9 +90,9 @@ void RailPaces::on_compared(const std::string& peer, const Pace& pace, Instant n
 }
 
 std::optional<RailPaces::News> RailPaces::news(Instant now) {
-  if (slow_since_ && !said_) {
+  if (suspects()) {
     const bool rests = said_at_ && now - *said_at_ < kQuiet;
-    if (rests || now - *slow_since_ < kCollect) {
+    if (rests || !is_due(now)) {
       return std::nullopt;
     }
     said_ = true;

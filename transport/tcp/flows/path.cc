@@ -137,6 +137,17 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
   if (quickest != nullptr && pace_.compare(quickest->pace_, times_as_fast_as(*quickest), now)) {
     rail_->paces.on_compared(peer_, pace_, now);
   }
+  put_off_if_starved(now);
+  if (const auto news = rail_->paces.news(now)) {
+    if (news->slow) {
+      TF_WARN("NET/tfabric: {}", news->text);
+    } else {
+      TF_INFO("NET/tfabric: {}", news->text);
+    }
+  }
+}
+
+void Path::put_off_if_starved(Instant now) {
   RailRecord& rail = *rail_;
   if (!rail.paces.suspects()) {
     rail.cpu.reset();
@@ -145,13 +156,6 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
   } else if (rail.paces.is_due(now) && share_waited_since(rail.cpu, now) >= kStarved) {
     rail.paces.put_off(now);
     rail.cpu = cpu_wait(now);
-  }
-  if (const auto news = rail.paces.news(now)) {
-    if (news->slow) {
-      TF_WARN("NET/tfabric: {}", news->text);
-    } else {
-      TF_INFO("NET/tfabric: {}", news->text);
-    }
   }
 }
 
