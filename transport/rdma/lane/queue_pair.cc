@@ -12,6 +12,10 @@ namespace tfabric::rdma {
 namespace {
 
 constexpr std::uint8_t kHopLimit = 255;
+// Outstanding reads of a queue pair. Only iflush reads.
+constexpr std::uint8_t kReads = 1;
+// The operations that the peer may perform.
+constexpr unsigned kRemoteAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 }  // namespace
 

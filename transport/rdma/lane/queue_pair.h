@@ -13,11 +13,6 @@
 
 namespace tfabric::rdma {
 
-// Outstanding reads of a queue pair. Only iflush reads.
-inline constexpr std::uint8_t kReads = 1;
-// The operations that the peer may perform.
-inline constexpr unsigned kRemoteAccess = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
-
 int to_init(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options);
 int to_ready_to_receive(const Rail& rail, ibv_qp& qp, const ConnectionOptions& options,
                         const QueuePairEnd& remote, const RailEnd& remote_rail);
