@@ -1,5 +1,4 @@
-// How long a thread has waited for a CPU although it could run, by which a slow process is told from a slow
-// network.
+// How long a thread was ready to run and waited for a CPU: it tells a slow process from a slow network.
 #pragma once
 
 #include <sys/types.h>

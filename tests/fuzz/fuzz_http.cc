@@ -107,7 +107,7 @@ void try_server(std::string_view request, std::size_t piece) {
   TFABRIC_REQUIRE(after.find(" 200 ") != std::string::npos && after.find(kDocument) != std::string::npos);
 }
 
-// Answers whoever connects with the same bytes.
+// A server that sends the same bytes on each connection.
 class Answerer {
  public:
   Answerer() {
