@@ -372,6 +372,7 @@ stack::ConnectionInfo SocketFlow::info() const {
   info.cwnd = view.cwnd;
   info.bytes_retransmitted = view.retransmitted;
   info.delivered = info.bytes_acked = confirmed_;
+  info.carried = std::max(confirmed_, view.last.acked);
   info.bytes_sent = written_;
   info.bytes_received = received_;
   info.busy = busy_ + (awaits_peer() ? now - busy_since_ : Duration{});

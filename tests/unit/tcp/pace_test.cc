@@ -23,8 +23,8 @@ struct Pair {
   double waiting = 1, sister_waiting = 1, times = 1;  // waiting: the part of the time
   void run(double rate, double sister_rate, Duration time) {
     const auto sample = [&](double bytes_per_second, double part) {
-      return PaceSample{.delivered = static_cast<std::uint64_t>(
-                            bytes_per_second * std::chrono::duration<double>(length).count()),
+      return PaceSample{.carried = static_cast<std::uint64_t>(bytes_per_second *
+                                                              std::chrono::duration<double>(length).count()),
                         .length = length,
                         .waiting = std::chrono::duration_cast<Duration>(part * length),
                         .limited = limited};

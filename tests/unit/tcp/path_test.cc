@@ -26,7 +26,12 @@ struct Network {
       last = at;
       const double seconds = std::chrono::duration<double>(passed).count();
       const auto bytes = static_cast<std::uint64_t>(network->rate_of(*this) * seconds);
-      return {.delivered = bytes, .busy = passed, .all_busy = passed, .limited = passed, .srtt = 100us};
+      return {.delivered = static_cast<std::uint64_t>(static_cast<double>(bytes) * read),
+              .carried = bytes,
+              .busy = passed,
+              .all_busy = passed,
+              .limited = passed,
+              .srtt = 100us};
     }
     void use_flows(stripe::RouteId, std::uint32_t wanted, std::uint32_t most, Instant) override {
       flows = wanted;
@@ -36,6 +41,7 @@ struct Network {
     Network* network = nullptr;
     Instant last{};
     std::uint32_t flows = 1, keep = 1, told = 0, asked = 0;
+    double read = 1;  // the part that the peer's process has read
     bool rests = false;
   };
 
@@ -159,6 +165,16 @@ TEST_CASE("a port that is lost is dialled by one comm after the other, until one
   path.on_return(kLost, now);
   CHECK(path.may_dial(kLost, now));
   CHECK(path.may_dial(kLost, now));
+}
+
+TEST_CASE("what the peer reads late is no fault of the rail that has brought it") {
+  Network network;
+  Path path({.network = true, .flows = 1, .most = 1}, "rail eth0 to 10.0.0.7");
+  path.belong_to(std::make_shared<RailRecord>("eth0"), "10.0.0.7");
+  network.join(path).read = 0.1;
+  network.run(path, 2s);
+  CHECK(path.pace().known(network.now));
+  CHECK(path.pace().rate() > 0.9 * network.flow_rate);
 }
 
 TEST_CASE("a comm that was closed is asked no more") {

@@ -283,6 +283,7 @@ PathUse SendComm::measure(stripe::RouteId route, Instant now) {
   book_.measure(route, readings_, now);
   for (const FlowJudge::Sight& sight : readings_) {
     use.delivered += sight.reading.delivered;
+    use.carried += sight.reading.carried;
     use.busy = std::max(use.busy, sight.reading.busy);
     use.all_busy += sight.reading.busy;
     use.limited += sight.reading.limited;

@@ -20,6 +20,7 @@ namespace tfabric::tcp {
 
 struct FlowReading {
   std::uint64_t delivered = 0;        // bytes
+  std::uint64_t carried = 0;          // as ConnectionInfo has it
   Duration busy{}, limited{};         // time with bytes on their way; the part when the network limited it
   Duration in_network{};              // as ConnectionInfo has it
   Duration srtt{};                    // zero: not known
@@ -38,6 +39,7 @@ class FlowMeter {
   // Returns what the flow did since the last reading, or since it began.
   FlowReading read(const stack::ConnectionInfo& info, Instant now) {
     FlowReading reading{.delivered = info.delivered - delivered_,
+                        .carried = std::max(info.carried, carried_) - carried_,
                         .busy = info.busy - busy_,
                         .limited = info.network_limited - limited_,
                         .in_network = info.in_network - in_network_,
@@ -48,6 +50,7 @@ class FlowMeter {
     reading.timeouts_in_row = timeouts_in_row_;
     reading.path_mss = info.path_limited ? info.mss : 0;
     delivered_ = info.delivered;
+    carried_ = std::max(info.carried, carried_);
     busy_ = info.busy;
     limited_ = info.network_limited;
     in_network_ = info.in_network;
@@ -84,7 +87,7 @@ class FlowMeter {
     bound_ = 0;
   }
 
-  std::uint64_t delivered_ = 0;
+  std::uint64_t delivered_ = 0, carried_ = 0;
   std::uint64_t rate_ = 0, bound_ = 0;  // measured while the network was the limit, and while it was not
   Duration busy_{}, limited_{}, in_network_{};
   std::uint32_t timeouts_ = 0, timeouts_in_row_ = 0;

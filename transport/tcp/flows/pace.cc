@@ -43,7 +43,7 @@ void Pace::on_sample(const PaceSample& sample, Instant now) {
   const double seconds = std::chrono::duration<double>(sample.length).count();
   const bool first = now - sampled_at_ >= kWindow;
   const double weight = first ? 1 : 1 - std::exp(-seconds / kSpan);
-  rate_ += (static_cast<double>(sample.delivered) / seconds - rate_) * weight;
+  rate_ += (static_cast<double>(sample.carried) / seconds - rate_) * weight;
   waiting_ += (std::chrono::duration<double>(sample.waiting).count() / seconds - waiting_) * weight;
   sampled_since_ = first ? now - sample.length : sampled_since_;
   waiting_since_ = first ? std::nullopt : waiting_since_;

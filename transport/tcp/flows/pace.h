@@ -23,7 +23,7 @@ namespace tfabric::tcp {
 
 // What one path has done since it was looked at last.
 struct PaceSample {
-  std::uint64_t delivered = 0;  // bytes
+  std::uint64_t carried = 0;  // bytes that the network has brought, whether the peer has read them or not
   Duration length{};
   Duration waiting{};   // the part of it in which bytes waited for the network
   bool limited = true;  // by the network, and not by a CPU, the job or the peer

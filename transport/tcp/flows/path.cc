@@ -119,14 +119,14 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
     return;
   }
   Duration waiting{};
+  std::uint64_t carried = 0;
   for (const PathUse& use : uses_) {
     waiting = std::max(waiting, use.in_network);
+    carried += use.carried;
   }
-  pace_.on_sample({.delivered = sample.delivered,
-                   .length = now - last_,
-                   .waiting = waiting,
-                   .limited = sample.network_limited},
-                  now);
+  pace_.on_sample(
+      {.carried = carried, .length = now - last_, .waiting = waiting, .limited = sample.network_limited},
+      now);
   const Path* quickest = nullptr;
   for (const User& u : awake_) {
     const Path* sister = u.user->quickest_sister(u.route, now);

@@ -60,6 +60,9 @@ struct ConnectionInfo {
   std::uint32_t undone = 0;        // recoveries found needless
   std::uint32_t reo_wnd_mult = 0;  // RFC 8985 §6.2: the size of the reordering window, in steps
   std::uint64_t delivered = 0;     // bytes acknowledged or reported by SACK, each once
+  // The same, or more where a kernel acknowledges for a process that has not read yet: what the network has
+  // brought to the peer's host.
+  std::uint64_t carried = 0;
   // Time with something to send, and the parts of it when the peer's window or the network held the
   // connection back; until the last next_segment().
   Duration busy{}, peer_window_limited{}, network_limited{};

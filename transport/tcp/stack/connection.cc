@@ -311,7 +311,7 @@ ConnectionInfo Connection::info() const {
   info.peer_window_limited = c.limits.peer_window();
   info.network_limited = c.limits.network();
   info.in_network = info.busy - info.peer_window_limited;
-  info.delivered = c.rate.delivered();
+  info.delivered = info.carried = c.rate.delivered();
   return info;
 }
 
