@@ -67,7 +67,7 @@ bool is_unanswered(const WaitFacts& facts) {
 
 // The peer's kernel has acknowledged all, and its process has not: of lanes of the kernel's TCP.
 bool is_with_its_kernel(const WaitFacts& facts) {
-  return all_lanes(facts, [](const LaneFacts& lane) { return lane.by_kernel && lane.repetitions == 0; });
+  return all_lanes(facts, [](const LaneFacts& lane) { return lane.reports_reads && lane.repetitions == 0; });
 }
 
 // The peer goes on sending, and never acknowledges what it gets.

@@ -81,7 +81,13 @@ Result<SocketCarrier::Listeners> SocketCarrier::listen(const std::vector<net::Ip
 }
 
 SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, Listeners listeners, Descriptor epoll)
-    : engine_(&engine),
+    : PolledCarrier({.acknowledged_means_arrived = false,
+                     .end_means_closed = false,
+                     .reset_says_why = false,
+                     .refusal_means_gone = true,
+                     .retries_at_once = false,
+                     .shows_packets = false}),
+      engine_(&engine),
       options_(std::move(options)),
       listeners_(std::move(listeners)),
       port_(listeners_.front().port),

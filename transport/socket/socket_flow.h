@@ -35,10 +35,9 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   void wake() override;
   void close() override;
   void abort(std::string_view reason = {}) override;
-  [[nodiscard]] bool by_kernel() const override { return true; }
   bool on_report(std::uint64_t position) override;
   bool send_report(std::span<const std::byte> record) override;
-  [[nodiscard]] bool is_silent() const override { return phase_ == Phase::connecting; }
+  [[nodiscard]] bool is_connecting() const override { return phase_ == Phase::connecting; }
   [[nodiscard]] std::string why_unreachable(Instant now) const override;
 
   // --- stack::ByteStream

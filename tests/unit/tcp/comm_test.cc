@@ -222,7 +222,7 @@ TEST_CASE("a comm takes no more flows than it may have") {
   Hello hello = pair.hello;
   hello.kind = HelloKind::joins;
   std::vector<std::unique_ptr<Caller>> callers;
-  for (std::uint32_t i = 0; i < kMaxFlows; ++i) {
+  for (std::uint32_t i = 0; i < kMaxLanes; ++i) {
     hello.serial = {100 + i};
     callers.push_back(std::make_unique<Caller>());
     callers.back()->join(world, hello);
@@ -230,7 +230,7 @@ TEST_CASE("a comm takes no more flows than it may have") {
   const auto proved = [&](const std::unique_ptr<Caller>& caller) { return caller->proved; };
   const auto refused = [&](const std::unique_ptr<Caller>& caller) { return caller->refused; };
   REQUIRE(world.until([&] {
-    return std::count_if(callers.begin(), callers.end(), proved) == kMaxFlows &&
+    return std::count_if(callers.begin(), callers.end(), proved) == kMaxLanes &&
            std::count_if(callers.begin(), callers.end(), refused) == 2 && world.acceptor.half_open() == 0;
   }));
   for (const auto& caller : callers) {

@@ -77,14 +77,20 @@ std::unique_ptr<SendComm> open_welcomed(World& world, const Token& token) {
 }
 
 // A receiver's end that reads of its two flows what the test allows, and has posted one receive.
-struct Reading final : FlowSink, engine::FlowHandler {
-  Status take_flow(engine::Flow& flow, const Hello& hello,
-                   std::unique_ptr<lane::FlowReader>& reader) override {
+struct Reading final : LaneSink, engine::FlowHandler {
+  explicit Reading(World& world) : world_(&world) {}
+  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override {
     const std::size_t number = hello.serial.value - 1;
-    flow.set_handler(this, number);
-    flows.at(number) = &flow;
-    REQUIRE(lane::send_record(flow.stream(), lane::encode({.type = lane::RecordType::posted, .group = {1}})));
-    readers.push_back(std::move(reader));  // it is reading the hello just now
+    lane->enter({number}, hello.serial, "test");
+    REQUIRE(lane->say(lane::encode({.type = lane::RecordType::posted, .group = {1}})));
+    const auto& all = world_->engine.own_flows();
+    const auto flow = std::find_if(all.begin(), all.end(), [&](const auto& each) {
+      return each->handler() != nullptr && lane->name().find(each->describe()) != std::string::npos;
+    });
+    REQUIRE(flow != all.end());
+    (*flow)->set_handler(this, number);
+    flows.at(number) = flow->get();
+    lanes.push_back(std::move(lane));  // it is reading the proof just now
     return {};
   }
   std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override {
@@ -98,7 +104,10 @@ struct Reading final : FlowSink, engine::FlowHandler {
   std::array<engine::Flow*, 2> flows{};
   std::array<std::size_t, 2> read{};
   std::bitset<2> allowed;
-  std::vector<std::unique_ptr<lane::FlowReader>> readers;
+  std::vector<std::unique_ptr<lane::Lane>> lanes;
+
+ private:
+  World* world_;
 };
 
 }  // namespace
@@ -188,7 +197,7 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   engine::EngineOptions small;
   small.tcp.receive_buffer = 64u << 10;
   World world({.piece_bytes = 128u << 10}, small);  // what a lane without a known rate gets
-  Reading receiver;
+  Reading receiver(world);
   Token token{};
   fill_random(token);
   {

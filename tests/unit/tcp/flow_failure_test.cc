@@ -1,4 +1,4 @@
-#include "transport/tcp/comm/flow_failure.h"
+#include "transport/tcp/lane/flow_failure.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -119,7 +119,7 @@ TEST_CASE("a wire whose process has ended is no network that has failed") {
 TEST_CASE("a reset is explained by the reason that it gives") {
   const auto [given, said] = GENERATE(table<std::string, std::string>({
       {"", "the peer reset the connection"},
-      {kClosedEarly, "the peer closed its communicator while requests were outstanding"},
+      {lane::kClosedEarly, "the peer closed its communicator while requests were outstanding"},
       {"message\ntruncated", "the peer's communicator has failed: message?truncated"},
   }));
   TwoHosts hosts;

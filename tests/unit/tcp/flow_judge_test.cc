@@ -135,15 +135,15 @@ namespace {
 // A connection, as its meter sees it.
 struct Metered {
   FlowMeter meter;
-  stack::ConnectionInfo info;
+  lane::Meters meters;
   Instant now{1h};
 
   FlowReading pass(std::uint64_t bytes, Duration busy, Duration limited, Duration length = 10ms) {
-    info.delivered += bytes;
-    info.busy += busy;
-    info.network_limited += limited;
+    meters.delivered += bytes;
+    meters.busy += busy;
+    meters.network_limited += limited;
     now += length;
-    return meter.read(info, now);
+    return meter.read(meters, now);
   }
 };
 
@@ -161,7 +161,7 @@ TEST_CASE("a flow's rate follows what the network gives, not what the applicatio
   }
   CHECK(flow.pass(0, 0ms, 0ms).rate > 0);  // stuck is not unknown
   CHECK(flow.pass(0, 0ms, 0ms).rate < 10);
-  flow.info.timeouts += 3;
+  flow.meters.timeouts += 3;
   CHECK(flow.pass(0, 10ms, 10ms).timeouts_in_row == 3);
   CHECK(flow.pass(1, 10ms, 10ms).timeouts_in_row == 0);
 }

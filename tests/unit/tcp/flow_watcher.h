@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "transport/tcp/comm/flow_failure.h"
 #include "transport/tcp/engine/engine.h"
+#include "transport/tcp/lane/flow_failure.h"
 
 namespace tfabric::tcp::test {
 
@@ -15,7 +15,7 @@ struct FlowWatcher final : engine::FlowHandler {
   }
   void on_progress(engine::Flow& /*flow*/) override {}
   void on_failed(engine::Flow& flow, stack::ConnectionError error) override {
-    why = why_failed(flow, error, in_use, monotonic_now());
+    why = lane::why_failed(flow, error, in_use, monotonic_now());
   }
   bool in_use = true;
   std::string why;

@@ -254,8 +254,8 @@ TEST_CASE(
 }
 
 TEST_CASE("a comm that has ended is remembered for a minute, with its token") {
-  struct Sink final : FlowSink {
-    Status take_flow(engine::Flow&, const Hello&, std::unique_ptr<lane::FlowReader>&) override { return {}; }
+  struct Sink final : LaneSink {
+    Status take_lane(std::unique_ptr<lane::Lane>&, const Hello&) override { return {}; }
   } sink;
   CommTable table;
   const Token token = filled<Token>(7);

@@ -7,9 +7,11 @@
 #include <chrono>
 #include <utility>
 
-#include "transport/tcp/comm/flow_failure.h"
+#include "transport/tcp/lane/flow_failure.h"
 
 namespace tfabric::tcp {
+
+using lane::Lane;
 
 // --- requests
 
@@ -85,103 +87,62 @@ CommCore::CommCore(const Context& context, stripe::Inbox* inbox, const char* dir
   }
 }
 
-stripe::LaneId CommCore::add_lane(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader,
-                                  stripe::LaneSerial serial) {
+Lane& CommCore::adopt(std::unique_ptr<Lane> lane, stripe::LaneSerial serial) {
   std::size_t number = 0;
-  while (number < lanes_.size() && (lanes_[number].flow != nullptr || !is_free({number}))) {
+  while (number < lanes_.size() && (lanes_[number]->is_open() || !is_free(*lanes_[number]))) {
     ++number;
   }
   if (number == lanes_.size()) {
     lanes_.emplace_back();
   }
-  reader->attach(*this, inbox_);
-  flow.set_handler(this, number);
-  lanes_[number] = {
-      .flow = &flow, .reader = std::move(reader), .name = name_for(flow), .serial = serial, .controls = {}};
-  return {number};
+  lane->attach(*this, *this, inbox_);
+  lane->enter({number}, serial, direction_);
+  lanes_[number] = std::move(lane);
+  return *lanes_[number];
 }
 
-std::string CommCore::name_for(const engine::Flow& flow) const {
-  return fmt::format("{} connection {} over rail {}", direction_, flow.describe(), flow.carrier().name());
-}
-
-std::optional<stripe::LaneId> CommCore::find(stripe::LaneSerial serial) const {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].flow != nullptr && lanes_[i].serial == serial) {
-      return stripe::LaneId{i};
+Lane* CommCore::find(stripe::LaneSerial serial) const {
+  for (const auto& lane : lanes_) {
+    if (lane->is_open() && lane->serial() == serial) {
+      return lane.get();
     }
   }
-  return std::nullopt;
+  return nullptr;
 }
 
-bool CommCore::any_carries(const engine::Flow* except) const {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i}) && (except == nullptr || (&lanes_[i].flow->carrier() != &except->carrier() &&
-                                               !lanes_[i].flow->carrier().is_away()))) {
-      return true;
-    }
-  }
-  return false;
+bool CommCore::any_carries(const Lane* except) const {
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+    return carries(*lane) &&
+           (except == nullptr || (&lane->carrier() != &except->carrier() && !lane->carrier().is_away()));
+  });
 }
 
-std::optional<stripe::LaneId> CommCore::speaker() const {
-  std::optional<stripe::LaneId> any;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i})) {
-      if (!lanes_[i].flow->carrier().is_away() && !watch_.suspects({i})) {
-        return stripe::LaneId{i};
+Lane* CommCore::speaker() const {
+  Lane* any = nullptr;
+  for (const auto& lane : lanes_) {
+    if (carries(*lane)) {
+      if (!lane->carrier().is_away() && !suspects(*lane)) {
+        return lane.get();
       }
-      any = stripe::LaneId{i};
+      any = lane.get();
     }
   }
   return any;
 }
 
-void CommCore::tell(stripe::LaneId lane, std::vector<std::byte> record) {
-  at(lane).controls.push_back(std::move(record));
-  send_controls(lane);
-}
-
 void CommCore::tell_all(const std::vector<std::byte>& record) {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i})) {
-      tell({i}, record);
+  for (const auto& lane : lanes_) {
+    if (carries(*lane)) {
+      lane->tell(record);
     }
-  }
-}
-
-void CommCore::send_controls(stripe::LaneId lane) {
-  LaneEnd& end = at(lane);
-  while (!end.controls.empty() && lane::send_record(end.flow->stream(), end.controls.front())) {
-    end.controls.pop_front();
-    end.flow->wake();
-  }
-}
-
-// Not for what carries nothing but such reports, or each would cause another one; but now and then, since
-// they take room, too.
-void CommCore::send_report(stripe::LaneId lane) {
-  constexpr std::uint64_t kAtMost = 64u << 10;
-  LaneEnd& end = at(lane);
-  const std::uint64_t position = end.reader->position(), news = position - end.reported;
-  if (news <= end.reports * lane::kPositionRecordBytes && news < kAtMost) {
-    return;
-  }
-  if (end.flow->send_report(lane::encode_position(lane::RecordType::read, {end.serial, position}))) {
-    end.reported = position;
-    end.reports = 0;
-    end.flow->wake();
   }
 }
 
 Status CommCore::on_read(std::span<const std::byte> body) {
   const auto report = lane::decode_position(body);
-  const std::optional<stripe::LaneId> lane = report ? find(report->serial) : std::nullopt;
-  if (!report || (lane && !at(*lane).flow->on_report(report->position))) {
+  Lane* lane = report ? find(report->serial) : nullptr;
+  if (!report || (lane != nullptr && !lane->on_report(report->position))) {
     return Error{Errc::internal, "the peer reports that it has read what was not sent"};
-  }
-  if (lane) {
-    ++at(*lane).reports;
   }
   return {};
 }
@@ -201,98 +162,71 @@ void CommCore::leave() {
   }
 }
 
-std::size_t CommCore::on_data(engine::Flow& flow, std::span<const std::byte> bytes) {
-  if (failed()) {
-    return bytes.size();
-  }
-  const stripe::LaneId lane = id_of(flow);
-  take(lane, at(lane).reader->take(bytes));
-  return bytes.size();
-}
-
-void CommCore::on_placed(engine::Flow& flow, std::size_t bytes) {
-  const stripe::LaneId lane = id_of(flow);
-  take(lane, at(lane).reader->placed(bytes));
-}
-
 // What is wrong on a lane that does not carry yet is not the peer's: whoever sent it has not shown the token.
-void CommCore::take(stripe::LaneId lane, const Status& taken) {
-  if (taken || at(lane).flow == nullptr) {
-    return;
-  }
-  Error why{taken.error().code, fmt::format("{}: {}", at(lane).name, taken.error().message)};
+void CommCore::on_fault(Lane& lane, const Error& why) {
+  Error named{why.code, fmt::format("{}: {}", lane.name(), why.message)};
   if (carries(lane)) {
-    fail(std::move(why));
+    fail(std::move(named));
   } else {
-    give_up(lane, why);
+    give_up(lane, named);
   }
 }
 
-void CommCore::on_failed(engine::Flow& flow, stack::ConnectionError error) {
-  const stripe::LaneId lane = id_of(flow);
+void CommCore::on_lost(Lane& lane) {
   // What ends a lane before it carries may be anybody, whose words do not count.
   const bool carried = carries(lane);
-  drop(lane);
+  lane.shut();
+  forget(lane);
   if (failed()) {
     return;
   }
   const Instant now = context_.engine.last_turn();
-  timed_out_ = error == stack::ConnectionError::timed_out && !flow.carrier().is_away();
-  const bool refused = has_refused(flow, error);
-  peer_ended_ = peer_ended_ || refused || flow.carrier().has_ended(now);
-  const std::string reason = carried ? flow.stream().reset_reason() : std::string();
+  const lane::Loss loss = lane.loss(in_use(), now);
+  timed_out_ = loss.timed_out && !lane.carrier().is_away();
+  const bool gone = shows_end_of_process(lane, loss);
+  peer_ended_ = peer_ended_ || gone || loss.process_over;
+  const std::string reason = carried ? loss.reason : std::string();
   peer_closed_ = peer_closed_ || !reason.empty();
-  Error why = refused ? Error{Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())}
-                      : failure_of(flow, error);
-  if (reason != kClosedEarly) {
-    keep(flow, why_failed(flow, error, in_use(), now));
+  if (reason != lane::kClosedEarly) {
+    keep(lane, loss.why);
   }
   // A way without a link, or on which nobody answers, has been silent for as long as that took to find. But
   // it may work again by now, and the sender, whose lane was idle as well, takes a moment to make another
   // one.
-  const bool silent =
-      error == stack::ConnectionError::timed_out || error == stack::ConnectionError::unreachable;
-  const Instant heard = flow.stream().silent_since();
   const Duration least = Duration(context_.options.outage) / 4;
-  const Instant since =
-      silent && heard != Instant{} ? std::max(heard, now - context_.options.outage + least) : now;
-  on_lane_failed(lane, flow,
-                 {.why = std::move(why),
-                  .since = since,
-                  .over = !reason.empty() || flow.carrier().has_ended(now) || refused});
+  const Instant since = loss.silent_since == Instant{}
+                            ? now
+                            : std::max(loss.silent_since, now - context_.options.outage + least);
+  on_lane_failed(lane, {.why = {Errc::remote,
+                                fmt::format("{}: {}", lane.name(), gone ? lane::process_ended() : loss.why)},
+                        .since = since,
+                        .over = !reason.empty() || loss.process_over || gone});
 }
 
 // The kernel of the peer's host refuses connections to a port at which its process no longer listens. So may
 // a firewall; a standby is no proof, and the witness knows better.
-bool CommCore::has_refused(const engine::Flow& flow, stack::ConnectionError error) const {
-  return flow.by_kernel() && error == stack::ConnectionError::refused && in_use() && !any_carries() &&
-         !stands_by(id_of(flow)) && !PeerProcesses::vouches(*this);
-}
-
-engine::Flow& CommCore::drop(stripe::LaneId lane) {
-  at(lane).controls.clear();
-  watch_.forget(lane);
-  return *std::exchange(at(lane).flow, nullptr);
+bool CommCore::shows_end_of_process(const Lane& lane, const lane::Loss& loss) const {
+  return loss.refused && lane.traits().refusal_means_gone && in_use() && !any_carries() && !stands_by(lane) &&
+         !PeerProcesses::vouches(*this);
 }
 
 // What is in the network on this lane will not arrive: the lane is given up if there is a way around.
-void CommCore::on_link_away(engine::Flow& flow) {
-  if (failed() || flow.carrier().ends_with_link()) {
+void CommCore::on_away(Lane& lane) {
+  if (failed() || lane.carrier().ends_with_link()) {
     return;
   }
-  if (any_carries(&flow)) {
-    give_up(id_of(flow), failure_of(flow, stack::ConnectionError::unreachable));
+  if (any_carries(&lane)) {
+    give_up(lane, failure_of(lane, Lane::Silence::unreachable));
   } else {
     on_alone();
   }
 }
 
-void CommCore::watch_closely(engine::Flow& flow) {
-  const stripe::LaneId lane = id_of(flow);
-  const std::uint32_t timeouts = flow.stream().timeouts_in_row();
+void CommCore::watch_closely(Lane& lane) {
+  const std::uint32_t timeouts = lane.timeouts_in_row();
   const Instant now = context_.engine.last_turn();
-  for (const stripe::LaneId suspect : watch_.on_confirmed(lane, flow.stream().stream_acked(), awake_)) {
-    try_again(*at(suspect).flow, now);
+  for (const stripe::LaneId suspect : watch_.on_confirmed(lane.id(), lane.confirmed(), awake_)) {
+    at(suspect).retry(now);
   }
   if (timeouts == 0) {
     acquit(lane);
@@ -301,45 +235,38 @@ void CommCore::watch_closely(engine::Flow& flow) {
   if (!carries(lane)) {
     return;
   }
-  if (!any_carries(&flow)) {
+  if (!any_carries(&lane)) {
     if (timeouts >= stripe::Watch::kSuspected) {
       on_alone();
     }
     return;
   }
-  switch (watch_.on_timeouts(lane, timeouts)) {
+  switch (watch_.on_timeouts(lane.id(), timeouts)) {
     case stripe::Watch::Step::suspect:
       on_suspicion(lane, true);
       tend();
       break;
     case stripe::Watch::Step::ask:
-      ask_about(flow);
+      ask_about(lane);
       break;
     case stripe::Watch::Step::none:
       break;
   }
 }
 
-void CommCore::acquit(stripe::LaneId lane) {
-  if (watch_.acquit(lane)) {
+void CommCore::acquit(const Lane& lane) {
+  if (watch_.acquit(lane.id())) {
     on_suspicion(lane, false);
   }
 }
 
-void CommCore::try_again(engine::Flow& flow, Instant now) {
-  flow.stream().retry_at_once(now);
-  flow.wake();  // which sets its timer
-}
-
-void CommCore::ask_about(engine::Flow& suspect) {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (!carries({i}) || &lanes_[i].flow->carrier() == &suspect.carrier() || watch_.suspects({i})) {
+void CommCore::ask_about(const Lane& suspect) {
+  for (const auto& witness : lanes_) {
+    if (!carries(*witness) || &witness->carrier() == &suspect.carrier() || suspects(*witness)) {
       continue;
     }
-    engine::Flow& witness = *lanes_[i].flow;
-    if (lane::send_record(witness.stream(), lane::encode_record(lane::RecordType::ask, {}))) {
-      witness.wake();
-      watch_.asked(id_of(suspect), {i}, witness.stream().stream_written(), suspect.stream().info().srtt);
+    if (witness->say(lane::encode_record(lane::RecordType::ask, {}))) {
+      watch_.asked(suspect.id(), witness->id(), witness->given(), suspect.round_trip());
       return;
     }
   }
@@ -351,37 +278,35 @@ void CommCore::judge_suspects(Instant now) {
   awake_ += std::min<Duration>(now - last_time_, kMost);
   last_time_ = now;
   while (const auto suspect = watch_.due_try(awake_)) {
-    try_again(*at(*suspect).flow, now);
+    at(*suspect).retry(now);
   }
   if (PeerProcesses::view(*this) == witness::View::stopped) {
     return;  // on_process_resumed() follows
   }
   for (const stripe::LaneId suspect : watch_.due_questions(awake_)) {
-    ask_about(*at(suspect).flow);
+    ask_about(at(suspect));
   }
   while (const auto verdict = watch_.verdict(awake_)) {
-    const LaneEnd& dead = at(verdict->dead);
-    const auto silent = now - dead.flow->stream().progressed_at();
-    give_up(
-        verdict->dead,
-        Error{Errc::remote,
-              fmt::format("{}: nothing has arrived for {} ms, while the peer answers over rail {}", dead.name,
-                          std::chrono::duration_cast<std::chrono::milliseconds>(silent).count(),
-                          at(verdict->witness).flow->carrier().name())});
+    Lane& dead = at(verdict->dead);
+    const auto silent = now - dead.progressed_at();
+    give_up(dead, Error{Errc::remote,
+                        fmt::format("{}: nothing has arrived for {} ms, while the peer answers over rail {}",
+                                    dead.name(),
+                                    std::chrono::duration_cast<std::chrono::milliseconds>(silent).count(),
+                                    at(verdict->witness).carrier().name())});
   }
 }
 
-Error CommCore::failure_of(const engine::Flow& flow, stack::ConnectionError error) const {
-  return {Errc::remote, fmt::format("{}: {}", at(id_of(flow)).name,
-                                    why_failed(flow, error, in_use(), context_.engine.now()))};
+Error CommCore::failure_of(const Lane& lane, Lane::Silence silence) const {
+  return {Errc::remote,
+          fmt::format("{}: {}", lane.name(), lane.describe(silence, in_use(), context_.engine.last_turn()))};
 }
 
-// A kernel does not say whether a neighbour has answered: where it has no answer, that may be a firewall.
 void CommCore::fail_if_silent() {
   for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
-    const engine::Flow* flow = lanes_[i].flow;
-    if (flow != nullptr && (flow->carrier().is_away() || (!flow->by_kernel() && flow->is_silent()))) {
-      fail(failure_of(*flow, stack::ConnectionError::unreachable));
+    const Lane& lane = *lanes_[i];
+    if (lane.is_open() && (lane.carrier().is_away() || lane.lacks_neighbour())) {
+      fail(failure_of(lane, Lane::Silence::unreachable));
     }
   }
 }
@@ -419,15 +344,14 @@ std::optional<Error> CommCore::outage_over(Instant now) {
                          : ended ? *outage_->patience
                                  : outage + std::min<Duration>(outage, kToConnect);
   const bool undecided = view == witness::View::asked || view == witness::View::closing;
-  const auto silent = std::find_if(lanes_.begin(), lanes_.end(), [this](const LaneEnd& lane) {
-    return lane.flow != nullptr && carries(id_of(*lane.flow));
-  });
+  const auto silent =
+      std::find_if(lanes_.begin(), lanes_.end(), [this](const auto& lane) { return carries(*lane); });
   if (passed < limit || undecided) {
     return std::nullopt;
   }
   if (silent != lanes_.end() && !stopped) {
-    return failure_of(*silent->flow, silent->flow->carrier().is_away() ? stack::ConnectionError::unreachable
-                                                                       : stack::ConnectionError::timed_out);
+    const Lane& lane = **silent;
+    return failure_of(lane, lane.carrier().is_away() ? Lane::Silence::unreachable : Lane::Silence::timed_out);
   }
   if (ended) {
     return outage_->why;
@@ -444,27 +368,17 @@ std::optional<Error> CommCore::outage_over(Instant now) {
 void CommCore::on_process_ended(const std::string& who) {
   if (!failed()) {
     peer_ended_ = true;
-    on_peer_ended({Errc::remote, process_ended(who.empty() ? "unknown" : who)});
+    on_peer_ended({Errc::remote, lane::process_ended(who.empty() ? "unknown" : who)});
   }
 }
 
-// Our own TCP's acknowledgements are the peer's process's; those of the kernel's count when the process has
-// reported what it has read (Flow::by_kernel()).
 ProcessUser::LaneAnswer CommCore::ask_lanes(std::uint32_t doubt) {
   LaneAnswer answer;
   for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
-    if (!carries({i})) {
-      continue;
+    if (carries(*lanes_[i])) {
+      answer.living = true;
+      answer.answered = lanes_[i]->ask(doubt) || answer.answered;
     }
-    answer.living = true;
-    LaneEnd& lane = lanes_[i];
-    stack::ByteStream& stream = lane.flow->stream();
-    if (lane.doubt != doubt && lane::send_record(stream, lane::encode_record(lane::RecordType::ask, {}))) {
-      lane.doubt = doubt;
-      lane.asked = stream.stream_written();
-      lane.flow->wake();
-    }
-    answer.answered = answer.answered || (lane.doubt == doubt && stream.stream_acked() >= lane.asked);
   }
   return answer;
 }
@@ -474,22 +388,21 @@ ProcessUser::LaneAnswer CommCore::ask_lanes(std::uint32_t doubt) {
 // an answer over another rail.
 void CommCore::on_process_resumed(Duration stop) {
   const Instant now = context_.engine.last_turn();
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].flow == nullptr) {
-      continue;
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
+      lane->forgive(stop, now);
+      acquit(*lane);
+      lane->retry(now);
     }
-    lanes_[i].flow->stream().forgive(stop, now);
-    acquit({i});
-    try_again(*lanes_[i].flow, now);
   }
 }
 
 bool CommCore::in_trouble() const {
   constexpr std::uint32_t kTimeouts = 3;  // of one, or two, a rest of the peer's engine may be the cause
-  return !failed() && (outage_ || std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) {
-                         return lane.flow != nullptr && (lane.flow->stream().timeouts_in_row() >= kTimeouts ||
-                                                         lane.flow->stream().probes_unanswered() > 0);
-                       }));
+  return !failed() &&
+         (outage_ || std::any_of(lanes_.begin(), lanes_.end(), [](const std::unique_ptr<Lane>& lane) {
+            return lane->is_open() && (lane->timeouts_in_row() >= kTimeouts || lane->probes_unanswered() > 0);
+          }));
 }
 
 void CommCore::enqueue(Request& request) {
@@ -499,16 +412,16 @@ void CommCore::enqueue(Request& request) {
   context_.engine.submit(*this);
 }
 
-void CommCore::keep(engine::Flow& flow, std::string_view why) {
-  if (context_.peers.report != nullptr) {
-    context_.peers.report->keep(flow, why);
+void CommCore::keep(const Lane& lane, std::string_view why) {
+  if (engine::FlowAccount* account = lane.account(); account != nullptr) {
+    account->keep(why);
   }
 }
 
-void CommCore::keep_lanes(std::string_view why) {
-  for (const LaneEnd& lane : lanes_) {
-    if (lane.flow != nullptr) {
-      keep(*lane.flow, why);
+void CommCore::keep_lanes(std::string_view why) const {
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
+      keep(*lane, why);
     }
   }
 }
@@ -536,24 +449,19 @@ void CommCore::fail(Error error) {
 }
 
 void CommCore::abort_lanes(std::string_view reason) {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].flow == nullptr) {
-      continue;
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
+      forget(*lane);
+      lane->abort(carries(*lane) ? reason : std::string_view());
     }
-    if (lanes_[i].flow->by_kernel() && carries({i})) {
-      // Its reset carries no reason.
-      const auto text = std::as_bytes(std::span(reason));
-      tell({i},
-           lane::encode_record(lane::RecordType::goodbye, text.first(std::min(text.size(), kMostReason))));
-    }
-    drop({i}).abort(reason);
   }
 }
 
 void CommCore::close_lanes() {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].flow != nullptr) {
-      drop({i}).close();
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
+      forget(*lane);
+      lane->close();
     }
   }
 }
@@ -562,10 +470,10 @@ void CommCore::show(Sight& sight) const {
   observe::CommFacts& facts = sight.facts;
   observe::put(facts.direction, direction_);
   observe::put(facts.state, failed() ? "failed" : outage_ && !any_carries() ? "no connection" : doing());
-  for (const LaneEnd& lane : lanes_) {
-    if (lane.flow != nullptr) {
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
       ++facts.lanes;
-      sight.flow = lane.flow;
+      sight.lane = lane->account();
     }
   }
   facts.rank = tag_;
@@ -588,27 +496,26 @@ std::string CommCore::seen_before(const Error& error) {
 
 // --- waits
 
-verdict::LaneFacts CommCore::facts_of(const engine::Flow& flow, Instant now) {
-  const stack::ByteStream& stream = flow.stream();
-  const engine::Carrier& carrier = flow.carrier();
+verdict::LaneFacts CommCore::facts_of(const Lane& lane, Instant now) {
+  const engine::Carrier& carrier = lane.carrier();
   return {.rail = carrier.name(),
-          .by_kernel = flow.by_kernel(),
+          .reports_reads = !lane.traits().acknowledged_means_arrived,
           .no_link = carrier.is_away(),
           .no_link_for = now - carrier.away_since().value_or(now),
-          .no_neighbour = !flow.by_kernel() && flow.is_silent(),
+          .no_neighbour = lane.lacks_neighbour(),
           .driver_stalled = carrier.is_stalled(),
-          .unacknowledged = stream.awaits_peer(),
-          .repetitions = stream.timeouts_in_row(),
-          .unheard = now - stream.heard_at(),
-          .round_trip = stream.info().srtt};
+          .unacknowledged = lane.awaits_peer(),
+          .repetitions = lane.timeouts_in_row(),
+          .unheard = now - lane.heard_at(),
+          .round_trip = lane.round_trip()};
 }
 
 // A connection that is being made has heard nothing yet.
 Instant CommCore::heard_at() const {
   Instant last{};
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i})) {
-      last = std::max(last, lanes_[i].flow->stream().heard_at());
+  for (const auto& lane : lanes_) {
+    if (carries(*lane)) {
+      last = std::max(last, lane->heard_at());
     }
   }
   return last;
@@ -647,19 +554,19 @@ void CommCore::examine(verdict::WaitFacts& facts, Instant now) {
       facts.view = verdict::PeerView::ended;
       break;
   }
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i})) {
-      facts.address = net::to_string(lanes_[i].flow->remote());
-      facts.lanes.push_back(facts_of(*lanes_[i].flow, now));
+  for (const auto& lane : lanes_) {
+    if (carries(*lane)) {
+      facts.address = lane->remote();
+      facts.lanes.push_back(facts_of(*lane, now));
     }
   }
   context_.peers.processes.want(*this);
 }
 
 void CommCore::send_note(std::vector<std::byte> record) {
-  const auto lane = failed() ? std::nullopt : speaker();
-  if (lane && at(*lane).controls.empty()) {
-    tell(*lane, std::move(record));
+  Lane* lane = failed() ? nullptr : speaker();
+  if (lane != nullptr && !lane->has_waiting()) {
+    lane->tell(std::move(record));
   }
 }
 
@@ -684,7 +591,7 @@ void CommCore::detach(bool outstanding) {
   context_.engine.take_submissions();
   leave();
   if (outstanding) {
-    abort_lanes(kClosedEarly);
+    abort_lanes(lane::kClosedEarly);
     context_.engine.drain_payload();
     return;
   }

@@ -13,7 +13,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -28,9 +27,8 @@
 #include "transport/stripe/message.h"
 #include "transport/stripe/watch.h"
 #include "transport/tcp/comm/context.h"
-#include "transport/tcp/engine/flow.h"
 #include "transport/tcp/engine/progress.h"
-#include "transport/tcp/lane/flow_reader.h"
+#include "transport/tcp/lane/lane.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {
@@ -92,7 +90,7 @@ struct Region final : transport::MemoryRegion {
   }
 };
 
-class CommCore : public engine::FlowHandler,
+class CommCore : public lane::LaneEvents,
                  public engine::Submitter,
                  public engine::Tended,
                  public lane::ControlSink,
@@ -123,40 +121,18 @@ class CommCore : public engine::FlowHandler,
   void examine(verdict::WaitFacts& facts, Instant now) final;
   void send_note(std::vector<std::byte> record) final;
   [[nodiscard]] std::uint64_t shown_id() const final { return account().id; }
-  // Adds a lane over the flow under the first number that is free, which it returns, and becomes the flow's
-  // handler. `reader` has the state of the flow's stream so far.
-  stripe::LaneId add_lane(engine::Flow& flow, std::unique_ptr<lane::FlowReader> reader,
-                          stripe::LaneSerial serial);
+  // Takes the lane under the first number that is free.
+  lane::Lane& adopt(std::unique_ptr<lane::Lane> lane, stripe::LaneSerial serial);
   // Fails the comm if one of its lanes waits for a neighbour that does not answer, or for a link.
   void fail_if_silent();
 
  protected:
-  // Our end of a lane.
-  struct LaneEnd {
-    engine::Flow* flow = nullptr;  // null: gone
-    std::unique_ptr<lane::FlowReader> reader;
-    std::string name;  // in messages; kept when the flow is gone
-    stripe::LaneSerial serial;
-    std::deque<std::vector<std::byte>> controls;  // records that wait for room
-    std::uint64_t reported = 0;  // the position that the peer has been given last (RecordType::read)
-    std::uint64_t reports = 0;   // how many such records have come since
-    bool leaving = false;        // the peer has said that it closes the lane in order
-    std::uint32_t doubt = 0;     // of the witness, for which it was asked last
-    std::uint64_t asked = 0;     // the position behind that question
-  };
-
   CommCore(const Context& context, stripe::Inbox* inbox, const char* direction);
   ~CommCore() override = default;
 
-  std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) final;
-  std::span<std::byte> next_place(engine::Flow& flow) final {
-    return failed() ? std::span<std::byte>() : at(id_of(flow)).reader->next_place();
-  }
-  void on_placed(engine::Flow& flow, std::size_t bytes) final;
-  void on_failed(engine::Flow& flow, stack::ConnectionError error) final;
-  void on_link_away(engine::Flow& flow) final;
-  void on_moved(engine::Flow& flow) final { lanes_[flow.index()].name = name_for(flow); }
-  [[nodiscard]] static stripe::LaneId id_of(const engine::Flow& flow) { return {flow.index()}; }
+  void on_fault(lane::Lane& lane, const Error& why) final;
+  void on_lost(lane::Lane& lane) final;
+  void on_away(lane::Lane& lane) final;
 
   // Queues a posted request for the engine. The queue has room for all requests of the pool.
   void enqueue(Request& request);
@@ -169,31 +145,21 @@ class CommCore : public engine::FlowHandler,
   // if nothing is outstanding, and reset otherwise: nothing reads or writes the user's memory afterwards.
   void detach(bool outstanding);
 
-  [[nodiscard]] LaneEnd& at(stripe::LaneId lane) { return lanes_[lane.value]; }
-  [[nodiscard]] const LaneEnd& at(stripe::LaneId lane) const { return lanes_[lane.value]; }
-  // Returns the lane with this serial that has a flow; nothing if there is none.
-  [[nodiscard]] std::optional<stripe::LaneId> find(stripe::LaneSerial serial) const;
+  [[nodiscard]] lane::Lane& at(stripe::LaneId lane) const { return *lanes_[lane.value]; }
+  // Returns the open lane with this serial; null if there is none.
+  [[nodiscard]] lane::Lane* find(stripe::LaneSerial serial) const;
   // Returns true if the lane can carry records now.
-  [[nodiscard]] virtual bool carries(stripe::LaneId lane) const { return at(lane).flow != nullptr; }
-  // Returns true if a lane carries records; of `except`, if given, or of one on the same link, none counts.
-  [[nodiscard]] bool any_carries(const engine::Flow* except = nullptr) const;
-  // Returns the lane for records that any lane may carry; nothing if there is none.
-  [[nodiscard]] std::optional<stripe::LaneId> speaker() const;
-  // Sends a control record on one lane, or on each that carries records.
-  void tell(stripe::LaneId lane, std::vector<std::byte> record);
+  [[nodiscard]] virtual bool carries(const lane::Lane& lane) const { return lane.is_open(); }
+  // Returns true if a lane carries records; of `except`, if given, or of one on the same carrier, none
+  // counts.
+  [[nodiscard]] bool any_carries(const lane::Lane* except = nullptr) const;
+  // Returns the lane for records that any lane may carry; null if there is none.
+  [[nodiscard]] lane::Lane* speaker() const;
+  // Sends a control record on each lane that carries records.
   void tell_all(const std::vector<std::byte>& record);
-  // If the lane's peer waits to hear what has been read of it, reports that. Call it when the flow has made
-  // progress.
-  void report_read(stripe::LaneId lane) {
-    if (at(lane).flow != nullptr && at(lane).flow->by_kernel()) {
-      send_report(lane);
-    }
-  }
   Status on_read(std::span<const std::byte> body);
   // A question or an answer about waits.
   void on_note(const lane::RecordHeader& header, std::span<const std::byte> body);
-  // Sends the records that have waited for room.
-  void send_controls(stripe::LaneId lane);
   // Calls on_time() each millisecond until leave(); `idly`, if nothing is wrong: every kIdleInterval or so,
   // since all comms of a rank may wait at once.
   static constexpr Duration kIdleInterval = std::chrono::milliseconds(50);
@@ -205,37 +171,36 @@ class CommCore : public engine::FlowHandler,
 
   // The peer has ended its comm, and said so.
   void on_peer_closed() { peer_closed_ = true; }
-  // Keeps the last packets of a flow that something has happened to (EngineReport::keep).
-  [[gnu::cold]] void keep(engine::Flow& flow, std::string_view why);
-  void keep_lanes(std::string_view why);
-  // Forgets the lane's flow, which it returns.
-  engine::Flow& drop(stripe::LaneId lane);
+  // Keeps the last packets of a lane that something has happened to (engine::FlowAccount).
+  [[gnu::cold]] static void keep(const lane::Lane& lane, std::string_view why);
+  void keep_lanes(std::string_view why) const;
   // Closes all lanes in order.
   void close_lanes();
   // Resets all lanes.
   void abort_lanes(std::string_view reason = {});
-  // Looks whether the flow's lane, or one that it is a witness for, has died. Call it when the flow has made
+  // Looks whether the lane, or one that it is a witness for, has died. Call it when the lane has made
   // progress, or has timed out.
-  void watch(engine::Flow& flow) {
-    if (flow.stream().timeouts_in_row() > 0 || !watch_.idle()) {
-      watch_closely(flow);
+  void watch(lane::Lane& lane) {
+    if (lane.timeouts_in_row() > 0 || !watch_.idle()) {
+      watch_closely(lane);
     }
   }
   [[nodiscard]] bool watching() const { return !watch_.idle(); }
-  [[nodiscard]] bool suspects(stripe::LaneId lane) const { return watch_.suspects(lane); }
-  static void try_again(engine::Flow& flow, Instant now);
+  [[nodiscard]] bool suspects(const lane::Lane& lane) const { return watch_.suspects(lane.id()); }
+  // The lane ends: nothing is suspected of it any more.
+  void forget(const lane::Lane& lane) { watch_.forget(lane.id()); }
   // Tries suspects again, and gives up those that are known to be dead by now. Call it in on_time().
   void judge_suspects(Instant now);
 
   // The lane gets nothing more for now, or it does again.
-  virtual void on_suspicion(stripe::LaneId lane, bool suspected) = 0;
+  virtual void on_suspicion(const lane::Lane& lane, bool suspected) = 0;
   // Returns true if the lane is one of a class that carries only when another one is lost.
-  [[nodiscard]] virtual bool stands_by(stripe::LaneId /*lane*/) const { return false; }
+  [[nodiscard]] virtual bool stands_by(const lane::Lane& /*lane*/) const { return false; }
   // A lane does not get on, and no other one carries anything, so that nothing can be found out about it.
   virtual void on_alone() {}
   // Resets the lane and buries it.
-  virtual void give_up(stripe::LaneId lane, const Error& why) = 0;
-  // What is known of a lane that has failed.
+  virtual void give_up(lane::Lane& lane, const Error& why) = 0;
+  // What a lane's failure means for the comm.
   struct Loss {
     Error why;
     Instant since;      // when it is known not to have been heard any more, or it was lost
@@ -243,8 +208,8 @@ class CommCore : public engine::FlowHandler,
   };
   // The peer's process has ended, and nothing of it is in the network any more. The comm has not failed.
   virtual void on_peer_ended(Error why) = 0;
-  // A lane has failed; its flow no longer exists when this returns. The comm has not failed.
-  virtual void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) = 0;
+  // A lane has failed, and is shut. The comm has not failed.
+  virtual void on_lane_failed(lane::Lane& lane, const Loss& loss) = 0;
   // What the comm does now, in a few words, as docs/night-duty.md has them, while nothing is wrong.
   [[nodiscard]] virtual const char* doing() const = 0;
   // Of messages, in the comm's direction.
@@ -255,9 +220,9 @@ class CommCore : public engine::FlowHandler,
   // Returns false until NCCL has the comm.
   [[nodiscard]] virtual bool in_use() const = 0;
   // Returns true if nothing is left of the lane that had this number and is gone.
-  [[nodiscard]] virtual bool is_free(stripe::LaneId lane) const = 0;
-  // What has happened to a lane, for errors.
-  [[nodiscard]] Error failure_of(const engine::Flow& flow, stack::ConnectionError error) const;
+  [[nodiscard]] virtual bool is_free(const lane::Lane& lane) const = 0;
+  // What has happened to a lane that is given up, for errors.
+  [[nodiscard]] Error failure_of(const lane::Lane& lane, lane::Lane::Silence silence) const;
 
   // --- while no lane works
   // Begins with the silence of all, or the loss of the last one, for this reason, and is one from then on,
@@ -276,7 +241,7 @@ class CommCore : public engine::FlowHandler,
   [[nodiscard]] virtual bool uses(const void* data, std::size_t size) const = 0;
 
   Context context_;
-  std::vector<LaneEnd> lanes_;  // by LaneId
+  std::vector<std::unique_ptr<lane::Lane>> lanes_;  // by LaneId; those that have ended stay until replaced
   SpscRing<Request*, transport::kMaxRequests> posted_;
   std::int64_t tag_ = -1;  // of the latest request: NCCL's is the sender's rank
 
@@ -294,18 +259,15 @@ class CommCore : public engine::FlowHandler,
   [[nodiscard]] LaneAnswer ask_lanes(std::uint32_t doubt) final;
   [[nodiscard]] bool in_trouble() const final;
   [[nodiscard]] Instant heard_at() const final;
-  [[nodiscard]] bool has_refused(const engine::Flow& flow, stack::ConnectionError error) const;
-  [[nodiscard]] static verdict::LaneFacts facts_of(const engine::Flow& flow, Instant now);
+  [[nodiscard]] bool shows_end_of_process(const lane::Lane& lane, const lane::Loss& loss) const;
+  [[nodiscard]] static verdict::LaneFacts facts_of(const lane::Lane& lane, Instant now);
   [[nodiscard]] bool is_by_network(const Error& error) const;
   // What was seen of the comm before it failed, for its error.
   [[nodiscard]] std::string seen_before(const Error& error);
-  void send_report(stripe::LaneId lane);
-  void take(stripe::LaneId lane, const Status& taken);
-  void watch_closely(engine::Flow& flow);
-  void ask_about(engine::Flow& suspect);
+  void watch_closely(lane::Lane& lane);
+  void ask_about(const lane::Lane& suspect);
   // The lane is suspected no more, if it was.
-  void acquit(stripe::LaneId lane);
-  [[nodiscard]] std::string name_for(const engine::Flow& flow) const;
+  void acquit(const lane::Lane& lane);
 
   stripe::Inbox* inbox_;
   const char* direction_;

@@ -4,12 +4,12 @@ namespace tfabric::tcp {
 
 // --- Pending
 
-Status Pending::take_flow(engine::Flow& flow, const Hello& hello, std::unique_ptr<lane::FlowReader>& reader) {
+Status Pending::take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) {
   if (!made_.insert(hello.comm).second) {
     return Error{Errc::remote, "its comm has been closed"};
   }
   auto comm = std::make_unique<RecvComm>(context_);
-  if (Status status = comm->take_flow(flow, hello, reader); !status) {
+  if (Status status = comm->take_lane(lane, hello); !status) {
     return status;
   }
   comm->admit(hello);

@@ -14,13 +14,12 @@
 namespace tfabric::tcp {
 
 // The comms that peers are opening to one listener. Used with the engine held, except where said.
-class Pending final : public FlowSink {
+class Pending final : public LaneSink {
  public:
   explicit Pending(const Context& context) : context_(context) {}
 
   // Makes a comm of the first lane to arrive; the others join it.
-  Status take_flow(engine::Flow& flow, const Hello& hello,
-                   std::unique_ptr<lane::FlowReader>& reader) override;
+  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override;
   // From any thread.
   [[nodiscard]] bool has_ready() const { return ready_count_.load(std::memory_order_acquire) > 0; }
   // Returns a comm that has a lane; null if there is none.

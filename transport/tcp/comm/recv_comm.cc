@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/tcp/comm/flow_failure.h"
+#include "transport/tcp/lane/flow_failure.h"
 
 namespace tfabric::tcp {
+
+using lane::Lane;
 
 RecvComm::RecvComm(const Context& context)
     : CommCore(context, &inbox_, "receive"),
@@ -25,24 +27,23 @@ RecvComm::~RecvComm() {
   poke();  // the process may end at any time, and the peer should be told of the end before
 }
 
-Status RecvComm::take_flow(engine::Flow& flow, const Hello& hello,
-                           std::unique_ptr<lane::FlowReader>& reader) {
+Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const Hello& hello) {
   if (has_ended()) {
     return Error{Errc::remote, "the comm that it would join has ended"};
   }
-  if (graves_.forbids(hello.serial) || find(hello.serial)) {
+  if (graves_.forbids(hello.serial) || find(hello.serial) != nullptr) {
     return Error{Errc::internal, fmt::format("its comm has or had a connection {}", hello.serial.value)};
   }
   const auto used = static_cast<std::size_t>(
-      std::count_if(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) { return lane.flow != nullptr; }));
-  if (used >= kMaxFlows) {
+      std::count_if(lanes_.begin(), lanes_.end(), [](const auto& other) { return other->is_open(); }));
+  if (used >= kMaxLanes) {
     return Error{Errc::internal, fmt::format("the comm that it would join has {} connections", used)};
   }
-  const stripe::LaneId lane = add_lane(flow, std::move(reader), hello.serial);
+  Lane& taken = adopt(std::move(lane), hello.serial);
   context_.peers.processes.add(*this, hello.witness);
   end_outage();
   for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
-    tell(lane, lane::encode_position(lane::RecordType::buried, grave));
+    taken.tell(lane::encode_position(lane::RecordType::buried, grave));
   }
   retell();
   return {};
@@ -123,8 +124,8 @@ const char* RecvComm::doing() const {
     return "peer has closed";
   }
   if (inbox_.outstanding() > 0) {
-    const bool arriving = std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) {
-      return lane.flow != nullptr && lane.reader->mid_record();
+    const bool arriving = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
+      return lane->is_open() && lane->is_mid_record();
     });
     return arriving ? "arriving" : "awaits data";
   }
@@ -152,8 +153,8 @@ Result<bool> RecvComm::post(Request& request) {
     return true;
   }
   auto record = lane::encode_record(lane::RecordType::announce, std::span(tags).first(tag_bytes), group);
-  if (const auto lane = speaker()) {
-    tell(*lane, record);
+  if (Lane* lane = speaker(); lane != nullptr) {
+    lane->tell(record);
   }
   announcements_.emplace(group.value, std::move(record));
   announcements_.erase(group.value - static_cast<std::uint32_t>(stripe::Inbox::kMaxGroups));  // complete
@@ -169,38 +170,36 @@ bool RecvComm::report_is_due(bool arrival) const {
   return news >= kTogether || (large_ && (arrival || news >= inbox_.outstanding()));
 }
 
-void RecvComm::report_posted(std::optional<stripe::LaneId> lane) {
+void RecvComm::report_posted(Lane* lane) {
   const stripe::GroupId posted = inbox_.posted();
   if (announces_ || ended_ || !told_.precedes(posted)) {
     return;
   }
-  lane = lane ? lane : speaker();
+  lane = lane != nullptr ? lane : speaker();
   const auto record = lane::encode({.type = lane::RecordType::posted, .group = posted});
-  if (lane && lane::send_record(at(*lane).flow->stream(), record)) {
+  if (lane != nullptr && lane->say(record)) {
     told_ = posted;
     told_at_ = context_.engine.last_turn();
     large_ = large_ && posted != inbox_.next_group();
-    at(*lane).flow->wake();
   }
 }
 
-void RecvComm::on_progress(engine::Flow& flow) {
+void RecvComm::on_progress(Lane& lane) {
   if (failed() || ended_) {
     return;
   }
-  const stripe::LaneId lane = id_of(flow);
-  watch(flow);
-  if (!at(lane).controls.empty()) {
-    send_controls(lane);
+  watch(lane);
+  if (lane.is_open()) {
+    lane.tell_waiting();
+    lane.report();
   }
-  report_read(lane);
   if (posted_.front() != nullptr) {
     on_submitted();
   }
   if (large_ && report_is_due(/*arrival=*/true)) {
-    report_posted(at(lane).flow != nullptr && !suspects(lane) ? std::optional(lane) : std::nullopt);
+    report_posted(lane.is_open() && !suspects(lane) ? &lane : nullptr);
   }
-  if (!failed() && !ended_ && flow.stream().peer_finished()) {
+  if (!failed() && !ended_ && lane.is_open() && lane.is_finished()) {
     on_peer_finished(lane);
   }
 }
@@ -208,27 +207,28 @@ void RecvComm::on_progress(engine::Flow& flow) {
 // The sender has closed the lane in order, so all that it sent on it has arrived. Of a socket that is sure
 // only if it has said so: the kernel closes those of a process that has ended, and so do middleboxes that
 // have given up.
-void RecvComm::on_peer_finished(stripe::LaneId lane) {
-  if (at(lane).flow->by_kernel() && !at(lane).leaving) {
-    drop(lane).close();
+void RecvComm::on_peer_finished(Lane& lane) {
+  if (!lane.is_closed_in_order()) {
+    forget(lane);
+    lane.close();
     bury(lane);
     if (!any_carries()) {
       // Twice as long as a sender that lives takes to dial again, and more.
       constexpr Duration kPatience = std::chrono::seconds(1);
-      begin_outage({Errc::remote, fmt::format("{}: {}", at(lane).name, process_ended())},
+      begin_outage({Errc::remote, fmt::format("{}: {}", lane.name(), lane::process_ended())},
                    context_.engine.last_turn(), kPatience);
     }
     return;
   }
-  if (at(lane).reader->mid_record()) {
-    fail(
-        Error{Errc::remote, fmt::format("{}: the peer closed it in the middle of a message", at(lane).name)});
+  if (lane.is_mid_record()) {
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed it in the middle of a message", lane.name())});
     return;
   }
-  graves_.forbid(at(lane).serial);
-  drop(lane).close();
+  graves_.forbid(lane.serial());
+  forget(lane);
+  lane.close();
   if (!any_carries()) {
-    begin_outage({Errc::remote, fmt::format("{}: the peer closed it", at(lane).name)},
+    begin_outage({Errc::remote, fmt::format("{}: the peer closed it", lane.name())},
                  context_.engine.last_turn());
   } else {
     retell();
@@ -264,8 +264,8 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
       }
       if (header.type == lane::RecordType::bury) {
         on_bury(*serial);
-      } else if (const auto leaving = find(*serial)) {
-        at(*leaving).leaving = true;
+      } else if (Lane* leaving = find(*serial); leaving != nullptr) {
+        leaving->on_leaving();
       } else {
         graves_.settled(*serial);
       }
@@ -273,7 +273,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
     }
     case lane::RecordType::goodbye:
       on_peer_closed();
-      end(Error{Errc::remote, why_over(lane::text_of(body))});
+      end(Error{Errc::remote, lane::why_over(lane::text_of(body))});
       return {};
     case lane::RecordType::read:
       return on_read(body);

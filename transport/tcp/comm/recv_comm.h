@@ -11,7 +11,7 @@
 
 namespace tfabric::tcp {
 
-class RecvComm final : public transport::RecvComm, public CommCore, public FlowSink {
+class RecvComm final : public transport::RecvComm, public CommCore, public LaneSink {
  public:
   explicit RecvComm(const Context& context);
   ~RecvComm() override;
@@ -30,8 +30,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side
-  Status take_flow(engine::Flow& flow, const Hello& hello,
-                   std::unique_ptr<lane::FlowReader>& reader) override;
+  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override;
   [[nodiscard]] bool has_ended() const override { return failed() || ended_; }
   // Lets lanes join the comm from now on whose hellos name the same comm.
   void admit(const Hello& first);
@@ -39,20 +38,20 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
 
  private:
   void on_submitted() override;
-  void on_progress(engine::Flow& flow) override;
-  void on_suspicion(stripe::LaneId lane, bool suspected) override;
-  void give_up(stripe::LaneId lane, const Error& why) override;
+  void on_progress(lane::Lane& lane) override;
+  void on_suspicion(const lane::Lane& lane, bool suspected) override;
+  void give_up(lane::Lane& lane, const Error& why) override;
   void on_alone() override;
   void on_time(Instant now) override;
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
   void on_peer_ended(Error why) override;
-  void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) override;
+  void on_lane_failed(lane::Lane& lane, const Loss& loss) override;
   [[nodiscard]] const char* doing() const override;
   [[nodiscard]] const stripe::Traffic& traffic() const override { return inbox_.traffic(); }
   [[nodiscard]] std::size_t outstanding() const override { return inbox_.outstanding(); }
   [[nodiscard]] bool in_use() const override { return true; }
-  [[nodiscard]] bool is_free(stripe::LaneId lane) const override { return at(lane).flow == nullptr; }
+  [[nodiscard]] bool is_free(const lane::Lane& lane) const override { return !lane.is_open(); }
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return inbox_.uses(data, size);
   }
@@ -61,15 +60,15 @@ class RecvComm final : public transport::RecvComm, public CommCore, public FlowS
   Result<bool> post(Request& request);
   [[nodiscard]] bool report_is_due(bool arrival) const;
   // Tells the sender which receives are posted, over this lane or any.
-  void report_posted(std::optional<stripe::LaneId> lane = std::nullopt);
+  void report_posted(lane::Lane* lane = nullptr);
   void repeat_announcements();
-  void on_peer_finished(stripe::LaneId lane);
+  void on_peer_finished(lane::Lane& lane);
   void end(Error why);
   void conclude();
 
   // --- lanes that die (recv_recovery.cc)
   void on_bury(stripe::LaneSerial serial);
-  void bury(stripe::LaneId lane);
+  void bury(lane::Lane& lane);
   void retell();
 
   // user's side

@@ -7,19 +7,18 @@
 
 namespace tfabric::tcp {
 
-void RecvComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) {
-  stack::ByteStream& stream = flow.stream();
-  // They are acknowledged, so the sender may believe them delivered.
-  for (auto bytes = stream.readable(); !bytes.empty(); bytes = stream.readable()) {
-    on_data(flow, bytes);
-    stream.consume(static_cast<std::uint32_t>(bytes.size()));
+using lane::Lane;
+
+void RecvComm::on_lane_failed(Lane& lane, const Loss& loss) {
+  // What it still has is acknowledged, so the sender may believe it delivered.
+  while (!failed() && lane.drain()) {
   }
   if (failed() || ended_) {
     return;
   }
-  if (stream.received_all() && !at(lane).reader->mid_record() && !flow.by_kernel()) {
-    graves_.forbid(at(lane).serial);
-    retell();  // it has brought everything, but may not have delivered what went the other way
+  if (lane.has_brought_all()) {
+    graves_.forbid(lane.serial());
+    retell();  // but it may not have delivered what went the other way
   } else {
     bury(lane);
   }
@@ -40,37 +39,36 @@ void RecvComm::on_peer_ended(Error why) {
 }
 
 // From here on the lane brings nothing more, and its position is final.
-void RecvComm::bury(stripe::LaneId lane) {
-  const LaneEnd& end = at(lane);
-  const stripe::Graves::Grave grave{end.serial, end.reader->bury()};
+void RecvComm::bury(Lane& lane) {
+  const stripe::Graves::Grave grave{lane.serial(), lane.fence()};
   graves_.add(grave.serial, grave.position);
   tell_all(lane::encode_position(lane::RecordType::buried, grave));
   retell();
 }
 
-void RecvComm::give_up(stripe::LaneId lane, const Error& why) {
-  engine::Flow& flow = drop(lane);
-  keep(flow, why.message.empty() ? "the peer has given it up" : why.message);
-  flow.abort();
+void RecvComm::give_up(Lane& lane, const Error& why) {
+  forget(lane);
+  keep(lane, why.message.empty() ? "the peer has given it up" : why.message);
+  lane.abort();
   bury(lane);
 }
 
 // The sender cannot be dialled from here, and nothing of it can arrive while no link is there.
 void RecvComm::on_alone() {
-  const auto silent = speaker();
-  if (silent && at(*silent).flow->carrier().is_away()) {
+  const Lane* silent = speaker();
+  if (silent != nullptr && silent->carrier().is_away()) {
     begin_outage({Errc::remote, {}}, context_.engine.last_turn());  // the lanes say why
   }
 }
 
-void RecvComm::on_suspicion(stripe::LaneId /*lane*/, bool suspected) {
+void RecvComm::on_suspicion(const Lane& /*lane*/, bool suspected) {
   if (suspected) {
     retell();
   }
 }
 
 void RecvComm::on_bury(stripe::LaneSerial serial) {
-  if (const auto living = find(serial)) {
+  if (Lane* living = find(serial); living != nullptr) {
     give_up(*living, {});
   } else if (const auto position = graves_.position_of(serial)) {
     tell_all(lane::encode_position(lane::RecordType::buried, {serial, *position}));
@@ -92,12 +90,12 @@ void RecvComm::retell() {
 }
 
 void RecvComm::repeat_announcements() {
-  const auto lane = speaker();
-  if (!lane) {
+  Lane* lane = speaker();
+  if (lane == nullptr) {
     return;
   }
   for (const auto& [group, record] : announcements_) {
-    tell(*lane, record);
+    lane->tell(record);
   }
 }
 
@@ -108,7 +106,7 @@ void RecvComm::on_time(Instant now) {
   if (now - told_at_ >= kLongest) {
     report_posted();
   }
-  if (const auto lane = speaker(); lane && !at(*lane).flow->carrier().is_away()) {
+  if (const Lane* lane = speaker(); lane != nullptr && !lane->carrier().is_away()) {
     end_outage();
   }
   if (auto over = outage_over(now)) {

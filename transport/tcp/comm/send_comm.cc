@@ -6,10 +6,12 @@
 #include <bit>
 
 #include "base/log.h"
-#include "transport/tcp/comm/flow_failure.h"
+#include "transport/tcp/lane/flow_failure.h"
+#include "transport/tcp/lane/stream_lane.h"
 
 namespace tfabric::tcp {
 
+using lane::Lane;
 using LaneState = SendFlows::State;
 
 SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs,
@@ -45,7 +47,7 @@ bool SendComm::open_lane(stripe::RouteId route) {
   over.tried = true;
   engine::Carrier* carrier = context_.engine.find_carrier(over.carrier);
   engine::Flow* flow = carrier == nullptr ? nullptr
-                                          : carrier->connect(context_.engine, over.remote, over.port, this,
+                                          : carrier->connect(context_.engine, over.remote, over.port, nullptr,
                                                              /*index=*/0);
   if (flow == nullptr) {
     return false;
@@ -55,16 +57,16 @@ bool SendComm::open_lane(stripe::RouteId route) {
   hello.rail = over.rail_number;
   hello.serial = {++last_serial_};
   hello.nonce = nonce_of_lane(hello_.nonce, hello.serial);
-  const stripe::LaneId id = add_lane(*flow, std::make_unique<lane::FlowReader>(*this, nullptr), hello.serial);
-  openings_.resize(std::max(openings_.size(), id.value + 1));
+  Lane& lane = adopt(std::make_unique<lane::StreamLane>(*flow, *this, *this), hello.serial);
+  openings_.resize(std::max(openings_.size(), lane.id().value + 1));
   LaneOpening::Opener& opener = *this;
-  openings_[id.value] = std::make_unique<LaneOpening>(opener, id, hello);
-  at(id).reader->attach(*openings_[id.value], nullptr);
-  outbox_.renew(id);
-  book_.opening(id, route, flow->stream());
-  over.judge.forget(id);
-  return lane::send_record(flow->stream(),
-                           lane::encode_record(lane::RecordType::hello, openings_[id.value]->hello()));
+  openings_[lane.id().value] = std::make_unique<LaneOpening>(opener, lane.id(), hello);
+  LaneOpening& opening = *openings_[lane.id().value];
+  lane.attach(*this, opening, nullptr);
+  outbox_.renew(lane.id());
+  book_.opening(route, lane);
+  over.judge.forget(lane.id());
+  return lane.say(lane::encode_record(lane::RecordType::hello, opening.hello()));
 }
 
 // --- user's side
@@ -169,9 +171,9 @@ const char* SendComm::doing() const {
     return "peer has no receive";
   }
   bool any = false, answered = false;
-  for (const LaneEnd& lane : lanes_) {
-    any = any || lane.flow != nullptr;
-    answered = answered || (lane.flow != nullptr && lane.flow->stream().timeouts_in_row() == 0);
+  for (const auto& lane : lanes_) {
+    any = any || lane->is_open();
+    answered = answered || (lane->is_open() && lane->timeouts_in_row() == 0);
   }
   return any && !answered ? "no answer" : "sending";
 }
@@ -181,44 +183,45 @@ void SendComm::pump() {
   if (failed() || !outbox_.pump(book_.outlets())) {
     return;
   }
-  for (const LaneEnd& lane : lanes_) {
-    if (lane.flow != nullptr) {
-      lane.flow->wake();
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
+      lane->flush();
     }
   }
 }
 
-void SendComm::on_progress(engine::Flow& flow) {
+void SendComm::on_progress(Lane& lane) {
   if (failed()) {
     return;
   }
-  const stripe::LaneId id = id_of(flow);
-  outbox_.on_confirmed(id, flow.stream().stream_acked());
+  outbox_.on_confirmed(lane.id(), lane.confirmed());
   note_confirmations();
-  watch(flow);
-  if (flow.stream().peer_finished()) {
-    if (!carries(id)) {
-      give_up(id, {Errc::remote, fmt::format("{}: it was closed before the peer welcomed it", at(id).name)});
-    } else if (flow.by_kernel() && !peer_over_) {
-      give_up(id,
-              {Errc::remote, fmt::format("{}: the peer's end was closed without a goodbye", at(id).name)});
-    } else {
-      on_peer_over(id);
-    }
+  watch(lane);
+  if (lane.is_open() && lane.is_finished()) {
+    on_peer_finished(lane);
     return;
   }
-  if (welcomed()) {
-    const stripe::RouteId route = book_.route(id);
-    if (!at(id).controls.empty()) {
-      send_controls(id);
-    }
-    report_read(id);
-    close_if_drained(flow);
-    if (route_at(route).path->poll(context_.engine.last_turn())) {
+  if (welcomed() && lane.is_open()) {
+    Path& path = *route_of(lane).path;
+    lane.tell_waiting();
+    lane.report();
+    close_if_drained(lane);
+    if (path.poll(context_.engine.last_turn())) {
       poll_paths();
     }
   }
   on_submitted();
+}
+
+void SendComm::on_peer_finished(Lane& lane) {
+  if (!carries(lane)) {
+    give_up(lane, {Errc::remote, fmt::format("{}: it was closed before the peer welcomed it", lane.name())});
+  } else if (!lane.is_closed_in_order() && !peer_over_) {
+    give_up(lane,
+            {Errc::remote, fmt::format("{}: the peer's end was closed without a goodbye", lane.name())});
+  } else {
+    on_peer_over(lane);
+  }
 }
 
 // Also of the routes on which nothing happens, because they are thought to be slow.
@@ -238,30 +241,23 @@ void SendComm::wake_paths() {
 }
 
 void SendComm::take_acknowledgements() {
-  for (const LaneEnd& lane : lanes_) {
-    if (lane.flow != nullptr) {
-      outbox_.on_confirmed(id_of(*lane.flow), lane.flow->stream().stream_acked());
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
+      outbox_.on_confirmed(lane->id(), lane->confirmed());
     }
   }
 }
 
-bool SendComm::carries(stripe::LaneId lane) const {
-  const LaneState state = book_.state(lane);
-  return at(lane).flow != nullptr && (state == LaneState::open || state == LaneState::leaving);
+bool SendComm::carries(const Lane& lane) const {
+  const LaneState state = state_of(lane);
+  return lane.is_open() && (state == LaneState::open || state == LaneState::leaving);
 }
 
-void SendComm::close_if_drained(engine::Flow& flow) {
-  const stripe::LaneId id = id_of(flow);
-  const stack::ByteStream& stream = flow.stream();
-  if (book_.state(id) == LaneState::leaving && outbox_.drained(id) && at(id).controls.empty() &&
-      (flow.by_kernel() || stream.stream_acked() == stream.stream_written())) {
-    if (flow.by_kernel()) {
-      // An end without it is one that the kernel, or a middlebox, has made.
-      lane::send_record(flow.stream(), lane::encode_serial(lane::RecordType::settled, at(id).serial));
-    }
-    flow.close();
-    drop(id);
-    book_.gone(id);
+void SendComm::close_if_drained(Lane& lane) {
+  if (state_of(lane) == LaneState::leaving && outbox_.drained(lane.id()) && lane.is_drained()) {
+    lane.leave();
+    forget(lane);
+    book_.gone(lane.id());
     ++counters_.left;
   }
 }
@@ -320,7 +316,7 @@ void SendComm::judge(stripe::RouteId route, Instant now) {
   }
   book_.distrust(verdict->flow);
   ++counters_.distrusted;
-  TF_INFO("NET/tfabric: {} {}: another takes its place", at(verdict->flow).name, to_string(*verdict));
+  TF_INFO("NET/tfabric: {} {}: another takes its place", at(verdict->flow).name(), to_string(*verdict));
 }
 
 void SendComm::use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) {
@@ -341,7 +337,7 @@ void SendComm::close_spare_flows(stripe::RouteId route, std::uint32_t keep) {
     if (!spare) {
       return;
     }
-    leave_lane(*spare);
+    leave_lane(at(*spare));
   }
 }
 
@@ -352,13 +348,13 @@ void SendComm::close_replaced_flows(stripe::RouteId route, std::uint32_t flows) 
     if (!bad || book_.is_dealt(*bad)) {
       return;
     }
-    leave_lane(*bad);
+    leave_lane(at(*bad));
   }
 }
 
-void SendComm::leave_lane(stripe::LaneId lane) {
-  book_.retire(lane);
-  close_if_drained(*at(lane).flow);
+void SendComm::leave_lane(Lane& lane) {
+  book_.retire(lane.id());
+  close_if_drained(lane);
 }
 
 Status SendComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
@@ -373,7 +369,7 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
     case lane::RecordType::goodbye:
       peer_reason_ = lane::text_of(body);
       on_peer_closed();
-      peer_over_ = peer_over_.value_or(Error{Errc::remote, why_over(peer_reason_)});
+      peer_over_ = peer_over_.value_or(Error{Errc::remote, lane::why_over(peer_reason_)});
       return {};  // its FIN follows
     case lane::RecordType::read:
       return on_read(body);  // on_progress() of this flow takes it into account
@@ -394,22 +390,23 @@ Status SendComm::on_control(const lane::RecordHeader& header, std::span<const st
   return {};
 }
 
-Status SendComm::on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) {
+Status SendComm::on_welcome(stripe::LaneId id, const Welcome& welcome, const Tag& proof) {
+  Lane& lane = at(id);
   if (welcome.status == WelcomeStatus::gone) {
-    fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", at(lane).name)});
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", lane.name())});
     return {};
   }
-  if (!lane::send_record(at(lane).flow->stream(), lane::encode_record(lane::RecordType::proof, proof))) {
+  if (!lane.say(lane::encode_record(lane::RecordType::proof, proof))) {
     return Error{Errc::internal, "the proof does not fit into a send queue that has sent a hello"};
   }
-  at(lane).reader->attach(*this, nullptr);
-  book_.welcomed(lane);
+  lane.attach(*this, *this, nullptr);
+  book_.welcomed(id);
   witness::Contact process = welcome.witness;
   process.token = witness_key(hello_.token, hello_.witness.process, process.process);
   context_.peers.processes.add(*this, process);
-  note_return(route_at(book_.route(lane)));
+  note_return(route_of(lane));
   for (const stripe::Burials::Burial& burial : burials_.open()) {
-    tell(lane, lane::encode_serial(lane::RecordType::bury, burial.serial));
+    lane.tell(lane::encode_serial(lane::RecordType::bury, burial.serial));
   }
   if (welcomed()) {
     ++counters_.joined;
@@ -417,12 +414,11 @@ Status SendComm::on_welcome(stripe::LaneId lane, const Welcome& welcome, const T
     welcomed_.store(true, std::memory_order_release);
     note_start();
   }
-  at(lane).flow->wake();
   deal();
   // This lane can take over from those whose links are away.
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (carries({i}) && lanes_[i].flow->carrier().is_away()) {
-      on_link_away(*lanes_[i].flow);
+  for (const auto& other : lanes_) {
+    if (carries(*other) && other->carrier().is_away()) {
+      on_away(*other);
     }
   }
   if (silent_) {

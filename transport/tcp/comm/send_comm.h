@@ -116,24 +116,24 @@ class SendComm final : public transport::SendComm,
   };
 
   void on_submitted() override;
-  void on_progress(engine::Flow& flow) override;
-  void on_suspicion(stripe::LaneId lane, bool suspected) override;
-  void give_up(stripe::LaneId lane, const Error& why) override;
+  void on_progress(lane::Lane& lane) override;
+  void on_suspicion(const lane::Lane& lane, bool suspected) override;
+  void give_up(lane::Lane& lane, const Error& why) override;
   void on_time(Instant now) override;
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;
   void on_peer_ended(Error why) override;
-  void on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) override;
+  void on_lane_failed(lane::Lane& lane, const Loss& loss) override;
   [[nodiscard]] const char* doing() const override;
   void note_duties(Instant now) const override;
   [[nodiscard]] const stripe::Traffic& traffic() const override { return outbox_.traffic(); }
   [[nodiscard]] std::size_t outstanding() const override { return outbox_.outstanding(); }
   [[nodiscard]] bool needs_receive() const override { return outbox_.waits_for_receive(); }
   [[nodiscard]] bool in_use() const override { return welcomed(); }
-  [[nodiscard]] bool is_free(stripe::LaneId lane) const override {
-    return book_.state(lane) == SendFlows::State::gone && outbox_.drained(lane);
+  [[nodiscard]] bool is_free(const lane::Lane& lane) const override {
+    return book_.state(lane.id()) == SendFlows::State::gone && outbox_.drained(lane.id());
   }
-  [[nodiscard]] bool carries(stripe::LaneId lane) const override;
+  [[nodiscard]] bool carries(const lane::Lane& lane) const override;
   PathUse measure(stripe::RouteId route, Instant now) override;
   void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
   [[nodiscard]] const Path* quickest_sister(stripe::RouteId route, Instant now) const override;
@@ -147,17 +147,20 @@ class SendComm final : public transport::SendComm,
   void poll_paths();
   void wake_paths();
   void take_acknowledgements();
-  void close_if_drained(engine::Flow& flow);
-  void leave_lane(stripe::LaneId lane);
+  void on_peer_finished(lane::Lane& lane);
+  void close_if_drained(lane::Lane& lane);
+  void leave_lane(lane::Lane& lane);
   void close_spare_flows(stripe::RouteId route, std::uint32_t keep);
   void close_replaced_flows(stripe::RouteId route, std::uint32_t flows);
   SendRoute& route_at(stripe::RouteId route) { return routes_[route.value]; }
+  SendRoute& route_of(const lane::Lane& lane) { return route_at(book_.route(lane.id())); }
+  [[nodiscard]] SendFlows::State state_of(const lane::Lane& lane) const { return book_.state(lane.id()); }
   void warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const;
   void judge(stripe::RouteId route, Instant now);
 
   // --- lanes that die and come back (send_recovery.cc)
-  void bury(stripe::LaneId lane, const Error& why, Instant silent_since);
-  void on_peer_over(stripe::LaneId lane);
+  void bury(const lane::Lane& lane, const Error& why, Instant silent_since);
+  void on_peer_over(const lane::Lane& lane);
   Status on_buried(std::span<const std::byte> body);
   Status settle(stripe::LaneId lane, std::uint64_t position);
 
@@ -166,14 +169,16 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool awaits_answer() const;
   [[nodiscard]] Duration unconfirmed_for(Instant now) const;
   bool note_silence(Instant now);
-  void replace_silent(stripe::LaneId joined);
+  void replace_silent(const lane::Lane& joined);
   [[nodiscard]] bool lacks_answer(stripe::RouteId route) const;
+  // A kernel decides when the lane sends again, and may take too long.
+  [[nodiscard]] static bool repeats_late(const lane::Lane& lane) { return !lane.traits().retries_at_once; }
   bool ask_while_waiting(Instant now);
 
   // --- which routes carry (send_routes.cc)
   [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
   [[nodiscard]] bool has_way_left() const;
-  [[nodiscard]] bool is_trusted(stripe::LaneId lane) const;
+  [[nodiscard]] bool is_trusted(const lane::Lane& lane) const;
   [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const;
   [[nodiscard]] std::optional<RouteClass> carrying_class() const;
   [[nodiscard]] bool has_open_lane(stripe::RouteId route) const;
@@ -187,8 +192,8 @@ class SendComm final : public transport::SendComm,
   bool rest_standbys(Instant now);
   void note_return(SendRoute& route);
   void on_alone() override;
-  [[nodiscard]] bool stands_by(stripe::LaneId lane) const override {
-    return routes_[book_.route(lane).value].rank != routes_.front().rank;
+  [[nodiscard]] bool stands_by(const lane::Lane& lane) const override {
+    return routes_[book_.route(lane.id()).value].rank != routes_.front().rank;
   }
 
   Status on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) override;

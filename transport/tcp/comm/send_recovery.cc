@@ -6,15 +6,16 @@
 #include <utility>
 
 #include "base/log.h"
-#include "transport/tcp/comm/flow_failure.h"
 #include "transport/tcp/comm/send_comm.h"
+#include "transport/tcp/lane/flow_failure.h"
 
 namespace tfabric::tcp {
 
+using lane::Lane;
 using LaneState = SendFlows::State;
 
-void SendComm::on_lane_failed(stripe::LaneId lane, engine::Flow& flow, const Loss& loss) {
-  outbox_.on_confirmed(lane, flow.stream().stream_acked());
+void SendComm::on_lane_failed(Lane& lane, const Loss& loss) {
+  outbox_.on_confirmed(lane.id(), lane.confirmed());
   take_acknowledgements();
   if (loss.over) {
     fail(peer_over_.value_or(loss.why));
@@ -31,22 +32,22 @@ void SendComm::on_peer_ended(Error why) {
   }
 }
 
-// The lane's connection is gone, and its flow forgotten.
-void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since) {
-  const stripe::RouteId route = book_.route(lane);
-  const bool opening = book_.state(lane) == LaneState::opening;
+// The lane has ended.
+void SendComm::bury(const Lane& lane, const Error& why, Instant silent_since) {
+  SendRoute& route = route_of(lane);
+  const bool opening = state_of(lane) == LaneState::opening;
   // It was to find out whether others are dead, or still silent, and has carried nothing.
   const bool only_asked = opening && (stands_by(lane) || silent_);
   counters_.refused += opening && welcomed() ? 1 : 0;
   counters_.buried += opening ? 0 : 1;
-  book_.lost(lane);
-  route_at(route).back_off(context_.engine.last_turn(), context_.options.outage);
+  book_.lost(lane.id());
+  route.back_off(context_.engine.last_turn(), context_.options.outage);
   if (peer_over_) {
     on_peer_over(lane);
     return;
   }
-  burials_.begin(at(lane).serial, lane);
-  tell_all(lane::encode_serial(lane::RecordType::bury, at(lane).serial));
+  burials_.begin(lane.serial(), lane.id());
+  tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
   first_loss_ = first_loss_.value_or(why);
   if (!has_way_left()) {
     fail(welcomed() ? why : *first_loss_);
@@ -57,7 +58,7 @@ void SendComm::bury(stripe::LaneId lane, const Error& why, Instant silent_since)
   if (cut_off) {
     begin_outage(why, silent_since);
   }
-  note_loss(route_at(route), why, cut_off, only_asked);
+  note_loss(route, why, cut_off, only_asked);
   tend();
   pump();
 }
@@ -81,30 +82,29 @@ void SendComm::note_loss(const SendRoute& route, const Error& why, bool cut_off,
   }
 }
 
-void SendComm::give_up(stripe::LaneId lane, const Error& why) {
-  engine::Flow& flow = drop(lane);
-  keep(flow, why.message);
-  outbox_.on_confirmed(lane, flow.stream().stream_acked());
-  flow.abort();
+void SendComm::give_up(Lane& lane, const Error& why) {
+  forget(lane);
+  keep(lane, why.message);
+  outbox_.on_confirmed(lane.id(), lane.confirmed());
+  lane.abort();
   bury(lane, why, context_.engine.last_turn());
 }
 
-void SendComm::on_suspicion(stripe::LaneId lane, bool suspected) {
-  book_.suspect(lane, suspected);
+void SendComm::on_suspicion(const Lane& lane, bool suspected) {
+  book_.suspect(lane.id(), suspected);
   deal();
   pump();
 }
 
 // The receiver closes all flows of its comm at once, and one flow's FIN may overtake another's
 // acknowledgements. So sends fail only when no flow can acknowledge anything more.
-void SendComm::on_peer_over(stripe::LaneId lane) {
+void SendComm::on_peer_over(const Lane& lane) {
   take_acknowledgements();
   on_peer_closed();
-  const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const LaneEnd& other) {
-    return other.flow == nullptr || other.flow->stream().peer_finished() ||
-           outbox_.drained(id_of(*other.flow));
+  const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const auto& other) {
+    return !other->is_open() || other->is_finished() || outbox_.drained(other->id());
   });
-  peer_over_ = Error{Errc::remote, fmt::format("{}: {}", at(lane).name, why_over(peer_reason_))};
+  peer_over_ = Error{Errc::remote, fmt::format("{}: {}", lane.name(), lane::why_over(peer_reason_))};
   if (over) {
     fail(*peer_over_);
   }
@@ -119,8 +119,8 @@ Status SendComm::on_buried(std::span<const std::byte> body) {
     if (Status status = settle(*lane, grave->position); !status) {
       return status;
     }
-  } else if (const std::optional<stripe::LaneId> living = find(grave->serial)) {
-    give_up(*living, {Errc::remote, fmt::format("{}: the peer has given it up", at(*living).name)});
+  } else if (Lane* living = find(grave->serial); living != nullptr) {
+    give_up(*living, {Errc::remote, fmt::format("{}: the peer has given it up", living->name())});
     return failed() ? Status() : on_buried(body);
   }
   tell_all(lane::encode_serial(lane::RecordType::settled, grave->serial));
@@ -131,7 +131,7 @@ Status SendComm::on_buried(std::span<const std::byte> body) {
 Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
   const std::uint64_t before = outbox_.dealt_again();
   if (Status status = outbox_.settle(lane, position); !status) {
-    return Error{status.error().code, fmt::format("{}: {}", at(lane).name, status.error().message)};
+    return Error{status.error().code, fmt::format("{}: {}", at(lane).name(), status.error().message)};
   }
   route_at(book_.route(lane)).path->on_dealt_again(outbox_.dealt_again() - before);
   book_.gone(lane);

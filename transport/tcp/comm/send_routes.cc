@@ -19,6 +19,7 @@ const char* manner_of(RouteClass rank) {
 
 }  // namespace
 
+using lane::Lane;
 using LaneState = SendFlows::State;
 
 void SendRoute::back_off(Instant now, Duration patience) {
@@ -44,7 +45,7 @@ const engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
 // Returns false if no lane is left, and none can be opened that is not bound to end like those that were.
 // While the comm is being opened, each route is tried once.
 bool SendComm::has_way_left() const {
-  return std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& end) { return end.flow != nullptr; }) ||
+  return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->is_open(); }) ||
          std::any_of(routes_.begin(), routes_.end(), [this](const SendRoute& route) {
            return usable_carrier(route) != nullptr && (welcomed() || !route.tried);
          });
@@ -52,10 +53,9 @@ bool SendComm::has_way_left() const {
 
 // A lane that is known to work. One that carries may be in doubt: its link is away, or nothing of it has been
 // confirmed for a while.
-bool SendComm::is_trusted(stripe::LaneId lane) const {
-  const engine::Flow* flow = at(lane).flow;
-  return flow != nullptr && book_.state(lane) == LaneState::open && !suspects(lane) &&
-         !flow->carrier().is_away() && flow->stream().timeouts_in_row() < stripe::Watch::kSuspected;
+bool SendComm::is_trusted(const Lane& lane) const {
+  return lane.is_open() && state_of(lane) == LaneState::open && !suspects(lane) &&
+         !lane.carrier().is_away() && lane.timeouts_in_row() < stripe::Watch::kSuspected;
 }
 
 // The lowest class always has lanes, a higher one only while there is no lane below that can be trusted: not
@@ -67,15 +67,14 @@ bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
     return true;
   }
   bool joining = false;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    const stripe::LaneId lane{i};
-    if (lanes_[i].flow == nullptr || routes_[book_.route(lane).value].rank >= rank) {
+  for (const auto& lane : lanes_) {
+    if (!lane->is_open() || routes_[book_.route(lane->id()).value].rank >= rank) {
       continue;
     }
-    if (is_trusted(lane)) {
+    if (is_trusted(*lane)) {
       return false;
     }
-    joining = joining || book_.state(lane) == LaneState::opening;
+    joining = joining || state_of(*lane) == LaneState::opening;
   }
   const Duration head_start = Duration(context_.options.connect_timeout) / 4;
   return welcomed() || !joining || now - opened_at_ >= head_start;
@@ -84,9 +83,9 @@ bool SendComm::is_needed(stripe::RouteId number, Instant now) const {
 // The lowest class of a lane that may get pieces, whether it is trusted or not; nothing if there is none.
 std::optional<RouteClass> SendComm::carrying_class() const {
   std::optional<RouteClass> lowest;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].flow != nullptr && book_.state({i}) == LaneState::open) {
-      const RouteClass rank = routes_[book_.route({i}).value].rank;
+  for (const auto& lane : lanes_) {
+    if (lane->is_open() && state_of(*lane) == LaneState::open) {
+      const RouteClass rank = routes_[book_.route(lane->id()).value].rank;
       lowest = std::min(lowest.value_or(rank), rank);
     }
   }
@@ -107,12 +106,9 @@ void SendComm::deal() {
 }
 
 bool SendComm::has_open_lane(stripe::RouteId route) const {
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].flow != nullptr && book_.state({i}) == LaneState::open && book_.route({i}) == route) {
-      return true;
-    }
-  }
-  return false;
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+    return lane->is_open() && state_of(*lane) == LaneState::open && book_.route(lane->id()) == route;
+  });
 }
 
 // In an outage nothing stands in, and no rail is missed more than others.
@@ -224,15 +220,15 @@ bool SendComm::drop_late_joiners(Instant now, bool cut_off) {
   constexpr Duration kPatience = std::chrono::seconds(1), kShort = std::chrono::milliseconds(400);
   bool joining = false;
   for (std::size_t i = 0; i < lanes_.size() && welcomed() && !failed(); ++i) {
-    const engine::Flow* flow = lanes_[i].flow;
-    if (flow == nullptr || !flow->by_kernel() || book_.state({i}) != LaneState::opening) {
+    Lane& lane = *lanes_[i];
+    if (!lane.is_open() || !repeats_late(lane) || state_of(lane) != LaneState::opening) {
       continue;
     }
     joining = true;
     // The welcome takes the peer's process, which may have no CPU; the rest is its kernel's.
-    const Duration patience = cut_off && flow->is_silent() ? kShort : kPatience;
-    if (now - flow->stream().progressed_at() >= patience) {
-      give_up({i}, {Errc::remote, fmt::format("{}: no answer to a dial", at({i}).name)});
+    const Duration patience = cut_off && lane.is_connecting() ? kShort : kPatience;
+    if (now - lane.progressed_at() >= patience) {
+      give_up(lane, {Errc::remote, fmt::format("{}: no answer to a dial", lane.name())});
     }
   }
   return joining;
@@ -243,16 +239,15 @@ bool SendComm::drop_late_joiners(Instant now, bool cut_off) {
 bool SendComm::rest_standbys(Instant now) {
   constexpr Duration kDwell = std::chrono::seconds(1);
   bool any = false;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    const stripe::LaneId lane{i};
-    if (lanes_[i].flow == nullptr || !stands_by(lane)) {
+  for (const auto& lane : lanes_) {
+    if (!lane->is_open() || !stands_by(*lane)) {
       continue;
     }
     any = true;
-    const SendRoute& route = route_at(book_.route(lane));
-    const bool rested = route.joined && now - *route.joined >= kDwell;
-    if (book_.state(lane) == LaneState::open && rested && !is_needed(book_.route(lane), now)) {
-      leave_lane(lane);
+    const stripe::RouteId route = book_.route(lane->id());
+    const bool rested = route_at(route).joined && now - *route_at(route).joined >= kDwell;
+    if (state_of(*lane) == LaneState::open && rested && !is_needed(route, now)) {
+      leave_lane(*lane);
     }
   }
   return any || (has_standbys_ && is_needed({routes_.size() - 1}, now));

@@ -8,6 +8,7 @@
 
 namespace tfabric::tcp {
 
+using lane::Lane;
 using LaneState = SendFlows::State;
 
 // Called before bytes are dealt as well, so that the time counts from there.
@@ -27,9 +28,8 @@ void SendComm::note_confirmations() {
 // While the peer's receive is awaited, its report may be what was lost (ask_while_waiting()).
 bool SendComm::awaits_answer() const {
   return outbox_.waits_for_receive() && any_carries() &&
-         std::all_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) {
-           return lane.flow == nullptr || lane.flow->stream().awaits_peer();
-         });
+         std::all_of(lanes_.begin(), lanes_.end(),
+                     [](const auto& lane) { return !lane->is_open() || lane->awaits_peer(); });
 }
 
 Duration SendComm::unconfirmed_for(Instant now) const {
@@ -46,8 +46,8 @@ bool SendComm::note_silence(Instant now) {
   // The peer's reports may be what is lost, of which nothing is seen here; or it gets no CPU.
   constexpr Duration kLongSilence = std::chrono::seconds(3);
   const Duration silence = unconfirmed_for(now);
-  const bool unanswered = std::any_of(lanes_.begin(), lanes_.end(), [](const LaneEnd& lane) {
-    return lane.flow != nullptr && lane.flow->stream().timeouts_in_row() > 0;
+  const bool unanswered = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
+    return lane->is_open() && lane->timeouts_in_row() > 0;
   });
   silent_ = welcomed() && !peer_over_ && silence >= (unanswered ? kSilence : kLongSilence);
   if (silent_ && !in_outage() && any_carries()) {
@@ -59,19 +59,20 @@ bool SendComm::note_silence(Instant now) {
 
 // A lane has joined while the others are silent. Ours send again at once; a kernel may wait for as long as
 // the silence has lasted, so what its connections have not brought goes over others.
-void SendComm::replace_silent(stripe::LaneId joined) {
+void SendComm::replace_silent(const Lane& joined) {
   const Instant now = context_.engine.last_turn();
   for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
-    if (i == joined.value || !carries({i}) || !lanes_[i].flow->stream().awaits_peer()) {
+    Lane& lane = *lanes_[i];
+    if (&lane == &joined || !carries(lane) || !lane.awaits_peer()) {
       continue;
     }
-    if (!lanes_[i].flow->by_kernel()) {
-      try_again(*lanes_[i].flow, now);
-    } else if (lanes_[i].flow->stream().progressed_at() < at(joined).flow->stream().progressed_at()) {
-      give_up({i}, {Errc::remote,
-                    fmt::format("{}: nothing has arrived for {:.1f} s, and a new connection can "
-                                "be made",
-                                at({i}).name, std::chrono::duration<double>(unconfirmed_for(now)).count())});
+    if (!repeats_late(lane)) {
+      lane.retry(now);
+    } else if (lane.progressed_at() < joined.progressed_at()) {
+      give_up(lane, {Errc::remote,
+                     fmt::format("{}: nothing has arrived for {:.1f} s, and a new connection can "
+                                 "be made",
+                                 lane.name(), std::chrono::duration<double>(unconfirmed_for(now)).count())});
     }
   }
 }
@@ -79,9 +80,9 @@ void SendComm::replace_silent(stripe::LaneId joined) {
 // While all lanes are silent, those of a kernel do not count: it may send again too late.
 bool SendComm::lacks_answer(stripe::RouteId route) const {
   bool any = false;
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].flow != nullptr && book_.route({i}) == route) {
-      if (!lanes_[i].flow->by_kernel() || book_.state({i}) == LaneState::opening) {
+  for (const auto& lane : lanes_) {
+    if (lane->is_open() && book_.route(lane->id()) == route) {
+      if (!repeats_late(*lane) || state_of(*lane) == LaneState::opening) {
         return false;
       }
       any = true;
@@ -98,14 +99,12 @@ bool SendComm::ask_while_waiting(Instant now) {
   if (failed() || !outbox_.waits_for_receive()) {
     return false;
   }
-  for (std::size_t i = 0; i < lanes_.size(); ++i) {
-    if (!is_trusted({i}) || (routes_.size() == 1 && !lanes_[i].flow->by_kernel())) {
+  for (const auto& lane : lanes_) {
+    if (!is_trusted(*lane) || (routes_.size() == 1 && !repeats_late(*lane))) {
       continue;
     }
-    stack::ByteStream& stream = lanes_[i].flow->stream();
-    if (!stream.awaits_peer() && now - stream.progressed_at() >= kQuiet &&
-        lane::send_record(stream, lane::encode_record(lane::RecordType::ask, {}))) {
-      lanes_[i].flow->wake();
+    if (!lane->awaits_peer() && now - lane->progressed_at() >= kQuiet) {
+      lane->say(lane::encode_record(lane::RecordType::ask, {}));
     }
   }
   return true;

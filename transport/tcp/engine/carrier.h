@@ -17,6 +17,25 @@ class Engine;
 class Flow;
 class FlowHandler;
 
+// What the user of a flow can rely on: constants of a carrier's kind.
+struct Traits {
+  // What is acknowledged, the peer's process has. Otherwise its kernel may: both users report what they have
+  // read (lane::RecordType::read), and only that counts.
+  bool acknowledged_means_arrived = true;
+  // The end of a stream is the peer's comm's doing. Otherwise a kernel's or a middlebox's, perhaps, for a
+  // process that has died: a comm that closes one of its flows says so before.
+  bool end_means_closed = true;
+  // A reset brings its reason. Otherwise that goes ahead as a goodbye.
+  bool reset_says_why = true;
+  // A refused connection means that the peer's process has ended.
+  bool refusal_means_gone = false;
+  // What waits for an acknowledgement can be sent again at once. Otherwise a kernel does so at its own pace,
+  // and may wait for as long again as nothing came through.
+  bool retries_at_once = true;
+  // The packets of a flow are seen here, and can be recorded.
+  bool shows_packets = true;
+};
+
 class Carrier {
  public:
   virtual ~Carrier() = default;
@@ -27,6 +46,7 @@ class Carrier {
   [[nodiscard]] std::uint64_t number() const { return number_; }
   // The rail's name.
   [[nodiscard]] virtual const std::string& name() const = 0;
+  [[nodiscard]] const Traits& traits() const { return traits_; }
   // The carrier is about to be removed from its engine: no flow may begin on it.
   void retire() { retired_ = true; }
   [[nodiscard]] bool retired() const { return retired_; }
@@ -55,9 +75,10 @@ class Carrier {
   virtual void on_small_path(const net::IpAddress& /*remote*/, std::uint32_t /*mss*/) {}
 
  protected:
-  Carrier();
+  explicit Carrier(const Traits& traits);
 
  private:
+  Traits traits_;
   std::uint64_t number_;
   bool retired_ = false;
 };
@@ -65,6 +86,7 @@ class Carrier {
 // A carrier whose flows the engine does not carry itself: it only gives it turns.
 class PolledCarrier : public Carrier {
  public:
+  using Carrier::Carrier;
   // The two halves of a turn: bytes and news to the handlers, and what the handlers have queued to the peers.
   // Return true if anything was done.
   virtual bool receive(Instant now) = 0;

@@ -24,7 +24,8 @@ std::atomic<std::uint64_t> next_number{1};
 
 }  // namespace
 
-Carrier::Carrier() : number_(next_number.fetch_add(1, std::memory_order_relaxed)) {}
+Carrier::Carrier(const Traits& traits)
+    : traits_(traits), number_(next_number.fetch_add(1, std::memory_order_relaxed)) {}
 
 TcpFlow::TcpFlow(Engine& engine, const FlowKey& key, Link& link, FlowHandler* handler, std::size_t index,
                  std::unique_ptr<stack::Connection> connection)
@@ -36,7 +37,7 @@ TcpFlow::TcpFlow(Engine& engine, const FlowKey& key, Link& link, FlowHandler* ha
 void TcpFlow::wake() { engine_->wake(*this); }
 void TcpFlow::close() { engine_->close(*this); }
 void TcpFlow::abort(std::string_view reason) { engine_->abort(*this, reason); }
-bool TcpFlow::is_silent() const { return engine_->is_silent(*this); }
+bool TcpFlow::lacks_neighbour() const { return engine_->is_silent(*this); }
 
 std::string TcpFlow::why_unreachable(Instant now) const {
   const net::Interface& interface = link().interface();

@@ -50,6 +50,8 @@ class FlowAccount {
   FlowAccount(const FlowAccount&) = delete;
   FlowAccount& operator=(const FlowAccount&) = delete;
   virtual ~FlowAccount() = default;
+  // Something has happened to the flow: copies its last packets aside (observe/keepsake.h).
+  virtual void keep(std::string_view why) = 0;
 };
 
 // Belongs to its engine; the user holds it until it has closed or aborted it, or it has failed.
@@ -87,18 +89,17 @@ class Flow {
   // Until the peer has proved who it is, the flow must cost no memory for it. Initially it is trusted.
   virtual void set_trusted(bool /*trusted*/) {}
 
-  // The kernel carries the flow. Then an acknowledgement only says that the peer's kernel has the bytes, so
-  // both users report what they have read (RecordType::read); the end of the stream may be the kernel's
-  // doing, for a process that has died; a refusal says that it has; and a reset gives no reason.
-  [[nodiscard]] virtual bool by_kernel() const { return false; }
+  // Where acknowledgements do not mean that bytes have arrived (Traits):
   // The peer has read so many bytes of the stream. Returns false if that cannot be.
   virtual bool on_report(std::uint64_t /*position*/) { return false; }
   // Sends the report of what was read here. The peer does not report in turn that it has read that. Returns
   // false if there is no room now.
   virtual bool send_report(std::span<const std::byte> /*record*/) { return false; }
 
-  // Returns true if the peer, or the way to it, has given no sign of itself for some seconds.
-  [[nodiscard]] virtual bool is_silent() const = 0;
+  // Returns true until the connection is there.
+  [[nodiscard]] virtual bool is_connecting() const = 0;
+  // Returns true if the next hop is known to have given no sign of itself for some seconds.
+  [[nodiscard]] virtual bool lacks_neighbour() const { return false; }
   // Returns why the flow failed as unreachable, for messages; empty if no more is known.
   [[nodiscard]] virtual std::string why_unreachable(Instant /*now*/) const { return {}; }
 

@@ -48,7 +48,8 @@ class TcpFlow final : public Flow, public Timed {
   void abort(std::string_view reason = {}) override;
   void set_recorder(const observe::RingWriter& recorder) override { recorder_ = recorder; }
   void set_trusted(bool trusted) override { connection_->keep_out_of_order(trusted); }
-  [[nodiscard]] bool is_silent() const override;
+  [[nodiscard]] bool is_connecting() const override { return connection_->state() == stack::State::syn_sent; }
+  [[nodiscard]] bool lacks_neighbour() const override;
   [[nodiscard]] std::string why_unreachable(Instant now) const override;
 
  private:

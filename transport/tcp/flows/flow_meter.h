@@ -14,15 +14,15 @@
 #include <cstdint>
 
 #include "base/time.h"
-#include "transport/tcp/stack/byte_stream.h"
+#include "transport/tcp/lane/meters.h"
 
 namespace tfabric::tcp {
 
 struct FlowReading {
   std::uint64_t delivered = 0;        // bytes
-  std::uint64_t carried = 0;          // as ConnectionInfo has it
+  std::uint64_t carried = 0;          // as lane::Meters has it
   Duration busy{}, limited{};         // time with bytes on their way; the part when the network limited it
-  Duration in_network{};              // as ConnectionInfo has it
+  Duration in_network{};              // as lane::Meters has it
   Duration srtt{};                    // zero: not known
   std::uint64_t rate = 0;             // the expected one, bytes a second; 0: not known
   bool unused = false;                // for so long that its rate may have changed
@@ -37,24 +37,24 @@ class FlowMeter {
   static constexpr Duration kUnused = std::chrono::milliseconds(300);
 
   // Returns what the flow did since the last reading, or since it began.
-  FlowReading read(const stack::ConnectionInfo& info, Instant now) {
-    FlowReading reading{.delivered = info.delivered - delivered_,
-                        .carried = std::max(info.carried, carried_) - carried_,
-                        .busy = info.busy - busy_,
-                        .limited = info.network_limited - limited_,
-                        .in_network = info.in_network - in_network_,
-                        .srtt = info.srtt};
+  FlowReading read(const lane::Meters& meters, Instant now) {
+    FlowReading reading{.delivered = meters.delivered - delivered_,
+                        .carried = std::max(meters.carried, carried_) - carried_,
+                        .busy = meters.busy - busy_,
+                        .limited = meters.network_limited - limited_,
+                        .in_network = meters.in_network - in_network_,
+                        .srtt = meters.round_trip};
     take_rate(reading, now);
-    timeouts_in_row_ = (reading.delivered > 0 ? 0 : timeouts_in_row_) + (info.timeouts - timeouts_);
+    timeouts_in_row_ = (reading.delivered > 0 ? 0 : timeouts_in_row_) + (meters.timeouts - timeouts_);
     reading.rate = expected();
     reading.timeouts_in_row = timeouts_in_row_;
-    reading.path_mss = info.path_limited ? info.mss : 0;
-    delivered_ = info.delivered;
-    carried_ = std::max(info.carried, carried_);
-    busy_ = info.busy;
-    limited_ = info.network_limited;
-    in_network_ = info.in_network;
-    timeouts_ = info.timeouts;
+    reading.path_mss = meters.path_mss;
+    delivered_ = meters.delivered;
+    carried_ = std::max(meters.carried, carried_);
+    busy_ = meters.busy;
+    limited_ = meters.network_limited;
+    in_network_ = meters.in_network;
+    timeouts_ = meters.timeouts;
     return reading;
   }
 

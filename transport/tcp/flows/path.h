@@ -27,7 +27,7 @@ namespace tfabric::tcp {
 // What one comm's flows on a path have done since the last measurement.
 struct PathUse {
   std::uint64_t delivered = 0;     // bytes
-  std::uint64_t carried = 0;       // as ConnectionInfo has it
+  std::uint64_t carried = 0;       // as lane::Meters has it
   Duration busy{};                 // how long the busiest flow had bytes on their way
   Duration all_busy{}, limited{};  // the same, summed over all flows; the part when the network limited them
   Duration in_network{};           // how long one of them had bytes that waited for the network

@@ -2,14 +2,13 @@
 
 namespace tfabric::tcp {
 
-void SendFlows::opening(stripe::LaneId flow, stripe::RouteId route, stack::ByteStream& stream) {
-  const std::size_t number = flow.value;
+void SendFlows::opening(stripe::RouteId route, lane::Lane& lane) {
+  const std::size_t number = lane.id().value;
   if (number >= flows_.size()) {
     flows_.resize(number + 1);
     outlets_.resize(number + 1);
   }
-  flows_[number] = {
-      .state = State::opening, .route = route, .lane = std::make_unique<lane::FlowLane>(stream), .meter = {}};
+  flows_[number] = {.state = State::opening, .route = route, .lane = &lane, .meter = {}};
   outlets_[number] = {};
 }
 
@@ -18,7 +17,7 @@ bool SendFlows::welcomed(stripe::LaneId flow) {
     return false;
   }
   flows_[flow.value].state = State::open;
-  outlets_[flow.value].lane = flows_[flow.value].lane.get();
+  outlets_[flow.value].lane = flows_[flow.value].lane;
   return true;
 }
 
@@ -34,7 +33,7 @@ void SendFlows::retire(stripe::LaneId flow) {
 
 void SendFlows::lost(stripe::LaneId flow) {
   flows_[flow.value].state = State::lost;
-  flows_[flow.value].lane.reset();
+  flows_[flow.value].lane = nullptr;
   outlets_[flow.value] = {};
 }
 
@@ -46,7 +45,7 @@ std::uint32_t SendFlows::deal(stripe::RouteId route, std::uint32_t wanted, const
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     if (flows_[i].route == route && flows_[i].state == State::open && accept(flows_[i])) {
       const bool deals = dealt < wanted && !flows_[i].suspected;
-      outlets_[i].lane = deals ? flows_[i].lane.get() : nullptr;
+      outlets_[i].lane = deals ? flows_[i].lane : nullptr;
       dealt += deals ? 1 : 0;
     }
   }
@@ -65,7 +64,7 @@ void SendFlows::measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& re
   for (std::size_t i = 0; i < flows_.size(); ++i) {
     Flow& flow = flows_[i];
     if (flow.route == route && (flow.state == State::open || flow.state == State::leaving)) {
-      readings.push_back({{i}, flow.meter.read(flow.lane->stream().info(), now)});
+      readings.push_back({{i}, flow.meter.read(flow.lane->meters(), now)});
       outlets_[i].rate = readings.back().reading.rate;
     }
   }

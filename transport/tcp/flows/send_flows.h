@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -15,7 +14,7 @@
 #include "transport/stripe/lane.h"
 #include "transport/tcp/flows/flow_judge.h"
 #include "transport/tcp/flows/flow_meter.h"
-#include "transport/tcp/lane/flow_lane.h"
+#include "transport/tcp/lane/lane.h"
 
 namespace tfabric::tcp {
 
@@ -23,8 +22,8 @@ class SendFlows {
  public:
   enum class State : std::uint8_t { gone, opening, open, leaving, lost };
 
-  // The comm is opening the flow over this route.
-  void opening(stripe::LaneId flow, stripe::RouteId route, stack::ByteStream& stream);
+  // The comm is opening the flow over this route. The lane must outlive its use here, until lost() or gone().
+  void opening(stripe::RouteId route, lane::Lane& lane);
   // Returns false if the flow was not being opened.
   bool welcomed(stripe::LaneId flow);
   // The flow's connection is gone, and what it has delivered is not known yet.
@@ -67,7 +66,7 @@ class SendFlows {
   struct Flow {
     State state = State::gone;
     stripe::RouteId route;
-    std::unique_ptr<lane::FlowLane> lane;
+    lane::Lane* lane = nullptr;
     FlowMeter meter;
     bool distrusted = false, suspected = false;
   };

@@ -9,8 +9,8 @@
 namespace tfabric::tcp {
 namespace {
 
-// As for comms; a flow of the kernel's costs a system call.
-constexpr std::size_t kFlowsAtATime = 4, kCostOfKernelFlow = 4;
+// As for comms; a flow that is polled costs a system call.
+constexpr std::size_t kFlowsAtATime = 4, kCostOfPolledFlow = 4;
 // What is worth a keepsake, once it is over: time-outs in a row, and a peer without room.
 constexpr std::uint32_t kTimeouts = 3;
 constexpr Duration kClosed = std::chrono::seconds(1);
@@ -66,10 +66,10 @@ void EngineReport::FlowAccount::take(const stack::ConnectionInfo& info, const st
   }
 }
 
-// Our own flows come first, then those of each carrier of the kernel's.
-engine::Flow* EngineReport::flow_at(std::size_t place, bool& by_kernel) const {
-  by_kernel = place >= engine_->own_flows().size();
-  if (!by_kernel) {
+// Our own flows come first, then those of each carrier that is polled.
+engine::Flow* EngineReport::flow_at(std::size_t place, bool& polled) const {
+  polled = place >= engine_->own_flows().size();
+  if (!polled) {
     return engine_->own_flows()[place].get();
   }
   place -= engine_->own_flows().size();
@@ -88,17 +88,17 @@ void EngineReport::look_at_flows(Instant now) {
   for (std::size_t cost = 0; cost < kFlowsAtATime && flow_round_.left > 0 && all > 0;) {
     --flow_round_.left;
     next_flow_ = next_flow_ + 1 < all ? next_flow_ + 1 : 0;
-    bool by_kernel = false;
-    if (engine::Flow* flow = flow_at(next_flow_, by_kernel)) {
+    bool polled = false;
+    if (engine::Flow* flow = flow_at(next_flow_, polled)) {
       look_at(*flow);
     }
-    cost += by_kernel ? kCostOfKernelFlow : 1;
+    cost += polled ? kCostOfPolledFlow : 1;
   }
 }
 
 EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow) {
   if (flow.account() == nullptr) {
-    auto account = std::make_unique<FlowAccount>();
+    auto account = std::make_unique<FlowAccount>(*this);
     account->id = page_->new_id();
     account->slot = page_->take(observe::Table::flow);
     const std::string& rail = flow.carrier().name();
@@ -118,7 +118,7 @@ EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow) {
     observe::put(account->facts.rail, rail);
     observe::put(account->facts.local, ends.substr(0, middle));
     observe::put(account->facts.peer, middle == std::string::npos ? std::string() : ends.substr(middle + 3));
-    if (!flow.by_kernel()) {
+    if (flow.carrier().traits().shows_packets) {
       flow.set_recorder(page_->take_ring(account->id, account->ring_slot));
     }
     flow.set_account(std::move(account));
@@ -154,11 +154,7 @@ void EngineReport::look_for_trouble(const engine::Flow& flow, FlowAccount& accou
   }
 }
 
-void EngineReport::keep(engine::Flow& flow, std::string_view why) {
-  if (flow.account() != nullptr) {
-    keep(static_cast<FlowAccount&>(*flow.account()), why);
-  }
-}
+void EngineReport::FlowAccount::keep(std::string_view why) { report_->keep(*this, why); }
 
 void EngineReport::keep(const FlowAccount& account, std::string_view why) {
   observe::KeepsakeFacts facts;

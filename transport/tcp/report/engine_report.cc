@@ -92,8 +92,8 @@ void EngineReport::look_at_comms(Instant now) {
     ShownComm::Sight sight;
     comm.show(sight);
     comm.note_duties(now);
-    if (sight.flow != nullptr && sight.flow->account() != nullptr) {
-      const observe::PathFacts& path = static_cast<FlowAccount&>(*sight.flow->account()).path->facts;
+    if (sight.lane != nullptr) {
+      const observe::PathFacts& path = static_cast<const FlowAccount&>(*sight.lane).path->facts;
       sight.facts.rail = path.rail;
       sight.facts.peer = path.peer;
     }

@@ -33,8 +33,6 @@ class EngineReport final : public engine::Observer {
   void add_rail(Rail& rail);
   void add(ShownComm& comm);
   void remove(ShownComm& comm);
-  // Copies the last packets of the flow aside (observe/keepsake.h).
-  void keep(engine::Flow& flow, std::string_view why);
   [[nodiscard]] CommWatch& watch() { return watch_; }
   // What the page would say of the rail now. It must have been added.
   [[nodiscard]] observe::RailFacts facts_of(const Rail& rail) const;
@@ -76,7 +74,7 @@ class EngineReport final : public engine::Observer {
 
   void look_at_comms(Instant now);
   void look_at_flows(Instant now);
-  [[nodiscard]] engine::Flow* flow_at(std::size_t place, bool& by_kernel) const;
+  [[nodiscard]] engine::Flow* flow_at(std::size_t place, bool& polled) const;
   void look_at(engine::Flow& flow);
   FlowAccount& account_of(engine::Flow& flow);
   void keep(const FlowAccount& account, std::string_view why);

@@ -12,6 +12,7 @@ namespace tfabric::tcp {
 
 class EngineReport::FlowAccount final : public engine::FlowAccount {
  public:
+  explicit FlowAccount(EngineReport& report) : report_(&report) {}
   std::uint64_t id = 0;
   std::uint32_t slot = observe::Page::kNone;
   PathAccount* path = nullptr;
@@ -23,6 +24,10 @@ class EngineReport::FlowAccount final : public engine::FlowAccount {
 
   // What the flow has done since the last time goes into its path.
   void take(const stack::ConnectionInfo& info, const stack::ByteStream& stream);
+  void keep(std::string_view why) override;
+
+ private:
+  EngineReport* report_;
 };
 
 }  // namespace tfabric::tcp

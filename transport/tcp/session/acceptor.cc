@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "transport/tcp/lane/stream_lane.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -18,57 +19,43 @@ constexpr Duration kHelloTimeout = std::chrono::seconds(10);
 }  // namespace
 
 // A connection whose proof has not arrived yet.
-class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::ControlSink {
+class Acceptor::HalfOpen final : public lane::LaneEvents, public lane::ControlSink {
  public:
   HalfOpen(Acceptor& acceptor, engine::Flow& flow)
-      : acceptor_(&acceptor), flow_(&flow), reader_(std::make_unique<lane::FlowReader>(*this, nullptr)) {}
+      : acceptor_(&acceptor), flow_(&flow), lane_(std::make_unique<lane::StreamLane>(flow, *this, *this)) {}
 
-  [[nodiscard]] engine::Flow& flow() { return *flow_; }
+  // Until its proof has come, it must cost no memory for payload.
+  void trust(bool trusted) { flow_->set_trusted(trusted); }
+  // The comm that takes it takes over what is to come, too, while it is being read.
+  std::unique_ptr<lane::Lane>& lane() { return lane_; }
   // When it was first looked at.
   [[nodiscard]] const std::optional<Instant>& since() const { return since_; }
   void look(Instant now) { since_ = now; }
   HalfOpens::iterator place;  // in the acceptor's list
-  // The comm that takes the flow takes the reader too, while it is reading.
-  std::unique_ptr<lane::FlowReader>& reader() { return reader_; }
 
   // The hello is a true one, whose token it has now, and is answered; this is what must come next.
   void expect(const Hello& hello, const Tag& proof) { welcomed_ = {hello, proof}; }
   [[nodiscard]] const Hello& hello() const { return welcomed_->hello; }
-  // The flow is closed, and what still comes on it does not count.
-  void end() { over_ = true; }
 
-  std::size_t on_data(engine::Flow& /*flow*/, std::span<const std::byte> bytes) override {
-    lane::FlowReader& reader = *reader_;  // a comm may take it over during the call: it stays alive
-    const Status taken = reader.take(bytes);
-    if (taken || over_) {
-      return bytes.size();
-    }
-    if (reader_ == nullptr) {
-      // A comm has taken the flow, and what came after the proof is wrong: the reader repeats its error
-      // there.
-      if (flow_->handler() != nullptr) {
-        flow_->handler()->on_data(*flow_, {});
-      }
-      return bytes.size();
-    }
-    TF_TRACE("NET/tfabric: dropped a connection {}: {}", flow_->describe(), taken.error().message);
-    flow_->abort();
-    acceptor_->forget(*this);
-    return bytes.size();
-  }
-  void on_progress(engine::Flow& flow) override {
-    if (flow.stream().peer_finished()) {
-      flow.abort();
+  void on_progress(lane::Lane& lane) override {
+    if (lane.is_finished()) {
+      lane.abort();
       acceptor_->forget(*this);
     }
   }
-  void on_failed(engine::Flow& /*flow*/, stack::ConnectionError /*error*/) override {
+  void on_fault(lane::Lane& lane, const Error& why) override {
+    TF_TRACE("NET/tfabric: dropped a connection {}: {}", flow_->describe(), why.message);
+    lane.abort();
+    acceptor_->forget(*this);
+  }
+  void on_lost(lane::Lane& lane) override {
+    lane.shut();
     acceptor_->forget(*this);
   }
 
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override {
-    if (over_) {
-      return {};
+    if (!lane_->is_open()) {
+      return {};  // it was told that the comm is gone
     }
     if (!welcomed_) {
       return header.type == lane::RecordType::hello
@@ -84,14 +71,13 @@ class Acceptor::HalfOpen final : public engine::FlowHandler, public lane::Contro
  private:
   Acceptor* acceptor_;
   engine::Flow* flow_;
+  std::unique_ptr<lane::Lane> lane_;
   std::optional<Instant> since_;
-  std::unique_ptr<lane::FlowReader> reader_;
   struct Welcomed {
     Hello hello;
     Tag proof;
   };
   std::optional<Welcomed> welcomed_;
-  bool over_ = false;
 };
 
 Acceptor::Acceptor(CommTable& comms) : comms_(&comms) {}
@@ -104,8 +90,7 @@ bool Acceptor::on_connection(engine::Flow& flow) {
   }
   half_open_.push_back(std::make_unique<HalfOpen>(*this, flow));
   half_open_.back()->place = std::prev(half_open_.end());
-  flow.set_handler(half_open_.back().get(), 0);
-  flow.set_trusted(false);
+  half_open_.back()->trust(false);
   return true;
 }
 
@@ -121,7 +106,7 @@ void Acceptor::on_time(Instant now) {
 }
 
 void Acceptor::evict_oldest() {
-  half_open_.front()->flow().abort();
+  half_open_.front()->lane()->abort();
   half_open_.pop_front();
 }
 
@@ -143,42 +128,38 @@ Status Acceptor::greet(HalfOpen& half_open, std::span<const std::byte> body) {
   if (Status status = fill_secret(welcome.nonce); !status) {
     return status;
   }
-  engine::Flow& flow = half_open.flow();
+  lane::Lane& lane = *half_open.lane();
   const WelcomeBytes answer = encode(welcome, bytes, place->token);
-  if (!lane::send_record(flow.stream(), lane::encode_record(lane::RecordType::welcome, answer))) {
+  if (!lane.say(lane::encode_record(lane::RecordType::welcome, answer))) {
     return Error{Errc::internal, "the welcome does not fit into an empty send queue"};
   }
   if (welcome.status == WelcomeStatus::gone) {
-    half_open.end();
     forget(half_open);
-    flow.close();
+    lane.close();
     return {};
   }
   hello->token = place->token;
   hello->witness.token = witness_key(place->token, hello->witness.process, witness_.process);
   half_open.expect(*hello, proof_of(bytes, answer, place->token));
-  flow.wake();
   return {};
 }
 
-// The connector has the token, and is not a hello's repetition. Gives the flow away. An error changes
+// The connector has the token, and is not a hello's repetition. Gives the lane away. An error changes
 // nothing.
 Status Acceptor::admit(HalfOpen& half_open) {
   const std::optional<Place> place = place_of(half_open.hello());
   if (!place || place->sink == nullptr) {
     return Error{Errc::remote, "the comm that it would join has ended"};  // it dials again, and is told
   }
-  engine::Flow& flow = half_open.flow();
-  if (Status taken = place->sink->take_flow(flow, half_open.hello(), half_open.reader()); !taken) {
+  half_open.trust(true);
+  if (Status taken = place->sink->take_lane(half_open.lane(), half_open.hello()); !taken) {
     return taken;
   }
   forget(half_open);
-  flow.set_trusted(true);
-  flow.wake();
   return {};
 }
 
-// Returns who takes the flow, with a null sink if the comm that it would join has ended; nothing if there is
+// Returns who takes the lane, with a null sink if the comm that it would join has ended; nothing if there is
 // no such comm or listener.
 std::optional<CommTable::Place> Acceptor::place_of(const Hello& hello) const {
   if (const Place* place = comms_->find({hello.id, hello.comm})) {
@@ -197,7 +178,7 @@ void Acceptor::forget(HalfOpen& half_open) { done_.splice(done_.end(), half_open
 
 void Acceptor::clear() {
   for (const auto& half_open : half_open_) {
-    half_open->flow().abort();
+    half_open->lane()->abort();
   }
   half_open_.clear();
   done_.clear();

@@ -1,4 +1,4 @@
-// Accepts the connections that peers open: reads each one's hello, welcomes it, and gives the flow to the
+// Accepts the connections that peers open: reads each one's hello, welcomes it, and gives the lane to the
 // listener whose token it names, or to the comm that it is to join, once the proof has come (hello.h).
 //
 // Until then, a half-open connection costs one small object and no payload memory. The number of half-open
@@ -20,14 +20,14 @@ namespace tfabric::tcp {
 
 class Acceptor final : public engine::Acceptor {
  public:
-  // `comms`: those that further flows may join.
+  // `comms`: those that further lanes may join.
   explicit Acceptor(CommTable& comms);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
 
-  // `listener` takes the flows that prove to have this token.
-  void add_listener(const Token& token, FlowSink& listener) {
+  // `listener` takes the lanes that prove to have this token.
+  void add_listener(const Token& token, LaneSink& listener) {
     listeners_[token_id(token)] = {token, &listener};
   }
   void remove_listener(const Token& token) { listeners_.erase(token_id(token)); }

@@ -2,7 +2,7 @@
 
 namespace tfabric::tcp {
 
-bool CommTable::add(const Token& token, std::uint64_t comm, FlowSink& sink) {
+bool CommTable::add(const Token& token, std::uint64_t comm, LaneSink& sink) {
   return places_.emplace(Key{token_id(token), comm}, Place{token, &sink}).second;
 }
 

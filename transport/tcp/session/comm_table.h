@@ -1,4 +1,4 @@
-// The receive comms of an engine that further flows may join, and who takes over a flow once it is proved to
+// The receive comms of an engine that further lanes may join, and who takes over a lane once it is proved to
 // be the connector's (hello.h). Used with the engine held.
 #pragma once
 
@@ -13,27 +13,24 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "transport/tcp/engine/flow.h"
-#include "transport/tcp/lane/flow_reader.h"
+#include "transport/tcp/lane/lane.h"
 #include "transport/tcp/session/hello.h"
 
 namespace tfabric::tcp {
 
-// The most flows that a comm may have at once, whatever a peer asks for.
-inline constexpr std::uint16_t kMaxFlows = 256;
+// The most lanes that a comm may have at once, whatever a peer asks for.
+inline constexpr std::uint16_t kMaxLanes = 256;
 
-// Takes over flows whose proof has arrived: a listener, or a comm.
-class FlowSink {
+// Takes over lanes whose proof has arrived: a listener, or a comm.
+class LaneSink {
  public:
-  // `reader` has the state of the flow's stream so far. `hello` has its token. On an error nothing has
-  // changed, and both stay with the caller.
-  virtual Status take_flow(engine::Flow& flow, const Hello& hello,
-                           std::unique_ptr<lane::FlowReader>& reader) = 0;
+  // `hello` has its token. On an error nothing has changed, and the lane stays with the caller.
+  virtual Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) = 0;
   // Returns true if there is nothing left to join, which the connector is told then.
   [[nodiscard]] virtual bool has_ended() const { return false; }
 
  protected:
-  ~FlowSink() = default;
+  ~LaneSink() = default;
 };
 
 // A comm is found by the id of its listener's token and the connector's number for it. The listener itself
@@ -49,7 +46,7 @@ class CommTable {
   };
   struct Place {
     Token token{};
-    FlowSink* sink = nullptr;  // null: the comm is gone
+    LaneSink* sink = nullptr;  // null: the comm is gone
   };
   // For so long, and so many of them: a connector that has nothing to send notices the end of its lanes by
   // keep-alives only, and then dials at once.
@@ -57,7 +54,7 @@ class CommTable {
   static constexpr std::size_t kMaxRemembered = 65536;
 
   // Returns false if another comm has that key.
-  bool add(const Token& token, std::uint64_t comm, FlowSink& sink);
+  bool add(const Token& token, std::uint64_t comm, LaneSink& sink);
   // The comm is going.
   void remove(const Key& key, Instant now);
   // Returns null if no comm has the key, or had it lately.

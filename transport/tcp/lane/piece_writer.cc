@@ -1,4 +1,4 @@
-#include "transport/tcp/lane/flow_lane.h"
+#include "transport/tcp/lane/piece_writer.h"
 
 #include <algorithm>
 #include <array>
@@ -15,14 +15,14 @@ constexpr std::uint32_t kInlinePiece = stack::ByteStream::kInlineBytes - kRecord
 
 }  // namespace
 
-stripe::LaneRoom FlowLane::look() const {
-  const std::uint32_t room = stream_->send_room();
+stripe::LaneRoom room_for_pieces(const stack::ByteStream& stream) {
+  const std::uint32_t room = stream.send_room();
   constexpr auto kHeader = static_cast<std::uint32_t>(kRecordHeaderBytes);
-  return {.queued = stream_->stream_written() - stream_->stream_acked(),
+  return {.queued = stream.stream_written() - stream.stream_acked(),
           .room = room > kHeader ? room - kHeader : 0};
 }
 
-std::optional<stripe::Span> FlowLane::give(const stripe::Piece& piece) {
+std::optional<stripe::Span> write_piece(stack::ByteStream& stream, const stripe::Piece& piece) {
   const stripe::Outgoing& message = *piece.message;
   const RecordHeaderBytes header = encode({.type = RecordType::piece,
                                            .index = message.index,
@@ -37,19 +37,19 @@ std::optional<stripe::Span> FlowLane::give(const stripe::Piece& piece) {
     if (piece.length > 0) {
       std::memcpy(bytes.data() + header.size(), piece.data(), piece.length);
     }
-    if (!stream_->send_inline(std::span(bytes).first(header.size() + piece.length))) {
+    if (!stream.send_inline(std::span(bytes).first(header.size() + piece.length))) {
       return std::nullopt;
     }
   } else {
     // Two ranges go or none: a header without its bytes would end the framing.
-    if (!stream_->can_send_ranges(2) || !stream_->send_inline(header)) {
+    if (!stream.can_send_ranges(2) || !stream.send_inline(header)) {
       return std::nullopt;
     }
-    const bool sent = stream_->send({piece.data(), piece.length, message.owner});
+    const bool sent = stream.send({piece.data(), piece.length, message.owner});
     assert(sent);
     static_cast<void>(sent);
   }
-  const std::uint64_t end = stream_->stream_written();
+  const std::uint64_t end = stream.stream_written();
   return stripe::Span{end - piece.length, end};
 }
 

@@ -1,4 +1,4 @@
-#include "transport/tcp/comm/flow_failure.h"
+#include "transport/tcp/lane/flow_failure.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/printable.h"
 
-namespace tfabric::tcp {
+namespace tfabric::lane {
 namespace {
 
 constexpr const char* kAdvice =
@@ -64,4 +64,4 @@ std::string why_failed(const engine::Flow& flow, stack::ConnectionError error, b
                                                     : why_unreachable(flow, now);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::lane

@@ -1,4 +1,4 @@
-#include "transport/tcp/lane/flow_lane.h"
+#include "transport/tcp/lane/piece_writer.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -27,38 +27,35 @@ std::unique_ptr<stack::Connection> connection(std::uint32_t send_buffer = 8u << 
 TEST_CASE("a piece takes the positions of its bytes in the stream, behind its header") {
   const std::uint32_t length = GENERATE(0u, 1u, 16u, 17u, 128u, 100000u);
   const auto stream = connection();
-  FlowLane lane(*stream);
   const std::vector<std::byte> data(200000);
   const stripe::Outgoing message{
       .data = data.data(), .size = 128 + length, .tag = 7, .group = {3}, .index = {1}};
-  const auto first = lane.give({&message, 0, 128});
+  const auto first = write_piece(*stream, {&message, 0, 128});
   REQUIRE(first.has_value());
   CHECK(first->begin == kRecordHeaderBytes);
   CHECK(first->end == kRecordHeaderBytes + 128);
-  const auto second = lane.give({&message, 128, length});
+  const auto second = write_piece(*stream, {&message, 128, length});
   REQUIRE(second.has_value());
   CHECK(second->begin == first->end + kRecordHeaderBytes);
   CHECK(second->end == second->begin + length);
   CHECK(stream->stream_written() == second->end);
-  CHECK(lane.look().queued == second->end);
+  CHECK(room_for_pieces(*stream).queued == second->end);
 }
 
 TEST_CASE("a lane takes no more than it says, and nothing of a piece for which its queue has no entries") {
   const auto stream = connection(64u << 10);
-  FlowLane lane(*stream);
   const std::vector<std::byte> data(64u << 10);
-  const std::uint32_t room = lane.look().room;
+  const std::uint32_t room = room_for_pieces(*stream).room;
   CHECK(room == (64u << 10) - kRecordHeaderBytes);
   stripe::Outgoing message{.data = data.data(), .size = room};
-  REQUIRE(lane.give({&message, 0, room}).has_value());
-  CHECK(lane.look().room == 0);
+  REQUIRE(write_piece(*stream, {&message, 0, room}).has_value());
+  CHECK(room_for_pieces(*stream).room == 0);
   const auto many = connection();
-  FlowLane small(*many);
   message.size = 17;
-  while (small.give({&message, 0, 17})) {
+  while (write_piece(*many, {&message, 0, 17})) {
   }
   const std::uint64_t written = many->stream_written();
-  CHECK_FALSE(small.give({&message, 0, 17}));
+  CHECK_FALSE(write_piece(*many, {&message, 0, 17}));
   CHECK(many->stream_written() == written);
-  CHECK(small.look().room > 0);
+  CHECK(room_for_pieces(*many).room > 0);
 }

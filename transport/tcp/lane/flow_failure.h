@@ -8,7 +8,7 @@
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/lane/record.h"
 
-namespace tfabric::tcp {
+namespace tfabric::lane {
 
 // The reason that a RST gives if its sender closes a comm on which requests are outstanding. Any other reason
 // is the error with which the sender's comm has failed.
@@ -19,7 +19,7 @@ inline constexpr const char* kClosedEarly = "closed with requests outstanding";
 [[nodiscard]] std::string process_ended(std::string_view who = {});
 
 // The most bytes of a reason that a goodbye carries.
-inline constexpr std::size_t kMostReason = lane::kMaxControlBytes;
+inline constexpr std::size_t kMostReason = kMaxControlBytes;
 // Returns why the peer's comm has ended, from the reason that its reset gave, or its goodbye; empty: the comm
 // was closed in order.
 [[nodiscard]] std::string why_over(std::string_view reason);
@@ -30,4 +30,4 @@ inline constexpr std::size_t kMostReason = lane::kMaxControlBytes;
 [[nodiscard]] std::string why_failed(const engine::Flow& flow, stack::ConnectionError error, bool in_use,
                                      Instant now);
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::lane

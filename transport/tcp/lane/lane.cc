@@ -1,0 +1,30 @@
+#include "transport/tcp/lane/lane.h"
+
+#include <fmt/format.h>
+
+#include "transport/tcp/lane/record.h"
+
+namespace tfabric::lane {
+
+void Lane::rename() { name_ = fmt::format("{} {} over rail {}", direction_, label(), carrier().name()); }
+
+void Lane::tell(std::vector<std::byte> record) {
+  waiting_.push_back(std::move(record));
+  tell_waiting();
+}
+
+void Lane::tell_waiting() {
+  while (!waiting_.empty() && say(waiting_.front())) {
+    waiting_.pop_front();
+  }
+}
+
+bool Lane::ask(std::uint32_t doubt) {
+  if (doubt_ != doubt && say(encode_record(RecordType::ask, {}))) {
+    doubt_ = doubt;
+    asked_ = given();
+  }
+  return doubt_ == doubt && confirmed() >= asked_;
+}
+
+}  // namespace tfabric::lane

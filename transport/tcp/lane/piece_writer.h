@@ -1,0 +1,16 @@
+// Pieces on a byte stream: each is a record, and its positions are those of its bytes. Used with the engine
+// held.
+#pragma once
+
+#include <optional>
+
+#include "transport/stripe/lane.h"
+#include "transport/tcp/stack/byte_stream.h"
+
+namespace tfabric::lane {
+
+// As stripe::Lane::look() and give().
+[[nodiscard]] stripe::LaneRoom room_for_pieces(const stack::ByteStream& stream);
+std::optional<stripe::Span> write_piece(stack::ByteStream& stream, const stripe::Piece& piece);
+
+}  // namespace tfabric::lane
