@@ -3,144 +3,38 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cassert>
 #include <chrono>
 #include <utility>
 
+#include "transport/tcp/comm/wait_facts.h"
 #include "transport/tcp/lane/flow_failure.h"
 
 namespace tfabric::tcp {
 
 using lane::Lane;
 
-// --- requests
-
-using State = stripe::Completion::State;
-
-RequestPool::RequestPool(CommCore& comm, engine::Progress& progress) : comm_(&comm), progress_(&progress) {}
-
-void RequestPool::grow() {
-  if (requests_.size() * kTogether == transport::kMaxRequests) {
-    return;
-  }
-  requests_.push_back(std::make_unique<std::array<Request, kTogether>>());
-  for (Request& request : *requests_.back()) {
-    request.progress_ = progress_;
-    request.comm_ = comm_;
-    request.pool_ = this;
-    free_.push_back(&request);
-  }
-}
-
-Request* RequestPool::acquire() {
-  if (free_.empty()) {
-    grow();
-  }
-  if (free_.empty()) {
-    return nullptr;
-  }
-  Request* request = free_.back();
-  free_.pop_back();
-  request->completion.state.store(State::pending, std::memory_order_relaxed);
-  request->completion.count = 1;
-  return request;
-}
-
-Result<bool> Request::test(int* sizes) {
-  State state = completion.state.load(std::memory_order_acquire);
-  if (state == State::pending) {
-    progress_->poke();
-    state = completion.state.load(std::memory_order_acquire);
-  }
-  if (state == State::pending) {
-    return false;
-  }
-  if (state == State::done && sizes != nullptr) {
-    for (std::size_t i = 0; i < completion.count; ++i) {
-      sizes[i] = static_cast<int>(completion.sizes[i]);
-    }
-  }
-  pool_->release(*this);
-  if (state == State::failed) {
-    return comm_->report();
-  }
-  return true;
-}
-
-Result<transport::Request*> CommCore::post_after_failure(RequestPool& pool) {
-  if (reported_) {
-    return error();
-  }
-  Request* request = pool.acquire();
-  if (request != nullptr) {
-    request->completion.finish(State::failed);
-  }
-  return static_cast<transport::Request*>(request);
-}
-
 // --- lanes
 
 CommCore::CommCore(const Context& context, stripe::Inbox* inbox, const char* direction)
-    : context_(context), inbox_(inbox), direction_(direction) {
+    : context_(context),
+      requests_(context.progress),
+      suspicion_(*this, lanes_),
+      inbox_(inbox),
+      direction_(direction),
+      outage_({.outage = context.options.outage, .frozen = context.options.frozen}) {
   if (context_.peers.report != nullptr) {
     context_.peers.report->add(*this);
   }
 }
 
 Lane& CommCore::adopt(std::unique_ptr<Lane> lane, stripe::LaneSerial serial) {
-  std::size_t number = 0;
-  while (number < lanes_.size() && (lanes_[number]->is_open() || !is_free(*lanes_[number]))) {
-    ++number;
-  }
-  if (number == lanes_.size()) {
-    lanes_.emplace_back();
-  }
   lane->attach(*this, *this, inbox_);
-  lane->enter({number}, serial, direction_);
-  lanes_[number] = std::move(lane);
-  return *lanes_[number];
-}
-
-Lane* CommCore::find(stripe::LaneSerial serial) const {
-  for (const auto& lane : lanes_) {
-    if (lane->is_open() && lane->serial() == serial) {
-      return lane.get();
-    }
-  }
-  return nullptr;
-}
-
-bool CommCore::any_carries(const Lane* except) const {
-  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
-    return carries(*lane) &&
-           (except == nullptr || (&lane->carrier() != &except->carrier() && !lane->carrier().is_away()));
-  });
-}
-
-Lane* CommCore::speaker() const {
-  Lane* any = nullptr;
-  for (const auto& lane : lanes_) {
-    if (carries(*lane)) {
-      if (!lane->carrier().is_away() && !suspects(*lane)) {
-        return lane.get();
-      }
-      any = lane.get();
-    }
-  }
-  return any;
-}
-
-void CommCore::tell_all(const std::vector<std::byte>& record) {
-  for (const auto& lane : lanes_) {
-    if (carries(*lane)) {
-      lane->tell(record);
-    }
-  }
+  return lanes_.take(std::move(lane), serial, direction_, [this](const Lane& old) { return is_free(old); });
 }
 
 Status CommCore::on_read(std::span<const std::byte> body) {
   const auto report = lane::decode_position(body);
-  Lane* lane = report ? find(report->serial) : nullptr;
+  Lane* lane = report ? lanes_.find(report->serial) : nullptr;
   if (!report || (lane != nullptr && !lane->on_report(report->position))) {
     return Error{Errc::internal, "the peer reports that it has read what was not sent"};
   }
@@ -165,7 +59,7 @@ void CommCore::leave() {
 // What is wrong on a lane that does not carry yet is not the peer's: whoever sent it has not shown the token.
 void CommCore::on_fault(Lane& lane, const Error& why) {
   Error named{why.code, fmt::format("{}: {}", lane.name(), why.message)};
-  if (carries(lane)) {
+  if (lane.carries()) {
     fail(std::move(named));
   } else {
     give_up(lane, named);
@@ -174,9 +68,9 @@ void CommCore::on_fault(Lane& lane, const Error& why) {
 
 void CommCore::on_lost(Lane& lane) {
   // What ends a lane before it carries may be anybody, whose words do not count.
-  const bool carried = carries(lane);
+  const bool carried = lane.carries();
   lane.shut();
-  forget(lane);
+  suspicion_.forget(lane);
   if (failed()) {
     return;
   }
@@ -188,7 +82,7 @@ void CommCore::on_lost(Lane& lane) {
   const std::string reason = carried ? loss.reason : std::string();
   peer_closed_ = peer_closed_ || !reason.empty();
   if (reason != lane::kClosedEarly) {
-    keep(lane, loss.why);
+    lane.keep(loss.why);
   }
   // A way without a link, or on which nobody answers, has been silent for as long as that took to find. But
   // it may work again by now, and the sender, whose lane was idle as well, takes a moment to make another
@@ -206,8 +100,8 @@ void CommCore::on_lost(Lane& lane) {
 // The kernel of the peer's host refuses connections to a port at which its process no longer listens. So may
 // a firewall; a standby is no proof, and the witness knows better.
 bool CommCore::shows_end_of_process(const Lane& lane, const lane::Loss& loss) const {
-  return loss.refused && lane.traits().refusal_means_gone && in_use() && !any_carries() && !stands_by(lane) &&
-         !PeerProcesses::vouches(*this);
+  return loss.refused && lane.traits().refusal_means_gone && in_use() && !lanes_.any_carries() &&
+         !stands_by(lane) && !PeerProcesses::vouches(*this);
 }
 
 // What is in the network on this lane will not arrive: the lane is given up if there is a way around.
@@ -215,85 +109,10 @@ void CommCore::on_away(Lane& lane) {
   if (failed() || lane.carrier().ends_with_link()) {
     return;
   }
-  if (any_carries(&lane)) {
+  if (lanes_.any_carries(&lane)) {
     give_up(lane, failure_of(lane, Lane::Silence::unreachable));
   } else {
     on_alone();
-  }
-}
-
-void CommCore::watch_closely(Lane& lane) {
-  const std::uint32_t timeouts = lane.timeouts_in_row();
-  const Instant now = context_.engine.last_turn();
-  for (const stripe::LaneId suspect : watch_.on_confirmed(lane.id(), lane.confirmed(), awake_)) {
-    at(suspect).retry(now);
-  }
-  if (timeouts == 0) {
-    acquit(lane);
-    return;
-  }
-  if (!carries(lane)) {
-    return;
-  }
-  if (!any_carries(&lane)) {
-    if (timeouts >= stripe::Watch::kSuspected) {
-      on_alone();
-    }
-    return;
-  }
-  switch (watch_.on_timeouts(lane.id(), timeouts)) {
-    case stripe::Watch::Step::suspect:
-      on_suspicion(lane, true);
-      tend();
-      break;
-    case stripe::Watch::Step::ask:
-      ask_about(lane);
-      break;
-    case stripe::Watch::Step::none:
-      break;
-  }
-}
-
-void CommCore::acquit(const Lane& lane) {
-  if (watch_.acquit(lane.id())) {
-    on_suspicion(lane, false);
-  }
-}
-
-void CommCore::ask_about(const Lane& suspect) {
-  for (const auto& witness : lanes_) {
-    if (!carries(*witness) || &witness->carrier() == &suspect.carrier() || suspects(*witness)) {
-      continue;
-    }
-    if (witness->say(lane::encode_record(lane::RecordType::ask, {}))) {
-      watch_.asked(suspect.id(), witness->id(), witness->given(), suspect.round_trip());
-      return;
-    }
-  }
-}
-
-void CommCore::judge_suspects(Instant now) {
-  // More than this between two looks is time in which nothing could be received.
-  constexpr Duration kMost = std::chrono::milliseconds(2);
-  awake_ += std::min<Duration>(now - last_time_, kMost);
-  last_time_ = now;
-  while (const auto suspect = watch_.due_try(awake_)) {
-    at(*suspect).retry(now);
-  }
-  if (PeerProcesses::view(*this) == witness::View::stopped) {
-    return;  // on_process_resumed() follows
-  }
-  for (const stripe::LaneId suspect : watch_.due_questions(awake_)) {
-    ask_about(at(suspect));
-  }
-  while (const auto verdict = watch_.verdict(awake_)) {
-    Lane& dead = at(verdict->dead);
-    const auto silent = now - dead.progressed_at();
-    give_up(dead, Error{Errc::remote,
-                        fmt::format("{}: nothing has arrived for {} ms, while the peer answers over rail {}",
-                                    dead.name(),
-                                    std::chrono::duration_cast<std::chrono::milliseconds>(silent).count(),
-                                    at(verdict->witness).carrier().name())});
   }
 }
 
@@ -304,7 +123,7 @@ Error CommCore::failure_of(const Lane& lane, Lane::Silence silence) const {
 
 void CommCore::fail_if_silent() {
   for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
-    const Lane& lane = *lanes_[i];
+    const Lane& lane = lanes_.at({i});
     if (lane.is_open() && (lane.carrier().is_away() || lane.lacks_neighbour())) {
       fail(failure_of(lane, Lane::Silence::unreachable));
     }
@@ -312,57 +131,33 @@ void CommCore::fail_if_silent() {
 }
 
 void CommCore::begin_outage(Error why, Instant since, std::optional<Duration> patience) {
-  if (!outage_) {
-    outage_ = Outage{.since = since, .why = {}, .patience = patience, .paused = context_.engine.paused()};
+  if (outage_.begin(std::move(why), since, context_.engine.paused(), patience)) {
     context_.peers.processes.want(*this);
-  }
-  if (outage_->why.message.empty()) {
-    outage_->why = std::move(why);
   }
   tend();
 }
 
 std::optional<Error> CommCore::outage_over(Instant now) {
-  if (!outage_) {
+  auto over = outage_.over(now, context_.engine.paused(), PeerProcesses::view(*this));
+  if (!over) {
     return std::nullopt;
   }
-  const witness::View view = PeerProcesses::view(*this);
-  const bool stopped = view == witness::View::stopped;
-  if (std::exchange(outage_->stopped, stopped) && !stopped) {
-    // It runs again, or is gone: it gets as long as any other peer to connect.
-    outage_->since = now;
-    outage_->paused = context_.engine.paused();
-  }
-  const Duration passed = now - outage_->since - (context_.engine.paused() - outage_->paused);
-  // A witness knows better than to take the end of lanes for that of the process.
-  const bool ended = outage_->patience && view == witness::View::unknown;
-  // A network that is back in the last moment has to be found: a neighbour is asked for once a second
-  // (RFC 1122 §2.3.2.1, RFC 4861 §10), by us and by kernels, and then a connection is to be made.
-  constexpr Duration kToConnect = std::chrono::milliseconds(1500);
-  const Duration outage = context_.options.outage;
-  const Duration limit = stopped ? std::max(context_.options.frozen, outage)
-                         : ended ? *outage_->patience
-                                 : outage + std::min<Duration>(outage, kToConnect);
-  const bool undecided = view == witness::View::asked || view == witness::View::closing;
   const auto silent =
-      std::find_if(lanes_.begin(), lanes_.end(), [this](const auto& lane) { return carries(*lane); });
-  if (passed < limit || undecided) {
-    return std::nullopt;
-  }
-  if (silent != lanes_.end() && !stopped) {
+      std::find_if(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->carries(); });
+  if (silent != lanes_.end() && !over->stopped) {
     const Lane& lane = **silent;
     return failure_of(lane, lane.carrier().is_away() ? Lane::Silence::unreachable : Lane::Silence::timed_out);
   }
-  if (ended) {
-    return outage_->why;
+  if (over->process) {
+    return std::move(over->why);
   }
-  const auto seconds = std::chrono::duration<double>(passed).count();
+  const auto seconds = std::chrono::duration<double>(over->passed).count();
   return Error{
-      outage_->why.code,
-      stopped ? fmt::format("the peer's process has been stopped for {:.1f} s (tcp.frozen_timeout_ms); {}",
-                            seconds, outage_->why.message)
-              : fmt::format("{}; no connection for {:.1f} s (tcp.user_timeout_ms)", outage_->why.message,
-                            seconds)};
+      over->why.code,
+      over->stopped
+          ? fmt::format("the peer's process has been stopped for {:.1f} s (tcp.frozen_timeout_ms); {}",
+                        seconds, over->why.message)
+          : fmt::format("{}; no connection for {:.1f} s (tcp.user_timeout_ms)", over->why.message, seconds)};
 }
 
 void CommCore::on_process_ended(const std::string& who) {
@@ -374,10 +169,10 @@ void CommCore::on_process_ended(const std::string& who) {
 
 ProcessUser::LaneAnswer CommCore::ask_lanes(std::uint32_t doubt) {
   LaneAnswer answer;
-  for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
-    if (carries(*lanes_[i])) {
+  for (const auto& lane : lanes_) {
+    if (lane->carries() && !failed()) {
       answer.living = true;
-      answer.answered = lanes_[i]->ask(doubt) || answer.answered;
+      answer.answered = lane->ask(doubt) || answer.answered;
     }
   }
   return answer;
@@ -391,7 +186,7 @@ void CommCore::on_process_resumed(Duration stop) {
   for (const auto& lane : lanes_) {
     if (lane->is_open()) {
       lane->forgive(stop, now);
-      acquit(*lane);
+      suspicion_.acquit(*lane);
       lane->retry(now);
     }
   }
@@ -400,30 +195,9 @@ void CommCore::on_process_resumed(Duration stop) {
 bool CommCore::in_trouble() const {
   constexpr std::uint32_t kTimeouts = 3;  // of one, or two, a rest of the peer's engine may be the cause
   return !failed() &&
-         (outage_ || std::any_of(lanes_.begin(), lanes_.end(), [](const std::unique_ptr<Lane>& lane) {
+         (in_outage() || std::any_of(lanes_.begin(), lanes_.end(), [](const std::unique_ptr<Lane>& lane) {
             return lane->is_open() && (lane->timeouts_in_row() >= kTimeouts || lane->probes_unanswered() > 0);
           }));
-}
-
-void CommCore::enqueue(Request& request) {
-  const bool queued = posted_.push(&request);
-  assert(queued);
-  static_cast<void>(queued);
-  context_.engine.submit(*this);
-}
-
-void CommCore::keep(const Lane& lane, std::string_view why) {
-  if (engine::FlowAccount* account = lane.account(); account != nullptr) {
-    account->keep(why);
-  }
-}
-
-void CommCore::keep_lanes(std::string_view why) const {
-  for (const auto& lane : lanes_) {
-    if (lane->is_open()) {
-      keep(*lane, why);
-    }
-  }
 }
 
 // Nothing of the network's has failed here if the user has ended the comm, or the peer has and could say so:
@@ -438,38 +212,31 @@ void CommCore::fail(Error error) {
     return;
   }
   error.message += seen_before(error);
-  error_ = std::move(error);
-  failed_.store(true, std::memory_order_release);
+  requests_.failure.set(std::move(error));
   leave();
-  if (is_by_network(error_)) {
-    keep_lanes("its comm has failed");
+  if (is_by_network(this->error())) {
+    lanes_.keep("its comm has failed");
   }
-  abort_lanes(error_.message);
+  abort_lanes(this->error().message);
   fail_requests();
 }
 
 void CommCore::abort_lanes(std::string_view reason) {
-  for (const auto& lane : lanes_) {
-    if (lane->is_open()) {
-      forget(*lane);
-      lane->abort(carries(*lane) ? reason : std::string_view());
-    }
-  }
+  suspicion_.clear();
+  lanes_.abort(reason);
 }
 
 void CommCore::close_lanes() {
-  for (const auto& lane : lanes_) {
-    if (lane->is_open()) {
-      forget(*lane);
-      lane->close();
-    }
-  }
+  suspicion_.clear();
+  lanes_.close();
 }
 
 void CommCore::show(Sight& sight) const {
   observe::CommFacts& facts = sight.facts;
   observe::put(facts.direction, direction_);
-  observe::put(facts.state, failed() ? "failed" : outage_ && !any_carries() ? "no connection" : doing());
+  observe::put(facts.state, failed()                               ? "failed"
+                            : in_outage() && !lanes_.any_carries() ? "no connection"
+                                                                   : doing());
   for (const auto& lane : lanes_) {
     if (lane->is_open()) {
       ++facts.lanes;
@@ -485,7 +252,7 @@ void CommCore::show(Sight& sight) const {
 }
 
 std::string CommCore::seen_before(const Error& error) {
-  if (context_.peers.report == nullptr || (outstanding() == 0 && posted_.front() == nullptr)) {
+  if (context_.peers.report == nullptr || (outstanding() == 0 && requests_.posted() == nullptr)) {
     return {};
   }
   const std::string seen = context_.peers.report->watch().on_failed(
@@ -496,25 +263,11 @@ std::string CommCore::seen_before(const Error& error) {
 
 // --- waits
 
-verdict::LaneFacts CommCore::facts_of(const Lane& lane, Instant now) {
-  const engine::Carrier& carrier = lane.carrier();
-  return {.rail = carrier.name(),
-          .reports_reads = !lane.traits().acknowledged_means_arrived,
-          .no_link = carrier.is_away(),
-          .no_link_for = now - carrier.away_since().value_or(now),
-          .no_neighbour = lane.lacks_neighbour(),
-          .driver_stalled = carrier.is_stalled(),
-          .unacknowledged = lane.awaits_peer(),
-          .repetitions = lane.timeouts_in_row(),
-          .unheard = now - lane.heard_at(),
-          .round_trip = lane.round_trip()};
-}
-
 // A connection that is being made has heard nothing yet.
 Instant CommCore::heard_at() const {
   Instant last{};
   for (const auto& lane : lanes_) {
-    if (carries(*lane)) {
+    if (lane->carries()) {
       last = std::max(last, lane->heard_at());
     }
   }
@@ -526,45 +279,13 @@ void CommCore::examine(verdict::WaitFacts& facts, Instant now) {
   facts.outstanding = failed() ? 0 : outstanding();
   facts.messages = traffic().messages;
   facts.needs_receive = needs_receive();
-  const PeerProcesses& processes = context_.peers.processes;
-  const witness::Introduction who = processes.introduction(*this);
-  facts.peer = {.rank = who.rank, .pid = who.pid, .host = who.host};
-  const witness::Witness::Hearing hearing = processes.hearing(*this);
-  facts.unheard_here = hearing.here;
-  facts.unheard_there = hearing.there;
-  switch (PeerProcesses::view(*this)) {
-    case witness::View::unknown:
-      facts.view = verdict::PeerView::unknown;
-      break;
-    case witness::View::alive:
-      facts.view = verdict::PeerView::runs;
-      break;
-    case witness::View::asked:
-    case witness::View::closing:
-      facts.view = verdict::PeerView::undecided;
-      break;
-    case witness::View::stopped:
-      facts.view = verdict::PeerView::stopped;
-      break;
-    case witness::View::silent:
-    case witness::View::lost:
-      facts.view = verdict::PeerView::silent;
-      break;
-    case witness::View::ended:
-      facts.view = verdict::PeerView::ended;
-      break;
-  }
-  for (const auto& lane : lanes_) {
-    if (carries(*lane)) {
-      facts.address = lane->remote();
-      facts.lanes.push_back(facts_of(*lane, now));
-    }
-  }
+  add_process(facts, context_.peers.processes, *this);
+  add_lanes(facts, lanes_, now);
   context_.peers.processes.want(*this);
 }
 
 void CommCore::send_note(std::vector<std::byte> record) {
-  Lane* lane = failed() ? nullptr : speaker();
+  Lane* lane = failed() ? nullptr : suspicion_.speaker();
   if (lane != nullptr && !lane->has_waiting()) {
     lane->tell(std::move(record));
   }
@@ -595,7 +316,7 @@ void CommCore::detach(bool outstanding) {
     context_.engine.drain_payload();
     return;
   }
-  tell_all(lane::encode_record(lane::RecordType::goodbye, {}));
+  lanes_.tell_all(lane::encode_record(lane::RecordType::goodbye, {}));
   close_lanes();
 }
 

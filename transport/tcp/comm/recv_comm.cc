@@ -12,9 +12,7 @@ namespace tfabric::tcp {
 using lane::Lane;
 
 RecvComm::RecvComm(const Context& context)
-    : CommCore(context, &inbox_, "receive"),
-      requests_(*this, context.progress),
-      announces_(context.options.max_recvs > 1) {}
+    : CommCore(context, &inbox_, "receive"), announces_(context.options.max_recvs > 1) {}
 
 RecvComm::~RecvComm() {
   {
@@ -22,7 +20,7 @@ RecvComm::~RecvComm() {
     if (key_) {
       context_.peers.comms.remove(*key_, context_.engine.last_turn());
     }
-    detach(inbox_.outstanding() > 0 || posted_.front() != nullptr);
+    detach(inbox_.outstanding() > 0 || requests_.posted() != nullptr);
   }
   poke();  // the process may end at any time, and the peer should be told of the end before
 }
@@ -31,15 +29,15 @@ Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const Hello& hello) {
   if (has_ended()) {
     return Error{Errc::remote, "the comm that it would join has ended"};
   }
-  if (graves_.forbids(hello.serial) || find(hello.serial) != nullptr) {
+  if (graves_.forbids(hello.serial) || lanes_.find(hello.serial) != nullptr) {
     return Error{Errc::internal, fmt::format("its comm has or had a connection {}", hello.serial.value)};
   }
-  const auto used = static_cast<std::size_t>(
-      std::count_if(lanes_.begin(), lanes_.end(), [](const auto& other) { return other->is_open(); }));
+  const std::size_t used = lanes_.open();
   if (used >= kMaxLanes) {
     return Error{Errc::internal, fmt::format("the comm that it would join has {} connections", used)};
   }
   Lane& taken = adopt(std::move(lane), hello.serial);
+  taken.join();
   context_.peers.processes.add(*this, hello.witness);
   end_outage();
   for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
@@ -59,7 +57,7 @@ void RecvComm::admit(const Hello& first) {
 
 Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBuffer> buffers) {
   if (failed()) {
-    return post_after_failure(requests_);
+    return requests_.after_failure();
   }
   if (buffers.empty() || buffers.size() > context_.options.max_recvs) {
     return Error{Errc::invalid_argument, fmt::format("irecv of {} buffers: 1 to {} can be grouped",
@@ -90,14 +88,14 @@ Result<transport::MemoryRegion*> RecvComm::register_dmabuf(void*, std::size_t, t
 
 void RecvComm::on_submitted() {
   bool any = false;
-  while (Request* const* next = posted_.front()) {
-    Request& request = **next;
+  while (Request* next = requests_.posted()) {
+    Request& request = *next;
     if (failed()) {
       request.completion.finish(stripe::Completion::State::failed);
     } else {
       const Result<bool> posted = post(request);
       if (!posted) {
-        posted_.pop();
+        requests_.pop();
         fail(posted.error());  // also this request, and those behind it
         return;
       }
@@ -105,7 +103,7 @@ void RecvComm::on_submitted() {
         break;  // repeated when a receive is complete
       }
     }
-    posted_.pop();
+    requests_.pop();
     any = true;
   }
   if (any && !failed()) {
@@ -153,7 +151,7 @@ Result<bool> RecvComm::post(Request& request) {
     return true;
   }
   auto record = lane::encode_record(lane::RecordType::announce, std::span(tags).first(tag_bytes), group);
-  if (Lane* lane = speaker(); lane != nullptr) {
+  if (Lane* lane = suspicion_.speaker(); lane != nullptr) {
     lane->tell(record);
   }
   announcements_.emplace(group.value, std::move(record));
@@ -175,7 +173,7 @@ void RecvComm::report_posted(Lane* lane) {
   if (announces_ || ended_ || !told_.precedes(posted)) {
     return;
   }
-  lane = lane != nullptr ? lane : speaker();
+  lane = lane != nullptr ? lane : suspicion_.speaker();
   const auto record = lane::encode({.type = lane::RecordType::posted, .group = posted});
   if (lane != nullptr && lane->say(record)) {
     told_ = posted;
@@ -188,16 +186,16 @@ void RecvComm::on_progress(Lane& lane) {
   if (failed() || ended_) {
     return;
   }
-  watch(lane);
+  suspicion_.look(lane, context_.engine.last_turn());
   if (lane.is_open()) {
     lane.tell_waiting();
     lane.report();
   }
-  if (posted_.front() != nullptr) {
+  if (requests_.posted() != nullptr) {
     on_submitted();
   }
   if (large_ && report_is_due(/*arrival=*/true)) {
-    report_posted(lane.is_open() && !suspects(lane) ? &lane : nullptr);
+    report_posted(lane.is_open() && !suspicion_.of(lane) ? &lane : nullptr);
   }
   if (!failed() && !ended_ && lane.is_open() && lane.is_finished()) {
     on_peer_finished(lane);
@@ -209,10 +207,10 @@ void RecvComm::on_progress(Lane& lane) {
 // have given up.
 void RecvComm::on_peer_finished(Lane& lane) {
   if (!lane.is_closed_in_order()) {
-    forget(lane);
+    suspicion_.forget(lane);
     lane.close();
     bury(lane);
-    if (!any_carries()) {
+    if (!lanes_.any_carries()) {
       // Twice as long as a sender that lives takes to dial again, and more.
       constexpr Duration kPatience = std::chrono::seconds(1);
       begin_outage({Errc::remote, fmt::format("{}: {}", lane.name(), lane::process_ended())},
@@ -225,9 +223,9 @@ void RecvComm::on_peer_finished(Lane& lane) {
     return;
   }
   graves_.forbid(lane.serial());
-  forget(lane);
+  suspicion_.forget(lane);
   lane.close();
-  if (!any_carries()) {
+  if (!lanes_.any_carries()) {
     begin_outage({Errc::remote, fmt::format("{}: the peer closed it", lane.name())},
                  context_.engine.last_turn());
   } else {
@@ -264,7 +262,7 @@ Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const st
       }
       if (header.type == lane::RecordType::bury) {
         on_bury(*serial);
-      } else if (Lane* leaving = find(*serial); leaving != nullptr) {
+      } else if (Lane* leaving = lanes_.find(*serial); leaving != nullptr) {
         leaving->on_leaving();
       } else {
         graves_.settled(*serial);

@@ -71,8 +71,6 @@ class RecvComm final : public transport::RecvComm, public CommCore, public LaneS
   void bury(lane::Lane& lane);
   void retell();
 
-  // user's side
-  RequestPool requests_;
   // engine's side
   stripe::Inbox inbox_;
   stripe::Graves graves_;

@@ -24,7 +24,7 @@ void RecvComm::on_lane_failed(Lane& lane, const Loss& loss) {
   }
   if (loss.over) {
     end(loss.why);
-  } else if (!any_carries()) {
+  } else if (!lanes_.any_carries()) {
     begin_outage(loss.why, loss.since);
   }
 }
@@ -32,7 +32,7 @@ void RecvComm::on_lane_failed(Lane& lane, const Loss& loss) {
 // No process is left that would acknowledge a FIN, and this one would wait for that at its own end.
 void RecvComm::on_peer_ended(Error why) {
   if (!ended_) {
-    keep_lanes(why.message);  // what fails the comm later finds none
+    lanes_.keep(why.message);  // what fails the comm later finds none
     abort_lanes();
     end(std::move(why));
   }
@@ -42,20 +42,20 @@ void RecvComm::on_peer_ended(Error why) {
 void RecvComm::bury(Lane& lane) {
   const stripe::Graves::Grave grave{lane.serial(), lane.fence()};
   graves_.add(grave.serial, grave.position);
-  tell_all(lane::encode_position(lane::RecordType::buried, grave));
+  lanes_.tell_all(lane::encode_position(lane::RecordType::buried, grave));
   retell();
 }
 
 void RecvComm::give_up(Lane& lane, const Error& why) {
-  forget(lane);
-  keep(lane, why.message.empty() ? "the peer has given it up" : why.message);
+  suspicion_.forget(lane);
+  lane.keep(why.message.empty() ? "the peer has given it up" : why.message);
   lane.abort();
   bury(lane);
 }
 
 // The sender cannot be dialled from here, and nothing of it can arrive while no link is there.
 void RecvComm::on_alone() {
-  const Lane* silent = speaker();
+  const Lane* silent = suspicion_.speaker();
   if (silent != nullptr && silent->carrier().is_away()) {
     begin_outage({Errc::remote, {}}, context_.engine.last_turn());  // the lanes say why
   }
@@ -64,18 +64,19 @@ void RecvComm::on_alone() {
 void RecvComm::on_suspicion(const Lane& /*lane*/, bool suspected) {
   if (suspected) {
     retell();
+    tend();
   }
 }
 
 void RecvComm::on_bury(stripe::LaneSerial serial) {
-  if (Lane* living = find(serial); living != nullptr) {
+  if (Lane* living = lanes_.find(serial); living != nullptr) {
     give_up(*living, {});
   } else if (const auto position = graves_.position_of(serial)) {
-    tell_all(lane::encode_position(lane::RecordType::buried, {serial, *position}));
+    lanes_.tell_all(lane::encode_position(lane::RecordType::buried, {serial, *position}));
   } else if (!graves_.forbids(serial)) {
     // It never got here, and must not do so any more.
     graves_.add(serial, 0);
-    tell_all(lane::encode_position(lane::RecordType::buried, {serial, 0}));
+    lanes_.tell_all(lane::encode_position(lane::RecordType::buried, {serial, 0}));
   }
 }
 
@@ -90,7 +91,7 @@ void RecvComm::retell() {
 }
 
 void RecvComm::repeat_announcements() {
-  Lane* lane = speaker();
+  Lane* lane = suspicion_.speaker();
   if (lane == nullptr) {
     return;
   }
@@ -106,13 +107,14 @@ void RecvComm::on_time(Instant now) {
   if (now - told_at_ >= kLongest) {
     report_posted();
   }
-  if (const Lane* lane = speaker(); lane != nullptr && !lane->carrier().is_away()) {
+  if (const Lane* lane = suspicion_.speaker(); lane != nullptr && !lane->carrier().is_away()) {
     end_outage();
   }
   if (auto over = outage_over(now)) {
     on_peer_ended(std::move(*over));  // of which lanes may be left that are silent
   }
-  if (any_carries() && !in_outage() && !watching() && (announces_ || told_ == inbox_.next_group())) {
+  if (lanes_.any_carries() && !in_outage() && !suspicion_.any() &&
+      (announces_ || told_ == inbox_.next_group())) {
     leave();
   }
 }

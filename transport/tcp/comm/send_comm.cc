@@ -17,7 +17,6 @@ using LaneState = SendFlows::State;
 SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
     : CommCore(context, nullptr, "send"),
-      requests_(*this, context.progress),
       announced_(max_recvs > 1 ? std::make_unique<AnnouncedRing>() : nullptr),
       hello_(hello),
       routes_(std::move(routes)),
@@ -33,7 +32,7 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_
 SendComm::~SendComm() {
   {
     const EngineGuard guard(context_.engine.lock());
-    detach(outbox_.outstanding() > 0 || posted_.front() != nullptr || !welcomed());
+    detach(outbox_.outstanding() > 0 || requests_.posted() != nullptr || !welcomed());
     // Not before: what was still posted has woken them.
     for (const SendRoute& route : routes_) {
       route.path->remove(*this);
@@ -74,7 +73,7 @@ bool SendComm::open_lane(stripe::RouteId route) {
 Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, int tag,
                                             transport::MemoryRegion* region) {
   if (failed()) {
-    return post_after_failure(requests_);
+    return requests_.after_failure();
   }
   if (size > transport::kMaxMessageBytes || (data == nullptr && size > 0)) {
     return Error{Errc::invalid_argument,
@@ -142,8 +141,8 @@ Result<transport::MemoryRegion*> SendComm::register_dmabuf(void*, std::size_t, t
 // --- engine's side
 
 void SendComm::on_submitted() {
-  while (Request* const* next = posted_.front()) {
-    Request& request = **next;
+  while (Request* next = requests_.posted()) {
+    Request& request = *next;
     if (failed()) {
       request.completion.finish(stripe::Completion::State::failed);
     } else if (!outbox_.post(request.send, &request.completion)) {
@@ -152,7 +151,7 @@ void SendComm::on_submitted() {
       tag_ = request.send.tag;
       wake_paths();
     }
-    posted_.pop();
+    requests_.pop();
   }
   pump();
   if (!tended() && !failed() && (outbox_.awaits_confirmation() || outbox_.waits_for_receive())) {
@@ -196,7 +195,7 @@ void SendComm::on_progress(Lane& lane) {
   }
   outbox_.on_confirmed(lane.id(), lane.confirmed());
   note_confirmations();
-  watch(lane);
+  suspicion_.look(lane, context_.engine.last_turn());
   if (lane.is_open() && lane.is_finished()) {
     on_peer_finished(lane);
     return;
@@ -214,7 +213,7 @@ void SendComm::on_progress(Lane& lane) {
 }
 
 void SendComm::on_peer_finished(Lane& lane) {
-  if (!carries(lane)) {
+  if (!lane.carries()) {
     give_up(lane, {Errc::remote, fmt::format("{}: it was closed before the peer welcomed it", lane.name())});
   } else if (!lane.is_closed_in_order() && !peer_over_) {
     give_up(lane,
@@ -248,15 +247,10 @@ void SendComm::take_acknowledgements() {
   }
 }
 
-bool SendComm::carries(const Lane& lane) const {
-  const LaneState state = state_of(lane);
-  return lane.is_open() && (state == LaneState::open || state == LaneState::leaving);
-}
-
 void SendComm::close_if_drained(Lane& lane) {
   if (state_of(lane) == LaneState::leaving && outbox_.drained(lane.id()) && lane.is_drained()) {
     lane.leave();
-    forget(lane);
+    suspicion_.forget(lane);
     book_.gone(lane.id());
     ++counters_.left;
   }
@@ -400,6 +394,7 @@ Status SendComm::on_welcome(stripe::LaneId id, const Welcome& welcome, const Tag
     return Error{Errc::internal, "the proof does not fit into a send queue that has sent a hello"};
   }
   lane.attach(*this, *this, nullptr);
+  lane.join();
   book_.welcomed(id);
   witness::Contact process = welcome.witness;
   process.token = witness_key(hello_.token, hello_.witness.process, process.process);
@@ -417,7 +412,7 @@ Status SendComm::on_welcome(stripe::LaneId id, const Welcome& welcome, const Tag
   deal();
   // This lane can take over from those whose links are away.
   for (const auto& other : lanes_) {
-    if (carries(*other) && other->carrier().is_away()) {
+    if (other->carries() && other->carrier().is_away()) {
       on_away(*other);
     }
   }

@@ -133,7 +133,6 @@ class SendComm final : public transport::SendComm,
   [[nodiscard]] bool is_free(const lane::Lane& lane) const override {
     return book_.state(lane.id()) == SendFlows::State::gone && outbox_.drained(lane.id());
   }
-  [[nodiscard]] bool carries(const lane::Lane& lane) const override;
   PathUse measure(stripe::RouteId route, Instant now) override;
   void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
   [[nodiscard]] const Path* quickest_sister(stripe::RouteId route, Instant now) const override;
@@ -200,7 +199,6 @@ class SendComm final : public transport::SendComm,
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
 
   // user's side
-  RequestPool requests_;
   stripe::GroupId next_group_;
   std::optional<Announced> current_;
   // between the two

@@ -47,14 +47,14 @@ void SendComm::bury(const Lane& lane, const Error& why, Instant silent_since) {
     return;
   }
   burials_.begin(lane.serial(), lane.id());
-  tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
+  lanes_.tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
   first_loss_ = first_loss_.value_or(why);
   if (!has_way_left()) {
     fail(welcomed() ? why : *first_loss_);
     return;
   }
   deal();
-  const bool cut_off = welcomed() && !any_carries();
+  const bool cut_off = welcomed() && !lanes_.any_carries();
   if (cut_off) {
     begin_outage(why, silent_since);
   }
@@ -83,8 +83,8 @@ void SendComm::note_loss(const SendRoute& route, const Error& why, bool cut_off,
 }
 
 void SendComm::give_up(Lane& lane, const Error& why) {
-  forget(lane);
-  keep(lane, why.message);
+  suspicion_.forget(lane);
+  lane.keep(why.message);
   outbox_.on_confirmed(lane.id(), lane.confirmed());
   lane.abort();
   bury(lane, why, context_.engine.last_turn());
@@ -94,6 +94,9 @@ void SendComm::on_suspicion(const Lane& lane, bool suspected) {
   book_.suspect(lane.id(), suspected);
   deal();
   pump();
+  if (suspected) {
+    tend();
+  }
 }
 
 // The receiver closes all flows of its comm at once, and one flow's FIN may overtake another's
@@ -119,11 +122,11 @@ Status SendComm::on_buried(std::span<const std::byte> body) {
     if (Status status = settle(*lane, grave->position); !status) {
       return status;
     }
-  } else if (Lane* living = find(grave->serial); living != nullptr) {
+  } else if (Lane* living = lanes_.find(grave->serial); living != nullptr) {
     give_up(*living, {Errc::remote, fmt::format("{}: the peer has given it up", living->name())});
     return failed() ? Status() : on_buried(body);
   }
-  tell_all(lane::encode_serial(lane::RecordType::settled, grave->serial));
+  lanes_.tell_all(lane::encode_serial(lane::RecordType::settled, grave->serial));
   pump();
   return {};
 }
@@ -143,7 +146,7 @@ void SendComm::on_time(Instant now) {
     return;
   }
   judge_suspects(now);
-  const bool cut_off = note_silence(now) || !any_carries();
+  const bool cut_off = note_silence(now) || !lanes_.any_carries();
   const bool joining = drop_late_joiners(now, cut_off);
   if (failed()) {
     return;
@@ -162,7 +165,7 @@ void SendComm::on_time(Instant now) {
     fail(*over);
   } else if (first_loss_ && !has_way_left()) {
     fail(*first_loss_);
-  } else if (whole && !cut_off && !in_outage() && !joining && !standing_in && !watching() &&
+  } else if (whole && !cut_off && !in_outage() && !joining && !standing_in && !suspicion_.any() &&
              burials_.open().empty()) {
     if (waiting) {
       tend(/*idly=*/true);

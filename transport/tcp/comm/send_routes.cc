@@ -54,7 +54,7 @@ bool SendComm::has_way_left() const {
 // A lane that is known to work. One that carries may be in doubt: its link is away, or nothing of it has been
 // confirmed for a while.
 bool SendComm::is_trusted(const Lane& lane) const {
-  return lane.is_open() && state_of(lane) == LaneState::open && !suspects(lane) &&
+  return lane.is_open() && state_of(lane) == LaneState::open && !suspicion_.of(lane) &&
          !lane.carrier().is_away() && lane.timeouts_in_row() < stripe::Watch::kSuspected;
 }
 
@@ -220,7 +220,7 @@ bool SendComm::drop_late_joiners(Instant now, bool cut_off) {
   constexpr Duration kPatience = std::chrono::seconds(1), kShort = std::chrono::milliseconds(400);
   bool joining = false;
   for (std::size_t i = 0; i < lanes_.size() && welcomed() && !failed(); ++i) {
-    Lane& lane = *lanes_[i];
+    Lane& lane = lanes_.at({i});
     if (!lane.is_open() || !repeats_late(lane) || state_of(lane) != LaneState::opening) {
       continue;
     }

@@ -20,14 +20,14 @@ void SendComm::note_confirmations() {
   confirmed_at_ = context_.engine.last_turn();
   paused_until_ = context_.engine.paused();
   silent_ = false;
-  if (in_outage() && any_carries()) {
+  if (in_outage() && lanes_.any_carries()) {
     end_outage();
   }
 }
 
 // While the peer's receive is awaited, its report may be what was lost (ask_while_waiting()).
 bool SendComm::awaits_answer() const {
-  return outbox_.waits_for_receive() && any_carries() &&
+  return outbox_.waits_for_receive() && lanes_.any_carries() &&
          std::all_of(lanes_.begin(), lanes_.end(),
                      [](const auto& lane) { return !lane->is_open() || lane->awaits_peer(); });
 }
@@ -50,7 +50,7 @@ bool SendComm::note_silence(Instant now) {
     return lane->is_open() && lane->timeouts_in_row() > 0;
   });
   silent_ = welcomed() && !peer_over_ && silence >= (unanswered ? kSilence : kLongSilence);
-  if (silent_ && !in_outage() && any_carries()) {
+  if (silent_ && !in_outage() && lanes_.any_carries()) {
     begin_outage({Errc::remote, {}}, now - silence);  // the lanes say why
   }
   silent_ = silent_ && PeerProcesses::view(*this) != witness::View::stopped;
@@ -62,8 +62,8 @@ bool SendComm::note_silence(Instant now) {
 void SendComm::replace_silent(const Lane& joined) {
   const Instant now = context_.engine.last_turn();
   for (std::size_t i = 0; i < lanes_.size() && !failed(); ++i) {
-    Lane& lane = *lanes_[i];
-    if (&lane == &joined || !carries(lane) || !lane.awaits_peer()) {
+    Lane& lane = lanes_.at({i});
+    if (&lane == &joined || !lane.carries() || !lane.awaits_peer()) {
       continue;
     }
     if (!repeats_late(lane)) {

@@ -2,11 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "transport/tcp/engine/flow.h"
 #include "transport/tcp/lane/record.h"
 
 namespace tfabric::lane {
 
 void Lane::rename() { name_ = fmt::format("{} {} over rail {}", direction_, label(), carrier().name()); }
+
+void Lane::keep(std::string_view why) const {
+  if (engine::FlowAccount* shown = account(); shown != nullptr) {
+    shown->keep(why);
+  }
+}
 
 void Lane::tell(std::vector<std::byte> record) {
   waiting_.push_back(std::move(record));

@@ -81,12 +81,17 @@ class Lane : public stripe::Lane {
   // For messages.
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] bool is_open() const { return open_; }
+  // Both ends have shown that they are the comm's: it carries from now on, while it is open.
+  void join() { joined_ = true; }
+  [[nodiscard]] bool carries() const { return open_ && joined_; }
   [[nodiscard]] virtual engine::Carrier& carrier() const = 0;
   [[nodiscard]] const engine::Traits& traits() const { return carrier().traits(); }
   // The peer's, for messages.
   [[nodiscard]] virtual std::string remote() const = 0;
   // What is shown of it (observe/); null: nothing.
   [[nodiscard]] virtual engine::FlowAccount* account() const = 0;
+  // Something has happened to it: its last packets are kept (engine::FlowAccount).
+  [[gnu::cold]] void keep(std::string_view why) const;
 
   // --- what is sent
   // What was given goes out in this turn.
@@ -181,6 +186,7 @@ class Lane : public stripe::Lane {
   std::uint32_t doubt_ = 0;                     // for which it was asked last
   std::uint64_t asked_ = 0;                     // the position behind that question
   bool open_ = true;
+  bool joined_ = false;
   bool leaving_ = false;
 };
 
