@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/lane/record.h"
 
@@ -21,9 +23,9 @@ void Lane::tell(std::vector<std::byte> record) {
 }
 
 void Lane::tell_waiting() {
-  while (!waiting_.empty() && say(waiting_.front())) {
-    waiting_.pop_front();
-  }
+  const auto first = std::find_if_not(waiting_.begin(), waiting_.end(),
+                                      [this](const std::vector<std::byte>& record) { return say(record); });
+  waiting_.erase(waiting_.begin(), first);
 }
 
 bool Lane::ask(std::uint32_t doubt) {

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <string>
 #include <string_view>
@@ -182,9 +181,9 @@ class Lane : public stripe::Lane {
   stripe::LaneSerial serial_;
   const char* direction_ = "";
   std::string name_;
-  std::deque<std::vector<std::byte>> waiting_;  // records
-  std::uint32_t doubt_ = 0;                     // for which it was asked last
-  std::uint64_t asked_ = 0;                     // the position behind that question
+  std::vector<std::vector<std::byte>> waiting_;  // records
+  std::uint32_t doubt_ = 0;                      // for which it was asked last
+  std::uint64_t asked_ = 0;                      // the position behind that question
   bool open_ = true;
   bool joined_ = false;
   bool leaving_ = false;

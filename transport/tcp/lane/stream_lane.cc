@@ -127,6 +127,8 @@ Meters StreamLane::meters() const {
 
 // --- its end
 
+// The comm may close this lane in these calls, and open another one in its place: the object is not touched
+// after them.
 void StreamLane::on_progress(engine::Flow& /*flow*/) { events_->on_progress(*this); }
 void StreamLane::on_link_away(engine::Flow& /*flow*/) { events_->on_away(*this); }
 void StreamLane::on_moved(engine::Flow& /*flow*/) { rename(); }
