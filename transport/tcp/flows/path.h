@@ -168,7 +168,7 @@ class Path {
   void plan(const PathSample& sample, Instant now);
   [[nodiscard]] PathSample sum_up(Instant now) const;
   void judge_pace(const PathSample& sample, Instant now);
-  // What this process has seen while it waited for a CPU names no rail.
+  // What this process has seen while it waited for a CPU names no rail at once.
   void put_off_if_starved(Instant now);
   [[nodiscard]] double times_as_fast_as(const Path& sister) const;
   void apply(Instant now);
