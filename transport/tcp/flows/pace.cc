@@ -84,19 +84,29 @@ void RailPaces::on_compared(const std::string& peer, const Pace& pace, Instant n
   peers_[peer] = {.rate = pace.rate(), .expected = pace.expected(), .slow = pace.slow(), .seen = now};
   if (std::ranges::none_of(peers_, [](const auto& each) { return each.second.slow; })) {
     slow_since_.reset();
+    put_offs_ = 0;
   } else if (!slow_since_) {
     slow_since_ = now;
   }
 }
 
+bool RailPaces::put_off(Instant now) {
+  if (put_offs_ == kMostPutOffs) {
+    return false;
+  }
+  ++put_offs_;
+  slow_since_ = now;
+  return true;
+}
+
 std::optional<RailPaces::News> RailPaces::news(Instant now) {
   if (suspects()) {
-    const bool rests = said_at_ && now - *said_at_ < kQuiet;
-    if (rests || !is_due(now)) {
+    if (!is_due(now)) {
       return std::nullopt;
     }
     said_ = true;
     said_at_ = now;
+    put_offs_ = 0;
     return News{.slow = true, .text = describe(now)};
   }
   if (!slow_since_ && said_) {

@@ -78,17 +78,24 @@ class RailPaces {
   static constexpr Duration kCollect = std::chrono::milliseconds(500);
   // A rail that is slow again and again is named no more often than this.
   static constexpr Duration kQuiet = std::chrono::seconds(30);
+  // How often in a row a rail that is due may be put off.
+  static constexpr std::uint32_t kMostPutOffs = 3;
 
   explicit RailPaces(std::string rail) : rail_(std::move(rail)) {}
 
   // A path toward `peer` was compared with a sister.
   void on_compared(const std::string& peer, const Pace& pace, Instant now);
   void forget(const std::string& peer) { peers_.erase(peer); }
-  // The rail is slow, and it was not said yet; the same, and it has been for kCollect.
+  // The rail is slow, and it was not said yet.
   [[nodiscard]] bool suspects() const { return slow_since_ && !said_; }
-  [[nodiscard]] bool is_due(Instant now) const { return suspects() && now - *slow_since_ >= kCollect; }
-  // What has been seen speaks against no rail: it is looked at for kCollect once more.
-  void put_off(Instant now) { slow_since_ = now; }
+  // It is to be said now.
+  [[nodiscard]] bool is_due(Instant now) const {
+    const bool rests = said_at_ && now - *said_at_ < kQuiet;
+    return suspects() && !rests && now - *slow_since_ >= kCollect;
+  }
+  // What has been seen may be the fault of this process: looks for kCollect once more. Returns false, and
+  // does nothing, after kMostPutOffs of these.
+  bool put_off(Instant now);
   struct News {
     bool slow = false;  // or it is no more
     std::string text;
@@ -107,6 +114,7 @@ class RailPaces {
   std::string rail_;
   std::map<std::string, Peer> peers_;
   std::optional<Instant> slow_since_, said_at_;
+  std::uint32_t put_offs_ = 0;  // since slow_since_ was first set
   bool said_ = false;
 };
 

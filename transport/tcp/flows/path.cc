@@ -22,11 +22,9 @@ constexpr int kStale = 4;
 // CPU, and speaks against no rail.
 constexpr Duration kLate = std::chrono::milliseconds(5);
 constexpr int kLatePart = 8;
-// A process that waits for a CPU for this part of the time serves its rails by chance: a rail that is slow to
-// it is looked at so many times more before it is named. Not for ever: two processes that poll on two CPUs
-// wait for half of their time, and name what is slow.
+// A process that waits for a CPU for this part of the time serves its rails by chance, and looks longer
+// before it names one. Not for ever: two processes that poll on two CPUs wait for half of their time.
 constexpr double kStarved = 0.25;
-constexpr std::uint32_t kMostPutOffs = 3;
 // From this number of paths on, those that no comm uses are forgotten. A job may have thousands of hosts.
 constexpr std::size_t kMaxRemembered = 4096;
 
@@ -153,13 +151,8 @@ void Path::put_off_if_starved(Instant now) {
   RailRecord& rail = *rail_;
   if (!rail.paces.suspects()) {
     rail.cpu.reset();
-    rail.put_offs = 0;
-  } else if (!rail.cpu) {
-    rail.cpu = cpu_wait(now);
-  } else if (rail.put_offs < kMostPutOffs && rail.paces.is_due(now) &&
-             share_waited_since(rail.cpu, now) >= kStarved) {
-    ++rail.put_offs;
-    rail.paces.put_off(now);
+  } else if (!rail.cpu || (rail.paces.is_due(now) && share_waited_since(rail.cpu, now) >= kStarved &&
+                           rail.paces.put_off(now))) {
     rail.cpu = cpu_wait(now);
   }
 }

@@ -61,7 +61,6 @@ struct RailRecord {
   RailLosses losses;
   RailDuty duty;
   std::optional<CpuWait> cpu;  // of the engine's thread, since the rail seems to be slow
-  std::uint32_t put_offs = 0;  // how often it was not named then, for want of a CPU
 };
 
 }  // namespace tfabric::tcp
