@@ -73,7 +73,7 @@ TEST_CASE("a lane is dead when a sister on another carrier has answered twice, a
   CHECK(comm.all[1]->said.empty());  // its carrier is the suspect's
   REQUIRE(comm.all[2]->said == std::vector{lane::RecordType::ask});
   comm.run(100ms);
-  CHECK(comm.dead.empty());  // nobody has answered: the peer may not run
+  CHECK(comm.dead.empty());  // no answer yet: the peer's process may be stopped
   comm.confirm(2);
   CHECK(comm.all[0]->retries == 1);
   comm.run(50ms);
@@ -142,7 +142,7 @@ TEST_CASE("a number is used again when its lane has ended and nothing is left of
   CHECK(comm.lanes.find({2}) == nullptr);
 }
 
-TEST_CASE("the reason of a comm's end is told to those who have shown the token only") {
+TEST_CASE("a lane whose peer has not shown the token is reset without a reason") {
   Comm comm;
   auto opening = std::make_unique<FakeLane>(comm.one);
   const FakeLane& stranger = *opening;

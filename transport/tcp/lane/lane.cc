@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "transport/tcp/engine/flow.h"
 #include "transport/tcp/lane/record.h"

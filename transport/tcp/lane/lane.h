@@ -1,6 +1,6 @@
 // A lane as its comm knows it: pieces are dealt to it (stripe/lane.h), records are said on it, it is buried,
-// and asked how it is. Nothing here names a kind of network: what differs is done inside the verbs, and what
-// a comm has to know of it is told by its carrier's traits (engine/carrier.h).
+// and asked how it is. Nothing here names a kind of network: the verbs do what differs, and the carrier's
+// traits (engine/carrier.h) say what a comm has to know of it.
 //
 // A lane is open from the start. It ends by close(), leave() or abort(), or because it is lost; then nothing
 // of it comes up any more, and what it was called, and what it has brought, can still be asked for. Used with
@@ -11,7 +11,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -37,7 +36,8 @@ struct Loss {
   bool timed_out = false;     // nothing was heard for too long
   bool refused = false;       // the peer's host takes no connection at that port
   bool process_over = false;  // the carrier knows that the peer's process has ended
-  // If nobody answers on the way, or none is there: since when; zero: it is something else, or not known.
+  // When the peer was last heard, if the lane ended by a time-out or an unreachable peer; otherwise, or if
+  // that is not known, zero.
   Instant silent_since{};
 };
 
@@ -121,7 +121,8 @@ class Lane : public stripe::Lane {
   void on_leaving() { leaving_ = true; }
   // Returns true if the peer has closed its end, and all that came before has been taken.
   [[nodiscard]] virtual bool is_finished() const = 0;
-  // Of a lane that is finished: returns true if the peer's comm has closed it, and nobody else.
+  // Of a lane that is finished: returns true if the peer's comm has closed it, false if a kernel or a
+  // middlebox may have.
   [[nodiscard]] bool is_closed_in_order() const { return leaving_ || traits().end_means_closed; }
   // Of a lane that is lost: returns true if it has brought all that the peer has ever sent.
   [[nodiscard]] virtual bool has_brought_all() const = 0;
@@ -142,7 +143,7 @@ class Lane : public stripe::Lane {
   [[nodiscard]] virtual Instant progressed_at() const = 0;
   [[nodiscard]] virtual Instant heard_at() const = 0;
   [[nodiscard]] virtual Duration round_trip() const = 0;
-  // Returns true if nobody has answered yet.
+  // Returns true until the connection is there.
   [[nodiscard]] virtual bool is_connecting() const = 0;
   // Returns true if the neighbour on the way is known not to answer.
   [[nodiscard]] virtual bool lacks_neighbour() const = 0;
