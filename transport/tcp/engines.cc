@@ -75,6 +75,7 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
     own.port = ports_.listening_of(e);
     own.listeners = config.tcp.port == 0 ? std::uint16_t{1} : count;
     Unit& unit = *units_.emplace_back(std::make_unique<Unit>(own));
+    unit.peers.paths.mind_cpu();
     if (witness != nullptr) {
       unit.peers.processes.use(*witness, unit.engine);
       unit.acceptor.set_witness(witness->contact());

@@ -149,7 +149,7 @@ void Path::judge_pace(const PathSample& sample, Instant now) {
 
 void Path::put_off_if_starved(Instant now) {
   RailRecord& rail = *rail_;
-  if (!rail.paces.suspects()) {
+  if (!rail.minds_cpu || !rail.paces.suspects()) {
     rail.cpu.reset();
   } else if (!rail.cpu || (rail.paces.is_due(now) && share_waited_since(rail.cpu, now) >= kStarved &&
                            rail.paces.put_off(now))) {
@@ -181,7 +181,7 @@ std::shared_ptr<Path> PathBook::path(const std::string& rail, const net::IpAddre
   if (path == nullptr) {
     path = std::make_shared<Path>(choice, name);
     std::shared_ptr<RailRecord>& record = rails_[rail];
-    record = record != nullptr ? record : std::make_shared<RailRecord>(rail);
+    record = record != nullptr ? record : std::make_shared<RailRecord>(rail, minds_cpu_);
     path->belong_to(record, net::to_string(remote));
   }
   return path;

@@ -191,6 +191,9 @@ class Path {
 // The paths of an engine.
 class PathBook {
  public:
+  // Puts off naming rails that it gets to know from now on while the engine's thread waits for a CPU. Not for
+  // virtual time: that wait is read from the kernel.
+  void mind_cpu() { minds_cpu_ = true; }
   // Returns the path from the rail of that name to `remote`: the same object while it is remembered.
   std::shared_ptr<Path> path(const std::string& rail, const net::IpAddress& remote, const FlowChoice& choice);
   // What has been lost on that rail.
@@ -202,6 +205,7 @@ class PathBook {
 
   std::map<std::string, std::shared_ptr<Path>> paths_;        // by name
   std::map<std::string, std::shared_ptr<RailRecord>> rails_;  // by the rail's name
+  bool minds_cpu_ = false;
 };
 
 }  // namespace tfabric::tcp

@@ -56,10 +56,12 @@ struct RailDuty {
 };
 
 struct RailRecord {
-  explicit RailRecord(std::string rail) : paces(std::move(rail)) {}
+  // `minds`: a naming is put off while the calling thread waits for a CPU.
+  explicit RailRecord(std::string rail, bool minds = false) : paces(std::move(rail)), minds_cpu(minds) {}
   RailPaces paces;
   RailLosses losses;
   RailDuty duty;
+  bool minds_cpu;
   std::optional<CpuWait> cpu;  // of the engine's thread, since the rail seems to be slow
 };
 
