@@ -190,7 +190,7 @@ struct RailsPerProcess {
 
 enum class Switch : std::uint8_t { automatic, off, on };
 
-// As many rails can be one device: a handle has room for as many (transport/tcp/session/handshake.h).
+// As many rails can be one device: a handle has room for as many (transport/session/handshake.h).
 inline constexpr std::size_t kMostBonded = 8;
 
 struct Tcp {

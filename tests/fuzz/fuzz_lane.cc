@@ -12,10 +12,10 @@
 
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/require.h"
+#include "transport/lane/flow_reader.h"
+#include "transport/session/handshake.h"
+#include "transport/session/lane_opening.h"
 #include "transport/stripe/inbox.h"
-#include "transport/tcp/lane/flow_reader.h"
-#include "transport/tcp/session/handshake.h"
-#include "transport/tcp/session/lane_opening.h"
 
 using namespace tfabric;
 using namespace tfabric::lane;

@@ -12,7 +12,7 @@
 #include "config/value.h"
 #include "observe/mailbox.h"
 #include "tests/fuzz/require.h"
-#include "transport/tcp/report/fault_control.h"
+#include "transport/report/fault_control.h"
 
 using namespace tfabric;
 using namespace std::chrono_literals;

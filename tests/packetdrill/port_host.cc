@@ -7,7 +7,7 @@
 
 #include "tests/bench/memif_port.h"
 #include "tests/packetdrill/profile.h"
-#include "transport/tcp/comm/context.h"
+#include "transport/comm/context.h"
 #include "transport/tcp/nic/eal.h"
 
 namespace tfabric::drill {

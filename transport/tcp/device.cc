@@ -8,9 +8,9 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "transport/tcp/comm/listener.h"
-#include "transport/tcp/session/handshake.h"
-#include "transport/tcp/session/peer_rails.h"
+#include "transport/comm/listener.h"
+#include "transport/session/handshake.h"
+#include "transport/session/peer_rails.h"
 
 namespace tfabric::tcp {
 

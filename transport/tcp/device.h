@@ -8,12 +8,12 @@
 #include <optional>
 #include <vector>
 
-#include "transport/tcp/comm/context.h"
-#include "transport/tcp/comm/send_comm.h"
+#include "transport/comm/context.h"
+#include "transport/comm/send_comm.h"
+#include "transport/session/acceptor.h"
+#include "transport/session/handshake.h"
+#include "transport/session/pairing.h"
 #include "transport/tcp/rails/rail.h"
-#include "transport/tcp/session/acceptor.h"
-#include "transport/tcp/session/handshake.h"
-#include "transport/tcp/session/pairing.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {

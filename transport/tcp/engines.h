@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "config/config.h"
-#include "transport/tcp/comm/context.h"
+#include "transport/comm/context.h"
+#include "transport/report/fault_control.h"
+#include "transport/session/acceptor.h"
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/progress.h"
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/rails/rail_summary.h"
-#include "transport/tcp/report/fault_control.h"
-#include "transport/tcp/session/acceptor.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {

@@ -11,7 +11,7 @@
 #include "observe/dump/dumper.h"
 #include "transport/bootstrap/addresses.h"
 #include "transport/bootstrap/socket_address.h"
-#include "transport/tcp/comm/context.h"
+#include "transport/comm/context.h"
 #include "transport/tcp/device.h"
 #include "transport/tcp/engines.h"
 #include "transport/tcp/nic/device_memory.h"

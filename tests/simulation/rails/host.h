@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "tests/simulation/rails/network.h"
-#include "transport/tcp/comm/listener.h"
+#include "transport/comm/listener.h"
+#include "transport/session/acceptor.h"
 #include "transport/tcp/engine/engine.h"
 #include "transport/tcp/engine/progress.h"
-#include "transport/tcp/session/acceptor.h"
 
 struct rte_mempool;
 

@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "tests/simulation/rails/host.h"
-#include "transport/tcp/comm/send_comm.h"
+#include "transport/comm/send_comm.h"
 
 namespace tfabric::simulation::rails {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "transport/tcp/lane/lane.h"
-#include "transport/tcp/lane/record.h"
+#include "transport/lane/lane.h"
+#include "transport/lane/record.h"
 
 namespace tfabric::tcp::test {
 

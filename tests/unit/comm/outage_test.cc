@@ -1,5 +1,5 @@
 // How long a comm may be without a lane that works, in virtual time.
-#include "transport/tcp/comm/outage.h"
+#include "transport/comm/outage.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,5 +1,5 @@
 // Which lanes a comm takes for dead, in virtual time.
-#include "transport/tcp/comm/suspicion.h"
+#include "transport/comm/suspicion.h"
 
 #include <catch2/catch.hpp>
 

@@ -9,7 +9,7 @@
 #include "tests/unit/engine/allocations.h"
 #include "tests/unit/engine/attacker.h"
 #include "tests/unit/engine/loop.h"
-#include "transport/tcp/session/acceptor.h"
+#include "transport/session/acceptor.h"
 
 namespace tfabric::engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "transport/tcp/lane/flow_reader.h"
+#include "transport/lane/flow_reader.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include "transport/tcp/lane/record.h"
+#include "transport/lane/record.h"
 
 using namespace tfabric;
 using namespace tfabric::lane;

@@ -1,4 +1,4 @@
-#include "transport/tcp/lane/piece_writer.h"
+#include "transport/lane/piece_writer.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tests/copied_payload.h"
-#include "transport/tcp/lane/record.h"
+#include "transport/lane/record.h"
 
 using namespace tfabric;
 using namespace tfabric::lane;

@@ -5,7 +5,7 @@
 
 #include "tests/unit/socket/relay.h"
 #include "tests/unit/socket/socket_side.h"
-#include "transport/tcp/comm/send_comm.h"
+#include "transport/comm/send_comm.h"
 
 using namespace tfabric;
 using namespace tfabric::socket;

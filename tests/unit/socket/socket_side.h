@@ -7,10 +7,10 @@
 #include <memory>
 
 #include "base/random.h"
+#include "transport/comm/context.h"
+#include "transport/comm/listener.h"
+#include "transport/session/acceptor.h"
 #include "transport/socket/socket_carrier.h"
-#include "transport/tcp/comm/context.h"
-#include "transport/tcp/comm/listener.h"
-#include "transport/tcp/session/acceptor.h"
 
 namespace tfabric::socket::test {
 

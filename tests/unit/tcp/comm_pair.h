@@ -12,10 +12,10 @@
 #include "base/random.h"
 #include "tests/unit/nic/eal_fixture.h"
 #include "tests/unit/tcp/cut_wire.h"
-#include "transport/tcp/comm/listener.h"
-#include "transport/tcp/comm/send_comm.h"
+#include "transport/comm/listener.h"
+#include "transport/comm/send_comm.h"
+#include "transport/session/acceptor.h"
 #include "transport/tcp/rails/rail.h"
-#include "transport/tcp/session/acceptor.h"
 
 namespace tfabric::tcp::test {
 

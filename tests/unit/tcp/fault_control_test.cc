@@ -1,5 +1,5 @@
 // What a process does that is asked to fail: by its mailbox, in time that the test makes.
-#include "transport/tcp/report/fault_control.h"
+#include "transport/report/fault_control.h"
 
 #include <catch2/catch.hpp>
 #include <future>

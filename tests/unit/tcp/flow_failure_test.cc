@@ -1,4 +1,4 @@
-#include "transport/tcp/lane/flow_failure.h"
+#include "transport/lane/flow_failure.h"
 
 #include <array>
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-#include "transport/tcp/flows/flow_judge.h"
+#include "transport/flows/flow_judge.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

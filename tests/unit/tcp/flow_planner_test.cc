@@ -1,5 +1,5 @@
 // The planner over networks of a line each, in virtual time.
-#include "transport/tcp/flows/flow_planner.h"
+#include "transport/flows/flow_planner.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

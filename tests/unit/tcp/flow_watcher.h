@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "transport/lane/flow_failure.h"
 #include "transport/tcp/engine/engine.h"
-#include "transport/tcp/lane/flow_failure.h"
 
 namespace tfabric::tcp::test {
 

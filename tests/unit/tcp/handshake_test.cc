@@ -1,4 +1,4 @@
-#include "transport/tcp/session/handshake.h"
+#include "transport/session/handshake.h"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "transport/tcp/session/hello.h"
+#include "transport/session/hello.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "transport/tcp/session/comm_table.h"
-#include "transport/tcp/session/lane_opening.h"
+#include "transport/session/comm_table.h"
+#include "transport/session/lane_opening.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

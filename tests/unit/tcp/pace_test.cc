@@ -1,4 +1,4 @@
-#include "transport/tcp/flows/pace.h"
+#include "transport/flows/pace.h"
 
 #include <catch2/catch.hpp>
 

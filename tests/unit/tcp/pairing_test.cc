@@ -1,4 +1,4 @@
-#include "transport/tcp/session/pairing.h"
+#include "transport/session/pairing.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // Several comms on one path, in virtual time.
-#include "transport/tcp/flows/path.h"
+#include "transport/flows/path.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

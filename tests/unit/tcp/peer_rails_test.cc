@@ -1,4 +1,4 @@
-#include "transport/tcp/session/peer_rails.h"
+#include "transport/session/peer_rails.h"
 
 #include <catch2/catch.hpp>
 #include <vector>

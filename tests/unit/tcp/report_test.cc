@@ -6,7 +6,7 @@
 #include "observe/reader.h"
 #include "observe/ring_reader.h"
 #include "tests/unit/tcp/comm_pair.h"
-#include "transport/tcp/report/engine_report.h"
+#include "transport/report/engine_report.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "tests/captured_log.h"
-#include "transport/tcp/lane/record.h"
-#include "transport/tcp/report/shown_comm.h"
+#include "transport/lane/record.h"
+#include "transport/report/shown_comm.h"
 
 namespace tfabric::tcp::test {
 

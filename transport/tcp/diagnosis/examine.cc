@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
+#include "transport/session/pairing.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/nic_rail.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/rails/rail_share.h"
-#include "transport/tcp/session/pairing.h"
 #include "transport/tcp/stack/connection.h"
 
 namespace tfabric::tcp {

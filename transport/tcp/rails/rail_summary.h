@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/time.h"
-#include "transport/tcp/flows/rail_record.h"
+#include "transport/flows/rail_record.h"
 
 namespace tfabric::tcp {
 

@@ -1,0 +1,43 @@
+// What all comms of the TCP transport share.
+#pragma once
+
+#include <cstdint>
+
+#include "hugepage/registration.h"
+#include "transport/flows/path.h"
+#include "transport/report/engine_report.h"
+#include "transport/session/comm_table.h"
+#include "transport/session/peer_processes.h"
+#include "transport/tcp/engine/engine.h"
+#include "transport/tcp/engine/progress.h"
+
+namespace tfabric::tcp {
+
+struct CommOptions {
+  std::uint32_t flows = 1;  // of a comm, for each rail of its device; 0: found by measuring
+  std::uint32_t max_flows = 16;
+  std::uint32_t piece_bytes = 512u << 10;
+  std::uint8_t max_recvs = 1;
+  Duration connect_timeout = std::chrono::seconds(10);
+  Duration outage = std::chrono::seconds(20);  // how long a comm waits for a lane when it has none
+  // The same while the peer's process is known to be stopped.
+  Duration frozen = std::chrono::seconds(300);
+};
+
+// What the comms of one engine share about their peers.
+struct Peers {
+  CommTable comms;
+  PathBook paths;
+  PeerProcesses processes;
+  EngineReport* report = nullptr;  // null: nothing is shown
+};
+
+struct Context {
+  engine::Engine& engine;
+  engine::Progress& progress;
+  hugepage::RegionTable& regions;
+  CommOptions options;
+  Peers& peers;
+};
+
+}  // namespace tfabric::tcp

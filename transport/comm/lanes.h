@@ -1,0 +1,55 @@
+// The lanes of a comm, by their numbers. One that has ended keeps its place, and can be asked for its name
+// and what it has brought, until another one takes it. Used with the engine held.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "transport/lane/lane.h"
+
+namespace tfabric::tcp {
+
+class Lanes {
+ public:
+  [[nodiscard]] lane::Lane& at(stripe::LaneId lane) const { return *all_[lane.value]; }
+  // How many numbers are, or were, in use.
+  [[nodiscard]] std::size_t size() const { return all_.size(); }
+  // Takes the lane under the first number whose lane has ended and `is_free`. The caller makes it a comm's.
+  template <class IsFree>
+  lane::Lane& take(std::unique_ptr<lane::Lane> lane, stripe::LaneSerial serial, const char* direction,
+                   const IsFree& is_free) {
+    const auto place = std::find_if(all_.begin(), all_.end(),
+                                    [&](const auto& old) { return !old->is_open() && is_free(*old); });
+    lane->enter({static_cast<std::size_t>(place - all_.begin())}, serial, direction);
+    auto& taken = place == all_.end() ? all_.emplace_back() : *place;
+    taken = std::move(lane);
+    return *taken;
+  }
+
+  // By number: those that have ended, too. No lane may be taken meanwhile.
+  [[nodiscard]] auto begin() const { return all_.begin(); }
+  [[nodiscard]] auto end() const { return all_.end(); }
+  [[nodiscard]] std::size_t open() const {
+    return static_cast<std::size_t>(
+        std::count_if(all_.begin(), all_.end(), [](const auto& lane) { return lane->is_open(); }));
+  }
+  // Returns the open lane with this serial; null if there is none.
+  [[nodiscard]] lane::Lane* find(stripe::LaneSerial serial) const;
+  // Returns true if a lane carries; of `except`, if given, or of one on the same carrier, or on one whose
+  // link is away, none counts then.
+  [[nodiscard]] bool any_carries(const lane::Lane* except = nullptr) const;
+  // Sends a control record on each lane that carries.
+  void tell_all(const std::vector<std::byte>& record) const;
+  // Keeps the last packets of all (engine::FlowAccount).
+  void keep(std::string_view why) const;
+  // Closes all in order; resets all.
+  void close() const;
+  void abort(std::string_view reason = {}) const;
+
+ private:
+  std::vector<std::unique_ptr<lane::Lane>> all_;
+};
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,301 @@
+#include "transport/comm/recv_comm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "transport/lane/flow_failure.h"
+
+namespace tfabric::tcp {
+
+using lane::Lane;
+
+RecvComm::RecvComm(const Context& context)
+    : CommCore(context, &inbox_, "receive"), announces_(context.options.max_recvs > 1) {}
+
+RecvComm::~RecvComm() {
+  {
+    const EngineGuard guard(context_.engine.lock());
+    if (key_) {
+      context_.peers.comms.remove(*key_, context_.engine.last_turn());
+    }
+    detach(inbox_.outstanding() > 0 || requests_.posted() != nullptr);
+  }
+  poke();  // the process may end at any time, and the peer should be told of the end before
+}
+
+Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const Hello& hello) {
+  if (has_ended()) {
+    return Error{Errc::remote, "the comm that it would join has ended"};
+  }
+  if (graves_.forbids(hello.serial) || lanes_.find(hello.serial) != nullptr) {
+    return Error{Errc::internal, fmt::format("its comm has or had a connection {}", hello.serial.value)};
+  }
+  const std::size_t used = lanes_.open();
+  if (used >= kMaxLanes) {
+    return Error{Errc::internal, fmt::format("the comm that it would join has {} connections", used)};
+  }
+  Lane& taken = adopt(std::move(lane), hello.serial);
+  taken.join();
+  context_.peers.processes.add(*this, hello.witness);
+  end_outage();
+  for (const stripe::Graves::Grave& grave : graves_.unsettled()) {
+    taken.tell(lane::encode_position(lane::RecordType::buried, grave));
+  }
+  retell();
+  return {};
+}
+
+void RecvComm::admit(const Hello& first) {
+  if (context_.peers.comms.add(first.token, first.comm, *this)) {
+    key_ = CommTable::Key{token_id(first.token), first.comm};
+  }
+}
+
+// --- user's side
+
+Result<transport::Request*> RecvComm::irecv(std::span<const transport::ReceiveBuffer> buffers) {
+  if (failed()) {
+    return requests_.after_failure();
+  }
+  if (buffers.empty() || buffers.size() > context_.options.max_recvs) {
+    return Error{Errc::invalid_argument, fmt::format("irecv of {} buffers: 1 to {} can be grouped",
+                                                     buffers.size(), context_.options.max_recvs)};
+  }
+  for (const transport::ReceiveBuffer& buffer : buffers) {
+    if (buffer.data == nullptr && buffer.size > 0) {
+      return Error{Errc::invalid_argument, fmt::format("irecv of {} bytes to address 0", buffer.size)};
+    }
+  }
+  Request* request = requests_.acquire();
+  if (request == nullptr) {
+    poke();
+    return static_cast<transport::Request*>(nullptr);
+  }
+  std::copy(buffers.begin(), buffers.end(), request->buffers.begin());
+  request->completion.count = static_cast<std::uint8_t>(buffers.size());
+  enqueue(*request);
+  return static_cast<transport::Request*>(request);
+}
+
+Result<transport::MemoryRegion*> RecvComm::register_dmabuf(void*, std::size_t, transport::MemoryKind,
+                                                           std::uint64_t, int) {
+  return Error{Errc::invalid_argument, "the TCP transport does not take DMA-BUF memory"};
+}
+
+// --- engine's side
+
+void RecvComm::on_submitted() {
+  bool any = false;
+  while (Request* next = requests_.posted()) {
+    Request& request = *next;
+    if (failed()) {
+      request.completion.finish(stripe::Completion::State::failed);
+    } else {
+      const Result<bool> posted = post(request);
+      if (!posted) {
+        requests_.pop();
+        fail(posted.error());  // also this request, and those behind it
+        return;
+      }
+      if (!*posted) {
+        break;  // repeated when a receive is complete
+      }
+    }
+    requests_.pop();
+    any = true;
+  }
+  if (any && !failed()) {
+    if (!announces_ && report_is_due(/*arrival=*/false)) {
+      report_posted();
+    }
+    if (!announces_ && told_ != inbox_.next_group()) {
+      tend();  // it is reported later
+    }
+    conclude();
+  }
+}
+
+const char* RecvComm::doing() const {
+  if (ended_) {
+    return "peer has closed";
+  }
+  if (inbox_.outstanding() > 0) {
+    const bool arriving = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
+      return lane->is_open() && lane->is_mid_record();
+    });
+    return arriving ? "arriving" : "awaits data";
+  }
+  return inbox_.has_aside() ? "message, no receive" : "idle";
+}
+
+Result<bool> RecvComm::post(Request& request) {
+  const auto buffers = std::span(request.buffers).first(request.completion.count);
+  const stripe::GroupId group = inbox_.next_group();
+  // Read before it is posted: what has come early completes it at once, and then the request may be used for
+  // another receive by its own thread.
+  const bool large = buffers[0].size > stripe::kMaxEagerBytes;
+  std::array<std::byte, 4 * transport::kMaxGroupedReceives> tags;
+  const std::size_t tag_bytes = announces_ ? 4 * buffers.size() : 0;
+  for (std::size_t at = 0; at < tag_bytes; at += 4) {
+    lane::put_u32(&tags[at], static_cast<std::uint32_t>(buffers[at / 4].tag));
+  }
+  tag_ = buffers[0].tag;
+  Result<bool> posted = inbox_.post(buffers, &request.completion);
+  if (!posted || !*posted) {
+    return posted;
+  }
+  if (!announces_) {
+    large_ = large_ || large;
+    return true;
+  }
+  auto record = lane::encode_record(lane::RecordType::announce, std::span(tags).first(tag_bytes), group);
+  if (Lane* lane = suspicion_.speaker(); lane != nullptr) {
+    lane->tell(record);
+  }
+  announcements_.emplace(group.value, std::move(record));
+  announcements_.erase(group.value - static_cast<std::uint32_t>(stripe::Inbox::kMaxGroups));  // complete
+  return true;
+}
+
+// Small messages come without a report. For others, it goes with the acknowledgement of what has just
+// arrived, which costs no segment of its own; unless the sender knows of no receive that is open, and so may
+// wait.
+bool RecvComm::report_is_due(bool arrival) const {
+  constexpr std::uint32_t kTogether = stripe::kEagerWindow * 3 / 4;
+  const std::uint32_t news = inbox_.posted().value - told_.value;
+  return news >= kTogether || (large_ && (arrival || news >= inbox_.outstanding()));
+}
+
+void RecvComm::report_posted(Lane* lane) {
+  const stripe::GroupId posted = inbox_.posted();
+  if (announces_ || ended_ || !told_.precedes(posted)) {
+    return;
+  }
+  lane = lane != nullptr ? lane : suspicion_.speaker();
+  const auto record = lane::encode({.type = lane::RecordType::posted, .group = posted});
+  if (lane != nullptr && lane->say(record)) {
+    told_ = posted;
+    told_at_ = context_.engine.last_turn();
+    large_ = large_ && posted != inbox_.next_group();
+  }
+}
+
+void RecvComm::on_progress(Lane& lane) {
+  if (failed() || ended_) {
+    return;
+  }
+  suspicion_.look(lane, context_.engine.last_turn());
+  if (lane.is_open()) {
+    lane.tell_waiting();
+    lane.report();
+  }
+  if (requests_.posted() != nullptr) {
+    on_submitted();
+  }
+  if (large_ && report_is_due(/*arrival=*/true)) {
+    report_posted(lane.is_open() && !suspicion_.of(lane) ? &lane : nullptr);
+  }
+  if (!failed() && !ended_ && lane.is_open() && lane.is_finished()) {
+    on_peer_finished(lane);
+  }
+}
+
+// The sender has closed the lane in order, so all that it sent on it has arrived. Of a socket that is sure
+// only if it has said so: the kernel closes those of a process that has ended, and so do middleboxes that
+// have given up.
+void RecvComm::on_peer_finished(Lane& lane) {
+  if (!lane.is_closed_in_order()) {
+    suspicion_.forget(lane);
+    lane.close();
+    bury(lane);
+    if (!lanes_.any_carries()) {
+      // Twice as long as a sender that lives takes to dial again, and more.
+      constexpr Duration kPatience = std::chrono::seconds(1);
+      begin_outage({Errc::remote, fmt::format("{}: {}", lane.name(), lane::process_ended())},
+                   context_.engine.last_turn(), kPatience);
+    }
+    return;
+  }
+  if (lane.is_mid_record()) {
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed it in the middle of a message", lane.name())});
+    return;
+  }
+  graves_.forbid(lane.serial());
+  suspicion_.forget(lane);
+  lane.close();
+  if (!lanes_.any_carries()) {
+    begin_outage({Errc::remote, fmt::format("{}: the peer closed it", lane.name())},
+                 context_.engine.last_turn());
+  } else {
+    retell();
+  }
+}
+
+// Nothing more arrives. Messages that came before their receives still come out.
+void RecvComm::end(Error why) {
+  if (ended_ || failed()) {
+    return;
+  }
+  ended_ = std::move(why);
+  end_outage();
+  leave();
+  close_lanes();
+  on_submitted();  // posts the receives that the engine has not taken yet
+  conclude();
+}
+
+void RecvComm::conclude() {
+  if (ended_ && !failed() && (inbox_.outstanding() > 0 || !inbox_.has_aside())) {
+    fail(*ended_);
+  }
+}
+
+Status RecvComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
+  switch (header.type) {
+    case lane::RecordType::bury:
+    case lane::RecordType::settled: {
+      const auto serial = lane::decode_serial(body);
+      if (!serial) {
+        return Error{Errc::internal, "the sender sent a malformed record about a connection it has closed"};
+      }
+      if (header.type == lane::RecordType::bury) {
+        on_bury(*serial);
+      } else if (Lane* leaving = lanes_.find(*serial); leaving != nullptr) {
+        leaving->on_leaving();
+      } else {
+        graves_.settled(*serial);
+      }
+      return {};
+    }
+    case lane::RecordType::goodbye:
+      on_peer_closed();
+      end(Error{Errc::remote, lane::why_over(lane::text_of(body))});
+      return {};
+    case lane::RecordType::read:
+      return on_read(body);
+    case lane::RecordType::ask:
+      return {};
+    case lane::RecordType::question:
+    case lane::RecordType::answer:
+      on_note(header, body);
+      return {};
+    case lane::RecordType::hello:
+    case lane::RecordType::welcome:
+    case lane::RecordType::proof:
+    case lane::RecordType::piece:
+    case lane::RecordType::announce:
+    case lane::RecordType::posted:
+    case lane::RecordType::buried:
+      return Error{Errc::internal, "the peer sent a control record that a sender does not send"};
+  }
+  return {};
+}
+
+void RecvComm::fail_requests() {
+  inbox_.fail();
+  on_submitted();
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,88 @@
+// The receiving end of a comm.
+#pragma once
+
+#include <map>
+#include <optional>
+
+#include "transport/comm/comm_core.h"
+#include "transport/session/comm_table.h"
+#include "transport/stripe/burial.h"
+#include "transport/stripe/inbox.h"
+
+namespace tfabric::tcp {
+
+class RecvComm final : public transport::RecvComm, public CommCore, public LaneSink {
+ public:
+  explicit RecvComm(const Context& context);
+  ~RecvComm() override;
+
+  Result<transport::Request*> irecv(std::span<const transport::ReceiveBuffer> buffers) override;
+  // Does nothing: the CPU places the bytes in host memory, so they are visible when the receive is done.
+  Result<transport::Request*> iflush(std::span<const transport::ReceiveBuffer>) override {
+    return static_cast<transport::Request*>(nullptr);
+  }
+  Result<transport::MemoryRegion*> register_memory(void* data, std::size_t size,
+                                                   transport::MemoryKind kind) override {
+    return register_region(data, size, kind);
+  }
+  Result<transport::MemoryRegion*> register_dmabuf(void* data, std::size_t size, transport::MemoryKind kind,
+                                                   std::uint64_t offset, int fd) override;
+  Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
+
+  // --- engine's side
+  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override;
+  [[nodiscard]] bool has_ended() const override { return failed() || ended_; }
+  // Lets lanes join the comm from now on whose hellos name the same comm.
+  void admit(const Hello& first);
+  void fail_from_outside(Error error) { fail(std::move(error)); }
+
+ private:
+  void on_submitted() override;
+  void on_progress(lane::Lane& lane) override;
+  void on_suspicion(const lane::Lane& lane, bool suspected) override;
+  void give_up(lane::Lane& lane, const Error& why) override;
+  void on_alone() override;
+  void on_time(Instant now) override;
+  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
+  void fail_requests() override;
+  void on_peer_ended(Error why) override;
+  void on_lane_failed(lane::Lane& lane, const Loss& loss) override;
+  [[nodiscard]] const char* doing() const override;
+  [[nodiscard]] const stripe::Traffic& traffic() const override { return inbox_.traffic(); }
+  [[nodiscard]] std::size_t outstanding() const override { return inbox_.outstanding(); }
+  [[nodiscard]] bool in_use() const override { return true; }
+  [[nodiscard]] bool is_free(const lane::Lane& lane) const override { return !lane.is_open(); }
+  [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
+    return inbox_.uses(data, size);
+  }
+
+  // Returns false if the receive has to wait for room.
+  Result<bool> post(Request& request);
+  [[nodiscard]] bool report_is_due(bool arrival) const;
+  // Tells the sender which receives are posted, over this lane or any.
+  void report_posted(lane::Lane* lane = nullptr);
+  void repeat_announcements();
+  void on_peer_finished(lane::Lane& lane);
+  void end(Error why);
+  void conclude();
+
+  // --- lanes that die (recv_recovery.cc)
+  void on_bury(stripe::LaneSerial serial);
+  void bury(lane::Lane& lane);
+  void retell();
+
+  // engine's side
+  stripe::Inbox inbox_;
+  stripe::Graves graves_;
+  bool announces_;
+  // The receives that the sender knows of, which matters if they are not announced one by one.
+  stripe::GroupId told_;
+  Instant told_at_{};
+  bool large_ = false;  // a receive that it does not know of may be for a message that waits for that
+  // The announcements of groups that are not complete: the sender may not have them. By group.
+  std::map<std::uint32_t, std::vector<std::byte>> announcements_;
+  std::optional<Error> ended_;         // nothing more arrives, and this is why
+  std::optional<CommTable::Key> key_;  // in the table of comms that lanes may join
+};
+
+}  // namespace tfabric::tcp

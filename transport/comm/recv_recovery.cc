@@ -1,0 +1,122 @@
+// How a receive comm survives the loss of lanes: burial, and waiting for the sender, which dials.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "transport/comm/recv_comm.h"
+
+namespace tfabric::tcp {
+
+using lane::Lane;
+
+void RecvComm::on_lane_failed(Lane& lane, const Loss& loss) {
+  // What it still has is acknowledged, so the sender may believe it delivered.
+  while (!failed() && lane.drain()) {
+  }
+  if (failed() || ended_) {
+    return;
+  }
+  if (lane.has_brought_all()) {
+    graves_.forbid(lane.serial());
+    retell();  // but it may not have delivered what went the other way
+  } else {
+    bury(lane);
+  }
+  if (loss.over) {
+    end(loss.why);
+  } else if (!lanes_.any_carries()) {
+    begin_outage(loss.why, loss.since);
+  }
+}
+
+// No process is left that would acknowledge a FIN, and this one would wait for that at its own end.
+void RecvComm::on_peer_ended(Error why) {
+  if (!ended_) {
+    lanes_.keep(why.message);  // what fails the comm later finds none
+    abort_lanes();
+    end(std::move(why));
+  }
+}
+
+// From here on the lane brings nothing more, and its position is final.
+void RecvComm::bury(Lane& lane) {
+  const stripe::Graves::Grave grave{lane.serial(), lane.fence()};
+  graves_.add(grave.serial, grave.position);
+  lanes_.tell_all(lane::encode_position(lane::RecordType::buried, grave));
+  retell();
+}
+
+void RecvComm::give_up(Lane& lane, const Error& why) {
+  suspicion_.forget(lane);
+  lane.keep(why.message.empty() ? "the peer has given it up" : why.message);
+  lane.abort();
+  bury(lane);
+}
+
+// The sender cannot be dialled from here, and nothing of it can arrive while no link is there.
+void RecvComm::on_alone() {
+  const Lane* silent = suspicion_.speaker();
+  if (silent != nullptr && silent->carrier().is_away()) {
+    begin_outage({Errc::remote, {}}, context_.engine.last_turn());  // the lanes say why
+  }
+}
+
+void RecvComm::on_suspicion(const Lane& /*lane*/, bool suspected) {
+  if (suspected) {
+    retell();
+    tend();
+  }
+}
+
+void RecvComm::on_bury(stripe::LaneSerial serial) {
+  if (Lane* living = lanes_.find(serial); living != nullptr) {
+    give_up(*living, {});
+  } else if (const auto position = graves_.position_of(serial)) {
+    lanes_.tell_all(lane::encode_position(lane::RecordType::buried, {serial, *position}));
+  } else if (!graves_.forbids(serial)) {
+    // It never got here, and must not do so any more.
+    graves_.add(serial, 0);
+    lanes_.tell_all(lane::encode_position(lane::RecordType::buried, {serial, 0}));
+  }
+}
+
+// What the dead lane may not have delivered, or the new one can.
+void RecvComm::retell() {
+  if (announces_) {
+    repeat_announcements();
+  } else if (inbox_.next_group() != stripe::GroupId{}) {
+    told_ = {inbox_.posted().value - stripe::kEagerWindow};
+    report_posted();
+  }
+}
+
+void RecvComm::repeat_announcements() {
+  Lane* lane = suspicion_.speaker();
+  if (lane == nullptr) {
+    return;
+  }
+  for (const auto& [group, record] : announcements_) {
+    lane->tell(record);
+  }
+}
+
+void RecvComm::on_time(Instant now) {
+  judge_suspects(now);
+  // A message that is too large for its receive waits for the report, and is an error then.
+  constexpr Duration kLongest = std::chrono::milliseconds(20);
+  if (now - told_at_ >= kLongest) {
+    report_posted();
+  }
+  if (const Lane* lane = suspicion_.speaker(); lane != nullptr && !lane->carrier().is_away()) {
+    end_outage();
+  }
+  if (auto over = outage_over(now)) {
+    on_peer_ended(std::move(*over));  // of which lanes may be left that are silent
+  }
+  if (lanes_.any_carries() && !in_outage() && !suspicion_.any() &&
+      (announces_ || told_ == inbox_.next_group())) {
+    leave();
+  }
+}
+
+}  // namespace tfabric::tcp

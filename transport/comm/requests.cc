@@ -1,0 +1,74 @@
+#include "transport/comm/requests.h"
+
+#include <cassert>
+
+namespace tfabric::tcp {
+
+using State = stripe::Completion::State;
+
+void Requests::grow() {
+  if (requests_.size() * kTogether == transport::kMaxRequests) {
+    return;
+  }
+  requests_.push_back(std::make_unique<std::array<Request, kTogether>>());
+  for (Request& request : *requests_.back()) {
+    request.progress_ = progress_;
+    request.owner_ = this;
+    free_.push_back(&request);
+  }
+}
+
+Request* Requests::acquire() {
+  if (free_.empty()) {
+    grow();
+  }
+  if (free_.empty()) {
+    return nullptr;
+  }
+  Request* request = free_.back();
+  free_.pop_back();
+  request->completion.state.store(State::pending, std::memory_order_relaxed);
+  request->completion.count = 1;
+  return request;
+}
+
+void Requests::post(Request& request) {
+  const bool queued = posted_.push(&request);
+  assert(queued);
+  static_cast<void>(queued);
+}
+
+Result<transport::Request*> Requests::after_failure() {
+  if (failure.reported()) {
+    return failure.error();
+  }
+  Request* request = acquire();
+  if (request != nullptr) {
+    request->completion.finish(State::failed);
+  }
+  return static_cast<transport::Request*>(request);
+}
+
+Result<bool> Request::test(int* sizes) {
+  State state = completion.state.load(std::memory_order_acquire);
+  if (state == State::pending) {
+    progress_->poke();
+    state = completion.state.load(std::memory_order_acquire);
+  }
+  if (state == State::pending) {
+    return false;
+  }
+  if (state == State::done && sizes != nullptr) {
+    for (std::size_t i = 0; i < completion.count; ++i) {
+      sizes[i] = static_cast<int>(completion.sizes[i]);
+    }
+  }
+  Requests& owner = *owner_;
+  owner.release(*this);
+  if (state == State::failed) {
+    return owner.failure.report();
+  }
+  return true;
+}
+
+}  // namespace tfabric::tcp

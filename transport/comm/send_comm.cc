@@ -1,0 +1,462 @@
+#include "transport/comm/send_comm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "base/log.h"
+#include "transport/lane/flow_failure.h"
+#include "transport/lane/stream_lane.h"
+
+namespace tfabric::tcp {
+
+using lane::Lane;
+using LaneState = SendFlows::State;
+
+SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs,
+                   std::vector<SendRoute> routes)
+    : CommCore(context, nullptr, "send"),
+      announced_(max_recvs > 1 ? std::make_unique<AnnouncedRing>() : nullptr),
+      hello_(hello),
+      routes_(std::move(routes)),
+      has_standbys_(routes_.back().rank != routes_.front().rank),
+      carrying_(routes_.front().rank),
+      opened_at_(context.engine.now()),
+      outbox_({.piece_bytes = context.options.piece_bytes, .waits_for_receives = max_recvs <= 1}) {
+  for (const SendRoute& route : routes_) {
+    route.path->add();
+  }
+}
+
+SendComm::~SendComm() {
+  {
+    const EngineGuard guard(context_.engine.lock());
+    detach(outbox_.outstanding() > 0 || requests_.posted() != nullptr || !welcomed());
+    // Not before: what was still posted has woken them.
+    for (const SendRoute& route : routes_) {
+      route.path->remove(*this);
+    }
+  }
+  poke();  // the process may end at any time, and the peer should be told of the end before
+}
+
+bool SendComm::open_lane(stripe::RouteId route) {
+  SendRoute& over = route_at(route);
+  over.tried = true;
+  engine::Carrier* carrier = context_.engine.find_carrier(over.carrier);
+  engine::Flow* flow = carrier == nullptr ? nullptr
+                                          : carrier->connect(context_.engine, over.remote, over.port, nullptr,
+                                                             /*index=*/0);
+  if (flow == nullptr) {
+    return false;
+  }
+  Hello hello = hello_;
+  hello.kind = welcomed() ? HelloKind::joins : HelloKind::opens;
+  hello.rail = over.rail_number;
+  hello.serial = {++last_serial_};
+  hello.nonce = nonce_of_lane(hello_.nonce, hello.serial);
+  Lane& lane = adopt(std::make_unique<lane::StreamLane>(*flow, *this, *this), hello.serial);
+  openings_.resize(std::max(openings_.size(), lane.id().value + 1));
+  LaneOpening::Opener& opener = *this;
+  openings_[lane.id().value] = std::make_unique<LaneOpening>(opener, lane.id(), hello);
+  LaneOpening& opening = *openings_[lane.id().value];
+  lane.attach(*this, opening, nullptr);
+  outbox_.renew(lane.id());
+  book_.opening(route, lane);
+  over.judge.forget(lane.id());
+  return lane.say(lane::encode_record(lane::RecordType::hello, opening.hello()));
+}
+
+// --- user's side
+
+Result<transport::Request*> SendComm::isend(const void* data, std::size_t size, int tag,
+                                            transport::MemoryRegion* region) {
+  if (failed()) {
+    return requests_.after_failure();
+  }
+  if (size > transport::kMaxMessageBytes || (data == nullptr && size > 0)) {
+    return Error{Errc::invalid_argument,
+                 fmt::format("isend of {} bytes from {}: at most {} bytes, and an address", size, data,
+                             transport::kMaxMessageBytes)};
+  }
+  Request* request = requests_.acquire();
+  if (request == nullptr) {
+    poke();
+    return static_cast<transport::Request*>(nullptr);
+  }
+  const std::optional<Target> target = next_target(tag);
+  if (!target) {
+    requests_.release(*request);
+    poke();
+    return static_cast<transport::Request*>(nullptr);
+  }
+  const auto* registered = static_cast<const Region*>(region);
+  const bool reachable =
+      registered != nullptr && registered->shared->reachable && registered->covers(data, size);
+  request->send = {.data = data,
+                   .size = static_cast<std::uint32_t>(size),
+                   .tag = static_cast<std::uint32_t>(tag),
+                   .group = target->group,
+                   .index = target->index,
+                   .owner = reachable ? registered->shared : nullptr};
+  enqueue(*request);
+  poke();
+  return static_cast<transport::Request*>(request);
+}
+
+std::optional<SendComm::Target> SendComm::next_target(int tag) {
+  if (announced_ == nullptr) {
+    const stripe::GroupId group = next_group_;
+    next_group_ = group.next();
+    return Target{group, {}};
+  }
+  if (!current_) {
+    const Announced* next = announced_->front();
+    if (next == nullptr) {
+      return std::nullopt;
+    }
+    current_ = *next;
+    announced_->pop();
+  }
+  for (std::uint8_t i = 0; i < current_->count; ++i) {
+    if ((current_->used >> i & 1u) != 0 || current_->tags[i] != static_cast<std::uint32_t>(tag)) {
+      continue;
+    }
+    const Target target{current_->group, {i}};
+    current_->used = static_cast<std::uint8_t>(current_->used | 1u << i);
+    if (std::popcount(current_->used) == current_->count) {
+      current_.reset();
+    }
+    return target;
+  }
+  return std::nullopt;
+}
+
+Result<transport::MemoryRegion*> SendComm::register_dmabuf(void*, std::size_t, transport::MemoryKind,
+                                                           std::uint64_t, int) {
+  return Error{Errc::invalid_argument, "the TCP transport does not take DMA-BUF memory"};
+}
+
+// --- engine's side
+
+void SendComm::on_submitted() {
+  while (Request* next = requests_.posted()) {
+    Request& request = *next;
+    if (failed()) {
+      request.completion.finish(stripe::Completion::State::failed);
+    } else if (!outbox_.post(request.send, &request.completion)) {
+      break;  // repeated when a message is done
+    } else {
+      tag_ = request.send.tag;
+      wake_paths();
+    }
+    requests_.pop();
+  }
+  pump();
+  if (!tended() && !failed() && (outbox_.awaits_confirmation() || outbox_.waits_for_receive())) {
+    tend(/*idly=*/true);
+  }
+}
+
+const char* SendComm::doing() const {
+  if (!welcomed()) {
+    return "connecting";
+  }
+  if (outbox_.outstanding() == 0) {
+    return "idle";
+  }
+  if (outbox_.waits_for_receive()) {
+    return "peer has no receive";
+  }
+  bool any = false, answered = false;
+  for (const auto& lane : lanes_) {
+    any = any || lane->is_open();
+    answered = answered || (lane->is_open() && lane->timeouts_in_row() == 0);
+  }
+  return any && !answered ? "no answer" : "sending";
+}
+
+void SendComm::pump() {
+  note_confirmations();
+  if (failed() || !outbox_.pump(book_.outlets())) {
+    return;
+  }
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
+      lane->flush();
+    }
+  }
+}
+
+void SendComm::on_progress(Lane& lane) {
+  if (failed()) {
+    return;
+  }
+  outbox_.on_confirmed(lane.id(), lane.confirmed());
+  note_confirmations();
+  suspicion_.look(lane, context_.engine.last_turn());
+  if (lane.is_open() && lane.is_finished()) {
+    on_peer_finished(lane);
+    return;
+  }
+  if (welcomed() && lane.is_open()) {
+    Path& path = *route_of(lane).path;
+    lane.tell_waiting();
+    lane.report();
+    close_if_drained(lane);
+    if (path.poll(context_.engine.last_turn())) {
+      poll_paths();
+    }
+  }
+  on_submitted();
+}
+
+void SendComm::on_peer_finished(Lane& lane) {
+  if (!lane.carries()) {
+    give_up(lane, {Errc::remote, fmt::format("{}: it was closed before the peer welcomed it", lane.name())});
+  } else if (!lane.is_closed_in_order() && !peer_over_) {
+    give_up(lane,
+            {Errc::remote, fmt::format("{}: the peer's end was closed without a goodbye", lane.name())});
+  } else {
+    on_peer_over(lane);
+  }
+}
+
+// Also of the routes on which nothing happens, because they are thought to be slow.
+void SendComm::poll_paths() {
+  for (const SendRoute& route : routes_) {
+    route.path->poll(context_.engine.last_turn());
+  }
+}
+
+void SendComm::wake_paths() {
+  busy_at_ = context_.engine.last_turn();
+  for (std::size_t i = 0; i < routes_.size(); ++i) {
+    if (!std::exchange(routes_[i].awake, true)) {
+      routes_[i].path->wake(*this, {i});
+    }
+  }
+}
+
+void SendComm::take_acknowledgements() {
+  for (const auto& lane : lanes_) {
+    if (lane->is_open()) {
+      outbox_.on_confirmed(lane->id(), lane->confirmed());
+    }
+  }
+}
+
+void SendComm::close_if_drained(Lane& lane) {
+  if (state_of(lane) == LaneState::leaving && outbox_.drained(lane.id()) && lane.is_drained()) {
+    lane.leave();
+    suspicion_.forget(lane);
+    book_.gone(lane.id());
+    ++counters_.left;
+  }
+}
+
+PathUse SendComm::measure(stripe::RouteId route, Instant now) {
+  PathUse use;
+  if (outbox_.outstanding() > 0) {
+    busy_at_ = now;
+  }
+  constexpr Duration kRest = std::chrono::seconds(1);
+  use.rests = now - busy_at_ >= kRest;
+  if (use.rests) {
+    route_at(route).awake = false;
+  }
+  if (failed() || !welcomed()) {
+    return use;
+  }
+  Path& path = *route_at(route).path;
+  book_.measure(route, readings_, now);
+  for (const FlowJudge::Sight& sight : readings_) {
+    use.delivered += sight.reading.delivered;
+    use.carried += sight.reading.carried;
+    use.busy = std::max(use.busy, sight.reading.busy);
+    use.all_busy += sight.reading.busy;
+    use.limited += sight.reading.limited;
+    use.in_network = std::max(use.in_network, sight.reading.in_network);
+    use.srtt = std::max(use.srtt, sight.reading.srtt);
+    if (sight.reading.path_mss != 0) {
+      warn_of_path_mtu(route_at(route), sight.reading.path_mss);
+    }
+    if (sight.reading.recovered) {
+      path.on_recovered();
+    }
+    if (sight.reading.unused && book_.is_dealt(sight.flow) && path.may_probe(now)) {
+      book_.probe(sight.flow);
+    }
+  }
+  if (path.network()) {
+    judge(route, now);
+  }
+  use.ready = book_.dealt(route) == path.flows();
+  return use;
+}
+
+void SendComm::warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const {
+  if (engine::Carrier* carrier = context_.engine.find_carrier(route.carrier); carrier != nullptr) {
+    carrier->on_small_path(route.remote, mss);
+  }
+}
+
+void SendComm::judge(stripe::RouteId route, Instant now) {
+  std::erase_if(readings_, [&](const FlowJudge::Sight& sight) { return !book_.is_dealt(sight.flow); });
+  const auto verdict = route_at(route).judge.on_readings(readings_, now);
+  if (!verdict) {
+    return;
+  }
+  book_.distrust(verdict->flow);
+  ++counters_.distrusted;
+  TF_INFO("NET/tfabric: {} {}: another takes its place", at(verdict->flow).name(), to_string(*verdict));
+}
+
+void SendComm::use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) {
+  if (failed() || !welcomed() || peer_over_) {
+    return;
+  }
+  route_at(route).wanted = flows;
+  while (dial(route, now)) {
+  }
+  deal();
+  close_spare_flows(route, keep);
+  close_replaced_flows(route, flows);
+}
+
+void SendComm::close_spare_flows(stripe::RouteId route, std::uint32_t keep) {
+  while (book_.count(route) > keep) {
+    const std::optional<stripe::LaneId> spare = book_.spare(route);
+    if (!spare) {
+      return;
+    }
+    leave_lane(at(*spare));
+  }
+}
+
+// Closes the flows on bad paths once others have taken their place.
+void SendComm::close_replaced_flows(stripe::RouteId route, std::uint32_t flows) {
+  while (book_.dealt(route) == flows && book_.count(route) >= flows) {
+    const std::optional<stripe::LaneId> bad = book_.distrusted(route);
+    if (!bad || book_.is_dealt(*bad)) {
+      return;
+    }
+    leave_lane(at(*bad));
+  }
+}
+
+void SendComm::leave_lane(Lane& lane) {
+  book_.retire(lane.id());
+  close_if_drained(lane);
+}
+
+Status SendComm::on_control(const lane::RecordHeader& header, std::span<const std::byte> body) {
+  switch (header.type) {
+    case lane::RecordType::announce:
+      return on_announce(header, body);
+    case lane::RecordType::posted:
+      outbox_.allow(header.group);  // on_progress() of this flow deals what may go now
+      return {};
+    case lane::RecordType::buried:
+      return on_buried(body);
+    case lane::RecordType::goodbye:
+      peer_reason_ = lane::text_of(body);
+      on_peer_closed();
+      peer_over_ = peer_over_.value_or(Error{Errc::remote, lane::why_over(peer_reason_)});
+      return {};  // its FIN follows
+    case lane::RecordType::read:
+      return on_read(body);  // on_progress() of this flow takes it into account
+    case lane::RecordType::ask:
+      return {};
+    case lane::RecordType::question:
+    case lane::RecordType::answer:
+      on_note(header, body);
+      return {};
+    case lane::RecordType::hello:
+    case lane::RecordType::welcome:
+    case lane::RecordType::proof:
+    case lane::RecordType::piece:
+    case lane::RecordType::bury:
+    case lane::RecordType::settled:
+      return Error{Errc::internal, "the peer sent a record that a receiver does not send"};
+  }
+  return {};
+}
+
+Status SendComm::on_welcome(stripe::LaneId id, const Welcome& welcome, const Tag& proof) {
+  Lane& lane = at(id);
+  if (welcome.status == WelcomeStatus::gone) {
+    fail(Error{Errc::remote, fmt::format("{}: the peer closed its communicator", lane.name())});
+    return {};
+  }
+  if (!lane.say(lane::encode_record(lane::RecordType::proof, proof))) {
+    return Error{Errc::internal, "the proof does not fit into a send queue that has sent a hello"};
+  }
+  lane.attach(*this, *this, nullptr);
+  lane.join();
+  book_.welcomed(id);
+  witness::Contact process = welcome.witness;
+  process.token = witness_key(hello_.token, hello_.witness.process, process.process);
+  context_.peers.processes.add(*this, process);
+  note_return(route_of(lane));
+  for (const stripe::Burials::Burial& burial : burials_.open()) {
+    lane.tell(lane::encode_serial(lane::RecordType::bury, burial.serial));
+  }
+  if (welcomed()) {
+    ++counters_.joined;
+  } else {
+    welcomed_.store(true, std::memory_order_release);
+    note_start();
+  }
+  deal();
+  // This lane can take over from those whose links are away.
+  for (const auto& other : lanes_) {
+    if (other->carries() && other->carrier().is_away()) {
+      on_away(*other);
+    }
+  }
+  if (silent_) {
+    replace_silent(lane);
+  }
+  return {};
+}
+
+// Announcements come in order on one lane; if that lane dies, those that may be lost are repeated on another.
+Status SendComm::on_announce(const lane::RecordHeader& header, std::span<const std::byte> body) {
+  Announced announced{.group = header.group, .count = static_cast<std::uint8_t>(body.size() / 4)};
+  if (body.empty() || body.size() % 4 != 0 || body.size() / 4 > transport::kMaxGroupedReceives) {
+    return Error{Errc::internal, "the receiver announced a malformed group of receives"};
+  }
+  for (std::size_t i = 0; i < announced.count; ++i) {
+    announced.tags[i] = lane::get_u32(&body[4 * i]);
+  }
+  if (announced_ == nullptr) {
+    return Error{Errc::internal,
+                 "the receiver announced a group of receives, and its handle says that it groups none"};
+  }
+  const std::uint32_t ahead = announced.group.value - next_announced_.value;
+  if (announced.group.precedes(next_announced_)) {
+    return {};  // it came by another lane
+  }
+  if (ahead >= stripe::Inbox::kMaxGroups) {
+    return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
+  }
+  early_announced_.emplace(announced.group.value, announced);
+  for (auto next = early_announced_.find(next_announced_.value); next != early_announced_.end();
+       next = early_announced_.find(next_announced_.value)) {
+    if (!announced_->push(next->second)) {
+      return Error{Errc::internal, "the receiver announced more receives than a comm may have"};
+    }
+    early_announced_.erase(next);
+    next_announced_ = next_announced_.next();
+  }
+  return {};
+}
+
+void SendComm::fail_requests() {
+  outbox_.fail();
+  on_submitted();
+}
+
+}  // namespace tfabric::tcp

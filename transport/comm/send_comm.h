@@ -1,0 +1,236 @@
+// The sending end of a comm.
+//
+// It has one or more lanes on each of its routes: as many as the route's path says, which may change while
+// the comm is in use. A lane that joins names the comm in its hello and gets pieces once it is welcomed; a
+// lane that leaves gets no more pieces, and is closed when everything sent on it has been acknowledged. A
+// lane that dies is buried (stripe/burial.h), and its route is dialled again for as long as the comm lives.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/random.h"
+#include "transport/comm/comm_core.h"
+#include "transport/flows/path.h"
+#include "transport/flows/send_flows.h"
+#include "transport/session/hello.h"
+#include "transport/session/lane_opening.h"
+#include "transport/session/pairing.h"
+#include "transport/stripe/outbox.h"
+
+namespace tfabric::tcp {
+
+// One of our rails with one of the peer's, between which the comm has lanes.
+struct SendRoute {
+  RouteClass rank = RouteClass::own;
+  std::uint64_t carrier = 0;  // its number; the carrier may be gone
+  std::uint16_t rail_number = 0;
+  net::IpAddress remote;
+  std::uint16_t port = 0;
+  std::shared_ptr<Path> path;
+  std::uint32_t wanted = 1;       // lanes
+  Instant next_try{};             // before this, no further lane is opened
+  Duration pause = kFirstPause;   // from a loss to the next try
+  std::optional<Instant> joined;  // when a lane was last welcomed
+  bool away = false;              // there was no link when it was last tried
+  bool tried = false;             // a lane was opened, or was to be
+  bool awake = false;             // the path measures what is sent
+  bool spare = false;             // one of its rails has another route of the class: one host has more rails
+  bool met = false;               // a lane has been welcomed
+  FlowJudge judge;
+
+  // The pause doubles with each lane that is lost or cannot join, from the first up to the last, and begins
+  // anew after a lane has lived for kStable. A fifth of it, more or less, is random, so that the comms of a
+  // job do not dial all at once. The last pause is a part of the comm's patience: a sender that has nothing
+  // to send does not notice that its only lane is dead, and the receiver, which cannot dial, must get another
+  // one before its patience is over.
+  static constexpr Duration kFirstPause = std::chrono::milliseconds(100);
+  static constexpr Duration kLastPause = std::chrono::seconds(30);
+  static constexpr int kPausesInPatience = 4;
+  static constexpr Duration kStable = std::chrono::seconds(10);
+  // While no lane is left, the next try is never later than this.
+  static constexpr Duration kUrgentPause = std::chrono::milliseconds(200);
+  void back_off(Instant now, Duration patience);
+  // Another comm tries for this one. The times are random, so that after its success not all dial at once.
+  void wait_for_turn(Instant now);
+};
+
+// Counts of a comm's lanes, since it was opened.
+struct LaneCounters {
+  std::uint64_t joined = 0, left = 0, refused = 0;  // while the comm was in use; refused: could not join
+  std::uint64_t distrusted = 0;
+  std::uint64_t buried = 0;
+};
+
+class SendComm final : public transport::SendComm,
+                       public CommCore,
+                       public PathUser,
+                       private LaneOpening::Opener {
+ public:
+  // `hello` is without a lane's numbers, and has the comm's nonce. `max_recvs` is the receiver's, from its
+  // handle: if it is above 1, messages go only to receives that the receiver has announced. Construct with
+  // the engine held.
+  SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs, std::vector<SendRoute> routes);
+  ~SendComm() override;
+
+  Result<transport::Request*> isend(const void* data, std::size_t size, int tag,
+                                    transport::MemoryRegion* region) override;
+  Result<transport::MemoryRegion*> register_memory(void* data, std::size_t size,
+                                                   transport::MemoryKind kind) override {
+    return register_region(data, size, kind);
+  }
+  Result<transport::MemoryRegion*> register_dmabuf(void* data, std::size_t size, transport::MemoryKind kind,
+                                                   std::uint64_t offset, int fd) override;
+  Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
+
+  // --- engine's side, while connecting
+  // Opens the lanes that the comm begins with: those of its lowest class. A route whose carrier cannot is
+  // left out, and tried again later. Returns one of them if there is no other; else nothing.
+  std::optional<stripe::RouteId> open_lanes();
+  // Opens a lane. Returns false if the route's carrier cannot.
+  bool open_lane(stripe::RouteId route);
+  // Returns true once the listener has welcomed a lane: NCCL can have the comm. The others join when they
+  // can.
+  [[nodiscard]] bool welcomed() const { return welcomed_.load(std::memory_order_acquire); }
+  [[nodiscard]] const LaneCounters& counters() const { return counters_; }
+  // How many lanes the route has that are open or opening.
+  [[nodiscard]] std::uint32_t lanes(stripe::RouteId route) const { return book_.count(route); }
+  // Bytes that dead lanes had not delivered, and that were sent again over others.
+  [[nodiscard]] std::uint64_t dealt_again() const { return outbox_.dealt_again(); }
+  void fail_from_outside(Error error) { fail(std::move(error)); }
+
+ private:
+  // A posted receive of the peer's.
+  struct Target {
+    stripe::GroupId group;
+    stripe::ReceiveIndex index;
+  };
+  // A group of receives as the receiver announced it.
+  struct Announced {
+    stripe::GroupId group;
+    std::uint8_t count = 0;
+    std::uint8_t used = 0;  // bit i: receive i has its message
+    std::array<std::uint32_t, transport::kMaxGroupedReceives> tags{};
+  };
+
+  void on_submitted() override;
+  void on_progress(lane::Lane& lane) override;
+  void on_suspicion(const lane::Lane& lane, bool suspected) override;
+  void give_up(lane::Lane& lane, const Error& why) override;
+  void on_time(Instant now) override;
+  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
+  void fail_requests() override;
+  void on_peer_ended(Error why) override;
+  void on_lane_failed(lane::Lane& lane, const Loss& loss) override;
+  [[nodiscard]] const char* doing() const override;
+  void note_duties(Instant now) const override;
+  [[nodiscard]] const stripe::Traffic& traffic() const override { return outbox_.traffic(); }
+  [[nodiscard]] std::size_t outstanding() const override { return outbox_.outstanding(); }
+  [[nodiscard]] bool needs_receive() const override { return outbox_.waits_for_receive(); }
+  [[nodiscard]] bool in_use() const override { return welcomed(); }
+  [[nodiscard]] bool is_free(const lane::Lane& lane) const override {
+    return book_.state(lane.id()) == SendFlows::State::gone && outbox_.drained(lane.id());
+  }
+  PathUse measure(stripe::RouteId route, Instant now) override;
+  void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
+  [[nodiscard]] const Path* quickest_sister(stripe::RouteId route, Instant now) const override;
+  [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
+    return outbox_.uses(data, size);
+  }
+
+  // Returns the receive that the next message with this tag goes to; nothing if it is not announced yet.
+  std::optional<Target> next_target(int tag);
+  void pump();
+  void poll_paths();
+  void wake_paths();
+  void take_acknowledgements();
+  void on_peer_finished(lane::Lane& lane);
+  void close_if_drained(lane::Lane& lane);
+  void leave_lane(lane::Lane& lane);
+  void close_spare_flows(stripe::RouteId route, std::uint32_t keep);
+  void close_replaced_flows(stripe::RouteId route, std::uint32_t flows);
+  SendRoute& route_at(stripe::RouteId route) { return routes_[route.value]; }
+  SendRoute& route_of(const lane::Lane& lane) { return route_at(book_.route(lane.id())); }
+  [[nodiscard]] SendFlows::State state_of(const lane::Lane& lane) const { return book_.state(lane.id()); }
+  void warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const;
+  void judge(stripe::RouteId route, Instant now);
+
+  // --- lanes that die and come back (send_recovery.cc)
+  void bury(const lane::Lane& lane, const Error& why, Instant silent_since);
+  void on_peer_over(const lane::Lane& lane);
+  Status on_buried(std::span<const std::byte> body);
+  Status settle(stripe::LaneId lane, std::uint64_t position);
+
+  // --- while nothing is confirmed (send_silence.cc)
+  void note_confirmations();
+  [[nodiscard]] bool awaits_answer() const;
+  [[nodiscard]] Duration unconfirmed_for(Instant now) const;
+  bool note_silence(Instant now);
+  void replace_silent(const lane::Lane& joined);
+  [[nodiscard]] bool lacks_answer(stripe::RouteId route) const;
+  // A kernel decides when the lane sends again, and may take too long.
+  [[nodiscard]] static bool repeats_late(const lane::Lane& lane) { return !lane.traits().retries_at_once; }
+  bool ask_while_waiting(Instant now);
+
+  // --- which routes carry (send_routes.cc)
+  [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
+  [[nodiscard]] bool has_way_left() const;
+  [[nodiscard]] bool is_trusted(const lane::Lane& lane) const;
+  [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const;
+  [[nodiscard]] std::optional<RouteClass> carrying_class() const;
+  [[nodiscard]] bool has_open_lane(stripe::RouteId route) const;
+  void note_class() const;
+  void note_start() const;
+  void note_loss(const SendRoute& route, const Error& why, bool cut_off, bool only_asked);
+  void deal();
+  bool dial(stripe::RouteId route, Instant now);
+  void dial_all(Instant now, bool cut_off);
+  bool drop_late_joiners(Instant now, bool cut_off);
+  bool rest_standbys(Instant now);
+  void note_return(SendRoute& route);
+  void on_alone() override;
+  [[nodiscard]] bool stands_by(const lane::Lane& lane) const override {
+    return routes_[book_.route(lane.id()).value].rank != routes_.front().rank;
+  }
+
+  Status on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) override;
+  Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
+
+  // user's side
+  stripe::GroupId next_group_;
+  std::optional<Announced> current_;
+  // between the two
+  using AnnouncedRing = SpscRing<Announced, stripe::Inbox::kMaxGroups>;
+  const std::unique_ptr<AnnouncedRing> announced_;  // null: messages need no announcement
+  std::atomic<bool> welcomed_{false};
+  // engine's side
+  Hello hello_;
+  std::uint32_t last_serial_ = 0;
+  std::vector<std::unique_ptr<LaneOpening>>
+      openings_;                   // by LaneId: of the lanes that are opening, and older ones
+  std::vector<SendRoute> routes_;  // by RouteId, those of the lowest class first
+  bool has_standbys_;              // there are several classes
+  RouteClass carrying_;            // the one whose lanes get pieces
+  Instant opened_at_;
+  std::optional<Error> first_loss_;  // why the first lane was lost, until one has joined
+  SendFlows book_;
+  std::vector<FlowJudge::Sight> readings_;  // of the route that is being measured
+  Instant busy_at_{};                       // when a message was last posted, or not done yet
+  LaneCounters counters_;
+  // When bytes of messages were last confirmed, or none awaited that; the engine's pauses until then.
+  std::uint64_t confirmations_ = 0;
+  Instant confirmed_at_{};
+  Duration paused_until_{};
+  bool silent_ = false;  // none were, for so long that new lanes are tried
+  stripe::Outbox outbox_;
+  stripe::Burials burials_;
+  // Announcements that have overtaken others, and the number of the next one.
+  std::map<std::uint32_t, Announced> early_announced_;
+  stripe::GroupId next_announced_;
+  std::optional<Error> peer_over_;  // the peer has closed, and this is why sends fail
+  std::string peer_reason_;         // in its own words, if it gave one
+};
+
+}  // namespace tfabric::tcp

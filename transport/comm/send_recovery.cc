@@ -1,0 +1,178 @@
+// How a send comm survives the loss of lanes: burial and outage.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/log.h"
+#include "transport/comm/send_comm.h"
+#include "transport/lane/flow_failure.h"
+
+namespace tfabric::tcp {
+
+using lane::Lane;
+using LaneState = SendFlows::State;
+
+void SendComm::on_lane_failed(Lane& lane, const Loss& loss) {
+  outbox_.on_confirmed(lane.id(), lane.confirmed());
+  take_acknowledgements();
+  if (loss.over) {
+    fail(peer_over_.value_or(loss.why));
+  } else {
+    bury(lane, loss.why, loss.since);
+  }
+}
+
+// A peer that has said goodbye owes nothing, so its end is no error.
+void SendComm::on_peer_ended(Error why) {
+  take_acknowledgements();
+  if (!peer_over_) {
+    fail(std::move(why));
+  }
+}
+
+// The lane has ended.
+void SendComm::bury(const Lane& lane, const Error& why, Instant silent_since) {
+  SendRoute& route = route_of(lane);
+  const bool opening = state_of(lane) == LaneState::opening;
+  // It was to find out whether others are dead, or still silent, and has carried nothing.
+  const bool only_asked = opening && (stands_by(lane) || silent_);
+  counters_.refused += opening && welcomed() ? 1 : 0;
+  counters_.buried += opening ? 0 : 1;
+  book_.lost(lane.id());
+  route.back_off(context_.engine.last_turn(), context_.options.outage);
+  if (peer_over_) {
+    on_peer_over(lane);
+    return;
+  }
+  burials_.begin(lane.serial(), lane.id());
+  lanes_.tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
+  first_loss_ = first_loss_.value_or(why);
+  if (!has_way_left()) {
+    fail(welcomed() ? why : *first_loss_);
+    return;
+  }
+  deal();
+  const bool cut_off = welcomed() && !lanes_.any_carries();
+  if (cut_off) {
+    begin_outage(why, silent_since);
+  }
+  note_loss(route, why, cut_off, only_asked);
+  tend();
+  pump();
+}
+
+void SendComm::note_loss(const SendRoute& route, const Error& why, bool cut_off, bool only_asked) {
+  if (route.spare && !route.met) {
+    if (route.path->on_unmet()) {
+      TF_INFO(
+          "NET/tfabric: {}: of the two hosts one has more rails than the other, and these two do not "
+          "meet: {}. Messages go over the others",
+          route.path->name(), why.message);
+    }
+    return;
+  }
+  // Of a peer that is stopped, the witness has said so, and the network is not to blame.
+  const bool stopped = PeerProcesses::view(*this) == witness::View::stopped;
+  if (route.path->on_loss(route.port, context_.engine.last_turn()) && !stopped && !only_asked) {
+    TF_WARN("NET/tfabric: {}; {}", why.message,
+            cut_off ? "no other connection is left: waiting for one to come back"
+                    : "messages go on over the others, and the rail is tried again");
+  }
+}
+
+void SendComm::give_up(Lane& lane, const Error& why) {
+  suspicion_.forget(lane);
+  lane.keep(why.message);
+  outbox_.on_confirmed(lane.id(), lane.confirmed());
+  lane.abort();
+  bury(lane, why, context_.engine.last_turn());
+}
+
+void SendComm::on_suspicion(const Lane& lane, bool suspected) {
+  book_.suspect(lane.id(), suspected);
+  deal();
+  pump();
+  if (suspected) {
+    tend();
+  }
+}
+
+// The receiver closes all flows of its comm at once, and one flow's FIN may overtake another's
+// acknowledgements. So sends fail only when no flow can acknowledge anything more.
+void SendComm::on_peer_over(const Lane& lane) {
+  take_acknowledgements();
+  on_peer_closed();
+  const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const auto& other) {
+    return !other->is_open() || other->is_finished() || outbox_.drained(other->id());
+  });
+  peer_over_ = Error{Errc::remote, fmt::format("{}: {}", lane.name(), lane::why_over(peer_reason_))};
+  if (over) {
+    fail(*peer_over_);
+  }
+}
+
+Status SendComm::on_buried(std::span<const std::byte> body) {
+  const auto grave = lane::decode_position(body);
+  if (!grave) {
+    return Error{Errc::internal, "the receiver sent a malformed record about a connection it has closed"};
+  }
+  if (const std::optional<stripe::LaneId> lane = burials_.answered(grave->serial)) {
+    if (Status status = settle(*lane, grave->position); !status) {
+      return status;
+    }
+  } else if (Lane* living = lanes_.find(grave->serial); living != nullptr) {
+    give_up(*living, {Errc::remote, fmt::format("{}: the peer has given it up", living->name())});
+    return failed() ? Status() : on_buried(body);
+  }
+  lanes_.tell_all(lane::encode_serial(lane::RecordType::settled, grave->serial));
+  pump();
+  return {};
+}
+
+Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
+  const std::uint64_t before = outbox_.dealt_again();
+  if (Status status = outbox_.settle(lane, position); !status) {
+    return Error{status.error().code, fmt::format("{}: {}", at(lane).name(), status.error().message)};
+  }
+  route_at(book_.route(lane)).path->on_dealt_again(outbox_.dealt_again() - before);
+  book_.gone(lane);
+  return {};
+}
+
+void SendComm::on_time(Instant now) {
+  if (rests(now)) {
+    return;
+  }
+  judge_suspects(now);
+  const bool cut_off = note_silence(now) || !lanes_.any_carries();
+  const bool joining = drop_late_joiners(now, cut_off);
+  if (failed()) {
+    return;
+  }
+  if (!peer_over_) {
+    dial_all(now, cut_off);
+  }
+  const bool standing_in = rest_standbys(now);
+  const bool waiting = ask_while_waiting(now) || outbox_.awaits_confirmation();
+  bool whole = true;
+  for (std::size_t i = 0; i < routes_.size() && !peer_over_; ++i) {
+    whole = whole && (book_.count({i}) >= routes_[i].wanted || !is_needed({i}, now));
+  }
+  deal();
+  if (const std::optional<Error> over = outage_over(now)) {
+    fail(*over);
+  } else if (first_loss_ && !has_way_left()) {
+    fail(*first_loss_);
+  } else if (whole && !cut_off && !in_outage() && !joining && !standing_in && !suspicion_.any() &&
+             burials_.open().empty()) {
+    if (waiting) {
+      tend(/*idly=*/true);
+    } else {
+      leave();
+    }
+  }
+}
+
+}  // namespace tfabric::tcp

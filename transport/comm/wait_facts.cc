@@ -1,0 +1,60 @@
+#include "transport/comm/wait_facts.h"
+
+namespace tfabric::tcp {
+namespace {
+
+verdict::PeerView view_of(witness::View view) {
+  switch (view) {
+    case witness::View::unknown:
+      return verdict::PeerView::unknown;
+    case witness::View::alive:
+      return verdict::PeerView::runs;
+    case witness::View::asked:
+    case witness::View::closing:
+      return verdict::PeerView::undecided;
+    case witness::View::stopped:
+      return verdict::PeerView::stopped;
+    case witness::View::silent:
+    case witness::View::lost:
+      return verdict::PeerView::silent;
+    case witness::View::ended:
+      return verdict::PeerView::ended;
+  }
+  return verdict::PeerView::unknown;
+}
+
+verdict::LaneFacts facts_of(const lane::Lane& lane, Instant now) {
+  const engine::Carrier& carrier = lane.carrier();
+  return {.rail = carrier.name(),
+          .reports_reads = !lane.traits().acknowledged_means_arrived,
+          .no_link = carrier.is_away(),
+          .no_link_for = now - carrier.away_since().value_or(now),
+          .no_neighbour = lane.lacks_neighbour(),
+          .driver_stalled = carrier.is_stalled(),
+          .unacknowledged = lane.awaits_peer(),
+          .repetitions = lane.timeouts_in_row(),
+          .unheard = now - lane.heard_at(),
+          .round_trip = lane.round_trip()};
+}
+
+}  // namespace
+
+void add_process(verdict::WaitFacts& facts, const PeerProcesses& processes, const ProcessUser& user) {
+  const witness::Introduction who = processes.introduction(user);
+  facts.peer = {.rank = who.rank, .pid = who.pid, .host = who.host};
+  const witness::Witness::Hearing hearing = processes.hearing(user);
+  facts.unheard_here = hearing.here;
+  facts.unheard_there = hearing.there;
+  facts.view = view_of(PeerProcesses::view(user));
+}
+
+void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, Instant now) {
+  for (const auto& lane : lanes) {
+    if (lane->carries()) {
+      facts.address = lane->remote();
+      facts.lanes.push_back(facts_of(*lane, now));
+    }
+  }
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,16 @@
+// What a comm knows of a wait, for the verdict on its cause (observe/verdict/judge.h). Used with the engine
+// held.
+#pragma once
+
+#include "observe/verdict/judge.h"
+#include "transport/comm/lanes.h"
+#include "transport/session/peer_processes.h"
+
+namespace tfabric::tcp {
+
+// Adds who the peer is and what the witness knows of its process.
+void add_process(verdict::WaitFacts& facts, const PeerProcesses& processes, const ProcessUser& user);
+// Adds the lanes that carry.
+void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, Instant now);
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,81 @@
+// Reads the records of one flow from its byte stream: pieces are copied to their place at once, control
+// records are handed to the comm.
+//
+// A reader takes all bytes that it is given, in order, so that no record ever waits behind another: a message
+// whose receive is not posted is set aside (stripe/inbox.h). Used with the engine held.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "transport/lane/record.h"
+#include "transport/stripe/inbox.h"
+
+namespace tfabric::lane {
+
+// Receives the control records of a flow.
+class ControlSink {
+ public:
+  virtual Status on_control(const RecordHeader& header, std::span<const std::byte> body) = 0;
+
+ protected:
+  ~ControlSink() = default;
+};
+
+class FlowReader {
+ public:
+  // `inbox` is null at the sending end of a comm, where a piece is an error.
+  FlowReader(ControlSink& control, stripe::Inbox* inbox) : control_(&control), inbox_(inbox) {}
+
+  // Takes the next bytes of the stream. An error is final: every later call returns it again.
+  Status take(std::span<const std::byte> bytes);
+  // In the middle of a piece, returns where its next bytes go; otherwise an empty span.
+  [[nodiscard]] std::span<std::byte> next_place() const {
+    return phase_ == Phase::piece ? std::span(target_ + have_, header_.length - have_)
+                                  : std::span<std::byte>();
+  }
+  // So many of these are there now. As take().
+  Status placed(std::size_t bytes);
+  // Returns true if a record has begun and not ended: a stream that ends here is cut short.
+  [[nodiscard]] bool mid_record() const { return phase_ != Phase::header || have_ != 0; }
+  // How many bytes of the stream it has taken.
+  [[nodiscard]] std::uint64_t position() const { return taken_ + have_; }
+  // The stream ends here for good, wherever that is. Returns its final position, for the sender: what of a
+  // piece has come beyond its last whole line is to come again, and so is a message that was to be set aside.
+  // Nothing may be taken after it.
+  std::uint64_t bury();
+  // Makes another object receive the rest of the stream: the listener hands a flow to its comm.
+  void attach(ControlSink& control, stripe::Inbox* inbox) {
+    control_ = &control;
+    inbox_ = inbox;
+  }
+
+ private:
+  enum class Phase : std::uint8_t { header, piece, control, failed };
+
+  Status refuse(const Error& error);
+  std::size_t take_header(std::span<const std::byte> bytes);
+  Status start_record();
+  Status start_piece();
+  Status advance_piece(std::size_t bytes);
+  Status end_piece();
+  Result<std::size_t> take_piece(std::span<const std::byte> bytes);
+  Result<std::size_t> take_control(std::span<const std::byte> bytes);
+
+  ControlSink* control_;
+  stripe::Inbox* inbox_;
+  Phase phase_ = Phase::header;
+  std::uint32_t have_ = 0;   // bytes of the header or body taken so far
+  std::uint64_t taken_ = 0;  // bytes of the stream before the current record, and of it its header
+  RecordHeader header_;
+  stripe::Inbox::Receive* receive_ = nullptr;  // of the piece; null: it is set aside
+  std::byte* target_ = nullptr;                // where the piece's bytes go
+  Error error_;                                // in Phase::failed
+  alignas(8) std::array<std::byte, kRecordHeaderBytes> header_bytes_;
+  alignas(8) std::array<std::byte, kMaxControlBytes> body_;
+};
+
+}  // namespace tfabric::lane

@@ -1,0 +1,89 @@
+// A lane over any ordered stream of bytes: pieces and control records are records on it (record.h), and
+// positions count its bytes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "transport/lane/flow_reader.h"
+#include "transport/lane/lane.h"
+#include "transport/tcp/engine/flow.h"
+
+namespace tfabric::lane {
+
+class StreamLane final : public Lane, private engine::FlowHandler {
+ public:
+  // Becomes the flow's handler. As attach(), without an inbox.
+  StreamLane(engine::Flow& flow, LaneEvents& events, ControlSink& control);
+
+  // --- Lane
+  void attach(LaneEvents& events, ControlSink& control, stripe::Inbox* inbox) override;
+  [[nodiscard]] engine::Carrier& carrier() const override { return *carrier_; }
+  [[nodiscard]] std::string remote() const override;
+  [[nodiscard]] engine::FlowAccount* account() const override { return flow_->account(); }
+
+  [[nodiscard]] stripe::LaneRoom look() const override;
+  std::optional<stripe::Span> give(const stripe::Piece& piece) override;
+  void flush() override;
+  bool say(std::span<const std::byte> record) override;
+  [[nodiscard]] std::uint64_t confirmed() const override { return stream_->stream_acked(); }
+  [[nodiscard]] std::uint64_t given() const override { return stream_->stream_written(); }
+  [[nodiscard]] bool awaits_peer() const override { return stream_->awaits_peer(); }
+  [[nodiscard]] bool is_drained() const override;
+
+  void report() override;
+  bool on_report(std::uint64_t position) override;
+  [[nodiscard]] bool is_finished() const override { return stream_->peer_finished(); }
+  [[nodiscard]] bool has_brought_all() const override;
+  [[nodiscard]] bool is_mid_record() const override { return reader_.mid_record(); }
+  bool drain() override;
+  std::uint64_t fence() override { return reader_.bury(); }
+
+  [[nodiscard]] std::uint32_t timeouts_in_row() const override { return stream_->timeouts_in_row(); }
+  [[nodiscard]] std::uint32_t probes_unanswered() const override { return stream_->probes_unanswered(); }
+  [[nodiscard]] Instant progressed_at() const override { return stream_->progressed_at(); }
+  [[nodiscard]] Instant heard_at() const override { return stream_->heard_at(); }
+  [[nodiscard]] Duration round_trip() const override { return stream_->info().srtt; }
+  [[nodiscard]] bool is_connecting() const override { return flow_->is_connecting(); }
+  [[nodiscard]] bool lacks_neighbour() const override { return flow_->lacks_neighbour(); }
+  void retry(Instant now) override;
+  void forgive(Duration pause, Instant now) override { stream_->forgive(pause, now); }
+  [[nodiscard]] Meters meters() const override;
+  [[nodiscard]] Loss loss(bool in_use, Instant now) const override;
+  [[nodiscard]] std::string describe(Silence silence, bool in_use, Instant now) const override;
+
+  void close() override;
+  void leave() override;
+  void abort(std::string_view reason = {}) override;
+
+ private:
+  // --- engine::FlowHandler
+  std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override;
+  std::span<std::byte> next_place(engine::Flow& /*flow*/) override { return reader_.next_place(); }
+  void on_placed(engine::Flow& flow, std::size_t bytes) override;
+  void on_progress(engine::Flow& flow) override;
+  void on_failed(engine::Flow& flow, stack::ConnectionError error) override;
+  void on_link_away(engine::Flow& flow) override;
+  void on_moved(engine::Flow& flow) override;
+  [[nodiscard]] std::uint64_t shown_id() const override { return events_->shown_id(); }
+
+  [[nodiscard]] std::string label() const override;
+  void mind(const Status& taken);
+  [[nodiscard]] bool reports_reads() const { return !traits().acknowledged_means_arrived; }
+
+  engine::Flow* flow_;
+  engine::Carrier* carrier_;
+  stack::ByteStream* stream_;
+  LaneEvents* events_;
+  FlowReader reader_;
+  bool given_ = false;              // something since the last flush()
+  std::uint64_t reported_ = 0;      // the position that the peer has been given last (RecordType::read)
+  std::uint64_t reports_ = 0;       // how many such records have come since
+  stack::ConnectionError error_{};  // what it has failed by
+};
+
+}  // namespace tfabric::lane

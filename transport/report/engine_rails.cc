@@ -1,0 +1,126 @@
+// The rails of an engine, as the page shows them.
+#include <algorithm>
+#include <string>
+
+#include "transport/report/engine_report.h"
+#include "transport/report/flow_account.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// What a rail carries in that time when it only asks whether peers are there.
+constexpr std::uint64_t kTrickle = 64 << 10;
+
+void show(const RailDuty& duty, Instant now, observe::RailFacts& facts) {
+  if (duty.stands_in.present(now)) {
+    observe::put(facts.stands_in, duty.role);
+    facts.stands_in_since = in_nanoseconds(duty.stands_in.since());
+  }
+  facts.stood_in_at = duty.stands_in.seen_at() ? in_nanoseconds(*duty.stands_in.seen_at()) : 0;
+  facts.missed_since = duty.missed.present(now) ? in_nanoseconds(duty.missed.since()) : 0;
+}
+
+}  // namespace
+
+void EngineReport::on_link_gone(const engine::Link& link) {
+  for (RailAccount& rail : rails_) {
+    if (rail.rail->config().name == link.name()) {
+      rail.gone += link.counters();
+    }
+  }
+}
+
+engine::LinkCounters EngineReport::counters_of(const RailAccount& account) const {
+  engine::LinkCounters sums = account.gone;
+  const std::string& name = account.rail->config().name;
+  for (const auto& link : engine_->links()) {
+    if (link->name() == name) {
+      sums += link->counters();
+    }
+  }
+  if (!config::is_kernel_stack(account.rail->config())) {
+    return sums;
+  }
+  // The kernel counts the frames; what it has of ours is payload.
+  for (const auto& [where, path] : paths_) {
+    if (where.first == name) {
+      sums.tx_bytes += path.facts.sent_bytes;
+      sums.tx_payload += path.facts.sent_bytes;
+      sums.rx_bytes += path.facts.received_bytes;
+    }
+  }
+  return sums;
+}
+
+std::string EngineReport::fault_of(const RailAccount& account) const {
+  const Instant now = engine_->last_turn();
+  const auto rehearsal = account.rail->rehearsal();
+  std::string text = rehearsal == nullptr ? std::string() : rehearsal->present(now);
+  if (engine_->rehearsal() != nullptr) {
+    const std::string of_process = engine_->rehearsal()->present(now);
+    text += (text.empty() || of_process.empty() ? "" : ", ") + of_process;
+  }
+  return text;
+}
+
+observe::RailFacts EngineReport::facts_of(const Rail& rail) const {
+  const auto account =
+      std::find_if(rails_.begin(), rails_.end(), [&](const RailAccount& one) { return one.rail == &rail; });
+  return facts_of(*account);
+}
+
+void EngineReport::publish_rail(RailAccount& account, Instant now) {
+  observe::RailFacts facts = facts_of(account);
+  const RailDuty duty = book_->duty_of(account.rail->config().name);
+  account.stood_in_ns += duty.stands_in.present(now) ? in_nanoseconds(kRailInterval) : 0;
+  account.missed_ns += duty.missed.present(now) ? in_nanoseconds(kRailInterval) : 0;
+  show(duty, now, facts);
+  facts.stood_in_ns = account.stood_in_ns;
+  facts.missed_ns = account.missed_ns;
+  const std::uint64_t carried = facts.sent_bytes + facts.received_bytes;
+  if (carried >= account.carried + kTrickle) {
+    facts.busy_ns = account.busy_ns += in_nanoseconds(kRailInterval);
+  }
+  account.carried = carried;
+  page_->publish(account.slot, account.id, facts);
+}
+
+observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
+  const config::Rail& config = account.rail->config();
+  const engine::LinkCounters sums = counters_of(account);
+  const RailLosses losses = book_->losses_of(config.name);
+  const auto is_away = [&](const auto& carrier) {
+    return carrier->name() == config.name && carrier->is_away();
+  };
+  const auto& links = engine_->links();
+  const auto& polled = engine_->polled_carriers();
+  observe::RailFacts facts;
+  observe::put(facts.name, config.name);
+  observe::put(facts.kind, config::row_of(config.kind).name);
+  observe::put(facts.device, config.device);
+  observe::put(facts.address,
+               account.rail->absent() ? std::string() : net::to_string(account.rail->address()));
+  facts.engine = facts_.number;
+  facts.mtu = account.rail->mtu();
+  facts.up = account.rail->absent() || std::any_of(links.begin(), links.end(), is_away) ||
+                     std::any_of(polled.begin(), polled.end(), is_away)
+                 ? 0
+                 : 1;
+  facts.sent_bytes = sums.tx_bytes;
+  facts.received_bytes = sums.rx_bytes;
+  facts.sent_packets = sums.tx_packets;
+  facts.received_packets = sums.rx_packets;
+  facts.payload_bytes = sums.tx_payload;
+  facts.repeated_bytes = sums.tx_repeated;
+  facts.transmit_stalls = sums.tx_stalls;
+  facts.lost_connections = losses.connections;
+  facts.dealt_again_bytes = losses.bytes;
+  for (const auto& link : links) {
+    facts.absences += link->name() == config.name ? link->absences() : 0;
+  }
+  facts.busy_ns = account.busy_ns;
+  observe::put(facts.fault, fault_of(account));
+  return facts;
+}
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,105 @@
+// What one engine publishes on the page: itself, its rails, paths, comms and flows.
+//
+// Each millisecond it looks at a few comms and flows, in turn, so that thousands of them cost no more than
+// ten; the data path writes nothing for it. Counters of a path are sums of its flows: what a flow has done
+// since it was looked at last is added, also when it ends. Used with the engine held.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "observe/page.h"
+#include "transport/flows/path.h"
+#include "transport/report/shown_comm.h"
+#include "transport/tcp/engine/engine.h"
+#include "transport/tcp/net/address.h"
+#include "transport/tcp/rails/rail.h"
+
+namespace tfabric::tcp {
+
+class EngineReport final : public engine::Observer {
+ public:
+  // All of these outlive it.
+  EngineReport(observe::Page& page, watchdog::Watchdog& watchdog, engine::Engine& engine,
+               const PathBook& paths, std::uint16_t number, std::string_view progress);
+  ~EngineReport();
+  EngineReport(const EngineReport&) = delete;
+  EngineReport& operator=(const EngineReport&) = delete;
+
+  void add_rail(Rail& rail);
+  void add(ShownComm& comm);
+  void remove(ShownComm& comm);
+  [[nodiscard]] CommWatch& watch() { return watch_; }
+  // What the page would say of the rail now. It must have been added.
+  [[nodiscard]] observe::RailFacts facts_of(const Rail& rail) const;
+  // CPU time of the threads that have turned the engine.
+  [[nodiscard]] Duration cpu_time() const { return Duration(static_cast<Duration::rep>(facts_.cpu_ns)); }
+  // The longest time in which nothing of a comm moved although something was posted.
+  [[nodiscard]] Duration longest_wait() const { return longest_wait_; }
+
+  // --- engine::Observer
+  void on_time(Instant now) override;
+  void on_flow_gone(engine::Flow& flow) override;
+  void on_link_gone(const engine::Link& link) override;
+
+ private:
+  struct PathAccount {
+    std::uint64_t id = 0;
+    std::uint32_t slot = observe::Page::kNone;
+    observe::PathFacts facts;
+  };
+  struct RailAccount {
+    Rail* rail = nullptr;
+    std::uint64_t id = 0;
+    std::uint32_t slot = observe::Page::kNone;
+    engine::LinkCounters gone;  // of links that have been removed
+    std::uint64_t carried = 0;  // bytes, when it was looked at last
+    std::uint64_t busy_ns = 0, stood_in_ns = 0, missed_ns = 0;
+  };
+  class FlowAccount;
+
+  // Each of them once, and then the next time.
+  struct Round {
+    std::size_t left = 0;
+    Instant next{};
+    void begin(std::size_t all, Instant now);
+  };
+
+  // Rails may have thousands of links.
+  static constexpr Duration kRailInterval = std::chrono::milliseconds(100);
+
+  void look_at_comms(Instant now);
+  void look_at_flows(Instant now);
+  [[nodiscard]] engine::Flow* flow_at(std::size_t place, bool& polled) const;
+  void look_at(engine::Flow& flow);
+  FlowAccount& account_of(engine::Flow& flow);
+  void keep(const FlowAccount& account, std::string_view why);
+  void look_for_trouble(const engine::Flow& flow, FlowAccount& account, Instant now);
+  void publish_engine(std::uint64_t now);
+  void publish_rail(RailAccount& account, Instant now);
+  [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const;
+  void mind_cpu();
+  [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;
+  [[nodiscard]] std::string fault_of(const RailAccount& account) const;
+
+  observe::Page* page_;
+  CommWatch watch_;
+  engine::Engine* engine_;
+  const PathBook* book_;
+  observe::EngineFacts facts_;
+  std::uint64_t id_;
+  std::uint32_t slot_;
+  std::vector<RailAccount> rails_;
+  std::map<std::pair<std::string, net::IpAddress>, PathAccount> paths_;
+  std::vector<ShownComm*> comms_;
+  std::size_t next_comm_ = 0, next_flow_ = 0;  // the one to be looked at next
+  Round comm_round_, flow_round_;
+  Instant next_rails_{};
+  Duration longest_wait_{};
+};
+
+}  // namespace tfabric::tcp

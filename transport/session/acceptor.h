@@ -1,0 +1,63 @@
+// Accepts the connections that peers open: reads each one's hello, welcomes it, and gives the lane to the
+// listener whose token it names, or to the comm that it is to join, once the proof has come (hello.h).
+//
+// Until then, a half-open connection costs one small object and no payload memory. The number of half-open
+// connections and their time are bounded, and the oldest is dropped first: none of them delays another
+// connection. Used with the engine held.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "transport/session/comm_table.h"
+#include "transport/session/hello.h"
+#include "transport/tcp/engine/engine.h"
+
+namespace tfabric::tcp {
+
+class Acceptor final : public engine::Acceptor {
+ public:
+  // `comms`: those that further lanes may join.
+  explicit Acceptor(CommTable& comms);
+  ~Acceptor();
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+
+  // `listener` takes the lanes that prove to have this token.
+  void add_listener(const Token& token, LaneSink& listener) {
+    listeners_[token_id(token)] = {token, &listener};
+  }
+  void remove_listener(const Token& token) { listeners_.erase(token_id(token)); }
+  // What the welcomes say of this process.
+  void set_witness(const witness::Contact& contact) { witness_ = contact; }
+  // Drops all half-open connections.
+  void clear();
+
+  bool on_connection(engine::Flow& flow) override;
+  void on_time(Instant now) override;
+  [[nodiscard]] std::size_t half_open() const { return half_open_.size(); }
+
+ private:
+  class HalfOpen;
+  friend class HalfOpen;
+  using HalfOpens = std::list<std::unique_ptr<HalfOpen>>;
+
+  using Place = CommTable::Place;
+
+  Status greet(HalfOpen& half_open, std::span<const std::byte> body);
+  Status admit(HalfOpen& half_open);
+  [[nodiscard]] std::optional<Place> place_of(const Hello& hello) const;
+  void forget(HalfOpen& half_open);
+  void evict_oldest();
+
+  CommTable* comms_;
+  witness::Contact witness_;
+  std::map<std::uint64_t, Place> listeners_;  // by the id of their token
+  HalfOpens half_open_;                       // oldest first
+  HalfOpens done_;                            // ended inside their own callbacks, and destroyed after them
+};
+
+}  // namespace tfabric::tcp
