@@ -19,14 +19,14 @@
 
 #include "base/time.h"
 #include "tests/bench/memif_port.h"
-#include "tests/unit/engine/attacker.h"
-#include "transport/tcp/engine/engine.h"
+#include "tests/unit/link/attacker.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::bench {
 namespace {
 
-using engine::test::Attacker;
-using engine::test::Flood;
+using link::test::Attacker;
+using link::test::Flood;
 
 constexpr std::uint16_t kPort = 4000;
 constexpr unsigned kSeed = 20261121;
@@ -59,9 +59,9 @@ struct Sink final : engine::FlowHandler, engine::Acceptor {
 
 // An engine with one link to the other process, held by this thread.
 struct Host {
-  Host(std::unique_ptr<nic::Port> port, const Options& options, bool victim) : engine(engine_options()) {
+  Host(std::unique_ptr<nic::Port> port, const Options& options, bool victim) {
     engine.lock().lock();
-    auto made = std::make_unique<engine::Link>(
+    auto made = std::make_unique<link::Link>(
         std::move(port),
         net::InterfaceConfig{.name = "bench",
                              .mac = victim ? kVictimMac : kSenderMac,
@@ -69,9 +69,9 @@ struct Host {
                              .addresses = {{victim ? kVictim : kSender, 24}},
                              .point_to_point = true,
                              .trusted_wire = true},
-        engine::LinkOptions{.transmit_by_reference = true});
+        link::LinkOptions{.transmit_by_reference = true});
     link = made.get();
-    engine.add_link(std::move(made));
+    tcp.add_link(std::move(made));
     engine.set_acceptor(&sink);
   }
   ~Host() {
@@ -81,11 +81,6 @@ struct Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  static engine::EngineOptions engine_options() {
-    engine::EngineOptions options;
-    options.port = kPort;
-    return options;
-  }
   void turn() {
     if (!engine.turn()) {
       sched_yield();
@@ -93,13 +88,14 @@ struct Host {
   }
 
   Sink sink;
-  engine::Engine engine;
-  engine::Link* link = nullptr;
+  engine::Engine engine{engine::EngineOptions{}};
+  link::Tcp& tcp = link::add_tcp(engine, {.port = kPort});
+  link::Link* link = nullptr;
 };
 
 class Sender {
  public:
-  Sender(Host& host, engine::TcpFlow& flow, const Options& options)
+  Sender(Host& host, link::TcpFlow& flow, const Options& options)
       : host_(&host),
         flow_(&flow),
         rate_(options.rate),
@@ -120,7 +116,7 @@ class Sender {
     Instant now = start;
     for (; now - start < kSlice; now = monotonic_now()) {
       while (flow_->connection().send({buffer_.data(), kPiece, nullptr})) {
-        host_->engine.wake(*flow_);
+        host_->tcp.wake(*flow_);
       }
       if (flood != nullptr) {
         const stack::ConnectionInfo info = flow_->connection().info();
@@ -140,7 +136,7 @@ class Sender {
   static double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
 
   Host* host_;
-  engine::TcpFlow* flow_;
+  link::TcpFlow* flow_;
   double rate_;
   Attacker attacker_;
   std::vector<std::byte> buffer_;
@@ -170,7 +166,7 @@ int run_sender(const Options& options) {
     return fail(port.error());
   }
   Host host(std::move(*port), options, /*victim=*/false);
-  engine::TcpFlow* flow = host.engine.connect(*host.link, kVictim, kPort, &host.sink, 0);
+  link::TcpFlow* flow = host.tcp.connect(*host.link, kVictim, kPort, &host.sink, 0);
   while (!flow->connection().established() && !host.sink.failed) {
     host.turn();
   }
@@ -184,7 +180,7 @@ int run_sender(const Options& options) {
   if (host.sink.failed) {
     return fail({Errc::remote, "the established connection was lost"});
   }
-  host.engine.abort(*flow);
+  host.tcp.abort(*flow);
   host.engine.turn();
   return 0;
 }
@@ -202,7 +198,7 @@ int run_victim(const Options& options, pid_t sender) {
       host.turn();
     }
   }
-  const engine::EngineCounters& counters = host.engine.counters();
+  const link::Counters& counters = host.tcp.all_counters();
   fmt::print("victim: {} flows, {} cookies given, {} refused\n", host.engine.flows(), counters.cookies_sent,
              counters.cookies_refused);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 4;

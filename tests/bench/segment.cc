@@ -19,8 +19,8 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "tests/bench/memif_port.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/engine/progress.h"
+#include "transport/engine/progress.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/rails/rail.h"
 
@@ -98,17 +98,16 @@ struct End {
   }
   Status open(config::RailKind kind, config::MemifRole role, const std::string& device,
               const Settings& settings) {
-    const engine::EngineOptions defaults;
-    engine::Engine* const engines[] = {&engine};
-    auto rails =
-        tcp::open_rail({.name = address,
-                        .kind = kind,
-                        .device = device,
-                        .role = role,
-                        .addresses = {address + "/24"},
-                        .mtu = settings.mtu,
-                        .tso = settings.tso},
-                       engines, engine::PortMap(defaults.first_port, defaults.ports, 1, engine.port()));
+    const link::Options defaults;
+    link::Tcp* const engines[] = {&tcp};
+    auto rails = tcp::open_rail({.name = address,
+                                 .kind = kind,
+                                 .device = device,
+                                 .role = role,
+                                 .addresses = {address + "/24"},
+                                 .mtu = settings.mtu,
+                                 .tso = settings.tso},
+                                engines, link::PortMap(defaults.first_port, defaults.ports, 1, tcp.port()));
     if (!rails) return rails.error();
     rail = std::move(rails->front());
     engine.lock().lock();
@@ -117,6 +116,7 @@ struct End {
 
   std::string address;
   engine::Engine engine;
+  link::Tcp& tcp = link::add_tcp(engine, {});
   std::unique_ptr<tcp::Rail> rail;
 };
 
@@ -169,21 +169,20 @@ Status run(const Settings& settings) {
 
   const auto peer = pair.receiver.rail->address();
   engine::Carrier& carrier = *pair.sender.rail->route_to(peer, 0)->carrier;
-  engine::Flow* made =
-      carrier.connect(pair.sender.engine, peer, pair.receiver.engine.port(), &pair.source, 0);
+  engine::Flow* made = carrier.connect(peer, pair.receiver.tcp.port(), &pair.source, 0);
   if (made == nullptr) return Error{Errc::unusable, "no flow"};
-  auto& flow = static_cast<engine::TcpFlow&>(*made);
+  auto& flow = static_cast<link::TcpFlow&>(*made);
   if (!pair.until([&] { return flow.connection().established(); })) {
     return Error{Errc::remote, "the ends of the wire do not connect"};
   }
-  const engine::Link& in = *pair.receiver.rail->network();
+  const link::Link& in = *pair.receiver.rail->network();
   const std::uint64_t before = in.counters().rx_bytes, packets_before = in.counters().rx_packets;
   const std::vector<std::byte> message(kMessage, std::byte{'m'});
   for (std::uint64_t i = 1; i <= settings.messages; ++i) {
     if (!flow.connection().send({.data = message.data(), .size = kMessage})) {
       return Error{Errc::internal, "the send queue is full"};
     }
-    pair.sender.engine.wake(flow);
+    pair.sender.tcp.wake(flow);
     const auto all_acknowledged = [&] {
       return pair.sink.received == i * kMessage &&
              flow.connection().info().snd_una == flow.connection().info().snd_nxt;

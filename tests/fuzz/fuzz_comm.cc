@@ -44,7 +44,7 @@ engine::EngineOptions virtual_time() {
 
 void turn(World& world, Duration passed) {
   g_now += passed;
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   world.engine.turn();
 }
 
@@ -141,13 +141,13 @@ void test_all(std::vector<std::unique_ptr<Posted>>& requests) {
 
 void fuzz_receiver(fuzz::Input& input) {
   std::array<Caller, 4> callers;
-  World world({}, virtual_time());
+  World world({}, {}, {}, nullptr, {}, virtual_time());
   Hello hello{.token = world.token, .comm = 7, .serial = {1}};
   callers[0].join(world, hello);
   TFABRIC_REQUIRE(turn_until(world, [&] { return world.pending.has_ready(); }));
   std::unique_ptr<RecvComm> comm;
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     comm = world.pending.take();
   }
   std::vector<std::unique_ptr<Posted>> requests;
@@ -170,12 +170,12 @@ void fuzz_receiver(fuzz::Input& input) {
       hello.kind = choice % 3 == 0 ? HelloKind::opens : HelloKind::joins;
       caller.join(world, hello);
     } else if (choice < 88 && there) {
-      const EngineGuard guard(world.engine.lock());
+      const engine::Guard guard(world.engine.lock());
       choice % 3 == 0 ? caller.flow->abort() : caller.flow->close();
       caller.refused = true;
     } else if (choice < 240 && there) {
       const std::vector<std::byte> record = a_record(input, hello);
-      const EngineGuard guard(world.engine.lock());
+      const engine::Guard guard(world.engine.lock());
       const auto pieces = static_cast<std::uint32_t>(record.size() / stack::Connection::kInlineBytes + 1);
       if (caller.flow->stream().send_room() >= record.size() &&
           caller.flow->stream().can_send_ranges(pieces)) {
@@ -246,10 +246,10 @@ struct Impostors final : engine::Acceptor {
 };
 
 void fuzz_sender(fuzz::Input& input) {
-  World world({}, virtual_time());
+  World world({}, {}, {}, nullptr, {}, virtual_time());
   Impostors impostors(world.token);
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.set_acceptor(&impostors);
   }
   const Hello hello{.token = world.token, .comm = 7};
@@ -269,19 +269,19 @@ void fuzz_sender(fuzz::Input& input) {
         requests.push_back(std::move(posted));
       }
     } else if (choice < 80 && there) {
-      const EngineGuard guard(world.engine.lock());
+      const engine::Guard guard(world.engine.lock());
       choice % 3 == 0 ? end->flow->abort() : end->flow->close();
       end->flow = nullptr;
     } else if (choice < 240 && there) {
       const std::vector<std::byte> record = a_record(input, hello);
-      const EngineGuard guard(world.engine.lock());
+      const engine::Guard guard(world.engine.lock());
       end->say(record);
     }
     turn(world, choice % 16 == 0 ? Duration(input.u16() * 1ms) : Duration(1ms));
     test_all(requests);
   }
   comm.reset();
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   for (const auto& each : impostors.all) {
     if (each->flow != nullptr) {
       each->flow->abort();

@@ -57,36 +57,41 @@ int complain(const std::string& what) {
   return 1;
 }
 
-using Engines = std::vector<std::unique_ptr<engine::Engine>>;
+struct Unit {
+  engine::Engine engine;
+  link::Tcp& tcp;
+  Unit(std::uint16_t number, const link::Options& options)
+      : engine({.number = number}), tcp(link::add_tcp(engine, options)) {}
+};
+using Engines = std::vector<std::unique_ptr<Unit>>;
 
-Engines make_engines(const Arguments& arguments, const engine::PortMap& ports) {
+Engines make_engines(const Arguments& arguments, const link::PortMap& ports) {
   Engines engines;
   for (std::uint16_t e = 0; e < arguments.engines; ++e) {
-    engine::EngineOptions options;
-    options.number = e;
+    link::Options options;
     options.port = ports.listening_of(e);
     options.listeners = arguments.engines;
     options.first_port = ports.first_of(e);
     options.ports = ports.count_of(e);
     options.tcp = arguments.tcp;
-    engines.push_back(std::make_unique<engine::Engine>(options));
+    engines.push_back(std::make_unique<Unit>(e, options));
   }
   return engines;
 }
 
 // To be called before the first engine is destroyed, since engines hold packets of each other's pools.
 void halt(Engines& engines) {
-  for (const auto& engine : engines) {
-    const tcp::EngineGuard guard(engine->lock());
-    engine->halt();
+  for (const auto& unit : engines) {
+    const engine::Guard guard(unit->engine.lock());
+    unit->engine.halt();
   }
 }
 
 // How packets have arrived, summed over all engines.
 nlohmann::json exchange_of(const Engines& engines) {
   std::uint64_t own = 0, forwarded = 0, received = 0, dropped = 0, overheard = 0, tried = 0;
-  for (const auto& engine : engines) {
-    const engine::EngineCounters& counters = engine->counters();
+  for (const auto& unit : engines) {
+    const link::Counters& counters = unit->tcp.all_counters();
     own += counters.exchange.own;
     forwarded += counters.exchange.forwarded;
     received += counters.exchange.received;
@@ -108,8 +113,8 @@ void turn(const Engines& engines, ScriptedFlow& flow, const Arguments& arguments
   auto nap = kShortest;
   const auto progress = [&engines, &nap, kShortest, kLongest] {
     bool worked = false;
-    for (const auto& engine : engines) {
-      worked |= engine->progress();
+    for (const auto& unit : engines) {
+      worked |= unit->engine.progress();
     }
     if (worked) {
       nap = kShortest;
@@ -118,10 +123,10 @@ void turn(const Engines& engines, ScriptedFlow& flow, const Arguments& arguments
       nap = std::min(nap * 2, kLongest);
     }
   };
-  engine::Engine& engine = *engines.front();
+  engine::Engine& engine = engines.front()->engine;
   while (!flow.over() && monotonic_now() < until && interrupted == 0) {
     progress();
-    const tcp::EngineGuard guard(engine.lock());
+    const engine::Guard guard(engine.lock());
     flow.on_turn();
   }
   const Instant linger = monotonic_now() + std::chrono::seconds(60);
@@ -131,17 +136,17 @@ void turn(const Engines& engines, ScriptedFlow& flow, const Arguments& arguments
 }
 
 Status connect(engine::Engine& engine, tcp::Rail& rail, ScriptedFlow& flow, const Arguments& arguments) {
-  const tcp::EngineGuard guard(engine.lock());
+  const engine::Guard guard(engine.lock());
   const auto peer = net::parse_ip(arguments.connect_to);
   if (!peer) {
     return Error{Errc::invalid_usage, "--connect " + arguments.connect_to + " is no address"};
   }
   const auto route = rail.route_to(*peer, 0);
-  engine::Flow* opened = route ? route->carrier->connect(engine, *peer, arguments.port, &flow, 0) : nullptr;
+  engine::Flow* opened = route ? route->carrier->connect(*peer, arguments.port, &flow, 0) : nullptr;
   if (opened == nullptr) {
     return Error{Errc::invalid_usage, "there is no route to " + arguments.connect_to};
   }
-  flow.adopt(static_cast<engine::TcpFlow&>(*opened));
+  flow.adopt(static_cast<link::TcpFlow&>(*opened));
   return {};
 }
 
@@ -153,19 +158,19 @@ int run(const Arguments& arguments) {
   if (Status status = nic::start_eal({.memory_mib = 128u * (1u + arguments.engines)}); !status) {
     return complain(status.error().message);
   }
-  const engine::EngineOptions defaults;
-  const engine::PortMap ports(defaults.first_port, defaults.ports, arguments.engines, arguments.port);
+  const link::Options defaults;
+  const link::PortMap ports(defaults.first_port, defaults.ports, arguments.engines, arguments.port);
   Engines engines = make_engines(arguments, ports);
-  std::vector<engine::Engine*> all;
+  std::vector<link::Tcp*> all;
   for (const auto& made : engines) {
-    all.push_back(made.get());
+    all.push_back(&made->tcp);
   }
-  engine::Engine& engine = *engines.front();
+  engine::Engine& engine = engines.front()->engine;
   auto opened = tcp::open_rail(arguments.rail, all, ports);
   if (!opened) {
     return complain(opened.error().message);
   }
-  ScriptedFlow flow(engine, std::move(*script));
+  ScriptedFlow flow(engines.front()->tcp, std::move(*script));
   engine.set_acceptor(&flow);
   announce("ready");
   if (!arguments.connect_to.empty()) {

@@ -32,8 +32,8 @@ std::string_view word_for(stack::ConnectionError error) {
 
 }  // namespace
 
-ScriptedFlow::ScriptedFlow(engine::Engine& engine, std::vector<Step> script)
-    : engine_(&engine), script_(std::move(script)), buffer_(kBuffer) {}
+ScriptedFlow::ScriptedFlow(link::Tcp& tcp, std::vector<Step> script)
+    : tcp_(&tcp), script_(std::move(script)), buffer_(kBuffer) {}
 
 bool ScriptedFlow::on_connection(engine::Flow& flow) {
   const bool on_trial = flow_ != nullptr && accepted_ && at_ == 0 && !begun_;
@@ -43,7 +43,7 @@ bool ScriptedFlow::on_connection(engine::Flow& flow) {
   if (on_trial) {
     flow_->set_handler(nullptr, 0);
   }
-  flow_ = &static_cast<engine::TcpFlow&>(flow);
+  flow_ = &static_cast<link::TcpFlow&>(flow);
   accepted_ = true;
   flow.set_handler(this, 0);
   return true;
@@ -61,7 +61,7 @@ std::size_t ScriptedFlow::on_data(engine::Flow& /*flow*/, std::span<const std::b
 }
 
 void ScriptedFlow::on_progress(engine::Flow& flow) {
-  const stack::Connection& connection = static_cast<engine::TcpFlow&>(flow).connection();
+  const stack::Connection& connection = static_cast<link::TcpFlow&>(flow).connection();
   if (connection.established() || connection.received_all()) {
     advance();
   }
@@ -110,7 +110,7 @@ void ScriptedFlow::advance() {
   }
   if (flow_ != nullptr) {
     take_facts();
-    engine_->close(*flow_);
+    tcp_->close(*flow_);
     flow_ = nullptr;
   }
 }
@@ -124,30 +124,30 @@ void ScriptedFlow::begin(const Step& step) {
     case Verb::both:
       send_target_ += step.amount;
       receive_target_ += step.amount;
-      engine_->resume(*flow_);
+      tcp_->resume(*flow_);
       break;
     case Verb::receive:
       receive_target_ += step.amount;
-      engine_->resume(*flow_);
+      tcp_->resume(*flow_);
       break;
     case Verb::stream:
       send_target_ = kWithoutEnd;
       break;
     case Verb::drain:
       receive_target_ = kWithoutEnd;
-      engine_->resume(*flow_);
+      tcp_->resume(*flow_);
       break;
     case Verb::fin:
       flow_->connection().close();
-      engine_->wake(*flow_);
+      tcp_->wake(*flow_);
       break;
     case Verb::reset:
       take_facts();
-      engine_->abort(*flow_);
+      tcp_->abort(*flow_);
       flow_ = nullptr;
       break;
     case Verb::eof:
-      engine_->resume(*flow_);
+      tcp_->resume(*flow_);
       break;
     case Verb::full:
     case Verb::idle:
@@ -201,7 +201,7 @@ void ScriptedFlow::fill() {
     }
     sent_ += n;
   }
-  engine_->wake(*flow_);
+  tcp_->wake(*flow_);
 }
 
 void ScriptedFlow::take_facts() {

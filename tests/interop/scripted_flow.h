@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "tests/interop/script.h"
-#include "transport/tcp/engine/engine.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::interop {
 
 class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
  public:
-  ScriptedFlow(engine::Engine& engine, std::vector<Step> script);
+  ScriptedFlow(link::Tcp& tcp, std::vector<Step> script);
 
   // Accepts a connection, and refuses others once its handshake is done. Until then our own TCP as the peer
   // may try another port.
@@ -24,7 +24,7 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
   void on_progress(engine::Flow& flow) override;
   void on_failed(engine::Flow& flow, stack::ConnectionError error) override;
   // Takes a flow that this end has opened.
-  void adopt(engine::TcpFlow& flow) { flow_ = &flow; }
+  void adopt(link::TcpFlow& flow) { flow_ = &flow; }
   // Ends steps that no other call ends.
   void on_turn();
 
@@ -42,13 +42,13 @@ class ScriptedFlow final : public engine::FlowHandler, public engine::Acceptor {
   void take_facts();
   [[nodiscard]] const Step* current() const { return at_ < script_.size() ? &script_[at_] : nullptr; }
 
-  engine::Engine* engine_;
+  link::Tcp* tcp_;
   std::vector<Step> script_;
   std::size_t at_ = 0;
   bool begun_ = false;
   Instant began_{};
   Duration last_wait_{};  // of the last step that is done
-  engine::TcpFlow* flow_ = nullptr;
+  link::TcpFlow* flow_ = nullptr;
   bool accepted_ = false;
   std::vector<std::byte> buffer_;
   std::uint64_t sent_ = 0, send_target_ = 0;

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 #include "transport/tcp/stack/segment.h"
 
 namespace tfabric::drill {

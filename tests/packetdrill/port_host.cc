@@ -18,8 +18,8 @@ constexpr std::uint16_t kMtu = 1500;
 constexpr std::uint16_t kListeningPort = 8080;
 constexpr Duration kPatience = std::chrono::seconds(10);
 
-engine::EngineOptions engine_options() {
-  engine::EngineOptions options;
+link::Options tcp_options() {
+  link::Options options;
   options.port = kListeningPort;
   options.tcp = profile().options(/*ipv6=*/false);
   return options;
@@ -37,7 +37,9 @@ std::unique_ptr<Host> make_host(const net::IpAddress& address, std::function<voi
 }
 
 PortHost::PortHost(std::function<void()> after_event)
-    : Host(std::move(after_event)), engine_(engine_options()) {
+    : Host(std::move(after_event)),
+      engine_(engine::EngineOptions{}),
+      tcp_(link::add_tcp(engine_, tcp_options())) {
   engine_.set_acceptor(this);
 }
 
@@ -75,10 +77,10 @@ Status PortHost::open_wire(const net::IpAddress& address) {
                           .addresses = {fmt::format("{}/24", net::to_string(address))},
                           .gateway = net::to_string(gateway),
                           .mtu = kMtu};
-  engine::Engine* const engine = &engine_;
-  const engine::EngineOptions defaults;
-  auto rails = tcp::open_rail(rail, {&engine, 1},
-                              engine::PortMap(defaults.first_port, defaults.ports, 1, kListeningPort));
+  link::Tcp* const tcp = &tcp_;
+  const link::Options defaults;
+  auto rails =
+      tcp::open_rail(rail, {&tcp, 1}, link::PortMap(defaults.first_port, defaults.ports, 1, kListeningPort));
   if (!rails) {
     return rails.error();
   }
@@ -87,7 +89,7 @@ Status PortHost::open_wire(const net::IpAddress& address) {
   if (!route) {
     return route.error();
   }
-  link_ = static_cast<engine::Link*>(route->carrier);
+  link_ = static_cast<link::Link*>(route->carrier);
   wire_->set_host(link_->interface().config().mac);
   for (const Instant deadline = now() + kPatience; !link_->port().link_up() || !wire_->link_up();) {
     if (now() > deadline) {
@@ -100,7 +102,7 @@ Status PortHost::open_wire(const net::IpAddress& address) {
 
 // --- sockets
 
-void PortHost::adopt(Socket& socket, engine::TcpFlow& flow) {
+void PortHost::adopt(Socket& socket, link::TcpFlow& flow) {
   flows_.resize(sockets().size());
   flows_[socket.number] = &flow;
   socket.connection = &flow.connection();
@@ -112,8 +114,8 @@ void PortHost::adopt(Socket& socket, engine::TcpFlow& flow) {
 
 void PortHost::connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port) {
   {
-    const tcp::EngineGuard guard(engine_.lock());
-    engine::TcpFlow* flow = engine_.connect(*link_, remote, port, this, socket.number);
+    const engine::Guard guard(engine_.lock());
+    link::TcpFlow* flow = tcp_.connect(*link_, remote, port, this, socket.number);
     if (flow == nullptr) {
       socket.ended = stack::ConnectionError::unreachable;
       return;
@@ -125,9 +127,9 @@ void PortHost::connect(Socket& socket, const net::IpAddress& remote, std::uint16
 
 void PortHost::end(Socket& socket, bool abort) {
   {
-    const tcp::EngineGuard guard(engine_.lock());
-    engine::TcpFlow& flow = *flows_[socket.number];
-    abort ? engine_.abort(flow) : engine_.close(flow);
+    const engine::Guard guard(engine_.lock());
+    link::TcpFlow& flow = *flows_[socket.number];
+    abort ? tcp_.abort(flow) : tcp_.close(flow);
     flows_[socket.number] = nullptr;
     socket.connection = nullptr;
     socket.ended = stack::ConnectionError::none;
@@ -137,16 +139,16 @@ void PortHost::end(Socket& socket, bool abort) {
 
 void PortHost::send_segments(Socket& socket) {
   {
-    const tcp::EngineGuard guard(engine_.lock());
+    const engine::Guard guard(engine_.lock());
     if (socket.connection != nullptr) {
-      engine_.wake(*flows_[socket.number]);
+      tcp_.wake(*flows_[socket.number]);
     }
   }
   turn();
 }
 
 bool PortHost::on_connection(engine::Flow& accepted) {
-  auto& flow = static_cast<engine::TcpFlow&>(accepted);
+  auto& flow = static_cast<link::TcpFlow&>(accepted);
   Socket* listener = find_listener(flow.key().ports.local);
   if (listener == nullptr) {
     return false;
@@ -181,7 +183,7 @@ void PortHost::on_failed(engine::Flow& flow, stack::ConnectionError error) {
 
 void PortHost::turn() {
   {
-    const tcp::EngineGuard guard(engine_.lock());
+    const engine::Guard guard(engine_.lock());
     engine_.turn();
     for (std::vector<std::byte>& packet : wire_->receive()) {
       deliver_to_packetdrill(std::move(packet));

@@ -9,7 +9,7 @@
 
 #include "tests/packetdrill/host.h"
 #include "tests/packetdrill/wire_end.h"
-#include "transport/tcp/engine/engine.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/rails/rail.h"
 
 namespace tfabric::drill {
@@ -40,14 +40,15 @@ class PortHost final : public Host, private engine::Acceptor, private engine::Fl
 
   // Turns the engine, and handles the result. Nothing else turns it.
   void turn();
-  void adopt(Socket& socket, engine::TcpFlow& flow);
+  void adopt(Socket& socket, link::TcpFlow& flow);
   [[nodiscard]] Socket& socket_of(const engine::Flow& flow) const { return *sockets()[flow.index()]; }
 
   engine::Engine engine_;
+  link::Tcp& tcp_;
   std::unique_ptr<WireEnd> wire_;
   std::unique_ptr<tcp::Rail> rail_;
-  engine::Link* link_ = nullptr;
-  std::vector<engine::TcpFlow*> flows_;  // by the socket's number; null: it has none
+  link::Link* link_ = nullptr;
+  std::vector<link::TcpFlow*> flows_;  // by the socket's number; null: it has none
   bool event_ = false;
 };
 

@@ -9,7 +9,7 @@ bool is_new_data(const stack::SegmentOut& segment) {
   return segment.payload_size > 0 && !segment.retransmission;
 }
 
-stack::Seq end_of(const stack::SegmentOut& segment) { return segment.seq + segment.payload_size; }
+Seq end_of(const stack::SegmentOut& segment) { return segment.seq + segment.payload_size; }
 
 }  // namespace
 

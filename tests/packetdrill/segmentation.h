@@ -20,7 +20,7 @@ class Segmentation {
 
  private:
   struct Packet {
-    stack::Seq begin, end;
+    Seq begin, end;
   };
   [[nodiscard]] const Packet* packet_of(const stack::SegmentOut& segment) const;
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/address.h"
 #include "tests/packetdrill/segmentation.h"
-#include "transport/tcp/net/address.h"
 #include "transport/tcp/stack/connection.h"
 
 namespace tfabric::drill {

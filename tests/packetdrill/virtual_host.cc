@@ -30,8 +30,8 @@ stack::Options VirtualHost::options_for(const Socket& socket) const {
   return options;
 }
 
-stack::Seq VirtualHost::initial_sequence() const {
-  return stack::Seq(static_cast<std::uint32_t>(now_.time_since_epoch() / std::chrono::microseconds(4)));
+Seq VirtualHost::initial_sequence() const {
+  return Seq(static_cast<std::uint32_t>(now_.time_since_epoch() / std::chrono::microseconds(4)));
 }
 
 void VirtualHost::connect(Socket& socket, const net::IpAddress& remote, std::uint16_t port) {

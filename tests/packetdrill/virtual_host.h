@@ -31,7 +31,7 @@ class VirtualHost final : public Host {
   void open_passively(Socket& listener, const TcpPacket& packet);
   void transmit(const net::IpAddress& source, const net::IpAddress& destination,
                 const stack::SegmentOut& segment);
-  [[nodiscard]] stack::Seq initial_sequence() const;
+  [[nodiscard]] Seq initial_sequence() const;
   [[nodiscard]] stack::Options options_for(const Socket& socket) const;
 
   net::IpAddress address_;

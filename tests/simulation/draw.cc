@@ -54,7 +54,7 @@ EndpointOptions draw_end(Random& random, const Theme& theme, Instant start, std:
   EndpointOptions end;
   end.tcp = draw_tcp(random, theme);
   // Half of the runs wrap the sequence numbers.
-  end.initial_sequence = stack::Seq(static_cast<std::uint32_t>(
+  end.initial_sequence = Seq(static_cast<std::uint32_t>(
       random.chance(0.5) ? random.next() : 0xffffffffu - random.between(0, most_bytes / 2 + 2)));
   draw_writer(random, end.tcp, most_bytes, end.writer);
   end.stream = random.next();
@@ -206,7 +206,7 @@ Scenario draw_fair(std::uint64_t seed, Random& random) {
   for (std::size_t i = 0; i < senders; ++i) {
     end.host = static_cast<std::uint32_t>(i + 1);
     end.port = static_cast<std::uint16_t>(40000 + i);
-    end.initial_sequence = stack::Seq(static_cast<std::uint32_t>(random.next()));
+    end.initial_sequence = Seq(static_cast<std::uint32_t>(random.next()));
     end.stream = random.next();
     scenario.flows.push_back(flow);
   }

@@ -98,9 +98,9 @@ void Endpoint::note_window(const stack::SegmentIn& segment) {
   if ((segment.flags & flag::rst) != 0 || (!syn && (segment.flags & flag::ack) == 0)) {
     return;
   }
-  const stack::Seq from = (segment.flags & flag::ack) != 0 ? segment.ack : options_.initial_sequence + 1;
-  const stack::Seq edge = from + (std::uint32_t{segment.window} << (syn ? 0 : send_scale_));
-  send_edge_ = send_edge_ ? stack::max(*send_edge_, edge) : edge;
+  const Seq from = (segment.flags & flag::ack) != 0 ? segment.ack : options_.initial_sequence + 1;
+  const Seq edge = from + (std::uint32_t{segment.window} << (syn ? 0 : send_scale_));
+  send_edge_ = send_edge_ ? max(*send_edge_, edge) : edge;
 }
 
 void Endpoint::read(Instant now) {
@@ -230,13 +230,13 @@ void Endpoint::check_outgoing(const stack::SegmentOut& segment, const Bytes& byt
   if ((segment.flags & flag::rst) != 0 || !place_.compares) {
     return;
   }
-  const stack::Seq end = segment.seq + segment.payload_size + ((segment.flags & flag::fin) != 0 ? 1u : 0u);
+  const Seq end = segment.seq + segment.payload_size + ((segment.flags & flag::fin) != 0 ? 1u : 0u);
   check(end == segment.seq || (send_edge_ && end <= *send_edge_), Property::contract,
         "{}: sends {} bytes beyond the peer's window", place_.name, send_edge_ ? end - *send_edge_ : -1);
-  const stack::Seq edge = segment.ack + (std::uint32_t{segment.window} << receive_scale_);
+  const Seq edge = segment.ack + (std::uint32_t{segment.window} << receive_scale_);
   check(!receive_edge_ || edge + (1u << receive_scale_) > *receive_edge_, Property::contract,
         "{}: the window's edge moves back by {}", place_.name, receive_edge_ ? *receive_edge_ - edge : 0);
-  receive_edge_ = receive_edge_ ? stack::max(*receive_edge_, edge) : edge;
+  receive_edge_ = receive_edge_ ? max(*receive_edge_, edge) : edge;
 }
 
 void Endpoint::check_memory() const {

@@ -26,7 +26,7 @@ struct EndpointOptions {
   std::uint32_t host = 0;
   stack::Options tcp;
   std::uint16_t port = 0;
-  stack::Seq initial_sequence;
+  Seq initial_sequence;
   bool active = false;  // opens; a passive one answers the first SYN
   WriterOptions writer;
   std::uint64_t stream = 0;  // what it writes
@@ -130,10 +130,10 @@ class Endpoint {
   std::uint32_t smallest_mss_;
 
   // The peer's window: no byte may go beyond the furthest edge that it has announced.
-  std::optional<stack::Seq> send_edge_;
+  std::optional<Seq> send_edge_;
   int send_scale_ = 0;
   // Our window: its edge must not move back, except by what the scale rounds off.
-  std::optional<stack::Seq> receive_edge_;
+  std::optional<Seq> receive_edge_;
   int receive_scale_ = 0;
 };
 

@@ -114,7 +114,7 @@ class Run {
           watched_.push_back(waits ? std::optional(info.snd_una) : std::nullopt);
           continue;
         }
-        const std::optional<stack::Seq> before = watched_[2 * i + end];
+        const std::optional<Seq> before = watched_[2 * i + end];
         const stack::ConnectionInfo info = endpoint.last_info();
         check(!before || info.state == stack::State::closed || info.snd_una != *before,
               Property::bounded_recovery, "{}: nothing acknowledged {} ms after the network is well again",
@@ -182,7 +182,7 @@ class Run {
   Instant now_;
   Network network_;
   Instant watch_at_;
-  std::vector<std::optional<stack::Seq>> watched_;  // snd_una of each end that waits
+  std::vector<std::optional<Seq>> watched_;  // snd_una of each end that waits
   std::optional<double> fairness_;
 };
 

@@ -29,7 +29,7 @@ auto number(const T& value) {
     return static_cast<std::int64_t>(value.count());
   } else if constexpr (std::is_same_v<T, Instant>) {
     return static_cast<std::int64_t>(value.time_since_epoch().count());
-  } else if constexpr (std::is_same_v<T, stack::Seq>) {
+  } else if constexpr (std::is_same_v<T, Seq>) {
     return std::uint64_t{value.raw()};
   } else {
     return static_cast<std::uint64_t>(value);
@@ -44,8 +44,8 @@ bool assign(T& field, Number value) {
     field = std::clamp(Duration(value), Duration::zero(), kLongestDuration);
   } else if constexpr (std::is_same_v<T, Instant>) {
     field = Instant(Duration(value));
-  } else if constexpr (std::is_same_v<T, stack::Seq>) {
-    field = stack::Seq(static_cast<std::uint32_t>(value));
+  } else if constexpr (std::is_same_v<T, Seq>) {
+    field = Seq(static_cast<std::uint32_t>(value));
   } else {
     field = static_cast<T>(value);
   }

@@ -48,8 +48,8 @@ void WiredHost::open_interface(const net::MacAddress& mac) {
 }
 
 void WiredHost::connect(Instant now) {
-  connection_ = stack::Connection::connect(tcp_options(), test::kCopiedPayload, {kDynamic, kListening},
-                                           stack::Seq(1000), now);
+  connection_ =
+      stack::Connection::connect(tcp_options(), test::kCopiedPayload, {kDynamic, kListening}, Seq(1000), now);
 }
 
 void WiredHost::change_mac(const net::MacAddress& mac, const net::MacAddress& neighbour, Instant now) {
@@ -71,8 +71,7 @@ void WiredHost::receive(const Frame& frame, Instant now) {
     return;
   }
   if (connection_ == nullptr) {
-    connection_ =
-        stack::Connection::accept(tcp_options(), test::kCopiedPayload, *segment, stack::Seq(2000), now);
+    connection_ = stack::Connection::accept(tcp_options(), test::kCopiedPayload, *segment, Seq(2000), now);
     return;
   }
   connection_->on_segment(*segment, now);

@@ -345,7 +345,7 @@ Status CommCore::deregister_region(transport::MemoryRegion* region) {
   }
   const std::unique_ptr<Region> owned(static_cast<Region*>(region));
   {
-    const EngineGuard guard(context_.engine.lock());
+    const engine::Guard guard(context_.engine.lock());
     // Requests that the engine has not taken yet are outstanding too.
     context_.engine.take_submissions();
     if (!failed() && uses(owned->data, owned->size)) {

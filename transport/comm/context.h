@@ -4,12 +4,12 @@
 #include <cstdint>
 
 #include "hugepage/registration.h"
+#include "transport/engine/engine.h"
+#include "transport/engine/progress.h"
 #include "transport/flows/path.h"
 #include "transport/report/engine_report.h"
 #include "transport/session/comm_table.h"
 #include "transport/session/peer_processes.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/engine/progress.h"
 
 namespace tfabric::tcp {
 

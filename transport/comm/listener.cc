@@ -39,13 +39,13 @@ void Pending::abandon() {
 
 Listener::Listener(const Context& context, Acceptor& acceptor, const Token& token)
     : context_(context), acceptor_(&acceptor), token_(token), pending_(std::make_unique<Pending>(context)) {
-  const EngineGuard guard(context_.engine.lock());
+  const engine::Guard guard(context_.engine.lock());
   acceptor_->add_listener(token_, *pending_);
 }
 
 Listener::~Listener() {
   {
-    const EngineGuard guard(context_.engine.lock());
+    const engine::Guard guard(context_.engine.lock());
     acceptor_->remove_listener(token_);
     pending_->abandon();
   }
@@ -60,7 +60,7 @@ Result<std::unique_ptr<transport::RecvComm>> Listener::accept() {
       return std::unique_ptr<transport::RecvComm>();
     }
   }
-  const EngineGuard guard(context_.engine.lock());
+  const engine::Guard guard(context_.engine.lock());
   return std::unique_ptr<transport::RecvComm>(pending_->take());
 }
 

@@ -16,7 +16,7 @@ RecvComm::RecvComm(const Context& context)
 
 RecvComm::~RecvComm() {
   {
-    const EngineGuard guard(context_.engine.lock());
+    const engine::Guard guard(context_.engine.lock());
     if (key_) {
       context_.peers.comms.remove(*key_, context_.engine.last_turn());
     }

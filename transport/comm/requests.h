@@ -12,9 +12,9 @@
 
 #include "base/result.h"
 #include "base/rings.h"
+#include "transport/engine/progress.h"
 #include "transport/stripe/lane.h"
 #include "transport/stripe/message.h"
-#include "transport/tcp/engine/progress.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {

@@ -31,7 +31,7 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_
 
 SendComm::~SendComm() {
   {
-    const EngineGuard guard(context_.engine.lock());
+    const engine::Guard guard(context_.engine.lock());
     detach(outbox_.outstanding() > 0 || requests_.posted() != nullptr || !welcomed());
     // Not before: what was still posted has woken them.
     for (const SendRoute& route : routes_) {
@@ -46,7 +46,7 @@ bool SendComm::open_lane(stripe::RouteId route) {
   over.tried = true;
   engine::Carrier* carrier = context_.engine.find_carrier(over.carrier);
   engine::Flow* flow = carrier == nullptr ? nullptr
-                                          : carrier->connect(context_.engine, over.remote, over.port, nullptr,
+                                          : carrier->connect(over.remote, over.port, nullptr,
                                                              /*index=*/0);
   if (flow == nullptr) {
     return false;

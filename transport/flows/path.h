@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "base/address.h"
 #include "transport/flows/flow_meter.h"
 #include "transport/flows/flow_planner.h"
 #include "transport/flows/pace.h"
 #include "transport/flows/rail_record.h"
 #include "transport/stripe/message.h"
-#include "transport/tcp/net/address.h"
 
 namespace tfabric::tcp {
 

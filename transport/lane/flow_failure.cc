@@ -23,7 +23,7 @@ std::string why_timed_out(const engine::Flow& flow, bool in_use, Instant now) {
 
 std::string why_unreachable(const engine::Flow& flow, Instant now) {
   const std::string why = flow.why_unreachable(now);
-  return why.empty() ? std::string(stack::to_string(stack::ConnectionError::unreachable))
+  return why.empty() ? std::string(engine::to_string(engine::ConnectionError::unreachable))
                      : fmt::format("the peer is unreachable: {}; {}", why, kAdvice);
 }
 
@@ -44,24 +44,24 @@ std::string why_over(std::string_view reason) {
   return "the peer's communicator has failed: " + printable(reason);
 }
 
-std::string why_failed(const engine::Flow& flow, stack::ConnectionError error, bool in_use, Instant now) {
+std::string why_failed(const engine::Flow& flow, engine::ConnectionError error, bool in_use, Instant now) {
   // A peer that closes its comm with requests outstanding resets the flows, as does one whose comm has
   // failed.
   if (const std::string& reason = flow.stream().reset_reason();
-      error == stack::ConnectionError::reset && !reason.empty()) {
+      error == engine::ConnectionError::reset && !reason.empty()) {
     return why_over(reason);
   }
   const bool silent =
-      error == stack::ConnectionError::timed_out || error == stack::ConnectionError::unreachable;
+      error == engine::ConnectionError::timed_out || error == engine::ConnectionError::unreachable;
   if (!silent) {
-    return stack::to_string(error);
+    return engine::to_string(error);
   }
   // A peer cannot answer while our own link is away, so that is the reason then.
   if (std::string away = flow.carrier().why_away(now); !away.empty()) {
     return away;
   }
-  return error == stack::ConnectionError::timed_out ? why_timed_out(flow, in_use, now)
-                                                    : why_unreachable(flow, now);
+  return error == engine::ConnectionError::timed_out ? why_timed_out(flow, in_use, now)
+                                                     : why_unreachable(flow, now);
 }
 
 }  // namespace tfabric::lane

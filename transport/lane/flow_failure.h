@@ -5,8 +5,8 @@
 #include <string_view>
 
 #include "base/time.h"
+#include "transport/engine/flow.h"
 #include "transport/lane/record.h"
-#include "transport/tcp/engine/flow.h"
 
 namespace tfabric::lane {
 
@@ -27,7 +27,7 @@ inline constexpr std::size_t kMostReason = kMaxControlBytes;
 // Returns what has happened, for how long, how many bytes were outstanding, which key decides, and what to
 // try next, as far as each applies. `in_use`: NCCL has the comm. Call it with the engine held, while the flow
 // exists.
-[[nodiscard]] std::string why_failed(const engine::Flow& flow, stack::ConnectionError error, bool in_use,
+[[nodiscard]] std::string why_failed(const engine::Flow& flow, engine::ConnectionError error, bool in_use,
                                      Instant now);
 
 }  // namespace tfabric::lane

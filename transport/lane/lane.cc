@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/engine/flow.h"
 #include "transport/lane/record.h"
-#include "transport/tcp/engine/flow.h"
 
 namespace tfabric::lane {
 

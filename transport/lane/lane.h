@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "base/time.h"
+#include "transport/engine/carrier.h"
 #include "transport/lane/flow_reader.h"
 #include "transport/lane/meters.h"
 #include "transport/stripe/inbox.h"
 #include "transport/stripe/lane.h"
 #include "transport/stripe/message.h"
-#include "transport/tcp/engine/carrier.h"
 
 namespace tfabric::engine {
 class FlowAccount;

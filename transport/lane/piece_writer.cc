@@ -11,18 +11,18 @@ namespace tfabric::lane {
 namespace {
 
 // A piece that fits with its header into one range of the send queue is copied there.
-constexpr std::uint32_t kInlinePiece = stack::ByteStream::kInlineBytes - kRecordHeaderBytes;
+constexpr std::uint32_t kInlinePiece = engine::ByteStream::kInlineBytes - kRecordHeaderBytes;
 
 }  // namespace
 
-stripe::LaneRoom room_for_pieces(const stack::ByteStream& stream) {
+stripe::LaneRoom room_for_pieces(const engine::ByteStream& stream) {
   const std::uint32_t room = stream.send_room();
   constexpr auto kHeader = static_cast<std::uint32_t>(kRecordHeaderBytes);
   return {.queued = stream.stream_written() - stream.stream_acked(),
           .room = room > kHeader ? room - kHeader : 0};
 }
 
-std::optional<stripe::Span> write_piece(stack::ByteStream& stream, const stripe::Piece& piece) {
+std::optional<stripe::Span> write_piece(engine::ByteStream& stream, const stripe::Piece& piece) {
   const stripe::Outgoing& message = *piece.message;
   const RecordHeaderBytes header = encode({.type = RecordType::piece,
                                            .index = message.index,
@@ -32,7 +32,7 @@ std::optional<stripe::Span> write_piece(stack::ByteStream& stream, const stripe:
                                            .total = message.size,
                                            .offset = piece.offset});
   if (piece.length <= kInlinePiece) {
-    std::array<std::byte, stack::ByteStream::kInlineBytes> bytes;
+    std::array<std::byte, engine::ByteStream::kInlineBytes> bytes;
     std::memcpy(bytes.data(), header.data(), header.size());
     if (piece.length > 0) {
       std::memcpy(bytes.data() + header.size(), piece.data(), piece.length);

@@ -4,13 +4,13 @@
 
 #include <optional>
 
+#include "transport/engine/byte_stream.h"
 #include "transport/stripe/lane.h"
-#include "transport/tcp/stack/byte_stream.h"
 
 namespace tfabric::lane {
 
 // As stripe::Lane::look() and give().
-[[nodiscard]] stripe::LaneRoom room_for_pieces(const stack::ByteStream& stream);
-std::optional<stripe::Span> write_piece(stack::ByteStream& stream, const stripe::Piece& piece);
+[[nodiscard]] stripe::LaneRoom room_for_pieces(const engine::ByteStream& stream);
+std::optional<stripe::Span> write_piece(engine::ByteStream& stream, const stripe::Piece& piece);
 
 }  // namespace tfabric::lane

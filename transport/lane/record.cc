@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "base/little_endian.h"
-#include "transport/tcp/stack/byte_stream.h"
+#include "transport/engine/byte_stream.h"
 
 namespace tfabric::lane {
 namespace {
@@ -108,8 +108,8 @@ std::optional<stripe::Graves::Grave> decode_position(std::span<const std::byte> 
   return stripe::Graves::Grave{{get_u32(body.data())}, get_u64(&body[8])};
 }
 
-bool send_record(stack::ByteStream& stream, std::span<const std::byte> record) {
-  constexpr std::size_t kRange = stack::ByteStream::kInlineBytes;
+bool send_record(engine::ByteStream& stream, std::span<const std::byte> record) {
+  constexpr std::size_t kRange = engine::ByteStream::kInlineBytes;
   const auto ranges = static_cast<std::uint32_t>((record.size() + kRange - 1) / kRange);
   if (!stream.can_send_ranges(ranges) || stream.send_room() < record.size()) {
     return false;

@@ -17,7 +17,7 @@
 #include "transport/stripe/inbox.h"
 #include "transport/stripe/message.h"
 
-namespace tfabric::stack {
+namespace tfabric::engine {
 class ByteStream;
 }
 
@@ -93,7 +93,7 @@ using RecordHeaderBytes = std::array<std::byte, kRecordHeaderBytes>;
 
 // Copies a whole control record into the stream's send queue. Returns false, and queues nothing, if it
 // does not fit.
-bool send_record(stack::ByteStream& stream, std::span<const std::byte> record);
+bool send_record(engine::ByteStream& stream, std::span<const std::byte> record);
 
 // Little-endian fields at an offset, for the bodies of control records too.
 void put_u16(std::byte* at, std::uint16_t value);

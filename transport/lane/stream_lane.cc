@@ -114,7 +114,7 @@ void StreamLane::retry(Instant now) {
 }
 
 Meters StreamLane::meters() const {
-  const stack::ConnectionInfo info = stream_->info();
+  const engine::ConnectionInfo info = stream_->info();
   return {.delivered = info.delivered,
           .carried = info.carried,
           .busy = info.busy,
@@ -133,26 +133,26 @@ void StreamLane::on_progress(engine::Flow& /*flow*/) { events_->on_progress(*thi
 void StreamLane::on_link_away(engine::Flow& /*flow*/) { events_->on_away(*this); }
 void StreamLane::on_moved(engine::Flow& /*flow*/) { rename(); }
 
-void StreamLane::on_failed(engine::Flow& /*flow*/, stack::ConnectionError error) {
+void StreamLane::on_failed(engine::Flow& /*flow*/, engine::ConnectionError error) {
   error_ = error;
   events_->on_lost(*this);
 }
 
 Loss StreamLane::loss(bool in_use, Instant now) const {
   const bool silent =
-      error_ == stack::ConnectionError::timed_out || error_ == stack::ConnectionError::unreachable;
+      error_ == engine::ConnectionError::timed_out || error_ == engine::ConnectionError::unreachable;
   return {.why = why_failed(*flow_, error_, in_use, now),
           .reason = stream_->reset_reason(),
-          .timed_out = error_ == stack::ConnectionError::timed_out,
-          .refused = error_ == stack::ConnectionError::refused,
+          .timed_out = error_ == engine::ConnectionError::timed_out,
+          .refused = error_ == engine::ConnectionError::refused,
           .process_over = carrier_->has_ended(now),
           .silent_since = silent ? stream_->silent_since() : Instant{}};
 }
 
 std::string StreamLane::describe(Silence silence, bool in_use, Instant now) const {
   return why_failed(*flow_,
-                    silence == Silence::unreachable ? stack::ConnectionError::unreachable
-                                                    : stack::ConnectionError::timed_out,
+                    silence == Silence::unreachable ? engine::ConnectionError::unreachable
+                                                    : engine::ConnectionError::timed_out,
                     in_use, now);
 }
 

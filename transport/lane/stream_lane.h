@@ -9,9 +9,9 @@
 #include <string>
 #include <string_view>
 
+#include "transport/engine/flow.h"
 #include "transport/lane/flow_reader.h"
 #include "transport/lane/lane.h"
-#include "transport/tcp/engine/flow.h"
 
 namespace tfabric::lane {
 
@@ -66,7 +66,7 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   std::span<std::byte> next_place(engine::Flow& /*flow*/) override { return reader_.next_place(); }
   void on_placed(engine::Flow& flow, std::size_t bytes) override;
   void on_progress(engine::Flow& flow) override;
-  void on_failed(engine::Flow& flow, stack::ConnectionError error) override;
+  void on_failed(engine::Flow& flow, engine::ConnectionError error) override;
   void on_link_away(engine::Flow& flow) override;
   void on_moved(engine::Flow& flow) override;
   [[nodiscard]] std::uint64_t shown_id() const override { return events_->shown_id(); }
@@ -77,13 +77,13 @@ class StreamLane final : public Lane, private engine::FlowHandler {
 
   engine::Flow* flow_;
   engine::Carrier* carrier_;
-  stack::ByteStream* stream_;
+  engine::ByteStream* stream_;
   LaneEvents* events_;
   FlowReader reader_;
-  bool given_ = false;              // something since the last flush()
-  std::uint64_t reported_ = 0;      // the position that the peer has been given last (RecordType::read)
-  std::uint64_t reports_ = 0;       // how many such records have come since
-  stack::ConnectionError error_{};  // what it has failed by
+  bool given_ = false;               // something since the last flush()
+  std::uint64_t reported_ = 0;       // the position that the peer has been given last (RecordType::read)
+  std::uint64_t reports_ = 0;        // how many such records have come since
+  engine::ConnectionError error_{};  // what it has failed by
 };
 
 }  // namespace tfabric::lane

@@ -9,8 +9,8 @@
 namespace tfabric::tcp {
 namespace {
 
-// As for comms; a flow that is polled costs a system call.
-constexpr std::size_t kFlowsAtATime = 4, kCostOfPolledFlow = 4;
+// As for comms; a flow of a kernel's costs a system call.
+constexpr std::size_t kFlowsAtATime = 4, kCostOfKernelFlow = 4;
 // What is worth a keepsake, once it is over: time-outs in a row, and a peer without room.
 constexpr std::uint32_t kTimeouts = 3;
 constexpr Duration kClosed = std::chrono::seconds(1);
@@ -22,9 +22,9 @@ std::uint64_t news(std::uint64_t now, std::uint64_t& before) {
   return more;
 }
 
-void take_gauges(const stack::ConnectionInfo& info, const stack::ByteStream& stream,
+void take_gauges(const engine::ConnectionInfo& info, const engine::ByteStream& stream,
                  observe::FlowFacts& facts) {
-  observe::put(facts.state, stack::to_string(info.state));
+  observe::put(facts.state, engine::to_string(info.state));
   facts.rtt_ns = in_nanoseconds(info.srtt);
   facts.rttvar_ns = in_nanoseconds(info.rttvar);
   facts.min_rtt_ns = in_nanoseconds(info.min_rtt);
@@ -43,7 +43,7 @@ void take_gauges(const stack::ConnectionInfo& info, const stack::ByteStream& str
 
 }  // namespace
 
-void EngineReport::FlowAccount::take(const stack::ConnectionInfo& info, const stack::ByteStream& stream) {
+void EngineReport::FlowAccount::take(const engine::ConnectionInfo& info, const engine::ByteStream& stream) {
   observe::PathFacts& sums = path->facts;
   // The connection's own numbers have the FIN in them, which is no byte of the stream.
   const std::uint64_t written = stream.stream_written();
@@ -66,18 +66,12 @@ void EngineReport::FlowAccount::take(const stack::ConnectionInfo& info, const st
   }
 }
 
-// Our own flows come first, then those of each carrier that is polled.
-engine::Flow* EngineReport::flow_at(std::size_t place, bool& polled) const {
-  polled = place >= engine_->own_flows().size();
-  if (!polled) {
-    return engine_->own_flows()[place].get();
-  }
-  place -= engine_->own_flows().size();
-  for (const auto& carrier : engine_->polled_carriers()) {
-    if (place < carrier->flows()) {
-      return &carrier->flow_at(place);
+engine::Flow* EngineReport::flow_at(std::size_t place) const {
+  for (const auto& polled : engine_->polled()) {
+    if (place < polled->flows()) {
+      return &polled->flow_at(place);
     }
-    place -= carrier->flows();
+    place -= polled->flows();
   }
   return nullptr;
 }
@@ -88,11 +82,12 @@ void EngineReport::look_at_flows(Instant now) {
   for (std::size_t cost = 0; cost < kFlowsAtATime && flow_round_.left > 0 && all > 0;) {
     --flow_round_.left;
     next_flow_ = next_flow_ + 1 < all ? next_flow_ + 1 : 0;
-    bool polled = false;
-    if (engine::Flow* flow = flow_at(next_flow_, polled)) {
-      look_at(*flow);
+    engine::Flow* flow = flow_at(next_flow_);
+    if (flow == nullptr) {
+      return;
     }
-    cost += polled ? kCostOfPolledFlow : 1;
+    cost += flow->carrier().traits().shows_packets ? 1 : kCostOfKernelFlow;
+    look_at(*flow);
   }
 }
 
@@ -127,8 +122,8 @@ EngineReport::FlowAccount& EngineReport::account_of(engine::Flow& flow) {
 }
 
 void EngineReport::look_at(engine::Flow& flow) {
-  const stack::ConnectionInfo info = flow.stream().info();
-  if (flow.account() == nullptr && info.state < stack::State::established) {
+  const engine::ConnectionInfo info = flow.stream().info();
+  if (flow.account() == nullptr && info.state < engine::State::established) {
     return;  // it may take another port, or never be one
   }
   FlowAccount& account = account_of(flow);
@@ -169,7 +164,7 @@ void EngineReport::keep(const FlowAccount& account, std::string_view why) {
 }
 
 void EngineReport::on_flow_gone(engine::Flow& flow) {
-  const stack::ConnectionInfo info = flow.stream().info();
+  const engine::ConnectionInfo info = flow.stream().info();
   if (flow.account() == nullptr && info.bytes_sent + info.bytes_received == 0) {
     return;
   }

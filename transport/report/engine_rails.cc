@@ -22,28 +22,38 @@ void show(const RailDuty& duty, Instant now, observe::RailFacts& facts) {
 
 }  // namespace
 
-void EngineReport::on_link_gone(const engine::Link& link) {
+void EngineReport::on_carrier_gone(const engine::Carrier& carrier) {
   for (RailAccount& rail : rails_) {
-    if (rail.rail->config().name == link.name()) {
-      rail.gone += link.counters();
+    if (rail.rail.name == carrier.name()) {
+      rail.gone += carrier.counters();
     }
   }
 }
 
-engine::LinkCounters EngineReport::counters_of(const RailAccount& account) const {
-  engine::LinkCounters sums = account.gone;
-  const std::string& name = account.rail->config().name;
-  for (const auto& link : engine_->links()) {
-    if (link->name() == name) {
-      sums += link->counters();
+template <class Use>
+void EngineReport::for_each_carrier(const RailAccount& account, const Use& use) const {
+  for (const auto& polled : engine_->polled()) {
+    for (std::size_t i = 0; i < polled->carriers(); ++i) {
+      if (const engine::Carrier& carrier = polled->carrier_at(i); carrier.name() == account.rail.name) {
+        use(carrier);
+      }
     }
   }
-  if (!config::is_kernel_stack(account.rail->config())) {
+}
+
+engine::CarrierCounters EngineReport::counters_of(const RailAccount& account) const {
+  engine::CarrierCounters sums = account.gone;
+  bool by_kernel = false;
+  for_each_carrier(account, [&](const engine::Carrier& carrier) {
+    sums += carrier.counters();
+    by_kernel |= !carrier.traits().shows_packets;
+  });
+  if (!by_kernel) {
     return sums;
   }
   // The kernel counts the frames; what it has of ours is payload.
   for (const auto& [where, path] : paths_) {
-    if (where.first == name) {
+    if (where.first == account.rail.name) {
       sums.tx_bytes += path.facts.sent_bytes;
       sums.tx_payload += path.facts.sent_bytes;
       sums.rx_bytes += path.facts.received_bytes;
@@ -54,7 +64,7 @@ engine::LinkCounters EngineReport::counters_of(const RailAccount& account) const
 
 std::string EngineReport::fault_of(const RailAccount& account) const {
   const Instant now = engine_->last_turn();
-  const auto rehearsal = account.rail->rehearsal();
+  const engine::Rehearsal* rehearsal = account.rail.rehearsal.get();
   std::string text = rehearsal == nullptr ? std::string() : rehearsal->present(now);
   if (engine_->rehearsal() != nullptr) {
     const std::string of_process = engine_->rehearsal()->present(now);
@@ -63,15 +73,15 @@ std::string EngineReport::fault_of(const RailAccount& account) const {
   return text;
 }
 
-observe::RailFacts EngineReport::facts_of(const Rail& rail) const {
-  const auto account =
-      std::find_if(rails_.begin(), rails_.end(), [&](const RailAccount& one) { return one.rail == &rail; });
+observe::RailFacts EngineReport::facts_of(std::string_view rail) const {
+  const auto account = std::find_if(rails_.begin(), rails_.end(),
+                                    [&](const RailAccount& one) { return one.rail.name == rail; });
   return facts_of(*account);
 }
 
 void EngineReport::publish_rail(RailAccount& account, Instant now) {
   observe::RailFacts facts = facts_of(account);
-  const RailDuty duty = book_->duty_of(account.rail->config().name);
+  const RailDuty duty = book_->duty_of(account.rail.name);
   account.stood_in_ns += duty.stands_in.present(now) ? in_nanoseconds(kRailInterval) : 0;
   account.missed_ns += duty.missed.present(now) ? in_nanoseconds(kRailInterval) : 0;
   show(duty, now, facts);
@@ -86,26 +96,21 @@ void EngineReport::publish_rail(RailAccount& account, Instant now) {
 }
 
 observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
-  const config::Rail& config = account.rail->config();
-  const engine::LinkCounters sums = counters_of(account);
-  const RailLosses losses = book_->losses_of(config.name);
-  const auto is_away = [&](const auto& carrier) {
-    return carrier->name() == config.name && carrier->is_away();
-  };
-  const auto& links = engine_->links();
-  const auto& polled = engine_->polled_carriers();
+  const ShownRail& rail = account.rail;
+  const engine::CarrierCounters sums = counters_of(account);
+  const RailLosses losses = book_->losses_of(rail.name);
   observe::RailFacts facts;
-  observe::put(facts.name, config.name);
-  observe::put(facts.kind, config::row_of(config.kind).name);
-  observe::put(facts.device, config.device);
-  observe::put(facts.address,
-               account.rail->absent() ? std::string() : net::to_string(account.rail->address()));
+  observe::put(facts.name, rail.name);
+  observe::put(facts.kind, rail.kind);
+  observe::put(facts.device, rail.device);
+  observe::put(facts.address, rail.address);
   facts.engine = facts_.number;
-  facts.mtu = account.rail->mtu();
-  facts.up = account.rail->absent() || std::any_of(links.begin(), links.end(), is_away) ||
-                     std::any_of(polled.begin(), polled.end(), is_away)
-                 ? 0
-                 : 1;
+  facts.mtu = rail.mtu;
+  facts.up = rail.absent ? 0 : 1;
+  for_each_carrier(account, [&](const engine::Carrier& carrier) {
+    facts.up = carrier.is_away() ? 0 : facts.up;
+    facts.absences += carrier.absences();
+  });
   facts.sent_bytes = sums.tx_bytes;
   facts.received_bytes = sums.rx_bytes;
   facts.sent_packets = sums.tx_packets;
@@ -115,9 +120,6 @@ observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
   facts.transmit_stalls = sums.tx_stalls;
   facts.lost_connections = losses.connections;
   facts.dealt_again_bytes = losses.bytes;
-  for (const auto& link : links) {
-    facts.absences += link->name() == config.name ? link->absences() : 0;
-  }
   facts.busy_ns = account.busy_ns;
   observe::put(facts.fault, fault_of(account));
   return facts;

@@ -38,9 +38,11 @@ EngineReport::~EngineReport() {
   }
 }
 
-void EngineReport::add_rail(Rail& rail) {
-  rails_.push_back(
-      {.rail = &rail, .id = page_->new_id(), .slot = page_->take(observe::Table::rail), .gone = {}});
+void EngineReport::add_rail(ShownRail rail) {
+  rails_.push_back({.rail = std::move(rail),
+                    .id = page_->new_id(),
+                    .slot = page_->take(observe::Table::rail),
+                    .gone = {}});
   next_rails_ = {};
 }
 
@@ -128,11 +130,14 @@ void EngineReport::mind_cpu() {
 }
 
 void EngineReport::publish_engine(std::uint64_t now) {
-  const engine::EngineCounters& counters = engine_->counters();
+  facts_.segments = facts_.no_flow = 0;
+  for (const auto& polled : engine_->polled()) {
+    const engine::PolledCounters counters = polled->counters();
+    facts_.segments += counters.segments;
+    facts_.no_flow += counters.no_flow;
+  }
   facts_.turned_at = now;
-  facts_.turns = counters.turns;
-  facts_.segments = counters.segments;
-  facts_.no_flow = counters.no_flow;
+  facts_.turns = engine_->turns();
   facts_.flows = engine_->flows();
   facts_.comms = comms_.size();
   facts_.starved_ns = in_nanoseconds(engine_->paused());

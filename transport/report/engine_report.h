@@ -7,19 +7,30 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/address.h"
 #include "observe/page.h"
+#include "transport/engine/carrier.h"
+#include "transport/engine/engine.h"
+#include "transport/engine/flow.h"
 #include "transport/flows/path.h"
 #include "transport/report/shown_comm.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/net/address.h"
-#include "transport/tcp/rails/rail.h"
 
 namespace tfabric::tcp {
+
+// A rail as it was opened.
+struct ShownRail {
+  std::string name, kind, device;
+  std::string address;  // empty: none
+  std::uint32_t mtu = 0;
+  bool absent = false;                           // the process has started without it
+  std::shared_ptr<engine::Rehearsal> rehearsal;  // null: nothing is rehearsed on it
+};
 
 class EngineReport final : public engine::Observer {
  public:
@@ -30,12 +41,12 @@ class EngineReport final : public engine::Observer {
   EngineReport(const EngineReport&) = delete;
   EngineReport& operator=(const EngineReport&) = delete;
 
-  void add_rail(Rail& rail);
+  void add_rail(ShownRail rail);
   void add(ShownComm& comm);
   void remove(ShownComm& comm);
   [[nodiscard]] CommWatch& watch() { return watch_; }
-  // What the page would say of the rail now. It must have been added.
-  [[nodiscard]] observe::RailFacts facts_of(const Rail& rail) const;
+  // What the page would say of the rail with this name now. It must have been added.
+  [[nodiscard]] observe::RailFacts facts_of(std::string_view rail) const;
   // CPU time of the threads that have turned the engine.
   [[nodiscard]] Duration cpu_time() const { return Duration(static_cast<Duration::rep>(facts_.cpu_ns)); }
   // The longest time in which nothing of a comm moved although something was posted.
@@ -44,7 +55,7 @@ class EngineReport final : public engine::Observer {
   // --- engine::Observer
   void on_time(Instant now) override;
   void on_flow_gone(engine::Flow& flow) override;
-  void on_link_gone(const engine::Link& link) override;
+  void on_carrier_gone(const engine::Carrier& carrier) override;
 
  private:
   struct PathAccount {
@@ -53,11 +64,11 @@ class EngineReport final : public engine::Observer {
     observe::PathFacts facts;
   };
   struct RailAccount {
-    Rail* rail = nullptr;
+    ShownRail rail;
     std::uint64_t id = 0;
     std::uint32_t slot = observe::Page::kNone;
-    engine::LinkCounters gone;  // of links that have been removed
-    std::uint64_t carried = 0;  // bytes, when it was looked at last
+    engine::CarrierCounters gone;  // of carriers that have been removed
+    std::uint64_t carried = 0;     // bytes, when it was looked at last
     std::uint64_t busy_ns = 0, stood_in_ns = 0, missed_ns = 0;
   };
   class FlowAccount;
@@ -74,7 +85,7 @@ class EngineReport final : public engine::Observer {
 
   void look_at_comms(Instant now);
   void look_at_flows(Instant now);
-  [[nodiscard]] engine::Flow* flow_at(std::size_t place, bool& polled) const;
+  [[nodiscard]] engine::Flow* flow_at(std::size_t place) const;
   void look_at(engine::Flow& flow);
   FlowAccount& account_of(engine::Flow& flow);
   void keep(const FlowAccount& account, std::string_view why);
@@ -83,7 +94,10 @@ class EngineReport final : public engine::Observer {
   void publish_rail(RailAccount& account, Instant now);
   [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const;
   void mind_cpu();
-  [[nodiscard]] engine::LinkCounters counters_of(const RailAccount& account) const;
+  [[nodiscard]] engine::CarrierCounters counters_of(const RailAccount& account) const;
+  // Calls `use(carrier)` for each that the rail has in this engine.
+  template <class Use>
+  void for_each_carrier(const RailAccount& account, const Use& use) const;
   [[nodiscard]] std::string fault_of(const RailAccount& account) const;
 
   observe::Page* page_;

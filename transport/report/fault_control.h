@@ -18,8 +18,8 @@
 #include "base/time.h"
 #include "config/fault.h"
 #include "observe/mailbox.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/engine/rehearsal.h"
+#include "transport/engine/engine.h"
+#include "transport/engine/rehearsal.h"
 
 namespace tfabric::tcp {
 

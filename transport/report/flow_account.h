@@ -23,7 +23,7 @@ class EngineReport::FlowAccount final : public engine::FlowAccount {
   Instant closed_since{};  // the peer has no room; Instant{}: it has
 
   // What the flow has done since the last time goes into its path.
-  void take(const stack::ConnectionInfo& info, const stack::ByteStream& stream);
+  void take(const engine::ConnectionInfo& info, const engine::ByteStream& stream);
   void keep(std::string_view why) override;
 
  private:

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "observe/facts.h"
 #include "observe/page.h"
-#include "transport/tcp/engine/flow.h"
+#include "transport/engine/flow.h"
 #include "transport/watchdog/comm_watch.h"
 #include "transport/watchdog/watched_comm.h"
 

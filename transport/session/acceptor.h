@@ -12,9 +12,9 @@
 #include <optional>
 #include <span>
 
+#include "transport/engine/engine.h"
 #include "transport/session/comm_table.h"
 #include "transport/session/hello.h"
-#include "transport/tcp/engine/engine.h"
 
 namespace tfabric::tcp {
 

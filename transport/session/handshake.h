@@ -18,11 +18,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/address.h"
 #include "base/result.h"
 #include "transport/handle_envelope.h"
 #include "transport/session/hello.h"
 #include "transport/session/pairing.h"
-#include "transport/tcp/net/address.h"
 
 namespace tfabric::tcp {
 

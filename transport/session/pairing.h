@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 
 namespace tfabric::tcp {
 

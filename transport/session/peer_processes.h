@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "transport/tcp/engine/engine.h"
+#include "transport/engine/engine.h"
 #include "transport/witness/witness.h"
 
 namespace tfabric::tcp {

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <map>
 
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 
 namespace tfabric::socket {
 

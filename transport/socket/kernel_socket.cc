@@ -58,21 +58,21 @@ std::string ends_of(int socket) {
 
 net::IpAddress remote_of(int socket) { return net::from_octets(end_of(socket, ::getpeername).ip); }
 
-stack::ConnectionError error_of(int number) {
+engine::ConnectionError error_of(int number) {
   switch (number) {
     case ECONNREFUSED:
-      return stack::ConnectionError::refused;
+      return engine::ConnectionError::refused;
     case ETIMEDOUT:
-      return stack::ConnectionError::timed_out;
+      return engine::ConnectionError::timed_out;
     case EHOSTUNREACH:
     case ENETUNREACH:
     case ENETDOWN:
     case EHOSTDOWN:
     case EADDRNOTAVAIL:
     case ENODEV:
-      return stack::ConnectionError::unreachable;
+      return engine::ConnectionError::unreachable;
     default:
-      return stack::ConnectionError::reset;
+      return engine::ConnectionError::reset;
   }
 }
 

@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
+#include "base/address.h"
 #include "base/time.h"
+#include "transport/engine/byte_stream.h"
 #include "transport/socket/small_paths.h"
-#include "transport/tcp/net/address.h"
-#include "transport/tcp/stack/byte_stream.h"
 
 namespace tfabric::socket {
 
@@ -25,7 +25,7 @@ void set_limits(int socket, const SocketLimits& limits);
 // "10.0.0.1:50000 - 10.0.0.2:4000", as far as the ends are known.
 [[nodiscard]] std::string ends_of(int socket);
 // Of an errno.
-[[nodiscard]] stack::ConnectionError error_of(int number);
+[[nodiscard]] engine::ConnectionError error_of(int number);
 
 // The peer's end; unspecified if it is not known yet.
 [[nodiscard]] net::IpAddress remote_of(int socket);

@@ -13,8 +13,8 @@
 #include <map>
 #include <optional>
 
+#include "base/address.h"
 #include "base/time.h"
-#include "transport/tcp/net/address.h"
 
 namespace tfabric::socket {
 

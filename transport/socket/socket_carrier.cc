@@ -81,12 +81,12 @@ Result<SocketCarrier::Listeners> SocketCarrier::listen(const std::vector<net::Ip
 }
 
 SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, Listeners listeners, Descriptor epoll)
-    : PolledCarrier({.acknowledged_means_arrived = false,
-                     .end_means_closed = false,
-                     .reset_says_why = false,
-                     .refusal_means_gone = true,
-                     .retries_at_once = false,
-                     .shows_packets = false}),
+    : Carrier({.acknowledged_means_arrived = false,
+               .end_means_closed = false,
+               .reset_says_why = false,
+               .refusal_means_gone = true,
+               .retries_at_once = false,
+               .shows_packets = false}),
       engine_(&engine),
       options_(std::move(options)),
       listeners_(std::move(listeners)),
@@ -133,8 +133,8 @@ Result<PrivateDescriptor> SocketCarrier::dial(const bootstrap::SocketAddress& to
   return bootstrap::dial_tcp(to, &from);
 }
 
-engine::Flow* SocketCarrier::connect(engine::Engine& /*engine*/, const net::IpAddress& remote,
-                                     std::uint16_t port, engine::FlowHandler* handler, std::size_t index) {
+engine::Flow* SocketCarrier::connect(const net::IpAddress& remote, std::uint16_t port,
+                                     engine::FlowHandler* handler, std::size_t index) {
   if (!has_family_of(remote)) {
     return nullptr;
   }

@@ -14,17 +14,17 @@
 #include "base/result.h"
 #include "host/interfaces.h"
 #include "transport/bootstrap/socket.h"
+#include "transport/engine/carrier.h"
+#include "transport/engine/engine.h"
+#include "transport/engine/link_watch.h"
 #include "transport/socket/bindings.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/socket/small_paths.h"
 #include "transport/socket/socket_flow.h"
-#include "transport/tcp/engine/carrier.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/engine/link_watch.h"
 
 namespace tfabric::socket {
 
-class SocketCarrier final : public engine::PolledCarrier {
+class SocketCarrier final : public engine::Carrier, public engine::Polled {
  public:
   struct Options {
     std::string rail;                       // its name
@@ -48,19 +48,27 @@ class SocketCarrier final : public engine::PolledCarrier {
   // The time of this turn.
   [[nodiscard]] Instant now() const { return now_; }
 
-  // --- engine::PolledCarrier
+  // --- engine::Carrier
   [[nodiscard]] const std::string& name() const override { return options_.rail; }
   [[nodiscard]] bool has_family_of(const net::IpAddress& remote) const override {
     return own_address_for(remote) != nullptr;
   }
-  engine::Flow* connect(engine::Engine& engine, const net::IpAddress& remote, std::uint16_t port,
-                        engine::FlowHandler* handler, std::size_t index) override;
+  engine::Flow* connect(const net::IpAddress& remote, std::uint16_t port, engine::FlowHandler* handler,
+                        std::size_t index) override;
   [[nodiscard]] std::optional<Instant> away_since() const override { return watch_.away_since(); }
   [[nodiscard]] bool has_ended(Instant /*now*/) const override { return retired(); }
   [[nodiscard]] std::string why_away(Instant now) const override;
+  [[nodiscard]] std::uint64_t absences() const override { return watch_.absences_in_all(); }
+
+  // --- engine::Polled
   bool receive(Instant now) override;
   bool send(Instant now) override;
   void on_time(Instant now) override;
+  [[nodiscard]] std::size_t carriers() const override { return 1; }
+  [[nodiscard]] engine::Carrier& carrier_at(std::size_t /*place*/) override { return *this; }
+  [[nodiscard]] engine::Carrier* find_carrier(std::uint64_t number) override {
+    return number == this->number() && !retired() ? this : nullptr;
+  }
   [[nodiscard]] std::size_t flows() const override { return flows_.size(); }
   [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override { return *flows_[place]; }
   [[nodiscard]] bool owes_peers() const override;

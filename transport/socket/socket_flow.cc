@@ -70,7 +70,7 @@ std::uint32_t SocketFlow::send_room() const {
   return phase_ <= Phase::open && held < most ? static_cast<std::uint32_t>(most - held) : 0;
 }
 
-bool SocketFlow::send(const stack::Payload& range) {
+bool SocketFlow::send(const engine::Payload& range) {
   if (send_room() < range.size || queue_.free() == 0) {
     return false;
   }
@@ -284,7 +284,7 @@ bool SocketFlow::restart(const PrivateDescriptor& socket) {
 }
 
 bool SocketFlow::ends_in_silence(Instant now) const {
-  const bool heard = error_ == stack::ConnectionError::refused || has_brought();
+  const bool heard = error_ == engine::ConnectionError::refused || has_brought();
   return !heard && (phase_ == Phase::connecting || written_ > 0) && now - since_ >= kSilence;
 }
 
@@ -357,12 +357,12 @@ void SocketFlow::look_closely() {
   }
 }
 
-stack::ConnectionInfo SocketFlow::info() const {
+engine::ConnectionInfo SocketFlow::info() const {
   const Instant now = owner_->now();
-  stack::ConnectionInfo info;
-  info.state = phase_ == Phase::connecting ? stack::State::syn_sent
-               : phase_ == Phase::open     ? stack::State::established
-                                           : stack::State::fin_wait_1;
+  engine::ConnectionInfo info;
+  info.state = phase_ == Phase::connecting ? engine::State::syn_sent
+               : phase_ == Phase::open     ? engine::State::established
+                                           : engine::State::fin_wait_1;
   const KernelView view = view_of(socket_.get());
   info.srtt = view.srtt;
   info.rttvar = view.rttvar;

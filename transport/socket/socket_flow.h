@@ -14,16 +14,16 @@
 #include "base/fork_guard.h"
 #include "base/time.h"
 #include "transport/bootstrap/socket_address.h"
+#include "transport/engine/byte_stream.h"
+#include "transport/engine/flow.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/socket/write_queue.h"
-#include "transport/tcp/engine/flow.h"
-#include "transport/tcp/stack/byte_stream.h"
 
 namespace tfabric::socket {
 
 class SocketCarrier;
 
-class SocketFlow final : public engine::Flow, public stack::ByteStream {
+class SocketFlow final : public engine::Flow, public engine::ByteStream {
  public:
   // `connected`: the connection was accepted; otherwise it is being opened.
   SocketFlow(SocketCarrier& carrier, PrivateDescriptor socket, bool connected, engine::FlowHandler* handler,
@@ -40,12 +40,12 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   [[nodiscard]] bool is_connecting() const override { return phase_ == Phase::connecting; }
   [[nodiscard]] std::string why_unreachable(Instant now) const override;
 
-  // --- stack::ByteStream
+  // --- engine::ByteStream
   [[nodiscard]] std::span<const std::byte> readable() const override { return rest_; }
   void consume(std::uint32_t n) override;
   [[nodiscard]] bool received_all() const override { return finished_; }
   [[nodiscard]] bool peer_finished() const override { return finished_ && rest_.empty(); }
-  bool send(const stack::Payload& range) override;
+  bool send(const engine::Payload& range) override;
   bool send_inline(std::span<const std::byte> bytes) override;
   [[nodiscard]] std::uint64_t stream_written() const override { return written_; }
   [[nodiscard]] std::uint64_t stream_acked() const override { return confirmed_; }
@@ -57,7 +57,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   [[nodiscard]] std::uint32_t timeouts_in_row() const override { return timeouts_; }
   [[nodiscard]] Instant silent_since() const override;
   [[nodiscard]] const std::string& reset_reason() const override { return no_reason_; }
-  [[nodiscard]] stack::ConnectionInfo info() const override;
+  [[nodiscard]] engine::ConnectionInfo info() const override;
 
  private:
   friend class SocketCarrier;
@@ -83,7 +83,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   [[nodiscard]] bool ends_in_silence(Instant now) const;
   // Begins again with a socket that is being connected and not bound.
   bool restart(const PrivateDescriptor& socket);
-  [[nodiscard]] bool has_failed() const { return error_ != stack::ConnectionError::none; }
+  [[nodiscard]] bool has_failed() const { return error_ != engine::ConnectionError::none; }
 
   std::size_t read_once(std::span<std::byte> scratch, Instant now);
   void deliver(std::span<const std::byte> bytes);
@@ -110,7 +110,7 @@ class SocketFlow final : public engine::Flow, public stack::ByteStream {
   bool bound_ = false;                // to the carrier's interface
   bool lives_ = false;                // the carrier knows that it has brought a byte
   std::uint64_t received_ = 0;        // bytes
-  stack::ConnectionError error_ = stack::ConnectionError::none;
+  engine::ConnectionError error_ = engine::ConnectionError::none;
   int errno_ = 0;
   bool readable_ = false, writable_ = false, hung_up_ = false;
   bool finished_ = false;  // the peer's end of the stream has come

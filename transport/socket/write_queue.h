@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "transport/tcp/stack/byte_stream.h"
+#include "transport/engine/byte_stream.h"
 
 namespace tfabric::socket {
 
@@ -36,7 +36,7 @@ class WriteQueue {
   struct Range {
     const std::byte* data = nullptr;  // null: `copy` has the bytes
     std::uint32_t size = 0;
-    std::array<std::byte, stack::ByteStream::kInlineBytes> copy;
+    std::array<std::byte, engine::ByteStream::kInlineBytes> copy;
   };
 
   Range& add();

@@ -16,7 +16,7 @@ namespace tfabric::tcp {
 
 Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes,
                                                             const transport::ListenOptions& options) {
-  Handle handle{.port = context_.engine.port(), .max_recvs = context_.options.max_recvs};
+  Handle handle{.port = port_, .max_recvs = context_.options.max_recvs};
   if (Status status = fill_secret(handle.token); !status) {
     return status.error();
   }
@@ -104,7 +104,7 @@ Result<bool> Device::advance(Attempt& attempt) {
   const Duration paused = context_.engine.paused() - attempt.paused;
   const bool late = context_.engine.now() - attempt.since - paused > context_.options.connect_timeout;
   if (late && attempt.comm != nullptr) {
-    const EngineGuard guard(context_.engine.lock());
+    const engine::Guard guard(context_.engine.lock());
     attempt.comm->fail_if_silent();
   }
   if (attempt.comm != nullptr && attempt.comm->failed()) {
@@ -232,7 +232,7 @@ std::shared_ptr<Path> Device::path_to(const Rail& rail, const net::IpAddress& re
 // Opens the lanes that the comm begins with, once every link that they need is there.
 Result<bool> Device::open_lanes(Attempt& attempt) {
   const Handle& peer = attempt.peer;
-  const EngineGuard guard(context_.engine.lock());
+  const engine::Guard guard(context_.engine.lock());
   Result<std::vector<SendRoute>> routes = routes_to(peer);
   if (!routes) {
     return routes.error();

@@ -32,9 +32,11 @@ class Device final : public transport::Device {
   struct AttemptNumbers {
     std::uint64_t first = 1, step = 1;
   };
-  Device(const Context& context, Acceptor& acceptor, std::vector<DeviceRail> rails,
+  // `port`: at which our own TCP listens, in this engine.
+  Device(const Context& context, std::uint16_t port, Acceptor& acceptor, std::vector<DeviceRail> rails,
          transport::DeviceProperties properties, AttemptNumbers numbers)
       : context_(context),
+        port_(port),
         acceptor_(&acceptor),
         rails_(std::move(rails)),
         properties_(std::move(properties)),
@@ -71,6 +73,7 @@ class Device final : public transport::Device {
   Error explain_timeout(const Attempt& attempt) const;
 
   Context context_;
+  std::uint16_t port_;
   Acceptor* acceptor_;
   std::vector<DeviceRail> rails_;  // its own first
   transport::DeviceProperties properties_;

@@ -23,7 +23,7 @@ constexpr Duration kLinger = std::chrono::milliseconds(200);
 // while, and nothing is retransmitted once this process has ended.
 constexpr Duration kLingerForPeers = std::chrono::seconds(3);
 
-engine::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
+link::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
   return {config.local_ports.first,
           static_cast<std::uint16_t>(config.local_ports.last - config.local_ports.first + 1), engines,
           config.port};
@@ -37,6 +37,16 @@ transport::RailFault missing_device(const config::Rail& rail, const Error& error
           .rail = rail.name,
           .what = why.starts_with(prefix) ? why.substr(prefix.size()) : why,
           .fix = {}};
+}
+
+ShownRail shown(Rail& rail) {
+  return {.name = rail.config().name,
+          .kind = std::string(config::row_of(rail.config().kind).name),
+          .device = rail.config().device,
+          .address = rail.absent() ? std::string() : net::to_string(rail.address()),
+          .mtu = rail.mtu(),
+          .absent = rail.absent(),
+          .rehearsal = rail.rehearsal()};
 }
 
 }  // namespace
@@ -60,21 +70,20 @@ std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const tran
   return count;
 }
 
-Engines::Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
+Engines::Engines(const config::Config& config, const link::Options& options, std::uint16_t count,
                  witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog)
     : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, host::usable_cpus())) {
   const auto rehearsal = config.fault.allow || !config.tcp.faults.empty()
                              ? std::make_shared<engine::Rehearsal>("", config.tcp.faults, monotonic_now())
                              : nullptr;
   for (std::uint16_t e = 0; e < count; ++e) {
-    engine::EngineOptions own = options;
-    own.rehearsal = rehearsal;
-    own.number = e;
+    link::Options own = options;
     own.first_port = ports_.first_of(e);
     own.ports = ports_.count_of(e);
     own.port = ports_.listening_of(e);
     own.listeners = config.tcp.port == 0 ? std::uint16_t{1} : count;
-    Unit& unit = *units_.emplace_back(std::make_unique<Unit>(own));
+    Unit& unit = *units_.emplace_back(
+        std::make_unique<Unit>(engine::EngineOptions{.number = e, .rehearsal = rehearsal}, own));
     unit.peers.paths.mind_cpu();
     if (witness != nullptr) {
       unit.peers.processes.use(*witness, unit.engine);
@@ -86,15 +95,19 @@ Engines::Engines(const config::Config& config, const engine::EngineOptions& opti
                                          mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
       unit.peers.report = unit.report.get();
       unit.engine.set_observer(unit.report.get());
-      unit.engine.set_recorder_page(page->rings());
+      unit.tcp.set_recorder_page(page->rings());
     }
   }
   if (config.fault.allow) {
     allow_faults(page, rehearsal);
   }
+  std::vector<engine::Engine*> engines;
+  for (const auto& unit : units_) {
+    engines.push_back(&unit->engine);
+  }
   for (std::uint16_t e = 0; e < count; ++e) {
     const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;
-    units_[e]->progress = std::make_unique<engine::Progress>(units_[e]->engine, mode_, cpu, all());
+    units_[e]->progress = std::make_unique<engine::Progress>(units_[e]->engine, mode_, cpu, engines);
   }
   gate_ = std::make_unique<Gate>(*this);
 }
@@ -107,7 +120,7 @@ void Engines::allow_faults(observe::Page* page, std::shared_ptr<engine::Rehearsa
         "NET/tfabric: fault.allow changes nothing, for there is no page by which faults come (observe.page)");
     return;
   }
-  const EngineGuard guard(units_.front()->engine.lock());
+  const engine::Guard guard(units_.front()->engine.lock());
   units_.front()->engine.tend(*fault_control_);
   TF_INFO("NET/tfabric: fault.allow: `tfabric fault` may make this process's rails fail on purpose");
 }
@@ -120,12 +133,12 @@ Engines::~Engines() {
   log_rails();
   log_counters();
   if (fault_control_ != nullptr) {
-    const EngineGuard guard(units_.front()->engine.lock());
+    const engine::Guard guard(units_.front()->engine.lock());
     units_.front()->engine.leave(*fault_control_);
     fault_control_.reset();
   }
   for (const auto& unit : units_) {
-    const EngineGuard guard(unit->engine.lock());
+    const engine::Guard guard(unit->engine.lock());
     unit->acceptor.clear();
     unit->engine.set_observer(nullptr);  // it looks at the rails
   }
@@ -134,16 +147,16 @@ Engines::~Engines() {
   }
   // Only now that no engine is turned any more: their flows hold packets of each other's pools.
   for (const auto& unit : units_) {
-    const EngineGuard guard(unit->engine.lock());
+    const engine::Guard guard(unit->engine.lock());
     unit->engine.halt();
   }
   gate_.reset();
 }
 
-std::vector<engine::Engine*> Engines::all() const {
-  std::vector<engine::Engine*> engines;
+std::vector<link::Tcp*> Engines::all() const {
+  std::vector<link::Tcp*> engines;
   for (const auto& unit : units_) {
-    engines.push_back(&unit->engine);
+    engines.push_back(&unit->tcp);
   }
   return engines;
 }
@@ -174,8 +187,8 @@ Result<std::vector<transport::RailFault>> Engines::open_rails(const config::Tcp&
 
 bool Engines::has_link(const config::Rail& rail) const {
   return std::any_of(units_.begin(), units_.end(), [&](const auto& unit) {
-    const EngineGuard guard(unit->engine.lock());
-    const auto& links = unit->engine.links();
+    const engine::Guard guard(unit->engine.lock());
+    const auto& links = unit->tcp.links();
     return std::any_of(links.begin(), links.end(),
                        [&](const auto& link) { return link->name() == rail.name; });
   });
@@ -195,11 +208,11 @@ bool Engines::add_absent(const config::Rail& rail) {
 
 void Engines::show_last_rail(Unit& unit) {
   if (unit.report != nullptr) {
-    const EngineGuard guard(unit.engine.lock());
-    unit.report->add_rail(*unit.rails.back());
+    const engine::Guard guard(unit.engine.lock());
+    unit.report->add_rail(shown(*unit.rails.back()));
   }
   if (fault_control_ != nullptr && &unit == units_.front().get()) {
-    const EngineGuard guard(unit.engine.lock());
+    const engine::Guard guard(unit.engine.lock());
     fault_control_->add_rail(unit.rails.back()->config().name, unit.rails.back()->rehearsal());
   }
 }
@@ -222,7 +235,7 @@ std::vector<transport::RailFault> Engines::probe_rails() {
 
 void Engines::announce_rails() {
   for (const auto& unit : units_) {
-    tcp::announce_rails(unit->engine, unit->rails);
+    tcp::announce_rails(unit->tcp, unit->rails);
   }
 }
 
@@ -232,7 +245,7 @@ void Engines::start_without(std::span<const transport::RailFault> faults) {
     TF_WARN("NET/tfabric: rail {}: {}. Starting without it; {}", fault.rail, describe(fault),
             missing ? "processes that start once it works use it" : "it is used once it works");
     for (const auto& unit : units_) {
-      const EngineGuard guard(unit->engine.lock());
+      const engine::Guard guard(unit->engine.lock());
       for (const auto& rail : unit->rails) {
         if (fault.kind == transport::RailFault::Kind::no_link && rail->config().name == fault.rail) {
           rail->network()->start_away(unit->engine.now());  // a rail that is probed has one
@@ -261,7 +274,7 @@ void Engines::linger() {
     const Duration passed = monotonic_now() - begin;
     busy = false;
     for (const auto& unit : units_) {
-      const EngineGuard guard(unit->engine.lock());
+      const engine::Guard guard(unit->engine.lock());
       unit->engine.turn();
       busy |=
           passed < kLinger ? unit->engine.flows() > 0 : passed < kLingerForPeers && unit->engine.owes_peers();
@@ -298,10 +311,10 @@ RailSummary Engines::summary_of(std::size_t rail) const {
   for (const auto& unit : units_) {
     summary.losses += unit->peers.paths.losses_of(summary.rail);
     Rail& end = *unit->rails[rail];
-    engine::Link* link = end.network();
+    link::Link* link = end.network();
     if (unit->report != nullptr) {
-      const EngineGuard guard(unit->engine.lock());
-      const observe::RailFacts facts = unit->report->facts_of(end);
+      const engine::Guard guard(unit->engine.lock());
+      const observe::RailFacts facts = unit->report->facts_of(summary.rail);
       summary.sent += facts.sent_bytes;
       summary.received += facts.received_bytes;
       summary.payload += facts.payload_bytes;
@@ -326,8 +339,8 @@ void Engines::log_counters() const {
     return;
   }
   for (std::size_t e = 0; e < units_.size(); ++e) {
-    const engine::EngineCounters& counters = units_[e]->engine.counters();
-    const engine::ExchangeCounters& exchange = counters.exchange;
+    const link::Counters& counters = units_[e]->tcp.all_counters();
+    const link::ExchangeCounters& exchange = counters.exchange;
     TF_INFO(
         "NET/tfabric: engine {}: {} segments by its own queue, {} by others'; {} handed to others, {} lost "
         "on the way; {} copies of what others heard; {} ports tried again",

@@ -10,10 +10,10 @@
 
 #include "config/config.h"
 #include "transport/comm/context.h"
+#include "transport/engine/progress.h"
 #include "transport/report/fault_control.h"
 #include "transport/session/acceptor.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/engine/progress.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/control_thread.h"
 #include "transport/tcp/rails/rail.h"
 #include "transport/tcp/rails/rail_summary.h"
@@ -24,21 +24,23 @@ namespace tfabric::tcp {
 class Engines {
  public:
   struct Unit {
-    explicit Unit(const engine::EngineOptions& options) : engine(options), acceptor(peers.comms) {
+    Unit(const engine::EngineOptions& options, const link::Options& tcp_options)
+        : engine(options), tcp(add_tcp(engine, tcp_options)), acceptor(peers.comms) {
       engine.set_acceptor(&acceptor);
     }
     std::unique_ptr<EngineReport> report;  // null: nothing is shown or watched
     engine::Engine engine;
+    link::Tcp& tcp;  // the engine's
     Peers peers;
     Acceptor acceptor;
     std::unique_ptr<engine::Progress> progress;
     std::vector<std::unique_ptr<Rail>> rails;
   };
 
-  // `options`: of every engine, but for number and ports. `witness`: null if there is none; it outlives the
+  // `options`: of every engine, but for the ports. `witness`: null if there is none; it outlives the
   // engines, because peers take its end for that of the process. `page` and
   // `watchdog`: null if nothing is shown or watched; they outlive them, too. EAL must be running.
-  Engines(const config::Config& config, const engine::EngineOptions& options, std::uint16_t count,
+  Engines(const config::Config& config, const link::Options& options, std::uint16_t count,
           witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog);
   // Gives flows some time to end in order. The comms must be gone.
   ~Engines();
@@ -80,7 +82,7 @@ class Engines {
     Engines* engines_;
   };
 
-  [[nodiscard]] std::vector<engine::Engine*> all() const;
+  [[nodiscard]] std::vector<link::Tcp*> all() const;
   // Returns true if an engine has a link of the rail.
   [[nodiscard]] bool has_link(const config::Rail& rail) const;
   void show_last_rail(Unit& unit);
@@ -93,7 +95,7 @@ class Engines {
   [[nodiscard]] RailSummary summary_of(std::size_t rail) const;
   void log_counters() const;
 
-  engine::PortMap ports_;
+  link::PortMap ports_;
   engine::ProgressMode mode_;
   std::vector<std::unique_ptr<Unit>> units_;
   std::unique_ptr<Gate> gate_;

@@ -119,7 +119,7 @@ class TcpTransport final : public transport::Transport {
             })),
         dumper_(make_dumper(plan.own, page_.get())),
         witness_(open_witness(plan.own)),
-        engines_(plan.own, plan.engine, engines, witness_.get(), page_.get(), watchdog_.get()) {
+        engines_(plan.own, plan.tcp, engines, witness_.get(), page_.get(), watchdog_.get()) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
     summary_ = fmt::format("{}, {}{}{}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
                            plan.dpdk ? "TCP over DPDK" : "the kernel's TCP", plan.rails,
@@ -207,8 +207,9 @@ class TcpTransport final : public transport::Transport {
       }
       add(plan.reserve, RailRole::reserve);
       of_engines.push_back(std::make_unique<Device>(
-          Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->acceptor, rails,
-          plan.properties, Device::AttemptNumbers{.first = of_engines.size() + 1, .step = units.size()}));
+          Context{unit->engine, *unit->progress, regions_, options, unit->peers}, unit->tcp.port(),
+          unit->acceptor, rails, plan.properties,
+          Device::AttemptNumbers{.first = of_engines.size() + 1, .step = units.size()}));
     }
     if (of_engines.size() == 1) {
       return std::move(of_engines.front());

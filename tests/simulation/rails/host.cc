@@ -15,10 +15,9 @@ namespace {
 constexpr Duration kTurn = std::chrono::microseconds(2);
 constexpr Duration kRest = std::chrono::milliseconds(1);
 
-engine::EngineOptions engine_options(const HostOptions& options) {
-  engine::EngineOptions made;
+link::Options tcp_options(const HostOptions& options) {
+  link::Options made;
   made.tcp = options.tcp;
-  made.clock = virtual_now;
   made.port = 40000;
   return made;
 }
@@ -33,12 +32,13 @@ Host::Host(Network& network, const HostOptions& options)
     : number_(options.number),
       network_(&network),
       first_nic_(network.nics()),
-      engine_(engine_options(options)),
+      engine_({.clock = virtual_now}),
+      tcp_(link::add_tcp(engine_, tcp_options(options))),
       progress_(engine_, engine::ProgressMode::by_owner, -1, {&engine_}),
       acceptor_(peers_.comms),
       context_{engine_, progress_, regions_, options.comm, peers_},
       pending_(context_) {
-  const tcp::EngineGuard guard(engine_.lock());
+  const engine::Guard guard(engine_.lock());
   fill_random(token_);
   acceptor_.add_listener(token_, pending_);
   engine_.set_acceptor(&acceptor_);
@@ -52,28 +52,28 @@ Host::Host(Network& network, const HostOptions& options)
     if (!port) {
       throw std::runtime_error(port.error().message);
     }
-    engine::LinkOptions link_options;
+    link::LinkOptions link_options;
     link_options.congestion = options.congestion;
-    auto link = std::make_unique<engine::Link>(std::move(*port),
-                                               net::InterfaceConfig{.name = name,
-                                                                    .mtu = options.mtu,
-                                                                    .addresses = {{address(rail), 16}},
-                                                                    .point_to_point = true,
-                                                                    .trusted_wire = true},
-                                               link_options);
+    auto link = std::make_unique<link::Link>(std::move(*port),
+                                             net::InterfaceConfig{.name = name,
+                                                                  .mtu = options.mtu,
+                                                                  .addresses = {{address(rail), 16}},
+                                                                  .point_to_point = true,
+                                                                  .trusted_wire = true},
+                                             link_options);
     links_.push_back(link.get());
-    engine_.add_link(std::move(link));
+    tcp_.add_link(std::move(link));
   }
 }
 
 Host::~Host() {
-  const tcp::EngineGuard guard(engine_.lock());
+  const engine::Guard guard(engine_.lock());
   acceptor_.clear();
   engine_.set_acceptor(nullptr);
 }
 
 void Host::turn() {
-  const tcp::EngineGuard guard(engine_.lock());
+  const engine::Guard guard(engine_.lock());
   busy_ = engine_.turn();
 }
 
@@ -81,7 +81,7 @@ Instant Host::earliest_turn() const { return engine_.last_turn() + kTurn; }
 
 Instant Host::next_turn() const {
   const Instant soon = earliest_turn();
-  return busy_ ? soon : std::max(soon, std::min(engine_.last_turn() + kRest, engine_.next_deadline()));
+  return busy_ ? soon : std::max(soon, std::min(engine_.last_turn() + kRest, tcp_.next_deadline()));
 }
 
 Instant Host::next_arrival() const { return network_->next_arrival(first_nic_, links_.size()); }

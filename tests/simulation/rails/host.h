@@ -8,9 +8,9 @@
 
 #include "tests/simulation/rails/network.h"
 #include "transport/comm/listener.h"
+#include "transport/engine/progress.h"
 #include "transport/session/acceptor.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/engine/progress.h"
+#include "transport/tcp/link/tcp.h"
 
 struct rte_mempool;
 
@@ -41,8 +41,9 @@ class Host {
   [[nodiscard]] Instant next_arrival() const;
 
   [[nodiscard]] engine::Engine& engine() { return engine_; }
+  [[nodiscard]] link::Tcp& tcp() { return tcp_; }
   [[nodiscard]] const tcp::Context& context() const { return context_; }
-  [[nodiscard]] engine::Link& link(std::size_t rail) { return *links_.at(rail); }
+  [[nodiscard]] link::Link& link(std::size_t rail) { return *links_.at(rail); }
   [[nodiscard]] std::size_t rails() const { return links_.size(); }
   [[nodiscard]] net::IpAddress address(std::size_t rail) const { return address_of(number_, rail); }
   // Of the first NIC in the network; the others follow.
@@ -57,6 +58,7 @@ class Host {
   Network* network_;
   std::size_t first_nic_;
   engine::Engine engine_;
+  link::Tcp& tcp_;
   engine::Progress progress_;
   hugepage::RegionTable regions_;
   tcp::Peers peers_;
@@ -64,7 +66,7 @@ class Host {
   tcp::Context context_;
   tcp::Pending pending_;
   tcp::Token token_{};
-  std::vector<engine::Link*> links_;
+  std::vector<link::Link*> links_;
   bool busy_ = false;
 };
 

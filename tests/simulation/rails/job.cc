@@ -28,7 +28,7 @@ std::vector<tcp::SendRoute> routes_between(Host& from, Host& to, const JobOption
                       .carrier = from.link(pair.ours).number(),
                       .rail_number = static_cast<std::uint16_t>(pair.ours),
                       .remote = remote,
-                      .port = to.engine().port(),
+                      .port = to.tcp().port(),
                       .path = std::move(path),
                       .wanted = lanes,
                       .joined = {}});
@@ -44,7 +44,7 @@ Job::Job(const JobOptions& options, Host& from, Host& to)
 }
 
 void Job::open(Host& from, Host& to) {
-  const tcp::EngineGuard guard(from.engine().lock());
+  const engine::Guard guard(from.engine().lock());
   const tcp::Hello hello{.token = to.token(), .comm = random_u64(), .serial = {}, .witness = {}};
   send_ = std::make_unique<tcp::SendComm>(from.context(), hello, to.context().options.max_recvs,
                                           routes_between(from, to, options_));
@@ -128,7 +128,7 @@ void Job::post_send() {
 
 Instant Job::step_receiver() {
   if (receive_ == nullptr && send_ != nullptr) {
-    const tcp::EngineGuard guard(to_->engine().lock());
+    const engine::Guard guard(to_->engine().lock());
     receive_ = to_->pending().take();
     last_receive_ = virtual_now();
   }

@@ -12,9 +12,9 @@
 #include <memory>
 #include <vector>
 
+#include "base/address.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "transport/tcp/net/address.h"
 #include "transport/tcp/nic/packet_pipe.h"
 
 namespace tfabric::simulation::rails {

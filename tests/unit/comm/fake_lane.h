@@ -17,13 +17,13 @@ class FakeCarrier final : public engine::Carrier {
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] bool has_family_of(const net::IpAddress&) const override { return true; }
-  engine::Flow* connect(engine::Engine&, const net::IpAddress&, std::uint16_t, engine::FlowHandler*,
-                        std::size_t) override {
+  engine::Flow* connect(const net::IpAddress&, std::uint16_t, engine::FlowHandler*, std::size_t) override {
     return nullptr;
   }
   [[nodiscard]] std::optional<Instant> away_since() const override { return away; }
   [[nodiscard]] bool has_ended(Instant) const override { return false; }
   [[nodiscard]] std::string why_away(Instant) const override { return away ? "no link" : ""; }
+  [[nodiscard]] std::uint64_t absences() const override { return 0; }
 
   std::optional<Instant> away;
 

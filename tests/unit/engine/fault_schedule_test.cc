@@ -1,4 +1,4 @@
-#include "transport/tcp/engine/fault_schedule.h"
+#include "transport/engine/fault_schedule.h"
 
 #include <array>
 #include <catch2/catch.hpp>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tests/captured_log.h"
-#include "transport/tcp/engine/rehearsal.h"
+#include "transport/engine/rehearsal.h"
 
 using namespace tfabric;
 using namespace tfabric::engine;

@@ -1,4 +1,4 @@
-#include "transport/tcp/engine/link_watch.h"
+#include "transport/engine/link_watch.h"
 
 #include <catch2/catch.hpp>
 #include <random>

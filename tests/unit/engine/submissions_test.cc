@@ -6,7 +6,7 @@
 
 #include "base/rings.h"
 #include "base/time.h"
-#include "transport/tcp/engine/access.h"
+#include "transport/engine/access.h"
 
 namespace tfabric::engine {
 namespace {

@@ -19,7 +19,7 @@ const Instant kNow(std::chrono::seconds(5));
 std::unique_ptr<stack::Connection> connection(std::uint32_t send_buffer = 8u << 20) {
   stack::Options options;
   options.send_buffer = send_buffer;
-  return stack::Connection::connect(options, test::kCopiedPayload, {1000, 80}, stack::Seq(1), kNow);
+  return stack::Connection::connect(options, test::kCopiedPayload, {1000, 80}, Seq(1), kNow);
 }
 
 }  // namespace

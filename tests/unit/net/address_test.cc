@@ -1,4 +1,4 @@
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 
 #include <catch2/catch.hpp>
 #include <random>

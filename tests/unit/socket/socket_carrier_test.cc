@@ -8,7 +8,7 @@
 using namespace tfabric;
 using namespace tfabric::socket;
 using namespace tfabric::socket::test;
-using stack::ConnectionError;
+using engine::ConnectionError;
 
 namespace {
 
@@ -36,17 +36,17 @@ struct Taker final : engine::FlowHandler, engine::Acceptor {
 
 struct Line {
   Line() {
-    const tcp::EngineGuard guard(b.engine.lock());
+    const engine::Guard guard(b.engine.lock());
     b.engine.set_acceptor(&there);
   }
   void connect() {
     {
-      const tcp::EngineGuard guard(a.engine.lock());
-      flow = a.carrier->connect(a.engine, kLoopback, b.carrier->port(), &here, 0);
+      const engine::Guard guard(a.engine.lock());
+      flow = a.carrier->connect(kLoopback, b.carrier->port(), &here, 0);
     }
     REQUIRE(flow != nullptr);
     REQUIRE(until(a, b, [&] {
-      return there.accepted != nullptr && flow->stream().info().state == stack::State::established;
+      return there.accepted != nullptr && flow->stream().info().state == engine::State::established;
     }));
   }
   Side a, b;
@@ -148,14 +148,14 @@ TEST_CASE("a flow that is aborted is a reset to the peer, after what it has sent
 
 TEST_CASE("a port at which nothing listens refuses, and one of another family cannot be asked") {
   Line line;
-  const tcp::EngineGuard guard(line.a.engine.lock());
-  REQUIRE(line.a.carrier->connect(line.a.engine, kLoopback, 1, &line.here, 0) != nullptr);
+  const engine::Guard guard(line.a.engine.lock());
+  REQUIRE(line.a.carrier->connect(kLoopback, 1, &line.here, 0) != nullptr);
   while (line.here.error == ConnectionError::none) {
     line.a.engine.turn();
   }
   CHECK(line.here.error == ConnectionError::refused);
   CHECK(line.a.engine.flows() == 0);
-  CHECK(line.a.carrier->connect(line.a.engine, *net::parse_ip("fd00::1"), 1, &line.here, 0) == nullptr);
+  CHECK(line.a.carrier->connect(*net::parse_ip("fd00::1"), 1, &line.here, 0) == nullptr);
 }
 
 TEST_CASE("a carrier at an address that the host does not have says so") {

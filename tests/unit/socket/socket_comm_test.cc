@@ -29,7 +29,7 @@ struct Comms {
         relay(b.carrier->port()) {
     fill_random(token);
     {
-      const tcp::EngineGuard guard(b.engine.lock());
+      const engine::Guard guard(b.engine.lock());
       b.acceptor.add_listener(token, pending);
       if (witnessed) {
         b.peers.processes.use(*b_witness, b.engine);
@@ -37,7 +37,7 @@ struct Comms {
       }
     }
     {
-      const tcp::EngineGuard guard(a.engine.lock());
+      const engine::Guard guard(a.engine.lock());
       if (witnessed) {
         a.peers.processes.use(*a_witness, a.engine);
       }
@@ -58,7 +58,7 @@ struct Comms {
       }
     }
     REQUIRE(until([&] { return send->welcomed() && pending.has_ready(); }));
-    const tcp::EngineGuard guard(b.engine.lock());
+    const engine::Guard guard(b.engine.lock());
     receive = pending.take();
   }
   template <class Done>
@@ -153,7 +153,7 @@ TEST_CASE("a lane that has nothing to send is not busy, at either end") {
   Message& message = comms.message(1'000'000);
   comms.post(message);
   comms.finish(message);
-  const auto stream = [](const Side& side) -> const stack::ByteStream& {
+  const auto stream = [](const Side& side) -> const engine::ByteStream& {
     return side.carrier->flow_at(0).stream();
   };
   REQUIRE(comms.until([&] { return !stream(comms.a).awaits_peer() && !stream(comms.b).awaits_peer(); }));
@@ -220,10 +220,10 @@ TEST_CASE("a comm that fails at one end fails at the other with its reason") {
   const std::string why = "a message of 8 bytes is larger than its receive";
   const bool sender = GENERATE(false, true);
   if (sender) {
-    const tcp::EngineGuard guard(comms.a.engine.lock());
+    const engine::Guard guard(comms.a.engine.lock());
     comms.send->fail_from_outside({Errc::internal, why});
   } else {
-    const tcp::EngineGuard guard(comms.b.engine.lock());
+    const engine::Guard guard(comms.b.engine.lock());
     comms.receive->fail_from_outside({Errc::internal, why});
   }
   tcp::CommCore& other = sender ? static_cast<tcp::CommCore&>(*comms.receive) : *comms.send;
@@ -257,12 +257,12 @@ TEST_CASE(
   Comms comms(1, {}, /*witnessed=*/true);
   REQUIRE(comms.until([&] { return comms.witnessed(); }));
   const auto ask = [&] {
-    const tcp::EngineGuard guard(comms.a.engine.lock());
+    const engine::Guard guard(comms.a.engine.lock());
     return static_cast<tcp::ProcessUser&>(*comms.send).ask_lanes(1);
   };
   CHECK(ask().living);
   {
-    const tcp::EngineGuard stopped(comms.b.engine.lock());  // or its keeper would turn it
+    const engine::Guard stopped(comms.b.engine.lock());  // or its keeper would turn it
     for (int i = 0; i < 2000; ++i) {
       comms.a.turn();
       comms.relay.pump();

@@ -24,12 +24,12 @@ struct Side {
     INFO((opened ? std::string() : opened.error().message));
     REQUIRE(opened.ok());
     carrier = opened->get();
-    const tcp::EngineGuard guard(engine.lock());
-    engine.add_carrier(std::move(*opened));
+    const engine::Guard guard(engine.lock());
+    engine.add(std::move(*opened));
     engine.set_acceptor(&acceptor);
   }
   ~Side() {
-    const tcp::EngineGuard guard(engine.lock());
+    const engine::Guard guard(engine.lock());
     acceptor.clear();
     engine.set_acceptor(nullptr);
     engine.halt();
@@ -38,7 +38,7 @@ struct Side {
   Side& operator=(const Side&) = delete;
 
   void turn() {
-    const tcp::EngineGuard guard(engine.lock());
+    const engine::Guard guard(engine.lock());
     engine.turn();
   }
 

@@ -38,7 +38,7 @@ TEST_CASE("a write queue gives all bytes once, in order, however they are taken"
       for (char& c : text) {
         c = static_cast<char>('a' + random() % 26);
       }
-      if (text.size() <= tfabric::stack::ByteStream::kInlineBytes && random() % 2 == 0) {
+      if (text.size() <= tfabric::engine::ByteStream::kInlineBytes && random() % 2 == 0) {
         queue.push_copy(bytes_of(text));
       } else {
         owned.push_back(std::make_unique<std::string>(text));

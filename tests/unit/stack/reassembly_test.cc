@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+using namespace tfabric;
 using namespace tfabric::stack;
 
 namespace {

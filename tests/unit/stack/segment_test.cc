@@ -4,8 +4,9 @@
 #include <random>
 #include <vector>
 
-#include "transport/tcp/stack/seq.h"
+#include "base/seq.h"
 
+using namespace tfabric;
 using namespace tfabric::stack;
 
 namespace {

@@ -86,7 +86,7 @@ TEST_CASE("a handshake that is repeated, whole or in part, joins no comm and bri
   REQUIRE(world.until([&] { return truth.proved && world.acceptor.half_open() == 0; }));
   const std::vector<std::byte> seen = all_of_these(record_of(hello), truth.proof());
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     if (fate == 1) {
       truth.flow->close();
     } else if (fate == 2) {
@@ -110,7 +110,7 @@ TEST_CASE("a handshake that is repeated, whole or in part, joins no comm and bri
   pair.finish(message);
   pair.exchange(100'000);
   if (fate == 0) {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     truth.flow->abort();
   }
 }
@@ -126,12 +126,12 @@ TEST_CASE("a hello that is repeated before its first use opens no comm, and does
   truth.join(world, hello);
   REQUIRE(world.until([&] { return world.pending.has_ready(); }));
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     thief.say(truth.proof());  // of the other connection
   }
   REQUIRE(world.until([&] { return thief.refused; }));
   CHECK(world.acceptor.half_open() == 0);
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   truth.flow->abort();
 }
 
@@ -171,13 +171,13 @@ TEST_CASE("a connection that does not prove itself is half-open, takes no byte, 
   CHECK(world.acceptor.half_open() == 1);
   SECTION("a piece instead of the proof") {
     {
-      const EngineGuard guard(world.engine.lock());
+      const engine::Guard guard(world.engine.lock());
       caller.say(wrong_piece(100));
     }
     REQUIRE(world.until([&] { return caller.refused; }));
   }
   SECTION("nothing, for too long") {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.acceptor.on_time(monotonic_now());
     world.acceptor.on_time(monotonic_now() + std::chrono::seconds(11));
   }
@@ -241,7 +241,7 @@ TEST_CASE("whoever answers in the listener's place, without its token, costs the
   INFO(what);
   Impostor impostor(answer);
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.set_acceptor(&impostor);
   }
   const std::uint64_t joined_before = pair.send->counters().joined;
@@ -251,7 +251,7 @@ TEST_CASE("whoever answers in the listener's place, without its token, costs the
   CHECK_FALSE(pair.send->failed());
   pair.exchange(100'000);
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.set_acceptor(&world.acceptor);
   }
   REQUIRE(world.until([&] { return pair.send->counters().joined > joined_before; }));

@@ -31,8 +31,8 @@ struct Caller final : engine::FlowHandler {
   void on_failed(engine::Flow& /*flow*/, stack::ConnectionError /*error*/) override { refused = true; }
 
   void call(World& world, const std::vector<std::byte>& words) {
-    const EngineGuard guard(world.engine.lock());
-    flow = world.engine.connect(*world.links[0], kAddresses[0], world.engine.port(), this, 0);
+    const engine::Guard guard(world.engine.lock());
+    flow = world.tcp.connect(*world.links[0], kAddresses[0], world.tcp.port(), this, 0);
     REQUIRE(flow != nullptr);
     say(words);
   }

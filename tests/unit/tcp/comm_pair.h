@@ -24,24 +24,26 @@ inline const std::array kAddresses{*net::parse_ip("10.77.0.1"), *net::parse_ip("
 // An engine with two links.
 struct World {
   // `first_device`: of nic::PortConfig, for the first link; empty: it has a wire, like the second.
-  explicit World(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {},
-                 const engine::LinkOptions& link_options = {},
+  explicit World(const CommOptions& options = {}, const link::Options& tcp_options = {},
+                 const link::LinkOptions& link_options = {},
                  std::shared_ptr<engine::Rehearsal> of_second_link = nullptr,
-                 const std::string& first_device = {})
-      : engine(engine_options), context{engine, progress, regions, options, peers} {
+                 const std::string& first_device = {}, const engine::EngineOptions& engine_options = {})
+      : engine(engine_options),
+        tcp(link::add_tcp(engine, tcp_options)),
+        context{engine, progress, regions, options, peers} {
     nic::need_eal();
-    const EngineGuard guard(engine.lock());
+    const engine::Guard guard(engine.lock());
     fill_random(token);
     acceptor.add_listener(token, pending);
     engine.set_acceptor(&acceptor);
     for (std::size_t i = 0; i < kAddresses.size(); ++i) {
       wires.push_back(std::make_shared<CutWire>());
-      engine::LinkOptions own = link_options;
+      link::LinkOptions own = link_options;
       own.rehearsal = i == 1 ? of_second_link : nullptr;
       add_link(i, own, i == 0 ? first_device : std::string());
     }
   }
-  void add_link(std::size_t i, const engine::LinkOptions& options, const std::string& device) {
+  void add_link(std::size_t i, const link::LinkOptions& options, const std::string& device) {
     const std::string name = "pair" + std::to_string(i);
     nic::PortConfig config{.name = name, .device = device};
     if (device.empty()) {
@@ -50,18 +52,18 @@ struct World {
     auto port = nic::Port::open(config);
     INFO((port ? std::string() : port.error().message));
     REQUIRE(port.ok());
-    auto link = std::make_unique<engine::Link>(std::move(*port),
-                                               net::InterfaceConfig{.name = name,
-                                                                    .mtu = 1500,
-                                                                    .addresses = {{kAddresses[i], 24}},
-                                                                    .point_to_point = true,
-                                                                    .trusted_wire = true},
-                                               options);
+    auto link = std::make_unique<link::Link>(std::move(*port),
+                                             net::InterfaceConfig{.name = name,
+                                                                  .mtu = 1500,
+                                                                  .addresses = {{kAddresses[i], 24}},
+                                                                  .point_to_point = true,
+                                                                  .trusted_wire = true},
+                                             options);
     links.push_back(link.get());
-    engine.add_link(std::move(link));
+    tcp.add_link(std::move(link));
   }
   ~World() {
-    const EngineGuard guard(engine.lock());
+    const engine::Guard guard(engine.lock());
     acceptor.clear();
     engine.set_acceptor(nullptr);
   }
@@ -70,7 +72,7 @@ struct World {
 
   // Cuts a link's wire, or makes it whole.
   void cut(std::size_t wire, CutWire::State state) {
-    const EngineGuard guard(engine.lock());
+    const engine::Guard guard(engine.lock());
     wires.at(wire)->set(state);
   }
 
@@ -82,13 +84,14 @@ struct World {
       if (monotonic_now() > deadline) {
         return false;
       }
-      const EngineGuard guard(engine.lock());
+      const engine::Guard guard(engine.lock());
       engine.turn();
     }
     return true;
   }
 
   engine::Engine engine;
+  link::Tcp& tcp;
   engine::Progress progress{engine, engine::ProgressMode::inline_, -1, {&engine}};
   hugepage::RegionTable regions;
   Peers peers;
@@ -97,7 +100,7 @@ struct World {
   Pending pending{context};
   Token token{};
   std::vector<std::shared_ptr<CutWire>> wires;
-  std::vector<engine::Link*> links;
+  std::vector<link::Link*> links;
 };
 
 // The classes of the routes over the two links.
@@ -109,7 +112,7 @@ inline constexpr Ranks kBothOwn{RouteClass::own, RouteClass::own};
 inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std::uint8_t max_recvs,
                                            const Ranks& ranks = kBothOwn,
                                            std::shared_ptr<Path> path = nullptr, bool spare = false) {
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   const bool chosen_by_test = path == nullptr;
   std::vector<SendRoute> routes;
   for (std::size_t i = 0; i < kAddresses.size(); ++i) {
@@ -118,7 +121,7 @@ inline std::unique_ptr<SendComm> open_send(World& world, const Hello& hello, std
          .carrier = world.links[i]->number(),
          .rail_number = static_cast<std::uint16_t>(i),
          .remote = kAddresses[i],
-         .port = world.engine.port(),
+         .port = world.tcp.port(),
          .path = chosen_by_test ? world.peers.paths.path(world.links[i]->name(), kAddresses[i], FlowChoice{})
                                 : path,
          .joined = {},
@@ -141,13 +144,13 @@ class Pair {
     const std::uint64_t further = ranks[0] == ranks[1] ? 1 : 0;
     REQUIRE(world.until(
         [&] { return send->welcomed() && send->counters().joined == further && world.pending.has_ready(); }));
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     receive = world.pending.take();
   }
 
   // What Path would say.
   void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep) {
-    const EngineGuard guard(world_.engine.lock());
+    const engine::Guard guard(world_.engine.lock());
     use_flows_locked(route, flows, keep);
   }
   void use_flows_locked(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep) {
@@ -190,7 +193,7 @@ class Pair {
     post_receive(begun);
     post_send(begun);
     for (int turn = 0; turn < 5; ++turn) {
-      const EngineGuard guard(world_.engine.lock());
+      const engine::Guard guard(world_.engine.lock());
       world_.engine.turn();
     }
     return begun;

@@ -13,7 +13,7 @@ using namespace tfabric::tcp::test;
 namespace {
 
 std::size_t live_flows(World& world) {
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   return world.engine.flows();
 }
 
@@ -26,14 +26,14 @@ TEST_CASE("a path does not remember a comm that is closed with a message still p
   auto send = open_send(world, hello, 1, kBothOwn, path);
   std::array<std::byte, 100> data{};
   {
-    const EngineGuard guard(world.engine.lock());  // so that no turn takes it
+    const engine::Guard guard(world.engine.lock());  // so that no turn takes it
     auto request = send->isend(data.data(), data.size(), 0, nullptr);
     REQUIRE(request.ok());
     REQUIRE(*request != nullptr);
   }
   send.reset();
   CHECK(path->unused());
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   CHECK(path->poll(world.engine.now() + std::chrono::hours(1)));  // asks none
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("a flow that leaves with data whose receive is not posted delivers it 
   REQUIRE(world.until([&] { return !pair.send->failed(); }));
   pair.use_flows({1}, 0, 0);
   for (int i = 0; i < 2000; ++i) {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.turn();
   }
   for (Pair::Message* message : messages) {
@@ -134,8 +134,8 @@ TEST_CASE("a link that goes down takes flows that have nothing left to bring, an
   pair.use_flows({1}, 0, 0);
   REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
   {
-    const EngineGuard guard(world.engine.lock());
-    static_cast<void>(world.engine.remove_link(*world.links[1]));
+    const engine::Guard guard(world.engine.lock());
+    static_cast<void>(world.tcp.remove_link(*world.links[1]));
   }
   pair.exchange(100000);
 }
@@ -146,15 +146,15 @@ TEST_CASE("a comm that has neither a lane nor a link left fails at once") {
   pair.use_flows({1}, 0, 0);
   REQUIRE(world.until([&] { return live_flows(world) <= 2; }));
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     pair.use_flows_locked({1}, 2, 2);  // their SYNs are not answered any more
-    static_cast<void>(world.engine.remove_link(*world.links[1]));
+    static_cast<void>(world.tcp.remove_link(*world.links[1]));
   }
   CHECK_FALSE(pair.send->failed());
   pair.exchange(100000);
   {
-    const EngineGuard guard(world.engine.lock());
-    static_cast<void>(world.engine.remove_link(*world.links[0]));
+    const engine::Guard guard(world.engine.lock());
+    static_cast<void>(world.tcp.remove_link(*world.links[0]));
   }
   CHECK(pair.send->failed());
 }
@@ -210,7 +210,7 @@ TEST_CASE("a flow that joins with the comm's numbers is welcomed, and one withou
   CHECK(right.answer()->serial.value == 50);
   CHECK(wrong_comm.heard.size() + tokenless.heard.size() + stranger.heard.size() + old.heard.size() == 0);
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     right.flow->close();
   }
   pair.exchange(10000);
@@ -235,7 +235,7 @@ TEST_CASE("a comm takes no more flows than it may have") {
   }));
   for (const auto& caller : callers) {
     if (!caller->refused) {
-      const EngineGuard guard(world.engine.lock());
+      const engine::Guard guard(world.engine.lock());
       caller->flow->close();
     }
   }
@@ -280,7 +280,7 @@ TEST_CASE("a piece that comes twice fails the receive, although the sizes add up
   caller.join(world, joining(pair), at_once ? pieces : std::vector<std::byte>());
   if (!at_once) {
     REQUIRE(world.until([&] { return caller.proved && world.acceptor.half_open() == 0; }));
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     REQUIRE(lane::send_record(caller.flow->stream(), pieces));
     caller.flow->wake();
   }
@@ -304,7 +304,7 @@ TEST_CASE("a flow that is closed in the middle of a message fails the comm") {
   caller.join(world, joining(pair), words);
   REQUIRE(world.until([&] { return caller.proved && world.acceptor.half_open() == 0; }));
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     caller.flow->close();
   }
   REQUIRE(world.until([&] { return pair.receive->failed(); }));
@@ -322,7 +322,7 @@ TEST_CASE("receives behind one whose message is just being set aside are reporte
   REQUIRE(world.until([&] { return world.pending.has_ready(); }));
   std::unique_ptr<RecvComm> receive;
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     receive = world.pending.take();
   }
   std::vector<std::byte> small(1000), large(100'000);
@@ -341,12 +341,12 @@ TEST_CASE("receives behind one whose message is just being set aside are reporte
         .has_value();
   };
   for (int i = 0; i < 1000; ++i) {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.turn();
   }
   CHECK_FALSE(reported());
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     REQUIRE(lane::send_record(caller.flow->stream(), rest));
     caller.flow->wake();
   }
@@ -362,7 +362,7 @@ TEST_CASE("a second connection under one serial is refused, and the comm has one
   REQUIRE(world.until([&] { return world.pending.has_ready(); }));
   second.join(world, hello);
   REQUIRE(world.until([&] { return second.proved && second.refused; }));
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   first.flow->abort();
 }
 
@@ -374,7 +374,7 @@ TEST_CASE("a connection that opens a comm which has been closed makes no second 
   REQUIRE(world.until([&] { return world.pending.has_ready(); }));
   std::unique_ptr<RecvComm> comm;
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     comm = world.pending.take();
   }
   comm.reset();
@@ -382,6 +382,6 @@ TEST_CASE("a connection that opens a comm which has been closed makes no second 
   REQUIRE(world.until([&] { return late.answer().has_value(); }));
   CHECK(late.answer()->status == WelcomeStatus::gone);
   CHECK_FALSE(world.pending.has_ready());
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   first.flow->abort();
 }

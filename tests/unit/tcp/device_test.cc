@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 class SubsetRail final : public Rail {
  public:
-  explicit SubsetRail(engine::Link* link)
+  explicit SubsetRail(link::Link* link)
       : Rail({.name = "subset",
               .kind = config::RailKind::af_xdp,
               .device = "eth1",
@@ -30,10 +30,10 @@ class SubsetRail final : public Rail {
     return Route{link_, peer};
   }
   [[nodiscard]] std::uint32_t mtu() const override { return 1500; }
-  [[nodiscard]] engine::Link& link() const { return *link_; }
+  [[nodiscard]] link::Link& link() const { return *link_; }
 
  private:
-  engine::Link* link_;
+  link::Link* link_;
 };
 
 // Finds no neighbour.
@@ -42,26 +42,26 @@ struct Neighbours final : net::NeighbourSource {
   std::optional<net::Neighbour> next() override { return std::nullopt; }
 };
 
-engine::Link* add_cable(engine::Engine& engine) {
+link::Link* add_cable(link::Tcp& tcp) {
   auto port =
       nic::Port::open({.name = "cable", .device = nic::ring_device(), .mtu = 1500, .rx_buffers = 2048});
   REQUIRE(port.ok());
   auto cable =
-      std::make_unique<engine::Link>(std::move(*port),
-                                     net::InterfaceConfig{.name = "cable",
-                                                          .mtu = 1500,
-                                                          .addresses = {{test::kAddresses[0], 24}},
-                                                          .neighbours = std::make_shared<Neighbours>()},
-                                     engine::LinkOptions{});
-  engine::Link* link = cable.get();
-  const EngineGuard guard(engine.lock());
-  engine.add_link(std::move(cable));
+      std::make_unique<link::Link>(std::move(*port),
+                                   net::InterfaceConfig{.name = "cable",
+                                                        .mtu = 1500,
+                                                        .addresses = {{test::kAddresses[0], 24}},
+                                                        .neighbours = std::make_shared<Neighbours>()},
+                                   link::LinkOptions{});
+  link::Link* link = cable.get();
+  const engine::Guard guard(tcp.engine().lock());
+  tcp.add_link(std::move(cable));
   return link;
 }
 
 // Takes away the link, which was there.
-void take_away(engine::Engine& engine, engine::Link& link) {
-  const EngineGuard guard(engine.lock());
+void take_away(engine::Engine& engine, link::Link& link) {
+  const engine::Guard guard(engine.lock());
   link.watch(monotonic_now());
   REQUIRE(rte_eth_dev_set_link_down(link.port().id()) == 0);
   link.watch(monotonic_now());
@@ -72,14 +72,14 @@ enum class Wire : std::uint8_t { swallows_syns, finds_no_neighbour, has_no_link 
 // Returns the error of a connection attempt to an address that no host has. `patience`: how long the test
 // waits before it asks again; a neighbour that is looked for is known to be silent by then.
 Error unanswered(Duration connect_timeout, Duration flow_timeout, Duration patience, Wire wire) {
-  engine::EngineOptions options;
+  link::Options options;
   options.tcp.connect_timeout = flow_timeout;
   test::World world({.connect_timeout = connect_timeout}, options);
-  SubsetRail rail(wire == Wire::swallows_syns ? world.links[0] : add_cable(world.engine));
+  SubsetRail rail(wire == Wire::swallows_syns ? world.links[0] : add_cable(world.tcp));
   if (wire == Wire::has_no_link) {
     take_away(world.engine, rail.link());
   }
-  Device device(world.context, world.acceptor, {{&rail}}, {.name = "subset"}, {});
+  Device device(world.context, world.tcp.port(), world.acceptor, {{&rail}}, {.name = "subset"}, {});
 
   std::array<std::byte, transport::kHandleBytes> handle{};
   const net::IpAddress absent = *net::parse_ip("10.77.0.9");
@@ -87,7 +87,7 @@ Error unanswered(Duration connect_timeout, Duration flow_timeout, Duration patie
   REQUIRE(device.connect(handle, {}).ok());
   const Instant until = monotonic_now() + patience;
   REQUIRE(world.until([&] {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     return monotonic_now() > until &&
            (wire != Wire::finds_no_neighbour || rail.link().interface().is_silent(absent, monotonic_now()));
   }));
@@ -122,7 +122,7 @@ class WorldRail final : public Rail {
   [[nodiscard]] std::uint32_t mtu() const override { return 1500; }
 
  private:
-  engine::Link* link_;
+  link::Link* link_;
   net::IpAddress address_;
 };
 
@@ -142,7 +142,7 @@ Result<std::unique_ptr<transport::SendComm>> connect(test::World& world, Device&
 TEST_CASE("a peer that has accepted and closed in order is no error of connect, but of the first request") {
   test::World world;
   WorldRail rail(world, 0);
-  Device device(world.context, world.acceptor, {{&rail}}, {.name = "eth0"}, {});
+  Device device(world.context, world.tcp.port(), world.acceptor, {{&rail}}, {.name = "eth0"}, {});
   std::array<std::byte, transport::kHandleBytes> handle{};
   auto listener = device.listen(handle, {});
   REQUIRE(listener.ok());
@@ -154,7 +154,7 @@ TEST_CASE("a peer that has accepted and closed in order is no error of connect, 
     return *accepted != nullptr;
   }));
   for (int i = 0; i < 1000; ++i) {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.turn();
   }
   const auto comm = device.connect(handle, {});
@@ -172,10 +172,11 @@ TEST_CASE("a rail that has no address of its counterpart's family is left out, i
   test::World world;
   WorldRail first(world, 0), second(world, 1);
   const RailRole role = GENERATE(RailRole::own, RailRole::reserve);
-  Device device(world.context, world.acceptor, {{&first}, {&second, role}}, {.name = "eth0"}, {});
+  Device device(world.context, world.tcp.port(), world.acceptor, {{&first}, {&second, role}},
+                {.name = "eth0"}, {});
   const net::IpAddress v6 = *net::parse_ip("fd00::9");
   std::array<std::byte, transport::kHandleBytes> handle{};
-  Handle peer{.token = world.token, .port = world.engine.port(), .endpoints = {{.address = v6}}};
+  Handle peer{.token = world.token, .port = world.tcp.port(), .endpoints = {{.address = v6}}};
   SECTION("with another rail") {
     peer.endpoints.push_back({.address = test::kAddresses[1], .role = role});
     write_handle(peer, handle);
@@ -201,12 +202,12 @@ TEST_CASE("a rail that cannot open a connection is left out, and tried again") {
     for (const std::uint64_t carrier : {first_carrier, there}) {
       routes.push_back({.carrier = carrier,
                         .remote = test::kAddresses[0],
-                        .port = world.engine.port(),
+                        .port = world.tcp.port(),
                         .path = path,
                         .joined = {}});
     }
     routes.resize(first_carrier == there ? 1 : 2);
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     send = std::make_unique<SendComm>(world.context, hello, std::uint8_t{1}, std::move(routes));
     return send->open_lanes();
   };

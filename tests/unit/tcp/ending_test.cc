@@ -58,13 +58,13 @@ Error failure_of(World& world, transport::Request& request) {
 }
 
 void remove_link(World& world, std::size_t number) {
-  const EngineGuard guard(world.engine.lock());
-  static_cast<void>(world.engine.remove_link(*world.links.at(number)));
+  const engine::Guard guard(world.engine.lock());
+  static_cast<void>(world.tcp.remove_link(*world.links.at(number)));
 }
 
 void turn(World& world, int times) {
   for (int i = 0; i < times; ++i) {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.turn();
   }
 }
@@ -83,7 +83,7 @@ struct Reading final : LaneSink, engine::FlowHandler {
     const std::size_t number = hello.serial.value - 1;
     lane->enter({number}, hello.serial, "test");
     REQUIRE(lane->say(lane::encode({.type = lane::RecordType::posted, .group = {1}})));
-    const auto& all = world_->engine.own_flows();
+    const auto& all = world_->tcp.all_flows();
     const auto flow = std::find_if(all.begin(), all.end(), [&](const auto& each) {
       return each->handler() != nullptr && lane->name().find(each->describe()) != std::string::npos;
     });
@@ -178,7 +178,7 @@ TEST_CASE("messages come out of a comm that is accepted after its sender and the
   remove_link(world, 1);
   std::unique_ptr<RecvComm> receive;
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     receive = world.pending.take();
   }
   REQUIRE(receive != nullptr);
@@ -194,14 +194,14 @@ TEST_CASE("messages come out of a comm that is accepted after its sender and the
 }
 
 TEST_CASE("a receiver that closes after its last message is no error of the send, on any of its flows") {
-  engine::EngineOptions small;
+  link::Options small;
   small.tcp.receive_buffer = 64u << 10;
   World world({.piece_bytes = 128u << 10}, small);  // what a lane without a known rate gets
   Reading receiver(world);
   Token token{};
   fill_random(token);
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.acceptor.add_listener(token, receiver);
   }
   auto send = open_welcomed(world, token);
@@ -213,7 +213,7 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   REQUIRE(world.until([&] { return receiver.read[0] == piece; }));
   // The first flow's FIN comes before the second flow's acknowledgements.
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     receiver.flows[0]->close();
   }
   turn(world, 1000);
@@ -221,9 +221,9 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   INFO((early ? std::string() : early.error().message));
   REQUIRE((early.ok() && !*early));
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     receiver.allowed.set(1);
-    world.engine.resume(static_cast<engine::TcpFlow&>(*receiver.flows[1]));
+    world.tcp.resume(static_cast<link::TcpFlow&>(*receiver.flows[1]));
   }
   REQUIRE(world.until([&] {
     const Result<bool> done = (*out)->test(nullptr);
@@ -232,12 +232,12 @@ TEST_CASE("a receiver that closes after its last message is no error of the send
   }));
   CHECK(receiver.read[1] == piece);
   {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     receiver.flows[1]->close();
   }
   REQUIRE(world.until([&] { return send->failed(); }));
   CHECK_THAT(send->error().message, Contains("the peer closed its communicator"));
-  const EngineGuard guard(world.engine.lock());
+  const engine::Guard guard(world.engine.lock());
   world.acceptor.remove_listener(token);
 }
 

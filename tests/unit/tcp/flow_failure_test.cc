@@ -6,7 +6,7 @@
 
 #include "tests/unit/nic/eal_fixture.h"
 #include "tests/unit/tcp/flow_watcher.h"
-#include "transport/tcp/engine/engine.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/shared_wire.h"
 
 using namespace tfabric;
@@ -35,17 +35,17 @@ struct TwoHosts {
     auto port = nic::Port::open(
         {.name = "eth1", .device = {}, .pipes = {wires[end]}, .mtu = 1500, .rx_buffers = 512});
     REQUIRE(port.ok());
-    auto link = std::make_unique<engine::Link>(
+    auto link = std::make_unique<link::Link>(
         std::move(*port),
         net::InterfaceConfig{.name = "eth1",
                              .mac = {{2, 0, 0, 0, 0, static_cast<std::uint8_t>(end)}},
                              .mtu = 1500,
                              .addresses = {{kEnds[end], 24}},
                              .trusted_wire = true},
-        engine::LinkOptions{.ends_with_link = ends_with_link});
+        link::LinkOptions{.ends_with_link = ends_with_link});
     links[end] = link.get();
-    const EngineGuard guard(engines[end].lock());
-    engines[end].add_link(std::move(link));
+    const engine::Guard guard(engines[end].lock());
+    tcps[end]->add_link(std::move(link));
   }
   // Turns both hosts, or ours alone, until `done`.
   template <class Done>
@@ -56,29 +56,31 @@ struct TwoHosts {
         return false;
       }
       for (std::size_t i = 0; i < (ours_alone ? 1 : 2); ++i) {
-        const EngineGuard guard(engines[i].lock());
+        const engine::Guard guard(engines[i].lock());
         engines[i].turn();
       }
     }
     return true;
   }
   void connect() {
-    const EngineGuard guard(engines[0].lock());
-    flow = engines[0].connect(*links[0], kEnds[1], engines[1].port(), &handler, 0);
+    const engine::Guard guard(engines[0].lock());
+    flow = tcps[0]->connect(*links[0], kEnds[1], tcps[1]->port(), &handler, 0);
     REQUIRE(flow != nullptr);
   }
 
-  static engine::EngineOptions options() {
-    engine::EngineOptions made;
+  static link::Options options() {
+    link::Options made;
     made.tcp.user_timeout = 300ms;
     return made;
   }
   std::array<std::shared_ptr<nic::SharedWire>, 2> wires;
   test::FlowWatcher handler;
   test::Door door;
-  std::array<engine::Engine, 2> engines{engine::Engine{options()}, engine::Engine{engine::EngineOptions{}}};
-  std::array<engine::Link*, 2> links{};
-  engine::TcpFlow* flow = nullptr;
+  std::array<engine::Engine, 2> engines{engine::Engine{engine::EngineOptions{}},
+                                        engine::Engine{engine::EngineOptions{}}};
+  std::array<link::Tcp*, 2> tcps{&link::add_tcp(engines[0], options()), &link::add_tcp(engines[1], {})};
+  std::array<link::Link*, 2> links{};
+  link::TcpFlow* flow = nullptr;
 };
 
 }  // namespace
@@ -90,9 +92,9 @@ TEST_CASE("a time-out is explained by how long, how many bytes, the key that dec
       hosts.until([&] { return hosts.flow->connection().established() && hosts.door.accepted != nullptr; }));
   const std::array<std::byte, 1000> bytes{};
   {
-    const EngineGuard guard(hosts.engines[0].lock());
+    const engine::Guard guard(hosts.engines[0].lock());
     REQUIRE(hosts.flow->connection().send({.data = bytes.data(), .size = bytes.size()}));
-    hosts.engines[0].wake(*hosts.flow);
+    hosts.tcps[0]->wake(*hosts.flow);
   }
   REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }, /*ours_alone=*/true));
   CHECK_THAT(hosts.handler.why,
@@ -103,10 +105,10 @@ TEST_CASE("a time-out is explained by how long, how many bytes, the key that dec
 
 TEST_CASE("a wire whose process has ended is no network that has failed") {
   TwoHosts hosts;
-  std::unique_ptr<engine::Link> network;
+  std::unique_ptr<link::Link> network;
   {
-    const EngineGuard guard(hosts.engines[0].lock());
-    network = hosts.engines[0].remove_link(*hosts.links[0]);
+    const engine::Guard guard(hosts.engines[0].lock());
+    network = hosts.tcps[0]->remove_link(*hosts.links[0]);
   }
   hosts.add_link(0, /*ends_with_link=*/true);
   hosts.connect();
@@ -127,7 +129,7 @@ TEST_CASE("a reset is explained by the reason that it gives") {
   REQUIRE(
       hosts.until([&] { return hosts.flow->connection().established() && hosts.door.accepted != nullptr; }));
   {
-    const EngineGuard guard(hosts.engines[1].lock());
+    const engine::Guard guard(hosts.engines[1].lock());
     hosts.door.accepted->abort(given);
   }
   REQUIRE(hosts.until([&] { return !hosts.handler.why.empty(); }));

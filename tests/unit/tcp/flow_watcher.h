@@ -4,7 +4,7 @@
 #include <string>
 
 #include "transport/lane/flow_failure.h"
-#include "transport/tcp/engine/engine.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::tcp::test {
 

@@ -37,8 +37,8 @@ struct End {
   explicit End(Duration answer_timeout = LocalRail::kAnswerTimeout,
                std::shared_ptr<engine::Rehearsal> rehearsal = nullptr) {
     nic::need_eal();
-    auto opened = LocalRail::open({.name = "memif0", .kind = config::RailKind::memif}, engine, 1,
-                                  answer_timeout, std::move(rehearsal));
+    auto opened = LocalRail::open({.name = "memif0", .kind = config::RailKind::memif}, tcp, 1, answer_timeout,
+                                  std::move(rehearsal));
     INFO((opened ? std::string() : opened.error().message));
     REQUIRE(opened.ok());
     rail = std::move(*opened);
@@ -48,7 +48,7 @@ struct End {
     const Instant deadline = monotonic_now() + kPatience;
     for (;;) {
       {
-        const EngineGuard guard(engine.lock());
+        const engine::Guard guard(engine.lock());
         engine.turn();
         Result<Route> route = rail->route_to({}, process);
         if (!route || route->carrier != nullptr || monotonic_now() > deadline) {
@@ -63,12 +63,13 @@ struct End {
     return route ? "" : route.error().message;
   }
   [[nodiscard]] std::size_t links() {
-    const EngineGuard guard(engine.lock());
+    const engine::Guard guard(engine.lock());
     engine.turn();
-    return engine.links().size();
+    return tcp.links().size();
   }
 
   engine::Engine engine{engine::EngineOptions{}};
+  link::Tcp& tcp = link::add_tcp(engine, {});
   std::unique_ptr<Rail> rail;
 };
 
@@ -152,7 +153,7 @@ TEST_CASE("two processes of a host join each other, whichever asks, and both at 
   }
   SECTION("both ask") {
     for (End* end : {&a, &b}) {
-      const EngineGuard guard(end->engine.lock());
+      const engine::Guard guard(end->engine.lock());
       REQUIRE(end->rail->route_to({}, (end == &a ? b : a).rail->process()).ok());
     }
     CHECK(a.route_to(b.rail->process()).ok());
@@ -168,11 +169,11 @@ TEST_CASE("the wire to another process fails as a rehearsal says, and the loop t
   End a(LocalRail::kAnswerTimeout, rehearsal), b;
   const Result<Route> there = a.route_to(b.rail->process()), home = a.route_to(a.rail->process());
   REQUIRE((there.ok() && home.ok()));
-  const auto& wire = static_cast<engine::Link&>(*there->carrier);
+  const auto& wire = static_cast<link::Link&>(*there->carrier);
   CHECK(wire.options().rehearsal == rehearsal);
-  CHECK(static_cast<engine::Link&>(*home->carrier).options().rehearsal == nullptr);
-  const EngineGuard guard(a.engine.lock());
-  REQUIRE(there->carrier->connect(a.engine, there->remote, b.engine.port(), &handler, 0) != nullptr);
+  CHECK(static_cast<link::Link&>(*home->carrier).options().rehearsal == nullptr);
+  const engine::Guard guard(a.engine.lock());
+  REQUIRE(there->carrier->connect(there->remote, b.tcp.port(), &handler, 0) != nullptr);
   const Instant deadline = monotonic_now() + kPatience;
   while (rehearsal->lost() == 0 && monotonic_now() < deadline) {
     a.engine.turn();
@@ -345,12 +346,12 @@ TEST_CASE("connections to a process of the host that has ended say so") {
   REQUIRE(route.ok());
   engine::Flow* flow = nullptr;
   {
-    const EngineGuard guard(b.engine.lock());
+    const engine::Guard guard(b.engine.lock());
     b.engine.set_acceptor(&door);
   }
   {
-    const EngineGuard guard(a.engine.lock());
-    flow = route->carrier->connect(a.engine, route->remote, b.engine.port(), &watcher, 0);
+    const engine::Guard guard(a.engine.lock());
+    flow = route->carrier->connect(route->remote, b.tcp.port(), &watcher, 0);
     REQUIRE(flow != nullptr);
   }
   REQUIRE(soon([&] {
@@ -367,7 +368,7 @@ TEST_CASE("an old failure is not the answer to a new attempt") {
   End a(std::chrono::milliseconds(100));
   REQUIRE_FALSE(a.refusal_of(kPeer).empty());
   usleep(700'000);
-  const EngineGuard guard(a.engine.lock());
+  const engine::Guard guard(a.engine.lock());
   CHECK(a.rail->route_to({}, kPeer).ok());
 }
 
@@ -377,7 +378,7 @@ TEST_CASE("of many processes that connect at once, each gets its wire") {
   std::vector<LocalConnection> asking;
   {
     // The rail's thread cannot get past the first of them.
-    const EngineGuard guard(a.engine.lock());
+    const engine::Guard guard(a.engine.lock());
     for (std::uint64_t i = 1; i <= kMany; ++i) {
       auto dialled = dial_locally(a.rail->process());
       REQUIRE((dialled.ok() && dialled->has_value()));

@@ -21,10 +21,10 @@ std::unique_ptr<witness::Witness> witness_of(std::int32_t rank) {
 
 // A pair of comms both of whose ends believe that the other one is in the process `other`.
 struct WitnessedPair {
-  explicit WitnessedPair(const CommOptions& options, const engine::EngineOptions& engine_options = {})
-      : world(options, engine_options) {
+  explicit WitnessedPair(const CommOptions& options, const link::Options& tcp_options = {})
+      : world(options, tcp_options) {
     {
-      const EngineGuard guard(world.engine.lock());
+      const engine::Guard guard(world.engine.lock());
       world.peers.processes.use(*own, world.engine);
       world.acceptor.set_witness(other->contact());
     }
@@ -52,8 +52,8 @@ struct WitnessedPair {
   std::unique_ptr<Pair> pair;
 };
 
-engine::EngineOptions quick_to_time_out() {
-  engine::EngineOptions options;
+link::Options quick_to_time_out() {
+  link::Options options;
   options.tcp.user_timeout = options.tcp.connect_timeout = 30ms;
   options.tcp.keepalive_idle = 20ms;
   options.tcp.keepalive_interval = 5ms;
@@ -154,7 +154,7 @@ TEST_CASE("a peer that runs and cannot be reached is given up as without a witne
 }
 
 TEST_CASE("a process that did not run for longer than the limits gives no peer up when it runs again") {
-  engine::EngineOptions options;
+  link::Options options;
   options.tcp.user_timeout = options.tcp.connect_timeout = 1s;
   World world({.piece_bytes = 4096, .outage = 1s}, options);
   Pair pair(world);
@@ -163,7 +163,7 @@ TEST_CASE("a process that did not run for longer than the limits gives no peer u
   pair.post_receive(message);
   pair.post_send(message);
   {
-    const EngineGuard guard(world.engine.lock());  // no thread turns it
+    const engine::Guard guard(world.engine.lock());  // no thread turns it
     world.engine.turn();
     const timespec pause{.tv_sec = 2, .tv_nsec = 0};
     nanosleep(&pause, nullptr);

@@ -18,8 +18,8 @@ using State = CutWire::State;
 namespace {
 
 // Connections that give up soon on a peer that does not answer.
-engine::EngineOptions quick_to_die() {
-  engine::EngineOptions options;
+link::Options quick_to_die() {
+  link::Options options;
   options.tcp.user_timeout = 30ms;
   options.tcp.connect_timeout = 30ms;
   options.tcp.keepalive_idle = 20ms;
@@ -30,7 +30,7 @@ engine::EngineOptions quick_to_die() {
 void turn_for(World& world, Duration time) {
   const Instant end = monotonic_now() + time;
   while (monotonic_now() < end) {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.turn();
   }
 }
@@ -133,9 +133,9 @@ TEST_CASE("a link that goes down costs a comm with another one nothing but what 
 // comm's.
 TEST_CASE("a comm goes back to a worn rail when the only other one dies") {
   constexpr Duration kPatience = 10s;
-  engine::EngineOptions engine_options;
-  engine_options.tcp.user_timeout = kPatience;
-  World world({.piece_bytes = 4096, .outage = kPatience}, engine_options);
+  link::Options tcp_options;
+  tcp_options.tcp.user_timeout = kPatience;
+  World world({.piece_bytes = 4096, .outage = kPatience}, tcp_options);
   Pair pair(world);
   const LaneCounters& counters = pair.send->counters();
   pair.exchange(1'000'000);
@@ -316,9 +316,9 @@ TEST_CASE("a wire to one process that is taken away ends its comms at once, for 
   pair.exchange(1000);
   Pair::Message& message = pair.begin(1'000'000);
   {
-    const EngineGuard guard(world.engine.lock());
-    for (engine::Link* link : world.links) {
-      static_cast<void>(world.engine.remove_link(*link));
+    const engine::Guard guard(world.engine.lock());
+    for (link::Link* link : world.links) {
+      static_cast<void>(world.tcp.remove_link(*link));
     }
   }
   REQUIRE(world.until([&] { return pair.send->failed() && pair.receive->failed(); }));

@@ -16,19 +16,19 @@ namespace {
 
 // A world whose engine reports.
 struct ShownWorld {
-  explicit ShownWorld(const CommOptions& options = {}, const engine::EngineOptions& engine_options = {})
+  explicit ShownWorld(const CommOptions& options = {}, const link::Options& tcp_options = {})
       : page(std::move(
             *observe::Page::create({.rank = 0, .host = "h", .job = {}, .transport = "tcp", .records = 64}))),
-        world(options, engine_options) {
-    const EngineGuard guard(world.engine.lock());
+        world(options, tcp_options) {
+    const engine::Guard guard(world.engine.lock());
     report = std::make_unique<EngineReport>(*page, watchdog, world.engine, world.peers.paths,
                                             std::uint16_t{0}, "inline");
     world.peers.report = report.get();
     world.engine.set_observer(report.get());
-    world.engine.set_recorder_page(page->rings());
+    world.tcp.set_recorder_page(page->rings());
   }
   ~ShownWorld() {
-    const EngineGuard guard(world.engine.lock());
+    const engine::Guard guard(world.engine.lock());
     world.engine.set_observer(nullptr);
   }
   // Turns so often that all comms and flows have been looked at, which happens once a millisecond, and not
@@ -37,7 +37,7 @@ struct ShownWorld {
     for (int look = 0; look < 30; ++look) {
       const Instant next = monotonic_now() + std::chrono::milliseconds(1);
       REQUIRE(world.until([&] { return monotonic_now() > next; }));
-      const EngineGuard guard(world.engine.lock());
+      const engine::Guard guard(world.engine.lock());
       world.engine.turn();
     }
   }
@@ -126,7 +126,7 @@ TEST_CASE("sums of paths are those of flows and of links, and stay when comms an
     sent = shown.sum(snapshot, "path", "sent_bytes");
     received = shown.sum(snapshot, "path", "received_bytes");
     std::uint64_t staged = 0, repeated = 0;
-    for (const engine::Link* link : shown.world.links) {
+    for (const link::Link* link : shown.world.links) {
       staged += link->counters().tx_payload;
       repeated += link->counters().tx_repeated;
     }
@@ -174,7 +174,7 @@ TEST_CASE("a flow that is lost leaves its last packets, and its comm goes on") {
 
 TEST_CASE(
     "a comm that the network fails asks for a dump, once for each end, and its flows leave their packets") {
-  engine::EngineOptions patience;
+  link::Options patience;
   patience.tcp.user_timeout = patience.tcp.connect_timeout = std::chrono::milliseconds(500);
   patience.tcp.keepalive_idle = std::chrono::milliseconds(200);
   patience.tcp.keepalive_interval = std::chrono::milliseconds(50);

@@ -62,7 +62,7 @@ TEST_CASE("a comm starts over a standby route if the first one does not answer")
 }
 
 TEST_CASE("a standby route that is lost is tried again, and the comm fails when nothing is left") {
-  engine::EngineOptions quick;
+  link::Options quick;
   quick.tcp.user_timeout = 300ms;
   World world({.piece_bytes = 4096, .connect_timeout = 8s, .outage = 300ms}, quick);
   Pair pair(world, {}, kWithLifeboat);
@@ -91,7 +91,7 @@ TEST_CASE("a rail that has no partner on the other host is no rail that is lost,
   const bool has_partner = GENERATE(false, true);
   const tfabric::test::CapturedLog log;
   World world({.piece_bytes = 4096, .connect_timeout = 8s, .outage = 60s}, [] {
-    engine::EngineOptions options;
+    link::Options options;
     options.tcp.connect_timeout = 200ms;
     return options;
   }());

@@ -17,10 +17,10 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/address.h"
 #include "base/time.h"
 #include "tools/wire/emulator/direction.h"
 #include "tools/wire/emulator/frame.h"
-#include "transport/tcp/net/address.h"
 
 namespace tfabric::wire {
 

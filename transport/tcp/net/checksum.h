@@ -8,7 +8,7 @@
 #include <cstring>
 #include <span>
 
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 
 namespace tfabric::net {
 

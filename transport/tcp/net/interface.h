@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/time.h"
-#include "transport/tcp/net/address.h"
 #include "transport/tcp/net/checksum.h"
 #include "transport/tcp/net/header_pattern.h"
 #include "transport/tcp/net/neighbour_table.h"
@@ -203,7 +203,7 @@ void finish_tcp_packet(const LinkHeader& header, std::span<std::byte> headers, c
                        std::uint16_t ip_id, TcpChecksum tcp_checksum, bool ecn_capable);
 
 // The use of a frame, read from its headers without any check or state: engines that share a NIC sort the
-// frames that come in by it (engine/exchange.h). The checks are made by the engine that the frame belongs to.
+// frames that come in by it (link/exchange.h). The checks are made by the engine that the frame belongs to.
 struct FrameUse {
   enum class Kind : std::uint8_t {
     tcp,    // a TCP segment for `port`

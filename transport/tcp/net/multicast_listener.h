@@ -15,9 +15,9 @@
 #include <span>
 #include <vector>
 
+#include "base/address.h"
 #include "base/random.h"
 #include "base/time.h"
-#include "transport/tcp/net/address.h"
 
 namespace tfabric::net {
 

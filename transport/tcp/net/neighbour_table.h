@@ -18,8 +18,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/address.h"
 #include "base/time.h"
-#include "transport/tcp/net/address.h"
 
 namespace tfabric::net {
 

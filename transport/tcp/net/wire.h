@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 
 namespace tfabric::net {
 

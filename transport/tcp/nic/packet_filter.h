@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 
 namespace tfabric::nic {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 #include "transport/tcp/nic/port_capabilities.h"
 
 struct rte_mbuf;

@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/result.h"
 #include "base/time.h"
-#include "transport/tcp/net/address.h"
 #include "transport/tcp/nic/packet_pipe.h"
 #include "transport/tcp/nic/port_capabilities.h"
 #include "transport/tcp/nic/rss.h"

@@ -1,15 +1,15 @@
 // Receive-side scaling: by which of a NIC's queues a packet arrives, as far as the driver says.
 //
 // Many cloud NICs keep their hash key to themselves, or use another function than they say, so only a key and
-// a table that were read back from the device count. Without them, ports are tried (engine/port_trial.h), and
-// packets that arrive by the wrong queue are handed over (engine/exchange.h).
+// a table that were read back from the device count. Without them, ports are tried (link/port_trial.h), and
+// packets that arrive by the wrong queue are handed over (link/exchange.h).
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "transport/tcp/net/address.h"
+#include "base/address.h"
 
 struct rte_eth_conf;
 struct rte_eth_dev_info;

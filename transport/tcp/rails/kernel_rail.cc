@@ -97,7 +97,7 @@ Result<Route> KernelRail::route_to(const net::IpAddress& peer, std::uint64_t /*p
 }
 
 Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& config,
-                                                            std::span<engine::Engine* const> engines,
+                                                            std::span<link::Tcp* const> engines,
                                                             const socket::SocketLimits& limits) {
   const std::vector<host::LocalAddress> local = host::local_addresses();
   const auto networks = kernel_networks(config, local);
@@ -122,21 +122,21 @@ Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& 
                        [&](const net::Prefix& network) { return network.contains(address); });
   });
   std::vector<std::unique_ptr<Rail>> rails;
-  for (engine::Engine* engine : engines) {
-    auto carrier = socket::SocketCarrier::open(*engine, {.rail = config.name,
-                                                         .interface = config.device,
-                                                         .addresses = addresses,
-                                                         .leads = leads,
-                                                         .sisters = sisters,
-                                                         .announces = rails.empty(),
-                                                         .limits = limits});
+  for (link::Tcp* tcp : engines) {
+    auto carrier = socket::SocketCarrier::open(tcp->engine(), {.rail = config.name,
+                                                               .interface = config.device,
+                                                               .addresses = addresses,
+                                                               .leads = leads,
+                                                               .sisters = sisters,
+                                                               .announces = rails.empty(),
+                                                               .limits = limits});
     if (!carrier) {
       return carrier.error();
     }
     rails.push_back(
         std::unique_ptr<Rail>(new KernelRail(own, addresses.front(), effective_mtu(config), carrier->get())));
-    const std::lock_guard guard(engine->lock());
-    engine->add_carrier(std::move(*carrier));
+    const std::lock_guard guard(tcp->engine().lock());
+    tcp->engine().add(std::move(*carrier));
   }
   return rails;
 }

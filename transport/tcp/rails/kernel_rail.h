@@ -15,7 +15,7 @@ class KernelRail final : public Rail {
  public:
   // Returns one end for each engine, in their order.
   static Result<std::vector<std::unique_ptr<Rail>>> open(const config::Rail& config,
-                                                         std::span<engine::Engine* const> engines,
+                                                         std::span<link::Tcp* const> engines,
                                                          const socket::SocketLimits& limits);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }

@@ -43,12 +43,12 @@ net::IpAddress LocalRail::address_of(std::uint64_t process) {
   return address;
 }
 
-Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, engine::Engine& engine,
-                                              std::size_t engines, Duration answer_timeout,
+Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, link::Tcp& tcp, std::size_t engines,
+                                              Duration answer_timeout,
                                               std::shared_ptr<engine::Rehearsal> rehearsal) {
   const std::uint64_t process = random_u64() | 1;  // not 0
   const std::uint32_t mtu = mtu_of(config);
-  Result<std::unique_ptr<engine::Link>> loop =
+  Result<std::unique_ptr<link::Link>> loop =
       make_loop_link(config.name, {.name = config.name,
                                    .mac = mac_of(process),
                                    .mtu = static_cast<std::uint16_t>(mtu),
@@ -65,12 +65,12 @@ Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, engine
     return Error{Errc::system, fmt::format("rail {}: no eventfd for its thread: {}; raise `ulimit -n`",
                                            config.name, std::generic_category().message(errno))};
   }
-  engine::Link* loop_link = loop->get();
+  link::Link* loop_link = loop->get();
   {
-    const EngineGuard guard(engine.lock());
-    engine.add_link(std::move(*loop));
+    const engine::Guard guard(tcp.engine().lock());
+    tcp.add_link(std::move(*loop));
   }
-  return std::unique_ptr<Rail>(new LocalRail(config, engine, engines, answer_timeout,
+  return std::unique_ptr<Rail>(new LocalRail(config, tcp, engines, answer_timeout,
                                              {.process = process,
                                               .loop = loop_link,
                                               .listener = std::move(*listener),
@@ -78,10 +78,10 @@ Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, engine
                                               .rehearsal = std::move(rehearsal)}));
 }
 
-LocalRail::LocalRail(const config::Rail& config, engine::Engine& engine, std::size_t engines,
-                     Duration answer_timeout, Parts parts)
+LocalRail::LocalRail(const config::Rail& config, link::Tcp& tcp, std::size_t engines, Duration answer_timeout,
+                     Parts parts)
     : Rail(config),
-      engine_(&engine),
+      tcp_(&tcp),
       process_(parts.process),
       mtu_(mtu_of(config)),
       answer_timeout_(answer_timeout),

@@ -34,8 +34,8 @@ class LocalRail final : public Rail {
 
   // `engines`: how many engines the process has; each opens such a rail of its own. `rehearsal`: the faults
   // of all of them, or null.
-  static Result<std::unique_ptr<Rail>> open(const config::Rail& config, engine::Engine& engine,
-                                            std::size_t engines, Duration answer_timeout = kAnswerTimeout,
+  static Result<std::unique_ptr<Rail>> open(const config::Rail& config, link::Tcp& tcp, std::size_t engines,
+                                            Duration answer_timeout = kAnswerTimeout,
                                             std::shared_ptr<engine::Rehearsal> rehearsal = nullptr);
   ~LocalRail() override;
 
@@ -50,8 +50,8 @@ class LocalRail final : public Rail {
  private:
   // The way to one process.
   struct Peer {
-    engine::Link* link = nullptr;  // null while it is being made
-    std::string failure;           // of the last attempt; empty: none has failed
+    link::Link* link = nullptr;  // null while it is being made
+    std::string failure;         // of the last attempt; empty: none has failed
     Instant failed{};
   };
 
@@ -71,18 +71,18 @@ class LocalRail final : public Rail {
     Instant since;
     std::uint64_t process = 0;  // once it is known
     std::shared_ptr<nic::SharedWire> wire;
-    engine::Link* link = nullptr;
+    link::Link* link = nullptr;
   };
   using Connections = std::list<Connection>;
 
   // What open() has made.
   struct Parts {
     std::uint64_t process;
-    engine::Link* loop;
+    link::Link* loop;
     Descriptor listener, wake;
     std::shared_ptr<engine::Rehearsal> rehearsal;
   };
-  LocalRail(const config::Rail& config, engine::Engine& engine, std::size_t engines, Duration answer_timeout,
+  LocalRail(const config::Rail& config, link::Tcp& tcp, std::size_t engines, Duration answer_timeout,
             Parts parts);
 
   [[nodiscard]] static net::MacAddress mac_of(std::uint64_t process);
@@ -110,14 +110,14 @@ class LocalRail final : public Rail {
   void remove_ended();
   void fail(std::uint64_t process, const std::string& why);
 
-  engine::Engine* engine_;
+  link::Tcp* tcp_;
   std::uint64_t process_;
   std::uint32_t mtu_;
   Duration answer_timeout_;
   std::shared_ptr<stack::ReceiveShare> receive_share_;
   std::shared_ptr<engine::Rehearsal> rehearsal_;
   PrivateDescriptor listener_;
-  engine::Link* loop_;  // to this process itself; its receive pool serves all links
+  link::Link* loop_;  // to this process itself; its receive pool serves all links
 
   // Guarded by the engine's lock.
   std::map<std::uint64_t, Peer> peers_;

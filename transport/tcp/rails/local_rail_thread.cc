@@ -246,17 +246,17 @@ Status LocalRail::make_link(Connection& connection) {
     .addresses = {{address_of(process_), 64}}, .point_to_point = true, .trusted_wire = true
   };
   auto link =
-      std::make_unique<engine::Link>(std::move(*port), std::move(interface),
-                                     link_options(config(), TransmitAccess::cpu, receive_share_, rehearsal_));
+      std::make_unique<link::Link>(std::move(*port), std::move(interface),
+                                   link_options(config(), TransmitAccess::cpu, receive_share_, rehearsal_));
   connection.link = link.get();
   connection.state = Connection::State::joined;
-  const EngineGuard guard(engine_->lock());
+  const engine::Guard guard(tcp_->engine().lock());
   Peer& peer = peers_[connection.process];
   if (peer.link == nullptr || !peer.link->port().link_up()) {
     peer.link = connection.link;
     peer.failure.clear();
   }
-  engine_->add_link(std::move(link));
+  tcp_->add_link(std::move(link));
   return {};
 }
 
@@ -299,8 +299,8 @@ void LocalRail::remove_ended() {
     return;  // not each connection that is made to the listener shall cost the engine its lock
   }
   watched_ = now;
-  std::vector<std::unique_ptr<engine::Link>> dead;  // closed after the engine's lock is released
-  const EngineGuard guard(engine_->lock());
+  std::vector<std::unique_ptr<link::Link>> dead;  // closed after the engine's lock is released
+  const engine::Guard guard(tcp_->engine().lock());
   connections_.remove_if([&](Connection& connection) {
     if (connection.link == nullptr || connection.link->port().link_up()) {
       return false;
@@ -309,7 +309,7 @@ void LocalRail::remove_ended() {
       TF_WARN("NET/tfabric: rail {}: {} of this host has written nonsense into the memory that it shares",
               config().name, connection.peer.to_string());
     }
-    dead.push_back(engine_->remove_link(*connection.link));
+    dead.push_back(tcp_->remove_link(*connection.link));
     const auto peer = peers_.find(connection.process);
     if (peer != peers_.end() && peer->second.link == connection.link) {
       peers_.erase(peer);  // a later attempt finds it gone, and starts anew
@@ -319,7 +319,7 @@ void LocalRail::remove_ended() {
 }
 
 void LocalRail::fail(std::uint64_t process, const std::string& why) {
-  const EngineGuard guard(engine_->lock());
+  const engine::Guard guard(tcp_->engine().lock());
   const auto peer = peers_.find(process);
   if (peer != peers_.end() && peer->second.link == nullptr) {
     peer->second.failure = fmt::format("rail {}: {}", config().name, why);

@@ -54,8 +54,7 @@ net::MacAddress random_mac() {
 // Opens the device with a queue pair for each engine; a port each.
 Result<std::vector<std::unique_ptr<nic::Port>>> open_ports(const config::Rail& config,
                                                            const std::vector<net::Prefix>& addresses,
-                                                           std::size_t engines,
-                                                           const engine::PortMap& ports) {
+                                                           std::size_t engines, const link::PortMap& ports) {
   const RailKindTraits& kind = traits_of(config.kind);
   if (kind.prepare != nullptr) {
     if (Status ready = kind.prepare(config, engines); !ready) {
@@ -102,7 +101,7 @@ void note_mtu(const config::Rail& config, std::uint32_t found) {
 
 }  // namespace
 
-NicRail::NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop,
+NicRail::NicRail(const config::Rail& config, link::Link* network, link::Link* loop,
                  std::unique_ptr<Rail> local)
     : Rail(config),
       address_(network->interface().config().addresses.front().address),
@@ -113,18 +112,18 @@ NicRail::NicRail(const config::Rail& config, engine::Link* network, engine::Link
 // What the ends of the rail in all engines have in common.
 struct NicRail::Common {
   const config::Rail& config;
-  std::span<engine::Engine* const> engines;
+  std::span<link::Tcp* const> engines;
   bool announce;
   net::InterfaceConfig interface;
   std::shared_ptr<engine::Rehearsal> rehearsal;
   // Null if there is one engine. A process talks to itself over loops, one for each engine; what is for
   // another engine is handed over like a packet that came in by a wrong queue.
-  std::shared_ptr<engine::Exchange> network_exchange, loop_exchange;
+  std::shared_ptr<link::Exchange> network_exchange, loop_exchange;
 };
 
 Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& config,
-                                                         std::span<engine::Engine* const> engines,
-                                                         const engine::PortMap& ports, bool announce) {
+                                                         std::span<link::Tcp* const> engines,
+                                                         const link::PortMap& ports, bool announce) {
   const Result<std::vector<net::Prefix>> addresses = addresses_of(config);
   if (!addresses) {
     return addresses.error();
@@ -136,7 +135,7 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
   const nic::Port& first = *opened->front();
   note_mtu(config, first.mtu());
   const auto make_exchange = [&] {
-    return engines.size() > 1 ? std::make_shared<engine::Exchange>(ports) : nullptr;
+    return engines.size() > 1 ? std::make_shared<link::Exchange>(ports) : nullptr;
   };
   const Common common{
       .config = config,
@@ -162,8 +161,8 @@ Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& con
 Result<std::unique_ptr<Rail>> NicRail::open_end(const Common& common, std::uint16_t number,
                                                 std::unique_ptr<nic::Port> port) {
   const config::Rail& config = common.config;
-  engine::Engine& engine = *common.engines[number];
-  Result<std::unique_ptr<engine::Link>> loop = make_loop_link(
+  link::Tcp& tcp = *common.engines[number];
+  Result<std::unique_ptr<link::Link>> loop = make_loop_link(
       config.name, common.interface, {.exchange = common.loop_exchange, .self = number}, port->rx_pool());
   if (!loop) {
     return loop.error();
@@ -171,8 +170,7 @@ Result<std::unique_ptr<Rail>> NicRail::open_end(const Common& common, std::uint1
   net::InterfaceConfig outward = common.interface;
   std::unique_ptr<Rail> local;
   if (config::has_queue_subset(config)) {
-    Result<std::unique_ptr<Rail>> memif =
-        LocalRail::open(local_rail_of(config), engine, common.engines.size());
+    Result<std::unique_ptr<Rail>> memif = LocalRail::open(local_rail_of(config), tcp, common.engines.size());
     if (!memif) {
       return memif.error();
     }
@@ -183,16 +181,16 @@ Result<std::unique_ptr<Rail>> NicRail::open_end(const Common& common, std::uint1
     }
     outward.neighbours = std::move(*neighbours);
   }
-  auto network = std::make_unique<engine::Link>(
+  auto network = std::make_unique<link::Link>(
       std::move(port), std::move(outward),
       link_options(config, traits_of(config.kind).transmit_access,
                    make_receive_share(config, common.engines.size()), common.rehearsal),
-      engine::ExchangeMember{
+      link::ExchangeMember{
           .exchange = common.network_exchange, .self = number, .hashed = common.engines.size() > 1});
   std::unique_ptr<Rail> rail(new NicRail(config, network.get(), loop->get(), std::move(local)));
-  const EngineGuard guard(engine.lock());
-  engine.add_link(std::move(network), common.announce);
-  engine.add_link(std::move(*loop));
+  const engine::Guard guard(tcp.engine().lock());
+  tcp.add_link(std::move(network), common.announce);
+  tcp.add_link(std::move(*loop));
   return rail;
 }
 

@@ -15,25 +15,25 @@ class NicRail final : public Rail {
  public:
   // Returns one end for each engine, in their order.
   static Result<std::vector<std::unique_ptr<Rail>>> open(const config::Rail& config,
-                                                         std::span<engine::Engine* const> engines,
-                                                         const engine::PortMap& ports, bool announce);
+                                                         std::span<link::Tcp* const> engines,
+                                                         const link::PortMap& ports, bool announce);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   [[nodiscard]] std::uint64_t process() const override { return local_ == nullptr ? 0 : local_->process(); }
   Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
   [[nodiscard]] std::uint32_t mtu() const override { return network_->interface().config().mtu; }
   [[nodiscard]] bool sends_by_dma() const override { return network_->options().mapped_only; }
-  [[nodiscard]] engine::Link* network() override { return network_; }
+  [[nodiscard]] link::Link* network() override { return network_; }
 
  private:
   struct Common;
   static Result<std::unique_ptr<Rail>> open_end(const Common& common, std::uint16_t number,
                                                 std::unique_ptr<nic::Port> port);
-  NicRail(const config::Rail& config, engine::Link* network, engine::Link* loop, std::unique_ptr<Rail> local);
+  NicRail(const config::Rail& config, link::Link* network, link::Link* loop, std::unique_ptr<Rail> local);
 
   net::IpAddress address_;
-  engine::Link* network_;
-  engine::Link* loop_;
+  link::Link* network_;
+  link::Link* loop_;
   std::unique_ptr<Rail> local_;  // of a rail with a queue subset: local_rail_of(); else null
 };
 

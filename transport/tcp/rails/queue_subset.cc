@@ -50,7 +50,7 @@ Result<config::PortRange> ports_of(const config::Tcp& process) {
   return ports;
 }
 
-nic::xdp::QueueSubset xdp_subset_of(const config::Rail& rail, const engine::PortMap& ports) {
+nic::xdp::QueueSubset xdp_subset_of(const config::Rail& rail, const link::PortMap& ports) {
   nic::xdp::QueueSubset subset{.first_queue = rail.queues.first, .ports = {}, .addresses = {}};
   for (std::uint16_t e = 0; e < ports.engines(); ++e) {
     const std::uint32_t first = ports.first_of(e);

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/neighbours.h"
-#include "transport/tcp/engine/exchange.h"
+#include "transport/tcp/link/exchange.h"
 #include "transport/tcp/net/neighbour_table.h"
 #include "transport/tcp/nic/xdp/program.h"
 
@@ -27,7 +27,7 @@ namespace tfabric::tcp {
 
 // What the XDP program must know of the rail: its addresses, and the ports of each of its queues, which are
 // an engine's each.
-[[nodiscard]] nic::xdp::QueueSubset xdp_subset_of(const config::Rail& rail, const engine::PortMap& ports);
+[[nodiscard]] nic::xdp::QueueSubset xdp_subset_of(const config::Rail& rail, const link::PortMap& ports);
 
 // A memif rail to the processes of this host that use other queues of the interface: a NIC sends nothing to
 // itself.

@@ -15,17 +15,17 @@ std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& conf
                                  .least = 2 * effective_mtu(config)});
 }
 
-engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
-                                 std::shared_ptr<stack::ReceiveShare> share,
-                                 std::shared_ptr<engine::Rehearsal> rehearsal) {
-  engine::LinkOptions options{.transmit_by_reference = access != TransmitAccess::shared,
-                              .mapped_only = access == TransmitAccess::dma,
-                              .segmentation = config.tso,
-                              .ends_with_link = traits_of(config.kind).ends_with_link,
-                              .ecn = config.ecn,
-                              .pacing = config.pacing,
-                              .receive_share = std::move(share),
-                              .rehearsal = std::move(rehearsal)};
+link::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
+                               std::shared_ptr<stack::ReceiveShare> share,
+                               std::shared_ptr<engine::Rehearsal> rehearsal) {
+  link::LinkOptions options{.transmit_by_reference = access != TransmitAccess::shared,
+                            .mapped_only = access == TransmitAccess::dma,
+                            .segmentation = config.tso,
+                            .ends_with_link = traits_of(config.kind).ends_with_link,
+                            .ecn = config.ecn,
+                            .pacing = config.pacing,
+                            .receive_share = std::move(share),
+                            .rehearsal = std::move(rehearsal)};
   switch (config.congestion_control) {
     case config::CongestionControl::cubic:
       options.congestion = stack::CongestionAlgorithm::cubic;
@@ -47,10 +47,10 @@ std::shared_ptr<engine::Rehearsal> make_rehearsal(const config::Rail& config) {
              : std::make_shared<engine::Rehearsal>(config.name, config.faults, monotonic_now());
 }
 
-Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
-                                                     const net::InterfaceConfig& interface,
-                                                     engine::ExchangeMember member,
-                                                     std::shared_ptr<rte_mempool> pool) {
+Result<std::unique_ptr<link::Link>> make_loop_link(const std::string& name,
+                                                   const net::InterfaceConfig& interface,
+                                                   link::ExchangeMember member,
+                                                   std::shared_ptr<rte_mempool> pool) {
   // Packets do not travel by reference, or the receiver would keep the sender's memory.
   Result<std::unique_ptr<nic::Port>> port = nic::Port::open({.name = name + "-loop",
                                                              .device = nic::kLoopDevice,
@@ -64,15 +64,15 @@ Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
   config.name = name + "-loop";
   config.point_to_point = true;
   config.trusted_wire = true;
-  return std::make_unique<engine::Link>(std::move(*port), std::move(config), engine::LinkOptions{},
-                                        std::move(member));
+  return std::make_unique<link::Link>(std::move(*port), std::move(config), link::LinkOptions{},
+                                      std::move(member));
 }
 
 Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
-                                                     std::span<engine::Engine* const> engines,
-                                                     const engine::PortMap& ports, bool announce) {
+                                                     std::span<link::Tcp* const> engines,
+                                                     const link::PortMap& ports, bool announce) {
   if (config::is_kernel_stack(config)) {
-    const stack::Options& tcp = engines.front()->tcp_options();
+    const stack::Options& tcp = engines.front()->options();
     return KernelRail::open(config, engines,
                             {.connect_timeout = tcp.connect_timeout,
                              .user_timeout = tcp.user_timeout,
@@ -84,9 +84,9 @@ Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
   }
   std::vector<std::unique_ptr<Rail>> rails;
   const std::shared_ptr<engine::Rehearsal> rehearsal = make_rehearsal(config);
-  for (engine::Engine* engine : engines) {
+  for (link::Tcp* tcp : engines) {
     Result<std::unique_ptr<Rail>> rail =
-        LocalRail::open(config, *engine, engines.size(), LocalRail::kAnswerTimeout, rehearsal);
+        LocalRail::open(config, *tcp, engines.size(), LocalRail::kAnswerTimeout, rehearsal);
     if (!rail) {
       return rail.error();
     }

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/result.h"
 #include "config/config.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/engine/link.h"
-#include "transport/tcp/net/address.h"
+#include "transport/tcp/link/link.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
@@ -46,7 +46,7 @@ class Rail {
   virtual Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) = 0;
   [[nodiscard]] virtual std::uint32_t mtu() const = 0;
   // The link to the network; null if links are made for each peer.
-  [[nodiscard]] virtual engine::Link* network() { return nullptr; }
+  [[nodiscard]] virtual link::Link* network() { return nullptr; }
   // Returns true if the process has started without the rail: there is no route over it.
   [[nodiscard]] virtual bool absent() const { return false; }
   // What is rehearsed on its links; null: nothing can be.
@@ -67,14 +67,14 @@ class Rail {
 // links belong to the engine. EAL must be running. `announce`: tell the network the rail's addresses at once;
 // if not, the caller does it after a probe has shown that no other host has them (rail_probe.h).
 Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
-                                                     std::span<engine::Engine* const> engines,
-                                                     const engine::PortMap& ports, bool announce = true);
+                                                     std::span<link::Tcp* const> engines,
+                                                     const link::PortMap& ports, bool announce = true);
 
 // `share`: what the connections of the rail's links in one engine share. `rehearsal`: what all of its links
 // share, or null.
-[[nodiscard]] engine::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
-                                               std::shared_ptr<stack::ReceiveShare> share,
-                                               std::shared_ptr<engine::Rehearsal> rehearsal);
+[[nodiscard]] link::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
+                                             std::shared_ptr<stack::ReceiveShare> share,
+                                             std::shared_ptr<engine::Rehearsal> rehearsal);
 // The faults of a rail that is being opened now; null if it has none, and gets none.
 [[nodiscard]] std::shared_ptr<engine::Rehearsal> make_rehearsal(const config::Rail& config);
 // One engine's part of the rail's receive window and memory, which `engines` divide evenly.
@@ -82,9 +82,9 @@ Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
                                                                       std::size_t engines);
 // Makes a link that gives back what it is given, with the rail's own addresses. `member`: how it reaches the
 // loops of other engines. `pool`: shared with a port of at least this MTU; null: the link gets its own.
-Result<std::unique_ptr<engine::Link>> make_loop_link(const std::string& name,
-                                                     const net::InterfaceConfig& interface,
-                                                     engine::ExchangeMember member = {},
-                                                     std::shared_ptr<rte_mempool> pool = nullptr);
+Result<std::unique_ptr<link::Link>> make_loop_link(const std::string& name,
+                                                   const net::InterfaceConfig& interface,
+                                                   link::ExchangeMember member = {},
+                                                   std::shared_ptr<rte_mempool> pool = nullptr);
 
 }  // namespace tfabric::tcp

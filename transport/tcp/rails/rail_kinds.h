@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "base/address.h"
 #include "base/result.h"
 #include "config/config.h"
-#include "transport/tcp/net/address.h"
 #include "transport/tcp/nic/packet_pipe.h"
 
 namespace tfabric::tcp {
@@ -36,7 +36,7 @@ struct RailKindTraits {
   bool driver_reports_speed = false;
   // The rail's network can be tried without a peer. Elsewhere the far end may be a process that starts later.
   bool probed = false;
-  // The other end is one process: a link that has gone does not come back (engine::LinkOptions).
+  // The other end is one process: a link that has gone does not come back (link::LinkOptions).
   bool ends_with_link = false;
   // Processes that see it may have folders of their own for their locks: containers with one network.
   bool in_network_namespace = false;

@@ -30,8 +30,8 @@ std::uint32_t largest_mtu(const config::Tcp& config) {
   return mtu;
 }
 
-engine::EngineOptions engine_options(const config::Tcp& config) {
-  engine::EngineOptions options;
+link::Options tcp_options(const config::Tcp& config) {
+  link::Options options;
   options.port = config.port;
   options.first_port = config.local_ports.first;
   options.ports = static_cast<std::uint16_t>(config.local_ports.last - config.local_ports.first + 1);
@@ -152,7 +152,7 @@ Result<RailPlan> plan_of(const config::Config& config, const std::vector<std::si
     return ports.error();
   }
   own.local_ports = *ports;
-  plan.engine = engine_options(own);
+  plan.tcp = tcp_options(own);
   plan.eal = eal_options(own, host.sysfs);
   plan.rails = describe_rails(own.rails, config.tcp.rails.size());
   plan.dpdk = config::uses_dpdk(own);

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "config/config.h"
-#include "transport/tcp/engine/engine.h"
-#include "transport/tcp/engine/progress.h"
+#include "transport/engine/progress.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/rails/device_plan.h"
 #include "transport/tcp/rails/preflight.h"
@@ -24,7 +24,7 @@ struct RailPlan {
   // `own`, which may name some themselves.
   std::vector<config::Rail> lifeboats;
   nic::EalOptions eal;
-  engine::EngineOptions engine;  // of every engine, but for number and ports
+  link::Options tcp;  // of every engine, but for the ports
   std::vector<DevicePlan> devices;
   // Those of the rails that cannot be opened, and without which the process starts.
   std::vector<transport::RailFault> missing;

@@ -14,10 +14,10 @@ constexpr int kProbes = 3;  // RFC 5227 §1.1: PROBE_NUM
 // How much time a step may count for. A process that runs takes far more steps.
 constexpr Duration kMostOfStep = std::chrono::milliseconds(5);
 
-engine::Link* probed_link(Rail& rail) { return is_probed(rail.config()) ? rail.network() : nullptr; }
+link::Link* probed_link(Rail& rail) { return is_probed(rail.config()) ? rail.network() : nullptr; }
 
-bool step(RailProbe& probe, engine::Engine& engine, engine::Link& link) {
-  const EngineGuard guard(engine.lock());
+bool step(RailProbe& probe, link::Tcp& tcp, link::Link& link) {
+  const engine::Guard guard(tcp.engine().lock());
   return probe.step(link.link_up(), monotonic_now());
 }
 
@@ -105,12 +105,12 @@ bool is_probed(const config::Rail& rail) {
   return traits_of(rail.kind).probed && !config::has_queue_subset(rail);
 }
 
-std::vector<transport::RailFault> probe_rails(std::span<engine::Engine* const> engines,
+std::vector<transport::RailFault> probe_rails(std::span<link::Tcp* const> engines,
                                               std::span<const std::unique_ptr<Rail>> rails) {
   // The first engine asks for all: the others hand over to it the answers that arrive by their queues.
-  std::vector<std::pair<engine::Link*, RailProbe>> probes;
+  std::vector<std::pair<link::Link*, RailProbe>> probes;
   for (const auto& rail : rails) {
-    if (engine::Link* link = probed_link(*rail)) {
+    if (link::Link* link = probed_link(*rail)) {
       probes.emplace_back(link, RailProbe(link->interface()));
     }
   }
@@ -119,8 +119,8 @@ std::vector<transport::RailFault> probe_rails(std::span<engine::Engine* const> e
     for (auto& [link, probe] : probes) {
       done &= step(probe, *engines.front(), *link);
     }
-    for (engine::Engine* engine : engines) {
-      engine->progress();
+    for (link::Tcp* tcp : engines) {
+      tcp->engine().progress();
     }
   }
   std::vector<transport::RailFault> faults;
@@ -132,10 +132,10 @@ std::vector<transport::RailFault> probe_rails(std::span<engine::Engine* const> e
   return faults;
 }
 
-void announce_rails(engine::Engine& engine, std::span<const std::unique_ptr<Rail>> rails) {
-  const EngineGuard guard(engine.lock());
+void announce_rails(link::Tcp& tcp, std::span<const std::unique_ptr<Rail>> rails) {
+  const engine::Guard guard(tcp.engine().lock());
   for (const auto& rail : rails) {
-    if (engine::Link* link = probed_link(*rail)) {
+    if (link::Link* link = probed_link(*rail)) {
       link->interface().announce(monotonic_now());
     }
   }

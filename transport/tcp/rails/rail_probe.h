@@ -55,9 +55,9 @@ class RailProbe {
 [[nodiscard]] bool is_probed(const config::Rail& rail);
 // Probes all rails at once, and returns their faults. Turns `engines`; `rails` are the first engine's ends of
 // the open rails.
-[[nodiscard]] std::vector<transport::RailFault> probe_rails(std::span<engine::Engine* const> engines,
+[[nodiscard]] std::vector<transport::RailFault> probe_rails(std::span<link::Tcp* const> engines,
                                                             std::span<const std::unique_ptr<Rail>> rails);
 // Announces to the network the addresses of those rails that are probed. `rails`: the engine's ends.
-void announce_rails(engine::Engine& engine, std::span<const std::unique_ptr<Rail>> rails);
+void announce_rails(link::Tcp& tcp, std::span<const std::unique_ptr<Rail>> rails);
 
 }  // namespace tfabric::tcp

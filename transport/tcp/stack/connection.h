@@ -18,14 +18,22 @@
 #include <string>
 #include <string_view>
 
+#include "base/seq.h"
 #include "base/time.h"
-#include "transport/tcp/stack/byte_stream.h"
+#include "transport/engine/byte_stream.h"
 #include "transport/tcp/stack/congestion_control.h"
 #include "transport/tcp/stack/receive_share.h"
 #include "transport/tcp/stack/segment.h"
-#include "transport/tcp/stack/seq.h"
 
 namespace tfabric::stack {
+
+// Of the stream that a connection is to its user.
+using engine::ByteStream;
+using engine::ConnectionError;
+using engine::ConnectionInfo;
+using engine::Recovery;
+using engine::State;
+using engine::to_string;
 
 // How the machine keeps payload beyond on_segment(): functions of the owner of the packet buffers.
 struct PayloadOps {

@@ -1,5 +1,5 @@
 // Super-segments (TCP segmentation offload): several segments are handed out as one, which the driver cuts,
-// or the owner in its place (engine/segment_cutter.h).
+// or the owner in its place (link/segment_cutter.h).
 //
 // To the peer and to the rest of the machine this is the same as if they had left one by one: each has a
 // record of its own (sent_segments.h), so that loss detection, SACK and rate samples work as without.

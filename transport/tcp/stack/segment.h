@@ -13,8 +13,9 @@
 #include <span>
 #include <string_view>
 
+#include "base/seq.h"
 #include "base/time.h"
-#include "transport/tcp/stack/seq.h"
+#include "transport/engine/byte_stream.h"
 
 namespace tfabric::stack {
 
@@ -40,14 +41,7 @@ struct Ports {
   std::uint16_t remote = 0;
 };
 
-// Bytes in memory that the machine does not own, with a mark of the owner. The owner of incoming payload is
-// the packet buffer, which the machine gives back through PayloadOps; the owner of an outgoing range is the
-// registered memory.
-struct Payload {
-  const std::byte* data = nullptr;
-  std::uint32_t size = 0;
-  void* owner = nullptr;
-};
+using engine::Payload;
 
 // An incoming segment.
 struct SegmentIn {

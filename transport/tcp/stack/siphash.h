@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <span>
 
+#include "base/seq.h"
 #include "base/siphash.h"
 #include "base/time.h"
 #include "transport/tcp/stack/segment.h"
-#include "transport/tcp/stack/seq.h"
 
 namespace tfabric::stack {
 

@@ -1,0 +1,146 @@
+// An engine: a lock, and turns under it, in which carriers move bytes and comms get their time.
+//
+// A process has one engine or several, each with carriers and lanes of its own. An engine is only used with
+// its lock held; NCCL's threads leave their requests in a lock-free list (submit()). A turn is
+//   submissions -> what has come -> once a millisecond: service -> what is to be sent.
+// An engine knows no kind of network: it gives turns to what it was given (Polled).
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/time.h"
+#include "transport/engine/access.h"
+#include "transport/engine/polled.h"
+#include "transport/engine/rehearsal.h"
+
+namespace tfabric::engine {
+
+class Carrier;
+class Flow;
+
+// Accepts the connections that peers open to the process.
+class Acceptor {
+ public:
+  // Called with the engine held, before our own TCP answers the SYN; while many handshakes are open, only
+  // when the last segment of the handshake has arrived. Sets the flow's handler; returns false to refuse the
+  // connection.
+  virtual bool on_connection(Flow& flow) = 0;
+  // Called with the engine held, about once a millisecond.
+  virtual void on_time(Instant /*now*/) {}
+
+ protected:
+  ~Acceptor() = default;
+};
+
+// Someone with work to do at times when nothing arrives.
+class Tended {
+ public:
+  // Called with the engine held, about once a millisecond.
+  virtual void on_time(Instant now) = 0;
+
+ protected:
+  ~Tended() = default;
+};
+
+// Looks at what the engine does, for readers outside of the process.
+class Observer {
+ public:
+  // Called with the engine held, about once a millisecond, after all else.
+  virtual void on_time(Instant now) = 0;
+  // The flow, or the carrier, has done all that it will ever do.
+  virtual void on_flow_gone(Flow& flow) = 0;
+  virtual void on_carrier_gone(const Carrier& carrier) = 0;
+
+ protected:
+  ~Observer() = default;
+};
+
+struct EngineOptions {
+  std::uint16_t number = 0;            // the engine's number in the process
+  Instant (*clock)() = monotonic_now;  // the time of the engine, and of what it turns
+  // Faults of the process as a whole, which its engines share. Null: there will be none.
+  std::shared_ptr<Rehearsal> rehearsal{};
+};
+
+class Engine {
+ public:
+  explicit Engine(const EngineOptions& options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] EngineLock& lock() { return lock_; }
+  // Its number in the process.
+  [[nodiscard]] std::uint16_t number() const { return options_.number; }
+  void set_acceptor(Acceptor* acceptor) { acceptor_ = acceptor; }
+  // Of connections that come in; null: there is none.
+  [[nodiscard]] Acceptor* acceptor() const { return acceptor_; }
+  // Null: none. With the lock held.
+  void set_observer(Observer* observer) { observer_ = observer; }
+  [[nodiscard]] Observer* observer() const { return observer_; }
+  // Null: no fault of the process as a whole.
+  [[nodiscard]] Rehearsal* rehearsal() const { return options_.rehearsal.get(); }
+
+  // --- from any thread
+  // Takes one turn, unless another thread holds the lock. Returns true if anything was done.
+  bool progress();
+  // `submitter` has left work: on_submitted() is called in this turn or the next. The object must not be
+  // destroyed before take_submissions().
+  void submit(Submitter& submitter) { submissions_.submit(submitter); }
+  [[nodiscard]] Instant now() const { return options_.clock(); }
+  // The time of the last turn.
+  [[nodiscard]] Instant last_turn() const {
+    return Instant(Duration(last_turn_.load(std::memory_order_relaxed)));
+  }
+  // How long, in all, no thread turned the engine for half a second or longer: the process was stopped, or
+  // got no CPU. Limits on a peer's silence do not count this time.
+  [[nodiscard]] Duration paused() const { return Duration(paused_.load(std::memory_order_relaxed)); }
+
+  // --- with the lock held
+  // Takes one turn. Returns true if anything was done: not while a rehearsal has frozen the process.
+  bool turn();
+  [[nodiscard]] std::uint64_t turns() const { return turns_; }
+  // Calls all submitters. Afterwards, a submitter that submits no more may be destroyed.
+  void take_submissions() { submissions_.take(); }
+  // Those that were added first have the first part of each half of a turn.
+  void add(std::unique_ptr<Polled> polled) { polled_.push_back(std::move(polled)); }
+  [[nodiscard]] const std::vector<std::unique_ptr<Polled>>& polled() const { return polled_; }
+  // Returns the carrier with this number; null if it has been removed.
+  [[nodiscard]] Carrier* find_carrier(std::uint64_t number) const;
+  // Calls on_time() of the object until leave() is called; each may be called any number of times, also from
+  // on_time().
+  void tend(Tended& tended);
+  void leave(Tended& tended);
+
+  // Waits, for a bounded time, until no driver refers to payload memory. Call after aborting the flows that
+  // send it.
+  void drain_payload();
+  [[nodiscard]] std::size_t flows() const;
+  // Returns true while a locally closed flow, which the peer has not closed, still has something to bring.
+  [[nodiscard]] bool owes_peers() const;
+  // Forgets all flows: see Polled::halt().
+  void halt();
+
+ private:
+  [[gnu::cold]] bool is_frozen();
+  void forgive_pause();
+  void serve();
+
+  EngineOptions options_;
+  EngineLock lock_;
+  std::atomic<Duration::rep> last_turn_{0};
+  std::atomic<Duration::rep> paused_{0};
+  Submissions submissions_;
+  Acceptor* acceptor_ = nullptr;
+  Observer* observer_ = nullptr;
+  std::vector<std::unique_ptr<Polled>> polled_;
+  std::vector<Tended*> tended_;  // null: has left
+  Instant now_{};
+  Instant next_service_{};
+  std::uint64_t turns_ = 0;
+};
+
+}  // namespace tfabric::engine

@@ -1,0 +1,56 @@
+// What an engine gives turns: our own TCP, or an interface of the kernel's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/time.h"
+
+namespace tfabric::engine {
+
+class Carrier;
+class Flow;
+
+struct PolledCounters {
+  std::uint64_t segments = 0;  // that have come
+  std::uint64_t no_flow = 0;   // of these, those of no connection
+};
+
+// Belongs to one engine and is called with the engine held. An engine calls these functions a few times a
+// turn, never for each packet.
+class Polled {
+ public:
+  Polled() = default;
+  virtual ~Polled() = default;
+  Polled(const Polled&) = delete;
+  Polled& operator=(const Polled&) = delete;
+
+  // The two halves of a turn: bytes and news to the handlers, and what the handlers have queued to the peers.
+  // Return true if anything was done.
+  virtual bool receive(Instant now) = 0;
+  virtual bool send(Instant now) = 0;
+  // Called about once a millisecond, between the two.
+  virtual void on_time(Instant now) = 0;
+  // The process did not run for this time, until now. What peers have sent waits, and is not looked at yet.
+  virtual void forgive(Duration /*pause*/, Instant /*now*/) {}
+
+  // `place` < carriers(), which changes only when a carrier is added or removed.
+  [[nodiscard]] virtual std::size_t carriers() const = 0;
+  [[nodiscard]] virtual Carrier& carrier_at(std::size_t place) = 0;
+  // Returns the carrier with this number, if it is one of these and not retired; else null.
+  [[nodiscard]] virtual Carrier* find_carrier(std::uint64_t number) = 0;
+  [[nodiscard]] virtual std::size_t flows() const = 0;
+  // `place` < flows(); a flow may have another place in the next turn.
+  [[nodiscard]] virtual Flow& flow_at(std::size_t place) const = 0;
+  // Returns true while a flow that was closed here has bytes that have not left.
+  [[nodiscard]] virtual bool owes_peers() const = 0;
+  [[nodiscard]] virtual PolledCounters counters() const { return {}; }
+  // Waits, for a bounded time, until nothing refers to payload memory.
+  virtual void drain_payload() {}
+  // Forgets all flows, without a word to their peers, and frees what other engines have handed over. No
+  // engine that shares a wire with this one may be turned afterwards, because it may hold packets of this
+  // one's pool.
+  virtual void halt() = 0;
+};
+
+}  // namespace tfabric::engine

@@ -1,0 +1,52 @@
+// Which thread turns an engine, and when: NCCL's own threads and a keeper thread, or a polling thread.
+//
+// Inline: NCCL's calls turn the engine themselves. The keeper wakes at short intervals and takes a turn only
+// if there was none for a while, since acknowledgements, retransmissions, keep-alives and new connections
+// must go on while NCCL computes. Threaded: one thread turns without pause, and NCCL's calls only read
+// completions. Both use Engine::turn().
+//
+// With several engines, packets for one may come in by another's queue: a thread that turns one inline also
+// turns those that had no turn for a moment.
+#pragma once
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "transport/engine/engine.h"
+
+namespace tfabric::engine {
+
+enum class ProgressMode : std::uint8_t {
+  inline_,
+  threaded,
+  by_owner  // as simulations have it: its owner turns the engine, and nothing else does
+};
+
+class Progress {
+ public:
+  // `cpu`: in threaded mode, the CPU to pin the thread to; -1: any that the process may use. `all`: the
+  // process's engines, including this one; they outlive the thread and the calls of poke().
+  Progress(Engine& engine, ProgressMode mode, int cpu, const std::vector<Engine*>& all);
+  ~Progress();  // ends the thread
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // From NCCL's calls: takes a turn in inline mode. Returns true if anything was done.
+  bool poke();
+  [[nodiscard]] ProgressMode mode() const { return mode_; }
+
+ private:
+  bool help();
+  void keep();
+  void spin();
+
+  Engine* engine_;
+  ProgressMode mode_;
+  int cpu_;
+  std::vector<Engine*> others_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+};
+
+}  // namespace tfabric::engine

@@ -1,0 +1,113 @@
+// How engines that share a wire divide its ports, and hand each other the packets that came in by the wrong
+// queue.
+//
+// A NIC distributes packets over its queues by its own rules; the destination port says which engine a
+// segment is for (PortMap). Each engine sorts the packets of its queue: segments of other engines go into
+// their rings. Packets that all engines need (ARP, neighbour discovery, ICMP errors) are copied to each; only
+// the engine that received one answers it. The rings are bounded; packets that do not fit are lost, as in a
+// NIC whose queue is full.
+#pragma once
+
+#include <rte_mbuf.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/rings.h"
+#include "transport/tcp/nic/port.h"
+
+namespace tfabric::link {
+
+// Which engine of a process a local TCP port belongs to. Each engine has a range of ports for the connections
+// that it opens, and a port that it listens on.
+class PortMap {
+ public:
+  // `count` ports from `first` on are divided evenly among `engines` (at least one port each). Engine e
+  // listens on `listening` + e, or on a port of its range if `listening` is 0.
+  constexpr PortMap(std::uint16_t first, std::uint16_t count, std::uint16_t engines, std::uint16_t listening)
+      : first_(first),
+        each_(static_cast<std::uint16_t>(count / engines)),
+        engines_(engines),
+        listening_(listening) {}
+
+  [[nodiscard]] std::uint16_t engines() const { return engines_; }
+  // The range of engine `e`, and its listening port; 0: any of the range.
+  [[nodiscard]] std::uint16_t first_of(std::uint16_t e) const {
+    return static_cast<std::uint16_t>(first_ + e * each_);
+  }
+  [[nodiscard]] std::uint16_t count_of(std::uint16_t /*e*/) const { return each_; }
+  [[nodiscard]] std::uint16_t listening_of(std::uint16_t e) const {
+    return listening_ == 0 ? std::uint16_t{0} : static_cast<std::uint16_t>(listening_ + e);
+  }
+  // Returns the engine that the port belongs to; nothing if it belongs to none.
+  [[nodiscard]] std::optional<std::uint16_t> owner(std::uint16_t port) const {
+    const auto listener = static_cast<std::uint16_t>(port - listening_);
+    if (listening_ != 0 && listener < engines_) {
+      return listener;
+    }
+    const int range = (port - first_) / each_;
+    if (port < first_ || range >= engines_) {
+      return std::nullopt;
+    }
+    return static_cast<std::uint16_t>(range);
+  }
+
+ private:
+  std::uint16_t first_, each_, engines_, listening_;
+};
+
+struct ExchangeCounters {
+  std::uint64_t own = 0;        // segments for this engine that came in by its queue
+  std::uint64_t forwarded = 0;  // segments for other engines that came in by its queue
+  std::uint64_t received = 0;   // segments for this engine that others have handed over
+  std::uint64_t dropped = 0;    // segments for other engines whose rings were full
+  std::uint64_t overheard = 0;  // copies of packets that came in by other engines' queues
+};
+
+// One for each wire, shared by the engines' links. Each engine uses it with its own lock held.
+class Exchange {
+ public:
+  explicit Exchange(const PortMap& ports);
+  ~Exchange();  // frees the packets that were not taken
+  Exchange(const Exchange&) = delete;
+  Exchange& operator=(const Exchange&) = delete;
+
+  [[nodiscard]] const PortMap& ports() const { return ports_; }
+
+  // Sorts the packets that engine `self` has received by its queue of `port`: hands over those of other
+  // engines, and moves its own to the front. Returns how many these are.
+  std::uint16_t sort(std::span<rte_mbuf*> packets, std::uint16_t self, nic::Port& port,
+                     ExchangeCounters& counters);
+  // Take the packets that others have received for `self`: segments, and copies that it must not answer.
+  // Return how many.
+  std::uint16_t take_segments(std::span<rte_mbuf*> out, std::uint16_t self, ExchangeCounters& counters);
+  std::uint16_t take_news(std::span<rte_mbuf*> out, std::uint16_t self, ExchangeCounters& counters);
+  // Frees the packets that wait for `self`.
+  void drop(std::uint16_t self);
+
+ private:
+  static constexpr std::size_t kSegments = 1024, kNews = 64;
+  struct Inbox {
+    MpscRing<rte_mbuf*, kSegments> segments;
+    MpscRing<rte_mbuf*, kNews> news;
+  };
+
+  void forward(rte_mbuf* packet, std::uint16_t to, ExchangeCounters& counters);
+  void copy_to_all(const rte_mbuf& packet, std::uint16_t self, nic::Port& port);
+
+  PortMap ports_;
+  std::vector<std::unique_ptr<Inbox>> inboxes_;
+};
+
+// An engine's membership in a wire that engines share.
+struct ExchangeMember {
+  std::shared_ptr<Exchange> exchange;  // null: the wire is the engine's alone
+  std::uint16_t self = 0;
+  // The ports of a connection determine by which queue its packets come in.
+  bool hashed = false;
+};
+
+}  // namespace tfabric::link
