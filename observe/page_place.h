@@ -6,7 +6,7 @@
 //
 // A file on a tmpfs cannot be sealed. So its owner and root, who can kill the process as well, can cut it,
 // and then the process ends by SIGBUS when it next writes; no other user can. What this was weighed against
-// is in docs/architecture.md. To remove the file does no harm.
+// is in docs/observation.md. To remove the file does no harm.
 #pragma once
 
 #include <sys/types.h>

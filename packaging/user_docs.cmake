@@ -4,7 +4,7 @@ cmake_minimum_required(VERSION 3.25)
 set(user_docs administrator benchmarks check clouds/README clouds/alibaba clouds/aws clouds/azure clouds/gcp clouds/oci
     clouds/tencent coming-from-harp configuration engines failures floods kubernetes launchers night-duty nics perf prometheus rails rdma
     rehearsal setup tfabric-info troubleshooting wire)
-set(developer_docs architecture arm64 lab packetdrill rdma-data-path testing testing-with-nccl)
+set(developer_docs architecture arm64 lab messages observation packetdrill rdma-data-path recovery tcp testing testing-with-nccl)
 
 # A document is in one of the two lists.
 file(GLOB pages RELATIVE ${SOURCE}/docs ${SOURCE}/docs/*.md ${SOURCE}/docs/*/*.md)
@@ -19,7 +19,7 @@ list(JOIN developer_docs "|" developer)
 set(target "\\((\\.\\./)?(${developer})\\.md[^)]*\\)")
 foreach(name ${user_docs})
   file(READ ${SOURCE}/docs/${name}.md text)
-  # " ([lab.md](lab.md))" goes as a whole; of "the [witness](architecture.md#the-witness)" the words stay.
+  # " ([lab.md](lab.md))" goes as a whole; of "the [witness](recovery.md#the-witness)" the words stay.
   string(REGEX REPLACE "[ \n]+\\(\\[[a-z-]+\\.md\\]${target}\\)" "" text "${text}")
   string(REGEX REPLACE "\\[([^]]+)\\]${target}" "\\1" text "${text}")
   string(REPLACE "(../packaging/tfabric.toml)" "(examples/tfabric.toml)" text "${text}")

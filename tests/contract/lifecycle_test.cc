@@ -126,7 +126,7 @@ CONTRACT_PART(repeated) {
     }
     if (table_version() >= 11) {
       wait_until([] { return threads_named("tfabric").empty(); }, "the end of our threads after finalize");
-      // DPDK's one thread cannot end (docs/architecture.md).
+      // DPDK's one thread cannot end (docs/tcp.md).
       const std::string caller = threads().front().name;
       for (const Thread& left : threads()) {
         CONTRACT_EXPECT(left.name == caller || left.name == "eal-intr-thread", "{} is left after finalize",

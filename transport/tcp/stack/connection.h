@@ -53,7 +53,7 @@ struct Options {
   std::uint32_t super_segment_count = 0xffffffff;   // the most segments of one
   std::uint32_t receive_buffer = 4u << 20;          // bytes; the largest window we announce
   std::uint32_t send_buffer = 8u << 20;             // bytes that send() accepts beyond snd_una
-  Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/architecture.md
+  Duration min_rto = std::chrono::milliseconds(5);  // RFC 6298 §2.4 says 1 s; see docs/tcp.md
   Duration max_rto = std::chrono::seconds(2);
   Duration initial_rto = std::chrono::milliseconds(200);
   // RFC 8985 §7.2: how long the peer may delay an acknowledgement. A tfabric peer does not, but its engine
