@@ -1,5 +1,5 @@
 // Which of a driver's offloads are used. Where there is none, software does the same: checksums in net/,
-// segments cut in engine/, chains of buffers joined here.
+// segments cut in link/, chains of buffers joined here.
 //
 // NICs, and virtio between memory and memory, do this at no cost; other virtual devices would do it in
 // software, no faster than we do.
