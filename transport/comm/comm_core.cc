@@ -28,7 +28,6 @@ CommCore::CommCore(const Context& context, stripe::Inbox* inbox, const char* dir
 }
 
 Lane& CommCore::adopt(std::unique_ptr<Lane> lane, stripe::LaneSerial serial) {
-  lane->attach(*this, *this, inbox_);
   return lanes_.take(std::move(lane), serial, direction_, [this](const Lane& old) { return is_free(old); });
 }
 

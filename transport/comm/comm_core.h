@@ -79,7 +79,7 @@ class CommCore : public lane::LaneEvents,
   void on_lost(lane::Lane& lane) final;
   void on_away(lane::Lane& lane) final;
 
-  // Takes the lane under a number that is free.
+  // Takes the lane, which is attached to this, under a number that is free.
   lane::Lane& adopt(std::unique_ptr<lane::Lane> lane, stripe::LaneSerial serial);
   // Queues a posted request for the engine.
   void enqueue(Request& request) {

@@ -16,12 +16,14 @@ class Lanes {
   [[nodiscard]] lane::Lane& at(stripe::LaneId lane) const { return *all_[lane.value]; }
   // How many numbers are, or were, in use.
   [[nodiscard]] std::size_t size() const { return all_.size(); }
-  // Takes the lane under the first number whose lane has ended and `is_free`. The caller makes it a comm's.
+  // Takes the lane under the first number whose lane has ended, is fenced, and `is_free`. The caller makes it
+  // a comm's.
   template <class IsFree>
   lane::Lane& take(std::unique_ptr<lane::Lane> lane, stripe::LaneSerial serial, const char* direction,
                    const IsFree& is_free) {
-    const auto place = std::find_if(all_.begin(), all_.end(),
-                                    [&](const auto& old) { return !old->is_open() && is_free(*old); });
+    const auto place = std::find_if(all_.begin(), all_.end(), [&](const auto& old) {
+      return !old->is_open() && !old->is_fencing() && is_free(*old);
+    });
     lane->enter({static_cast<std::size_t>(place - all_.begin())}, serial, direction);
     auto& taken = place == all_.end() ? all_.emplace_back() : *place;
     taken = std::move(lane);

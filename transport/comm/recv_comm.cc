@@ -36,6 +36,7 @@ Status RecvComm::take_lane(std::unique_ptr<Lane>& lane, const Hello& hello) {
   if (used >= kMaxLanes) {
     return Error{Errc::internal, fmt::format("the comm that it would join has {} connections", used)};
   }
+  lane->attach(*this, *this, &inbox_);
   Lane& taken = adopt(std::move(lane), hello.serial);
   taken.join();
   context_.peers.processes.add(*this, hello.witness);

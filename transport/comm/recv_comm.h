@@ -42,6 +42,7 @@ class RecvComm final : public transport::RecvComm, public CommCore, public LaneS
   void on_suspicion(const lane::Lane& lane, bool suspected) override;
   void give_up(lane::Lane& lane, const Error& why) override;
   void on_alone() override;
+  void on_fenced(lane::Lane& lane, std::uint64_t position) override;
   void on_time(Instant now) override;
   Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
   void fail_requests() override;

@@ -38,12 +38,19 @@ void RecvComm::on_peer_ended(Error why) {
   }
 }
 
-// From here on the lane brings nothing more, and its position is final.
+// Once the lane is fenced, it brings nothing more, and its position is final.
 void RecvComm::bury(Lane& lane) {
-  const stripe::Graves::Grave grave{lane.serial(), lane.fence()};
+  graves_.forbid(lane.serial());
+  if (const auto position = lane.fence()) {
+    on_fenced(lane, *position);
+  }
+  retell();
+}
+
+void RecvComm::on_fenced(Lane& lane, std::uint64_t position) {
+  const stripe::Graves::Grave grave{lane.serial(), position};
   graves_.add(grave.serial, grave.position);
   lanes_.tell_all(lane::encode_position(lane::RecordType::buried, grave));
-  retell();
 }
 
 void RecvComm::give_up(Lane& lane, const Error& why) {
@@ -73,7 +80,7 @@ void RecvComm::on_bury(stripe::LaneSerial serial) {
     give_up(*living, {});
   } else if (const auto position = graves_.position_of(serial)) {
     lanes_.tell_all(lane::encode_position(lane::RecordType::buried, {serial, *position}));
-  } else if (!graves_.forbids(serial)) {
+  } else if (!graves_.forbids(serial)) {  // else it is being fenced, which on_fenced() answers, or has ended
     // It never got here, and must not do so any more.
     graves_.add(serial, 0);
     lanes_.tell_all(lane::encode_position(lane::RecordType::buried, {serial, 0}));

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "transport/lane/flow_failure.h"
-#include "transport/lane/stream_lane.h"
 
 namespace tfabric::tcp {
 
@@ -23,7 +22,7 @@ SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_
       has_standbys_(routes_.back().rank != routes_.front().rank),
       carrying_(routes_.front().rank),
       opened_at_(context.engine.now()),
-      outbox_({.piece_bytes = context.options.piece_bytes, .waits_for_receives = max_recvs <= 1}) {
+      outbox_({.waits_for_receives = max_recvs <= 1}) {
   for (const SendRoute& route : routes_) {
     route.path->add();
   }
@@ -45,10 +44,8 @@ bool SendComm::open_lane(stripe::RouteId route) {
   SendRoute& over = route_at(route);
   over.tried = true;
   engine::Carrier* carrier = context_.engine.find_carrier(over.carrier);
-  engine::Flow* flow = carrier == nullptr ? nullptr
-                                          : carrier->connect(over.remote, over.port, nullptr,
-                                                             /*index=*/0);
-  if (flow == nullptr) {
+  std::unique_ptr<Lane> opened = carrier == nullptr ? nullptr : carrier->open({over.remote, over.port});
+  if (opened == nullptr) {
     return false;
   }
   Hello hello = hello_;
@@ -56,14 +53,15 @@ bool SendComm::open_lane(stripe::RouteId route) {
   hello.rail = over.rail_number;
   hello.serial = {++last_serial_};
   hello.nonce = nonce_of_lane(hello_.nonce, hello.serial);
-  Lane& lane = adopt(std::make_unique<lane::StreamLane>(*flow, *this, *this), hello.serial);
+  Lane& lane = adopt(std::move(opened), hello.serial);
   openings_.resize(std::max(openings_.size(), lane.id().value + 1));
   LaneOpening::Opener& opener = *this;
   openings_[lane.id().value] = std::make_unique<LaneOpening>(opener, lane.id(), hello);
   LaneOpening& opening = *openings_[lane.id().value];
   lane.attach(*this, opening, nullptr);
   outbox_.renew(lane.id());
-  book_.opening(route, lane);
+  const std::uint32_t piece_bytes = lane.traits().piece_bytes;
+  book_.opening(route, lane, piece_bytes == 0 ? context_.options.piece_bytes : piece_bytes);
   over.judge.forget(lane.id());
   return lane.say(lane::encode_record(lane::RecordType::hello, opening.hello()));
 }
@@ -400,9 +398,8 @@ Status SendComm::on_welcome(stripe::LaneId id, const Welcome& welcome, const Tag
   process.token = witness_key(hello_.token, hello_.witness.process, process.process);
   context_.peers.processes.add(*this, process);
   note_return(route_of(lane));
-  for (const stripe::Burials::Burial& burial : burials_.open()) {
-    lane.tell(lane::encode_serial(lane::RecordType::bury, burial.serial));
-  }
+  burials_.for_each_unanswered(
+      [&](stripe::LaneSerial serial) { lane.tell(lane::encode_serial(lane::RecordType::bury, serial)); });
   if (welcomed()) {
     ++counters_.joined;
   } else {

@@ -158,10 +158,11 @@ class SendComm final : public transport::SendComm,
   void judge(stripe::RouteId route, Instant now);
 
   // --- lanes that die and come back (send_recovery.cc)
-  void bury(const lane::Lane& lane, const Error& why, Instant silent_since);
+  void bury(lane::Lane& lane, const Error& why, Instant silent_since);
+  void on_fenced(lane::Lane& lane, std::uint64_t position) override;
   void on_peer_over(const lane::Lane& lane);
   Status on_buried(std::span<const std::byte> body);
-  Status settle(stripe::LaneId lane, std::uint64_t position);
+  Status settle(stripe::LaneSerial serial, const stripe::Burials::Settlement& settlement);
 
   // --- while nothing is confirmed (send_silence.cc)
   void note_confirmations();

@@ -33,7 +33,7 @@ void SendComm::on_peer_ended(Error why) {
 }
 
 // The lane has ended.
-void SendComm::bury(const Lane& lane, const Error& why, Instant silent_since) {
+void SendComm::bury(Lane& lane, const Error& why, Instant silent_since) {
   SendRoute& route = route_of(lane);
   const bool opening = state_of(lane) == LaneState::opening;
   // It was to find out whether others are dead, or still silent, and has carried nothing.
@@ -46,8 +46,11 @@ void SendComm::bury(const Lane& lane, const Error& why, Instant silent_since) {
     on_peer_over(lane);
     return;
   }
-  burials_.begin(lane.serial(), lane.id());
-  lanes_.tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
+  const bool fenced = lane.fence().has_value();
+  burials_.begin(lane.serial(), lane.id(), fenced);
+  if (fenced) {
+    lanes_.tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
+  }
   first_loss_ = first_loss_.value_or(why);
   if (!has_way_left()) {
     fail(welcomed() ? why : *first_loss_);
@@ -118,26 +121,42 @@ Status SendComm::on_buried(std::span<const std::byte> body) {
   if (!grave) {
     return Error{Errc::internal, "the receiver sent a malformed record about a connection it has closed"};
   }
-  if (const std::optional<stripe::LaneId> lane = burials_.answered(grave->serial)) {
-    if (Status status = settle(*lane, grave->position); !status) {
-      return status;
-    }
-  } else if (Lane* living = lanes_.find(grave->serial); living != nullptr) {
+  if (const auto settlement = burials_.answered(grave->serial, grave->position)) {
+    return settle(grave->serial, *settlement);
+  }
+  if (Lane* living = lanes_.find(grave->serial); living != nullptr) {
     give_up(*living, {Errc::remote, fmt::format("{}: the peer has given it up", living->name())});
     return failed() ? Status() : on_buried(body);
   }
-  lanes_.tell_all(lane::encode_serial(lane::RecordType::settled, grave->serial));
-  pump();
+  if (!burials_.awaits_fence(grave->serial)) {  // settled before: the receiver has not heard of it
+    lanes_.tell_all(lane::encode_serial(lane::RecordType::settled, grave->serial));
+  }
   return {};
 }
 
-Status SendComm::settle(stripe::LaneId lane, std::uint64_t position) {
+// From here on nothing reads what the lane was given.
+void SendComm::on_fenced(Lane& lane, std::uint64_t /*position*/) {
+  if (failed()) {
+    return;
+  }
+  const auto settlement = burials_.fenced(lane.serial());
+  if (!settlement) {
+    lanes_.tell_all(lane::encode_serial(lane::RecordType::bury, lane.serial()));
+  } else if (Status status = settle(lane.serial(), *settlement); !status) {
+    fail(status.error());
+  }
+}
+
+Status SendComm::settle(stripe::LaneSerial serial, const stripe::Burials::Settlement& settlement) {
+  const stripe::LaneId lane = settlement.lane;
   const std::uint64_t before = outbox_.dealt_again();
-  if (Status status = outbox_.settle(lane, position); !status) {
+  if (Status status = outbox_.settle(lane, settlement.position); !status) {
     return Error{status.error().code, fmt::format("{}: {}", at(lane).name(), status.error().message)};
   }
   route_at(book_.route(lane)).path->on_dealt_again(outbox_.dealt_again() - before);
   book_.gone(lane);
+  lanes_.tell_all(lane::encode_serial(lane::RecordType::settled, serial));
+  pump();
   return {};
 }
 
@@ -166,7 +185,7 @@ void SendComm::on_time(Instant now) {
   } else if (first_loss_ && !has_way_left()) {
     fail(*first_loss_);
   } else if (whole && !cut_off && !in_outage() && !joining && !standing_in && !suspicion_.any() &&
-             burials_.open().empty()) {
+             burials_.empty()) {
     if (waiting) {
       tend(/*idly=*/true);
     } else {

@@ -1,22 +1,30 @@
-// What flows go over: a link of ours, or an interface of the kernel's.
+// What opens lanes on a rail: a link of ours, or an interface of the kernel's.
 //
 // A carrier belongs to one engine and is used with the engine held.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "base/address.h"
 #include "base/time.h"
 
+namespace tfabric::lane {
+class Lane;
+}
+
 namespace tfabric::engine {
 
-class Flow;
-class FlowHandler;
+// Where a lane leads: one end of the peer's, which the comm has from the peer and does not look into.
+struct Destination {
+  net::IpAddress address;
+  std::uint16_t port = 0;
+};
 
-// What the user of a flow can rely on: constants of a carrier's kind.
+// What the user of a lane can rely on: constants of a carrier's kind.
 struct Traits {
   // What is acknowledged, the peer's process has. Otherwise its kernel may: both users report what they have
   // read (lane::RecordType::read), and only that counts.
@@ -31,6 +39,9 @@ struct Traits {
   // What waits for an acknowledgement can be sent again at once. Otherwise a kernel does so at its own pace,
   // and may wait for as long again as nothing came through.
   bool retries_at_once = true;
+  // The largest piece that is worth its while beside other lanes, a multiple of stripe::kLineBytes; 0: what
+  // the configuration says.
+  std::uint32_t piece_bytes = 0;
   // The packets of a flow are seen here: they are counted, and can be recorded. Otherwise a kernel has them,
   // and to ask about a flow costs a system call.
   bool shows_packets = true;
@@ -71,10 +82,9 @@ class Carrier {
 
   // Returns false if the carrier has no address of the destination's family: nothing can be dialled over it.
   [[nodiscard]] virtual bool has_family_of(const net::IpAddress& remote) const = 0;
-  // Opens a connection. Returns null if the carrier has no address of the destination's family or no port is
-  // free.
-  virtual Flow* connect(const net::IpAddress& remote, std::uint16_t port, FlowHandler* handler,
-                        std::size_t index) = 0;
+  // Opens a lane, which is to be attached to its user at once. Returns null if that cannot be begun: the
+  // carrier has no address of the destination's family, or no port is free.
+  virtual std::unique_ptr<lane::Lane> open(const Destination& to) = 0;
 
   // Returns true if the carrier worked once and has no link now.
   [[nodiscard]] bool is_away() const { return away_since().has_value(); }

@@ -16,18 +16,24 @@
 #include "transport/engine/polled.h"
 #include "transport/engine/rehearsal.h"
 
+namespace tfabric::lane {
+class Lane;
+}
+
 namespace tfabric::engine {
 
 class Carrier;
 class Flow;
 
-// Accepts the connections that peers open to the process.
+// Accepts what peers open to the process.
 class Acceptor {
  public:
   // Called with the engine held, before our own TCP answers the SYN; while many handshakes are open, only
   // when the last segment of the handshake has arrived. Sets the flow's handler; returns false to refuse the
   // connection.
   virtual bool on_connection(Flow& flow) = 0;
+  // The same of a lane that is no stream. Called with the engine held.
+  virtual bool on_lane(std::unique_ptr<lane::Lane> /*lane*/) { return false; }
   // Called with the engine held, about once a millisecond.
   virtual void on_time(Instant /*now*/) {}
 

@@ -17,6 +17,8 @@
 
 namespace tfabric::engine {
 
+class Flow;
+
 // The user of a flow. Called with the engine held; must not block; may close or abort flows.
 class FlowHandler {
  public:

@@ -23,7 +23,7 @@ struct FlowReading {
   std::uint64_t carried = 0;          // as lane::Meters has it
   Duration busy{}, limited{};         // time with bytes on their way; the part when the network limited it
   Duration in_network{};              // as lane::Meters has it
-  Duration srtt{};                    // zero: not known
+  Duration srtt{}, min_rtt{};         // zero: not known
   std::uint64_t rate = 0;             // the expected one, bytes a second; 0: not known
   bool unused = false;                // for so long that its rate may have changed
   bool recovered = false;             // it has delivered much more than was expected
@@ -43,7 +43,8 @@ class FlowMeter {
                         .busy = meters.busy - busy_,
                         .limited = meters.network_limited - limited_,
                         .in_network = meters.in_network - in_network_,
-                        .srtt = meters.round_trip};
+                        .srtt = meters.round_trip,
+                        .min_rtt = meters.least_round_trip};
     take_rate(reading, now);
     timeouts_in_row_ = (reading.delivered > 0 ? 0 : timeouts_in_row_) + (meters.timeouts - timeouts_);
     reading.rate = expected();

@@ -1,15 +1,17 @@
 #include "transport/flows/send_flows.h"
 
+#include <chrono>
+
 namespace tfabric::tcp {
 
-void SendFlows::opening(stripe::RouteId route, lane::Lane& lane) {
+void SendFlows::opening(stripe::RouteId route, lane::Lane& lane, std::uint32_t piece_bytes) {
   const std::size_t number = lane.id().value;
   if (number >= flows_.size()) {
     flows_.resize(number + 1);
     outlets_.resize(number + 1);
   }
   flows_[number] = {.state = State::opening, .route = route, .lane = &lane, .meter = {}};
-  outlets_[number] = {};
+  outlets_[number] = {.piece_bytes = piece_bytes};
 }
 
 bool SendFlows::welcomed(stripe::LaneId flow) {
@@ -66,6 +68,7 @@ void SendFlows::measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& re
     if (flow.route == route && (flow.state == State::open || flow.state == State::leaving)) {
       readings.push_back({{i}, flow.meter.read(flow.lane->meters(), now)});
       outlets_[i].rate = readings.back().reading.rate;
+      outlets_[i].latency = std::chrono::duration<double>(readings.back().reading.min_rtt).count() / 2;
     }
   }
 }

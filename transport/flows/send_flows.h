@@ -23,7 +23,8 @@ class SendFlows {
   enum class State : std::uint8_t { gone, opening, open, leaving, lost };
 
   // The comm is opening the flow over this route. The lane must outlive its use here, until lost() or gone().
-  void opening(stripe::RouteId route, lane::Lane& lane);
+  // `piece_bytes`: see stripe::Outlet.
+  void opening(stripe::RouteId route, lane::Lane& lane, std::uint32_t piece_bytes);
   // Returns false if the flow was not being opened.
   bool welcomed(stripe::LaneId flow);
   // The flow's connection is gone, and what it has delivered is not known yet.

@@ -27,8 +27,9 @@ class ControlSink {
 
 class FlowReader {
  public:
-  // `inbox` is null at the sending end of a comm, where a piece is an error.
-  FlowReader(ControlSink& control, stripe::Inbox* inbox) : control_(&control), inbox_(inbox) {}
+  // To be attached before it takes anything.
+  FlowReader() = default;
+  FlowReader(ControlSink& control, stripe::Inbox* inbox) { attach(control, inbox); }
 
   // Takes the next bytes of the stream. An error is final: every later call returns it again.
   Status take(std::span<const std::byte> bytes);
@@ -47,7 +48,8 @@ class FlowReader {
   // piece has come beyond its last whole line is to come again, and so is a message that was to be set aside.
   // Nothing may be taken after it.
   std::uint64_t bury();
-  // Makes another object receive the rest of the stream: the listener hands a flow to its comm.
+  // Who receives the rest of the stream: the listener hands a flow to its comm. `inbox` is null at the
+  // sending end of a comm, where a piece is an error.
   void attach(ControlSink& control, stripe::Inbox* inbox) {
     control_ = &control;
     inbox_ = inbox;
@@ -65,8 +67,8 @@ class FlowReader {
   Result<std::size_t> take_piece(std::span<const std::byte> bytes);
   Result<std::size_t> take_control(std::span<const std::byte> bytes);
 
-  ControlSink* control_;
-  stripe::Inbox* inbox_;
+  ControlSink* control_ = nullptr;
+  stripe::Inbox* inbox_ = nullptr;
   Phase phase_ = Phase::header;
   std::uint32_t have_ = 0;   // bytes of the header or body taken so far
   std::uint64_t taken_ = 0;  // bytes of the stream before the current record, and of it its header

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ class LaneEvents {
   virtual void on_fault(Lane& lane, const Error& why) = 0;
   // The lane has failed: see loss(). It must be shut(). What it counts is valid until this returns.
   virtual void on_lost(Lane& lane) = 0;
+  // What Lane::fence() has begun is through, and this is the lane's final position.
+  virtual void on_fenced(Lane& /*lane*/, std::uint64_t /*position*/) {}
   // The carrier has no link any more; the lane goes on, and what is on its way counts as lost.
   virtual void on_away(Lane& /*lane*/) {}
   // The number of the user on the page (observe/); 0: it has none.
@@ -89,6 +92,8 @@ class Lane : public stripe::Lane {
   [[nodiscard]] virtual std::string remote() const = 0;
   // What is shown of it (observe/); null: nothing.
   [[nodiscard]] virtual engine::FlowAccount* account() const = 0;
+  // Until the peer has proved who it is, the lane must cost no memory for it. Initially it is trusted.
+  virtual void trust(bool /*trusted*/) {}
   // Something has happened to it: its last packets are kept (engine::FlowAccount).
   [[gnu::cold]] void keep(std::string_view why) const;
 
@@ -130,9 +135,16 @@ class Lane : public stripe::Lane {
   [[nodiscard]] virtual bool is_mid_record() const = 0;
   // Of a lane that is lost: takes some of what had come and was not taken yet. Returns false if that is all.
   virtual bool drain() = 0;
-  // The lane brings nothing more, whatever still comes. Returns its final position, for the sender
-  // (FlowReader::bury).
-  virtual std::uint64_t fence() = 0;
+  // Of a lane that is shut, once: it is to bring nothing more, whatever still comes, and to read nothing more
+  // of what it was given. Returns its final position, for the sender; nothing if that takes a while, in which
+  // memory may still be written and read: then LaneEvents::on_fenced() has it.
+  std::optional<std::uint64_t> fence() {
+    const auto position = begin_fence();
+    fencing_ = !position;
+    return position;
+  }
+  // Returns true until on_fenced(): its number belongs to no other lane before.
+  [[nodiscard]] bool is_fencing() const { return fencing_; }
 
   // --- how it is
   // Returns how often something was sent again after a time-out since anything was last confirmed.
@@ -175,6 +187,12 @@ class Lane : public stripe::Lane {
   Lane() = default;
   // Returns how it is named, without the direction.
   [[nodiscard]] virtual std::string label() const = 0;
+  // What fence() says. If it takes a while, calls fenced() once it is through.
+  virtual std::optional<std::uint64_t> begin_fence() = 0;
+  void fenced(LaneEvents& events, std::uint64_t position) {
+    fencing_ = false;
+    events.on_fenced(*this, position);
+  }
   void rename();
 
  private:
@@ -188,6 +206,7 @@ class Lane : public stripe::Lane {
   bool open_ = true;
   bool joined_ = false;
   bool leaving_ = false;
+  bool fencing_ = false;
 };
 
 }  // namespace tfabric::lane

@@ -14,7 +14,7 @@ struct Meters {
   std::uint64_t carried = 0;
   Duration busy{}, network_limited{};  // with something to send; the part when the network held it back
   Duration in_network{};  // bytes were on their way or waited for the network, and not for the peer
-  Duration round_trip{};  // the smoothed one; zero: not known
+  Duration round_trip{}, least_round_trip{};  // the smoothed one, and the least; zero: not known
   std::uint32_t timeouts = 0;
   std::uint32_t path_mss = 0;  // if the path drops larger segments silently: the size that arrives; else 0
 };

@@ -6,15 +6,17 @@
 #include "transport/lane/flow_failure.h"
 #include "transport/lane/piece_writer.h"
 #include "transport/lane/record.h"
+#include "transport/lane/stream_carrier.h"
 
 namespace tfabric::lane {
 
-StreamLane::StreamLane(engine::Flow& flow, LaneEvents& events, ControlSink& control)
-    : flow_(&flow),
-      carrier_(&flow.carrier()),
-      stream_(&flow.stream()),
-      events_(&events),
-      reader_(control, nullptr) {
+std::unique_ptr<Lane> StreamCarrier::open(const engine::Destination& to) {
+  engine::Flow* flow = connect(to.address, to.port, nullptr, 0);
+  return flow == nullptr ? nullptr : std::make_unique<StreamLane>(*flow);
+}
+
+StreamLane::StreamLane(engine::Flow& flow)
+    : flow_(&flow), carrier_(&flow.carrier()), stream_(&flow.stream()) {
   flow.set_handler(this, 0);
 }
 
@@ -28,7 +30,9 @@ std::string StreamLane::label() const { return "connection " + flow_->describe()
 
 // --- what is sent
 
-stripe::LaneRoom StreamLane::look() const { return room_for_pieces(*stream_); }
+stripe::LaneRoom StreamLane::look(const stripe::Outgoing& /*message*/) const {
+  return room_for_pieces(*stream_);
+}
 
 std::optional<stripe::Span> StreamLane::give(const stripe::Piece& piece) {
   const auto span = write_piece(*stream_, piece);
@@ -121,6 +125,7 @@ Meters StreamLane::meters() const {
           .network_limited = info.network_limited,
           .in_network = info.in_network,
           .round_trip = info.srtt,
+          .least_round_trip = info.min_rtt,
           .timeouts = info.timeouts,
           .path_mss = info.path_limited ? info.mss : 0};
 }

@@ -17,16 +17,17 @@ namespace tfabric::lane {
 
 class StreamLane final : public Lane, private engine::FlowHandler {
  public:
-  // Becomes the flow's handler. As attach(), without an inbox.
-  StreamLane(engine::Flow& flow, LaneEvents& events, ControlSink& control);
+  // Becomes the flow's handler. To be attached before the flow brings anything.
+  explicit StreamLane(engine::Flow& flow);
 
   // --- Lane
   void attach(LaneEvents& events, ControlSink& control, stripe::Inbox* inbox) override;
   [[nodiscard]] engine::Carrier& carrier() const override { return *carrier_; }
   [[nodiscard]] std::string remote() const override;
   [[nodiscard]] engine::FlowAccount* account() const override { return flow_->account(); }
+  void trust(bool trusted) override { flow_->set_trusted(trusted); }
 
-  [[nodiscard]] stripe::LaneRoom look() const override;
+  [[nodiscard]] stripe::LaneRoom look(const stripe::Outgoing& message) const override;
   std::optional<stripe::Span> give(const stripe::Piece& piece) override;
   void flush() override;
   bool say(std::span<const std::byte> record) override;
@@ -41,7 +42,6 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   [[nodiscard]] bool has_brought_all() const override;
   [[nodiscard]] bool is_mid_record() const override { return reader_.mid_record(); }
   bool drain() override;
-  std::uint64_t fence() override { return reader_.bury(); }
 
   [[nodiscard]] std::uint32_t timeouts_in_row() const override { return stream_->timeouts_in_row(); }
   [[nodiscard]] std::uint32_t probes_unanswered() const override { return stream_->probes_unanswered(); }
@@ -69,16 +69,19 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   void on_failed(engine::Flow& flow, engine::ConnectionError error) override;
   void on_link_away(engine::Flow& flow) override;
   void on_moved(engine::Flow& flow) override;
-  [[nodiscard]] std::uint64_t shown_id() const override { return events_->shown_id(); }
+  [[nodiscard]] std::uint64_t shown_id() const override {
+    return events_ == nullptr ? 0 : events_->shown_id();
+  }
 
   [[nodiscard]] std::string label() const override;
+  std::optional<std::uint64_t> begin_fence() override { return reader_.bury(); }
   void mind(const Status& taken);
   [[nodiscard]] bool reports_reads() const { return !traits().acknowledged_means_arrived; }
 
   engine::Flow* flow_;
   engine::Carrier* carrier_;
   engine::ByteStream* stream_;
-  LaneEvents* events_;
+  LaneEvents* events_ = nullptr;  // null until attach()
   FlowReader reader_;
   bool given_ = false;               // something since the last flush()
   std::uint64_t reported_ = 0;       // the position that the peer has been given last (RecordType::read)

@@ -21,11 +21,12 @@ constexpr Duration kHelloTimeout = std::chrono::seconds(10);
 // A connection whose proof has not arrived yet.
 class Acceptor::HalfOpen final : public lane::LaneEvents, public lane::ControlSink {
  public:
-  HalfOpen(Acceptor& acceptor, engine::Flow& flow)
-      : acceptor_(&acceptor), flow_(&flow), lane_(std::make_unique<lane::StreamLane>(flow, *this, *this)) {}
+  HalfOpen(Acceptor& acceptor, std::unique_ptr<lane::Lane> lane)
+      : acceptor_(&acceptor), lane_(std::move(lane)) {
+    lane_->attach(*this, *this, nullptr);
+    lane_->trust(false);
+  }
 
-  // Until its proof has come, it must cost no memory for payload.
-  void trust(bool trusted) { flow_->set_trusted(trusted); }
   // The comm that takes it takes over what is to come, too, while it is being read.
   std::unique_ptr<lane::Lane>& lane() { return lane_; }
   // When it was first looked at.
@@ -44,7 +45,7 @@ class Acceptor::HalfOpen final : public lane::LaneEvents, public lane::ControlSi
     }
   }
   void on_fault(lane::Lane& lane, const Error& why) override {
-    TF_TRACE("NET/tfabric: dropped a connection {}: {}", flow_->describe(), why.message);
+    TF_TRACE("NET/tfabric: dropped a connection of {}: {}", lane.remote(), why.message);
     lane.abort();
     acceptor_->forget(*this);
   }
@@ -70,7 +71,6 @@ class Acceptor::HalfOpen final : public lane::LaneEvents, public lane::ControlSi
 
  private:
   Acceptor* acceptor_;
-  engine::Flow* flow_;
   std::unique_ptr<lane::Lane> lane_;
   std::optional<Instant> since_;
   struct Welcomed {
@@ -83,14 +83,15 @@ class Acceptor::HalfOpen final : public lane::LaneEvents, public lane::ControlSi
 Acceptor::Acceptor(CommTable& comms) : comms_(&comms) {}
 Acceptor::~Acceptor() { clear(); }
 
-bool Acceptor::on_connection(engine::Flow& flow) {
+bool Acceptor::on_connection(engine::Flow& flow) { return on_lane(std::make_unique<lane::StreamLane>(flow)); }
+
+bool Acceptor::on_lane(std::unique_ptr<lane::Lane> lane) {
   done_.clear();
   if (half_open_.size() >= kMaxHalfOpen) {
     evict_oldest();
   }
-  half_open_.push_back(std::make_unique<HalfOpen>(*this, flow));
+  half_open_.push_back(std::make_unique<HalfOpen>(*this, std::move(lane)));
   half_open_.back()->place = std::prev(half_open_.end());
-  half_open_.back()->trust(false);
   return true;
 }
 
@@ -151,7 +152,7 @@ Status Acceptor::admit(HalfOpen& half_open) {
   if (!place || place->sink == nullptr) {
     return Error{Errc::remote, "the comm that it would join has ended"};  // it dials again, and is told
   }
-  half_open.trust(true);
+  half_open.lane()->trust(true);
   if (Status taken = place->sink->take_lane(half_open.lane(), half_open.hello()); !taken) {
     return taken;
   }

@@ -37,6 +37,7 @@ class Acceptor final : public engine::Acceptor {
   void clear();
 
   bool on_connection(engine::Flow& flow) override;
+  bool on_lane(std::unique_ptr<lane::Lane> lane) override;
   void on_time(Instant now) override;
   [[nodiscard]] std::size_t half_open() const { return half_open_.size(); }
 

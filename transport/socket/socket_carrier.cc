@@ -31,7 +31,7 @@ constexpr Duration kWarnInterval = std::chrono::seconds(10);
 
 }  // namespace
 
-Result<std::unique_ptr<SocketCarrier>> SocketCarrier::open(engine::Engine& engine, Options options) {
+Result<std::unique_ptr<SocketCarrier>> SocketCarrier::make(engine::Engine& engine, Options options) {
   const auto named = [&](const Error& error) {
     return Error{error.code, fmt::format("rail {}: {}", options.rail, error.message)};
   };
@@ -81,12 +81,12 @@ Result<SocketCarrier::Listeners> SocketCarrier::listen(const std::vector<net::Ip
 }
 
 SocketCarrier::SocketCarrier(engine::Engine& engine, Options options, Listeners listeners, Descriptor epoll)
-    : Carrier({.acknowledged_means_arrived = false,
-               .end_means_closed = false,
-               .reset_says_why = false,
-               .refusal_means_gone = true,
-               .retries_at_once = false,
-               .shows_packets = false}),
+    : StreamCarrier({.acknowledged_means_arrived = false,
+                     .end_means_closed = false,
+                     .reset_says_why = false,
+                     .refusal_means_gone = true,
+                     .retries_at_once = false,
+                     .shows_packets = false}),
       engine_(&engine),
       options_(std::move(options)),
       listeners_(std::move(listeners)),

@@ -14,9 +14,9 @@
 #include "base/result.h"
 #include "host/interfaces.h"
 #include "transport/bootstrap/socket.h"
-#include "transport/engine/carrier.h"
 #include "transport/engine/engine.h"
 #include "transport/engine/link_watch.h"
+#include "transport/lane/stream_carrier.h"
 #include "transport/socket/bindings.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/socket/small_paths.h"
@@ -24,7 +24,7 @@
 
 namespace tfabric::socket {
 
-class SocketCarrier final : public engine::Carrier, public engine::Polled {
+class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
  public:
   struct Options {
     std::string rail;                       // its name
@@ -39,7 +39,7 @@ class SocketCarrier final : public engine::Carrier, public engine::Polled {
     SocketLimits limits;
   };
   // `engine`: the one that it will belong to, whose acceptor takes the connections that peers open.
-  static Result<std::unique_ptr<SocketCarrier>> open(engine::Engine& engine, Options options);
+  static Result<std::unique_ptr<SocketCarrier>> make(engine::Engine& engine, Options options);
   ~SocketCarrier() override;
 
   // Where it listens, at all of its addresses.
@@ -48,7 +48,7 @@ class SocketCarrier final : public engine::Carrier, public engine::Polled {
   // The time of this turn.
   [[nodiscard]] Instant now() const { return now_; }
 
-  // --- engine::Carrier
+  // --- lane::StreamCarrier
   [[nodiscard]] const std::string& name() const override { return options_.rail; }
   [[nodiscard]] bool has_family_of(const net::IpAddress& remote) const override {
     return own_address_for(remote) != nullptr;

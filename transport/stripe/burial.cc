@@ -4,15 +4,45 @@
 
 namespace tfabric::stripe {
 
-std::optional<LaneId> Burials::answered(LaneSerial serial) {
-  const auto found =
-      std::find_if(open_.begin(), open_.end(), [&](const Burial& burial) { return burial.serial == serial; });
-  if (found == open_.end()) {
+void Burials::begin(LaneSerial serial, LaneId lane, bool fenced) {
+  open_.push_back({.serial = serial, .lane = lane, .fenced = fenced, .answer = {}});
+}
+
+std::vector<Burials::Burial>::iterator Burials::find(LaneSerial serial) {
+  return std::find_if(open_.begin(), open_.end(),
+                      [&](const Burial& burial) { return burial.serial == serial; });
+}
+
+Burials::Settlement Burials::take(std::vector<Burial>::iterator burial, std::uint64_t position) {
+  const Settlement settlement{burial->lane, position};
+  open_.erase(burial);
+  return settlement;
+}
+
+std::optional<Burials::Settlement> Burials::fenced(LaneSerial serial) {
+  const auto burial = find(serial);
+  if (burial == open_.end()) {
     return std::nullopt;
   }
-  const LaneId lane = found->lane;
-  open_.erase(found);
-  return lane;
+  burial->fenced = true;
+  return burial->answer ? std::optional(take(burial, *burial->answer)) : std::nullopt;
+}
+
+std::optional<Burials::Settlement> Burials::answered(LaneSerial serial, std::uint64_t position) {
+  const auto burial = find(serial);
+  if (burial == open_.end()) {
+    return std::nullopt;
+  }
+  if (!burial->fenced) {
+    burial->answer = position;
+    return std::nullopt;
+  }
+  return take(burial, position);
+}
+
+bool Burials::awaits_fence(LaneSerial serial) const {
+  return std::any_of(open_.begin(), open_.end(),
+                     [&](const Burial& burial) { return burial.serial == serial && !burial.fenced; });
 }
 
 void Graves::add(LaneSerial serial, std::uint64_t position) {

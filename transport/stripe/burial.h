@@ -7,6 +7,9 @@
 // behind that position is dealt again, before the sender says that it has the answer (`settled`). All of
 // these are repeated on each lane that opens, until answered; any of them may come twice.
 //
+// A lane that moves memory by itself is fenced first, which may take a while: neither end says anything of it
+// before its own fence is through, and the sender settles nothing, whatever it has heard.
+//
 // These classes keep the books of both ends; closing lanes and sending records is the comm's business. Not
 // thread-safe.
 #pragma once
@@ -24,19 +27,43 @@ namespace tfabric::stripe {
 // The sender's end: lanes that it has closed, and whose position it does not know.
 class Burials {
  public:
+  // A lane that is to be settled now, at the position that the receiver has said.
+  struct Settlement {
+    LaneId lane;
+    std::uint64_t position = 0;
+  };
+
+  // The lane is closed at this end. `fenced`: and it moves no memory any more; otherwise fenced() follows.
+  void begin(LaneSerial serial, LaneId lane, bool fenced);
+  // The lane's fence is through. Returns what is to be settled, if the receiver has answered before;
+  // otherwise it has to be asked.
+  std::optional<Settlement> fenced(LaneSerial serial);
+  // The receiver has answered. Returns what is to be settled; nothing if that has been done, or if it is too
+  // early: see awaits_fence().
+  std::optional<Settlement> answered(LaneSerial serial, std::uint64_t position);
+  [[nodiscard]] bool awaits_fence(LaneSerial serial) const;
+  [[nodiscard]] bool empty() const { return open_.empty(); }
+  // Calls `ask(serial)` for each that has to be asked for over each lane that opens.
+  template <class Ask>
+  void for_each_unanswered(const Ask& ask) const {
+    for (const Burial& burial : open_) {
+      if (burial.fenced) {
+        ask(burial.serial);
+      }
+    }
+  }
+
+ private:
   struct Burial {
     LaneSerial serial;
     LaneId lane;
+    bool fenced = true;
+    std::optional<std::uint64_t> answer;  // that came before the fence was through
   };
 
-  // The lane is closed at this end.
-  void begin(LaneSerial serial, LaneId lane) { open_.push_back({serial, lane}); }
-  // The receiver has answered. Returns the lane that is to be settled; nothing if that has been done.
-  std::optional<LaneId> answered(LaneSerial serial);
-  // What has to be asked over each lane that opens.
-  [[nodiscard]] std::span<const Burial> open() const { return open_; }
+  [[nodiscard]] std::vector<Burial>::iterator find(LaneSerial serial);
+  Settlement take(std::vector<Burial>::iterator burial, std::uint64_t position);
 
- private:
   std::vector<Burial> open_;
 };
 

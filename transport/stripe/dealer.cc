@@ -17,17 +17,23 @@ constexpr std::uint32_t kLeastPiece = 16u << 10;
 // A lane of which nothing is known gets no more than this beside others: it may be a slow one.
 constexpr std::uint64_t kTrial = 128u << 10;
 
-}  // namespace
-
-Dealer::Dealer(std::uint32_t piece_bytes) : piece_bytes_(piece_bytes) {
-  assert(piece_bytes % kLineBytes == 0 && piece_bytes > 0);
+// Returns the size of a piece on this lane.
+std::uint32_t piece_on(const Outlet& outlet) {
+  const double due = static_cast<double>(outlet.rate) * kPieceSeconds;
+  if (outlet.rate == 0 || due >= outlet.piece_bytes) {
+    return outlet.piece_bytes;
+  }
+  return std::max(static_cast<std::uint32_t>(due), std::min(kLeastPiece, outlet.piece_bytes));
 }
+
+}  // namespace
 
 void Dealer::look(std::span<const Outlet> outlets) {
   open_ = 0;
   usual_rate_ = 1;
   for (std::size_t i = 0; i < outlets.size(); ++i) {
     if (outlets[i].lane != nullptr) {
+      assert(outlets[i].piece_bytes % kLineBytes == 0 && outlets[i].piece_bytes > 0);
       ++open_;
       last_ = i;
       usual_rate_ = std::max(usual_rate_, outlets[i].rate);
@@ -35,13 +41,13 @@ void Dealer::look(std::span<const Outlet> outlets) {
   }
 }
 
-std::optional<Dealer::Deal> Dealer::next(std::span<const Outlet> outlets, std::uint32_t remaining,
-                                         bool whole) const {
+std::optional<Dealer::Deal> Dealer::next(std::span<const Outlet> outlets, const Outgoing& message,
+                                         std::uint32_t remaining, bool whole) const {
   if (open_ == 0) {
     return std::nullopt;
   }
-  const std::optional<Choice> choice = open_ == 1 ? Choice{last_, outlets[last_].lane->look().room, remaining}
-                                                  : choose(outlets, remaining, whole);
+  const std::optional<Choice> choice =
+      open_ == 1 ? alone(outlets, message, remaining) : choose(outlets, message, remaining, whole);
   if (!choice || choice->room < std::min(remaining, kLeastRoom)) {
     return std::nullopt;
   }
@@ -49,16 +55,14 @@ std::optional<Dealer::Deal> Dealer::next(std::span<const Outlet> outlets, std::u
   return Deal{choice->lane, most == remaining ? most : most / kLineBytes * kLineBytes};
 }
 
-std::uint32_t Dealer::piece_on(const Outlet& outlet) const {
-  const double due = static_cast<double>(outlet.rate) * kPieceSeconds;
-  if (outlet.rate == 0 || due >= piece_bytes_) {
-    return piece_bytes_;
-  }
-  return std::max(static_cast<std::uint32_t>(due), std::min(kLeastPiece, piece_bytes_));
+std::optional<Dealer::Choice> Dealer::alone(std::span<const Outlet> outlets, const Outgoing& message,
+                                            std::uint32_t remaining) const {
+  const LaneRoom room = outlets[last_].lane->look(message);
+  return room.takes ? std::optional(Choice{last_, room.room, remaining}) : std::nullopt;
 }
 
-std::optional<Dealer::Choice> Dealer::choose(std::span<const Outlet> outlets, std::uint32_t remaining,
-                                             bool whole) const {
+std::optional<Dealer::Choice> Dealer::choose(std::span<const Outlet> outlets, const Outgoing& message,
+                                             std::uint32_t remaining, bool whole) const {
   std::optional<Choice> best;
   double earliest = 0;
   for (std::size_t i = 0; i < outlets.size(); ++i) {
@@ -66,7 +70,10 @@ std::optional<Dealer::Choice> Dealer::choose(std::span<const Outlet> outlets, st
     if (outlet.lane == nullptr) {
       continue;
     }
-    const LaneRoom room = outlet.lane->look();
+    const LaneRoom room = outlet.lane->look(message);
+    if (!room.takes) {
+      continue;
+    }
     std::uint32_t piece = whole ? remaining : std::min(remaining, piece_on(outlet));
     if (outlet.rate == 0) {
       if (room.queued + std::min(piece, kLeastPiece) > kTrial) {
@@ -75,7 +82,8 @@ std::optional<Dealer::Choice> Dealer::choose(std::span<const Outlet> outlets, st
       piece = whole ? piece : std::min(piece, static_cast<std::uint32_t>(kTrial - room.queued));
     }
     const std::uint64_t rate = outlet.rate == 0 ? usual_rate_ : outlet.rate;
-    const double finish = (static_cast<double>(room.queued) + piece) / static_cast<double>(rate);
+    const double finish =
+        (static_cast<double>(room.queued) + piece) / static_cast<double>(rate) + outlet.latency;
     const bool probe = outlet.probe && !whole && room.room >= piece;
     if (probe || !best || finish < earliest) {
       best = Choice{i, room.room, piece};

@@ -2,7 +2,8 @@
 //
 // All that is asked of a lane is order: what has arrived of it is always a prefix of what it was given, and
 // the receiver knows how long that prefix is. Positions are 64-bit and count what the lane counts, bytes of
-// its stream or requests; they only grow.
+// its stream or requests; they only grow. A lane may place pieces in the receiver's memory by itself: then it
+// takes none of a message before it knows where that goes.
 #pragma once
 
 #include <cstddef>
@@ -36,19 +37,24 @@ struct Piece {
 
 struct LaneRoom {
   std::uint64_t queued = 0;  // bytes that were given and are not confirmed
-  std::uint32_t room = 0;    // bytes of the largest piece that the lane takes now
+  std::uint32_t room = 0;    // bytes of the largest piece that the lane takes now; 0: full, worth waiting for
+  // False: nothing of this message, whatever room there is. The lane does not know yet where it goes, or
+  // cannot read its memory.
+  bool takes = true;
 };
 
-// The positions that a piece takes: [begin, end). A lane that counts bytes has the piece's bytes there and
-// nothing else; for any other, `end - begin` is not the piece's length, and the piece arrives whole or not at
-// all.
+// The positions that a piece takes: [begin, end).
 struct Span {
   std::uint64_t begin = 0, end = 0;
+  // The lane counts requests: the piece is there whole or not at all. Otherwise it counts bytes, and has the
+  // piece's there and nothing else.
+  bool whole = false;
 };
 
 class Lane {
  public:
-  [[nodiscard]] virtual LaneRoom look() const = 0;
+  // Returns what the lane takes now of this message.
+  [[nodiscard]] virtual LaneRoom look(const Outgoing& message) const = 0;
   // Takes a piece of at most look().room bytes. Returns nothing, and has taken nothing, if other limits of
   // the lane leave no room now.
   virtual std::optional<Span> give(const Piece& piece) = 0;
@@ -61,6 +67,11 @@ class Lane {
 struct Outlet {
   Lane* lane = nullptr;    // null: it gets no pieces
   std::uint64_t rate = 0;  // bytes a second that it delivers, or more; 0: not known yet
+  // How long a byte is on its way when nothing is before it, in seconds: half the least round trip. What
+  // queues in the network is not in it: those bytes are in LaneRoom::queued.
+  double latency = 0;
+  // The largest piece if there are several lanes; a multiple of kLineBytes.
+  std::uint32_t piece_bytes = 512u << 10;
   // Its rate may have changed since it was known: its next piece goes there whatever others would do.
   bool probe = false;
 };

@@ -113,8 +113,7 @@ class Ledger {
   }
   // How many bytes of the piece lie before the position.
   static std::uint32_t whole_bytes(const Entry& entry, std::uint64_t position) {
-    const bool counts_bytes = entry.span.end - entry.span.begin == entry.length;
-    if (!counts_bytes || position <= entry.span.begin || position >= entry.span.end) {
+    if (entry.span.whole || position <= entry.span.begin || position >= entry.span.end) {
       return 0;
     }
     return static_cast<std::uint32_t>(position - entry.span.begin);

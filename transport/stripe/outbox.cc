@@ -8,8 +8,7 @@
 
 namespace tfabric::stripe {
 
-Outbox::Outbox(const OutboxOptions& options)
-    : options_(options), dealer_(options.piece_bytes), messages_(kMaxMessages) {
+Outbox::Outbox(const OutboxOptions& options) : options_(options), messages_(kMaxMessages) {
   assert(options.eager_bytes <= kMaxEagerBytes);
 }
 
@@ -82,7 +81,7 @@ bool Outbox::deal_gap(std::span<Outlet> outlets) {
 std::optional<std::uint32_t> Outbox::deal(const Ledger::Gap& part, std::span<Outlet> outlets) {
   // A small message is one record, since it may have to be set aside.
   const Outgoing& message = at(part.message).what;
-  const auto to = dealer_.next(outlets, part.length, /*whole=*/message.size <= kMaxEagerBytes);
+  const auto to = dealer_.next(outlets, message, part.length, /*whole=*/message.size <= kMaxEagerBytes);
   if (!to || ledgers_[to->lane].full()) {
     return std::nullopt;
   }

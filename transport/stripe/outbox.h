@@ -24,7 +24,6 @@
 namespace tfabric::stripe {
 
 struct OutboxOptions {
-  std::uint32_t piece_bytes = 512u << 10;  // see Dealer
   std::uint32_t eager_bytes = kMaxEagerBytes;
   // False if messages go only to receives that the peer has announced one by one: these are posted.
   bool waits_for_receives = true;

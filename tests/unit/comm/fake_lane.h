@@ -17,9 +17,7 @@ class FakeCarrier final : public engine::Carrier {
 
   [[nodiscard]] const std::string& name() const override { return name_; }
   [[nodiscard]] bool has_family_of(const net::IpAddress&) const override { return true; }
-  engine::Flow* connect(const net::IpAddress&, std::uint16_t, engine::FlowHandler*, std::size_t) override {
-    return nullptr;
-  }
+  std::unique_ptr<lane::Lane> open(const engine::Destination&) override { return nullptr; }
   [[nodiscard]] std::optional<Instant> away_since() const override { return away; }
   [[nodiscard]] bool has_ended(Instant) const override { return false; }
   [[nodiscard]] std::string why_away(Instant) const override { return away ? "no link" : ""; }
@@ -50,7 +48,7 @@ class FakeLane final : public lane::Lane {
   [[nodiscard]] engine::Carrier& carrier() const override { return *carrier_; }
   [[nodiscard]] std::string remote() const override { return "10.0.0.7"; }
   [[nodiscard]] engine::FlowAccount* account() const override { return nullptr; }
-  [[nodiscard]] stripe::LaneRoom look() const override { return {}; }
+  [[nodiscard]] stripe::LaneRoom look(const stripe::Outgoing&) const override { return {}; }
   std::optional<stripe::Span> give(const stripe::Piece&) override { return std::nullopt; }
   void flush() override { ++flushes; }
   bool say(std::span<const std::byte> record) override {
@@ -71,7 +69,6 @@ class FakeLane final : public lane::Lane {
   [[nodiscard]] bool has_brought_all() const override { return false; }
   [[nodiscard]] bool is_mid_record() const override { return false; }
   bool drain() override { return false; }
-  std::uint64_t fence() override { return 0; }
   [[nodiscard]] std::uint32_t timeouts_in_row() const override { return timeouts; }
   [[nodiscard]] std::uint32_t probes_unanswered() const override { return 0; }
   [[nodiscard]] Instant progressed_at() const override { return {}; }
@@ -96,6 +93,7 @@ class FakeLane final : public lane::Lane {
 
  private:
   [[nodiscard]] std::string label() const override { return "lane"; }
+  std::optional<std::uint64_t> begin_fence() override { return 0; }
 
   FakeCarrier* carrier_;
 };

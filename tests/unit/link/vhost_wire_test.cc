@@ -47,7 +47,7 @@ struct Wire {
   }
   // Connects from one rail to the other.
   TcpFlow& connect(tcp::Rail& from, const tcp::Rail& to, engine::FlowHandler& handler) {
-    engine::Carrier& carrier = *from.route_to(to.address(), 0)->carrier;
+    lane::StreamCarrier& carrier = *from.route_to(to.address(), 0)->carrier;
     engine::Flow* flow = carrier.connect(to.address(), tcp.port(), &handler, 0);
     REQUIRE(flow != nullptr);
     return static_cast<TcpFlow&>(*flow);

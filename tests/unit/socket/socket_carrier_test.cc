@@ -160,7 +160,7 @@ TEST_CASE("a port at which nothing listens refuses, and one of another family ca
 
 TEST_CASE("a carrier at an address that the host does not have says so") {
   engine::Engine engine{{}};
-  const auto opened = SocketCarrier::open(
+  const auto opened = SocketCarrier::make(
       engine,
       {.rail = "eth9", .interface = "eth9", .addresses = {*net::parse_ip("192.0.2.1")}, .limits = {}});
   REQUIRE_FALSE(opened.ok());

@@ -19,7 +19,7 @@ inline const net::IpAddress kLoopback = *net::parse_ip("127.0.0.1");
 struct Side {
   explicit Side(const SocketLimits& limits = {}, const tcp::CommOptions& options = {})
       : context{engine, progress, regions, options, peers} {
-    auto opened = SocketCarrier::open(
+    auto opened = SocketCarrier::make(
         engine, {.rail = "lo", .interface = "lo", .addresses = {kLoopback}, .limits = limits});
     INFO((opened ? std::string() : opened.error().message));
     REQUIRE(opened.ok());

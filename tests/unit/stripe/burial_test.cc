@@ -17,29 +17,57 @@ std::vector<std::uint32_t> serials(const auto& records) {
   return all;
 }
 
+std::vector<std::uint32_t> unanswered(const Burials& burials) {
+  std::vector<std::uint32_t> all;
+  burials.for_each_unanswered([&](LaneSerial serial) { all.push_back(serial.value); });
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("a lane that the sender has closed is asked for until the first answer, which settles it") {
   Burials burials;
-  CHECK(burials.open().empty());
-  burials.begin({5}, {0});
-  burials.begin({7}, {3});
-  CHECK(serials(burials.open()) == std::vector<std::uint32_t>{5, 7});
-  CHECK(burials.answered({7}) == LaneId{3});
-  CHECK(serials(burials.open()) == std::vector<std::uint32_t>{5});
-  CHECK_FALSE(burials.answered({7}).has_value());  // over another lane
-  CHECK_FALSE(burials.answered({6}).has_value());  // never asked for
-  CHECK(burials.answered({5}) == LaneId{0});
-  CHECK(burials.open().empty());
+  CHECK(burials.empty());
+  burials.begin({5}, {0}, /*fenced=*/true);
+  burials.begin({7}, {3}, /*fenced=*/true);
+  CHECK(unanswered(burials) == std::vector<std::uint32_t>{5, 7});
+  CHECK(burials.answered({7}, 100)->lane == LaneId{3});
+  CHECK(unanswered(burials) == std::vector<std::uint32_t>{5});
+  CHECK_FALSE(burials.answered({7}, 100).has_value());  // over another lane
+  CHECK_FALSE(burials.answered({6}, 0).has_value());    // never asked for
+  CHECK(burials.answered({5}, 200)->position == 200);
+  CHECK(burials.empty());
+}
+
+TEST_CASE("a lane that is being fenced is not asked for, and settled only when that is through") {
+  Burials burials;
+  burials.begin({5}, {0}, /*fenced=*/false);
+  CHECK(unanswered(burials).empty());
+  CHECK_FALSE(burials.empty());
+  SECTION("the receiver answers before") {
+    CHECK_FALSE(burials.answered({5}, 300).has_value());
+    CHECK(burials.awaits_fence({5}));
+    const auto settlement = burials.fenced({5});
+    REQUIRE(settlement.has_value());
+    CHECK(settlement->lane == LaneId{0});
+    CHECK(settlement->position == 300);
+    CHECK(burials.empty());
+  }
+  SECTION("and afterwards, when it is asked") {
+    CHECK_FALSE(burials.fenced({5}).has_value());
+    CHECK_FALSE(burials.awaits_fence({5}));
+    CHECK(unanswered(burials) == std::vector<std::uint32_t>{5});
+    CHECK(burials.answered({5}, 300)->position == 300);
+  }
 }
 
 TEST_CASE("a lane's number may be used again while an older lane of that number is settled") {
   Burials burials;
-  burials.begin({1}, {2});
-  CHECK(burials.answered({1}) == LaneId{2});
-  burials.begin({9}, {2});
-  CHECK_FALSE(burials.answered({1}).has_value());  // late
-  CHECK(burials.answered({9}) == LaneId{2});
+  burials.begin({1}, {2}, /*fenced=*/true);
+  CHECK(burials.answered({1}, 0)->lane == LaneId{2});
+  burials.begin({9}, {2}, /*fenced=*/true);
+  CHECK_FALSE(burials.answered({1}, 0).has_value());  // late
+  CHECK(burials.answered({9}, 0)->lane == LaneId{2});
 }
 
 TEST_CASE(

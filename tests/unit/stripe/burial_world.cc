@@ -40,9 +40,7 @@ bool equal(std::span<const std::byte> bytes, const Text& other, std::size_t from
 
 World::World(const Space& space, const Rules& rules)
     : space_(space),
-      ends_({.piece_bytes = space.piece_bytes,
-             .eager_bytes = space.eager_bytes,
-             .waits_for_receives = space.posts_late},
+      ends_({.eager_bytes = space.eager_bytes, .waits_for_receives = space.posts_late}, space.piece_bytes,
             rules) {
   ends_.watch(*this);
   for (std::uint32_t i = 0; i < space.sizes.size(); ++i) {
@@ -216,7 +214,7 @@ std::string World::fault_as_end() const {
       return "a dead end";
     }
   }
-  const bool over = ends_.burials.open().empty() && ends_.graves.unsettled().empty();
+  const bool over = ends_.burials.empty() && ends_.graves.unsettled().empty();
   return over || space_.messages_only ? "" : "a burial is never over";
 }
 
@@ -249,16 +247,15 @@ std::uint64_t World::fingerprint() const {
   static std::vector<std::uint64_t> all;  // keeps its memory
   all.clear();
   all.insert(all.end(), {deaths_, opened_, posted_, ends_.told().value, ends_.heard().value,
-                         ends_.inbox.posted().value, ends_.inbox.has_aside(), ends_.burials.open().size()});
+                         ends_.inbox.posted().value, ends_.inbox.has_aside()});
   for (const auto& transfer : transfers_) {
     all.push_back((transfer->send_over ? 1 : 0) + (transfer->receive_over ? 2 : 0));
   }
   for (const Ledger::Gap& part : parts_) {
     all.insert(all.end(), {part.message, part.offset, part.length});
   }
-  for (const auto& burial : ends_.burials.open()) {
-    all.push_back(burial.serial.value);
-  }
+  ends_.burials.for_each_unanswered([&](LaneSerial serial) { all.push_back(serial.value); });
+  all.push_back(~std::uint64_t{0});
   for (const auto& grave : ends_.graves.unsettled()) {
     all.push_back(grave.serial.value);
   }

@@ -9,10 +9,10 @@ using namespace tfabric;
 using namespace tfabric::stripe;
 
 TEST_CASE("a piece goes to the lane on which it arrives first") {
-  OpenLanes open(4);
   constexpr std::uint32_t kPiece = 64u << 10;
+  OpenLanes open(4, kPiece);
   const std::vector<std::byte> data(std::size_t{100} * kPiece);
-  Outbox outbox({.piece_bytes = kPiece, .waits_for_receives = false});
+  Outbox outbox({.waits_for_receives = false});
   Completion completion;
   const auto deal = [&] {
     REQUIRE(outbox.post(message_of(data, 0), &completion));
@@ -43,6 +43,13 @@ TEST_CASE("a piece goes to the lane on which it arrives first") {
     rates({10'000, 10'000, 10'000, 1});
     CHECK(deal() == std::vector<std::size_t>{34, 33, 33, 0});
   }
+  SECTION("and one that is far away gets what would wait longer elsewhere") {
+    rates({1000, 1000, 1000, 1000});
+    // Ten pieces of 65.5 us are before it on each of the others.
+    open.outlets[2].latency = open.outlets[3].latency = 10.5 * 65.536e-6;
+    const auto pieces = deal();
+    CHECK(pieces[0] + pieces[1] == pieces[2] + pieces[3] + 20);
+  }
   SECTION("and waits for that lane if it has no room") {
     rates({1000, 1, 1, 1});
     open.lanes[0]->limit = 3 * kPiece;
@@ -62,6 +69,62 @@ std::uint64_t bytes_of(const std::vector<FakeLane::Given>& given) {
 }
 
 }  // namespace
+
+TEST_CASE("a small message goes by the way that is near, however much a quick and far one could carry") {
+  OpenLanes open(2);
+  open.outlets[0] = {.lane = open.lanes[0].get(), .rate = 10'000'000'000, .latency = 200e-6};
+  open.outlets[1] = {.lane = open.lanes[1].get(), .rate = 1'000'000'000, .latency = 2e-6};
+  const std::vector<std::byte> data(8);
+  Outbox outbox({.waits_for_receives = false});
+  Completion completion;
+  REQUIRE(outbox.post(message_of(data, 0), &completion));
+  REQUIRE(outbox.pump(open.outlets));
+  CHECK(open.given(1).size() == 1);
+  outbox.fail();
+}
+
+namespace {
+
+// A lane that takes only messages of groups before `announced`, whole, as a queue pair does.
+struct PlacingLane final : Lane {
+  [[nodiscard]] LaneRoom look(const Outgoing& message) const override {
+    return {.room = 1u << 30, .takes = message.group.precedes(announced)};
+  }
+  std::optional<Span> give(const Piece& piece) override {
+    given.push_back(piece.message->group.value);
+    return Span{given.size() - 1, given.size(), /*whole=*/true};
+  }
+  GroupId announced;
+  std::vector<std::uint32_t> given;
+};
+
+}  // namespace
+
+TEST_CASE("a lane that does not know where a message goes is passed over, and gets it once it does") {
+  OpenLanes open(1);
+  PlacingLane placing;
+  open.outlets.push_back({.lane = &placing, .rate = 1'000'000'000});
+  open.outlets[0].rate = 1'000'000;
+  const std::vector<std::byte> data(1000);
+  Outbox outbox({.waits_for_receives = false});
+  std::vector<Completion> completions(2);
+  REQUIRE(outbox.post(message_of(data, 0), &completions[0]));
+  SECTION("another lane takes it") {
+    REQUIRE(outbox.pump(open.outlets));
+    CHECK(open.given(0).size() == 1);
+    CHECK(placing.given.empty());
+  }
+  SECTION("alone, it is waited for") {
+    open.outlets[0].lane = nullptr;
+    CHECK_FALSE(outbox.pump(open.outlets));
+    placing.announced = {1};
+    CHECK(outbox.pump(open.outlets));
+    CHECK(placing.given == std::vector<std::uint32_t>{0});
+    outbox.on_confirmed({1}, 1);
+    CHECK(completions[0].state == Completion::State::done);
+  }
+  outbox.fail();
+}
 
 TEST_CASE("a lane of unknown rate counts as the fastest, and gets little until its rate is known") {
   OpenLanes open(2);
@@ -118,10 +181,10 @@ TEST_CASE("pieces are as large as their lane is quick, and a probe goes where no
 }
 
 TEST_CASE("a lane alone gets a message in one piece, and several get pieces of whole lines") {
-  OpenLanes open(2);
+  OpenLanes open(2, 4096);
   open.outlets[0].rate = open.outlets[1].rate = 1'000'000'000;
   const std::vector<std::byte> data(1'000'001);
-  Outbox outbox({.piece_bytes = 4096, .waits_for_receives = false});
+  Outbox outbox({.waits_for_receives = false});
   Completion completion;
   REQUIRE(outbox.post(message_of(data, 0), &completion));
   SECTION("one piece") {
@@ -154,9 +217,9 @@ TEST_CASE("a lane alone gets a message in one piece, and several get pieces of w
 }
 
 TEST_CASE("a message whose receive may not be posted is dealt whole, however small the pieces are") {
-  OpenLanes open(2);
+  OpenLanes open(2, 4096);
   const std::vector<std::byte> data(kMaxEagerBytes);
-  Outbox outbox({.piece_bytes = 4096});
+  Outbox outbox(OutboxOptions{});
   Completion completion;
   REQUIRE(outbox.post(message_of(data, 0), &completion));
   SECTION("whole, if at all, while it is early") {

@@ -8,7 +8,7 @@ namespace tfabric::stripe {
 
 // --- the sender's end
 
-LaneRoom FakeLane::look() const {
+LaneRoom FakeLane::look(const Outgoing& /*message*/) const {
   const std::uint64_t queued = written_ - confirmed_;
   const bool takes = pieces > 0 && queued + kHeaderBytes < limit;
   return {

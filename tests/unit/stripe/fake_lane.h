@@ -49,7 +49,7 @@ class FakeLane final : public Lane {
   std::uint64_t limit = 1u << 30;  // bytes that may be given and not confirmed
   std::uint32_t pieces = ~0u;      // so many more it takes
 
-  [[nodiscard]] LaneRoom look() const override;
+  [[nodiscard]] LaneRoom look(const Outgoing& message) const override;
   std::optional<Span> give(const Piece& piece) override;
   void say(const Note& note);
   void confirm(std::uint64_t position) { confirmed_ = position; }

@@ -161,9 +161,9 @@ TEST_CASE("the ring grows to its limit and keeps the order wherever it wraps") {
 
 TEST_CASE("a piece of a lane that does not count bytes is there whole or not at all") {
   Ledger ledger;
-  ledger.add({{0, 1}, 1, 0, 4096});
-  ledger.add({{1, 3}, 2, 0, 4096});
-  ledger.add({{3, 4}, 3, 0, 0});
+  ledger.add({{0, 1, true}, 1, 0, 4096});
+  ledger.add({{1, 3, true}, 2, 0, 4096});
+  ledger.add({{3, 4, true}, 3, 0, 0});
   std::vector<std::uint32_t> there;
   std::vector<Ledger::Gap> gaps;
   const auto settle = [&](std::uint64_t position) {

@@ -12,10 +12,10 @@
 namespace tfabric::stripe {
 
 struct OpenLanes {
-  explicit OpenLanes(std::size_t count) {
+  explicit OpenLanes(std::size_t count, std::uint32_t piece_bytes = Outlet{}.piece_bytes) {
     for (std::size_t i = 0; i < count; ++i) {
       lanes.push_back(std::make_unique<FakeLane>());
-      outlets.push_back({.lane = lanes.back().get()});
+      outlets.push_back({.lane = lanes.back().get(), .piece_bytes = piece_bytes});
     }
   }
   [[nodiscard]] const std::vector<FakeLane::Given>& given(std::size_t lane) const {

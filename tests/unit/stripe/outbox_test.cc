@@ -14,12 +14,12 @@ using namespace tfabric::stripe;
 using State = Completion::State;
 
 TEST_CASE("messages of all sizes arrive whole over several lanes and are done only once confirmed") {
-  OpenLanes open(GENERATE(1u, 3u));
+  OpenLanes open(GENERATE(1u, 3u), 16384);
   for (const auto& lane : open.lanes) {
     lane->limit = 100'000;
   }
   Inbox inbox;
-  Outbox outbox({.piece_bytes = 16384});
+  Outbox outbox(OutboxOptions{});
   const std::vector<std::uint32_t> sizes{0, 1, 8, 16, 17, 127, 128, 4096, 100000, 1000003, 0, 3};
   std::vector<std::vector<std::byte>> sent, received;
   std::vector<Completion> send_done(sizes.size()), receive_done(sizes.size());
@@ -126,9 +126,9 @@ TEST_CASE("what is not done fails with the outbox, and more than fits is refused
 
 // Inbox takes no part of such a message, since it could not tell when the message is whole.
 TEST_CASE("what a dead lane has not delivered is dealt again, the oldest first, before anything new") {
-  OpenLanes open(3);
+  OpenLanes open(3, 256);
   const std::vector<std::byte> data(1000);
-  Outbox outbox({.piece_bytes = 256, .waits_for_receives = false});
+  Outbox outbox({.waits_for_receives = false});
   std::vector<Completion> completions(3);
   REQUIRE(outbox.post(message_of(data, 0), &completions[0]));
   REQUIRE(outbox.post(message_of(data, 1), &completions[1]));

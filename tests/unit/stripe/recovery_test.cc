@@ -77,7 +77,8 @@ class RandomRun {
       : random_(seed),
         lanes_(random_.between(1, 4)),
         deaths_(random_.between(0, 6)),
-        ends_(options(), rules) {
+        ends_({.eager_bytes = random_.chance(0.7) ? kMaxEagerBytes : 1000}, 4096u << random_.between(0, 5),
+              rules) {
     for (std::uint64_t i = random_.between(1, 20); i > 0; --i) {
       transfers_.push_back(
           std::make_unique<Transfer>(size(), random_.between(0, 1) * random_.between(0, 100)));
@@ -104,10 +105,6 @@ class RandomRun {
   [[nodiscard]] std::uint64_t dealt_again() const { return ends_.outbox.dealt_again(); }
 
  private:
-  OutboxOptions options() {
-    const std::uint32_t piece = 4096u << random_.between(0, 5);
-    return {.piece_bytes = piece, .eager_bytes = random_.chance(0.7) ? kMaxEagerBytes : 1000};
-  }
   std::uint64_t size() {
     static constexpr std::array<std::uint64_t, 6> kMost{0, 200, 4096, 16384, 65536, 300'000};
     const std::uint64_t most = kMost[random_.between(0, 99) % (random_.chance(0.2) ? 6 : 5)];
@@ -210,7 +207,7 @@ class RandomRun {
         fault_ = "message " + std::to_string(i) + " was written to when it was done";
       }
     }
-    if (!ends_.burials.open().empty() || !ends_.graves.unsettled().empty()) {
+    if (!ends_.burials.empty() || !ends_.graves.unsettled().empty()) {
       fault_ = "a burial is never over";
     }
     if (ends_.outbox.outstanding() + ends_.inbox.outstanding() > 0 || ends_.inbox.has_aside()) {

@@ -52,7 +52,7 @@ std::vector<Outlet> TwoEnds::outlets() {
   for (const auto& way : ways_) {
     if (way->sender == End::open) {
       outlets.resize(std::max(outlets.size(), way->id.value + 1));
-      outlets[way->id.value] = {.lane = &way->lane};
+      outlets[way->id.value] = {.lane = &way->lane, .piece_bytes = piece_bytes_};
     }
   }
   return outlets;
@@ -105,7 +105,7 @@ void TwoEnds::bury(Way& way) {
     expect(outbox.settle(way.id, *way.settled));
     return;
   }
-  burials.begin(way.serial, way.id);
+  burials.begin(way.serial, way.id, /*fenced=*/true);
   say({.kind = NoteKind::bury, .serial = way.serial});
 }
 
@@ -144,11 +144,11 @@ bool TwoEnds::hear(std::size_t number) {
 
 void TwoEnds::on_welcome(Way& way) {
   way.sender = End::open;
-  for (const Burials::Burial& burial : burials.open()) {
+  burials.for_each_unanswered([&](LaneSerial serial) {
     if (rules_.repeats) {
-      way.lane.say({.kind = NoteKind::bury, .serial = burial.serial});
+      way.lane.say({.kind = NoteKind::bury, .serial = serial});
     }
-  }
+  });
 }
 
 void TwoEnds::on_buried(const Note& note) {
@@ -160,17 +160,17 @@ void TwoEnds::on_buried(const Note& note) {
   if (rules_.settled_first && rules_.says_settled) {
     say(settled);
   }
-  if (const std::optional<LaneId> id = burials.answered(note.serial)) {
-    settle(*id, note);
+  if (const auto settlement = burials.answered(note.serial, note.position)) {
+    settle(*settlement, note);
   }
   if (!rules_.settled_first && rules_.says_settled) {
     say(settled);
   }
 }
 
-void TwoEnds::settle(LaneId id, const Note& note) {
-  find(note.serial)->settled = note.position;
-  expect(outbox.settle(id, note.position));
+void TwoEnds::settle(const Burials::Settlement& settlement, const Note& note) {
+  find(note.serial)->settled = settlement.position;
+  expect(outbox.settle(settlement.lane, settlement.position));
 }
 
 bool TwoEnds::lose(std::size_t number) {

@@ -44,8 +44,11 @@ class TwoEnds final : private Ear {
     [[nodiscard]] bool lives() const { return sender != End::closed && receiver != End::closed; }
   };
 
-  TwoEnds(const OutboxOptions& options, const Rules& rules)
-      : outbox(options), rules_(rules), tells_posted_(options.waits_for_receives) {}
+  TwoEnds(const OutboxOptions& options, std::uint32_t piece_bytes, const Rules& rules)
+      : outbox(options),
+        rules_(rules),
+        piece_bytes_(piece_bytes),
+        tells_posted_(options.waits_for_receives) {}
 
   // --- the sender's end
   // Opens a lane, whose hello is under way.
@@ -96,7 +99,7 @@ class TwoEnds final : private Ear {
   void bury(Way& way);
   void on_welcome(Way& way);
   void on_buried(const Note& note);
-  void settle(LaneId id, const Note& note);
+  void settle(const Burials::Settlement& settlement, const Note& note);
 
   void tell(const Note& note);
   void tell_posted();
@@ -108,6 +111,7 @@ class TwoEnds final : private Ear {
   void expect(const Status& status);
 
   Rules rules_;
+  std::uint32_t piece_bytes_;
   bool tells_posted_;
   std::vector<std::unique_ptr<Way>> ways_;
   std::uint32_t last_serial_ = 0;

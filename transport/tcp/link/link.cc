@@ -45,7 +45,7 @@ net::InterfaceConfig seeded(net::InterfaceConfig config) {
 
 Link::Link(std::unique_ptr<nic::Port> port, net::InterfaceConfig config, const LinkOptions& options,
            ExchangeMember member)
-    : engine::Carrier({}),
+    : StreamCarrier(engine::Traits{}),
       port_(std::move(port)),
       interface_(seeded(std::move(config))),
       checksum_(checksum_for(interface_.config(), port_->capabilities())),

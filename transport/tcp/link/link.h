@@ -14,8 +14,8 @@
 #include <utility>
 
 #include "base/time.h"
-#include "transport/engine/carrier.h"
 #include "transport/engine/link_watch.h"
+#include "transport/lane/stream_carrier.h"
 #include "transport/tcp/link/exchange.h"
 #include "transport/tcp/link/link_fault.h"
 #include "transport/tcp/link/segment_cutter.h"
@@ -48,7 +48,7 @@ struct LinkOptions {
   std::shared_ptr<engine::Rehearsal> rehearsal;
 };
 
-class Link final : public engine::Carrier {
+class Link final : public lane::StreamCarrier {
  public:
   // The most packets that wait for the driver: a good burst, and a super-segment that is cut here.
   static constexpr std::uint16_t kStage = 64 + kMostCut;

@@ -123,7 +123,7 @@ Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& 
   });
   std::vector<std::unique_ptr<Rail>> rails;
   for (link::Tcp* tcp : engines) {
-    auto carrier = socket::SocketCarrier::open(tcp->engine(), {.rail = config.name,
+    auto carrier = socket::SocketCarrier::make(tcp->engine(), {.rail = config.name,
                                                                .interface = config.device,
                                                                .addresses = addresses,
                                                                .leads = leads,

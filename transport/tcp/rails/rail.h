@@ -24,7 +24,7 @@ namespace tfabric::tcp {
 // The way to a peer: the carrier, and the peer's address there. The carrier is null while it is being made;
 // ask again.
 struct Route {
-  engine::Carrier* carrier = nullptr;
+  lane::StreamCarrier* carrier = nullptr;
   net::IpAddress remote;
 };
 

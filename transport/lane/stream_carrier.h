@@ -1,0 +1,25 @@
+// A carrier of byte streams: its lanes are records on flows (stream_lane.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "base/address.h"
+#include "transport/engine/carrier.h"
+#include "transport/engine/flow.h"
+
+namespace tfabric::lane {
+
+class StreamCarrier : public engine::Carrier {
+ public:
+  using Carrier::Carrier;
+
+  std::unique_ptr<Lane> open(const engine::Destination& to) final;
+  // Opens a connection. Returns null if the carrier has no address of the destination's family or no port is
+  // free. `handler` and `index`: see engine::Flow::set_handler().
+  virtual engine::Flow* connect(const net::IpAddress& remote, std::uint16_t port,
+                                engine::FlowHandler* handler, std::size_t index) = 0;
+};
+
+}  // namespace tfabric::lane
