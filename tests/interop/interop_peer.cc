@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "tests/interop/scripted_flow.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/rails/nic_rail.h"
 

@@ -8,6 +8,7 @@
 #include "tests/bench/memif_port.h"
 #include "tests/packetdrill/profile.h"
 #include "transport/comm/context.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/eal.h"
 
 namespace tfabric::drill {

@@ -18,6 +18,7 @@
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/pools.h"
 #include "transport/tcp/rails/fatal_fault.h"
+#include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/watchdog/process.h"
 

@@ -11,6 +11,7 @@
 #include "tests/unit/nic/eal_fixture.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/rails/rail.h"
+#include "transport/tcp/rails/rail_links.h"
 
 namespace tfabric::link::test {
 

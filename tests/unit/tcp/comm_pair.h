@@ -15,6 +15,7 @@
 #include "transport/comm/listener.h"
 #include "transport/comm/send_comm.h"
 #include "transport/session/acceptor.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/rails/rail.h"
 
 namespace tfabric::tcp::test {

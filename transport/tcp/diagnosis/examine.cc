@@ -8,6 +8,7 @@
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/nic_rail.h"
 #include "transport/tcp/rails/rail.h"
+#include "transport/tcp/rails/rail_kinds.h"
 #include "transport/tcp/rails/rail_plan.h"
 #include "transport/tcp/rails/rail_share.h"
 #include "transport/tcp/stack/connection.h"

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "transport/tcp/rails/rail_kinds.h"
+
 namespace tfabric::tcp {
 
 std::unique_ptr<Rail> AbsentRail::make(const config::Rail& config) {

@@ -8,6 +8,8 @@
 #include "host/interfaces.h"
 #include "transport/bootstrap/addresses.h"
 #include "transport/socket/socket_carrier.h"
+#include "transport/tcp/link/tcp.h"
+#include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
 namespace {

@@ -11,8 +11,10 @@
 
 #include "base/random.h"
 #include "base/thread.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/rail_kinds.h"
+#include "transport/tcp/rails/rail_links.h"
 
 namespace tfabric::tcp {
 namespace {

@@ -23,6 +23,7 @@
 #include "transport/tcp/nic/shared_wire.h"
 #include "transport/tcp/rails/local_session.h"
 #include "transport/tcp/rails/rail.h"
+#include "transport/tcp/stack/receive_share.h"
 
 namespace tfabric::tcp {
 

@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "base/log.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/rails/local_rail.h"
+#include "transport/tcp/rails/rail_links.h"
 
 namespace tfabric::tcp {
 namespace {

@@ -4,9 +4,12 @@
 
 #include "base/log.h"
 #include "base/random.h"
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/rails/local_rail.h"
 #include "transport/tcp/rails/memory_need.h"
 #include "transport/tcp/rails/queue_subset.h"
+#include "transport/tcp/rails/rail_kinds.h"
+#include "transport/tcp/rails/rail_links.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -193,6 +196,9 @@ Result<std::unique_ptr<Rail>> NicRail::open_end(const Common& common, std::uint1
   tcp.add_link(std::move(*loop));
   return rail;
 }
+
+std::uint32_t NicRail::mtu() const { return network_->interface().config().mtu; }
+bool NicRail::sends_by_dma() const { return network_->options().mapped_only; }
 
 Result<Route> NicRail::route_to(const net::IpAddress& peer, std::uint64_t peer_process) {
   const bool on_this_host = network_->interface().owns(peer);

@@ -6,6 +6,10 @@
 
 #include "transport/tcp/rails/rail.h"
 
+namespace tfabric::nic {
+class Port;
+}
+
 namespace tfabric::tcp {
 
 // Says of an address that the rail cannot send to it, whatever the network is like.
@@ -21,8 +25,8 @@ class NicRail final : public Rail {
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   [[nodiscard]] std::uint64_t process() const override { return local_ == nullptr ? 0 : local_->process(); }
   Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
-  [[nodiscard]] std::uint32_t mtu() const override { return network_->interface().config().mtu; }
-  [[nodiscard]] bool sends_by_dma() const override { return network_->options().mapped_only; }
+  [[nodiscard]] std::uint32_t mtu() const override;
+  [[nodiscard]] bool sends_by_dma() const override;
   [[nodiscard]] link::Link* network() override { return network_; }
 
  private:

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "host/neighbours.h"
-#include "transport/tcp/link/exchange.h"
+#include "transport/tcp/link/port_map.h"
 #include "transport/tcp/net/neighbour_table.h"
 #include "transport/tcp/nic/xdp/program.h"
 

@@ -15,9 +15,14 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "config/config.h"
-#include "transport/tcp/link/link.h"
-#include "transport/tcp/link/tcp.h"
-#include "transport/tcp/rails/rail_kinds.h"
+#include "transport/engine/rehearsal.h"
+#include "transport/lane/stream_carrier.h"
+
+namespace tfabric::link {
+class Link;
+class PortMap;
+class Tcp;
+}  // namespace tfabric::link
 
 namespace tfabric::tcp {
 
@@ -50,9 +55,7 @@ class Rail {
   // Returns true if the process has started without the rail: there is no route over it.
   [[nodiscard]] virtual bool absent() const { return false; }
   // What is rehearsed on its links; null: nothing can be.
-  [[nodiscard]] virtual std::shared_ptr<engine::Rehearsal> rehearsal() {
-    return network() == nullptr ? nullptr : network()->options().rehearsal;
-  }
+  [[nodiscard]] virtual std::shared_ptr<engine::Rehearsal> rehearsal();
   // Returns true if a NIC reads registered memory by DMA.
   [[nodiscard]] virtual bool sends_by_dma() const { return false; }
 
@@ -69,22 +72,5 @@ class Rail {
 Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
                                                      std::span<link::Tcp* const> engines,
                                                      const link::PortMap& ports, bool announce = true);
-
-// `share`: what the connections of the rail's links in one engine share. `rehearsal`: what all of its links
-// share, or null.
-[[nodiscard]] link::LinkOptions link_options(const config::Rail& config, TransmitAccess access,
-                                             std::shared_ptr<stack::ReceiveShare> share,
-                                             std::shared_ptr<engine::Rehearsal> rehearsal);
-// The faults of a rail that is being opened now; null if it has none, and gets none.
-[[nodiscard]] std::shared_ptr<engine::Rehearsal> make_rehearsal(const config::Rail& config);
-// One engine's part of the rail's receive window and memory, which `engines` divide evenly.
-[[nodiscard]] std::shared_ptr<stack::ReceiveShare> make_receive_share(const config::Rail& config,
-                                                                      std::size_t engines);
-// Makes a link that gives back what it is given, with the rail's own addresses. `member`: how it reaches the
-// loops of other engines. `pool`: shared with a port of at least this MTU; null: the link gets its own.
-Result<std::unique_ptr<link::Link>> make_loop_link(const std::string& name,
-                                                   const net::InterfaceConfig& interface,
-                                                   link::ExchangeMember member = {},
-                                                   std::shared_ptr<rte_mempool> pool = nullptr);
 
 }  // namespace tfabric::tcp

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "transport/engine/progress.h"
-#include "transport/tcp/link/tcp.h"
+#include "transport/tcp/link/options.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/rails/device_plan.h"
 #include "transport/tcp/rails/preflight.h"

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "transport/tcp/link/tcp.h"
 #include "transport/tcp/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
