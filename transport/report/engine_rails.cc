@@ -43,12 +43,12 @@ void EngineReport::for_each_carrier(const RailAccount& account, const Use& use) 
 
 engine::CarrierCounters EngineReport::counters_of(const RailAccount& account) const {
   engine::CarrierCounters sums = account.gone;
-  bool by_kernel = false;
+  bool unseen = false;
   for_each_carrier(account, [&](const engine::Carrier& carrier) {
     sums += carrier.counters();
-    by_kernel |= !carrier.traits().shows_packets;
+    unseen |= !carrier.traits().shows_packets;
   });
-  if (!by_kernel) {
+  if (!unseen) {
     return sums;
   }
   // The kernel counts the frames; what it has of ours is payload.

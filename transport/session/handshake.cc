@@ -33,15 +33,15 @@ std::size_t size_of(const Endpoint& endpoint, bool own_port) {
 
 // Of the first endpoint of the kernel's, the port is in the handle's fixed part.
 bool has_own_port(const Endpoint& endpoint, bool& kernel_seen) {
-  return endpoint.kernel_port != 0 && std::exchange(kernel_seen, true);
+  return endpoint.port != 0 && std::exchange(kernel_seen, true);
 }
 
 std::byte* put_endpoint(std::byte* at, const Endpoint& endpoint, bool own_port) {
   const bool v6 = !endpoint.address.is_v4();
   *at++ = static_cast<std::byte>(static_cast<unsigned>(endpoint.role) << kRoleShift) |
-          (v6 ? kV6 : std::byte{0}) | (endpoint.kernel_port != 0 ? kByKernel : std::byte{0});
+          (v6 ? kV6 : std::byte{0}) | (endpoint.port != 0 ? kByKernel : std::byte{0});
   if (own_port) {
-    put_u16(at, endpoint.kernel_port);
+    put_u16(at, endpoint.port);
     at += 2;
   }
   const auto bytes = std::as_bytes(std::span(endpoint.address.bytes)).last(v6 ? 16 : 4);
@@ -64,14 +64,14 @@ std::optional<Endpoint> take_endpoint(std::span<const std::byte>& bytes, std::ui
   }
   Endpoint endpoint{.address = net::IpAddress(), .role = static_cast<RailRole>(role)};
   if (kernel) {
-    endpoint.kernel_port = own_port ? get_u16(&bytes[1]) : std::exchange(first_port, std::uint16_t{0});
+    endpoint.port = own_port ? get_u16(&bytes[1]) : std::exchange(first_port, std::uint16_t{0});
   }
   endpoint.address = v6 ? net::IpAddress() : net::IpAddress::v4({});
   std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(address_at), v6 ? 16 : 4,
               endpoint.address.bytes.end() - (v6 ? 16 : 4));
   bytes = bytes.subspan(size);
-  const bool valid = v6 == !endpoint.address.is_v4() && kernel == (endpoint.kernel_port != 0) &&
-                     !endpoint.address.is_unspecified();
+  const bool valid =
+      v6 == !endpoint.address.is_v4() && kernel == (endpoint.port != 0) && !endpoint.address.is_unspecified();
   return valid ? std::optional(endpoint) : std::nullopt;
 }
 
@@ -99,8 +99,8 @@ void write_handle(const Handle& handle, HandleBytes bytes) {
   bool kernel_seen = false;
   for (const Endpoint& endpoint : handle.endpoints) {
     const bool own_port = has_own_port(endpoint, kernel_seen);
-    if (endpoint.kernel_port != 0 && !own_port) {
-      put_u16(&bytes[kKernelPortAt], endpoint.kernel_port);
+    if (endpoint.port != 0 && !own_port) {
+      put_u16(&bytes[kKernelPortAt], endpoint.port);
     }
     at = put_endpoint(at, endpoint, own_port);
   }

@@ -35,7 +35,7 @@ using transport::set_attempt;
 // Where a listener can be reached over one of its process's rails.
 struct Endpoint {
   net::IpAddress address;
-  std::uint16_t kernel_port = 0;  // where the kernel takes connections to it; 0: our own TCP, at Handle::port
+  std::uint16_t port = 0;  // where it takes connections, if at a port of its own; 0: at Handle::port
   RailRole role = RailRole::own;
 
   bool operator==(const Endpoint&) const = default;

@@ -145,14 +145,16 @@ void meet_all(Match& match, RouteClass rank, std::vector<RailPair>& pairs) {
   match.add_met(rank, pairs);
 }
 
-void pair_kind(std::span<const RailEnd> ours, std::span<const RailEnd> theirs, bool by_kernel,
+// Returns true if one of these is a life-boat.
+bool any_lifeboat(std::span<const RailEnd> rails, const Positions& places) {
+  return std::any_of(places.begin(), places.end(),
+                     [&](std::size_t place) { return rails[place].role == RailRole::lifeboat; });
+}
+
+void pair_kind(std::span<const RailEnd> ours, std::span<const RailEnd> theirs, std::uint8_t kind,
                std::vector<RailPair>& pairs) {
-  const auto own = [&](const RailEnd& end) {
-    return end.by_kernel == by_kernel && end.role == RailRole::own;
-  };
-  const auto other = [&](const RailEnd& end) {
-    return end.by_kernel == by_kernel && end.role != RailRole::own;
-  };
+  const auto own = [&](const RailEnd& end) { return end.kind == kind && end.role == RailRole::own; };
+  const auto other = [&](const RailEnd& end) { return end.kind == kind && end.role != RailRole::own; };
   const Positions our_own = positions(ours, own), their_own = positions(theirs, own);
   Match match(ours, theirs, our_own, their_own);
   meet_all(match, RouteClass::own, pairs);
@@ -162,7 +164,8 @@ void pair_kind(std::span<const RailEnd> ours, std::span<const RailEnd> theirs, b
   if (!our_others.empty() || !their_others.empty()) {
     Match stand_ins(ours, theirs, our_others.empty() ? our_own : our_others,
                     their_others.empty() ? their_own : their_others);
-    meet_all(stand_ins, by_kernel ? RouteClass::lifeboat : RouteClass::reserve, pairs);
+    const bool lifeboats = any_lifeboat(ours, our_others) || any_lifeboat(theirs, their_others);
+    meet_all(stand_ins, lifeboats ? RouteClass::lifeboat : RouteClass::reserve, pairs);
   }
 }
 
@@ -197,8 +200,8 @@ std::optional<int> nearness(const RailEnd& ours, const RailEnd& theirs) {
 
 std::vector<RailPair> pair_one_to_one(std::span<const RailEnd> ours, std::span<const RailEnd> theirs) {
   std::vector<RailPair> pairs;
-  for (const bool by_kernel : {false, true}) {
-    const auto of_kind = [&](const RailEnd& end) { return end.by_kernel == by_kernel; };
+  for (std::uint8_t kind = 0; kind < kRailKinds; ++kind) {
+    const auto of_kind = [&](const RailEnd& end) { return end.kind == kind; };
     Match match(ours, theirs, positions(ours, of_kind), positions(theirs, of_kind));
     match.meet_one_to_one();
     match.add_met(RouteClass::own, pairs);
@@ -208,8 +211,8 @@ std::vector<RailPair> pair_one_to_one(std::span<const RailEnd> ours, std::span<c
 
 std::vector<RailPair> pair_rails(std::span<const RailEnd> ours, std::span<const RailEnd> theirs) {
   std::vector<RailPair> pairs;
-  for (const bool by_kernel : {false, true}) {
-    pair_kind(ours, theirs, by_kernel, pairs);
+  for (std::uint8_t kind = 0; kind < kRailKinds; ++kind) {
+    pair_kind(ours, theirs, kind, pairs);
   }
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const RailPair& a, const RailPair& b) { return a.rank < b.rank; });

@@ -29,9 +29,14 @@ enum class RouteClass : std::uint8_t {
   lifeboat
 };
 
+[[nodiscard]] constexpr std::uint8_t rail_kind(std::uint16_t port) { return port != 0 ? 1 : 0; }
+inline constexpr std::uint8_t kRailKinds = 2;
+
 // What pairing knows of a rail.
 struct RailEnd {
-  bool by_kernel = false;  // the kernel takes its connections, at a port of its own: both ends, or neither
+  // Rails of different kinds do not meet: those that take connections at a port of their own, and those that
+  // take them at the process's. A number, so that there may be more.
+  std::uint8_t kind = 0;
   RailRole role = RailRole::own;
   // Of ours with their networks; of the peer's the addresses alone count. None: any peer can be reached.
   std::vector<net::Prefix> addresses{};

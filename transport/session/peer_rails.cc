@@ -9,16 +9,15 @@ namespace {
 // An address without its network.
 RailEnd end_of(const Endpoint& endpoint) {
   constexpr int kV4Bits = 32, kV6Bits = 128;
-  return {.by_kernel = endpoint.kernel_port != 0,
+  return {.kind = rail_kind(endpoint.port),
           .role = endpoint.role,
           .addresses = {{endpoint.address, endpoint.address.is_v4() ? kV4Bits : kV6Bits}}};
 }
 
 bool is_other_family_of(const Endpoint& endpoint, const PeerRail& rail) {
   const Endpoint& first = *rail.endpoints.front();
-  return rail.endpoints.size() == 1 && endpoint.kernel_port != 0 &&
-         endpoint.kernel_port == first.kernel_port && endpoint.role == first.role &&
-         endpoint.address.is_v4() != first.address.is_v4();
+  return rail.endpoints.size() == 1 && endpoint.port != 0 && endpoint.port == first.port &&
+         endpoint.role == first.role && endpoint.address.is_v4() != first.address.is_v4();
 }
 
 }  // namespace

@@ -27,13 +27,13 @@ Result<std::unique_ptr<transport::Listener>> Device::listen(HandleBytes bytes,
   };
   for (const DeviceRail& each : rails_) {
     handle.process = handle.process == 0 ? each.rail->process() : handle.process;
-    offer({.address = each.rail->address(), .kernel_port = each.rail->kernel_port(), .role = each.role});
+    offer({.address = each.rail->address(), .port = each.rail->listening_port(), .role = each.role});
   }
   // A rail of the kernel's TCP listens at its address of the other family, too.
   for (const DeviceRail& each : rails_) {
     const std::vector<net::Prefix> networks = networks_of(each.rail->config().addresses);
-    for (std::size_t i = 1; i < networks.size() && each.rail->kernel_port() != 0; ++i) {
-      offer({.address = networks[i].address, .kernel_port = each.rail->kernel_port(), .role = each.role});
+    for (std::size_t i = 1; i < networks.size() && each.rail->listening_port() != 0; ++i) {
+      offer({.address = networks[i].address, .port = each.rail->listening_port(), .role = each.role});
     }
   }
   write_handle(handle, bytes);
@@ -130,14 +130,14 @@ Error Device::no_way_to(const Handle& peer, const std::optional<Error>& why) con
     return *why;
   }
   const bool kinds = std::none_of(rails_.begin(), rails_.end(), [&](const DeviceRail& each) {
-    return (each.rail->kernel_port() != 0) == (first.kernel_port != 0);
+    return (each.rail->listening_port() != 0) == (first.port != 0);
   });
   return {Errc::unusable,
           kinds
               ? fmt::format("{} has only rails of {}, and this process none: give the hosts of a job the "
                             "same kinds of rails",
                             net::to_string(first.address),
-                            first.kernel_port != 0 ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")
+                            first.port != 0 ? "the kernel's TCP (kind kernel)" : "tfabric's own TCP")
               : fmt::format("{} cannot be reached by any rail of this process: they have no address of that "
                             "family. Give the rails of both hosts addresses of one family, IPv4 or IPv6",
                             net::to_string(first.address))};
@@ -147,7 +147,7 @@ Error Device::no_way_to(const Handle& peer, const std::optional<Error>& why) con
 Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
   std::vector<RailEnd> ours, theirs;
   for (const DeviceRail& each : rails_) {
-    ours.push_back({.by_kernel = each.rail->kernel_port() != 0,
+    ours.push_back({.kind = rail_kind(each.rail->listening_port()),
                     .role = each.role,
                     .addresses = networks_of(each.rail->config().addresses)});
   }
@@ -183,7 +183,7 @@ Result<std::vector<SendRoute>> Device::routes_to(const Handle& peer) {
                       .carrier = route->carrier->number(),
                       .rail_number = static_cast<std::uint16_t>(pair.ours),
                       .remote = route->remote,
-                      .port = end.kernel_port == 0 ? peer.port : end.kernel_port,
+                      .port = end.port == 0 ? peer.port : end.port,
                       .path = std::move(path),
                       .wanted = lanes,
                       .joined = {},

@@ -17,7 +17,7 @@ constexpr std::size_t kSlack = 64;  // bytes that a receive has beyond its messa
 std::vector<tcp::SendRoute> routes_between(Host& from, Host& to, const JobOptions& options) {
   std::vector<tcp::RailEnd> ends;
   for (const tcp::RailRole role : options.roles) {
-    ends.push_back({.by_kernel = false, .role = role});
+    ends.push_back({.role = role});
   }
   std::vector<tcp::SendRoute> routes;
   for (const tcp::RailPair& pair : tcp::pair_rails(ends, ends)) {

@@ -43,7 +43,7 @@ TEST_CASE("a handle has endpoints of any kind and role, as many as it has room f
     const bool v6 = random() % 3 == 0, kernel = random() % 3 == 0;
     const Endpoint endpoint{
         .address = *net::parse_ip((v6 ? "fd00::" : "10.0.0.") + std::to_string(1 + random() % 200)),
-        .kernel_port = static_cast<std::uint16_t>(kernel ? 1 + random() % 65535 : 0),
+        .port = static_cast<std::uint16_t>(kernel ? 1 + random() % 65535 : 0),
         .role = static_cast<RailRole>(random() % 3)};
     if (has_room_for(handle, endpoint, transport::room_in_handle(options))) {
       handle.endpoints.push_back(endpoint);
@@ -85,8 +85,8 @@ TEST_CASE(
       v6.endpoints.push_back(six);
     }
   }
-  CHECK(has_room_for(
-      v6, {.address = *net::parse_ip("10.0.0.1"), .kernel_port = 7, .role = RailRole::lifeboat}, room));
+  CHECK(
+      has_room_for(v6, {.address = *net::parse_ip("10.0.0.1"), .port = 7, .role = RailRole::lifeboat}, room));
 }
 
 TEST_CASE("a handle with malformed endpoints is refused") {

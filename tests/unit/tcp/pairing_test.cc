@@ -16,8 +16,8 @@ using Pairs = std::vector<RailPair>;
 
 namespace {
 
-const RailEnd kOwn{}, kReserve{.role = RailRole::reserve},
-    kLifeboat{.by_kernel = true, .role = RailRole::lifeboat}, kKernel{.by_kernel = true};
+const RailEnd kOwn{}, kReserve{.role = RailRole::reserve}, kLifeboat{.kind = 1, .role = RailRole::lifeboat},
+    kKernel{.kind = 1};
 
 Rails rails_of(std::size_t number) {
   Rails rails;
@@ -61,7 +61,7 @@ TEST_CASE("whatever rails two processes have, a pair comes once, and each rail t
       std::set<std::pair<std::size_t, std::size_t>> met;
       std::set<std::size_t> used;
       for (const RailPair& pair : pairs) {
-        REQUIRE(ours.at(pair.ours).by_kernel == theirs.at(pair.theirs).by_kernel);
+        REQUIRE(ours.at(pair.ours).kind == theirs.at(pair.theirs).kind);
         REQUIRE(met.insert({pair.ours, pair.theirs}).second);
         used.insert(pair.ours);
       }
@@ -69,7 +69,7 @@ TEST_CASE("whatever rails two processes have, a pair comes once, and each rail t
                              [](const RailPair& x, const RailPair& y) { return x.rank < y.rank; }));
       for (std::size_t i = 0; i < ours.size(); ++i) {
         const bool can = std::any_of(theirs.begin(), theirs.end(), [&](const RailEnd& end) {
-          return end.by_kernel == ours[i].by_kernel && end.role == ours[i].role;
+          return end.kind == ours[i].kind && end.role == ours[i].role;
         });
         REQUIRE((!can || used.contains(i)));
       }
@@ -79,8 +79,8 @@ TEST_CASE("whatever rails two processes have, a pair comes once, and each rail t
 
 namespace {
 
-RailEnd at(std::initializer_list<const char*> addresses, bool by_kernel = false) {
-  RailEnd end{.by_kernel = by_kernel};
+RailEnd at(std::initializer_list<const char*> addresses, std::uint8_t kind = 0) {
+  RailEnd end{.kind = kind};
   for (const char* text : addresses) {
     end.addresses.push_back(*tfabric::net::parse_prefix(text));
   }

@@ -8,13 +8,11 @@ using namespace tfabric::tcp;
 
 namespace {
 
-Endpoint endpoint(const char* address, std::uint16_t kernel_port, RailRole role = RailRole::own) {
-  return {.address = *net::parse_ip(address), .kernel_port = kernel_port, .role = role};
+Endpoint endpoint(const char* address, std::uint16_t port, RailRole role = RailRole::own) {
+  return {.address = *net::parse_ip(address), .port = port, .role = role};
 }
 
-RailEnd ours(std::vector<std::string> addresses) {
-  return {.by_kernel = true, .addresses = networks_of(addresses)};
-}
+RailEnd ours(std::vector<std::string> addresses) { return {.kind = 1, .addresses = networks_of(addresses)}; }
 
 }  // namespace
 

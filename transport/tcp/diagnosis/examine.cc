@@ -136,7 +136,8 @@ std::vector<std::pair<std::size_t, std::size_t>> meeting_rails(
   const auto ends_of = [](std::span<const diagnosis::RailNetwork> rails) {
     std::vector<RailEnd> ends;
     for (const diagnosis::RailNetwork& rail : rails) {
-      ends.push_back({.by_kernel = rail.by_kernel, .addresses = networks_of(rail.addresses)});
+      ends.push_back(
+          {.kind = tcp::rail_kind(rail.by_kernel ? 1 : 0), .addresses = networks_of(rail.addresses)});
     }
     return ends;
   };

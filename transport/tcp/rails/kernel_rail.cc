@@ -92,7 +92,7 @@ KernelRail::KernelRail(const config::Rail& config, const net::IpAddress& address
                        socket::SocketCarrier* carrier)
     : Rail(config), address_(address), mtu_(mtu), carrier_(carrier) {}
 
-std::uint16_t KernelRail::kernel_port() const { return carrier_->port(); }
+std::uint16_t KernelRail::listening_port() const { return carrier_->port(); }
 
 Result<Route> KernelRail::route_to(const net::IpAddress& peer, std::uint64_t /*peer_process*/) {
   return Route{.carrier = carrier_, .remote = peer};

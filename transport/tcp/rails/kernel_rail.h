@@ -19,7 +19,7 @@ class KernelRail final : public Rail {
                                                          const socket::SocketLimits& limits);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
-  [[nodiscard]] std::uint16_t kernel_port() const override;
+  [[nodiscard]] std::uint16_t listening_port() const override;
   Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
   [[nodiscard]] std::uint32_t mtu() const override { return mtu_; }
 

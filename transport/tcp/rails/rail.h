@@ -43,8 +43,8 @@ class Rail {
   [[nodiscard]] const config::Rail& config() const { return config_; }
   // The address that peers connect to.
   [[nodiscard]] virtual net::IpAddress address() const = 0;
-  // The port at which the kernel takes connections for the rail; 0: our own TCP does, at the engine's.
-  [[nodiscard]] virtual std::uint16_t kernel_port() const { return 0; }
+  // The port at which it takes connections, if it has one of its own; 0: the port of our own TCP.
+  [[nodiscard]] virtual std::uint16_t listening_port() const { return 0; }
   // The number by which peers on this host name the process; 0: they do not.
   [[nodiscard]] virtual std::uint64_t process() const { return 0; }
   // To a peer with this address. Call with the engine held.
