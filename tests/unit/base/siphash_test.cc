@@ -1,25 +1,13 @@
 #include "base/siphash.h"
 
-#include <fmt/format.h>
-
 #include <catch2/catch.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tests/hex.h"
+
 using namespace tfabric;
-
-namespace {
-
-std::string hex(const SipHashTag& tag) {
-  std::string text;
-  for (const std::byte byte : tag) {
-    text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  }
-  return text;
-}
-
-}  // namespace
 
 // vectors_sip128 of the reference code: key 00 01 … 0f, input 00 01 … of each length.
 TEST_CASE("SipHash-2-4 with 128 bits of output gives what the reference code gives") {

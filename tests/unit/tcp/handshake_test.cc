@@ -6,6 +6,8 @@
 #include <random>
 #include <string>
 
+#include "tests/hex.h"
+
 using namespace tfabric::tcp;
 using namespace tfabric;
 
@@ -31,6 +33,19 @@ TEST_CASE("a handle reads back as it was written") {
   REQUIRE(handle->endpoints.size() == 2);
   REQUIRE(net::to_string(handle->endpoints[1].address) == "fd00::2");
   REQUIRE(attempt_of(bytes) == 0);
+}
+
+TEST_CASE("a handle has the bytes that other builds read") {
+  Handle handle{.process = 0x1234, .port = 4000, .max_recvs = 2};
+  handle.token.fill(std::byte{9});
+  handle.endpoints = {{.address = *net::parse_ip("10.0.0.1")},
+                      {.address = *net::parse_ip("fd00::2"), .port = 0x0506, .role = RailRole::reserve},
+                      {.address = *net::parse_ip("10.0.0.3"), .port = 0x0708, .role = RailRole::lifeboat}};
+  std::array<std::byte, transport::kHandleBytes> bytes;
+  write_handle(handle, bytes);
+  CHECK(hex(bytes) ==
+        hex_of("54464142 06 01 03 02 09090909090909090909090909090909 3412000000000000 a00f 0605 9f3b910e "
+               "32x00 000a000001 07fd 14x00 02 0a08070a000003 27x00"));
 }
 
 TEST_CASE("a handle has endpoints of any kind and role, as many as it has room for") {

@@ -20,6 +20,7 @@
 #include <thread>
 #include <vector>
 
+#include "tests/hex.h"
 #include "tests/unit/nic/eal_fixture.h"
 #include "tests/unit/tcp/flow_watcher.h"
 #include "transport/tcp/nic/shared_wire.h"
@@ -273,6 +274,11 @@ TEST_CASE("another version of tfabric gets an answer with ours, and is named") {
   const LocalIncoming reply = receive_locally(socket);
   REQUIRE(reply.kind == LocalIncoming::Kind::message);
   CHECK(reply.message.version == kLocalVersion);
+}
+
+TEST_CASE("messages have the bytes that other builds read") {
+  CHECK(hex(encode({.kind = LocalMessage::Kind::welcome, .from = 0x0102030405060708, .to = 9})) ==
+        hex_of("746661622d6c7731 0200 0200 00000000 0807060504030201 0900000000000000"));
 }
 
 TEST_CASE("messages that are none are refused, whatever they contain") {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/hex.h"
 #include "transport/watchdog/introduction.h"
 
 using namespace tfabric;
@@ -47,6 +48,15 @@ TEST_CASE("questions and answers come back as they were") {
   REQUIRE(answer->end.outstanding == 2);
   REQUIRE(answer->end.unposted_ms == 5);
   REQUIRE(answer->end.elsewhere_ms == 6);
+}
+
+TEST_CASE("questions, answers and introductions have the bytes that other builds read") {
+  CHECK(hex(encode(verdict::Question{.starter = 0x8877665544332211, .serial = 9, .steps = 0x0201})) ==
+        hex_of("1122334455667788 09000000 01020000"));
+  CHECK(hex(encode(some_answer())) ==
+        hex_of("0205 0300 07000000 8877665544332211 92100000 18790000 b0040000 01000000 2800000000000000 "
+               "02000000 05000000 06000000 00000000 67707532 36x00"));
+  CHECK(hex(encode(some_answer().finding.process)) == hex_of("07000000 92100000 67707532 60x00"));
 }
 
 TEST_CASE("a later version's answer may be longer; a shorter one, or one with unknown values, is none") {

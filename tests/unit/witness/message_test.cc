@@ -3,6 +3,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+#include "tests/hex.h"
+
 using namespace tfabric;
 using namespace tfabric::witness;
 
@@ -27,6 +29,17 @@ TEST_CASE("an opening reads back as it was written") {
   REQUIRE(read->process == sample().process);
   REQUIRE(read->nonce == sample().nonce);
   REQUIRE(read->who == sample().who);
+}
+
+TEST_CASE("openings, records and contacts have the bytes that other builds read") {
+  CHECK(hex(encode(sample(), kKey)) ==
+        hex_of("54465754 02 02 0000 8877665544332211 09090909090909090909090909090909 07000000 92100000 "
+               "67707532 60x00 c399bcd7396d40ad7d832b3913192572"));
+  CHECK(hex(encode({.kind = RecordKind::tell, .number = 0x89abcdef, .value = 0xfedcba9876543210u})) ==
+        hex_of("02000000 efcdab89 1032547698badcfe"));
+  std::array<std::byte, kContactBytes> contact;
+  encode(Contact{.process = 5, .address = {1, 2, 3}, .port = 4000, .token = {}}, contact);
+  CHECK(hex(contact) == hex_of("0500000000000000 010203 13x00 a00f"));
 }
 
 TEST_CASE("an opening of another version, without a process or for an unknown purpose is refused") {

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "offers.h"
+#include "tests/hex.h"
 
 using namespace tfabric;
 using namespace tfabric::rdma::session;
@@ -31,6 +32,12 @@ TEST_CASE("a bootstrap handle reads back as it was written") {
   REQUIRE(handle->port == 4000);
   REQUIRE(handle->addresses == std::vector{ip("10.0.0.5"), ip("fd00::5")});
   REQUIRE(transport::attempt_of(sample_handle()) == 0);
+}
+
+TEST_CASE("a bootstrap handle has the bytes that other builds read") {
+  CHECK(hex(sample_handle()) ==
+        hex_of("54464142 05 02 0200 8877665544332211 10x00 ffff0a000005 a00f 5800 addf811c 32x00 fd 14x00 05 "
+               "40x00"));
 }
 
 TEST_CASE("a bootstrap handle holds four addresses, and no byte where NCCL's networks keep their stage") {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "tests/hex.h"
+
 using namespace tfabric;
 using namespace tfabric::rdma::session;
 using Catch::Contains;
@@ -41,6 +43,11 @@ std::vector<std::byte> damaged(std::size_t at) {
 }
 
 }  // namespace
+
+TEST_CASE("a message has the bytes that other builds read") {
+  CHECK(hex(encode(kKnownToken, MessageType::offer, std::vector(2, std::byte{7}), 0x0a0b)) ==
+        hex_of("54465242 05 01 0b0a 0807060504030201 02000000 0707"));
+}
 
 TEST_CASE("a message is put together from pieces of any size, and the next one after it") {
   for (std::size_t piece = 1; piece <= sample_message().size(); ++piece) {

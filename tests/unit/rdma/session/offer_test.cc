@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "offers.h"
+#include "tests/hex.h"
 #include "transport/rdma/session/message.h"
 
 using namespace tfabric;
@@ -35,6 +36,27 @@ TEST_CASE("an offer reads back as it was written, for thousands of seeds") {
     REQUIRE(fault_of(offer).empty());
     REQUIRE(*parse_offer(encode(offer)) == offer);
   }
+}
+
+TEST_CASE("an offer has the bytes that other builds read") {
+  Offer offer{.options = {.qps = 0x21, .split = true, .traffic_class = 3, .service_level = 4},
+              .rails = {{.hca = "mlx5_0",
+                         .port = 2,
+                         .guid = 0x3132333435363738,
+                         .lid = 0x4142,
+                         .grh_required = true,
+                         .gid = ip("10.0.0.5"),
+                         .prefix_length = 24,
+                         .mtu = 4096,
+                         .speed_mbps = 400000,
+                         .rail_id = 3,
+                         .queue_pairs = {{.number = 0x515253, .psn = 0x616263}},
+                         .keys = {0x71727374}}},
+              .memory = {{.address = 0x1112131415161718, .bytes = 0x2122}}};
+  CHECK(hex(encode(offer)) ==
+        hex_of("2100 01 03 04 01 066d6c78355f30 02 02 3837363534333231 4241 01 10x00 ffff0a000005 02 18 "
+               "00100000 801a0600 0300 ffff 01 53525100 63626100 01 74737271 01 1817161514131211 "
+               "2221000000000000"));
 }
 
 TEST_CASE("the largest offer fits into a message") {
