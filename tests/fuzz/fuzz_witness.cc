@@ -35,9 +35,10 @@ void read_record(std::span<const std::byte, kRecordBytes> bytes) {
 }
 
 void read_contact(std::span<const std::byte, kContactBytes> bytes) {
-  const Contact contact = decode_contact(bytes);
+  Contact contact;
+  TFABRIC_REQUIRE(lay_out(tfabric::WireReader(bytes), contact));
   std::array<std::byte, kContactBytes> again;
-  encode(contact, again);
+  TFABRIC_REQUIRE(lay_out(tfabric::WireWriter(again), contact));
   TFABRIC_REQUIRE(std::equal(bytes.begin(), bytes.end(), again.begin()));
 }
 

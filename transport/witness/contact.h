@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include "base/siphash.h"
+#include "base/wire_codec.h"
 #include "config/address.h"
 
 namespace tfabric::witness {
@@ -26,9 +26,10 @@ struct Contact {
 
 inline constexpr std::size_t kContactBytes = 26;
 
-void encode(const Contact& contact, std::span<std::byte, kContactBytes> bytes);
-// Any bytes are a contact without a token, which may lead nowhere; zeros are that of a process without a
+// All but the token. Any bytes are a contact, which may lead nowhere; zeros are that of a process without a
 // witness.
-[[nodiscard]] Contact decode_contact(std::span<const std::byte, kContactBytes> bytes);
+bool lay_out(auto&& wire, WireMessage<Contact> auto& contact) {
+  return wire.u64(contact.process).bytes(contact.address).u16(contact.port).ok();
+}
 
 }  // namespace tfabric::witness

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "base/little_endian.h"
+#include "base/wire_codec.h"
 #include "config/config.h"
 #include "transport/this_rank.h"
 
@@ -16,10 +16,18 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x54574654;  // "TFWT"
 constexpr std::uint8_t kVersion = 2;
-constexpr std::size_t kVersionAt = 4, kPurposeAt = 5, kProcessAt = 8, kNonceAt = 16, kRankAt = 32,
-                      kPidAt = 36, kHostAt = 40, kTagAt = kOpeningBytes - sizeof(SipHashTag);
-constexpr std::size_t kNumberAt = 4, kValueAt = 8;
-constexpr std::size_t kHostBytes = kTagAt - kHostAt;
+constexpr std::size_t kTagAt = kOpeningBytes - sizeof(SipHashTag);
+
+// All but the tag.
+bool lay_out(auto&& wire, WireMessage<Opening> auto& opening) {
+  constexpr std::size_t kHostBytes = 64;
+  wire.fixed(kMagic).fixed(kVersion).u8(opening.purpose).unused(2).u64(opening.process).bytes(opening.nonce);
+  return wire.u32(opening.who.rank).u32(opening.who.pid).text(opening.who.host, kHostBytes).ok();
+}
+
+bool lay_out(auto&& wire, WireMessage<Record> auto& record) {
+  return wire.u8(record.kind).unused(3).u32(record.number).u64(record.value).ok();
+}
 
 using Bytes = std::span<const std::byte>;
 
@@ -38,19 +46,6 @@ SipHashTag sign_opening(Bytes opening, const Token& key, const OpeningBytes* ans
                              : sign(key, Signed::answer, *answered, opening.first(kTagAt));
 }
 
-// The text goes into messages: it must not bring control characters into a terminal.
-std::string printable(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) {
-    const auto c = static_cast<char>(byte);
-    if (c == '\0') {
-      break;
-    }
-    text += c > ' ' && c < 0x7f ? c : '?';
-  }
-  return text;
-}
-
 }  // namespace
 
 Introduction this_process() {
@@ -67,19 +62,9 @@ std::string to_string(const Introduction& who) {
 }
 
 OpeningBytes encode(const Opening& opening, const Token& key, const OpeningBytes* answered) {
-  OpeningBytes bytes{};
-  put_little_endian(bytes.data(), kMagic);
-  bytes[kVersionAt] = std::byte{kVersion};
-  bytes[kPurposeAt] = static_cast<std::byte>(opening.purpose);
-  put_little_endian(&bytes[kProcessAt], opening.process);
-  std::copy(opening.nonce.begin(), opening.nonce.end(), bytes.begin() + kNonceAt);
-  put_little_endian(&bytes[kRankAt], static_cast<std::uint32_t>(opening.who.rank));
-  put_little_endian(&bytes[kPidAt], opening.who.pid);
-  const std::size_t length = std::min(opening.who.host.size(), kHostBytes);
-  std::transform(opening.who.host.begin(), opening.who.host.begin() + static_cast<std::ptrdiff_t>(length),
-                 bytes.begin() + kHostAt, [](char c) { return static_cast<std::byte>(c); });
-  const SipHashTag tag = sign_opening(bytes, key, answered);
-  std::copy(tag.begin(), tag.end(), bytes.begin() + kTagAt);
+  OpeningBytes bytes;
+  lay_out(WireWriter(bytes), opening);
+  WireWriter(bytes).at(kTagAt).bytes(sign_opening(bytes, key, answered));
   return bytes;
 }
 
@@ -96,39 +81,28 @@ SipHashTag proof_of(std::span<const std::byte, kOpeningBytes> opening,
 }
 
 std::optional<Opening> decode_opening(std::span<const std::byte, kOpeningBytes> bytes) {
-  const auto purpose = static_cast<Purpose>(bytes[kPurposeAt]);
-  if (get_little_endian<std::uint32_t>(bytes.data()) != kMagic || bytes[kVersionAt] != std::byte{kVersion} ||
-      purpose < Purpose::stay || purpose > Purpose::check) {
+  Opening opening;
+  if (!lay_out(WireReader(bytes), opening) || opening.purpose < Purpose::stay ||
+      opening.purpose > Purpose::check || opening.process == 0) {
     return std::nullopt;
   }
-  Opening opening{.purpose = purpose, .process = get_little_endian<std::uint64_t>(&bytes[kProcessAt])};
-  if (opening.process == 0) {
-    return std::nullopt;
-  }
-  std::copy_n(bytes.begin() + kNonceAt, opening.nonce.size(), opening.nonce.begin());
-  opening.who = {
-      .rank = std::max(-1, static_cast<std::int32_t>(get_little_endian<std::uint32_t>(&bytes[kRankAt]))),
-      .pid = get_little_endian<std::uint32_t>(&bytes[kPidAt]),
-      .host = printable(bytes.subspan<kHostAt, kHostBytes>())};
+  opening.who.rank = std::max(-1, opening.who.rank);
+  std::string& host = opening.who.host;
+  std::replace(host.begin(), host.end(), ' ', '?');  // a name is one word where it is shown
   return opening;
 }
 
 std::array<std::byte, kRecordBytes> encode(const Record& record) {
-  std::array<std::byte, kRecordBytes> bytes{};
-  bytes[0] = static_cast<std::byte>(record.kind);
-  put_little_endian(&bytes[kNumberAt], record.number);
-  put_little_endian(&bytes[kValueAt], record.value);
+  std::array<std::byte, kRecordBytes> bytes;
+  lay_out(WireWriter(bytes), record);
   return bytes;
 }
 
 std::optional<Record> decode_record(std::span<const std::byte, kRecordBytes> bytes) {
-  const auto kind = static_cast<RecordKind>(bytes[0]);
-  if (kind != RecordKind::ask && kind != RecordKind::tell) {
-    return std::nullopt;
-  }
-  return Record{.kind = kind,
-                .number = get_little_endian<std::uint32_t>(&bytes[kNumberAt]),
-                .value = get_little_endian<std::uint64_t>(&bytes[kValueAt])};
+  Record record;
+  lay_out(WireReader(bytes), record);
+  const bool known = record.kind == RecordKind::ask || record.kind == RecordKind::tell;
+  return known ? std::optional(record) : std::nullopt;
 }
 
 }  // namespace tfabric::witness

@@ -100,7 +100,7 @@ TEST_CASE("the handshake's records have their fields and tags where version 6 ha
   CHECK(is_at(first, 16, Bytes(siphash(key, label_and("\0id"sv, {}))).first(8)));
   CHECK(is_at(first, 24, std::array<std::byte, 8>{}));
   CHECK(is_at(first, 32, hello.nonce));
-  encode(hello.witness, contact);
+  lay_out(WireWriter(contact), hello.witness);
   CHECK(is_at(first, 48, contact));
   CHECK(is_at(first, 74, std::array<std::byte, 6>{}));
   const Tag tag1 = siphash(key, label_and("\1C"sv, {Bytes(first).first(80)}));
@@ -111,7 +111,7 @@ TEST_CASE("the handshake's records have their fields and tags where version 6 ha
   CHECK(is_at(second, 0, std::array{std::byte{6}, std::byte{0}, std::byte{0}, std::byte{0}}));
   CHECK(is_at(second, 4, std::as_bytes(std::span(&hello.serial.value, 1))));
   CHECK(is_at(second, 8, welcome.nonce));
-  encode(welcome.witness, contact);
+  lay_out(WireWriter(contact), welcome.witness);
   CHECK(is_at(second, 24, contact));
   CHECK(is_at(second, 50, std::array<std::byte, 6>{}));
   const Tag tag2 = siphash(key, label_and("\2S"sv, {first, Bytes(second).first(56)}));

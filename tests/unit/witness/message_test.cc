@@ -38,7 +38,8 @@ TEST_CASE("openings, records and contacts have the bytes that other builds read"
   CHECK(hex(encode({.kind = RecordKind::tell, .number = 0x89abcdef, .value = 0xfedcba9876543210u})) ==
         hex_of("02000000 efcdab89 1032547698badcfe"));
   std::array<std::byte, kContactBytes> contact;
-  encode(Contact{.process = 5, .address = {1, 2, 3}, .port = 4000, .token = {}}, contact);
+  const Contact sent{.process = 5, .address = {1, 2, 3}, .port = 4000, .token = {}};
+  REQUIRE(lay_out(WireWriter(contact), sent));
   CHECK(hex(contact) == hex_of("0500000000000000 010203 13x00 a00f"));
 }
 
@@ -108,11 +109,14 @@ TEST_CASE("a contact reads back as it was written, and zeros are none") {
   Contact contact{.process = 5, .address = {1, 2, 3}, .port = 4000};
   contact.token.fill(std::byte{6});
   std::array<std::byte, kContactBytes> bytes;
-  encode(contact, bytes);
-  REQUIRE(decode_contact(bytes).token == Token{});  // it does not travel
+  REQUIRE(lay_out(WireWriter(bytes), contact));
+  Contact read;
+  REQUIRE(lay_out(WireReader(bytes), read));
+  REQUIRE(read.token == Token{});  // it does not travel
   contact.token = {};
-  REQUIRE(decode_contact(bytes) == contact);
-  REQUIRE(contact.exists());
+  REQUIRE(read == contact);
+  REQUIRE(read.exists());
   bytes.fill(std::byte{0});
-  REQUIRE_FALSE(decode_contact(bytes).exists());
+  REQUIRE(lay_out(WireReader(bytes), read));
+  REQUIRE_FALSE(read.exists());
 }
