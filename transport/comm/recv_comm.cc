@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/wire_codec.h"
 #include "transport/lane/flow_failure.h"
 
 namespace tfabric::tcp {
@@ -138,9 +139,9 @@ Result<bool> RecvComm::post(Request& request) {
   // another receive by its own thread.
   const bool large = buffers[0].size > stripe::kMaxEagerBytes;
   std::array<std::byte, 4 * transport::kMaxGroupedReceives> tags;
-  const std::size_t tag_bytes = announces_ ? 4 * buffers.size() : 0;
-  for (std::size_t at = 0; at < tag_bytes; at += 4) {
-    lane::put_u32(&tags[at], static_cast<std::uint32_t>(buffers[at / 4].tag));
+  WireWriter wire(tags);
+  for (const transport::ReceiveBuffer& buffer : announces_ ? buffers : buffers.first(0)) {
+    wire.u32(buffer.tag);
   }
   tag_ = buffers[0].tag;
   Result<bool> posted = inbox_.post(buffers, &request.completion);
@@ -151,7 +152,7 @@ Result<bool> RecvComm::post(Request& request) {
     large_ = large_ || large;
     return true;
   }
-  auto record = lane::encode_record(lane::RecordType::announce, std::span(tags).first(tag_bytes), group);
+  auto record = lane::encode_record(lane::RecordType::announce, std::span(tags).first(wire.offset()), group);
   if (Lane* lane = suspicion_.speaker(); lane != nullptr) {
     lane->tell(record);
   }

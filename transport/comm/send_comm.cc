@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "base/log.h"
+#include "base/wire_codec.h"
 #include "transport/lane/flow_failure.h"
 
 namespace tfabric::tcp {
@@ -425,8 +426,9 @@ Status SendComm::on_announce(const lane::RecordHeader& header, std::span<const s
   if (body.empty() || body.size() % 4 != 0 || body.size() / 4 > transport::kMaxGroupedReceives) {
     return Error{Errc::internal, "the receiver announced a malformed group of receives"};
   }
+  WireReader wire(body);
   for (std::size_t i = 0; i < announced.count; ++i) {
-    announced.tags[i] = lane::get_u32(&body[4 * i]);
+    wire.u32(announced.tags[i]);
   }
   if (announced_ == nullptr) {
     return Error{Errc::internal,

@@ -95,12 +95,4 @@ using RecordHeaderBytes = std::array<std::byte, kRecordHeaderBytes>;
 // does not fit.
 bool send_record(engine::ByteStream& stream, std::span<const std::byte> record);
 
-// Little-endian fields at an offset, for the bodies of control records too.
-void put_u16(std::byte* at, std::uint16_t value);
-void put_u32(std::byte* at, std::uint32_t value);
-void put_u64(std::byte* at, std::uint64_t value);
-[[nodiscard]] std::uint16_t get_u16(const std::byte* at);
-[[nodiscard]] std::uint32_t get_u32(const std::byte* at);
-[[nodiscard]] std::uint64_t get_u64(const std::byte* at);
-
 }  // namespace tfabric::lane
