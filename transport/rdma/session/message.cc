@@ -9,7 +9,7 @@
 #include <string>
 #include <system_error>
 
-#include "base/little_endian.h"
+#include "base/wire_codec.h"
 #include "transport/rdma/session/handle.h"
 
 namespace tfabric::rdma::session {
@@ -17,8 +17,19 @@ namespace tfabric::rdma::session {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x42524654;  // "TFRB"
-constexpr std::size_t kMagicBytes = 4, kVersionAt = 4, kTypeAt = 5, kFlagsAt = 6, kTokenAt = 8,
-                      kLengthAt = 16;
+
+struct Header {
+  std::uint32_t magic = kMagic;
+  std::uint8_t version = kProtocolVersion;
+  MessageType type = MessageType::failure;
+  std::uint16_t flags = 0;
+  std::uint64_t token = 0;
+  std::uint32_t length = 0;
+};
+bool lay_out(auto&& wire, WireMessage<Header> auto& header) {
+  wire.u32(header.magic).u8(header.version).u8(header.type).u16(header.flags);
+  return wire.u64(header.token).u32(header.length).ok();
+}
 
 // Returns the greatest length of a body of this type. Empty for an unknown type.
 std::optional<std::size_t> longest_of(MessageType type) {
@@ -38,33 +49,22 @@ std::optional<std::size_t> longest_of(MessageType type) {
   return std::nullopt;
 }
 
-Status check_magic(const std::byte* header) {
-  if (get_little_endian<std::uint32_t>(header) != kMagic) {
-    return Error{Errc::remote, "it does not speak tfabric's RDMA bootstrap protocol"};
-  }
-  return {};
-}
-
-// Returns the length of the body.
-Result<std::size_t> check_header(const std::byte* header, std::uint64_t token) {
-  const auto version = std::to_integer<int>(header[kVersionAt]);
-  if (version != kProtocolVersion) {
+Status check(const Header& header, std::uint64_t token) {
+  if (header.version != kProtocolVersion) {
     return Error{Errc::remote,
                  fmt::format("it speaks version {} of the RDMA bootstrap, this host version {}: "
                              "install the same libnccl-net.so everywhere",
-                             version, kProtocolVersion)};
+                             header.version, kProtocolVersion)};
   }
-  if (get_little_endian<std::uint64_t>(header + kTokenAt) != token) {
+  if (header.token != token) {
     return Error{Errc::remote, "it does not have the token of this connection"};
   }
-  const auto type = static_cast<MessageType>(header[kTypeAt]);
-  const auto length = get_little_endian<std::uint32_t>(header + kLengthAt);
-  const std::optional<std::size_t> longest = longest_of(type);
-  if (!longest || length > *longest) {
+  const std::optional<std::size_t> longest = longest_of(header.type);
+  if (!longest || header.length > *longest) {
     return Error{Errc::remote, fmt::format("its message of type {} and {} bytes is invalid",
-                                           static_cast<int>(type), length)};
+                                           static_cast<int>(header.type), header.length)};
   }
-  return std::size_t{length};
+  return {};
 }
 
 }  // namespace
@@ -72,15 +72,12 @@ Result<std::size_t> check_header(const std::byte* header, std::uint64_t token) {
 std::vector<std::byte> encode(std::uint64_t token, MessageType type, std::span<const std::byte> body,
                               std::uint16_t flags) {
   assert(body.size() <= *longest_of(type));
-  ByteWriter writer;
-  writer.put(kMagic);
-  writer.put(kProtocolVersion);
-  writer.put(static_cast<std::uint8_t>(type));
-  writer.put(flags);
-  writer.put(token);
-  writer.put(static_cast<std::uint32_t>(body.size()));
-  writer.put_bytes(body);
-  return writer.take();
+  const Header header{
+      .type = type, .flags = flags, .token = token, .length = static_cast<std::uint32_t>(body.size())};
+  std::vector<std::byte> message(kMessageHeaderBytes);
+  lay_out(WireWriter(message), header);
+  message.insert(message.end(), body.begin(), body.end());
+  return message;
 }
 
 Status MessageReader::take(std::span<const std::byte> bytes) {
@@ -89,18 +86,17 @@ Status MessageReader::take(std::span<const std::byte> bytes) {
   if (header_read_) {
     return {};
   }
-  if (bytes_.size() >= kMagicBytes) {
-    if (Status status = check_magic(bytes_.data()); !status) {
+  Header header;
+  const bool whole = lay_out(WireReader(bytes_), header);
+  if (bytes_.size() >= sizeof kMagic && header.magic != kMagic) {
+    return Error{Errc::remote, "it does not speak tfabric's RDMA bootstrap protocol"};
+  }
+  if (whole) {
+    if (Status status = check(header, token_); !status) {
       return status;
     }
-  }
-  if (bytes_.size() == kMessageHeaderBytes) {
-    Result<std::size_t> length = check_header(bytes_.data(), token_);
-    if (!length) {
-      return length.error();
-    }
     header_read_ = true;
-    wanted_ = kMessageHeaderBytes + *length;
+    wanted_ = kMessageHeaderBytes + header.length;
   }
   return {};
 }
@@ -109,8 +105,10 @@ std::optional<Message> MessageReader::next() {
   if (!header_read_ || wanted() != 0) {
     return std::nullopt;
   }
-  Message message{.type = static_cast<MessageType>(bytes_[kTypeAt]),
-                  .flags = get_little_endian<std::uint16_t>(&bytes_[kFlagsAt]),
+  Header header;
+  lay_out(WireReader(bytes_), header);
+  Message message{.type = header.type,
+                  .flags = header.flags,
                   .body = {bytes_.begin() + kMessageHeaderBytes, bytes_.end()}};
   *this = MessageReader(token_);
   return message;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cassert>
 
+#include "base/wire_codec.h"
 #include "transport/rdma/discovery/discovery.h"
 #include "transport/rdma/session/message.h"
 
@@ -15,67 +16,34 @@ namespace {
 constexpr std::uint32_t kMax24Bits = (1u << 24) - 1;
 constexpr std::uint8_t kMaxServiceLevel = 15;
 constexpr std::uint8_t kMaxPrefix = 128;
-constexpr std::uint8_t kSplitFlag = 1;
-constexpr std::uint8_t kGrhFlag = 1;  // of a rail
 
 // --- Fields
 
-void put(ByteWriter& writer, const OfferedRail& rail) {
-  writer.put_text(rail.hca);
-  writer.put(rail.port);
-  writer.put(static_cast<std::uint8_t>(rail.link_layer));
-  writer.put(rail.guid);
-  writer.put(rail.lid);
-  writer.put(static_cast<std::uint8_t>(rail.grh_required ? kGrhFlag : 0));
-  writer.put_bytes(std::as_bytes(std::span(rail.gid)));
-  writer.put(static_cast<std::uint8_t>(rail.gid_type));
-  writer.put(rail.prefix_length);
-  writer.put(rail.mtu);
-  writer.put(rail.speed_mbps);
-  writer.put(static_cast<std::uint16_t>(rail.rail_id));
-  writer.put(static_cast<std::uint16_t>(rail.plane_id));
-  writer.put(static_cast<std::uint8_t>(rail.queue_pairs.size()));
-  for (const QueuePairEnd& end : rail.queue_pairs) {
-    writer.put(end.number);
-    writer.put(end.psn);
+void lay_out(auto& wire, WireMessage<OfferedRail> auto& rail) {
+  wire.count(rail.hca).bytes(rail.hca).u8(rail.port).u8(rail.link_layer).u64(rail.guid).u16(rail.lid);
+  wire.flag(rail.grh_required).bytes(rail.gid).u8(rail.gid_type).u8(rail.prefix_length).u32(rail.mtu);
+  wire.u32(rail.speed_mbps).u16(rail.rail_id).u16(rail.plane_id);
+  wire.count(rail.queue_pairs);
+  for (auto& end : rail.queue_pairs) {
+    wire.u32(end.number).u32(end.psn);
   }
-  writer.put(static_cast<std::uint8_t>(rail.keys.size()));
-  for (const std::uint32_t key : rail.keys) {
-    writer.put(key);
+  wire.count(rail.keys);
+  for (auto& key : rail.keys) {
+    wire.u32(key);
   }
 }
 
-OfferedRail get_rail(ByteReader& reader) {
-  OfferedRail rail;
-  rail.hca = reader.get_text();
-  rail.port = reader.get<std::uint8_t>();
-  rail.link_layer = static_cast<LinkLayer>(reader.get<std::uint8_t>());
-  rail.guid = reader.get<std::uint64_t>();
-  rail.lid = reader.get<std::uint16_t>();
-  const auto flags = reader.get<std::uint8_t>();
-  rail.grh_required = flags == kGrhFlag;
-  if (flags > kGrhFlag) {
-    reader.refuse();
+void lay_out(auto& wire, WireMessage<Offer> auto& offer) {
+  auto& options = offer.options;
+  wire.u16(options.qps).flag(options.split).u8(options.traffic_class).u8(options.service_level);
+  wire.count(offer.rails);
+  for (auto& rail : offer.rails) {
+    lay_out(wire, rail);
   }
-  const auto gid = reader.get_bytes(rail.gid.size());
-  std::transform(gid.begin(), gid.end(), rail.gid.begin(),
-                 [](std::byte byte) { return std::to_integer<std::uint8_t>(byte); });
-  rail.gid_type = static_cast<GidType>(reader.get<std::uint8_t>());
-  rail.prefix_length = reader.get<std::uint8_t>();
-  rail.mtu = reader.get<std::uint32_t>();
-  rail.speed_mbps = reader.get<std::uint32_t>();
-  rail.rail_id = static_cast<std::int16_t>(reader.get<std::uint16_t>());
-  rail.plane_id = static_cast<std::int16_t>(reader.get<std::uint16_t>());
-  rail.queue_pairs.resize(reader.get<std::uint8_t>());
-  for (QueuePairEnd& end : rail.queue_pairs) {
-    end.number = reader.get<std::uint32_t>();
-    end.psn = reader.get<std::uint32_t>();
+  wire.count(offer.memory);
+  for (auto& memory : offer.memory) {
+    wire.u64(memory.address).u64(memory.bytes);
   }
-  rail.keys.resize(reader.get<std::uint8_t>());
-  for (std::uint32_t& key : rail.keys) {
-    key = reader.get<std::uint32_t>();
-  }
-  return rail;
 }
 
 // --- Validation
@@ -147,43 +115,20 @@ std::string fault_of(const Offer& offer) {
 
 std::vector<std::byte> encode(const Offer& offer) {
   assert(fault_of(offer).empty());
-  ByteWriter writer;
-  writer.put(offer.options.qps);
-  writer.put(static_cast<std::uint8_t>(offer.options.split ? kSplitFlag : 0));
-  writer.put(offer.options.traffic_class);
-  writer.put(offer.options.service_level);
-  writer.put(static_cast<std::uint8_t>(offer.rails.size()));
-  for (const OfferedRail& rail : offer.rails) {
-    put(writer, rail);
-  }
-  writer.put(static_cast<std::uint8_t>(offer.memory.size()));
-  for (const OfferedMemory& memory : offer.memory) {
-    writer.put(memory.address);
-    writer.put(memory.bytes);
-  }
-  return writer.take();
+  std::vector<std::byte> bytes(kMaxOfferBytes);
+  WireWriter wire(bytes);
+  lay_out(wire, offer);
+  assert(wire.ok());
+  bytes.resize(wire.offset());
+  return bytes;
 }
 
 Result<Offer> parse_offer(std::span<const std::byte> body) {
-  ByteReader reader(body);
+  WireReader wire(body);
   Offer offer;
-  offer.options.qps = reader.get<std::uint16_t>();
-  const auto flags = reader.get<std::uint8_t>();
-  offer.options.split = flags == kSplitFlag;
-  offer.options.traffic_class = reader.get<std::uint8_t>();
-  offer.options.service_level = reader.get<std::uint8_t>();
-  const auto rails = reader.get<std::uint8_t>();
-  for (std::size_t i = 0; i < rails && reader.ok(); ++i) {
-    offer.rails.push_back(get_rail(reader));
-  }
-  const auto memories = reader.get<std::uint8_t>();
-  for (std::size_t i = 0; i < memories && reader.ok(); ++i) {
-    OfferedMemory& memory = offer.memory.emplace_back();
-    memory.address = reader.get<std::uint64_t>();
-    memory.bytes = reader.get<std::uint64_t>();
-  }
+  lay_out(wire, offer);
   std::string fault;
-  if (!reader.ok() || !reader.at_end() || flags > kSplitFlag) {
+  if (!wire.done()) {
     fault = fmt::format("its {} bytes do not match its fields", body.size());
   } else {
     fault = fault_of(offer);

@@ -2,8 +2,8 @@
 // memory keys on each, and how messages shall be sent. The connector's offer and the acceptor's answer have
 // the same type. Plain data without verbs objects.
 //
-// Encoding: options, rails, memory, with counts, little-endian (message.h). Sizes are in bytes, speeds in
-// Mbit/s. The limits bound what a peer can claim, so that wrong data costs little.
+// Encoding: options, rails, memory, with counts, little-endian (base/wire_codec.h). Sizes are in bytes,
+// speeds in Mbit/s. The limits bound what a peer can claim, so that wrong data costs little.
 #pragma once
 
 #include <cstddef>
