@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "base/log.h"
+#include "base/wire_codec.h"
 #include "transport/tcp/stack/siphash.h"
 
 namespace tfabric::tcp {
@@ -20,15 +21,11 @@ namespace {
 constexpr std::uint64_t kMagic = 0x31776c2d62616674;  // "tfab-lw1"
 constexpr int kBacklog = 128;
 
-// Layout of a message: the first two fields are the same in all versions.
-struct Layout {
-  std::uint64_t magic;
-  std::uint16_t version;
-  std::uint16_t kind;
-  std::uint32_t reserved;  // 0
-  std::uint64_t from, to;
-};
-static_assert(sizeof(Layout) == kLocalMessageBytes);
+// The first two fields are the same in all versions.
+bool lay_out(auto&& wire, WireMessage<LocalMessage> auto& message, std::uint32_t& reserved) {
+  wire.fixed(kMagic).u16(message.version).u16(message.kind).u32(reserved);
+  return wire.u64(message.from).u64(message.to).ok();
+}
 
 std::string reason() { return std::generic_category().message(errno); }
 
@@ -85,36 +82,29 @@ std::string LocalPeer::to_string() const {
 }
 
 std::array<std::byte, kLocalMessageBytes> encode(const LocalMessage& message) {
-  const Layout layout{.magic = kMagic,
-                      .version = message.version,
-                      .kind = static_cast<std::uint16_t>(message.kind),
-                      .from = message.from,
-                      .to = message.to};
   std::array<std::byte, kLocalMessageBytes> bytes;
-  std::memcpy(bytes.data(), &layout, sizeof layout);
+  std::uint32_t reserved = 0;
+  lay_out(WireWriter(bytes), message, reserved);
   return bytes;
 }
 
 std::optional<LocalMessage> decode_local_message(std::span<const std::byte> bytes) {
-  Layout layout{};
-  if (bytes.size() < sizeof layout) {
+  LocalMessage message;
+  std::uint32_t reserved = 0;
+  if (!lay_out(WireReader(bytes), message, reserved)) {
     return std::nullopt;
   }
-  std::memcpy(&layout, bytes.data(), sizeof layout);
-  if (layout.magic != kMagic) {
+  if (message.version != kLocalVersion) {
+    return LocalMessage{.version = message.version};
+  }
+  const bool known = message.kind == LocalMessage::Kind::hello ||
+                     message.kind == LocalMessage::Kind::welcome ||
+                     message.kind == LocalMessage::Kind::refusal;
+  if (bytes.size() != kLocalMessageBytes || !known || reserved != 0 ||
+      (message.kind == LocalMessage::Kind::hello && message.from == 0)) {
     return std::nullopt;
   }
-  if (layout.version != kLocalVersion) {
-    return LocalMessage{.version = layout.version};
-  }
-  const auto kind = static_cast<LocalMessage::Kind>(layout.kind);
-  const bool known = kind == LocalMessage::Kind::hello || kind == LocalMessage::Kind::welcome ||
-                     kind == LocalMessage::Kind::refusal;
-  if (bytes.size() != sizeof layout || !known || layout.reserved != 0 ||
-      (kind == LocalMessage::Kind::hello && layout.from == 0)) {
-    return std::nullopt;
-  }
-  return LocalMessage{.kind = kind, .from = layout.from, .to = layout.to};
+  return message;
 }
 
 Result<Descriptor> listen_locally(std::uint64_t process) {
