@@ -15,12 +15,11 @@ using lane::Lane;
 
 // --- lanes
 
-CommCore::CommCore(const Context& context, stripe::Inbox* inbox, const char* direction)
+CommCore::CommCore(const Context& context, bool sends)
     : context_(context),
       requests_(context.progress),
       suspicion_(*this, lanes_),
-      inbox_(inbox),
-      direction_(direction),
+      sends_(sends),
       outage_({.outage = context.options.outage, .frozen = context.options.frozen}) {
   if (context_.peers.report != nullptr) {
     context_.peers.report->add(*this);
@@ -28,7 +27,7 @@ CommCore::CommCore(const Context& context, stripe::Inbox* inbox, const char* dir
 }
 
 Lane& CommCore::adopt(std::unique_ptr<Lane> lane, stripe::LaneSerial serial) {
-  return lanes_.take(std::move(lane), serial, direction_, [this](const Lane& old) { return is_free(old); });
+  return lanes_.take(std::move(lane), serial, direction(), [this](const Lane& old) { return is_free(old); });
 }
 
 Status CommCore::on_read(std::span<const std::byte> body) {
@@ -232,7 +231,7 @@ void CommCore::close_lanes() {
 
 void CommCore::show(Sight& sight) const {
   observe::CommFacts& facts = sight.facts;
-  observe::put(facts.direction, direction_);
+  observe::put(facts.direction, direction());
   observe::put(facts.state, failed()                               ? "failed"
                             : in_outage() && !lanes_.any_carries() ? "no connection"
                                                                    : doing());
@@ -274,7 +273,7 @@ Instant CommCore::heard_at() const {
 }
 
 void CommCore::examine(verdict::WaitFacts& facts, Instant now) {
-  facts.sends = inbox_ == nullptr;
+  facts.sends = sends_;
   facts.outstanding = failed() ? 0 : outstanding();
   facts.messages = traffic().messages;
   facts.needs_receive = needs_receive();
@@ -348,9 +347,9 @@ Status CommCore::deregister_region(transport::MemoryRegion* region) {
     // Requests that the engine has not taken yet are outstanding too.
     context_.engine.take_submissions();
     if (!failed() && uses(owned->data, owned->size)) {
-      fail(Error{
-          Errc::invalid_usage,
-          fmt::format("{} comm: memory was deregistered while requests on it were outstanding", direction_)});
+      fail(Error{Errc::invalid_usage,
+                 fmt::format("{} comm: memory was deregistered while requests on it were outstanding",
+                             direction())});
     }
     context_.engine.drain_payload();
   }

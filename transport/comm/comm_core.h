@@ -23,7 +23,6 @@
 #include "transport/comm/requests.h"
 #include "transport/comm/suspicion.h"
 #include "transport/stripe/burial.h"
-#include "transport/stripe/inbox.h"
 #include "transport/stripe/message.h"
 #include "transport/transport.h"
 
@@ -72,7 +71,7 @@ class CommCore : public lane::LaneEvents,
   void fail_if_silent();
 
  protected:
-  CommCore(const Context& context, stripe::Inbox* inbox, const char* direction);
+  CommCore(const Context& context, bool sends);
   ~CommCore() override = default;
 
   void on_fault(lane::Lane& lane, const Error& why) final;
@@ -170,8 +169,9 @@ class CommCore : public lane::LaneEvents,
   // What was seen of the comm before it failed, for its error.
   [[nodiscard]] std::string seen_before(const Error& error);
 
-  stripe::Inbox* inbox_;
-  const char* direction_;
+  [[nodiscard]] const char* direction() const { return sends_ ? "send" : "receive"; }
+
+  bool sends_;
   Outage outage_;
   bool tended_ = false;
   Instant next_look_{};

@@ -13,7 +13,7 @@ namespace tfabric::tcp {
 using lane::Lane;
 
 RecvComm::RecvComm(const Context& context)
-    : CommCore(context, &inbox_, "receive"), announces_(context.options.max_recvs > 1) {}
+    : CommCore(context, /*sends=*/false), announces_(context.options.max_recvs > 1) {}
 
 RecvComm::~RecvComm() {
   {

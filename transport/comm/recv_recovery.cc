@@ -40,9 +40,10 @@ void RecvComm::on_peer_ended(Error why) {
 
 // Once the lane is fenced, it brings nothing more, and its position is final.
 void RecvComm::bury(Lane& lane) {
-  graves_.forbid(lane.serial());
   if (const auto position = lane.fence()) {
     on_fenced(lane, *position);
+  } else {
+    graves_.forbid(lane.serial());  // it has no position yet, and no other lane may be taken for it
   }
   retell();
 }

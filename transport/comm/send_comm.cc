@@ -16,7 +16,7 @@ using LaneState = SendFlows::State;
 
 SendComm::SendComm(const Context& context, const Hello& hello, std::uint8_t max_recvs,
                    std::vector<SendRoute> routes)
-    : CommCore(context, nullptr, "send"),
+    : CommCore(context, /*sends=*/true),
       announced_(max_recvs > 1 ? std::make_unique<AnnouncedRing>() : nullptr),
       hello_(hello),
       routes_(std::move(routes)),

@@ -8,9 +8,8 @@ bool EngineLock::try_lock() {
   if (held_.load(std::memory_order_relaxed) || held_.exchange(true, std::memory_order_acquire)) {
     return false;
   }
-  entered_ = mark_;
-  if (entered_ != nullptr) {
-    outer_ = entered_->enter(number_);
+  if (hooks_ != nullptr) {
+    saved_ = hooks_->on_lock(number_);
   }
   return true;
 }
@@ -27,8 +26,8 @@ void EngineLock::lock() {
 }
 
 void EngineLock::unlock() {
-  if (entered_ != nullptr) {
-    entered_->leave(outer_);
+  if (hooks_ != nullptr) {
+    hooks_->on_unlock(saved_);
   }
   held_.store(false, std::memory_order_release);
 }

@@ -6,11 +6,12 @@
 
 namespace tfabric::engine {
 
-// What a library below keeps for each thread, and the holder of an engine's lock must have. enter() is called
-// by each new holder, with the engine's number, and returns what leave() puts back when it releases the lock.
-struct HolderMark {
-  unsigned (*enter)(unsigned engine);
-  void (*leave)(unsigned outer);
+// Called by the thread that takes or releases an engine's lock, while it holds it: a library may keep a value
+// for each thread, which has to be the engine's meanwhile. `on_lock` gets the engine's number, and returns
+// what `on_unlock` gets.
+struct LockHooks {
+  unsigned (*on_lock)(unsigned engine);
+  void (*on_unlock)(unsigned saved);
 };
 
 // The lock that makes an engine single-threaded.
@@ -28,8 +29,8 @@ class EngineLock {
   bool try_lock();
   void lock();
   void unlock();
-  // Null: none. `mark` outlives the lock. Before another thread takes the lock, or with it held.
-  void set_mark(const HolderMark* mark) { mark_ = mark; }
+  // While no thread holds the lock. `hooks` outlive it.
+  void set_hooks(const LockHooks& hooks) { hooks_ = &hooks; }
   // Returns true if a thread waits in lock(): a polling thread should yield.
   [[nodiscard]] bool contended() const { return waiting_.load(std::memory_order_relaxed) > 0; }
 
@@ -37,9 +38,8 @@ class EngineLock {
   std::atomic<bool> held_{false};
   std::atomic<int> waiting_{0};
   unsigned number_;
-  const HolderMark* mark_ = nullptr;
-  const HolderMark* entered_ = nullptr;  // the holder's
-  unsigned outer_ = 0;                   // what that has returned
+  const LockHooks* hooks_ = nullptr;  // null: none
+  unsigned saved_ = 0;                // what on_lock has returned
 };
 
 // An object that leaves work for the engine without holding its lock.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "transport/engine/carrier.h"
+
 namespace tfabric::engine {
 namespace {
 
@@ -15,7 +17,7 @@ constexpr Duration kLeastPause = std::chrono::milliseconds(500);
 
 }  // namespace
 
-Engine::Engine(const EngineOptions& options) : options_(options), lock_(options.number) { now_ = now(); }
+Engine::Engine(const EngineOptions& options) : options_(options), lock_(options.number) {}
 
 Engine::~Engine() = default;
 
@@ -35,75 +37,73 @@ bool Engine::progress() {
 }
 
 bool Engine::turn() {
-  now_ = now();
-  if (options_.rehearsal != nullptr && is_frozen()) {
+  const Instant time = now();
+  if (options_.rehearsal != nullptr && is_frozen(time)) {
     return false;
   }
-  last_turn_.store(now_.time_since_epoch().count(), std::memory_order_relaxed);
+  last_turn_.store(time.time_since_epoch().count(), std::memory_order_relaxed);
   ++turns_;
-  const bool is_due = now_ >= next_service_;
+  const bool is_due = time >= next_service_;
   if (is_due) {
-    forgive_pause();  // before packets and timers are looked at
+    forgive_pause(time);  // before packets and timers are looked at
   }
   submissions_.take();
   bool worked = false;
   for (const auto& polled : polled_) {
-    worked |= polled->receive(now_);
+    worked |= polled->receive(time);
   }
   if (is_due) {
-    serve();
+    serve(time);
   }
   for (const auto& polled : polled_) {
-    worked |= polled->send(now_);
+    worked |= polled->send(time);
   }
   return worked;
 }
 
-bool Engine::is_frozen() {
-  options_.rehearsal->report(now_);
-  return options_.rehearsal->effect(now_).frozen;
+bool Engine::is_frozen(Instant now) {
+  options_.rehearsal->report(now);
+  return options_.rehearsal->effect(now).frozen;
 }
 
 // Peers cannot be blamed for their silence while this process did not listen, and what they have sent waits
 // in the queues.
-void Engine::forgive_pause() {
-  const Duration pause = now_ - next_service_;
+void Engine::forgive_pause(Instant now) {
+  const Duration pause = now - next_service_;
   if (pause < kLeastPause || next_service_ == Instant{}) {
     return;
   }
   paused_.fetch_add(pause.count(), std::memory_order_relaxed);
   for (const auto& polled : polled_) {
-    polled->forgive(pause, now_);
+    polled->forgive(pause, now);
   }
 }
 
-void Engine::serve() {
-  next_service_ = now_ + kServiceInterval;
+void Engine::serve(Instant now) {
+  next_service_ = now + kServiceInterval;
   if (acceptor_ != nullptr) {
-    acceptor_->on_time(now_);
+    acceptor_->on_time(now);
   }
   for (const auto& polled : polled_) {
-    polled->on_time(now_);
+    polled->on_time(now);
   }
   std::size_t next = 0;
   while (next < tended_.size()) {  // which may grow meanwhile
     if (Tended* tended = tended_[next++]; tended != nullptr) {
-      tended->on_time(now_);
+      tended->on_time(now);
     }
   }
   std::erase(tended_, nullptr);
   if (observer_ != nullptr) {
-    observer_->on_time(now_);
+    observer_->on_time(now);
   }
 }
 
 Carrier* Engine::find_carrier(std::uint64_t number) const {
-  for (const auto& polled : polled_) {
-    if (Carrier* carrier = polled->find_carrier(number); carrier != nullptr) {
-      return carrier;
-    }
-  }
-  return nullptr;
+  Carrier* found = nullptr;
+  for_each_carrier(
+      [&](Carrier& carrier) { found = carrier.number() == number && !carrier.retired() ? &carrier : found; });
+  return found;
 }
 
 void Engine::tend(Tended& tended) {

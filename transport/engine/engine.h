@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -114,6 +115,15 @@ class Engine {
   // Those that were added first have the first part of each half of a turn.
   void add(std::unique_ptr<Polled> polled) { polled_.push_back(std::move(polled)); }
   [[nodiscard]] const std::vector<std::unique_ptr<Polled>>& polled() const { return polled_; }
+  // Calls `use(carrier)` for each.
+  template <class Use>
+  void for_each_carrier(const Use& use) const {
+    for (const auto& polled : polled_) {
+      for (std::size_t i = 0; i < polled->carriers(); ++i) {
+        use(polled->carrier_at(i));
+      }
+    }
+  }
   // Returns the carrier with this number; null if it has been removed.
   [[nodiscard]] Carrier* find_carrier(std::uint64_t number) const;
   // Calls on_time() of the object until leave() is called; each may be called any number of times, also from
@@ -131,9 +141,9 @@ class Engine {
   void halt();
 
  private:
-  [[gnu::cold]] bool is_frozen();
-  void forgive_pause();
-  void serve();
+  [[gnu::cold]] bool is_frozen(Instant now);
+  void forgive_pause(Instant now);
+  void serve(Instant now);
 
   EngineOptions options_;
   EngineLock lock_;
@@ -144,7 +154,6 @@ class Engine {
   Observer* observer_ = nullptr;
   std::vector<std::unique_ptr<Polled>> polled_;
   std::vector<Tended*> tended_;  // null: has left
-  Instant now_{};
   Instant next_service_{};
   std::uint64_t turns_ = 0;
 };

@@ -37,8 +37,6 @@ class Polled {
   // `place` < carriers(), which changes only when a carrier is added or removed.
   [[nodiscard]] virtual std::size_t carriers() const = 0;
   [[nodiscard]] virtual Carrier& carrier_at(std::size_t place) = 0;
-  // Returns the carrier with this number, if it is one of these and not retired; else null.
-  [[nodiscard]] virtual Carrier* find_carrier(std::uint64_t number) = 0;
   [[nodiscard]] virtual std::size_t flows() const = 0;
   // `place` < flows(); a flow may have another place in the next turn.
   [[nodiscard]] virtual Flow& flow_at(std::size_t place) const = 0;

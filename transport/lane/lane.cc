@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "transport/engine/flow.h"
+#include "transport/lane/flow_failure.h"
 #include "transport/lane/record.h"
 
 namespace tfabric::lane {
@@ -27,6 +28,22 @@ void Lane::tell_waiting() {
   const auto first = std::find_if_not(waiting_.begin(), waiting_.end(),
                                       [this](const std::vector<std::byte>& record) { return say(record); });
   waiting_.erase(waiting_.begin(), first);
+}
+
+void Lane::leave() {
+  if (!traits().end_means_closed) {
+    say(encode_serial(RecordType::settled, serial()));
+  }
+  close();
+}
+
+void Lane::abort(std::string_view reason) {
+  if (!traits().reset_says_why && !reason.empty()) {
+    const auto text = std::as_bytes(std::span(reason));
+    say(encode_record(RecordType::goodbye, text.first(std::min(text.size(), kMostReason))));
+  }
+  shut();
+  reset(reason);
 }
 
 bool Lane::ask(std::uint32_t doubt) {

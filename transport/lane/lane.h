@@ -178,15 +178,22 @@ class Lane : public stripe::Lane {
     waiting_.clear();
   }
   // What is queued still goes out. leave(): so that the peer knows that this comm goes on without the lane.
-  virtual void close() = 0;
-  virtual void leave() = 0;
+  void close() {
+    shut();
+    finish();
+  }
+  void leave();
   // At once. The peer learns the reason, if there is one.
-  virtual void abort(std::string_view reason = {}) = 0;
+  void abort(std::string_view reason = {});
 
  protected:
   Lane() = default;
   // Returns how it is named, without the direction.
   [[nodiscard]] virtual std::string label() const = 0;
+  // What close() and abort() do to a lane that is shut. reset(): the reason goes along where
+  // Traits::reset_says_why says so.
+  virtual void finish() = 0;
+  virtual void reset(std::string_view reason) = 0;
   // What fence() says. If it takes a while, calls fenced() once it is through.
   virtual std::optional<std::uint64_t> begin_fence() = 0;
   void fenced(LaneEvents& events, std::uint64_t position) {

@@ -6,14 +6,8 @@
 #include "transport/lane/flow_failure.h"
 #include "transport/lane/piece_writer.h"
 #include "transport/lane/record.h"
-#include "transport/lane/stream_carrier.h"
 
 namespace tfabric::lane {
-
-std::unique_ptr<Lane> StreamCarrier::open(const engine::Destination& to) {
-  engine::Flow* flow = connect(to.address, to.port, nullptr, 0);
-  return flow == nullptr ? nullptr : std::make_unique<StreamLane>(*flow);
-}
 
 StreamLane::StreamLane(engine::Flow& flow)
     : flow_(&flow), carrier_(&flow.carrier()), stream_(&flow.stream()) {
@@ -159,27 +153,6 @@ std::string StreamLane::describe(Silence silence, bool in_use, Instant now) cons
                     silence == Silence::unreachable ? engine::ConnectionError::unreachable
                                                     : engine::ConnectionError::timed_out,
                     in_use, now);
-}
-
-void StreamLane::close() {
-  shut();
-  flow_->close();
-}
-
-void StreamLane::leave() {
-  if (!traits().end_means_closed) {
-    say(encode_serial(RecordType::settled, serial()));
-  }
-  close();
-}
-
-void StreamLane::abort(std::string_view reason) {
-  if (!traits().reset_says_why && !reason.empty()) {
-    const auto text = std::as_bytes(std::span(reason));
-    say(encode_record(RecordType::goodbye, text.first(std::min(text.size(), kMostReason))));
-  }
-  shut();
-  flow_->abort(reason);
 }
 
 }  // namespace tfabric::lane

@@ -56,10 +56,6 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   [[nodiscard]] Loss loss(bool in_use, Instant now) const override;
   [[nodiscard]] std::string describe(Silence silence, bool in_use, Instant now) const override;
 
-  void close() override;
-  void leave() override;
-  void abort(std::string_view reason = {}) override;
-
  private:
   // --- engine::FlowHandler
   std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override;
@@ -69,11 +65,11 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   void on_failed(engine::Flow& flow, engine::ConnectionError error) override;
   void on_link_away(engine::Flow& flow) override;
   void on_moved(engine::Flow& flow) override;
-  [[nodiscard]] std::uint64_t shown_id() const override {
-    return events_ == nullptr ? 0 : events_->shown_id();
-  }
+  [[nodiscard]] std::uint64_t shown_id() const override { return events_->shown_id(); }
 
   [[nodiscard]] std::string label() const override;
+  void finish() override { flow_->close(); }
+  void reset(std::string_view reason) override { flow_->abort(reason); }
   std::optional<std::uint64_t> begin_fence() override { return reader_.bury(); }
   void mind(const Status& taken);
   [[nodiscard]] bool reports_reads() const { return !traits().acknowledged_means_arrived; }

@@ -32,13 +32,11 @@ void EngineReport::on_carrier_gone(const engine::Carrier& carrier) {
 
 template <class Use>
 void EngineReport::for_each_carrier(const RailAccount& account, const Use& use) const {
-  for (const auto& polled : engine_->polled()) {
-    for (std::size_t i = 0; i < polled->carriers(); ++i) {
-      if (const engine::Carrier& carrier = polled->carrier_at(i); carrier.name() == account.rail.name) {
-        use(carrier);
-      }
+  engine_->for_each_carrier([&](const engine::Carrier& carrier) {
+    if (carrier.name() == account.rail.name) {
+      use(carrier);
     }
-  }
+  });
 }
 
 engine::CarrierCounters EngineReport::counters_of(const RailAccount& account) const {

@@ -140,7 +140,7 @@ Engines::~Engines() {
   for (const auto& unit : units_) {
     const engine::Guard guard(unit->engine.lock());
     unit->acceptor.clear();
-    unit->engine.set_observer(nullptr);  // it looks at the rails
+    unit->engine.set_observer(nullptr);  // what ends with the rails is not shown
   }
   for (const auto& unit : units_) {
     unit->rails.clear();

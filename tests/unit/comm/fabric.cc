@@ -223,25 +223,13 @@ void WireLane::lose(lane::Loss loss) {
   events_->on_lost(*this);
 }
 
-void WireLane::close() {
-  shut();
+void WireLane::finish() {
   send({.what = Parcel::What::end}, 0);
   ended_ = true;
 }
 
-void WireLane::leave() {
-  if (!traits().end_means_closed) {
-    say(lane::encode_serial(lane::RecordType::settled, serial()));
-  }
-  close();
-}
-
-void WireLane::abort(std::string_view reason) {
+void WireLane::reset(std::string_view reason) {
   const auto text = std::as_bytes(std::span(reason));
-  if (!traits().reset_says_why && !reason.empty()) {
-    say(lane::encode_record(lane::RecordType::goodbye, text));
-  }
-  shut();
   send({.what = Parcel::What::reset, .record = {text.begin(), text.end()}}, 0);
   ended_ = true;
 }

@@ -78,9 +78,6 @@ class WireLane final : public lane::Lane {
   [[nodiscard]] lane::Meters meters() const override;
   [[nodiscard]] lane::Loss loss(bool in_use, Instant now) const override;
   [[nodiscard]] std::string describe(Silence, bool, Instant) const override { return "silent"; }
-  void close() override;
-  void leave() override;
-  void abort(std::string_view reason) override;
 
  private:
   friend class Fabric;
@@ -104,6 +101,8 @@ class WireLane final : public lane::Lane {
   };
 
   [[nodiscard]] std::string label() const override { return "wire " + std::to_string(number_); }
+  void finish() override;
+  void reset(std::string_view reason) override;
   std::optional<std::uint64_t> begin_fence() override;
   void send(Parcel parcel, std::uint64_t cost);
   void take(const Parcel& parcel);
@@ -155,9 +154,6 @@ class WireCarrier final : public engine::Carrier, public engine::Polled {
   void on_time(Instant now) override;
   [[nodiscard]] std::size_t carriers() const override { return 1; }
   [[nodiscard]] engine::Carrier& carrier_at(std::size_t) override { return *this; }
-  [[nodiscard]] engine::Carrier* find_carrier(std::uint64_t number) override {
-    return number == this->number() ? this : nullptr;
-  }
   [[nodiscard]] std::size_t flows() const override { return 0; }
   [[nodiscard]] engine::Flow& flow_at(std::size_t) const override;
   [[nodiscard]] bool owes_peers() const override { return false; }

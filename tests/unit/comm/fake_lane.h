@@ -81,18 +81,11 @@ class FakeLane final : public lane::Lane {
   [[nodiscard]] lane::Meters meters() const override { return {}; }
   [[nodiscard]] lane::Loss loss(bool, Instant) const override { return {}; }
   [[nodiscard]] std::string describe(Silence, bool, Instant) const override { return "silent"; }
-  void close() override {
-    shut();
-    ++closes;
-  }
-  void leave() override { close(); }
-  void abort(std::string_view reason) override {
-    shut();
-    aborted = reason;
-  }
 
  private:
   [[nodiscard]] std::string label() const override { return "lane"; }
+  void finish() override { ++closes; }
+  void reset(std::string_view reason) override { aborted = reason; }
   std::optional<std::uint64_t> begin_fence() override { return 0; }
 
   FakeCarrier* carrier_;

@@ -94,9 +94,6 @@ class UnixCarrier final : public lane::StreamCarrier, public engine::Polled {
   void on_time(Instant) override {}
   [[nodiscard]] std::size_t carriers() const override { return 1; }
   [[nodiscard]] engine::Carrier& carrier_at(std::size_t) override { return *this; }
-  [[nodiscard]] engine::Carrier* find_carrier(std::uint64_t number) override {
-    return number == this->number() ? this : nullptr;
-  }
   [[nodiscard]] std::size_t flows() const override { return flows_.size(); }
   [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override { return *flows_[place]; }
   [[nodiscard]] bool owes_peers() const override { return false; }

@@ -7,20 +7,20 @@
 namespace tfabric::link {
 namespace {
 
-unsigned enter(unsigned engine) {
-  const unsigned outer = rte_lcore_id();
+unsigned take_lcore(unsigned engine) {
+  const unsigned own = rte_lcore_id();
   // EAL's main thread has ended by now, and EAL has no other threads: only the engines use the caches of its
   // lcore and of the following ones.
   RTE_PER_LCORE(_lcore_id) = rte_get_main_lcore() + engine;
-  return outer;
+  return own;
 }
 
-void leave(unsigned outer) { RTE_PER_LCORE(_lcore_id) = outer; }
+void give_back_lcore(unsigned own) { RTE_PER_LCORE(_lcore_id) = own; }
 
-constexpr engine::HolderMark kLcore{.enter = enter, .leave = leave};
+constexpr engine::LockHooks kHooks{.on_lock = take_lcore, .on_unlock = give_back_lcore};
 
 }  // namespace
 
-void use_lcores_of_engines(engine::EngineLock& lock) { lock.set_mark(&kLcore); }
+void use_lcores_of_engines(engine::EngineLock& lock) { lock.set_hooks(kHooks); }
 
 }  // namespace tfabric::link

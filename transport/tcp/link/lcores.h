@@ -1,4 +1,4 @@
-// The lcore of whoever holds an engine.
+// DPDK's lcore id of the thread that holds an engine's lock.
 #pragma once
 
 namespace tfabric::engine {
@@ -7,9 +7,9 @@ class EngineLock;
 
 namespace tfabric::link {
 
-// The holder of the lock has the engine's lcore id from now on, so that DPDK's mempools use the per-lcore
-// cache that belongs to the engine: NCCL's threads are unknown to DPDK and would otherwise use the shared
-// ring for each packet buffer. With the engine held, or before another thread knows it.
+// The thread that holds the lock has the engine's lcore id from now on, so that DPDK's mempools use the
+// per-lcore cache that belongs to the engine: NCCL's threads are unknown to DPDK and would otherwise use the
+// shared ring for each packet buffer. Call it while no thread holds the lock.
 void use_lcores_of_engines(engine::EngineLock& lock);
 
 }  // namespace tfabric::link

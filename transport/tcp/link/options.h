@@ -1,4 +1,4 @@
-// What our own TCP is told when an engine gets it.
+// Options of our own TCP in one engine.
 #pragma once
 
 #include <cstdint>

@@ -82,7 +82,6 @@ class Tcp final : public engine::Polled {
   void forgive(Duration pause, Instant now) override;
   [[nodiscard]] std::size_t carriers() const override { return links_.size(); }
   [[nodiscard]] engine::Carrier& carrier_at(std::size_t place) override { return *links_[place]; }
-  [[nodiscard]] engine::Carrier* find_carrier(std::uint64_t number) override;
   [[nodiscard]] std::size_t flows() const override { return flows_.size(); }
   [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override { return *flows_[place]; }
   [[nodiscard]] bool owes_peers() const override;

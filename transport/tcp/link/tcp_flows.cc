@@ -156,13 +156,6 @@ void Tcp::add_link(std::unique_ptr<Link> link, bool announce) {
   links_.push_back(std::move(link));
 }
 
-engine::Carrier* Tcp::find_carrier(std::uint64_t number) {
-  const auto found = std::find_if(links_.begin(), links_.end(), [&](const auto& link) {
-    return link->number() == number && !link->retired();
-  });
-  return found == links_.end() ? nullptr : found->get();
-}
-
 std::unique_ptr<Link> Tcp::remove_link(Link& link) {
   link.retire();
   end_flows_of(link);
