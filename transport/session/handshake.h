@@ -3,15 +3,15 @@
 // The listener's 128-byte handle says who listens where, and holds a token, by which each end of a connection
 // knows that the other one is meant (hello.h):
 //
-//   6 number of addresses | 7 max_recvs | 8 token | 24 process | 32 port | 34 the kernel's first port
+//   6 number of addresses | 7 max_recvs | 8 token | 24 process | 32 port | 34 the first own port
 //   72 addresses
 //
-// An address is a byte of flags (1 IPv6, 2 the kernel takes its connections, 4 and 8 the rail's role), then,
-// if the kernel does and it is not the first such, the port for them, and the 4 or 16 bytes of the address:
-// room for eight of our own TCP's with IPv4, or three with IPv6 and one of the kernel's with IPv4. A short
-// handle has room for four, or one and one of the kernel's. transport/handle_envelope.h describes the other
-// bytes. The connector opens flows to it, each of which begins with the handshake of hello.h. Where a flow
-// goes then, comm_table.h says.
+// An address is a byte of flags (1 IPv6, 2 a port of its own, as rails of the kernel's TCP have, 4 and 8 the
+// rail's role), then, if it has one and is not the first such, that port, and the 4 or 16 bytes of the
+// address: room for eight of our own TCP's with IPv4, or three with IPv6 and one of the kernel's with IPv4. A
+// short handle has room for four, or one and one of the kernel's. transport/handle_envelope.h describes the
+// other bytes. The connector opens flows to it, each of which begins with the handshake of hello.h. Where a
+// flow goes then, comm_table.h says.
 #pragma once
 
 #include <cstddef>
