@@ -14,7 +14,6 @@ namespace tfabric::fuzz {
 namespace {
 
 using namespace std::chrono_literals;
-using Seq;
 namespace flag = stack::flag;
 
 constexpr Seq kPeerIss{0x7ffff000u};
