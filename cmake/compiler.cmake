@@ -79,9 +79,7 @@ endif()
 # tfabric_data_path(TARGET...): code that runs for each message or packet. Of it only functions with a buffer of bytes get a
 # stack protector, not all that pass the address of a variable, which would be a third of them at five instructions a call.
 function(tfabric_data_path)
-  if(NOT TFABRIC_PRECOMPILE)  # all that uses clang's precompiled headers is compiled alike
-    set_target_properties(${ARGN} PROPERTIES TFABRIC_DATA_PATH ON)
-  endif()
+  set_target_properties(${ARGN} PROPERTIES TFABRIC_DATA_PATH ON)
 endfunction()
 # What sanitized tests spend their time in is optimised a little, as the rest is not: compiling takes longer then.
 function(tfabric_busy target)
@@ -95,9 +93,7 @@ function(tfabric_tool target)
 endfunction()
 # What the plugin has for the rare case only is to be small: it is in every process.
 function(tfabric_seldom target)
-  if(NOT TFABRIC_PRECOMPILE)  # as above
-    target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Os>)
-  endif()
+  target_compile_options(${target} PRIVATE $<$<CONFIG:RelWithDebInfo>:-Os>)
 endfunction()
 # What runs once, or waits for people, takes half the time to compile this way.
 function(tfabric_runs_once target)

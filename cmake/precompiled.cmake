@@ -1,7 +1,6 @@
-# The headers that most files include, compiled once for each way to compile them, which halves the build: of the tests
-# unless TFABRIC_PRECOMPILE_TESTS is off, of the product only with TFABRIC_PRECOMPILE and clang. A file of the product that
-# does not include what it uses fails in the builds without, the release's among them; a file of the tests does in
-# clang-tidy's stage (tools/shell/tidy).
+# The headers that most files include, compiled once for each way to compile them, which halves the build. With
+# TFABRIC_PRECOMPILE off each file has only what it includes: so it is in the preset tidy, where a file that lacks an
+# `#include` is a finding (tools/shell/tidy).
 set(precompiled_headers <algorithm> <array> <atomic> <chrono> <cstdint> <cstring> <functional> <map> <memory> <mutex>
     <optional> <span> <string> <string_view> <thread> <utility> <vector> <fmt/format.h>)
 # ccache recognises a precompiled header that is compiled again only with these options.
@@ -11,9 +10,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   set(precompiled_options "SHELL:-Xclang -fno-pch-timestamp")
 else()
   set(precompiled_options -fpch-preprocess)
-endif()
-if(TFABRIC_PRECOMPILE AND NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  message(FATAL_ERROR "TFABRIC_PRECOMPILE needs clang: set CMAKE_CXX_COMPILER=clang++, or leave it off")
 endif()
 
 # tfabric_precompile(TARGET LIKE): TARGET uses the headers of tfabric_precompiled_LIKE, and is compiled with its options.
@@ -38,22 +34,59 @@ function(tfabric_precompiled name kind)
   target_precompile_headers(tfabric_precompiled_${name} PRIVATE ${precompiled_headers} ${arg_HEADERS})
 endfunction()
 
-# tfabric_precompile_libraries(FOLDER): all static libraries of the project at and below FOLDER.
-function(tfabric_precompile_libraries folder)
+# tfabric_libraries_below(RESULT FOLDER): the static libraries of the project at and below FOLDER.
+function(tfabric_libraries_below result folder)
+  set(libraries)
   get_property(subfolders DIRECTORY ${folder} PROPERTY SUBDIRECTORIES)
   foreach(subfolder ${subfolders})
-    tfabric_precompile_libraries(${subfolder})
+    tfabric_libraries_below(below ${subfolder})
+    list(APPEND libraries ${below})
   endforeach()
   get_property(targets DIRECTORY ${folder} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target ${targets})
     get_target_property(type ${target} TYPE)
     if(type STREQUAL "STATIC_LIBRARY" AND target MATCHES "^tfabric_" AND NOT target STREQUAL "tfabric_fmt")
-      get_target_property(options ${target} COMPILE_OPTIONS)
-      if("-O1" IN_LIST options)
-        tfabric_precompile(${target} busy)
-      else()
-        tfabric_precompile(${target} library)
-      endif()
+      list(APPEND libraries ${target})
     endif()
+  endforeach()
+  set(${result} ${libraries} PARENT_SCOPE)
+endfunction()
+
+# tfabric_precompile_libraries(FOLDER): all static libraries of the project at and below FOLDER. Compilers accept the headers
+# only where they were compiled with the same options, so there is a set for each way to compile that enough files share.
+function(tfabric_precompile_libraries folder)
+  set(enough 8)  # files: a set takes five seconds, and saves one for each file
+  tfabric_libraries_below(libraries ${folder})
+  set(ways)
+  foreach(library ${libraries})
+    get_target_property(options ${library} COMPILE_OPTIONS)
+    get_target_property(data_path ${library} TFABRIC_DATA_PATH)
+    get_target_property(sources ${library} SOURCES)
+    if(NOT CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+      string(GENEX_STRIP "${options}" options)  # what only this configuration has
+    endif()
+    list(FILTER options EXCLUDE REGEX "^$|-NOTFOUND$")
+    if(TFABRIC_SANITIZE OR NOT data_path)  # sanitizers have no stack protector that would differ
+      set(data_path OFF)
+    endif()
+    string(MD5 way "${options} ${data_path}")
+    string(SUBSTRING ${way} 0 8 way)
+    list(APPEND ways ${way})
+    list(LENGTH sources count)
+    math(EXPR files_${way} "0${files_${way}} + ${count}")
+    list(APPEND libraries_${way} ${library})
+    set(options_${way} ${options})
+    set(data_path_${way} ${data_path})
+  endforeach()
+  list(REMOVE_DUPLICATES ways)
+  foreach(way ${ways})
+    if(files_${way} LESS enough)
+      continue()
+    endif()
+    tfabric_precompiled(${way} library LIBS tfabric_fmt OPTIONS ${options_${way}})
+    set_target_properties(tfabric_precompiled_${way} PROPERTIES TFABRIC_DATA_PATH ${data_path_${way}})
+    foreach(library ${libraries_${way}})
+      tfabric_precompile(${library} ${way})
+    endforeach()
   endforeach()
 endfunction()
