@@ -1,7 +1,7 @@
 // The kinds of rails, as far as a configuration is concerned: one row for each kind.
 //
 // A new kind is a value of RailKind, a row here (its name and the keys that it takes) and a row in
-// transport/tcp/rails/rail_kinds.cc (how it is opened).
+// transport/rails/rail_kinds.cc (how it is opened).
 #pragma once
 
 #include <array>

@@ -13,9 +13,9 @@
 #include "observe/page_place.h"
 #include "transport/rdma/diagnosis/examine.h"
 #include "transport/registry.h"
-#include "transport/tcp/diagnosis/examine.h"
-#include "transport/tcp/rails/kernel_rail.h"
-#include "transport/tcp/rails/rail_share.h"
+#include "transport/rails/diagnosis/examine.h"
+#include "transport/rails/kernel_rail.h"
+#include "transport/rails/rail_share.h"
 
 namespace tfabric::transport {
 namespace {

@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "transport/bootstrap/addresses.h"
 #include "transport/rdma/rdma_transport.h"
-#include "transport/tcp/rails/kernel_rail.h"
-#include "transport/tcp/tcp_transport.h"
+#include "transport/rails/kernel_rail.h"
+#include "transport/device/tcp_transport.h"
 
 namespace tfabric::transport {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "host/process_lock.h"
 #include "transport/registry.h"
-#include "transport/tcp/diagnosis/examine.h"
+#include "transport/rails/diagnosis/examine.h"
 
 namespace tfabric::transport {
 namespace {

@@ -22,7 +22,7 @@
 #include "transport/engine/progress.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/eal.h"
-#include "transport/tcp/rails/rail.h"
+#include "transport/rails/rail.h"
 
 namespace tfabric::bench {
 

@@ -10,7 +10,7 @@
 #include "tests/fuzz/require.h"
 #include "tests/mirrored_memory.h"
 #include "transport/tcp/nic/frame_ring.h"
-#include "transport/tcp/rails/local_session.h"
+#include "transport/rails/local_session.h"
 
 using namespace tfabric;
 using namespace tfabric::nic;

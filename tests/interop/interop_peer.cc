@@ -15,7 +15,7 @@
 #include "tests/interop/scripted_flow.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/eal.h"
-#include "transport/tcp/rails/nic_rail.h"
+#include "transport/rails/nic_rail.h"
 
 using namespace tfabric;
 using namespace tfabric::interop;

@@ -10,7 +10,7 @@
 #include "tests/packetdrill/host.h"
 #include "tests/packetdrill/wire_end.h"
 #include "transport/tcp/link/tcp.h"
-#include "transport/tcp/rails/rail.h"
+#include "transport/rails/rail.h"
 
 namespace tfabric::drill {
 

@@ -7,7 +7,7 @@
 #include "broken_host.h"
 #include "host/lock_folder.h"
 #include "host/process_lock.h"
-#include "transport/tcp/rails/rail_share.h"
+#include "transport/rails/rail_share.h"
 
 using namespace tfabric;
 using namespace tfabric::check;

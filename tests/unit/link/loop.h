@@ -10,8 +10,8 @@
 
 #include "tests/unit/nic/eal_fixture.h"
 #include "transport/tcp/link/tcp.h"
-#include "transport/tcp/rails/rail.h"
-#include "transport/tcp/rails/rail_links.h"
+#include "transport/rails/rail.h"
+#include "transport/rails/rail_links.h"
 
 namespace tfabric::link::test {
 

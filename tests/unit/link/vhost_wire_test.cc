@@ -8,7 +8,7 @@
 #include "tests/temporary_folder.h"
 #include "tests/unit/link/loop.h"
 #include "transport/tcp/nic/pools.h"
-#include "transport/tcp/rails/rail.h"
+#include "transport/rails/rail.h"
 
 namespace tfabric::link {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "tests/unit/setup/run_setup.h"
 #include "tools/setup/plan.h"
-#include "transport/tcp/rails/memory_need.h"
+#include "transport/rails/memory_need.h"
 
 using namespace tfabric;
 using namespace tfabric::setup;

@@ -16,7 +16,7 @@
 #include "transport/comm/send_comm.h"
 #include "transport/session/acceptor.h"
 #include "transport/tcp/link/tcp.h"
-#include "transport/tcp/rails/rail.h"
+#include "transport/rails/rail.h"
 
 namespace tfabric::tcp::test {
 

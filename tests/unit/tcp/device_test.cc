@@ -1,4 +1,4 @@
-#include "transport/tcp/device.h"
+#include "transport/device/device.h"
 
 #include <rte_ethdev.h>
 

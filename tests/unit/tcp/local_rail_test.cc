@@ -1,4 +1,4 @@
-#include "transport/tcp/rails/local_rail.h"
+#include "transport/rails/local_rail.h"
 
 #include <fmt/format.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "transport/tcp/rails/memory_need.h"
+#include "transport/rails/memory_need.h"
 
 #include <catch2/catch.hpp>
 

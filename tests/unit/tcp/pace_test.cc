@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "transport/tcp/rails/rail_summary.h"
+#include "transport/device/rail_summary.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

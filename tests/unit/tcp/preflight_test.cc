@@ -1,4 +1,4 @@
-#include "transport/tcp/rails/preflight.h"
+#include "transport/rails/preflight.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // What a container or `ulimit` refuses to a process, said before DPDK starts.
-#include "transport/tcp/rails/process_limits.h"
+#include "transport/rails/process_limits.h"
 
 #include <sys/resource.h>
 

@@ -1,4 +1,4 @@
-#include "transport/tcp/rails/queue_subset.h"
+#include "transport/rails/queue_subset.h"
 
 #include <catch2/catch.hpp>
 

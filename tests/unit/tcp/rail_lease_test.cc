@@ -5,7 +5,7 @@
 #include <csignal>
 
 #include "tests/temporary_folder.h"
-#include "transport/tcp/rails/rail_share.h"
+#include "transport/rails/rail_share.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

@@ -1,11 +1,11 @@
-#include "transport/tcp/rails/rail_plan.h"
+#include "transport/rails/rail_plan.h"
 
 #include <catch2/catch.hpp>
 #include <numeric>
 
 #include "tests/temporary_folder.h"
 #include "tests/unit/host/fake_host.h"
-#include "transport/tcp/rails/fatal_fault.h"
+#include "transport/rails/fatal_fault.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

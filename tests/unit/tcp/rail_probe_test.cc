@@ -1,4 +1,4 @@
-#include "transport/tcp/rails/rail_probe.h"
+#include "transport/rails/rail_probe.h"
 
 #include <catch2/catch.hpp>
 

@@ -1,4 +1,4 @@
-#include "transport/tcp/rails/rail_share.h"
+#include "transport/rails/rail_share.h"
 
 #include <catch2/catch.hpp>
 

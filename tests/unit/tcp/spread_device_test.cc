@@ -1,7 +1,7 @@
 #include <array>
 #include <catch2/catch.hpp>
 
-#include "transport/tcp/device.h"
+#include "transport/device/device.h"
 
 namespace tfabric::tcp {
 namespace {

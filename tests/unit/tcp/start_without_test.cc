@@ -8,7 +8,7 @@
 #include "tests/captured_log.h"
 #include "tests/temporary_folder.h"
 #include "tests/unit/nic/eal_fixture.h"
-#include "transport/tcp/tcp_transport.h"
+#include "transport/device/tcp_transport.h"
 
 using namespace tfabric;
 using namespace tfabric::tcp;

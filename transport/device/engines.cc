@@ -1,0 +1,352 @@
+#include "transport/device/engines.h"
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <algorithm>
+
+#include "base/log.h"
+#include "host/limits.h"
+#include "transport/rails/absent_rail.h"
+#include "transport/rails/fatal_fault.h"
+#include "transport/rails/preflight.h"
+#include "transport/rails/rail_kinds.h"
+#include "transport/rails/rail_plan.h"
+#include "transport/rails/rail_probe.h"
+
+namespace tfabric::tcp {
+namespace {
+
+// How long shutdown waits for flows to end in order, both ways.
+constexpr Duration kLinger = std::chrono::milliseconds(200);
+// How long it waits for peers to acknowledge what they were sent, and the FIN: they may get no CPU for a
+// while, and nothing is retransmitted once this process has ended.
+constexpr Duration kLingerForPeers = std::chrono::seconds(3);
+
+link::PortMap port_map(const config::Tcp& config, std::uint16_t engines) {
+  return {config.local_ports.first,
+          static_cast<std::uint16_t>(config.local_ports.last - config.local_ports.first + 1), engines,
+          config.port};
+}
+
+// An error names the rail at its beginning, and so does what is made of a fault.
+transport::RailFault missing_device(const config::Rail& rail, const Error& error) {
+  const std::string prefix = fmt::format("rail {}: ", rail.name);
+  const std::string& why = error.message;
+  return {.kind = transport::RailFault::Kind::missing,
+          .rail = rail.name,
+          .what = why.starts_with(prefix) ? why.substr(prefix.size()) : why,
+          .fix = {}};
+}
+
+ShownRail shown(Rail& rail) {
+  return {.name = rail.config().name,
+          .kind = std::string(config::row_of(rail.config().kind).name),
+          .device = rail.config().device,
+          .address = rail.absent() ? std::string() : net::to_string(rail.address()),
+          .mtu = rail.mtu(),
+          .absent = rail.absent(),
+          .rehearsal = rail.rehearsal()};
+}
+
+}  // namespace
+
+std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const transport::RailFault> missing) {
+  auto count = static_cast<std::uint16_t>(config.engines);
+  for (const config::Rail& rail : config.rails) {
+    if (count == 1) {
+      break;
+    }
+    if (find_fault(rail.name, missing) != nullptr) {
+      continue;
+    }
+    Result<std::uint16_t> queues = traits_of(rail.kind).queues(rail);
+    if (queues && *queues < count) {
+      count = std::max(*queues, std::uint16_t{1});
+      TF_WARN("NET/tfabric: tcp.engines = {}, but rail {} has {} queue(s): this process runs {} engine(s)",
+              config.engines, rail.name, *queues, count);
+    }
+  }
+  return count;
+}
+
+Engines::Engines(const config::Config& config, const link::Options& options, std::uint16_t count,
+                 witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog)
+    : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, host::usable_cpus())) {
+  const auto rehearsal = config.fault.allow || !config.tcp.faults.empty()
+                             ? std::make_shared<engine::Rehearsal>("", config.tcp.faults, monotonic_now())
+                             : nullptr;
+  for (std::uint16_t e = 0; e < count; ++e) {
+    link::Options own = options;
+    own.first_port = ports_.first_of(e);
+    own.ports = ports_.count_of(e);
+    own.port = ports_.listening_of(e);
+    own.listeners = config.tcp.port == 0 ? std::uint16_t{1} : count;
+    Unit& unit = *units_.emplace_back(
+        std::make_unique<Unit>(engine::EngineOptions{.number = e, .rehearsal = rehearsal}, own));
+    unit.peers.paths.mind_cpu();
+    if (witness != nullptr) {
+      unit.peers.processes.use(*witness, unit.engine);
+      unit.acceptor.set_witness(witness->contact());
+    }
+    if (page != nullptr && watchdog != nullptr) {
+      unit.report =
+          std::make_unique<EngineReport>(*page, *watchdog, unit.engine, unit.peers.paths, e,
+                                         mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
+      unit.peers.report = unit.report.get();
+      unit.engine.set_observer(unit.report.get());
+      unit.tcp.set_recorder_page(page->rings());
+    }
+  }
+  if (config.fault.allow) {
+    allow_faults(page, rehearsal);
+  }
+  std::vector<engine::Engine*> engines;
+  for (const auto& unit : units_) {
+    engines.push_back(&unit->engine);
+  }
+  for (std::uint16_t e = 0; e < count; ++e) {
+    const int cpu = config.engine.cpu < 0 ? -1 : config.engine.cpu + e;
+    units_[e]->progress = std::make_unique<engine::Progress>(units_[e]->engine, mode_, cpu, engines);
+  }
+  gate_ = std::make_unique<Gate>(*this);
+}
+
+void Engines::allow_faults(observe::Page* page, std::shared_ptr<engine::Rehearsal> process) {
+  fault_control_ = page == nullptr ? nullptr : std::make_unique<FaultControl>(*page, std::move(process));
+  if (fault_control_ == nullptr || !fault_control_->works()) {
+    fault_control_.reset();
+    TF_INFO(
+        "NET/tfabric: fault.allow changes nothing, for there is no page by which faults come (observe.page)");
+    return;
+  }
+  const engine::Guard guard(units_.front()->engine.lock());
+  units_.front()->engine.tend(*fault_control_);
+  TF_INFO("NET/tfabric: fault.allow: `tfabric fault` may make this process's rails fail on purpose");
+}
+
+Engines::~Engines() {
+  linger();
+  for (const auto& unit : units_) {
+    unit->progress.reset();
+  }
+  log_rails();
+  log_counters();
+  if (fault_control_ != nullptr) {
+    const engine::Guard guard(units_.front()->engine.lock());
+    units_.front()->engine.leave(*fault_control_);
+    fault_control_.reset();
+  }
+  for (const auto& unit : units_) {
+    const engine::Guard guard(unit->engine.lock());
+    unit->acceptor.clear();
+    unit->engine.set_observer(nullptr);  // what ends with the rails is not shown
+  }
+  for (const auto& unit : units_) {
+    unit->rails.clear();
+  }
+  // Only now that no engine is turned any more: their flows hold packets of each other's pools.
+  for (const auto& unit : units_) {
+    const engine::Guard guard(unit->engine.lock());
+    unit->engine.halt();
+  }
+  gate_.reset();
+}
+
+std::vector<link::Tcp*> Engines::all() const {
+  std::vector<link::Tcp*> engines;
+  for (const auto& unit : units_) {
+    engines.push_back(&unit->tcp);
+  }
+  return engines;
+}
+
+Result<std::vector<transport::RailFault>> Engines::open_rails(const config::Tcp& config,
+                                                              std::span<const transport::RailFault> missing) {
+  std::vector<transport::RailFault> faults;
+  for (const config::Rail& rail : config.rails) {
+    const transport::RailFault* known = find_fault(rail.name, missing);
+    if (known != nullptr && add_absent(rail)) {
+      faults.push_back(*known);
+      continue;
+    }
+    Status status = open_rail(rail);
+    if (status) {
+      continue;
+    }
+    // Later steps lack something else, and have left links behind.
+    const bool by_device =
+        status.error().code == Errc::unusable && traits_of(rail.kind).probed && !has_link(rail);
+    if (!by_device || !add_absent(rail)) {
+      return status.error();
+    }
+    faults.push_back(missing_device(rail, status.error()));
+  }
+  return faults;
+}
+
+bool Engines::has_link(const config::Rail& rail) const {
+  return std::any_of(units_.begin(), units_.end(), [&](const auto& unit) {
+    const engine::Guard guard(unit->engine.lock());
+    const auto& links = unit->tcp.links();
+    return std::any_of(links.begin(), links.end(),
+                       [&](const auto& link) { return link->name() == rail.name; });
+  });
+}
+
+bool Engines::add_absent(const config::Rail& rail) {
+  for (const auto& unit : units_) {
+    std::unique_ptr<Rail> absent = AbsentRail::make(rail);
+    if (absent == nullptr) {
+      return false;
+    }
+    unit->rails.push_back(std::move(absent));
+    show_last_rail(*unit);
+  }
+  return true;
+}
+
+void Engines::show_last_rail(Unit& unit) {
+  if (unit.report != nullptr) {
+    const engine::Guard guard(unit.engine.lock());
+    unit.report->add_rail(shown(*unit.rails.back()));
+  }
+  if (fault_control_ != nullptr && &unit == units_.front().get()) {
+    const engine::Guard guard(unit.engine.lock());
+    fault_control_->add_rail(unit.rails.back()->config().name, unit.rails.back()->rehearsal());
+  }
+}
+
+Status Engines::open_rail(const config::Rail& rail) {
+  Result<std::vector<std::unique_ptr<Rail>>> opened = tcp::open_rail(rail, all(), ports_, !is_probed(rail));
+  if (!opened) {
+    return opened.error();
+  }
+  for (std::size_t e = 0; e < units_.size(); ++e) {
+    units_[e]->rails.push_back(std::move((*opened)[e]));
+    show_last_rail(*units_[e]);
+  }
+  return {};
+}
+
+std::vector<transport::RailFault> Engines::probe_rails() {
+  return tcp::probe_rails(all(), units_.front()->rails);
+}
+
+void Engines::announce_rails() {
+  for (const auto& unit : units_) {
+    tcp::announce_rails(unit->tcp, unit->rails);
+  }
+}
+
+void Engines::start_without(std::span<const transport::RailFault> faults) {
+  for (const transport::RailFault& fault : faults) {
+    const bool missing = fault.kind == transport::RailFault::Kind::missing;
+    TF_WARN("NET/tfabric: rail {}: {}. Starting without it; {}", fault.rail, describe(fault),
+            missing ? "processes that start once it works use it" : "it is used once it works");
+    for (const auto& unit : units_) {
+      const engine::Guard guard(unit->engine.lock());
+      for (const auto& rail : unit->rails) {
+        if (fault.kind == transport::RailFault::Kind::no_link && rail->config().name == fault.rail) {
+          rail->network()->start_away(unit->engine.now());  // a rail that is probed has one
+        }
+      }
+    }
+  }
+}
+
+void Engines::Gate::pause() {
+  for (const auto& unit : engines_->units_) {
+    unit->engine.lock().lock();
+  }
+}
+
+void Engines::Gate::resume() {
+  for (auto unit = engines_->units_.rbegin(); unit != engines_->units_.rend(); ++unit) {
+    (*unit)->engine.lock().unlock();
+  }
+}
+
+// Comms are closed by now; turns the engines so that their FINs and RSTs leave.
+void Engines::linger() {
+  const Instant begin = monotonic_now();
+  for (bool busy = true; busy; sched_yield()) {
+    const Duration passed = monotonic_now() - begin;
+    busy = false;
+    for (const auto& unit : units_) {
+      const engine::Guard guard(unit->engine.lock());
+      unit->engine.turn();
+      busy |=
+          passed < kLinger ? unit->engine.flows() > 0 : passed < kLingerForPeers && unit->engine.owes_peers();
+    }
+  }
+}
+
+// One line a rail that was used, over all engines, and one for all.
+void Engines::log_rails() const {
+  JobSummary job;
+  bool watched = false;
+  for (std::size_t i = 0; i < units_.front()->rails.size(); ++i) {
+    const RailSummary summary = summary_of(i);
+    job.bytes += summary.sent + summary.received;
+    if (summary.sent + summary.received + summary.losses.connections > 0) {
+      TF_INFO("NET/tfabric: {}", to_string(summary));
+    }
+  }
+  for (const auto& unit : units_) {
+    if (unit->report != nullptr) {
+      watched = true;
+      job.cpu += unit->report->cpu_time();
+      job.longest_wait = std::max(job.longest_wait, unit->report->longest_wait());
+    }
+  }
+  if (watched && job.bytes > 0) {
+    TF_INFO("NET/tfabric: {}", to_string(job));
+  }
+}
+
+// Of the rail with this number, over all engines.
+RailSummary Engines::summary_of(std::size_t rail) const {
+  RailSummary summary{.rail = units_.front()->rails[rail]->config().name, .losses = {}};
+  for (const auto& unit : units_) {
+    summary.losses += unit->peers.paths.losses_of(summary.rail);
+    Rail& end = *unit->rails[rail];
+    link::Link* link = end.network();
+    if (unit->report != nullptr) {
+      const engine::Guard guard(unit->engine.lock());
+      const observe::RailFacts facts = unit->report->facts_of(summary.rail);
+      summary.sent += facts.sent_bytes;
+      summary.received += facts.received_bytes;
+      summary.payload += facts.payload_bytes;
+      summary.repeated += facts.repeated_bytes;
+      summary.busy = std::max(summary.busy, Duration(static_cast<Duration::rep>(facts.busy_ns)));
+    } else if (link != nullptr) {
+      summary.sent += link->counters().tx_bytes;
+      summary.received += link->counters().rx_bytes;
+      summary.payload += link->counters().tx_payload;
+      summary.repeated += link->counters().tx_repeated;
+    }
+    summary.counts_bytes = link != nullptr || unit->report != nullptr;
+    if (link != nullptr) {
+      summary.absences = std::max(summary.absences, link->absences());  // engines have one link in common
+    }
+  }
+  return summary;
+}
+
+void Engines::log_counters() const {
+  if (units_.size() == 1) {
+    return;
+  }
+  for (std::size_t e = 0; e < units_.size(); ++e) {
+    const link::Counters& counters = units_[e]->tcp.all_counters();
+    const link::ExchangeCounters& exchange = counters.exchange;
+    TF_INFO(
+        "NET/tfabric: engine {}: {} segments by its own queue, {} by others'; {} handed to others, {} lost "
+        "on the way; {} copies of what others heard; {} ports tried again",
+        e, exchange.own, exchange.received, exchange.forwarded, exchange.dropped, exchange.overheard,
+        counters.ports_tried);
+  }
+}
+
+}  // namespace tfabric::tcp

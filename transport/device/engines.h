@@ -1,0 +1,105 @@
+// The engines of the process, each with what belongs to it: its progress, its acceptor, its end of each rail.
+//
+// A comm lives in one engine, with all its flows. Each engine has a range of local TCP ports and a queue pair
+// of each NIC of its own; docs/engines.md says how packets find their engine.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "config/config.h"
+#include "transport/comm/context.h"
+#include "transport/engine/progress.h"
+#include "transport/report/fault_control.h"
+#include "transport/session/acceptor.h"
+#include "transport/tcp/link/tcp.h"
+#include "transport/tcp/nic/control_thread.h"
+#include "transport/rails/rail.h"
+#include "transport/device/rail_summary.h"
+#include "transport/transport.h"
+
+namespace tfabric::tcp {
+
+class Engines {
+ public:
+  struct Unit {
+    Unit(const engine::EngineOptions& options, const link::Options& tcp_options)
+        : engine(options), tcp(add_tcp(engine, tcp_options)), acceptor(peers.comms) {
+      engine.set_acceptor(&acceptor);
+    }
+    std::unique_ptr<EngineReport> report;  // null: nothing is shown or watched
+    engine::Engine engine;
+    link::Tcp& tcp;  // the engine's
+    Peers peers;
+    Acceptor acceptor;
+    std::unique_ptr<engine::Progress> progress;
+    std::vector<std::unique_ptr<Rail>> rails;
+  };
+
+  // `options`: of every engine, but for the ports. `witness`: null if there is none; it outlives the
+  // engines, because peers take its end for that of the process. `page` and
+  // `watchdog`: null if nothing is shown or watched; they outlive them, too. EAL must be running.
+  Engines(const config::Config& config, const link::Options& options, std::uint16_t count,
+          witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog);
+  // Gives flows some time to end in order. The comms must be gone.
+  ~Engines();
+  Engines(const Engines&) = delete;
+  Engines& operator=(const Engines&) = delete;
+
+  // Opens them for all engines. Those that are probed (rail_probe.h) are not announced to the network yet.
+  // Returns the faults of those whose device cannot be opened, and of those that are known to be missing,
+  // which are not tried; each has its place, with nothing behind it (absent_rail.h).
+  Result<std::vector<transport::RailFault>> open_rails(const config::Tcp& config,
+                                                       std::span<const transport::RailFault> missing);
+  Status open_rail(const config::Rail& rail);
+  // Tries all rails at once, and returns their faults; takes seconds if there are any. Rails must be open.
+  [[nodiscard]] std::vector<transport::RailFault> probe_rails();
+  void announce_rails();
+  // Starts without the rails that have these faults: those that are open are used once they work.
+  void start_without(std::span<const transport::RailFault> faults);
+
+  [[nodiscard]] const std::vector<std::unique_ptr<Unit>>& units() const { return units_; }
+  [[nodiscard]] engine::ProgressMode mode() const { return mode_; }
+
+  // How many of the configured engines the rails allow: each NIC must have a queue pair for each engine. Logs
+  // a warning if these are fewer. Those that are `missing`, or cannot be asked, do not count: they
+  // cannot be opened either. EAL must be running.
+  static std::uint16_t count_for(const config::Tcp& config, std::span<const transport::RailFault> missing);
+
+ private:
+  // Pauses the data path by taking all engines' locks: bursts run with their engine held.
+  class Gate final : public nic::DataPathGuard {
+   public:
+    explicit Gate(Engines& engines) : engines_(&engines) { nic::set_data_path_guard(this); }
+    ~Gate() { nic::set_data_path_guard(nullptr); }
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+    void pause() override;
+    void resume() override;
+
+   private:
+    Engines* engines_;
+  };
+
+  [[nodiscard]] std::vector<link::Tcp*> all() const;
+  // Returns true if an engine has a link of the rail.
+  [[nodiscard]] bool has_link(const config::Rail& rail) const;
+  void show_last_rail(Unit& unit);
+  // Lets others make rails fail, by the first engine.
+  void allow_faults(observe::Page* page, std::shared_ptr<engine::Rehearsal> process);
+  // Returns false if the rail can have no place.
+  bool add_absent(const config::Rail& rail);
+  void linger();
+  void log_rails() const;
+  [[nodiscard]] RailSummary summary_of(std::size_t rail) const;
+  void log_counters() const;
+
+  link::PortMap ports_;
+  engine::ProgressMode mode_;
+  std::vector<std::unique_ptr<Unit>> units_;
+  std::unique_ptr<Gate> gate_;
+  std::unique_ptr<FaultControl> fault_control_;  // null: it is not allowed (fault.allow), or cannot be
+};
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,21 @@
+#include "transport/rails/absent_rail.h"
+
+#include <fmt/format.h>
+
+#include "transport/rails/rail_kinds.h"
+
+namespace tfabric::tcp {
+
+std::unique_ptr<Rail> AbsentRail::make(const config::Rail& config) {
+  const auto prefix = config.addresses.empty() ? std::nullopt : net::parse_prefix(config.addresses.front());
+  return prefix ? std::unique_ptr<Rail>(new AbsentRail(config, prefix->address)) : nullptr;
+}
+
+Result<Route> AbsentRail::route_to(const net::IpAddress& /*peer*/, std::uint64_t /*peer_process*/) {
+  return Error{Errc::unusable,
+               fmt::format("rail {}: its device was missing when this process started", config().name)};
+}
+
+std::uint32_t AbsentRail::mtu() const { return effective_mtu(config()); }
+
+}  // namespace tfabric::tcp

@@ -1,0 +1,30 @@
+// A rail whose device is missing, so that the process has started without it.
+//
+// It keeps the rail's place: where no network says which rails meet, their places do (session/pairing.h), so
+// the others would meet the wrong ones without it. Peers dial its address in vain, as that of a rail without
+// a link. It stays absent for the life of the process.
+#pragma once
+
+#include <memory>
+
+#include "transport/rails/rail.h"
+
+namespace tfabric::tcp {
+
+class AbsentRail final : public Rail {
+ public:
+  // Returns null if the rail has no address: then peers could not meet it in any case.
+  static std::unique_ptr<Rail> make(const config::Rail& config);
+
+  [[nodiscard]] net::IpAddress address() const override { return address_; }
+  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
+  [[nodiscard]] std::uint32_t mtu() const override;
+  [[nodiscard]] bool absent() const override { return true; }
+
+ private:
+  AbsentRail(const config::Rail& config, const net::IpAddress& address) : Rail(config), address_(address) {}
+
+  net::IpAddress address_;
+};
+
+}  // namespace tfabric::tcp
