@@ -78,6 +78,11 @@ struct Rail {
   return rail.kind == RailKind::memif && rail.device.empty();
 }
 
+// Returns true if the rail's device is a NIC that is taken from the kernel.
+[[nodiscard]] inline bool is_nic(const Rail& rail) {
+  return row_of(rail.kind).device == RailKindRow::pci_function;
+}
+
 // Returns true if the rail's device is an interface of the kernel that exists without the rail.
 [[nodiscard]] inline bool is_kernel_interface(const Rail& rail) { return row_of(rail.kind).kernel_interface; }
 
@@ -91,9 +96,10 @@ struct Rail {
   return row_of(rail.kind).takes_queues && !rail.queues.whole();
 }
 
-// Returns true if the rail's device may be a Unix socket in the file system.
-[[nodiscard]] inline bool has_socket(const Rail& rail) {
-  return row_of(rail.kind).device == RailKindRow::socket;
+// Returns true if the rail's device is a Unix socket that the rail makes, and false for one to which it
+// connects.
+[[nodiscard]] inline bool makes_socket(const Rail& rail) {
+  return row_of(rail.kind).makes_socket || (row_of(rail.kind).takes_role && rail.role == MemifRole::server);
 }
 
 // The folder of the process locks. If it is empty, host/process_lock.h chooses one.

@@ -44,7 +44,8 @@ struct RailKindRow {
   std::string_view socket_protocol = {};  // for messages; empty: the device is no socket
   bool kernel_interface = false;          // the interface exists without the rail, in the kernel
   bool kernel_stack = false;              // the kernel's own TCP runs over it: no DPDK, no packets of ours
-  bool takes_role = false;                // the key `role`
+  bool takes_role = false;                // the key `role`, which says who makes the socket
+  bool makes_socket = false;              // the device is a socket that the rail makes
   bool takes_queues = false;              // the key `queues`
   std::uint32_t most_mtu = 65535;
 };
@@ -77,6 +78,7 @@ inline constexpr std::array<RailKindRow, 8> kRailKinds{{
      .name = "vhost",
      .device = RailKindRow::socket,
      .socket_protocol = "vhost-user",
+     .makes_socket = true,
      .most_mtu = kMostVirtioMtu},
     {.kind = RailKind::kernel,
      .name = "kernel",

@@ -11,11 +11,11 @@
 #include "base/time.h"
 #include "observe/kept_file.h"
 #include "observe/page_place.h"
-#include "transport/rdma/diagnosis/examine.h"
-#include "transport/registry.h"
 #include "transport/rails/diagnosis/examine.h"
 #include "transport/rails/kernel_rail.h"
 #include "transport/rails/rail_share.h"
+#include "transport/rdma/diagnosis/examine.h"
+#include "transport/registry.h"
 
 namespace tfabric::transport {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "base/log.h"
 #include "transport/bootstrap/addresses.h"
-#include "transport/rdma/rdma_transport.h"
-#include "transport/rails/kernel_rail.h"
 #include "transport/device/tcp_transport.h"
+#include "transport/rails/kernel_rail.h"
+#include "transport/rdma/rdma_transport.h"
 
 namespace tfabric::transport {
 namespace {

@@ -7,18 +7,16 @@
 #include <utility>
 
 #include "host/process_lock.h"
-#include "transport/registry.h"
 #include "transport/rails/diagnosis/examine.h"
+#include "transport/registry.h"
 
 namespace tfabric::transport {
 namespace {
 
-bool is_nic(const config::Rail& rail) { return rail.kind == config::RailKind::pci; }
-
 // No other process hears of this one, and devices and their stand-ins are those of a job: so this opens where
 // a job would.
 config::Config for_trial(config::Config config) {
-  std::erase_if(config.tcp.rails, [](const config::Rail& rail) { return !is_nic(rail); });
+  std::erase_if(config.tcp.rails, [](const config::Rail& rail) { return !config::is_nic(rail); });
   config.tcp.witness = false;
   config.observe.page = false;
   return with_all_rails(std::move(config));
@@ -50,12 +48,12 @@ config::Config with_all_rails(config::Config config) {
 }
 
 bool has_nics(const config::Config& config) {
-  return prefers_tcp(config) && std::any_of(config.tcp.rails.begin(), config.tcp.rails.end(), is_nic);
+  return prefers_tcp(config) && std::any_of(config.tcp.rails.begin(), config.tcp.rails.end(), config::is_nic);
 }
 
 std::string user_of_nics(const config::Config& config, const diagnosis::Host& host) {
   for (const config::Rail& rail : config.tcp.rails) {
-    const auto holder = is_nic(rail) ? tcp::holder_of(host, config.lock_folder, rail) : std::nullopt;
+    const auto holder = config::is_nic(rail) ? tcp::holder_of(host, config.lock_folder, rail) : std::nullopt;
     if (holder) {
       return fmt::format("{} has rail {}", host::describe_process(*holder), rail.name);
     }

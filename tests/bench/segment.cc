@@ -20,9 +20,9 @@
 #include "base/time.h"
 #include "tests/bench/memif_port.h"
 #include "transport/engine/progress.h"
+#include "transport/rails/rail.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/eal.h"
-#include "transport/rails/rail.h"
 
 namespace tfabric::bench {
 

@@ -9,8 +9,8 @@
 #include "tests/fuzz/input.h"
 #include "tests/fuzz/require.h"
 #include "tests/mirrored_memory.h"
-#include "transport/tcp/nic/frame_ring.h"
 #include "transport/rails/local_session.h"
+#include "transport/tcp/nic/frame_ring.h"
 
 using namespace tfabric;
 using namespace tfabric::nic;

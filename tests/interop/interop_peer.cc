@@ -13,9 +13,9 @@
 
 #include "base/log.h"
 #include "tests/interop/scripted_flow.h"
+#include "transport/rails/nic_rail.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/eal.h"
-#include "transport/rails/nic_rail.h"
 
 using namespace tfabric;
 using namespace tfabric::interop;

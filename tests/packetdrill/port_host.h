@@ -9,8 +9,8 @@
 
 #include "tests/packetdrill/host.h"
 #include "tests/packetdrill/wire_end.h"
-#include "transport/tcp/link/tcp.h"
 #include "transport/rails/rail.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::drill {
 

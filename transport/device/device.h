@@ -10,10 +10,10 @@
 
 #include "transport/comm/context.h"
 #include "transport/comm/send_comm.h"
+#include "transport/rails/rail.h"
 #include "transport/session/acceptor.h"
 #include "transport/session/handshake.h"
 #include "transport/session/pairing.h"
-#include "transport/rails/rail.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {

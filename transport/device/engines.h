@@ -10,13 +10,13 @@
 
 #include "config/config.h"
 #include "transport/comm/context.h"
+#include "transport/device/rail_summary.h"
 #include "transport/engine/progress.h"
+#include "transport/rails/rail.h"
 #include "transport/report/fault_control.h"
 #include "transport/session/acceptor.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/control_thread.h"
-#include "transport/rails/rail.h"
-#include "transport/device/rail_summary.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {

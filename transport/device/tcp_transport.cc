@@ -14,12 +14,12 @@
 #include "transport/comm/context.h"
 #include "transport/device/device.h"
 #include "transport/device/engines.h"
-#include "transport/tcp/nic/device_memory.h"
-#include "transport/tcp/nic/eal.h"
-#include "transport/tcp/nic/pools.h"
 #include "transport/rails/fatal_fault.h"
 #include "transport/rails/rail_kinds.h"
 #include "transport/rails/rail_plan.h"
+#include "transport/tcp/nic/device_memory.h"
+#include "transport/tcp/nic/eal.h"
+#include "transport/tcp/nic/pools.h"
 #include "transport/watchdog/process.h"
 
 namespace tfabric::tcp {

@@ -7,9 +7,9 @@
 
 #include "host/interfaces.h"
 #include "transport/bootstrap/addresses.h"
+#include "transport/rails/rail_kinds.h"
 #include "transport/socket/socket_carrier.h"
 #include "transport/tcp/link/tcp.h"
-#include "transport/rails/rail_kinds.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -27,6 +27,14 @@ config::Rail kernel_rail(const std::string& interface, const std::vector<host::L
     rail.addresses.push_back(net::to_string(prefix_of(local)));
   }
   return rail;
+}
+
+// The kernel's connections wait no longer than our own.
+socket::SocketLimits limits_like(const stack::Options& tcp) {
+  return {.connect_timeout = tcp.connect_timeout,
+          .user_timeout = tcp.user_timeout,
+          .keepalive_idle = tcp.keepalive_idle,
+          .send_buffer = tcp.send_buffer};
 }
 
 }  // namespace
@@ -98,9 +106,8 @@ Result<Route> KernelRail::route_to(const net::IpAddress& peer, std::uint64_t /*p
   return Route{.carrier = carrier_, .remote = peer};
 }
 
-Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& config,
-                                                            std::span<link::Tcp* const> engines,
-                                                            const socket::SocketLimits& limits) {
+OpenedRail KernelRail::open(const config::Rail& config, std::span<link::Tcp* const> engines,
+                            const link::PortMap& /*ports*/, bool /*announce*/) {
   const std::vector<host::LocalAddress> local = host::local_addresses();
   const auto networks = kernel_networks(config, local);
   if (!networks) {
@@ -123,6 +130,7 @@ Result<std::vector<std::unique_ptr<Rail>>> KernelRail::open(const config::Rail& 
            std::any_of(networks->begin(), networks->end(),
                        [&](const net::Prefix& network) { return network.contains(address); });
   });
+  const socket::SocketLimits limits = limits_like(engines.front()->options());
   std::vector<std::unique_ptr<Rail>> rails;
   for (link::Tcp* tcp : engines) {
     auto carrier = socket::SocketCarrier::make(tcp->engine(), {.rail = config.name,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "host/interfaces.h"
-#include "transport/socket/kernel_socket.h"
 #include "transport/rails/rail.h"
 
 namespace tfabric::socket {
@@ -13,10 +12,8 @@ namespace tfabric::tcp {
 
 class KernelRail final : public Rail {
  public:
-  // Returns one end for each engine, in their order.
-  static Result<std::vector<std::unique_ptr<Rail>>> open(const config::Rail& config,
-                                                         std::span<link::Tcp* const> engines,
-                                                         const socket::SocketLimits& limits);
+  static OpenedRail open(const config::Rail& config, std::span<link::Tcp* const> engines,
+                         const link::PortMap& ports, bool announce);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   [[nodiscard]] std::uint16_t listening_port() const override;

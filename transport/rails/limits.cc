@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "transport/tcp/nic/port.h"
 #include "transport/rails/rail_kinds.h"
+#include "transport/tcp/nic/port.h"
 
 namespace tfabric::tcp {
 

@@ -11,10 +11,10 @@
 
 #include "base/random.h"
 #include "base/thread.h"
-#include "transport/tcp/link/tcp.h"
 #include "transport/rails/memory_need.h"
 #include "transport/rails/rail_kinds.h"
 #include "transport/rails/rail_links.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -43,6 +43,19 @@ net::IpAddress LocalRail::address_of(std::uint64_t process) {
   std::memcpy(address.bytes.data(), kPrefix, sizeof kPrefix);
   std::memcpy(&address.bytes[8], &name, sizeof name);
   return address;
+}
+
+OpenedRail LocalRail::open_all(const config::Rail& config, std::span<link::Tcp* const> engines) {
+  std::vector<std::unique_ptr<Rail>> rails;
+  const std::shared_ptr<engine::Rehearsal> rehearsal = make_rehearsal(config);
+  for (link::Tcp* tcp : engines) {
+    Result<std::unique_ptr<Rail>> rail = open(config, *tcp, engines.size(), kAnswerTimeout, rehearsal);
+    if (!rail) {
+      return rail.error();
+    }
+    rails.push_back(std::move(*rail));
+  }
+  return rails;
 }
 
 Result<std::unique_ptr<Rail>> LocalRail::open(const config::Rail& config, link::Tcp& tcp, std::size_t engines,

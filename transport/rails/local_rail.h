@@ -20,9 +20,9 @@
 
 #include "base/descriptor.h"
 #include "base/fork_guard.h"
-#include "transport/tcp/nic/shared_wire.h"
 #include "transport/rails/local_session.h"
 #include "transport/rails/rail.h"
+#include "transport/tcp/nic/shared_wire.h"
 #include "transport/tcp/stack/receive_share.h"
 
 namespace tfabric::tcp {
@@ -33,7 +33,8 @@ class LocalRail final : public Rail {
   // reported.
   static constexpr Duration kAnswerTimeout = std::chrono::seconds(9);
 
-  // `engines`: how many engines the process has; each opens such a rail of its own. `rehearsal`: the faults
+  static OpenedRail open_all(const config::Rail& config, std::span<link::Tcp* const> engines);
+  // The end of one of `engines` engines. `rehearsal`: the faults
   // of all of them, or null.
   static Result<std::unique_ptr<Rail>> open(const config::Rail& config, link::Tcp& tcp, std::size_t engines,
                                             Duration answer_timeout = kAnswerTimeout,

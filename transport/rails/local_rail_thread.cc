@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "base/log.h"
-#include "transport/tcp/link/tcp.h"
 #include "transport/rails/local_rail.h"
 #include "transport/rails/rail_links.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::tcp {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "host/limits.h"
 #include "host/pci.h"
-#include "transport/tcp/nic/pools.h"
 #include "transport/rails/rail_kinds.h"
+#include "transport/tcp/nic/pools.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -19,15 +19,13 @@ constexpr std::uint32_t kPoolBytes = 64u << 20;
 constexpr std::uint32_t kMinBuffers = 2048;
 constexpr std::uint32_t kMaxBuffers = 16384;
 
-bool is_nic(const config::Rail& rail) { return traits_of(rail.kind).transmit_access == TransmitAccess::dma; }
-
 // Bytes of a rail's receive pool. In ordinary memory DPDK lets no buffer cross a page that could hold it, and
 // rounds larger ones up to whole pages.
 std::uint64_t pool_bytes(const config::Rail& rail, bool hugepages) {
   constexpr std::uint64_t kOverhead = 512;
   const std::uint32_t mtu = buffer_mtu(rail);
   std::uint64_t buffer = std::max(mtu, 2048u) + kOverhead;
-  if (!hugepages || !is_nic(rail)) {
+  if (!hugepages || !config::is_nic(rail)) {
     constexpr std::uint64_t kHeaders = 320;  // the pool's, the packet's, and headroom
     buffer = std::max(buffer, nic::receive_bytes(mtu) + kHeaders);
     buffer = buffer > kPage ? (buffer + kPage - 1) / kPage * kPage : kPage / (kPage / buffer);
@@ -85,12 +83,12 @@ std::uint32_t af_xdp_locked_mib(const config::Tcp& config) {
 }
 
 bool has_nic(const config::Tcp& config) {
-  return std::any_of(config.rails.begin(), config.rails.end(), is_nic);
+  return std::any_of(config.rails.begin(), config.rails.end(), config::is_nic);
 }
 
 bool takes_physical_addresses(const config::Tcp& config, const host::Sysfs& sysfs) {
   return std::any_of(config.rails.begin(), config.rails.end(), [&](const config::Rail& rail) {
-    const auto function = is_nic(rail) ? host::pci_function(sysfs, rail.device) : std::nullopt;
+    const auto function = config::is_nic(rail) ? host::pci_function(sysfs, rail.device) : std::nullopt;
     return function && host::goes_without_iommu(*function);
   });
 }

@@ -4,12 +4,12 @@
 
 #include "base/log.h"
 #include "base/random.h"
-#include "transport/tcp/link/tcp.h"
 #include "transport/rails/local_rail.h"
 #include "transport/rails/memory_need.h"
 #include "transport/rails/queue_subset.h"
 #include "transport/rails/rail_kinds.h"
 #include "transport/rails/rail_links.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -124,9 +124,8 @@ struct NicRail::Common {
   std::shared_ptr<link::Exchange> network_exchange, loop_exchange;
 };
 
-Result<std::vector<std::unique_ptr<Rail>>> NicRail::open(const config::Rail& config,
-                                                         std::span<link::Tcp* const> engines,
-                                                         const link::PortMap& ports, bool announce) {
+OpenedRail NicRail::open(const config::Rail& config, std::span<link::Tcp* const> engines,
+                         const link::PortMap& ports, bool announce) {
   const Result<std::vector<net::Prefix>> addresses = addresses_of(config);
   if (!addresses) {
     return addresses.error();

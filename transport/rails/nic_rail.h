@@ -17,10 +17,8 @@ inline constexpr std::string_view kInNoNetwork = "is in none of the networks of 
 
 class NicRail final : public Rail {
  public:
-  // Returns one end for each engine, in their order.
-  static Result<std::vector<std::unique_ptr<Rail>>> open(const config::Rail& config,
-                                                         std::span<link::Tcp* const> engines,
-                                                         const link::PortMap& ports, bool announce);
+  static OpenedRail open(const config::Rail& config, std::span<link::Tcp* const> engines,
+                         const link::PortMap& ports, bool announce);
 
   [[nodiscard]] net::IpAddress address() const override { return address_; }
   [[nodiscard]] std::uint64_t process() const override { return local_ == nullptr ? 0 : local_->process(); }

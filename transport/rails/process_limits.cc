@@ -12,10 +12,10 @@
 
 #include "base/descriptor.h"
 #include "host/limits.h"
-#include "transport/tcp/nic/device_arguments.h"
-#include "transport/tcp/nic/shared_wire.h"
 #include "transport/rails/memory_need.h"
 #include "transport/rails/rail_kinds.h"
+#include "transport/tcp/nic/device_arguments.h"
+#include "transport/tcp/nic/shared_wire.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -64,7 +64,7 @@ std::optional<ProcessFault> process_fault(const config::Tcp& config, const Proce
         .fix = "raise it with `ulimit -n`, or in the container's or service's settings"};
   }
   for (const config::Rail& rail : config.rails) {
-    if (rail.kind != config::RailKind::memif) {
+    if (!traits_of(rail.kind).memory_file) {
       continue;
     }
     if (!limits.memory_file_fault.empty()) {

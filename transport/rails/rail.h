@@ -66,11 +66,13 @@ class Rail {
   config::Rail config_;
 };
 
-// Opens a rail for the process's engines, among which `ports` are divided: one Rail for each engine, whose
-// links belong to the engine. EAL must be running. `announce`: tell the network the rail's addresses at once;
+// One end for each engine, in the engines' order.
+using OpenedRail = Result<std::vector<std::unique_ptr<Rail>>>;
+
+// Opens a rail for the process's engines, among which `ports` are divided: what it makes belongs to the
+// engines. EAL must be running. `announce`: tell the network the rail's addresses at once;
 // if not, the caller does it after a probe has shown that no other host has them (rail_probe.h).
-Result<std::vector<std::unique_ptr<Rail>>> open_rail(const config::Rail& config,
-                                                     std::span<link::Tcp* const> engines,
-                                                     const link::PortMap& ports, bool announce = true);
+OpenedRail open_rail(const config::Rail& config, std::span<link::Tcp* const> engines,
+                     const link::PortMap& ports, bool announce = true);
 
 }  // namespace tfabric::tcp

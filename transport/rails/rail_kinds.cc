@@ -9,13 +9,16 @@
 
 #include "config/keys.h"
 #include "host/interfaces.h"
+#include "transport/rails/kernel_rail.h"
+#include "transport/rails/local_rail.h"
+#include "transport/rails/nic_rail.h"
+#include "transport/rails/preflight.h"
 #include "transport/tcp/nic/device_arguments.h"
 #include "transport/tcp/nic/device_holders.h"
 #include "transport/tcp/nic/packet_socket.h"
 #include "transport/tcp/nic/pools.h"
 #include "transport/tcp/nic/port.h"
 #include "transport/tcp/nic/wire_sockets.h"
-#include "transport/rails/preflight.h"
 
 namespace tfabric::tcp {
 namespace {
@@ -62,6 +65,14 @@ Result<std::vector<std::shared_ptr<nic::PacketPipe>>> open_af_packet(
       queues);
   return opened ? std::move(opened)
                 : Error{opened.error().code, fmt::format("rail {}: {}", rail.name, opened.error().message)};
+}
+
+// --- open
+
+OpenedRail open_memif(const config::Rail& rail, std::span<link::Tcp* const> engines,
+                      const link::PortMap& ports, bool announce) {
+  return config::is_automatic_memif(rail) ? LocalRail::open_all(rail, engines)
+                                          : NicRail::open(rail, engines, ports, announce);
 }
 
 // --- queues
@@ -163,6 +174,8 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .default_mtu = nic::kMemifMtu,
      .default_speed_mbps = 50000,  // roughly what shared memory does on a host of today
      .ends_with_link = true,
+     .memory_file = true,
+     .open = open_memif,
      .device_arguments = memif_arguments,
      .queues = memif_queues,
      .lease_name = lease_of_memif_end,
@@ -172,6 +185,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .default_mtu = 9000,
      .driver_reports_speed = true,
      .probed = true,
+     .open = NicRail::open,
      .device_arguments = pci_arguments,
      .queues = pci_queues,
      .lease_name = lease_of_device},
@@ -179,6 +193,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .probed = true,
      .in_network_namespace = true,
      .buffer_mtu = nic::kSuperSegmentMtu,
+     .open = NicRail::open,
      .open_pipes = open_af_packet,
      .queues = most_queues,
      .lease_name = lease_of_interface},
@@ -187,6 +202,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .in_network_namespace = true,
      .needs_engine_per_queue = true,
      .locks_buffers = true,
+     .open = NicRail::open,
      .device_arguments = af_xdp_arguments,
      .queues = af_xdp_queues,
      .lease_name = lease_of_interface,
@@ -194,6 +210,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
     {.kind = RailKind::tap,
      .has_own_mac = false,  // the port has the MAC address of the kernel's end, which is another host to us
      .in_network_namespace = true,
+     .open = NicRail::open,
      .device_arguments = tap_arguments,
      .queues = tap_queues,
      .lease_name = lease_of_interface,
@@ -202,6 +219,7 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .transmit_access = TransmitAccess::shared,
      .ends_with_link = true,
      .buffer_mtu = nic::kSuperSegmentMtu,
+     .open = NicRail::open,
      .device_arguments = virtio_user_arguments,
      .queues = one_queue,
      .lease_name = lease_of_device,
@@ -210,11 +228,15 @@ constexpr std::array<RailKindTraits, config::kRailKinds.size()> kTraits{{
      .has_own_mac = false,  // DPDK gives all vhost ends the same
      .ends_with_link = true,
      .buffer_mtu = nic::kSuperSegmentMtu,
+     .open = NicRail::open,
      .device_arguments = vhost_arguments,
      .queues = one_queue,
      .lease_name = lease_of_device,
      .prepare = prepare_vhost},
-    {.kind = RailKind::kernel, .queues = most_queues, .lease_name = lease_of_interface},
+    {.kind = RailKind::kernel,
+     .open = KernelRail::open,
+     .queues = most_queues,
+     .lease_name = lease_of_interface},
 }};
 
 constexpr bool in_order() {

@@ -7,12 +7,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/address.h"
 #include "base/result.h"
 #include "config/config.h"
+#include "transport/rails/rail.h"
 #include "transport/tcp/nic/packet_pipe.h"
 
 namespace tfabric::tcp {
@@ -46,6 +48,12 @@ struct RailKindTraits {
   std::uint32_t buffer_mtu = 0;
   // The kernel locks the packet buffers of each queue.
   bool locks_buffers = false;
+  // It shares memory by a file that it makes (memfd_create).
+  bool memory_file = false;
+
+  // open_rail() of the kind.
+  OpenedRail (*open)(const config::Rail& rail, std::span<link::Tcp* const> engines,
+                     const link::PortMap& ports, bool announce);
 
   // The arguments with which DPDK opens the device, with so many queue pairs. Null: there is none for DPDK.
   std::string (*device_arguments)(const config::Rail& rail, std::uint32_t mtu,

@@ -1,7 +1,7 @@
 #include "transport/rails/rail_links.h"
 
-#include "transport/tcp/nic/device_arguments.h"
 #include "transport/rails/memory_need.h"
+#include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::tcp {
 

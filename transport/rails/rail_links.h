@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 #include "config/config.h"
-#include "transport/tcp/link/link.h"
 #include "transport/rails/rail_kinds.h"
+#include "transport/tcp/link/link.h"
 
 namespace tfabric::tcp {
 

@@ -6,7 +6,6 @@
 
 #include "config/keys.h"
 #include "hugepage/budget.h"
-#include "transport/tcp/nic/device_arguments.h"
 #include "transport/rails/device_plan.h"
 #include "transport/rails/kernel_rail.h"
 #include "transport/rails/limits.h"
@@ -15,6 +14,7 @@
 #include "transport/rails/queue_subset.h"
 #include "transport/rails/rail_kinds.h"
 #include "transport/rails/rail_share.h"
+#include "transport/tcp/nic/device_arguments.h"
 
 namespace tfabric::tcp {
 namespace {

@@ -9,10 +9,10 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "transport/engine/progress.h"
-#include "transport/tcp/link/options.h"
-#include "transport/tcp/nic/eal.h"
 #include "transport/rails/device_plan.h"
 #include "transport/rails/preflight.h"
+#include "transport/tcp/link/options.h"
+#include "transport/tcp/nic/eal.h"
 
 namespace tfabric::tcp {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "transport/tcp/link/tcp.h"
 #include "transport/rails/rail_kinds.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::tcp {
 namespace {

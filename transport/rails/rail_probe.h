@@ -14,8 +14,8 @@
 
 #include "base/time.h"
 #include "config/config.h"
-#include "transport/tcp/net/interface.h"
 #include "transport/rails/rail.h"
+#include "transport/tcp/net/interface.h"
 #include "transport/transport.h"
 
 namespace tfabric::tcp {

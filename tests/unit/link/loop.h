@@ -9,9 +9,9 @@
 #include <string>
 
 #include "tests/unit/nic/eal_fixture.h"
-#include "transport/tcp/link/tcp.h"
 #include "transport/rails/rail.h"
 #include "transport/rails/rail_links.h"
+#include "transport/tcp/link/tcp.h"
 
 namespace tfabric::link::test {
 

@@ -7,8 +7,8 @@
 
 #include "tests/temporary_folder.h"
 #include "tests/unit/link/loop.h"
-#include "transport/tcp/nic/pools.h"
 #include "transport/rails/rail.h"
+#include "transport/tcp/nic/pools.h"
 
 namespace tfabric::link {
 namespace {

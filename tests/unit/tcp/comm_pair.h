@@ -14,9 +14,9 @@
 #include "tests/unit/tcp/cut_wire.h"
 #include "transport/comm/listener.h"
 #include "transport/comm/send_comm.h"
+#include "transport/rails/rail.h"
 #include "transport/session/acceptor.h"
 #include "transport/tcp/link/tcp.h"
-#include "transport/rails/rail.h"
 
 namespace tfabric::tcp::test {
 

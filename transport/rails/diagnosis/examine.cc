@@ -4,13 +4,13 @@
 
 #include <algorithm>
 
-#include "transport/session/pairing.h"
 #include "transport/rails/memory_need.h"
 #include "transport/rails/nic_rail.h"
 #include "transport/rails/rail.h"
 #include "transport/rails/rail_kinds.h"
 #include "transport/rails/rail_plan.h"
 #include "transport/rails/rail_share.h"
+#include "transport/session/pairing.h"
 #include "transport/tcp/stack/connection.h"
 
 namespace tfabric::tcp {

@@ -160,12 +160,6 @@ void check_not_needed(const diagnosis::Host& host, const config::Rail& rail, Fin
   }
 }
 
-// Returns true if the rail makes its socket, and false if it connects to one that another program has made.
-bool makes_socket(const config::Rail& rail) {
-  return rail.kind == config::RailKind::vhost ||
-         (rail.kind == config::RailKind::memif && rail.role == config::MemifRole::server);
-}
-
 // Returns true for the folders at the top, and those in /var, which belong to the whole host: giving one to a
 // user would harm others.
 bool is_shared_folder(const std::string& folder) {
@@ -178,7 +172,7 @@ void check_existing_socket(const diagnosis::Host& host, const config::Rail& rail
     findings.warning(
         Id::socket_missing, subject_of(rail),
         fmt::format("the socket {} does not exist yet; a job waits 10 seconds for it", rail.device),
-        rail.kind == config::RailKind::memif
+        config::row_of(rail.kind).takes_role
             ? "start the other end first: the rail there has role = \"server\""
             : "start the virtual switch, and make its port");
   } else if (!host.access(rail.device, R_OK | W_OK)) {
@@ -250,7 +244,7 @@ void check_socket_rail(const diagnosis::Host& host, const config::Config& /*conf
     findings.error(Id::socket_folder_missing, subject_of(rail),
                    fmt::format("the folder of the socket {} is not there", rail.device),
                    fmt::format("mkdir -p {0}; a container: mount it (-v {0}:{0})", folder));
-  } else if (!makes_socket(rail)) {
+  } else if (!config::makes_socket(rail)) {
     check_existing_socket(host, rail, findings);
   } else if (!host.access(folder, W_OK | X_OK)) {
     findings.error(Id::socket_folder_denied, subject_of(rail),

@@ -188,7 +188,7 @@ void check_write_combining(const std::string& subject, const host::PciFunction& 
 
 void check_vfio_modules(const diagnosis::Host& host, const config::Tcp& config, Findings& findings) {
   const bool wanted = std::any_of(config.rails.begin(), config.rails.end(), [&](const auto& rail) {
-    return rail.kind == config::RailKind::pci && !is_with_uio(host, rail.device);
+    return config::is_nic(rail) && !is_with_uio(host, rail.device);
   });
   if (wanted && !host.exists("/sys/bus/pci/drivers/vfio-pci")) {
     findings.error(Id::vfio_not_loaded, "vfio-pci", "the kernel's module vfio-pci is not loaded",
