@@ -110,7 +110,7 @@ class Dumper::Work {
  private:
   std::optional<Request> next();
   Status dump(const Request& request);
-  void wrote(const Request& request, const std::string& path);
+  void wrote(const Request& request, const std::string& files);
   void give_up(std::size_t tried);
 
   const DumperOptions options_;
@@ -195,31 +195,38 @@ Status Dumper::Work::dump(const Request& request) {
     return rings.error();
   }
   const std::string said = fmt::format("{} [{}]", request.said, request.cause);
-  const Capture capture =
-      make_capture(*page, *rings, {.application = "tfabric", .comment = said, .epoch = epoch()});
+  const std::vector<std::byte> capture =
+      records_ == 0
+          ? std::vector<std::byte>()
+          : make_capture(*page, *rings, {.application = "tfabric", .comment = said, .epoch = epoch()})
+                .file.bytes();
   const std::string text = said + "\n\n" + text_of(*page, request.comm);
   const std::string path = options_.folder.empty() ? Folder::default_path() : options_.folder;
   const auto folder = Folder::open(path, !options_.folder.empty());
   if (!folder) {
     return folder.error();
   }
-  const auto& bytes = capture.file.bytes();
-  folder->make_room(bytes.size() + text.size());
+  folder->make_room(capture.size() + text.size());
   const std::string name = file_name(*page, page->host, page->pid, std::time(nullptr)) + "-" + request.cause;
-  if (Status status = folder->write(name + ".pcapng", bytes, given_up_); !status) {
-    return status;
+  if (records_ != 0) {
+    if (Status status = folder->write(name + ".pcapng", capture, given_up_); !status) {
+      return status;
+    }
   }
   if (Status status = folder->write(name + ".txt", std::as_bytes(std::span(text)), given_up_); !status) {
     return status;
   }
-  wrote(request, path + "/" + name + ".pcapng");
+  wrote(request, path + "/" + name);
   return {};
 }
 
-void Dumper::Work::wrote(const Request& request, const std::string& path) {
+void Dumper::Work::wrote(const Request& request, const std::string& files) {
+  const std::string path = files + (records_ == 0 ? ".txt" : ".pcapng");
   if (!given_up_) {
-    TF_INFO("NET/tfabric: {}: the last packets, and what was seen, are in {} and the .txt beside it",
-            request.cause, path);
+    TF_INFO("NET/tfabric: {}: {}", request.cause,
+            records_ == 0
+                ? fmt::format("what was seen is in {}", path)
+                : fmt::format("the last packets, and what was seen, are in {} and the .txt beside it", path));
   }
   const std::lock_guard guard(mutex_);
   if (page_ == nullptr) {
