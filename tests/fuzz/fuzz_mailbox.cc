@@ -12,7 +12,7 @@
 #include "config/value.h"
 #include "observe/mailbox.h"
 #include "tests/fuzz/require.h"
-#include "transport/report/fault_control.h"
+#include "transport/process/fault_control.h"
 
 using namespace tfabric;
 using namespace std::chrono_literals;
@@ -44,7 +44,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return std::make_shared<engine::Rehearsal>(rail, std::vector<config::Fault>(), opened);
   };
   const auto process = make(""), eth1 = make("eth1");
-  tcp::FaultControl control(*kPage, process);
+  process::FaultControl control(*kPage, process);
   TFABRIC_REQUIRE(control.works());
   control.add_rail("eth1", eth1);
   control.add_rail("eth0", nullptr);

@@ -77,9 +77,6 @@ int ask(const std::string& name, const observe::FoundPage& page, const std::stri
   }
   switch (reply->outcome) {
     case observe::Reply::Outcome::no_mailbox:
-      if (page.snapshot->transport == "rdma") {
-        return failed(kRefused, "takes no faults: it uses RDMA, and only rails of TCP can be made to fail");
-      }
       return failed(kRefused,
                     "takes no faults: they are allowed by fault.allow = true in its configuration file, or "
                     "TFABRIC_FAULT_ALLOW=true in its environment, before it starts");

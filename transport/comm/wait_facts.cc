@@ -40,8 +40,7 @@ verdict::LaneFacts facts_of(const lane::Lane& lane, Instant now) {
 }  // namespace
 
 void add_process(verdict::WaitFacts& facts, const PeerProcesses& processes, const ProcessUser& user) {
-  const witness::Introduction who = processes.introduction(user);
-  facts.peer = {.rank = who.rank, .pid = who.pid, .host = who.host};
+  facts.peer = processes.introduction(user);
   const witness::Witness::Hearing hearing = processes.hearing(user);
   facts.unheard_here = hearing.here;
   facts.unheard_there = hearing.there;

@@ -71,11 +71,12 @@ std::uint16_t Engines::count_for(const config::Tcp& config, std::span<const tran
 }
 
 Engines::Engines(const config::Config& config, const link::Options& options, std::uint16_t count,
-                 witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog)
-    : ports_(port_map(config.tcp, count)), mode_(progress_mode(config.engine, count, host::usable_cpus())) {
-  const auto rehearsal = config.fault.allow || !config.tcp.faults.empty()
-                             ? std::make_shared<engine::Rehearsal>("", config.tcp.faults, monotonic_now())
-                             : nullptr;
+                 process::Process& process)
+    : ports_(port_map(config.tcp, count)),
+      mode_(progress_mode(config.engine, count, host::usable_cpus())),
+      faults_(process.faults()) {
+  witness::Witness* const witness = process.witness();
+  observe::Page* const page = process.page();
   for (std::uint16_t e = 0; e < count; ++e) {
     link::Options own = options;
     own.first_port = ports_.first_of(e);
@@ -83,23 +84,24 @@ Engines::Engines(const config::Config& config, const link::Options& options, std
     own.port = ports_.listening_of(e);
     own.listeners = config.tcp.port == 0 ? std::uint16_t{1} : count;
     Unit& unit = *units_.emplace_back(
-        std::make_unique<Unit>(engine::EngineOptions{.number = e, .rehearsal = rehearsal}, own));
+        std::make_unique<Unit>(engine::EngineOptions{.number = e, .rehearsal = process.rehearsal()}, own));
     unit.peers.paths.mind_cpu();
     if (witness != nullptr) {
       unit.peers.processes.use(*witness, unit.engine);
       unit.acceptor.set_witness(witness->contact());
     }
-    if (page != nullptr && watchdog != nullptr) {
+    if (page != nullptr) {
       unit.report =
-          std::make_unique<EngineReport>(*page, *watchdog, unit.engine, unit.peers.paths, e,
+          std::make_unique<EngineReport>(*page, *process.watchdog(), unit.engine, unit.peers.paths, e,
                                          mode_ == engine::ProgressMode::threaded ? "threaded" : "inline");
       unit.peers.report = unit.report.get();
       unit.engine.set_observer(unit.report.get());
       unit.tcp.set_recorder_page(page->rings());
     }
   }
-  if (config.fault.allow) {
-    allow_faults(page, rehearsal);
+  if (faults_ != nullptr) {
+    const engine::Guard guard(units_.front()->engine.lock());
+    units_.front()->engine.tend(*faults_);
   }
   std::vector<engine::Engine*> engines;
   for (const auto& unit : units_) {
@@ -112,19 +114,6 @@ Engines::Engines(const config::Config& config, const link::Options& options, std
   gate_ = std::make_unique<Gate>(*this);
 }
 
-void Engines::allow_faults(observe::Page* page, std::shared_ptr<engine::Rehearsal> process) {
-  fault_control_ = page == nullptr ? nullptr : std::make_unique<FaultControl>(*page, std::move(process));
-  if (fault_control_ == nullptr || !fault_control_->works()) {
-    fault_control_.reset();
-    TF_INFO(
-        "NET/tfabric: fault.allow changes nothing, for there is no page by which faults come (observe.page)");
-    return;
-  }
-  const engine::Guard guard(units_.front()->engine.lock());
-  units_.front()->engine.tend(*fault_control_);
-  TF_INFO("NET/tfabric: fault.allow: `tfabric fault` may make this process's rails fail on purpose");
-}
-
 Engines::~Engines() {
   linger();
   for (const auto& unit : units_) {
@@ -132,10 +121,9 @@ Engines::~Engines() {
   }
   log_rails();
   log_counters();
-  if (fault_control_ != nullptr) {
+  if (faults_ != nullptr) {
     const engine::Guard guard(units_.front()->engine.lock());
-    units_.front()->engine.leave(*fault_control_);
-    fault_control_.reset();
+    units_.front()->engine.leave(*faults_);
   }
   for (const auto& unit : units_) {
     const engine::Guard guard(unit->engine.lock());
@@ -211,9 +199,9 @@ void Engines::show_last_rail(Unit& unit) {
     const engine::Guard guard(unit.engine.lock());
     unit.report->add_rail(shown(*unit.rails.back()));
   }
-  if (fault_control_ != nullptr && &unit == units_.front().get()) {
+  if (faults_ != nullptr && &unit == units_.front().get()) {
     const engine::Guard guard(unit.engine.lock());
-    fault_control_->add_rail(unit.rails.back()->config().name, unit.rails.back()->rehearsal());
+    faults_->add_rail(unit.rails.back()->config().name, unit.rails.back()->rehearsal());
   }
 }
 

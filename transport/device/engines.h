@@ -12,8 +12,8 @@
 #include "transport/comm/context.h"
 #include "transport/device/rail_summary.h"
 #include "transport/engine/progress.h"
+#include "transport/process/process.h"
 #include "transport/rails/rail.h"
-#include "transport/report/fault_control.h"
 #include "transport/session/acceptor.h"
 #include "transport/tcp/link/tcp.h"
 #include "transport/tcp/nic/control_thread.h"
@@ -37,11 +37,10 @@ class Engines {
     std::vector<std::unique_ptr<Rail>> rails;
   };
 
-  // `options`: of every engine, but for the ports. `witness`: null if there is none; it outlives the
-  // engines, because peers take its end for that of the process. `page` and
-  // `watchdog`: null if nothing is shown or watched; they outlive them, too. EAL must be running.
+  // `options`: of every engine, but for the ports. The process outlives the engines; the first of them lets
+  // it take faults. EAL must be running.
   Engines(const config::Config& config, const link::Options& options, std::uint16_t count,
-          witness::Witness* witness, observe::Page* page, watchdog::Watchdog* watchdog);
+          process::Process& process);
   // Gives flows some time to end in order. The comms must be gone.
   ~Engines();
   Engines(const Engines&) = delete;
@@ -86,8 +85,6 @@ class Engines {
   // Returns true if an engine has a link of the rail.
   [[nodiscard]] bool has_link(const config::Rail& rail) const;
   void show_last_rail(Unit& unit);
-  // Lets others make rails fail, by the first engine.
-  void allow_faults(observe::Page* page, std::shared_ptr<engine::Rehearsal> process);
   // Returns false if the rail can have no place.
   bool add_absent(const config::Rail& rail);
   void linger();
@@ -99,7 +96,7 @@ class Engines {
   engine::ProgressMode mode_;
   std::vector<std::unique_ptr<Unit>> units_;
   std::unique_ptr<Gate> gate_;
-  std::unique_ptr<FaultControl> fault_control_;  // null: it is not allowed (fault.allow), or cannot be
+  process::FaultControl* faults_;  // null: it takes none
 };
 
 }  // namespace tfabric::tcp

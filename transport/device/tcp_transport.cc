@@ -7,60 +7,24 @@
 #include <optional>
 
 #include "base/log.h"
-#include "host/interfaces.h"
-#include "observe/dump/dumper.h"
-#include "transport/bootstrap/addresses.h"
-#include "transport/bootstrap/socket_address.h"
 #include "transport/comm/context.h"
 #include "transport/device/device.h"
 #include "transport/device/engines.h"
+#include "transport/process/process.h"
 #include "transport/rails/fatal_fault.h"
 #include "transport/rails/rail_kinds.h"
 #include "transport/rails/rail_plan.h"
 #include "transport/tcp/nic/device_memory.h"
 #include "transport/tcp/nic/eal.h"
 #include "transport/tcp/nic/pools.h"
-#include "transport/watchdog/process.h"
 
 namespace tfabric::tcp {
 namespace {
-
-// Returns null if it is off or cannot be made, which is no fault: everything works without it.
-std::unique_ptr<witness::Witness> open_witness(const config::Config& config) {
-  if (!config.tcp.witness) {
-    return nullptr;
-  }
-  const auto addresses = bootstrap::offered_addresses(host::local_addresses(), config.rdma);
-  if (!addresses) {
-    TF_INFO("NET/tfabric: no witness (tcp.witness): {}", addresses.error().message);
-    return nullptr;
-  }
-  auto opened = witness::Witness::open(
-      {.address = addresses->front(),
-       .self = witness::this_process(),
-       .patience = fmt::format("{} s (tcp.frozen_timeout_ms)",
-                               std::chrono::duration<double>(config.tcp.frozen_timeout).count()),
-       .warns = config.observe.hang_seconds == 0});
-  if (!opened) {
-    TF_INFO("NET/tfabric: no witness (tcp.witness): {}", opened.error().message);
-    return nullptr;
-  }
-  TF_INFO("NET/tfabric: the witness listens on {} port {}", bootstrap::ip_text(addresses->front()),
-          (*opened)->contact().port);
-  return std::move(*opened);
-}
 
 std::uint32_t records_of_a_flow(const config::Config& config) {
   return config.observe.records == 0
              ? 0
              : std::bit_ceil(std::max(2u, static_cast<unsigned>(config.observe.records)));
-}
-
-// Without a page there is nothing that it could write.
-std::unique_ptr<dump::Dumper> make_dumper(const config::Config& config, observe::Page* page) {
-  const dump::DumperOptions options{.most = config.observe.dumps,
-                                    .folder = config.observe.dump_folder.text()};
-  return page == nullptr ? nullptr : std::make_unique<dump::Dumper>(options, *page);
 }
 
 class TcpTransport final : public transport::Transport {
@@ -85,11 +49,7 @@ class TcpTransport final : public transport::Transport {
     return std::unique_ptr<transport::Transport>(std::move(transport));
   }
 
-  ~TcpTransport() override {
-    if (dumper_ != nullptr) {
-      dumper_->hurry();  // it writes while the engines end
-    }
-  }
+  ~TcpTransport() override { process_.hurry_dumps(); }  // which are written while the engines end
   TcpTransport(const TcpTransport&) = delete;
   TcpTransport& operator=(const TcpTransport&) = delete;
 
@@ -111,16 +71,8 @@ class TcpTransport final : public transport::Transport {
 
  private:
   TcpTransport(const RailPlan& plan, std::uint16_t engines)
-      : page_(watchdog::open_page(plan.own, "tcp", records_of_a_flow(plan.own))),
-        voice_(plan.own),
-        watchdog_(watchdog::open_watchdog(
-            plan.own, page_.get(), voice_,
-            [this](const verdict::Verdict& verdict, std::uint64_t comm, Instant now) {
-              dumper_->request(verdict::id_of(verdict.cause), verdict.text, comm, now);
-            })),
-        dumper_(make_dumper(plan.own, page_.get())),
-        witness_(open_witness(plan.own)),
-        engines_(plan.own, plan.tcp, engines, witness_.get(), page_.get(), watchdog_.get()) {
+      : process_(plan.own, {.transport = "tcp", .records = records_of_a_flow(plan.own), .witness = true}),
+        engines_(plan.own, plan.tcp, engines, process_) {
     const bool threaded = engines_.mode() == engine::ProgressMode::threaded;
     summary_ = fmt::format("{}, {}{}{}{}; {} engine(s), {} progress; host memory only, no GPUDirect",
                            plan.dpdk ? "TCP over DPDK" : "the kernel's TCP", plan.rails,
@@ -222,11 +174,7 @@ class TcpTransport final : public transport::Transport {
   // have begun ends before the engines do.
   nic::DeviceMemory device_memory_;
   hugepage::RegionTable regions_{&device_memory_};
-  std::unique_ptr<observe::Page> page_;  // null: nothing is shown or watched
-  watchdog::HostVoice voice_;
-  std::unique_ptr<watchdog::Watchdog> watchdog_;  // the same
-  std::unique_ptr<dump::Dumper> dumper_;          // the same; what it writes last has what was seen
-  std::unique_ptr<witness::Witness> witness_;     // null: none
+  process::Process process_;
   Engines engines_;
   std::vector<transport::RailFault> missing_;  // the rails that could not be opened
   std::optional<std::size_t> lifeboat_;        // its position among each engine's rails

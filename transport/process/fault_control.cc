@@ -1,4 +1,4 @@
-#include "transport/report/fault_control.h"
+#include "transport/process/fault_control.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "config/value.h"
 
-namespace tfabric::tcp {
+namespace tfabric::process {
 namespace {
 
 constexpr Duration kLookInterval = std::chrono::milliseconds(100);
@@ -79,14 +79,16 @@ std::string FaultControl::why_not(const config::Fault& fault) const {
     }
     some |= rail.rehearsal != nullptr;
     if (fault.rail == rail.name && rail.rehearsal == nullptr) {
-      return "its packets are the kernel's, or the process has started without it: nothing can be done to it";
+      return "its packets are the kernel's or an HCA's, or the process has started without it: nothing can "
+             "be done "
+             "to it";
     }
   }
   if (some) {
     return {};
   }
   return fault.rail == "*"
-             ? "the packets of all rails are the kernel's, and nothing can be done to them"
+             ? "the packets of all rails are the kernel's or an HCA's, and nothing can be done to them"
              : fmt::format("this process has no such rail; its rails are {}", names.empty() ? "none" : names);
 }
 
@@ -110,4 +112,4 @@ std::string FaultControl::end_all(Instant now) {
   return fmt::format("ok {} ended", ended);
 }
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::process

@@ -7,7 +7,8 @@
 //   end                                          those that have come so end now
 //
 // The answer begins with "ok ", or with "no " and why nothing was done. A line is a stranger's text. Used
-// with the engine held that tends it; the links of other engines learn of a fault by the rail's rehearsal.
+// by one thread at a time: with the engine held that tends it, if there is one. The links of other engines
+// learn of a fault by the rail's rehearsal.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,7 @@
 #include "transport/engine/engine.h"
 #include "transport/engine/rehearsal.h"
 
-namespace tfabric::tcp {
+namespace tfabric::process {
 
 class FaultControl final : public engine::Tended {
  public:
@@ -58,4 +59,4 @@ class FaultControl final : public engine::Tended {
   Instant next_look_{};
 };
 
-}  // namespace tfabric::tcp
+}  // namespace tfabric::process

@@ -1,27 +1,63 @@
-// What a process has for its transport, whichever that is: its page, and the watchdog over its waits.
+// What a process has once, whatever carries its bytes: the page by which it shows itself, the watchdog over
+// its waits, what leaves dumps, the witness that answers for it, and the faults that it takes on purpose.
+//
+// Nothing of it must be there for the network to work: what is off, or cannot be made, is null, and the log
+// says why. It outlives whatever uses it, and the accessors can be called by any thread.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
 #include "config/config.h"
+#include "observe/dump/dumper.h"
 #include "observe/page.h"
+#include "transport/engine/rehearsal.h"
+#include "transport/process/fault_control.h"
 #include "transport/watchdog/host_voice.h"
 #include "transport/watchdog/watchdog.h"
+#include "transport/witness/witness.h"
 
-namespace tfabric::watchdog {
+namespace tfabric::process {
 
-// Returns this process, as verdicts name it. Reads the environment: not for the data path.
-[[nodiscard]] verdict::Process this_process();
+struct Options {
+  std::string transport;      // the page's word for what carries the bytes
+  std::uint32_t records = 0;  // of packets, kept on the page for each flow: a power of two, or none
+  bool witness = false;       // peers are told how to reach one
+};
 
-// Makes the page of a process with this transport, with `records` records of each flow. Returns a blank one
-// if it is off or cannot be made, which is no fault; null if nothing would use it.
-[[nodiscard]] std::unique_ptr<observe::Page> open_page(const config::Config& config, std::string transport,
-                                                       std::uint32_t records);
+class Process {
+ public:
+  // Reads the environment.
+  Process(const config::Config& config, const Options& options);
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
 
-// Returns null without a page. The arguments outlive it. `dump`: see Options.
-[[nodiscard]] std::unique_ptr<Watchdog> open_watchdog(
-    const config::Config& config, observe::Page* page, HostVoice& voice,
-    decltype(Options::dump) dump = [](const auto&, auto, auto) {});
+  // Null: nothing is shown or watched.
+  [[nodiscard]] observe::Page* page() const { return page_.get(); }
+  [[nodiscard]] watchdog::Watchdog* watchdog() const { return watchdog_.get(); }
+  // Peers take its end for that of the process.
+  [[nodiscard]] witness::Witness* witness() const { return witness_.get(); }
+  // What is rehearsed on the process as a whole; null: nothing can be.
+  [[nodiscard]] const std::shared_ptr<engine::Rehearsal>& rehearsal() const { return rehearsal_; }
+  // Null: others may not make it fail (fault.allow), or cannot. Used by one thread at a time, whose task it
+  // is to call on_time().
+  [[nodiscard]] FaultControl* faults() const { return faults_.get(); }
 
-}  // namespace tfabric::watchdog
+  // The end begins: what there is to be dumped is read while it is still there.
+  void hurry_dumps() const;
+
+ private:
+  void allow_faults();
+
+  // In order of use.
+  std::unique_ptr<observe::Page> page_;
+  watchdog::HostVoice voice_;
+  std::unique_ptr<watchdog::Watchdog> watchdog_;
+  std::unique_ptr<dump::Dumper> dumper_;  // what it writes last has what was seen
+  std::unique_ptr<witness::Witness> witness_;
+  std::shared_ptr<engine::Rehearsal> rehearsal_;
+  std::unique_ptr<FaultControl> faults_;
+};
+
+}  // namespace tfabric::process

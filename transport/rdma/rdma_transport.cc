@@ -2,19 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/log.h"
 #include "transport/bootstrap/addresses.h"
+#include "transport/process/process.h"
 #include "transport/rdma/ports/device.h"
 #include "transport/rdma/ports/event_watcher.h"
 #include "transport/rdma/ports/open_port.h"
 #include "transport/rdma/report/comm_report.h"
 #include "transport/rdma/session/listener.h"
 #include "transport/watchdog/introduction.h"
-#include "transport/watchdog/process.h"
 
 namespace tfabric::rdma {
 namespace {
@@ -41,12 +43,18 @@ class RdmaTransport final : public transport::Transport {
       : verbs_(verbs),
         host_(std::move(host)),
         wishes_(config.rdma),
-        found_(discover(verbs_, host_, wishes_)),
-        voice_(config) {
+        found_(discover(verbs_, host_, wishes_)) {
     if (found_.usable) {
       show(config);
     }
   }
+  ~RdmaTransport() override {
+    if (process_) {
+      process_->hurry_dumps();
+    }
+  }
+  RdmaTransport(const RdmaTransport&) = delete;
+  RdmaTransport& operator=(const RdmaTransport&) = delete;
 
   Status open_devices() {
     if (!found_.usable) {
@@ -67,6 +75,9 @@ class RdmaTransport final : public transport::Transport {
       if (report_ != nullptr) {
         port->comms().set_observer(report_.get());
         report_->show_rail(shown(*port, port->port()));
+      }
+      if (process_->faults() != nullptr) {
+        process_->faults()->add_rail(port->name(), nullptr);
       }
       devices_.push_back(std::make_unique<Device>(*port, *addresses, wishes_, log_, introduction_));
     }
@@ -123,14 +134,13 @@ class RdmaTransport final : public transport::Transport {
   }
 
   void show(const config::Config& config) {
-    page_ = watchdog::open_page(config, "rdma", /*records=*/0);
-    watchdog_ = watchdog::open_watchdog(config, page_.get(), voice_);
-    if (watchdog_ == nullptr) {
+    process_.emplace(config, process::Options{.transport = "rdma"});
+    if (process_->page() == nullptr) {
       return;
     }
-    report_ = std::make_unique<CommReport>(*page_, *watchdog_);
+    report_ = std::make_unique<CommReport>(*process_->page(), *process_->watchdog());
     if (config.observe.hang_seconds > 0) {
-      const auto introduction = watchdog::encode(watchdog::this_process());
+      const auto introduction = watchdog::encode(witness::this_process());
       introduction_.assign(introduction.begin(), introduction.end());
     }
   }
@@ -153,7 +163,8 @@ class RdmaTransport final : public transport::Transport {
         sources.push_back(std::move(source));
       }
     }
-    auto watcher = EventWatcher::start(verbs_, std::move(sources), report_.get());
+    auto watcher =
+        EventWatcher::start(verbs_, std::move(sources), [this](Instant now) { return go_round(now); });
     if (!watcher) {
       return watcher.error();
     }
@@ -164,7 +175,40 @@ class RdmaTransport final : public transport::Transport {
     return {};
   }
 
-  // Called on the watcher's thread.
+  // The next three are called on the watcher's thread.
+  EventWatcher::Round go_round(Instant now) {
+    EventWatcher::Round round{.next = report_ == nullptr ? std::nullopt : report_->look(now)};
+    if (process_->rehearsal() != nullptr) {
+      rehearse(now);
+      round.frozen = frozen_;
+      round.next = std::min(round.next.value_or(CommReport::kInterval), CommReport::kInterval);
+    }
+    return round;
+  }
+
+  void rehearse(Instant now) {
+    if (process_->faults() != nullptr) {
+      process_->faults()->on_time(now);
+    }
+    engine::Rehearsal& rehearsal = *process_->rehearsal();
+    rehearsal.report(now);
+    const bool freezes = rehearsal.effect(now).frozen;
+    if (freezes != std::exchange(frozen_, freezes)) {
+      for (const auto& port : ports_) {
+        OpenComms& comms = port->comms();
+        if (freezes) {
+          comms.freeze();
+        } else {
+          comms.thaw();
+        }
+      }
+    }
+    if (std::string fault = rehearsal.present(now); report_ != nullptr && fault != shown_fault_) {
+      report_->show_fault(fault);
+      shown_fault_ = std::move(fault);
+    }
+  }
+
   void examine_ports_again(const std::vector<OpenPort*>& ports) {
     Host host = host_;
     host.addresses = host::local_addresses();
@@ -185,13 +229,13 @@ class RdmaTransport final : public transport::Transport {
   config::Rdma wishes_;
   Discovery found_;
   session::RateLimitedLog log_;
-  std::unique_ptr<observe::Page> page_;  // null: nothing is shown or watched
-  watchdog::HostVoice voice_;
-  std::unique_ptr<watchdog::Watchdog> watchdog_;  // the same
-  std::unique_ptr<CommReport> report_;            // the same
-  std::vector<std::byte> introduction_;           // empty: comms take no notes
+  std::optional<process::Process> process_;  // once the ports are known to be usable
+  std::unique_ptr<CommReport> report_;       // null: nothing is shown or watched
+  std::vector<std::byte> introduction_;      // empty: comms take no notes
   std::vector<std::unique_ptr<OpenPort>> ports_;
   std::vector<std::unique_ptr<transport::Device>> devices_;
+  bool frozen_ = false;      // the watcher's thread's
+  std::string shown_fault_;  // the same
   std::unique_ptr<EventWatcher> watcher_;
 };
 

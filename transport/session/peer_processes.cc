@@ -45,9 +45,8 @@ void PeerProcesses::want(const ProcessUser& user) {
   }
 }
 
-witness::Introduction PeerProcesses::introduction(const ProcessUser& user) const {
-  return user.process().peer == nullptr ? witness::Introduction{}
-                                        : witness_->introduction(*user.process().peer);
+verdict::Process PeerProcesses::introduction(const ProcessUser& user) const {
+  return user.process().peer == nullptr ? verdict::Process{} : witness_->introduction(*user.process().peer);
 }
 
 witness::Witness::Hearing PeerProcesses::hearing(const ProcessUser& user) const {

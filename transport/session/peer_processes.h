@@ -61,7 +61,7 @@ class PeerProcesses final : public engine::Tended {
   // Asks, for the next seconds, whether the user's process runs.
   void want(const ProcessUser& user);
   // Returns who it is; with a pid of 0 if that is not known.
-  [[nodiscard]] witness::Introduction introduction(const ProcessUser& user) const;
+  [[nodiscard]] verdict::Process introduction(const ProcessUser& user) const;
   // What the process and this one hear of each other over the rails, by whatever comms.
   [[nodiscard]] witness::Witness::Hearing hearing(const ProcessUser& user) const;
   // Returns true while the witness knows better than anything else whether the user's process is there, or is

@@ -48,7 +48,7 @@ SipHashTag sign_opening(Bytes opening, const Token& key, const OpeningBytes* ans
 
 }  // namespace
 
-Introduction this_process() {
+verdict::Process this_process() {
   const auto rank = transport::rank_number(config::whole_environment());
   const bool fits = rank && *rank <= std::numeric_limits<std::int32_t>::max();
   return {.rank = fits ? static_cast<std::int32_t>(*rank) : -1,
@@ -56,7 +56,7 @@ Introduction this_process() {
           .host = transport::host_name()};
 }
 
-std::string to_string(const Introduction& who) {
+std::string to_string(const verdict::Process& who) {
   const std::string rank = who.rank < 0 ? "" : fmt::format("rank {}, ", who.rank);
   return fmt::format("{}pid {} on {}", rank, who.pid, who.host.empty() ? "an unnamed host" : who.host);
 }

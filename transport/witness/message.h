@@ -18,21 +18,15 @@
 #include <span>
 #include <string>
 
+#include "observe/verdict/process.h"
 #include "transport/witness/contact.h"
 
 namespace tfabric::witness {
 
-// Who a process is, for people.
-struct Introduction {
-  std::int32_t rank = -1;  // in the whole job; -1: no launcher reports it
-  std::uint32_t pid = 0;   // in its own PID namespace
-  std::string host;
-  friend bool operator==(const Introduction&, const Introduction&) = default;
-};
 // Reads the environment: not for the data path.
-[[nodiscard]] Introduction this_process();
+[[nodiscard]] verdict::Process this_process();
 // "rank 7, pid 4242 on gpu2"; "pid 4242 on gpu2".
-[[nodiscard]] std::string to_string(const Introduction& who);
+[[nodiscard]] std::string to_string(const verdict::Process& who);
 
 enum class Purpose : std::uint8_t {
   stay = 1,  // the connection between the two, which the process with the lower number dials
@@ -43,7 +37,7 @@ struct Opening {
   Purpose purpose = Purpose::stay;
   std::uint64_t process = 0;
   std::array<std::byte, 16> nonce{};  // random, of this connection
-  Introduction who;
+  verdict::Process who;
 };
 inline constexpr std::size_t kOpeningBytes = 120;
 using OpeningBytes = std::array<std::byte, kOpeningBytes>;

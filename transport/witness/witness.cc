@@ -86,14 +86,14 @@ void Witness::want(const Peer& peer) {
   publish(entry);
 }
 
-Introduction Witness::introduction(const Peer& peer) const {
+verdict::Process Witness::introduction(const Peer& peer) const {
   const std::lock_guard guard(mutex_);
   const auto found = peers_.find(peer.process());
-  return found == peers_.end() ? Introduction{} : found->second.who;
+  return found == peers_.end() ? verdict::Process{} : found->second.who;
 }
 
 std::string Witness::describe(const Peer& peer) const {
-  const Introduction who = introduction(peer);
+  const verdict::Process who = introduction(peer);
   return who.pid == 0 ? std::string() : to_string(who);
 }
 

@@ -51,7 +51,7 @@ inline constexpr std::size_t kMaxPeers = 2048;
 
 struct Options {
   config::IpBytes address{};  // of this host; the port is the kernel's choice
-  Introduction self;
+  verdict::Process self;
   std::string patience;  // how long comms wait for a process that is stopped, for messages
   bool warns = true;     // of such a process; false: something else does, where a comm waits for it
   std::size_t max_peers = kMaxPeers;
@@ -74,7 +74,7 @@ class Witness {
   // A comm wants to know whether the peer runs, for the next three seconds.
   void want(const Peer& peer);
   // Returns who the process is; with a pid of 0 if that is not known.
-  [[nodiscard]] Introduction introduction(const Peer& peer) const;
+  [[nodiscard]] verdict::Process introduction(const Peer& peer) const;
   // "rank 7, pid 4242 on gpu2"; empty if it is not known.
   [[nodiscard]] std::string describe(const Peer& peer) const;
   // For how long nothing of the peer's process has come here over the rails, as Peer::heard() has it, and
@@ -106,7 +106,7 @@ class Witness {
     Token key{};
     OpeningBytes opening{};     // the dialler's
     std::uint64_t process = 0;  // by whom it is, if it is not ours
-    Introduction who;
+    verdict::Process who;
     SipHashTag proof{};  // that is to come
   };
   struct Link {
@@ -123,7 +123,7 @@ class Witness {
     std::vector<Token> keys;   // of the comms with the process, the newest last
     bool key_used = false;     // the last one is that of the last connection instead
     std::size_t openings = 0;  // that were sent since
-    Introduction who;
+    verdict::Process who;
     Standing standing;
     std::uint64_t link = 0;     // the connection; 0: none
     std::uint64_t attempt = 0;  // the connection that is being dialled; 0: none
@@ -162,7 +162,7 @@ class Witness {
   // --- which connections there may be (witness_places.cc)
   [[nodiscard]] bool is_to_be_dialled(const Entry& entry) const;
   bool make_room();
-  void attach(Entry& entry, std::uint64_t serial, const Greeting& greeting, const Introduction& who);
+  void attach(Entry& entry, std::uint64_t serial, const Greeting& greeting, const verdict::Process& who);
   void back_off(Entry& entry);
   void close_link(std::uint64_t serial);
   void drop_slow();

@@ -62,7 +62,8 @@ bool Witness::make_room() {
 }
 
 // The connection is the one with the peer from now on. There is an older one only if the peer has lost it.
-void Witness::attach(Entry& entry, std::uint64_t serial, const Greeting& greeting, const Introduction& who) {
+void Witness::attach(Entry& entry, std::uint64_t serial, const Greeting& greeting,
+                     const verdict::Process& who) {
   const std::uint64_t older = std::exchange(entry.link, serial);
   if (older != 0) {
     close_link(older);

@@ -1,5 +1,5 @@
 // What a process does that is asked to fail: by its mailbox, in time that the test makes.
-#include "transport/report/fault_control.h"
+#include "transport/process/fault_control.h"
 
 #include <catch2/catch.hpp>
 #include <future>
@@ -10,7 +10,7 @@
 #include "tests/captured_log.h"
 
 using namespace tfabric;
-using namespace tfabric::tcp;
+using namespace tfabric::process;
 using namespace std::chrono_literals;
 using Catch::Contains;
 

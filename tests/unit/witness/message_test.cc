@@ -85,9 +85,9 @@ TEST_CASE("a host's name is cut to its field and made printable") {
 }
 
 TEST_CASE("a process is introduced with its rank where a launcher reports one") {
-  REQUIRE(to_string(Introduction{.rank = 7, .pid = 4242, .host = "gpu2"}) == "rank 7, pid 4242 on gpu2");
-  REQUIRE(to_string(Introduction{.pid = 4242, .host = "gpu2"}) == "pid 4242 on gpu2");
-  REQUIRE(to_string(Introduction{.rank = 0, .pid = 1, .host = {}}) == "rank 0, pid 1 on an unnamed host");
+  REQUIRE(to_string(verdict::Process{.rank = 7, .pid = 4242, .host = "gpu2"}) == "rank 7, pid 4242 on gpu2");
+  REQUIRE(to_string(verdict::Process{.pid = 4242, .host = "gpu2"}) == "pid 4242 on gpu2");
+  REQUIRE(to_string(verdict::Process{.rank = 0, .pid = 1, .host = {}}) == "rank 0, pid 1 on an unnamed host");
   Opening opening = sample();
   opening.who.rank = -5;
   REQUIRE(decode_opening(encode(opening, kKey))->who.rank == -1);

@@ -19,6 +19,25 @@ void OpenComms::remove(CommCore& comm) {
   const std::lock_guard lock(mutex_);
   std::erase(comms_, &comm);
   std::erase(joining_, &comm);
+  if (std::erase(frozen_, &comm) > 0) {
+    comm.let_go();
+  }
+}
+
+void OpenComms::freeze() {
+  const std::lock_guard lock(mutex_);
+  for (CommCore* comm : comms_) {
+    comm->hold();
+  }
+  frozen_ = comms_;
+}
+
+void OpenComms::thaw() {
+  const std::lock_guard lock(mutex_);
+  for (CommCore* comm : frozen_) {
+    comm->let_go();
+  }
+  frozen_.clear();
 }
 
 void OpenComms::count(const Counters& done) {

@@ -51,6 +51,11 @@ class OpenComms {
   void count(const Counters& done);
   [[nodiscard]] Counters totals() const;
 
+  // Lets no other thread do anything with the comms until thaw(), as if the process stood still; those that
+  // are added meanwhile go on. By one thread, which calls nothing else here in between.
+  void freeze();
+  void thaw();
+
   // Continues all meetings. Returns true once all are over.
   bool join_all();
   // Fails the comm that owns this queue pair or completion queue, if there is one.
@@ -64,6 +69,7 @@ class OpenComms {
   Counters totals_;
   std::vector<CommCore*> comms_;
   std::vector<CommCore*> joining_;
+  std::vector<CommCore*> frozen_;
 };
 
 }  // namespace tfabric::rdma

@@ -102,18 +102,18 @@ std::string to_string(const AsyncEvent& event) {
 }
 
 Result<std::unique_ptr<EventWatcher>> EventWatcher::start(const Verbs& verbs, std::vector<Source> sources,
-                                                          CommReport* report) {
+                                                          Rounds rounds) {
   Descriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (wake.get() < 0) {
     return Error{Errc::system, fmt::format("no eventfd for the events of HCAs: {}; raise `ulimit -n`",
                                            std::generic_category().message(errno))};
   }
-  return std::unique_ptr<EventWatcher>(new EventWatcher(verbs, std::move(sources), report, std::move(wake)));
+  return std::unique_ptr<EventWatcher>(
+      new EventWatcher(verbs, std::move(sources), std::move(rounds), std::move(wake)));
 }
 
-EventWatcher::EventWatcher(const Verbs& verbs, std::vector<Source> sources, CommReport* report,
-                           Descriptor wake)
-    : verbs_(&verbs), sources_(std::move(sources)), report_(report), wake_(std::move(wake)) {
+EventWatcher::EventWatcher(const Verbs& verbs, std::vector<Source> sources, Rounds rounds, Descriptor wake)
+    : verbs_(&verbs), sources_(std::move(sources)), rounds_(std::move(rounds)), wake_(std::move(wake)) {
   thread_ = start_thread("tfabric-rdma", [this] { run(); });
 }
 
@@ -133,28 +133,28 @@ void EventWatcher::run() {
     waits.push_back({.fd = source.context->async_fd, .events = POLLIN, .revents = 0});
   }
   int pause = kForEver, sleep = kForEver;
+  bool frozen = false;
   while (!stop_.load(std::memory_order_relaxed)) {
-    if (poll(waits.data(), waits.size(), sleep) < 0 && errno != EINTR) {
+    if (poll(waits.data(), frozen ? 1 : waits.size(), sleep) < 0 && errno != EINTR) {
       TF_WARN("NET/tfabric: the events of HCAs cannot be read any more: {}",
               std::generic_category().message(errno));
       return;
     }
     eventfd_t woken = 0;
     const bool fresh = eventfd_read(wake_.get(), &woken) == 0;
-    read_events(waits);
-    const bool all_met = join_comms();
-    pause = all_met ? kForEver : fresh ? kShortest : std::clamp(2 * pause, kShortest, kLongest);
-    sleep = look(pause);
+    if (!frozen) {
+      read_events(waits);
+      const bool all_met = join_comms();
+      pause = all_met ? kForEver : fresh ? kShortest : std::clamp(2 * pause, kShortest, kLongest);
+    }
+    const Round round = rounds_(monotonic_now());
+    frozen = round.frozen;
+    sleep = pause;
+    if (round.next) {
+      const auto until = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*round.next).count());
+      sleep = pause < 0 || frozen ? until : std::min(pause, until);
+    }
   }
-}
-
-int EventWatcher::look(int pause) const {
-  const auto next = report_ == nullptr ? std::nullopt : report_->look(monotonic_now());
-  if (!next) {
-    return pause;
-  }
-  const auto until = static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*next).count());
-  return pause < 0 ? until : std::min(pause, until);
 }
 
 void EventWatcher::read_events(std::vector<pollfd>& waits) const {

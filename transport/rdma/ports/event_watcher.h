@@ -14,8 +14,8 @@
 
 #include "base/descriptor.h"
 #include "base/result.h"
+#include "base/time.h"
 #include "transport/rdma/ports/open_port.h"
-#include "transport/rdma/report/comm_report.h"
 #include "transport/rdma/verbs/verbs.h"
 
 namespace tfabric::rdma {
@@ -41,11 +41,17 @@ struct AsyncEvent {
 // rdma.timeout and rdma.retry_count say, so a short flap passes.
 //
 // It also continues the meetings of comms that the application does not use yet, so that receives are
-// announced before the first message is posted, and looks at the comms for the page and the watchdog.
-// Otherwise it sleeps.
-
+// announced before the first message is posted, and does what else is done from time to time. Otherwise it
+// sleeps.
 class EventWatcher {
  public:
+  // What is done from time to time: the looks at comms, and the faults that the process takes.
+  struct Round {
+    std::optional<Duration> next;  // when it is to be done again; nothing: after wake()
+    bool frozen = false;           // until then nothing else is done
+  };
+  using Rounds = std::function<Round(Instant now)>;
+
   // An HCA with its used ports. `changed` is called on the watcher's thread after an event that changes
   // ports.
   struct Source {
@@ -56,10 +62,10 @@ class EventWatcher {
     bool fail_comms = true;  // rdma.return_async_events
   };
 
-  // The arguments must outlive the watcher; `report` may be null. Fails with Errc::system if no thread can be
-  // started.
+  // `rounds` is called on the watcher's thread. What they point to must outlive the watcher. Fails with
+  // Errc::system if no thread can be started.
   static Result<std::unique_ptr<EventWatcher>> start(const Verbs& verbs, std::vector<Source> sources,
-                                                     CommReport* report);
+                                                     Rounds rounds);
   ~EventWatcher();
   // To be called when a comm is added whose ends have not met.
   void wake() const;
@@ -67,19 +73,16 @@ class EventWatcher {
   EventWatcher& operator=(const EventWatcher&) = delete;
 
  private:
-  EventWatcher(const Verbs& verbs, std::vector<Source> sources, CommReport* report, Descriptor wake);
+  EventWatcher(const Verbs& verbs, std::vector<Source> sources, Rounds rounds, Descriptor wake);
   void run();
   void read_events(std::vector<pollfd>& waits) const;
-  // Looks at the comms if it is time, and returns for how many milliseconds the thread may sleep: not longer
-  // than `pause`, which may be -1.
-  [[nodiscard]] int look(int pause) const;
   // Returns true if all comms have met.
   [[nodiscard]] bool join_comms() const;
   static void handle(const Source& source, const AsyncEvent& event);
 
   const Verbs* verbs_;
   std::vector<Source> sources_;
-  CommReport* report_;
+  Rounds rounds_;
   Descriptor wake_;  // an eventfd, signalled by wake() and the destructor
   std::atomic<bool> stop_ = false;
   std::thread thread_;

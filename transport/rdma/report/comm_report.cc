@@ -54,6 +54,14 @@ void CommReport::show_rail(const ShownRail& rail) {
   page_->publish(account.slot, account.id, facts);
 }
 
+void CommReport::show_fault(const std::string& text) {
+  const std::lock_guard guard(mutex_);
+  for (auto& [name, rail] : rails_) {
+    observe::put(rail.facts.fault, text);
+    page_->publish(rail.slot, rail.id, rail.facts);
+  }
+}
+
 bool CommReport::has_link(const std::string& rail) const {
   const auto found = rails_.find(rail);
   return found == rails_.end() || found->second.facts.up == 1;

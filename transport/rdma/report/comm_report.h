@@ -46,6 +46,8 @@ class CommReport final : public CommObserver {
 
   // A rail that is new, by its name, or has changed.
   void show_rail(const ShownRail& rail);
+  // What is rehearsed on the process, as all rails have it; empty: nothing.
+  void show_fault(const std::string& text);
   // Call it by one thread, when it is time. Returns when that is again; nothing: there is no comm.
   std::optional<Duration> look(Instant now);
 

@@ -1,11 +1,17 @@
 // The page and the watchdog of a transport over HCAs: its one thread looks at comms that are in use.
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <thread>
 
+#include "observe/asking.h"
 #include "observe/finder.h"
+#include "tests/captured_log.h"
 #include "tests/unit/rdma/good.h"
 #include "two_hosts.h"
 
@@ -83,6 +89,62 @@ TEST_CASE("ports are rails of the page, with their names, GIDs and links") {
     std::this_thread::sleep_for(1ms);
   }
   REQUIRE(rail("up") == "0");
+}
+
+TEST_CASE("a process that is frozen on purpose does nothing with its comms, and goes on afterwards") {
+  TwoHosts hosts;
+  hosts.observe = {.page = true, .hang_seconds = 0};
+  hosts.sender_may_fail = true;
+  hosts.sending =
+      good(open_transport(hosts.verbs(), hosts.machine.host(), hosts.config_of(hosts.sender_wishes)));
+  const auto ask = [found = observe::find_pages(static_cast<std::uint32_t>(getpid()), monotonic_now)](
+                       const std::string& line) {
+    return good(observe::ask(found.pages.at(0).file->get(), line, 20s)).answer;
+  };
+  hosts.receiving =
+      good(open_transport(hosts.verbs(), hosts.machine.host(), hosts.config_of(hosts.receiver_wishes)));
+  TwoHosts::Comms comms = hosts.connect();
+  exchange(hosts, comms, 100);
+  REQUIRE(ask("rehearse 1s mlx5_0:1:down") ==
+          "no in \"mlx5_0:1:down\": its packets are the kernel's or an HCA's, or the process has started "
+          "without it: "
+          "nothing can be done to it");
+  REQUIRE(ask("rehearse 600ms freeze") == "ok");
+  Duration longest{};
+  for (const Instant begin = monotonic_now(); monotonic_now() - begin < 1500ms;) {
+    const Instant before = monotonic_now();
+    exchange(hosts, comms, 100);
+    longest = std::max(longest, monotonic_now() - before);
+  }
+  CHECK(longest >= 400ms);
+}
+
+TEST_CASE("a comm that fails leaves a dump, which is a text") {
+  TwoHosts hosts;
+  const tfabric::test::CapturedLog log;
+  hosts.observe = {.page = true, .hang_seconds = 30};
+  hosts.open();
+  TwoHosts::Comms comms = hosts.connect();
+  transport::Request* request = nullptr;
+  while (request == nullptr) {
+    REQUIRE_FALSE(good(receive_nothing(*comms.receive, request)));
+  }
+  hosts.machine.fake.tell(hosts.machine.fake.context_of("mlx5_1"),
+                          {.element = {}, .event_type = IBV_EVENT_DEVICE_FATAL});
+  std::string path;
+  for (int i = 0; i < 60'000 && path.empty(); ++i) {
+    std::this_thread::sleep_for(1ms);
+    for (const auto& line : log.lines()) {
+      if (line.text.find("failed: what was seen is in ") != std::string::npos) {
+        path = line.text.substr(line.text.rfind(' ') + 1);
+      }
+    }
+  }
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  CHECK_THAT(text, Catch::Contains("mlx5_1: the device has failed"));
+  CHECK_THAT(text, Catch::Contains("[failed]"));
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("what closed comms have done stays in the sums") {

@@ -64,6 +64,7 @@ config::Config TwoHosts::config_of(const config::Rdma& wishes) const {
   config::Config config;
   config.rdma = wishes;
   config.observe = observe;
+  config.fault.allow = sender_may_fail && &wishes == &sender_wishes;
   return config;
 }
 

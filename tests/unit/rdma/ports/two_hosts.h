@@ -44,6 +44,7 @@ class TwoHosts {
   Machine machine;
   config::Rdma sender_wishes, receiver_wishes;
   config::Observe observe{.page = false, .hang_seconds = 0};  // of both
+  bool sender_may_fail = false;                               // fault.allow, of the sender
   [[nodiscard]] config::Config config_of(const config::Rdma& wishes) const;
   std::unique_ptr<transport::Transport> sending, receiving;
 };
