@@ -9,6 +9,10 @@ target_compile_options(tfabric_compiler INTERFACE
 # Not where several files are compiled as one (tests/CMakeLists.txt): a constant of one file would count as shadowed by a
 # variable of another.
 target_compile_options(tfabric_compiler INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:UNITY_BUILD>>>:-Wshadow>)
+# By folder, so that one can be left out (base/thread_safety.h, tests/CMakeLists.txt).
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-Wthread-safety -Werror=thread-safety)
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 sees overflows in std::vector's own code that cannot happen (its bugs 105329, 105651).
   target_compile_options(tfabric_compiler INTERFACE -Wduplicated-cond -Wlogical-op -Wno-array-bounds

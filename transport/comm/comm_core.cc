@@ -27,7 +27,8 @@ CommCore::CommCore(const Context& context, bool sends)
 }
 
 Lane& CommCore::adopt(std::unique_ptr<Lane> lane, stripe::LaneSerial serial) {
-  return lanes_.take(std::move(lane), serial, direction(), [this](const Lane& old) { return is_free(old); });
+  return lanes_.take(std::move(lane), serial, direction(),
+                     [this](const Lane& old) TF_IN_TURN { return is_free(old); });
 }
 
 Status CommCore::on_read(std::span<const std::byte> body) {
@@ -141,7 +142,7 @@ std::optional<Error> CommCore::outage_over(Instant now) {
     return std::nullopt;
   }
   const auto silent =
-      std::find_if(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->carries(); });
+      std::find_if(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN { return lane->carries(); });
   if (silent != lanes_.end() && !over->stopped) {
     const Lane& lane = **silent;
     return failure_of(lane, lane.carrier().is_away() ? Lane::Silence::unreachable : Lane::Silence::timed_out);
@@ -193,7 +194,8 @@ void CommCore::on_process_resumed(Duration stop) {
 bool CommCore::in_trouble() const {
   constexpr std::uint32_t kTimeouts = 3;  // of one, or two, a rest of the peer's engine may be the cause
   return !failed() &&
-         (in_outage() || std::any_of(lanes_.begin(), lanes_.end(), [](const std::unique_ptr<Lane>& lane) {
+         (in_outage() ||
+          std::any_of(lanes_.begin(), lanes_.end(), [](const std::unique_ptr<Lane>& lane) TF_IN_TURN {
             return lane->is_open() && (lane->timeouts_in_row() >= kTimeouts || lane->probes_unanswered() > 0);
           }));
 }

@@ -22,6 +22,7 @@
 #include "transport/comm/outage.h"
 #include "transport/comm/requests.h"
 #include "transport/comm/suspicion.h"
+#include "transport/engine/turn.h"
 #include "transport/stripe/burial.h"
 #include "transport/stripe/message.h"
 #include "transport/transport.h"
@@ -63,54 +64,54 @@ class CommCore : public lane::LaneEvents,
   Status deregister_region(transport::MemoryRegion* region);
 
   // --- engine's side
-  void show(Sight& sight) const final;
-  void examine(verdict::WaitFacts& facts, Instant now) final;
-  void send_note(std::vector<std::byte> record) final;
-  [[nodiscard]] std::uint64_t shown_id() const final { return account().id; }
+  void show(Sight& sight) const final TF_IN_TURN;
+  void examine(verdict::WaitFacts& facts, Instant now) final TF_IN_TURN;
+  void send_note(std::vector<std::byte> record) final TF_IN_TURN;
+  [[nodiscard]] std::uint64_t shown_id() const final TF_IN_TURN { return account().id; }
   // Fails the comm if one of its lanes waits for a neighbour that does not answer, or for a link.
-  void fail_if_silent();
+  void fail_if_silent() TF_IN_TURN;
 
  protected:
   CommCore(const Context& context, bool sends);
   ~CommCore() override = default;
 
-  void on_fault(lane::Lane& lane, const Error& why) final;
-  void on_lost(lane::Lane& lane) final;
-  void on_away(lane::Lane& lane) final;
+  void on_fault(lane::Lane& lane, const Error& why) final TF_IN_TURN;
+  void on_lost(lane::Lane& lane) final TF_IN_TURN;
+  void on_away(lane::Lane& lane) final TF_IN_TURN;
 
   // Takes the lane, which is attached to this, under a number that is free.
-  lane::Lane& adopt(std::unique_ptr<lane::Lane> lane, stripe::LaneSerial serial);
+  lane::Lane& adopt(std::unique_ptr<lane::Lane> lane, stripe::LaneSerial serial) TF_IN_TURN;
   // Queues a posted request for the engine.
   void enqueue(Request& request) {
     requests_.post(request);
     context_.engine.submit(*this);
   }
   // Fails the comm, aborts its lanes and all requests.
-  void fail(Error error);
+  void fail(Error error) TF_IN_TURN;
   // Takes the comm out of the engine; for the destructors of derived classes. The lanes are closed in order
   // if nothing is outstanding, and reset otherwise: nothing reads or writes the user's memory afterwards.
-  void detach(bool outstanding);
+  void detach(bool outstanding) TF_IN_TURN;
 
-  [[nodiscard]] lane::Lane& at(stripe::LaneId lane) const { return lanes_.at(lane); }
-  Status on_read(std::span<const std::byte> body);
+  [[nodiscard]] lane::Lane& at(stripe::LaneId lane) const TF_IN_TURN { return lanes_.at(lane); }
+  Status on_read(std::span<const std::byte> body) TF_IN_TURN;
   // A question or an answer about waits.
-  void on_note(const lane::RecordHeader& header, std::span<const std::byte> body);
+  void on_note(const lane::RecordHeader& header, std::span<const std::byte> body) TF_IN_TURN;
   // Calls on_time() each millisecond until leave(); `idly`, if nothing is wrong: every kIdleInterval or so,
   // since all comms of a rank may wait at once.
   static constexpr Duration kIdleInterval = std::chrono::milliseconds(50);
-  void tend(bool idly = false);
+  void tend(bool idly = false) TF_IN_TURN;
   // For the beginning of on_time(): returns true if it is not time yet.
   [[nodiscard]] bool rests(Instant now) const { return now < next_look_; }
   [[nodiscard]] bool tended() const { return tended_; }
-  void leave();
+  void leave() TF_IN_TURN;
 
   // The peer has ended its comm, and said so.
   void on_peer_closed() { peer_closed_ = true; }
   // Closes all lanes in order; resets them.
-  void close_lanes();
-  void abort_lanes(std::string_view reason = {});
+  void close_lanes() TF_IN_TURN;
+  void abort_lanes(std::string_view reason = {}) TF_IN_TURN;
   // Looks at the suspects. Call it in on_time().
-  void judge_suspects(Instant now) {
+  void judge_suspects(Instant now) TF_IN_TURN {
     suspicion_.judge(now, PeerProcesses::view(*this) == witness::View::stopped);
   }
 
@@ -123,11 +124,11 @@ class CommCore : public lane::LaneEvents,
     bool over = false;  // the peer's comm, or its process, has ended: nothing can replace the lane
   };
   // The peer's process has ended, and nothing of it is in the network any more. The comm has not failed.
-  virtual void on_peer_ended(Error why) = 0;
+  virtual void on_peer_ended(Error why) TF_IN_TURN = 0;
   // A lane has failed, and is shut. The comm has not failed.
-  virtual void on_lane_failed(lane::Lane& lane, const Loss& loss) = 0;
+  virtual void on_lane_failed(lane::Lane& lane, const Loss& loss) TF_IN_TURN = 0;
   // What the comm does now, in a few words, as docs/night-duty.md has them, while nothing is wrong.
-  [[nodiscard]] virtual const char* doing() const = 0;
+  [[nodiscard]] virtual const char* doing() const TF_IN_TURN = 0;
   // Of messages, in the comm's direction.
   [[nodiscard]] virtual const stripe::Traffic& traffic() const = 0;
   [[nodiscard]] virtual std::size_t outstanding() const = 0;
@@ -136,19 +137,19 @@ class CommCore : public lane::LaneEvents,
   // Returns false until NCCL has the comm.
   [[nodiscard]] virtual bool in_use() const = 0;
   // Returns true if nothing is left of the lane that had this number and is gone.
-  [[nodiscard]] virtual bool is_free(const lane::Lane& lane) const = 0;
+  [[nodiscard]] virtual bool is_free(const lane::Lane& lane) const TF_IN_TURN = 0;
   // What has happened to a lane that is given up, for errors.
-  [[nodiscard]] Error failure_of(const lane::Lane& lane, lane::Lane::Silence silence) const;
+  [[nodiscard]] Error failure_of(const lane::Lane& lane, lane::Lane::Silence silence) const TF_IN_TURN;
 
   // --- while no lane works (outage.h)
-  void begin_outage(Error why, Instant since, std::optional<Duration> patience = std::nullopt);
+  void begin_outage(Error why, Instant since, std::optional<Duration> patience = std::nullopt) TF_IN_TURN;
   void end_outage() { outage_.end(); }
   [[nodiscard]] bool in_outage() const { return outage_.lasts(); }
   // Returns the error to fail with if no lane has worked for too long.
-  [[nodiscard]] std::optional<Error> outage_over(Instant now);
+  [[nodiscard]] std::optional<Error> outage_over(Instant now) TF_IN_TURN;
 
   // Ends all requests that the engine's side has taken.
-  virtual void fail_requests() = 0;
+  virtual void fail_requests() TF_IN_TURN = 0;
   // Returns true if one of them reads or writes [data, data + size).
   [[nodiscard]] virtual bool uses(const void* data, std::size_t size) const = 0;
 
@@ -159,15 +160,15 @@ class CommCore : public lane::LaneEvents,
   std::int64_t tag_ = -1;  // of the latest request: NCCL's is the sender's rank
 
  private:
-  void on_process_ended(const std::string& who) final;
-  void on_process_resumed(Duration stop) final;
-  [[nodiscard]] LaneAnswer ask_lanes(std::uint32_t doubt) final;
-  [[nodiscard]] bool in_trouble() const final;
-  [[nodiscard]] Instant heard_at() const final;
-  [[nodiscard]] bool shows_end_of_process(const lane::Lane& lane, const lane::Loss& loss) const;
+  void on_process_ended(const std::string& who) final TF_IN_TURN;
+  void on_process_resumed(Duration stop) final TF_IN_TURN;
+  [[nodiscard]] LaneAnswer ask_lanes(std::uint32_t doubt) final TF_IN_TURN;
+  [[nodiscard]] bool in_trouble() const final TF_IN_TURN;
+  [[nodiscard]] Instant heard_at() const final TF_IN_TURN;
+  [[nodiscard]] bool shows_end_of_process(const lane::Lane& lane, const lane::Loss& loss) const TF_IN_TURN;
   [[nodiscard]] bool is_by_network(const Error& error) const;
   // What was seen of the comm before it failed, for its error.
-  [[nodiscard]] std::string seen_before(const Error& error);
+  [[nodiscard]] std::string seen_before(const Error& error) TF_IN_TURN;
 
   [[nodiscard]] const char* direction() const { return sends_ ? "send" : "receive"; }
 

@@ -3,14 +3,14 @@
 namespace tfabric::tcp {
 
 lane::Lane* Lanes::find(stripe::LaneSerial serial) const {
-  const auto found = std::find_if(all_.begin(), all_.end(), [&](const auto& lane) {
+  const auto found = std::find_if(all_.begin(), all_.end(), [&](const auto& lane) TF_IN_TURN {
     return lane->is_open() && lane->serial() == serial;
   });
   return found == all_.end() ? nullptr : found->get();
 }
 
 bool Lanes::any_carries(const lane::Lane* except) const {
-  return std::any_of(all_.begin(), all_.end(), [&](const auto& lane) {
+  return std::any_of(all_.begin(), all_.end(), [&](const auto& lane) TF_IN_TURN {
     return lane->carries() &&
            (except == nullptr || (&lane->carrier() != &except->carrier() && !lane->carrier().is_away()));
   });

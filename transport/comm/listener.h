@@ -9,23 +9,24 @@
 
 #include "transport/comm/context.h"
 #include "transport/comm/recv_comm.h"
+#include "transport/engine/turn.h"
 #include "transport/session/acceptor.h"
 
 namespace tfabric::tcp {
 
-// The comms that peers are opening to one listener. Used with the engine held, except where said.
+// The comms that peers are opening to one listener.
 class Pending final : public LaneSink {
  public:
   explicit Pending(const Context& context) : context_(context) {}
 
   // Makes a comm of the first lane to arrive; the others join it.
-  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override;
+  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override TF_IN_TURN;
   // From any thread.
   [[nodiscard]] bool has_ready() const { return ready_count_.load(std::memory_order_acquire) > 0; }
   // Returns a comm that has a lane; null if there is none.
-  std::unique_ptr<RecvComm> take();
+  std::unique_ptr<RecvComm> take() TF_IN_TURN;
   // Resets all connections of comms that were not taken. Destroying the comms needs the engine released.
-  void abandon();
+  void abandon() TF_IN_TURN;
 
  private:
   Context context_;

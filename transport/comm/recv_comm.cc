@@ -124,7 +124,7 @@ const char* RecvComm::doing() const {
     return "peer has closed";
   }
   if (inbox_.outstanding() > 0) {
-    const bool arriving = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
+    const bool arriving = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
       return lane->is_open() && lane->is_mid_record();
     });
     return arriving ? "arriving" : "awaits data";

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "transport/comm/comm_core.h"
+#include "transport/engine/turn.h"
 #include "transport/session/comm_table.h"
 #include "transport/stripe/burial.h"
 #include "transport/stripe/inbox.h"
@@ -30,47 +31,47 @@ class RecvComm final : public transport::RecvComm, public CommCore, public LaneS
   Status deregister_memory(transport::MemoryRegion* region) override { return deregister_region(region); }
 
   // --- engine's side
-  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override;
-  [[nodiscard]] bool has_ended() const override { return failed() || ended_; }
+  Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) override TF_IN_TURN;
+  [[nodiscard]] bool has_ended() const override TF_IN_TURN { return failed() || ended_; }
   // Lets lanes join the comm from now on whose hellos name the same comm.
-  void admit(const Hello& first);
-  void fail_from_outside(Error error) { fail(std::move(error)); }
+  void admit(const Hello& first) TF_IN_TURN;
+  void fail_from_outside(Error error) TF_IN_TURN { fail(std::move(error)); }
 
  private:
-  void on_submitted() override;
-  void on_progress(lane::Lane& lane) override;
-  void on_suspicion(const lane::Lane& lane, bool suspected) override;
-  void give_up(lane::Lane& lane, const Error& why) override;
-  void on_alone() override;
-  void on_fenced(lane::Lane& lane, std::uint64_t position) override;
-  void on_time(Instant now) override;
-  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
-  void fail_requests() override;
-  void on_peer_ended(Error why) override;
-  void on_lane_failed(lane::Lane& lane, const Loss& loss) override;
-  [[nodiscard]] const char* doing() const override;
+  void on_submitted() override TF_IN_TURN;
+  void on_progress(lane::Lane& lane) override TF_IN_TURN;
+  void on_suspicion(const lane::Lane& lane, bool suspected) override TF_IN_TURN;
+  void give_up(lane::Lane& lane, const Error& why) override TF_IN_TURN;
+  void on_alone() override TF_IN_TURN;
+  void on_fenced(lane::Lane& lane, std::uint64_t position) override TF_IN_TURN;
+  void on_time(Instant now) override TF_IN_TURN;
+  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override TF_IN_TURN;
+  void fail_requests() override TF_IN_TURN;
+  void on_peer_ended(Error why) override TF_IN_TURN;
+  void on_lane_failed(lane::Lane& lane, const Loss& loss) override TF_IN_TURN;
+  [[nodiscard]] const char* doing() const override TF_IN_TURN;
   [[nodiscard]] const stripe::Traffic& traffic() const override { return inbox_.traffic(); }
   [[nodiscard]] std::size_t outstanding() const override { return inbox_.outstanding(); }
   [[nodiscard]] bool in_use() const override { return true; }
-  [[nodiscard]] bool is_free(const lane::Lane& lane) const override { return !lane.is_open(); }
+  [[nodiscard]] bool is_free(const lane::Lane& lane) const override TF_IN_TURN { return !lane.is_open(); }
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return inbox_.uses(data, size);
   }
 
   // Returns false if the receive has to wait for room.
-  Result<bool> post(Request& request);
+  Result<bool> post(Request& request) TF_IN_TURN;
   [[nodiscard]] bool report_is_due(bool arrival) const;
   // Tells the sender which receives are posted, over this lane or any.
-  void report_posted(lane::Lane* lane = nullptr);
-  void repeat_announcements();
-  void on_peer_finished(lane::Lane& lane);
-  void end(Error why);
-  void conclude();
+  void report_posted(lane::Lane* lane = nullptr) TF_IN_TURN;
+  void repeat_announcements() TF_IN_TURN;
+  void on_peer_finished(lane::Lane& lane) TF_IN_TURN;
+  void end(Error why) TF_IN_TURN;
+  void conclude() TF_IN_TURN;
 
   // --- lanes that die (recv_recovery.cc)
-  void on_bury(stripe::LaneSerial serial);
-  void bury(lane::Lane& lane);
-  void retell();
+  void on_bury(stripe::LaneSerial serial) TF_IN_TURN;
+  void bury(lane::Lane& lane) TF_IN_TURN;
+  void retell() TF_IN_TURN;
 
   // engine's side
   stripe::Inbox inbox_;

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "base/rings.h"
 #include "transport/engine/progress.h"
+#include "transport/engine/turn.h"
 #include "transport/stripe/lane.h"
 #include "transport/stripe/message.h"
 #include "transport/transport.h"
@@ -82,11 +83,11 @@ class Requests {
 
   // --- engine's side
   // Returns the oldest that was posted and not popped; null if there is none.
-  [[nodiscard]] Request* posted() const {
+  [[nodiscard]] Request* posted() const TF_IN_TURN {
     Request* const* next = posted_.front();
     return next == nullptr ? nullptr : *next;
   }
-  void pop() { posted_.pop(); }
+  void pop() TF_IN_TURN { posted_.pop(); }
 
   Failure failure;
 

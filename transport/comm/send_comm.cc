@@ -399,8 +399,9 @@ Status SendComm::on_welcome(stripe::LaneId id, const Welcome& welcome, const Tag
   process.token = witness_key(hello_.token, hello_.witness.process, process.process);
   context_.peers.processes.add(*this, process);
   note_return(route_of(lane));
-  burials_.for_each_unanswered(
-      [&](stripe::LaneSerial serial) { lane.tell(lane::encode_serial(lane::RecordType::bury, serial)); });
+  for (const stripe::LaneSerial serial : burials_.unanswered()) {
+    lane.tell(lane::encode_serial(lane::RecordType::bury, serial));
+  }
   if (welcomed()) {
     ++counters_.joined;
   } else {

@@ -13,6 +13,7 @@
 
 #include "base/random.h"
 #include "transport/comm/comm_core.h"
+#include "transport/engine/turn.h"
 #include "transport/flows/path.h"
 #include "transport/flows/send_flows.h"
 #include "transport/session/hello.h"
@@ -88,18 +89,18 @@ class SendComm final : public transport::SendComm,
   // --- engine's side, while connecting
   // Opens the lanes that the comm begins with: those of its lowest class. A route whose carrier cannot is
   // left out, and tried again later. Returns one of them if there is no other; else nothing.
-  std::optional<stripe::RouteId> open_lanes();
+  std::optional<stripe::RouteId> open_lanes() TF_IN_TURN;
   // Opens a lane. Returns false if the route's carrier cannot.
-  bool open_lane(stripe::RouteId route);
+  bool open_lane(stripe::RouteId route) TF_IN_TURN;
   // Returns true once the listener has welcomed a lane: NCCL can have the comm. The others join when they
   // can.
   [[nodiscard]] bool welcomed() const { return welcomed_.load(std::memory_order_acquire); }
-  [[nodiscard]] const LaneCounters& counters() const { return counters_; }
+  [[nodiscard]] const LaneCounters& counters() const TF_IN_TURN { return counters_; }
   // How many lanes the route has that are open or opening.
-  [[nodiscard]] std::uint32_t lanes(stripe::RouteId route) const { return book_.count(route); }
+  [[nodiscard]] std::uint32_t lanes(stripe::RouteId route) const TF_IN_TURN { return book_.count(route); }
   // Bytes that dead lanes had not delivered, and that were sent again over others.
-  [[nodiscard]] std::uint64_t dealt_again() const { return outbox_.dealt_again(); }
-  void fail_from_outside(Error error) { fail(std::move(error)); }
+  [[nodiscard]] std::uint64_t dealt_again() const TF_IN_TURN { return outbox_.dealt_again(); }
+  void fail_from_outside(Error error) TF_IN_TURN { fail(std::move(error)); }
 
  private:
   // A posted receive of the peer's.
@@ -115,88 +116,89 @@ class SendComm final : public transport::SendComm,
     std::array<std::uint32_t, transport::kMaxGroupedReceives> tags{};
   };
 
-  void on_submitted() override;
-  void on_progress(lane::Lane& lane) override;
-  void on_suspicion(const lane::Lane& lane, bool suspected) override;
-  void give_up(lane::Lane& lane, const Error& why) override;
-  void on_time(Instant now) override;
-  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
-  void fail_requests() override;
-  void on_peer_ended(Error why) override;
-  void on_lane_failed(lane::Lane& lane, const Loss& loss) override;
-  [[nodiscard]] const char* doing() const override;
-  void note_duties(Instant now) const override;
+  void on_submitted() override TF_IN_TURN;
+  void on_progress(lane::Lane& lane) override TF_IN_TURN;
+  void on_suspicion(const lane::Lane& lane, bool suspected) override TF_IN_TURN;
+  void give_up(lane::Lane& lane, const Error& why) override TF_IN_TURN;
+  void on_time(Instant now) override TF_IN_TURN;
+  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override TF_IN_TURN;
+  void fail_requests() override TF_IN_TURN;
+  void on_peer_ended(Error why) override TF_IN_TURN;
+  void on_lane_failed(lane::Lane& lane, const Loss& loss) override TF_IN_TURN;
+  [[nodiscard]] const char* doing() const override TF_IN_TURN;
+  void note_duties(Instant now) const override TF_IN_TURN;
   [[nodiscard]] const stripe::Traffic& traffic() const override { return outbox_.traffic(); }
   [[nodiscard]] std::size_t outstanding() const override { return outbox_.outstanding(); }
   [[nodiscard]] bool needs_receive() const override { return outbox_.waits_for_receive(); }
   [[nodiscard]] bool in_use() const override { return welcomed(); }
-  [[nodiscard]] bool is_free(const lane::Lane& lane) const override {
+  [[nodiscard]] bool is_free(const lane::Lane& lane) const override TF_IN_TURN {
     return book_.state(lane.id()) == SendFlows::State::gone && outbox_.drained(lane.id());
   }
-  PathUse measure(stripe::RouteId route, Instant now) override;
-  void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) override;
-  [[nodiscard]] const Path* quickest_sister(stripe::RouteId route, Instant now) const override;
+  PathUse measure(stripe::RouteId route, Instant now) override TF_IN_TURN;
+  void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep,
+                 Instant now) override TF_IN_TURN;
+  [[nodiscard]] const Path* quickest_sister(stripe::RouteId route, Instant now) const override TF_IN_TURN;
   [[nodiscard]] bool uses(const void* data, std::size_t size) const override {
     return outbox_.uses(data, size);
   }
 
   // Returns the receive that the next message with this tag goes to; nothing if it is not announced yet.
   std::optional<Target> next_target(int tag);
-  void pump();
-  void poll_paths();
-  void wake_paths();
-  void take_acknowledgements();
-  void on_peer_finished(lane::Lane& lane);
-  void close_if_drained(lane::Lane& lane);
-  void leave_lane(lane::Lane& lane);
-  void close_spare_flows(stripe::RouteId route, std::uint32_t keep);
-  void close_replaced_flows(stripe::RouteId route, std::uint32_t flows);
+  void pump() TF_IN_TURN;
+  void poll_paths() TF_IN_TURN;
+  void wake_paths() TF_IN_TURN;
+  void take_acknowledgements() TF_IN_TURN;
+  void on_peer_finished(lane::Lane& lane) TF_IN_TURN;
+  void close_if_drained(lane::Lane& lane) TF_IN_TURN;
+  void leave_lane(lane::Lane& lane) TF_IN_TURN;
+  void close_spare_flows(stripe::RouteId route, std::uint32_t keep) TF_IN_TURN;
+  void close_replaced_flows(stripe::RouteId route, std::uint32_t flows) TF_IN_TURN;
   SendRoute& route_at(stripe::RouteId route) { return routes_[route.value]; }
   SendRoute& route_of(const lane::Lane& lane) { return route_at(book_.route(lane.id())); }
   [[nodiscard]] SendFlows::State state_of(const lane::Lane& lane) const { return book_.state(lane.id()); }
-  void warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const;
-  void judge(stripe::RouteId route, Instant now);
+  void warn_of_path_mtu(const SendRoute& route, std::uint32_t mss) const TF_IN_TURN;
+  void judge(stripe::RouteId route, Instant now) TF_IN_TURN;
 
   // --- lanes that die and come back (send_recovery.cc)
-  void bury(lane::Lane& lane, const Error& why, Instant silent_since);
-  void on_fenced(lane::Lane& lane, std::uint64_t position) override;
-  void on_peer_over(const lane::Lane& lane);
-  Status on_buried(std::span<const std::byte> body);
-  Status settle(stripe::LaneSerial serial, const stripe::Burials::Settlement& settlement);
+  void bury(lane::Lane& lane, const Error& why, Instant silent_since) TF_IN_TURN;
+  void on_fenced(lane::Lane& lane, std::uint64_t position) override TF_IN_TURN;
+  void on_peer_over(const lane::Lane& lane) TF_IN_TURN;
+  Status on_buried(std::span<const std::byte> body) TF_IN_TURN;
+  Status settle(stripe::LaneSerial serial, const stripe::Burials::Settlement& settlement) TF_IN_TURN;
 
   // --- while nothing is confirmed (send_silence.cc)
-  void note_confirmations();
-  [[nodiscard]] bool awaits_answer() const;
-  [[nodiscard]] Duration unconfirmed_for(Instant now) const;
-  bool note_silence(Instant now);
-  void replace_silent(const lane::Lane& joined);
-  [[nodiscard]] bool lacks_answer(stripe::RouteId route) const;
+  void note_confirmations() TF_IN_TURN;
+  [[nodiscard]] bool awaits_answer() const TF_IN_TURN;
+  [[nodiscard]] Duration unconfirmed_for(Instant now) const TF_IN_TURN;
+  bool note_silence(Instant now) TF_IN_TURN;
+  void replace_silent(const lane::Lane& joined) TF_IN_TURN;
+  [[nodiscard]] bool lacks_answer(stripe::RouteId route) const TF_IN_TURN;
   // A kernel decides when the lane sends again, and may take too long.
   [[nodiscard]] static bool repeats_late(const lane::Lane& lane) { return !lane.traits().retries_at_once; }
-  bool ask_while_waiting(Instant now);
+  bool ask_while_waiting(Instant now) TF_IN_TURN;
 
   // --- which routes carry (send_routes.cc)
-  [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const;
-  [[nodiscard]] bool has_way_left() const;
-  [[nodiscard]] bool is_trusted(const lane::Lane& lane) const;
-  [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const;
-  [[nodiscard]] std::optional<RouteClass> carrying_class() const;
-  [[nodiscard]] bool has_open_lane(stripe::RouteId route) const;
-  void note_class() const;
-  void note_start() const;
-  void note_loss(const SendRoute& route, const Error& why, bool cut_off, bool only_asked);
-  void deal();
-  bool dial(stripe::RouteId route, Instant now);
-  void dial_all(Instant now, bool cut_off);
-  bool drop_late_joiners(Instant now, bool cut_off);
-  bool rest_standbys(Instant now);
-  void note_return(SendRoute& route);
-  void on_alone() override;
+  [[nodiscard]] const engine::Carrier* usable_carrier(const SendRoute& route) const TF_IN_TURN;
+  [[nodiscard]] bool has_way_left() const TF_IN_TURN;
+  [[nodiscard]] bool is_trusted(const lane::Lane& lane) const TF_IN_TURN;
+  [[nodiscard]] bool is_needed(stripe::RouteId route, Instant now) const TF_IN_TURN;
+  [[nodiscard]] std::optional<RouteClass> carrying_class() const TF_IN_TURN;
+  [[nodiscard]] bool has_open_lane(stripe::RouteId route) const TF_IN_TURN;
+  void note_class() const TF_IN_TURN;
+  void note_start() const TF_IN_TURN;
+  void note_loss(const SendRoute& route, const Error& why, bool cut_off, bool only_asked) TF_IN_TURN;
+  void deal() TF_IN_TURN;
+  bool dial(stripe::RouteId route, Instant now) TF_IN_TURN;
+  void dial_all(Instant now, bool cut_off) TF_IN_TURN;
+  bool drop_late_joiners(Instant now, bool cut_off) TF_IN_TURN;
+  bool rest_standbys(Instant now) TF_IN_TURN;
+  void note_return(SendRoute& route) TF_IN_TURN;
+  void on_alone() override TF_IN_TURN;
   [[nodiscard]] bool stands_by(const lane::Lane& lane) const override {
     return routes_[book_.route(lane.id()).value].rank != routes_.front().rank;
   }
 
-  Status on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) override;
+  Status on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) override TF_IN_TURN;
   Status on_announce(const lane::RecordHeader& header, std::span<const std::byte> body);
 
   // user's side

@@ -107,7 +107,7 @@ void SendComm::on_suspicion(const Lane& lane, bool suspected) {
 void SendComm::on_peer_over(const Lane& lane) {
   take_acknowledgements();
   on_peer_closed();
-  const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const auto& other) {
+  const bool over = std::all_of(lanes_.begin(), lanes_.end(), [this](const auto& other) TF_IN_TURN {
     return !other->is_open() || other->is_finished() || outbox_.drained(other->id());
   });
   peer_over_ = Error{Errc::remote, fmt::format("{}: {}", lane.name(), lane::why_over(peer_reason_))};

@@ -45,8 +45,9 @@ const engine::Carrier* SendComm::usable_carrier(const SendRoute& route) const {
 // Returns false if no lane is left, and none can be opened that is not bound to end like those that were.
 // While the comm is being opened, each route is tried once.
 bool SendComm::has_way_left() const {
-  return std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) { return lane->is_open(); }) ||
-         std::any_of(routes_.begin(), routes_.end(), [this](const SendRoute& route) {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const auto& lane) TF_IN_TURN { return lane->is_open(); }) ||
+         std::any_of(routes_.begin(), routes_.end(), [this](const SendRoute& route) TF_IN_TURN {
            return usable_carrier(route) != nullptr && (welcomed() || !route.tried);
          });
 }
@@ -106,7 +107,7 @@ void SendComm::deal() {
 }
 
 bool SendComm::has_open_lane(stripe::RouteId route) const {
-  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) TF_IN_TURN {
     return lane->is_open() && state_of(*lane) == LaneState::open && book_.route(lane->id()) == route;
   });
 }
@@ -154,10 +155,11 @@ std::optional<stripe::RouteId> SendComm::open_lanes() {
   for (const SendRoute& route : routes_) {
     most = std::max(most, route.wanted);
   }
-  const bool any_link = std::any_of(routes_.begin(), routes_.end(), [this](const SendRoute& route) {
-    const engine::Carrier* carrier = usable_carrier(route);
-    return carrier != nullptr && !carrier->is_away();
-  });
+  const bool any_link =
+      std::any_of(routes_.begin(), routes_.end(), [this](const SendRoute& route) TF_IN_TURN {
+        const engine::Carrier* carrier = usable_carrier(route);
+        return carrier != nullptr && !carrier->is_away();
+      });
   std::optional<stripe::RouteId> impossible;
   for (std::uint32_t round = 0; round < most && !failed(); ++round) {
     for (std::size_t i = 0; i < routes_.size() && routes_[i].rank == routes_.front().rank; ++i) {

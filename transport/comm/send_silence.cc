@@ -29,7 +29,7 @@ void SendComm::note_confirmations() {
 bool SendComm::awaits_answer() const {
   return outbox_.waits_for_receive() && lanes_.any_carries() &&
          std::all_of(lanes_.begin(), lanes_.end(),
-                     [](const auto& lane) { return !lane->is_open() || lane->awaits_peer(); });
+                     [](const auto& lane) TF_IN_TURN { return !lane->is_open() || lane->awaits_peer(); });
 }
 
 Duration SendComm::unconfirmed_for(Instant now) const {
@@ -46,7 +46,7 @@ bool SendComm::note_silence(Instant now) {
   // The peer's reports may be what is lost, of which nothing is seen here; or it gets no CPU.
   constexpr Duration kLongSilence = std::chrono::seconds(3);
   const Duration silence = unconfirmed_for(now);
-  const bool unanswered = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) {
+  const bool unanswered = std::any_of(lanes_.begin(), lanes_.end(), [](const auto& lane) TF_IN_TURN {
     return lane->is_open() && lane->timeouts_in_row() > 0;
   });
   silent_ = welcomed() && !peer_over_ && silence >= (unanswered ? kSilence : kLongSilence);

@@ -23,7 +23,7 @@ verdict::PeerView view_of(witness::View view) {
   return verdict::PeerView::unknown;
 }
 
-verdict::LaneFacts facts_of(const lane::Lane& lane, Instant now) {
+verdict::LaneFacts facts_of(const lane::Lane& lane, Instant now) TF_IN_TURN {
   const engine::Carrier& carrier = lane.carrier();
   return {.rail = carrier.name(),
           .reports_reads = !lane.traits().acknowledged_means_arrived,

@@ -1,16 +1,17 @@
-// What a comm knows of a wait, for the verdict on its cause (observe/verdict/judge.h). Used with the engine
-// held.
+// What a comm knows of a wait, for the verdict on its cause (observe/verdict/judge.h).
 #pragma once
 
 #include "observe/verdict/judge.h"
 #include "transport/comm/lanes.h"
+#include "transport/engine/turn.h"
 #include "transport/session/peer_processes.h"
 
 namespace tfabric::tcp {
 
 // Adds who the peer is and what the witness knows of its process.
-void add_process(verdict::WaitFacts& facts, const PeerProcesses& processes, const ProcessUser& user);
+void add_process(verdict::WaitFacts& facts, const PeerProcesses& processes,
+                 const ProcessUser& user) TF_IN_TURN;
 // Adds the lanes that carry.
-void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, Instant now);
+void add_lanes(verdict::WaitFacts& facts, const Lanes& lanes, Instant now) TF_IN_TURN;
 
 }  // namespace tfabric::tcp

@@ -10,6 +10,7 @@
 
 #include "transport/comm/context.h"
 #include "transport/comm/send_comm.h"
+#include "transport/engine/turn.h"
 #include "transport/rails/rail.h"
 #include "transport/session/acceptor.h"
 #include "transport/session/handshake.h"
@@ -65,11 +66,11 @@ class Device final : public transport::Device {
   // Continues an attempt; returns true once its comm is ready.
   Result<bool> advance(Attempt& attempt);
   Result<bool> open_lanes(Attempt& attempt);
-  Result<std::vector<SendRoute>> routes_to(const Handle& peer);
-  static Result<Route> way_over(Rail& rail, const net::IpAddress& peer, std::uint64_t process);
+  Result<std::vector<SendRoute>> routes_to(const Handle& peer) TF_IN_TURN;
+  static Result<Route> way_over(Rail& rail, const net::IpAddress& peer, std::uint64_t process) TF_IN_TURN;
   [[nodiscard]] Error no_way_to(const Handle& peer, const std::optional<Error>& why) const;
   void note_no_way(const RailPair& pair, const Error& why);
-  std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote);
+  std::shared_ptr<Path> path_to(const Rail& rail, const net::IpAddress& remote) TF_IN_TURN;
   Error explain_timeout(const Attempt& attempt) const;
 
   Context context_;

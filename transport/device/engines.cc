@@ -243,13 +243,14 @@ void Engines::start_without(std::span<const transport::RailFault> faults) {
   }
 }
 
-void Engines::Gate::pause() {
+// Unchecked, as resume() is: it holds several engines at once, and beyond its end.
+void Engines::Gate::pause() TF_NO_THREAD_SAFETY_ANALYSIS {
   for (const auto& unit : engines_->units_) {
     unit->engine.lock().lock();
   }
 }
 
-void Engines::Gate::resume() {
+void Engines::Gate::resume() TF_NO_THREAD_SAFETY_ANALYSIS {
   for (auto unit = engines_->units_.rbegin(); unit != engines_->units_.rend(); ++unit) {
     (*unit)->engine.lock().unlock();
   }
@@ -283,6 +284,7 @@ void Engines::log_rails() const {
   }
   for (const auto& unit : units_) {
     if (unit->report != nullptr) {
+      const engine::Guard guard(unit->engine.lock());
       watched = true;
       job.cpu += unit->report->cpu_time();
       job.longest_wait = std::max(job.longest_wait, unit->report->longest_wait());
@@ -297,11 +299,11 @@ void Engines::log_rails() const {
 RailSummary Engines::summary_of(std::size_t rail) const {
   RailSummary summary{.rail = units_.front()->rails[rail]->config().name, .losses = {}};
   for (const auto& unit : units_) {
+    const engine::Guard guard(unit->engine.lock());
     summary.losses += unit->peers.paths.losses_of(summary.rail);
     Rail& end = *unit->rails[rail];
     link::Link* link = end.network();
     if (unit->report != nullptr) {
-      const engine::Guard guard(unit->engine.lock());
       const observe::RailFacts facts = unit->report->facts_of(summary.rail);
       summary.sent += facts.sent_bytes;
       summary.received += facts.received_bytes;
@@ -327,6 +329,7 @@ void Engines::log_counters() const {
     return;
   }
   for (std::size_t e = 0; e < units_.size(); ++e) {
+    const engine::Guard guard(units_[e]->engine.lock());
     const link::Counters& counters = units_[e]->tcp.all_counters();
     const link::ExchangeCounters& exchange = counters.exchange;
     TF_INFO(

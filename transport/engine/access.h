@@ -2,7 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
+
+#include "transport/engine/turn.h"
 
 namespace tfabric::engine {
 
@@ -26,9 +27,9 @@ class EngineLock {
   EngineLock(const EngineLock&) = delete;
   EngineLock& operator=(const EngineLock&) = delete;
 
-  bool try_lock();
-  void lock();
-  void unlock();
+  bool try_lock() TF_TRY_ACQUIRE(true, turn);
+  void lock() TF_ACQUIRE(turn);
+  void unlock() TF_RELEASE(turn);
   // While no thread holds the lock. `hooks` outlive it.
   void set_hooks(const LockHooks& hooks) { hooks_ = &hooks; }
   // Returns true if a thread waits in lock(): a polling thread should yield.
@@ -45,8 +46,8 @@ class EngineLock {
 // An object that leaves work for the engine without holding its lock.
 class Submitter {
  public:
-  // Called with the engine held, once for each call of submit() that found the object not queued.
-  virtual void on_submitted() = 0;
+  // Called once for each call of submit() that found the object not queued.
+  virtual void on_submitted() TF_IN_TURN = 0;
 
  protected:
   virtual ~Submitter() = default;
@@ -63,13 +64,23 @@ class Submissions {
   // From any thread: `submitter` has work, written before this call. on_submitted() runs in a take() that
   // begins after it, and sees that work.
   void submit(Submitter& submitter);
-  // With the engine held: calls on_submitted() of all objects in the list, in the order of their submissions.
-  void take();
+  // Calls on_submitted() of all objects in the list, in the order of their submissions.
+  void take() TF_IN_TURN;
 
  private:
   std::atomic<Submitter*> head_{nullptr};
 };
 
-using Guard = std::lock_guard<EngineLock>;
+// Holds an engine while it exists.
+class TF_SCOPED_CAPABILITY Guard {
+ public:
+  explicit Guard(EngineLock& lock) TF_ACQUIRE(turn) : lock_(&lock) { lock.lock(); }
+  ~Guard() TF_RELEASE() { lock_->unlock(); }
+  Guard(const Guard&) = delete;
+  Guard& operator=(const Guard&) = delete;
+
+ private:
+  EngineLock* lock_;
+};
 
 }  // namespace tfabric::engine

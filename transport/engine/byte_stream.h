@@ -1,7 +1,7 @@
 // A reliable stream of bytes each way between two processes, as its user sees it: one of our connections, or
 // a socket of the kernel's.
 //
-// Positions count the bytes of a stream from its start. Used with the engine held.
+// Positions count the bytes of a stream from its start.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "base/seq.h"
 #include "base/time.h"
+#include "transport/engine/turn.h"
 
 namespace tfabric::engine {
 
@@ -82,50 +83,51 @@ class ByteStream {
  public:
   // --- receiving
   // Returns the next bytes in order; empty if there are none. Valid until consume().
-  [[nodiscard]] virtual std::span<const std::byte> readable() const = 0;
+  [[nodiscard]] virtual std::span<const std::byte> readable() const TF_IN_TURN = 0;
   // Takes `n` bytes, at most readable().size().
-  virtual void consume(std::uint32_t n) = 0;
+  virtual void consume(std::uint32_t n) TF_IN_TURN = 0;
   // Returns true if all bytes up to the peer's end of the stream have arrived, consumed or not.
-  [[nodiscard]] virtual bool received_all() const = 0;
+  [[nodiscard]] virtual bool received_all() const TF_IN_TURN = 0;
   // Returns true if they have been consumed.
-  [[nodiscard]] virtual bool peer_finished() const = 0;
+  [[nodiscard]] virtual bool peer_finished() const TF_IN_TURN = 0;
 
   // --- sending
   // Queue bytes: send() by reference, which must stay untouched until they are acknowledged, send_inline() as
   // a copy of at most kInlineBytes. Return false if there is no room now.
   static constexpr std::uint32_t kInlineBytes = 40;
-  virtual bool send(const Payload& range) = 0;
-  virtual bool send_inline(std::span<const std::byte> bytes) = 0;
-  [[nodiscard]] virtual std::uint64_t stream_written() const = 0;  // bytes accepted, from the start
+  virtual bool send(const Payload& range) TF_IN_TURN = 0;
+  virtual bool send_inline(std::span<const std::byte> bytes) TF_IN_TURN = 0;
+  // Bytes accepted, from the start.
+  [[nodiscard]] virtual std::uint64_t stream_written() const TF_IN_TURN = 0;
   // Of these, those that the peer's end has: it keeps them, whatever becomes of the stream.
-  [[nodiscard]] virtual std::uint64_t stream_acked() const = 0;
+  [[nodiscard]] virtual std::uint64_t stream_acked() const TF_IN_TURN = 0;
   // Returns true while the peer has bytes to confirm: not those for which no confirmation comes.
-  [[nodiscard]] virtual bool awaits_peer() const { return stream_acked() < stream_written(); }
+  [[nodiscard]] virtual bool awaits_peer() const TF_IN_TURN { return stream_acked() < stream_written(); }
   // Returns the bytes that send() would accept.
-  [[nodiscard]] virtual std::uint32_t send_room() const = 0;
+  [[nodiscard]] virtual std::uint32_t send_room() const TF_IN_TURN = 0;
   // Returns true if there is room for `n` more calls of send() or send_inline().
-  [[nodiscard]] virtual bool can_send_ranges(std::uint32_t n) const = 0;
+  [[nodiscard]] virtual bool can_send_ranges(std::uint32_t n) const TF_IN_TURN = 0;
 
   // --- health
   // Returns when bytes were last acknowledged, or last arrived in order; zero: never.
-  [[nodiscard]] virtual Instant progressed_at() const = 0;
+  [[nodiscard]] virtual Instant progressed_at() const TF_IN_TURN = 0;
   // Returns when anything of the peer was heard last, an acknowledgement or a repetition; zero: never.
-  [[nodiscard]] virtual Instant heard_at() const { return progressed_at(); }
+  [[nodiscard]] virtual Instant heard_at() const TF_IN_TURN { return progressed_at(); }
   // If bytes wait for their acknowledgement, sends some of them again now, where that is possible.
-  virtual void retry_at_once(Instant now) = 0;
+  virtual void retry_at_once(Instant now) TF_IN_TURN = 0;
   // Returns how often bytes were sent again after a time-out since some were last acknowledged.
-  [[nodiscard]] virtual std::uint32_t timeouts_in_row() const = 0;
+  [[nodiscard]] virtual std::uint32_t timeouts_in_row() const TF_IN_TURN = 0;
   // Returns how many probes, of a closed window or of an idle stream, the peer has left unanswered in a row.
-  [[nodiscard]] virtual std::uint32_t probes_unanswered() const { return 0; }
+  [[nodiscard]] virtual std::uint32_t probes_unanswered() const TF_IN_TURN { return 0; }
   // The process did not run for this time, until now: it does not count toward giving the peer up, who may
   // have answered meanwhile.
-  virtual void forgive(Duration /*pause*/, Instant /*now*/) {}
+  virtual void forgive(Duration /*pause*/, Instant /*now*/) TF_IN_TURN {}
   // Returns since when the peer had not answered, once the stream has timed out.
-  [[nodiscard]] virtual Instant silent_since() const = 0;
+  [[nodiscard]] virtual Instant silent_since() const TF_IN_TURN = 0;
   // Returns the reason that the peer gave when it reset the stream, in printable ASCII; empty if it gave
   // none.
-  [[nodiscard]] virtual const std::string& reset_reason() const = 0;
-  [[nodiscard]] virtual ConnectionInfo info() const = 0;
+  [[nodiscard]] virtual const std::string& reset_reason() const TF_IN_TURN = 0;
+  [[nodiscard]] virtual ConnectionInfo info() const TF_IN_TURN = 0;
 
  protected:
   ~ByteStream() = default;

@@ -1,6 +1,6 @@
 // What opens lanes on a rail: a link of ours, or an interface of the kernel's.
 //
-// A carrier belongs to one engine and is used with the engine held.
+// A carrier belongs to one engine.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +11,7 @@
 
 #include "base/address.h"
 #include "base/time.h"
+#include "transport/engine/turn.h"
 
 namespace tfabric::lane {
 class Lane;
@@ -77,34 +78,34 @@ class Carrier {
   [[nodiscard]] virtual const std::string& name() const = 0;
   [[nodiscard]] const Traits& traits() const { return traits_; }
   // The carrier is about to be removed from its engine: no flow may begin on it.
-  void retire() { retired_ = true; }
-  [[nodiscard]] bool retired() const { return retired_; }
+  void retire() TF_IN_TURN { retired_ = true; }
+  [[nodiscard]] bool retired() const TF_IN_TURN { return retired_; }
 
   // Returns false if the carrier has no address of the destination's family: nothing can be dialled over it.
-  [[nodiscard]] virtual bool has_family_of(const net::IpAddress& remote) const = 0;
+  [[nodiscard]] virtual bool has_family_of(const net::IpAddress& remote) const TF_IN_TURN = 0;
   // Opens a lane, which is to be attached to its user at once. Returns null if that cannot be begun: the
   // carrier has no address of the destination's family, or no port is free.
-  virtual std::unique_ptr<lane::Lane> open(const Destination& to) = 0;
+  virtual std::unique_ptr<lane::Lane> open(const Destination& to) TF_IN_TURN = 0;
 
   // Returns true if the carrier worked once and has no link now.
-  [[nodiscard]] bool is_away() const { return away_since().has_value(); }
+  [[nodiscard]] bool is_away() const TF_IN_TURN { return away_since().has_value(); }
   // Since when; nothing while the link is there.
-  [[nodiscard]] virtual std::optional<Instant> away_since() const = 0;
+  [[nodiscard]] virtual std::optional<Instant> away_since() const TF_IN_TURN = 0;
   // Returns true if its driver takes nothing of what is to be sent.
-  [[nodiscard]] virtual bool is_stalled() const { return false; }
+  [[nodiscard]] virtual bool is_stalled() const TF_IN_TURN { return false; }
   // Returns true if it leads to one process only, and that has ended.
-  [[nodiscard]] virtual bool has_ended(Instant now) const = 0;
+  [[nodiscard]] virtual bool has_ended(Instant now) const TF_IN_TURN = 0;
   // Returns true if an absence means that the process at the other end has ended.
-  [[nodiscard]] virtual bool ends_with_link() const { return false; }
+  [[nodiscard]] virtual bool ends_with_link() const TF_IN_TURN { return false; }
   // Returns "rail eth1: no link since 14:03:07 UTC (20.3 s)", or of a wire that ends with its link what has
   // become of the process at its other end, for messages; empty while there is a link.
-  [[nodiscard]] virtual std::string why_away(Instant now) const = 0;
+  [[nodiscard]] virtual std::string why_away(Instant now) const TF_IN_TURN = 0;
   // Of all that was sent and has come, where Traits::shows_packets says so.
-  [[nodiscard]] virtual CarrierCounters counters() const { return {}; }
+  [[nodiscard]] virtual CarrierCounters counters() const TF_IN_TURN { return {}; }
   // How often the link was lost.
-  [[nodiscard]] virtual std::uint64_t absences() const = 0;
+  [[nodiscard]] virtual std::uint64_t absences() const TF_IN_TURN = 0;
   // The path to `remote` drops packets with more than `mss` bytes of payload silently. Warns once.
-  virtual void on_small_path(const net::IpAddress& /*remote*/, std::uint32_t /*mss*/) {}
+  virtual void on_small_path(const net::IpAddress& /*remote*/, std::uint32_t /*mss*/) TF_IN_TURN {}
 
  protected:
   explicit Carrier(const Traits& traits);

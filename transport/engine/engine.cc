@@ -101,8 +101,9 @@ void Engine::serve(Instant now) {
 
 Carrier* Engine::find_carrier(std::uint64_t number) const {
   Carrier* found = nullptr;
-  for_each_carrier(
-      [&](Carrier& carrier) { found = carrier.number() == number && !carrier.retired() ? &carrier : found; });
+  for_each_carrier([&](Carrier& carrier) TF_IN_TURN {
+    found = carrier.number() == number && !carrier.retired() ? &carrier : found;
+  });
   return found;
 }
 
@@ -124,11 +125,13 @@ void Engine::drain_payload() {
 
 std::size_t Engine::flows() const {
   return std::accumulate(polled_.begin(), polled_.end(), std::size_t{0},
-                         [](std::size_t sum, const auto& polled) { return sum + polled->flows(); });
+                         [](std::size_t sum, const auto& polled)
+                             TF_IN_TURN { return sum + polled->flows(); });
 }
 
 bool Engine::owes_peers() const {
-  return std::any_of(polled_.begin(), polled_.end(), [](const auto& polled) { return polled->owes_peers(); });
+  return std::any_of(polled_.begin(), polled_.end(),
+                     [](const auto& polled) TF_IN_TURN { return polled->owes_peers(); });
 }
 
 void Engine::halt() {

@@ -1,7 +1,7 @@
 // An engine: a lock, and turns under it, in which carriers move bytes and comms get their time.
 //
 // A process has one engine or several, each with carriers and lanes of its own. An engine is only used with
-// its lock held; NCCL's threads leave their requests in a lock-free list (submit()). A turn is
+// its lock held (turn.h); NCCL's threads leave their requests in a lock-free list (submit()). A turn is
 //   submissions -> what has come -> once a millisecond: service -> what is to be sent.
 // An engine knows no kind of network: it gives turns to what it was given (Polled).
 #pragma once
@@ -29,14 +29,13 @@ class Flow;
 // Accepts what peers open to the process.
 class Acceptor {
  public:
-  // Called with the engine held, before our own TCP answers the SYN; while many handshakes are open, only
-  // when the last segment of the handshake has arrived. Sets the flow's handler; returns false to refuse the
-  // connection.
-  virtual bool on_connection(Flow& flow) = 0;
-  // The same of a lane that is no stream. Called with the engine held.
-  virtual bool on_lane(std::unique_ptr<lane::Lane> /*lane*/) { return false; }
-  // Called with the engine held, about once a millisecond.
-  virtual void on_time(Instant /*now*/) {}
+  // Called before our own TCP answers the SYN; while many handshakes are open, only when the last segment of
+  // the handshake has arrived. Sets the flow's handler; returns false to refuse the connection.
+  virtual bool on_connection(Flow& flow) TF_IN_TURN = 0;
+  // The same of a lane that is no stream.
+  virtual bool on_lane(std::unique_ptr<lane::Lane> /*lane*/) TF_IN_TURN { return false; }
+  // Called about once a millisecond.
+  virtual void on_time(Instant /*now*/) TF_IN_TURN {}
 
  protected:
   ~Acceptor() = default;
@@ -45,8 +44,8 @@ class Acceptor {
 // Someone with work to do at times when nothing arrives.
 class Tended {
  public:
-  // Called with the engine held, about once a millisecond.
-  virtual void on_time(Instant now) = 0;
+  // Called about once a millisecond.
+  virtual void on_time(Instant now) TF_IN_TURN = 0;
 
  protected:
   ~Tended() = default;
@@ -55,11 +54,11 @@ class Tended {
 // Looks at what the engine does, for readers outside of the process.
 class Observer {
  public:
-  // Called with the engine held, about once a millisecond, after all else.
-  virtual void on_time(Instant now) = 0;
+  // Called about once a millisecond, after all else.
+  virtual void on_time(Instant now) TF_IN_TURN = 0;
   // The flow, or the carrier, has done all that it will ever do.
-  virtual void on_flow_gone(Flow& flow) = 0;
-  virtual void on_carrier_gone(const Carrier& carrier) = 0;
+  virtual void on_flow_gone(Flow& flow) TF_IN_TURN = 0;
+  virtual void on_carrier_gone(const Carrier& carrier) TF_IN_TURN = 0;
 
  protected:
   ~Observer() = default;
@@ -82,12 +81,12 @@ class Engine {
   [[nodiscard]] EngineLock& lock() { return lock_; }
   // Its number in the process.
   [[nodiscard]] std::uint16_t number() const { return options_.number; }
-  void set_acceptor(Acceptor* acceptor) { acceptor_ = acceptor; }
+  void set_acceptor(Acceptor* acceptor) TF_IN_TURN { acceptor_ = acceptor; }
   // Of connections that come in; null: there is none.
-  [[nodiscard]] Acceptor* acceptor() const { return acceptor_; }
-  // Null: none. With the lock held.
-  void set_observer(Observer* observer) { observer_ = observer; }
-  [[nodiscard]] Observer* observer() const { return observer_; }
+  [[nodiscard]] Acceptor* acceptor() const TF_IN_TURN { return acceptor_; }
+  // Null: none.
+  void set_observer(Observer* observer) TF_IN_TURN { observer_ = observer; }
+  [[nodiscard]] Observer* observer() const TF_IN_TURN { return observer_; }
   // Null: no fault of the process as a whole.
   [[nodiscard]] Rehearsal* rehearsal() const { return options_.rehearsal.get(); }
 
@@ -108,16 +107,16 @@ class Engine {
 
   // --- with the lock held
   // Takes one turn. Returns true if anything was done: not while a rehearsal has frozen the process.
-  bool turn();
-  [[nodiscard]] std::uint64_t turns() const { return turns_; }
+  bool turn() TF_IN_TURN;
+  [[nodiscard]] std::uint64_t turns() const TF_IN_TURN { return turns_; }
   // Calls all submitters. Afterwards, a submitter that submits no more may be destroyed.
-  void take_submissions() { submissions_.take(); }
+  void take_submissions() TF_IN_TURN { submissions_.take(); }
   // Those that were added first have the first part of each half of a turn.
-  void add(std::unique_ptr<Polled> polled) { polled_.push_back(std::move(polled)); }
-  [[nodiscard]] const std::vector<std::unique_ptr<Polled>>& polled() const { return polled_; }
+  void add(std::unique_ptr<Polled> polled) TF_IN_TURN { polled_.push_back(std::move(polled)); }
+  [[nodiscard]] const std::vector<std::unique_ptr<Polled>>& polled() const TF_IN_TURN { return polled_; }
   // Calls `use(carrier)` for each.
   template <class Use>
-  void for_each_carrier(const Use& use) const {
+  void for_each_carrier(const Use& use) const TF_IN_TURN {
     for (const auto& polled : polled_) {
       for (std::size_t i = 0; i < polled->carriers(); ++i) {
         use(polled->carrier_at(i));
@@ -125,25 +124,25 @@ class Engine {
     }
   }
   // Returns the carrier with this number; null if it has been removed.
-  [[nodiscard]] Carrier* find_carrier(std::uint64_t number) const;
+  [[nodiscard]] Carrier* find_carrier(std::uint64_t number) const TF_IN_TURN;
   // Calls on_time() of the object until leave() is called; each may be called any number of times, also from
   // on_time().
-  void tend(Tended& tended);
-  void leave(Tended& tended);
+  void tend(Tended& tended) TF_IN_TURN;
+  void leave(Tended& tended) TF_IN_TURN;
 
   // Waits, for a bounded time, until no driver refers to payload memory. Call after aborting the flows that
   // send it.
-  void drain_payload();
-  [[nodiscard]] std::size_t flows() const;
+  void drain_payload() TF_IN_TURN;
+  [[nodiscard]] std::size_t flows() const TF_IN_TURN;
   // Returns true while a locally closed flow, which the peer has not closed, still has something to bring.
-  [[nodiscard]] bool owes_peers() const;
+  [[nodiscard]] bool owes_peers() const TF_IN_TURN;
   // Forgets all flows: see Polled::halt().
-  void halt();
+  void halt() TF_IN_TURN;
 
  private:
   [[gnu::cold]] bool is_frozen(Instant now);
-  void forgive_pause(Instant now);
-  void serve(Instant now);
+  void forgive_pause(Instant now) TF_IN_TURN;
+  void serve(Instant now) TF_IN_TURN;
 
   EngineOptions options_;
   EngineLock lock_;

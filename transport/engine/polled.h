@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/time.h"
+#include "transport/engine/turn.h"
 
 namespace tfabric::engine {
 
@@ -16,8 +17,7 @@ struct PolledCounters {
   std::uint64_t no_flow = 0;   // of these, those of no connection
 };
 
-// Belongs to one engine and is called with the engine held. An engine calls these functions a few times a
-// turn, never for each packet.
+// Belongs to one engine, which calls these functions a few times a turn, never for each packet.
 class Polled {
  public:
   Polled() = default;
@@ -27,28 +27,28 @@ class Polled {
 
   // The two halves of a turn: bytes and news to the handlers, and what the handlers have queued to the peers.
   // Return true if anything was done.
-  virtual bool receive(Instant now) = 0;
-  virtual bool send(Instant now) = 0;
+  virtual bool receive(Instant now) TF_IN_TURN = 0;
+  virtual bool send(Instant now) TF_IN_TURN = 0;
   // Called about once a millisecond, between the two.
-  virtual void on_time(Instant now) = 0;
+  virtual void on_time(Instant now) TF_IN_TURN = 0;
   // The process did not run for this time, until now. What peers have sent waits, and is not looked at yet.
-  virtual void forgive(Duration /*pause*/, Instant /*now*/) {}
+  virtual void forgive(Duration /*pause*/, Instant /*now*/) TF_IN_TURN {}
 
   // `place` < carriers(), which changes only when a carrier is added or removed.
-  [[nodiscard]] virtual std::size_t carriers() const = 0;
-  [[nodiscard]] virtual Carrier& carrier_at(std::size_t place) = 0;
-  [[nodiscard]] virtual std::size_t flows() const = 0;
+  [[nodiscard]] virtual std::size_t carriers() const TF_IN_TURN = 0;
+  [[nodiscard]] virtual Carrier& carrier_at(std::size_t place) TF_IN_TURN = 0;
+  [[nodiscard]] virtual std::size_t flows() const TF_IN_TURN = 0;
   // `place` < flows(); a flow may have another place in the next turn.
-  [[nodiscard]] virtual Flow& flow_at(std::size_t place) const = 0;
+  [[nodiscard]] virtual Flow& flow_at(std::size_t place) const TF_IN_TURN = 0;
   // Returns true while a flow that was closed here has bytes that have not left.
-  [[nodiscard]] virtual bool owes_peers() const = 0;
-  [[nodiscard]] virtual PolledCounters counters() const { return {}; }
+  [[nodiscard]] virtual bool owes_peers() const TF_IN_TURN = 0;
+  [[nodiscard]] virtual PolledCounters counters() const TF_IN_TURN { return {}; }
   // Waits, for a bounded time, until nothing refers to payload memory.
-  virtual void drain_payload() {}
+  virtual void drain_payload() TF_IN_TURN {}
   // Forgets all flows, without a word to their peers, and frees what other engines have handed over. No
   // engine that shares a wire with this one may be turned afterwards, because it may hold packets of this
   // one's pool.
-  virtual void halt() = 0;
+  virtual void halt() TF_IN_TURN = 0;
 };
 
 }  // namespace tfabric::engine

@@ -66,7 +66,7 @@ bool Path::may_dial(std::uint16_t port, Instant now) {
 void Path::measure(Instant now) {
   uses_.clear();
   Duration srtt{};
-  std::erase_if(awake_, [&](const User& u) {
+  std::erase_if(awake_, [&](const User& u) TF_IN_TURN {
     uses_.push_back(u.user->measure(u.route, now));
     srtt = std::max(srtt, uses_.back().srtt);
     return uses_.back().rests;
@@ -201,7 +201,7 @@ void PathBook::forget_unused() {
   if (paths_.size() < kMaxRemembered) {
     return;
   }
-  std::erase_if(paths_, [](const auto& entry) { return entry.second->unused(); });
+  std::erase_if(paths_, [](const auto& entry) TF_IN_TURN { return entry.second->unused(); });
 }
 
 }  // namespace tfabric::tcp

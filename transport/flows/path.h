@@ -2,7 +2,7 @@
 //
 // At intervals of several round trips it reads from the comms what their flows have delivered, lets the
 // planner decide how many flows each comm is to have, and passes that number to the comms. The result is kept
-// for later comms, which begin with it (the idea of RFC 9040). Used with the engine held.
+// for later comms, which begin with it (the idea of RFC 9040).
 #pragma once
 
 #include <cstddef>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "transport/engine/turn.h"
 #include "transport/flows/flow_meter.h"
 #include "transport/flows/flow_planner.h"
 #include "transport/flows/pace.h"
@@ -42,12 +43,14 @@ class Path;
 class PathUser {
  public:
   // A comm that says that it rests is not asked again before its next wake().
-  virtual PathUse measure(stripe::RouteId route, Instant now) = 0;
+  virtual PathUse measure(stripe::RouteId route, Instant now) TF_IN_TURN = 0;
   // Deals pieces to `flows` flows and opens those that are missing. Up to `keep` flows in all may stay open.
-  virtual void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep, Instant now) = 0;
+  virtual void use_flows(stripe::RouteId route, std::uint32_t flows, std::uint32_t keep,
+                         Instant now) TF_IN_TURN = 0;
   // Returns the path of the comm's other routes that carries most, among those that can be compared; null if
   // there is none.
-  [[nodiscard]] virtual const Path* quickest_sister(stripe::RouteId /*route*/, Instant /*now*/) const {
+  [[nodiscard]] virtual const Path* quickest_sister(stripe::RouteId /*route*/,
+                                                    Instant /*now*/) const TF_IN_TURN {
     return nullptr;
   }
 
@@ -72,22 +75,24 @@ class Path {
   Path(const Path&) = delete;
   Path& operator=(const Path&) = delete;
   // It is one of this rail's, toward this peer.
-  void belong_to(std::shared_ptr<RailRecord> rail, std::string peer);
+  void belong_to(std::shared_ptr<RailRecord> rail, std::string peer) TF_IN_TURN;
 
   // A comm begins and ceases to use the path.
-  void add() { ++users_; }
-  void remove(const PathUser& user);
+  void add() TF_IN_TURN { ++users_; }
+  void remove(const PathUser& user) TF_IN_TURN;
   // A comm that was not awake has something to send. Those that rest are not measured: there may be
   // thousands.
-  void wake(PathUser& user, stripe::RouteId route) { awake_.push_back({&user, route}); }
-  [[nodiscard]] bool unused() const { return users_ == 0; }
+  void wake(PathUser& user, stripe::RouteId route) TF_IN_TURN { awake_.push_back({&user, route}); }
+  [[nodiscard]] bool unused() const TF_IN_TURN { return users_ == 0; }
   [[nodiscard]] bool network() const { return choice_.network; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const Pace& pace() const { return pace_; }
-  [[nodiscard]] std::uint32_t flows() const { return planner_ ? planner_->flows() : choice_.flows; }
+  [[nodiscard]] const Pace& pace() const TF_IN_TURN { return pace_; }
+  [[nodiscard]] std::uint32_t flows() const TF_IN_TURN {
+    return planner_ ? planner_->flows() : choice_.flows;
+  }
   // A comm has lost a connection to this port of the peer's, or could not make one. Returns true if that is
   // to be said: all comms lose theirs at once, and try again and again.
-  bool on_loss(std::uint16_t port, Instant now) {
+  bool on_loss(std::uint16_t port, Instant now) TF_IN_TURN {
     constexpr Duration kQuiet = std::chrono::seconds(1);
     pace_.restart(now);
     dials_.try_emplace(port);
@@ -99,10 +104,10 @@ class Path {
   }
   // A comm could not make a connection on this path, which may lead nowhere. Returns true if that is to be
   // said.
-  bool on_unmet() { return !std::exchange(unmet_, true); }
+  bool on_unmet() TF_IN_TURN { return !std::exchange(unmet_, true); }
   // A comm has a connection to this port. Returns for how long there was none on this path, once, after a
   // loss.
-  std::optional<Duration> on_return(std::uint16_t port, Instant now) {
+  std::optional<Duration> on_return(std::uint16_t port, Instant now) TF_IN_TURN {
     dials_.erase(port);
     const auto since = std::exchange(lost_since_, std::nullopt);
     if (!since) {
@@ -115,38 +120,38 @@ class Path {
   // A comm would dial this port again. Returns true if it may. After a loss, and until a connection is made,
   // one comm after the other tries for all that meet the same process: thousands would ask as often as each
   // of them alone.
-  bool may_dial(std::uint16_t port, Instant now);
+  bool may_dial(std::uint16_t port, Instant now) TF_IN_TURN;
   // So many bytes of a lost connection were sent again over others.
-  void on_dealt_again(std::uint64_t bytes) { note({.bytes = bytes}); }
+  void on_dealt_again(std::uint64_t bytes) TF_IN_TURN { note({.bytes = bytes}); }
   // A comm has nothing better than this path any more. Returns true if that is to be said.
-  bool on_stand_in(Instant now) {
+  bool on_stand_in(Instant now) TF_IN_TURN {
     constexpr Duration kQuiet = std::chrono::seconds(10);
     const auto before = std::exchange(stood_in_at_, now);
     return !before || now - *before >= kQuiet;
   }
   // A comm goes over this path now, for want of anything better; or has no connection on it, and goes over
   // others.
-  void note_stand_in(std::string_view role, Instant now) {
+  void note_stand_in(std::string_view role, Instant now) TF_IN_TURN {
     if (rail_ != nullptr) {
       rail_->duty.stands_in.see(now);
       rail_->duty.role = role;
     }
   }
-  void note_missed(Instant now) {
+  void note_missed(Instant now) TF_IN_TURN {
     if (rail_ != nullptr) {
       rail_->duty.missed.see(now);
     }
   }
   // A comm would probe a flow that is slow and is not used. Returns true if it may: one comm at a time, since
   // what it sends there may be late. One that finds the path recovered lets the next one try at once.
-  bool may_probe(Instant now) {
+  bool may_probe(Instant now) TF_IN_TURN {
     const bool may = now >= next_probe_;
     next_probe_ = may ? now + FlowMeter::kUnused : next_probe_;
     return may;
   }
-  void on_recovered() { next_probe_ = {}; }
+  void on_recovered() TF_IN_TURN { next_probe_ = {}; }
   // Call often while there is traffic; measures at intervals. Returns true if it has measured.
-  bool poll(Instant now) {
+  bool poll(Instant now) TF_IN_TURN {
     if (now < next_) {
       return false;
     }
@@ -164,14 +169,14 @@ class Path {
       rail_->losses += losses;
     }
   }
-  void measure(Instant now);
+  void measure(Instant now) TF_IN_TURN;
   void plan(const PathSample& sample, Instant now);
   [[nodiscard]] PathSample sum_up(Instant now) const;
-  void judge_pace(const PathSample& sample, Instant now);
+  void judge_pace(const PathSample& sample, Instant now) TF_IN_TURN;
   // What this process has seen while it waited for a CPU names no rail at once.
   void put_off_if_starved(Instant now);
   [[nodiscard]] double times_as_fast_as(const Path& sister) const;
-  void apply(Instant now);
+  void apply(Instant now) TF_IN_TURN;
 
   FlowChoice choice_;
   std::string name_;
@@ -195,10 +200,11 @@ class PathBook {
   // virtual time: that wait is read from the kernel.
   void mind_cpu() { minds_cpu_ = true; }
   // Returns the path from the rail of that name to `remote`: the same object while it is remembered.
-  std::shared_ptr<Path> path(const std::string& rail, const net::IpAddress& remote, const FlowChoice& choice);
+  std::shared_ptr<Path> path(const std::string& rail, const net::IpAddress& remote,
+                             const FlowChoice& choice) TF_IN_TURN;
   // What has been lost on that rail.
-  [[nodiscard]] RailLosses losses_of(const std::string& rail) const;
-  [[nodiscard]] RailDuty duty_of(const std::string& rail) const;
+  [[nodiscard]] RailLosses losses_of(const std::string& rail) const TF_IN_TURN;
+  [[nodiscard]] RailDuty duty_of(const std::string& rail) const TF_IN_TURN;
 
  private:
   void forget_unused();

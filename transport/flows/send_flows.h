@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "transport/engine/turn.h"
 #include "transport/flows/flow_judge.h"
 #include "transport/flows/flow_meter.h"
 #include "transport/lane/lane.h"
@@ -55,7 +56,7 @@ class SendFlows {
   [[nodiscard]] std::optional<stripe::LaneId> spare(stripe::RouteId route) const;
 
   // Reads what the route's flows have done since the last time, and updates their rates in outlets().
-  void measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& readings, Instant now);
+  void measure(stripe::RouteId route, std::vector<FlowJudge::Sight>& readings, Instant now) TF_IN_TURN;
   // The flow's next piece is to show whether its rate is still right.
   void probe(stripe::LaneId flow) { outlets_[flow.value].probe = true; }
   // Returns true if pieces go to the flow.

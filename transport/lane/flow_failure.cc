@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kAdvice =
     "`tfabric check --listen` on the peer's host prints the command that looks at the way between both";
 
-std::string why_timed_out(const engine::Flow& flow, bool in_use, Instant now) {
+std::string why_timed_out(const engine::Flow& flow, bool in_use, Instant now) TF_IN_TURN {
   const std::uint64_t outstanding = flow.stream().stream_written() - flow.stream().stream_acked();
   return fmt::format(
       "timed out: the peer has not answered for {:.1f} s, with {} bytes outstanding (limit: {}). Its process "
@@ -21,7 +21,7 @@ std::string why_timed_out(const engine::Flow& flow, bool in_use, Instant now) {
       in_use ? "tcp.user_timeout_ms" : "tcp.connect_timeout_ms", kAdvice);
 }
 
-std::string why_unreachable(const engine::Flow& flow, Instant now) {
+std::string why_unreachable(const engine::Flow& flow, Instant now) TF_IN_TURN {
   const std::string why = flow.why_unreachable(now);
   return why.empty() ? std::string(engine::to_string(engine::ConnectionError::unreachable))
                      : fmt::format("the peer is unreachable: {}; {}", why, kAdvice);

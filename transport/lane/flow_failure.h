@@ -6,6 +6,7 @@
 
 #include "base/time.h"
 #include "transport/engine/flow.h"
+#include "transport/engine/turn.h"
 #include "transport/lane/record.h"
 
 namespace tfabric::lane {
@@ -25,9 +26,8 @@ inline constexpr std::size_t kMostReason = kMaxControlBytes;
 [[nodiscard]] std::string why_over(std::string_view reason);
 
 // Returns what has happened, for how long, how many bytes were outstanding, which key decides, and what to
-// try next, as far as each applies. `in_use`: NCCL has the comm. Call it with the engine held, while the flow
-// exists.
+// try next, as far as each applies. `in_use`: NCCL has the comm. Call it while the flow exists.
 [[nodiscard]] std::string why_failed(const engine::Flow& flow, engine::ConnectionError error, bool in_use,
-                                     Instant now);
+                                     Instant now) TF_IN_TURN;
 
 }  // namespace tfabric::lane

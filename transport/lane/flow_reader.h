@@ -11,6 +11,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "transport/engine/turn.h"
 #include "transport/lane/record.h"
 #include "transport/stripe/inbox.h"
 
@@ -19,7 +20,7 @@ namespace tfabric::lane {
 // Receives the control records of a flow.
 class ControlSink {
  public:
-  virtual Status on_control(const RecordHeader& header, std::span<const std::byte> body) = 0;
+  virtual Status on_control(const RecordHeader& header, std::span<const std::byte> body) TF_IN_TURN = 0;
 
  protected:
   ~ControlSink() = default;
@@ -32,7 +33,7 @@ class FlowReader {
   FlowReader(ControlSink& control, stripe::Inbox* inbox) { attach(control, inbox); }
 
   // Takes the next bytes of the stream. An error is final: every later call returns it again.
-  Status take(std::span<const std::byte> bytes);
+  Status take(std::span<const std::byte> bytes) TF_IN_TURN;
   // In the middle of a piece, returns where its next bytes go; otherwise an empty span.
   [[nodiscard]] std::span<std::byte> next_place() const {
     return phase_ == Phase::piece ? std::span(target_ + have_, header_.length - have_)
@@ -60,12 +61,12 @@ class FlowReader {
 
   Status refuse(const Error& error);
   std::size_t take_header(std::span<const std::byte> bytes);
-  Status start_record();
+  Status start_record() TF_IN_TURN;
   Status start_piece();
   Status advance_piece(std::size_t bytes);
   Status end_piece();
   Result<std::size_t> take_piece(std::span<const std::byte> bytes);
-  Result<std::size_t> take_control(std::span<const std::byte> bytes);
+  Result<std::size_t> take_control(std::span<const std::byte> bytes) TF_IN_TURN;
 
   ControlSink* control_ = nullptr;
   stripe::Inbox* inbox_ = nullptr;

@@ -25,8 +25,9 @@ void Lane::tell(std::vector<std::byte> record) {
 }
 
 void Lane::tell_waiting() {
-  const auto first = std::find_if_not(waiting_.begin(), waiting_.end(),
-                                      [this](const std::vector<std::byte>& record) { return say(record); });
+  const auto first =
+      std::find_if_not(waiting_.begin(), waiting_.end(),
+                       [this](const std::vector<std::byte>& record) TF_IN_TURN { return say(record); });
   waiting_.erase(waiting_.begin(), first);
 }
 

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "transport/engine/turn.h"
 #include "transport/stripe/burial.h"
 #include "transport/stripe/inbox.h"
 #include "transport/stripe/message.h"
@@ -93,6 +94,6 @@ using RecordHeaderBytes = std::array<std::byte, kRecordHeaderBytes>;
 
 // Copies a whole control record into the stream's send queue. Returns false, and queues nothing, if it
 // does not fit.
-bool send_record(engine::ByteStream& stream, std::span<const std::byte> record);
+bool send_record(engine::ByteStream& stream, std::span<const std::byte> record) TF_IN_TURN;
 
 }  // namespace tfabric::lane

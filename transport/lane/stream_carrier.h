@@ -8,6 +8,7 @@
 #include "base/address.h"
 #include "transport/engine/carrier.h"
 #include "transport/engine/flow.h"
+#include "transport/engine/turn.h"
 
 namespace tfabric::lane {
 
@@ -15,11 +16,11 @@ class StreamCarrier : public engine::Carrier {
  public:
   using Carrier::Carrier;
 
-  std::unique_ptr<Lane> open(const engine::Destination& to) final;
+  std::unique_ptr<Lane> open(const engine::Destination& to) final TF_IN_TURN;
   // Opens a connection. Returns null if the carrier has no address of the destination's family or no port is
   // free. `handler` and `index`: see engine::Flow::set_handler().
   virtual engine::Flow* connect(const net::IpAddress& remote, std::uint16_t port,
-                                engine::FlowHandler* handler, std::size_t index) = 0;
+                                engine::FlowHandler* handler, std::size_t index) TF_IN_TURN = 0;
 };
 
 }  // namespace tfabric::lane

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "transport/engine/flow.h"
+#include "transport/engine/turn.h"
 #include "transport/lane/flow_reader.h"
 #include "transport/lane/lane.h"
 
@@ -21,57 +22,61 @@ class StreamLane final : public Lane, private engine::FlowHandler {
   explicit StreamLane(engine::Flow& flow);
 
   // --- Lane
-  void attach(LaneEvents& events, ControlSink& control, stripe::Inbox* inbox) override;
+  void attach(LaneEvents& events, ControlSink& control, stripe::Inbox* inbox) override TF_IN_TURN;
   [[nodiscard]] engine::Carrier& carrier() const override { return *carrier_; }
-  [[nodiscard]] std::string remote() const override;
-  [[nodiscard]] engine::FlowAccount* account() const override { return flow_->account(); }
-  void trust(bool trusted) override { flow_->set_trusted(trusted); }
+  [[nodiscard]] std::string remote() const override TF_IN_TURN;
+  [[nodiscard]] engine::FlowAccount* account() const override TF_IN_TURN { return flow_->account(); }
+  void trust(bool trusted) override TF_IN_TURN { flow_->set_trusted(trusted); }
 
-  [[nodiscard]] stripe::LaneRoom look(const stripe::Outgoing& message) const override;
-  std::optional<stripe::Span> give(const stripe::Piece& piece) override;
-  void flush() override;
-  bool say(std::span<const std::byte> record) override;
-  [[nodiscard]] std::uint64_t confirmed() const override { return stream_->stream_acked(); }
-  [[nodiscard]] std::uint64_t given() const override { return stream_->stream_written(); }
-  [[nodiscard]] bool awaits_peer() const override { return stream_->awaits_peer(); }
-  [[nodiscard]] bool is_drained() const override;
+  [[nodiscard]] stripe::LaneRoom look(const stripe::Outgoing& message) const override TF_IN_TURN;
+  std::optional<stripe::Span> give(const stripe::Piece& piece) override TF_IN_TURN;
+  void flush() override TF_IN_TURN;
+  bool say(std::span<const std::byte> record) override TF_IN_TURN;
+  [[nodiscard]] std::uint64_t confirmed() const override TF_IN_TURN { return stream_->stream_acked(); }
+  [[nodiscard]] std::uint64_t given() const override TF_IN_TURN { return stream_->stream_written(); }
+  [[nodiscard]] bool awaits_peer() const override TF_IN_TURN { return stream_->awaits_peer(); }
+  [[nodiscard]] bool is_drained() const override TF_IN_TURN;
 
-  void report() override;
-  bool on_report(std::uint64_t position) override;
-  [[nodiscard]] bool is_finished() const override { return stream_->peer_finished(); }
-  [[nodiscard]] bool has_brought_all() const override;
-  [[nodiscard]] bool is_mid_record() const override { return reader_.mid_record(); }
-  bool drain() override;
+  void report() override TF_IN_TURN;
+  bool on_report(std::uint64_t position) override TF_IN_TURN;
+  [[nodiscard]] bool is_finished() const override TF_IN_TURN { return stream_->peer_finished(); }
+  [[nodiscard]] bool has_brought_all() const override TF_IN_TURN;
+  [[nodiscard]] bool is_mid_record() const override TF_IN_TURN { return reader_.mid_record(); }
+  bool drain() override TF_IN_TURN;
 
-  [[nodiscard]] std::uint32_t timeouts_in_row() const override { return stream_->timeouts_in_row(); }
-  [[nodiscard]] std::uint32_t probes_unanswered() const override { return stream_->probes_unanswered(); }
-  [[nodiscard]] Instant progressed_at() const override { return stream_->progressed_at(); }
-  [[nodiscard]] Instant heard_at() const override { return stream_->heard_at(); }
-  [[nodiscard]] Duration round_trip() const override { return stream_->info().srtt; }
-  [[nodiscard]] bool is_connecting() const override { return flow_->is_connecting(); }
-  [[nodiscard]] bool lacks_neighbour() const override { return flow_->lacks_neighbour(); }
-  void retry(Instant now) override;
-  void forgive(Duration pause, Instant now) override { stream_->forgive(pause, now); }
-  [[nodiscard]] Meters meters() const override;
-  [[nodiscard]] Loss loss(bool in_use, Instant now) const override;
-  [[nodiscard]] std::string describe(Silence silence, bool in_use, Instant now) const override;
+  [[nodiscard]] std::uint32_t timeouts_in_row() const override TF_IN_TURN {
+    return stream_->timeouts_in_row();
+  }
+  [[nodiscard]] std::uint32_t probes_unanswered() const override TF_IN_TURN {
+    return stream_->probes_unanswered();
+  }
+  [[nodiscard]] Instant progressed_at() const override TF_IN_TURN { return stream_->progressed_at(); }
+  [[nodiscard]] Instant heard_at() const override TF_IN_TURN { return stream_->heard_at(); }
+  [[nodiscard]] Duration round_trip() const override TF_IN_TURN { return stream_->info().srtt; }
+  [[nodiscard]] bool is_connecting() const override TF_IN_TURN { return flow_->is_connecting(); }
+  [[nodiscard]] bool lacks_neighbour() const override TF_IN_TURN { return flow_->lacks_neighbour(); }
+  void retry(Instant now) override TF_IN_TURN;
+  void forgive(Duration pause, Instant now) override TF_IN_TURN { stream_->forgive(pause, now); }
+  [[nodiscard]] Meters meters() const override TF_IN_TURN;
+  [[nodiscard]] Loss loss(bool in_use, Instant now) const override TF_IN_TURN;
+  [[nodiscard]] std::string describe(Silence silence, bool in_use, Instant now) const override TF_IN_TURN;
 
  private:
   // --- engine::FlowHandler
-  std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override;
-  std::span<std::byte> next_place(engine::Flow& /*flow*/) override { return reader_.next_place(); }
-  void on_placed(engine::Flow& flow, std::size_t bytes) override;
-  void on_progress(engine::Flow& flow) override;
-  void on_failed(engine::Flow& flow, engine::ConnectionError error) override;
-  void on_link_away(engine::Flow& flow) override;
-  void on_moved(engine::Flow& flow) override;
-  [[nodiscard]] std::uint64_t shown_id() const override { return events_->shown_id(); }
+  std::size_t on_data(engine::Flow& flow, std::span<const std::byte> bytes) override TF_IN_TURN;
+  std::span<std::byte> next_place(engine::Flow& /*flow*/) override TF_IN_TURN { return reader_.next_place(); }
+  void on_placed(engine::Flow& flow, std::size_t bytes) override TF_IN_TURN;
+  void on_progress(engine::Flow& flow) override TF_IN_TURN;
+  void on_failed(engine::Flow& flow, engine::ConnectionError error) override TF_IN_TURN;
+  void on_link_away(engine::Flow& flow) override TF_IN_TURN;
+  void on_moved(engine::Flow& flow) override TF_IN_TURN;
+  [[nodiscard]] std::uint64_t shown_id() const override TF_IN_TURN { return events_->shown_id(); }
 
-  [[nodiscard]] std::string label() const override;
-  void finish() override { flow_->close(); }
-  void reset(std::string_view reason) override { flow_->abort(reason); }
-  std::optional<std::uint64_t> begin_fence() override { return reader_.bury(); }
-  void mind(const Status& taken);
+  [[nodiscard]] std::string label() const override TF_IN_TURN;
+  void finish() override TF_IN_TURN { flow_->close(); }
+  void reset(std::string_view reason) override TF_IN_TURN { flow_->abort(reason); }
+  std::optional<std::uint64_t> begin_fence() override TF_IN_TURN { return reader_.bury(); }
+  void mind(const Status& taken) TF_IN_TURN;
   [[nodiscard]] bool reports_reads() const { return !traits().acknowledged_means_arrived; }
 
   engine::Flow* flow_;

@@ -145,7 +145,7 @@ OpenedRail KernelRail::open(const config::Rail& config, std::span<link::Tcp* con
     }
     rails.push_back(
         std::unique_ptr<Rail>(new KernelRail(own, addresses.front(), effective_mtu(config), carrier->get())));
-    const std::lock_guard guard(tcp->engine().lock());
+    const engine::Guard guard(tcp->engine().lock());
     tcp->engine().add(std::move(*carrier));
   }
   return rails;

@@ -20,6 +20,7 @@
 
 #include "base/descriptor.h"
 #include "base/fork_guard.h"
+#include "transport/engine/turn.h"
 #include "transport/rails/local_session.h"
 #include "transport/rails/rail.h"
 #include "transport/tcp/nic/shared_wire.h"
@@ -43,7 +44,7 @@ class LocalRail final : public Rail {
 
   [[nodiscard]] net::IpAddress address() const override { return address_of(process_); }
   [[nodiscard]] std::uint64_t process() const override { return process_; }
-  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override;
+  Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) override TF_IN_TURN;
   [[nodiscard]] std::uint32_t mtu() const override { return mtu_; }
   [[nodiscard]] std::shared_ptr<engine::Rehearsal> rehearsal() override { return rehearsal_; }
 

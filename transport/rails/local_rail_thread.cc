@@ -303,7 +303,7 @@ void LocalRail::remove_ended() {
   watched_ = now;
   std::vector<std::unique_ptr<link::Link>> dead;  // closed after the engine's lock is released
   const engine::Guard guard(tcp_->engine().lock());
-  connections_.remove_if([&](Connection& connection) {
+  connections_.remove_if([&](Connection& connection) TF_IN_TURN {
     if (connection.link == nullptr || connection.link->port().link_up()) {
       return false;
     }

@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "transport/engine/rehearsal.h"
+#include "transport/engine/turn.h"
 #include "transport/lane/stream_carrier.h"
 
 namespace tfabric::link {
@@ -47,8 +48,8 @@ class Rail {
   [[nodiscard]] virtual std::uint16_t listening_port() const { return 0; }
   // The number by which peers on this host name the process; 0: they do not.
   [[nodiscard]] virtual std::uint64_t process() const { return 0; }
-  // To a peer with this address. Call with the engine held.
-  virtual Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) = 0;
+  // To a peer with this address.
+  virtual Result<Route> route_to(const net::IpAddress& peer, std::uint64_t peer_process) TF_IN_TURN = 0;
   [[nodiscard]] virtual std::uint32_t mtu() const = 0;
   // The link to the network; null if links are made for each peer.
   [[nodiscard]] virtual link::Link* network() { return nullptr; }

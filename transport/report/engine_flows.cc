@@ -23,7 +23,7 @@ std::uint64_t news(std::uint64_t now, std::uint64_t& before) {
 }
 
 void take_gauges(const engine::ConnectionInfo& info, const engine::ByteStream& stream,
-                 observe::FlowFacts& facts) {
+                 observe::FlowFacts& facts) TF_IN_TURN {
   observe::put(facts.state, engine::to_string(info.state));
   facts.rtt_ns = in_nanoseconds(info.srtt);
   facts.rttvar_ns = in_nanoseconds(info.rttvar);

@@ -32,7 +32,7 @@ void EngineReport::on_carrier_gone(const engine::Carrier& carrier) {
 
 template <class Use>
 void EngineReport::for_each_carrier(const RailAccount& account, const Use& use) const {
-  engine_->for_each_carrier([&](const engine::Carrier& carrier) {
+  engine_->for_each_carrier([&](const engine::Carrier& carrier) TF_IN_TURN {
     if (carrier.name() == account.rail.name) {
       use(carrier);
     }
@@ -42,7 +42,7 @@ void EngineReport::for_each_carrier(const RailAccount& account, const Use& use) 
 engine::CarrierCounters EngineReport::counters_of(const RailAccount& account) const {
   engine::CarrierCounters sums = account.gone;
   bool unseen = false;
-  for_each_carrier(account, [&](const engine::Carrier& carrier) {
+  for_each_carrier(account, [&](const engine::Carrier& carrier) TF_IN_TURN {
     sums += carrier.counters();
     unseen |= !carrier.traits().shows_packets;
   });
@@ -105,7 +105,7 @@ observe::RailFacts EngineReport::facts_of(const RailAccount& account) const {
   facts.engine = facts_.number;
   facts.mtu = rail.mtu;
   facts.up = rail.absent ? 0 : 1;
-  for_each_carrier(account, [&](const engine::Carrier& carrier) {
+  for_each_carrier(account, [&](const engine::Carrier& carrier) TF_IN_TURN {
     facts.up = carrier.is_away() ? 0 : facts.up;
     facts.absences += carrier.absences();
   });

@@ -2,7 +2,7 @@
 //
 // Each millisecond it looks at a few comms and flows, in turn, so that thousands of them cost no more than
 // ten; the data path writes nothing for it. Counters of a path are sums of its flows: what a flow has done
-// since it was looked at last is added, also when it ends. Used with the engine held.
+// since it was looked at last is added, also when it ends.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,7 @@
 #include "transport/engine/carrier.h"
 #include "transport/engine/engine.h"
 #include "transport/engine/flow.h"
+#include "transport/engine/turn.h"
 #include "transport/flows/path.h"
 #include "transport/report/shown_comm.h"
 
@@ -41,21 +42,23 @@ class EngineReport final : public engine::Observer {
   EngineReport(const EngineReport&) = delete;
   EngineReport& operator=(const EngineReport&) = delete;
 
-  void add_rail(ShownRail rail);
-  void add(ShownComm& comm);
-  void remove(ShownComm& comm);
-  [[nodiscard]] CommWatch& watch() { return watch_; }
+  void add_rail(ShownRail rail) TF_IN_TURN;
+  void add(ShownComm& comm) TF_IN_TURN;
+  void remove(ShownComm& comm) TF_IN_TURN;
+  [[nodiscard]] CommWatch& watch() TF_IN_TURN { return watch_; }
   // What the page would say of the rail with this name now. It must have been added.
-  [[nodiscard]] observe::RailFacts facts_of(std::string_view rail) const;
+  [[nodiscard]] observe::RailFacts facts_of(std::string_view rail) const TF_IN_TURN;
   // CPU time of the threads that have turned the engine.
-  [[nodiscard]] Duration cpu_time() const { return Duration(static_cast<Duration::rep>(facts_.cpu_ns)); }
+  [[nodiscard]] Duration cpu_time() const TF_IN_TURN {
+    return Duration(static_cast<Duration::rep>(facts_.cpu_ns));
+  }
   // The longest time in which nothing of a comm moved although something was posted.
-  [[nodiscard]] Duration longest_wait() const { return longest_wait_; }
+  [[nodiscard]] Duration longest_wait() const TF_IN_TURN { return longest_wait_; }
 
   // --- engine::Observer
-  void on_time(Instant now) override;
-  void on_flow_gone(engine::Flow& flow) override;
-  void on_carrier_gone(const engine::Carrier& carrier) override;
+  void on_time(Instant now) override TF_IN_TURN;
+  void on_flow_gone(engine::Flow& flow) override TF_IN_TURN;
+  void on_carrier_gone(const engine::Carrier& carrier) override TF_IN_TURN;
 
  private:
   struct PathAccount {
@@ -83,21 +86,21 @@ class EngineReport final : public engine::Observer {
   // Rails may have thousands of links.
   static constexpr Duration kRailInterval = std::chrono::milliseconds(100);
 
-  void look_at_comms(Instant now);
-  void look_at_flows(Instant now);
-  [[nodiscard]] engine::Flow* flow_at(std::size_t place) const;
-  void look_at(engine::Flow& flow);
-  FlowAccount& account_of(engine::Flow& flow);
+  void look_at_comms(Instant now) TF_IN_TURN;
+  void look_at_flows(Instant now) TF_IN_TURN;
+  [[nodiscard]] engine::Flow* flow_at(std::size_t place) const TF_IN_TURN;
+  void look_at(engine::Flow& flow) TF_IN_TURN;
+  FlowAccount& account_of(engine::Flow& flow) TF_IN_TURN;
   void keep(const FlowAccount& account, std::string_view why);
-  void look_for_trouble(const engine::Flow& flow, FlowAccount& account, Instant now);
-  void publish_engine(std::uint64_t now);
-  void publish_rail(RailAccount& account, Instant now);
-  [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const;
+  void look_for_trouble(const engine::Flow& flow, FlowAccount& account, Instant now) TF_IN_TURN;
+  void publish_engine(std::uint64_t now) TF_IN_TURN;
+  void publish_rail(RailAccount& account, Instant now) TF_IN_TURN;
+  [[nodiscard]] observe::RailFacts facts_of(const RailAccount& account) const TF_IN_TURN;
   void mind_cpu();
-  [[nodiscard]] engine::CarrierCounters counters_of(const RailAccount& account) const;
+  [[nodiscard]] engine::CarrierCounters counters_of(const RailAccount& account) const TF_IN_TURN;
   // Calls `use(carrier)` for each that the rail has in this engine.
   template <class Use>
-  void for_each_carrier(const RailAccount& account, const Use& use) const;
+  void for_each_carrier(const RailAccount& account, const Use& use) const TF_IN_TURN;
   [[nodiscard]] std::string fault_of(const RailAccount& account) const;
 
   observe::Page* page_;

@@ -6,6 +6,7 @@
 #include "base/time.h"
 #include "observe/facts.h"
 #include "observe/page.h"
+#include "transport/engine/turn.h"
 #include "transport/report/engine_report.h"
 
 namespace tfabric::tcp {
@@ -23,8 +24,8 @@ class EngineReport::FlowAccount final : public engine::FlowAccount {
   Instant closed_since{};  // the peer has no room; Instant{}: it has
 
   // What the flow has done since the last time goes into its path.
-  void take(const engine::ConnectionInfo& info, const engine::ByteStream& stream);
-  void keep(std::string_view why) override;
+  void take(const engine::ConnectionInfo& info, const engine::ByteStream& stream) TF_IN_TURN;
+  void keep(std::string_view why) override TF_IN_TURN;
 
  private:
   EngineReport* report_;

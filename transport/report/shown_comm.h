@@ -9,6 +9,7 @@
 #include "observe/facts.h"
 #include "observe/page.h"
 #include "transport/engine/flow.h"
+#include "transport/engine/turn.h"
 #include "transport/watchdog/comm_watch.h"
 #include "transport/watchdog/watched_comm.h"
 
@@ -26,13 +27,11 @@ class ShownComm : public watchdog::WatchedComm {
     // The peer has left something unanswered that a process that runs would have answered.
     bool trouble = false;
   };
-  // Called with the engine held.
-  virtual void show(Sight& sight) const = 0;
-  // Notes on its paths which rails stand in for its own, and which of its own it lacks. Called with the
-  // engine held.
-  virtual void note_duties(Instant /*now*/) const {}
-  // Sends a control record, unless others wait to be sent. Called with the engine held.
-  virtual void send_note(std::vector<std::byte> record) = 0;
+  virtual void show(Sight& sight) const TF_IN_TURN = 0;
+  // Notes on its paths which rails stand in for its own, and which of its own it lacks.
+  virtual void note_duties(Instant /*now*/) const TF_IN_TURN {}
+  // Sends a control record, unless others wait to be sent.
+  virtual void send_note(std::vector<std::byte> record) TF_IN_TURN = 0;
 
   [[nodiscard]] static Load load_of(const Sight& sight) {
     return {.messages = sight.facts.messages,
@@ -40,9 +39,9 @@ class ShownComm : public watchdog::WatchedComm {
             .moves = sight.moves,
             .trouble = sight.trouble};
   }
-  [[nodiscard]] Load load() const final;
-  void send(const verdict::Question& question, Instant now) final;
-  void send(const watchdog::Answer& answer, Instant now) final;
+  [[nodiscard]] Load load() const final TF_IN_TURN;
+  void send(const verdict::Question& question, Instant now) final TF_IN_TURN;
+  void send(const watchdog::Answer& answer, Instant now) final TF_IN_TURN;
 
  protected:
   ~ShownComm() = default;

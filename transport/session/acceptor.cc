@@ -38,23 +38,23 @@ class Acceptor::HalfOpen final : public lane::LaneEvents, public lane::ControlSi
   void expect(const Hello& hello, const Tag& proof) { welcomed_ = {hello, proof}; }
   [[nodiscard]] const Hello& hello() const { return welcomed_->hello; }
 
-  void on_progress(lane::Lane& lane) override {
+  void on_progress(lane::Lane& lane) override TF_IN_TURN {
     if (lane.is_finished()) {
       lane.abort();
       acceptor_->forget(*this);
     }
   }
-  void on_fault(lane::Lane& lane, const Error& why) override {
+  void on_fault(lane::Lane& lane, const Error& why) override TF_IN_TURN {
     TF_TRACE("NET/tfabric: dropped a connection of {}: {}", lane.remote(), why.message);
     lane.abort();
     acceptor_->forget(*this);
   }
-  void on_lost(lane::Lane& lane) override {
+  void on_lost(lane::Lane& lane) override TF_IN_TURN {
     lane.shut();
     acceptor_->forget(*this);
   }
 
-  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override {
+  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override TF_IN_TURN {
     if (!lane_->is_open()) {
       return {};  // it was told that the comm is gone
     }

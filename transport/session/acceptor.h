@@ -3,7 +3,7 @@
 //
 // Until then, a half-open connection costs one small object and no payload memory. The number of half-open
 // connections and their time are bounded, and the oldest is dropped first: none of them delays another
-// connection. Used with the engine held.
+// connection.
 #pragma once
 
 #include <list>
@@ -13,6 +13,7 @@
 #include <span>
 
 #include "transport/engine/engine.h"
+#include "transport/engine/turn.h"
 #include "transport/session/comm_table.h"
 #include "transport/session/hello.h"
 
@@ -27,19 +28,19 @@ class Acceptor final : public engine::Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
 
   // `listener` takes the lanes that prove to have this token.
-  void add_listener(const Token& token, LaneSink& listener) {
+  void add_listener(const Token& token, LaneSink& listener) TF_IN_TURN {
     listeners_[token_id(token)] = {token, &listener};
   }
-  void remove_listener(const Token& token) { listeners_.erase(token_id(token)); }
+  void remove_listener(const Token& token) TF_IN_TURN { listeners_.erase(token_id(token)); }
   // What the welcomes say of this process.
-  void set_witness(const witness::Contact& contact) { witness_ = contact; }
+  void set_witness(const witness::Contact& contact) TF_IN_TURN { witness_ = contact; }
   // Drops all half-open connections.
-  void clear();
+  void clear() TF_IN_TURN;
 
-  bool on_connection(engine::Flow& flow) override;
-  bool on_lane(std::unique_ptr<lane::Lane> lane) override;
-  void on_time(Instant now) override;
-  [[nodiscard]] std::size_t half_open() const { return half_open_.size(); }
+  bool on_connection(engine::Flow& flow) override TF_IN_TURN;
+  bool on_lane(std::unique_ptr<lane::Lane> lane) override TF_IN_TURN;
+  void on_time(Instant now) override TF_IN_TURN;
+  [[nodiscard]] std::size_t half_open() const TF_IN_TURN { return half_open_.size(); }
 
  private:
   class HalfOpen;
@@ -48,11 +49,11 @@ class Acceptor final : public engine::Acceptor {
 
   using Place = CommTable::Place;
 
-  Status greet(HalfOpen& half_open, std::span<const std::byte> body);
-  Status admit(HalfOpen& half_open);
-  [[nodiscard]] std::optional<Place> place_of(const Hello& hello) const;
+  Status greet(HalfOpen& half_open, std::span<const std::byte> body) TF_IN_TURN;
+  Status admit(HalfOpen& half_open) TF_IN_TURN;
+  [[nodiscard]] std::optional<Place> place_of(const Hello& hello) const TF_IN_TURN;
   void forget(HalfOpen& half_open);
-  void evict_oldest();
+  void evict_oldest() TF_IN_TURN;
 
   CommTable* comms_;
   witness::Contact witness_;

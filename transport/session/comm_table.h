@@ -1,5 +1,5 @@
 // The receive comms of an engine that further lanes may join, and who takes over a lane once it is proved to
-// be the connector's (hello.h). Used with the engine held.
+// be the connector's (hello.h).
 #pragma once
 
 #include <chrono>
@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "transport/engine/turn.h"
 #include "transport/lane/lane.h"
 #include "transport/session/hello.h"
 
@@ -25,9 +26,9 @@ inline constexpr std::uint16_t kMaxLanes = 256;
 class LaneSink {
  public:
   // `hello` has its token. On an error nothing has changed, and the lane stays with the caller.
-  virtual Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) = 0;
+  virtual Status take_lane(std::unique_ptr<lane::Lane>& lane, const Hello& hello) TF_IN_TURN = 0;
   // Returns true if there is nothing left to join, which the connector is told then.
-  [[nodiscard]] virtual bool has_ended() const { return false; }
+  [[nodiscard]] virtual bool has_ended() const TF_IN_TURN { return false; }
 
  protected:
   ~LaneSink() = default;
@@ -54,13 +55,13 @@ class CommTable {
   static constexpr std::size_t kMaxRemembered = 65536;
 
   // Returns false if another comm has that key.
-  bool add(const Token& token, std::uint64_t comm, LaneSink& sink);
+  bool add(const Token& token, std::uint64_t comm, LaneSink& sink) TF_IN_TURN;
   // The comm is going.
-  void remove(const Key& key, Instant now);
+  void remove(const Key& key, Instant now) TF_IN_TURN;
   // Returns null if no comm has the key, or had it lately.
-  [[nodiscard]] const Place* find(const Key& key) const;
+  [[nodiscard]] const Place* find(const Key& key) const TF_IN_TURN;
   // Forgets those that have been gone for long.
-  void forget(Instant now);
+  void forget(Instant now) TF_IN_TURN;
 
  private:
   std::map<Key, Place> places_;

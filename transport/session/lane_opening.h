@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/result.h"
+#include "transport/engine/turn.h"
 #include "transport/lane/flow_reader.h"
 #include "transport/session/hello.h"
 #include "transport/stripe/message.h"
@@ -19,7 +20,7 @@ class LaneOpening final : public lane::ControlSink {
   class Opener {
    public:
     // The listener has welcomed the lane, or says that the comm is gone. `proof` is what it waits for.
-    virtual Status on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) = 0;
+    virtual Status on_welcome(stripe::LaneId lane, const Welcome& welcome, const Tag& proof) TF_IN_TURN = 0;
 
    protected:
     ~Opener() = default;
@@ -31,7 +32,7 @@ class LaneOpening final : public lane::ControlSink {
   // The record's body that the lane begins with.
   [[nodiscard]] const HelloBytes& hello() const { return hello_; }
 
-  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override;
+  Status on_control(const lane::RecordHeader& header, std::span<const std::byte> body) override TF_IN_TURN;
 
  private:
   Opener* opener_;

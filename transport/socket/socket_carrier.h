@@ -16,6 +16,7 @@
 #include "transport/bootstrap/socket.h"
 #include "transport/engine/engine.h"
 #include "transport/engine/link_watch.h"
+#include "transport/engine/turn.h"
 #include "transport/lane/stream_carrier.h"
 #include "transport/socket/bindings.h"
 #include "transport/socket/kernel_socket.h"
@@ -50,26 +51,26 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
 
   // --- lane::StreamCarrier
   [[nodiscard]] const std::string& name() const override { return options_.rail; }
-  [[nodiscard]] bool has_family_of(const net::IpAddress& remote) const override {
+  [[nodiscard]] bool has_family_of(const net::IpAddress& remote) const override TF_IN_TURN {
     return own_address_for(remote) != nullptr;
   }
   engine::Flow* connect(const net::IpAddress& remote, std::uint16_t port, engine::FlowHandler* handler,
-                        std::size_t index) override;
-  [[nodiscard]] std::optional<Instant> away_since() const override { return watch_.away_since(); }
-  [[nodiscard]] bool has_ended(Instant /*now*/) const override { return retired(); }
-  [[nodiscard]] std::string why_away(Instant now) const override;
-  [[nodiscard]] std::uint64_t absences() const override { return watch_.absences_in_all(); }
+                        std::size_t index) override TF_IN_TURN;
+  [[nodiscard]] std::optional<Instant> away_since() const override TF_IN_TURN { return watch_.away_since(); }
+  [[nodiscard]] bool has_ended(Instant /*now*/) const override TF_IN_TURN { return retired(); }
+  [[nodiscard]] std::string why_away(Instant now) const override TF_IN_TURN;
+  [[nodiscard]] std::uint64_t absences() const override TF_IN_TURN { return watch_.absences_in_all(); }
 
   // --- engine::Polled
-  bool receive(Instant now) override;
-  bool send(Instant now) override;
-  void on_time(Instant now) override;
-  [[nodiscard]] std::size_t carriers() const override { return 1; }
-  [[nodiscard]] engine::Carrier& carrier_at(std::size_t /*place*/) override { return *this; }
-  [[nodiscard]] std::size_t flows() const override { return flows_.size(); }
-  [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override { return *flows_[place]; }
-  [[nodiscard]] bool owes_peers() const override;
-  void halt() override;
+  bool receive(Instant now) override TF_IN_TURN;
+  bool send(Instant now) override TF_IN_TURN;
+  void on_time(Instant now) override TF_IN_TURN;
+  [[nodiscard]] std::size_t carriers() const override TF_IN_TURN { return 1; }
+  [[nodiscard]] engine::Carrier& carrier_at(std::size_t /*place*/) override TF_IN_TURN { return *this; }
+  [[nodiscard]] std::size_t flows() const override TF_IN_TURN { return flows_.size(); }
+  [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override TF_IN_TURN { return *flows_[place]; }
+  [[nodiscard]] bool owes_peers() const override TF_IN_TURN;
+  void halt() override TF_IN_TURN;
 
   // --- for its flows
   // The flow has something to write.
@@ -77,7 +78,7 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   // Something has changed that the flow's handler is to hear of.
   void has_news(SocketFlow& flow);
   // Closes the flow's socket; the object goes at the end of the turn.
-  void end(SocketFlow& flow);
+  void end(SocketFlow& flow) TF_IN_TURN;
   // The flow's bound socket gets no answer to its dial: one that is not bound takes its place. Returns false
   // if it is not bound, or bound ones work with that peer.
   bool dial_unbound(SocketFlow& flow);
@@ -96,14 +97,14 @@ class SocketCarrier final : public lane::StreamCarrier, public engine::Polled {
   [[nodiscard]] bool is_on_this_host(const config::IpBytes& ip);
   [[nodiscard]] bool shall_bind(const net::IpAddress& remote);
   void bind_accepted(const bootstrap::AcceptedSocket& accepted);
-  void accept_all(int listening);
+  void accept_all(int listening) TF_IN_TURN;
   void note_end(const SocketFlow& flow);
-  void look_for_black_hole(const SocketFlow& flow);
-  bool take_events();
+  void look_for_black_hole(const SocketFlow& flow) TF_IN_TURN;
+  bool take_events() TF_IN_TURN;
   void want_read(SocketFlow& flow);
-  void pass_news();
-  void watch_link(Instant now);
-  void watch_sisters();
+  void pass_news() TF_IN_TURN;
+  void watch_link(Instant now) TF_IN_TURN;
+  void watch_sisters() TF_IN_TURN;
   void stand_in_for(const host::LocalAddress& sister);
 
   engine::Engine* engine_;

@@ -16,6 +16,7 @@
 #include "transport/bootstrap/socket_address.h"
 #include "transport/engine/byte_stream.h"
 #include "transport/engine/flow.h"
+#include "transport/engine/turn.h"
 #include "transport/socket/kernel_socket.h"
 #include "transport/socket/write_queue.h"
 
@@ -30,34 +31,34 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
              std::size_t index);
 
   // --- engine::Flow
-  [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] net::IpAddress remote() const override { return remote_; }
-  void wake() override;
-  void close() override;
-  void abort(std::string_view reason = {}) override;
-  bool on_report(std::uint64_t position) override;
-  bool send_report(std::span<const std::byte> record) override;
-  [[nodiscard]] bool is_connecting() const override { return phase_ == Phase::connecting; }
-  [[nodiscard]] std::string why_unreachable(Instant now) const override;
+  [[nodiscard]] std::string describe() const override TF_IN_TURN;
+  [[nodiscard]] net::IpAddress remote() const override TF_IN_TURN { return remote_; }
+  void wake() override TF_IN_TURN;
+  void close() override TF_IN_TURN;
+  void abort(std::string_view reason = {}) override TF_IN_TURN;
+  bool on_report(std::uint64_t position) override TF_IN_TURN;
+  bool send_report(std::span<const std::byte> record) override TF_IN_TURN;
+  [[nodiscard]] bool is_connecting() const override TF_IN_TURN { return phase_ == Phase::connecting; }
+  [[nodiscard]] std::string why_unreachable(Instant now) const override TF_IN_TURN;
 
   // --- engine::ByteStream
-  [[nodiscard]] std::span<const std::byte> readable() const override { return rest_; }
-  void consume(std::uint32_t n) override;
-  [[nodiscard]] bool received_all() const override { return finished_; }
-  [[nodiscard]] bool peer_finished() const override { return finished_ && rest_.empty(); }
-  bool send(const engine::Payload& range) override;
-  bool send_inline(std::span<const std::byte> bytes) override;
-  [[nodiscard]] std::uint64_t stream_written() const override { return written_; }
-  [[nodiscard]] std::uint64_t stream_acked() const override { return confirmed_; }
-  [[nodiscard]] bool awaits_peer() const override { return confirmed_ < owed_; }
-  [[nodiscard]] std::uint32_t send_room() const override;
-  [[nodiscard]] bool can_send_ranges(std::uint32_t n) const override { return queue_.free() >= n; }
-  [[nodiscard]] Instant progressed_at() const override { return progressed_at_; }
-  void retry_at_once(Instant /*now*/) override {}  // when to send again is the kernel's business
-  [[nodiscard]] std::uint32_t timeouts_in_row() const override { return timeouts_; }
-  [[nodiscard]] Instant silent_since() const override;
-  [[nodiscard]] const std::string& reset_reason() const override { return no_reason_; }
-  [[nodiscard]] engine::ConnectionInfo info() const override;
+  [[nodiscard]] std::span<const std::byte> readable() const override TF_IN_TURN { return rest_; }
+  void consume(std::uint32_t n) override TF_IN_TURN;
+  [[nodiscard]] bool received_all() const override TF_IN_TURN { return finished_; }
+  [[nodiscard]] bool peer_finished() const override TF_IN_TURN { return finished_ && rest_.empty(); }
+  bool send(const engine::Payload& range) override TF_IN_TURN;
+  bool send_inline(std::span<const std::byte> bytes) override TF_IN_TURN;
+  [[nodiscard]] std::uint64_t stream_written() const override TF_IN_TURN { return written_; }
+  [[nodiscard]] std::uint64_t stream_acked() const override TF_IN_TURN { return confirmed_; }
+  [[nodiscard]] bool awaits_peer() const override TF_IN_TURN { return confirmed_ < owed_; }
+  [[nodiscard]] std::uint32_t send_room() const override TF_IN_TURN;
+  [[nodiscard]] bool can_send_ranges(std::uint32_t n) const override TF_IN_TURN { return queue_.free() >= n; }
+  [[nodiscard]] Instant progressed_at() const override TF_IN_TURN { return progressed_at_; }
+  void retry_at_once(Instant /*now*/) override TF_IN_TURN {}  // when to send again is the kernel's business
+  [[nodiscard]] std::uint32_t timeouts_in_row() const override TF_IN_TURN { return timeouts_; }
+  [[nodiscard]] Instant silent_since() const override TF_IN_TURN;
+  [[nodiscard]] const std::string& reset_reason() const override TF_IN_TURN { return no_reason_; }
+  [[nodiscard]] engine::ConnectionInfo info() const override TF_IN_TURN;
 
  private:
   friend class SocketCarrier;
@@ -72,24 +73,24 @@ class SocketFlow final : public engine::Flow, public engine::ByteStream {
 
   // --- for the carrier
   // Reads what has come and hands it to the handler. Returns true if anything has.
-  bool read(std::span<std::byte> scratch, Instant now);
+  bool read(std::span<std::byte> scratch, Instant now) TF_IN_TURN;
   // Writes what the kernel takes. Returns true if it took anything.
   bool write(Instant now);
   // The kernel says so (EPOLLIN, EPOLLOUT, EPOLLRDHUP).
   void on_event(std::uint32_t events, Instant now);
   // Looks at what takes too long. Call regularly.
-  void look(Instant now);
+  void look(Instant now) TF_IN_TURN;
   // Returns true if a connection that ends now has never brought what shows that both ways work.
   [[nodiscard]] bool ends_in_silence(Instant now) const;
   // Begins again with a socket that is being connected and not bound.
   bool restart(const PrivateDescriptor& socket);
   [[nodiscard]] bool has_failed() const { return error_ != engine::ConnectionError::none; }
 
-  std::size_t read_once(std::span<std::byte> scratch, Instant now);
-  void deliver(std::span<const std::byte> bytes);
+  std::size_t read_once(std::span<std::byte> scratch, Instant now) TF_IN_TURN;
+  void deliver(std::span<const std::byte> bytes) TF_IN_TURN;
   void connected(Instant now);
   void fail(int number);
-  void note_written(std::size_t bytes);
+  void note_written(std::size_t bytes) TF_IN_TURN;
   // Bytes show that both ways work: of a connection that was dialled any that have come, of one that was
   // accepted those that the peer has reported, since its first ones come before anything was sent to it.
   [[nodiscard]] bool has_brought() const { return (dialled_.port == 0 ? confirmed_ : received_) > 0; }

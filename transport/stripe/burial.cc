@@ -40,6 +40,16 @@ std::optional<Burials::Settlement> Burials::answered(LaneSerial serial, std::uin
   return take(burial, position);
 }
 
+std::vector<LaneSerial> Burials::unanswered() const {
+  std::vector<LaneSerial> all;
+  for (const Burial& burial : open_) {
+    if (burial.fenced) {
+      all.push_back(burial.serial);
+    }
+  }
+  return all;
+}
+
 bool Burials::awaits_fence(LaneSerial serial) const {
   return std::any_of(open_.begin(), open_.end(),
                      [&](const Burial& burial) { return burial.serial == serial && !burial.fenced; });

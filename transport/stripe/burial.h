@@ -43,15 +43,8 @@ class Burials {
   std::optional<Settlement> answered(LaneSerial serial, std::uint64_t position);
   [[nodiscard]] bool awaits_fence(LaneSerial serial) const;
   [[nodiscard]] bool empty() const { return open_.empty(); }
-  // Calls `ask(serial)` for each that has to be asked for over each lane that opens.
-  template <class Ask>
-  void for_each_unanswered(const Ask& ask) const {
-    for (const Burial& burial : open_) {
-      if (burial.fenced) {
-        ask(burial.serial);
-      }
-    }
-  }
+  // Returns those that have to be asked for over each lane that opens.
+  [[nodiscard]] std::vector<LaneSerial> unanswered() const;
 
  private:
   struct Burial {

@@ -19,7 +19,9 @@ std::vector<std::uint32_t> serials(const auto& records) {
 
 std::vector<std::uint32_t> unanswered(const Burials& burials) {
   std::vector<std::uint32_t> all;
-  burials.for_each_unanswered([&](LaneSerial serial) { all.push_back(serial.value); });
+  for (const LaneSerial serial : burials.unanswered()) {
+    all.push_back(serial.value);
+  }
   return all;
 }
 

@@ -254,7 +254,9 @@ std::uint64_t World::fingerprint() const {
   for (const Ledger::Gap& part : parts_) {
     all.insert(all.end(), {part.message, part.offset, part.length});
   }
-  ends_.burials.for_each_unanswered([&](LaneSerial serial) { all.push_back(serial.value); });
+  for (const LaneSerial serial : ends_.burials.unanswered()) {
+    all.push_back(serial.value);
+  }
   all.push_back(~std::uint64_t{0});
   for (const auto& grave : ends_.graves.unsettled()) {
     all.push_back(grave.serial.value);

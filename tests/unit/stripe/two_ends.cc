@@ -144,11 +144,11 @@ bool TwoEnds::hear(std::size_t number) {
 
 void TwoEnds::on_welcome(Way& way) {
   way.sender = End::open;
-  burials.for_each_unanswered([&](LaneSerial serial) {
+  for (const LaneSerial serial : burials.unanswered()) {
     if (rules_.repeats) {
       way.lane.say({.kind = NoteKind::bury, .serial = serial});
     }
-  });
+  }
 }
 
 void TwoEnds::on_buried(const Note& note) {

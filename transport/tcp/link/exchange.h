@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/rings.h"
+#include "transport/engine/turn.h"
 #include "transport/tcp/link/port_map.h"
 #include "transport/tcp/nic/port.h"
 
@@ -42,13 +43,15 @@ class Exchange {
   // Sorts the packets that engine `self` has received by its queue of `port`: hands over those of other
   // engines, and moves its own to the front. Returns how many these are.
   std::uint16_t sort(std::span<rte_mbuf*> packets, std::uint16_t self, nic::Port& port,
-                     ExchangeCounters& counters);
+                     ExchangeCounters& counters) TF_IN_TURN;
   // Take the packets that others have received for `self`: segments, and copies that it must not answer.
   // Return how many.
-  std::uint16_t take_segments(std::span<rte_mbuf*> out, std::uint16_t self, ExchangeCounters& counters);
-  std::uint16_t take_news(std::span<rte_mbuf*> out, std::uint16_t self, ExchangeCounters& counters);
+  std::uint16_t take_segments(std::span<rte_mbuf*> out, std::uint16_t self,
+                              ExchangeCounters& counters) TF_IN_TURN;
+  std::uint16_t take_news(std::span<rte_mbuf*> out, std::uint16_t self,
+                          ExchangeCounters& counters) TF_IN_TURN;
   // Frees the packets that wait for `self`.
-  void drop(std::uint16_t self);
+  void drop(std::uint16_t self) TF_IN_TURN;
 
  private:
   static constexpr std::size_t kSegments = 1024, kNews = 64;

@@ -15,6 +15,7 @@
 
 #include "base/time.h"
 #include "transport/engine/link_watch.h"
+#include "transport/engine/turn.h"
 #include "transport/lane/stream_carrier.h"
 #include "transport/tcp/link/exchange.h"
 #include "transport/tcp/link/link_fault.h"
@@ -61,19 +62,19 @@ class Link final : public lane::StreamCarrier {
   [[nodiscard]] nic::Port& port() { return *port_; }
   [[nodiscard]] const LinkOptions& options() const { return options_; }
   [[nodiscard]] const std::string& name() const override { return interface_.config().name; }
-  [[nodiscard]] bool has_family_of(const net::IpAddress& remote) const override {
+  [[nodiscard]] bool has_family_of(const net::IpAddress& remote) const override TF_IN_TURN {
     return interface_.source_for(remote).has_value();
   }
   engine::Flow* connect(const net::IpAddress& remote, std::uint16_t port, engine::FlowHandler* handler,
-                        std::size_t index) override;
+                        std::size_t index) override TF_IN_TURN;
   // It is one of these links from now on.
-  void enter(Tcp& tcp) { tcp_ = &tcp; }
+  void enter(Tcp& tcp) TF_IN_TURN { tcp_ = &tcp; }
   [[nodiscard]] const ExchangeMember& member() const { return member_; }
   // Returns the largest TCP payload of a segment without options, for the address family.
   [[nodiscard]] std::uint16_t mss(bool v4) const;
   // Returns the options that the connections over this link share: `common` with the link's own settings.
   [[nodiscard]] const std::shared_ptr<const stack::Options>& tcp_options(const stack::Options& common,
-                                                                         bool v4);
+                                                                         bool v4) TF_IN_TURN;
 
   // Returns the most payload of a super-segment for the driver to cut (TSO); 0: it cuts none, and segments
   // are cut here.
@@ -85,54 +86,56 @@ class Link final : public lane::StreamCarrier {
   }
 
   // Receives the packets of the port's queue, without those for other engines, which `counters` counts.
-  std::uint16_t receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters);
+  std::uint16_t receive(std::span<rte_mbuf*> packets, ExchangeCounters& counters) TF_IN_TURN;
   // Returns what the driver reports about a packet's checksums.
   [[nodiscard]] net::RxMeta meta_of(const rte_mbuf& packet) const;
 
   // Returns true if another frame can be staged.
-  [[nodiscard]] bool has_room() const { return staged_ < kStage; }
+  [[nodiscard]] bool has_room() const TF_IN_TURN { return staged_ < kStage; }
   // Returns true if another segment can be staged, which may be a super-segment. Gives the driver what is
   // staged if there is no room.
-  bool make_room();
+  bool make_room() TF_IN_TURN;
   // The flows that wait to send.
-  [[nodiscard]] OutputQueue& output() { return output_; }
+  [[nodiscard]] OutputQueue& output() TF_IN_TURN { return output_; }
   // Stages a segment, or the packets of a super-segment. Returns false if no packet buffer is free: what is
   // left of the segment then counts as lost.
-  bool send(const net::LinkHeader& header, const stack::SegmentOut& segment);
+  bool send(const net::LinkHeader& header, const stack::SegmentOut& segment) TF_IN_TURN;
   // Stages a whole frame (ARP, ND, ICMP).
-  bool send_frame(std::span<const std::byte> frame);
+  bool send_frame(std::span<const std::byte> frame) TF_IN_TURN;
   // Gives the driver what is staged. What the driver does not take stays.
-  void flush();
-  [[nodiscard]] bool idle() const { return staged_ == 0; }
+  void flush() TF_IN_TURN;
+  [[nodiscard]] bool idle() const TF_IN_TURN { return staged_ == 0; }
   // Returns true if packets still refer to payload memory, after asking the driver to take what is staged and
   // to free what it has sent.
-  [[nodiscard]] bool holds_payload();
+  [[nodiscard]] bool holds_payload() TF_IN_TURN;
   // Drops what the driver has not taken. TCP retransmits it if it is still needed.
-  void drop_staged();
+  void drop_staged() TF_IN_TURN;
 
-  void on_small_path(const net::IpAddress& remote, std::uint32_t mss) override;
+  void on_small_path(const net::IpAddress& remote, std::uint32_t mss) override TF_IN_TURN;
 
   // Returns false if the port's link is down, or a rehearsal has taken it down.
-  [[nodiscard]] bool link_up() const { return port_->link_up() && (fault_ == nullptr || !fault_->no_link()); }
+  [[nodiscard]] bool link_up() const TF_IN_TURN {
+    return port_->link_up() && (fault_ == nullptr || !fault_->no_link());
+  }
   // See LinkWatch::start_away().
-  void start_away(Instant now) { watch_.start_away(now); }
-  [[nodiscard]] std::uint64_t absences() const override { return watch_.absences_in_all(); }
+  void start_away(Instant now) TF_IN_TURN { watch_.start_away(now); }
+  [[nodiscard]] std::uint64_t absences() const override TF_IN_TURN { return watch_.absences_in_all(); }
   // Looks at the link, and logs that it is away, or is back. Call regularly.
-  void watch(Instant now);
+  void watch(Instant now) TF_IN_TURN;
   // Returns true if the link was up once, or should be, and is down now, as watch() has seen it last.
-  [[nodiscard]] std::optional<Instant> away_since() const override { return watch_.away_since(); }
+  [[nodiscard]] std::optional<Instant> away_since() const override TF_IN_TURN { return watch_.away_since(); }
   // Returns true if the wire leads to one process, and that has ended: the link has been taken away, or stays
   // away for longer than a moment. (A virtio device that is being set up takes its link down and up again.)
-  [[nodiscard]] bool has_ended(Instant now) const override {
+  [[nodiscard]] bool has_ended(Instant now) const override TF_IN_TURN {
     constexpr Duration kMoment = std::chrono::milliseconds(100);
     return options_.ends_with_link && (retired() || (is_away() && now - *watch_.away_since() >= kMoment));
   }
-  [[nodiscard]] bool ends_with_link() const override { return options_.ends_with_link; }
-  [[nodiscard]] std::string why_away(Instant now) const override;
+  [[nodiscard]] bool ends_with_link() const override TF_IN_TURN { return options_.ends_with_link; }
+  [[nodiscard]] std::string why_away(Instant now) const override TF_IN_TURN;
   // Returns true if the driver has taken nothing of what is staged for kStall. Call regularly.
-  [[nodiscard]] bool stalled(Instant now);
-  [[nodiscard]] bool is_stalled() const override { return stalled_; }
-  [[nodiscard]] engine::CarrierCounters counters() const override { return counters_; }
+  [[nodiscard]] bool stalled(Instant now) TF_IN_TURN;
+  [[nodiscard]] bool is_stalled() const override TF_IN_TURN { return stalled_; }
+  [[nodiscard]] engine::CarrierCounters counters() const override TF_IN_TURN { return counters_; }
 
  private:
   // Longer than Ethernet's flow control or a busy peer stops a sender.
@@ -144,7 +147,7 @@ class Link final : public lane::StreamCarrier {
   }
   bool send_packet(const net::LinkHeader& header, const stack::SegmentOut& segment);
   // Gives the driver what a rehearsal lets pass. Returns how many packets it has taken.
-  [[gnu::cold]] std::uint16_t transmit_some(std::span<rte_mbuf*> staged);
+  [[gnu::cold]] std::uint16_t transmit_some(std::span<rte_mbuf*> staged) TF_IN_TURN;
 
   Tcp* tcp_ = nullptr;  // null: it is no engine's yet
   std::unique_ptr<nic::Port> port_;

@@ -3,7 +3,7 @@
 //
 // The first half of a turn is receive bursts -> timers, the second one
 //   handlers' progress -> output -> transmit bursts,
-// so that a burst of segments is answered by one ACK for each flow. Used with the engine held.
+// so that a burst of segments is answered by one ACK for each flow.
 #pragma once
 
 #include <array>
@@ -17,6 +17,7 @@
 
 #include "base/time.h"
 #include "transport/engine/engine.h"
+#include "transport/engine/turn.h"
 #include "transport/tcp/link/deadlines.h"
 #include "transport/tcp/link/known_flows.h"
 #include "transport/tcp/link/last_words.h"
@@ -53,43 +54,43 @@ class Tcp final : public engine::Polled {
   void set_recorder_page(const observe::RingPage& page) { recorder_page_ = page; }
 
   // `announce`: announces the link's addresses to the network at once.
-  void add_link(std::unique_ptr<Link> link, bool announce = true);
+  void add_link(std::unique_ptr<Link> link, bool announce = true) TF_IN_TURN;
   // Fails the link's flows and returns the link.
-  std::unique_ptr<Link> remove_link(Link& link);
-  [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const { return links_; }
+  std::unique_ptr<Link> remove_link(Link& link) TF_IN_TURN;
+  [[nodiscard]] const std::vector<std::unique_ptr<Link>>& links() const TF_IN_TURN { return links_; }
 
   // Opens a connection. Returns null if the link has no address of the destination's family or no port is
   // free.
   TcpFlow* connect(Link& link, const net::IpAddress& remote, std::uint16_t port, engine::FlowHandler* handler,
-                   std::size_t index);
+                   std::size_t index) TF_IN_TURN;
   // Passes the unread bytes to the handler again.
-  void resume(TcpFlow& flow);
+  void resume(TcpFlow& flow) TF_IN_TURN;
   // What Flow's functions of these names do.
-  void wake(TcpFlow& flow);
-  void close(TcpFlow& flow);
-  void abort(TcpFlow& flow, std::string_view reason = {});
+  void wake(TcpFlow& flow) TF_IN_TURN;
+  void close(TcpFlow& flow) TF_IN_TURN;
+  void abort(TcpFlow& flow, std::string_view reason = {}) TF_IN_TURN;
   // Returns true if the next hop of the flow has not answered for some seconds: net::Interface::is_silent().
-  [[nodiscard]] bool is_silent(const TcpFlow& flow) const;
-  [[nodiscard]] const std::vector<std::unique_ptr<TcpFlow>>& all_flows() const { return flows_; }
+  [[nodiscard]] bool is_silent(const TcpFlow& flow) const TF_IN_TURN;
+  [[nodiscard]] const std::vector<std::unique_ptr<TcpFlow>>& all_flows() const TF_IN_TURN { return flows_; }
   // Returns a time before which no flow's timer expires.
-  [[nodiscard]] Instant next_deadline() const { return deadlines_.next(); }
-  [[nodiscard]] const Counters& all_counters() const { return counters_; }
+  [[nodiscard]] Instant next_deadline() const TF_IN_TURN { return deadlines_.next(); }
+  [[nodiscard]] const Counters& all_counters() const TF_IN_TURN { return counters_; }
 
   // --- engine::Polled
-  bool receive(Instant now) override;
-  bool send(Instant now) override;
-  void on_time(Instant now) override;
-  void forgive(Duration pause, Instant now) override;
-  [[nodiscard]] std::size_t carriers() const override { return links_.size(); }
-  [[nodiscard]] engine::Carrier& carrier_at(std::size_t place) override { return *links_[place]; }
-  [[nodiscard]] std::size_t flows() const override { return flows_.size(); }
-  [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override { return *flows_[place]; }
-  [[nodiscard]] bool owes_peers() const override;
-  [[nodiscard]] engine::PolledCounters counters() const override {
+  bool receive(Instant now) override TF_IN_TURN;
+  bool send(Instant now) override TF_IN_TURN;
+  void on_time(Instant now) override TF_IN_TURN;
+  void forgive(Duration pause, Instant now) override TF_IN_TURN;
+  [[nodiscard]] std::size_t carriers() const override TF_IN_TURN { return links_.size(); }
+  [[nodiscard]] engine::Carrier& carrier_at(std::size_t place) override TF_IN_TURN { return *links_[place]; }
+  [[nodiscard]] std::size_t flows() const override TF_IN_TURN { return flows_.size(); }
+  [[nodiscard]] engine::Flow& flow_at(std::size_t place) const override TF_IN_TURN { return *flows_[place]; }
+  [[nodiscard]] bool owes_peers() const override TF_IN_TURN;
+  [[nodiscard]] engine::PolledCounters counters() const override TF_IN_TURN {
     return {.segments = counters_.segments, .no_flow = counters_.no_flow};
   }
-  void drain_payload() override;
-  void halt() override;
+  void drain_payload() override TF_IN_TURN;
+  void halt() override TF_IN_TURN;
 
  private:
   static constexpr std::size_t kBurst = 32;
@@ -100,60 +101,62 @@ class Tcp final : public engine::Polled {
   enum class Arrival : std::uint8_t { own_queue, handed_over, news };
 
   // --- receive.cc
-  bool receive_from(Link& link);
-  void on_burst(Link& link, std::span<rte_mbuf*> packets);
+  bool receive_from(Link& link) TF_IN_TURN;
+  void on_burst(Link& link, std::span<rte_mbuf*> packets) TF_IN_TURN;
   // These return true if the packet now belongs to a flow, or has been freed.
-  bool on_packet(Link& link, rte_mbuf* packet);
-  bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet);
-  bool on_known(TcpFlow& flow, const net::KnownSegment& known, rte_mbuf* packet);
+  bool on_packet(Link& link, rte_mbuf* packet) TF_IN_TURN;
+  bool on_tcp(Link& link, const net::TcpPacket& tcp, rte_mbuf* packet) TF_IN_TURN;
+  bool on_known(TcpFlow& flow, const net::KnownSegment& known, rte_mbuf* packet) TF_IN_TURN;
   [[nodiscard]] static bool is_plain(const Link& link, const TcpFlow& flow);
   // Returns what is known of a packet from the driver and from the way it came in.
   [[nodiscard]] net::RxMeta meta_of(const Link& link, const rte_mbuf& packet) const;
   // Returns the flow that the segment belongs to; null if there is none, or the segment has been answered.
-  TcpFlow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+  TcpFlow* flow_for(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) TF_IN_TURN;
   // Returns true if the segment's packet now belongs to the flow.
-  bool hand(TcpFlow& flow, const stack::SegmentIn& segment);
-  void on_icmp(const net::IcmpError& error);
+  bool hand(TcpFlow& flow, const stack::SegmentIn& segment) TF_IN_TURN;
+  void on_icmp(const net::IcmpError& error) TF_IN_TURN;
 
-  void on_chain(Link& link, rte_mbuf* head);  // receive_chain.cc
+  void on_chain(Link& link, rte_mbuf* head) TF_IN_TURN;  // receive_chain.cc
 
   // --- half_open.cc: segments of no connection
   TcpFlow* on_unknown(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
-                      const stack::SegmentIn& segment);
-  void accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn);
-  TcpFlow* reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack);
-  TcpFlow* introduce(Link& link, const FlowKey& key, std::unique_ptr<stack::Connection> connection);
-  void answer(Link& link, const net::TcpPacket& tcp, const stack::SegmentOut& segment);
-  void answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
+                      const stack::SegmentIn& segment) TF_IN_TURN;
+  void accept(Link& link, const net::TcpPacket& tcp, const FlowKey& key,
+              const stack::SegmentIn& syn) TF_IN_TURN;
+  TcpFlow* reopen(Link& link, const FlowKey& key, const stack::SegmentIn& ack) TF_IN_TURN;
+  TcpFlow* introduce(Link& link, const FlowKey& key,
+                     std::unique_ptr<stack::Connection> connection) TF_IN_TURN;
+  void answer(Link& link, const net::TcpPacket& tcp, const stack::SegmentOut& segment) TF_IN_TURN;
+  void answer_with_reset(Link& link, const net::TcpPacket& tcp, const stack::SegmentIn& segment) TF_IN_TURN;
   void begin_handshake(Link& link, const net::TcpPacket& tcp, const FlowKey& key, const stack::SegmentIn& syn,
-                       Seq iss);
-  bool reincarnate(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn);
+                       Seq iss) TF_IN_TURN;
+  bool reincarnate(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& syn) TF_IN_TURN;
 
   // --- shared_wire.cc: packets from other engines, and ports
-  bool receive_from_others(Link& link);
+  bool receive_from_others(Link& link) TF_IN_TURN;
   std::optional<std::uint16_t> choose_port(Link& link, const net::IpAddress& local,
                                            const net::IpAddress& remote, std::uint16_t remote_port);
   static void begin_trial(TcpFlow& flow);
-  bool try_another_port(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment);
-  void move(TcpFlow& flow, std::uint16_t port);
+  bool try_another_port(TcpFlow& flow, const net::TcpPacket& tcp, const stack::SegmentIn& segment) TF_IN_TURN;
+  void move(TcpFlow& flow, std::uint16_t port) TF_IN_TURN;
 
-  void deliver(TcpFlow& flow);
-  void run_timers();
-  void run_progress();
-  bool run_output(Link& link);
-  bool output(TcpFlow& flow);
-  bool ready_to_send(TcpFlow& flow);
-  [[nodiscard]] stack::ConnectionError failure_of(const TcpFlow& flow) const;
-  void on_link_away(const Link& link);
-  void end_flows_of(const Link& link);
-  void bound_time_wait(TcpFlow& flow);
-  static void forget_payload(TcpFlow& flow);
-  void reap();
+  void deliver(TcpFlow& flow) TF_IN_TURN;
+  void run_timers() TF_IN_TURN;
+  void run_progress() TF_IN_TURN;
+  bool run_output(Link& link) TF_IN_TURN;
+  bool output(TcpFlow& flow) TF_IN_TURN;
+  bool ready_to_send(TcpFlow& flow) TF_IN_TURN;
+  [[nodiscard]] stack::ConnectionError failure_of(const TcpFlow& flow) const TF_IN_TURN;
+  void on_link_away(const Link& link) TF_IN_TURN;
+  void end_flows_of(const Link& link) TF_IN_TURN;
+  void bound_time_wait(TcpFlow& flow) TF_IN_TURN;
+  static void forget_payload(TcpFlow& flow) TF_IN_TURN;
+  void reap() TF_IN_TURN;
 
   TcpFlow& add_flow(const FlowKey& key, Link& link, engine::FlowHandler* handler, std::size_t index,
                     std::unique_ptr<stack::Connection> connection);
-  void remove_flow(TcpFlow& flow);
-  void mark(TcpFlow& flow);
+  void remove_flow(TcpFlow& flow) TF_IN_TURN;
+  void mark(TcpFlow& flow) TF_IN_TURN;
   // Returns a free one of our ports for which `fits(port)` is true; nothing if there is none.
   template <class Fits>
   std::optional<std::uint16_t> free_port(const net::IpAddress& local, const net::IpAddress& remote,
@@ -198,6 +201,7 @@ class Tcp final : public engine::Polled {
 inline Tcp& add_tcp(engine::Engine& engine, const Options& options) {
   auto tcp = std::make_unique<Tcp>(engine, options);
   Tcp& added = *tcp;
+  const engine::Guard guard(engine.lock());
   engine.add(std::move(tcp));
   return added;
 }

@@ -11,6 +11,7 @@
 #include "base/address.h"
 #include "base/time.h"
 #include "transport/engine/flow.h"
+#include "transport/engine/turn.h"
 #include "transport/tcp/link/deadlines.h"
 #include "transport/tcp/link/port_trial.h"
 #include "transport/tcp/net/interface.h"
@@ -41,16 +42,18 @@ class TcpFlow final : public engine::Flow, public Timed {
   [[nodiscard]] Link& link() const;  // in link.h
   [[nodiscard]] stack::Connection& connection() const { return *connection_; }
 
-  [[nodiscard]] std::string describe() const override;
-  [[nodiscard]] net::IpAddress remote() const override { return key_.remote; }
-  void wake() override;
-  void close() override;
-  void abort(std::string_view reason = {}) override;
-  void set_recorder(const observe::RingWriter& recorder) override { recorder_ = recorder; }
-  void set_trusted(bool trusted) override { connection_->keep_out_of_order(trusted); }
-  [[nodiscard]] bool is_connecting() const override { return connection_->state() == stack::State::syn_sent; }
-  [[nodiscard]] bool lacks_neighbour() const override;
-  [[nodiscard]] std::string why_unreachable(Instant now) const override;
+  [[nodiscard]] std::string describe() const override TF_IN_TURN;
+  [[nodiscard]] net::IpAddress remote() const override TF_IN_TURN { return key_.remote; }
+  void wake() override TF_IN_TURN;
+  void close() override TF_IN_TURN;
+  void abort(std::string_view reason = {}) override TF_IN_TURN;
+  void set_recorder(const observe::RingWriter& recorder) override TF_IN_TURN { recorder_ = recorder; }
+  void set_trusted(bool trusted) override TF_IN_TURN { connection_->keep_out_of_order(trusted); }
+  [[nodiscard]] bool is_connecting() const override TF_IN_TURN {
+    return connection_->state() == stack::State::syn_sent;
+  }
+  [[nodiscard]] bool lacks_neighbour() const override TF_IN_TURN;
+  [[nodiscard]] std::string why_unreachable(Instant now) const override TF_IN_TURN;
 
  private:
   friend class Tcp;
